@@ -1,0 +1,39 @@
+/** Who else measures: one process alone, or the ranks of an MPI job. */
+#ifndef CALIBRATE_WORLD_H
+#define CALIBRATE_WORLD_H
+
+#include <stdbool.h>
+
+#include <layermeter/error.h>
+
+/**
+ * A group of ranks. `world_split` makes the smaller groups on which fewer ranks are measured.
+ * All functions with "every rank" in their text are collective.
+ */
+typedef struct world world;
+
+/** Starts; without MPI, or started alone, this is one rank. */
+lm_status world_open(int *argc, char ***argv, world **out, lm_error *err);
+void      world_close(world *w);
+
+int  world_rank(const world *w);
+int  world_size(const world *w);
+/** Number of different machines the ranks run on. */
+int  world_hosts(const world *w);
+/** Library and version, for the provenance. */
+const char *world_library(const world *w);
+
+/** The first `size` ranks as a group of their own; NULL in *out on the others. Every rank. */
+lm_status world_split(const world *w, int size, world **out, lm_error *err);
+void      world_free(world *group);
+
+/** Every rank; values[i] becomes the largest over the ranks. */
+void world_max(const world *w, double *values, int n);
+/** Every rank; rank 0's bytes reach all. */
+void world_broadcast(const world *w, void *bytes, int n);
+/** Every rank. Sleeps while it waits, so that ranks left out do not disturb those measured. */
+void world_wait(const world *w);
+/** Every rank. Spins: ranks leave it as close together as they can. */
+void world_barrier(const world *w);
+
+#endif

@@ -1,0 +1,98 @@
+/**
+ * Observations: what was measured, as a CSV file that anyone can write.
+ *
+ * One row is one time of one thing. The file holds geometry and seconds, never a regressor, so a
+ * file measured with another framework fits as well as one of our own. Lines that begin with `#`
+ * before the header row are provenance ("# key: value"). The columns, in any order; those without
+ * (required) may be missing or empty:
+ *
+ *   kind       network | kernel | collective                                          (required)
+ *   name       network: a model name or path; kernel: its op; collective: allreduce   (required)
+ *   phase      network: forward backward sync update step;                            (required)
+ *              kernel: forward grad_input grad_weight; collective: sync
+ *   seconds    median wall time over the repetitions, the slowest rank's; > 0         (required)
+ *   input      network: shape of one sample, 3x224x224 (default: the model file's)
+ *   batch      samples per device and step                                            (networks: required)
+ *   dtype      f32 (default) f16 bf16 f64 ...
+ *   ranks      devices that took part (default 1)
+ *   hosts      machines these ranks ran on (default 1)
+ *   bytes      collective: message size per rank, in bytes
+ *   algorithm  collective and sync: default | ring; update: sgd_momentum
+ *   geometry   kernel: "n=8 c_in=64 ..." (see kernels.h)
+ *   threads    threads per rank
+ *   repeats    timed repetitions behind `seconds`
+ *   min_seconds, p95_seconds, cpu_seconds   minimum and 95th percentile of the wall time, median of
+ *              the thread CPU time
+ *   status     ok (default), or why there is no time (skipped-memory, skipped-unsupported);
+ *              our own files end each row with it, so that a row cut short is seen
+ */
+#ifndef FIT_OBSERVATION_H
+#define FIT_OBSERVATION_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <layermeter/error.h>
+#include <layermeter/kernel.h>
+#include <layermeter/types.h>
+
+typedef enum { OBS_NETWORK, OBS_KERNEL, OBS_COLLECTIVE, OBS_N_KINDS } obs_kind;
+
+/** Parts of a training step. PHASE_STEP is their sum as measured. */
+typedef enum {
+    PHASE_FORWARD,
+    PHASE_BACKWARD,
+    PHASE_SYNC,   /**< all-reduce of the gradients */
+    PHASE_UPDATE, /**< optimizer */
+    PHASE_STEP,
+    N_PHASES
+} phase;
+
+/** One row. Text points into the file's own storage. */
+typedef struct observation {
+    obs_kind    kind;
+    phase       phase;  /**< networks and collectives */
+    lm_pass     pass;   /**< kernels */
+    lm_dtype    dtype;
+    const char *name, *input, *algorithm, *geometry;
+    int64_t     batch, ranks, hosts, bytes, threads, repeats; /**< 0: not given (ranks, hosts: 1) */
+    double      seconds, min_seconds, p95_seconds, cpu_seconds; /**< NAN: not given */
+    bool        skipped; /**< status other than ok: no time */
+    int         line;
+} observation;
+
+typedef struct provenance_entry {
+    char *key, *value;
+} provenance_entry;
+
+/** A whole file. */
+typedef struct observations {
+    char             *path;
+    observation      *row;
+    size_t            n_rows, n_skipped; /**< n_skipped: rows that say why they hold no time */
+    provenance_entry *provenance;
+    size_t            n_provenance;
+    bool              cut_short; /**< the last line was incomplete and is left out */
+    char             *text;      /**< owns what the rows point at */
+} observations;
+
+const char *phase_name(phase p);
+/** LM_E_NOTFOUND for a name that is no phase. */
+lm_status   phase_parse(const char *text, phase *out);
+const char *obs_kind_name(obs_kind kind);
+
+/**
+ * Reads a file. Every row is checked: a time that is not a positive finite number, an unknown word or
+ * a missing column is an error that names file, line and column.
+ */
+lm_status observations_load(const char *path, observations **out, lm_error *err);
+void      observations_free(observations *obs);
+
+/** First value under `key` in the provenance; NULL if there is none. */
+const char *observations_provenance(const observations *obs, const char *key);
+
+/** Header row and one row, as observations_load() reads them; each ends with a newline. */
+int observation_print_head(char *buffer, size_t size);
+int observation_print(const observation *row, const char *status, char *buffer, size_t size);
+
+#endif

@@ -1,0 +1,58 @@
+/** Binding: a network and a batch become tensors, costs, weights and kernels. */
+#ifndef NETWORK_BIND_H
+#define NETWORK_BIND_H
+
+#include <stdbool.h>
+
+#include <layermeter/error.h>
+#include <layermeter/kernel.h>
+#include <layermeter/plugin.h>
+
+#include "layers/registry.h"
+#include "network/network.h"
+
+/** What a network is bound with. */
+typedef struct bind_options {
+    int64_t     batch;   /**< per device; >= 1 */
+    lm_dtype    dtype;   /**< of activations and weights */
+    const char *input;   /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
+    int64_t     image;   /**< height and width that replace the file's last two dimensions; 0: none */
+} bind_options;
+
+/** One layer with everything known about it. Owned by its network. */
+typedef struct bound_layer {
+    const net_layer     *decl;
+    const lm_layer_type *type;
+    const lm_value      *param; /**< type->n_params values */
+    const lm_tensor     *input, *output;
+    uint32_t             n_inputs, n_outputs;
+    bool                 needs_grad_input; /**< some layer before it has trained weights */
+    bool                 lowered;          /**< `kernels` is what a framework would launch */
+    lm_cost              cost;             /**< passes that do not happen are 0 */
+    const lm_weight     *weights;
+    size_t               n_weights;
+    const lm_kernel     *kernels[LM_N_PASSES];
+    size_t               n_kernels[LM_N_PASSES];
+} bound_layer;
+
+/** Layers in an order in which every input precedes its use. */
+typedef struct bound_network {
+    const network *net;
+    bound_layer   *layer;
+    size_t         n_layers;
+    bind_options   options;
+    char           input[64]; /**< shape of one sample in use, "3x224x224" */
+    struct arena  *arena;     /**< owns all of the above */
+} bound_network;
+
+/**
+ * Binds. `net` and `reg` must outlive the result. Pure: the same arguments give the same counts.
+ *
+ * @return LM_E_NOTFOUND for a layer type or key nobody knows, LM_E_ARG for a parameter, LM_E_SHAPE for
+ *         tensors that do not fit, LM_E_OVERFLOW; the text begins with file:line and the layer's name
+ */
+lm_status bind_network(const network *net, const registry *reg, const bind_options *options,
+                       bound_network **out, lm_error *err);
+void      bound_network_free(bound_network *bound);
+
+#endif
