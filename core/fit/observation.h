@@ -91,8 +91,8 @@ void      observations_free(observations *obs);
 /** First value under `key` in the provenance; NULL if there is none. */
 const char *observations_provenance(const observations *obs, const char *key);
 
-/** Header row and one row, as observations_load() reads them; each ends with a newline. */
-int observation_print_head(char *buffer, size_t size);
-int observation_print(const observation *row, const char *status, char *buffer, size_t size);
+/** Header row, and one row, as observations_load() reads them. */
+void observation_print_head(FILE *out);
+void observation_print(FILE *out, const observation *row, const char *status);
 
 #endif

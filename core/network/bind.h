@@ -21,18 +21,19 @@ typedef struct bind_options {
 
 /** One layer with everything known about it. Owned by its network. */
 typedef struct bound_layer {
-    const net_layer     *decl;
-    const lm_layer_type *type;
-    const lm_value      *param; /**< type->n_params values */
-    const lm_tensor     *input, *output;
-    uint32_t             n_inputs, n_outputs;
-    bool                 needs_grad_input; /**< some layer before it has trained weights */
-    bool                 lowered;          /**< `kernels` is what a framework would launch */
-    lm_cost              cost;             /**< passes that do not happen are 0 */
-    const lm_weight     *weights;
-    size_t               n_weights;
-    const lm_kernel     *kernels[LM_N_PASSES];
-    size_t               n_kernels[LM_N_PASSES];
+    const net_layer      *decl;
+    const registry_entry *entry; /**< its type; entry->own is what callbacks see */
+    const lm_value       *param; /**< one for each of the type's parameters */
+    const lm_tensor      *input, *output;
+    uint32_t              n_inputs, n_outputs;
+    bool                  trained;          /**< has weights that get a gradient */
+    bool                  needs_grad_input; /**< some layer before it is trained */
+    bool                  lowered;          /**< `kernels` is what a framework would launch */
+    lm_cost               cost;             /**< passes that do not happen are 0 */
+    const lm_weight      *weights;
+    size_t                n_weights;
+    const lm_kernel      *kernels[LM_N_PASSES];
+    size_t                n_kernels[LM_N_PASSES];
 } bound_layer;
 
 /** Layers in an order in which every input precedes its use. */

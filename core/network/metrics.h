@@ -2,6 +2,8 @@
 #ifndef NETWORK_METRICS_H
 #define NETWORK_METRICS_H
 
+#include <stdbool.h>
+
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 
@@ -30,6 +32,9 @@ typedef struct net_metrics {
     uint64_t read_bytes, written_bytes;     /**< compulsory traffic, all passes */
     uint64_t layers_not_lowered; /**< layers with work but without kernels: in `other_flops_*`, never run */
 } net_metrics;
+
+/** Is `name` the layer `prefix`, or one under it ("layer1" takes layer1 and layer1.*)? */
+bool metrics_in_block(const char *name, const char *prefix);
 
 /** Counts of one layer. Pure. LM_E_OVERFLOW beyond 64 bits. */
 lm_status metrics_of_layer(const bound_layer *layer, net_metrics *out, lm_error *err);

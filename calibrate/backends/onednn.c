@@ -1,0 +1,298 @@
+/* oneDNN on the CPU: networks and kernels, forward, backward and update. */
+#include "onednn.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "onednn_api.h"
+#include "onednn_kernels.h"
+#include "onednn_plan.h"
+
+/*
+ * What is measured: convolutions in the layouts the library chooses, poolings and norms in the
+ * blocked layout of this CPU, products row-major, everything else flat. Nothing is reordered
+ * between kernels, as if each had the layout of its neighbours; a framework that stays within the
+ * library comes close. Where buffers lie, and what a kernel is taken to read, is in onednn_plan.c;
+ * which function stands for an element-wise kernel in onednn_ops.c.
+ */
+typedef struct onednn {
+    backend    base; /* first */
+    api_device device;
+    team       team;
+} onednn;
+
+typedef struct onednn_work {
+    api_device       *device;
+    prepared_kernel **kernel; /* each different one once */
+    size_t            n_kernels;
+    plan              plan;
+} onednn_work;
+
+static const phase phases[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
+
+enum { N_SERVED = sizeof phases / sizeof phases[0] };
+
+static onednn *onednn_of(backend *self)
+{
+    return (onednn *)(void *)self;
+}
+
+/* ---- open, close, describe ----------------------------------------------------------------------
+ */
+
+static void close_onednn(backend *self)
+{
+    if (!self)
+        return;
+    api_close(&onednn_of(self)->device);
+    free(self);
+}
+
+static lm_status open_onednn(const backend_config *config, backend **out, lm_error *err)
+{
+    onednn       *self = calloc(1, sizeof *self);
+    dnnl_status_t cause;
+    lm_status     status;
+
+    if (!self)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    self->base.type = &backend_onednn;
+    status          = team_open(&self->team, config->threads, err);
+    if (status)
+        goto out;
+    cause = api_open(&self->device);
+    if (cause != dnnl_success) {
+        status = lm_error_set(err, LM_E_UNSUPPORTED, "oneDNN: %s", dnnl_status2str(cause));
+        goto out;
+    }
+    *out = &self->base;
+    self = NULL;
+out:
+    if (self)
+        close_onednn(&self->base);
+    return status;
+}
+
+static void describe(const backend *self,
+                     void (*put)(void *context, const char *key, const char *value), void *context)
+{
+    const onednn         *me      = (const onednn *)(const void *)self;
+    const dnnl_version_t *version = dnnl_version();
+    char                  text[64], isa[32];
+
+    snprintf(text, sizeof text, "%d.%d.%d", version->major, version->minor, version->patch);
+    put(context, "onednn", text);
+    put(context, "onednn_isa", api_isa(isa, sizeof isa));
+    snprintf(text, sizeof text, "%d", me->team.threads);
+    put(context, "onednn_threads", text);
+}
+
+/* ---- prepare, release ---------------------------------------------------------------------------
+ */
+
+static void destroy_memories(plan *p)
+{
+    for (int part = 0; part < N_PHASES; part++)
+        for (size_t i = 0; p->launch[part] && i < p->n[part]; i++) {
+            launch *l = &p->launch[part][i];
+
+            for (size_t s = 0; s < MAX_SLOTS; s++)
+                if (l->argument[s].memory)
+                    dnnl_memory_destroy(l->argument[s].memory);
+        }
+}
+
+static void release(backend *self, void *work)
+{
+    onednn_work *w = work;
+
+    (void)self;
+    if (!w)
+        return;
+    destroy_memories(&w->plan);
+    plan_free(&w->plan);
+    for (size_t i = 0; i < w->n_kernels; i++) {
+        kernel_release(w->kernel[i]);
+        free(w->kernel[i]);
+    }
+    free(w->kernel);
+    free(w);
+}
+
+/* The kernel made ready, by now or before. */
+static lm_status get_kernel(onednn_work *w, const lm_kernel *k, bool update,
+                            const prepared_kernel **out, lm_error *err)
+{
+    prepared_kernel *made;
+    lm_status        status;
+
+    for (size_t i = 0; i < w->n_kernels; i++)
+        if (w->kernel[i]->update == update && kernels_equal(&w->kernel[i]->kernel, k)) {
+            *out = w->kernel[i];
+            return LM_OK;
+        }
+    made = malloc(sizeof *made);
+    if (!made)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = kernel_prepare(w->device, k, update, made, err);
+    if (status) {
+        free(made);
+        return status;
+    }
+    w->kernel[w->n_kernels++] = made;
+    *out                      = made;
+    return LM_OK;
+}
+
+static lm_status get_kernels(onednn_work *w, const bench_case *what, lm_error *err)
+{
+    size_t total = 0;
+
+    for (size_t i = 0; i < N_SERVED; i++)
+        total += what->n_kernels[phases[i]];
+    w->kernel = calloc(total + 1, sizeof *w->kernel);
+    if (!w->kernel)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < N_SERVED; i++) {
+        const phase  part = phases[i];
+        const size_t n    = what->n_kernels[part];
+        launch      *list = calloc(n + 1, sizeof *list);
+
+        if (!list)
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        w->plan.launch[part] = list;
+        w->plan.n[part]      = n;
+        for (size_t j = 0; j < n; j++) {
+            const lm_kernel *k = &what->kernels[part][j];
+            lm_status        status;
+
+            list[j].repeat = k->repeat;
+            status         = get_kernel(w, k, part == PHASE_UPDATE, &list[j].kernel, err);
+            if (status)
+                return status;
+        }
+    }
+    return LM_OK;
+}
+
+static lm_status make_memories(onednn_work *w, lm_error *err)
+{
+    for (size_t i = 0; i < N_SERVED; i++)
+        for (size_t j = 0; j < w->plan.n[phases[i]]; j++) {
+            launch                *l = &w->plan.launch[phases[i]][j];
+            const prepared_kernel *k = l->kernel;
+
+            for (size_t s = 0; s < k->n_slots && k->primitive.run; s++) {
+                const dnnl_status_t cause =
+                    api_memory(w->device, &k->primitive, k->slot[s].argument, l->at[s],
+                               &l->argument[s].memory);
+
+                l->argument[s].arg = k->slot[s].argument;
+                if (cause != dnnl_success)
+                    return lm_error_set(err, LM_E_NOMEM, "oneDNN: %s", dnnl_status2str(cause));
+            }
+        }
+    return LM_OK;
+}
+
+/* How many processes of this case share the machine, if it does not say: all of them. */
+static int64_t ranks_here(const observation *point)
+{
+    const int64_t ranks = point && point->ranks > 0 ? point->ranks : 1;
+    const int64_t hosts = point && point->hosts > 0 ? point->hosts : 1;
+
+    return (ranks + hosts - 1) / hosts;
+}
+
+static lm_status prepare(backend *self, const bench_case *what, void **out, lm_error *err)
+{
+    onednn      *me = onednn_of(self);
+    onednn_work *w  = calloc(1, sizeof *w);
+    lm_status    status;
+
+    if (!w)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    w->device = &me->device;
+    team_apply(&me->team);
+    status = get_kernels(w, what, err);
+    if (!status)
+        status = plan_make(&w->plan, err);
+    if (!status)
+        status = plan_allocate(&w->plan, ranks_here(what->point), err);
+    if (!status)
+        status = make_memories(w, err);
+    if (status)
+        goto out;
+    plan_fill(&w->plan, &me->team);
+    *out = w;
+    w    = NULL;
+out:
+    release(self, w);
+    return status;
+}
+
+/* ---- run ----------------------------------------------------------------------------------------
+ */
+
+static double seconds(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static dnnl_status_t run_launch(const onednn *me, const launch *l)
+{
+    const prepared_kernel *k      = l->kernel;
+    dnnl_status_t          status = dnnl_success;
+
+    for (uint32_t i = 0; i < l->repeat && status == dnnl_success; i++) {
+        if (k->primitive.run)
+            status = dnnl_primitive_execute(k->primitive.run, me->device.stream, (int)k->n_slots,
+                                            l->argument);
+        else
+            loop_run(&k->loop, &me->team, l->at);
+    }
+    return status;
+}
+
+static lm_status run(backend *self, void *work, phase part, backend_time *out, lm_error *err)
+{
+    const onednn      *me     = onednn_of(self);
+    const onednn_work *w      = work;
+    dnnl_status_t      status = dnnl_success;
+    double             wall, cpu;
+
+    assert(part < N_PHASES && backend_onednn.serves >> part & 1);
+    team_apply(&me->team);
+    wall = seconds(CLOCK_MONOTONIC);
+    cpu  = seconds(CLOCK_THREAD_CPUTIME_ID);
+    for (size_t i = 0; i < w->plan.n[part] && status == dnnl_success; i++)
+        status = run_launch(me, &w->plan.launch[part][i]);
+    if (status == dnnl_success)
+        status = dnnl_stream_wait(me->device.stream);
+    cpu  = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
+    wall = seconds(CLOCK_MONOTONIC) - wall;
+    if (status != dnnl_success)
+        return lm_error_set(err, status == dnnl_out_of_memory ? LM_E_NOMEM : LM_E_UNSUPPORTED,
+                            "oneDNN: %s while running %s", dnnl_status2str(status),
+                            phase_name(part));
+    *out = (backend_time){ .wall = wall, .cpu = me->team.threads > 1 ? (double)NAN : cpu };
+    return LM_OK;
+}
+
+const backend_type backend_onednn = {
+    .name     = "onednn",
+    .doc      = "CPU: Intel oneDNN",
+    .open     = open_onednn,
+    .close    = close_onednn,
+    .describe = describe,
+    .prepare  = prepare,
+    .run      = run,
+    .release  = release,
+    .serves   = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
+};

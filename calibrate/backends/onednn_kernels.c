@@ -1,0 +1,196 @@
+/* Kernels as oneDNN primitives or loops, with the buffers each of them needs. */
+#include "onednn_kernels.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "network/kernels.h"
+#include "onednn_ops.h"
+
+dnnl_data_type_t kernel_data_type(lm_dtype dtype)
+{
+    switch (dtype) {
+    case LM_F32: return dnnl_f32;
+    case LM_F16: return dnnl_f16;
+    case LM_BF16: return dnnl_bf16;
+    default: return dnnl_data_type_undef;
+    }
+}
+
+static size_t geometry_size(lm_op op)
+{
+    const lm_kernel k = { 0 };
+
+    switch (op) {
+    case LM_OP_GEMM: return sizeof k.u.gemm;
+    case LM_OP_CONV: return sizeof k.u.conv;
+    case LM_OP_POOL: return sizeof k.u.pool;
+    case LM_OP_MAP: return sizeof k.u.map;
+    case LM_OP_NORM: return sizeof k.u.norm;
+    case LM_OP_SOFTMAX: return sizeof k.u.softmax;
+    case LM_OP_GATHER: return sizeof k.u.gather;
+    case LM_OP_COPY: return sizeof k.u.copy;
+    default: return 0;
+    }
+}
+
+bool kernels_equal(const lm_kernel *a, const lm_kernel *b)
+{
+    return a->op == b->op && a->pass == b->pass && a->dtype == b->dtype &&
+           !memcmp(&a->u, &b->u, geometry_size(a->op));
+}
+
+/* Passes of a product have other shapes, those of a map other operands: their volumes agree. */
+bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
+{
+    if (forward->op != backward->op || forward->dtype != backward->dtype)
+        return false;
+    if (forward->op == LM_OP_GEMM)
+        return forward->u.gemm.batch == backward->u.gemm.batch &&
+               lm_kernel_macs(forward) == lm_kernel_macs(backward);
+    if (forward->op == LM_OP_MAP)
+        return forward->u.map.elements == backward->u.map.elements;
+    return !memcmp(&forward->u, &backward->u, geometry_size(forward->op));
+}
+
+/* ---- loops --------------------------------------------------------------------------------------
+ */
+
+static const fill normal = { .kind = FILL_NORMAL, .scale = 1.0 };
+static const fill zero   = { .kind = FILL_ZERO };
+
+static void add_loop_slot(prepared_kernel *k, slot_role role, uint64_t bytes, fill f)
+{
+    f.type              = kernel_data_type(k->kernel.dtype);
+    k->slot[k->n_slots] = (slot){ (int)k->n_slots, role, (size_t)bytes, f };
+    k->n_slots++;
+}
+
+static bool is_forward(const prepared_kernel *k)
+{
+    return k->kernel.pass == LM_FORWARD;
+}
+
+/* False: not a loop's business, or not one it knows. */
+static bool prepare_map_loop(prepared_kernel *k)
+{
+    const int64_t  operands = k->kernel.u.map.operands;
+    const uint64_t bytes    = lm_mul((uint64_t)k->kernel.u.map.elements, sizeof(float));
+
+    if (k->kernel.dtype != LM_F32 || operands < 0 || operands > LOOP_MAX_OPERANDS)
+        return false;
+    k->loop = (loop){ LOOP_MAP, k->kernel.u.map.elements, operands, sizeof(float) };
+    for (int64_t i = 0; i < operands; i++) {
+        slot_role role = i == 0 ? ROLE_IN : ROLE_IN_OTHER;
+
+        if (i == 1 && !is_forward(k))
+            role = ROLE_SAVED_IN;
+        add_loop_slot(k, role, bytes, normal);
+    }
+    add_loop_slot(k, k->kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT, bytes, normal);
+    return true;
+}
+
+static bool prepare_update_loop(prepared_kernel *k)
+{
+    const uint64_t bytes = lm_mul((uint64_t)k->kernel.u.map.elements, sizeof(float));
+
+    if (k->kernel.op != LM_OP_MAP || k->kernel.dtype != LM_F32 || k->kernel.u.map.operands != 3)
+        return false;
+    k->loop = (loop){ LOOP_UPDATE, k->kernel.u.map.elements, 0, sizeof(float) };
+    add_loop_slot(k, ROLE_WEIGHT, bytes, normal);
+    add_loop_slot(k, ROLE_GRADIENT, bytes, normal);
+    add_loop_slot(k, ROLE_MOMENTUM, bytes, zero);
+    return true;
+}
+
+static bool prepare_gather_loop(prepared_kernel *k)
+{
+    const lm_kernel *g     = &k->kernel;
+    const uint64_t   width = lm_mul((uint64_t)g->u.gather.width, lm_dtype_bytes(g->dtype));
+    const uint64_t   table = lm_mul((uint64_t)g->u.gather.table_rows, width);
+    const uint64_t   rows  = lm_mul((uint64_t)g->u.gather.rows, width);
+    const fill       index = { .kind = FILL_INDEX, .scale = (double)g->u.gather.table_rows };
+
+    if (g->u.gather.table_rows < 1 || g->u.gather.table_rows > INT32_MAX)
+        return false;
+    if (is_forward(k) ? kernel_data_type(g->dtype) == dnnl_data_type_undef : g->dtype != LM_F32)
+        return false;
+    k->loop = (loop){ is_forward(k) ? LOOP_GATHER : LOOP_SCATTER, g->u.gather.rows,
+                      g->u.gather.width, (size_t)lm_dtype_bytes(g->dtype) };
+    add_loop_slot(k, is_forward(k) ? ROLE_WEIGHT : ROLE_IN, is_forward(k) ? table : rows, normal);
+    add_loop_slot(k, ROLE_STATE, lm_mul((uint64_t)g->u.gather.rows, sizeof(int32_t)), index);
+    add_loop_slot(k, is_forward(k) ? ROLE_OUT : ROLE_GRADIENT, is_forward(k) ? rows : table,
+                  normal);
+    return true;
+}
+
+static bool wants_loop(const lm_kernel *k, bool update)
+{
+    return update || k->op == LM_OP_GATHER ||
+           (k->op == LM_OP_MAP && (k->u.map.operands < 1 || k->u.map.operands > 2));
+}
+
+static bool prepare_loop(prepared_kernel *k)
+{
+    if (k->update)
+        return prepare_update_loop(k);
+    return k->kernel.op == LM_OP_GATHER ? prepare_gather_loop(k) : prepare_map_loop(k);
+}
+
+/* ---- both ---------------------------------------------------------------------------------------
+ */
+
+static lm_status create(const api_device *device, const lm_kernel *k, api_primitive *out,
+                        dnnl_status_t *cause)
+{
+    api_op    op;
+    lm_status status = op_of_kernel(k, &op);
+
+    if (status)
+        return status;
+    *cause = api_create(device, &op, out);
+    if (*cause == dnnl_success)
+        return LM_OK;
+    return *cause == dnnl_out_of_memory ? LM_E_NOMEM : LM_E_UNSUPPORTED;
+}
+
+static lm_status refuse(const lm_kernel *k, bool update, lm_status status, dnnl_status_t cause,
+                        lm_error *err)
+{
+    char geometry[320], isa[32];
+
+    if (status == LM_E_NOMEM)
+        return lm_error_set(err, status, "out of memory for %s %s", kernel_op_name(k->op),
+                            kernel_print_geometry(k, geometry, sizeof geometry));
+    return lm_error_set(err, status, "oneDNN has no %s%s %s %s on %s (%s): %s",
+                        update ? "update " : "", text_dtype_name(k->dtype), kernel_op_name(k->op),
+                        kernel_pass_name(k->pass), api_isa(isa, sizeof isa), dnnl_status2str(cause),
+                        kernel_print_geometry(k, geometry, sizeof geometry));
+}
+
+lm_status kernel_prepare(const api_device *device, const lm_kernel *k, bool update,
+                         prepared_kernel *out, lm_error *err)
+{
+    prepared_kernel new  = { .kernel = *k, .update = update };
+    dnnl_status_t cause  = dnnl_unimplemented;
+    lm_status     status = LM_OK;
+
+    if (wants_loop(k, update)) {
+        if (!prepare_loop(&new))
+            status = LM_E_UNSUPPORTED;
+    } else {
+        status = create(device, k, &new.primitive, &cause);
+        if (!status)
+            op_add_slots(&new);
+    }
+    if (status)
+        return refuse(k, update, status, cause, err);
+    *out = new;
+    return LM_OK;
+}
+
+void kernel_release(prepared_kernel *k)
+{
+    api_destroy(&k->primitive);
+}

@@ -1,0 +1,287 @@
+/* What oneDNN has no primitive for, as plain loops on the library's own threads; and the fill. */
+#include "onednn_loops.h"
+
+#include <assert.h>
+#include <dlfcn.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- threads ------------------------------------------------------------------------------------
+ */
+
+/* ISO C has no conversion from an object's address to a function's: the bytes are copied. */
+static void find_function(void *program, const char *name, void *function)
+{
+    void *address = dlsym(program, name);
+
+    memcpy(function, &address, sizeof address);
+}
+
+lm_status team_open(team *t, int64_t threads, lm_error *err)
+{
+    void *program = dlopen(NULL, RTLD_LAZY);
+
+    *t = (team){ .threads = (int)threads };
+    if (program) {
+        find_function(program, "omp_set_num_threads", &t->set);
+        find_function(program, "omp_get_thread_num", &t->self);
+        find_function(program, "omp_get_num_threads", &t->present);
+        find_function(program, "GOMP_parallel", &t->parallel);
+        dlclose(program);
+    }
+    if (threads < 1 || threads > 1 << 16)
+        return lm_error_set(err, LM_E_ARG, "%lld threads", (long long)threads);
+    if (dnnl_version()->cpu_runtime == DNNL_RUNTIME_SEQ) {
+        if (threads > 1)
+            return lm_error_set(err, LM_E_UNSUPPORTED, "this oneDNN was built for one thread");
+        t->parallel = NULL;
+    } else if (dnnl_version()->cpu_runtime != DNNL_RUNTIME_OMP || !t->set) {
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "the threads of this oneDNN cannot be set: it was not built with OpenMP");
+    }
+    team_apply(t);
+    return LM_OK;
+}
+
+void team_apply(const team *t)
+{
+    if (t->set)
+        t->set(t->threads);
+}
+
+typedef struct share {
+    const team *team;
+    int64_t     n;
+    team_body   body;
+    void       *context;
+} share;
+
+static void run_share(void *context)
+{
+    const share  *s    = context;
+    const int64_t self = s->team->self(), present = s->team->present();
+    const int64_t lines = (s->n + 63) / 64;
+    const int64_t begin = lines * self / present * 64, end = lines * (self + 1) / present * 64;
+
+    if (begin < s->n)
+        s->body(s->context, begin, end < s->n ? end : s->n);
+}
+
+void team_run(const team *t, int64_t n, team_body body, void *context)
+{
+    share s = { t, n, body, context };
+
+    if (t->threads > 1 && t->parallel && t->self && t->present)
+        t->parallel(run_share, &s, (unsigned)t->threads, 0);
+    else
+        body(context, 0, n);
+}
+
+/* ---- loops --------------------------------------------------------------------------------------
+ */
+
+typedef struct loop_context {
+    const loop  *loop;
+    void *const *at;
+} loop_context;
+
+static void add(float *restrict out, const float *restrict a, const float *restrict b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = a[i] + b[i];
+}
+
+static void accumulate(float *restrict out, const float *restrict a, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] += a[i];
+}
+
+static void scale_add(float *restrict out, const float *restrict a, float scale, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        out[i] = scale * (out[i] + a[i]);
+}
+
+/* Piece by piece, so that partial sums stay in the first cache and memory sees each tensor once. */
+static void map_body(void *context, int64_t begin, int64_t end)
+{
+    enum { PIECE = 2048 };
+    const loop_context *c        = context;
+    const int64_t       operands = c->loop->width;
+    void *const        *at       = c->at;
+    float              *out      = at[operands];
+    const float         scale    = operands ? 1.0f / sqrtf((float)operands) : 0.0f;
+
+    for (int64_t i = begin; i < end; i += PIECE) {
+        const int64_t n = end - i < PIECE ? end - i : PIECE;
+
+        if (operands == 0) {
+            memset(out + i, 0, (size_t)n * sizeof *out);
+            continue;
+        }
+        add(out + i, (const float *)at[0] + i, (const float *)at[1] + i, n);
+        for (int64_t j = 2; j < operands - 1; j++)
+            accumulate(out + i, (const float *)at[j] + i, n);
+        scale_add(out + i, (const float *)at[operands - 1] + i, scale, n);
+    }
+}
+
+static void sgd(float *restrict weight, const float *restrict gradient, float *restrict momentum,
+                float rate, float decay, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const float v = decay * momentum[i] + gradient[i];
+
+        momentum[i] = v;
+        weight[i] -= rate * v;
+    }
+}
+
+/* The rate is small enough for weights to stay what they are over any number of repetitions, and
+ * large enough for no product to be denormal. */
+static void update_body(void *context, int64_t begin, int64_t end)
+{
+    const loop_context *c = context;
+
+    sgd((float *)c->at[0] + begin, (const float *)c->at[1] + begin, (float *)c->at[2] + begin,
+        1e-12f, 0.9f, end - begin);
+}
+
+static void gather_body(void *context, int64_t begin, int64_t end)
+{
+    const loop_context *c     = context;
+    const size_t        row   = (size_t)c->loop->width * c->loop->size;
+    const char         *table = c->at[0];
+    const int32_t      *index = c->at[1];
+    char               *out   = c->at[2];
+
+    for (int64_t i = begin; i < end; i++)
+        memcpy(out + (size_t)i * row, table + (size_t)index[i] * row, row);
+}
+
+/* Each thread adds its own columns of every row: rows may repeat. */
+static void scatter_body(void *context, int64_t begin, int64_t end)
+{
+    const loop_context *c     = context;
+    const int64_t       width = c->loop->width;
+    const float        *rows  = c->at[0];
+    const int32_t      *index = c->at[1];
+    float              *table = c->at[2];
+
+    for (int64_t i = 0; i < c->loop->n; i++)
+        accumulate(table + index[i] * width + begin, rows + i * width + begin, end - begin);
+}
+
+void loop_run(const loop *l, const team *t, void *const *at)
+{
+    loop_context c = { l, at };
+
+    switch (l->kind) {
+    case LOOP_MAP: team_run(t, l->n, map_body, &c); break;
+    case LOOP_UPDATE: team_run(t, l->n, update_body, &c); break;
+    case LOOP_GATHER: team_run(t, l->n, gather_body, &c); break;
+    case LOOP_SCATTER: team_run(t, l->width, scatter_body, &c); break;
+    case LOOP_NONE: assert(!"no loop"); break;
+    }
+}
+
+/* ---- fill ---------------------------------------------------------------------------------------
+ */
+
+/* A pure function of the position: any thread can start anywhere. (Steele, Lea, Flood 2014.) */
+static uint64_t mix(uint64_t x)
+{
+    x += UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+/* Sum of four uniform numbers, near enough to normal; never so small that a product is denormal. */
+static float normal(uint64_t position)
+{
+    const uint64_t bits = mix(position);
+    int32_t        sum  = -4 * 65536;
+    float          x;
+
+    for (int i = 0; i < 64; i += 16)
+        sum += 2 * (int32_t)(bits >> i & 0xffff);
+    x = (float)sum * (1.7320508f / 131072.0f);
+    return fabsf(x) < 1e-3f ? 1e-3f : x;
+}
+
+static uint16_t to_bf16(float x)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)(bits >> 16);
+}
+
+/* Towards zero; what is too small for a normal half becomes 0. */
+static uint16_t to_f16(float x)
+{
+    uint32_t bits, magnitude;
+
+    memcpy(&bits, &x, sizeof bits);
+    magnitude = bits & 0x7fffffff;
+    if (magnitude < 0x38800000)
+        return (uint16_t)(bits >> 16 & 0x8000);
+    if (magnitude > 0x477fe000)
+        magnitude = 0x477fe000;
+    return (uint16_t)((bits >> 16 & 0x8000) | ((magnitude - 0x38000000) >> 13));
+}
+
+typedef struct fill_context {
+    const fill *fill;
+    void       *at;
+} fill_context;
+
+static float fill_value(const fill *f, int64_t i)
+{
+    return f->kind == FILL_ONE ? 1.0f : (float)f->scale * normal((uint64_t)i);
+}
+
+static void fill_body(void *context, int64_t begin, int64_t end)
+{
+    const fill_context *c = context;
+    const fill         *f = c->fill;
+
+    for (int64_t i = begin; i < end; i++) {
+        if (f->kind == FILL_INDEX)
+            ((int32_t *)c->at)[i] = (int32_t)(mix((uint64_t)i) % (uint64_t)f->scale);
+        else if (f->type == dnnl_f32)
+            ((float *)c->at)[i] = fill_value(f, i);
+        else if (f->type == dnnl_bf16)
+            ((uint16_t *)c->at)[i] = to_bf16(fill_value(f, i));
+        else if (f->type == dnnl_f16)
+            ((uint16_t *)c->at)[i] = to_f16(fill_value(f, i));
+        else
+            ((uint8_t *)c->at)[i] = 1;
+    }
+}
+
+static void zero_body(void *context, int64_t begin, int64_t end)
+{
+    memset((char *)context + begin, 0, (size_t)(end - begin));
+}
+
+void fill_run(const fill *f, const team *t, void *at, size_t bytes)
+{
+    fill_context c = { f, at };
+    size_t       size;
+
+    if (f->kind == FILL_NONE)
+        return;
+    if (f->kind == FILL_ZERO) {
+        team_run(t, (int64_t)bytes, zero_body, at);
+        return;
+    }
+    if (f->kind == FILL_INDEX || f->type == dnnl_f32)
+        size = 4;
+    else
+        size = f->type == dnnl_bf16 || f->type == dnnl_f16 ? 2 : 1;
+    team_run(t, (int64_t)(bytes / size), fill_body, &c);
+}

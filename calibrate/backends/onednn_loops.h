@@ -1,0 +1,65 @@
+/** What oneDNN has no primitive for, as plain loops on the library's own threads; and the fill. */
+#ifndef CALIBRATE_BACKENDS_ONEDNN_LOOPS_H
+#define CALIBRATE_BACKENDS_ONEDNN_LOOPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <layermeter/error.h>
+#include <oneapi/dnnl/dnnl.h>
+
+/**
+ * The OpenMP threads oneDNN runs on, found at run time: no compiler's OpenMP is linked. Our loops
+ * share them, so that no second set of threads competes for the cores.
+ */
+typedef struct team {
+    int threads;
+    void (*set)(int threads);
+    void (*parallel)(void (*body)(void *), void *context, unsigned threads, unsigned flags);
+    int (*self)(void);
+    int (*present)(void);
+} team;
+
+/** LM_E_ARG for less than one thread, LM_E_UNSUPPORTED if this oneDNN cannot be told how many. */
+lm_status team_open(team *t, int64_t threads, lm_error *err);
+/** Another library of the process may have changed the number since. */
+void team_apply(const team *t);
+
+/** Body of a loop over begin <= i < end. */
+typedef void (*team_body)(void *context, int64_t begin, int64_t end);
+
+/** 0 <= i < n in one contiguous share a thread; shares begin at multiples of 64. */
+void team_run(const team *t, int64_t n, team_body body, void *context);
+
+enum { LOOP_MAX_OPERANDS = 8 };
+
+/** A loop and its sizes. */
+typedef struct loop {
+    enum { LOOP_NONE, LOOP_MAP, LOOP_UPDATE, LOOP_GATHER, LOOP_SCATTER } kind;
+    int64_t n;     /**< elements; LOOP_GATHER, LOOP_SCATTER: rows */
+    int64_t width; /**< LOOP_MAP: operands; LOOP_GATHER, LOOP_SCATTER: elements of a row */
+    size_t  size;  /**< bytes of an element */
+} loop;
+
+/**
+ * Runs a loop on `at`:
+ *  - LOOP_MAP      at[0 .. width-1] -> at[width]: sum over sqrt(width), width 0 or >= 3; 0: zeros
+ *  - LOOP_UPDATE   weight, gradient, momentum, both but the gradient in place
+ *  - LOOP_GATHER   table, row numbers (int32_t) -> rows
+ *  - LOOP_SCATTER  rows, row numbers (int32_t) -> table, added
+ */
+void loop_run(const loop *l, const team *t, void *const *at);
+
+/** How a buffer begins. */
+typedef enum { FILL_NONE, FILL_NORMAL, FILL_ZERO, FILL_ONE, FILL_INDEX } fill_kind;
+
+typedef struct fill {
+    fill_kind        kind;
+    dnnl_data_type_t type;
+    double           scale; /**< FILL_NORMAL: standard deviation; FILL_INDEX: 0 .. scale - 1 */
+} fill;
+
+/** Fills `bytes` at `at`, in parallel, as the pages are first touched by who will use them. */
+void fill_run(const fill *f, const team *t, void *at, size_t bytes);
+
+#endif

@@ -1,0 +1,74 @@
+/* Memory that is freed all at once. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)16 * 1024)
+
+typedef struct block {
+    struct block *next;
+    size_t        used, size;
+    alignas(max_align_t) unsigned char data[];
+} block;
+
+struct arena {
+    block *first;
+};
+
+arena *arena_new(void)
+{
+    return calloc(1, sizeof(arena));
+}
+
+void arena_free(arena *a)
+{
+    if (!a)
+        return;
+    for (block *b = a->first; b;) {
+        block *next = b->next;
+        free(b);
+        b = next;
+    }
+    free(a);
+}
+
+void *arena_alloc(arena *a, size_t bytes)
+{
+    const size_t align = alignof(max_align_t);
+    block       *b     = a->first;
+    void        *out;
+
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    bytes = (bytes + align - 1) / align * align;
+    if (!b || b->size - b->used < bytes) {
+        const size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+
+        b = calloc(1, sizeof *b + size);
+        if (!b)
+            return NULL;
+        b->size  = size;
+        b->next  = a->first;
+        a->first = b;
+    }
+    out = b->data + b->used;
+    b->used += bytes;
+    return out;
+}
+
+void *arena_array(arena *a, size_t n, size_t size)
+{
+    return size && n > SIZE_MAX / size ? NULL : arena_alloc(a, n * size);
+}
+
+char *arena_text(arena *a, const char *text, size_t n)
+{
+    char *out = arena_alloc(a, n + 1);
+
+    if (out)
+        memcpy(out, text, n);
+    return out;
+}

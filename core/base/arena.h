@@ -1,0 +1,20 @@
+/** Memory that is freed all at once: for structures that are built once and then only read. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stddef.h>
+
+typedef struct arena arena;
+
+/** NULL when memory runs out. */
+arena *arena_new(void);
+void   arena_free(arena *a);
+
+/** Zeroed, aligned for any type; lives as long as the arena. NULL when memory runs out. */
+void *arena_alloc(arena *a, size_t bytes);
+/** n elements of `size` bytes; NULL also when n * size overflows. */
+void *arena_array(arena *a, size_t n, size_t size);
+/** Copy of the first n bytes, with a terminating NUL. */
+char *arena_text(arena *a, const char *text, size_t n);
+
+#endif

@@ -1,0 +1,118 @@
+/* Whole files in, whole files out. */
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *err)
+{
+    FILE       *file   = fopen(path, "rb");
+    char       *text   = NULL;
+    size_t      n = 0, room = 0, got;
+    lm_status   status = LM_OK;
+    struct stat info;
+
+    if (!file)
+        return lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
+    if (!fstat(fileno(file), &info) && S_ISDIR(info.st_mode)) {
+        status = lm_error_set(err, LM_E_IO, "%s: is a folder, not a file", path);
+        goto out;
+    }
+    do {
+        if (n + 1 >= room) {
+            char *more;
+
+            room = room ? 2 * room : (size_t)64 * 1024;
+            more = realloc(text, room);
+            if (!more) {
+                status = lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
+                goto out;
+            }
+            text = more;
+        }
+        got = fread(text + n, 1, room - n - 1, file);
+        n += got;
+    } while (got > 0);
+    if (ferror(file)) {
+        status = lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
+        goto out;
+    }
+    text[n] = '\0';
+    if (memchr(text, '\0', n)) {
+        status = lm_error_set(err, LM_E_SYNTAX, "%s: a binary file, expected text", path);
+        goto out;
+    }
+    *out  = text;
+    *size = n;
+    text  = NULL;
+out:
+    free(text);
+    fclose(file);
+    return status;
+}
+
+lm_status file_draft_open(file_draft *draft, const char *path, lm_error *err)
+{
+    const size_t n = strlen(path) + 16;
+    int          fd;
+    mode_t       mask;
+
+    *draft = (file_draft){ NULL, strdup(path), malloc(n) };
+    if (!draft->path || !draft->temporary) {
+        file_draft_drop(draft);
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    snprintf(draft->temporary, n, "%s.XXXXXX", path);
+    fd = mkstemp(draft->temporary);
+    if (fd < 0) {
+        const int why = errno;
+
+        free(draft->temporary);
+        draft->temporary = NULL;
+        file_draft_drop(draft);
+        return lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(why));
+    }
+    mask = umask(0);
+    umask(mask);
+    (void)!fchmod(fd, 0666 & ~mask); /* mkstemp() makes it private */
+    draft->stream = fdopen(fd, "w");
+    if (!draft->stream) {
+        close(fd);
+        file_draft_drop(draft);
+        return lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
+    }
+    return LM_OK;
+}
+
+lm_status file_draft_commit(file_draft *draft, lm_error *err)
+{
+    lm_status  status = LM_OK;
+    const bool failed = ferror(draft->stream) || fflush(draft->stream) || fsync(fileno(draft->stream));
+    const int  why    = errno;
+
+    if (fclose(draft->stream) || failed)
+        status = lm_error_set(err, LM_E_IO, "%s: %s", draft->path, strerror(failed ? why : errno));
+    draft->stream = NULL;
+    if (!status && rename(draft->temporary, draft->path))
+        status = lm_error_set(err, LM_E_IO, "%s: %s", draft->path, strerror(errno));
+    if (!status) {
+        free(draft->temporary);
+        draft->temporary = NULL;
+    }
+    file_draft_drop(draft);
+    return status;
+}
+
+void file_draft_drop(file_draft *draft)
+{
+    if (draft->stream)
+        fclose(draft->stream);
+    if (draft->temporary)
+        unlink(draft->temporary);
+    free(draft->temporary);
+    free(draft->path);
+    *draft = (file_draft){ NULL, NULL, NULL };
+}

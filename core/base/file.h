@@ -1,0 +1,31 @@
+/** Files: whole ones in, whole ones out. */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <layermeter/error.h>
+
+/**
+ * Reads a text file whole. NUL bytes mean that it is none: an error that says so.
+ *
+ * @param out malloc'ed, NUL-terminated
+ * @return LM_E_IO (missing, unreadable, a folder), LM_E_SYNTAX (binary), LM_E_NOMEM; text names `path`
+ */
+lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *err);
+
+/** A file being written under a temporary name beside its own. */
+typedef struct file_draft {
+    FILE *stream;
+    char *path, *temporary;
+} file_draft;
+
+/** Opens; nothing appears under `path` before file_commit(). */
+lm_status file_draft_open(file_draft *draft, const char *path, lm_error *err);
+/** Closes, syncs and renames; on failure nothing is left behind. */
+lm_status file_draft_commit(file_draft *draft, lm_error *err);
+/** Throws away what was written. Fine after a commit or a failed open. */
+void      file_draft_drop(file_draft *draft);
+
+#endif

@@ -1,0 +1,237 @@
+/* INI files, read by inih, without its silent losses. */
+#include "base/ini.h"
+
+#include <ini.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/file.h"
+#include "base/text.h"
+
+/* What inih, built with its defaults as Debian's is, can take. */
+#define LINE_MAX_BYTES 198
+#define NAME_MAX_BYTES 49
+
+typedef struct reader {
+    ini_document *doc;
+    const char   *next; /* text not yet handed to inih */
+    int           line; /* of the line handed over last, so the one the handler is called for */
+    size_t        section_room;
+    size_t        pair_room; /* of the section being filled */
+    lm_status     status;
+    lm_error     *err;
+} reader;
+
+static void fail(reader *r, lm_status code, const char *text)
+{
+    if (!r->status) {
+        r->status = code;
+        lm_error_set(r->err, code, "%s:%d: %s", r->doc->path, r->line, text);
+    }
+}
+
+/* Doubles an array inside the arena; what it held before stays there unused. */
+static void *grow(arena *a, const void *old, size_t n, size_t *room, size_t size)
+{
+    void *more;
+
+    if (n < *room)
+        return (void *)(uintptr_t)old;
+    *room = *room ? 2 * *room : 8;
+    more  = arena_array(a, *room, size);
+    if (more && n)
+        memcpy(more, old, n * size);
+    return more;
+}
+
+static void open_section(reader *r, const char *name, size_t n)
+{
+    ini_document *doc = r->doc;
+    ini_section  *more;
+
+    if (n > NAME_MAX_BYTES) {
+        fail(r, LM_E_SYNTAX, "section name longer than 49 bytes");
+        return;
+    }
+    for (size_t i = 0; i < doc->n_sections; i++)
+        if (strlen(doc->section[i].name) == n && !strncmp(doc->section[i].name, name, n)) {
+            r->status = lm_error_set(r->err, LM_E_SYNTAX,
+                                     "%s:%d: section [%.*s] stands at line %d already: give it "
+                                     "another name or remove one",
+                                     doc->path, r->line, (int)n, name, doc->section[i].line);
+            return;
+        }
+    more = grow(doc->arena, doc->section, doc->n_sections, &r->section_room, sizeof *more);
+    if (!more) {
+        fail(r, LM_E_NOMEM, "out of memory");
+        return;
+    }
+    doc->section = more;
+    r->pair_room = 0;
+    doc->section[doc->n_sections++] =
+        (ini_section){ .name = arena_text(doc->arena, name, n), .line = r->line };
+    if (!doc->section[doc->n_sections - 1].name)
+        fail(r, LM_E_NOMEM, "out of memory");
+}
+
+static bool printable(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)s[i] < ' ' && s[i] != '\t' && s[i] != '\r')
+            return false;
+    return true;
+}
+
+/* fgets() for inih: one whole line at a time, without indentation. */
+static char *read_line(char *buffer, int size, void *context)
+{
+    reader     *r = context;
+    const char *start, *end;
+    size_t      n;
+
+    if (!*r->next || r->status)
+        return NULL;
+    r->line++;
+    start   = r->next;
+    end     = strchr(start, '\n');
+    r->next = end ? end + 1 : start + strlen(start);
+    if (!end)
+        end = r->next;
+    if (r->line == 1 && !strncmp(start, "\xEF\xBB\xBF", 3))
+        start += 3;
+    while (start < end && (*start == ' ' || *start == '\t'))
+        start++;
+    n = (size_t)(end - start);
+    if (n && start[n - 1] == '\r')
+        n--;
+    if (n > LINE_MAX_BYTES || n + 2 > (size_t)size) {
+        fail(r, LM_E_SYNTAX, "line longer than 198 bytes: shorten it");
+        return NULL;
+    }
+    if (!printable(start, n)) {
+        fail(r, LM_E_SYNTAX, "control characters: not a text file");
+        return NULL;
+    }
+    if (*start == '[' && n) {
+        const char *close = memchr(start, ']', n);
+
+        if (!close) {
+            fail(r, LM_E_SYNTAX, "section without closing ']'");
+            return NULL;
+        }
+        for (const char *p = close + 1; p < start + n && *p != ';' && *p != '#'; p++)
+            if (*p != ' ' && *p != '\t') {
+                fail(r, LM_E_SYNTAX, "text after the closing ']': put it on a line of its own");
+                return NULL;
+            }
+        open_section(r, start + 1, (size_t)(close - start - 1));
+        if (r->status)
+            return NULL;
+    }
+    memcpy(buffer, start, n);
+    buffer[n]     = '\n';
+    buffer[n + 1] = '\0';
+    return buffer;
+}
+
+static int take_pair(void *context, const char *section, const char *key, const char *value)
+{
+    reader      *r = context;
+    ini_section *s;
+    ini_pair    *more;
+
+    (void)section;
+    if (r->status)
+        return 0;
+    if (!r->doc->n_sections) {
+        fail(r, LM_E_SYNTAX, "a key before the first [section]");
+        return 0;
+    }
+    s = &r->doc->section[r->doc->n_sections - 1];
+    if (!*key) {
+        fail(r, LM_E_SYNTAX, "expected 'key = value'");
+        return 0;
+    }
+    for (size_t i = 0; i < s->n_pairs; i++)
+        if (!strcmp(s->pair[i].key, key)) {
+            r->status = lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%s' stands at line %d already",
+                                     r->doc->path, r->line, key, s->pair[i].line);
+            return 0;
+        }
+    more = grow(r->doc->arena, s->pair, s->n_pairs, &r->pair_room, sizeof *more);
+    if (!more) {
+        fail(r, LM_E_NOMEM, "out of memory");
+        return 0;
+    }
+    s->pair = more;
+    more[s->n_pairs++] =
+        (ini_pair){ arena_text(r->doc->arena, key, strlen(key)),
+                    arena_text(r->doc->arena, value, strlen(value)), r->line };
+    if (!more[s->n_pairs - 1].key || !more[s->n_pairs - 1].value)
+        fail(r, LM_E_NOMEM, "out of memory");
+    return r->status == LM_OK;
+}
+
+lm_status ini_load_text(const char *path, const char *text, ini_document **out, lm_error *err)
+{
+    arena        *a   = arena_new();
+    ini_document *doc = a ? arena_alloc(a, sizeof *doc) : NULL;
+    reader        r   = { .doc = doc, .next = text, .err = err };
+    int           bad;
+
+    if (!doc || !(doc->path = arena_text(a, path, strlen(path)))) {
+        arena_free(a);
+        return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
+    }
+    doc->arena = a;
+    bad        = ini_parse_stream(read_line, &r, take_pair, &r);
+    if (bad && !r.status) {
+        r.line = bad > 0 ? bad : r.line;
+        fail(&r, bad > 0 ? LM_E_SYNTAX : LM_E_NOMEM,
+             bad > 0 ? "expected 'key = value' or '[section]'" : "out of memory");
+    }
+    if (r.status) {
+        arena_free(a);
+        return r.status;
+    }
+    *out = doc;
+    return LM_OK;
+}
+
+lm_status ini_load(const char *path, ini_document **out, lm_error *err)
+{
+    char     *text;
+    size_t    size;
+    lm_status status = file_read_text(path, &text, &size, err);
+
+    if (status)
+        return status;
+    status = ini_load_text(path, text, out, err);
+    free(text);
+    return status;
+}
+
+void ini_free(ini_document *doc)
+{
+    if (doc)
+        arena_free(doc->arena);
+}
+
+const ini_section *ini_find(const ini_document *doc, const char *section)
+{
+    for (size_t i = 0; i < doc->n_sections; i++)
+        if (!strcmp(doc->section[i].name, section))
+            return &doc->section[i];
+    return NULL;
+}
+
+const ini_pair *ini_get(const ini_section *section, const char *key)
+{
+    for (size_t i = 0; section && i < section->n_pairs; i++)
+        if (!strcmp(section->pair[i].key, key))
+            return &section->pair[i];
+    return NULL;
+}

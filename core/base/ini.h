@@ -1,0 +1,46 @@
+/** INI files, read by inih, without its silent losses. */
+#ifndef BASE_INI_H
+#define BASE_INI_H
+
+#include <stddef.h>
+
+#include <layermeter/error.h>
+
+typedef struct ini_pair {
+    const char *key, *value;
+    int         line;
+} ini_pair;
+
+typedef struct ini_section {
+    const char *name;
+    ini_pair   *pair;
+    size_t      n_pairs;
+    int         line;
+} ini_section;
+
+/** Sections in the file's order; one without pairs is there too. */
+typedef struct ini_document {
+    const char   *path;
+    ini_section  *section;
+    size_t        n_sections;
+    struct arena *arena; /**< owns all of the above */
+} ini_document;
+
+/**
+ * Reads a file. inih cuts long lines and names, merges sections of one name, joins indented lines and
+ * tells its handler no line numbers; so each line passes through a reader of our own that counts it,
+ * strips indentation, and refuses what inih would lose: lines over 198 bytes, section names over 49,
+ * a second section or key of one name, a key before the first section, binary data.
+ *
+ * @return LM_E_IO, LM_E_SYNTAX ("path:line: ..."), LM_E_NOMEM
+ */
+lm_status ini_load(const char *path, ini_document **out, lm_error *err);
+/** The same for text in memory; `path` is used in messages. */
+lm_status ini_load_text(const char *path, const char *text, ini_document **out, lm_error *err);
+void      ini_free(ini_document *doc);
+
+/** NULL if there is no such section or key. */
+const ini_section *ini_find(const ini_document *doc, const char *section);
+const ini_pair    *ini_get(const ini_section *section, const char *key);
+
+#endif

@@ -1,0 +1,63 @@
+/* Order statistics, and the errors of predictions. */
+#include "base/stats.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+double stats_quantile(double *values, size_t n, double q)
+{
+    const double place = q * (double)(n - 1);
+    const size_t below = (size_t)floor(place);
+    const size_t above = below + 1 < n ? below + 1 : below;
+
+    qsort(values, n, sizeof *values, by_value);
+    return values[below] + (place - (double)below) * (values[above] - values[below]);
+}
+
+double stats_mad(double *values, double *scratch, size_t n)
+{
+    const double median = stats_quantile(values, n, 0.5);
+
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = fabs(values[i] - median);
+    return stats_quantile(scratch, n, 0.5);
+}
+
+stats_errors stats_compare(const double *predicted, const double *measured, size_t n)
+{
+    stats_errors e    = { n, NAN, NAN, NAN, NAN, NAN };
+    double      *ape  = n ? malloc(n * sizeof *ape) : NULL;
+    double       mean = 0, total = 0, squares = 0, sum_ape = 0;
+    double       low = INFINITY, high = -INFINITY;
+
+    if (!ape)
+        return e;
+    for (size_t i = 0; i < n; i++)
+        mean += measured[i] / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const double error = predicted[i] - measured[i];
+
+        ape[i] = fabs(error) / measured[i];
+        sum_ape += ape[i];
+        squares += error * error;
+        total += (measured[i] - mean) * (measured[i] - mean);
+        low  = fmin(low, measured[i]);
+        high = fmax(high, measured[i]);
+    }
+    e.mape       = sum_ape / (double)n;
+    e.median_ape = stats_quantile(ape, n, 0.5);
+    e.rmse       = sqrt(squares / (double)n);
+    if (high > low) {
+        e.nrmse = e.rmse / (high - low);
+        e.r2    = 1 - squares / total;
+    }
+    free(ape);
+    return e;
+}

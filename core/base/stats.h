@@ -1,0 +1,29 @@
+/** Order statistics, and the errors of predictions. */
+#ifndef BASE_STATS_H
+#define BASE_STATS_H
+
+#include <stddef.h>
+
+/**
+ * Quantile q in [0, 1] of n >= 1 values, linear between the closest ranks (Hyndman & Fan 1996, type 7).
+ * Sorts the values in place.
+ */
+double stats_quantile(double *values, size_t n, double q);
+
+/** Median absolute deviation from the median; scratch holds n values. Sorts `values`. */
+double stats_mad(double *values, double *scratch, size_t n);
+
+/** How predictions compare with measurements. */
+typedef struct stats_errors {
+    size_t n;
+    double mape;       /**< mean |predicted - measured| / measured */
+    double median_ape; /**< median of the same */
+    double rmse;       /**< root of the mean squared error, in the values' unit */
+    double nrmse;      /**< rmse / (largest - smallest measured); NAN if all are equal */
+    double r2;         /**< 1 - residual / total sum of squares; NAN if all are equal */
+} stats_errors;
+
+/** measured[i] > 0. All fields but n are NAN for n == 0. */
+stats_errors stats_compare(const double *predicted, const double *measured, size_t n);
+
+#endif

@@ -1,0 +1,394 @@
+/* Text to numbers and back. */
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A list longer than this is a typing error, not a sweep. */
+#define LIST_MAX 100000
+
+static const char *skip_blanks(const char *s)
+{
+    while (isspace((unsigned char)*s))
+        s++;
+    return s;
+}
+
+static lm_status expected(lm_error *err, const char *what, const char *text)
+{
+    return lm_error_set(err, LM_E_ARG, "expected %s, found '%.80s'", what, text);
+}
+
+lm_status text_int(const char *text, int64_t *out, lm_error *err)
+{
+    const char *start = skip_blanks(text);
+    char       *end;
+    long long   value;
+
+    errno = 0;
+    value = strtoll(start, &end, 10);
+    if (end == start || *skip_blanks(end))
+        return expected(err, "a whole number", text);
+    if (errno == ERANGE)
+        return expected(err, "a whole number below 2^63", text);
+    *out = value;
+    return LM_OK;
+}
+
+lm_status text_uint(const char *text, uint64_t *out, lm_error *err)
+{
+    const char        *start = skip_blanks(text);
+    char              *end;
+    unsigned long long value;
+
+    errno = 0;
+    value = strtoull(start, &end, 10);
+    if (!isdigit((unsigned char)*start) || *skip_blanks(end) || errno == ERANGE)
+        return expected(err, "a whole number from 0 to 2^64-1", text);
+    *out = value;
+    return LM_OK;
+}
+
+/* strtod() without hexadecimal, infinities and NaN. */
+static const char *read_real(const char *start, double *out)
+{
+    const char *p = start + (*start == '-' || *start == '+');
+    char       *end;
+
+    if (!isdigit((unsigned char)*p) && *p != '.')
+        return NULL;
+    if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
+        return NULL;
+    *out = strtod(start, &end);
+    return end == start || !isfinite(*out) ? NULL : end;
+}
+
+lm_status text_real(const char *text, double *out, lm_error *err)
+{
+    double      value;
+    const char *end = read_real(skip_blanks(text), &value);
+
+    if (!end || *skip_blanks(end))
+        return expected(err, "a finite number", text);
+    *out = value;
+    return LM_OK;
+}
+
+lm_status text_bool(const char *text, bool *out, lm_error *err)
+{
+    static const char *const word[] = { "no", "yes", "false", "true", "off", "on", "0", "1" };
+
+    for (size_t i = 0; i < sizeof word / sizeof word[0]; i++)
+        if (!strcmp(text, word[i])) {
+            *out = i % 2 != 0;
+            return LM_OK;
+        }
+    return expected(err, "yes or no", text);
+}
+
+typedef struct unit {
+    const char *name;
+    double      factor;
+} unit;
+
+/* A number and one of `units`; the first unit is what a bare number means. */
+static lm_status read_quantity(const char *text, const unit *units, double *out)
+{
+    double      value;
+    const char *end = read_real(skip_blanks(text), &value);
+    size_t      n;
+
+    if (!end)
+        return LM_E_ARG;
+    end = skip_blanks(end);
+    for (n = strlen(end); n > 0 && isspace((unsigned char)end[n - 1]); n--)
+        ;
+    if (n == 0) {
+        *out = value * units[0].factor;
+        return LM_OK;
+    }
+    for (const unit *u = units; u->name; u++)
+        if (strlen(u->name) == n && !strncmp(u->name, end, n)) {
+            *out = value * u->factor;
+            return LM_OK;
+        }
+    return LM_E_ARG;
+}
+
+lm_status text_bytes(const char *text, int64_t *out, lm_error *err)
+{
+    static const unit units[] = {
+        { "B", 1 },      { "KiB", 1024 }, { "MiB", 1048576 }, { "GiB", 1073741824 }, { "kB", 1e3 },
+        { "KB", 1e3 },   { "MB", 1e6 },   { "GB", 1e9 },      { NULL, 0 },
+    };
+    double value;
+
+    if (read_quantity(text, units, &value) || value < 0 || value > 9e18 || value != floor(value))
+        return expected(err, "a size such as 64KiB, 25 MiB or 1GB", text);
+    *out = (int64_t)value;
+    return LM_OK;
+}
+
+lm_status text_seconds(const char *text, double *out, lm_error *err)
+{
+    static const unit units[] = {
+        { "s", 1 },    { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 },
+        { "min", 60 }, { "h", 3600 },  { NULL, 0 },
+    };
+    double value;
+
+    if (read_quantity(text, units, &value) || value < 0)
+        return expected(err, "a time such as 200ms, 1.5 s or 5min", text);
+    *out = value;
+    return LM_OK;
+}
+
+lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_error *err)
+{
+    int64_t     dim[LM_MAX_RANK];
+    size_t      count = 0;
+    const char *p     = skip_blanks(text);
+
+    for (;;) {
+        char     *end;
+        long long value;
+
+        errno = 0;
+        value = strtoll(p, &end, 10);
+        if (end == p || !isdigit((unsigned char)*p) || errno == ERANGE || value < 1)
+            return expected(err, "a shape such as 3x224x224", text);
+        if (count == max || count == LM_MAX_RANK)
+            return lm_error_set(err, LM_E_ARG, "at most %zu dimensions here, found '%.80s'", max,
+                                text);
+        dim[count++] = value;
+        p            = end;
+        if (*p != 'x')
+            break;
+        p++;
+    }
+    if (*skip_blanks(p))
+        return expected(err, "a shape such as 3x224x224", text);
+    memcpy(out, dim, count * sizeof dim[0]);
+    *n = count;
+    return LM_OK;
+}
+
+static const struct {
+    lm_dtype    dtype;
+    const char *name;
+} dtypes[] = {
+    { LM_F32, "f32" }, { LM_F16, "f16" }, { LM_BF16, "bf16" }, { LM_F64, "f64" },
+    { LM_I32, "i32" }, { LM_I8, "i8" },   { LM_F8, "f8" },
+};
+
+lm_status text_dtype(const char *text, int32_t *out, lm_error *err)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
+        if (!strcmp(text, dtypes[i].name)) {
+            *out = dtypes[i].dtype;
+            return LM_OK;
+        }
+    return expected(err, "an element type (f32 f16 bf16 f64 i32 i8 f8)", text);
+}
+
+const char *text_dtype_name(int32_t dtype)
+{
+    for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)
+        if (dtypes[i].dtype == dtype)
+            return dtypes[i].name;
+    return "unknown";
+}
+
+typedef struct int_list {
+    int64_t *value;
+    size_t   n, room;
+} int_list;
+
+static lm_status push(int_list *list, int64_t value, lm_error *err)
+{
+    if (list->n == LIST_MAX)
+        return lm_error_set(err, LM_E_ARG, "more than %d values", LIST_MAX);
+    if (list->n == list->room) {
+        const size_t room  = list->room ? 2 * list->room : 16;
+        int64_t     *value2 = realloc(list->value, room * sizeof *value2);
+
+        if (!value2)
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        list->value = value2;
+        list->room  = room;
+    }
+    list->value[list->n++] = value;
+    return LM_OK;
+}
+
+/* "A..B", "A..B*F" or "A..B+S", with A already cut off at the dots. */
+static lm_status push_range(int_list *list, const char *from, char *rest, text_int_parser parse,
+                            lm_error *err)
+{
+    char     *step_text = strpbrk(rest, "*+");
+    const bool times     = step_text && *step_text == '*';
+    int64_t   a, b, step = 1;
+    lm_status status;
+
+    if (step_text) {
+        *step_text++ = '\0';
+        status       = times ? text_int(step_text, &step, err) : parse(step_text, &step, err);
+        if (status)
+            return status;
+    }
+    if ((status = parse(from, &a, err)) || (status = parse(rest, &b, err)))
+        return status;
+    if (a < 1 || b < a || step < 1 + (times ? 1 : 0))
+        return lm_error_set(err, LM_E_ARG,
+                            "a range runs upwards from 1 or more, such as 1..64*2 or 32..224+32");
+    while (a < b) {
+        if ((status = push(list, a, err)))
+            return status;
+        if (times)
+            a = a > INT64_MAX / step ? INT64_MAX : a * step;
+        else
+            a = a > INT64_MAX - step ? INT64_MAX : a + step;
+    }
+    return push(list, b, err);
+}
+
+lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size_t *n, lm_error *err)
+{
+    char     *copy   = strdup(text);
+    int_list  list   = { NULL, 0, 0 };
+    lm_status status = LM_OK;
+    char     *save   = NULL;
+
+    if (!copy)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (!*skip_blanks(text) || strstr(text, ",,") || text[strlen(text) - 1] == ',') {
+        status = expected(err, "a list such as 1,2,4 or 1..64*2", text);
+        goto out;
+    }
+    for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+        char   *dots = strstr(item, "..");
+        int64_t value;
+
+        if (dots) {
+            *dots  = '\0';
+            status = push_range(&list, item, dots + 2, parse, err);
+        } else if (!(status = parse(item, &value, err))) {
+            status = value < 1 ? expected(err, "numbers from 1 up", text) : push(&list, value, err);
+        }
+        if (status)
+            goto out;
+    }
+    *out       = list.value;
+    *n         = list.n;
+    list.value = NULL;
+out:
+    free(list.value);
+    free(copy);
+    return status;
+}
+
+char *text_trim(char *text)
+{
+    size_t n;
+
+    while (isspace((unsigned char)*text))
+        text++;
+    for (n = strlen(text); n > 0 && isspace((unsigned char)text[n - 1]); n--)
+        ;
+    text[n] = '\0';
+    return text;
+}
+
+size_t text_split(char *text, char separator, char **part, size_t max)
+{
+    size_t n = 0;
+
+    while (n < max) {
+        char *end = strchr(text, separator);
+
+        if (end && n + 1 < max)
+            *end = '\0';
+        part[n++] = text_trim(text);
+        if (!end || n == max)
+            break;
+        text = end + 1;
+    }
+    return n;
+}
+
+const char *text_si(double value, char *buffer, size_t size)
+{
+    static const char *const prefix[] = { "", "k", "M", "G", "T", "P", "E" };
+    size_t                   i        = 0;
+
+    while (fabs(value) >= 999.5 && i + 1 < sizeof prefix / sizeof prefix[0]) {
+        value /= 1000;
+        i++;
+    }
+    snprintf(buffer, size, i || value != floor(value) ? "%.3g%s%s" : "%.4g%s%s", value,
+             i ? " " : "", prefix[i]);
+    return buffer;
+}
+
+const char *text_grouped(uint64_t value, char *buffer, size_t size)
+{
+    char   digits[24];
+    int    n = snprintf(digits, sizeof digits, "%" PRIu64, value);
+    size_t o = 0;
+
+    for (int i = 0; i < n && o + 2 < size; i++) {
+        if (i && (n - i) % 3 == 0)
+            buffer[o++] = ',';
+        buffer[o++] = digits[i];
+    }
+    buffer[o] = '\0';
+    return buffer;
+}
+
+const char *text_exact(double value, char *buffer, size_t size)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        snprintf(buffer, size, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value)
+            break;
+    }
+    return buffer;
+}
+
+uint64_t text_hash(const char *text)
+{
+    uint64_t h = 14695981039346656037u;
+
+    for (; *text; text++)
+        h = (h ^ (unsigned char)*text) * 1099511628211u;
+    return h;
+}
+
+size_t text_distance(const char *a, const char *b, size_t limit)
+{
+    const size_t n = strlen(a), m = strlen(b);
+    size_t       row[64];
+
+    if (n > 63 || m > 63 || (n > m ? n - m : m - n) > limit)
+        return limit + 1;
+    for (size_t j = 0; j <= m; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            const size_t change = diagonal + (a[i - 1] != b[j - 1]);
+            const size_t gap    = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+
+            diagonal = row[j];
+            row[j]   = change < gap ? change : gap;
+        }
+    }
+    return row[m] > limit ? limit + 1 : row[m];
+}

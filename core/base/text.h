@@ -1,0 +1,56 @@
+/** Text to numbers and back: the only place that knows units. */
+#ifndef BASE_TEXT_H
+#define BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <layermeter/error.h>
+
+/* Each parser takes the whole text (surrounding blanks allowed) and writes *out on success only. The
+ * error says what was expected and what stands there. */
+
+lm_status text_int(const char *text, int64_t *out, lm_error *err);
+lm_status text_uint(const char *text, uint64_t *out, lm_error *err);
+/** Finite numbers only. */
+lm_status text_real(const char *text, double *out, lm_error *err);
+/** yes|no, true|false, on|off, 1|0 */
+lm_status text_bool(const char *text, bool *out, lm_error *err);
+/** Bytes: 4096, 64KiB, 25 MiB, 1GB (1e9), 1B. */
+lm_status text_bytes(const char *text, int64_t *out, lm_error *err);
+/** Seconds: 5min, 200ms, 1.5 s, 2h, 50us; a bare number is seconds. */
+lm_status text_seconds(const char *text, double *out, lm_error *err);
+/** A shape, "3x224x224": 1 to `max` integers >= 1 joined by x. */
+lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_error *err);
+/** Element type by name: f32 f16 bf16 f64 i32 i8 f8. */
+lm_status   text_dtype(const char *text, int32_t *out, lm_error *err);
+const char *text_dtype_name(int32_t dtype);
+
+typedef lm_status (*text_int_parser)(const char *text, int64_t *out, lm_error *err);
+
+/**
+ * A list of positive integers: "1,2,4", "1..8", "1..64*2" (each twice the one before), "64..256+32"; the
+ * last value of a range is its end, even if the step does not meet it exactly. `parse` reads the single
+ * numbers (text_int, or text_bytes for sizes). *out is malloc'ed, ascending as written.
+ */
+lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size_t *n, lm_error *err);
+
+/** Splits `text` in place at `separator`, trims blanks; returns the number of parts, at most max. */
+size_t text_split(char *text, char separator, char **part, size_t max);
+/** Trims blanks at both ends, in place; returns the new start. */
+char  *text_trim(char *text);
+
+/** "4.09 G", "152 k": three digits and an SI prefix. `buffer` of 32 is enough. */
+const char *text_si(double value, char *buffer, size_t size);
+/** Whole numbers with thin groups for people: 25,557,032. */
+const char *text_grouped(uint64_t value, char *buffer, size_t size);
+/** Shortest decimal that reads back as the same double. */
+const char *text_exact(double value, char *buffer, size_t size);
+
+/** 64-bit FNV-1a, to tell whether a text is still the same; not for security. */
+uint64_t text_hash(const char *text);
+/** Levenshtein distance, at most `limit` + 1. For suggestions; names up to 63 bytes. */
+size_t text_distance(const char *a, const char *b, size_t limit);
+
+#endif

@@ -1,0 +1,57 @@
+/* The program: a table of commands. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+
+static const command *const commands[] = {
+    &cmd_show, &cmd_predict, &cmd_scale, &cmd_fit, &cmd_validate, &cmd_layers,
+};
+
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+static void print_overview(FILE *out)
+{
+    fputs("Predicts how long training a neural network takes, before you pay for it.\n\n"
+          "Usage: layermeter <command> [options] <files>\n\nCommands:\n",
+          out);
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->doc);
+    fputs("  version   Print the version\n\n"
+          "'layermeter <command> --help' explains one. Measurements come from layermeter-calibrate.\n",
+          out);
+}
+
+int main(int argc, char **argv)
+{
+    const bool  help = argc > 2 && !strcmp(argv[1], "help");
+    const char *name = argc < 2 ? "" : help ? argv[2] : argv[1];
+
+    if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h")) {
+        print_overview(stdout);
+        return finish_output(EXIT_DONE);
+    }
+    if (!strcmp(name, "version") || !strcmp(name, "--version")) {
+        puts("layermeter " LAYERMETER_VERSION);
+        return finish_output(EXIT_DONE);
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        options o;
+        int     code;
+
+        if (strcmp(commands[i]->name, name))
+            continue;
+        if (help) {
+            options_print_help("layermeter", commands[i]);
+            return finish_output(EXIT_DONE);
+        }
+        if (!options_parse("layermeter", commands[i], argc - 1, argv + 1, &o, &code))
+            return code;
+        return finish_output(commands[i]->run(&o));
+    }
+    if (*name)
+        fprintf(stderr, "layermeter: unknown command '%s' (see 'layermeter --help')\n", name);
+    else
+        print_overview(stderr);
+    return EXIT_MISUSED;
+}

@@ -1,0 +1,134 @@
+/* Command lines: one table per command parses them and prints the help. */
+#include "cli/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const option_spec common[] = {
+    { "plugin", "FILE", NULL, "layer types from FILE.so, before all others; may be repeated" },
+    { "help", NULL, NULL, "this text" },
+    { NULL, NULL, NULL, NULL },
+};
+
+static void print_option(const option_spec *s)
+{
+    char head[48];
+
+    snprintf(head, sizeof head, "--%s%s%s", s->name, s->argument ? " " : "",
+             s->argument ? s->argument : "");
+    printf("  %-26s%s %s", head, strlen(head) > 25 ? "\n                           " : "", s->doc);
+    if (s->fallback)
+        printf(" [%s]", s->fallback);
+    putchar('\n');
+}
+
+void options_print_help(const char *program, const command *c)
+{
+    printf("%s\n\nUsage: %s%s%s [options]%s%s\n\nOptions:\n", c->doc, program, *c->name ? " " : "", c->name,
+           *c->arguments ? " " : "", c->arguments);
+    for (const option_spec *s = c->options; s->name; s++)
+        print_option(s);
+    for (const option_spec *s = common; s->name; s++)
+        print_option(s);
+    if (c->details)
+        printf("\n%s", c->details);
+    if (c->examples)
+        printf("\nExamples:\n%s", c->examples);
+}
+
+static const option_spec *find(const option_spec *table, const char *name, size_t n)
+{
+    for (; table->name; table++)
+        if (strlen(table->name) == n && !strncmp(table->name, name, n))
+            return table;
+    return NULL;
+}
+
+static bool misuse(const char *program, const command *c, int *exit_code, const char *what,
+                   const char *detail)
+{
+    fprintf(stderr, "%s: %s%s (see '%s%s%s --help')\n", program, what, detail, program,
+            *c->name ? " " : "", c->name);
+    *exit_code = EXIT_MISUSED;
+    return false;
+}
+
+bool options_parse(const char *program, const command *c, int argc, char **argv, options *out,
+                   int *exit_code)
+{
+    bool rest = false;
+
+    memset(out, 0, sizeof *out);
+    out->command = c;
+    for (int i = 0; c->options[i].name; i++)
+        out->value[i] = c->options[i].fallback;
+    for (int i = 1; i < argc; i++) {
+        const char        *word = argv[i], *equal, *value;
+        const option_spec *own, *spec;
+        size_t             n;
+
+        if (rest || word[0] != '-' || !word[1]) {
+            if (out->n_arguments == ARGUMENTS_MAX)
+                return misuse(program, c, exit_code, "too many arguments", "");
+            out->argument[out->n_arguments++] = word;
+            continue;
+        }
+        if (!strcmp(word, "--")) {
+            rest = true;
+            continue;
+        }
+        if (!strcmp(word, "-h") || !strcmp(word, "--help")) {
+            options_print_help(program, c);
+            *exit_code = finish_output(EXIT_DONE);
+            return false;
+        }
+        if (!strcmp(word, "-o")) /* the one short form everybody types */
+            word = "--output";
+        equal = strchr(word, '=');
+        n     = equal ? (size_t)(equal - word) - 2 : strlen(word) - 2;
+        own   = !strncmp(word, "--", 2) ? find(c->options, word + 2, n) : NULL;
+        spec  = own ? own : !strncmp(word, "--", 2) ? find(common, word + 2, n) : NULL;
+        if (!spec)
+            return misuse(program, c, exit_code, "unknown option ", word);
+        if (!spec->argument && equal)
+            return misuse(program, c, exit_code, "takes no value: ", word);
+        value = !spec->argument ? "yes" : equal ? equal + 1 : i + 1 < argc ? argv[++i] : NULL;
+        if (!value)
+            return misuse(program, c, exit_code, "needs a value: ", word);
+        if (own) {
+            out->value[own - c->options] = value;
+            out->given[own - c->options] = true;
+        } else if (out->n_plugins < ARGUMENTS_MAX) {
+            out->plugin[out->n_plugins++] = value;
+        }
+    }
+    if (out->n_arguments < c->min_arguments)
+        return misuse(program, c, exit_code, "missing argument: ", c->arguments);
+    if (out->n_arguments > c->max_arguments)
+        return misuse(program, c, exit_code, "unexpected argument: ", out->argument[c->max_arguments]);
+    return true;
+}
+
+int report_failure(const lm_error *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "layermeter: %s\n", err->text);
+    return EXIT_FAILED;
+}
+
+int report_misuse(const char *option, const lm_error *err)
+{
+    fflush(stdout);
+    fprintf(stderr, "layermeter: %s%s%s\n", option, *option ? ": " : "", err->text);
+    return EXIT_MISUSED;
+}
+
+int finish_output(int code)
+{
+    if (fflush(stdout) || ferror(stdout)) {
+        fprintf(stderr, "layermeter: cannot write the output: %s\n", strerror(errno));
+        return code ? code : EXIT_FAILED;
+    }
+    return code;
+}

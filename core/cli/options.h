@@ -1,0 +1,66 @@
+/** Command lines: one table per command parses them and prints the help. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include <stdbool.h>
+
+#include <layermeter/error.h>
+
+#define OPTIONS_MAX    32
+#define ARGUMENTS_MAX  64
+
+/** Exit codes. */
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
+
+typedef struct option_spec {
+    const char *name;     /**< --name */
+    const char *argument; /**< what it takes, as printed in the help; NULL: a flag */
+    const char *fallback; /**< default as a user would write it; NULL: none */
+    const char *doc;      /**< one line; the default is printed behind it */
+} option_spec;
+
+typedef struct command command;
+
+/** What stood on the command line. */
+typedef struct options {
+    const command *command;
+    const char    *value[OPTIONS_MAX]; /**< by place in the table; flags: "yes"; NULL: not given */
+    bool           given[OPTIONS_MAX]; /**< false: `value` is the default */
+    const char    *argument[ARGUMENTS_MAX]; /**< the rest, in order */
+    int            n_arguments;
+    const char    *plugin[ARGUMENTS_MAX]; /**< --plugin, which every command takes, in order */
+    int            n_plugins;
+} options;
+
+/** A command of the program. */
+struct command {
+    const char        *name;
+    const char        *arguments; /**< as printed: "MODEL" */
+    const char        *doc;       /**< one line */
+    const char        *details;   /**< paragraphs below the options; may be NULL */
+    const char        *examples;  /**< lines */
+    const option_spec *options;   /**< ends with a NULL name */
+    int                min_arguments, max_arguments;
+    int (*run)(const options *o);
+};
+
+/**
+ * Parses argv[1..]. `--help` prints the help to stdout and a mistake one line to stderr; *exit_code is
+ * then set and false returned.
+ *
+ * @param program as in messages: "layermeter"
+ */
+bool options_parse(const char *program, const command *c, int argc, char **argv, options *out,
+                   int *exit_code);
+
+void options_print_help(const char *program, const command *c);
+
+/** Prints "layermeter: <text>" to stderr. Returns EXIT_FAILED. */
+int report_failure(const lm_error *err);
+/** The same for a wrong value on the command line. Returns EXIT_MISUSED. */
+int report_misuse(const char *option, const lm_error *err);
+
+/** Flushes stdout; a full disk or closed pipe is a failure. `code` if all went well. */
+int finish_output(int code);
+
+#endif

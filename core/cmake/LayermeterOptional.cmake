@@ -1,0 +1,28 @@
+# layermeter_optional(NAME "what for")
+#
+# Declares LAYERMETER_WITH_<NAME> = AUTO | ON | OFF. AUTO: used if found; ON: missing is an error.
+# layermeter_found(NAME target) then says whether it is there, and puts it into the summary.
+
+function(layermeter_optional name doc)
+  set(LAYERMETER_WITH_${name} AUTO CACHE STRING "${doc}: AUTO, ON or OFF")
+  set_property(CACHE LAYERMETER_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
+  if(NOT LAYERMETER_WITH_${name} MATCHES "^(AUTO|ON|OFF)$")
+    message(FATAL_ERROR "LAYERMETER_WITH_${name} is '${LAYERMETER_WITH_${name}}': expected AUTO, ON or OFF")
+  endif()
+  set(LAYERMETER_DOC_${name} "${doc}" CACHE INTERNAL "")
+endfunction()
+
+# Sets LAYERMETER_HAVE_<NAME> in the caller's scope.
+function(layermeter_found name target)
+  if(LAYERMETER_WITH_${name} STREQUAL OFF)
+    set(have OFF)
+  elseif(TARGET ${target})
+    set(have ON)
+  elseif(LAYERMETER_WITH_${name} STREQUAL ON)
+    message(FATAL_ERROR "LAYERMETER_WITH_${name}=ON, but it was not found: ${LAYERMETER_DOC_${name}}")
+  else()
+    set(have OFF)
+  endif()
+  set(LAYERMETER_HAVE_${name} ${have} PARENT_SCOPE)
+  add_feature_info(${name} ${have} "${LAYERMETER_DOC_${name}}")
+endfunction()

@@ -1,0 +1,332 @@
+/* Fitted coefficients of a machine, and the machine file that holds them. */
+#include "fit/calibration.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/ini.h"
+#include "base/text.h"
+
+/* A key and its value have to pass through an INI line. */
+#define VALUE_MAX_BYTES 140
+
+void calibration_free(calibration *cal)
+{
+    if (!cal)
+        return;
+    for (size_t i = 0; i < cal->n_provenance; i++) {
+        free(cal->provenance[i].key);
+        free(cal->provenance[i].value);
+    }
+    free(cal->provenance);
+    free(cal);
+}
+
+/* One line, without what an INI file would take for a comment or a key. */
+static char *plain(const char *text, bool key)
+{
+    char *copy = strndup(text, key ? 40 : VALUE_MAX_BYTES);
+
+    for (char *p = copy; p && *p; p++)
+        if ((unsigned char)*p < ' ' || *p == ';')
+            *p = ',';
+        else if (key && (*p == '=' || *p == ':' || *p == ' ' || *p == '['))
+            *p = '_';
+    return copy;
+}
+
+bool calibration_note(calibration *cal, const char *key, const char *value)
+{
+    provenance_entry *more = realloc(cal->provenance, (cal->n_provenance + 1) * sizeof *more);
+    provenance_entry *new;
+
+    if (!more)
+        return false;
+    cal->provenance = more;
+    new             = &more[cal->n_provenance++];
+    new->key        = plain(key, true);
+    new->value      = plain(value, false);
+    return new->key && new->value;
+}
+
+double calibration_seconds(const calibration *cal, size_t form_at, const workload *load)
+{
+    double seconds = 0;
+
+    if (form_at >= n_forms || !cal->fitted[form_at].present)
+        return NAN;
+    for (size_t k = 0; k < forms[form_at].n_features; k++)
+        seconds += cal->fitted[form_at].coefficient[k].value *
+                   feature_value(forms[form_at].feature[k], load);
+    return seconds;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------ */
+
+static void put_number(FILE *out, const char *key, double value)
+{
+    char text[40];
+
+    if (isfinite(value))
+        fprintf(out, "%s = %s\n", key, text_exact(value, text, sizeof text));
+}
+
+static void put_coefficient(FILE *out, feature f, const coefficient *c)
+{
+    char value[40], error[40], low[40], high[40];
+
+    fprintf(out, "%-10s = %s s/%s", feature_name(f), text_exact(c->value, value, sizeof value),
+            feature_unit(f));
+    if (isfinite(c->standard_error))
+        fprintf(out, ", se %s", text_exact(c->standard_error, error, sizeof error));
+    if (!c->determined)
+        fputs(", undetermined", out);
+    if (c->at_bound)
+        fputs(", bound", out);
+    fprintf(out, ", range %s .. %s\n", text_exact(c->low, low, sizeof low),
+            text_exact(c->high, high, sizeof high));
+}
+
+static void put_fitted(FILE *out, size_t form_at, const fitted *f)
+{
+    const form *form_here = &forms[form_at];
+
+    fprintf(out, "\n[%s.%s]\n; %s; %s least squares%s\n", form_here->model, part_name(form_here->part),
+            form_here->source, form_here->relative ? "relative" : "ordinary",
+            form_here->non_negative ? ", non-negative" : "");
+    fprintf(out, "rows = %zu\nrank = %zu\n", f->rows, f->rank);
+    put_number(out, "condition", f->condition);
+    put_number(out, "mape_percent", 100 * f->errors.mape);
+    put_number(out, "rmse_ms", 1e3 * f->errors.rmse);
+    put_number(out, "nrmse", f->errors.nrmse);
+    put_number(out, "r2", f->errors.r2);
+    if (f->held_out_groups) {
+        fprintf(out, "held_out_networks = %zu\n", f->held_out_groups);
+        put_number(out, "held_out_mape_percent", 100 * f->held_out_mape);
+        put_number(out, "ratio_low", f->ratio_low);
+        put_number(out, "ratio_high", f->ratio_high);
+    }
+    for (size_t k = 0; k < form_here->n_features; k++)
+        put_coefficient(out, form_here->feature[k], &f->coefficient[k]);
+}
+
+lm_status calibration_save(const calibration *cal, const char *path, lm_error *err)
+{
+    file_draft draft;
+    lm_status  status = file_draft_open(&draft, path, err);
+
+    if (status)
+        return status;
+    fputs("; Coefficients of a machine, written by layermeter fit. Times are in seconds; `se` is a standard\n"
+          "; error, `range` what the feature covered in the data, `bound` a coefficient held at 0, and\n"
+          "; `undetermined` one that the data cannot tell from the others. 90 % of the times measured on\n"
+          "; networks that a fit had not seen lie between ratio_low and ratio_high times its prediction.\n\n"
+          "[machine]\n",
+          draft.stream);
+    fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\n\n[provenance]\n",
+            (long long)cal->max_ranks, (long long)cal->max_hosts);
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        fprintf(draft.stream, "%s = %s\n", cal->provenance[i].key, cal->provenance[i].value);
+    for (size_t f = 0; f < n_forms; f++)
+        if (cal->fitted[f].present)
+            put_fitted(draft.stream, f, &cal->fitted[f]);
+    return file_draft_commit(&draft, err);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+typedef struct reading {
+    const char *path;
+    lm_error   *err;
+} reading;
+
+static lm_status fail_at(const reading *r, int line, lm_status status)
+{
+    lm_error_prefix(r->err, "%s:%d", r->path, line);
+    return status;
+}
+
+/* "1.2e-11 s/FLOP, se 3e-13, range 1 .. 2" */
+static lm_status read_coefficient(const reading *r, const ini_pair *p, feature f, coefficient *out)
+{
+    char        copy[200], *part[8], unit[40];
+    coefficient c = { .standard_error = NAN, .low = NAN, .high = NAN, .determined = true };
+    size_t      n;
+    lm_status   status = LM_OK;
+    char       *space;
+
+    snprintf(copy, sizeof copy, "%s", p->value);
+    snprintf(unit, sizeof unit, "s/%s", feature_unit(f));
+    n     = text_split(copy, ',', part, 8);
+    space = strchr(part[0], ' ');
+    if (!space || strcmp(text_trim(space), unit))
+        return fail_at(r, p->line, lm_error_set(r->err, LM_E_SYNTAX, "%s: expected a number and '%s', "
+                                                "found '%s'", p->key, unit, part[0]));
+    *space = '\0'; /* text_trim() left the blank in place */
+    status = text_real(part[0], &c.value, r->err);
+    for (size_t i = 1; i < n && !status; i++) {
+        char *dots;
+
+        if (!strncmp(part[i], "se ", 3)) {
+            status = text_real(part[i] + 3, &c.standard_error, r->err);
+        } else if (!strcmp(part[i], "undetermined")) {
+            c.determined = false;
+        } else if (!strcmp(part[i], "bound")) {
+            c.at_bound = true;
+        } else if (!strncmp(part[i], "range ", 6) && (dots = strstr(part[i], ".."))) {
+            *dots  = '\0';
+            status = text_real(part[i] + 6, &c.low, r->err);
+            if (!status)
+                status = text_real(dots + 2, &c.high, r->err);
+        } else {
+            status = lm_error_set(r->err, LM_E_SYNTAX, "unknown word '%.60s'", part[i]);
+        }
+    }
+    if (status) {
+        lm_error_prefix(r->err, "%s", p->key);
+        return fail_at(r, p->line, status);
+    }
+    *out = c;
+    return LM_OK;
+}
+
+typedef struct number_key {
+    const char *key;
+    size_t      offset;
+    double      factor; /* of the file's unit */
+    bool        count;  /* a size_t, not a double */
+} number_key;
+
+static const number_key number_keys[] = {
+    { "rows", offsetof(fitted, rows), 1, true },
+    { "rank", offsetof(fitted, rank), 1, true },
+    { "condition", offsetof(fitted, condition), 1, false },
+    { "mape_percent", offsetof(fitted, errors.mape), 0.01, false },
+    { "rmse_ms", offsetof(fitted, errors.rmse), 1e-3, false },
+    { "nrmse", offsetof(fitted, errors.nrmse), 1, false },
+    { "r2", offsetof(fitted, errors.r2), 1, false },
+    { "held_out_networks", offsetof(fitted, held_out_groups), 1, true },
+    { "held_out_mape_percent", offsetof(fitted, held_out_mape), 0.01, false },
+    { "ratio_low", offsetof(fitted, ratio_low), 1, false },
+    { "ratio_high", offsetof(fitted, ratio_high), 1, false },
+};
+
+static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, fitted *out,
+                           bool seen[FORM_MAX_FEATURES])
+{
+    const form *f = &forms[form_at];
+    lm_status   status;
+
+    for (size_t i = 0; i < sizeof number_keys / sizeof number_keys[0]; i++) {
+        const number_key *k = &number_keys[i];
+        char             *to = (char *)out + k->offset;
+        uint64_t          count;
+        double            value;
+
+        if (strcmp(k->key, p->key))
+            continue;
+        status = k->count ? text_uint(p->value, &count, r->err) : text_real(p->value, &value, r->err);
+        if (status) {
+            lm_error_prefix(r->err, "%s", p->key);
+            return fail_at(r, p->line, status);
+        }
+        if (k->count)
+            memcpy(to, &(size_t){ (size_t)count }, sizeof(size_t));
+        else
+            memcpy(to, &(double){ value * k->factor }, sizeof(double));
+        return LM_OK;
+    }
+    for (size_t k = 0; k < f->n_features; k++)
+        if (!strcmp(feature_name(f->feature[k]), p->key)) {
+            seen[k] = true;
+            return read_coefficient(r, p, f->feature[k], &out->coefficient[k]);
+        }
+    return fail_at(r, p->line, lm_error_set(r->err, LM_E_NOTFOUND, "'%s' is no key of %s.%s", p->key,
+                                            f->model, part_name(f->part)));
+}
+
+static lm_status read_form(const reading *r, const ini_section *s, calibration *cal)
+{
+    const char *dot = strchr(s->name, '.');
+    char        model[50];
+    bool        seen[FORM_MAX_FEATURES] = { false };
+    fitted      f = { .present = true, .condition = NAN, .errors = { 0, NAN, NAN, NAN, NAN, NAN },
+                      .held_out_mape = NAN, .ratio_low = NAN, .ratio_high = NAN };
+    size_t      at;
+    lm_status   status = LM_OK;
+
+    snprintf(model, sizeof model, "%.*s", dot ? (int)(dot - s->name) : 0, s->name);
+    at = dot ? form_find_named(model, dot + 1) : n_forms;
+    if (at == n_forms)
+        return fail_at(r, s->line, lm_error_set(r->err, LM_E_NOTFOUND, "[%s]: no formula of that name; "
+                                                "is this a machine file?", s->name));
+    for (size_t i = 0; i < s->n_pairs && !status; i++)
+        status = read_pair(r, &s->pair[i], at, &f, seen);
+    for (size_t k = 0; k < forms[at].n_features && !status; k++)
+        if (!seen[k])
+            status = fail_at(r, s->line, lm_error_set(r->err, LM_E_NOTFOUND, "[%s]: coefficient '%s' is "
+                                                      "missing", s->name,
+                                                      feature_name(forms[at].feature[k])));
+    f.errors.n      = f.rows;
+    cal->fitted[at] = f;
+    return status;
+}
+
+static lm_status read_machine(const reading *r, const ini_section *s, calibration *cal)
+{
+    for (size_t i = 0; i < s->n_pairs; i++) {
+        const ini_pair *p  = &s->pair[i];
+        int64_t        *to = !strcmp(p->key, "max_ranks") ? &cal->max_ranks
+                             : !strcmp(p->key, "max_hosts") ? &cal->max_hosts
+                                                            : NULL;
+        lm_status status;
+
+        if (!to)
+            return fail_at(r, p->line,
+                           lm_error_set(r->err, LM_E_NOTFOUND, "[machine] has no key '%s'", p->key));
+        if ((status = text_int(p->value, to, r->err)))
+            return fail_at(r, p->line, status);
+    }
+    return LM_OK;
+}
+
+lm_status calibration_load(const char *path, calibration **out, lm_error *err)
+{
+    ini_document *doc = NULL;
+    calibration  *cal = NULL;
+    reading       r   = { path, err };
+    bool          any = false;
+    lm_status     status = ini_load(path, &doc, err);
+
+    if (status)
+        return status;
+    cal = calloc(1, sizeof *cal);
+    if (!cal)
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < doc->n_sections && !status; i++) {
+        const ini_section *s = &doc->section[i];
+
+        if (!strcmp(s->name, "machine")) {
+            status = read_machine(&r, s, cal);
+        } else if (!strcmp(s->name, "provenance")) {
+            for (size_t k = 0; k < s->n_pairs && !status; k++)
+                if (!calibration_note(cal, s->pair[k].key, s->pair[k].value))
+                    status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        } else {
+            status = read_form(&r, s, cal);
+            any    = true;
+        }
+    }
+    if (!status && !any)
+        status = lm_error_set(err, LM_E_SYNTAX, "%s: holds no coefficients: is this a machine file?", path);
+    ini_free(doc);
+    if (status) {
+        calibration_free(cal);
+        return status;
+    }
+    *out = cal;
+    return LM_OK;
+}

@@ -1,0 +1,58 @@
+/** Fitted coefficients of a machine, and the machine file that holds them. */
+#ifndef FIT_CALIBRATION_H
+#define FIT_CALIBRATION_H
+
+#include "base/lsq.h"
+#include "base/stats.h"
+#include "fit/forms.h"
+#include "fit/observation.h"
+
+#define MAX_FORMS 32
+
+/** One coefficient with what the data say of it. */
+typedef struct coefficient {
+    double value;          /**< seconds per unit of the feature */
+    double standard_error; /**< NAN: unknown */
+    double low, high;      /**< range of the feature in the data */
+    bool   determined;     /**< false: the data cannot tell it from the others */
+    bool   at_bound;       /**< held at 0 */
+} coefficient;
+
+/** One formula of one model, fitted. */
+typedef struct fitted {
+    bool         present;
+    size_t       rows, rank;
+    double       condition;
+    stats_errors errors; /**< on the rows it was fitted to */
+    /* On networks left out one at a time; NAN and 0 where there are fewer than two. */
+    double       held_out_mape;
+    size_t       held_out_groups;
+    double       ratio_low, ratio_high; /**< 90 % of measured / predicted lie between these */
+    coefficient  coefficient[FORM_MAX_FEATURES];
+} fitted;
+
+/** Everything `fit` found out. */
+typedef struct calibration {
+    fitted            fitted[MAX_FORMS]; /**< by place in `forms` */
+    provenance_entry *provenance;        /**< of the observations, and "fitted from" */
+    size_t            n_provenance;
+    int64_t           max_ranks, max_hosts; /**< most that were measured together */
+} calibration;
+
+/**
+ * Writes a machine file: INI with a section for each formula, coefficients with unit, standard error and
+ * the range of their feature. Appears whole or not at all.
+ */
+lm_status calibration_save(const calibration *cal, const char *path, lm_error *err);
+
+/** Reads one. Unknown formulas, features or units are errors that begin with file:line. */
+lm_status calibration_load(const char *path, calibration **out, lm_error *err);
+void      calibration_free(calibration *cal);
+
+/** Adds an entry; false when memory runs out. */
+bool calibration_note(calibration *cal, const char *key, const char *value);
+
+/** Seconds of a part: coefficients times features. NAN if the form is not fitted. */
+double calibration_seconds(const calibration *cal, size_t form, const workload *load);
+
+#endif

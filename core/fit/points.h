@@ -1,0 +1,36 @@
+/** Observations as fits see them: one point is one configuration with all its times and counts. */
+#ifndef FIT_POINTS_H
+#define FIT_POINTS_H
+
+#include "fit/features.h"
+#include "fit/forms.h"
+#include "fit/observation.h"
+#include "fit/workloads.h"
+
+typedef struct point {
+    const observation *row;      /**< the first of its rows: name, input, batch, ranks */
+    workload           load;
+    size_t             group;    /**< index into points.group: the network; the collectives are one group */
+    double             seconds[N_PHASES]; /**< NAN: not measured */
+} point;
+
+typedef struct points {
+    point       *point;
+    size_t       n_points;
+    const char **group; /**< names; text of the observations */
+    size_t       n_groups;
+    size_t       n_kernel_rows; /**< rows of single kernels, which no model here uses */
+} points;
+
+/**
+ * Joins the rows of each configuration and counts its network. Repeated measurements of one time in
+ * one configuration stay separate points. Errors name the row.
+ */
+lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
+void      points_free(points *p);
+
+/** Measured seconds of a part at a point, from the phases it is made of; NAN if one is missing or the part
+ *  does not exist there (several nodes only, ...). */
+double point_seconds(const point *p, part which);
+
+#endif

@@ -1,0 +1,116 @@
+/* How good each model is on observations. */
+#include "fit/validate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/names.h"
+
+static const char *const quantities[N_QUANTITIES] = { "forward", "backward", "grad", "backward+grad",
+                                                      "step" };
+
+const char *quantity_name(quantity q)
+{
+    return quantities[q];
+}
+
+/* Seconds by one part of the model, for all points that have it measured. */
+static lm_status predict_part(const points *p, const char *model, part which, bool leave_out,
+                              double *seconds, lm_error *err)
+{
+    const size_t form_at = form_find(model, which);
+    form_data    d;
+    double      *rows;
+    lm_status    status;
+
+    for (size_t i = 0; i < p->n_points; i++)
+        seconds[i] = NAN;
+    if (form_at == n_forms)
+        return LM_OK;
+    if ((status = form_data_new(p, form_at, &d, err)))
+        return status;
+    rows = malloc((d.n_rows + 1) * sizeof *rows);
+    if (!rows) {
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    } else if (leave_out) {
+        status = form_data_held_out(&d, p, rows, err);
+    } else {
+        lsq_solution s;
+
+        status = form_data_fit(&d, NAMES_NONE, &s, err);
+        for (size_t i = 0; i < d.n_rows; i++)
+            rows[i] = status ? NAN : form_seconds(form_at, &s, &p->point[d.point[i]].load);
+        if (status == LM_E_ARG) /* too few rows: this part stays unknown */
+            status = LM_OK;
+    }
+    for (size_t i = 0; i < d.n_rows && !status; i++)
+        seconds[d.point[i]] = rows[i];
+    free(rows);
+    form_data_free(&d);
+    return status;
+}
+
+static void measure(const point *pt, comparison *c)
+{
+    const bool   many = pt->row->ranks > 1;
+    const double grad = many ? point_seconds(pt, PART_GRAD_MANY) : point_seconds(pt, PART_GRAD_ONE);
+
+    c->measured[QUANTITY_FORWARD]       = point_seconds(pt, PART_FORWARD);
+    c->measured[QUANTITY_BACKWARD]      = point_seconds(pt, PART_BACKWARD);
+    c->measured[QUANTITY_GRAD]          = grad;
+    c->measured[QUANTITY_BACKWARD_GRAD] = c->measured[QUANTITY_BACKWARD] + grad;
+    c->measured[QUANTITY_STEP] =
+        pt->row->kind == OBS_NETWORK && !isnan(pt->seconds[PHASE_STEP])
+            ? pt->seconds[PHASE_STEP]
+            : c->measured[QUANTITY_FORWARD] + c->measured[QUANTITY_BACKWARD_GRAD];
+}
+
+lm_status validate_model(const points *p, const char *model, bool leave_out, comparison *out,
+                         lm_error *err)
+{
+    double   *seconds = malloc((p->n_points * N_PARTS + 1) * sizeof *seconds);
+    lm_status status  = seconds ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    for (part w = 0; w < N_PARTS && !status; w++)
+        status = predict_part(p, model, w, leave_out, seconds + p->n_points * w, err);
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        const bool many = p->point[i].row->ranks > 1;
+        double     by[N_PARTS];
+        double    *to = out[i].predicted;
+
+        for (part w = 0; w < N_PARTS; w++)
+            by[w] = seconds[p->n_points * w + i];
+        measure(&p->point[i], &out[i]);
+        to[QUANTITY_FORWARD]  = by[PART_FORWARD];
+        to[QUANTITY_BACKWARD] = by[PART_BACKWARD];
+        if (form_find(model, PART_UPDATE) < n_forms)
+            to[QUANTITY_GRAD] = by[PART_UPDATE] + (many ? by[PART_SYNC] : 0);
+        else
+            to[QUANTITY_GRAD] = many ? by[PART_GRAD_MANY] : by[PART_GRAD_ONE];
+        to[QUANTITY_BACKWARD_GRAD] = many && form_find(model, PART_JOINT) < n_forms
+                                         ? by[PART_JOINT]
+                                         : to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
+        to[QUANTITY_STEP] = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
+    }
+    free(seconds);
+    return status;
+}
+
+stats_errors validate_errors(const points *p, const comparison *c, quantity q, size_t group)
+{
+    double      *predicted = malloc((p->n_points + 1) * sizeof *predicted);
+    double      *measured  = malloc((p->n_points + 1) * sizeof *measured);
+    size_t       n         = 0;
+    stats_errors e;
+
+    for (size_t i = 0; predicted && measured && i < p->n_points; i++)
+        if ((group == NAMES_NONE || p->point[i].group == group) && !isnan(c[i].predicted[q]) &&
+            !isnan(c[i].measured[q])) {
+            predicted[n]  = c[i].predicted[q];
+            measured[n++] = c[i].measured[q];
+        }
+    e = stats_compare(predicted, measured, n);
+    free(predicted);
+    free(measured);
+    return e;
+}

@@ -1,0 +1,186 @@
+/* Counts of the networks that observations name, at any batch. */
+#include "fit/workloads.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "network/network.h"
+
+#define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
+
+typedef union counts {
+    net_metrics metrics;
+    uint64_t    value[N_COUNTS];
+} counts;
+
+/* One network with one input shape. */
+typedef struct entry {
+    const network *net;
+    const char    *input;
+    lm_dtype       dtype;
+    counts         first, second; /* at batches 1 and 2 */
+    bool           even;          /* the counts grow by equal steps */
+} entry;
+
+struct workloads {
+    const registry *reg;
+    entry         **entry;
+    size_t          n_entries, entry_room;
+    network       **net;
+    size_t          n_nets, net_room;
+    names           by_key, by_name;
+    arena          *arena;
+};
+
+lm_status workloads_new(const registry *reg, workloads **out, lm_error *err)
+{
+    workloads *w = calloc(1, sizeof *w);
+
+    if (w && !(w->arena = arena_new())) {
+        free(w);
+        w = NULL;
+    }
+    if (!w)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    w->reg = reg;
+    *out   = w;
+    return LM_OK;
+}
+
+void workloads_free(workloads *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->n_nets; i++)
+        network_free(w->net[i]);
+    free(w->net);
+    free(w->entry);
+    names_free(&w->by_key);
+    names_free(&w->by_name);
+    arena_free(w->arena);
+    free(w);
+}
+
+static bool make_room(void **array, size_t n, size_t *room)
+{
+    void *more;
+
+    if (n < *room)
+        return true;
+    more = realloc(*array, (*room ? 2 * *room : 16) * sizeof(void *));
+    if (!more)
+        return false;
+    *room  = *room ? 2 * *room : 16;
+    *array = more;
+    return true;
+}
+
+static lm_status open_network(workloads *w, const char *name, const network **out, lm_error *err)
+{
+    const size_t at = names_find(&w->by_name, name);
+    char         path[PATH_MAX], *kept;
+    network     *net;
+    lm_status    status;
+
+    if (at != NAMES_NONE) {
+        *out = w->net[at];
+        return LM_OK;
+    }
+    if ((status = network_find(name, path, sizeof path, err)) || (status = network_load(path, &net, err)))
+        return status;
+    kept = arena_text(w->arena, name, strlen(name));
+    if (!kept || !make_room((void **)&w->net, w->n_nets, &w->net_room) ||
+        !names_add(&w->by_name, kept, w->n_nets)) {
+        network_free(net);
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    w->net[w->n_nets++] = net;
+    *out                = net;
+    return LM_OK;
+}
+
+static lm_status count(const workloads *w, const entry *e, int64_t batch, counts *out, lm_error *err)
+{
+    const bind_options options = { .batch = batch, .dtype = e->dtype, .input = *e->input ? e->input : NULL };
+    bound_network     *bound;
+    lm_status          status = bind_network(e->net, w->reg, &options, &bound, err);
+
+    if (status)
+        return status;
+    status = metrics_of_network(bound, NULL, &out->metrics, err);
+    bound_network_free(bound);
+    return status;
+}
+
+static lm_status new_entry(workloads *w, const char *network_name, const char *input, lm_dtype dtype,
+                           const char *key, entry **out, lm_error *err)
+{
+    entry    *e = arena_alloc(w->arena, sizeof *e);
+    counts    third;
+    char     *kept;
+    lm_status status;
+
+    if (!e)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    e->dtype = dtype;
+    e->input = arena_text(w->arena, input, strlen(input));
+    if (!e->input)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if ((status = open_network(w, network_name, &e->net, err)) ||
+        (status = count(w, e, 1, &e->first, err)) || (status = count(w, e, 2, &e->second, err)) ||
+        (status = count(w, e, 3, &third, err)))
+        return status;
+    e->even = true;
+    for (size_t i = 0; i < N_COUNTS; i++)
+        e->even &= third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i] &&
+                   e->second.value[i] >= e->first.value[i];
+    kept = arena_text(w->arena, key, strlen(key));
+    if (!kept || !make_room((void **)&w->entry, w->n_entries, &w->entry_room) ||
+        !names_add(&w->by_key, kept, w->n_entries))
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    w->entry[w->n_entries++] = e;
+    *out                     = e;
+    return LM_OK;
+}
+
+lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                           int64_t batch, net_metrics *out, lm_error *err)
+{
+    char      key[PATH_MAX];
+    size_t    at;
+    entry    *e;
+    counts    result;
+    lm_status status;
+
+    if (!input)
+        input = "";
+    if (batch < 1)
+        return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)batch);
+    if (snprintf(key, sizeof key, "%s %s %d", name, input, dtype) >= (int)sizeof key)
+        return lm_error_set(err, LM_E_ARG, "%s: name is too long", name);
+    at = names_find(&w->by_key, key);
+    if (at != NAMES_NONE)
+        e = w->entry[at];
+    else if ((status = new_entry(w, name, input, dtype, key, &e, err)))
+        return status;
+    if (!e->even) {
+        if ((status = count(w, e, batch, &result, err)))
+            return status;
+        *out = result.metrics;
+        return LM_OK;
+    }
+    for (size_t i = 0; i < N_COUNTS; i++) {
+        const uint64_t step = e->second.value[i] - e->first.value[i];
+
+        result.value[i] = lm_add(e->first.value[i], lm_mul((uint64_t)(batch - 1), step));
+        if (result.value[i] == UINT64_MAX)
+            return lm_error_set(err, LM_E_OVERFLOW, "%s: a count at batch %lld does not fit 64 bits",
+                                name, (long long)batch);
+    }
+    *out = result.metrics;
+    return LM_OK;
+}

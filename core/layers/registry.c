@@ -1,0 +1,227 @@
+/* Layer types by name. Nothing of a plugin is called before all of it is accepted. */
+#include "layers/registry.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "layers/schema.h"
+
+struct registry {
+    registry_entry **entry; /* by name */
+    size_t           n, room;
+    void           **object; /* from dlopen() */
+    size_t           n_objects, object_room;
+    arena           *arena; /* entries and copies of names */
+};
+
+/* An error-free record of 1.0 is at least this long. */
+#define TYPE_SIZE_1_0   offsetof(lm_layer_type, extension) + sizeof(void *)
+#define PLUGIN_SIZE_1_0 sizeof(lm_plugin)
+#define PARAM_SIZE_1_0  sizeof(lm_param)
+
+static bool grow(void **array, size_t n, size_t *room, size_t size)
+{
+    void *more;
+
+    if (n < *room)
+        return true;
+    *room = *room ? 2 * *room : 32;
+    more  = realloc(*array, *room * size);
+    if (more)
+        *array = more;
+    return more != NULL;
+}
+
+lm_status registry_new(registry **out, lm_error *err)
+{
+    registry *reg = calloc(1, sizeof *reg);
+
+    if (reg && !(reg->arena = arena_new())) {
+        free(reg);
+        reg = NULL;
+    }
+    if (!reg)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    *out = reg;
+    return LM_OK;
+}
+
+void registry_free(registry *reg)
+{
+    if (!reg)
+        return;
+    for (size_t i = 0; i < reg->n_objects; i++)
+        dlclose(reg->object[i]);
+    free(reg->object);
+    free(reg->entry);
+    arena_free(reg->arena);
+    free(reg);
+}
+
+/* Where `name` is, or would have to be. */
+static size_t place(const registry *reg, const char *name)
+{
+    size_t low = 0, high = reg->n;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (strcmp(reg->entry[middle]->type.name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const registry_entry *registry_find(const registry *reg, const char *name)
+{
+    const size_t i = place(reg, name);
+
+    return i < reg->n && !strcmp(reg->entry[i]->type.name, name) ? reg->entry[i] : NULL;
+}
+
+size_t registry_count(const registry *reg)
+{
+    return reg->n;
+}
+
+const registry_entry *registry_at(const registry *reg, size_t i)
+{
+    return reg->entry[i];
+}
+
+const char *registry_suggest(const registry *reg, const char *name)
+{
+    const char *best     = NULL;
+    size_t      distance = 3;
+
+    for (size_t i = 0; i < reg->n; i++) {
+        const char  *known = reg->entry[i]->type.name;
+        const size_t d     = text_distance(name, known, 2);
+        /* a prefix is near as well: "conv" for conv2d */
+        const size_t near = !strncmp(name, known, strlen(name)) && strlen(name) > 2 ? 1 : d;
+
+        if (near < distance) {
+            distance = near;
+            best     = known;
+        }
+    }
+    return best;
+}
+
+lm_status registry_keep(registry *reg, void *object, lm_error *err)
+{
+    if (!grow((void **)&reg->object, reg->n_objects, &reg->object_room, sizeof *reg->object))
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    reg->object[reg->n_objects++] = object;
+    return LM_OK;
+}
+
+/* Checks one descriptor and copies what it has into one of this host's size. */
+static lm_status accept_type(const lm_layer_type *own, lm_layer_type *copy, lm_error *err)
+{
+    memset(copy, 0, sizeof *copy);
+    if (!own || own->size < TYPE_SIZE_1_0)
+        return lm_error_set(err, LM_E_ABI, "a layer type's descriptor is shorter than in ABI 1.0");
+    memcpy(copy, own, own->size < sizeof *copy ? own->size : sizeof *copy);
+    copy->size = sizeof *copy;
+    if (!copy->infer || !copy->cost)
+        return lm_error_set(err, LM_E_ARG, "type '%.60s': infer and cost are required",
+                            copy->name ? copy->name : "(null)");
+    if (copy->n_params && (!copy->params || copy->param_size < PARAM_SIZE_1_0))
+        return lm_error_set(err, LM_E_ABI, "type '%.60s': parameter records are shorter than in ABI 1.0",
+                            copy->name ? copy->name : "(null)");
+    if (copy->n_outputs < 1 || copy->n_outputs > LM_MAX_RANK ||
+        (copy->max_inputs && copy->max_inputs < copy->min_inputs))
+        return lm_error_set(err, LM_E_ARG, "type '%.60s': bad number of inputs or outputs",
+                            copy->name ? copy->name : "(null)");
+    if (!copy->doc)
+        copy->doc = "";
+    return schema_check(copy, err);
+}
+
+static lm_status accept_plugin(const registry *reg, const lm_plugin *plugin, const char *origin,
+                               int rank, registry_entry **entry, lm_error *err)
+{
+    lm_status status;
+
+    for (uint32_t i = 0; i < plugin->n_types; i++) {
+        const registry_entry *there;
+        registry_entry       *e = arena_alloc(reg->arena, sizeof *e);
+
+        if (!e)
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        if ((status = accept_type(plugin->types[i], &e->type, err)))
+            return status;
+        e->own            = plugin->types[i];
+        e->origin         = arena_text(reg->arena, origin, strlen(origin));
+        e->plugin_name    = plugin->name ? plugin->name : "";
+        e->plugin_version = plugin->version ? plugin->version : "";
+        e->plugin_license = plugin->license ? plugin->license : "";
+        e->rank           = rank;
+        for (uint32_t j = 0; j < i; j++)
+            if (!strcmp(entry[j]->type.name, e->type.name))
+                return lm_error_set(err, LM_E_ARG, "type '%s' is in it twice", e->type.name);
+        there = registry_find(reg, e->type.name);
+        if (there && there->rank == rank)
+            return lm_error_set(err, LM_E_ARG, "type '%s' comes from %s already", e->type.name,
+                                there->origin);
+        entry[i] = e;
+    }
+    return LM_OK;
+}
+
+lm_status registry_add(registry *reg, const lm_plugin *plugin, const char *origin, int rank,
+                       lm_error *err)
+{
+    registry_entry **entry  = NULL;
+    lm_status        status = LM_OK;
+
+    if (plugin->size < PLUGIN_SIZE_1_0) {
+        status = lm_error_set(err, LM_E_ABI, "%s: plugin descriptor is shorter than in ABI 1.0", origin);
+        goto out;
+    }
+    if (plugin->abi_minor > LM_ABI_MINOR) {
+        status = lm_error_set(err, LM_E_ABI, "%s: built for plugin ABI %d.%u, this host offers %d.%d",
+                              origin, LM_ABI_MAJOR, plugin->abi_minor, LM_ABI_MAJOR, LM_ABI_MINOR);
+        goto out;
+    }
+    if (!plugin->n_types || !plugin->types) {
+        status = lm_error_set(err, LM_E_ARG, "%s: holds no layer types", origin);
+        goto out;
+    }
+    entry = calloc(plugin->n_types, sizeof(registry_entry *));
+    if (!entry) {
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        goto out;
+    }
+    status = accept_plugin(reg, plugin, origin, rank, entry, err);
+    if (status) {
+        lm_error_prefix(err, "%s", origin);
+        goto out;
+    }
+    while (reg->n + plugin->n_types > reg->room)
+        if (!grow((void **)&reg->entry, reg->room, &reg->room, sizeof(registry_entry *))) {
+            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            goto out;
+        }
+    for (uint32_t i = 0; i < plugin->n_types; i++) {
+        const size_t at = place(reg, entry[i]->type.name);
+
+        if (at < reg->n && !strcmp(reg->entry[at]->type.name, entry[i]->type.name)) {
+            if (rank < reg->entry[at]->rank)
+                reg->entry[at] = entry[i];
+            continue;
+        }
+        memmove(reg->entry + at + 1, reg->entry + at, (reg->n - at) * sizeof(registry_entry *));
+        reg->entry[at] = entry[i];
+        reg->n++;
+    }
+out:
+    free(entry);
+    return status;
+}

@@ -1,0 +1,190 @@
+/* Parameter schemas: text of a model file to checked values. */
+#include "layers/schema.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+lm_param schema_param(const lm_layer_type *type, uint32_t i)
+{
+    lm_param     param = { 0 };
+    const size_t stride = type->param_size;
+
+    memcpy(&param, (const char *)type->params + i * stride,
+           stride < sizeof param ? stride : sizeof param);
+    if (param.count == 0)
+        param.count = 1;
+    return param;
+}
+
+uint32_t schema_find(const lm_layer_type *type, const char *name)
+{
+    for (uint32_t i = 0; i < type->n_params; i++)
+        if (!strcmp(schema_param(type, i).name, name))
+            return i;
+    return type->n_params;
+}
+
+const char *schema_describe(const lm_param *param, char *buffer, size_t size)
+{
+    const char *one = param->kind == LM_REAL ? "number" : "integer";
+
+    switch (param->kind) {
+    case LM_BOOL: snprintf(buffer, size, "yes or no"); break;
+    case LM_TEXT: snprintf(buffer, size, "text"); break;
+    case LM_SHAPE: snprintf(buffer, size, "shape such as 3x224x224"); break;
+    case LM_ENUM:
+        snprintf(buffer, size, "one of %s", param->choices);
+        break;
+    default:
+        if (param->count > 1)
+            snprintf(buffer, size, "%u %ss (one is repeated)", param->count, one);
+        else
+            snprintf(buffer, size, "%s", one);
+    }
+    return buffer;
+}
+
+static lm_status check_range(const lm_param *p, double value, lm_error *err)
+{
+    char low[40], high[40];
+
+    if ((p->min == 0 && p->max == 0) || (value >= p->min && value <= p->max))
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG, "%s: %g is outside %s .. %s", p->name, value,
+                        text_exact(p->min, low, sizeof low), text_exact(p->max, high, sizeof high));
+}
+
+static lm_status parse_enum(const lm_param *p, const char *text, int64_t *out, lm_error *err)
+{
+    const char *choice = p->choices;
+    int64_t     i      = 0;
+
+    for (;; i++) {
+        const size_t n = strcspn(choice, "|");
+
+        if (strlen(text) == n && !strncmp(choice, text, n)) {
+            *out = i;
+            return LM_OK;
+        }
+        if (!choice[n])
+            break;
+        choice += n + 1;
+    }
+    return lm_error_set(err, LM_E_ARG, "%s: expected one of %s, found '%.60s'", p->name, p->choices,
+                        text);
+}
+
+/* "3", "3,5" or "3x5" */
+static lm_status parse_numbers(const lm_param *p, const char *text, lm_value *out, lm_error *err)
+{
+    char      copy[256], *part[LM_MAX_RANK + 1];
+    size_t    n;
+    lm_status status;
+
+    if (strlen(text) >= sizeof copy)
+        return lm_error_set(err, LM_E_ARG, "%s: value is too long", p->name);
+    strcpy(copy, text);
+    n = text_split(copy, strchr(copy, ',') || p->kind == LM_REAL ? ',' : 'x', part, LM_MAX_RANK + 1);
+    if (n != 1 && n != p->count)
+        return lm_error_set(err, LM_E_ARG, "%s: expected %s%u values, found %zu in '%.60s'", p->name,
+                            p->count > 1 ? "1 or " : "", p->count, n, text);
+    for (size_t i = 0; i < p->count; i++) {
+        const char *item = part[n == 1 ? 0 : i];
+
+        if (p->kind == LM_REAL) {
+            status = text_real(item, &out->u.f[i], err);
+        } else {
+            status = text_int(item, &out->u.i[i], err);
+        }
+        if (status) {
+            lm_error_prefix(err, "%s", p->name);
+            return status;
+        }
+        status = check_range(p, p->kind == LM_REAL ? out->u.f[i] : (double)out->u.i[i], err);
+        if (status)
+            return status;
+    }
+    out->count = p->count;
+    return LM_OK;
+}
+
+lm_status schema_parse(const lm_param *p, const char *text, lm_value *out, lm_error *err)
+{
+    lm_value  value  = { .kind = p->kind, .count = 1 };
+    lm_status status = LM_OK;
+    bool      flag   = false;
+    size_t    n      = 0;
+
+    switch (p->kind) {
+    case LM_INT:
+    case LM_REAL: status = parse_numbers(p, text, &value, err); break;
+    case LM_BOOL:
+        status       = text_bool(text, &flag, err);
+        value.u.i[0] = flag;
+        break;
+    case LM_ENUM: status = parse_enum(p, text, &value.u.i[0], err); break;
+    case LM_TEXT: value.u.text = text; break;
+    case LM_SHAPE:
+        status      = text_shape(text, value.u.i, LM_MAX_RANK, &n, err);
+        value.count = (uint32_t)n;
+        for (size_t i = 0; !status && i < n; i++)
+            if ((status = check_range(p, (double)value.u.i[i], err)))
+                return status;
+        break;
+    default: return lm_error_set(err, LM_E_ABI, "%s: unknown kind %d", p->name, p->kind);
+    }
+    if (status) {
+        if (p->kind == LM_BOOL || p->kind == LM_SHAPE)
+            lm_error_prefix(err, "%s", p->name);
+        return status;
+    }
+    *out = value;
+    return LM_OK;
+}
+
+static bool good_name(const char *name)
+{
+    if (!name || !islower((unsigned char)*name))
+        return false;
+    for (; *name; name++)
+        if (!islower((unsigned char)*name) && !isdigit((unsigned char)*name) && *name != '_')
+            return false;
+    return true;
+}
+
+lm_status schema_check(const lm_layer_type *type, lm_error *err)
+{
+    if (!good_name(type->name) || strlen(type->name) > 49)
+        return lm_error_set(err, LM_E_ARG, "type name '%.60s': expected [a-z][a-z0-9_]*, at most 49",
+                            type->name ? type->name : "(null)");
+    for (uint32_t i = 0; i < type->n_params; i++) {
+        const lm_param p = schema_param(type, i);
+        lm_value       value;
+        lm_status      status;
+
+        if (!good_name(p.name))
+            return lm_error_set(err, LM_E_ARG, "type '%s': parameter %u has no proper name",
+                                type->name, i);
+        if (!strcmp(p.name, "type") || !strcmp(p.name, "inputs") || !strcmp(p.name, "block") ||
+            !strcmp(p.name, "functional"))
+            return lm_error_set(err, LM_E_ARG, "type '%s': parameter name '%s' is reserved",
+                                type->name, p.name);
+        if (schema_find(type, p.name) != i)
+            return lm_error_set(err, LM_E_ARG, "type '%s': two parameters '%s'", type->name, p.name);
+        if (p.kind < LM_INT || p.kind > LM_SHAPE)
+            return lm_error_set(err, LM_E_ABI, "type '%s': parameter '%s' has unknown kind %d",
+                                type->name, p.name, p.kind);
+        if (p.count > LM_MAX_RANK || (p.kind == LM_ENUM && !p.choices) || p.min > p.max)
+            return lm_error_set(err, LM_E_ARG, "type '%s': parameter '%s': bad count, choices or range",
+                                type->name, p.name);
+        if (p.fallback && (status = schema_parse(&p, p.fallback, &value, err))) {
+            lm_error_prefix(err, "type '%s': default", type->name);
+            return status;
+        }
+    }
+    return LM_OK;
+}

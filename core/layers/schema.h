@@ -1,0 +1,27 @@
+/** Parameter schemas: text of a model file to checked values. */
+#ifndef LAYERS_SCHEMA_H
+#define LAYERS_SCHEMA_H
+
+#include <stdbool.h>
+
+#include <layermeter/error.h>
+#include <layermeter/plugin.h>
+
+/** Entry i of a type's schema, whatever the plugin's stride: fields an older plugin lacks are 0. */
+lm_param schema_param(const lm_layer_type *type, uint32_t i);
+/** Index of a parameter by name; type->n_params if there is none. */
+uint32_t schema_find(const lm_layer_type *type, const char *name);
+
+/**
+ * Parses one value. Text values point at `text`, which must outlive them. The error names the parameter,
+ * what it takes and what was found.
+ */
+lm_status schema_parse(const lm_param *param, const char *text, lm_value *out, lm_error *err);
+
+/** Is the schema itself sound: names, kinds, ranges, and defaults that parse? */
+lm_status schema_check(const lm_layer_type *type, lm_error *err);
+
+/** "integer", "2 integers", "yes or no", "same or valid" ... for documentation and messages. */
+const char *schema_describe(const lm_param *param, char *buffer, size_t size);
+
+#endif

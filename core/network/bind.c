@@ -1,0 +1,465 @@
+/* Binding: a network and a batch become tensors, costs, weights and kernels. */
+#include "network/bind.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/text.h"
+#include "layers/schema.h"
+
+/* What callbacks see, and where their explanations go. */
+typedef struct host_layer {
+    lm_layer  layer; /* first: callbacks hand back a pointer to it */
+    lm_error *err;
+} host_layer;
+
+static lm_status host_fail(const lm_layer *layer, lm_status code, const char *fmt, ...)
+{
+    const host_layer *h = (const host_layer *)layer;
+    char              text[400];
+    va_list           args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return lm_error_set(h->err, code < 0 ? code : LM_E_ARG, "%s", text);
+}
+
+static const lm_host host = { sizeof host, LM_ABI_MINOR, 0, host_fail };
+
+/* Collects what a layer emits. */
+typedef struct collector {
+    lm_sink    sink; /* first */
+    lm_weight *weight;
+    lm_kernel *kernel;
+    size_t     n_weights, n_kernels, weight_room, kernel_room;
+    lm_pass    pass;
+    arena     *arena; /* for weights' roles */
+    lm_status  status;
+    lm_error  *err;
+} collector;
+
+static bool make_room(void **array, size_t n, size_t *room, size_t size)
+{
+    void *more;
+
+    if (n < *room)
+        return true;
+    more = realloc(*array, (*room ? 2 * *room : 16) * size);
+    if (!more)
+        return false;
+    *room  = *room ? 2 * *room : 16;
+    *array = more;
+    return true;
+}
+
+static void take_weight(lm_sink *sink, const lm_weight *weight)
+{
+    collector *c    = (collector *)sink;
+    lm_weight  copy = { 0 };
+
+    if (c->status)
+        return;
+    memcpy(&copy, weight, weight->size < sizeof copy ? weight->size : sizeof copy);
+    copy.size = sizeof copy;
+    if (!copy.role || copy.tensor.rank > LM_MAX_RANK) {
+        c->status = lm_error_set(c->err, LM_E_ABI, "the plugin emits a weight without role or shape");
+        return;
+    }
+    copy.role = arena_text(c->arena, copy.role, strlen(copy.role));
+    if (!copy.role || !make_room((void **)&c->weight, c->n_weights, &c->weight_room, sizeof copy)) {
+        c->status = lm_error_set(c->err, LM_E_NOMEM, "out of memory");
+        return;
+    }
+    c->weight[c->n_weights++] = copy;
+}
+
+static void take_kernel(lm_sink *sink, const lm_kernel *kernel)
+{
+    collector *c    = (collector *)sink;
+    lm_kernel  copy = { 0 };
+
+    if (c->status)
+        return;
+    memcpy(&copy, kernel, kernel->size < sizeof copy ? kernel->size : sizeof copy);
+    copy.size = sizeof copy;
+    if (copy.op < LM_OP_OPAQUE || copy.op > LM_OP_COPY || copy.pass != c->pass || copy.repeat < 1) {
+        c->status = lm_error_set(c->err, LM_E_ABI, "the plugin emits a kernel of another pass or kind");
+        return;
+    }
+    if (!make_room((void **)&c->kernel, c->n_kernels, &c->kernel_room, sizeof copy)) {
+        c->status = lm_error_set(c->err, LM_E_NOMEM, "out of memory");
+        return;
+    }
+    c->kernel[c->n_kernels++] = copy;
+}
+
+typedef struct binding {
+    bound_network  *out;
+    const network  *net;
+    const registry *reg;
+    collector       sink;
+    lm_error       *err;
+} binding;
+
+static lm_status no_memory(binding *b)
+{
+    return lm_error_set(b->err, LM_E_NOMEM, "out of memory");
+}
+
+static lm_status find_type(binding *b, bound_layer *l)
+{
+    const char *near;
+
+    l->entry = registry_find(b->reg, l->decl->type);
+    if (l->entry)
+        return LM_OK;
+    near = registry_suggest(b->reg, l->decl->type);
+    return lm_error_set(b->err, LM_E_NOTFOUND, "unknown layer type '%s'%s%s%s", l->decl->type,
+                        near ? " (did you mean '" : "; 'layermeter layers' lists them",
+                        near ? near : "", near ? "'?)" : "");
+}
+
+/* The nearest known key, for a message. */
+static const char *nearest_key(const lm_layer_type *type, const char *key)
+{
+    for (size_t limit = 1; limit <= 2; limit++)
+        for (uint32_t i = 0; i < type->n_params; i++)
+            if (text_distance(key, schema_param(type, i).name, limit) <= limit)
+                return schema_param(type, i).name;
+    return NULL;
+}
+
+static lm_status unknown_key(binding *b, const bound_layer *l, const char *key)
+{
+    const lm_layer_type *type = &l->entry->type;
+    const char          *near = nearest_key(type, key);
+    char                 all[256] = "";
+
+    if (near)
+        return lm_error_set(b->err, LM_E_NOTFOUND, "'%s' has no key '%s' (did you mean '%s'?)",
+                            type->name, key, near);
+    for (uint32_t i = 0; i < type->n_params; i++) {
+        const size_t n = strlen(all);
+
+        snprintf(all + n, sizeof all - n, " %s", schema_param(type, i).name);
+    }
+    return lm_error_set(b->err, LM_E_NOTFOUND, "'%s' has no key '%s' (its keys:%s)", type->name, key,
+                        *all ? all : " none");
+}
+
+static lm_status parse_params(binding *b, bound_layer *l)
+{
+    const lm_layer_type *type  = &l->entry->type;
+    lm_value            *value = arena_array(b->out->arena, type->n_params + 1, sizeof *value);
+    lm_status            status;
+
+    if (!value)
+        return no_memory(b);
+    l->param = value;
+    for (size_t i = 0; i < l->decl->n_pairs; i++) {
+        const net_pair *p    = &l->decl->pair[i];
+        const uint32_t  at   = schema_find(type, p->key);
+        lm_param        param;
+
+        if (at == type->n_params) {
+            status = unknown_key(b, l, p->key);
+        } else {
+            param  = schema_param(type, at);
+            status = schema_parse(&param, p->value, &value[at], b->err);
+        }
+        if (status) {
+            lm_error_prefix(b->err, "%s:%d: layer '%s'", b->net->path, p->line, l->decl->name);
+            return status;
+        }
+    }
+    for (uint32_t i = 0; i < type->n_params; i++) {
+        const lm_param param = schema_param(type, i);
+        char           what[96];
+
+        if (value[i].kind)
+            continue;
+        if (!param.fallback)
+            status = lm_error_set(b->err, LM_E_ARG, "'%s' needs '%s =' (%s: %s)", type->name, param.name,
+                                  schema_describe(&param, what, sizeof what), param.doc ? param.doc : "");
+        else
+            status = schema_parse(&param, param.fallback, &value[i], b->err);
+        if (status)
+            goto fail;
+    }
+    return LM_OK;
+fail:
+    lm_error_prefix(b->err, "%s:%d: layer '%s'", b->net->path, l->decl->line, l->decl->name);
+    return status;
+}
+
+static bool is_source(const bound_layer *l)
+{
+    return (l->entry->type.flags & LM_SOURCE) != 0;
+}
+
+/* A source's input is the batch; its shape may be replaced from outside. */
+static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
+{
+    const bind_options *o     = &b->out->options;
+    lm_value           *shape = (lm_value *)(uintptr_t)&l->param[0];
+    size_t              n     = 0;
+    lm_status           status;
+
+    if (l->decl->n_inputs)
+        return lm_error_set(b->err, LM_E_SHAPE, "'%s' is a source and takes no inputs", l->decl->type);
+    if (!l->entry->type.n_params || shape->kind != LM_SHAPE)
+        return lm_error_set(b->err, LM_E_ABI, "source type '%s' has no shape as its first parameter",
+                            l->decl->type);
+    if (o->input) {
+        if ((status = text_shape(o->input, shape->u.i, LM_MAX_RANK - 1, &n, b->err)))
+            return status;
+        shape->count = (uint32_t)n;
+    }
+    if (o->image) {
+        if (shape->count < 2)
+            return lm_error_set(b->err, LM_E_SHAPE, "its input is no image: an image size means nothing");
+        shape->u.i[shape->count - 1] = shape->u.i[shape->count - 2] = o->image;
+    }
+    b->out->input[0] = '\0';
+    for (uint32_t i = 0; i < shape->count; i++) {
+        const size_t used = strlen(b->out->input);
+
+        snprintf(b->out->input + used, sizeof b->out->input - used, "%s%lld", i ? "x" : "",
+                 (long long)shape->u.i[i]);
+    }
+    *input = (lm_tensor){ .dtype = o->dtype, .rank = 1, .dim = { o->batch } };
+    return LM_OK;
+}
+
+static lm_status gather_inputs(binding *b, bound_layer *l)
+{
+    const lm_layer_type *type = &l->entry->type;
+    const size_t         n    = is_source(l) ? 1 : l->decl->n_inputs;
+    lm_tensor           *in   = arena_array(b->out->arena, n + 1, sizeof *in);
+
+    if (!in)
+        return no_memory(b);
+    l->input    = in;
+    l->n_inputs = (uint32_t)n;
+    if (is_source(l))
+        return feed_source(b, l, in);
+    if (n < type->min_inputs || (type->max_inputs && n > type->max_inputs))
+        return lm_error_set(b->err, LM_E_SHAPE, "'%s' takes %u%s input%s, %zu given: set 'inputs ='",
+                            type->name, type->min_inputs,
+                            type->max_inputs == type->min_inputs ? "" : " or more",
+                            type->min_inputs == 1 && type->max_inputs == 1 ? "" : "s", n);
+    for (size_t i = 0; i < n; i++) {
+        const net_edge     e    = l->decl->input[i];
+        const bound_layer *from = &b->out->layer[e.layer];
+
+        if (e.output >= from->n_outputs)
+            return lm_error_set(b->err, LM_E_SHAPE, "'%s' has no output %u", from->decl->name, e.output);
+        in[i] = from->output[e.output];
+        l->needs_grad_input |= from->trained || from->needs_grad_input;
+    }
+    return LM_OK;
+}
+
+static lm_status check_outputs(binding *b, const bound_layer *l)
+{
+    for (uint32_t i = 0; i < l->n_outputs; i++) {
+        const lm_tensor *t = &l->output[i];
+
+        if (t->rank > LM_MAX_RANK || !lm_dtype_bytes(t->dtype))
+            return lm_error_set(b->err, LM_E_ABI, "the plugin gives an impossible output");
+        for (uint32_t d = 0; d < t->rank; d++)
+            if (t->dim[d] < 1)
+                return lm_error_set(b->err, LM_E_SHAPE, "output dimension %u would be %lld", d,
+                                    (long long)t->dim[d]);
+        if (lm_bytes(t) == UINT64_MAX)
+            return lm_error_set(b->err, LM_E_OVERFLOW, "output has more than 2^64 bytes");
+    }
+    return LM_OK;
+}
+
+static lm_status check_cost(binding *b, bound_layer *l)
+{
+    lm_cost *c = &l->cost;
+
+    if (!l->needs_grad_input)
+        c->pass[LM_GRAD_INPUT] = (lm_work){ 0, 0, 0 };
+    if (!l->trained)
+        c->pass[LM_GRAD_WEIGHT] = (lm_work){ 0, 0, 0 };
+    for (int p = 0; p < LM_N_PASSES; p++)
+        if (c->pass[p].flops == UINT64_MAX || c->pass[p].read_bytes == UINT64_MAX ||
+            c->pass[p].written_bytes == UINT64_MAX)
+            return lm_error_set(b->err, LM_E_OVERFLOW, "work does not fit 64 bits");
+    return LM_OK;
+}
+
+static bool pass_happens(const bound_layer *l, lm_pass pass)
+{
+    return pass == LM_FORWARD || (pass == LM_GRAD_INPUT && l->needs_grad_input) ||
+           (pass == LM_GRAD_WEIGHT && l->trained);
+}
+
+static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
+{
+    const lm_layer_type *type = &l->entry->type;
+    collector           *c    = &b->sink;
+    lm_status            status = LM_OK;
+    lm_weight           *weights;
+
+    c->n_weights = 0;
+    c->status    = LM_OK;
+    if (type->weights)
+        status = type->weights(view, &c->sink);
+    if (!status)
+        status = c->status;
+    if (status)
+        return status;
+    weights = arena_array(b->out->arena, c->n_weights + 1, sizeof *weights);
+    if (!weights)
+        return no_memory(b);
+    if (c->n_weights)
+        memcpy(weights, c->weight, c->n_weights * sizeof *weights);
+    l->weights   = weights;
+    l->n_weights = c->n_weights;
+    for (size_t i = 0; i < l->n_weights; i++)
+        l->trained |= !(weights[i].flags & LM_FROZEN);
+
+    l->lowered = type->lower != NULL;
+    for (lm_pass pass = 0; pass < LM_N_PASSES; pass++) {
+        lm_kernel *kernels;
+
+        if (!l->lowered || !pass_happens(l, pass))
+            continue;
+        c->n_kernels = 0;
+        c->pass      = pass;
+        status       = type->lower(view, pass, &c->sink);
+        if (!status)
+            status = c->status;
+        if (status)
+            return status;
+        kernels = arena_array(b->out->arena, c->n_kernels + 1, sizeof *kernels);
+        if (!kernels)
+            return no_memory(b);
+        if (c->n_kernels)
+            memcpy(kernels, c->kernel, c->n_kernels * sizeof *kernels);
+        l->kernels[pass]   = kernels;
+        l->n_kernels[pass] = c->n_kernels;
+    }
+    return LM_OK;
+}
+
+static lm_status bind_layer(binding *b, bound_layer *l)
+{
+    const lm_layer_type *type = &l->entry->type;
+    lm_tensor           *output;
+    host_layer           h;
+    lm_status            status = gather_inputs(b, l);
+
+    if (status)
+        return status;
+    output = arena_array(b->out->arena, type->n_outputs, sizeof *output);
+    if (!output)
+        return no_memory(b);
+    h = (host_layer){
+        .layer = { .size      = sizeof(lm_layer),
+                   .host      = &host,
+                   .type      = l->entry->own,
+                   .name      = l->decl->name,
+                   .param     = l->param,
+                   .input     = l->input,
+                   .n_params  = type->n_params,
+                   .n_inputs  = l->n_inputs,
+                   .n_outputs = type->n_outputs },
+        .err   = b->err,
+    };
+    lm_error_set(b->err, LM_E_SHAPE, "the plugin gives no reason");
+    if ((status = type->infer(&h.layer, output)))
+        return status < 0 ? status : LM_E_SHAPE;
+    l->output      = output;
+    l->n_outputs   = type->n_outputs;
+    h.layer.output = output;
+    if ((status = check_outputs(b, l)) || (status = emit(b, l, &h.layer)))
+        return status;
+    l->cost.size = sizeof l->cost;
+    if ((status = type->cost(&h.layer, &l->cost)))
+        return status < 0 ? status : LM_E_ARG;
+    return check_cost(b, l);
+}
+
+static lm_status check_options(const bind_options *o, lm_error *err)
+{
+    if (o->batch < 1)
+        return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)o->batch);
+    if (!lm_dtype_bytes(o->dtype))
+        return lm_error_set(err, LM_E_ARG, "unknown element type %d", o->dtype);
+    if (o->image < 0)
+        return lm_error_set(err, LM_E_ARG, "image size %lld: must be 1 or more", (long long)o->image);
+    return LM_OK;
+}
+
+lm_status bind_network(const network *net, const registry *reg, const bind_options *options,
+                       bound_network **out, lm_error *err)
+{
+    lm_error  ignored;
+    binding   b  = { .net = net, .reg = reg, .err = err ? err : &ignored };
+    arena    *a  = arena_new();
+    size_t    n_sources = 0;
+    lm_status status    = check_options(options, b.err);
+
+    b.out = a ? arena_alloc(a, sizeof *b.out) : NULL;
+    if (b.out)
+        b.out->layer = arena_array(a, net->n_layers + 1, sizeof *b.out->layer);
+    if (!b.out || !b.out->layer)
+        status = no_memory(&b);
+    if (status)
+        goto out;
+    b.out->arena    = a;
+    b.out->net      = net;
+    b.out->options  = *options;
+    b.out->n_layers = net->n_layers;
+    b.sink = (collector){ .sink  = { sizeof(lm_sink), take_weight, take_kernel },
+                          .arena = a,
+                          .err   = b.err };
+    for (size_t i = 0; i < net->n_layers && !status; i++) {
+        bound_layer *l = &b.out->layer[i];
+
+        l->decl = &net->layer[i];
+        status  = find_type(&b, l);
+        if (status) {
+            lm_error_prefix(b.err, "%s:%d: layer '%s'", net->path, l->decl->line, l->decl->name);
+            break;
+        }
+        if ((status = parse_params(&b, l)))
+            break;
+        n_sources += is_source(l);
+        if (n_sources > 1 && is_source(l) && (options->input || options->image))
+            status = lm_error_set(b.err, LM_E_ARG, "the network has several inputs: their shapes cannot "
+                                  "be replaced from outside");
+        else
+            status = bind_layer(&b, l);
+        if (status)
+            lm_error_prefix(b.err, "%s:%d: layer '%s'", net->path, l->decl->line, l->decl->name);
+    }
+    if (!status && !n_sources)
+        status = lm_error_set(b.err, LM_E_SHAPE, "%s: no layer of type input", net->path);
+out:
+    free(b.sink.weight);
+    free(b.sink.kernel);
+    if (status) {
+        arena_free(a);
+        return status;
+    }
+    if (err)
+        *err = (lm_error){ LM_OK, "" };
+    *out = b.out;
+    return LM_OK;
+}
+
+void bound_network_free(bound_network *bound)
+{
+    if (bound)
+        arena_free(bound->arena);
+}

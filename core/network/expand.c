@@ -1,0 +1,678 @@
+/* From sections to layers: blocks unfolded, inputs resolved, cycles refused. */
+#include "network/expand.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "network/graph.h"
+
+#define DEPTH_MAX  32      /* blocks within blocks */
+#define NODES_MAX  200000  /* layers and block inputs */
+#define INPUTS_MAX 64      /* of one layer or block, as written; a concat takes no more */
+#define REPEAT_MAX 10000   /* sections a range stands for */
+#define NAME_BYTES 192     /* a full layer name */
+#define NONE       ((size_t)-1)
+
+/* A layer, or an input port of a block: a node that passes one tensor on and vanishes in the end. */
+typedef struct node {
+    const char        *name;
+    const ini_section *section; /* NULL: a port */
+    const net_pair    *pair;    /* parameters, arguments replaced */
+    const char        *type;
+    net_edge          *input; /* .layer is a node here */
+    size_t             n_pairs, n_inputs;
+    int                line, used_line;
+    bool               functional, used;
+} node;
+
+typedef struct argument {
+    const char *name, *value;
+} argument;
+
+/* Arguments visible while a block is unfolded. */
+typedef struct environment {
+    const argument *argument;
+    size_t          n;
+    int             used_line; /* of the outermost `block =`; 0 at the top */
+} environment;
+
+typedef struct block {
+    const char         *name;
+    const ini_section  *head;
+    const ini_section **layer;
+    size_t              n_layers, room;
+} block;
+
+/* An input that still is a name. */
+typedef struct pending {
+    size_t      node, input;
+    const char *text;
+    int         line;
+} pending;
+
+typedef struct unfolding {
+    const ini_document *doc;
+    network            *net;
+    node               *node;
+    size_t              n_nodes, node_room;
+    block              *block;
+    size_t              n_blocks;
+    pending            *pending; /* of all scopes being unfolded; each resolves its own tail */
+    size_t              n_pending, pending_room;
+    names               by_name; /* full name -> node */
+    lm_error           *err;
+} unfolding;
+
+static lm_status fail_at(unfolding *u, int line, lm_status code, const char *fmt, ...) LM_PRINTF(4, 5);
+
+static lm_status fail_at(unfolding *u, int line, lm_status code, const char *fmt, ...)
+{
+    char    text[400];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return lm_error_set(u->err, code, "%s:%d: %s", u->doc->path, line, text);
+}
+
+static lm_status no_memory(unfolding *u)
+{
+    return lm_error_set(u->err, LM_E_NOMEM, "%s: out of memory", u->doc->path);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------- */
+
+static block *find_block(unfolding *u, const char *name, size_t n)
+{
+    for (size_t i = 0; i < u->n_blocks; i++)
+        if (strlen(u->block[i].name) == n && !strncmp(u->block[i].name, name, n))
+            return &u->block[i];
+    return NULL;
+}
+
+static lm_status collect_blocks(unfolding *u)
+{
+    const ini_document *doc = u->doc;
+
+    u->block = calloc(doc->n_sections + 1, sizeof *u->block);
+    if (!u->block)
+        return no_memory(u);
+    for (size_t i = 0; i < doc->n_sections; i++) {
+        const ini_section *s = &doc->section[i];
+
+        if (strncmp(s->name, "block ", 6))
+            continue;
+        if (!s->name[6] || strpbrk(s->name + 6, " /."))
+            return fail_at(u, s->line, LM_E_SYNTAX, "'%s': a block's name has no blanks, dots or slashes",
+                           s->name);
+        u->block[u->n_blocks++] = (block){ .name = s->name + 6, .head = s };
+    }
+    for (size_t i = 0; i < doc->n_sections; i++) {
+        const ini_section *s     = &doc->section[i];
+        const char        *slash = strchr(s->name, '/');
+        block             *b;
+
+        if (!slash || !strncmp(s->name, "block ", 6))
+            continue;
+        b = find_block(u, s->name, (size_t)(slash - s->name));
+        if (!b)
+            return fail_at(u, s->line, LM_E_NOTFOUND, "[%s]: there is no [block %.*s]", s->name,
+                           (int)(slash - s->name), s->name);
+        if (b->n_layers == b->room) {
+            const size_t        room = b->room ? 2 * b->room : 8;
+            const ini_section **more = realloc(b->layer, room * sizeof *more);
+
+            if (!more)
+                return no_memory(u);
+            b->layer = more;
+            b->room  = room;
+        }
+        b->layer[b->n_layers++] = s;
+    }
+    for (size_t i = 0; i < u->n_blocks; i++)
+        if (!u->block[i].n_layers)
+            return fail_at(u, u->block[i].head->line, LM_E_SYNTAX, "block '%s' has no layers [%s/...]",
+                           u->block[i].name, u->block[i].name);
+    return LM_OK;
+}
+
+/* Replaces $name in `text` by the arguments' values. */
+static lm_status substitute(unfolding *u, const environment *env, const char *text, int line,
+                            const char **out)
+{
+    char   buffer[512];
+    size_t o = 0;
+
+    if (!strchr(text, '$')) {
+        *out = arena_text(u->net->arena, text, strlen(text));
+        return *out ? LM_OK : no_memory(u);
+    }
+    while (*text) {
+        const char *value = text;
+        size_t      n = 1, used = 1;
+
+        if (*text == '$') {
+            const argument *found = NULL;
+
+            for (used = 1; isalnum((unsigned char)text[used]) || text[used] == '_'; used++)
+                ;
+            for (size_t i = 0; i < env->n; i++)
+                if (strlen(env->argument[i].name) == used - 1 &&
+                    !strncmp(env->argument[i].name, text + 1, used - 1))
+                    found = &env->argument[i];
+            if (!found)
+                return fail_at(u, line, LM_E_NOTFOUND, "%.*s is no argument of this block", (int)used,
+                               text);
+            value = found->value;
+            n     = strlen(value);
+        }
+        if (o + n >= sizeof buffer)
+            return fail_at(u, line, LM_E_SYNTAX, "value is too long");
+        memcpy(buffer + o, value, n);
+        o += n;
+        text += used;
+    }
+    *out = arena_text(u->net->arena, buffer, o);
+    return *out ? LM_OK : no_memory(u);
+}
+
+/* The arguments of one use of a block: the template's defaults, overridden by the section's pairs. */
+static lm_status bind_arguments(unfolding *u, const block *b, const ini_section *use,
+                                const environment *outer, environment *inner)
+{
+    const size_t n   = b->head->n_pairs;
+    argument    *arg = arena_array(u->net->arena, n ? n : 1, sizeof *arg);
+    lm_status    status;
+
+    if (!arg)
+        return no_memory(u);
+    for (size_t i = 0; i < use->n_pairs; i++) {
+        const ini_pair *p = &use->pair[i];
+
+        if (strcmp(p->key, "block") && strcmp(p->key, "inputs") && !ini_get(b->head, p->key))
+            return fail_at(u, p->line, LM_E_NOTFOUND, "block '%s' has no argument '%s'", b->name,
+                           p->key);
+    }
+    for (size_t i = 0; i < n; i++) {
+        const ini_pair    *declared = &b->head->pair[i];
+        const ini_pair    *given    = ini_get(use, declared->key);
+        const environment *from     = given ? outer : &(environment){ arg, i, 0 };
+
+        if (!given && !*declared->value)
+            return fail_at(u, use->line, LM_E_NOTFOUND, "block '%s' needs '%s ='", b->name,
+                           declared->key);
+        arg[i].name = declared->key;
+        status = substitute(u, from, given ? given->value : declared->value,
+                            given ? given->line : declared->line, &arg[i].value);
+        if (status)
+            return status;
+    }
+    *inner = (environment){ arg, n, outer->used_line ? outer->used_line : use->line };
+    return LM_OK;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------- */
+
+static lm_status add_node(unfolding *u, const node *n, size_t *out)
+{
+    if (u->n_nodes == NODES_MAX)
+        return fail_at(u, n->line, LM_E_SYNTAX, "more than %d layers", NODES_MAX);
+    if (u->n_nodes == u->node_room) {
+        const size_t room = u->node_room ? 2 * u->node_room : 256;
+        node        *more = realloc(u->node, room * sizeof *more);
+
+        if (!more)
+            return no_memory(u);
+        u->node      = more;
+        u->node_room = room;
+    }
+    *out                   = u->n_nodes;
+    u->node[u->n_nodes++] = *n;
+    return LM_OK;
+}
+
+static lm_status add_pending(unfolding *u, size_t at, size_t input, const char *text, int line)
+{
+    if (u->n_pending == u->pending_room) {
+        const size_t room = u->pending_room ? 2 * u->pending_room : 64;
+        pending     *more = realloc(u->pending, room * sizeof *more);
+
+        if (!more)
+            return no_memory(u);
+        u->pending      = more;
+        u->pending_room = room;
+    }
+    u->pending[u->n_pending++] = (pending){ at, input, text, line };
+    return LM_OK;
+}
+
+/* The names in `inputs =`, or none. They live in the arena. */
+static lm_status split_inputs(unfolding *u, const environment *env, const ini_pair *given,
+                              char *part[INPUTS_MAX], size_t *n)
+{
+    const char *text;
+    lm_status   status;
+
+    *n = 0;
+    if (!given)
+        return LM_OK;
+    if ((status = substitute(u, env, given->value, given->line, &text)))
+        return status;
+    *n = text_split((char *)(uintptr_t)text, ',', part, INPUTS_MAX);
+    for (size_t i = 0; i < *n; i++)
+        if (!*part[i] || strchr(part[i], ','))
+            return fail_at(u, given->line, LM_E_SYNTAX,
+                           "inputs: expected 1 to %d names separated by commas", INPUTS_MAX);
+    return LM_OK;
+}
+
+static lm_status copy_parameters(unfolding *u, const ini_section *s, const environment *env, node *n)
+{
+    net_pair *pair = arena_array(u->net->arena, s->n_pairs ? s->n_pairs : 1, sizeof *pair);
+    lm_status status;
+
+    if (!pair)
+        return no_memory(u);
+    n->pair = pair;
+    for (size_t i = 0; i < s->n_pairs; i++) {
+        const ini_pair *p = &s->pair[i];
+        const char     *value;
+
+        if (!strcmp(p->key, "inputs"))
+            continue;
+        if ((status = substitute(u, env, p->value, p->line, &value)))
+            return status;
+        if (!strcmp(p->key, "type")) {
+            n->type = value;
+        } else if (!strcmp(p->key, "functional")) {
+            if (text_bool(value, &n->functional, u->err))
+                return fail_at(u, p->line, LM_E_ARG, "functional: expected yes or no, found '%s'", value);
+        } else {
+            pair[n->n_pairs].key = arena_text(u->net->arena, p->key, strlen(p->key));
+            if (!pair[n->n_pairs].key)
+                return no_memory(u);
+            pair[n->n_pairs].value  = value;
+            pair[n->n_pairs++].line = p->line;
+        }
+    }
+    if (!n->type)
+        return fail_at(u, s->line, LM_E_SYNTAX, "layer '%s' has no 'type =' (nor 'block =')", n->name);
+    return LM_OK;
+}
+
+/* ---- scopes ------------------------------------------------------------------------------------- */
+
+/* The file's top, or the inside of one use of a block. */
+typedef struct scope {
+    const char *prefix; /* "" at the top */
+    environment env;
+    names       local; /* names as written in this scope -> node */
+    size_t      last;  /* node a layer without `inputs` takes; NONE: nothing yet */
+    int         depth;
+} scope;
+
+static lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const *item, size_t n,
+                              size_t *output);
+
+/* "layer1.0..2" -> stem "layer1.", 0, 2 */
+static bool split_range(const char *name, size_t *stem, long *from, long *to)
+{
+    const size_t n = strlen(name);
+    size_t       b = n, a;
+
+    while (b > 0 && isdigit((unsigned char)name[b - 1]))
+        b--;
+    if (b == n || b < 3 || name[b - 1] != '.' || name[b - 2] != '.')
+        return false;
+    for (a = b - 2; a > 0 && isdigit((unsigned char)name[a - 1]);)
+        a--;
+    if (a == b - 2 || n - b > 6 || b - 2 - a > 6)
+        return false;
+    *stem = a;
+    *from = strtol(name + a, NULL, 10);
+    *to   = strtol(name + b, NULL, 10);
+    return true;
+}
+
+static lm_status unfold_layer(unfolding *u, scope *sc, const ini_section *s, const char *full,
+                              size_t *out)
+{
+    node      n = { .name = full, .section = s, .line = s->line, .used_line = sc->env.used_line };
+    char     *part[INPUTS_MAX];
+    size_t    n_given = 0;
+    lm_status status  = copy_parameters(u, s, &sc->env, &n);
+
+    if (!status)
+        status = split_inputs(u, &sc->env, ini_get(s, "inputs"), part, &n_given);
+    if (status)
+        return status;
+    n.n_inputs = n_given ? n_given : sc->last != NONE && strcmp(n.type, "input") ? 1 : 0;
+    n.input    = arena_array(u->net->arena, n.n_inputs ? n.n_inputs : 1, sizeof *n.input);
+    if (!n.input)
+        return no_memory(u);
+    if (!n_given && n.n_inputs)
+        n.input[0].layer = sc->last;
+    status = add_node(u, &n, out);
+    for (size_t i = 0; i < n_given && !status; i++)
+        status = add_pending(u, *out, i, part[i], ini_get(s, "inputs")->line);
+    return status;
+}
+
+static lm_status unfold_block(unfolding *u, scope *sc, const ini_section *s, const char *full,
+                              size_t *out)
+{
+    const ini_pair *which = ini_get(s, "block");
+    const block    *b     = find_block(u, which->value, strlen(which->value));
+    scope           inner = { .prefix = full, .last = NONE, .depth = sc->depth + 1 };
+    char           *part[INPUTS_MAX];
+    size_t          n_given = 0, n_ports;
+    lm_status       status;
+
+    if (!b)
+        return fail_at(u, which->line, LM_E_NOTFOUND, "there is no [block %s]", which->value);
+    if (inner.depth > DEPTH_MAX)
+        return fail_at(u, which->line, LM_E_SYNTAX, "blocks nest deeper than %d: does '%s' use itself?",
+                       DEPTH_MAX, b->name);
+    if ((status = bind_arguments(u, b, s, &sc->env, &inner.env)) ||
+        (status = split_inputs(u, &sc->env, ini_get(s, "inputs"), part, &n_given)))
+        return status;
+    n_ports = n_given ? n_given : sc->last != NONE ? 1 : 0;
+    for (size_t i = 0; i < n_ports; i++) {
+        node   port = { .name = full, .line = s->line, .n_inputs = 1, .used_line = inner.env.used_line };
+        size_t at;
+        char   name[16], *kept;
+
+        snprintf(name, sizeof name, i ? "input%zu" : "input", i + 1);
+        kept       = arena_text(u->net->arena, name, strlen(name));
+        port.input = arena_array(u->net->arena, 1, sizeof *port.input);
+        if (!kept || !port.input)
+            status = no_memory(u);
+        else if (!n_given)
+            port.input[0].layer = sc->last;
+        if (!status)
+            status = add_node(u, &port, &at);
+        if (!status && n_given)
+            status = add_pending(u, at, 0, part[i], ini_get(s, "inputs")->line);
+        if (!status && !names_add(&inner.local, kept, at))
+            status = no_memory(u);
+        if (status)
+            goto out;
+        if (i == 0)
+            inner.last = at;
+    }
+    status = unfold_scope(u, &inner, b->layer, b->n_layers, out);
+out:
+    names_free(&inner.local);
+    return status;
+}
+
+/* One section under one name. */
+static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const char *local)
+{
+    char      full[NAME_BYTES];
+    char     *name, *kept;
+    size_t    at;
+    lm_status status;
+
+    if (!*local || strpbrk(local, ",:$ "))
+        return fail_at(u, s->line, LM_E_SYNTAX, "'%s': a layer's name has no blanks, commas, colons or $",
+                       local);
+    if (snprintf(full, sizeof full, "%s%s%s", sc->prefix, *sc->prefix ? "." : "", local) >=
+        (int)sizeof full)
+        return fail_at(u, s->line, LM_E_SYNTAX, "layer name longer than %d bytes", NAME_BYTES - 1);
+    name = arena_text(u->net->arena, full, strlen(full));
+    kept = arena_text(u->net->arena, local, strlen(local));
+    if (!name || !kept)
+        return no_memory(u);
+    if (names_find(&sc->local, local) != NAMES_NONE)
+        return fail_at(u, s->line, LM_E_SYNTAX, "there is a layer '%s' already", full);
+    if (ini_get(s, "block") && ini_get(s, "type"))
+        return fail_at(u, s->line, LM_E_SYNTAX, "'%s' has both 'type =' and 'block ='", full);
+    status = ini_get(s, "block") ? unfold_block(u, sc, s, name, &at) : unfold_layer(u, sc, s, name, &at);
+    if (status)
+        return status;
+    sc->last = at;
+    if (!names_add(&sc->local, kept, at))
+        return no_memory(u);
+    if (names_find(&u->by_name, name) == NAMES_NONE && !names_add(&u->by_name, name, at))
+        return no_memory(u);
+    return LM_OK;
+}
+
+static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, const char *local)
+{
+    char      name[64];
+    size_t    stem;
+    long      from, to;
+    lm_status status = LM_OK;
+
+    if (!split_range(local, &stem, &from, &to))
+        return unfold_one(u, sc, s, local);
+    if (to < from || to - from >= REPEAT_MAX)
+        return fail_at(u, s->line, LM_E_SYNTAX, "'%s': the range is empty or longer than %d", local,
+                       REPEAT_MAX);
+    for (long i = from; i <= to && !status; i++) {
+        snprintf(name, sizeof name, "%.*s%ld", (int)stem, local, i);
+        status = unfold_one(u, sc, s, name);
+    }
+    return status;
+}
+
+/* "name" or "name:1" -> node and output. */
+static lm_status resolve(unfolding *u, const scope *sc, const pending *p)
+{
+    node       *n     = &u->node[p->node];
+    const char *colon = strchr(p->text, ':');
+    char        name[NAME_BYTES], full[2 * NAME_BYTES];
+    int64_t     output = 0;
+    size_t      found;
+
+    if (colon && (text_int(colon + 1, &output, u->err) || output < 0 || output >= LM_MAX_RANK))
+        return fail_at(u, p->line, LM_E_SYNTAX, "'%s': expected NAME or NAME:OUTPUT", p->text);
+    snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - p->text) : (int)strlen(p->text), p->text);
+    found = names_find(&sc->local, name);
+    if (found == NAMES_NONE) {
+        snprintf(full, sizeof full, "%s%s%s", sc->prefix, *sc->prefix ? "." : "", name);
+        found = names_find(&u->by_name, full);
+    }
+    if (found == NAMES_NONE)
+        return fail_at(u, p->line, LM_E_NOTFOUND, "layer '%s' takes its input from '%s': there is no such "
+                       "layer here", n->name, name);
+    n->input[p->input] = (net_edge){ found, (uint32_t)output };
+    return LM_OK;
+}
+
+static lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const *item, size_t n,
+                              size_t *output)
+{
+    const size_t mine   = u->n_pending;
+    lm_status    status = LM_OK;
+
+    for (size_t i = 0; i < n && !status; i++) {
+        const char *slash = strchr(item[i]->name, '/');
+
+        status = unfold_section(u, sc, item[i], slash ? slash + 1 : item[i]->name);
+    }
+    for (size_t i = mine; i < u->n_pending && !status; i++)
+        status = resolve(u, sc, &u->pending[i]);
+    u->n_pending = mine;
+    *output      = sc->last;
+    return status;
+}
+
+/* ---- order -------------------------------------------------------------------------------------- */
+
+/* Follows ports to the layer that feeds them. Ports form no cycle once the order is known. */
+static net_edge behind_ports(const unfolding *u, net_edge e)
+{
+    while (!u->node[e.layer].section)
+        e = u->node[e.layer].input[0];
+    return e;
+}
+
+static lm_status order_nodes(unfolding *u, size_t *order)
+{
+    size_t   *first = malloc((u->n_nodes + 1) * sizeof *first);
+    size_t   *input = NULL;
+    size_t    total = 0, cycle = 0;
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < u->n_nodes; i++)
+        total += u->node[i].n_inputs;
+    input = malloc((total + 1) * sizeof *input);
+    if (!first || !input) {
+        status = no_memory(u);
+        goto out;
+    }
+    total = 0;
+    for (size_t i = 0; i < u->n_nodes; i++) {
+        first[i] = total;
+        for (size_t k = 0; k < u->node[i].n_inputs; k++)
+            input[total++] = u->node[i].input[k].layer;
+    }
+    first[u->n_nodes] = total;
+    status = graph_order(&(graph){ u->n_nodes, first, input }, order, &cycle);
+    if (status == LM_E_SYNTAX)
+        fail_at(u, u->node[cycle].line, status, "layer '%s' is its own input, through a cycle",
+                u->node[cycle].name);
+    else if (status)
+        no_memory(u);
+out:
+    free(first);
+    free(input);
+    return status;
+}
+
+static lm_status mark_outputs(unfolding *u, scope *top, const char *output, int line)
+{
+    char   *part[INPUTS_MAX];
+    size_t  n;
+    char   *text;
+
+    for (size_t i = 0; i < u->n_nodes; i++)
+        for (size_t k = 0; k < u->node[i].n_inputs; k++)
+            u->node[u->node[i].input[k].layer].used = true;
+    if (!output) {
+        u->node[top->last].used = true;
+    } else {
+        text = arena_text(u->net->arena, output, strlen(output));
+        if (!text)
+            return no_memory(u);
+        n = text_split(text, ',', part, INPUTS_MAX);
+        for (size_t i = 0; i < n; i++) {
+            const size_t at = names_find(&u->by_name, part[i]);
+
+            if (at == NAMES_NONE)
+                return fail_at(u, line, LM_E_NOTFOUND, "output: there is no layer '%s'", part[i]);
+            u->node[at].used = true;
+        }
+    }
+    for (size_t i = 0; i < u->n_nodes; i++)
+        if (!u->node[i].used)
+            return fail_at(u, u->node[i].line, LM_E_SYNTAX,
+                           u->node[i].section
+                               ? "layer '%s' is used by no other layer: remove it or name it under "
+                                 "[network] output ="
+                               : "block '%s' does not use all of its inputs",
+                           u->node[i].name);
+    return LM_OK;
+}
+
+static lm_status emit_layers(unfolding *u, const size_t *order)
+{
+    network *net   = u->net;
+    size_t  *index = malloc((u->n_nodes + 1) * sizeof *index);
+
+    net->layer = arena_array(net->arena, u->n_nodes + 1, sizeof *net->layer);
+    if (!index || !net->layer) {
+        free(index);
+        return no_memory(u);
+    }
+    for (size_t o = 0; o < u->n_nodes; o++) {
+        node *n = &u->node[order[o]];
+
+        if (!n->section)
+            continue;
+        for (size_t k = 0; k < n->n_inputs; k++) {
+            net_edge e = behind_ports(u, n->input[k]);
+
+            n->input[k] = e;
+        }
+        index[order[o]]             = net->n_layers;
+        net->layer[net->n_layers++] = (net_layer){
+            .name     = n->name,
+            .type     = n->type,
+            .pair     = n->pair,
+            .n_pairs  = n->n_pairs,
+            .input    = n->input,
+            .n_inputs = n->n_inputs,
+            .line     = n->line,
+            .used_line = n->used_line,
+            .functional = n->functional,
+        };
+    }
+    for (size_t o = 0; o < u->n_nodes; o++) {
+        node *n = &u->node[order[o]];
+
+        for (size_t k = 0; n->section && k < n->n_inputs; k++)
+            n->input[k].layer = index[n->input[k].layer];
+    }
+    free(index);
+    return LM_OK;
+}
+
+static lm_status unfold_file(unfolding *u, const char *output, int output_line)
+{
+    const ini_document *doc   = u->doc;
+    const ini_section **item  = calloc(doc->n_sections + 1, sizeof *item);
+    scope               top   = { .prefix = "", .last = NONE };
+    size_t              n     = 0, last;
+    size_t             *order = NULL;
+    lm_status           status;
+
+    if (!item)
+        return no_memory(u);
+    for (size_t i = 0; i < doc->n_sections; i++)
+        if (strcmp(doc->section[i].name, "network") && strncmp(doc->section[i].name, "block ", 6) &&
+            !strchr(doc->section[i].name, '/'))
+            item[n++] = &doc->section[i];
+    status = unfold_scope(u, &top, item, n, &last);
+    if (!status && !n)
+        status = lm_error_set(u->err, LM_E_SYNTAX, "%s: a network without layers", doc->path);
+    if (!status)
+        status = mark_outputs(u, &top, output, output_line);
+    if (!status && !(order = malloc((u->n_nodes + 1) * sizeof *order)))
+        status = no_memory(u);
+    if (!status)
+        status = order_nodes(u, order);
+    if (!status)
+        status = emit_layers(u, order);
+    free(order);
+    free(item);
+    names_free(&top.local);
+    return status;
+}
+
+lm_status expand_layers(const ini_document *doc, const char *output, int output_line, network *net,
+                        lm_error *err)
+{
+    unfolding u      = { .doc = doc, .net = net, .err = err };
+    lm_status status = collect_blocks(&u);
+
+    if (!status)
+        status = unfold_file(&u, output, output_line);
+    for (size_t i = 0; i < u.n_blocks; i++)
+        free(u.block[i].layer);
+    free(u.block);
+    free(u.node);
+    free(u.pending);
+    names_free(&u.by_name);
+    return status;
+}

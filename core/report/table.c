@@ -1,0 +1,255 @@
+/* A result as rows and columns. */
+#include "report/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/text.h"
+
+typedef enum { CELL_TEXT, CELL_COUNT, CELL_REAL } cell_kind;
+
+typedef struct cell {
+    cell_kind kind;
+    union {
+        char    *text;
+        uint64_t count;
+        double   real;
+    } u;
+} cell;
+
+typedef struct column {
+    char *key, *title;
+    int   decimals;
+} column;
+
+struct table {
+    column *column;
+    cell   *cell;
+    size_t  n_columns, n_cells, column_room, cell_room;
+    bool    failed; /* memory ran out */
+};
+
+lm_status format_parse(const char *text, format *out, lm_error *err)
+{
+    static const char *const name[] = { "table", "csv", "json" };
+
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(text, name[i])) {
+            *out = (format)i;
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_ARG, "--format: expected table, csv or json, found '%.40s'", text);
+}
+
+table *table_new(void)
+{
+    return calloc(1, sizeof(table));
+}
+
+void table_free(table *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->n_cells; i++)
+        if (t->cell[i].kind == CELL_TEXT)
+            free(t->cell[i].u.text);
+    for (size_t i = 0; i < t->n_columns; i++) {
+        free(t->column[i].key);
+        free(t->column[i].title);
+    }
+    free(t->column);
+    free(t->cell);
+    free(t);
+}
+
+void table_column(table *t, const char *key, const char *title, int decimals)
+{
+    if (!t || t->failed)
+        return;
+    if (t->n_columns == t->column_room) {
+        const size_t room = t->column_room ? 2 * t->column_room : 16;
+        column      *more = realloc(t->column, room * sizeof *more);
+
+        t->failed = !more;
+        if (!more)
+            return;
+        t->column      = more;
+        t->column_room = room;
+    }
+    t->column[t->n_columns] = (column){ strdup(key), strdup(title), decimals };
+    t->failed = !t->column[t->n_columns].key || !t->column[t->n_columns].title;
+    t->n_columns++;
+}
+
+static void add(table *t, cell c)
+{
+    if (t && !t->failed && t->n_cells == t->cell_room) {
+        const size_t room = t->cell_room ? 2 * t->cell_room : 256;
+        cell        *more = realloc(t->cell, room * sizeof *more);
+
+        t->failed = !more;
+        if (more) {
+            t->cell      = more;
+            t->cell_room = room;
+        }
+    }
+    if (t && !t->failed)
+        t->cell[t->n_cells++] = c;
+    else if (c.kind == CELL_TEXT)
+        free(c.u.text);
+}
+
+void table_text(table *t, const char *text)
+{
+    char *copy = strdup(text);
+
+    if (t && !copy)
+        t->failed = true;
+    add(t, (cell){ CELL_TEXT, { .text = copy } });
+}
+
+void table_count(table *t, uint64_t value)
+{
+    add(t, (cell){ CELL_COUNT, { .count = value } });
+}
+
+void table_real(table *t, double value)
+{
+    add(t, (cell){ CELL_REAL, { .real = value } });
+}
+
+static const char *print_cell(const cell *c, int decimals, char *buffer, size_t size)
+{
+    switch (c->kind) {
+    case CELL_TEXT: return c->u.text;
+    case CELL_COUNT: return text_grouped(c->u.count, buffer, size);
+    case CELL_REAL: break;
+    }
+    if (isnan(c->u.real))
+        return "-";
+    if (decimals >= 0)
+        snprintf(buffer, size, "%.*f", decimals, c->u.real);
+    else
+        snprintf(buffer, size, "%.3g", c->u.real);
+    return buffer;
+}
+
+/* Bytes are not columns: names may hold UTF-8. */
+static int width_of(const char *s)
+{
+    int n = 0;
+
+    for (; *s; s++)
+        n += ((unsigned char)*s & 0xC0) != 0x80;
+    return n;
+}
+
+static void pad(FILE *out, int n)
+{
+    fprintf(out, "%*s", n > 0 ? n : 0, "");
+}
+
+static void print_aligned(const table *t, FILE *out)
+{
+    const size_t n = t->n_columns;
+    int         *width = calloc(n ? n : 1, sizeof *width);
+    char         buffer[64];
+
+    for (size_t j = 0; width && j < n; j++)
+        width[j] = width_of(t->column[j].title);
+    for (size_t i = 0; width && i < t->n_cells; i++) {
+        const int w = width_of(print_cell(&t->cell[i], t->column[i % n].decimals, buffer, sizeof buffer));
+
+        if (w > width[i % n])
+            width[i % n] = w;
+    }
+    for (size_t j = 0; width && j < n; j++) {
+        /* text to the left, numbers to the right */
+        const bool left = j < t->n_cells && t->cell[j].kind == CELL_TEXT;
+        const int  gap  = width[j] - width_of(t->column[j].title);
+
+        pad(out, left ? 0 : gap);
+        fputs(t->column[j].title, out);
+        if (j + 1 < n)
+            pad(out, (left ? gap : 0) + 2);
+    }
+    putc('\n', out);
+    for (size_t i = 0; width && i < t->n_cells; i++) {
+        const size_t j    = i % n;
+        const cell  *c    = &t->cell[i];
+        const char  *text = print_cell(c, t->column[j].decimals, buffer, sizeof buffer);
+        const bool   left = c->kind == CELL_TEXT;
+        const int    gap  = width[j] - width_of(text);
+
+        pad(out, left ? 0 : gap);
+        fputs(text, out);
+        if (j + 1 < n)
+            pad(out, (left ? gap : 0) + 2);
+        else
+            putc('\n', out);
+    }
+    free(width);
+}
+
+static void print_csv(const table *t, FILE *out)
+{
+    char buffer[64];
+
+    for (size_t j = 0; j < t->n_columns; j++) {
+        csv_put(out, t->column[j].key);
+        putc(j + 1 < t->n_columns ? ',' : '\n', out);
+    }
+    for (size_t i = 0; i < t->n_cells; i++) {
+        const cell *c = &t->cell[i];
+
+        if (c->kind == CELL_TEXT)
+            csv_put(out, c->u.text);
+        else if (c->kind == CELL_COUNT)
+            fprintf(out, "%" PRIu64, c->u.count);
+        else if (isfinite(c->u.real))
+            fputs(text_exact(c->u.real, buffer, sizeof buffer), out);
+        putc((i + 1) % t->n_columns ? ',' : '\n', out);
+    }
+}
+
+void table_json(const table *t, json *j, const char *key)
+{
+    json_open(j, key, '[');
+    for (size_t i = 0; t && i < t->n_cells; i++) {
+        const cell   *c  = &t->cell[i];
+        const column *co = &t->column[i % t->n_columns];
+
+        if (i % t->n_columns == 0)
+            json_open(j, NULL, '{');
+        if (c->kind == CELL_TEXT)
+            json_text(j, co->key, c->u.text);
+        else if (c->kind == CELL_COUNT)
+            json_count(j, co->key, c->u.count);
+        else
+            json_real(j, co->key, c->u.real);
+        if ((i + 1) % t->n_columns == 0)
+            json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+lm_status table_print(const table *t, format f, FILE *out, lm_error *err)
+{
+    if (!t || t->failed)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (f == FORMAT_CSV) {
+        print_csv(t, out);
+    } else if (f == FORMAT_JSON) {
+        json j = { .out = out };
+
+        json_open(&j, NULL, '{');
+        table_json(t, &j, "rows");
+        json_close(&j, '}');
+    } else {
+        print_aligned(t, out);
+    }
+    return LM_OK;
+}
