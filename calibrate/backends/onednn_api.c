@@ -340,6 +340,14 @@ size_t api_bytes(const api_primitive *primitive, int argument)
     return desc ? dnnl_memory_desc_get_size(desc) : 0;
 }
 
+int api_inputs(const api_primitive *primitive)
+{
+    int n = 0;
+
+    dnnl_primitive_desc_query(primitive->desc, dnnl_query_num_of_inputs_s32, 0, &n);
+    return n;
+}
+
 dnnl_data_type_t api_type(const api_primitive *primitive, int argument)
 {
     const desc_ref desc = argument_desc(primitive, argument);

@@ -69,7 +69,9 @@ void          api_destroy(api_primitive *primitive);
 
 /** Bytes of one argument (DNNL_ARG_*) in the layout chosen; 0: the primitive has no such argument.
  */
-size_t           api_bytes(const api_primitive *primitive, int argument);
+size_t api_bytes(const api_primitive *primitive, int argument);
+/** How many arguments are read. */
+int              api_inputs(const api_primitive *primitive);
 dnnl_data_type_t api_type(const api_primitive *primitive, int argument);
 
 /** A memory object for one argument, at `at`, which stays the caller's. */

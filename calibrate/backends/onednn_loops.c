@@ -178,12 +178,13 @@ void loop_run(const loop *l, const team *t, void *const *at)
 {
     loop_context c = { l, at };
 
+    assert(l->kind != LOOP_NONE);
     switch (l->kind) {
     case LOOP_MAP: team_run(t, l->n, map_body, &c); break;
     case LOOP_UPDATE: team_run(t, l->n, update_body, &c); break;
     case LOOP_GATHER: team_run(t, l->n, gather_body, &c); break;
     case LOOP_SCATTER: team_run(t, l->width, scatter_body, &c); break;
-    case LOOP_NONE: assert(!"no loop"); break;
+    case LOOP_NONE: break;
     }
 }
 
@@ -236,12 +237,13 @@ static uint16_t to_f16(float x)
 
 typedef struct fill_context {
     const fill *fill;
+    uint64_t    position;
     void       *at;
 } fill_context;
 
-static float fill_value(const fill *f, int64_t i)
+static float fill_value(const fill *f, uint64_t position)
 {
-    return f->kind == FILL_ONE ? 1.0f : (float)f->scale * normal((uint64_t)i);
+    return f->kind == FILL_ONE ? 1.0f : (float)f->scale * normal(position);
 }
 
 static void fill_body(void *context, int64_t begin, int64_t end)
@@ -251,13 +253,13 @@ static void fill_body(void *context, int64_t begin, int64_t end)
 
     for (int64_t i = begin; i < end; i++) {
         if (f->kind == FILL_INDEX)
-            ((int32_t *)c->at)[i] = (int32_t)(mix((uint64_t)i) % (uint64_t)f->scale);
+            ((int32_t *)c->at)[i] = (int32_t)(mix(c->position + (uint64_t)i) % (uint64_t)f->scale);
         else if (f->type == dnnl_f32)
-            ((float *)c->at)[i] = fill_value(f, i);
+            ((float *)c->at)[i] = fill_value(f, c->position + (uint64_t)i);
         else if (f->type == dnnl_bf16)
-            ((uint16_t *)c->at)[i] = to_bf16(fill_value(f, i));
+            ((uint16_t *)c->at)[i] = to_bf16(fill_value(f, c->position + (uint64_t)i));
         else if (f->type == dnnl_f16)
-            ((uint16_t *)c->at)[i] = to_f16(fill_value(f, i));
+            ((uint16_t *)c->at)[i] = to_f16(fill_value(f, c->position + (uint64_t)i));
         else
             ((uint8_t *)c->at)[i] = 1;
     }
@@ -268,9 +270,9 @@ static void zero_body(void *context, int64_t begin, int64_t end)
     memset((char *)context + begin, 0, (size_t)(end - begin));
 }
 
-void fill_run(const fill *f, const team *t, void *at, size_t bytes)
+void fill_run(const fill *f, const team *t, uint64_t position, void *at, size_t bytes)
 {
-    fill_context c = { f, at };
+    fill_context c = { f, position, at };
     size_t       size;
 
     if (f->kind == FILL_NONE)

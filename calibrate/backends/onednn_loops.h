@@ -59,7 +59,11 @@ typedef struct fill {
     double           scale; /**< FILL_NORMAL: standard deviation; FILL_INDEX: 0 .. scale - 1 */
 } fill;
 
-/** Fills `bytes` at `at`, in parallel, as the pages are first touched by who will use them. */
-void fill_run(const fill *f, const team *t, void *at, size_t bytes);
+/**
+ * Fills `bytes` at `at`, in parallel, as the pages are first touched by who will use them.
+ *
+ * @param position  of `at` in all that is filled: no two buffers get the same random numbers
+ */
+void fill_run(const fill *f, const team *t, uint64_t position, void *at, size_t bytes);
 
 #endif

@@ -288,6 +288,8 @@ static lm_status create_norm(const lm_kernel *k, api_op *op)
 
 static void slots_norm(prepared_kernel *k)
 {
+    enum { BACKWARD_INPUTS = 5 }; /* all below; some releases want the shift, too, some refuse it */
+
     add_slot(k, DNNL_ARG_SRC, is_forward(k) ? ROLE_IN : ROLE_SAVED_IN, normal);
     add_slot(k, DNNL_ARG_MEAN, ROLE_STATE, zero);
     add_slot(k, DNNL_ARG_VARIANCE, ROLE_STATE, one);
@@ -295,12 +297,14 @@ static void slots_norm(prepared_kernel *k)
     if (is_forward(k)) {
         add_slot(k, DNNL_ARG_SHIFT, ROLE_WEIGHT, zero);
         add_slot(k, DNNL_ARG_DST, ROLE_OUT, normal);
-    } else {
-        add_slot(k, DNNL_ARG_DIFF_DST, ROLE_IN, normal);
-        add_slot(k, DNNL_ARG_DIFF_SRC, ROLE_OUT, normal);
-        add_slot(k, DNNL_ARG_DIFF_SCALE, ROLE_GRADIENT, normal);
-        add_slot(k, DNNL_ARG_DIFF_SHIFT, ROLE_GRADIENT, normal);
+        return;
     }
+    add_slot(k, DNNL_ARG_DIFF_DST, ROLE_IN, normal);
+    if (api_inputs(&k->primitive) > BACKWARD_INPUTS)
+        add_slot(k, DNNL_ARG_SHIFT, ROLE_WEIGHT, zero);
+    add_slot(k, DNNL_ARG_DIFF_SRC, ROLE_OUT, normal);
+    add_slot(k, DNNL_ARG_DIFF_SCALE, ROLE_GRADIENT, normal);
+    add_slot(k, DNNL_ARG_DIFF_SHIFT, ROLE_GRADIENT, normal);
 }
 
 static void create_softmax(const lm_kernel *k, api_op *op)

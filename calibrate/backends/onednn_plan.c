@@ -375,7 +375,7 @@ static bool starts_at_zero(plan_space space)
     return space == SPACE_STATE || space == SPACE_MOMENTUM || space == SPACE_SCRATCH;
 }
 
-static void fill_launch(const launch *l, const fill *usual, const team *t)
+static void fill_launch(const plan *p, const launch *l, const fill *usual, const team *t)
 {
     for (size_t s = 0; s < l->kernel->n_slots; s++) {
         const fill *f = &l->kernel->slot[s].fill;
@@ -384,7 +384,8 @@ static void fill_launch(const launch *l, const fill *usual, const team *t)
             continue;
         if (f->kind != usual->kind || f->type != usual->type || f->scale < usual->scale ||
             f->scale > usual->scale)
-            fill_run(f, t, l->at[s], l->kernel->slot[s].bytes);
+            fill_run(f, t, (uint64_t)((char *)l->at[s] - p->memory), l->at[s],
+                     l->kernel->slot[s].bytes);
     }
 }
 
@@ -395,12 +396,13 @@ void plan_fill(const plan *p, const team *t)
     uint64_t   offset = 0;
 
     for (plan_space s = 0; s < N_SPACES; s++) {
-        fill_run(starts_at_zero(s) ? &zero : &usual, t, p->memory + offset, (size_t)p->size[s]);
+        fill_run(starts_at_zero(s) ? &zero : &usual, t, offset, p->memory + offset,
+                 (size_t)p->size[s]);
         offset += p->size[s];
     }
     for (int part = 0; part < N_PHASES; part++)
         for (size_t i = 0; i < p->n[part]; i++)
-            fill_launch(&p->launch[part][i], &usual, t);
+            fill_launch(p, &p->launch[part][i], &usual, t);
 }
 
 void plan_free(plan *p)

@@ -226,7 +226,7 @@ static int run(const options *o)
 
 const command cmd_show = {
     .name          = "show",
-    .arguments     = "MODEL",
+    .arguments     = "NETWORK",
     .doc           = "Count FLOPs, parameters, layers and activations of a network",
     .details       = details,
     .examples      = examples,

@@ -2,7 +2,10 @@
 #include "cli/commands.h"
 
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "layers/loader.h"
 
 lm_status open_registry(const options *o, registry **out, lm_error *err)
@@ -26,4 +29,99 @@ lm_status open_network(const char *name, network **out, lm_error *err)
     lm_status status = network_find(name, path, sizeof path, err);
 
     return status ? status : network_load(path, out, err);
+}
+
+bool option_count(const options *o, int at, int64_t *out, int *exit_code)
+{
+    lm_error err;
+    char     name[40];
+
+    if (!text_int(o->value[at], out, &err) && *out >= 1)
+        return true;
+    if (!err.code || *out < 1)
+        lm_error_set(&err, LM_E_ARG, "expected a whole number from 1 up, found '%.40s'", o->value[at]);
+    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
+    *exit_code = report_misuse(name, &err);
+    return false;
+}
+
+bool option_list(const options *o, int at, int64_t **out, size_t *n, int *exit_code)
+{
+    lm_error err;
+    char     name[40];
+
+    if (!text_list(o->value[at], text_int, out, n, &err))
+        return true;
+    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
+    *exit_code = report_misuse(name, &err);
+    return false;
+}
+
+static bool failed(const lm_error *err, int *exit_code)
+{
+    *exit_code = report_failure(err);
+    return false;
+}
+
+/* --image and --input as one shape, by the file's own where only the size is given. */
+static lm_status session_input(const options *o, const session_options *at, int64_t image, session *s,
+                               lm_error *err)
+{
+    const bind_options b = { .batch = 1, .dtype = LM_F32, .input = o->value[at->input], .image = image };
+    network           *net = NULL;
+    bound_network     *bound = NULL;
+    lm_status          status;
+
+    if (!b.input && !image)
+        return LM_OK;
+    status = open_network(o->argument[0], &net, err);
+    if (!status)
+        status = bind_network(net, s->reg, &b, &bound, err);
+    if (!status)
+        strcpy(s->input, bound->input);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+bool session_open(const options *o, const session_options *at, session *s, int *exit_code)
+{
+    lm_error err   = { 0 };
+    int64_t  image = 0;
+
+    memset(s, 0, sizeof *s);
+    if (o->value[at->image] && !option_count(o, at->image, &image, exit_code))
+        return false;
+    if (!o->value[at->machine]) {
+        lm_error_set(&err, LM_E_ARG, "--machine FILE is needed: the coefficients that 'layermeter fit' "
+                     "wrote");
+        *exit_code = report_misuse("", &err);
+        return false;
+    }
+    if (text_dtype(o->value[at->dtype], &s->who.dtype, &err)) {
+        *exit_code = report_misuse("--dtype", &err);
+        return false;
+    }
+    if (!model_known(o->value[at->model])) {
+        lm_error_set(&err, LM_E_ARG, "expected one of layermeter, convmeter, nnls; found '%.40s'",
+                     o->value[at->model]);
+        *exit_code = report_misuse("--model", &err);
+        return false;
+    }
+    if (open_registry(o, &s->reg, &err) || calibration_load(o->value[at->machine], &s->cal, &err) ||
+        workloads_new(s->reg, &s->loads, &err) || session_input(o, at, image, s, &err))
+        return failed(&err, exit_code);
+    s->who.cal     = s->cal;
+    s->who.loads   = s->loads;
+    s->who.model   = o->value[at->model];
+    s->who.network = o->argument[0];
+    s->who.input   = *s->input ? s->input : NULL;
+    return true;
+}
+
+void session_close(session *s)
+{
+    workloads_free(s->loads);
+    calibration_free(s->cal);
+    registry_free(s->reg);
 }

@@ -152,7 +152,7 @@ static lm_status fail_at(const reading *r, int line, lm_status status)
 /* "1.2e-11 s/FLOP, se 3e-13, range 1 .. 2" */
 static lm_status read_coefficient(const reading *r, const ini_pair *p, feature f, coefficient *out)
 {
-    char        copy[200], *part[8], unit[40];
+    char        copy[200], *word[8], unit[40];
     coefficient c = { .standard_error = NAN, .low = NAN, .high = NAN, .determined = true };
     size_t      n;
     lm_status   status = LM_OK;
@@ -160,29 +160,29 @@ static lm_status read_coefficient(const reading *r, const ini_pair *p, feature f
 
     snprintf(copy, sizeof copy, "%s", p->value);
     snprintf(unit, sizeof unit, "s/%s", feature_unit(f));
-    n     = text_split(copy, ',', part, 8);
-    space = strchr(part[0], ' ');
+    n     = text_split(copy, ',', word, 8);
+    space = strchr(word[0], ' ');
     if (!space || strcmp(text_trim(space), unit))
         return fail_at(r, p->line, lm_error_set(r->err, LM_E_SYNTAX, "%s: expected a number and '%s', "
-                                                "found '%s'", p->key, unit, part[0]));
+                                                "found '%s'", p->key, unit, word[0]));
     *space = '\0'; /* text_trim() left the blank in place */
-    status = text_real(part[0], &c.value, r->err);
+    status = text_real(word[0], &c.value, r->err);
     for (size_t i = 1; i < n && !status; i++) {
         char *dots;
 
-        if (!strncmp(part[i], "se ", 3)) {
-            status = text_real(part[i] + 3, &c.standard_error, r->err);
-        } else if (!strcmp(part[i], "undetermined")) {
+        if (!strncmp(word[i], "se ", 3)) {
+            status = text_real(word[i] + 3, &c.standard_error, r->err);
+        } else if (!strcmp(word[i], "undetermined")) {
             c.determined = false;
-        } else if (!strcmp(part[i], "bound")) {
+        } else if (!strcmp(word[i], "bound")) {
             c.at_bound = true;
-        } else if (!strncmp(part[i], "range ", 6) && (dots = strstr(part[i], ".."))) {
+        } else if (!strncmp(word[i], "range ", 6) && (dots = strstr(word[i], ".."))) {
             *dots  = '\0';
-            status = text_real(part[i] + 6, &c.low, r->err);
+            status = text_real(word[i] + 6, &c.low, r->err);
             if (!status)
                 status = text_real(dots + 2, &c.high, r->err);
         } else {
-            status = lm_error_set(r->err, LM_E_SYNTAX, "unknown word '%.60s'", part[i]);
+            status = lm_error_set(r->err, LM_E_SYNTAX, "unknown word '%.60s'", word[i]);
         }
     }
     if (status) {

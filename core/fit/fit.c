@@ -61,7 +61,8 @@ lm_status form_data_new(const points *p, size_t form_at, form_data *out, lm_erro
     }
     /* counting sort by group */
     for (size_t i = 0; i < p->n_points; i++)
-        first[p->point[i].group + 1] += !isnan(point_seconds(&p->point[i], forms[form_at].part));
+        if (!isnan(point_seconds(&p->point[i], forms[form_at].part)))
+            first[p->point[i].group + 1]++;
     for (size_t g = 0; g < p->n_groups; g++) {
         first[g + 1] += first[g];
         next[g] = first[g];

@@ -152,7 +152,7 @@ lm_status workloads_counts(workloads *w, const char *name, const char *input, lm
 {
     char      key[PATH_MAX];
     size_t    at;
-    entry    *e;
+    entry    *e = NULL;
     counts    result;
     lm_status status;
 

@@ -1,4 +1,5 @@
 /* Plugins from shared objects. */
+#define _GNU_SOURCE /* dladdr() */
 #include "layers/loader.h"
 
 #include <dirent.h>

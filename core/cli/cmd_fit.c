@@ -1,0 +1,141 @@
+/* layermeter fit: observations to coefficients. */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "fit/fit.h"
+#include "report/table.h"
+
+enum { OUTPUT, FORMAT };
+
+static const option_spec specs[] = {
+    [OUTPUT] = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
+    [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
+    { NULL, NULL, NULL, NULL },
+};
+
+static const char details[] =
+    "Fits every model: 'convmeter' as published, by ordinary least squares; 'nnls', the same regressors\n"
+    "with relative weights and non-negative coefficients; 'layermeter', ours. 'held out' is the error on\n"
+    "networks that the fit did not see, each left out in turn. Needs no device: old observations can be\n"
+    "fitted again anywhere, and so can those of another framework (the CSV's columns: README.md).\n";
+
+static const char examples[] = "  layermeter fit observations.csv -o machine.ini\n";
+
+static void add_columns(table *t)
+{
+    table_column(t, "model", "model", 0);
+    table_column(t, "part", "part", 0);
+    table_column(t, "rows", "rows", 0);
+    table_column(t, "coefficients", "coefficients", 0);
+    table_column(t, "rank", "rank", 0);
+    table_column(t, "condition", "condition", -1);
+    table_column(t, "r2", "R2", 4);
+    table_column(t, "rmse_ms", "RMSE [ms]", 3);
+    table_column(t, "nrmse", "NRMSE", 3);
+    table_column(t, "mape_percent", "MAPE [%]", 1);
+    table_column(t, "held_out_mape_percent", "held out [%]", 1);
+}
+
+static void add_row(table *t, size_t form_at, const fitted *f)
+{
+    table_text(t, forms[form_at].model);
+    table_text(t, part_name(forms[form_at].part));
+    table_count(t, f->rows);
+    table_count(t, forms[form_at].n_features);
+    table_count(t, f->rank);
+    table_real(t, f->condition);
+    table_real(t, f->errors.r2);
+    table_real(t, 1e3 * f->errors.rmse);
+    table_real(t, f->errors.nrmse);
+    table_real(t, 100 * f->errors.mape);
+    table_real(t, 100 * f->held_out_mape);
+}
+
+/* What the data cannot say, in words. */
+static void print_warnings(const observations *obs, const points *p, const calibration *cal)
+{
+    if (obs->cut_short)
+        fprintf(stderr, "layermeter: %s: the last line is cut short and left out (a run that was killed?)\n",
+                obs->path);
+    if (obs->n_skipped)
+        fprintf(stderr, "layermeter: %zu rows hold no time (skipped when measured)\n", obs->n_skipped);
+    if (p->n_kernel_rows)
+        fprintf(stderr, "layermeter: %zu rows of single kernels are not used by these models\n",
+                p->n_kernel_rows);
+    for (size_t i = 0; i < n_forms; i++) {
+        const fitted *f = &cal->fitted[i];
+
+        if (!f->present) {
+            fprintf(stderr, "layermeter: %s.%s is left out: too few rows for its %zu coefficients\n",
+                    forms[i].model, part_name(forms[i].part), forms[i].n_features);
+            continue;
+        }
+        for (size_t k = 0; k < forms[i].n_features; k++)
+            if (!f->coefficient[k].determined)
+                fprintf(stderr, "layermeter: %s.%s: the data cannot tell '%s' from the others: %s\n",
+                        forms[i].model, part_name(forms[i].part), feature_name(forms[i].feature[k]),
+                        forms[i].feature[k] == FEATURE_NODES || forms[i].feature[k] == FEATURE_RING_STEPS
+                            ? "measure more node counts"
+                            : "measure more networks, batches or images");
+    }
+}
+
+static int run(const options *o)
+{
+    lm_error      err   = { 0 };
+    registry     *reg   = NULL;
+    workloads    *loads = NULL;
+    observations *obs   = NULL;
+    calibration  *cal   = NULL;
+    points        p     = { 0 };
+    table        *t     = table_new();
+    int           code  = EXIT_DONE;
+    format        f;
+
+    if (format_parse(o->value[FORMAT], &f, &err)) {
+        code = report_misuse("", &err);
+        goto out;
+    }
+    if (!o->value[OUTPUT]) {
+        lm_error_set(&err, LM_E_ARG, "-o MACHINE.ini is needed: where to write the coefficients");
+        code = report_misuse("", &err);
+        goto out;
+    }
+    if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
+        observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
+        fit_all(obs, &p, &cal, &err)) {
+        code = report_failure(&err);
+        goto out;
+    }
+    print_warnings(obs, &p, cal);
+    if (calibration_save(cal, o->value[OUTPUT], &err)) {
+        code = report_failure(&err);
+        goto out;
+    }
+    add_columns(t);
+    for (size_t i = 0; i < n_forms; i++)
+        if (cal->fitted[i].present)
+            add_row(t, i, &cal->fitted[i]);
+    if (table_print(t, f, stdout, &err))
+        code = report_failure(&err);
+out:
+    table_free(t);
+    points_free(&p);
+    calibration_free(cal);
+    observations_free(obs);
+    workloads_free(loads);
+    registry_free(reg);
+    return code;
+}
+
+const command cmd_fit = {
+    .name          = "fit",
+    .arguments     = "OBSERVATIONS.csv",
+    .doc           = "Fit coefficients to observations, write a machine file",
+    .details       = details,
+    .examples      = examples,
+    .options       = specs,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run           = run,
+};

@@ -1,0 +1,153 @@
+/* layermeter validate: how good the models are on observations. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "fit/validate.h"
+#include "report/table.h"
+
+enum { LEAVE_OUT, MODEL, POOLED, FORMAT };
+
+static const option_spec specs[] = {
+    [LEAVE_OUT] = { "leave-out", "WHAT", "network", "network: each predicted unseen; none: fit to all" },
+    [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls", "models, side by side" },
+    [POOLED]    = { "pooled", NULL, NULL, "only all networks together" },
+    [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
+    { NULL, NULL, NULL, NULL },
+};
+
+static const char details[] =
+    "MAPE is mean |predicted - measured| / measured, NRMSE is RMSE over the range of the measurements.\n"
+    "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
+
+static const char examples[] =
+    "  layermeter validate observations.csv\n"
+    "  layermeter validate observations.csv --leave-out none --pooled --format csv\n";
+
+static void add_columns(table *t)
+{
+    table_column(t, "network", "network", 0);
+    table_column(t, "phase", "phase", 0);
+    table_column(t, "model", "model", 0);
+    table_column(t, "points", "points", 0);
+    table_column(t, "r2", "R2", 4);
+    table_column(t, "rmse_ms", "RMSE [ms]", 3);
+    table_column(t, "nrmse", "NRMSE", 3);
+    table_column(t, "mape_percent", "MAPE [%]", 1);
+    table_column(t, "median_ape_percent", "median [%]", 1);
+}
+
+static void add_row(table *t, const char *network_name, quantity q, const char *model,
+                    const stats_errors *e)
+{
+    table_text(t, network_name);
+    table_text(t, quantity_name(q));
+    table_text(t, model);
+    table_count(t, e->n);
+    table_real(t, e->r2);
+    table_real(t, 1e3 * e->rmse);
+    table_real(t, e->nrmse);
+    table_real(t, 100 * e->mape);
+    table_real(t, 100 * e->median_ape);
+}
+
+typedef struct judged {
+    const char *model;
+    comparison *at;
+} judged;
+
+static void fill(const points *p, const judged *j, size_t n, bool pooled, table *t)
+{
+    add_columns(t);
+    for (size_t g = pooled ? p->n_groups : 0; g <= p->n_groups; g++)
+        for (quantity q = 0; q < N_QUANTITIES; q++)
+            for (size_t m = 0; m < n; m++) {
+                const bool         all = g == p->n_groups;
+                const stats_errors e   = validate_errors(p, j[m].at, q, all ? NAMES_NONE : g);
+
+                if (e.n)
+                    add_row(t, all ? "(all)" : p->group[g], q, j[m].model, &e);
+            }
+}
+
+#define MODELS_MAX 8
+
+static int run(const options *o)
+{
+    lm_error      err   = { 0 };
+    registry     *reg   = NULL;
+    workloads    *loads = NULL;
+    observations *obs   = NULL;
+    points        p     = { 0 };
+    table        *t     = table_new();
+    judged        judge[MODELS_MAX] = { { 0 } };
+    char          list[128], *name[MODELS_MAX];
+    size_t        n    = 0;
+    int           code = EXIT_DONE;
+    bool          leave_out;
+    format        f;
+
+    leave_out = !strcmp(o->value[LEAVE_OUT], "network");
+    if (format_parse(o->value[FORMAT], &f, &err)) {
+        code = report_misuse("", &err);
+        goto out;
+    }
+    if (!leave_out && strcmp(o->value[LEAVE_OUT], "none")) {
+        lm_error_set(&err, LM_E_ARG, "expected network or none, found '%.40s'", o->value[LEAVE_OUT]);
+        code = report_misuse("--leave-out", &err);
+        goto out;
+    }
+    snprintf(list, sizeof list, "%s", o->value[MODEL]);
+    n = text_split(list, ',', name, MODELS_MAX);
+    for (size_t m = 0; m < n; m++)
+        if (!model_known(name[m])) {
+            lm_error_set(&err, LM_E_ARG, "expected some of layermeter,convmeter,nnls; found '%.40s'",
+                         name[m]);
+            n    = 0;
+            code = report_misuse("--model", &err);
+            goto out;
+        }
+    if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
+        observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err)) {
+        code = report_failure(&err);
+        goto out;
+    }
+    if (leave_out && p.n_groups < 2)
+        fprintf(stderr, "layermeter: %s: a single network cannot be left out: no predictions\n",
+                o->argument[0]);
+    for (size_t m = 0; m < n; m++) {
+        judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
+        if (!judge[m].at || validate_model(&p, name[m], leave_out, judge[m].at, &err)) {
+            code = report_failure(&err);
+            goto out;
+        }
+    }
+    fill(&p, judge, n, o->value[POOLED] != NULL, t);
+    if (table_print(t, f, stdout, &err))
+        code = report_failure(&err);
+out:
+    for (size_t m = 0; m < MODELS_MAX; m++)
+        free(judge[m].at);
+    table_free(t);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+    registry_free(reg);
+    return code;
+}
+
+const command cmd_validate = {
+    .name          = "validate",
+    .arguments     = "OBSERVATIONS.csv",
+    .doc           = "Compare the models on observations, each network left out in turn",
+    .details       = details,
+    .examples      = examples,
+    .options       = specs,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run           = run,
+};

@@ -1,0 +1,118 @@
+/* Seconds of one training step. */
+#include "predict/price.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A count this far outside its range is not worth a mark: rounding of batches, not another regime. */
+#define TOLERANCE 1.05
+
+/* A sum of parts with its interval and the counts that leave their range. */
+typedef struct sum {
+    const predictor *who;
+    const workload  *load;
+    double           low, high;
+    prediction      *out;
+    lm_error        *err;
+} sum;
+
+static void note_beyond(prediction *out, const char *what, double factor)
+{
+    const size_t n = strlen(out->beyond_what);
+    char         word[48];
+
+    snprintf(word, sizeof word, "%s x%.3g", what, factor);
+    out->beyond = true;
+    if (!strstr(out->beyond_what, what))
+        snprintf(out->beyond_what + n, sizeof out->beyond_what - n, "%s%s", n ? ", " : "", word);
+}
+
+static void check_range(sum *s, feature f, const coefficient *c)
+{
+    const double value = feature_value(f, s->load);
+
+    if (c->value == 0 || isnan(c->low))
+        return;
+    if (value > c->high * TOLERANCE)
+        note_beyond(s->out, feature_name(f), value / c->high);
+    else if (value * TOLERANCE < c->low)
+        note_beyond(s->out, feature_name(f), value / c->low);
+}
+
+static lm_status missing(sum *s, part which)
+{
+    static const char *const remedy[N_PARTS] = {
+        [PART_FORWARD]   = "calibrate whole networks",
+        [PART_BACKWARD]  = "calibrate whole networks with their backward pass",
+        [PART_GRAD_ONE]  = "calibrate whole networks with their update on 1 rank",
+        [PART_GRAD_MANY] = "calibrate whole networks on 2 ranks or more (mpirun)",
+        [PART_JOINT]     = "calibrate whole networks on 2 ranks or more (mpirun)",
+        [PART_UPDATE]    = "calibrate whole networks with their update",
+        [PART_SYNC]      = "calibrate on 2 ranks or more (mpirun)",
+    };
+
+    return lm_error_set(s->err, LM_E_NOTFOUND, "the machine file has no %s.%s: %s, then fit again",
+                        s->who->model, part_name(which), remedy[which]);
+}
+
+static lm_status add_part(sum *s, part which, double *seconds)
+{
+    const size_t  at = form_find(s->who->model, which);
+    const fitted *f  = at < n_forms ? &s->who->cal->fitted[at] : NULL;
+
+    if (!f || !f->present)
+        return missing(s, which);
+    *seconds = calibration_seconds(s->who->cal, at, s->load);
+    s->low += *seconds * f->ratio_low;
+    s->high += *seconds * f->ratio_high;
+    for (size_t k = 0; k < forms[at].n_features; k++)
+        check_range(s, forms[at].feature[k], &f->coefficient[k]);
+    return LM_OK;
+}
+
+/* T_grad as the model states it. */
+static lm_status add_grad(sum *s, prediction *out)
+{
+    const bool many = out->nodes > 1;
+    double     update;
+    lm_status  status;
+
+    if (form_find(s->who->model, PART_UPDATE) == n_forms) {
+        out->sync = many ? NAN : 0;
+        return add_part(s, many ? PART_GRAD_MANY : PART_GRAD_ONE, &out->grad);
+    }
+    out->sync = 0;
+    if ((status = add_part(s, PART_UPDATE, &update)) ||
+        (many && (status = add_part(s, PART_SYNC, &out->sync))))
+        return status;
+    out->grad = out->sync + update;
+    return LM_OK;
+}
+
+lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
+                       lm_error *err)
+{
+    workload   load   = { .nodes = (double)nodes };
+    prediction result = { .batch = batch, .nodes = nodes };
+    sum        s      = { .who = who, .load = &load, .out = &result, .err = err };
+    lm_status  status;
+
+    if (nodes < 1)
+        return lm_error_set(err, LM_E_ARG, "%lld nodes: must be 1 or more", (long long)nodes);
+    status = workloads_counts(who->loads, who->network, who->input, who->dtype, batch, &load.counts, err);
+    if (status)
+        return status;
+    load.bytes = (double)load.counts.param_bytes;
+    if (nodes > 1 && nodes > who->cal->max_ranks)
+        note_beyond(&result, "nodes", (double)nodes / (double)who->cal->max_ranks);
+    if ((status = add_part(&s, PART_FORWARD, &result.forward)) ||
+        (status = add_part(&s, PART_BACKWARD, &result.backward)) ||
+        (status = add_grad(&s, &result)))
+        return status;
+    result.step      = result.forward + result.backward + result.grad;
+    result.step_low  = s.low;
+    result.step_high = s.high;
+    *out             = result;
+    return LM_OK;
+}

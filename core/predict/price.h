@@ -1,0 +1,40 @@
+/** Seconds of one training step: counts times coefficients. */
+#ifndef PREDICT_PRICE_H
+#define PREDICT_PRICE_H
+
+#include "fit/calibration.h"
+#include "fit/workloads.h"
+
+/** Who predicts what, on which machine. Owns nothing. */
+typedef struct predictor {
+    const calibration *cal;
+    workloads         *loads;
+    const char        *model;   /**< of forms: layermeter, convmeter, nnls */
+    const char        *network; /**< name or path */
+    const char        *input;   /**< shape of one sample; NULL: the file's */
+    lm_dtype           dtype;
+} predictor;
+
+/** One step, in seconds. */
+typedef struct prediction {
+    int64_t batch; /**< samples per device */
+    int64_t nodes; /**< one device each */
+    double  forward, backward;
+    double  sync;  /**< all-reduce; NAN: this model does not tell it from the update */
+    double  grad;  /**< all-reduce and update */
+    double  step;  /**< forward, backward and grad, one after the other */
+    double  step_low, step_high; /**< 90 % interval, from networks left out of the fit; NAN: unknown */
+    bool    beyond; /**< some count lies outside what was calibrated */
+    char    beyond_what[64]; /**< which, "batch (flops x4.0), nodes" */
+} prediction;
+
+/**
+ * Predicts. Pure but for the cache in `loads`.
+ *
+ * @return LM_E_NOTFOUND if the machine file lacks a formula this needs (the text says how to get it),
+ *         or what binding the network returns
+ */
+lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
+                       lm_error *err);
+
+#endif

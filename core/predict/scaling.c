@@ -1,0 +1,69 @@
+/* Curves over nodes. */
+#include "predict/scaling.h"
+
+static int64_t device_batch(scaling_kind kind, int64_t batch, int64_t nodes)
+{
+    return kind == SCALING_WEAK ? batch : (batch - 1) / nodes + 1;
+}
+
+static lm_status point_at(const predictor *who, scaling_kind kind, int64_t batch, int64_t nodes,
+                          int64_t dataset, scale_point *out, lm_error *err)
+{
+    const int64_t mine   = device_batch(kind, batch, nodes);
+    lm_status     status = predict_step(who, mine, nodes, &out->step, err);
+
+    if (status)
+        return status;
+    if (mine > INT64_MAX / nodes)
+        return lm_error_set(err, LM_E_OVERFLOW, "batch %lld on %lld nodes does not fit 64 bits",
+                            (long long)mine, (long long)nodes);
+    out->global_batch       = mine * nodes;
+    out->samples_per_second = (double)out->global_batch / out->step.step;
+    out->steps_per_epoch    = (uint64_t)((dataset - 1) / out->global_batch + 1);
+    out->epoch_seconds      = (double)out->steps_per_epoch * out->step.step;
+    return LM_OK;
+}
+
+lm_status scale_at(const predictor *who, scaling_kind kind, int64_t batch, int64_t nodes,
+                   int64_t dataset, scale_point *out, lm_error *err)
+{
+    scale_point one, here;
+    lm_status   status = point_at(who, kind, batch, 1, dataset, &one, err);
+
+    if (!status)
+        status = point_at(who, kind, batch, nodes, dataset, &here, err);
+    if (status)
+        return status;
+    here.speedup    = here.samples_per_second / one.samples_per_second;
+    here.efficiency = here.speedup / (double)nodes;
+    *out            = here;
+    return LM_OK;
+}
+
+static bool pays(scaling_kind kind, const scale_point *now, const scale_point *twice)
+{
+    if (kind == SCALING_WEAK)
+        return twice->samples_per_second >= now->samples_per_second * (1 + TURNING_GAIN_WEAK);
+    /* per sample of the data set: whole steps would make the epoch jump */
+    return twice->samples_per_second * (1 - TURNING_GAIN_STRONG) >= now->samples_per_second;
+}
+
+lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t batch, int64_t dataset,
+                              int64_t *out, lm_error *err)
+{
+    for (int64_t n = 1; n <= TURNING_LIMIT; n++) {
+        scale_point now, twice;
+        lm_status   status = point_at(who, kind, batch, n, dataset, &now, err);
+
+        if (!status)
+            status = point_at(who, kind, batch, 2 * n, dataset, &twice, err);
+        if (status)
+            return status;
+        if (!pays(kind, &now, &twice)) {
+            *out = n;
+            return LM_OK;
+        }
+    }
+    *out = 0;
+    return LM_OK;
+}
