@@ -43,8 +43,8 @@ static lm_status dimension(const lm_layer *layer, uint32_t param, uint32_t rank,
 
 static lm_status concat_infer(const lm_layer *layer, lm_tensor *output)
 {
-    lm_tensor out = layer->input[0];
-    uint32_t  axis;
+    lm_tensor out    = layer->input[0];
+    uint32_t  axis   = 0;
     lm_status status = dimension(layer, AXIS, out.rank, &axis);
 
     if (status)
@@ -104,9 +104,9 @@ static lm_status concat_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink
 
 static lm_status flatten_infer(const lm_layer *layer, lm_tensor *output)
 {
-    const lm_tensor *in  = &layer->input[0];
-    lm_tensor        out = { .dtype = in->dtype };
-    uint32_t         start, end;
+    const lm_tensor *in    = &layer->input[0];
+    lm_tensor        out   = { .dtype = in->dtype };
+    uint32_t         start = 0, end = 0;
     uint64_t         joined = 1;
     lm_status        status = dimension(layer, START, in->rank, &start);
 
