@@ -18,18 +18,25 @@
 /** What is to be measured: a network, a kernel (one phase, one kernel) or a collective. */
 typedef struct bench_case {
     const observation *point;   /**< kind, name, batch, ranks, bytes, algorithm, dtype */
+    const world       *group;   /**< the ranks that take part, this one among them */
     const net_metrics *metrics; /**< networks: their counts at this batch; else NULL */
     const lm_kernel   *kernels[N_PHASES];   /**< in the order in which they run */
     size_t             n_kernels[N_PHASES]; /**< 0: the phase does not exist here */
 } bench_case;
 
+/** What simulated hardware is like: [sim] of a sweep file. */
+typedef struct sim_config {
+    const char *machine; /**< machine file with the true coefficients */
+    const char *model;   /**< which model of that file */
+    double      noise;   /**< standard deviation of the relative noise of one repetition */
+    uint64_t    seed;
+    double      flops_per_second, bytes_per_second, launch_seconds; /**< of single kernels */
+} sim_config;
+
 typedef struct backend_config {
     const world *world;
     int64_t      threads; /**< per rank */
-    const char  *machine; /**< sim: machine file with the true coefficients; else NULL */
-    const char  *model;   /**< sim: which model of that file */
-    double       noise;   /**< sim: standard deviation of the relative noise */
-    uint64_t     seed;    /**< sim */
+    sim_config   sim;
 } backend_config;
 
 typedef struct backend_time {
@@ -62,8 +69,17 @@ struct backend_type {
     lm_status (*run)(backend *self, void *work, phase part, backend_time *out, lm_error *err);
     void (*release)(backend *self, void *work);
 
-    uint32_t serves; /**< bit 1 << phase for each phase it can run */
+    uint32_t serves;  /**< bit 1 << phase for each phase it can run */
+    uint32_t virtual; /**< 1: ranks exist in its numbers only, any count of them */
 };
+
+extern const backend_type backend_sim;
+#ifdef LAYERMETER_HAVE_ONEDNN
+extern const backend_type backend_onednn;
+#endif
+#ifdef LAYERMETER_HAVE_MPI
+extern const backend_type backend_mpi;
+#endif
 
 /** NULL-terminated; those this build has. */
 extern const backend_type *const backends[];

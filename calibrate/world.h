@@ -3,6 +3,7 @@
 #define CALIBRATE_WORLD_H
 
 #include <stdbool.h>
+#include <stdnoreturn.h>
 
 #include <layermeter/error.h>
 
@@ -14,7 +15,8 @@ typedef struct world world;
 
 /** Starts; without MPI, or started alone, this is one rank. */
 lm_status world_open(int *argc, char ***argv, world **out, lm_error *err);
-void      world_close(world *w);
+/** Ends the process with `code`. Every rank. */
+noreturn void world_close(world *w, int code);
 
 int  world_rank(const world *w);
 int  world_size(const world *w);

@@ -86,22 +86,30 @@ typedef struct loop_context {
     void *const *at;
 } loop_context;
 
+/* For i below n, in groups of a constant length: those become vectors at -O2, too. */
+#define EACH(i, n, statement)                          \
+    do {                                               \
+        int64_t i = 0;                                 \
+        while (i + 64 <= (n))                          \
+            for (int lane = 0; lane < 64; lane++, i++) \
+                statement;                             \
+        for (; i < (n); i++)                           \
+            statement;                                 \
+    } while (0)
+
 static void add(float *restrict out, const float *restrict a, const float *restrict b, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        out[i] = a[i] + b[i];
+    EACH(i, n, out[i] = a[i] + b[i]);
 }
 
 static void accumulate(float *restrict out, const float *restrict a, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        out[i] += a[i];
+    EACH(i, n, out[i] += a[i]);
 }
 
 static void scale_add(float *restrict out, const float *restrict a, float scale, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        out[i] = scale * (out[i] + a[i]);
+    EACH(i, n, out[i] = scale * (out[i] + a[i]));
 }
 
 /* Piece by piece, so that partial sums stay in the first cache and memory sees each tensor once. */
@@ -131,12 +139,10 @@ static void map_body(void *context, int64_t begin, int64_t end)
 static void sgd(float *restrict weight, const float *restrict gradient, float *restrict momentum,
                 float rate, float decay, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        const float v = decay * momentum[i] + gradient[i];
-
-        momentum[i] = v;
-        weight[i] -= rate * v;
-    }
+    EACH(i, n, {
+        momentum[i] = decay * momentum[i] + gradient[i];
+        weight[i] -= rate * momentum[i];
+    });
 }
 
 /* The rate is small enough for weights to stay what they are over any number of repetitions, and

@@ -172,13 +172,12 @@ static void slots_gemm(prepared_kernel *k)
     add_slot(k, DNNL_ARG_DST, out, normal);
 }
 
-/* Blocks of channels as this CPU's convolutions have them; plain where the channels do not divide.
- */
+/* Blocks of channels as this CPU's convolutions have them, the last one padded; few channels lie plain. */
 static dnnl_format_tag_t image_layout(int64_t channels, bool depth)
 {
-    if (api_channel_block() == 16 && channels % 16 == 0)
+    if (channels >= 16 && api_channel_block() == 16)
         return depth ? dnnl_nCdhw16c : dnnl_nChw16c;
-    if (channels % 8 == 0)
+    if (channels >= 8)
         return depth ? dnnl_nCdhw8c : dnnl_nChw8c;
     return depth ? dnnl_ncdhw : dnnl_nchw;
 }

@@ -281,25 +281,27 @@ static lm_status check_outputs(binding *b, const bound_layer *l)
     return LM_OK;
 }
 
+/* Where one kernel yields both gradients (norms), it stands under LM_GRAD_INPUT and runs for either. */
+static bool pass_happens(const bound_layer *l, lm_pass pass)
+{
+    const bool both_at_once = l->lowered && l->trained && !l->n_kernels[LM_GRAD_WEIGHT];
+
+    return pass == LM_FORWARD || (pass == LM_GRAD_INPUT && (l->needs_grad_input || both_at_once)) ||
+           (pass == LM_GRAD_WEIGHT && l->trained);
+}
+
 static lm_status check_cost(binding *b, bound_layer *l)
 {
     lm_cost *c = &l->cost;
 
-    if (!l->needs_grad_input)
-        c->pass[LM_GRAD_INPUT] = (lm_work){ 0, 0, 0 };
-    if (!l->trained)
-        c->pass[LM_GRAD_WEIGHT] = (lm_work){ 0, 0, 0 };
+    for (lm_pass p = 0; p < LM_N_PASSES; p++)
+        if (!pass_happens(l, p))
+            c->pass[p] = (lm_work){ 0, 0, 0 };
     for (int p = 0; p < LM_N_PASSES; p++)
         if (c->pass[p].flops == UINT64_MAX || c->pass[p].read_bytes == UINT64_MAX ||
             c->pass[p].written_bytes == UINT64_MAX)
             return lm_error_set(b->err, LM_E_OVERFLOW, "work does not fit 64 bits");
     return LM_OK;
-}
-
-static bool pass_happens(const bound_layer *l, lm_pass pass)
-{
-    return pass == LM_FORWARD || (pass == LM_GRAD_INPUT && l->needs_grad_input) ||
-           (pass == LM_GRAD_WEIGHT && l->trained);
 }
 
 static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
@@ -328,7 +330,7 @@ static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
         l->trained |= !(weights[i].flags & LM_FROZEN);
 
     l->lowered = type->lower != NULL;
-    for (lm_pass pass = 0; pass < LM_N_PASSES; pass++) {
+    for (lm_pass pass = LM_N_PASSES; pass-- > 0;) { /* weight gradients decide on input gradients */
         lm_kernel *kernels;
 
         if (!l->lowered || !pass_happens(l, pass))

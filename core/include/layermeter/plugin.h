@@ -145,7 +145,8 @@ struct lm_layer_type {
     /** Emits the parameter tensors. NULL: none. */
     lm_status (*weights)(const lm_layer *layer, lm_sink *sink);
     /** Emits the kernels a framework would launch for `pass`. NULL: priced from cost alone and
-     *  reported as "not benchmarked". */
+     *  reported as "not benchmarked". A kernel that yields both gradients at once (norms) is emitted for
+     *  LM_GRAD_INPUT and nothing for LM_GRAD_WEIGHT. */
     lm_status (*lower)(const lm_layer *layer, lm_pass pass, lm_sink *sink);
     /** "name/revision" -> interface or NULL. May be NULL. */
     const void *(*extension)(const char *id);

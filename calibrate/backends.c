@@ -1,0 +1,13 @@
+/* The backends of this build. */
+#include "backend.h"
+
+const backend_type *const backends[] = {
+    &backend_sim,
+#ifdef LAYERMETER_HAVE_ONEDNN
+    &backend_onednn,
+#endif
+#ifdef LAYERMETER_HAVE_MPI
+    &backend_mpi,
+#endif
+    NULL,
+};

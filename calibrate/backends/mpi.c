@@ -1,0 +1,191 @@
+/* All-reduce of gradients over MPI, on host memory: the library's choice of algorithm, or a ring of our
+ * own. (Which algorithm a library takes is its secret, or a switch that must be set before it starts; a
+ * ring made of sends and receives is known to be one.) */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "backend.h"
+#include "world_mpi.h"
+
+typedef struct mpi_backend {
+    backend base; /* first */
+} mpi_backend;
+
+typedef struct mpi_work {
+    MPI_Comm comm;
+    int      rank, size;
+    int64_t  n;       /* floats */
+    float   *data;
+    float   *scratch; /* one chunk of the ring */
+    bool     ring;
+} mpi_work;
+
+/* Elements of chunk c when n are dealt to `size` ranks. */
+static int64_t chunk_begin(const mpi_work *w, int c)
+{
+    return w->n / w->size * c + (c < w->n % w->size ? c : w->n % w->size);
+}
+
+static int chunk_length(const mpi_work *w, int c)
+{
+    return (int)(chunk_begin(w, c + 1) - chunk_begin(w, c));
+}
+
+/* Reduce-scatter, then all-gather, each in size - 1 steps to the right-hand neighbour (Patarasuk & Yuan
+ * 2009): every rank sends 2 (size - 1) / size of the message. */
+static void ring_allreduce(const mpi_work *w)
+{
+    const int right = (w->rank + 1) % w->size, left = (w->rank + w->size - 1) % w->size;
+
+    for (int s = 0; s < w->size - 1; s++) {
+        const int out = (w->rank - s + w->size) % w->size;
+        const int in  = (w->rank - s - 1 + w->size) % w->size;
+        float    *to  = w->data + chunk_begin(w, in);
+        const int n   = chunk_length(w, in);
+
+        MPI_Sendrecv(w->data + chunk_begin(w, out), chunk_length(w, out), MPI_FLOAT, right, 0,
+                     w->scratch, n, MPI_FLOAT, left, 0, w->comm, MPI_STATUS_IGNORE);
+        for (int i = 0; i < n; i++)
+            to[i] += w->scratch[i];
+    }
+    for (int s = 0; s < w->size - 1; s++) {
+        const int out = (w->rank + 1 - s + w->size) % w->size;
+        const int in  = (w->rank - s + w->size) % w->size;
+
+        MPI_Sendrecv(w->data + chunk_begin(w, out), chunk_length(w, out), MPI_FLOAT, right, 0,
+                     w->data + chunk_begin(w, in), chunk_length(w, in), MPI_FLOAT, left, 0, w->comm,
+                     MPI_STATUS_IGNORE);
+    }
+}
+
+static void allreduce(const mpi_work *w)
+{
+    if (w->ring)
+        ring_allreduce(w);
+    else
+        MPI_Allreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm);
+}
+
+/* Whatever is timed must also be right: sums of rank-dependent whole numbers are exact in floats. */
+static lm_status verify(const mpi_work *w, lm_error *err)
+{
+    const float expected = (float)w->size * (float)(w->size + 1) / 2;
+    double      wrong    = 0;
+
+    for (int64_t i = 0; i < w->n; i++)
+        w->data[i] = (float)(w->rank + 1) + (float)(i % 7);
+    allreduce(w);
+    for (int64_t i = 0; i < w->n; i++)
+        wrong += w->data[i] != expected + (float)w->size * (float)(i % 7);
+    memset(w->data, 0, (size_t)w->n * sizeof *w->data); /* timed sums stay 0 */
+    return wrong > 0 ? lm_error_set(err, LM_E_IO, "all-reduce gave %.0f wrong elements of %lld", wrong,
+                                    (long long)w->n)
+                     : LM_OK;
+}
+
+static void mpi_release(backend *self, void *work)
+{
+    mpi_work *w = work;
+
+    (void)self;
+    if (!w)
+        return;
+    free(w->data);
+    free(w->scratch);
+    free(w);
+}
+
+static lm_status mpi_prepare(backend *self, const bench_case *what, void **work, lm_error *err)
+{
+    const int64_t bytes = what->metrics ? (int64_t)what->metrics->param_bytes : what->point->bytes;
+    mpi_work     *w;
+    double        failed = 0;
+    lm_status     status;
+
+    if (bytes < 4 || bytes / 4 > INT32_MAX)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "all-reduce of %lld bytes: 4 to 2^33 can be measured",
+                            (long long)bytes);
+    w = calloc(1, sizeof *w);
+    if (w) {
+        w->comm    = world_communicator(what->group);
+        w->rank    = world_rank(what->group);
+        w->size    = world_size(what->group);
+        w->n       = bytes / 4;
+        w->ring    = !strcmp(what->point->algorithm, "ring");
+        w->data    = calloc((size_t)w->n, sizeof *w->data);
+        w->scratch = malloc(((size_t)w->n / (size_t)w->size + 1) * sizeof *w->scratch);
+    }
+    if (!w || !w->data || !w->scratch)
+        failed = 1;
+    world_max(what->group, &failed, 1);
+    if (failed > 0) {
+        mpi_release(self, w);
+        return lm_error_set(err, LM_E_NOMEM, "no memory for an all-reduce of %lld bytes", (long long)bytes);
+    }
+    status = verify(w, err);
+    if (status) {
+        mpi_release(self, w);
+        return status;
+    }
+    *work = w;
+    return LM_OK;
+}
+
+static int64_t nanoseconds(clockid_t clock)
+{
+    struct timespec t;
+
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static lm_status mpi_run(backend *self, void *work, phase part, backend_time *out, lm_error *err)
+{
+    const int64_t wall = nanoseconds(CLOCK_MONOTONIC), cpu = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+
+    (void)self;
+    (void)part;
+    (void)err;
+    allreduce(work);
+    out->wall = 1e-9 * (double)(nanoseconds(CLOCK_MONOTONIC) - wall);
+    out->cpu  = 1e-9 * (double)(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    return LM_OK;
+}
+
+static lm_status mpi_open(const backend_config *config, backend **out, lm_error *err)
+{
+    mpi_backend *b = calloc(1, sizeof *b);
+
+    (void)config;
+    if (!b)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    b->base.type = &backend_mpi;
+    *out         = &b->base;
+    return LM_OK;
+}
+
+static void mpi_close(backend *self)
+{
+    free(self);
+}
+
+static void mpi_describe(const backend *self,
+                         void (*put)(void *context, const char *key, const char *value), void *context)
+{
+    (void)self;
+    put(context, "collective", "MPI_Allreduce in place on host memory; ring: sends and receives");
+}
+
+const backend_type backend_mpi = {
+    .name     = "mpi",
+    .doc      = "all-reduce over MPI on host memory",
+    .open     = mpi_open,
+    .close    = mpi_close,
+    .describe = mpi_describe,
+    .prepare  = mpi_prepare,
+    .run      = mpi_run,
+    .release  = mpi_release,
+    .serves   = 1u << PHASE_SYNC,
+};

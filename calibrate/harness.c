@@ -1,0 +1,266 @@
+/* Measures one point. */
+#include "harness.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "network/kernels.h"
+
+/* Kernels of a point, and the backends' work on them. */
+typedef struct setup {
+    kernel_list list[N_PHASES];
+    bench_case  what;
+    void       *compute, *collective; /* work; NULL: this backend has nothing to do here */
+} setup;
+
+static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
+{
+    const bind_options options = { .batch = p->row.batch, .dtype = p->row.dtype, .input = p->row.input };
+    char               path[4096];
+    network           *net   = NULL;
+    bound_network     *bound = NULL;
+    lm_status          status;
+
+    status = network_find(p->row.name, path, sizeof path, err);
+    if (!status)
+        status = network_load(path, &net, err);
+    if (!status)
+        status = bind_network(net, b->reg, &options, &bound, err);
+    if (!status)
+        status = kernels_forward(bound, &s->list[PHASE_FORWARD], err);
+    if (!status)
+        status = kernels_backward(bound, &s->list[PHASE_BACKWARD], err);
+    if (!status)
+        status = kernels_update(bound, &s->list[PHASE_UPDATE], err);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+static lm_status collective_kernel(const sweep_point *p, setup *s, lm_error *err)
+{
+    const int64_t bytes = p->row.kind == OBS_NETWORK ? (int64_t)p->counts.param_bytes : p->row.bytes;
+    lm_kernel     k = { .size = sizeof k, .op = LM_OP_ALLREDUCE, .dtype = p->row.dtype, .repeat = 1 };
+
+    k.u.collective.bytes = bytes;
+    k.u.collective.ranks = p->row.ranks;
+    k.u.collective.nodes = p->row.hosts;
+    return kernel_list_add(&s->list[PHASE_SYNC], &k, err);
+}
+
+static void setup_free(const bench *b, setup *s)
+{
+    if (s->compute)
+        b->compute->type->release(b->compute, s->compute);
+    if (s->collective)
+        b->collective->type->release(b->collective, s->collective);
+    for (phase p = 0; p < N_PHASES; p++)
+        kernel_list_free(&s->list[p]);
+}
+
+/* Which backend runs a phase of this point; NULL: nobody, since there is nothing to run. */
+static backend *runner(const bench *b, const setup *s, phase p)
+{
+    if (!s->list[p].n)
+        return NULL;
+    if (b->compute->type->serves & 1u << p)
+        return b->compute;
+    return b->collective && b->collective->type->serves & 1u << p ? b->collective : NULL;
+}
+
+static lm_status prepare(const bench *b, const world *group, const sweep_point *point, setup *s,
+                         lm_error *err)
+{
+    bool      compute = false, collective = false;
+    lm_status status = LM_OK;
+
+    if (point->row.kind == OBS_NETWORK)
+        status = network_kernels(b, point, s, err);
+    else if (point->row.kind == OBS_KERNEL)
+        status = kernel_list_add(&s->list[PHASE_FORWARD], &point->kernel, err);
+    if (!status && point->row.kind != OBS_KERNEL && point->row.ranks > 1)
+        status = collective_kernel(point, s, err);
+    if (status)
+        return status;
+    s->what = (bench_case){ .point   = &point->row,
+                            .group   = group,
+                            .metrics = point->row.kind == OBS_NETWORK ? &point->counts : NULL };
+    for (phase p = 0; p < N_PHASES; p++) {
+        backend *who = runner(b, s, p);
+
+        if (s->list[p].n && !who)
+            return lm_error_set(err, LM_E_UNSUPPORTED,
+                                "no backend runs the %s phase: set 'collective =' in [sweep]",
+                                phase_name(p));
+        s->what.kernels[p]   = s->list[p].kernel;
+        s->what.n_kernels[p] = s->list[p].n;
+        compute |= who && who == b->compute;
+        collective |= who && who == b->collective;
+    }
+    if (compute && (status = b->compute->type->prepare(b->compute, &s->what, &s->compute, err)))
+        return status;
+    if (collective)
+        status = b->collective->type->prepare(b->collective, &s->what, &s->collective, err);
+    return status;
+}
+
+/* Times of all repetitions. */
+typedef struct samples {
+    double *wall[N_PHASES], *cpu[N_PHASES], *scratch;
+    int64_t n;
+} samples;
+
+static void samples_free(samples *s)
+{
+    for (phase p = 0; p < N_PHASES; p++) {
+        free(s->wall[p]);
+        free(s->cpu[p]);
+    }
+    free(s->scratch);
+}
+
+static bool samples_alloc(samples *s, int64_t room)
+{
+    bool ok = (s->scratch = malloc(2 * (size_t)room * sizeof(double))) != NULL;
+
+    for (phase p = 0; p < N_PHASES; p++) {
+        s->wall[p] = malloc((size_t)room * sizeof(double));
+        s->cpu[p]  = malloc((size_t)room * sizeof(double));
+        ok &= s->wall[p] && s->cpu[p];
+    }
+    return ok;
+}
+
+/* One repetition; out holds wall times, then CPU times, the largest over the ranks. */
+static lm_status repeat_once(const bench *b, const world *group, const setup *s, double out[2 * N_PHASES],
+                             lm_error *err)
+{
+    double step = 0;
+
+    for (int i = 0; i < 2 * N_PHASES; i++)
+        out[i] = 0;
+    world_barrier(group);
+    for (phase p = 0; p < N_PHASES; p++) {
+        backend     *who = runner(b, s, p);
+        backend_time t;
+        lm_status    status;
+
+        if (!who)
+            continue;
+        if (p == PHASE_SYNC)
+            world_barrier(group); /* the wait for a slower rank is not the all-reduce's */
+        status = who->type->run(who, who == b->compute ? s->compute : s->collective, p, &t, err);
+        if (status)
+            return status;
+        out[p]            = t.wall;
+        out[N_PHASES + p] = t.cpu;
+    }
+    world_max(group, out, 2 * N_PHASES);
+    for (phase p = 0; p < PHASE_STEP; p++)
+        step += out[p];
+    out[PHASE_STEP] = step;
+    return LM_OK;
+}
+
+static bool enough(const stopping *stop, samples *s, double spent)
+{
+    const size_t n = (size_t)s->n;
+    double       mad, median;
+
+    if (s->n < stop->min_repeats)
+        return false;
+    if (s->n >= stop->max_repeats || spent >= stop->max_seconds)
+        return true;
+    memcpy(s->scratch, s->wall[PHASE_STEP], n * sizeof(double));
+    mad    = stats_mad(s->scratch, s->scratch + n, n);
+    median = s->scratch[n / 2]; /* sorted by stats_mad() */
+    return 1.2533 * 1.4826 * mad / sqrt((double)n) <= stop->precision * median;
+}
+
+static lm_status sample(const bench *b, const world *group, const setup *s, samples *out, lm_error *err)
+{
+    const stopping *stop  = &b->plan->stop;
+    double          spent = 0;
+    int             go_on = 1;
+    double          once[2 * N_PHASES];
+    lm_status       status;
+
+    for (int64_t i = 0; i < stop->warmup; i++)
+        if ((status = repeat_once(b, group, s, once, err)))
+            return status;
+    while (go_on) {
+        if ((status = repeat_once(b, group, s, once, err)))
+            return status;
+        for (phase p = 0; p < N_PHASES; p++) {
+            out->wall[p][out->n] = once[p];
+            out->cpu[p][out->n]  = once[N_PHASES + p];
+        }
+        out->n++;
+        spent += once[PHASE_STEP];
+        go_on = !enough(stop, out, spent);
+        world_broadcast(group, &go_on, sizeof go_on); /* all ranks stop together */
+    }
+    return LM_OK;
+}
+
+static phase_times summarise(samples *s, phase p)
+{
+    const size_t n = (size_t)s->n;
+    phase_times  t = { .measured = true, .repeats = s->n, .cpu = NAN };
+    bool         cpu = p != PHASE_STEP;
+
+    for (size_t i = 0; i < n; i++)
+        cpu &= isfinite(s->cpu[p][i]) && s->cpu[p][i] > 0;
+    if (cpu)
+        t.cpu = stats_quantile(s->cpu[p], n, 0.5);
+    t.median = stats_quantile(s->wall[p], n, 0.5); /* sorts */
+    t.min    = s->wall[p][0];
+    t.p95    = stats_quantile(s->wall[p], n, 0.95);
+    return t;
+}
+
+/* All ranks go on, or none: the worst status of all. */
+static lm_status agree(const world *group, lm_status status)
+{
+    double worst = -(double)status;
+
+    world_max(group, &worst, 1);
+    return (lm_status)-worst;
+}
+
+lm_status harness_measure(const bench *b, const world *group, const sweep_point *point,
+                          point_result *out, lm_error *err)
+{
+    setup     s      = { .compute = NULL };
+    samples   times  = { .n = 0 };
+    lm_status mine   = prepare(b, group, point, &s, err);
+    lm_status status = agree(group, mine);
+
+    *out = (point_result){ .status = "ok" };
+    if (status == LM_E_NOMEM || status == LM_E_UNSUPPORTED) {
+        out->status = status == LM_E_NOMEM ? "skipped-memory" : "skipped-unsupported";
+        snprintf(out->why, sizeof out->why, "%.199s", mine ? err->text : "another rank could not");
+        status = LM_OK;
+        goto out;
+    }
+    if (status) {
+        if (!mine)
+            lm_error_set(err, status, "another rank failed");
+        goto out;
+    }
+    if (!samples_alloc(&times, b->plan->stop.max_repeats + 1)) {
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        goto out;
+    }
+    if ((status = sample(b, group, &s, &times, err)))
+        goto out;
+    for (phase p = 0; p < N_PHASES; p++)
+        if (runner(b, &s, p) || (p == PHASE_STEP && point->row.kind == OBS_NETWORK))
+            out->phase[p] = summarise(&times, p);
+out:
+    samples_free(&times);
+    setup_free(b, &s);
+    return status;
+}

@@ -1,0 +1,41 @@
+/** Measures one point: warm-up, repetitions until they suffice, statistics, the rule over ranks. */
+#ifndef CALIBRATE_HARNESS_H
+#define CALIBRATE_HARNESS_H
+
+#include "backend.h"
+#include "sweep.h"
+
+/** The open backends; collective may be NULL. */
+typedef struct bench {
+    backend        *compute, *collective;
+    const registry *reg;
+    const sweep    *plan;
+} bench;
+
+/** Times of one phase over the repetitions, in seconds. */
+typedef struct phase_times {
+    bool    measured;
+    int64_t repeats;
+    double  median, min, p95, cpu; /**< cpu: median, NAN if unknown */
+} phase_times;
+
+typedef struct point_result {
+    phase_times phase[N_PHASES];
+    const char *status; /**< "ok", or "skipped-memory", "skipped-unsupported": nothing was measured */
+    char        why[200]; /**< behind a status that is not ok */
+} point_result;
+
+/**
+ * Measures a point on `group`; every rank of it calls this.
+ *
+ * Each repetition starts together (barrier) and runs forward, backward, then, together again, the
+ * all-reduce, then the update. Of each time the largest over the ranks counts. It stops after
+ * min_repeats, once the standard error of the median of the sum (1.2533 * 1.4826 * MAD / sqrt(n)) is below
+ * `precision` of it, or at max_repeats or max_seconds.
+ *
+ * @return an error only for what must end the whole run
+ */
+lm_status harness_measure(const bench *b, const world *group, const sweep_point *point,
+                          point_result *out, lm_error *err);
+
+#endif

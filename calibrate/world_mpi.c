@@ -1,0 +1,134 @@
+/* The ranks of an MPI job. With backends/mpi.c the only file that sees MPI. */
+#include "world_mpi.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct world {
+    MPI_Comm comm;
+    int      rank, size, hosts;
+    char     library[128];
+};
+
+MPI_Comm world_communicator(const world *w)
+{
+    return w->comm;
+}
+
+/* Machines: ranks that are the first of those that share memory. */
+static int count_hosts(MPI_Comm comm)
+{
+    MPI_Comm node;
+    int      rank, first, hosts;
+
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_rank(node, &rank);
+    first = rank == 0;
+    MPI_Allreduce(&first, &hosts, 1, MPI_INT, MPI_SUM, comm);
+    MPI_Comm_free(&node);
+    return hosts;
+}
+
+static world *wrap(MPI_Comm comm)
+{
+    world *w = calloc(1, sizeof *w);
+    char   text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int    n;
+
+    if (!w)
+        return NULL;
+    w->comm = comm;
+    MPI_Comm_rank(comm, &w->rank);
+    MPI_Comm_size(comm, &w->size);
+    w->hosts = count_hosts(comm);
+    MPI_Get_library_version(text, &n);
+    text[strcspn(text, "\n")] = '\0';
+    snprintf(w->library, sizeof w->library, "%.100s", text);
+    return w;
+}
+
+lm_status world_open(int *argc, char ***argv, world **out, lm_error *err)
+{
+    int got;
+
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &got) != MPI_SUCCESS)
+        return lm_error_set(err, LM_E_IO, "MPI could not be started");
+    *out = wrap(MPI_COMM_WORLD);
+    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+noreturn void world_close(world *w, int code)
+{
+    free(w);
+    MPI_Finalize();
+    exit(code);
+}
+
+int world_rank(const world *w)
+{
+    return w->rank;
+}
+
+int world_size(const world *w)
+{
+    return w->size;
+}
+
+int world_hosts(const world *w)
+{
+    return w->hosts;
+}
+
+const char *world_library(const world *w)
+{
+    return w->library;
+}
+
+lm_status world_split(const world *w, int size, world **out, lm_error *err)
+{
+    MPI_Comm comm;
+
+    *out = NULL;
+    if (MPI_Comm_split(w->comm, w->rank < size ? 0 : MPI_UNDEFINED, w->rank, &comm) != MPI_SUCCESS)
+        return lm_error_set(err, LM_E_IO, "MPI could not make a group of %d ranks", size);
+    if (comm == MPI_COMM_NULL)
+        return LM_OK;
+    *out = wrap(comm);
+    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+void world_free(world *group)
+{
+    if (!group)
+        return;
+    MPI_Comm_free(&group->comm);
+    free(group);
+}
+
+void world_max(const world *w, double *values, int n)
+{
+    MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE, MPI_MAX, w->comm);
+}
+
+void world_broadcast(const world *w, void *bytes, int n)
+{
+    MPI_Bcast(bytes, n, MPI_BYTE, 0, w->comm);
+}
+
+void world_wait(const world *w)
+{
+    const struct timespec nap  = { 0, 2000000 };
+    int                   done = 0;
+    MPI_Request           all;
+
+    MPI_Ibarrier(w->comm, &all);
+    for (MPI_Test(&all, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&all, &done, MPI_STATUS_IGNORE))
+        nanosleep(&nap, NULL);
+}
+
+void world_barrier(const world *w)
+{
+    MPI_Barrier(w->comm);
+}

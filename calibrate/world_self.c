@@ -1,0 +1,82 @@
+/* One process alone, where there is no MPI. */
+#include "world.h"
+
+#include <stdlib.h>
+
+struct world {
+    int unused;
+};
+
+lm_status world_open(int *argc, char ***argv, world **out, lm_error *err)
+{
+    (void)argc;
+    (void)argv;
+    *out = calloc(1, sizeof **out);
+    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+noreturn void world_close(world *w, int code)
+{
+    free(w);
+    exit(code);
+}
+
+int world_rank(const world *w)
+{
+    (void)w;
+    return 0;
+}
+
+int world_size(const world *w)
+{
+    (void)w;
+    return 1;
+}
+
+int world_hosts(const world *w)
+{
+    (void)w;
+    return 1;
+}
+
+const char *world_library(const world *w)
+{
+    (void)w;
+    return "none: one process";
+}
+
+lm_status world_split(const world *w, int size, world **out, lm_error *err)
+{
+    (void)size;
+    (void)w;
+    return world_open(NULL, NULL, out, err);
+}
+
+void world_free(world *group)
+{
+    free(group);
+}
+
+void world_max(const world *w, double *values, int n)
+{
+    (void)w;
+    (void)values;
+    (void)n;
+}
+
+void world_broadcast(const world *w, void *bytes, int n)
+{
+    (void)w;
+    (void)bytes;
+    (void)n;
+}
+
+void world_wait(const world *w)
+{
+    (void)w;
+}
+
+void world_barrier(const world *w)
+{
+    (void)w;
+}
