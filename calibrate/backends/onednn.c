@@ -1,5 +1,5 @@
 /* oneDNN on the CPU: networks and kernels, forward, backward and update. */
-#include "onednn.h"
+#include "backend.h"
 
 #include <assert.h>
 #include <math.h>
@@ -40,8 +40,7 @@ static onednn *onednn_of(backend *self)
     return (onednn *)(void *)self;
 }
 
-/* ---- open, close, describe ----------------------------------------------------------------------
- */
+/* ---- open, close, describe ------------------------------------------------------------------- */
 
 static void close_onednn(backend *self)
 {
@@ -90,8 +89,7 @@ static void describe(const backend *self,
     put(context, "onednn_threads", text);
 }
 
-/* ---- prepare, release ---------------------------------------------------------------------------
- */
+/* ---- prepare, release ------------------------------------------------------------------------ */
 
 static void destroy_memories(plan *p)
 {
@@ -198,11 +196,10 @@ static lm_status make_memories(onednn_work *w, lm_error *err)
     return LM_OK;
 }
 
-/* How many processes of this case share the machine, if it does not say: all of them. */
-static int64_t ranks_here(const observation *point)
+/* How many processes of this case share a machine, at most. */
+static int64_t ranks_here(const world *group)
 {
-    const int64_t ranks = point && point->ranks > 0 ? point->ranks : 1;
-    const int64_t hosts = point && point->hosts > 0 ? point->hosts : 1;
+    const int ranks = group ? world_size(group) : 1, hosts = group ? world_hosts(group) : 1;
 
     return (ranks + hosts - 1) / hosts;
 }
@@ -221,7 +218,7 @@ static lm_status prepare(backend *self, const bench_case *what, void **out, lm_e
     if (!status)
         status = plan_make(&w->plan, err);
     if (!status)
-        status = plan_allocate(&w->plan, ranks_here(what->point), err);
+        status = plan_allocate(&w->plan, ranks_here(what->group), err);
     if (!status)
         status = make_memories(w, err);
     if (status)
@@ -234,8 +231,7 @@ out:
     return status;
 }
 
-/* ---- run ----------------------------------------------------------------------------------------
- */
+/* ---- run ------------------------------------------------------------------------------------- */
 
 static double seconds(clockid_t clock)
 {

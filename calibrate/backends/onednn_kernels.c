@@ -53,8 +53,7 @@ bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
     return !memcmp(&forward->u, &backward->u, geometry_size(forward->op));
 }
 
-/* ---- loops --------------------------------------------------------------------------------------
- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 static const fill normal = { .kind = FILL_NORMAL, .scale = 1.0 };
 static const fill zero   = { .kind = FILL_ZERO };
@@ -138,8 +137,7 @@ static bool prepare_loop(prepared_kernel *k)
     return k->kernel.op == LM_OP_GATHER ? prepare_gather_loop(k) : prepare_map_loop(k);
 }
 
-/* ---- both ---------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static lm_status create(const api_device *device, const lm_kernel *k, api_primitive *out,
                         dnnl_status_t *cause)

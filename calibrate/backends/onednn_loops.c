@@ -6,8 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- threads ------------------------------------------------------------------------------------
- */
+/* ---- threads --------------------------------------------------------------------------------- */
 
 /* ISO C has no conversion from an object's address to a function's: the bytes are copied. */
 static void find_function(void *program, const char *name, void *function)
@@ -78,8 +77,7 @@ void team_run(const team *t, int64_t n, team_body body, void *context)
         body(context, 0, n);
 }
 
-/* ---- loops --------------------------------------------------------------------------------------
- */
+/* ---- loops ----------------------------------------------------------------------------------- */
 
 typedef struct loop_context {
     const loop  *loop;
@@ -194,8 +192,7 @@ void loop_run(const loop *l, const team *t, void *const *at)
     }
 }
 
-/* ---- fill ---------------------------------------------------------------------------------------
- */
+/* ---- fill ------------------------------------------------------------------------------------ */
 
 /* A pure function of the position: any thread can start anywhere. (Steele, Lea, Flood 2014.) */
 static uint64_t mix(uint64_t x)

@@ -172,7 +172,8 @@ static void slots_gemm(prepared_kernel *k)
     add_slot(k, DNNL_ARG_DST, out, normal);
 }
 
-/* Blocks of channels as this CPU's convolutions have them, the last one padded; few channels lie plain. */
+/* Blocks of channels as this CPU's convolutions have them, the last one padded; few channels lie
+ * plain. */
 static dnnl_format_tag_t image_layout(int64_t channels, bool depth)
 {
     if (channels >= 16 && api_channel_block() == 16)

@@ -6,19 +6,24 @@
 #include <stdlib.h>
 
 /*
- * Kernels say what they compute, not on which tensor. Who reads what is guessed:
+ * Kernels say what they compute, not on which tensors. Who reads what is guessed.
  *
- *  - A forward kernel reads what the one before wrote if that is long enough, else a buffer of its
- * own. A second operand is an older product. All products are kept, as backward wants them.
- *  - A backward kernel belongs to the last forward kernel of the same shapes that has no kernel of
- * its pass yet, and uses its weights, statistics and activations. Without one it has its own
- * weights and reads SPACE_SAVED.
- *  - Gradients go round RING regions of the largest size, as a caching allocator hands them out.
- * Where the last one written is too short, SPACE_LOSS is read. Nothing read comes from the phase's
- * last run, so that values do not grow from run to run, nor fade to denormals.
- *  - The optimizer walks through the weights and their gradients in the order in which they were
- * laid.
- *  - Repeated launches of one kernel share its buffers.
+ * Forward: a kernel reads what the one before wrote if that is long enough, else a buffer of its
+ * own. A second operand is an older product. All products are kept, as the backward pass wants
+ * them.
+ *
+ * Backward: a kernel belongs to the last forward kernel of the same shapes that has no kernel of
+ * its pass yet, and uses that one's weights, statistics and activations. Without one it has its own
+ * weights and reads SPACE_SAVED. Gradients go round RING regions of the largest size, much as a
+ * caching allocator hands them out. Where the last one written is too short, SPACE_LOSS is read.
+ *
+ * Update: the optimizer walks through the weights and their gradients in the order they were laid
+ * in.
+ *
+ * No pass reads what it wrote the last time it ran, so that values neither grow from run to run nor
+ * fade to denormals. Repeated launches of one kernel share its buffers. The padding of blocked
+ * layouts holds random numbers, too: times are those of true data, sums over padded channels are
+ * not.
  */
 enum { RING = 3, ALIGN = 64, PAGE = 4096 };
 #define NONE ((size_t)-1)
@@ -96,8 +101,7 @@ static const region *same_argument(const launch *l, const slot *s)
     return NULL;
 }
 
-/* ---- forward ------------------------------------------------------------------------------------
- */
+/* ---- forward --------------------------------------------------------------------------------- */
 
 static void place_forward(planner *p, launch *l)
 {
@@ -136,8 +140,7 @@ static void place_forward(planner *p, launch *l)
         p->product[p->n_products++] = p->previous = out;
 }
 
-/* ---- backward -----------------------------------------------------------------------------------
- */
+/* ---- backward -------------------------------------------------------------------------------- */
 
 static size_t find_match(planner *p, const launch *l)
 {
@@ -270,8 +273,7 @@ static void place_all_backward(planner *p)
     }
 }
 
-/* ---- update -------------------------------------------------------------------------------------
- */
+/* ---- update ---------------------------------------------------------------------------------- */
 
 static void place_update(planner *p, launch *l)
 {
@@ -311,8 +313,7 @@ out:
     return status;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------
- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 /* Bytes the machine can still give; UINT64_MAX where it does not say. */
 static uint64_t available_bytes(void)
