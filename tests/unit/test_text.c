@@ -1,0 +1,141 @@
+/* Numbers, units, lists and shapes from text. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void sizes_take_binary_and_decimal_units(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t     bytes;
+    } cases[] = {
+        { "4096", 4096 },   { "64KiB", 65536 },     { "25 MiB", 26214400 }, { "1GB", 1000000000 },
+        { " 1 kB ", 1000 }, { "1.5KiB", 1536 },     { "2GiB", 2147483648 }, { "7B", 7 },
+    };
+    int64_t bytes;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(text_bytes(cases[i].text, &bytes, NULL), LM_OK);
+        assert_int_equal(bytes, cases[i].bytes);
+    }
+}
+
+static void sizes_refuse_what_is_none(void **state)
+{
+    static const char *const bad[] = { "", "KiB", "-1", "1.5", "64kib", "1 QB", "nan", "0x10", "1e30" };
+    int64_t                  bytes;
+    lm_error                 err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(text_bytes(bad[i], &bytes, &err), LM_E_ARG);
+    assert_string_equal(err.text, "expected a size such as 64KiB, 25 MiB or 1GB, found '1e30'");
+}
+
+static void assert_list(const char *text, const int64_t *expected, size_t n_expected)
+{
+    int64_t *list;
+    size_t   n;
+
+    assert_int_equal(text_list(text, text_int, &list, &n, NULL), LM_OK);
+    assert_int_equal(n, n_expected);
+    assert_memory_equal(list, expected, n * sizeof *list);
+    free(list);
+}
+
+static void lists_take_ranges_and_end_where_they_say(void **state)
+{
+    (void)state;
+    assert_list("1,2,4", (int64_t[]){ 1, 2, 4 }, 3);
+    assert_list("1..4", (int64_t[]){ 1, 2, 3, 4 }, 4);
+    assert_list("1..64*4", (int64_t[]){ 1, 4, 16, 64 }, 4);
+    assert_list("1..10*4", (int64_t[]){ 1, 4, 10 }, 3);
+    assert_list("32..128+32, 224", (int64_t[]){ 32, 64, 96, 128, 224 }, 5);
+    assert_list("7..7", (int64_t[]){ 7 }, 1);
+}
+
+static void lists_refuse_what_would_never_end(void **state)
+{
+    static const char *const bad[] = { "", ",", "1,", "1,,2", "4..1", "0..8*2", "1..8*1", "1..8+0",
+                                       "1..", "..8", "1..9223372036854775807", "-3", "a" };
+    int64_t                 *list;
+    size_t                   n;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_not_equal(text_list(bad[i], text_int, &list, &n, NULL), LM_OK);
+}
+
+static void exact_text_reads_back_as_the_same_double(void **state)
+{
+    static const double values[] = { 0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 2.2789939195024706e-11,
+                                     123456789.125, 1 };
+    char                text[40];
+    double              back;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        text_exact(values[i], text, sizeof text);
+        assert_int_equal(text_real(text, &back, NULL), LM_OK);
+        assert_true(back == values[i]);
+    }
+    assert_string_equal(text_exact(0.5, text, sizeof text), "0.5");
+}
+
+static void reals_are_finite_decimal_numbers(void **state)
+{
+    static const char *const bad[] = { "nan", "inf", "-inf", "0x1p3", "1e999", "", "1 2", "abc" };
+    double                   value;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(text_real(bad[i], &value, NULL), LM_E_ARG);
+    assert_int_equal(text_real(" -.5e1 ", &value, NULL), LM_OK);
+    assert_close(value, -5, 0);
+}
+
+static void shapes_are_positive_and_bounded(void **state)
+{
+    int64_t  dim[LM_MAX_RANK];
+    size_t   n;
+    lm_error err;
+
+    (void)state;
+    assert_int_equal(text_shape("3x224x224", dim, 8, &n, NULL), LM_OK);
+    assert_int_equal(n, 3);
+    assert_int_equal(dim[0], 3);
+    assert_int_equal(dim[2], 224);
+    assert_int_equal(text_shape("3x0", dim, 8, &n, NULL), LM_E_ARG);
+    assert_int_equal(text_shape("3x", dim, 8, &n, NULL), LM_E_ARG);
+    assert_int_equal(text_shape("1x2x3", dim, 2, &n, &err), LM_E_ARG);
+    assert_string_equal(err.text, "at most 2 dimensions here, found '1x2x3'");
+}
+
+static void distance_counts_single_edits(void **state)
+{
+    (void)state;
+    assert_int_equal(text_distance("conv2d", "conv2d", 2), 0);
+    assert_int_equal(text_distance("conv2", "conv2d", 2), 1);
+    assert_int_equal(text_distance("covn2d", "conv2d", 2), 2);
+    assert_int_equal(text_distance("linear", "conv2d", 2), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_take_binary_and_decimal_units),
+        cmocka_unit_test(sizes_refuse_what_is_none),
+        cmocka_unit_test(lists_take_ranges_and_end_where_they_say),
+        cmocka_unit_test(lists_refuse_what_would_never_end),
+        cmocka_unit_test(exact_text_reads_back_as_the_same_double),
+        cmocka_unit_test(reals_are_finite_decimal_numbers),
+        cmocka_unit_test(shapes_are_positive_and_bounded),
+        cmocka_unit_test(distance_counts_single_edits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
