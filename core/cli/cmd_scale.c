@@ -187,7 +187,7 @@ static int run(const options *o)
             code = report_failure(&err);
             goto out;
         }
-    if (scale_turning_point(&s.who, c.kind, c.batch, c.dataset, &c.turning, &err) ||
+    if (scale_turning_point(&s.who, c.kind, c.batch, &c.turning, &err) ||
         print_curve(&c, &s, o, f, &err) || draw(&c, &s, o, &err))
         code = report_failure(&err);
 out:

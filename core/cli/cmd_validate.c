@@ -10,22 +10,26 @@
 #include "fit/validate.h"
 #include "report/table.h"
 
-enum { LEAVE_OUT, MODEL, POOLED, FORMAT };
+enum { LEAVE_OUT, MACHINE, MODEL, POOLED, POINTS, FORMAT };
 
 static const option_spec specs[] = {
     [LEAVE_OUT] = { "leave-out", "WHAT", "network", "network: each predicted unseen; none: fit to all" },
+    [MACHINE]   = { "machine", "FILE", NULL, "coefficients of this machine file, instead of fits" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls", "models, side by side" },
     [POOLED]    = { "pooled", NULL, NULL, "only all networks together" },
+    [POINTS]    = { "points", NULL, NULL, "every point: the step as measured and as predicted" },
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
     { NULL, NULL, NULL, NULL },
 };
 
 static const char details[] =
     "MAPE is mean |predicted - measured| / measured, NRMSE is RMSE over the range of the measurements.\n"
+    "With --machine the coefficients were fitted elsewhere, so every network here counts as unseen.\n"
     "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
 
 static const char examples[] =
     "  layermeter validate observations.csv\n"
+    "  layermeter validate new.csv --machine machine.ini --points\n"
     "  layermeter validate observations.csv --leave-out none --pooled --format csv\n";
 
 static void add_columns(table *t)
@@ -74,6 +78,43 @@ static void fill(const points *p, const judged *j, size_t n, bool pooled, table 
             }
 }
 
+/* One row a point: the step as measured, and by each model with its error. */
+static void list_points(const points *p, const judged *j, size_t n, table *t)
+{
+    char key[80], title[80];
+
+    table_column(t, "network", "network", 0);
+    table_column(t, "input", "input", 0);
+    table_column(t, "batch", "batch", 0);
+    table_column(t, "nodes", "nodes", 0);
+    table_column(t, "step_ms", "measured step [ms]", 2);
+    for (size_t m = 0; m < n; m++) {
+        snprintf(key, sizeof key, "%s_ms", j[m].model);
+        snprintf(title, sizeof title, "%s [ms]", j[m].model);
+        table_column(t, key, title, 2);
+        snprintf(key, sizeof key, "%s_error_percent", j[m].model);
+        table_column(t, key, "error [%]", 1);
+    }
+    for (size_t i = 0; i < p->n_points; i++) {
+        const observation *row      = p->point[i].row;
+        const double       measured = n ? j[0].at[i].measured[QUANTITY_STEP] : NAN;
+
+        if (isnan(measured))
+            continue;
+        table_text(t, row->name);
+        table_text(t, row->input);
+        table_count(t, (uint64_t)row->batch);
+        table_count(t, (uint64_t)row->ranks);
+        table_real(t, 1e3 * measured);
+        for (size_t m = 0; m < n; m++) {
+            const double predicted = j[m].at[i].predicted[QUANTITY_STEP];
+
+            table_real(t, 1e3 * predicted);
+            table_real(t, 100 * (predicted - measured) / measured);
+        }
+    }
+}
+
 #define MODELS_MAX 8
 
 static int run(const options *o)
@@ -88,15 +129,18 @@ static int run(const options *o)
     char          list[128], *name[MODELS_MAX];
     size_t        n    = 0;
     int           code = EXIT_DONE;
-    bool          leave_out;
+    calibration  *cal  = NULL;
+    validate_mode mode;
     format        f;
 
-    leave_out = !strcmp(o->value[LEAVE_OUT], "network");
+    mode = o->value[MACHINE]                                ? VALIDATE_GIVEN
+           : !strcmp(o->value[LEAVE_OUT], "network") ? VALIDATE_LEFT_OUT
+                                                     : VALIDATE_FITTED;
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
         goto out;
     }
-    if (!leave_out && strcmp(o->value[LEAVE_OUT], "none")) {
+    if (mode == VALIDATE_FITTED && strcmp(o->value[LEAVE_OUT], "none")) {
         lm_error_set(&err, LM_E_ARG, "expected network or none, found '%.40s'", o->value[LEAVE_OUT]);
         code = report_misuse("--leave-out", &err);
         goto out;
@@ -112,27 +156,32 @@ static int run(const options *o)
             goto out;
         }
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
-        observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err)) {
+        observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
+        (o->value[MACHINE] && calibration_load(o->value[MACHINE], &cal, &err))) {
         code = report_failure(&err);
         goto out;
     }
-    if (leave_out && p.n_groups < 2)
+    if (mode == VALIDATE_LEFT_OUT && p.n_groups < 2)
         fprintf(stderr, "layermeter: %s: a single network cannot be left out: no predictions\n",
                 o->argument[0]);
     for (size_t m = 0; m < n; m++) {
         judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
-        if (!judge[m].at || validate_model(&p, name[m], leave_out, judge[m].at, &err)) {
+        if (!judge[m].at || validate_model(&p, name[m], mode, cal, judge[m].at, &err)) {
             code = report_failure(&err);
             goto out;
         }
     }
-    fill(&p, judge, n, o->value[POOLED] != NULL, t);
+    if (o->value[POINTS])
+        list_points(&p, judge, n, t);
+    else
+        fill(&p, judge, n, o->value[POOLED] != NULL, t);
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:
     for (size_t m = 0; m < MODELS_MAX; m++)
         free(judge[m].at);
     table_free(t);
+    calibration_free(cal);
     points_free(&p);
     observations_free(obs);
     workloads_free(loads);

@@ -14,20 +14,15 @@ const char *quantity_name(quantity q)
     return quantities[q];
 }
 
-/* Seconds by one part of the model, for all points that have it measured. */
-static lm_status predict_part(const points *p, const char *model, part which, bool leave_out,
-                              double *seconds, lm_error *err)
+/* Seconds by one form, from a fit to the points themselves. */
+static lm_status predict_fitted(const points *p, size_t form_at, bool leave_out, double *seconds,
+                                lm_error *err)
 {
-    const size_t form_at = form_find(model, which);
-    form_data    d;
-    double      *rows;
-    lm_status    status;
+    form_data d;
+    double   *rows;
+    lm_status status = form_data_new(p, form_at, &d, err);
 
-    for (size_t i = 0; i < p->n_points; i++)
-        seconds[i] = NAN;
-    if (form_at == n_forms)
-        return LM_OK;
-    if ((status = form_data_new(p, form_at, &d, err)))
+    if (status)
         return status;
     rows = malloc((d.n_rows + 1) * sizeof *rows);
     if (!rows) {
@@ -50,6 +45,24 @@ static lm_status predict_part(const points *p, const char *model, part which, bo
     return status;
 }
 
+/* Seconds by one part of the model, for all points that have it measured. */
+static lm_status predict_part(const points *p, const char *model, part which, validate_mode mode,
+                              const calibration *cal, double *seconds, lm_error *err)
+{
+    const size_t form_at = form_find(model, which);
+
+    for (size_t i = 0; i < p->n_points; i++)
+        seconds[i] = NAN;
+    if (form_at == n_forms)
+        return LM_OK;
+    if (mode != VALIDATE_GIVEN)
+        return predict_fitted(p, form_at, mode == VALIDATE_LEFT_OUT, seconds, err);
+    for (size_t i = 0; i < p->n_points; i++)
+        if (!isnan(point_seconds(&p->point[i], which)))
+            seconds[i] = calibration_seconds(cal, form_at, &p->point[i].load);
+    return LM_OK;
+}
+
 static void measure(const point *pt, comparison *c)
 {
     const bool   many = pt->row->ranks > 1;
@@ -65,14 +78,14 @@ static void measure(const point *pt, comparison *c)
             : c->measured[QUANTITY_FORWARD] + c->measured[QUANTITY_BACKWARD_GRAD];
 }
 
-lm_status validate_model(const points *p, const char *model, bool leave_out, comparison *out,
-                         lm_error *err)
+lm_status validate_model(const points *p, const char *model, validate_mode mode,
+                         const calibration *cal, comparison *out, lm_error *err)
 {
     double   *seconds = malloc((p->n_points * N_PARTS + 1) * sizeof *seconds);
     lm_status status  = seconds ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
     for (part w = 0; w < N_PARTS && !status; w++)
-        status = predict_part(p, model, w, leave_out, seconds + p->n_points * w, err);
+        status = predict_part(p, model, w, mode, cal, seconds + p->n_points * w, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
         const bool many = p->point[i].row->ranks > 1;
         double     by[N_PARTS];

@@ -22,13 +22,16 @@ typedef struct comparison {
     double predicted[N_QUANTITIES], measured[N_QUANTITIES];
 } comparison;
 
-/**
- * Compares one model with every point (out: n_points of them).
- *
- * @param leave_out  true: each network is predicted by fits that did not see it; false: by fits to all
- */
-lm_status validate_model(const points *p, const char *model, bool leave_out, comparison *out,
-                         lm_error *err);
+/** Where the coefficients come from. */
+typedef enum {
+    VALIDATE_LEFT_OUT, /**< each network is predicted by fits to all others */
+    VALIDATE_FITTED,   /**< by fits to all points */
+    VALIDATE_GIVEN     /**< by a calibration made elsewhere */
+} validate_mode;
+
+/** Compares one model with every point (out: n_points of them). `cal`: for VALIDATE_GIVEN, else NULL. */
+lm_status validate_model(const points *p, const char *model, validate_mode mode,
+                         const calibration *cal, comparison *out, lm_error *err);
 
 /** Errors over the points of one group (NAMES_NONE: of all). */
 stats_errors validate_errors(const points *p, const comparison *c, quantity q, size_t group);

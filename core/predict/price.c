@@ -8,6 +8,35 @@
 /* A count this far outside its range is not worth a mark: rounding of batches, not another regime. */
 #define TOLERANCE 1.05
 
+/* The parts whose times add up to a step. */
+static size_t parts_of_step(const char *model, bool many, part out[4])
+{
+    size_t n = 0;
+
+    out[n++] = PART_FORWARD;
+    out[n++] = PART_BACKWARD;
+    if (form_find(model, PART_UPDATE) == n_forms) {
+        out[n++] = many ? PART_GRAD_MANY : PART_GRAD_ONE;
+    } else {
+        out[n++] = PART_UPDATE;
+        if (many)
+            out[n++] = PART_SYNC;
+    }
+    return n;
+}
+
+double predict_seconds(const predictor *who, const net_metrics *counts, int64_t nodes)
+{
+    const workload load = { *counts, (double)nodes, (double)counts->param_bytes };
+    part           parts[4];
+    const size_t   n       = parts_of_step(who->model, nodes > 1, parts);
+    double         seconds = 0;
+
+    for (size_t i = 0; i < n; i++)
+        seconds += calibration_seconds(who->cal, form_find(who->model, parts[i]), &load);
+    return seconds;
+}
+
 /* A sum of parts with its interval and the counts that leave their range. */
 typedef struct sum {
     const predictor *who;
@@ -71,28 +100,12 @@ static lm_status add_part(sum *s, part which, double *seconds)
     return LM_OK;
 }
 
-/* T_grad as the model states it. */
-static lm_status add_grad(sum *s, prediction *out)
-{
-    const bool many = out->nodes > 1;
-    double     update;
-    lm_status  status;
-
-    if (form_find(s->who->model, PART_UPDATE) == n_forms) {
-        out->sync = many ? NAN : 0;
-        return add_part(s, many ? PART_GRAD_MANY : PART_GRAD_ONE, &out->grad);
-    }
-    out->sync = 0;
-    if ((status = add_part(s, PART_UPDATE, &update)) ||
-        (many && (status = add_part(s, PART_SYNC, &out->sync))))
-        return status;
-    out->grad = out->sync + update;
-    return LM_OK;
-}
-
 lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
                        lm_error *err)
 {
+    double     seconds[N_PARTS] = { 0 };
+    part       parts[4];
+    size_t     n;
     workload   load   = { .nodes = (double)nodes };
     prediction result = { .batch = batch, .nodes = nodes };
     sum        s      = { .who = who, .load = &load, .out = &result, .err = err };
@@ -106,11 +119,17 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
     load.bytes = (double)load.counts.param_bytes;
     if (nodes > 1 && nodes > who->cal->max_ranks)
         note_beyond(&result, "nodes", (double)nodes / (double)who->cal->max_ranks);
-    if ((status = add_part(&s, PART_FORWARD, &result.forward)) ||
-        (status = add_part(&s, PART_BACKWARD, &result.backward)) ||
-        (status = add_grad(&s, &result)))
-        return status;
-    result.step      = result.forward + result.backward + result.grad;
+    n = parts_of_step(who->model, nodes > 1, parts);
+    for (size_t i = 0; i < n; i++)
+        if ((status = add_part(&s, parts[i], &seconds[parts[i]])))
+            return status;
+    result.forward  = seconds[PART_FORWARD];
+    result.backward = seconds[PART_BACKWARD];
+    for (size_t i = 2; i < n; i++)
+        result.grad += seconds[parts[i]];
+    /* a model without an update of its own does not tell the all-reduce from it */
+    result.sync = nodes > 1 && parts[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
+    result.step = result.forward + result.backward + result.grad;
     result.step_low  = s.low;
     result.step_high = s.high;
     *out             = result;

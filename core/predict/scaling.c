@@ -40,26 +40,40 @@ lm_status scale_at(const predictor *who, scaling_kind kind, int64_t batch, int64
     return LM_OK;
 }
 
-static bool pays(scaling_kind kind, const scale_point *now, const scale_point *twice)
+/* Samples per second on n nodes; the counts are taken anew only where the batch changes. */
+static lm_status throughput(const predictor *who, scaling_kind kind, int64_t batch, int64_t n,
+                            int64_t *counted, net_metrics *counts, double *out, lm_error *err)
 {
-    if (kind == SCALING_WEAK)
-        return twice->samples_per_second >= now->samples_per_second * (1 + TURNING_GAIN_WEAK);
-    /* per sample of the data set: whole steps would make the epoch jump */
-    return twice->samples_per_second * (1 - TURNING_GAIN_STRONG) >= now->samples_per_second;
-}
+    const int64_t mine = device_batch(kind, batch, n);
+    lm_status     status;
 
-lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t batch, int64_t dataset,
-                              int64_t *out, lm_error *err)
-{
-    for (int64_t n = 1; n <= TURNING_LIMIT; n++) {
-        scale_point now, twice;
-        lm_status   status = point_at(who, kind, batch, n, dataset, &now, err);
-
-        if (!status)
-            status = point_at(who, kind, batch, 2 * n, dataset, &twice, err);
+    if (mine != *counted) {
+        status = workloads_counts(who->loads, who->network, who->input, who->dtype, mine, counts, err);
         if (status)
             return status;
-        if (!pays(kind, &now, &twice)) {
+        *counted = mine;
+    }
+    *out = (double)mine * (double)n / predict_seconds(who, counts, n);
+    return LM_OK;
+}
+
+lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t batch, int64_t *out,
+                              lm_error *err)
+{
+    /* throughput must grow by this; an epoch is the data set over the throughput */
+    const double needed = kind == SCALING_WEAK ? 1 + TURNING_GAIN_WEAK : 1 / (1 - TURNING_GAIN_STRONG);
+    int64_t      counted_now = 0, counted_twice = 0;
+    net_metrics  counts_now, counts_twice;
+
+    for (int64_t n = 1; n <= TURNING_LIMIT; n += n / TURNING_STEPS + 1) {
+        double    now, twice;
+        lm_status status = throughput(who, kind, batch, n, &counted_now, &counts_now, &now, err);
+
+        if (!status)
+            status = throughput(who, kind, batch, 2 * n, &counted_twice, &counts_twice, &twice, err);
+        if (status)
+            return status;
+        if (!(twice >= now * needed)) {
             *out = n;
             return LM_OK;
         }

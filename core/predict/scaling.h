@@ -13,6 +13,7 @@ typedef enum {
 #define TURNING_GAIN_WEAK   0.10 /* of the throughput */
 #define TURNING_GAIN_STRONG 0.05 /* of the epoch time */
 #define TURNING_LIMIT       65536
+#define TURNING_STEPS       1024 /* every number of nodes up to here is tried, then each 1024th part */
 
 typedef struct scale_point {
     prediction step;
@@ -29,10 +30,10 @@ lm_status scale_at(const predictor *who, scaling_kind kind, int64_t batch, int64
                    int64_t dataset, scale_point *out, lm_error *err);
 
 /**
- * Smallest number of nodes whose doubling gains less than TURNING_GAIN_*; 0 if there is none up to
- * TURNING_LIMIT.
+ * Smallest number of nodes whose doubling gains less than TURNING_GAIN_*, by a scan; 0 if there is none up
+ * to TURNING_LIMIT. `batch` as in scale_at(). Above TURNING_STEPS nodes it is exact to one part in as many.
  */
-lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t batch, int64_t dataset,
-                              int64_t *out, lm_error *err);
+lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t batch, int64_t *out,
+                              lm_error *err);
 
 #endif

@@ -78,7 +78,7 @@ static void put_script(FILE *out, const char *terminal, const char *picture, con
     fputs("set multiplot layout 2,1 title ", out);
     put_quoted(out, title);
     fputs("\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
-          "set lmargin 12\nset rmargin 4\nset key top left Left reverse samplen 2\n"
+          "set lmargin 12\nset rmargin 4\nset key outside top center horizontal Left reverse samplen 2 width 2\n"
           "set logscale x 2\nset xlabel 'nodes (one device each)'\n",
           out);
     fprintf(out, "set xrange [%lld:%lld]\n", (long long)point[0].step.nodes,

@@ -1,0 +1,61 @@
+#!/bin/sh
+# From a fresh Debian 12 to a scaling curve: installs what is missing, builds, calibrates this machine's
+# CPU, predicts ResNet-50, and then measures ResNet-50 to show how far off the prediction was.
+#
+# usage: examples/quickstart.sh [RESULTS]      (default: quickstart-results, beside this checkout's README)
+set -eu
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+results=${1:-$here/quickstart-results}
+build=$here/build/quickstart
+began=$(date +%s)
+
+say() {
+    printf '\n== %s (%d s so far)\n' "$*" $(($(date +%s) - began))
+}
+
+say "1. Packages"
+"$here/examples/setup.sh" build run
+
+say "2. Build"
+mkdir -p "$here/build"
+cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLAYERMETER_TESTS=OFF \
+      -DLAYERMETER_WITH_MPI=ON -DLAYERMETER_WITH_ONEDNN=ON >"$build.log" 2>&1 ||
+    { tail -n 20 "$build.log" >&2; exit 1; }
+ninja -C "$build" >>"$build.log" 2>&1 || { tail -n 20 "$build.log" >&2; exit 1; }
+PATH=$build/bin:$PATH
+mkdir -p "$results"
+
+# Open MPI refuses root, and more ranks than cores, unless told. One thread a rank is set by the sweeps.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
+two_ranks() {
+    mpirun -np 2 --oversubscribe --bind-to none "$@"
+}
+
+say "3. Calibrate: six networks, forward, backward, all-reduce and update, on 1 and 2 ranks"
+two_ranks layermeter-calibrate "$here/configs/sweeps/quickstart.ini" -o "$results/observations.csv" --force
+
+say "4. Fit"
+layermeter fit "$results/observations.csv" -o "$results/machine.ini"
+
+say "5. Predict ResNet-50, which the calibration has not seen"
+layermeter predict resnet50 --machine "$results/machine.ini" --batch 1,2,4
+echo
+layermeter scale resnet50 --machine "$results/machine.ini" --batch 4 --nodes '1..64*2' \
+    --plot "$results/resnet50.svg"
+layermeter scale resnet50 --machine "$results/machine.ini" --batch 4 --nodes '1..64*2' --format csv \
+    --plot "$results/resnet50.png" >"$results/resnet50.csv" 2>/dev/null
+
+say "6. Measure ResNet-50 now, and compare"
+two_ranks layermeter-calibrate "$here/configs/sweeps/quickstart-check.ini" -o "$results/check.csv" --force
+echo
+layermeter validate "$results/check.csv" --machine "$results/machine.ini" --points
+echo
+layermeter validate "$results/check.csv" --machine "$results/machine.ini" --pooled
+
+say "Done"
+echo "observations  $results/observations.csv"
+echo "coefficients  $results/machine.ini"
+echo "curve         $results/resnet50.csv"
+echo "plot          $results/resnet50.svg, $results/resnet50.png"
+echo "check         $results/check.csv"
