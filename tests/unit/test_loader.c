@@ -1,0 +1,195 @@
+/* Plugins from shared objects: those of tests/abi/fake.c, and files that are none. */
+#include "check.h"
+#include "folder.h"
+
+#include "layers/loader.h"
+
+static char fakes[512]; /* the folder of the fakes */
+
+static const char *fake(const char *file)
+{
+    static char path[600];
+
+    snprintf(path, sizeof path, "%s/%s", fakes, file);
+    return path;
+}
+
+static registry *empty(void)
+{
+    registry *reg;
+
+    assert_int_equal(registry_new(&reg, NULL), LM_OK);
+    return reg;
+}
+
+static void refused(const char *path, lm_status code, const char *text)
+{
+    registry *reg = empty();
+    lm_error  err;
+
+    assert_int_equal(loader_open_file(reg, path, 0, &err), code);
+    assert_error(err, code, "%s: %s", path, text);
+    assert_int_equal(registry_count(reg), 0);
+    registry_free(reg);
+}
+
+static void a_good_plugin_is_loaded_with_its_origin(void **state)
+{
+    registry             *reg = empty();
+    const registry_entry *entry;
+    lm_error              err;
+
+    (void)state;
+    assert_int_equal(loader_open_file(reg, fake("good/fake.so"), 3, &err), LM_OK);
+    assert_int_equal(registry_count(reg), 1);
+    entry = registry_find(reg, "fake");
+    assert_non_null(entry);
+    assert_string_equal(entry->origin, fake("good/fake.so"));
+    assert_string_equal(entry->plugin_name, "fake");
+    assert_string_equal(entry->plugin_version, "1");
+    assert_string_equal(entry->plugin_license, "Apache-2.0");
+    assert_int_equal(entry->rank, 3);
+    registry_free(reg);
+}
+
+static void what_is_no_plugin_of_this_abi_is_refused_by_its_exact_reason(void **state)
+{
+    static const struct {
+        const char *file, *text;
+        lm_status   code;
+    } cases[] = {
+        { "newer/fake.so", "built for plugin ABI 1.1, this host offers 1.0", LM_E_ABI },
+        { "short_plugin/fake.so", "plugin descriptor is shorter than in ABI 1.0", LM_E_ABI },
+        { "short_type/fake.so", "a layer type's descriptor is shorter than in ABI 1.0", LM_E_ABI },
+        { "bad_second/fake.so", "type 'fake_second': infer and cost are required", LM_E_ARG },
+        { "bad_schema/fake.so",
+          "type 'fake': default: number: expected a whole number, found 'seven'", LM_E_ARG },
+        { "no_symbol/fake.so", "no symbol layermeter_plugin_v1: not a plugin, or of another ABI",
+          LM_E_ABI },
+        { "nowhere.so", "No such file or directory", LM_E_IO },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        refused(fake(cases[i].file), cases[i].code, cases[i].text);
+}
+
+static void text_and_folders_are_not_loadable(void **state)
+{
+    (void)state;
+    refused(folder_file("text.so", "this is no shared object\n"), LM_E_ABI,
+            "not loadable: file too short");
+    refused(folder_file("long.so", "this is no shared object, and it is longer than an ELF header is: "
+                                   "64 bytes and some more\n"),
+            LM_E_ABI, "not loadable: invalid ELF header");
+    refused("/tmp", LM_E_ABI, "not loadable: cannot read file data: Is a directory");
+}
+
+/* libm is there already, as a dependency: it must not be taken for a plugin all the same. */
+static void a_library_is_no_plugin(void **state)
+{
+    static const char *const places[] = { "/usr/lib/x86_64-linux-gnu/libm.so.6", "/lib64/libm.so.6",
+                                          "/usr/lib/aarch64-linux-gnu/libm.so.6", "/usr/lib/libm.so.6" };
+    size_t                   i        = 0;
+
+    (void)state;
+    while (i < sizeof places / sizeof places[0] && access(places[i], R_OK))
+        i++;
+    if (i == sizeof places / sizeof places[0])
+        skip();
+    refused(places[i], LM_E_ABI, "no symbol layermeter_plugin_v1: not a plugin, or of another ABI");
+}
+
+static void an_earlier_folder_shadows_a_later_one(void **state)
+{
+    registry *reg = empty();
+    lm_error  err;
+    char      path[1200];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/twin:%s/good", fakes, fakes);
+    setenv("LAYERMETER_PLUGIN_PATH", path, 1);
+    assert_int_equal(loader_open_all(reg, NULL, 0, &err), LM_OK);
+    assert_string_equal(registry_find(reg, "fake")->plugin_version, "2");
+    /* the plugins built beside this program come last and are there as well */
+    assert_non_null(registry_find(reg, "conv2d"));
+    assert_int_equal(registry_find(reg, "fake")->rank, 1);
+    assert_int_equal(registry_find(reg, "conv2d")->rank, 3);
+    registry_free(reg);
+}
+
+static void a_named_file_shadows_all_folders(void **state)
+{
+    registry   *reg = empty();
+    lm_error    err;
+    char        path[600];
+    const char *file;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/twin", fakes);
+    setenv("LAYERMETER_PLUGIN_PATH", path, 1);
+    file = fake("good/fake.so");
+    assert_int_equal(loader_open_all(reg, &file, 1, &err), LM_OK);
+    assert_string_equal(registry_find(reg, "fake")->plugin_version, "1");
+    assert_int_equal(registry_find(reg, "fake")->rank, 0);
+    registry_free(reg);
+}
+
+static void one_type_twice_in_a_folder_names_both_files(void **state)
+{
+    registry *reg = empty();
+    lm_error  err;
+    char      path[600];
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/clash", fakes);
+    setenv("LAYERMETER_PLUGIN_PATH", path, 1);
+    assert_int_equal(loader_open_all(reg, NULL, 0, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "%s/b.so: type 'fake' comes from %s/a.so already", path, path);
+    registry_free(reg);
+}
+
+static void a_search_path_that_is_not_there_is_named(void **state)
+{
+    registry *reg = empty();
+    lm_error  err;
+
+    (void)state;
+    setenv("LAYERMETER_PLUGIN_PATH", "/nowhere/at/all", 1);
+    assert_int_equal(loader_open_all(reg, NULL, 0, &err), LM_E_IO);
+    assert_error(err, LM_E_IO, "/nowhere/at/all: No such file or directory (in LAYERMETER_PLUGIN_PATH)");
+    registry_free(reg);
+}
+
+static void a_file_without_a_slash_is_sought_here_and_not_in_library_paths(void **state)
+{
+    registry *reg = empty();
+    lm_error  err;
+
+    (void)state;
+    assert_int_equal(symlink(fake("good/fake.so"), "here.so"), 0);
+    assert_int_equal(loader_open_file(reg, "here.so", 0, &err), LM_OK);
+    assert_string_equal(registry_find(reg, "fake")->origin, "here.so");
+    registry_free(reg);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_good_plugin_is_loaded_with_its_origin),
+        cmocka_unit_test(what_is_no_plugin_of_this_abi_is_refused_by_its_exact_reason),
+        cmocka_unit_test(text_and_folders_are_not_loadable),
+        cmocka_unit_test(a_library_is_no_plugin),
+        cmocka_unit_test(an_earlier_folder_shadows_a_later_one),
+        cmocka_unit_test(a_named_file_shadows_all_folders),
+        cmocka_unit_test(one_type_twice_in_a_folder_names_both_files),
+        cmocka_unit_test(a_search_path_that_is_not_there_is_named),
+        cmocka_unit_test(a_file_without_a_slash_is_sought_here_and_not_in_library_paths),
+    };
+    const char *build = getenv("LAYERMETER_BUILD");
+
+    if (!build)
+        return 77;
+    snprintf(fakes, sizeof fakes, "%s/tests/abi/fakes", build);
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
+}
