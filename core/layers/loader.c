@@ -1,11 +1,12 @@
 /* Plugins from shared objects. */
-#define _GNU_SOURCE /* dladdr() */
+#define _GNU_SOURCE /* dladdr1(), dlinfo() */
 #include "layers/loader.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,12 +19,22 @@
 #define TEXT(x)  TEXT_(x)
 #define ROOT     "layermeter_plugin_v" TEXT(LM_ABI_MAJOR)
 
+/* Is `symbol` the object's own, not one of a library it depends on? Names do not tell: an object that
+ * is open already keeps the name it was opened with first. */
+static bool defines(void *object, const void *symbol)
+{
+    struct link_map *own = NULL, *definer = NULL;
+    Dl_info          info;
+
+    return !dlinfo(object, RTLD_DI_LINKMAP, &own) &&
+           dladdr1(symbol, &info, (void **)&definer, RTLD_DL_LINKMAP) && own == definer;
+}
+
 lm_status loader_open_file(registry *reg, const char *path, int rank, lm_error *err)
 {
     char             full[PATH_MAX];
     void            *object;
     const lm_plugin *plugin;
-    Dl_info          info;
     lm_status        status;
 
     if (access(path, R_OK))
@@ -38,8 +49,7 @@ lm_status loader_open_file(registry *reg, const char *path, int rank, lm_error *
         return lm_error_set(err, LM_E_ABI, "%s: not loadable: %s", path, cut ? cut + 2 : why);
     }
     plugin = dlsym(object, ROOT);
-    /* The object itself must define it, not a library it depends on. */
-    if (!plugin || !dladdr(plugin, &info) || strcmp(info.dli_fname, full)) {
+    if (!plugin || !defines(object, plugin)) {
         status = lm_error_set(err, LM_E_ABI, "%s: no symbol " ROOT ": not a plugin, or of another ABI",
                               path);
         goto out;

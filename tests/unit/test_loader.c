@@ -173,6 +173,21 @@ static void a_file_without_a_slash_is_sought_here_and_not_in_library_paths(void 
     registry_free(reg);
 }
 
+/* The same file under two names: by a path with a doubled slash, and by a link. */
+static void a_plugin_that_is_open_already_is_found_again(void **state)
+{
+    registry *reg = empty();
+    lm_error  err;
+
+    (void)state;
+    assert_int_equal(loader_open_file(reg, fake("good/fake.so"), 0, &err), LM_OK);
+    assert_int_equal(loader_open_file(reg, fake("good//fake.so"), 1, &err), LM_OK);
+    assert_int_equal(symlink(fake("good/fake.so"), "link.so"), 0);
+    assert_int_equal(loader_open_file(reg, "link.so", 2, &err), LM_OK);
+    assert_int_equal(registry_count(reg), 1);
+    registry_free(reg);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +200,7 @@ int main(void)
         cmocka_unit_test(one_type_twice_in_a_folder_names_both_files),
         cmocka_unit_test(a_search_path_that_is_not_there_is_named),
         cmocka_unit_test(a_file_without_a_slash_is_sought_here_and_not_in_library_paths),
+        cmocka_unit_test(a_plugin_that_is_open_already_is_found_again),
     };
     const char *build = getenv("LAYERMETER_BUILD");
 

@@ -1,0 +1,27 @@
+#!/bin/sh
+# Installs what is missing, builds with sanitizers, runs every test, and closes with one line that counts.
+# usage: tests/run.sh [ctest options, such as -R unit]
+set -u
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+build=${LAYERMETER_TEST_BUILD:-$here/build/tests}
+log=$build/ctest.log
+
+"$here/examples/setup.sh" build run tests || exit 1
+mkdir -p "$build"
+if ! { cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+           -DLAYERMETER_SANITIZE=ON && ninja -C "$build"; } >"$build/build.log" 2>&1; then
+    grep -E 'error|Error|FAILED' "$build/build.log" | head -n 20 >&2
+    echo "tests/run.sh: the build failed, see $build/build.log" >&2
+    exit 1
+fi
+sed -n '/features have been/,/^-- Config/p' "$build/build.log" | grep -v '^--'
+
+cd "$build" && ctest --output-on-failure --timeout 600 "$@" 2>&1 | tee "$log"
+
+passed=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*   Passed ' "$log")
+skipped=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*\*\*\*Skipped' "$log")
+total=$(grep -cE '^ *[0-9]+/[0-9]+ Test ' "$log")
+failed=$((total - passed - skipped))
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
