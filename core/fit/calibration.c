@@ -33,23 +33,48 @@ static char *plain(const char *text, bool key)
     for (char *p = copy; p && *p; p++)
         if ((unsigned char)*p < ' ' || *p == ';')
             *p = ',';
-        else if (key && (*p == '=' || *p == ':' || *p == ' ' || *p == '['))
+        else if (key && (*p == '=' || *p == ':' || *p == ' ' || *p == '[' || *p == '#'))
             *p = '_';
     return copy;
+}
+
+static bool noted(const calibration *cal, const char *key)
+{
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        if (!strcmp(cal->provenance[i].key, key))
+            return true;
+    return false;
+}
+
+/* A key that is not there yet: files that were joined say things twice, an INI section may not. */
+static char *free_key(const calibration *cal, const char *wanted)
+{
+    char *key;
+
+    wanted = *wanted ? wanted : "note";
+    key    = plain(wanted, true);
+    for (size_t n = 2; key && noted(cal, key); n++) {
+        char numbered[64];
+
+        snprintf(numbered, sizeof numbered, "%.20s_%zu", wanted, n);
+        free(key);
+        key = plain(numbered, true);
+    }
+    return key;
 }
 
 bool calibration_note(calibration *cal, const char *key, const char *value)
 {
     provenance_entry *more = realloc(cal->provenance, (cal->n_provenance + 1) * sizeof *more);
-    provenance_entry *new;
+    provenance_entry  new  = { NULL, NULL };
 
     if (!more)
         return false;
-    cal->provenance = more;
-    new             = &more[cal->n_provenance++];
-    new->key        = plain(key, true);
-    new->value      = plain(value, false);
-    return new->key && new->value;
+    cal->provenance           = more;
+    new.key                   = free_key(cal, key);
+    new.value                 = plain(value, false);
+    more[cal->n_provenance++] = new;
+    return new.key && new.value;
 }
 
 double calibration_seconds(const calibration *cal, size_t form_at, const workload *load)

@@ -49,7 +49,7 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
 lm_status calibration_load(const char *path, calibration **out, lm_error *err);
 void      calibration_free(calibration *cal);
 
-/** Adds an entry; false when memory runs out. */
+/** Adds an entry, its key numbered if it is there already; false when memory runs out. */
 bool calibration_note(calibration *cal, const char *key, const char *value);
 
 /** Seconds of a part: coefficients times features. NAN if the form is not fitted. */
