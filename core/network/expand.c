@@ -333,7 +333,7 @@ static bool split_range(const char *name, size_t *stem, long *from, long *to)
         return false;
     for (a = b - 2; a > 0 && isdigit((unsigned char)name[a - 1]);)
         a--;
-    if (a == b - 2 || n - b > 6 || b - 2 - a > 6)
+    if (a == b - 2)
         return false;
     *stem = a;
     *from = strtol(name + a, NULL, 10);
