@@ -38,8 +38,7 @@ bool option_count(const options *o, int at, int64_t *out, int *exit_code)
 
     if (!text_int(o->value[at], out, &err) && *out >= 1)
         return true;
-    if (!err.code || *out < 1)
-        lm_error_set(&err, LM_E_ARG, "expected a whole number from 1 up, found '%.40s'", o->value[at]);
+    lm_error_set(&err, LM_E_ARG, "expected a whole number from 1 up, found '%.40s'", o->value[at]);
     snprintf(name, sizeof name, "--%s", o->command->options[at].name);
     *exit_code = report_misuse(name, &err);
     return false;
