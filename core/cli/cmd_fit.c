@@ -107,11 +107,11 @@ static int run(const options *o)
         code = report_failure(&err);
         goto out;
     }
-    print_warnings(obs, &p, cal);
     if (calibration_save(cal, o->value[OUTPUT], &err)) {
         code = report_failure(&err);
         goto out;
     }
+    print_warnings(obs, &p, cal);
     add_columns(t);
     for (size_t i = 0; i < n_forms; i++)
         if (cal->fitted[i].present)
