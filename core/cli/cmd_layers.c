@@ -73,7 +73,8 @@ static int run(const options *o)
 
         if (!e) {
             lm_error_set(&err, LM_E_NOTFOUND, "unknown layer type '%s'%s%s%s", o->argument[0],
-                         near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "");
+                         near ? " (did you mean '" : "; 'layermeter layers' lists them",
+                         near ? near : "", near ? "'?)" : "");
             code = report_failure(&err);
             goto out;
         }
