@@ -99,8 +99,13 @@ static lm_status open_backend(job *j, const char *name, backend **out)
 {
     const backend_type  *type   = find_backend(name);
     const backend_config config = { j->everyone, j->plan->threads, j->plan->sim };
+    lm_status            status;
 
-    return type ? type->open(&config, out, &j->err) : unknown_backend(j, name);
+    if (!type)
+        return unknown_backend(j, name);
+    if ((status = type->open(&config, out, &j->err)))
+        lm_error_prefix(&j->err, "%s", j->o->argument[0]);
+    return status;
 }
 
 static lm_status open_plan(job *j)
