@@ -19,15 +19,21 @@
 set -u
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 : "${LAYERMETER_BIN:?}" "${LAYERMETER_BUILD:?}" "${FAKES:?}"
-PATH=$LAYERMETER_BIN:$PATH
 LC_ALL=C
 plugins=${LAYERMETER_PLUGIN_PATH:-@none@}
 unset LAYERMETER_PLUGIN_PATH LAYERMETER_MODEL_PATH
-export PATH LC_ALL FAKES
+export LC_ALL FAKES
 
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
+# What Open MPI keeps until the process ends is not ours, and nameless once its modules are unloaded.
+mkdir "$work/bin" && cat >"$work/bin/layermeter-calibrate" <<END
+#!/bin/sh
+ASAN_OPTIONS=detect_leaks=0 exec "$LAYERMETER_BIN/layermeter-calibrate" "\$@"
+END
+chmod +x "$work/bin/layermeter-calibrate"
+PATH=$work/bin:$LAYERMETER_BIN:$PATH
 
 # Writes the case's files into the current folder and its commands to $work/prepare and $work/command.
 unpack() {
@@ -46,7 +52,7 @@ unpack() {
 }
 
 snapshot() {
-    find . -type f | sort | while read -r file; do cksum "$file"; done
+    find . -type f -exec cksum {} + | sort
 }
 
 # What depends on the place or the version, out of a text.
