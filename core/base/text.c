@@ -352,7 +352,7 @@ const char *text_grouped(uint64_t value, char *buffer, size_t size)
 
 const char *text_exact(double value, char *buffer, size_t size)
 {
-    for (int digits = 6; digits <= 17; digits++) {
+    for (int digits = 15; digits <= 17; digits++) { /* 15 always survive, 17 always suffice */
         snprintf(buffer, size, "%.*g", digits, value);
         if (strtod(buffer, NULL) == value)
             break;

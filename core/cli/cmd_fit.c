@@ -51,6 +51,25 @@ static void add_row(table *t, size_t form_at, const fitted *f)
     table_real(t, 100 * f->held_out_mape);
 }
 
+/* Coefficients that the data cannot tell apart, in one line. */
+static void print_undetermined(const form *f, const fitted *found)
+{
+    bool any = false, nodes = false;
+
+    for (size_t k = 0; k < f->n_features; k++) {
+        if (found->coefficient[k].determined)
+            continue;
+        if (!any)
+            fprintf(stderr, "layermeter: %s.%s: the data cannot determine", f->model, part_name(f->part));
+        fprintf(stderr, "%s '%s'", any ? "," : "", feature_name(f->feature[k]));
+        nodes |= f->feature[k] == FEATURE_NODES || f->feature[k] == FEATURE_RING_STEPS;
+        any = true;
+    }
+    if (any)
+        fprintf(stderr, ": measure more %s\n",
+                nodes ? "node counts, or more networks" : "networks, batches or images");
+}
+
 /* What the data cannot say, in words. */
 static void print_warnings(const observations *obs, const points *p, const calibration *cal)
 {
@@ -70,13 +89,7 @@ static void print_warnings(const observations *obs, const points *p, const calib
                     forms[i].model, part_name(forms[i].part), forms[i].n_features);
             continue;
         }
-        for (size_t k = 0; k < forms[i].n_features; k++)
-            if (!f->coefficient[k].determined)
-                fprintf(stderr, "layermeter: %s.%s: the data cannot tell '%s' from the others: %s\n",
-                        forms[i].model, part_name(forms[i].part), feature_name(forms[i].feature[k]),
-                        forms[i].feature[k] == FEATURE_NODES || forms[i].feature[k] == FEATURE_RING_STEPS
-                            ? "measure more node counts"
-                            : "measure more networks, batches or images");
+        print_undetermined(&forms[i], f);
     }
 }
 

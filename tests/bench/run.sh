@@ -1,0 +1,100 @@
+#!/bin/sh
+# Speed and memory, as ratios against a named peer in one run: a higher ratio is better, the goal is the
+# least. Not a test: machines are shared and noisy.
+# usage: tests/bench/run.sh [--csv FILE]
+set -eu
+
+here=$(cd "$(dirname "$0")/../.." && pwd)
+csv=
+if [ "${1-}" = --csv ] && [ $# -eq 2 ]; then
+    csv=$2
+elif [ $# -gt 0 ]; then
+    echo "usage: tests/bench/run.sh [--csv FILE]" >&2
+    exit 2
+fi
+
+"$here/examples/setup.sh" build
+build=$here/build/bench
+mkdir -p "$build"
+{ cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLAYERMETER_TESTS=OFF &&
+  ninja -C "$build" && cc -O2 -o "$build/timer" "$here/tests/bench/timer.c"; } >"$build.log" 2>&1 ||
+    { tail -n 20 "$build.log" >&2; exit 1; }
+PATH=$build/bin:$PATH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+rows=$work/rows.csv
+echo "name,ours,peer,ratio,goal" >"$rows"
+
+# row NAME OURS PEER GOAL: ratio = peer / ours
+row() {
+    echo "$1 $2 $3 $4" | awk '{ printf "%s,%s,%s,%.3g,%s\n", $1, $2, $3, $3 / $2, $4 }' >>"$rows"
+}
+seconds() { "$build/timer" "$@" | cut -d' ' -f1; }
+bytes() { "$build/timer" "$@" | cut -d' ' -f2; }
+
+# --- a prediction as a process, against the least that a Python peer costs
+machine=$here/tests/bench/machine.ini
+scale="layermeter scale resnet50 --machine $machine --nodes 1..128*2"
+python=$(for p in /usr/bin/python3 python3; do
+             "$p" -c 'import torch' 2>/dev/null && { echo "$p"; break; }
+         done || true)
+if [ -n "$python" ]; then
+    row scale_resnet50_8_points_s "$(seconds 31 $scale)" "$(seconds 5 "$python" -c 'import torch')" 100
+    row scale_resnet50_8_points_bytes "$(bytes 5 $scale)" "$(bytes 2 "$python" -c 'import torch')" 20
+else
+    echo "bench: no python3 with torch (Debian: python3-torch): its rows are left out" >&2
+fi
+
+# --- fits as processes: 5,000 observations within 20 ms, and cost by their number
+# sim NAME BATCHES: a simulated sweep of 7 networks x 4 images x 4 rank counts x the batches
+sim() {
+    cp "$machine" "$work/machine.ini"
+    cat >"$work/$1.ini" <<EOF
+[sweep]
+backend = sim
+warmup = 0
+min_repeats = 1
+max_repeats = 1
+[sim]
+machine = machine.ini
+noise = 0.02
+[networks]
+networks = alexnet, densenet121, mobilenet_v2, resnet18, resnet50, squeezenet1_1, vgg16
+image = 64, 96, 128, 224
+batch = $2
+ranks = 1, 2, 4, 8
+EOF
+    layermeter-calibrate "$work/$1.ini" -o "$work/$1.csv" --quiet
+}
+# take FILE N: the file's head and its first N observations
+take() {
+    awk -v n="$2" '/^#/ || /^kind/ { print; next } n-- > 0' "$1" >"$work/$2.csv"
+    [ "$(grep -c '^network' "$work/$2.csv")" = "$2" ]
+}
+for n in 5000 20000 80000; do
+    sim many$n 1..$((n / 530 + 1)) # 532 observations a batch size
+    take "$work/many$n.csv" $n
+    eval "fit_$n=\$(seconds 15 layermeter fit $work/$n.csv -o $work/fitted.ini)"
+done
+row fit_5000_observations_s "$fit_5000" 0.020 1
+per() { echo "$1 $2" | awk '{ printf "%.4g", $1 / $2 }'; }
+row fit_per_observation_s_20000_to_5000 "$(per "$fit_20000" 20000)" "$(per "$fit_5000" 5000)" 0.8
+row fit_per_observation_s_80000_to_20000 "$(per "$fit_80000" 80000)" "$(per "$fit_20000" 20000)" 0.8
+
+# --- cost by the number of layers, and of points
+for n in 1000 4000 16000; do
+    { printf '[network]\nname = deep\n[x]\ntype = input\nshape = 8x16x16\n'
+      printf '[block pair]\n[pair/conv]\ntype = conv2d\nfilters = 8\nkernel = 3\npadding = 1\n'
+      printf '[pair/relu]\ntype = relu\n[part.0..%d]\nblock = pair\n' $((n / 2 - 1)); } >"$work/deep$n.ini"
+    eval "layers_$n=\$(seconds 7 layermeter show $work/deep$n.ini --totals)"
+    eval "points_$n=\$(seconds 7 layermeter scale resnet18 --machine $machine --nodes 1..$n)"
+done
+row show_per_layer_s_4000_to_1000 "$(per "$layers_4000" 4000)" "$(per "$layers_1000" 1000)" 0.8
+row show_per_layer_s_16000_to_4000 "$(per "$layers_16000" 16000)" "$(per "$layers_4000" 4000)" 0.8
+row scale_per_point_s_4000_to_1000 "$(per "$points_4000" 4000)" "$(per "$points_1000" 1000)" 0.8
+row scale_per_point_s_16000_to_4000 "$(per "$points_16000" 16000)" "$(per "$points_4000" 4000)" 0.8
+
+column -s, -t <"$rows" 2>/dev/null || cat "$rows"
+if [ -n "$csv" ]; then
+    cp "$rows" "$csv.part" && mv "$csv.part" "$csv"
+fi
