@@ -16,24 +16,8 @@
 # LAYERMETER_BIN     folder of the programs
 # LAYERMETER_BUILD   build folder; its path is printed as @BUILD@
 # FAKES              folder of the fake plugins
-set -u
-here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
-: "${LAYERMETER_BIN:?}" "${LAYERMETER_BUILD:?}" "${FAKES:?}"
-LC_ALL=C
-plugins=${LAYERMETER_PLUGIN_PATH:-@none@}
-unset LAYERMETER_PLUGIN_PATH LAYERMETER_MODEL_PATH
-export LC_ALL FAKES
-
-work=$(mktemp -d) || exit 1
-trap 'rm -rf "$work"' EXIT
-trap 'exit 1' HUP INT TERM
-# What Open MPI keeps until the process ends is not ours, and nameless once its modules are unloaded.
-mkdir "$work/bin" && cat >"$work/bin/layermeter-calibrate" <<END
-#!/bin/sh
-ASAN_OPTIONS=detect_leaks=0 exec "$LAYERMETER_BIN/layermeter-calibrate" "\$@"
-END
-chmod +x "$work/bin/layermeter-calibrate"
-PATH=$work/bin:$LAYERMETER_BIN:$PATH
+. "$(dirname -- "$0")/common.sh"
+: "${LAYERMETER_BUILD:?}" "${FAKES:?}"
 
 # Writes the case's files into the current folder and its commands to $work/prepare and $work/command.
 unpack() {
@@ -97,9 +81,7 @@ if [ "${1:-}" = --regenerate ]; then
     regenerate=yes
     shift
 fi
-if [ $# -eq 0 ]; then
-    set -- $(cd "$here/cases" && ls | sed -n 's/\.case$//p')
-fi
+[ $# -gt 0 ] || set -- $(cd "$here/cases" && ls | sed -n 's/\.case$//p')
 failed=0
 for name; do
     expected=$here/cases/$name.expected
