@@ -11,13 +11,24 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Callers ask for several quantiles of the same values: the second time they are in order. */
+static void sort(double *values, size_t n)
+{
+    size_t i = 1;
+
+    while (i < n && values[i - 1] <= values[i])
+        i++;
+    if (i < n)
+        qsort(values, n, sizeof *values, by_value);
+}
+
 double stats_quantile(double *values, size_t n, double q)
 {
     const double place = q * (double)(n - 1);
     const size_t below = (size_t)floor(place);
     const size_t above = below + 1 < n ? below + 1 : below;
 
-    qsort(values, n, sizeof *values, by_value);
+    sort(values, n);
     return values[below] + (place - (double)below) * (values[above] - values[below]);
 }
 

@@ -352,11 +352,11 @@ const char *text_grouped(uint64_t value, char *buffer, size_t size)
 
 const char *text_exact(double value, char *buffer, size_t size)
 {
-    for (int digits = 15; digits <= 17; digits++) { /* 15 always survive, 17 always suffice */
-        snprintf(buffer, size, "%.*g", digits, value);
-        if (strtod(buffer, NULL) == value)
-            break;
-    }
+    snprintf(buffer, size, "%.15g", value); /* 15 digits always survive, 17 always suffice */
+    if (strtod(buffer, NULL) != value)
+        snprintf(buffer, size, "%.16g", value);
+    if (strtod(buffer, NULL) != value)
+        snprintf(buffer, size, "%.17g", value);
     return buffer;
 }
 

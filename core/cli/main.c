@@ -1,6 +1,9 @@
 /* The program: a table of commands. */
 #include <stdio.h>
 #include <string.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "cli/commands.h"
 
@@ -22,11 +25,22 @@ static void print_overview(FILE *out)
           out);
 }
 
+/* Networks are built and dropped in turn: keep the heap instead of giving it back each time. */
+static void keep_heap(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_TRIM_THRESHOLD, 64 << 20);
+    mallopt(M_TOP_PAD, 1 << 20);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+#endif
+}
+
 int main(int argc, char **argv)
 {
     const bool  help = argc > 2 && !strcmp(argv[1], "help");
     const char *name = argc < 2 ? "" : help ? argv[2] : argv[1];
 
+    keep_heap();
     if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h")) {
         print_overview(stdout);
         return finish_output(EXIT_DONE);

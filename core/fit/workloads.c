@@ -19,18 +19,25 @@ typedef union counts {
 
 /* One network with one input shape. */
 typedef struct entry {
-    const network *net;
+    struct loaded *from;
     const char    *input;
     lm_dtype       dtype;
     counts         first, second; /* at batches 1 and 2 */
     bool           even;          /* the counts grow by equal steps */
 } entry;
 
+/* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the input's
+ * size: the first input that is asked for decides. */
+typedef struct loaded {
+    network *net;
+    bool     judged, even;
+} loaded;
+
 struct workloads {
     const registry *reg;
     entry         **entry;
     size_t          n_entries, entry_room;
-    network       **net;
+    loaded        **net;
     size_t          n_nets, net_room;
     names           by_key, by_name;
     arena          *arena;
@@ -56,7 +63,7 @@ void workloads_free(workloads *w)
     if (!w)
         return;
     for (size_t i = 0; i < w->n_nets; i++)
-        network_free(w->net[i]);
+        network_free(w->net[i]->net);
     free(w->net);
     free(w->entry);
     names_free(&w->by_key);
@@ -79,11 +86,12 @@ static bool make_room(void **array, size_t n, size_t *room)
     return true;
 }
 
-static lm_status open_network(workloads *w, const char *name, const network **out, lm_error *err)
+static lm_status open_network(workloads *w, const char *name, loaded **out, lm_error *err)
 {
     const size_t at = names_find(&w->by_name, name);
     char         path[PATH_MAX], *kept;
     network     *net;
+    loaded      *new;
     lm_status    status;
 
     if (at != NAMES_NONE) {
@@ -93,13 +101,15 @@ static lm_status open_network(workloads *w, const char *name, const network **ou
     if ((status = network_find(name, path, sizeof path, err)) || (status = network_load(path, &net, err)))
         return status;
     kept = arena_text(w->arena, name, strlen(name));
-    if (!kept || !make_room((void **)&w->net, w->n_nets, &w->net_room) ||
+    new  = arena_alloc(w->arena, sizeof *new);
+    if (!kept || !new || !make_room((void **)&w->net, w->n_nets, &w->net_room) ||
         !names_add(&w->by_name, kept, w->n_nets)) {
         network_free(net);
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     }
-    w->net[w->n_nets++] = net;
-    *out                = net;
+    new->net            = net;
+    w->net[w->n_nets++] = new;
+    *out                = new;
     return LM_OK;
 }
 
@@ -107,7 +117,7 @@ static lm_status count(const workloads *w, const entry *e, int64_t batch, counts
 {
     const bind_options options = { .batch = batch, .dtype = e->dtype, .input = *e->input ? e->input : NULL };
     bound_network     *bound;
-    lm_status          status = bind_network(e->net, w->reg, &options, &bound, err);
+    lm_status          status = bind_network(e->from->net, w->reg, &options, &bound, err);
 
     if (status)
         return status;
@@ -130,14 +140,21 @@ static lm_status new_entry(workloads *w, const char *network_name, const char *i
     e->input = arena_text(w->arena, input, strlen(input));
     if (!e->input)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    if ((status = open_network(w, network_name, &e->net, err)) ||
-        (status = count(w, e, 1, &e->first, err)) || (status = count(w, e, 2, &e->second, err)) ||
-        (status = count(w, e, 3, &third, err)))
+    if ((status = open_network(w, network_name, &e->from, err)) ||
+        (status = count(w, e, 1, &e->first, err)) || (status = count(w, e, 2, &e->second, err)))
         return status;
-    e->even = true;
+    if (!e->from->judged) {
+        if ((status = count(w, e, 3, &third, err)))
+            return status;
+        e->from->judged = true;
+        e->from->even   = true;
+        for (size_t i = 0; i < N_COUNTS; i++)
+            e->from->even &= third.value[i] - e->second.value[i] ==
+                             e->second.value[i] - e->first.value[i];
+    }
+    e->even = e->from->even;
     for (size_t i = 0; i < N_COUNTS; i++)
-        e->even &= third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i] &&
-                   e->second.value[i] >= e->first.value[i];
+        e->even &= e->second.value[i] >= e->first.value[i];
     kept = arena_text(w->arena, key, strlen(key));
     if (!kept || !make_room((void **)&w->entry, w->n_entries, &w->entry_room) ||
         !names_add(&w->by_key, kept, w->n_entries))

@@ -13,7 +13,7 @@ void      workloads_free(workloads *w);
 
 /**
  * Counts of the network `name` (model name or path) with inputs of shape `input` ("" or NULL: the file's) at a
- * batch. Each network is bound at batches 1, 2 and 3 only: where the counts grow by the same steps, as
+ * batch. A network is bound at batches 1, 2 and 3 only: where the counts grow by the same steps, as
  * those of any layer that treats samples alike do, all batches follow exactly; where they do not, each
  * batch is bound by itself.
  */

@@ -144,6 +144,24 @@ static lm_status accept_type(const lm_layer_type *own, lm_layer_type *copy, lm_e
     return schema_check(copy, err);
 }
 
+/* Defaults, parsed once: networks use the same types over and over. */
+static lm_status parse_defaults(const registry *reg, registry_entry *e, lm_error *err)
+{
+    lm_value *value = arena_array(reg->arena, e->type.n_params + 1, sizeof *value);
+    lm_status status;
+
+    if (!value)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    e->fallback = value;
+    for (uint32_t i = 0; i < e->type.n_params; i++) {
+        const lm_param p = schema_param(&e->type, i);
+
+        if (p.fallback && (status = schema_parse(&p, p.fallback, &value[i], err)))
+            return status;
+    }
+    return LM_OK;
+}
+
 static lm_status accept_plugin(const registry *reg, const lm_plugin *plugin, const char *origin,
                                int rank, registry_entry **entry, lm_error *err)
 {
@@ -155,7 +173,8 @@ static lm_status accept_plugin(const registry *reg, const lm_plugin *plugin, con
 
         if (!e)
             return lm_error_set(err, LM_E_NOMEM, "out of memory");
-        if ((status = accept_type(plugin->types[i], &e->type, err)))
+        if ((status = accept_type(plugin->types[i], &e->type, err)) ||
+            (status = parse_defaults(reg, e, err)))
             return status;
         e->own            = plugin->types[i];
         e->origin         = arena_text(reg->arena, origin, strlen(origin));

@@ -11,6 +11,7 @@ typedef struct registry registry;
 typedef struct registry_entry {
     lm_layer_type    type;   /**< a copy of this host's size: what an older plugin lacks is 0 */
     const lm_layer_type *own; /**< the plugin's own descriptor, passed to its callbacks */
+    const lm_value  *fallback; /**< parsed defaults, by parameter; kind 0: required */
     const char      *origin; /**< file of the plugin, or the name the caller gave */
     const char      *plugin_name, *plugin_version, *plugin_license;
     int              rank;   /**< place of its folder in the search order; the lower one wins */

@@ -177,23 +177,20 @@ static lm_status parse_params(binding *b, bound_layer *l)
         }
     }
     for (uint32_t i = 0; i < type->n_params; i++) {
-        const lm_param param = schema_param(type, i);
-        char           what[96];
+        lm_param param;
+        char     what[96];
 
+        if (!value[i].kind)
+            value[i] = l->entry->fallback[i];
         if (value[i].kind)
             continue;
-        if (!param.fallback)
-            status = lm_error_set(b->err, LM_E_ARG, "'%s' needs '%s =' (%s: %s)", type->name, param.name,
-                                  schema_describe(&param, what, sizeof what), param.doc ? param.doc : "");
-        else
-            status = schema_parse(&param, param.fallback, &value[i], b->err);
-        if (status)
-            goto fail;
+        param  = schema_param(type, i);
+        status = lm_error_set(b->err, LM_E_ARG, "'%s' needs '%s =' (%s: %s)", type->name, param.name,
+                              schema_describe(&param, what, sizeof what), param.doc ? param.doc : "");
+        lm_error_prefix(b->err, "%s:%d: layer '%s'", b->net->path, l->decl->line, l->decl->name);
+        return status;
     }
     return LM_OK;
-fail:
-    lm_error_prefix(b->err, "%s:%d: layer '%s'", b->net->path, l->decl->line, l->decl->name);
-    return status;
 }
 
 static bool is_source(const bound_layer *l)

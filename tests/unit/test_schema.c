@@ -68,13 +68,13 @@ static void refusals_name_the_parameter_and_what_stands_there(void **state)
     } cases[] = {
         { &whole, "", "groups: expected a whole number, found ''" },
         { &whole, "1.5", "groups: expected a whole number, found '1.5'" },
-        { &whole, "0", "groups: 0 is outside 1 .. 1e+09" },
+        { &whole, "0", "groups: 0 is outside 1 .. 1000000000" },
         { &whole, "9223372036854775808",
           "groups: expected a whole number below 2^63, found '9223372036854775808'" },
         { &whole, "1,2", "groups: expected 1 values, found 2 in '1,2'" },
         { &pair, "1,2,3", "kernel: expected 1 or 2 values, found 3 in '1,2,3'" },
         { &pair, "3,", "kernel: expected a whole number, found ''" },
-        { &pair, "3,0", "kernel: 0 is outside 1 .. 1e+06" },
+        { &pair, "3,0", "kernel: 0 is outside 1 .. 1000000" },
         { &real, "1.01", "rate: 1.01 is outside 0 .. 1" },
         { &real, "nan", "rate: expected a finite number, found 'nan'" },
         { &flag, "maybe", "bias: expected yes or no, found 'maybe'" },
@@ -84,7 +84,7 @@ static void refusals_name_the_parameter_and_what_stands_there(void **state)
         { &shape, "3x", "shape: expected a shape such as 3x224x224, found '3x'" },
         { &shape, "3,224", "shape: expected a shape such as 3x224x224, found '3,224'" },
         { &shape, "1x2x3x4x5x6x7x8x9", "shape: at most 8 dimensions here, found '1x2x3x4x5x6x7x8x9'" },
-        { &shape, "2000000000", "shape: 2e+09 is outside 1 .. 1e+09" },
+        { &shape, "2000000000", "shape: 2e+09 is outside 1 .. 1000000000" },
     };
 
     (void)state;
