@@ -205,14 +205,15 @@ static lm_status parse_numbers(const field *f, char *text, int64_t v[3], lm_erro
 {
     char        *part[4];
     const size_t n = text_split(text, 'x', part, 4);
+    lm_status    status;
 
     if (n != (size_t)f->count)
         return lm_error_set(err, LM_E_SYNTAX, "%s: expected %d number%s", f->name, f->count,
                             f->count == 1 ? "" : "s joined by x");
     for (int i = 0; i < f->count; i++) {
-        if (text_int(part[i], &v[i], err)) {
+        if ((status = text_int(part[i], &v[i], err))) {
             lm_error_prefix(err, "%s", f->name);
-            return LM_E_SYNTAX;
+            return status;
         }
         if (v[i] < f->minimum || v[i] > INT64_C(1) << 40)
             return lm_error_set(err, LM_E_ARG, "%s: %lld is outside %lld .. 2^40", f->name,
