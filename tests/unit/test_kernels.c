@@ -1,0 +1,265 @@
+/* Kernels: their work by hand, and geometry as text and back. */
+#include "nets.h"
+
+#include "network/kernels.h"
+
+/* Every op with a geometry that has no two numbers alike where they could be confused. */
+static const struct {
+    lm_kernel   kernel;
+    const char *text;
+} geometries[] = {
+    { { .op = LM_OP_OPAQUE, .repeat = 1, .u.opaque = { 10, 20, 30 } },
+      "flops=10 read_bytes=20 written_bytes=30" },
+    { { .op = LM_OP_GEMM, .repeat = 1, .u.gemm = { 2, 3, 4, 5, 1 } }, "batch=2 m=3 n=4 k=5 bias=1" },
+    { { .op     = LM_OP_CONV,
+        .repeat = 3,
+        .u.conv = { 8, 6, 4, 2, 0, { 1, 56, 57 }, { 1, 28, 29 }, { 1, 3, 5 }, { 1, 2, 7 }, { 0, 1, 9 },
+                    { 1, 10, 11 } } },
+      "n=8 c_in=6 c_out=4 groups=2 bias=0 in=1x56x57 out=1x28x29 window=1x3x5 stride=1x2x7 pad=0x1x9 "
+      "dilation=1x10x11 repeat=3" },
+    { { .op     = LM_OP_POOL,
+        .repeat = 1,
+        .u.pool = { 8, 6, LM_POOL_AVG, { 1, 56, 57 }, { 1, 28, 29 }, { 1, 3, 5 }, { 1, 2, 7 },
+                    { 0, 1, 9 }, { 1, 10, 11 } } },
+      "n=8 channels=6 mode=1 in=1x56x57 out=1x28x29 window=1x3x5 stride=1x2x7 pad=0x1x9 "
+      "dilation=1x10x11" },
+    { { .op = LM_OP_MAP, .repeat = 1, .u.map = { 100, 2, 0 } },
+      "elements=100 operands=2 flops_per_element=0" },
+    { { .op = LM_OP_NORM, .repeat = 1, .u.norm = { 64, 392, 49 } }, "rows=64 group=392 inner=49" },
+    { { .op = LM_OP_SOFTMAX, .repeat = 1, .u.softmax = { 8, 1000 } }, "rows=8 group=1000" },
+    { { .op = LM_OP_GATHER, .repeat = 1, .u.gather = { 8, 16, 30000 } },
+      "rows=8 width=16 table_rows=30000" },
+    { { .op = LM_OP_COPY, .repeat = 1, .u.copy = { 4096 } }, "bytes=4096" },
+    { { .op = LM_OP_ALLREDUCE, .repeat = 1, .u.collective = { 4096, 8, 2 } },
+      "bytes=4096 ranks=8 nodes=2" },
+};
+
+#define N_GEOMETRIES (sizeof geometries / sizeof geometries[0])
+
+static void geometries_print_and_parse_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_GEOMETRIES; i++) {
+        const lm_kernel *k = &geometries[i].kernel;
+        lm_kernel        back;
+        char             text[512];
+
+        assert_string_equal(kernel_print_geometry(k, text, sizeof text), geometries[i].text);
+        memset(&back, 0xA5, sizeof back);
+        back.size  = sizeof back;
+        back.op    = k->op;
+        back.pass  = LM_GRAD_INPUT;
+        back.dtype = LM_F16;
+        assert_int_equal(kernel_parse_geometry(text, &back, NULL), LM_OK);
+        assert_int_equal(back.repeat, k->repeat);
+        assert_int_equal(back.pass, LM_GRAD_INPUT);
+        assert_int_equal(back.dtype, LM_F16);
+        assert_memory_equal(&back.u, &k->u, sizeof k->u);
+    }
+}
+
+/* Without any one of its words, a geometry is refused by the name of that word. */
+static void every_field_must_be_there(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_GEOMETRIES; i++) {
+        const char *text = geometries[i].text;
+
+        for (const char *word = text; word; word = strchr(word, ' ') ? strchr(word, ' ') + 1 : NULL) {
+            const size_t n = strcspn(word, " ");
+            char         rest[512];
+            lm_kernel    k = geometries[i].kernel;
+            lm_error     err;
+
+            if (!strncmp(word, "repeat", 6)) /* this one has a default */
+                continue;
+            snprintf(rest, sizeof rest, "%.*s%s", (int)(word - text), text, word + n);
+            assert_int_equal(kernel_parse_geometry(rest, &k, &err), LM_E_SYNTAX);
+            assert_error(err, LM_E_SYNTAX, "%s: '%.*s=' is missing", kernel_op_name(k.op),
+                         (int)strcspn(word, "="), word);
+            assert_memory_equal(&k, &geometries[i].kernel, sizeof k); /* untouched */
+        }
+    }
+}
+
+static void bad_geometries_are_refused_by_their_exact_reason(void **state)
+{
+    static const struct {
+        lm_op       op;
+        const char *text, *message;
+        lm_status   code;
+    } cases[] = {
+        { LM_OP_GEMM, "batch", "expected name=value, found 'batch'", LM_E_SYNTAX },
+        { LM_OP_GEMM, "rows=3", "gemm has no 'rows'", LM_E_NOTFOUND },
+        { LM_OP_GEMM, "batch=0", "batch: 0 is outside 1 .. 2^40", LM_E_ARG },
+        { LM_OP_GEMM, "batch=-1", "batch: -1 is outside 1 .. 2^40", LM_E_ARG },
+        { LM_OP_GEMM, "batch=1099511627777", "batch: 1099511627777 is outside 1 .. 2^40", LM_E_ARG },
+        { LM_OP_GEMM, "batch=1x2", "batch: expected 1 number", LM_E_SYNTAX },
+        { LM_OP_GEMM, "batch=many", "batch: expected a whole number, found 'many'", LM_E_ARG },
+        { LM_OP_GEMM, "batch=", "batch: expected a whole number, found ''", LM_E_ARG },
+        { LM_OP_GEMM, "batch=1 m=1 n=1 k=1 bias=0 repeat=0", "repeat: 0 is outside 1 .. 2^40", LM_E_ARG },
+        { LM_OP_GEMM, "batch=1 m=1 n=1 k=1 bias=0 repeat=4294967296", "repeat: too large", LM_E_ARG },
+        { LM_OP_CONV, "in=56x56", "in: expected 3 numbers joined by x", LM_E_SYNTAX },
+        { LM_OP_CONV, "in=1x2x3x4", "in: expected 3 numbers joined by x", LM_E_SYNTAX },
+        { LM_OP_CONV, "stride=1x0x1", "stride: 0 is outside 1 .. 2^40", LM_E_ARG },
+        { LM_OP_CONV, "pad=0x-1x0", "pad: -1 is outside 0 .. 2^40", LM_E_ARG },
+        { LM_OP_CONV,
+          "n=8 c_in=6 c_out=4 groups=4 bias=0 in=1x56x56 out=1x28x28 window=1x3x3 stride=1x2x2 "
+          "pad=0x1x1 dilation=1x1x1",
+          "groups must divide c_in and c_out", LM_E_ARG },
+        { LM_OP_COPY, "", "copy: 'bytes=' is missing", LM_E_SYNTAX },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lm_kernel k = { .size = sizeof k, .op = cases[i].op };
+        lm_error  err;
+
+        assert_int_equal(kernel_parse_geometry(cases[i].text, &k, &err), cases[i].code);
+        assert_error(err, cases[i].code, "%s", cases[i].message);
+    }
+}
+
+static void a_buffer_that_is_too_small_is_not_overrun(void **state)
+{
+    char text[24];
+
+    (void)state;
+    for (size_t size = 1; size <= sizeof text; size++) {
+        memset(text, '#', sizeof text);
+        kernel_print_geometry(&geometries[2].kernel, text, size);
+        assert_true(strlen(text) < size);
+        for (size_t i = size; i < sizeof text; i++)
+            assert_int_equal(text[i], '#');
+    }
+}
+
+static void names_of_ops_and_passes_read_back(void **state)
+{
+    lm_error err;
+    lm_op    op;
+    lm_pass  pass;
+
+    (void)state;
+    for (size_t i = 0; i < N_GEOMETRIES; i++) {
+        assert_int_equal(kernel_op_parse(kernel_op_name(geometries[i].kernel.op), &op, NULL), LM_OK);
+        assert_int_equal(op, geometries[i].kernel.op);
+    }
+    for (lm_pass p = 0; p < LM_N_PASSES; p++) {
+        assert_int_equal(kernel_pass_parse(kernel_pass_name(p), &pass, NULL), LM_OK);
+        assert_int_equal(pass, p);
+    }
+    assert_string_equal(kernel_op_name(77), "unknown");
+    assert_int_equal(kernel_op_parse("fft", &op, &err), LM_E_NOTFOUND);
+    assert_error(err, LM_E_NOTFOUND, "unknown kernel 'fft'");
+    assert_int_equal(kernel_pass_parse("backward", &pass, &err), LM_E_NOTFOUND);
+    assert_error(err, LM_E_NOTFOUND, "unknown pass 'backward' (forward grad_input grad_weight)");
+}
+
+/* The geometries above, in f32; backward where it differs. */
+static void work_matches_hand_counts(void **state)
+{
+    static const struct {
+        size_t   geometry;
+        lm_pass  pass;
+        uint64_t flops, read_bytes, written_bytes;
+    } cases[] = {
+        { 0, LM_FORWARD, 10, 20, 30 },
+        { 1, LM_FORWARD, 2 * 2 * 60 + 2 * 12, 4 * 2 * (15 + 20), 4 * 2 * 12 },
+        /* outputs 8*4*28*29 = 25984, 3*15 products each; inputs 8*6*56*57, weights 4*3*15 */
+        { 2, LM_FORWARD, 2 * 25984ull * 45, 4 * (153216 + 180), 4 * 25984 },
+        { 2, LM_GRAD_INPUT, 2 * 25984ull * 45, 4 * (25984 + 180), 4 * 153216 },
+        { 2, LM_GRAD_WEIGHT, 2 * 25984ull * 45, 4 * (25984 + 153216), 4 * 180 },
+        { 3, LM_FORWARD, 48 * 812 * 15, 4 * 48 * 3192, 4 * 48 * 812 },
+        { 3, LM_GRAD_INPUT, 48 * 812 * 15, 4 * 48 * 812, 4 * 48 * 3192 },
+        { 4, LM_FORWARD, 0, 4 * 200, 4 * 100 },
+        { 5, LM_FORWARD, 8 * 25088, 4 * 25088, 4 * 25088 },
+        { 5, LM_GRAD_INPUT, 9 * 25088, 8 * 25088, 4 * 25088 },
+        { 6, LM_FORWARD, 5 * 8000, 4 * 8000, 4 * 8000 },
+        { 6, LM_GRAD_INPUT, 4 * 8000, 8 * 8000, 4 * 8000 },
+        { 7, LM_FORWARD, 0, 4 * 128, 4 * 128 },
+        { 7, LM_GRAD_WEIGHT, 128, 4 * 128, 4 * 128 },
+        { 8, LM_FORWARD, 0, 4096, 4096 },
+        { 9, LM_FORWARD, 0, 4096, 4096 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lm_kernel k = geometries[cases[i].geometry].kernel;
+        lm_work   w;
+
+        k.pass  = cases[i].pass;
+        k.dtype = LM_F32;
+        w       = lm_kernel_work(&k);
+        assert_int_equal(w.flops, cases[i].flops);
+        assert_int_equal(w.read_bytes, cases[i].read_bytes);
+        assert_int_equal(w.written_bytes, cases[i].written_bytes);
+    }
+}
+
+static void work_beyond_64_bits_saturates(void **state)
+{
+    const int64_t   big = INT64_C(1) << 40;
+    const lm_kernel k   = { .op = LM_OP_GEMM, .dtype = LM_F32, .u.gemm = { 1, big, big, big, 0 } };
+
+    (void)state;
+    assert_true(lm_kernel_work(&k).flops == UINT64_MAX);
+    assert_true(lm_mul(0, UINT64_MAX) == 0);
+    assert_true(lm_mul(UINT64_MAX, 1) == UINT64_MAX);
+    assert_true(lm_mul(UINT64_C(1) << 32, UINT64_C(1) << 32) == UINT64_MAX);
+    assert_true(lm_add(UINT64_MAX, 1) == UINT64_MAX);
+}
+
+static void a_step_lists_its_kernels_in_running_order(void **state)
+{
+    static const struct {
+        lm_op   op;
+        lm_pass pass;
+    } forward[] = { { LM_OP_CONV, LM_FORWARD }, { LM_OP_MAP, LM_FORWARD }, { LM_OP_CONV, LM_FORWARD } },
+      backward[] = { { LM_OP_CONV, LM_GRAD_INPUT },
+                     { LM_OP_CONV, LM_GRAD_WEIGHT },
+                     { LM_OP_MAP, LM_GRAD_INPUT },
+                     { LM_OP_CONV, LM_GRAD_WEIGHT } };
+    bound_text  m    = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 3x8x8\n"
+                                 "[a]\ntype = conv2d\nfilters = 4\nkernel = 1\n[r]\ntype = relu\n"
+                                 "[b]\ntype = conv2d\nfilters = 5\nkernel = 1\nbias = no\n", 2);
+    kernel_list list = { NULL, 0, 0 };
+
+    (void)state;
+    assert_string_equal(m.err.text, "");
+    assert_int_equal(kernels_forward(m.bound, &list, NULL), LM_OK);
+    assert_int_equal(list.n, 3);
+    for (size_t i = 0; i < 3; i++)
+        assert_true(list.kernel[i].op == forward[i].op && list.kernel[i].pass == forward[i].pass);
+    assert_int_equal(kernels_backward(m.bound, &list, NULL), LM_OK);
+    assert_int_equal(list.n, 3 + 4);
+    for (size_t i = 0; i < 4; i++)
+        assert_true(list.kernel[3 + i].op == backward[i].op && list.kernel[3 + i].pass == backward[i].pass);
+    assert_int_equal(list.kernel[3].u.conv.c_out, 5); /* the last layer comes first */
+    /* one map for each trained tensor: a's 12 weights, 4 biases, b's 20 weights */
+    assert_int_equal(kernels_update(m.bound, &list, NULL), LM_OK);
+    assert_int_equal(list.n, 7 + 3);
+    assert_int_equal(list.kernel[7].u.map.elements, 12);
+    assert_int_equal(list.kernel[8].u.map.elements, 4);
+    assert_int_equal(list.kernel[9].u.map.elements, 20);
+    assert_int_equal(list.kernel[9].u.map.operands, 3);
+    assert_int_equal(list.kernel[9].u.map.flops_per_element, 4);
+    kernel_list_free(&list);
+    nets_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(geometries_print_and_parse_back),
+        cmocka_unit_test(every_field_must_be_there),
+        cmocka_unit_test(bad_geometries_are_refused_by_their_exact_reason),
+        cmocka_unit_test(a_buffer_that_is_too_small_is_not_overrun),
+        cmocka_unit_test(names_of_ops_and_passes_read_back),
+        cmocka_unit_test(work_matches_hand_counts),
+        cmocka_unit_test(work_beyond_64_bits_saturates),
+        cmocka_unit_test(a_step_lists_its_kernels_in_running_order),
+    };
+
+    return cmocka_run_group_tests(tests, nets_enter, nets_leave);
+}
