@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "cli/options.h"
@@ -159,39 +160,99 @@ static bool completes(const observation *r)
     return r->kind != OBS_NETWORK || r->phase == PHASE_STEP || r->skipped;
 }
 
-static lm_status load_done(job *j)
+/* Rows of whole points among the first `lines` lines: what follows was cut off. */
+static size_t whole_points(const observations *obs, size_t lines)
 {
-    observations *obs    = NULL;
-    lm_status     status = observations_load(j->o->value[OUTPUT], &obs, &j->err);
-    char          key[1200];
+    size_t n = obs->n_rows;
 
-    if (status)
-        return status;
-    j->done_key = calloc(obs->n_rows + 1, sizeof *j->done_key);
-    for (size_t i = 0; i < obs->n_rows && !status; i++) {
+    while (n > 0 && ((size_t)obs->row[n - 1].line > lines || !completes(&obs->row[n - 1])))
+        n--;
+    return n;
+}
+
+static lm_status note_done(job *j, const observations *obs, size_t n)
+{
+    char key[1200];
+
+    j->done_key = calloc(n + 1, sizeof *j->done_key);
+    for (size_t i = 0; i < n; i++) {
         print_key(&obs->row[i], key, sizeof key);
         if (!completes(&obs->row[i]) || names_find(&j->done, key) != NAMES_NONE)
             continue;
         if (!j->done_key || !(j->done_key[j->n_done] = strdup(key)) ||
             !names_add(&j->done, j->done_key[j->n_done++], i))
-            status = lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
+            return lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
     }
-    observations_free(obs);
+    return LM_OK;
+}
+
+/* The start of line `line` + 1. */
+static const char *behind_line(const char *text, size_t line)
+{
+    while (line-- > 0)
+        text = strchr(text, '\n') + 1;
+    return text;
+}
+
+/* Lines up to the header row; 0 if it is not there yet. Rows can only be added below columns of ours. */
+static lm_status head_lines(job *j, const char *text, size_t *out)
+{
+    size_t    lines  = 1, n = 0;
+    char     *ours   = NULL;
+    FILE     *stream = open_memstream(&ours, &n);
+    lm_status status = LM_OK;
+
+    if (!stream)
+        return lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
+    observation_print_head(stream);
+    if (fclose(stream)) {
+        free(ours);
+        return lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
+    }
+    for (; *text == '#' && strchr(text, '\n'); lines++)
+        text = strchr(text, '\n') + 1;
+    if (!strchr(text, '\n') && (*text == '#' || !strncmp(text, ours, strlen(text))))
+        lines = 0; /* a run that was killed at once */
+    else if (strncmp(text, ours, n))
+        status = lm_error_set(&j->err, LM_E_ARG, "%s:%zu: other columns than this program writes: rows "
+                              "cannot be added, give another -o", j->o->value[OUTPUT], lines);
+    free(ours);
+    *out = lines;
     return status;
 }
 
-/* Cuts off a last line without its newline. */
-static lm_status drop_partial_line(job *j)
+/* Which points the file holds, and where it goes on: behind the last whole one. */
+static lm_status load_done(job *j, off_t *end)
 {
-    const char *path = j->o->value[OUTPUT];
-    off_t       end  = lseek(j->out, 0, SEEK_END);
-    char        c    = '\n';
+    const char   *path = j->o->value[OUTPUT];
+    observations *obs  = NULL;
+    char         *text = NULL;
+    size_t        size, head, lines = 0, kept;
+    lm_status     status = file_read_text(path, &text, &size, &j->err);
 
-    while (end > 0 && pread(j->out, &c, 1, end - 1) == 1 && c != '\n')
-        end--;
-    if (end < 0 || ftruncate(j->out, end) || lseek(j->out, 0, SEEK_END) < 0)
-        return lm_error_set(&j->err, LM_E_IO, "%s: %s", path, strerror(errno));
-    return LM_OK;
+    if (!status)
+        status = head_lines(j, text, &head);
+    if (status)
+        goto out;
+    for (const char *p = text; (p = strchr(p, '\n')); p++)
+        lines++;
+    kept = head;
+    if (head && lines > head) {
+        size_t n;
+
+        if ((status = observations_load(path, &obs, &j->err)))
+            goto out;
+        n = whole_points(obs, lines);
+        if ((status = note_done(j, obs, n)))
+            goto out;
+        if (n)
+            kept = (size_t)obs->row[n - 1].line;
+    }
+    *end = behind_line(text, kept) - text;
+out:
+    observations_free(obs);
+    free(text);
+    return status;
 }
 
 static lm_status write_all(job *j, const char *text, size_t n)
@@ -232,9 +293,10 @@ static lm_status open_file(job *j)
 {
     const char *path   = j->o->value[OUTPUT];
     const bool  resume = j->o->value[RESUME] && !access(path, F_OK);
+    off_t       end    = 0;
     lm_status   status;
 
-    if (resume && (status = load_done(j)))
+    if (resume && (status = load_done(j, &end)))
         return status;
     if (!root(j))
         return LM_OK;
@@ -244,7 +306,9 @@ static lm_status open_file(job *j)
                    ? lm_error_set(&j->err, LM_E_IO, "%s: is there already: --resume goes on with it, "
                                   "--force replaces it", path)
                    : lm_error_set(&j->err, LM_E_IO, "%s: %s", path, strerror(errno));
-    return resume ? drop_partial_line(j) : write_head(j);
+    if (resume && (ftruncate(j->out, end) || lseek(j->out, end, SEEK_SET) < 0))
+        return lm_error_set(&j->err, LM_E_IO, "%s: %s", path, strerror(errno));
+    return end ? LM_OK : write_head(j);
 }
 
 /* All rows of a point in one write: a kill in between leaves whole points. */
@@ -429,7 +493,8 @@ static int run(const options *o, world *everyone, const char *command_line)
 {
     job       j    = { .everyone = everyone, .o = o, .command_line = command_line, .out = -1 };
     int       code = EXIT_DONE;
-    double    worst;
+    double    failed[2]; /* the worst status of all ranks; rank 0's */
+    bool      speaks;
     lm_status status;
 
     if (!o->value[OUTPUT] && !o->value[DRY_RUN]) {
@@ -437,27 +502,26 @@ static int run(const options *o, world *everyone, const char *command_line)
         return root(&j) ? report_misuse("", &j.err) : EXIT_MISUSED;
     }
     status = open_plan(&j);
-    if (!status && o->value[DRY_RUN]) {
-        code = root(&j) ? list_points(&j) : EXIT_DONE;
-        goto out;
-    }
-    if (!status)
+    if (!status && !o->value[DRY_RUN])
         status = open_file(&j);
-    worst = -(double)status;
-    world_max(j.everyone, &worst, 1); /* rank 0 alone may have failed to open the file */
-    if (!status && worst > 0)
-        status = (lm_status)-worst;
-    else if (!status)
+    failed[0] = -(double)status;
+    failed[1] = root(&j) ? -(double)status : 0;
+    world_max(j.everyone, failed, 2);
+    speaks = root(&j) || failed[1] <= 0; /* what rank 0 says the others need not repeat */
+    if (failed[0] > 0)
+        status = status ? status : (lm_status)-failed[0];
+    else if (o->value[DRY_RUN])
+        code = root(&j) ? list_points(&j) : EXIT_DONE;
+    else
         status = measure_all(&j);
     if (status) {
         code = EXIT_FAILED;
-        if (j.err.text[0] && (root(&j) || strcmp(j.err.text, "another rank failed")))
+        if (speaks && j.err.text[0] && (root(&j) || strcmp(j.err.text, "another rank failed")))
             report_failure(&j.err);
-    } else if (root(&j) && !o->value[QUIET]) {
+    } else if (root(&j) && !o->value[QUIET] && !o->value[DRY_RUN]) {
         fprintf(stderr, "%zu points in %s%s\n", j.plan->n_points, o->value[OUTPUT],
                 j.plan->n_filtered ? " (some were left out: --dry-run counts them)" : "");
     }
-out:
     job_close(&j);
     return code;
 }
