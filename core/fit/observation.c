@@ -286,7 +286,7 @@ static lm_status read_rows(loading *l)
 
     for (;;) {
         if ((status = csv_record(&l->csv, field, &n, l->err)))
-            return l->csv.next[0] || !l->obs->n_rows ? status : LM_OK;
+            return status;
         if (!n)
             return LM_OK;
         /* A run that was killed may leave half a row: without newline, fields or its closing status. */
