@@ -1,0 +1,118 @@
+#!/bin/sh
+# layermeter-calibrate under mpirun: real backends on 1 and 2 ranks, and a killed run. Skipped (77)
+# without mpirun or without the backends.
+. "$(dirname -- "$0")/common.sh"
+need_calibrate
+cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
+
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+
+cat >sweep.ini <<'END'
+[sweep]
+backend     = onednn
+collective  = mpi
+warmup      = 1
+min_repeats = 2
+max_repeats = 3
+max_seconds = 0.1
+
+[networks]
+networks = tiny.ini
+image    = 8, 16
+batch    = 2
+ranks    = 1, 2
+
+[collectives]
+bytes      = 4KiB, 256KiB
+algorithms = default, ring
+ranks      = 2
+END
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+command -v mpirun >/dev/null || skip "no mpirun"
+# alone there are no points for 2 ranks, but the backends are opened
+layermeter-calibrate sweep.ini --dry-run >out 2>&1 || {
+    grep -q 'this build has no backend' out && skip "$(cat out)"
+    fail "$(cat out)"
+}
+# Open MPI counts cores and wants to be told; others do not know the word
+many=
+mpirun --oversubscribe -np 1 true >/dev/null 2>&1 && many=--oversubscribe
+mpirun $many -np 2 true >out 2>&1 || skip "mpirun cannot start 2 ranks here: $(head -n 3 out)"
+
+mpirun $many -np 2 layermeter-calibrate sweep.ini -o o.csv --quiet >out 2>&1 || fail "2 ranks: $(cat out)"
+
+# Every point has all of its phases once, positive; sync with 2 ranks only.
+awk -F, '
+    /^#/ { next }
+    $1 == "kind" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    {
+        phase = $at["phase"]; ranks = $at["ranks"]
+        if (!($at["seconds"] > 0) || $at["status"] != "ok") bad("no time")
+        if (!($at["min_seconds"] <= $at["seconds"] && $at["seconds"] <= $at["p95_seconds"])) bad("order of times")
+        if ($at["kind"] == "network") {
+            seen[$at["input"] " " ranks " " phase]++
+            if (phase != "step") sum[$at["input"] " " ranks] += $at["seconds"]
+            if (phase == "step") step[$at["input"] " " ranks] = $at["seconds"]
+        } else {
+            seen[$at["algorithm"] " " $at["bytes"] " " ranks " " phase]++
+        }
+    }
+    function bad(why) { print FNR ": " why ": " $0; failed = 1 }
+    function want(what) { n_wanted++; if (seen[what] != 1) { print what ": " seen[what] + 0 " times"; failed = 1 } }
+    END {
+        split("3x8x8 3x16x16", input, " "); split("forward backward update step", phases, " ")
+        for (i = 1; i <= 2; i++)
+            for (r = 1; r <= 2; r++) {
+                for (p = 1; p <= 4; p++) want(input[i] " " r " " phases[p])
+                if (r == 2) want(input[i] " " r " sync")
+                # the median of sums is near the sum of medians, or a phase is missing from one
+                ratio = step[input[i] " " r] / sum[input[i] " " r]
+                if (!(ratio > 0.1 && ratio < 10)) { print "step and phases: " ratio; failed = 1 }
+            }
+        split("default ring", algorithm, " ")
+        for (a = 1; a <= 2; a++) { want(algorithm[a] " 4096 2 sync"); want(algorithm[a] " 262144 2 sync") }
+        for (s in seen) n++
+        if (n != n_wanted) { print n " things measured, " n_wanted " wanted"; failed = 1 }
+        exit failed
+    }' o.csv || fail "$(grep -v '^#' o.csv)"
+grep -q '^# ranks: 2 on 1 host' o.csv || fail "the ranks are not written down"
+layermeter fit o.csv -o m.ini >out 2>&1 || fail "$(cat out)"
+
+# What goes wrong on every rank is said once.
+mpirun $many -np 2 layermeter-calibrate none.ini -o p.csv >out 2>&1 && fail "a missing sweep"
+[ "$(grep -c 'none.ini: No such file' out)" -eq 1 ] || fail "$(cat out)"
+mpirun $many -np 2 layermeter-calibrate sweep.ini -o o.csv >out 2>&1 && fail "overwriting"
+[ "$(grep -c 'o.csv: is there already' out)" -eq 1 ] || fail "$(cat out)"
+
+# A killed job leaves a file that loads, and is resumed.
+sed -e 's/^batch .*/batch = 1..64/' -e '/^.collectives/,$d' sweep.ini >long.ini
+mpirun $many -np 2 layermeter-calibrate long.ini -o killed.csv --quiet >out 2>&1 &
+pid=$!
+while kill -0 $pid 2>/dev/null && [ "$(cat killed.csv 2>/dev/null | wc -l)" -lt 60 ]; do sleep 0.05; done
+ranks=$(cat "/proc/$pid/task/$pid/children" 2>/dev/null)
+kill -9 $pid $ranks 2>/dev/null
+wait $pid 2>/dev/null
+for rank in $ranks; do
+    while kill -0 "$rank" 2>/dev/null; do sleep 0.05; done
+done
+layermeter fit killed.csv -o m.ini >out 2>&1 || fail "fit of a killed job: $(cat out)"
+sed -i 's/^batch .*/batch = 1..5/' long.ini # enough; the rest stays unmeasured
+cp killed.csv before.csv
+mpirun $many -np 2 layermeter-calibrate long.ini -o killed.csv --quiet --resume >out 2>&1 || fail "$(cat out)"
+layermeter validate killed.csv >out 2>&1 || fail "$(cat out)"
+# kind to hosts, and the algorithm: each once
+twice=$(grep -v '^#' killed.csv | cut -d, -f1-10 | sort | uniq -d)
+[ -z "$twice" ] || fail "measured twice: $twice"
+for input in 3x8x8 3x16x16; do
+    for batch in 1 3 5; do
+        [ "$(grep -c "^network,tiny.ini,[a-z]*,$input,$batch,f32," killed.csv)" -eq 9 ] ||
+            fail "batch $batch of $input is not complete"
+    done
+done
+echo "killed after $(grep -vc '^#' before.csv) rows, resumed"
