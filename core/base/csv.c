@@ -75,8 +75,10 @@ lm_status csv_record(csv_reader *csv, char *field[CSV_MAX_COLUMNS], size_t *n, l
         if (*p == '"') {
             field[(*n)++] = p + 1;
             p             = unquote(csv, p + 1);
-            if (!p)
+            if (!p) {
+                csv->unended = csv->next_line == csv->line;
                 return bad(csv, "a quoted field does not end", err);
+            }
             if (*p && *p != ',' && *p != '\n' && *p != '\r')
                 return bad(csv, "text behind a quoted field", err);
         } else {

@@ -207,6 +207,8 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
         return bad_word(l, "phase", phase_text,
                         row->kind == OBS_KERNEL ? "forward, grad_input, grad_weight"
                                                 : "forward, backward, sync, update, step");
+    if (row->kind == OBS_COLLECTIVE && row->phase != PHASE_SYNC)
+        return bad_word(l, "phase", phase_text, "sync");
     if (*dtype && text_dtype(dtype, &row->dtype, NULL))
         return bad_word(l, "dtype", dtype, "f32, f16, bf16, f64, i32, i8, f8");
     row->skipped = *status_text && strcmp(status_text, "ok");
@@ -285,8 +287,12 @@ static lm_status read_rows(loading *l)
     lm_status status;
 
     for (;;) {
-        if ((status = csv_record(&l->csv, field, &n, l->err)))
-            return status;
+        if ((status = csv_record(&l->csv, field, &n, l->err))) {
+            if (!l->csv.unended || !l->obs->n_rows)
+                return status;
+            l->obs->cut_short = true; /* inside a quoted field */
+            return lm_error_set(l->err, LM_OK, "%s", "");
+        }
         if (!n)
             return LM_OK;
         /* A run that was killed may leave half a row: without newline, fields or its closing status. */
