@@ -18,14 +18,11 @@ typedef struct setup {
 static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
 {
     const bind_options options = { .batch = p->row.batch, .dtype = p->row.dtype, .input = p->row.input };
-    char               path[4096];
     network           *net   = NULL;
     bound_network     *bound = NULL;
     lm_status          status;
 
-    status = network_find(p->row.name, path, sizeof path, err);
-    if (!status)
-        status = network_load(path, &net, err);
+    status = network_open(p->row.name, &net, err);
     if (!status)
         status = bind_network(net, b->reg, &options, &bound, err);
     if (!status)

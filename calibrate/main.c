@@ -227,7 +227,7 @@ static lm_status load_done(job *j, off_t *end)
     const char   *path = j->o->value[OUTPUT];
     observations *obs  = NULL;
     char         *text = NULL;
-    size_t        size, head, lines = 0, kept;
+    size_t        size, head = 0, lines = 0, kept;
     lm_status     status = file_read_text(path, &text, &size, &j->err);
 
     if (!status)

@@ -213,6 +213,17 @@ static lm_status add_point(loading *l, const sweep_point *p)
     return LM_OK;
 }
 
+/* Seconds that a point may take, for the time left: what matters is how points compare, since progress
+ * scales it by the time that was needed so far. */
+static double guess_seconds(const stopping *stop, double flops, double bytes)
+{
+    const double once  = flops / 4e10 + bytes / 4e9 + 1e-4;
+    const double timed = fmax((double)stop->min_repeats * once,
+                              fmin((double)stop->max_repeats * once, stop->max_seconds));
+
+    return 0.3 + (double)stop->warmup * once + timed;
+}
+
 static const observation blank = { .input = "", .algorithm = "", .geometry = "", .ranks = 1, .hosts = 1,
                                    .seconds = NAN, .min_seconds = NAN, .p95_seconds = NAN,
                                    .cpu_seconds = NAN };
@@ -227,14 +238,11 @@ static lm_status input_shape(loading *l, const char *name, int64_t image, lm_dty
                              const char **out)
 {
     const bind_options options = { .batch = 1, .dtype = dtype, .image = image };
-    char               path[4096];
     network           *net   = NULL;
     bound_network     *bound = NULL;
     lm_status          status;
 
-    status = network_find(name, path, sizeof path, l->err);
-    if (!status)
-        status = network_load(path, &net, l->err);
+    status = network_open(name, &net, l->err);
     if (!status)
         status = bind_network(net, l->reg, &options, &bound, l->err);
     if (!status) {
@@ -297,8 +305,8 @@ static lm_status add_network(loading *l, const values *v, const observation *row
     for (size_t r = 0; r < ranks.n && !status; r++) {
         p.row.ranks     = ranks.value[r];
         p.row.algorithm = "default";
-        /* three passes, and launches that no FLOP shows */
-        p.weight = 3 * (double)p.counts.flops_forward + 1e8 + 10 * (double)p.counts.params;
+        p.weight        = guess_seconds(&l->s->stop, 3 * (double)p.counts.flops_forward,
+                                        (double)(p.counts.read_bytes + 6 * p.counts.param_bytes));
         if ((v->max_flops > 0 && (double)p.counts.flops_forward > v->max_flops) ||
             (l->max_ranks && p.row.ranks > l->max_ranks))
             l->s->n_filtered++;
@@ -310,15 +318,16 @@ static lm_status add_network(loading *l, const values *v, const observation *row
 
 static lm_status add_kernel(loading *l, const values *v, const observation *row, const lm_kernel *k)
 {
-    sweep_point p = { .row = *row, .kernel = *k };
-    char        text[512], *kept;
+    const lm_work work = lm_kernel_work(k);
+    sweep_point   p    = { .row = *row, .kernel = *k };
+    char          text[512], *kept;
 
     snprintf(text, sizeof text, "%s %s %d ", kernel_op_name(k->op), kernel_pass_name(k->pass), k->dtype);
     kernel_print_geometry(k, text + strlen(text), sizeof text - strlen(text));
     if (k->op == LM_OP_OPAQUE || names_find(&l->kernels, text) != NAMES_NONE)
         return LM_OK;
-    p.weight = (double)lm_kernel_work(k).flops + 1e7;
-    if ((v->max_flops > 0 && p.weight > v->max_flops) ||
+    p.weight = guess_seconds(&l->s->stop, (double)work.flops, (double)work.read_bytes);
+    if ((v->max_flops > 0 && (double)work.flops > v->max_flops) ||
         (v->limit && l->kernels.n >= (size_t)v->limit)) {
         l->s->n_filtered++;
         return LM_OK;
@@ -341,15 +350,12 @@ static lm_status add_kernel(loading *l, const values *v, const observation *row,
 static lm_status add_kernels(loading *l, const values *v, const observation *row)
 {
     const bind_options options = { .batch = row->batch, .dtype = row->dtype, .input = row->input };
-    char               path[4096];
     network           *net   = NULL;
     bound_network     *bound = NULL;
     kernel_list        all   = { NULL, 0, 0 };
     lm_status          status;
 
-    status = network_find(row->name, path, sizeof path, l->err);
-    if (!status)
-        status = network_load(path, &net, l->err);
+    status = network_open(row->name, &net, l->err);
     if (!status)
         status = bind_network(net, l->reg, &options, &bound, l->err);
     if (!status && !(status = kernels_forward(bound, &all, l->err)))
@@ -394,7 +400,7 @@ static lm_status add_collectives(loading *l, const ini_section *s, const values 
                 p.row.algorithm = name[a];
                 p.row.ranks     = ranks.value[r];
                 p.row.bytes     = v->bytes.value[b];
-                p.weight        = 10 * (double)p.row.bytes + 1e7;
+                p.weight        = guess_seconds(&l->s->stop, 0, 4 * (double)p.row.bytes);
                 if (l->max_ranks && p.row.ranks > l->max_ranks)
                     l->s->n_filtered++;
                 else
@@ -508,6 +514,7 @@ lm_status sweep_load(const char *path, const registry *reg, workloads *loads, in
     }
     s->arena = a;
     s->sim   = (sim_config){ .model = "layermeter", .seed = 1 };
+    s->stop  = (stopping){ 1, 3, 20, 2, 0.02 };
     status   = ini_load(path, &doc, err);
     for (size_t i = 0; !status && i < doc->n_sections; i++)
         status = take_section(&l, &doc->section[i]);

@@ -19,7 +19,7 @@ typedef struct sweep_point {
     observation row;      /**< kind, name, input, batch, ranks, bytes, algorithm; no times */
     lm_kernel   kernel;   /**< kernels */
     net_metrics counts;   /**< networks */
-    double      weight;   /**< rough share of the work, for the time left */
+    double      weight;   /**< seconds it may take: a guess, for the time left */
 } sweep_point;
 
 typedef struct sweep {

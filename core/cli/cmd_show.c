@@ -215,7 +215,7 @@ static int run(const options *o)
     if (text_dtype(o->value[DTYPE], &b.dtype, &err))
         return report_misuse("--dtype", &err);
 
-    if (open_registry(o, &reg, &err) || open_network(o->argument[0], &net, &err) ||
+    if (open_registry(o, &reg, &err) || network_open(o->argument[0], &net, &err) ||
         bind_network(net, reg, &b, &bound, &err) || print_counts(bound, o, f, &err))
         code = report_failure(&err);
     bound_network_free(bound);

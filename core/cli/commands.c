@@ -1,7 +1,6 @@
 /* What several commands share. */
 #include "cli/commands.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,14 +20,6 @@ lm_status open_registry(const options *o, registry **out, lm_error *err)
     }
     *out = reg;
     return LM_OK;
-}
-
-lm_status open_network(const char *name, network **out, lm_error *err)
-{
-    char      path[PATH_MAX];
-    lm_status status = network_find(name, path, sizeof path, err);
-
-    return status ? status : network_load(path, out, err);
 }
 
 bool option_count(const options *o, int at, int64_t *out, int *exit_code)
@@ -73,7 +64,7 @@ static lm_status session_input(const options *o, const session_options *at, int6
 
     if (!b.input && !image)
         return LM_OK;
-    status = open_network(o->argument[0], &net, err);
+    status = network_open(o->argument[0], &net, err);
     if (!status)
         status = bind_network(net, s->reg, &b, &bound, err);
     if (!status)

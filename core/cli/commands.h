@@ -11,8 +11,6 @@ extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, c
 
 /** All layer types, from --plugin and the usual places. */
 lm_status open_registry(const options *o, registry **out, lm_error *err);
-/** Finds and loads a network by name or path. */
-lm_status open_network(const char *name, network **out, lm_error *err);
 
 /** What a prediction needs, opened together. */
 typedef struct session {

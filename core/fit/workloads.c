@@ -86,10 +86,10 @@ static bool make_room(void **array, size_t n, size_t *room)
     return true;
 }
 
-static lm_status open_network(workloads *w, const char *name, loaded **out, lm_error *err)
+static lm_status load_network(workloads *w, const char *name, loaded **out, lm_error *err)
 {
     const size_t at = names_find(&w->by_name, name);
-    char         path[PATH_MAX], *kept;
+    char        *kept;
     network     *net;
     loaded      *new;
     lm_status    status;
@@ -98,7 +98,7 @@ static lm_status open_network(workloads *w, const char *name, loaded **out, lm_e
         *out = w->net[at];
         return LM_OK;
     }
-    if ((status = network_find(name, path, sizeof path, err)) || (status = network_load(path, &net, err)))
+    if ((status = network_open(name, &net, err)))
         return status;
     kept = arena_text(w->arena, name, strlen(name));
     new  = arena_alloc(w->arena, sizeof *new);
@@ -140,7 +140,7 @@ static lm_status new_entry(workloads *w, const char *network_name, const char *i
     e->input = arena_text(w->arena, input, strlen(input));
     if (!e->input)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    if ((status = open_network(w, network_name, &e->from, err)) ||
+    if ((status = load_network(w, network_name, &e->from, err)) ||
         (status = count(w, e, 1, &e->first, err)) || (status = count(w, e, 2, &e->second, err)))
         return status;
     if (!e->from->judged) {

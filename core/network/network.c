@@ -118,6 +118,14 @@ lm_status network_load(const char *path, network **out, lm_error *err)
     return LM_OK;
 }
 
+lm_status network_open(const char *name, network **out, lm_error *err)
+{
+    char      path[PATH_MAX];
+    lm_status status = network_find(name, path, sizeof path, err);
+
+    return status ? status : network_load(path, out, err);
+}
+
 void network_free(network *net)
 {
     if (net)

@@ -50,6 +50,8 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
 
 /** Reads, expands blocks, resolves inputs, orders. Errors begin with file:line. */
 lm_status network_load(const char *path, network **out, lm_error *err);
+/** Finds and reads. */
+lm_status network_open(const char *name, network **out, lm_error *err);
 void      network_free(network *net);
 
 #endif

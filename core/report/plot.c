@@ -103,7 +103,7 @@ static void put_script(FILE *out, const char *terminal, const char *picture, con
           "  $curve using 1:2 with linespoints lw 3 pt 7 ps 0.7 lc rgb '#0072B2' title 'predicted'\n"
           "unset logscale y\nunset label 2\nset ylabel 'time of a step [ms]'\nset yrange [0:*]\n"
           "plot $curve using 1:($6+$7+$8) with filledcurves y=0 fillcolor rgb '#D55E00' title "
-          "'gradient sync and update', \\\n"
+          "'sync and update', \\\n"
           "  $curve using 1:($6+$7) with filledcurves y=0 fillcolor rgb '#E69F00' title 'backward', "
           "\\\n"
           "  $curve using 1:6 with filledcurves y=0 fillcolor rgb '#009E73' title 'forward'\n"
