@@ -27,7 +27,7 @@ static void print_key(const observation *r, char *buffer, size_t size)
 typedef struct joining {
     points *out;
     size_t  room;
-    names   by_key;   /* configuration -> its latest point */
+    names   by_key;   /* configuration -> its first point */
     names   by_group;
     size_t  group_room;
     arena  *arena; /* keys */
@@ -96,7 +96,9 @@ static point *point_for(joining *j, const observation *row)
     }
     print_key(row, key, sizeof key);
     at = names_find(&j->by_key, key);
-    if (at != NAMES_NONE && isnan(p->point[at].seconds[row->phase]))
+    /* a key that was cut may be another configuration's */
+    if (at != NAMES_NONE && same_configuration(p->point[at].row, row) &&
+        isnan(p->point[at].seconds[row->phase]))
         return &p->point[at];
     if (at == NAMES_NONE) {
         kept = arena_text(j->arena, key, strlen(key));
