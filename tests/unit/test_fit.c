@@ -1,0 +1,589 @@
+/* From observations to coefficients, and the machine file that keeps them. */
+#include "nets.h"
+
+#include "base/text.h"
+#include "fit/fit.h"
+
+/* Networks that differ in each regressor, as n0.ini, n1.ini ... */
+#define N_NETS 8
+
+static int enter(void **state)
+{
+    static const struct {
+        int filters, kernel, repeats, features;
+    } nets[N_NETS] = { { 4, 3, 1, 10 }, { 16, 1, 2, 300 }, { 6, 5, 3, 40 }, { 32, 3, 1, 7 },
+                       { 3, 7, 5, 1000 }, { 24, 1, 9, 20 }, { 9, 3, 6, 500 }, { 2, 1, 12, 90 } };
+
+    if (nets_enter(state))
+        return -1;
+    for (int i = 0; i < N_NETS; i++) {
+        char name[32], text[512];
+
+        snprintf(name, sizeof name, "n%d.ini", i);
+        snprintf(text, sizeof text,
+                 "[network]\nname = n%d\n[x]\ntype = input\nshape = 3x16x16\n"
+                 "[block b]\n[b/c]\ntype = conv2d\nfilters = %d\nkernel = %d\npadding = %d\nbias = no\n"
+                 "[b/r]\ntype = relu\n"
+                 "[b.1..%d]\nblock = b\n[p]\ntype = global_avg_pool\n[f]\ntype = flatten\n"
+                 "[l]\ntype = linear\nfeatures = %d\n",
+                 i, nets[i].filters, nets[i].kernel, nets[i].kernel / 2, nets[i].repeats,
+                 nets[i].features);
+        folder_file(name, text);
+    }
+    return 0;
+}
+
+static workloads *new_loads(void)
+{
+    workloads *loads;
+
+    assert_int_equal(workloads_new(nets_registry, &loads, NULL), LM_OK);
+    return loads;
+}
+
+static void features_follow_their_definitions(void **state)
+{
+    const workload one  = { .nodes = 1, .bytes = 1000 };
+    const workload four = { .counts = { .flops_forward = 7, .conv_inputs = 8, .conv_outputs = 9,
+                                        .layers = 10, .params = 11 },
+                            .nodes = 4, .bytes = 1000 };
+    static const double expected[N_FEATURES] = { 7, 8, 9, 1, 10, 11, 4, 6, 1500 };
+
+    (void)state;
+    for (feature f = 0; f < N_FEATURES; f++) {
+        assert_close(feature_value(f, &four), expected[f], 0);
+        assert_int_equal(feature_parse(feature_name(f)), f);
+    }
+    /* a ring of one sends nothing */
+    assert_close(feature_value(FEATURE_RING_STEPS, &one), 0, 0);
+    assert_close(feature_value(FEATURE_RING_BYTES, &one), 0, 0);
+    assert_int_equal(feature_parse("bytes"), N_FEATURES);
+    assert_string_equal(feature_unit(FEATURE_RING_BYTES), "byte");
+}
+
+static void forms_are_found_by_model_and_part(void **state)
+{
+    (void)state;
+    assert_true(n_forms <= MAX_FORMS);
+    for (size_t f = 0; f < n_forms; f++) {
+        assert_int_equal(form_find(forms[f].model, forms[f].part), f);
+        assert_int_equal(form_find_named(forms[f].model, part_name(forms[f].part)), f);
+        assert_in_range(forms[f].n_features, 1, FORM_MAX_FEATURES);
+        assert_true(model_known(forms[f].model));
+    }
+    assert_string_equal(model_at(0), "layermeter");
+    assert_string_equal(model_at(1), "convmeter");
+    assert_string_equal(model_at(2), "nnls");
+    assert_null(model_at(3));
+    assert_false(model_known("paleo"));
+    assert_int_equal(form_find("convmeter", PART_SYNC), n_forms);
+    assert_int_equal(form_find_named("convmeter", "nothing"), n_forms);
+}
+
+static points join(const char *text, workloads *loads, observations **obs)
+{
+    points   p   = { 0 };
+    lm_error err = { LM_OK, "" };
+
+    observations_load(folder_file("o.csv", text), obs, &err);
+    assert_string_equal(err.text, "");
+    points_from(*obs, loads, &p, &err);
+    assert_string_equal(err.text, "");
+    return p;
+}
+
+static void rows_of_one_configuration_make_one_point(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    points        p = join("kind,name,phase,seconds,batch,ranks,bytes,algorithm,geometry,status,threads\n"
+                           "network,n0.ini,forward,1,2,1,,,,ok,\n"
+                           "network,n0.ini,backward,2,2,1,,,,ok,\n"
+                           "network,n1.ini,forward,3,2,1,,,,ok,\n"
+                           "network,n0.ini,update,4,2,1,,,,ok,\n"    /* joins the first, though apart */
+                           "network,n0.ini,forward,5,2,1,,,,ok,\n"   /* measured again: a point of its own */
+                           "network,n0.ini,backward,6,2,1,,,,ok,\n"
+                           "network,n0.ini,forward,7,4,1,,,,ok,\n"   /* another batch */
+                           "network,n0.ini,forward,8,2,1,,,,ok,3\n"  /* other threads */
+                           "network,n0.ini,backward,,4,1,,,,skipped-memory,\n"
+                           "collective,allreduce,sync,9,,4,1000,default,,ok,\n"
+                           "collective,allreduce,sync,10,,4,1000,ring,,ok,\n"
+                           "kernel,copy,forward,11,,,,,bytes=1,ok,\n",
+                           loads, &obs);
+
+    (void)state;
+    assert_int_equal(p.n_points, 7);
+    assert_int_equal(p.n_groups, 3);
+    assert_int_equal(p.n_kernel_rows, 1);
+    assert_string_equal(p.group[0], "n0.ini");
+    assert_string_equal(p.group[1], "n1.ini");
+    assert_true(p.point[0].seconds[PHASE_FORWARD] == 1 && p.point[0].seconds[PHASE_BACKWARD] == 2 &&
+                p.point[0].seconds[PHASE_UPDATE] == 4);
+    assert_true(p.point[1].seconds[PHASE_FORWARD] == 3 && isnan(p.point[1].seconds[PHASE_UPDATE]));
+    assert_true(p.point[2].seconds[PHASE_FORWARD] == 5 && p.point[2].seconds[PHASE_BACKWARD] == 6);
+    assert_true(p.point[3].seconds[PHASE_FORWARD] == 7 && isnan(p.point[3].seconds[PHASE_BACKWARD]));
+    assert_true(p.point[4].seconds[PHASE_FORWARD] == 8);
+    assert_int_equal(p.point[5].group, 2);
+    assert_int_equal(p.point[6].group, 2);
+    assert_true(p.point[5].load.bytes == 1000 && p.point[5].load.nodes == 4);
+    assert_int_equal(p.point[0].load.counts.layers, 4); /* conv, relu, pool, linear */
+    assert_true(p.point[0].load.bytes == (double)p.point[0].load.counts.param_bytes);
+    assert_int_equal(p.point[3].load.counts.conv_outputs, 2 * p.point[0].load.counts.conv_outputs);
+
+    /* a part exists where its phases are measured, and on its number of nodes */
+    assert_true(point_seconds(&p.point[0], PART_FORWARD) == 1);
+    assert_true(point_seconds(&p.point[0], PART_UPDATE) == 4);
+    assert_true(point_seconds(&p.point[0], PART_GRAD_ONE) == 4);
+    assert_true(isnan(point_seconds(&p.point[0], PART_GRAD_MANY)));
+    assert_true(isnan(point_seconds(&p.point[0], PART_SYNC)));
+    assert_true(isnan(point_seconds(&p.point[1], PART_BACKWARD)));
+    assert_true(point_seconds(&p.point[5], PART_SYNC) == 9);
+    assert_true(isnan(point_seconds(&p.point[6], PART_SYNC))); /* the ring is not what training uses */
+    assert_true(isnan(point_seconds(&p.point[5], PART_FORWARD)));
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
+static void parts_on_several_nodes_add_their_phases(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    points        p = join("kind,name,phase,seconds,batch,ranks\n"
+                           "network,n0.ini,backward,1,2,4\nnetwork,n0.ini,sync,2,2,4\n"
+                           "network,n0.ini,update,4,2,4\nnetwork,n1.ini,update,4,2,4\n",
+                           loads, &obs);
+
+    (void)state;
+    assert_true(point_seconds(&p.point[0], PART_GRAD_MANY) == 6);
+    assert_true(point_seconds(&p.point[0], PART_JOINT) == 7);
+    assert_true(point_seconds(&p.point[0], PART_SYNC) == 2);
+    assert_true(isnan(point_seconds(&p.point[0], PART_GRAD_ONE)));
+    assert_true(isnan(point_seconds(&p.point[1], PART_GRAD_MANY))); /* no sync there */
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
+/* Names so long that the key of a configuration is cut must still not join what differs. */
+static void long_names_do_not_join_different_batches(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    points        p;
+    char          name[600] = "", text[3000];
+
+    (void)state;
+    for (int i = 0; i < 280; i++)
+        strcat(name, "./");
+    strcat(name, "n0.ini");
+    snprintf(text, sizeof text,
+             "kind,name,phase,seconds,batch\nnetwork,%s,forward,1,2\nnetwork,n1.ini,forward,2,2\n"
+             "network,%s,backward,3,4\n", name, name);
+    p = join(text, loads, &obs);
+    assert_int_equal(p.n_points, 3);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
+static void a_row_whose_network_cannot_be_counted_is_named(void **state)
+{
+    static const struct {
+        const char *row, *message;
+    } cases[] = {
+        { "network,gone.ini,forward,1,2,\n", "o.csv:2: gone.ini: No such file or directory" },
+        { "network,n0.ini,forward,1,2,3x\n",
+          "o.csv:2: n0.ini:3: layer 'x': expected a shape such as 3x224x224, found '3x'" },
+    };
+    workloads *loads = new_loads();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        observations *obs;
+        points        p;
+        char          text[200];
+        lm_error      err;
+
+        snprintf(text, sizeof text, "kind,name,phase,seconds,batch,input\n%s", cases[i].row);
+        assert_int_equal(observations_load(folder_file("o.csv", text), &obs, NULL), LM_OK);
+        assert_int_not_equal(points_from(obs, loads, &p, &err), LM_OK);
+        assert_string_equal(err.text, cases[i].message);
+        observations_free(obs);
+    }
+    workloads_free(loads);
+}
+
+/* ---- fits ------------------------------------------------------------------------------------------ */
+
+/* The phases a part is the sum of. */
+static size_t phases_of(part which, const char *out[3])
+{
+    size_t n = 0;
+
+    if (which == PART_FORWARD)
+        out[n++] = "forward";
+    if (which == PART_BACKWARD || which == PART_JOINT)
+        out[n++] = "backward";
+    if (which == PART_SYNC || which == PART_GRAD_MANY || which == PART_JOINT)
+        out[n++] = "sync";
+    if (which == PART_UPDATE || which == PART_GRAD_ONE || which == PART_GRAD_MANY || which == PART_JOINT)
+        out[n++] = "update";
+    return n;
+}
+
+static bool needs_many(part which)
+{
+    return which == PART_SYNC || which == PART_GRAD_MANY || which == PART_JOINT;
+}
+
+/* Each form in turn: times made of known coefficients, in full digits, give these coefficients. */
+static void every_form_recovers_the_coefficients_behind_the_times(void **state)
+{
+    static const int64_t batches[] = { 1, 3, 8, 21 }, many[] = { 2, 4, 7 }, single[] = { 1 };
+
+    (void)state;
+    for (size_t at = 0; at < n_forms; at++) {
+        const form    *f       = &forms[at];
+        const int64_t *ranks   = needs_many(f->part) ? many : single;
+        const size_t   n_ranks = needs_many(f->part) ? 3 : 1;
+        workloads     *loads   = new_loads();
+        double         c[FORM_MAX_FEATURES], mean[FORM_MAX_FEATURES] = { 0 };
+        double         low[FORM_MAX_FEATURES], high[FORM_MAX_FEATURES];
+        const char    *phase_names[3];
+        const size_t   n_phases = phases_of(f->part, phase_names);
+        FILE          *out      = fopen("o.csv", "w");
+        observations  *obs;
+        calibration   *cal;
+        points         p;
+        lm_error       err = { LM_OK, "" };
+
+        fputs("kind,name,phase,seconds,batch,ranks\n", out);
+        for (int pass = 0; pass < 2; pass++) /* first the means, for coefficients of one size */
+            for (int n = 0; n < N_NETS; n++)
+                for (size_t b = 0; b < 4; b++)
+                    for (size_t r = 0; r < n_ranks; r++) {
+                        workload load = { .nodes = (double)ranks[r] };
+                        double   seconds = 0;
+                        char     name[32], number[40];
+
+                        snprintf(name, sizeof name, "n%d.ini", n);
+                        assert_int_equal(workloads_counts(loads, name, "", LM_F32, batches[b],
+                                                          &load.counts, NULL), LM_OK);
+                        load.bytes = (double)load.counts.param_bytes;
+                        for (size_t k = 0; k < f->n_features; k++) {
+                            const double value = feature_value(f->feature[k], &load);
+
+                            if (pass == 0) {
+                                low[k]  = mean[k] == 0 ? value : fmin(low[k], value);
+                                high[k] = mean[k] == 0 ? value : fmax(high[k], value);
+                                mean[k] += value;
+                                c[k] = (double)(k + 1) * 1e-2 / mean[k];
+                            } else {
+                                seconds += c[k] * value;
+                            }
+                        }
+                        for (size_t i = 0; i < n_phases && pass == 1; i++)
+                            fprintf(out, "network,%s,%s,%s,%lld,%lld\n", name, phase_names[i],
+                                    text_exact(seconds / (double)n_phases, number, sizeof number),
+                                    (long long)batches[b], (long long)ranks[r]);
+                    }
+        fclose(out);
+        observations_load("o.csv", &obs, &err);
+        assert_string_equal(err.text, "");
+        assert_int_equal(points_from(obs, loads, &p, &err), LM_OK);
+        assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
+        assert_true(cal->fitted[at].present);
+        assert_int_equal(cal->fitted[at].rows, N_NETS * 4 * n_ranks);
+        assert_int_equal(cal->fitted[at].rank, f->n_features);
+        assert_int_equal(cal->max_ranks, ranks[n_ranks - 1]);
+        for (size_t k = 0; k < f->n_features; k++) {
+            const coefficient *found = &cal->fitted[at].coefficient[k];
+
+            assert_close(found->value / c[k], 1, 1e-8);
+            assert_true(found->determined && !found->at_bound);
+            assert_true(found->low == low[k] && found->high == high[k]);
+        }
+        assert_close(cal->fitted[at].errors.mape, 0, 1e-9);
+        assert_close(cal->fitted[at].errors.r2, 1, 1e-9);
+        assert_int_equal(cal->fitted[at].held_out_groups, N_NETS);
+        assert_close(cal->fitted[at].held_out_mape, 0, 1e-6);
+        assert_close(cal->fitted[at].ratio_low, 1, 1e-6);
+        assert_close(cal->fitted[at].ratio_high, 1, 1e-6);
+        calibration_free(cal);
+        points_free(&p);
+        observations_free(obs);
+        workloads_free(loads);
+    }
+}
+
+/*
+ * One coefficient, T = c L, so that leaving out is by hand: chains of 1, 2 and 4 ReLUs took 1.0, 2.2 and
+ * 3.6. All: c = (1*1 + 2*2.2 + 4*3.6) / (1 + 4 + 16) = 19.8 / 21. Without the first: 18.8 / 20 = 0.94; the
+ * second: 15.4 / 17; the third: 5.4 / 5 = 1.08.
+ */
+static void errors_on_networks_left_out_match_hand_computation(void **state)
+{
+    static const double left_out[] = { 0.94, 2 * 15.4 / 17, 4 * 1.08 }, measured[] = { 1, 2.2, 3.6 };
+    workloads          *loads = new_loads();
+    observations       *obs;
+    calibration        *cal;
+    const fitted       *f;
+    points              p;
+    double              mape = 0, low = 1, high = 1;
+    lm_error            err;
+
+    (void)state;
+    for (int n = 1; n <= 4; n *= 2) {
+        char name[32], text[200];
+
+        snprintf(name, sizeof name, "r%d.ini", n);
+        snprintf(text, sizeof text, "[network]\nname = r\n[x]\ntype = input\nshape = 8\n"
+                                    "[a.1..%d]\ntype = relu\n", n);
+        folder_file(name, text);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        mape += fabs(left_out[i] - measured[i]) / measured[i] / 3;
+        low  = fmin(low, measured[i] / left_out[i]);
+        high = fmax(high, measured[i] / left_out[i]);
+    }
+    p = join("kind,name,phase,seconds,batch\nnetwork,r1.ini,update,1,1\nnetwork,r2.ini,update,2.2,1\n"
+             "network,r4.ini,update,3.6,1\n", loads, &obs);
+    assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
+    f = &cal->fitted[form_find("convmeter", PART_GRAD_ONE)];
+    assert_close(f->coefficient[0].value, 19.8 / 21, 1e-14);
+    assert_int_equal(f->held_out_groups, 3);
+    assert_close(f->held_out_mape, mape, 1e-13);
+    /* of three ratios, 90 % raised by a third is all of them: the interval is their range */
+    assert_close(f->ratio_low, low, 1e-13);
+    assert_close(f->ratio_high, high, 1e-13);
+    /* relative errors: weights 1/t, c = sum(L/t) / sum((L/t)^2) */
+    f = &cal->fitted[form_find("nnls", PART_GRAD_ONE)];
+    assert_close(f->coefficient[0].value,
+                 (1 + 2 / 2.2 + 4 / 3.6) / (1 + (2 / 2.2) * (2 / 2.2) + (4 / 3.6) * (4 / 3.6)), 1e-14);
+    calibration_free(cal);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
+static void one_network_alone_has_nothing_to_be_left_out_against(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    calibration  *cal;
+    points        p = join("kind,name,phase,seconds,batch\nnetwork,n0.ini,update,1,1\n"
+                           "network,n0.ini,update,1.1,1\n", loads, &obs);
+    const fitted *f;
+
+    (void)state;
+    assert_int_equal(fit_all(obs, &p, &cal, NULL), LM_OK);
+    f = &cal->fitted[form_find("convmeter", PART_GRAD_ONE)];
+    assert_true(f->present);
+    assert_int_equal(f->held_out_groups, 0);
+    assert_true(isnan(f->held_out_mape) && isnan(f->ratio_low) && isnan(f->ratio_high));
+    assert_false(cal->fitted[form_find("convmeter", PART_FORWARD)].present);
+    calibration_free(cal);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
+static void too_few_rows_for_any_formula_are_refused(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    calibration  *cal = NULL;
+    points        p   = join("kind,name,phase,seconds,batch\nnetwork,n0.ini,forward,1,1\n", loads, &obs);
+    lm_error      err;
+
+    (void)state;
+    assert_int_equal(fit_all(obs, &p, &cal, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "o.csv: too few rows: no formula has as many observations as coefficients; "
+                                "measure more networks, batches or images");
+    assert_null(cal);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
+/* ---- counts at any batch --------------------------------------------------------------------------- */
+
+static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
+{
+    workloads  *loads = new_loads();
+    net_metrics counts, bound_counts;
+    lm_error    err;
+
+    (void)state;
+    for (int64_t batch = 1; batch <= 4096; batch *= 8) {
+        const bind_options options = { .batch = batch, .dtype = LM_F16, .input = "3x20x24" };
+        network           *net;
+        bound_network     *bound;
+
+        assert_int_equal(workloads_counts(loads, "n2.ini", "3x20x24", LM_F16, batch, &counts, NULL), LM_OK);
+        assert_int_equal(network_load("n2.ini", &net, NULL), LM_OK);
+        assert_int_equal(bind_network(net, nets_registry, &options, &bound, NULL), LM_OK);
+        assert_int_equal(metrics_of_network(bound, NULL, &bound_counts, NULL), LM_OK);
+        assert_memory_equal(&counts, &bound_counts, sizeof counts);
+        bound_network_free(bound);
+        network_free(net);
+    }
+    assert_int_equal(workloads_counts(loads, "n2.ini", "", LM_F32, 0, &counts, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "batch 0: must be 1 or more");
+    assert_int_equal(workloads_counts(loads, "n2.ini", "", LM_F32, INT64_MAX, &counts, &err), LM_E_OVERFLOW);
+    assert_error(err, LM_E_OVERFLOW, "n2.ini: a count at batch 9223372036854775807 does not fit 64 bits");
+    workloads_free(loads);
+}
+
+/* ---- machine files --------------------------------------------------------------------------------- */
+
+static bool same(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || a == b;
+}
+
+static void a_machine_file_keeps_every_bit_of_a_coefficient(void **state)
+{
+    calibration *cal = calloc(1, sizeof *cal), *back = NULL;
+    lm_error     err = { LM_OK, "" };
+
+    (void)state;
+    cal->max_ranks = 64;
+    cal->max_hosts = 8;
+    assert_true(calibration_note(cal, "machine", "node 7; 2 sockets"));
+    assert_true(calibration_note(cal, "a key: with = all [of] it #", "value"));
+    assert_true(calibration_note(cal, "machine", "said twice"));
+    assert_true(calibration_note(cal, "", "no key"));
+    for (size_t f = 0; f < n_forms; f += 2) { /* every other form is absent */
+        fitted *to = &cal->fitted[f];
+
+        *to = (fitted){ .present = true, .rows = 12 + f, .rank = 2, .condition = 1.0 / 3,
+                        .errors = { 12 + f, 0.125, NAN, 0.25, 1.0 / 7, 0.9 },
+                        .held_out_mape = 0.5, .held_out_groups = f % 4 ? 0 : 5, .ratio_low = 0.7,
+                        .ratio_high = 4.0 / 3 };
+        for (size_t k = 0; k < forms[f].n_features; k++)
+            to->coefficient[k] = (coefficient){ 1e-11 / (double)(3 + f + 7 * k), k ? 1e-13 / 7 : NAN,
+                                                1.0 / 3, 1e18 / 7, k % 2 == 0, k % 3 == 2 };
+    }
+    assert_int_equal(calibration_save(cal, "m.ini", &err), LM_OK);
+    calibration_load("m.ini", &back, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(back->max_ranks, 64);
+    assert_int_equal(back->max_hosts, 8);
+    assert_int_equal(back->n_provenance, 4);
+    assert_string_equal(back->provenance[0].key, "machine");
+    assert_string_equal(back->provenance[0].value, "node 7, 2 sockets");
+    assert_string_equal(back->provenance[1].value, "value");
+    assert_string_equal(back->provenance[2].key, "machine_2");
+    for (size_t f = 0; f < n_forms; f++) {
+        const fitted *a = &cal->fitted[f], *b = &back->fitted[f];
+
+        assert_int_equal(b->present, a->present);
+        if (!a->present)
+            continue;
+        assert_int_equal(b->rows, a->rows);
+        assert_int_equal(b->rank, a->rank);
+        assert_true(same(b->condition, a->condition));
+        assert_true(same(b->errors.nrmse, a->errors.nrmse) && same(b->errors.r2, a->errors.r2));
+        assert_close(b->errors.mape, a->errors.mape, 1e-15); /* in percent there */
+        assert_close(b->errors.rmse, a->errors.rmse, 1e-15); /* in ms there */
+        assert_int_equal(b->held_out_groups, a->held_out_groups);
+        assert_true(a->held_out_groups ? same(b->ratio_low, a->ratio_low) && same(b->ratio_high, a->ratio_high)
+                                       : isnan(b->ratio_low) && isnan(b->ratio_high));
+        for (size_t k = 0; k < forms[f].n_features; k++) {
+            const coefficient *x = &a->coefficient[k], *y = &b->coefficient[k];
+
+            assert_true(same(y->value, x->value) && same(y->standard_error, x->standard_error) &&
+                        same(y->low, x->low) && same(y->high, x->high));
+            assert_int_equal(y->determined, x->determined);
+            assert_int_equal(y->at_bound, x->at_bound);
+        }
+    }
+    calibration_free(cal);
+    calibration_free(back);
+    calibration_free(NULL);
+}
+
+static void what_is_no_machine_file_is_refused_by_line(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        lm_status   code;
+    } cases[] = {
+        { "", "m.ini: holds no coefficients: is this a machine file?", LM_E_SYNTAX },
+        { "[machine]\nmax_ranks = 1\n", "m.ini: holds no coefficients: is this a machine file?", LM_E_SYNTAX },
+        { "[machine]\ncores = 1\n", "m.ini:2: [machine] has no key 'cores'", LM_E_NOTFOUND },
+        { "[machine]\nmax_ranks = many\n", "m.ini:2: expected a whole number, found 'many'", LM_E_ARG },
+        { "[network]\nname = n\n", "m.ini:1: [network]: no formula of that name; is this a machine file?",
+          LM_E_NOTFOUND },
+        { "\n[convmeter.wait]\n", "m.ini:2: [convmeter.wait]: no formula of that name; is this a machine file?",
+          LM_E_NOTFOUND },
+        { "[convmeter.grad_one]\nrows = 3\n", "m.ini:1: [convmeter.grad_one]: coefficient 'layers' is missing",
+          LM_E_NOTFOUND },
+        { "[convmeter.grad_one]\nlayers = 1 s/layer\nnodes = 1 s/node\n",
+          "m.ini:3: 'nodes' is no key of convmeter.grad_one", LM_E_NOTFOUND },
+        { "[convmeter.grad_one]\nlayers = 1 s/FLOP\n",
+          "m.ini:2: layers: expected a number and 's/layer', found '1 s/FLOP'", LM_E_SYNTAX },
+        { "[convmeter.grad_one]\nlayers = 1\n",
+          "m.ini:2: layers: expected a number and 's/layer', found '1'", LM_E_SYNTAX },
+        { "[convmeter.grad_one]\nlayers = one s/layer\n",
+          "m.ini:2: layers: expected a finite number, found 'one'", LM_E_ARG },
+        { "[convmeter.grad_one]\nlayers = nan s/layer\n",
+          "m.ini:2: layers: expected a finite number, found 'nan'", LM_E_ARG },
+        { "[convmeter.grad_one]\nlayers = 1 s/layer, perhaps\n",
+          "m.ini:2: layers: unknown word 'perhaps'", LM_E_SYNTAX },
+        { "[convmeter.grad_one]\nlayers = 1 s/layer, range 1\n",
+          "m.ini:2: layers: unknown word 'range 1'", LM_E_SYNTAX },
+        { "[convmeter.grad_one]\nlayers = 1 s/layer, se x\n",
+          "m.ini:2: layers: expected a finite number, found 'x'", LM_E_ARG },
+        { "[convmeter.grad_one]\nrows = -1\nlayers = 1 s/layer\n",
+          "m.ini:2: rows: expected a whole number from 0 to 2^64-1, found '-1'", LM_E_ARG },
+        { "[convmeter.grad_one]\nratio_low = x\nlayers = 1 s/layer\n",
+          "m.ini:2: ratio_low: expected a finite number, found 'x'", LM_E_ARG },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        calibration *cal = NULL;
+        lm_error     err = { LM_OK, "" };
+
+        calibration_load(folder_file("m.ini", cases[i].text), &cal, &err);
+        assert_error(err, cases[i].code, "%s", cases[i].message);
+        assert_null(cal);
+    }
+}
+
+static void a_machine_file_appears_whole_or_not_at_all(void **state)
+{
+    calibration *cal = calloc(1, sizeof *cal);
+    lm_error     err;
+
+    (void)state;
+    assert_int_equal(calibration_save(cal, "gone/m.ini", &err), LM_E_IO);
+    assert_error(err, LM_E_IO, "gone/m.ini: No such file or directory");
+    assert_int_not_equal(access("gone/m.ini", F_OK), 0);
+    calibration_free(cal);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(features_follow_their_definitions),
+        cmocka_unit_test(forms_are_found_by_model_and_part),
+        cmocka_unit_test(rows_of_one_configuration_make_one_point),
+        cmocka_unit_test(parts_on_several_nodes_add_their_phases),
+        cmocka_unit_test(long_names_do_not_join_different_batches),
+        cmocka_unit_test(a_row_whose_network_cannot_be_counted_is_named),
+        cmocka_unit_test(every_form_recovers_the_coefficients_behind_the_times),
+        cmocka_unit_test(errors_on_networks_left_out_match_hand_computation),
+        cmocka_unit_test(one_network_alone_has_nothing_to_be_left_out_against),
+        cmocka_unit_test(too_few_rows_for_any_formula_are_refused),
+        cmocka_unit_test(counts_of_a_large_batch_are_those_of_binding_it),
+        cmocka_unit_test(a_machine_file_keeps_every_bit_of_a_coefficient),
+        cmocka_unit_test(what_is_no_machine_file_is_refused_by_line),
+        cmocka_unit_test(a_machine_file_appears_whole_or_not_at_all),
+    };
+
+    return cmocka_run_group_tests(tests, enter, nets_leave);
+}
