@@ -5,6 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Texts quote what stood in a file: one line, whatever that was. */
+static void keep_to_one_line(char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 127)
+            *text = '?';
+}
+
 lm_status lm_error_set(lm_error *err, lm_status code, const char *fmt, ...)
 {
     va_list args;
@@ -15,6 +23,7 @@ lm_status lm_error_set(lm_error *err, lm_status code, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, args);
     va_end(args);
+    keep_to_one_line(err->text);
     return code;
 }
 
@@ -39,4 +48,5 @@ void lm_error_prefix(lm_error *err, const char *fmt, ...)
         memcpy(to + 2, old, keep);
         to[2 + keep] = '\0';
     }
+    keep_to_one_line(err->text);
 }
