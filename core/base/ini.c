@@ -2,6 +2,7 @@
 #include "base/ini.h"
 
 #include <ini.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,4 +235,15 @@ const ini_pair *ini_get(const ini_section *section, const char *key)
         if (!strcmp(section->pair[i].key, key))
             return &section->pair[i];
     return NULL;
+}
+
+lm_status ini_fail(const ini_document *doc, lm_error *err, int line, lm_status code, const char *fmt, ...)
+{
+    char    text[400];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return lm_error_set(err, code, "%s:%d: %s", doc->path, line, text);
 }

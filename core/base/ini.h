@@ -43,4 +43,8 @@ void      ini_free(ini_document *doc);
 const ini_section *ini_find(const ini_document *doc, const char *section);
 const ini_pair    *ini_get(const ini_section *section, const char *key);
 
+/** Sets "path:line: ..." and returns `code`: for whoever reads meaning into a document. */
+lm_status ini_fail(const ini_document *doc, lm_error *err, int line, lm_status code, const char *fmt, ...)
+    LM_PRINTF(5, 6);
+
 #endif

@@ -142,7 +142,7 @@ lm_status text_seconds(const char *text, double *out, lm_error *err)
     };
     double value;
 
-    if (read_quantity(text, units, &value) || value < 0)
+    if (read_quantity(text, units, &value) || value < 0 || !isfinite(value))
         return expected(err, "a time such as 200ms, 1.5 s or 5min", text);
     *out = value;
     return LM_OK;

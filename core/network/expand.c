@@ -2,7 +2,6 @@
 #include "network/expand.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "network/block.h"
 #include "network/graph.h"
 
 #define DEPTH_MAX  32      /* blocks within blocks */
@@ -31,24 +31,6 @@ typedef struct node {
     bool               functional, used;
 } node;
 
-typedef struct argument {
-    const char *name, *value;
-} argument;
-
-/* Arguments visible while a block is unfolded. */
-typedef struct environment {
-    const argument *argument;
-    size_t          n;
-    int             used_line; /* of the outermost `block =`; 0 at the top */
-} environment;
-
-typedef struct block {
-    const char         *name;
-    const ini_section  *head;
-    const ini_section **layer;
-    size_t              n_layers, room;
-} block;
-
 /* An input that still is a name. */
 typedef struct pending {
     size_t      node, input;
@@ -61,161 +43,16 @@ typedef struct unfolding {
     network            *net;
     node               *node;
     size_t              n_nodes, node_room;
-    block              *block;
-    size_t              n_blocks;
+    block_table         blocks;
     pending            *pending; /* of all scopes being unfolded; each resolves its own tail */
     size_t              n_pending, pending_room;
     names               by_name; /* full name -> node */
     lm_error           *err;
 } unfolding;
 
-static lm_status fail_at(unfolding *u, int line, lm_status code, const char *fmt, ...) LM_PRINTF(4, 5);
-
-static lm_status fail_at(unfolding *u, int line, lm_status code, const char *fmt, ...)
-{
-    char    text[400];
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return lm_error_set(u->err, code, "%s:%d: %s", u->doc->path, line, text);
-}
-
 static lm_status no_memory(unfolding *u)
 {
     return lm_error_set(u->err, LM_E_NOMEM, "%s: out of memory", u->doc->path);
-}
-
-/* ---- blocks ------------------------------------------------------------------------------------- */
-
-static block *find_block(unfolding *u, const char *name, size_t n)
-{
-    for (size_t i = 0; i < u->n_blocks; i++)
-        if (strlen(u->block[i].name) == n && !strncmp(u->block[i].name, name, n))
-            return &u->block[i];
-    return NULL;
-}
-
-static lm_status collect_blocks(unfolding *u)
-{
-    const ini_document *doc = u->doc;
-
-    u->block = calloc(doc->n_sections + 1, sizeof *u->block);
-    if (!u->block)
-        return no_memory(u);
-    for (size_t i = 0; i < doc->n_sections; i++) {
-        const ini_section *s = &doc->section[i];
-
-        if (strncmp(s->name, "block ", 6))
-            continue;
-        if (!s->name[6] || strpbrk(s->name + 6, " /."))
-            return fail_at(u, s->line, LM_E_SYNTAX, "'%s': a block's name has no blanks, dots or slashes",
-                           s->name);
-        u->block[u->n_blocks++] = (block){ .name = s->name + 6, .head = s };
-    }
-    for (size_t i = 0; i < doc->n_sections; i++) {
-        const ini_section *s     = &doc->section[i];
-        const char        *slash = strchr(s->name, '/');
-        block             *b;
-
-        if (!slash || !strncmp(s->name, "block ", 6))
-            continue;
-        b = find_block(u, s->name, (size_t)(slash - s->name));
-        if (!b)
-            return fail_at(u, s->line, LM_E_NOTFOUND, "[%s]: there is no [block %.*s]", s->name,
-                           (int)(slash - s->name), s->name);
-        if (b->n_layers == b->room) {
-            const size_t        room = b->room ? 2 * b->room : 8;
-            const ini_section **more = realloc(b->layer, room * sizeof *more);
-
-            if (!more)
-                return no_memory(u);
-            b->layer = more;
-            b->room  = room;
-        }
-        b->layer[b->n_layers++] = s;
-    }
-    for (size_t i = 0; i < u->n_blocks; i++)
-        if (!u->block[i].n_layers)
-            return fail_at(u, u->block[i].head->line, LM_E_SYNTAX, "block '%s' has no layers [%s/...]",
-                           u->block[i].name, u->block[i].name);
-    return LM_OK;
-}
-
-/* Replaces $name in `text` by the arguments' values. */
-static lm_status substitute(unfolding *u, const environment *env, const char *text, int line,
-                            const char **out)
-{
-    char   buffer[512];
-    size_t o = 0;
-
-    if (!strchr(text, '$')) {
-        *out = arena_text(u->net->arena, text, strlen(text));
-        return *out ? LM_OK : no_memory(u);
-    }
-    while (*text) {
-        const char *value = text;
-        size_t      n = 1, used = 1;
-
-        if (*text == '$') {
-            const argument *found = NULL;
-
-            for (used = 1; isalnum((unsigned char)text[used]) || text[used] == '_'; used++)
-                ;
-            for (size_t i = 0; i < env->n; i++)
-                if (strlen(env->argument[i].name) == used - 1 &&
-                    !strncmp(env->argument[i].name, text + 1, used - 1))
-                    found = &env->argument[i];
-            if (!found)
-                return fail_at(u, line, LM_E_NOTFOUND, "%.*s is no argument of this block", (int)used,
-                               text);
-            value = found->value;
-            n     = strlen(value);
-        }
-        if (o + n >= sizeof buffer)
-            return fail_at(u, line, LM_E_SYNTAX, "value is too long");
-        memcpy(buffer + o, value, n);
-        o += n;
-        text += used;
-    }
-    *out = arena_text(u->net->arena, buffer, o);
-    return *out ? LM_OK : no_memory(u);
-}
-
-/* The arguments of one use of a block: the template's defaults, overridden by the section's pairs. */
-static lm_status bind_arguments(unfolding *u, const block *b, const ini_section *use,
-                                const environment *outer, environment *inner)
-{
-    const size_t n   = b->head->n_pairs;
-    argument    *arg = arena_array(u->net->arena, n ? n : 1, sizeof *arg);
-    lm_status    status;
-
-    if (!arg)
-        return no_memory(u);
-    for (size_t i = 0; i < use->n_pairs; i++) {
-        const ini_pair *p = &use->pair[i];
-
-        if (strcmp(p->key, "block") && strcmp(p->key, "inputs") && !ini_get(b->head, p->key))
-            return fail_at(u, p->line, LM_E_NOTFOUND, "block '%s' has no argument '%s'", b->name,
-                           p->key);
-    }
-    for (size_t i = 0; i < n; i++) {
-        const ini_pair    *declared = &b->head->pair[i];
-        const ini_pair    *given    = ini_get(use, declared->key);
-        const environment *from     = given ? outer : &(environment){ arg, i, 0 };
-
-        if (!given && !*declared->value)
-            return fail_at(u, use->line, LM_E_NOTFOUND, "block '%s' needs '%s ='", b->name,
-                           declared->key);
-        arg[i].name = declared->key;
-        status = substitute(u, from, given ? given->value : declared->value,
-                            given ? given->line : declared->line, &arg[i].value);
-        if (status)
-            return status;
-    }
-    *inner = (environment){ arg, n, outer->used_line ? outer->used_line : use->line };
-    return LM_OK;
 }
 
 /* ---- nodes -------------------------------------------------------------------------------------- */
@@ -223,7 +60,7 @@ static lm_status bind_arguments(unfolding *u, const block *b, const ini_section 
 static lm_status add_node(unfolding *u, const node *n, size_t *out)
 {
     if (u->n_nodes == NODES_MAX)
-        return fail_at(u, n->line, LM_E_SYNTAX, "more than %d layers", NODES_MAX);
+        return ini_fail(u->doc, u->err, n->line, LM_E_SYNTAX, "more than %d layers", NODES_MAX);
     if (u->n_nodes == u->node_room) {
         const size_t room = u->node_room ? 2 * u->node_room : 256;
         node        *more = realloc(u->node, room * sizeof *more);
@@ -263,12 +100,12 @@ static lm_status split_inputs(unfolding *u, const environment *env, const ini_pa
     *n = 0;
     if (!given)
         return LM_OK;
-    if ((status = substitute(u, env, given->value, given->line, &text)))
+    if ((status = block_substitute(&u->blocks, env, given->value, given->line, &text)))
         return status;
     *n = text_split((char *)(uintptr_t)text, ',', part, INPUTS_MAX);
     for (size_t i = 0; i < *n; i++)
         if (!*part[i] || strchr(part[i], ','))
-            return fail_at(u, given->line, LM_E_SYNTAX,
+            return ini_fail(u->doc, u->err, given->line, LM_E_SYNTAX,
                            "inputs: expected 1 to %d names separated by commas", INPUTS_MAX);
     return LM_OK;
 }
@@ -287,13 +124,13 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
 
         if (!strcmp(p->key, "inputs"))
             continue;
-        if ((status = substitute(u, env, p->value, p->line, &value)))
+        if ((status = block_substitute(&u->blocks, env, p->value, p->line, &value)))
             return status;
         if (!strcmp(p->key, "type")) {
             n->type = value;
         } else if (!strcmp(p->key, "functional")) {
             if (text_bool(value, &n->functional, u->err))
-                return fail_at(u, p->line, LM_E_ARG, "functional: expected yes or no, found '%s'", value);
+                return ini_fail(u->doc, u->err, p->line, LM_E_ARG, "functional: expected yes or no, found '%s'", value);
         } else {
             pair[n->n_pairs].key = arena_text(u->net->arena, p->key, strlen(p->key));
             if (!pair[n->n_pairs].key)
@@ -303,7 +140,7 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
         }
     }
     if (!n->type)
-        return fail_at(u, s->line, LM_E_SYNTAX, "layer '%s' has no 'type =' (nor 'block =')", n->name);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "layer '%s' has no 'type =' (nor 'block =')", n->name);
     return LM_OK;
 }
 
@@ -369,18 +206,18 @@ static lm_status unfold_block(unfolding *u, scope *sc, const ini_section *s, con
                               size_t *out)
 {
     const ini_pair *which = ini_get(s, "block");
-    const block    *b     = find_block(u, which->value, strlen(which->value));
+    const block    *b     = block_find(&u->blocks, which->value, strlen(which->value));
     scope           inner = { .prefix = full, .last = NONE, .depth = sc->depth + 1 };
     char           *part[INPUTS_MAX];
     size_t          n_given = 0, n_ports;
     lm_status       status;
 
     if (!b)
-        return fail_at(u, which->line, LM_E_NOTFOUND, "there is no [block %s]", which->value);
+        return ini_fail(u->doc, u->err, which->line, LM_E_NOTFOUND, "there is no [block %s]", which->value);
     if (inner.depth > DEPTH_MAX)
-        return fail_at(u, which->line, LM_E_SYNTAX, "blocks nest deeper than %d: does '%s' use itself?",
+        return ini_fail(u->doc, u->err, which->line, LM_E_SYNTAX, "blocks nest deeper than %d: does '%s' use itself?",
                        DEPTH_MAX, b->name);
-    if ((status = bind_arguments(u, b, s, &sc->env, &inner.env)) ||
+    if ((status = block_bind(&u->blocks, b, s, &sc->env, &inner.env)) ||
         (status = split_inputs(u, &sc->env, ini_get(s, "inputs"), part, &n_given)))
         return status;
     n_ports = n_given ? n_given : sc->last != NONE ? 1 : 0;
@@ -422,19 +259,19 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
     lm_status status;
 
     if (!*local || strpbrk(local, ",:$ "))
-        return fail_at(u, s->line, LM_E_SYNTAX, "'%s': a layer's name has no blanks, commas, colons or $",
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "'%s': a layer's name has no blanks, commas, colons or $",
                        local);
     if (snprintf(full, sizeof full, "%s%s%s", sc->prefix, *sc->prefix ? "." : "", local) >=
         (int)sizeof full)
-        return fail_at(u, s->line, LM_E_SYNTAX, "layer name longer than %d bytes", NAME_BYTES - 1);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "layer name longer than %d bytes", NAME_BYTES - 1);
     name = arena_text(u->net->arena, full, strlen(full));
     kept = arena_text(u->net->arena, local, strlen(local));
     if (!name || !kept)
         return no_memory(u);
     if (names_find(&sc->local, local) != NAMES_NONE)
-        return fail_at(u, s->line, LM_E_SYNTAX, "there is a layer '%s' already", full);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "there is a layer '%s' already", full);
     if (ini_get(s, "block") && ini_get(s, "type"))
-        return fail_at(u, s->line, LM_E_SYNTAX, "'%s' has both 'type =' and 'block ='", full);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "'%s' has both 'type =' and 'block ='", full);
     status = ini_get(s, "block") ? unfold_block(u, sc, s, name, &at) : unfold_layer(u, sc, s, name, &at);
     if (status)
         return status;
@@ -456,7 +293,7 @@ static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, c
     if (!split_range(local, &stem, &from, &to))
         return unfold_one(u, sc, s, local);
     if (to < from || to - from >= REPEAT_MAX)
-        return fail_at(u, s->line, LM_E_SYNTAX, "'%s': the range is empty or longer than %d", local,
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "'%s': the range is empty or longer than %d", local,
                        REPEAT_MAX);
     for (long i = from; i <= to && !status; i++) {
         snprintf(name, sizeof name, "%.*s%ld", (int)stem, local, i);
@@ -475,7 +312,7 @@ static lm_status resolve(unfolding *u, const scope *sc, const pending *p)
     size_t      found;
 
     if (colon && (text_int(colon + 1, &output, u->err) || output < 0 || output >= LM_MAX_RANK))
-        return fail_at(u, p->line, LM_E_SYNTAX, "'%s': expected NAME or NAME:OUTPUT", p->text);
+        return ini_fail(u->doc, u->err, p->line, LM_E_SYNTAX, "'%s': expected NAME or NAME:OUTPUT", p->text);
     snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - p->text) : (int)strlen(p->text), p->text);
     found = names_find(&sc->local, name);
     if (found == NAMES_NONE) {
@@ -483,7 +320,7 @@ static lm_status resolve(unfolding *u, const scope *sc, const pending *p)
         found = names_find(&u->by_name, full);
     }
     if (found == NAMES_NONE)
-        return fail_at(u, p->line, LM_E_NOTFOUND, "layer '%s' takes its input from '%s': there is no such "
+        return ini_fail(u->doc, u->err, p->line, LM_E_NOTFOUND, "layer '%s' takes its input from '%s': there is no such "
                        "layer here", n->name, name);
     n->input[p->input] = (net_edge){ found, (uint32_t)output };
     return LM_OK;
@@ -540,7 +377,7 @@ static lm_status order_nodes(unfolding *u, size_t *order)
     first[u->n_nodes] = total;
     status = graph_order(&(graph){ u->n_nodes, first, input }, order, &cycle);
     if (status == LM_E_SYNTAX)
-        fail_at(u, u->node[cycle].line, status, "layer '%s' is its own input, through a cycle",
+        ini_fail(u->doc, u->err, u->node[cycle].line, status, "layer '%s' is its own input, through a cycle",
                 u->node[cycle].name);
     else if (status)
         no_memory(u);
@@ -570,13 +407,13 @@ static lm_status mark_outputs(unfolding *u, scope *top, const char *output, int 
             const size_t at = names_find(&u->by_name, part[i]);
 
             if (at == NAMES_NONE)
-                return fail_at(u, line, LM_E_NOTFOUND, "output: there is no layer '%s'", part[i]);
+                return ini_fail(u->doc, u->err, line, LM_E_NOTFOUND, "output: there is no layer '%s'", part[i]);
             u->node[at].used = true;
         }
     }
     for (size_t i = 0; i < u->n_nodes; i++)
         if (!u->node[i].used)
-            return fail_at(u, u->node[i].line, LM_E_SYNTAX,
+            return ini_fail(u->doc, u->err, u->node[i].line, LM_E_SYNTAX,
                            u->node[i].section
                                ? "layer '%s' is used by no other layer: remove it or name it under "
                                  "[network] output ="
@@ -663,14 +500,12 @@ static lm_status unfold_file(unfolding *u, const char *output, int output_line)
 lm_status expand_layers(const ini_document *doc, const char *output, int output_line, network *net,
                         lm_error *err)
 {
-    unfolding u      = { .doc = doc, .net = net, .err = err };
-    lm_status status = collect_blocks(&u);
+    unfolding u      = { .doc = doc, .net = net, .err = err, .blocks = { doc, net->arena, err, NULL, 0 } };
+    lm_status status = block_collect(&u.blocks);
 
     if (!status)
         status = unfold_file(&u, output, output_line);
-    for (size_t i = 0; i < u.n_blocks; i++)
-        free(u.block[i].layer);
-    free(u.block);
+    block_free(&u.blocks);
     free(u.node);
     free(u.pending);
     names_free(&u.by_name);
