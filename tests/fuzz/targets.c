@@ -1,0 +1,517 @@
+/* What each parser must hold to, whatever it is given. */
+#define _GNU_SOURCE /* memfd_create() */
+#include "targets.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/csv.h"
+#include "base/ini.h"
+#include "base/text.h"
+#include "fit/fit.h"
+#include "layers/loader.h"
+#include "network/kernels.h"
+#include "network/metrics.h"
+#ifdef FUZZ_SWEEP
+#include "sweep.h"
+#endif
+
+/* More layers than this are parsed, but not bound: that is slow and no parser. */
+#define LAYERS_MAX 3000
+
+static registry *types;
+static char      folder[] = "/tmp/layermeter-fuzz-XXXXXX";
+
+#define check(condition) \
+    do {                 \
+        if (!(condition)) \
+            broken(#condition, __FILE__, __LINE__); \
+    } while (0)
+
+static void broken(const char *condition, const char *file, int line)
+{
+    fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, condition);
+    abort();
+}
+
+/* A refusal has a code and says why, in one line. */
+static void check_refusal(lm_status status, const lm_error *err)
+{
+    check(status < 0);
+    check(err->code == status);
+    check(err->text[0]);
+    check(!strpbrk(err->text, "\r\n"));
+}
+
+void fuzz_open(void)
+{
+    lm_error err = { 0 };
+
+    if (registry_new(&types, &err) || loader_open_all(types, NULL, 0, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        exit(2);
+    }
+    if (!mkdtemp(folder)) {
+        perror(folder);
+        exit(2);
+    }
+}
+
+void fuzz_close(void)
+{
+    registry_free(types);
+    rmdir(folder);
+}
+
+static char *as_text(const uint8_t *data, size_t size)
+{
+    char *text = malloc(size + 1);
+
+    check(text);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    return text;
+}
+
+/* A file in memory, under a path that can be opened as often as needed. */
+typedef struct memory_file {
+    int  fd;
+    char path[40];
+} memory_file;
+
+static memory_file file_of(const uint8_t *data, size_t size)
+{
+    memory_file f = { .fd = memfd_create("fuzz", MFD_CLOEXEC) };
+
+    check(f.fd >= 0);
+    while (size > 0) {
+        const ssize_t n = write(f.fd, data, size);
+
+        check(n > 0);
+        data += n;
+        size -= (size_t)n;
+    }
+    snprintf(f.path, sizeof f.path, "/proc/self/fd/%d", f.fd);
+    return f;
+}
+
+/* ---- texts -------------------------------------------------------------------------------------- */
+
+static bool fuzz_list(const char *text, text_int_parser parse)
+{
+    lm_error  err  = { 0 };
+    int64_t  *list = NULL;
+    size_t    n    = 0;
+    lm_status status = text_list(text, parse, &list, &n, &err);
+
+    if (status) {
+        check_refusal(status, &err);
+        check(!list);
+        return false;
+    }
+    check(n >= 1 && n <= 100000);
+    for (size_t i = 0; i < n; i++)
+        check(list[i] >= 1);
+    free(list);
+    return true;
+}
+
+static bool fuzz_text(const uint8_t *data, size_t size)
+{
+    char     *text = as_text(data, size), *item[8], *copy;
+    char      buffer[64];
+    int64_t   number = -7, dim[LM_MAX_RANK];
+    uint64_t  count;
+    int32_t   dtype;
+    double    real, again;
+    bool      yes;
+    size_t    n = 0;
+    lm_error  err = { 0 };
+    lm_status status;
+
+    bool      accepted = fuzz_list(text, text_int);
+
+    accepted |= fuzz_list(text, text_bytes);
+    for (size_t max = 1; max <= LM_MAX_RANK; max += LM_MAX_RANK - 1) {
+        if ((status = text_shape(text, dim, max, &n, &err)))
+            check_refusal(status, &err);
+        else
+            check(n >= 1 && n <= max);
+        for (size_t i = 0; !status && i < n; i++)
+            check(dim[i] >= 1);
+    }
+    if ((status = text_int(text, &number, &err))) {
+        check_refusal(status, &err);
+        check(number == -7);
+    }
+    if ((status = text_uint(text, &count, &err)))
+        check_refusal(status, &err);
+    else
+        text_grouped(count, buffer, sizeof buffer);
+    if ((status = text_bytes(text, &number, &err)))
+        check_refusal(status, &err);
+    else
+        check(number >= 0);
+    if ((status = text_seconds(text, &real, &err)))
+        check_refusal(status, &err);
+    else
+        check(isfinite(real) && real >= 0);
+    if ((status = text_bool(text, &yes, &err)))
+        check_refusal(status, &err);
+    if ((status = text_dtype(text, &dtype, &err)))
+        check_refusal(status, &err);
+    else
+        check(!strcmp(text_dtype_name(dtype), text));
+    if ((status = text_real(text, &real, &err))) {
+        check_refusal(status, &err);
+    } else {
+        check(isfinite(real));
+        check(!text_real(text_exact(real, buffer, sizeof buffer), &again, NULL) && again == real);
+        text_si(real, buffer, sizeof buffer);
+    }
+    text_distance(text, "adaptive_avg_pool2d", 2);
+    copy = as_text(data, size);
+    n    = text_split(copy, ',', item, 8);
+    check(n >= 1 && n <= 8);
+    for (size_t i = 0; i < n; i++)
+        check(item[i] >= copy && item[i] + strlen(item[i]) <= copy + strlen(text));
+    free(copy);
+    free(text);
+    return accepted;
+}
+
+/* The first byte chooses op and pass. What is read can be written and read again. */
+static bool fuzz_geometry(const uint8_t *data, size_t size)
+{
+    static const char *const name[] = { "opaque", "gemm",    "conv",   "pool", "map",
+                                        "norm",   "softmax", "gather", "copy", "allreduce" };
+    lm_kernel k = { .size = sizeof k, .dtype = LM_F32, .repeat = 1 }, again;
+    lm_error  err = { 0 };
+    char      printed[512], twice[512], *text;
+    lm_status status;
+
+    if (!size)
+        return false;
+    check(!kernel_op_parse(name[data[0] % 10], &k.op, &err));
+    k.pass = data[0] / 10 % LM_N_PASSES;
+    again  = k;
+    text   = as_text(data + 1, size - 1);
+    status = kernel_parse_geometry(text, &k, &err);
+    free(text);
+    if (status) {
+        check_refusal(status, &err);
+        check(!memcmp(&k, &again, sizeof k));
+        return false;
+    }
+    lm_kernel_work(&k);
+    kernel_print_geometry(&k, printed, sizeof printed);
+    check(!kernel_parse_geometry(printed, &again, &err));
+    check(!strcmp(kernel_print_geometry(&again, twice, sizeof twice), printed));
+    return true;
+}
+
+/* ---- files -------------------------------------------------------------------------------------- */
+
+static bool fuzz_ini(const uint8_t *data, size_t size)
+{
+    char         *text = as_text(data, size);
+    ini_document *doc  = NULL;
+    lm_error      err  = { 0 };
+    lm_status     status = ini_load_text("fuzz.ini", text, &doc, &err);
+    int           line   = 0;
+
+    free(text);
+    if (status) {
+        check_refusal(status, &err);
+        check(!strncmp(err.text, "fuzz.ini:", 9));
+        return false;
+    }
+    for (size_t i = 0; i < doc->n_sections; i++) {
+        const ini_section *s = &doc->section[i];
+
+        check(s->line > line);
+        line = s->line;
+        check(ini_find(doc, s->name) == s);
+        for (size_t k = 0; k < s->n_pairs; k++) {
+            check(s->pair[k].line > line);
+            line = s->pair[k].line;
+            check(*s->pair[k].key && ini_get(s, s->pair[k].key) == &s->pair[k]);
+        }
+    }
+    ini_free(doc);
+    return true;
+}
+
+/* What is read can be written and read again. */
+static void check_record(char *const field[], size_t n)
+{
+    char      *written = NULL, *again[CSV_MAX_COLUMNS];
+    size_t     size = 0, n_again;
+    FILE      *out = open_memstream(&written, &size);
+    csv_reader csv;
+    lm_error   err = { 0 };
+
+    check(out);
+    for (size_t i = 0; i < n; i++) {
+        csv_put(out, field[i]);
+        putc(i + 1 < n ? ',' : '\n', out);
+    }
+    check(!fclose(out));
+    csv_open(&csv, "again", written);
+    check(!csv_record(&csv, again, &n_again, &err));
+    check(n_again == n);
+    for (size_t i = 0; i < n; i++)
+        check(!strcmp(field[i], again[i]));
+    free(written);
+}
+
+static bool fuzz_csv(const uint8_t *data, size_t size)
+{
+    char      *text = as_text(data, size), *field[CSV_MAX_COLUMNS];
+    const char *end = text + strlen(text);
+    csv_reader csv;
+    size_t     n;
+    lm_error   err  = { 0 };
+    int        line = 0;
+    lm_status  status;
+
+    csv_open(&csv, "fuzz.csv", text);
+    for (char *comment; (comment = csv_comment(&csv));)
+        check(comment <= end && csv.line == ++line);
+    while (!(status = csv_record(&csv, field, &n, &err)) && n) {
+        check(n <= CSV_MAX_COLUMNS && csv.line > line && csv.next <= end);
+        line = csv.line;
+        for (size_t i = 0; i < n; i++)
+            check(field[i] >= text && field[i] + strlen(field[i]) <= end);
+        /* one empty field is an empty line; a byte order mark is dropped at the start */
+        if ((n > 1 || *field[0]) && strncmp(field[0], "\xEF\xBB\xBF", 3))
+            check_record(field, n);
+    }
+    if (status)
+        check_refusal(status, &err);
+    free(text);
+    return !status;
+}
+
+static bool fuzz_network(const uint8_t *data, size_t size)
+{
+    const bind_options options = { .batch = 2, .dtype = LM_F32 };
+    memory_file        f       = file_of(data, size);
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
+    kernel_list        list    = { NULL, 0, 0 };
+    net_metrics        m;
+    lm_error           err    = { 0 };
+    lm_status          status = network_load(f.path, &net, &err);
+
+    close(f.fd);
+    if (!status) {
+        check(net->n_layers >= 1 && net->name);
+        for (size_t i = 0; i < net->n_layers; i++) {
+            check(*net->layer[i].name);
+            for (size_t k = 0; k < net->layer[i].n_inputs; k++)
+                check(net->layer[i].input[k].layer < i);
+        }
+    }
+    if (!status && net->n_layers <= LAYERS_MAX) {
+        status = bind_network(net, types, &options, &bound, &err);
+        if (!status)
+            status = metrics_of_network(bound, NULL, &m, &err);
+        if (!status)
+            status = kernels_forward(bound, &list, &err);
+        if (!status)
+            status = kernels_backward(bound, &list, &err);
+        if (!status)
+            status = kernels_update(bound, &list, &err);
+        for (size_t i = 0; !status && i < list.n; i++)
+            lm_kernel_work(&list.kernel[i]);
+    }
+    if (status)
+        check_refusal(status, &err);
+    kernel_list_free(&list);
+    bound_network_free(bound);
+    network_free(net);
+    return !status;
+}
+
+/* A machine file that is written can be read, and says the same. */
+static void check_saved(const calibration *cal)
+{
+    char         path[80];
+    calibration *again = NULL;
+    lm_error     err   = { 0 };
+
+    snprintf(path, sizeof path, "%s/machine.ini", folder);
+    if (calibration_save(cal, path, &err) || calibration_load(path, &again, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
+    unlink(path);
+    for (size_t f = 0; f < n_forms; f++) {
+        check(cal->fitted[f].present == again->fitted[f].present);
+        for (size_t k = 0; cal->fitted[f].present && k < forms[f].n_features; k++) {
+            const coefficient *a = &cal->fitted[f].coefficient[k], *b = &again->fitted[f].coefficient[k];
+
+            check(a->value == b->value && a->determined == b->determined && a->at_bound == b->at_bound);
+        }
+    }
+    calibration_free(again);
+}
+
+static bool fuzz_machine(const uint8_t *data, size_t size)
+{
+    memory_file  f   = file_of(data, size);
+    calibration *cal = NULL;
+    lm_error     err = { 0 };
+    lm_status    status = calibration_load(f.path, &cal, &err);
+
+    close(f.fd);
+    if (status)
+        check_refusal(status, &err);
+    calibration_free(cal);
+    return !status;
+}
+
+static void check_fit(const observations *obs)
+{
+    workloads   *loads = NULL;
+    points       p     = { 0 };
+    calibration *cal   = NULL;
+    lm_error     err   = { 0 };
+    lm_status    status = workloads_new(types, &loads, &err);
+
+    if (!status)
+        status = points_from(obs, loads, &p, &err);
+    if (!status)
+        status = fit_all(obs, &p, &cal, &err);
+    if (status)
+        check_refusal(status, &err);
+    else
+        check_saved(cal);
+    calibration_free(cal);
+    points_free(&p);
+    workloads_free(loads);
+}
+
+/* What is read can be written and read again. */
+static void check_rows(const observations *obs)
+{
+    char         *text = NULL;
+    size_t        size = 0;
+    FILE         *out  = open_memstream(&text, &size);
+    observations *again = NULL;
+    memory_file   f;
+    lm_error      err = { 0 };
+
+    check(out);
+    observation_print_head(out);
+    for (size_t i = 0; i < obs->n_rows; i++)
+        observation_print(out, &obs->row[i], obs->row[i].skipped ? "skipped-memory" : "ok");
+    check(!fclose(out));
+    f = file_of((const uint8_t *)text, size);
+    if (observations_load(f.path, &again, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
+    close(f.fd);
+    check(again->n_rows == obs->n_rows && again->n_skipped == obs->n_skipped && !again->cut_short);
+    for (size_t i = 0; i < obs->n_rows; i++) {
+        const observation *a = &obs->row[i], *b = &again->row[i];
+
+        check(a->kind == b->kind && a->phase == b->phase && a->pass == b->pass && a->dtype == b->dtype);
+        check(!strcmp(a->name, b->name) && !strcmp(a->input, b->input) &&
+              !strcmp(a->algorithm, b->algorithm) && !strcmp(a->geometry, b->geometry));
+        check(a->batch == b->batch && a->ranks == b->ranks && a->hosts == b->hosts && a->bytes == b->bytes);
+        check(a->seconds == b->seconds || a->skipped);
+    }
+    observations_free(again);
+    free(text);
+}
+
+static bool fuzz_observations(const uint8_t *data, size_t size)
+{
+    memory_file   f   = file_of(data, size);
+    observations *obs = NULL;
+    lm_error      err = { 0 };
+    lm_status     status = observations_load(f.path, &obs, &err);
+
+    close(f.fd);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    check(obs->n_rows >= 1);
+    for (size_t i = 0; i < obs->n_rows; i++) {
+        const observation *row = &obs->row[i];
+
+        check(row->skipped || (isfinite(row->seconds) && row->seconds > 0));
+        check(*row->name && row->ranks >= 1 && row->hosts >= 1);
+    }
+    check_rows(obs);
+    check_fit(obs);
+    observations_free(obs);
+    return true;
+}
+
+#ifdef FUZZ_SWEEP
+/* Numbers of four digits may stand for a hundred thousand points: a slow sweep, no wrong one. */
+static bool too_long(const uint8_t *data, size_t size)
+{
+    int digits = 0;
+
+    for (size_t i = 0; i < size && digits < 4; i++)
+        digits = data[i] >= '0' && data[i] <= '9' ? digits + 1 : 0;
+    return digits == 4;
+}
+
+static bool fuzz_sweep(const uint8_t *data, size_t size)
+{
+    memory_file f;
+    workloads  *loads = NULL;
+    sweep      *plan  = NULL;
+    lm_error    err   = { 0 };
+    lm_status   status;
+
+    if (too_long(data, size))
+        return false;
+    f      = file_of(data, size);
+    status = workloads_new(types, &loads, &err);
+    if (!status)
+        status = sweep_load(f.path, types, loads, 2, &plan, &err);
+    close(f.fd);
+    if (status)
+        check_refusal(status, &err);
+    else
+        check(plan->compute && plan->n_points && plan->stop.min_repeats <= plan->stop.max_repeats);
+    sweep_free(plan);
+    workloads_free(loads);
+    return !status;
+}
+#endif
+
+const fuzz_target fuzz_targets[] = {
+    { "text", fuzz_text },
+    { "geometry", fuzz_geometry },
+    { "ini", fuzz_ini },
+    { "csv", fuzz_csv },
+    { "network", fuzz_network },
+    { "machine", fuzz_machine },
+    { "observations", fuzz_observations },
+#ifdef FUZZ_SWEEP
+    { "sweep", fuzz_sweep },
+#endif
+    { NULL, NULL },
+};
+
+const fuzz_target *fuzz_find(const char *name)
+{
+    for (const fuzz_target *t = fuzz_targets; t->name; t++)
+        if (!strcmp(t->name, name))
+            return t;
+    return NULL;
+}
