@@ -64,6 +64,15 @@ void *arena_array(arena *a, size_t n, size_t size)
     return size && n > SIZE_MAX / size ? NULL : arena_alloc(a, n * size);
 }
 
+void *arena_copy(arena *a, const void *from, size_t n, size_t size)
+{
+    void *out = n ? arena_array(a, n, size) : NULL;
+
+    if (out)
+        memcpy(out, from, n * size);
+    return out;
+}
+
 char *arena_text(arena *a, const char *text, size_t n)
 {
     char *out = arena_alloc(a, n + 1);

@@ -14,6 +14,8 @@ void   arena_free(arena *a);
 void *arena_alloc(arena *a, size_t bytes);
 /** n elements of `size` bytes; NULL also when n * size overflows. */
 void *arena_array(arena *a, size_t n, size_t size);
+/** Copy of n elements; NULL for none, or when memory runs out. */
+void *arena_copy(arena *a, const void *from, size_t n, size_t size);
 /** Copy of the first n bytes, with a terminating NUL. */
 char *arena_text(arena *a, const char *text, size_t n);
 

@@ -301,6 +301,14 @@ static lm_status check_cost(binding *b, bound_layer *l)
     return LM_OK;
 }
 
+/* A callback that failed should have said why. */
+static lm_status explained(binding *b, lm_status status)
+{
+    if (!b->err->text[0])
+        lm_error_set(b->err, status, "the plugin gives no reason");
+    return status < 0 ? status : LM_E_SHAPE;
+}
+
 static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
 {
     const lm_layer_type *type = &l->entry->type;
@@ -315,12 +323,10 @@ static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
     if (!status)
         status = c->status;
     if (status)
-        return status;
-    weights = arena_array(b->out->arena, c->n_weights + 1, sizeof *weights);
-    if (!weights)
+        return explained(b, status);
+    weights = arena_copy(b->out->arena, c->weight, c->n_weights, sizeof *weights);
+    if (c->n_weights && !weights)
         return no_memory(b);
-    if (c->n_weights)
-        memcpy(weights, c->weight, c->n_weights * sizeof *weights);
     l->weights   = weights;
     l->n_weights = c->n_weights;
     for (size_t i = 0; i < l->n_weights; i++)
@@ -338,12 +344,10 @@ static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
         if (!status)
             status = c->status;
         if (status)
-            return status;
-        kernels = arena_array(b->out->arena, c->n_kernels + 1, sizeof *kernels);
-        if (!kernels)
+            return explained(b, status);
+        kernels = arena_copy(b->out->arena, c->kernel, c->n_kernels, sizeof *kernels);
+        if (c->n_kernels && !kernels)
             return no_memory(b);
-        if (c->n_kernels)
-            memcpy(kernels, c->kernel, c->n_kernels * sizeof *kernels);
         l->kernels[pass]   = kernels;
         l->n_kernels[pass] = c->n_kernels;
     }
@@ -374,9 +378,9 @@ static lm_status bind_layer(binding *b, bound_layer *l)
                    .n_outputs = type->n_outputs },
         .err   = b->err,
     };
-    lm_error_set(b->err, LM_E_SHAPE, "the plugin gives no reason");
+    b->err->text[0] = '\0';
     if ((status = type->infer(&h.layer, output)))
-        return status < 0 ? status : LM_E_SHAPE;
+        return explained(b, status);
     l->output      = output;
     l->n_outputs   = type->n_outputs;
     h.layer.output = output;
@@ -384,7 +388,7 @@ static lm_status bind_layer(binding *b, bound_layer *l)
         return status;
     l->cost.size = sizeof l->cost;
     if ((status = type->cost(&h.layer, &l->cost)))
-        return status < 0 ? status : LM_E_ARG;
+        return explained(b, status);
     return check_cost(b, l);
 }
 

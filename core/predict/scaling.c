@@ -64,7 +64,15 @@ lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t b
     const double needed = kind == SCALING_WEAK ? 1 + TURNING_GAIN_WEAK : 1 / (1 - TURNING_GAIN_STRONG);
     int64_t      counted_now = 0, counted_twice = 0;
     net_metrics  counts_now, counts_twice;
+    scale_point  ignored;
 
+    /* a formula that is missing is an error, not a curve that turns at one node */
+    for (int64_t n = 1; n <= 2; n++) {
+        const lm_status status = point_at(who, kind, batch, n, 1, &ignored, err);
+
+        if (status)
+            return status;
+    }
     for (int64_t n = 1; n <= TURNING_LIMIT; n += n / TURNING_STEPS + 1) {
         double    now, twice;
         lm_status status = throughput(who, kind, batch, n, &counted_now, &counts_now, &now, err);
