@@ -176,11 +176,16 @@ static void a_missing_formula_says_how_to_get_it(void **state)
     predictor    p   = who(cal);
     prediction   out;
     lm_error     err;
+    int64_t      turning;
 
     (void)state;
     cal->fitted[form_find("layermeter", PART_SYNC)].present = false;
     assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK); /* one node needs none */
     assert_int_equal(predict_step(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
+    assert_error(err, LM_E_NOTFOUND, "the machine file has no layermeter.sync: calibrate on 2 ranks or more "
+                                     "(mpirun), then fit again");
+    /* nor is there a turning point to be found */
+    assert_int_equal(scale_turning_point(&p, SCALING_WEAK, 10, &turning, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND, "the machine file has no layermeter.sync: calibrate on 2 ranks or more "
                                      "(mpirun), then fit again");
     p.model = "nnls";
