@@ -1,0 +1,29 @@
+#!/bin/sh
+# Another way to build must work as well: build.sh clang | minimal
+set -eu
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+case $1 in
+clang) # the other compiler, all warnings are errors
+    command -v clang >/dev/null || { echo "skipped: no clang"; exit 77; }
+    set -- -DCMAKE_C_COMPILER=clang
+    has="onednn"
+    ;;
+minimal) # neither MPI nor oneDNN: what is left must say what it lacks
+    set -- -DLAYERMETER_WITH_MPI=OFF -DLAYERMETER_WITH_ONEDNN=OFF
+    has="sim"
+    ;;
+esac
+cmake -S "$LAYERMETER_SOURCE" -B "$work/build" -G Ninja -DLAYERMETER_TESTS=OFF "$@" >"$work/log" 2>&1 &&
+    ninja -C "$work/build" >>"$work/log" 2>&1 || { tail -n 30 "$work/log"; exit 1; }
+unset LAYERMETER_PLUGIN_PATH LAYERMETER_MODEL_PATH
+"$work/build/bin/layermeter" show resnet50 --totals | grep -q '25,557,032'
+if [ $has = sim ]; then
+    ! "$work/build/bin/layermeter-calibrate" "$LAYERMETER_SOURCE/configs/sweeps/quick.ini" --dry-run \
+        2>"$work/refusal"
+    grep -q "this build has no backend 'onednn' (it has: sim)" "$work/refusal"
+    [ "$(wc -l <"$work/refusal")" = 1 ]
+else
+    "$work/build/bin/layermeter-calibrate" "$LAYERMETER_SOURCE/configs/sweeps/quick.ini" --dry-run >/dev/null
+fi
