@@ -189,6 +189,8 @@ lm_status ini_load_text(const char *path, const char *text, ini_document **out, 
     }
     doc->arena = a;
     bad        = ini_parse_stream(read_line, &r, take_pair, &r);
+    if (bad > 0 && bad < r.line)
+        r.status = LM_OK; /* inih reads on behind a line it cannot parse: the first one is told */
     if (bad && !r.status) {
         r.line = bad > 0 ? bad : r.line;
         fail(&r, bad > 0 ? LM_E_SYNTAX : LM_E_NOMEM,
