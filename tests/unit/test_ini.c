@@ -181,6 +181,9 @@ static void what_inih_would_lose_is_refused_by_line(void **state)
         { "[a]\nx = 1\nwords", "t.ini:3: expected 'key = value' or '[section]'" },
         { "[a]\n  words\n", "t.ini:2: expected 'key = value' or '[section]'" },
         { "[a]\nx = 1\n  more words\n", "t.ini:3: expected 'key = value' or '[section]'" },
+        { "[a]\nwords\nx = 1\nx = 2\n", "t.ini:2: expected 'key = value' or '[section]'" }, /* the first */
+        { "[a]\nx = 1\nx = 2\nwords\n", "t.ini:3: 'x' stands at line 2 already" },
+        { "[a]\nwords\n[a]\n", "t.ini:2: expected 'key = value' or '[section]'" },
         { "[a]\n = 1\n", "t.ini:2: expected 'key = value'" },
         { "[a]\nx = \x01\n", "t.ini:2: control characters: not a text file" },
         { "\x7F" "ELF\x02\x01\x01\n", "t.ini:1: control characters: not a text file" },
