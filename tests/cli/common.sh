@@ -4,7 +4,6 @@
 set -u
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 : "${LAYERMETER_BIN:?}"
-plugins=${LAYERMETER_PLUGIN_PATH:-@none@}
 unset LAYERMETER_PLUGIN_PATH LAYERMETER_MODEL_PATH
 LC_ALL=C
 export LC_ALL

@@ -41,7 +41,7 @@ snapshot() {
 
 # What depends on the place or the version, out of a text.
 portable() {
-    sed -e "s|$plugins|@PLUGINS@|g" -e "s|$LAYERMETER_BUILD|@BUILD@|g" \
+    sed -e "s|$LAYERMETER_BUILD|@BUILD@|g" -e 's|@BUILD@/[^ ,]*/layermeter/plugins|@PLUGINS@|g' \
         -e 's|^\(from [a-z-]* \)[0-9.]* |\1@VERSION@ |' "$1"
 }
 
@@ -85,6 +85,10 @@ fi
 failed=0
 for name; do
     expected=$here/cases/$name.expected
+    if [ ! -x "$LAYERMETER_BIN/layermeter-calibrate" ] &&
+        grep -q '^\$.*layermeter-calibrate' "$here/cases/$name.case"; then
+        continue # not in this build
+    fi
     if ! run_case "$name"; then
         failed=$((failed + 1))
     elif [ -n "$regenerate" ]; then
