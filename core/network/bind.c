@@ -304,9 +304,11 @@ static lm_status check_cost(binding *b, bound_layer *l)
 /* A callback that failed should have said why. */
 static lm_status explained(binding *b, lm_status status)
 {
+    if (status > 0)
+        status = LM_E_SHAPE;
     if (!b->err->text[0])
         lm_error_set(b->err, status, "the plugin gives no reason");
-    return status < 0 ? status : LM_E_SHAPE;
+    return status;
 }
 
 static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
