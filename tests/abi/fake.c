@@ -21,7 +21,12 @@
 #endif
 
 static const lm_param params[] = {
-    { .name = "number", .kind = LM_INT, .fallback = FAKE_FALLBACK, .min = 1, .max = 9, .doc = "any" },
+    { .name     = "number",
+      .kind     = LM_INT,
+      .fallback = FAKE_FALLBACK,
+      .min      = 1,
+      .max      = 9,
+      .doc      = "any" },
 };
 
 static lm_status infer(const lm_layer *layer, lm_tensor *output)
@@ -36,7 +41,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     return LM_OK;
 }
 
-#define FAKE_HEAD(type_name)                                                                 \
+#define FAKE_HEAD(type_name)                                                                     \
     .size = FAKE_TYPE_SIZE, .name = type_name, .doc = "the input, unchanged", LM_PARAMS(params), \
     .min_inputs = 1, .max_inputs = 1, .n_outputs = 1, .infer = infer
 
@@ -57,10 +62,10 @@ static const lm_layer_type *const types[] = { &fake };
 
 extern LM_EXPORT const lm_plugin FAKE_ROOT;
 const lm_plugin                  FAKE_ROOT = {
-    .size      = FAKE_PLUGIN_SIZE,
-    .abi_minor = FAKE_MINOR,
-    LM_TYPES(types),
-    .name    = "fake",
-    .version = FAKE_VERSION,
-    .license = "Apache-2.0",
+                     .size      = FAKE_PLUGIN_SIZE,
+                     .abi_minor = FAKE_MINOR,
+                     LM_TYPES(types),
+                     .name    = "fake",
+                     .version = FAKE_VERSION,
+                     .license = "Apache-2.0",
 };

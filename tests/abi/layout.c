@@ -5,9 +5,9 @@
 #include <layermeter/error.h>
 #include <layermeter/plugin.h>
 
-#define SIZE(type, bytes)         static_assert(sizeof(type) == (bytes), "size of " #type)
-#define AT(type, member, bytes)   static_assert(offsetof(type, member) == (bytes), #type "." #member)
-#define SIZE_LAST(type, member)                                                          \
+#define SIZE(type, bytes)       static_assert(sizeof(type) == (bytes), "size of " #type)
+#define AT(type, member, bytes) static_assert(offsetof(type, member) == (bytes), #type "." #member)
+#define SIZE_LAST(type, member)                                                         \
     static_assert(sizeof(type) == offsetof(type, member) + sizeof(((type *)0)->member), \
                   #type " has padding at its end")
 
@@ -125,15 +125,17 @@ static_assert(LM_OK == 0 && LM_E_ARG == -1 && LM_E_SHAPE == -2 && LM_E_UNSUPPORT
                   LM_E_OVERFLOW == -4 && LM_E_NOMEM == -5 && LM_E_IO == -6 && LM_E_SYNTAX == -7 &&
                   LM_E_ABI == -8 && LM_E_NOTFOUND == -9,
               "status codes");
-static_assert(LM_F32 == 1 && LM_F16 == 2 && LM_BF16 == 3 && LM_F64 == 4 && LM_I32 == 5 && LM_I8 == 6 &&
-                  LM_F8 == 7,
+static_assert(LM_F32 == 1 && LM_F16 == 2 && LM_BF16 == 3 && LM_F64 == 4 && LM_I32 == 5 &&
+                  LM_I8 == 6 && LM_F8 == 7,
               "element types");
-static_assert(LM_FORWARD == 0 && LM_GRAD_INPUT == 1 && LM_GRAD_WEIGHT == 2 && LM_N_PASSES == 3, "passes");
+static_assert(LM_FORWARD == 0 && LM_GRAD_INPUT == 1 && LM_GRAD_WEIGHT == 2 && LM_N_PASSES == 3,
+              "passes");
 static_assert(LM_OP_OPAQUE == 0 && LM_OP_GEMM == 1 && LM_OP_CONV == 2 && LM_OP_POOL == 3 &&
                   LM_OP_MAP == 4 && LM_OP_NORM == 5 && LM_OP_SOFTMAX == 6 && LM_OP_GATHER == 7 &&
                   LM_OP_COPY == 8 && LM_OP_ALLREDUCE == 0x100,
               "ops");
-static_assert(LM_INT == 1 && LM_REAL == 2 && LM_BOOL == 3 && LM_ENUM == 4 && LM_TEXT == 5 && LM_SHAPE == 6,
+static_assert(LM_INT == 1 && LM_REAL == 2 && LM_BOOL == 3 && LM_ENUM == 4 && LM_TEXT == 5 &&
+                  LM_SHAPE == 6,
               "parameter kinds");
 static_assert(LM_KEEPS_INPUT == 1 && LM_KEEPS_OUTPUT == 2 && LM_FROZEN == 1 && LM_FUNCTIONAL == 1 &&
                   LM_SOURCE == 2,

@@ -1,4 +1,5 @@
-/** A folder of the test's own: files in it have short names, so that messages compare as they stand. */
+/** A folder of the test's own: files in it have short names, so that messages compare as they
+ * stand. */
 #ifndef UNIT_FOLDER_H
 #define UNIT_FOLDER_H
 

@@ -9,7 +9,8 @@
 #include "base/text.h"
 #include "network/graph.h"
 
-/* ---- errors ---------------------------------------------------------------------------------------- */
+/* ---- errors
+ * ---------------------------------------------------------------------------------------- */
 
 static void an_error_is_told_and_prefixed(void **state)
 {
@@ -46,7 +47,8 @@ static void a_long_error_is_cut_and_ends(void **state)
     }
 }
 
-/* ---- memory ---------------------------------------------------------------------------------------- */
+/* ---- memory
+ * ---------------------------------------------------------------------------------------- */
 
 static void an_arena_gives_zeroed_aligned_memory_of_any_size(void **state)
 {
@@ -92,7 +94,8 @@ static void ten_thousand_names_are_found_and_no_others(void **state)
     assert_int_equal(names_find(&set, "n1"), NAMES_NONE);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------- */
+/* ---- files
+ * ----------------------------------------------------------------------------------------- */
 
 static size_t files_here(void)
 {
@@ -107,10 +110,10 @@ static size_t files_here(void)
 
 static void a_draft_appears_when_committed_and_leaves_nothing_else(void **state)
 {
-    file_draft draft;
-    char      *text;
-    size_t     size;
-    lm_error   err;
+    file_draft   draft;
+    char        *text;
+    size_t       size;
+    lm_error     err;
     const size_t before = files_here();
 
     (void)state;
@@ -164,13 +167,14 @@ static void a_large_file_is_read_whole(void **state)
     free(back);
 }
 
-/* ---- graphs ---------------------------------------------------------------------------------------- */
+/* ---- graphs
+ * ---------------------------------------------------------------------------------------- */
 
 static void an_order_puts_inputs_first_and_a_cycle_is_found(void **state)
 {
     /* 0 takes 2 and 3; 2 takes 3; 1 takes nothing */
     static const size_t first[] = { 0, 2, 2, 3, 3 }, input[] = { 2, 3, 3 }, loop[] = { 2, 3, 0 };
-    size_t              order[4], place[4], cycle = 9;
+    size_t              order[4], place[4], cycle                                  = 9;
 
     (void)state;
     assert_int_equal(graph_order(&(graph){ 4, first, input }, order, &cycle), LM_OK);
@@ -204,7 +208,8 @@ static void a_deep_chain_is_ordered_without_recursion(void **state)
     free(order);
 }
 
-/* ---- numbers for people ---------------------------------------------------------------------------- */
+/* ---- numbers for people
+ * ---------------------------------------------------------------------------- */
 
 static void numbers_are_written_for_people(void **state)
 {
@@ -212,15 +217,27 @@ static void numbers_are_written_for_people(void **state)
         double      value;
         const char *si;
     } si[] = {
-        { 0, "0" },          { 7, "7" },           { 999, "999" },       { 1000, "1 k" },
-        { 4089184256, "4.09 G" }, { 151900, "152 k" }, { 999499, "999 k" }, { 999600, "1 M" },
-        { 2.5, "2.5" },      { 1e18, "1 E" },      { -1500, "-1.5 k" },
+        { 0, "0" },
+        { 7, "7" },
+        { 999, "999" },
+        { 1000, "1 k" },
+        { 4089184256, "4.09 G" },
+        { 151900, "152 k" },
+        { 999499, "999 k" },
+        { 999600, "1 M" },
+        { 2.5, "2.5" },
+        { 1e18, "1 E" },
+        { -1500, "-1.5 k" },
     };
     static const struct {
         uint64_t    value;
         const char *grouped;
     } grouped[] = {
-        { 0, "0" }, { 12, "12" }, { 999, "999" }, { 1000, "1,000" }, { 25557032, "25,557,032" },
+        { 0, "0" },
+        { 12, "12" },
+        { 999, "999" },
+        { 1000, "1,000" },
+        { 25557032, "25,557,032" },
         { UINT64_MAX, "18,446,744,073,709,551,615" },
     };
     char buffer[40];
@@ -229,7 +246,8 @@ static void numbers_are_written_for_people(void **state)
     for (size_t i = 0; i < sizeof si / sizeof si[0]; i++)
         assert_string_equal(text_si(si[i].value, buffer, 32), si[i].si);
     for (size_t i = 0; i < sizeof grouped / sizeof grouped[0]; i++)
-        assert_string_equal(text_grouped(grouped[i].value, buffer, sizeof buffer), grouped[i].grouped);
+        assert_string_equal(text_grouped(grouped[i].value, buffer, sizeof buffer),
+                            grouped[i].grouped);
 }
 
 static void times_take_units(void **state)
@@ -238,12 +256,12 @@ static void times_take_units(void **state)
         const char *text;
         double      seconds;
     } cases[] = {
-        { "5", 5 },      { "5min", 300 },   { "200ms", 0.2 },  { "1.5 s", 1.5 },
-        { "2h", 7200 },  { "50us", 50e-6 }, { " 3 ns ", 3e-9 }, { "0", 0 },
+        { "5", 5 },     { "5min", 300 },   { "200ms", 0.2 },   { "1.5 s", 1.5 },
+        { "2h", 7200 }, { "50us", 50e-6 }, { " 3 ns ", 3e-9 }, { "0", 0 },
     };
     static const char *const bad[] = { "", "s", "-1s", "1 fortnight", "1e999", "5 min 3 s" };
-    double   seconds;
-    lm_error err;
+    double                   seconds;
+    lm_error                 err;
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -252,7 +270,8 @@ static void times_take_units(void **state)
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(text_seconds(bad[i], &seconds, &err), LM_E_ARG);
-        assert_error(err, LM_E_ARG, "expected a time such as 200ms, 1.5 s or 5min, found '%s'", bad[i]);
+        assert_error(err, LM_E_ARG, "expected a time such as 200ms, 1.5 s or 5min, found '%s'",
+                     bad[i]);
     }
 }
 

@@ -1,9 +1,11 @@
-/* Binding: shapes, costs and kernels by hand; which gradients are computed; refusals with file and line. */
+/* Binding: shapes, costs and kernels by hand; which gradients are computed; refusals with file and
+ * line. */
 #include "nets.h"
 
 #define HEAD  "[network]\nname = n\n[x]\ntype = input\n" /* 4 lines; the shape is line 5 */
 #define IMAGE HEAD "shape = 3x224x224\n"
-#define CONV1 "[conv1]\ntype = conv2d\nfilters = 64\nkernel = 7\nstride = 2\npadding = 3\nbias = no\n"
+#define CONV1 \
+    "[conv1]\ntype = conv2d\nfilters = 64\nkernel = 7\nstride = 2\npadding = 3\nbias = no\n"
 
 static void assert_dims(const lm_tensor *t, uint32_t rank, const int64_t *dim)
 {
@@ -13,8 +15,8 @@ static void assert_dims(const lm_tensor *t, uint32_t rank, const int64_t *dim)
         assert_int_equal(t->dim[d], 0);
 }
 
-/* ResNet-50's first layer; the published count is 118 MMAC per image: 64 * 112 * 112 outputs, each of
- * 3 * 7 * 7 products. */
+/* ResNet-50's first layer; the published count is 118 MMAC per image: 64 * 112 * 112 outputs, each
+ * of 3 * 7 * 7 products. */
 static void conv2d_matches_hand_count(void **state)
 {
     bound_text         m = nets_bind(IMAGE CONV1, 1);
@@ -25,7 +27,8 @@ static void conv2d_matches_hand_count(void **state)
     assert_dims(l->input, 4, (int64_t[]){ 1, 3, 224, 224 });
     assert_dims(l->output, 4, (int64_t[]){ 1, 64, 112, 112 });
     assert_int_equal(w->flops, 2 * 118013952ull);
-    /* every operand once, in f32: 3*224*224 inputs and 64*3*7*7 weights read, 64*112*112 outputs written */
+    /* every operand once, in f32: 3*224*224 inputs and 64*3*7*7 weights read, 64*112*112 outputs
+     * written */
     assert_int_equal(w->read_bytes, 4 * (150528 + 9408));
     assert_int_equal(w->written_bytes, 4 * 802816);
     assert_int_equal(l->n_weights, 1);
@@ -45,16 +48,33 @@ static void convolutions_match_hand_counts(void **state)
         uint64_t    flops, params;
     } cases[] = {
         /* 2 * outputs * products of each, and with a bias 1 per output */
-        { "shape = 4x5x6\n", "filters = 8\nkernel = 1\n", { 2, 8, 5, 6 }, 2 * 480 * 4 + 480, 8 * 4 + 8 },
-        { "shape = 4x5x6\n", "filters = 8\nkernel = 3\nbias = no\n", { 2, 8, 3, 4 }, 2 * 192 * 36, 288 },
-        { "shape = 4x5x6\n", "filters = 8\nkernel = 3,1\npadding = 1,0\nstride = 2,3\nbias = no\n",
-          { 2, 8, 3, 2 }, 2 * 96 * 12, 96 },
+        { "shape = 4x5x6\n",
+          "filters = 8\nkernel = 1\n",
+          { 2, 8, 5, 6 },
+          2 * 480 * 4 + 480,
+          8 * 4 + 8 },
+        { "shape = 4x5x6\n",
+          "filters = 8\nkernel = 3\nbias = no\n",
+          { 2, 8, 3, 4 },
+          2 * 192 * 36,
+          288 },
+        { "shape = 4x5x6\n",
+          "filters = 8\nkernel = 3,1\npadding = 1,0\nstride = 2,3\nbias = no\n",
+          { 2, 8, 3, 2 },
+          2 * 96 * 12,
+          96 },
         /* groups: each output sees a fourth of the channels */
-        { "shape = 4x5x6\n", "filters = 8\nkernel = 3\npadding = 1\ngroups = 4\nbias = no\n",
-          { 2, 8, 5, 6 }, 2 * 480 * 9, 72 },
+        { "shape = 4x5x6\n",
+          "filters = 8\nkernel = 3\npadding = 1\ngroups = 4\nbias = no\n",
+          { 2, 8, 5, 6 },
+          2 * 480 * 9,
+          72 },
         /* dilation 2: a window of 3 reaches over 5 */
-        { "shape = 1x9x5\n", "filters = 1\nkernel = 3\ndilation = 2\nbias = no\n", { 2, 1, 5, 1 },
-          2 * 10 * 9, 9 },
+        { "shape = 1x9x5\n",
+          "filters = 1\nkernel = 3\ndilation = 2\nbias = no\n",
+          { 2, 1, 5, 1 },
+          2 * 10 * 9,
+          9 },
     };
     char text[300];
 
@@ -64,7 +84,8 @@ static void convolutions_match_hand_counts(void **state)
         const bound_layer *l;
         uint64_t           params = 0;
 
-        snprintf(text, sizeof text, HEAD "%s[c]\ntype = conv2d\n%s", cases[i].shape, cases[i].layer);
+        snprintf(text, sizeof text, HEAD "%s[c]\ntype = conv2d\n%s", cases[i].shape,
+                 cases[i].layer);
         m = nets_bind(text, 2);
         l = nets_layer(&m, "c");
         assert_dims(l->output, 4, cases[i].out);
@@ -79,8 +100,10 @@ static void convolutions_match_hand_counts(void **state)
 /* y = x W' + b with 5 rows of 3 features to 4. Each product is 5*3*4 = 60 multiply-adds. */
 static void linear_matches_hand_count(void **state)
 {
-    bound_text m = nets_bind(HEAD "shape = 3\n[f]\ntype = linear\nfeatures = 3\n[g]\ntype = linear\n"
-                                  "features = 4\n", 5);
+    bound_text m =
+        nets_bind(HEAD "shape = 3\n[f]\ntype = linear\nfeatures = 3\n[g]\ntype = linear\n"
+                       "features = 4\n",
+                  5);
     const bound_layer *l = nets_layer(&m, "g");
 
     (void)state;
@@ -94,8 +117,9 @@ static void linear_matches_hand_count(void **state)
 /* conv -> bn -> relu: nothing before conv1 is trained, so its input needs no gradient. */
 static void the_first_trained_layer_has_no_input_gradient(void **state)
 {
-    bound_text m = nets_bind(IMAGE CONV1 "[bn]\ntype = batch_norm\n[relu]\ntype = relu\n"
-                                         "[conv2]\ntype = conv2d\nfilters = 8\nkernel = 1\n", 1);
+    bound_text         m = nets_bind(IMAGE CONV1 "[bn]\ntype = batch_norm\n[relu]\ntype = relu\n"
+                                                         "[conv2]\ntype = conv2d\nfilters = 8\nkernel = 1\n",
+                                     1);
     const bound_layer *first = nets_layer(&m, "conv1"), *bn = nets_layer(&m, "bn"),
                       *relu = nets_layer(&m, "relu"), *second = nets_layer(&m, "conv2");
 
@@ -121,11 +145,13 @@ static void a_prefix_without_weights_has_no_backward_pass(void **state)
                                   "[relu]\ntype = relu\n"
                                   "[bn]\ntype = batch_norm\naffine = no\n"
                                   "[conv]\ntype = conv2d\nfilters = 4\nkernel = 1\n"
-                                  "[end]\ntype = relu\n", 2);
+                                  "[end]\ntype = relu\n",
+                             2);
 
     (void)state;
     for (size_t i = 0; i < 4; i++) {
-        const bound_layer *l = nets_layer(&m, ((const char *const[]){ "x", "pool", "relu", "bn" })[i]);
+        const bound_layer *l =
+            nets_layer(&m, ((const char *const[]){ "x", "pool", "relu", "bn" })[i]);
 
         assert_false(l->needs_grad_input);
         for (lm_pass p = LM_GRAD_INPUT; p < LM_N_PASSES; p++) {
@@ -133,14 +159,16 @@ static void a_prefix_without_weights_has_no_backward_pass(void **state)
             assert_int_equal(l->cost.pass[p].flops + l->cost.pass[p].read_bytes, 0);
         }
     }
-    assert_false(nets_layer(&m, "bn")->trained); /* its running statistics are no weights to train */
+    assert_false(
+        nets_layer(&m, "bn")->trained); /* its running statistics are no weights to train */
     assert_int_equal(nets_layer(&m, "bn")->n_weights, 2);
     assert_false(nets_layer(&m, "conv")->needs_grad_input);
     assert_true(nets_layer(&m, "end")->needs_grad_input);
     nets_free(&m);
 }
 
-/* One kernel yields a norm's gradients; as the first layer it runs for those of its weights alone. */
+/* One kernel yields a norm's gradients; as the first layer it runs for those of its weights alone.
+ */
 static void a_norm_first_in_the_network_still_computes_its_gradients(void **state)
 {
     bound_text         m = nets_bind(HEAD "shape = 3x8x8\n[bn]\ntype = batch_norm\n", 2);
@@ -158,7 +186,8 @@ static void a_branch_asks_for_gradients_if_either_input_does(void **state)
 {
     bound_text m = nets_bind(HEAD "shape = 3x8x8\n[conv]\ntype = conv2d\nfilters = 3\nkernel = 1\n"
                                   "[relu]\ntype = relu\ninputs = x\n"
-                                  "[add]\ntype = add\ninputs = relu, conv\n", 1);
+                                  "[add]\ntype = add\ninputs = relu, conv\n",
+                             1);
 
     (void)state;
     assert_false(nets_layer(&m, "relu")->needs_grad_input);
@@ -176,7 +205,9 @@ static void the_input_may_be_replaced_from_outside(void **state)
         { { .batch = 2, .dtype = LM_F32 }, "3x224x224", { 2, 64, 112, 112 } },
         { { .batch = 2, .dtype = LM_F32, .image = 96 }, "3x96x96", { 2, 64, 48, 48 } },
         { { .batch = 2, .dtype = LM_F32, .input = "5x32x64" }, "5x32x64", { 2, 64, 16, 32 } },
-        { { .batch = 2, .dtype = LM_F32, .input = "5x32x64", .image = 16 }, "5x16x16", { 2, 64, 8, 8 } },
+        { { .batch = 2, .dtype = LM_F32, .input = "5x32x64", .image = 16 },
+          "5x16x16",
+          { 2, 64, 8, 8 } },
     };
 
     (void)state;
@@ -237,14 +268,17 @@ static void refusals_name_file_line_layer_and_reason(void **state)
         lm_status   code;
     } cases[] = {
         { HEAD "shape = 3x8x8\n[c]\ntype = covn2d\n",
-          "n.ini:6: layer 'c': unknown layer type 'covn2d' (did you mean 'conv2d'?)", LM_E_NOTFOUND },
+          "n.ini:6: layer 'c': unknown layer type 'covn2d' (did you mean 'conv2d'?)",
+          LM_E_NOTFOUND },
         { HEAD "shape = 3x8x8\n[c]\ntype = transformer\n",
           "n.ini:6: layer 'c': unknown layer type 'transformer'; 'layermeter layers' lists them",
           LM_E_NOTFOUND },
         { HEAD "shape = 3x8x8\n[c]\ntype = conv2d\nfilter = 3\nkernel = 1\n",
-          "n.ini:8: layer 'c': 'conv2d' has no key 'filter' (did you mean 'filters'?)", LM_E_NOTFOUND },
+          "n.ini:8: layer 'c': 'conv2d' has no key 'filter' (did you mean 'filters'?)",
+          LM_E_NOTFOUND },
         { HEAD "shape = 3x8x8\n[c]\ntype = linear\nwindow = 3\n",
-          "n.ini:8: layer 'c': 'linear' has no key 'window' (its keys: features bias)", LM_E_NOTFOUND },
+          "n.ini:8: layer 'c': 'linear' has no key 'window' (its keys: features bias)",
+          LM_E_NOTFOUND },
         { HEAD "shape = 3x8x8\n[c]\ntype = relu\nslope = 3\n",
           "n.ini:8: layer 'c': 'relu' has no key 'slope' (its keys: none)", LM_E_NOTFOUND },
         { HEAD "shape = 3x8x8\n[c]\ntype = conv2d\nkernel = 3\n",
@@ -266,7 +300,8 @@ static void refusals_name_file_line_layer_and_reason(void **state)
         { "[network]\nname = n\n[a]\ntype = relu\n",
           "n.ini:3: layer 'a': 'relu' takes 1 input, 0 given: set 'inputs ='", LM_E_SHAPE },
         { HEAD "shape = 1x2x3x4x5x6x7x8\n",
-          "n.ini:3: layer 'x': a sample of 8 dimensions; at most 7 fit beside the batch", LM_E_ARG },
+          "n.ini:3: layer 'x': a sample of 8 dimensions; at most 7 fit beside the batch",
+          LM_E_ARG },
         /* 10^9 * 10^9 * 4 bytes fit, times a batch of 8 they do not */
         { HEAD "shape = 1000000000x1000000000\n",
           "n.ini:3: layer 'x': output has more than 2^64 bytes", LM_E_OVERFLOW },
@@ -290,22 +325,25 @@ static void a_second_source_cannot_be_replaced(void **state)
 {
     static const char text[] = HEAD "shape = 3\n[y]\ntype = input\nshape = 3\n"
                                     "[a]\ntype = add\ninputs = x, y\n";
-    bound_text m = nets_bind(text, 1);
+    bound_text        m      = nets_bind(text, 1);
 
     (void)state;
     assert_string_equal(m.err.text, "");
     nets_free(&m);
     m = nets_bind_with(text, &(bind_options){ .batch = 1, .dtype = LM_F32, .input = "4" });
-    assert_error(m.err, LM_E_ARG, "n.ini:6: layer 'y': the network has several inputs: their shapes cannot "
-                                  "be replaced from outside");
+    assert_error(m.err, LM_E_ARG,
+                 "n.ini:6: layer 'y': the network has several inputs: their shapes cannot "
+                 "be replaced from outside");
     nets_free(&m);
 }
 
 /* A line inside a block is the layer's own; the message says nothing of where the block is used. */
 static void a_layer_of_a_block_is_named_in_full(void **state)
 {
-    bound_text m = nets_bind(HEAD "shape = 3x8x8\n[block b]\nk =\n[b/c]\ntype = conv2d\nfilters = 1\n"
-                                  "kernel = $k\n[u]\nblock = b\nk = 0\n", 1);
+    bound_text m =
+        nets_bind(HEAD "shape = 3x8x8\n[block b]\nk =\n[b/c]\ntype = conv2d\nfilters = 1\n"
+                       "kernel = $k\n[u]\nblock = b\nk = 0\n",
+                  1);
 
     (void)state;
     assert_error(m.err, LM_E_ARG, "n.ini:11: layer 'u.c': kernel: 0 is outside 1 .. 1000000");

@@ -44,7 +44,9 @@ static void records_keep_fields_and_lines(void **state)
         { "a,b\n1,2\n", "1[a][b]\n2[1][2]\nend" },
         { "a,b\r\n1,2\r\n", "1[a][b]\n2[1][2]\nend" },
         { "a,b\n1,2", "1[a][b]\n2[1][2] unended\nend" },
-        { "\xEF\xBB\xBF" "a\n", "1[a]\nend" },
+        { "\xEF\xBB\xBF"
+          "a\n",
+          "1[a]\nend" },
         { "a\n\n\nb\n", "1[a]\n4[b]\nend" },
         { ",\n", "1[][]\nend" },
         { "a,\n", "1[a][]\nend" },
@@ -71,11 +73,11 @@ static void records_keep_fields_and_lines(void **state)
 
 static void sixty_four_columns_are_the_most(void **state)
 {
-    char        text[2 * 65 + 1];
-    char       *field[CSV_MAX_COLUMNS];
-    csv_reader  csv;
-    size_t      n;
-    lm_error    err;
+    char       text[2 * 65 + 1];
+    char      *field[CSV_MAX_COLUMNS];
+    csv_reader csv;
+    size_t     n;
+    lm_error   err;
 
     (void)state;
     memset(text, 0, sizeof text);
@@ -120,14 +122,14 @@ static void comments_come_before_the_header_only(void **state)
 
 static void what_is_written_reads_back(void **state)
 {
-    static const char *const fields[] = { "plain", "", "with, comma", "with \"quotes\"", "two\nlines",
-                                          "\"", "\r", " blanks " };
-    const size_t n_fields = sizeof fields / sizeof fields[0];
-    char         text[256] = "";
-    FILE        *out = fmemopen(text, sizeof text, "w");
-    char        *field[CSV_MAX_COLUMNS];
-    csv_reader   csv;
-    size_t       n;
+    static const char *const fields[]  = { "plain",      "",   "with, comma", "with \"quotes\"",
+                                           "two\nlines", "\"", "\r",          " blanks " };
+    const size_t             n_fields  = sizeof fields / sizeof fields[0];
+    char                     text[256] = "";
+    FILE                    *out       = fmemopen(text, sizeof text, "w");
+    char                    *field[CSV_MAX_COLUMNS];
+    csv_reader               csv;
+    size_t                   n;
 
     (void)state;
     for (size_t i = 0; i < n_fields; i++) {

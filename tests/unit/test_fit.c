@@ -11,8 +11,8 @@ static int enter(void **state)
 {
     static const struct {
         int filters, kernel, repeats, features;
-    } nets[N_NETS] = { { 4, 3, 1, 10 }, { 16, 1, 2, 300 }, { 6, 5, 3, 40 }, { 32, 3, 1, 7 },
-                       { 3, 7, 5, 1000 }, { 24, 1, 9, 20 }, { 9, 3, 6, 500 }, { 2, 1, 12, 90 } };
+    } nets[N_NETS] = { { 4, 3, 1, 10 },   { 16, 1, 2, 300 }, { 6, 5, 3, 40 },  { 32, 3, 1, 7 },
+                       { 3, 7, 5, 1000 }, { 24, 1, 9, 20 },  { 9, 3, 6, 500 }, { 2, 1, 12, 90 } };
 
     if (nets_enter(state))
         return -1;
@@ -20,14 +20,15 @@ static int enter(void **state)
         char name[32], text[512];
 
         snprintf(name, sizeof name, "n%d.ini", i);
-        snprintf(text, sizeof text,
-                 "[network]\nname = n%d\n[x]\ntype = input\nshape = 3x16x16\n"
-                 "[block b]\n[b/c]\ntype = conv2d\nfilters = %d\nkernel = %d\npadding = %d\nbias = no\n"
-                 "[b/r]\ntype = relu\n"
-                 "[b.1..%d]\nblock = b\n[p]\ntype = global_avg_pool\n[f]\ntype = flatten\n"
-                 "[l]\ntype = linear\nfeatures = %d\n",
-                 i, nets[i].filters, nets[i].kernel, nets[i].kernel / 2, nets[i].repeats,
-                 nets[i].features);
+        snprintf(
+            text, sizeof text,
+            "[network]\nname = n%d\n[x]\ntype = input\nshape = 3x16x16\n"
+            "[block b]\n[b/c]\ntype = conv2d\nfilters = %d\nkernel = %d\npadding = %d\nbias = no\n"
+            "[b/r]\ntype = relu\n"
+            "[b.1..%d]\nblock = b\n[p]\ntype = global_avg_pool\n[f]\ntype = flatten\n"
+            "[l]\ntype = linear\nfeatures = %d\n",
+            i, nets[i].filters, nets[i].kernel, nets[i].kernel / 2, nets[i].repeats,
+            nets[i].features);
         folder_file(name, text);
     }
     return 0;
@@ -43,10 +44,14 @@ static workloads *new_loads(void)
 
 static void features_follow_their_definitions(void **state)
 {
-    const workload one  = { .nodes = 1, .bytes = 1000 };
-    const workload four = { .counts = { .flops_forward = 7, .conv_inputs = 8, .conv_outputs = 9,
-                                        .layers = 10, .params = 11 },
-                            .nodes = 4, .bytes = 1000 };
+    const workload      one                  = { .nodes = 1, .bytes = 1000 };
+    const workload      four                 = { .counts = { .flops_forward = 7,
+                                                             .conv_inputs   = 8,
+                                                             .conv_outputs  = 9,
+                                                             .layers        = 10,
+                                                             .params        = 11 },
+                                                 .nodes  = 4,
+                                                 .bytes  = 1000 };
     static const double expected[N_FEATURES] = { 7, 8, 9, 1, 10, 11, 4, 6, 1500 };
 
     (void)state;
@@ -96,20 +101,20 @@ static void rows_of_one_configuration_make_one_point(void **state)
 {
     workloads    *loads = new_loads();
     observations *obs;
-    points        p = join("kind,name,phase,seconds,batch,ranks,bytes,algorithm,geometry,status,threads\n"
-                           "network,n0.ini,forward,1,2,1,,,,ok,\n"
-                           "network,n0.ini,backward,2,2,1,,,,ok,\n"
-                           "network,n1.ini,forward,3,2,1,,,,ok,\n"
-                           "network,n0.ini,update,4,2,1,,,,ok,\n"    /* joins the first, though apart */
-                           "network,n0.ini,forward,5,2,1,,,,ok,\n"   /* measured again: a point of its own */
-                           "network,n0.ini,backward,6,2,1,,,,ok,\n"
-                           "network,n0.ini,forward,7,4,1,,,,ok,\n"   /* another batch */
-                           "network,n0.ini,forward,8,2,1,,,,ok,3\n"  /* other threads */
-                           "network,n0.ini,backward,,4,1,,,,skipped-memory,\n"
-                           "collective,allreduce,sync,9,,4,1000,default,,ok,\n"
-                           "collective,allreduce,sync,10,,4,1000,ring,,ok,\n"
-                           "kernel,copy,forward,11,,,,,bytes=1,ok,\n",
-                           loads, &obs);
+    points p = join("kind,name,phase,seconds,batch,ranks,bytes,algorithm,geometry,status,threads\n"
+                    "network,n0.ini,forward,1,2,1,,,,ok,\n"
+                    "network,n0.ini,backward,2,2,1,,,,ok,\n"
+                    "network,n1.ini,forward,3,2,1,,,,ok,\n"
+                    "network,n0.ini,update,4,2,1,,,,ok,\n"  /* joins the first, though apart */
+                    "network,n0.ini,forward,5,2,1,,,,ok,\n" /* measured again: a point of its own */
+                    "network,n0.ini,backward,6,2,1,,,,ok,\n"
+                    "network,n0.ini,forward,7,4,1,,,,ok,\n"  /* another batch */
+                    "network,n0.ini,forward,8,2,1,,,,ok,3\n" /* other threads */
+                    "network,n0.ini,backward,,4,1,,,,skipped-memory,\n"
+                    "collective,allreduce,sync,9,,4,1000,default,,ok,\n"
+                    "collective,allreduce,sync,10,,4,1000,ring,,ok,\n"
+                    "kernel,copy,forward,11,,,,,bytes=1,ok,\n",
+                    loads, &obs);
 
     (void)state;
     assert_int_equal(p.n_points, 7);
@@ -121,7 +126,8 @@ static void rows_of_one_configuration_make_one_point(void **state)
                 p.point[0].seconds[PHASE_UPDATE] == 4);
     assert_true(p.point[1].seconds[PHASE_FORWARD] == 3 && isnan(p.point[1].seconds[PHASE_UPDATE]));
     assert_true(p.point[2].seconds[PHASE_FORWARD] == 5 && p.point[2].seconds[PHASE_BACKWARD] == 6);
-    assert_true(p.point[3].seconds[PHASE_FORWARD] == 7 && isnan(p.point[3].seconds[PHASE_BACKWARD]));
+    assert_true(p.point[3].seconds[PHASE_FORWARD] == 7 &&
+                isnan(p.point[3].seconds[PHASE_BACKWARD]));
     assert_true(p.point[4].seconds[PHASE_FORWARD] == 8);
     assert_int_equal(p.point[5].group, 2);
     assert_int_equal(p.point[6].group, 2);
@@ -138,7 +144,8 @@ static void rows_of_one_configuration_make_one_point(void **state)
     assert_true(isnan(point_seconds(&p.point[0], PART_SYNC)));
     assert_true(isnan(point_seconds(&p.point[1], PART_BACKWARD)));
     assert_true(point_seconds(&p.point[5], PART_SYNC) == 9);
-    assert_true(isnan(point_seconds(&p.point[6], PART_SYNC))); /* the ring is not what training uses */
+    assert_true(
+        isnan(point_seconds(&p.point[6], PART_SYNC))); /* the ring is not what training uses */
     assert_true(isnan(point_seconds(&p.point[5], PART_FORWARD)));
     points_free(&p);
     observations_free(obs);
@@ -150,8 +157,8 @@ static void parts_on_several_nodes_add_their_phases(void **state)
     workloads    *loads = new_loads();
     observations *obs;
     points        p = join("kind,name,phase,seconds,batch,ranks\n"
-                           "network,n0.ini,backward,1,2,4\nnetwork,n0.ini,sync,2,2,4\n"
-                           "network,n0.ini,update,4,2,4\nnetwork,n1.ini,update,4,2,4\n",
+                                  "network,n0.ini,backward,1,2,4\nnetwork,n0.ini,sync,2,2,4\n"
+                                  "network,n0.ini,update,4,2,4\nnetwork,n1.ini,update,4,2,4\n",
                            loads, &obs);
 
     (void)state;
@@ -179,7 +186,8 @@ static void long_names_do_not_join_different_batches(void **state)
     strcat(name, "n0.ini");
     snprintf(text, sizeof text,
              "kind,name,phase,seconds,batch\nnetwork,%s,forward,1,2\nnetwork,n1.ini,forward,2,2\n"
-             "network,%s,backward,3,4\n", name, name);
+             "network,%s,backward,3,4\n",
+             name, name);
     p = join(text, loads, &obs);
     assert_int_equal(p.n_points, 3);
     points_free(&p);
@@ -214,7 +222,8 @@ static void a_row_whose_network_cannot_be_counted_is_named(void **state)
     workloads_free(loads);
 }
 
-/* ---- fits ------------------------------------------------------------------------------------------ */
+/* ---- fits
+ * ------------------------------------------------------------------------------------------ */
 
 /* The phases a part is the sum of. */
 static size_t phases_of(part which, const char *out[3])
@@ -227,7 +236,8 @@ static size_t phases_of(part which, const char *out[3])
         out[n++] = "backward";
     if (which == PART_SYNC || which == PART_GRAD_MANY || which == PART_JOINT)
         out[n++] = "sync";
-    if (which == PART_UPDATE || which == PART_GRAD_ONE || which == PART_GRAD_MANY || which == PART_JOINT)
+    if (which == PART_UPDATE || which == PART_GRAD_ONE || which == PART_GRAD_MANY ||
+        which == PART_JOINT)
         out[n++] = "update";
     return n;
 }
@@ -263,13 +273,14 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
             for (int n = 0; n < N_NETS; n++)
                 for (size_t b = 0; b < 4; b++)
                     for (size_t r = 0; r < n_ranks; r++) {
-                        workload load = { .nodes = (double)ranks[r] };
+                        workload load    = { .nodes = (double)ranks[r] };
                         double   seconds = 0;
                         char     name[32], number[40];
 
                         snprintf(name, sizeof name, "n%d.ini", n);
                         assert_int_equal(workloads_counts(loads, name, "", LM_F32, batches[b],
-                                                          &load.counts, NULL), LM_OK);
+                                                          &load.counts, NULL),
+                                         LM_OK);
                         load.bytes = (double)load.counts.param_bytes;
                         for (size_t k = 0; k < f->n_features; k++) {
                             const double value = feature_value(f->feature[k], &load);
@@ -318,28 +329,31 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
 }
 
 /*
- * One coefficient, T = c L, so that leaving out is by hand: chains of 1, 2 and 4 ReLUs took 1.0, 2.2 and
- * 3.6. All: c = (1*1 + 2*2.2 + 4*3.6) / (1 + 4 + 16) = 19.8 / 21. Without the first: 18.8 / 20 = 0.94; the
- * second: 15.4 / 17; the third: 5.4 / 5 = 1.08.
+ * One coefficient, T = c L, so that leaving out is by hand: chains of 1, 2 and 4 ReLUs
+ * took 1.0, 2.2 and 3.6. All: c = (1*1 + 2*2.2 + 4*3.6) / (1 + 4 + 16) = 19.8 / 21. Without the
+ * first: 18.8 / 20 = 0.94; the second: 15.4 / 17; the third: 5.4 / 5 = 1.08.
  */
 static void errors_on_networks_left_out_match_hand_computation(void **state)
 {
-    static const double left_out[] = { 0.94, 2 * 15.4 / 17, 4 * 1.08 }, measured[] = { 1, 2.2, 3.6 };
-    workloads          *loads = new_loads();
-    observations       *obs;
-    calibration        *cal;
-    const fitted       *f;
-    points              p;
-    double              mape = 0, low = 1, high = 1;
-    lm_error            err;
+    static const double left_out[] = { 0.94, 2 * 15.4 / 17, 4 * 1.08 },
+                        measured[] = { 1, 2.2, 3.6 };
+    workloads    *loads            = new_loads();
+    observations *obs;
+    calibration  *cal;
+    const fitted *f;
+    points        p;
+    double        mape = 0, low = 1, high = 1;
+    lm_error      err;
 
     (void)state;
     for (int n = 1; n <= 4; n *= 2) {
         char name[32], text[200];
 
         snprintf(name, sizeof name, "r%d.ini", n);
-        snprintf(text, sizeof text, "[network]\nname = r\n[x]\ntype = input\nshape = 8\n"
-                                    "[a.1..%d]\ntype = relu\n", n);
+        snprintf(text, sizeof text,
+                 "[network]\nname = r\n[x]\ntype = input\nshape = 8\n"
+                 "[a.1..%d]\ntype = relu\n",
+                 n);
         folder_file(name, text);
     }
     for (size_t i = 0; i < 3; i++) {
@@ -347,8 +361,10 @@ static void errors_on_networks_left_out_match_hand_computation(void **state)
         low  = fmin(low, measured[i] / left_out[i]);
         high = fmax(high, measured[i] / left_out[i]);
     }
-    p = join("kind,name,phase,seconds,batch\nnetwork,r1.ini,update,1,1\nnetwork,r2.ini,update,2.2,1\n"
-             "network,r4.ini,update,3.6,1\n", loads, &obs);
+    p = join(
+        "kind,name,phase,seconds,batch\nnetwork,r1.ini,update,1,1\nnetwork,r2.ini,update,2.2,1\n"
+        "network,r4.ini,update,3.6,1\n",
+        loads, &obs);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
     f = &cal->fitted[form_find("convmeter", PART_GRAD_ONE)];
     assert_close(f->coefficient[0].value, 19.8 / 21, 1e-14);
@@ -360,7 +376,8 @@ static void errors_on_networks_left_out_match_hand_computation(void **state)
     /* relative errors: weights 1/t, c = sum(L/t) / sum((L/t)^2) */
     f = &cal->fitted[form_find("nnls", PART_GRAD_ONE)];
     assert_close(f->coefficient[0].value,
-                 (1 + 2 / 2.2 + 4 / 3.6) / (1 + (2 / 2.2) * (2 / 2.2) + (4 / 3.6) * (4 / 3.6)), 1e-14);
+                 (1 + 2 / 2.2 + 4 / 3.6) / (1 + (2 / 2.2) * (2 / 2.2) + (4 / 3.6) * (4 / 3.6)),
+                 1e-14);
     calibration_free(cal);
     points_free(&p);
     observations_free(obs);
@@ -373,7 +390,8 @@ static void one_network_alone_has_nothing_to_be_left_out_against(void **state)
     observations *obs;
     calibration  *cal;
     points        p = join("kind,name,phase,seconds,batch\nnetwork,n0.ini,update,1,1\n"
-                           "network,n0.ini,update,1.1,1\n", loads, &obs);
+                                  "network,n0.ini,update,1.1,1\n",
+                           loads, &obs);
     const fitted *f;
 
     (void)state;
@@ -394,20 +412,22 @@ static void too_few_rows_for_any_formula_are_refused(void **state)
     workloads    *loads = new_loads();
     observations *obs;
     calibration  *cal = NULL;
-    points        p   = join("kind,name,phase,seconds,batch\nnetwork,n0.ini,forward,1,1\n", loads, &obs);
-    lm_error      err;
+    points   p = join("kind,name,phase,seconds,batch\nnetwork,n0.ini,forward,1,1\n", loads, &obs);
+    lm_error err;
 
     (void)state;
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_E_ARG);
-    assert_error(err, LM_E_ARG, "o.csv: too few rows: no formula has as many observations as coefficients; "
-                                "measure more networks, batches or images");
+    assert_error(err, LM_E_ARG,
+                 "o.csv: too few rows: no formula has as many observations as coefficients; "
+                 "measure more networks, batches or images");
     assert_null(cal);
     points_free(&p);
     observations_free(obs);
     workloads_free(loads);
 }
 
-/* ---- counts at any batch --------------------------------------------------------------------------- */
+/* ---- counts at any batch
+ * --------------------------------------------------------------------------- */
 
 static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
 {
@@ -421,7 +441,8 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
         network           *net;
         bound_network     *bound;
 
-        assert_int_equal(workloads_counts(loads, "n2.ini", "3x20x24", LM_F16, batch, &counts, NULL), LM_OK);
+        assert_int_equal(workloads_counts(loads, "n2.ini", "3x20x24", LM_F16, batch, &counts, NULL),
+                         LM_OK);
         assert_int_equal(network_load("n2.ini", &net, NULL), LM_OK);
         assert_int_equal(bind_network(net, nets_registry, &options, &bound, NULL), LM_OK);
         assert_int_equal(metrics_of_network(bound, NULL, &bound_counts, NULL), LM_OK);
@@ -431,12 +452,15 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
     }
     assert_int_equal(workloads_counts(loads, "n2.ini", "", LM_F32, 0, &counts, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "batch 0: must be 1 or more");
-    assert_int_equal(workloads_counts(loads, "n2.ini", "", LM_F32, INT64_MAX, &counts, &err), LM_E_OVERFLOW);
-    assert_error(err, LM_E_OVERFLOW, "n2.ini: a count at batch 9223372036854775807 does not fit 64 bits");
+    assert_int_equal(workloads_counts(loads, "n2.ini", "", LM_F32, INT64_MAX, &counts, &err),
+                     LM_E_OVERFLOW);
+    assert_error(err, LM_E_OVERFLOW,
+                 "n2.ini: a count at batch 9223372036854775807 does not fit 64 bits");
     workloads_free(loads);
 }
 
-/* ---- machine files --------------------------------------------------------------------------------- */
+/* ---- machine files
+ * --------------------------------------------------------------------------------- */
 
 static bool same(double a, double b)
 {
@@ -458,13 +482,22 @@ static void a_machine_file_keeps_every_bit_of_a_coefficient(void **state)
     for (size_t f = 0; f < n_forms; f += 2) { /* every other form is absent */
         fitted *to = &cal->fitted[f];
 
-        *to = (fitted){ .present = true, .rows = 12 + f, .rank = 2, .condition = 1.0 / 3,
-                        .errors = { 12 + f, 0.125, NAN, 0.25, 1.0 / 7, 0.9 },
-                        .held_out_mape = 0.5, .held_out_groups = f % 4 ? 0 : 5, .ratio_low = 0.7,
-                        .ratio_high = 4.0 / 3 };
+        *to = (fitted){ .present         = true,
+                        .rows            = 12 + f,
+                        .rank            = 2,
+                        .condition       = 1.0 / 3,
+                        .errors          = { 12 + f, 0.125, NAN, 0.25, 1.0 / 7, 0.9 },
+                        .held_out_mape   = 0.5,
+                        .held_out_groups = f % 4 ? 0 : 5,
+                        .ratio_low       = 0.7,
+                        .ratio_high      = 4.0 / 3 };
         for (size_t k = 0; k < forms[f].n_features; k++)
-            to->coefficient[k] = (coefficient){ 1e-11 / (double)(3 + f + 7 * k), k ? 1e-13 / 7 : NAN,
-                                                1.0 / 3, 1e18 / 7, k % 2 == 0, k % 3 == 2 };
+            to->coefficient[k] = (coefficient){ 1e-11 / (double)(3 + f + 7 * k),
+                                                k ? 1e-13 / 7 : NAN,
+                                                1.0 / 3,
+                                                1e18 / 7,
+                                                k % 2 == 0,
+                                                k % 3 == 2 };
     }
     assert_int_equal(calibration_save(cal, "m.ini", &err), LM_OK);
     calibration_load("m.ini", &back, &err);
@@ -489,8 +522,9 @@ static void a_machine_file_keeps_every_bit_of_a_coefficient(void **state)
         assert_close(b->errors.mape, a->errors.mape, 1e-15); /* in percent there */
         assert_close(b->errors.rmse, a->errors.rmse, 1e-15); /* in ms there */
         assert_int_equal(b->held_out_groups, a->held_out_groups);
-        assert_true(a->held_out_groups ? same(b->ratio_low, a->ratio_low) && same(b->ratio_high, a->ratio_high)
-                                       : isnan(b->ratio_low) && isnan(b->ratio_high));
+        assert_true(a->held_out_groups
+                        ? same(b->ratio_low, a->ratio_low) && same(b->ratio_high, a->ratio_high)
+                        : isnan(b->ratio_low) && isnan(b->ratio_high));
         for (size_t k = 0; k < forms[f].n_features; k++) {
             const coefficient *x = &a->coefficient[k], *y = &b->coefficient[k];
 
@@ -512,15 +546,18 @@ static void what_is_no_machine_file_is_refused_by_line(void **state)
         lm_status   code;
     } cases[] = {
         { "", "m.ini: holds no coefficients: is this a machine file?", LM_E_SYNTAX },
-        { "[machine]\nmax_ranks = 1\n", "m.ini: holds no coefficients: is this a machine file?", LM_E_SYNTAX },
+        { "[machine]\nmax_ranks = 1\n", "m.ini: holds no coefficients: is this a machine file?",
+          LM_E_SYNTAX },
         { "[machine]\ncores = 1\n", "m.ini:2: [machine] has no key 'cores'", LM_E_NOTFOUND },
-        { "[machine]\nmax_ranks = many\n", "m.ini:2: expected a whole number, found 'many'", LM_E_ARG },
-        { "[network]\nname = n\n", "m.ini:1: [network]: no formula of that name; is this a machine file?",
+        { "[machine]\nmax_ranks = many\n", "m.ini:2: expected a whole number, found 'many'",
+          LM_E_ARG },
+        { "[network]\nname = n\n",
+          "m.ini:1: [network]: no formula of that name; is this a machine file?", LM_E_NOTFOUND },
+        { "\n[convmeter.wait]\n",
+          "m.ini:2: [convmeter.wait]: no formula of that name; is this a machine file?",
           LM_E_NOTFOUND },
-        { "\n[convmeter.wait]\n", "m.ini:2: [convmeter.wait]: no formula of that name; is this a machine file?",
-          LM_E_NOTFOUND },
-        { "[convmeter.grad_one]\nrows = 3\n", "m.ini:1: [convmeter.grad_one]: coefficient 'layers' is missing",
-          LM_E_NOTFOUND },
+        { "[convmeter.grad_one]\nrows = 3\n",
+          "m.ini:1: [convmeter.grad_one]: coefficient 'layers' is missing", LM_E_NOTFOUND },
         { "[convmeter.grad_one]\nlayers = 1 s/layer\nnodes = 1 s/node\n",
           "m.ini:3: 'nodes' is no key of convmeter.grad_one", LM_E_NOTFOUND },
         { "[convmeter.grad_one]\nlayers = 1 s/FLOP\n",

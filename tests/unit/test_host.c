@@ -20,7 +20,8 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     output[0].dim[1] = act.dim;
     output[0].dtype  = act.dtype;
     if (act.infer_status && act.explain)
-        return (layer->host->fail)(layer, act.infer_status, "%d is %s", 7, "odd"); /* fail() is cmocka's */
+        return (layer->host->fail)(layer, act.infer_status, "%d is %s", 7,
+                                   "odd"); /* fail() is cmocka's */
     return act.infer_status;
 }
 
@@ -51,14 +52,24 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return act.lower_status;
 }
 
-static const lm_layer_type        fake    = { .size = sizeof(lm_layer_type), .name = "fake", .min_inputs = 1,
-                                              .max_inputs = 1, .n_outputs = 1, .infer = infer, .cost = cost,
-                                              .weights = weights, .lower = lower };
-static const lm_layer_type        unlowered = { .size = sizeof(lm_layer_type), .name = "unlowered",
-                                                .min_inputs = 1, .max_inputs = 1, .n_outputs = 1,
-                                                .infer = infer, .cost = cost };
-static const lm_layer_type *const types[] = { &fake, &unlowered };
-static const lm_plugin            plugin  = { LM_PLUGIN_HEAD, LM_TYPES(types), .name = "fake" };
+static const lm_layer_type        fake      = { .size       = sizeof(lm_layer_type),
+                                                .name       = "fake",
+                                                .min_inputs = 1,
+                                                .max_inputs = 1,
+                                                .n_outputs  = 1,
+                                                .infer      = infer,
+                                                .cost       = cost,
+                                                .weights    = weights,
+                                                .lower      = lower };
+static const lm_layer_type        unlowered = { .size       = sizeof(lm_layer_type),
+                                                .name       = "unlowered",
+                                                .min_inputs = 1,
+                                                .max_inputs = 1,
+                                                .n_outputs  = 1,
+                                                .infer      = infer,
+                                                .cost       = cost };
+static const lm_layer_type *const types[]   = { &fake, &unlowered };
+static const lm_plugin            plugin    = { LM_PLUGIN_HEAD, LM_TYPES(types), .name = "fake" };
 
 static int enter(void **state)
 {
@@ -140,14 +151,18 @@ static void impossible_kernels_and_weights_are_refused(void **state)
         lm_pass  pass;
         uint32_t repeat;
     } cases[] = {
-        { LM_OP_MAP, LM_GRAD_INPUT, 1 }, { LM_OP_MAP, LM_FORWARD, 0 },  { LM_OP_ALLREDUCE, LM_FORWARD, 1 },
-        { -1, LM_FORWARD, 1 },           { LM_OP_COPY + 1, LM_FORWARD, 1 },
+        { LM_OP_MAP, LM_GRAD_INPUT, 1 },    { LM_OP_MAP, LM_FORWARD, 0 },
+        { LM_OP_ALLREDUCE, LM_FORWARD, 1 }, { -1, LM_FORWARD, 1 },
+        { LM_OP_COPY + 1, LM_FORWARD, 1 },
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        act.kernel = (lm_kernel){ .size = sizeof(lm_kernel), .op = cases[i].op, .pass = cases[i].pass,
-                                  .dtype = LM_F32, .repeat = cases[i].repeat };
+        act.kernel = (lm_kernel){ .size   = sizeof(lm_kernel),
+                                  .op     = cases[i].op,
+                                  .pass   = cases[i].pass,
+                                  .dtype  = LM_F32,
+                                  .repeat = cases[i].repeat };
         refused(LM_E_ABI, "the plugin emits a kernel of another pass or kind");
     }
     act.kernel.size = 0;
@@ -172,13 +187,13 @@ static void short_records_are_filled_up_with_zeros(void **state)
 
     (void)state;
     memset(&act.kernel, 0xA5, sizeof act.kernel);
-    act.kernel.size                    = offsetof(lm_kernel, u.map.flops_per_element);
-    act.kernel.op                      = LM_OP_MAP;
-    act.kernel.pass                    = LM_FORWARD;
-    act.kernel.dtype                   = LM_F32;
-    act.kernel.repeat                  = 2;
-    act.kernel.u.map.elements          = 6;
-    act.kernel.u.map.operands          = 1;
+    act.kernel.size           = offsetof(lm_kernel, u.map.flops_per_element);
+    act.kernel.op             = LM_OP_MAP;
+    act.kernel.pass           = LM_FORWARD;
+    act.kernel.dtype          = LM_F32;
+    act.kernel.repeat         = 2;
+    act.kernel.u.map.elements = 6;
+    act.kernel.u.map.operands = 1;
     memset(&act.weight, 0xA5, sizeof act.weight);
     act.weight.size   = offsetof(lm_weight, flags);
     act.weight.role   = "weight";

@@ -16,8 +16,8 @@ static ini_document *read_text(const char *text)
     return doc;
 }
 
-static void assert_pair(const ini_document *doc, const char *section, const char *key, const char *value,
-                        int line)
+static void assert_pair(const ini_document *doc, const char *section, const char *key,
+                        const char *value, int line)
 {
     const ini_pair *pair = ini_get(ini_find(doc, section), key);
 
@@ -84,7 +84,8 @@ static void carriage_returns_and_a_byte_order_mark_vanish(void **state)
 
 static void values_keep_what_is_no_comment(void **state)
 {
-    ini_document *doc = read_text("[a]\nx = 1 ; words\ny = a;b\nz = a=b:c # d\nw =\nu = \xC3\xA9\n");
+    ini_document *doc =
+        read_text("[a]\nx = 1 ; words\ny = a;b\nz = a=b:c # d\nw =\nu = \xC3\xA9\n");
 
     (void)state;
     assert_pair(doc, "a", "x", "1", 2);
@@ -181,12 +182,15 @@ static void what_inih_would_lose_is_refused_by_line(void **state)
         { "[a]\nx = 1\nwords", "t.ini:3: expected 'key = value' or '[section]'" },
         { "[a]\n  words\n", "t.ini:2: expected 'key = value' or '[section]'" },
         { "[a]\nx = 1\n  more words\n", "t.ini:3: expected 'key = value' or '[section]'" },
-        { "[a]\nwords\nx = 1\nx = 2\n", "t.ini:2: expected 'key = value' or '[section]'" }, /* the first */
+        { "[a]\nwords\nx = 1\nx = 2\n",
+          "t.ini:2: expected 'key = value' or '[section]'" }, /* the first */
         { "[a]\nx = 1\nx = 2\nwords\n", "t.ini:3: 'x' stands at line 2 already" },
         { "[a]\nwords\n[a]\n", "t.ini:2: expected 'key = value' or '[section]'" },
         { "[a]\n = 1\n", "t.ini:2: expected 'key = value'" },
         { "[a]\nx = \x01\n", "t.ini:2: control characters: not a text file" },
-        { "\x7F" "ELF\x02\x01\x01\n", "t.ini:1: control characters: not a text file" },
+        { "\x7F"
+          "ELF\x02\x01\x01\n",
+          "t.ini:1: control characters: not a text file" },
         { "[a]\nx = 1\n\vy = 2\n", "t.ini:3: control characters: not a text file" },
     };
 

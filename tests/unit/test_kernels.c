@@ -10,17 +10,35 @@ static const struct {
 } geometries[] = {
     { { .op = LM_OP_OPAQUE, .repeat = 1, .u.opaque = { 10, 20, 30 } },
       "flops=10 read_bytes=20 written_bytes=30" },
-    { { .op = LM_OP_GEMM, .repeat = 1, .u.gemm = { 2, 3, 4, 5, 1 } }, "batch=2 m=3 n=4 k=5 bias=1" },
+    { { .op = LM_OP_GEMM, .repeat = 1, .u.gemm = { 2, 3, 4, 5, 1 } },
+      "batch=2 m=3 n=4 k=5 bias=1" },
     { { .op     = LM_OP_CONV,
         .repeat = 3,
-        .u.conv = { 8, 6, 4, 2, 0, { 1, 56, 57 }, { 1, 28, 29 }, { 1, 3, 5 }, { 1, 2, 7 }, { 0, 1, 9 },
+        .u.conv = { 8,
+                    6,
+                    4,
+                    2,
+                    0,
+                    { 1, 56, 57 },
+                    { 1, 28, 29 },
+                    { 1, 3, 5 },
+                    { 1, 2, 7 },
+                    { 0, 1, 9 },
                     { 1, 10, 11 } } },
-      "n=8 c_in=6 c_out=4 groups=2 bias=0 in=1x56x57 out=1x28x29 window=1x3x5 stride=1x2x7 pad=0x1x9 "
+      "n=8 c_in=6 c_out=4 groups=2 bias=0 in=1x56x57 out=1x28x29 window=1x3x5 stride=1x2x7 "
+      "pad=0x1x9 "
       "dilation=1x10x11 repeat=3" },
     { { .op     = LM_OP_POOL,
         .repeat = 1,
-        .u.pool = { 8, 6, LM_POOL_AVG, { 1, 56, 57 }, { 1, 28, 29 }, { 1, 3, 5 }, { 1, 2, 7 },
-                    { 0, 1, 9 }, { 1, 10, 11 } } },
+        .u.pool = { 8,
+                    6,
+                    LM_POOL_AVG,
+                    { 1, 56, 57 },
+                    { 1, 28, 29 },
+                    { 1, 3, 5 },
+                    { 1, 2, 7 },
+                    { 0, 1, 9 },
+                    { 1, 10, 11 } } },
       "n=8 channels=6 mode=1 in=1x56x57 out=1x28x29 window=1x3x5 stride=1x2x7 pad=0x1x9 "
       "dilation=1x10x11" },
     { { .op = LM_OP_MAP, .repeat = 1, .u.map = { 100, 2, 0 } },
@@ -65,7 +83,8 @@ static void every_field_must_be_there(void **state)
     for (size_t i = 0; i < N_GEOMETRIES; i++) {
         const char *text = geometries[i].text;
 
-        for (const char *word = text; word; word = strchr(word, ' ') ? strchr(word, ' ') + 1 : NULL) {
+        for (const char *word = text; word;
+             word             = strchr(word, ' ') ? strchr(word, ' ') + 1 : NULL) {
             const size_t n = strcspn(word, " ");
             char         rest[512];
             lm_kernel    k = geometries[i].kernel;
@@ -93,12 +112,15 @@ static void bad_geometries_are_refused_by_their_exact_reason(void **state)
         { LM_OP_GEMM, "rows=3", "gemm has no 'rows'", LM_E_NOTFOUND },
         { LM_OP_GEMM, "batch=0", "batch: 0 is outside 1 .. 2^40", LM_E_ARG },
         { LM_OP_GEMM, "batch=-1", "batch: -1 is outside 1 .. 2^40", LM_E_ARG },
-        { LM_OP_GEMM, "batch=1099511627777", "batch: 1099511627777 is outside 1 .. 2^40", LM_E_ARG },
+        { LM_OP_GEMM, "batch=1099511627777", "batch: 1099511627777 is outside 1 .. 2^40",
+          LM_E_ARG },
         { LM_OP_GEMM, "batch=1x2", "batch: expected 1 number", LM_E_SYNTAX },
         { LM_OP_GEMM, "batch=many", "batch: expected a whole number, found 'many'", LM_E_ARG },
         { LM_OP_GEMM, "batch=", "batch: expected a whole number, found ''", LM_E_ARG },
-        { LM_OP_GEMM, "batch=1 m=1 n=1 k=1 bias=0 repeat=0", "repeat: 0 is outside 1 .. 2^40", LM_E_ARG },
-        { LM_OP_GEMM, "batch=1 m=1 n=1 k=1 bias=0 repeat=4294967296", "repeat: too large", LM_E_ARG },
+        { LM_OP_GEMM, "batch=1 m=1 n=1 k=1 bias=0 repeat=0", "repeat: 0 is outside 1 .. 2^40",
+          LM_E_ARG },
+        { LM_OP_GEMM, "batch=1 m=1 n=1 k=1 bias=0 repeat=4294967296", "repeat: too large",
+          LM_E_ARG },
         { LM_OP_CONV, "in=56x56", "in: expected 3 numbers joined by x", LM_E_SYNTAX },
         { LM_OP_CONV, "in=1x2x3x4", "in: expected 3 numbers joined by x", LM_E_SYNTAX },
         { LM_OP_CONV, "stride=1x0x1", "stride: 0 is outside 1 .. 2^40", LM_E_ARG },
@@ -142,7 +164,8 @@ static void names_of_ops_and_passes_read_back(void **state)
 
     (void)state;
     for (size_t i = 0; i < N_GEOMETRIES; i++) {
-        assert_int_equal(kernel_op_parse(kernel_op_name(geometries[i].kernel.op), &op, NULL), LM_OK);
+        assert_int_equal(kernel_op_parse(kernel_op_name(geometries[i].kernel.op), &op, NULL),
+                         LM_OK);
         assert_int_equal(op, geometries[i].kernel.op);
     }
     for (lm_pass p = 0; p < LM_N_PASSES; p++) {
@@ -215,14 +238,17 @@ static void a_step_lists_its_kernels_in_running_order(void **state)
     static const struct {
         lm_op   op;
         lm_pass pass;
-    } forward[] = { { LM_OP_CONV, LM_FORWARD }, { LM_OP_MAP, LM_FORWARD }, { LM_OP_CONV, LM_FORWARD } },
-      backward[] = { { LM_OP_CONV, LM_GRAD_INPUT },
-                     { LM_OP_CONV, LM_GRAD_WEIGHT },
-                     { LM_OP_MAP, LM_GRAD_INPUT },
-                     { LM_OP_CONV, LM_GRAD_WEIGHT } };
+    } forward[]      = { { LM_OP_CONV, LM_FORWARD },
+                         { LM_OP_MAP, LM_FORWARD },
+                         { LM_OP_CONV, LM_FORWARD } },
+      backward[]     = { { LM_OP_CONV, LM_GRAD_INPUT },
+                         { LM_OP_CONV, LM_GRAD_WEIGHT },
+                         { LM_OP_MAP, LM_GRAD_INPUT },
+                         { LM_OP_CONV, LM_GRAD_WEIGHT } };
     bound_text  m    = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 3x8x8\n"
-                                 "[a]\ntype = conv2d\nfilters = 4\nkernel = 1\n[r]\ntype = relu\n"
-                                 "[b]\ntype = conv2d\nfilters = 5\nkernel = 1\nbias = no\n", 2);
+                                     "[a]\ntype = conv2d\nfilters = 4\nkernel = 1\n[r]\ntype = relu\n"
+                                     "[b]\ntype = conv2d\nfilters = 5\nkernel = 1\nbias = no\n",
+                                 2);
     kernel_list list = { NULL, 0, 0 };
 
     (void)state;
@@ -234,7 +260,8 @@ static void a_step_lists_its_kernels_in_running_order(void **state)
     assert_int_equal(kernels_backward(m.bound, &list, NULL), LM_OK);
     assert_int_equal(list.n, 3 + 4);
     for (size_t i = 0; i < 4; i++)
-        assert_true(list.kernel[3 + i].op == backward[i].op && list.kernel[3 + i].pass == backward[i].pass);
+        assert_true(list.kernel[3 + i].op == backward[i].op &&
+                    list.kernel[3 + i].pass == backward[i].pass);
     assert_int_equal(list.kernel[3].u.conv.c_out, 5); /* the last layer comes first */
     /* one map for each trained tensor: a's 12 weights, 4 biases, b's 20 weights */
     assert_int_equal(kernels_update(m.bound, &list, NULL), LM_OK);

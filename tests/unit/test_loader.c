@@ -79,8 +79,9 @@ static void text_and_folders_are_not_loadable(void **state)
     (void)state;
     refused(folder_file("text.so", "this is no shared object\n"), LM_E_ABI,
             "not loadable: file too short");
-    refused(folder_file("long.so", "this is no shared object, and it is longer than an ELF header is: "
-                                   "64 bytes and some more\n"),
+    refused(folder_file("long.so",
+                        "this is no shared object, and it is longer than an ELF header is: "
+                        "64 bytes and some more\n"),
             LM_E_ABI, "not loadable: invalid ELF header");
     refused("/tmp", LM_E_ABI, "not loadable: cannot read file data: Is a directory");
 }
@@ -89,7 +90,8 @@ static void text_and_folders_are_not_loadable(void **state)
 static void a_library_is_no_plugin(void **state)
 {
     static const char *const places[] = { "/usr/lib/x86_64-linux-gnu/libm.so.6", "/lib64/libm.so.6",
-                                          "/usr/lib/aarch64-linux-gnu/libm.so.6", "/usr/lib/libm.so.6" };
+                                          "/usr/lib/aarch64-linux-gnu/libm.so.6",
+                                          "/usr/lib/libm.so.6" };
     size_t                   i        = 0;
 
     (void)state;
@@ -157,7 +159,8 @@ static void a_search_path_that_is_not_there_is_named(void **state)
     (void)state;
     setenv("LAYERMETER_PLUGIN_PATH", "/nowhere/at/all", 1);
     assert_int_equal(loader_open_all(reg, NULL, 0, &err), LM_E_IO);
-    assert_error(err, LM_E_IO, "/nowhere/at/all: No such file or directory (in LAYERMETER_PLUGIN_PATH)");
+    assert_error(err, LM_E_IO,
+                 "/nowhere/at/all: No such file or directory (in LAYERMETER_PLUGIN_PATH)");
     registry_free(reg);
 }
 

@@ -10,7 +10,7 @@
 static lsq_solution solve(const double *a, const double *b, const double *weight, size_t rows,
                           size_t columns, bool non_negative)
 {
-    const lsq_problem p       = { a, b, weight, rows, columns };
+    const lsq_problem p = { a, b, weight, rows, columns };
     lsq_block         block;
     const lsq_block  *blocks[] = { &block };
     lsq_solution      s;
@@ -32,7 +32,7 @@ static double uniform(void) /* in [0, 1) */
 static void exact_data_give_exact_coefficients(void **state)
 {
     /* b = 2 a0 - 3 a1 + 0.5 a2 */
-    static const double a[] = { 1, 0, 0,  0, 1, 0,  0, 0, 1,  1, 1, 1,  2, -1, 4 };
+    static const double a[] = { 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 2, -1, 4 };
     static const double b[] = { 2, -3, 0.5, -0.5, 9 };
     const lsq_solution  s   = solve(a, b, NULL, 5, 3, false);
 
@@ -51,7 +51,7 @@ static void exact_data_give_exact_coefficients(void **state)
 static void as_many_rows_as_coefficients_leave_no_standard_error(void **state)
 {
     static const double a[] = { 2, 0, 0, 4 }, b[] = { 1, 1 };
-    const lsq_solution  s   = solve(a, b, NULL, 2, 2, false);
+    const lsq_solution  s = solve(a, b, NULL, 2, 2, false);
 
     (void)state;
     assert_close(s.x[0], 0.5, 1e-15);
@@ -60,16 +60,17 @@ static void as_many_rows_as_coefficients_leave_no_standard_error(void **state)
 }
 
 /*
- * By hand. Minimise sum w^2 (x0 + x1 t - b)^2 with t = 0, 1, 2, b = 1, 3, 4, w = 1, 2, 1. Squared weights
- * 1, 4, 1: S = 6, St = 6, Stt = 4 + 4 = 8, Sb = 1 + 12 + 4 = 17, Stb = 12 + 8 = 20; determinant
- * 6 * 8 - 36 = 12; x0 = (17 * 8 - 6 * 20) / 12 = 4/3, x1 = (6 * 20 - 6 * 17) / 12 = 3/2. Residuals 1/3,
- * -1/6, 1/3: weighted squares 1/9 + 4/36 + 1/9 = 1/3. One degree of freedom: variance 1/3, so the standard
- * errors are sqrt(1/3 * 8/12) = sqrt(2/9) and sqrt(1/3 * 6/12) = sqrt(1/6).
+ * By hand. Minimise sum w^2 (x0 + x1 t - b)^2 with t = 0, 1, 2, b = 1, 3, 4, w = 1, 2, 1. Squared
+ * weights 1, 4, 1: S = 6, St = 6, Stt = 4 + 4 = 8, Sb = 1 + 12 + 4 = 17, Stb = 12 + 8 = 20;
+ * determinant 6 * 8 - 36 = 12; x0 = (17 * 8 - 6 * 20) / 12 = 4/3, x1 = (6 * 20 - 6 * 17) / 12 =
+ * 3/2. Residuals 1/3, -1/6, 1/3: weighted squares 1/9 + 4/36 + 1/9 = 1/3. One degree of freedom:
+ * variance 1/3, so the standard errors are sqrt(1/3 * 8/12) = sqrt(2/9) and sqrt(1/3 * 6/12) =
+ * sqrt(1/6).
  */
 static void weights_and_standard_errors_match_a_problem_solved_by_hand(void **state)
 {
     static const double a[] = { 1, 0, 1, 1, 1, 2 }, b[] = { 1, 3, 4 }, w[] = { 1, 2, 1 };
-    const lsq_solution  s   = solve(a, b, w, 3, 2, false);
+    const lsq_solution  s = solve(a, b, w, 3, 2, false);
 
     (void)state;
     assert_close(s.x[0], 4.0 / 3, 1e-14);
@@ -79,7 +80,8 @@ static void weights_and_standard_errors_match_a_problem_solved_by_hand(void **st
     assert_close(s.standard_error[1], sqrt(1.0 / 6), 1e-14);
 }
 
-/* The straight line of any textbook: se(slope)^2 = s^2 / Sxx, se(intercept)^2 = s^2 (1/n + mean^2 / Sxx). */
+/* The straight line of any textbook: se(slope)^2 = s^2 / Sxx, se(intercept)^2 = s^2 (1/n + mean^2 /
+ * Sxx). */
 static void standard_errors_follow_the_textbook(void **state)
 {
     static const double t[] = { 1, 2, 4, 7, 11 }, b[] = { 2.1, 2.9, 5.2, 7.8, 12.4 };
@@ -104,7 +106,7 @@ static void standard_errors_follow_the_textbook(void **state)
 static void the_condition_is_that_of_columns_of_length_one(void **state)
 {
     static const double a[] = { 3, 0, 0, 1e6, 0, 0 }, b[] = { 1, 1, 0 };
-    const lsq_solution  s   = solve(a, b, NULL, 3, 2, false);
+    const lsq_solution  s = solve(a, b, NULL, 3, 2, false);
     /* columns (1, 0), (1, 1) / sqrt 2: singular values sqrt(1 +- 1 / sqrt 2), ratio 1 + sqrt 2 */
     static const double tilted[] = { 1, 5, 0, 5, 0, 0 };
     const lsq_solution  t        = solve(tilted, b, NULL, 3, 2, false);
@@ -117,7 +119,7 @@ static void the_condition_is_that_of_columns_of_length_one(void **state)
 static void collinear_columns_are_flagged_and_the_others_are_not(void **state)
 {
     /* column 2 = 3 * column 0; column 1 stands alone; b = 6 * column 0 + 5 * column 1 */
-    static const double a[] = { 1, 0, 3,  2, 1, 6,  3, 0, 9,  4, 7, 12,  5, 1, 15 };
+    static const double a[] = { 1, 0, 3, 2, 1, 6, 3, 0, 9, 4, 7, 12, 5, 1, 15 };
     double              b[5];
     lsq_solution        s;
 
@@ -201,10 +203,10 @@ static void the_rank_does_not_depend_on_units(void **state)
     }
 }
 
-/* Residual sum of squares of the unconstrained solution over a subset of columns, by normal equations and
- * Gauss elimination; false if a coefficient is negative. */
-static bool brute_subset(const double *a, const double *b, size_t rows, size_t columns, unsigned mask,
-                         double x[5], double *rss)
+/* Residual sum of squares of the unconstrained solution over a subset of columns, by normal
+ * equations and Gauss elimination; false if a coefficient is negative. */
+static bool brute_subset(const double *a, const double *b, size_t rows, size_t columns,
+                         unsigned mask, double x[5], double *rss)
 {
     double m[5][6] = { { 0 } };
     size_t pick[5], n = 0;
@@ -243,7 +245,8 @@ static bool brute_subset(const double *a, const double *b, size_t rows, size_t c
     return true;
 }
 
-/* The optimum's support is some subset whose own solution is not negative: the best of those is it. */
+/* The optimum's support is some subset whose own solution is not negative: the best of those is it.
+ */
 static void non_negative_solutions_are_the_best_of_all_subsets(void **state)
 {
     size_t at_bound = 0;
@@ -251,7 +254,8 @@ static void non_negative_solutions_are_the_best_of_all_subsets(void **state)
     (void)state;
     seed = 20240701;
     for (int problem = 0; problem < 200; problem++) {
-        const size_t columns = 1 + (size_t)problem % 5, rows = columns + 1 + (size_t)(uniform() * 8);
+        const size_t columns = 1 + (size_t)problem % 5,
+                     rows    = columns + 1 + (size_t)(uniform() * 8);
         double       a[14 * 5], b[14], best = INFINITY, best_x[5] = { 0 };
         lsq_solution s;
 
@@ -283,7 +287,7 @@ static void non_negative_solutions_are_the_best_of_all_subsets(void **state)
 static void what_is_positive_anyway_is_not_changed_by_the_bound(void **state)
 {
     static const double a[] = { 1, 1, 1, 2, 1, 3, 1, 4 }, b[] = { 3.1, 4.9, 7.2, 8.8 };
-    const lsq_solution  s   = solve(a, b, NULL, 4, 2, false), t = solve(a, b, NULL, 4, 2, true);
+    const lsq_solution  s = solve(a, b, NULL, 4, 2, false), t = solve(a, b, NULL, 4, 2, true);
 
     (void)state;
     for (size_t j = 0; j < 2; j++) {
@@ -296,7 +300,7 @@ static void what_is_positive_anyway_is_not_changed_by_the_bound(void **state)
 static void a_coefficient_at_its_bound_says_so(void **state)
 {
     static const double a[] = { 1, 0, 1, 1, 1, 2 }, b[] = { 1, 1, 0 };
-    const lsq_solution  s   = solve(a, b, NULL, 3, 2, true);
+    const lsq_solution  s = solve(a, b, NULL, 3, 2, true);
 
     (void)state;
     assert_close(s.x[0], 2.0 / 3, 1e-14);
@@ -313,8 +317,10 @@ static void a_coefficient_at_its_bound_says_so(void **state)
 static void parts_factored_apart_solve_as_the_whole(void **state)
 {
     enum { ROWS = 40, COLUMNS = 4 };
-    double           a[ROWS * COLUMNS], b[ROWS], w[ROWS];
-    static const size_t cut[] = { 0, 1, 3, 17, 18, ROWS }; /* parts smaller than the number of columns too */
+    double              a[ROWS * COLUMNS], b[ROWS], w[ROWS];
+    static const size_t cut[] = {
+        0, 1, 3, 17, 18, ROWS
+    }; /* parts smaller than the number of columns too */
     lsq_block        part[5];
     const lsq_block *blocks[6];
     lsq_solution     whole, together, without;
@@ -328,7 +334,8 @@ static void parts_factored_apart_solve_as_the_whole(void **state)
             a[i * COLUMNS + j] = uniform();
     }
     for (size_t k = 0; k < 5; k++) {
-        const lsq_problem p = { a + cut[k] * COLUMNS, b + cut[k], w + cut[k], cut[k + 1] - cut[k], COLUMNS };
+        const lsq_problem p = { a + cut[k] * COLUMNS, b + cut[k], w + cut[k], cut[k + 1] - cut[k],
+                                COLUMNS };
 
         assert_int_equal(lsq_factor(&p, &part[k], NULL), LM_OK);
         blocks[k] = &part[k];
@@ -354,7 +361,7 @@ static void what_cannot_be_fitted_is_refused(void **state)
 {
     static const double one[LSQ_MAX_COLUMNS + 1] = { 1 };
     double              a[4] = { 1, 2, 3, 4 }, b[2] = { 1, 2 }, w[2] = { 1, 1 };
-    lsq_problem         p    = { a, b, w, 2, 2 };
+    lsq_problem         p = { a, b, w, 2, 2 };
     lsq_block           block;
     const lsq_block    *blocks[] = { &block, NULL };
     lsq_solution        s;

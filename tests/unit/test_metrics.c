@@ -101,7 +101,8 @@ static void a_block_is_its_name_and_what_follows_a_dot(void **state)
     lm_error    err;
 
     (void)state;
-    assert_true(metrics_in_block("layer1", "layer1") && metrics_in_block("layer1.0.conv", "layer1"));
+    assert_true(metrics_in_block("layer1", "layer1") &&
+                metrics_in_block("layer1.0.conv", "layer1"));
     assert_false(metrics_in_block("layer10", "layer1") || metrics_in_block("layer", "layer1"));
     assert_int_equal(stem.layers, 3); /* not stem2 */
     assert_int_equal(stem.params, 120);
@@ -112,12 +113,12 @@ static void a_block_is_its_name_and_what_follows_a_dot(void **state)
 
 static void blocks_add_up_to_the_network(void **state)
 {
-    static const char *const parts[] = { "x", "stem", "dw", "add", "pool", "flat", "drop", "fc", "stem2",
-                                         "loss" };
-    bound_text     m   = nets_bind(small, 2);
-    net_metrics    all = count(&m, NULL), one;
-    uint64_t       sum[sizeof all / sizeof(uint64_t)] = { 0 }, value[sizeof all / sizeof(uint64_t)];
-    const size_t   n = sizeof all / sizeof(uint64_t);
+    static const char *const parts[]                = { "x",    "stem", "dw", "add",   "pool",
+                                                        "flat", "drop", "fc", "stem2", "loss" };
+    bound_text               m                      = nets_bind(small, 2);
+    net_metrics              all                    = count(&m, NULL), one;
+    uint64_t     sum[sizeof all / sizeof(uint64_t)] = { 0 }, value[sizeof all / sizeof(uint64_t)];
+    const size_t n                                  = sizeof all / sizeof(uint64_t);
 
     (void)state;
     for (size_t p = 0; p < sizeof parts / sizeof parts[0]; p++) {
@@ -133,14 +134,14 @@ static void blocks_add_up_to_the_network(void **state)
 /* Every shipped network: counts at batches 1, 2 and 3 grow by equal steps. */
 static void counts_grow_evenly_with_the_batch(void **state)
 {
-    static const char *const models[] = { "alexnet", "densenet121", "mobilenet_v2", "resnet18", "resnet50",
-                                          "squeezenet1_1", "vgg16" };
+    static const char *const models[] = { "alexnet",  "densenet121",   "mobilenet_v2", "resnet18",
+                                          "resnet50", "squeezenet1_1", "vgg16" };
 
     (void)state;
     for (size_t k = 0; k < sizeof models / sizeof models[0]; k++) {
-        char           path[4096];
-        network       *net;
-        uint64_t       value[3][sizeof(net_metrics) / sizeof(uint64_t)];
+        char     path[4096];
+        network *net;
+        uint64_t value[3][sizeof(net_metrics) / sizeof(uint64_t)];
 
         assert_int_equal(network_find(models[k], path, sizeof path, NULL), LM_OK);
         assert_int_equal(network_load(path, &net, NULL), LM_OK);
@@ -170,7 +171,8 @@ static void counts_grow_evenly_with_the_batch(void **state)
 static void a_total_beyond_64_bits_is_an_error(void **state)
 {
     bound_text  m = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 1000000000\n"
-                              "[a.1..19]\ntype = linear\nfeatures = 1000000000\nbias = no\n", 1);
+                               "[a.1..19]\ntype = linear\nfeatures = 1000000000\nbias = no\n",
+                              1);
     net_metrics n;
     lm_error    err;
 

@@ -55,7 +55,7 @@ static const char *value_of(const net_layer *l, const char *key)
     return "(none)";
 }
 
-#define HEAD "[network]\nname = n\n" /* two lines */
+#define HEAD "[network]\nname = n\n"              /* two lines */
 #define X    "[x]\ntype = input\nshape = 3x8x8\n" /* three lines: 3, 4, 5 */
 
 static void the_head_is_read(void **state)
@@ -76,11 +76,10 @@ static void the_head_is_read(void **state)
 
 static void layers_chain_unless_inputs_say_otherwise(void **state)
 {
-    network *net = load(HEAD X
-                        "[a]\ntype = relu\n"
-                        "[b]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
-                        "[c]\ntype = relu\ninputs = a\n"
-                        "[d]\ntype = add\ninputs = b , c,x\nfunctional = yes\n");
+    network *net = load(HEAD X "[a]\ntype = relu\n"
+                               "[b]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
+                               "[c]\ntype = relu\ninputs = a\n"
+                               "[d]\ntype = add\ninputs = b , c,x\nfunctional = yes\n");
 
     (void)state;
     assert_int_equal(net->n_layers, 5);
@@ -101,11 +100,10 @@ static void layers_chain_unless_inputs_say_otherwise(void **state)
 
 static void a_layer_may_use_one_that_stands_below(void **state)
 {
-    network *net = load(HEAD X
-                        "[late]\ntype = add\ninputs = x, below\n"
-                        "[out]\ntype = relu\n"
-                        "[below]\ntype = relu\ninputs = x\n"
-                        "[end]\ntype = relu\ninputs = out\n");
+    network *net = load(HEAD X "[late]\ntype = add\ninputs = x, below\n"
+                               "[out]\ntype = relu\n"
+                               "[below]\ntype = relu\ninputs = x\n"
+                               "[end]\ntype = relu\ninputs = out\n");
 
     (void)state;
     assert_inputs(net, "late", "x below");
@@ -135,15 +133,15 @@ static void several_outputs_are_allowed_when_named(void **state)
 
 static void a_block_takes_arguments_and_defaults(void **state)
 {
-    network *net = load(HEAD X
-                        "[block cbr]\n"
-                        "filters =\n"
-                        "kernel  = 3\n"
-                        "\n"
-                        "[cbr/conv]\ntype = conv2d\nfilters = $filters\nkernel = $kernel,$kernel\n"
-                        "[cbr/relu]\ntype = relu\n"
-                        "[one]\nblock = cbr\nfilters = 8\n"
-                        "[two]\nblock = cbr\nfilters = 16\nkernel = 5\n");
+    network *net =
+        load(HEAD X "[block cbr]\n"
+                    "filters =\n"
+                    "kernel  = 3\n"
+                    "\n"
+                    "[cbr/conv]\ntype = conv2d\nfilters = $filters\nkernel = $kernel,$kernel\n"
+                    "[cbr/relu]\ntype = relu\n"
+                    "[one]\nblock = cbr\nfilters = 8\n"
+                    "[two]\nblock = cbr\nfilters = 16\nkernel = 5\n");
 
     (void)state;
     assert_int_equal(net->n_layers, 5);
@@ -163,11 +161,10 @@ static void a_block_takes_arguments_and_defaults(void **state)
 
 static void a_default_may_use_an_argument_above_it(void **state)
 {
-    network *net = load(HEAD X
-                        "[block b]\nwidth = 4\ninner = $width\nkind = relu\njoins = yes\n"
-                        "[b/a]\ntype = conv2d\nfilters = $inner\n"
-                        "[b/b]\ntype = $kind\nfunctional = $joins\n"
-                        "[u]\nblock = b\nwidth = 6\n");
+    network *net = load(HEAD X "[block b]\nwidth = 4\ninner = $width\nkind = relu\njoins = yes\n"
+                               "[b/a]\ntype = conv2d\nfilters = $inner\n"
+                               "[b/b]\ntype = $kind\nfunctional = $joins\n"
+                               "[u]\nblock = b\nwidth = 6\n");
 
     (void)state;
     assert_string_equal(value_of(layer(net, "u.a"), "filters"), "6");
@@ -178,15 +175,14 @@ static void a_default_may_use_an_argument_above_it(void **state)
 
 static void blocks_nest_and_hand_their_arguments_down(void **state)
 {
-    network *net = load(HEAD X
-                        "[block inner]\nf =\n"
-                        "[inner/conv]\ntype = conv2d\nfilters = $f\n"
-                        "[block outer]\nf =\n"
-                        "[outer/first]\nblock = inner\nf = $f\n"
-                        "[outer/second]\nblock = inner\nf = 2$f\n"
-                        "[outer/add]\ntype = add\ninputs = first, second, input\n"
-                        "[u]\nblock = outer\nf = 7\n"
-                        "[end]\ntype = relu\n");
+    network *net = load(HEAD X "[block inner]\nf =\n"
+                               "[inner/conv]\ntype = conv2d\nfilters = $f\n"
+                               "[block outer]\nf =\n"
+                               "[outer/first]\nblock = inner\nf = $f\n"
+                               "[outer/second]\nblock = inner\nf = 2$f\n"
+                               "[outer/add]\ntype = add\ninputs = first, second, input\n"
+                               "[u]\nblock = outer\nf = 7\n"
+                               "[end]\ntype = relu\n");
 
     (void)state;
     assert_int_equal(net->n_layers, 5);
@@ -204,13 +200,12 @@ static void blocks_nest_and_hand_their_arguments_down(void **state)
 
 static void a_block_takes_several_inputs(void **state)
 {
-    network *net = load(HEAD X
-                        "[block join]\n"
-                        "[join/left]\ntype = relu\n"
-                        "[join/add]\ntype = add\ninputs = left, input2, input\n"
-                        "[a]\ntype = relu\n"
-                        "[b]\ntype = relu\ninputs = x\n"
-                        "[j]\nblock = join\ninputs = a, b\n");
+    network *net = load(HEAD X "[block join]\n"
+                               "[join/left]\ntype = relu\n"
+                               "[join/add]\ntype = add\ninputs = left, input2, input\n"
+                               "[a]\ntype = relu\n"
+                               "[b]\ntype = relu\ninputs = x\n"
+                               "[j]\nblock = join\ninputs = a, b\n");
 
     (void)state;
     assert_inputs(net, "j.left", "a");
@@ -220,10 +215,9 @@ static void a_block_takes_several_inputs(void **state)
 
 static void a_block_inside_may_be_reached_from_outside(void **state)
 {
-    network *net = load(HEAD X
-                        "[block b]\n[b/one]\ntype = relu\n[b/two]\ntype = relu\n"
-                        "[u]\nblock = b\n"
-                        "[add]\ntype = add\ninputs = u, u.one\n");
+    network *net = load(HEAD X "[block b]\n[b/one]\ntype = relu\n[b/two]\ntype = relu\n"
+                               "[u]\nblock = b\n"
+                               "[add]\ntype = add\ninputs = u, u.one\n");
 
     (void)state;
     assert_inputs(net, "add", "u.two u.one");
@@ -232,11 +226,10 @@ static void a_block_inside_may_be_reached_from_outside(void **state)
 
 static void a_range_is_a_chain(void **state)
 {
-    network *net = load(HEAD X
-                        "[block b]\nf = 1\n[b/c]\ntype = conv2d\nfilters = $f\n"
-                        "[stage.0..2]\nblock = b\nf = 9\n"
-                        "[r1..2]\ntype = relu\n"
-                        "[add]\ntype = add\ninputs = r2, stage.1\n");
+    network *net = load(HEAD X "[block b]\nf = 1\n[b/c]\ntype = conv2d\nfilters = $f\n"
+                               "[stage.0..2]\nblock = b\nf = 9\n"
+                               "[r1..2]\ntype = relu\n"
+                               "[add]\ntype = add\ninputs = r2, stage.1\n");
 
     (void)state;
     assert_int_equal(net->n_layers, 7);
@@ -267,46 +260,52 @@ static void refusals_name_file_line_and_reason(void **state)
         lm_status   code;
     } cases[] = {
         { "[x]\ntype = input\n", "n.ini: no [network] section: is this a network?", LM_E_SYNTAX },
-        { "[network]\nsource = s\n[x]\ntype = input\n", "n.ini:1: [network] needs 'name ='", LM_E_SYNTAX },
+        { "[network]\nsource = s\n[x]\ntype = input\n", "n.ini:1: [network] needs 'name ='",
+          LM_E_SYNTAX },
         { HEAD, "n.ini: a network without layers", LM_E_SYNTAX },
         { "[network]\nname = n\nauthor = me\n" X,
-          "n.ini:3: [network] has no key 'author' (name source params macs output)", LM_E_NOTFOUND },
+          "n.ini:3: [network] has no key 'author' (name source params macs output)",
+          LM_E_NOTFOUND },
         { "[network]\nname = n\nparams = many\n" X,
           "n.ini:3: params: expected a whole number from 0 to 2^64-1, found 'many'", LM_E_ARG },
-        { "[network]\nname = n\noutput = y\n" X, "n.ini:3: output: there is no layer 'y'", LM_E_NOTFOUND },
+        { "[network]\nname = n\noutput = y\n" X, "n.ini:3: output: there is no layer 'y'",
+          LM_E_NOTFOUND },
 
-        { HEAD X "[a]\nfilters = 3\n", "n.ini:6: layer 'a' has no 'type =' (nor 'block =')", LM_E_SYNTAX },
+        { HEAD X "[a]\nfilters = 3\n", "n.ini:6: layer 'a' has no 'type =' (nor 'block =')",
+          LM_E_SYNTAX },
         { HEAD X "[a]\ntype = relu\nfunctional = maybe\n",
           "n.ini:8: functional: expected yes or no, found 'maybe'", LM_E_ARG },
         { HEAD X "[a]\ntype = relu\ninputs = y\n",
-          "n.ini:8: layer 'a' takes its input from 'y': there is no such layer here", LM_E_NOTFOUND },
+          "n.ini:8: layer 'a' takes its input from 'y': there is no such layer here",
+          LM_E_NOTFOUND },
         { HEAD X "[a]\ntype = relu\ninputs =\n",
           "n.ini:8: inputs: expected 1 to 64 names separated by commas", LM_E_SYNTAX },
         { HEAD X "[a]\ntype = relu\ninputs = x,,x\n",
           "n.ini:8: inputs: expected 1 to 64 names separated by commas", LM_E_SYNTAX },
         { HEAD X "[a]\ntype = relu\ninputs = x:y\n", "n.ini:8: 'x:y': expected NAME or NAME:OUTPUT",
           LM_E_SYNTAX },
-        { HEAD X "[a]\ntype = relu\ninputs = x:-1\n", "n.ini:8: 'x:-1': expected NAME or NAME:OUTPUT",
-          LM_E_SYNTAX },
+        { HEAD X "[a]\ntype = relu\ninputs = x:-1\n",
+          "n.ini:8: 'x:-1': expected NAME or NAME:OUTPUT", LM_E_SYNTAX },
         { HEAD X "[a]\ntype = relu\ninputs = x:8\n", "n.ini:8: 'x:8': expected NAME or NAME:OUTPUT",
           LM_E_SYNTAX },
         { HEAD X "[a]\ntype = relu\n[b]\ntype = relu\ninputs = x\n",
-          "n.ini:6: layer 'a' is used by no other layer: remove it or name it under [network] output =",
+          "n.ini:6: layer 'a' is used by no other layer: remove it or name it under [network] "
+          "output =",
           LM_E_SYNTAX },
         { HEAD X "[a b]\ntype = relu\n",
           "n.ini:6: 'a b': a layer's name has no blanks, commas, colons or $", LM_E_SYNTAX },
         { HEAD X "[a:1]\ntype = relu\n",
           "n.ini:6: 'a:1': a layer's name has no blanks, commas, colons or $", LM_E_SYNTAX },
-        { HEAD X "[]\ntype = relu\n", "n.ini:6: '': a layer's name has no blanks, commas, colons or $",
-          LM_E_SYNTAX },
+        { HEAD X "[]\ntype = relu\n",
+          "n.ini:6: '': a layer's name has no blanks, commas, colons or $", LM_E_SYNTAX },
         { HEAD X "[a]\ntype = relu\nfilters = $f\n", "n.ini:8: $f is no argument of this block",
           LM_E_NOTFOUND },
         { HEAD X "[a]\ntype = relu\nfilters = 1$\n", "n.ini:8: $ is no argument of this block",
           LM_E_NOTFOUND },
         { HEAD X "[a]\ntype = relu\nblock = b\n[block b]\n[b/c]\ntype = relu\n",
           "n.ini:6: 'a' has both 'type =' and 'block ='", LM_E_SYNTAX },
-        { HEAD X "[a.1]\ntype = relu\n[a.0..2]\ntype = relu\n", "n.ini:8: there is a layer 'a.1' already",
-          LM_E_SYNTAX },
+        { HEAD X "[a.1]\ntype = relu\n[a.0..2]\ntype = relu\n",
+          "n.ini:8: there is a layer 'a.1' already", LM_E_SYNTAX },
         { HEAD X "[a.2..1]\ntype = relu\n",
           "n.ini:6: 'a.2..1': the range is empty or longer than 10000", LM_E_SYNTAX },
         { HEAD X "[a.0..10000]\ntype = relu\n",
@@ -322,8 +321,8 @@ static void refusals_name_file_line_and_reason(void **state)
         { HEAD X "[u]\nblock = b\n", "n.ini:7: there is no [block b]", LM_E_NOTFOUND },
         { HEAD X "[b/a]\ntype = relu\n", "n.ini:6: [b/a]: there is no [block b]", LM_E_NOTFOUND },
         { HEAD X "[block b]\nf = 1\n", "n.ini:6: block 'b' has no layers [b/...]", LM_E_SYNTAX },
-        { HEAD X "[block a.b]\n", "n.ini:6: 'block a.b': a block's name has no blanks, dots or slashes",
-          LM_E_SYNTAX },
+        { HEAD X "[block a.b]\n",
+          "n.ini:6: 'block a.b': a block's name has no blanks, dots or slashes", LM_E_SYNTAX },
         { HEAD X "[block b]\nf =\n[b/a]\ntype = relu\n[u]\nblock = b\n",
           "n.ini:10: block 'b' needs 'f ='", LM_E_NOTFOUND },
         { HEAD X "[block b]\nf = 1\n[b/a]\ntype = relu\n[u]\nblock = b\ng = 2\n",
@@ -334,7 +333,8 @@ static void refusals_name_file_line_and_reason(void **state)
           "n.ini:10: $ff is no argument of this block", LM_E_NOTFOUND },
         { HEAD X "[block b]\n[b/a]\ntype = relu\n[b/c]\nblock = b\n[u]\nblock = b\n",
           "n.ini:10: blocks nest deeper than 32: does 'b' use itself?", LM_E_SYNTAX },
-        { HEAD X "[block b]\n[b/a]\ntype = relu\ninputs = outside\n[outside]\ntype = relu\n[u]\nblock = b\n",
+        { HEAD X "[block b]\n[b/a]\ntype = relu\ninputs = outside\n[outside]\ntype = "
+                 "relu\n[u]\nblock = b\n",
           "n.ini:9: layer 'u.a' takes its input from 'outside': there is no such layer here",
           LM_E_NOTFOUND },
         { HEAD X "[block b]\n[b/a]\ntype = relu\n[y]\ntype = relu\n[u]\nblock = b\ninputs = x, y\n",
@@ -342,7 +342,8 @@ static void refusals_name_file_line_and_reason(void **state)
         { HEAD X "[block b]\n[b/a]\ntype = add\ninputs = input, input2\n[u]\nblock = b\n",
           "n.ini:9: layer 'u.a' takes its input from 'input2': there is no such layer here",
           LM_E_NOTFOUND },
-        { HEAD X "[block b]\n[b/a]\ntype = add\ninputs = input, input2\n[u]\nblock = b\ninputs = x, u\n",
+        { HEAD X
+          "[block b]\n[b/a]\ntype = add\ninputs = input, input2\n[u]\nblock = b\ninputs = x, u\n",
           "n.ini:10: layer 'u' is its own input, through a cycle", LM_E_SYNTAX },
         { HEAD X "[block b]\n[b/a]\ntype = relu\n[b/input]\ntype = relu\n[u]\nblock = b\n",
           "n.ini:9: there is a layer 'u.input' already", LM_E_SYNTAX },
@@ -368,8 +369,9 @@ static void ini_errors_come_through(void **state)
     assert_int_equal(network_load("missing.ini", &net, &err), LM_E_IO);
     assert_error(err, LM_E_IO, "missing.ini: No such file or directory");
     assert_int_equal(network_load(folder_file("n.ini", HEAD X X), &net, &err), LM_E_SYNTAX);
-    assert_error(err, LM_E_SYNTAX,
-                 "n.ini:6: section [x] stands at line 3 already: give it another name or remove one");
+    assert_error(
+        err, LM_E_SYNTAX,
+        "n.ini:6: section [x] stands at line 3 already: give it another name or remove one");
 }
 
 static void names_are_sought_along_the_model_path(void **state)

@@ -16,7 +16,7 @@ static observations *load(const char *text)
 
 static void the_shortest_file_has_four_columns_and_defaults(void **state)
 {
-    observations      *obs = load("kind,name,phase,seconds,batch\nnetwork,resnet18,forward,0.5,8\n");
+    observations *obs = load("kind,name,phase,seconds,batch\nnetwork,resnet18,forward,0.5,8\n");
     const observation *row = &obs->row[0];
 
     (void)state;
@@ -42,10 +42,11 @@ static void the_shortest_file_has_four_columns_and_defaults(void **state)
 
 static void columns_stand_in_any_order_and_unknown_ones_are_passed_over(void **state)
 {
-    observations *obs = load("weather,batch, phase ,SECONDS,seconds,kind,name,dtype,ranks,hosts,bytes\n"
-                             "rain,4,update,x,1e-3,network,vgg16,bf16,8,2,\n"
-                             "sun,,sync,,2,collective,allreduce,,16,,4096\n"
-                             ",,grad_input,,3,kernel,conv,f64,,,\n");
+    observations *obs =
+        load("weather,batch, phase ,SECONDS,seconds,kind,name,dtype,ranks,hosts,bytes\n"
+             "rain,4,update,x,1e-3,network,vgg16,bf16,8,2,\n"
+             "sun,,sync,,2,collective,allreduce,,16,,4096\n"
+             ",,grad_input,,3,kernel,conv,f64,,,\n");
 
     (void)state;
     assert_int_equal(obs->n_rows, 3);
@@ -66,8 +67,9 @@ static void columns_stand_in_any_order_and_unknown_ones_are_passed_over(void **s
 
 static void provenance_is_what_stands_before_the_header(void **state)
 {
-    observations *obs = load("# machine: node 7\n# no key here\n#date:2024-05-01: noon\n# empty:\n# machine: again\n"
-                             "kind,name,phase,seconds,batch\nnetwork,n,step,1,1\n");
+    observations *obs = load(
+        "# machine: node 7\n# no key here\n#date:2024-05-01: noon\n# empty:\n# machine: again\n"
+        "kind,name,phase,seconds,batch\nnetwork,n,step,1,1\n");
 
     (void)state;
     assert_int_equal(obs->n_provenance, 4);
@@ -117,16 +119,20 @@ static void refusals_name_file_line_and_column(void **state)
         lm_status   code;
     } cases[] = {
         { "", "o.csv: empty, expected a header row and observations", LM_E_SYNTAX },
-        { "# only: comments\n", "o.csv: empty, expected a header row and observations", LM_E_SYNTAX },
+        { "# only: comments\n", "o.csv: empty, expected a header row and observations",
+          LM_E_SYNTAX },
         { HEAD, "o.csv: no observations below the header row", LM_E_SYNTAX },
         { "name,phase,seconds\n",
           "o.csv:1: column 'kind' is missing (needed: kind, name, phase, seconds)", LM_E_SYNTAX },
         { "# c: d\nkind,name,phase\n",
-          "o.csv:2: column 'seconds' is missing (needed: kind, name, phase, seconds)", LM_E_SYNTAX },
-        { "kind,name,phase,seconds,name\n", "o.csv:1: column 'name' stands there twice", LM_E_SYNTAX },
+          "o.csv:2: column 'seconds' is missing (needed: kind, name, phase, seconds)",
+          LM_E_SYNTAX },
+        { "kind,name,phase,seconds,name\n", "o.csv:1: column 'name' stands there twice",
+          LM_E_SYNTAX },
 
         { HEAD "network,n,forward,1,1\n", "o.csv:2: 5 fields, the header has 9", LM_E_SYNTAX },
-        { HEAD "network,n,forward,1,1,,,,,\n", "o.csv:2: 10 fields, the header has 9", LM_E_SYNTAX },
+        { HEAD "network,n,forward,1,1,,,,,\n", "o.csv:2: 10 fields, the header has 9",
+          LM_E_SYNTAX },
         { HEAD "layer,n,forward,1,1,,,,\n",
           "o.csv:2: kind: 'layer' is none of network, kernel, collective", LM_E_NOTFOUND },
         { HEAD ",n,forward,1,1,,,,\n", "o.csv:2: kind: '' is none of network, kernel, collective",
@@ -139,20 +145,21 @@ static void refusals_name_file_line_and_column(void **state)
           "o.csv:2: phase: 'forward' is none of sync", LM_E_NOTFOUND },
         { HEAD "network,n,step,1,1,,,float,\n",
           "o.csv:2: dtype: 'float' is none of f32, f16, bf16, f64, i32, i8, f8", LM_E_NOTFOUND },
-        { HEAD "network,n,step,1,1,,,,maybe\n", "o.csv:2: status: 'maybe' is none of ok, skipped-...",
-          LM_E_NOTFOUND },
+        { HEAD "network,n,step,1,1,,,,maybe\n",
+          "o.csv:2: status: 'maybe' is none of ok, skipped-...", LM_E_NOTFOUND },
         { HEAD "network,,step,1,1,,,,\n", "o.csv:2: name is empty", LM_E_SYNTAX },
         { HEAD "network,n,step,,1,,,,\n", "o.csv:2: seconds is empty", LM_E_SYNTAX },
         { HEAD "network,n,step,,1,,,,ok\n", "o.csv:2: seconds is empty", LM_E_SYNTAX },
-        { HEAD "network,n,step,0,1,,,,\n", "o.csv:2: seconds: a time must be above 0, found 0", LM_E_ARG },
+        { HEAD "network,n,step,0,1,,,,\n", "o.csv:2: seconds: a time must be above 0, found 0",
+          LM_E_ARG },
         { HEAD "network,n,step,-1,1,,,,\n", "o.csv:2: seconds: a time must be above 0, found -1",
           LM_E_ARG },
-        { HEAD "network,n,step,nan,1,,,,\n", "o.csv:2: seconds: expected a finite number, found 'nan'",
-          LM_E_ARG },
-        { HEAD "network,n,step,inf,1,,,,\n", "o.csv:2: seconds: expected a finite number, found 'inf'",
-          LM_E_ARG },
-        { HEAD "network,n,step,1ms,1,,,,\n", "o.csv:2: seconds: expected a finite number, found '1ms'",
-          LM_E_ARG },
+        { HEAD "network,n,step,nan,1,,,,\n",
+          "o.csv:2: seconds: expected a finite number, found 'nan'", LM_E_ARG },
+        { HEAD "network,n,step,inf,1,,,,\n",
+          "o.csv:2: seconds: expected a finite number, found 'inf'", LM_E_ARG },
+        { HEAD "network,n,step,1ms,1,,,,\n",
+          "o.csv:2: seconds: expected a finite number, found '1ms'", LM_E_ARG },
         { HEAD "network,n,step,1,,,,,\n", "o.csv:2: batch: a network needs 1 or more", LM_E_ARG },
         { HEAD "network,n,step,1,0,,,,\n", "o.csv:2: batch: a network needs 1 or more", LM_E_ARG },
         { HEAD "network,n,step,1,-2,,,,\n", "o.csv:2: batch: -2 is negative", LM_E_ARG },
@@ -193,7 +200,8 @@ static void files_that_are_no_text_are_refused(void **state)
     assert_error(err, LM_E_SYNTAX, "nul.csv: a binary file, expected text");
 }
 
-/* A run that is killed leaves any beginning of its last row. None of them may become a wrong number. */
+/* A run that is killed leaves any beginning of its last row. None of them may become a wrong
+ * number. */
 static void a_row_cut_short_anywhere_is_left_out(void **state)
 {
     static const char whole[] = "kind,name,phase,batch,seconds,status\n"
@@ -239,19 +247,64 @@ static bool same_time(double a, double b)
 static void what_is_printed_loads_as_it_was(void **state)
 {
     static const observation rows[] = {
-        { .kind = OBS_NETWORK, .phase = PHASE_BACKWARD, .dtype = LM_BF16, .name = "dir/a \"b\", c.ini",
-          .input = "3x64x64", .algorithm = "", .geometry = "", .batch = 32, .ranks = 4, .hosts = 2,
-          .threads = 8, .repeats = 20, .seconds = 0.1, .min_seconds = 1.0 / 3, .p95_seconds = 5e-324,
+        { .kind        = OBS_NETWORK,
+          .phase       = PHASE_BACKWARD,
+          .dtype       = LM_BF16,
+          .name        = "dir/a \"b\", c.ini",
+          .input       = "3x64x64",
+          .algorithm   = "",
+          .geometry    = "",
+          .batch       = 32,
+          .ranks       = 4,
+          .hosts       = 2,
+          .threads     = 8,
+          .repeats     = 20,
+          .seconds     = 0.1,
+          .min_seconds = 1.0 / 3,
+          .p95_seconds = 5e-324,
           .cpu_seconds = 1.7976931348623157e308 },
-        { .kind = OBS_KERNEL, .pass = LM_GRAD_WEIGHT, .dtype = LM_F32, .name = "copy", .input = "",
-          .algorithm = "", .geometry = "bytes=4096", .ranks = 1, .hosts = 1, .seconds = 2.2789939195024706e-11,
-          .min_seconds = NAN, .p95_seconds = NAN, .cpu_seconds = NAN },
-        { .kind = OBS_COLLECTIVE, .phase = PHASE_SYNC, .dtype = LM_F32, .name = "allreduce", .input = "",
-          .algorithm = "ring", .geometry = "", .ranks = 8, .hosts = 1, .bytes = INT64_C(1) << 40,
-          .seconds = 12345.678901234567, .min_seconds = NAN, .p95_seconds = NAN, .cpu_seconds = NAN },
-        { .kind = OBS_NETWORK, .phase = PHASE_STEP, .dtype = LM_F16, .name = "n", .input = "",
-          .algorithm = "", .geometry = "", .batch = 1, .ranks = 1, .hosts = 1, .seconds = NAN,
-          .min_seconds = NAN, .p95_seconds = NAN, .cpu_seconds = NAN, .skipped = true },
+        { .kind        = OBS_KERNEL,
+          .pass        = LM_GRAD_WEIGHT,
+          .dtype       = LM_F32,
+          .name        = "copy",
+          .input       = "",
+          .algorithm   = "",
+          .geometry    = "bytes=4096",
+          .ranks       = 1,
+          .hosts       = 1,
+          .seconds     = 2.2789939195024706e-11,
+          .min_seconds = NAN,
+          .p95_seconds = NAN,
+          .cpu_seconds = NAN },
+        { .kind        = OBS_COLLECTIVE,
+          .phase       = PHASE_SYNC,
+          .dtype       = LM_F32,
+          .name        = "allreduce",
+          .input       = "",
+          .algorithm   = "ring",
+          .geometry    = "",
+          .ranks       = 8,
+          .hosts       = 1,
+          .bytes       = INT64_C(1) << 40,
+          .seconds     = 12345.678901234567,
+          .min_seconds = NAN,
+          .p95_seconds = NAN,
+          .cpu_seconds = NAN },
+        { .kind        = OBS_NETWORK,
+          .phase       = PHASE_STEP,
+          .dtype       = LM_F16,
+          .name        = "n",
+          .input       = "",
+          .algorithm   = "",
+          .geometry    = "",
+          .batch       = 1,
+          .ranks       = 1,
+          .hosts       = 1,
+          .seconds     = NAN,
+          .min_seconds = NAN,
+          .p95_seconds = NAN,
+          .cpu_seconds = NAN,
+          .skipped     = true },
     };
     const size_t  n_rows = sizeof rows / sizeof rows[0];
     FILE         *out    = fopen("o.csv", "w");
@@ -284,8 +337,9 @@ static void what_is_printed_loads_as_it_was(void **state)
         assert_int_equal(b->bytes, a->bytes);
         assert_int_equal(b->threads, a->threads);
         assert_int_equal(b->repeats, a->repeats);
-        assert_true(same_time(b->seconds, a->seconds) && same_time(b->min_seconds, a->min_seconds) &&
-                    same_time(b->p95_seconds, a->p95_seconds) && same_time(b->cpu_seconds, a->cpu_seconds));
+        assert_true(
+            same_time(b->seconds, a->seconds) && same_time(b->min_seconds, a->min_seconds) &&
+            same_time(b->p95_seconds, a->p95_seconds) && same_time(b->cpu_seconds, a->cpu_seconds));
         assert_int_equal(b->skipped, a->skipped);
         assert_int_equal(b->line, i + 2);
     }

@@ -5,7 +5,8 @@
 
 static workloads *loads;
 
-/* 8 -> 4 without bias, then a ReLU. At batch b: 64 b FLOP forward; 2 layers; 32 weights of 128 bytes. */
+/* 8 -> 4 without bias, then a ReLU. At batch b: 64 b FLOP forward; 2 layers; 32 weights of 128
+ * bytes. */
 static int enter(void **state)
 {
     if (nets_enter(state))
@@ -22,21 +23,24 @@ static int leave(void **state)
 }
 
 /* A machine by a latency a message and seconds a byte, and what stands behind each coefficient. */
-static calibration *machine(double latency, double per_byte, const char *behind, const char *interval)
+static calibration *machine(double latency, double per_byte, const char *behind,
+                            const char *interval)
 {
     char         text[2000];
     calibration *cal = NULL;
     lm_error     err = { LM_OK, "" };
 
-    snprintf(text, sizeof text,
-             "[machine]\nmax_ranks = 8\n"
-             "[layermeter.forward]\nflops = 0.001 s/FLOP%s\ninputs = 0 s/element\noutputs = 0 s/element\n"
-             "weights = 0 s/element\nlayers = 0.5 s/layer\n%s"
-             "[layermeter.backward]\nflops = 0.002 s/FLOP\ninputs = 0 s/element\noutputs = 0 s/element\n"
-             "weights = 0 s/element\nlayers = 0 s/layer\n%s"
-             "[layermeter.update]\nlayers = 0 s/layer\nweights = 0.01 s/element\n%s"
-             "[layermeter.sync]\nring_steps = %.17g s/message\nring_bytes = %.17g s/byte\n%s",
-             behind, interval, interval, interval, latency, per_byte, interval);
+    snprintf(
+        text, sizeof text,
+        "[machine]\nmax_ranks = 8\n"
+        "[layermeter.forward]\nflops = 0.001 s/FLOP%s\ninputs = 0 s/element\noutputs = 0 "
+        "s/element\n"
+        "weights = 0 s/element\nlayers = 0.5 s/layer\n%s"
+        "[layermeter.backward]\nflops = 0.002 s/FLOP\ninputs = 0 s/element\noutputs = 0 s/element\n"
+        "weights = 0 s/element\nlayers = 0 s/layer\n%s"
+        "[layermeter.update]\nlayers = 0 s/layer\nweights = 0.01 s/element\n%s"
+        "[layermeter.sync]\nring_steps = %.17g s/message\nring_bytes = %.17g s/byte\n%s",
+        behind, interval, interval, interval, latency, per_byte, interval);
     calibration_load(folder_file("m.ini", text), &cal, &err);
     assert_string_equal(err.text, "");
     return cal;
@@ -44,13 +48,14 @@ static calibration *machine(double latency, double per_byte, const char *behind,
 
 static predictor who(const calibration *cal)
 {
-    return (predictor){ .cal = cal, .loads = loads, .model = "layermeter", .network = "n.ini",
-                        .dtype = LM_F32 };
+    return (predictor){
+        .cal = cal, .loads = loads, .model = "layermeter", .network = "n.ini", .dtype = LM_F32
+    };
 }
 
 /*
- * forward 0.064 b + 2 * 0.5, backward 0.128 b, update 0.32; a ring of N sends 2 (N - 1) messages and
- * 2 (N - 1) / N * 128 bytes: at N = 4, 6 * 0.25 + 192 * 0.001 = 1.692.
+ * forward 0.064 b + 2 * 0.5, backward 0.128 b, update 0.32; a ring of N sends 2 (N - 1) messages
+ * and 2 (N - 1) / N * 128 bytes: at N = 4, 6 * 0.25 + 192 * 0.001 = 1.692.
  */
 static void a_step_is_the_sum_of_its_parts(void **state)
 {
@@ -92,7 +97,8 @@ static void the_time_alone_is_the_same_sum(void **state)
 
     (void)state;
     for (int64_t nodes = 1; nodes < 100; nodes += 7) {
-        assert_int_equal(workloads_counts(loads, "n.ini", "", LM_F32, nodes + 1, &counts, NULL), LM_OK);
+        assert_int_equal(workloads_counts(loads, "n.ini", "", LM_F32, nodes + 1, &counts, NULL),
+                         LM_OK);
         assert_int_equal(predict_step(&p, nodes + 1, nodes, &out, NULL), LM_OK);
         assert_close(predict_seconds(&p, &counts, nodes), out.step, 1e-14);
     }
@@ -102,8 +108,8 @@ static void the_time_alone_is_the_same_sum(void **state)
 /* Each part from 0.8 to 1.5 times its time: so is the sum. */
 static void the_interval_adds_up_like_the_parts(void **state)
 {
-    calibration *cal = machine(0.25, 0.001, "",
-                               "held_out_networks = 3\nratio_low = 0.8\nratio_high = 1.5\n");
+    calibration *cal =
+        machine(0.25, 0.001, "", "held_out_networks = 3\nratio_low = 0.8\nratio_high = 1.5\n");
     const predictor p = who(cal);
     prediction      out;
 
@@ -121,9 +127,8 @@ static void counts_outside_their_range_are_marked(void **state)
         int64_t     batch, nodes;
         const char *what;
     } cases[] = {
-        { 10, 8, "" },         { 5, 1, "" },
-        { 20, 1, "flops x2" }, { 1, 1, "flops x0.2" },
-        { 10, 16, "nodes x2" }, { 40, 12, "nodes x1.5, flops x4" },
+        { 10, 8, "" },          { 5, 1, "" },           { 20, 1, "flops x2" },
+        { 1, 1, "flops x0.2" }, { 10, 16, "nodes x2" }, { 40, 12, "nodes x1.5, flops x4" },
     };
     calibration    *cal = machine(0.25, 0.001, ", range 320 .. 640", "");
     const predictor p   = who(cal);
@@ -147,16 +152,17 @@ static void a_model_without_an_update_of_its_own_knows_no_sync(void **state)
     lm_error     err = { LM_OK, "" };
 
     (void)state;
-    calibration_load(folder_file("m.ini",
-                                 "[machine]\nmax_ranks = 8\n"
-                                 "[convmeter.forward]\nflops = 0.001 s/FLOP\ninputs = 0 s/element\n"
-                                 "outputs = 0 s/element\none = 3 s/step\n"
-                                 "[convmeter.backward]\nflops = 0 s/FLOP\ninputs = 0 s/element\n"
-                                 "outputs = 0 s/element\none = 5 s/step\n"
-                                 "[convmeter.grad_one]\nlayers = 0.5 s/layer\n"
-                                 "[convmeter.grad_many]\nlayers = 0 s/layer\nweights = 0.125 s/element\n"
-                                 "nodes = 2 s/node\n"),
-                     &cal, &err);
+    calibration_load(
+        folder_file("m.ini",
+                    "[machine]\nmax_ranks = 8\n"
+                    "[convmeter.forward]\nflops = 0.001 s/FLOP\ninputs = 0 s/element\n"
+                    "outputs = 0 s/element\none = 3 s/step\n"
+                    "[convmeter.backward]\nflops = 0 s/FLOP\ninputs = 0 s/element\n"
+                    "outputs = 0 s/element\none = 5 s/step\n"
+                    "[convmeter.grad_one]\nlayers = 0.5 s/layer\n"
+                    "[convmeter.grad_many]\nlayers = 0 s/layer\nweights = 0.125 s/element\n"
+                    "nodes = 2 s/node\n"),
+        &cal, &err);
     assert_string_equal(err.text, "");
     p       = who(cal);
     p.model = "convmeter";
@@ -182,16 +188,19 @@ static void a_missing_formula_says_how_to_get_it(void **state)
     cal->fitted[form_find("layermeter", PART_SYNC)].present = false;
     assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK); /* one node needs none */
     assert_int_equal(predict_step(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
-    assert_error(err, LM_E_NOTFOUND, "the machine file has no layermeter.sync: calibrate on 2 ranks or more "
-                                     "(mpirun), then fit again");
+    assert_error(err, LM_E_NOTFOUND,
+                 "the machine file has no layermeter.sync: calibrate on 2 ranks or more "
+                 "(mpirun), then fit again");
     /* nor is there a turning point to be found */
     assert_int_equal(scale_turning_point(&p, SCALING_WEAK, 10, &turning, &err), LM_E_NOTFOUND);
-    assert_error(err, LM_E_NOTFOUND, "the machine file has no layermeter.sync: calibrate on 2 ranks or more "
-                                     "(mpirun), then fit again");
+    assert_error(err, LM_E_NOTFOUND,
+                 "the machine file has no layermeter.sync: calibrate on 2 ranks or more "
+                 "(mpirun), then fit again");
     p.model = "nnls";
     assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_E_NOTFOUND);
-    assert_error(err, LM_E_NOTFOUND, "the machine file has no nnls.forward: calibrate whole networks, then "
-                                     "fit again");
+    assert_error(err, LM_E_NOTFOUND,
+                 "the machine file has no nnls.forward: calibrate whole networks, then "
+                 "fit again");
     p.model   = "layermeter";
     p.network = "gone.ini";
     assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_E_IO);
@@ -227,8 +236,8 @@ static void weak_scaling_keeps_the_batch_of_each_device(void **state)
 
 /*
  * 100 over 8: each takes ceil(100 / 8) = 13, together 104, 10 steps for 1000. A step at batch 13:
- * 0.192 * 13 + 1 + 0.32 = 3.816, and the ring of 8: 14 * 0.25 + 224 * 0.001 = 3.724. One node with all of
- * 100: 19.2 + 1.32 = 20.52.
+ * 0.192 * 13 + 1 + 0.32 = 3.816, and the ring of 8: 14 * 0.25 + 224 * 0.001 = 3.724. One node with
+ * all of 100: 19.2 + 1.32 = 20.52.
  */
 static void strong_scaling_shares_one_batch(void **state)
 {
@@ -268,8 +277,10 @@ static void the_turning_point_matches_its_formula(void **state)
     assert_int_equal(out, 725);
     calibration_free(cal);
     cal = machine(0, 0, "", ""); /* free communication: it never stops to pay */
-    assert_int_equal(scale_turning_point(&(predictor){ cal, loads, "layermeter", "n.ini", NULL, LM_F32 },
-                                         SCALING_WEAK, 10, &out, NULL), LM_OK);
+    assert_int_equal(
+        scale_turning_point(&(predictor){ cal, loads, "layermeter", "n.ini", NULL, LM_F32 },
+                            SCALING_WEAK, 10, &out, NULL),
+        LM_OK);
     assert_int_equal(out, 0);
     calibration_free(cal);
 }
@@ -307,7 +318,8 @@ static void turning_points_match_a_scan_of_all_numbers_of_nodes(void **state)
             const predictor p   = who(cal);
             int64_t         out;
 
-            assert_int_equal(scale_turning_point(&p, (scaling_kind)kind, cases[i].batch, &out, NULL), LM_OK);
+            assert_int_equal(
+                scale_turning_point(&p, (scaling_kind)kind, cases[i].batch, &out, NULL), LM_OK);
             found += out >= 1 && out <= TURNING_STEPS;
             assert_int_equal(out <= TURNING_STEPS ? out : 0,
                              brute_turning_point(&p, (scaling_kind)kind, cases[i].batch));

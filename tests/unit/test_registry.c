@@ -21,14 +21,23 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
 
 static lm_layer_type sound(const char *name)
 {
-    return (lm_layer_type){ .size = sizeof(lm_layer_type), .name = name, .max_inputs = 1,
-                            .n_outputs = 1, .infer = infer, .cost = cost };
+    return (lm_layer_type){ .size       = sizeof(lm_layer_type),
+                            .name       = name,
+                            .max_inputs = 1,
+                            .n_outputs  = 1,
+                            .infer      = infer,
+                            .cost       = cost };
 }
 
 static lm_plugin holding(const lm_layer_type *const *types, uint32_t n)
 {
-    return (lm_plugin){ .size = sizeof(lm_plugin), .abi_minor = LM_ABI_MINOR, .n_types = n,
-                        .types = types, .name = "test", .version = "1", .license = "none" };
+    return (lm_plugin){ .size      = sizeof(lm_plugin),
+                        .abi_minor = LM_ABI_MINOR,
+                        .n_types   = n,
+                        .types     = types,
+                        .name      = "test",
+                        .version   = "1",
+                        .license   = "none" };
 }
 
 static lm_status add_one(registry *reg, const lm_layer_type *type, int rank, lm_error *err)
@@ -54,7 +63,7 @@ static void types_stand_in_name_order(void **state)
     static const char *const names[] = { "m", "b", "z", "a", "y", "c" };
     lm_layer_type            type[6];
     const lm_layer_type     *types[6] = { NULL };
-    lm_plugin                plugin = holding(types, 6);
+    lm_plugin                plugin   = holding(types, 6);
 
     for (size_t i = 0; i < 6; i++) {
         type[i]  = sound(names[i]);
@@ -65,7 +74,8 @@ static void types_stand_in_name_order(void **state)
     for (size_t i = 0; i < 6; i++) {
         const registry_entry *entry = registry_at(*state, i);
 
-        assert_string_equal(entry->type.name, ((const char *const[]){ "a", "b", "c", "m", "y", "z" })[i]);
+        assert_string_equal(entry->type.name,
+                            ((const char *const[]){ "a", "b", "c", "m", "y", "z" })[i]);
         assert_ptr_equal(registry_find(*state, entry->type.name), entry);
     }
     assert_null(registry_find(*state, "aa"));
@@ -77,7 +87,7 @@ static void a_hundred_types_find_room(void **state)
     static char          names[100][8];
     static lm_layer_type type[100];
     const lm_layer_type *types[100] = { NULL };
-    lm_plugin            plugin = holding(types, 100);
+    lm_plugin            plugin     = holding(types, 100);
 
     for (size_t i = 0; i < 100; i++) {
         snprintf(names[i], sizeof names[i], "t%zu", i * 37 % 100);
@@ -93,12 +103,13 @@ static void a_hundred_types_find_room(void **state)
 /* What is wrong with a type, and the text. */
 static void malformed_types_are_refused_by_their_exact_reason(void **state)
 {
-    static const lm_param good[]    = { { .name = "a", .kind = LM_INT } };
-    static const lm_param twice[]   = { { .name = "a", .kind = LM_INT }, { .name = "a", .kind = LM_INT } };
-    static const lm_param unnamed[] = { { .name = "A", .kind = LM_INT } };
+    static const lm_param good[]     = { { .name = "a", .kind = LM_INT } };
+    static const lm_param twice[]    = { { .name = "a", .kind = LM_INT },
+                                         { .name = "a", .kind = LM_INT } };
+    static const lm_param unnamed[]  = { { .name = "A", .kind = LM_INT } };
     static const lm_param reserved[] = { { .name = "inputs", .kind = LM_INT } };
-    static const lm_param unknown[] = { { .name = "a", .kind = 99 } };
-    static const lm_param choice[]  = { { .name = "a", .kind = LM_ENUM } };
+    static const lm_param unknown[]  = { { .name = "a", .kind = 99 } };
+    static const lm_param choice[]   = { { .name = "a", .kind = LM_ENUM } };
     static const lm_param many[]    = { { .name = "a", .kind = LM_INT, .count = LM_MAX_RANK + 1 } };
     static const lm_param range[]   = { { .name = "a", .kind = LM_INT, .min = 2, .max = 1 } };
     static const lm_param outside[] = {
@@ -114,36 +125,37 @@ static void malformed_types_are_refused_by_their_exact_reason(void **state)
         uint32_t        n_outputs, min_inputs, max_inputs;
         lm_status       code;
     } cases[] = {
-        { "Conv", "Conv: type name 'Conv': expected [a-z][a-z0-9_]*, at most 49", NULL, 0, 0, 1, 0, 1,
+        { "Conv", "Conv: type name 'Conv': expected [a-z][a-z0-9_]*, at most 49", NULL, 0, 0, 1, 0,
+          1, LM_E_ARG },
+        { "conv-2d", "conv-2d: type name 'conv-2d': expected [a-z][a-z0-9_]*, at most 49", NULL, 0,
+          0, 1, 0, 1, LM_E_ARG },
+        { "", "here: type name '': expected [a-z][a-z0-9_]*, at most 49", NULL, 0, 0, 1, 0, 1,
           LM_E_ARG },
-        { "conv-2d", "conv-2d: type name 'conv-2d': expected [a-z][a-z0-9_]*, at most 49", NULL, 0, 0,
-          1, 0, 1, LM_E_ARG },
-        { "", "here: type name '': expected [a-z][a-z0-9_]*, at most 49", NULL, 0, 0, 1, 0, 1, LM_E_ARG },
-        { NULL, "here: type name '(null)': expected [a-z][a-z0-9_]*, at most 49", NULL, 0, 0, 1, 0, 1,
-          LM_E_ARG },
+        { NULL, "here: type name '(null)': expected [a-z][a-z0-9_]*, at most 49", NULL, 0, 0, 1, 0,
+          1, LM_E_ARG },
         { "x", "x: type 'x': bad number of inputs or outputs", NULL, 0, 0, 0, 0, 1, LM_E_ARG },
         { "x", "x: type 'x': bad number of inputs or outputs", NULL, 0, 0, LM_MAX_RANK + 1, 0, 1,
           LM_E_ARG },
         { "x", "x: type 'x': bad number of inputs or outputs", NULL, 0, 0, 1, 3, 2, LM_E_ARG },
         { "x", "x: type 'x': parameter records are shorter than in ABI 1.0", good, 1,
           sizeof(lm_param) - 8, 1, 0, 1, LM_E_ABI },
-        { "x", "x: type 'x': parameter records are shorter than in ABI 1.0", NULL, 1, sizeof(lm_param),
-          1, 0, 1, LM_E_ABI },
+        { "x", "x: type 'x': parameter records are shorter than in ABI 1.0", NULL, 1,
+          sizeof(lm_param), 1, 0, 1, LM_E_ABI },
         { "x", "x: type 'x': two parameters 'a'", twice, 2, sizeof(lm_param), 1, 0, 1, LM_E_ARG },
         { "x", "x: type 'x': parameter 0 has no proper name", unnamed, 1, sizeof(lm_param), 1, 0, 1,
           LM_E_ARG },
-        { "x", "x: type 'x': parameter name 'inputs' is reserved", reserved, 1, sizeof(lm_param), 1, 0,
-          1, LM_E_ARG },
-        { "x", "x: type 'x': parameter 'a' has unknown kind 99", unknown, 1, sizeof(lm_param), 1, 0, 1,
-          LM_E_ABI },
-        { "x", "x: type 'x': parameter 'a': bad count, choices or range", choice, 1, sizeof(lm_param),
+        { "x", "x: type 'x': parameter name 'inputs' is reserved", reserved, 1, sizeof(lm_param), 1,
+          0, 1, LM_E_ARG },
+        { "x", "x: type 'x': parameter 'a' has unknown kind 99", unknown, 1, sizeof(lm_param), 1, 0,
+          1, LM_E_ABI },
+        { "x", "x: type 'x': parameter 'a': bad count, choices or range", choice, 1,
+          sizeof(lm_param), 1, 0, 1, LM_E_ARG },
+        { "x", "x: type 'x': parameter 'a': bad count, choices or range", many, 1, sizeof(lm_param),
           1, 0, 1, LM_E_ARG },
-        { "x", "x: type 'x': parameter 'a': bad count, choices or range", many, 1, sizeof(lm_param), 1,
-          0, 1, LM_E_ARG },
-        { "x", "x: type 'x': parameter 'a': bad count, choices or range", range, 1, sizeof(lm_param), 1,
-          0, 1, LM_E_ARG },
-        { "x", "x: type 'x': default: a: 4 is outside 1 .. 3", outside, 1, sizeof(lm_param), 1, 0, 1,
-          LM_E_ARG },
+        { "x", "x: type 'x': parameter 'a': bad count, choices or range", range, 1,
+          sizeof(lm_param), 1, 0, 1, LM_E_ARG },
+        { "x", "x: type 'x': default: a: 4 is outside 1 .. 3", outside, 1, sizeof(lm_param), 1, 0,
+          1, LM_E_ARG },
         { "x", "x: type 'x': default: a: expected one of same|valid, found 'both'", neither, 1,
           sizeof(lm_param), 1, 0, 1, LM_E_ARG },
     };
@@ -167,7 +179,7 @@ static void malformed_types_are_refused_by_their_exact_reason(void **state)
 static void one_bad_type_keeps_all_others_out(void **state)
 {
     const lm_layer_type  a = sound("a"), c = sound("c");
-    lm_layer_type        b = sound("b");
+    lm_layer_type        b       = sound("b");
     const lm_layer_type *types[] = { &a, &b, &c };
     const lm_plugin      plugin  = holding(types, 3);
     lm_error             err;
@@ -228,7 +240,8 @@ static void roots_that_say_nothing_are_refused(void **state)
     assert_error(err, LM_E_ABI, "new.so: built for plugin ABI 1.3, this host offers 1.0");
 }
 
-/* A longer descriptor is one with fields this host does not know; the plugin gets its own one back. */
+/* A longer descriptor is one with fields this host does not know; the plugin gets its own one back.
+ */
 static void longer_records_are_cut_to_what_the_host_knows(void **state)
 {
     static const struct {
@@ -277,15 +290,29 @@ static void missing_texts_become_empty_ones(void **state)
 static void suggestions_are_near_or_none(void **state)
 {
     static const lm_layer_type known[] = {
-        { .size = sizeof(lm_layer_type), .name = "batch_norm", .n_outputs = 1, .infer = infer, .cost = cost },
-        { .size = sizeof(lm_layer_type), .name = "conv2d", .n_outputs = 1, .infer = infer, .cost = cost },
-        { .size = sizeof(lm_layer_type), .name = "relu", .n_outputs = 1, .infer = infer, .cost = cost },
+        { .size      = sizeof(lm_layer_type),
+          .name      = "batch_norm",
+          .n_outputs = 1,
+          .infer     = infer,
+          .cost      = cost },
+        { .size      = sizeof(lm_layer_type),
+          .name      = "conv2d",
+          .n_outputs = 1,
+          .infer     = infer,
+          .cost      = cost },
+        { .size      = sizeof(lm_layer_type),
+          .name      = "relu",
+          .n_outputs = 1,
+          .infer     = infer,
+          .cost      = cost },
     };
     static const struct {
         const char *typed, *near;
     } cases[] = {
-        { "conv2", "conv2d" },   { "covn2d", "conv2d" }, { "conv", "conv2d" }, { "batchnorm", "batch_norm" },
-        { "ReLU", NULL },        { "rleu", "relu" },     { "xyz", NULL },      { "lstm", NULL },
+        { "conv2", "conv2d" }, { "covn2d", "conv2d" },
+        { "conv", "conv2d" },  { "batchnorm", "batch_norm" },
+        { "ReLU", NULL },      { "rleu", "relu" },
+        { "xyz", NULL },       { "lstm", NULL },
         { "co", NULL },
     };
 

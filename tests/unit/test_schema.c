@@ -5,15 +5,21 @@
 
 #include "layers/schema.h"
 
-static const lm_param whole  = { .name = "groups", .kind = LM_INT, .min = 1, .max = 1e9, .count = 1 };
-static const lm_param free_  = { .name = "axis", .kind = LM_INT, .count = 1 };
-static const lm_param pair   = { .name = "kernel", .kind = LM_INT, .min = 1, .max = 1e6, .count = 2 };
-static const lm_param real   = { .name = "rate", .kind = LM_REAL, .min = 0, .max = 1, .count = 1 };
+static const lm_param whole = {
+    .name = "groups", .kind = LM_INT, .min = 1, .max = 1e9, .count = 1
+};
+static const lm_param free_ = { .name = "axis", .kind = LM_INT, .count = 1 };
+static const lm_param pair = { .name = "kernel", .kind = LM_INT, .min = 1, .max = 1e6, .count = 2 };
+static const lm_param real = { .name = "rate", .kind = LM_REAL, .min = 0, .max = 1, .count = 1 };
 static const lm_param reals  = { .name = "scale", .kind = LM_REAL, .count = 2 };
 static const lm_param flag   = { .name = "bias", .kind = LM_BOOL, .count = 1 };
-static const lm_param choice = { .name = "mode", .kind = LM_ENUM, .choices = "same|valid|full", .count = 1 };
-static const lm_param text   = { .name = "label", .kind = LM_TEXT, .count = 1 };
-static const lm_param shape  = { .name = "shape", .kind = LM_SHAPE, .min = 1, .max = 1e9, .count = 1 };
+static const lm_param choice = {
+    .name = "mode", .kind = LM_ENUM, .choices = "same|valid|full", .count = 1
+};
+static const lm_param text  = { .name = "label", .kind = LM_TEXT, .count = 1 };
+static const lm_param shape = {
+    .name = "shape", .kind = LM_SHAPE, .min = 1, .max = 1e9, .count = 1
+};
 
 static void integers_are_taken_and_a_single_one_is_repeated(void **state)
 {
@@ -23,13 +29,20 @@ static void integers_are_taken_and_a_single_one_is_repeated(void **state)
         uint32_t        count;
         int64_t         value[3];
     } cases[] = {
-        { &whole, "64", 1, { 64 } },          { &whole, "1000000000", 1, { 1000000000 } },
-        { &free_, "-1", 1, { -1 } },          { &pair, "3", 2, { 3, 3 } },
-        { &pair, "3,5", 2, { 3, 5 } },        { &pair, "3 , 5", 2, { 3, 5 } },
-        { &pair, "3x5", 2, { 3, 5 } },        { &flag, "yes", 1, { 1 } },
-        { &flag, "off", 1, { 0 } },           { &choice, "same", 1, { 0 } },
-        { &choice, "valid", 1, { 1 } },       { &choice, "full", 1, { 2 } },
-        { &shape, "3x224x112", 3, { 3, 224, 112 } }, { &shape, "7", 1, { 7 } },
+        { &whole, "64", 1, { 64 } },
+        { &whole, "1000000000", 1, { 1000000000 } },
+        { &free_, "-1", 1, { -1 } },
+        { &pair, "3", 2, { 3, 3 } },
+        { &pair, "3,5", 2, { 3, 5 } },
+        { &pair, "3 , 5", 2, { 3, 5 } },
+        { &pair, "3x5", 2, { 3, 5 } },
+        { &flag, "yes", 1, { 1 } },
+        { &flag, "off", 1, { 0 } },
+        { &choice, "same", 1, { 0 } },
+        { &choice, "valid", 1, { 1 } },
+        { &choice, "full", 1, { 2 } },
+        { &shape, "3x224x112", 3, { 3, 224, 112 } },
+        { &shape, "7", 1, { 7 } },
     };
 
     (void)state;
@@ -83,7 +96,8 @@ static void refusals_name_the_parameter_and_what_stands_there(void **state)
         { &choice, "", "mode: expected one of same|valid|full, found ''" },
         { &shape, "3x", "shape: expected a shape such as 3x224x224, found '3x'" },
         { &shape, "3,224", "shape: expected a shape such as 3x224x224, found '3,224'" },
-        { &shape, "1x2x3x4x5x6x7x8x9", "shape: at most 8 dimensions here, found '1x2x3x4x5x6x7x8x9'" },
+        { &shape, "1x2x3x4x5x6x7x8x9",
+          "shape: at most 8 dimensions here, found '1x2x3x4x5x6x7x8x9'" },
         { &shape, "2000000000", "shape: 2e+09 is outside 1 .. 1000000000" },
     };
 
@@ -104,10 +118,10 @@ static void descriptions_say_what_to_write(void **state)
         const lm_param *param;
         const char     *words;
     } cases[] = {
-        { &whole, "integer" },    { &pair, "2 integers (one is repeated)" },
-        { &real, "number" },      { &reals, "2 numbers (one is repeated)" },
-        { &flag, "yes or no" },   { &choice, "one of same|valid|full" },
-        { &text, "text" },        { &shape, "shape such as 3x224x224" },
+        { &whole, "integer" },  { &pair, "2 integers (one is repeated)" },
+        { &real, "number" },    { &reals, "2 numbers (one is repeated)" },
+        { &flag, "yes or no" }, { &choice, "one of same|valid|full" },
+        { &text, "text" },      { &shape, "shape such as 3x224x224" },
     };
     char buffer[96];
 

@@ -20,7 +20,7 @@ static void quantiles_are_linear_between_ranks(void **state)
         { { 5, 1, 4, 2, 3 }, 5, 0, 1 },
         { { 5, 1, 4, 2, 3 }, 5, 1, 5 },
         { { 5, 1, 4, 2, 3 }, 5, 0.5, 3 },
-        { { 5, 1, 4, 2, 3 }, 5, 0.9, 4.6 },  /* place 0.9 * 4 = 3.6, between 4 and 5 */
+        { { 5, 1, 4, 2, 3 }, 5, 0.9, 4.6 },    /* place 0.9 * 4 = 3.6, between 4 and 5 */
         { { 10, 20, 30, 40 }, 4, 0.95, 38.5 }, /* place 2.85 */
         { { -1, -1, -1 }, 3, 0.3, -1 },
     };
@@ -36,7 +36,8 @@ static void quantiles_are_linear_between_ranks(void **state)
     }
 }
 
-/* An interval whose end is "as far off as it can be" must not become NaN, which reads as unknown. */
+/* An interval whose end is "as far off as it can be" must not become NaN, which reads as unknown.
+ */
 static void quantiles_take_infinite_values(void **state)
 {
     double one[] = { 1, 2, INFINITY }, two[] = { 1, INFINITY, INFINITY };
@@ -62,13 +63,14 @@ static void the_median_deviation_forgets_outliers(void **state)
 }
 
 /*
- * measured 1 2 4 5, predicted 1.1 1.8 4 6. Relative errors 0.1 0.1 0 0.2: mean 0.1, median 0.1. Squared
- * errors 0.01 0.04 0 1: mean 1.05 / 4. Mean of the measured 3, squares about it 4 1 1 4 = 10; range 4.
+ * measured 1 2 4 5, predicted 1.1 1.8 4 6. Relative errors 0.1 0.1 0 0.2: mean 0.1, median 0.1.
+ * Squared errors 0.01 0.04 0 1: mean 1.05 / 4. Mean of the measured 3, squares about it 4 1 1 4 =
+ * 10; range 4.
  */
 static void errors_of_predictions_match_hand_computation(void **state)
 {
     static const double measured[] = { 1, 2, 4, 5 }, predicted[] = { 1.1, 1.8, 4, 6 };
-    const stats_errors  e          = stats_compare(predicted, measured, 4);
+    const stats_errors  e = stats_compare(predicted, measured, 4);
 
     (void)state;
     assert_int_equal(e.n, 4);
@@ -91,14 +93,15 @@ static void a_perfect_prediction_has_no_error(void **state)
 static void what_cannot_be_said_is_not_a_number(void **state)
 {
     static const double measured[] = { 2, 2, 2 }, predicted[] = { 1, 2, 4 };
-    stats_errors        e          = stats_compare(predicted, measured, 3);
+    stats_errors        e = stats_compare(predicted, measured, 3);
 
     (void)state;
     assert_close(e.mape, (0.5 + 0 + 1) / 3, 1e-15);
     assert_true(isnan(e.nrmse) && isnan(e.r2)); /* no spread to compare with */
     e = stats_compare(NULL, NULL, 0);
     assert_int_equal(e.n, 0);
-    assert_true(isnan(e.mape) && isnan(e.median_ape) && isnan(e.rmse) && isnan(e.nrmse) && isnan(e.r2));
+    assert_true(isnan(e.mape) && isnan(e.median_ape) && isnan(e.rmse) && isnan(e.nrmse) &&
+                isnan(e.r2));
 }
 
 int main(void)

@@ -12,8 +12,8 @@ static void sizes_take_binary_and_decimal_units(void **state)
         const char *text;
         int64_t     bytes;
     } cases[] = {
-        { "4096", 4096 },   { "64KiB", 65536 },     { "25 MiB", 26214400 }, { "1GB", 1000000000 },
-        { " 1 kB ", 1000 }, { "1.5KiB", 1536 },     { "2GiB", 2147483648 }, { "7B", 7 },
+        { "4096", 4096 },   { "64KiB", 65536 }, { "25 MiB", 26214400 }, { "1GB", 1000000000 },
+        { " 1 kB ", 1000 }, { "1.5KiB", 1536 }, { "2GiB", 2147483648 }, { "7B", 7 },
     };
     int64_t bytes;
 
@@ -26,7 +26,8 @@ static void sizes_take_binary_and_decimal_units(void **state)
 
 static void sizes_refuse_what_is_none(void **state)
 {
-    static const char *const bad[] = { "", "KiB", "-1", "1.5", "64kib", "1 QB", "nan", "0x10", "1e30" };
+    static const char *const bad[] = { "",     "KiB", "-1",   "1.5", "64kib",
+                                       "1 QB", "nan", "0x10", "1e30" };
     int64_t                  bytes;
     lm_error                 err;
 
@@ -60,8 +61,19 @@ static void lists_take_ranges_and_end_where_they_say(void **state)
 
 static void lists_refuse_what_would_never_end(void **state)
 {
-    static const char *const bad[] = { "", ",", "1,", "1,,2", "4..1", "0..8*2", "1..8*1", "1..8+0",
-                                       "1..", "..8", "1..9223372036854775807", "-3", "a" };
+    static const char *const bad[] = { "",
+                                       ",",
+                                       "1,",
+                                       "1,,2",
+                                       "4..1",
+                                       "0..8*2",
+                                       "1..8*1",
+                                       "1..8+0",
+                                       "1..",
+                                       "..8",
+                                       "1..9223372036854775807",
+                                       "-3",
+                                       "a" };
     int64_t                 *list;
     size_t                   n;
 
@@ -72,10 +84,11 @@ static void lists_refuse_what_would_never_end(void **state)
 
 static void exact_text_reads_back_as_the_same_double(void **state)
 {
-    static const double values[] = { 0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 2.2789939195024706e-11,
-                                     123456789.125, 1 };
-    char                text[40];
-    double              back;
+    static const double values[] = {
+        0.1, 1.0 / 3, 5e-324, 1.7976931348623157e308, 2.2789939195024706e-11, 123456789.125, 1
+    };
+    char   text[40];
+    double back;
 
     (void)state;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
