@@ -25,7 +25,6 @@
 #define LAYERS_MAX 3000
 
 static registry *types;
-static char      folder[] = "/tmp/layermeter-fuzz-XXXXXX";
 
 #define check(condition) \
     do {                 \
@@ -56,16 +55,11 @@ void fuzz_open(void)
         fprintf(stderr, "%s\n", err.text);
         exit(2);
     }
-    if (!mkdtemp(folder)) {
-        perror(folder);
-        exit(2);
-    }
 }
 
 void fuzz_close(void)
 {
     registry_free(types);
-    rmdir(folder);
 }
 
 static char *as_text(const uint8_t *data, size_t size)
@@ -342,16 +336,18 @@ static bool fuzz_network(const uint8_t *data, size_t size)
 /* A machine file that is written can be read, and says the same. */
 static void check_saved(const calibration *cal)
 {
-    char         path[80];
-    calibration *again = NULL;
-    lm_error     err   = { 0 };
+    char         folder[] = "/tmp/layermeter-fuzz-XXXXXX", path[80];
+    calibration *again    = NULL;
+    lm_error     err      = { 0 };
 
+    check(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/machine.ini", folder);
     if (calibration_save(cal, path, &err) || calibration_load(path, &again, &err)) {
         fprintf(stderr, "%s\n", err.text);
         abort();
     }
     unlink(path);
+    check(!rmdir(folder)); /* and nothing else in it */
     for (size_t f = 0; f < n_forms; f++) {
         check(cal->fitted[f].present == again->fitted[f].present);
         for (size_t k = 0; cal->fitted[f].present && k < forms[f].n_features; k++) {
