@@ -1,22 +1,14 @@
 /* layermeter-calibrate: measures what a sweep file lists, alone or under mpirun. */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/file.h"
-#include "base/names.h"
-#include "base/text.h"
 #include "cli/options.h"
-#include "harness.h"
 #include "layers/loader.h"
 #include "network/kernels.h"
-#include "provenance.h"
+#include "output.h"
 #include "report/table.h"
 #include "sweep.h"
 #include "world.h"
@@ -56,15 +48,11 @@ static const command self = {
 typedef struct job {
     world         *everyone;
     const options *o;
-    const char    *command_line;
     registry      *reg;
     workloads     *loads;
     sweep         *plan;
     bench          b;
-    names          done;      /* keys of points that are in the file already */
-    char         **done_key;
-    size_t         n_done;
-    int            out;       /* rank 0: the file; else -1 */
+    output         file;
     lm_error       err;
 } job;
 
@@ -141,207 +129,6 @@ static lm_status open_plan(job *j)
         status = open_backend(j, j->plan->collective, &j->b.collective);
     j->b.reg  = j->reg;
     j->b.plan = j->plan;
-    return status;
-}
-
-/* ---- file --------------------------------------------------------------------------------------- */
-
-/* What tells one point from another. */
-static void print_key(const observation *r, char *buffer, size_t size)
-{
-    snprintf(buffer, size, "%d %s %s %s %s %d %d %lld %lld %lld", r->kind, r->name, r->input, r->algorithm,
-             r->geometry, r->kind == OBS_KERNEL ? r->pass : 0, r->dtype, (long long)r->batch,
-             (long long)r->ranks, (long long)r->bytes);
-}
-
-/* A network's rows end with the step; one whose step is missing is measured again. */
-static bool completes(const observation *r)
-{
-    return r->kind != OBS_NETWORK || r->phase == PHASE_STEP || r->skipped;
-}
-
-/* Rows of whole points among the first `lines` lines: what follows was cut off. */
-static size_t whole_points(const observations *obs, size_t lines)
-{
-    size_t n = obs->n_rows;
-
-    while (n > 0 && ((size_t)obs->row[n - 1].line > lines || !completes(&obs->row[n - 1])))
-        n--;
-    return n;
-}
-
-static lm_status note_done(job *j, const observations *obs, size_t n)
-{
-    char key[1200];
-
-    j->done_key = calloc(n + 1, sizeof *j->done_key);
-    for (size_t i = 0; i < n; i++) {
-        print_key(&obs->row[i], key, sizeof key);
-        if (!completes(&obs->row[i]) || names_find(&j->done, key) != NAMES_NONE)
-            continue;
-        if (!j->done_key || !(j->done_key[j->n_done] = strdup(key)) ||
-            !names_add(&j->done, j->done_key[j->n_done++], i))
-            return lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
-    }
-    return LM_OK;
-}
-
-/* The start of line `line` + 1. */
-static const char *behind_line(const char *text, size_t line)
-{
-    while (line-- > 0)
-        text = strchr(text, '\n') + 1;
-    return text;
-}
-
-/* Lines up to the header row; 0 if it is not there yet. Rows can only be added below columns of ours. */
-static lm_status head_lines(job *j, const char *text, size_t *out)
-{
-    size_t    lines  = 1, n = 0;
-    char     *ours   = NULL;
-    FILE     *stream = open_memstream(&ours, &n);
-    lm_status status = LM_OK;
-
-    if (!stream)
-        return lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
-    observation_print_head(stream);
-    if (fclose(stream)) {
-        free(ours);
-        return lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
-    }
-    for (; *text == '#' && strchr(text, '\n'); lines++)
-        text = strchr(text, '\n') + 1;
-    if (!strchr(text, '\n') && (*text == '#' || !strncmp(text, ours, strlen(text))))
-        lines = 0; /* a run that was killed at once */
-    else if (strncmp(text, ours, n))
-        status = lm_error_set(&j->err, LM_E_ARG, "%s:%zu: other columns than this program writes: rows "
-                              "cannot be added, give another -o", j->o->value[OUTPUT], lines);
-    free(ours);
-    *out = lines;
-    return status;
-}
-
-/* Which points the file holds, and where it goes on: behind the last whole one. */
-static lm_status load_done(job *j, off_t *end)
-{
-    const char   *path = j->o->value[OUTPUT];
-    observations *obs  = NULL;
-    char         *text = NULL;
-    size_t        size, head = 0, lines = 0, kept;
-    lm_status     status = file_read_text(path, &text, &size, &j->err);
-
-    if (!status)
-        status = head_lines(j, text, &head);
-    if (status)
-        goto out;
-    for (const char *p = text; (p = strchr(p, '\n')); p++)
-        lines++;
-    kept = head;
-    if (head && lines > head) {
-        size_t n;
-
-        if ((status = observations_load(path, &obs, &j->err)))
-            goto out;
-        n = whole_points(obs, lines);
-        if ((status = note_done(j, obs, n)))
-            goto out;
-        if (n)
-            kept = (size_t)obs->row[n - 1].line;
-    }
-    *end = behind_line(text, kept) - text;
-out:
-    observations_free(obs);
-    free(text);
-    return status;
-}
-
-static lm_status write_all(job *j, const char *text, size_t n)
-{
-    while (n > 0) {
-        const ssize_t done = write(j->out, text, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return lm_error_set(&j->err, LM_E_IO, "%s: %s", j->o->value[OUTPUT], strerror(errno));
-        text += done;
-        n -= (size_t)done;
-    }
-    return LM_OK;
-}
-
-static lm_status write_head(job *j)
-{
-    char     *text = NULL;
-    size_t    n    = 0;
-    FILE     *out  = open_memstream(&text, &n);
-    lm_status status;
-
-    if (!out)
-        return lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
-    provenance_print(out, j->everyone, &j->b, j->command_line);
-    observation_print_head(out);
-    if (fclose(out))
-        status = lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
-    else
-        status = write_all(j, text, n);
-    free(text);
-    return status;
-}
-
-static lm_status open_file(job *j)
-{
-    const char *path   = j->o->value[OUTPUT];
-    const bool  resume = j->o->value[RESUME] && !access(path, F_OK);
-    off_t       end    = 0;
-    lm_status   status;
-
-    if (resume && (status = load_done(j, &end)))
-        return status;
-    if (!root(j))
-        return LM_OK;
-    j->out = open(path, O_RDWR | O_CREAT | (resume ? 0 : j->o->value[FORCE] ? O_TRUNC : O_EXCL), 0666);
-    if (j->out < 0)
-        return errno == EEXIST
-                   ? lm_error_set(&j->err, LM_E_IO, "%s: is there already: --resume goes on with it, "
-                                  "--force replaces it", path)
-                   : lm_error_set(&j->err, LM_E_IO, "%s: %s", path, strerror(errno));
-    if (resume && (ftruncate(j->out, end) || lseek(j->out, end, SEEK_SET) < 0))
-        return lm_error_set(&j->err, LM_E_IO, "%s: %s", path, strerror(errno));
-    return end ? LM_OK : write_head(j);
-}
-
-/* All rows of a point in one write: a kill in between leaves whole points. */
-static lm_status write_point(job *j, const sweep_point *p, const point_result *r)
-{
-    char       *text = NULL;
-    size_t      n    = 0;
-    FILE       *out  = open_memstream(&text, &n);
-    observation row  = p->row;
-    lm_status   status;
-
-    if (!out)
-        return lm_error_set(&j->err, LM_E_NOMEM, "out of memory");
-    row.threads = j->plan->threads;
-    if (strcmp(r->status, "ok")) {
-        row.phase = row.kind == OBS_NETWORK ? PHASE_STEP : row.phase;
-        observation_print(out, &row, r->status);
-    }
-    for (phase f = 0; f < N_PHASES; f++) {
-        const phase_times *t = &r->phase[f];
-
-        if (!t->measured)
-            continue;
-        row.phase       = f;
-        row.repeats     = t->repeats;
-        row.seconds     = t->median;
-        row.min_seconds = t->min;
-        row.p95_seconds = t->p95;
-        row.cpu_seconds = t->cpu;
-        observation_print(out, &row, r->status);
-    }
-    status = fclose(out) ? lm_error_set(&j->err, LM_E_NOMEM, "out of memory") : write_all(j, text, n);
-    free(text);
     return status;
 }
 
@@ -443,7 +230,6 @@ static lm_status measure_all(job *j)
     const double began = now_seconds();
     double       total = 0, done = 0;
     lm_status    status = LM_OK;
-    char         key[1200];
 
     for (size_t i = 0; i < plan->n_points; i++)
         total += plan->point[i].weight;
@@ -452,15 +238,14 @@ static lm_status measure_all(job *j)
         point_result r = { .status = "ok" };
         double       worst;
 
-        print_key(&p->row, key, sizeof key);
-        if (names_find(&j->done, key) != NAMES_NONE) {
+        if (output_has(&j->file, &p->row)) {
             total -= p->weight;
             continue;
         }
         p->row.hosts = p->row.ranks < world_hosts(j->everyone) ? p->row.ranks : world_hosts(j->everyone);
         status = measure(j, p, &r);
         if (!status && root(j))
-            status = write_point(j, p, &r);
+            status = output_write(&j->file, p, &r, plan->threads, &j->err);
         worst = -(double)status; /* all ranks end together */
         world_max(j->everyone, &worst, 1);
         if (worst > 0)
@@ -478,20 +263,18 @@ static void job_close(job *j)
         j->b.compute->type->close(j->b.compute);
     if (j->b.collective)
         j->b.collective->type->close(j->b.collective);
-    for (size_t i = 0; i < j->n_done; i++)
-        free(j->done_key[i]);
-    free(j->done_key);
-    names_free(&j->done);
+    output_close(&j->file);
     sweep_free(j->plan);
     workloads_free(j->loads);
     registry_free(j->reg);
-    if (j->out >= 0)
-        close(j->out);
 }
 
 static int run(const options *o, world *everyone, const char *command_line)
 {
-    job       j    = { .everyone = everyone, .o = o, .command_line = command_line, .out = -1 };
+    const output_mode mode = o->value[RESUME]  ? OUTPUT_RESUME
+                             : o->value[FORCE] ? OUTPUT_REPLACE
+                                               : OUTPUT_NEW;
+    job       j    = { .everyone = everyone, .o = o, .file = { .fd = -1 } };
     int       code = EXIT_DONE;
     double    failed[2]; /* the worst status of all ranks; rank 0's */
     bool      speaks;
@@ -503,7 +286,7 @@ static int run(const options *o, world *everyone, const char *command_line)
     }
     status = open_plan(&j);
     if (!status && !o->value[DRY_RUN])
-        status = open_file(&j);
+        status = output_open(&j.file, o->value[OUTPUT], mode, everyone, &j.b, command_line, &j.err);
     failed[0] = -(double)status;
     failed[1] = root(&j) ? -(double)status : 0;
     world_max(j.everyone, failed, 2);

@@ -74,17 +74,22 @@ static void add_row(table *t, const scale_point *p)
     table_text(t, s->beyond_what);
 }
 
+/* One node may be calibrated and the all-reduce not: then nobody knows where more stop paying. */
+#define UNKNOWN (-1)
+
 /* What the rows together say. */
 typedef struct curve {
     scaling_kind kind;
-    int64_t      batch, dataset, turning;
+    int64_t      batch, dataset, turning; /* turning: 0 none, UNKNOWN */
     scale_point *point;
     size_t       n;
 } curve;
 
 static void print_words(const curve *c, const session *s, FILE *out)
 {
-    if (c->turning)
+    if (c->turning == UNKNOWN)
+        fprintf(out, "turning point: unknown, the machine file has no all-reduce\n");
+    else if (c->turning)
         fprintf(out, "turning point: %lld node%s (doubling gains less than %s)\n", (long long)c->turning,
                 c->turning == 1 ? "" : "s",
                 c->kind == SCALING_WEAK ? "10 % of throughput" : "5 % of the epoch time");
@@ -116,7 +121,7 @@ static lm_status print_curve(const curve *c, const session *s, const options *o,
         json_count(&j, "dataset", (uint64_t)c->dataset);
         json_count(&j, "calibrated_ranks", (uint64_t)s->cal->max_ranks);
         json_count(&j, "calibrated_hosts", (uint64_t)s->cal->max_hosts);
-        if (c->turning)
+        if (c->turning > 0)
             json_count(&j, "turning_point_nodes", (uint64_t)c->turning);
         else
             json_text(&j, "turning_point_nodes", NULL);
@@ -187,8 +192,12 @@ static int run(const options *o)
             code = report_failure(&err);
             goto out;
         }
-    if (scale_turning_point(&s.who, c.kind, c.batch, &c.turning, &err) ||
-        print_curve(&c, &s, o, f, &err) || draw(&c, &s, o, &err))
+    switch (scale_turning_point(&s.who, c.kind, c.batch, &c.turning, &err)) {
+    case LM_OK: break;
+    case LM_E_NOTFOUND: c.turning = UNKNOWN; break;
+    default: code = report_failure(&err); goto out;
+    }
+    if (print_curve(&c, &s, o, f, &err) || draw(&c, &s, o, &err))
         code = report_failure(&err);
 out:
     session_close(&s);

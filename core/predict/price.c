@@ -93,8 +93,9 @@ static lm_status add_part(sum *s, part which, double *seconds)
     if (!f || !f->present)
         return missing(s, which);
     *seconds = calibration_seconds(s->who->cal, at, s->load);
-    s->low += *seconds * f->ratio_low;
-    s->high += *seconds * f->ratio_high;
+    /* an unconstrained form may give a negative time: its interval is not upside down for that */
+    s->low += *seconds * (*seconds < 0 ? f->ratio_high : f->ratio_low);
+    s->high += *seconds * (*seconds < 0 ? f->ratio_low : f->ratio_high);
     for (size_t k = 0; k < forms[at].n_features; k++)
         check_range(s, forms[at].feature[k], &f->coefficient[k]);
     return LM_OK;
