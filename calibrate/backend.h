@@ -1,5 +1,6 @@
 /**
- * Backends: what can be measured on. One table for compute libraries, collectives and the simulator.
+ * Backends: what can be measured on. One table for compute libraries, collectives and the
+ * simulator.
  *
  * A backend prepares a case (buffers, primitives), runs one phase of it as often as the harness
  * asks, and takes the time itself: only it knows when a device has finished. Statistics, stopping
@@ -17,10 +18,10 @@
 
 /** What is to be measured: a network, a kernel (one phase, one kernel) or a collective. */
 typedef struct bench_case {
-    const observation *point;   /**< kind, name, batch, ranks, bytes, algorithm, dtype */
-    const world       *group;   /**< the ranks that take part, this one among them */
-    const net_metrics *metrics; /**< networks: their counts at this batch; else NULL */
-    const lm_kernel   *kernels[N_PHASES];   /**< in the order in which they run */
+    const observation *point;             /**< kind, name, batch, ranks, bytes, algorithm, dtype */
+    const world       *group;             /**< the ranks that take part, this one among them */
+    const net_metrics *metrics;           /**< networks: their counts at this batch; else NULL */
+    const lm_kernel   *kernels[N_PHASES]; /**< in the order in which they run */
     size_t             n_kernels[N_PHASES]; /**< 0: the phase does not exist here */
 } bench_case;
 
@@ -57,8 +58,8 @@ struct backend_type {
     void (*close)(backend *self);
 
     /** Provenance: calls put(context, key, value) for versions, devices, instruction sets. */
-    void (*describe)(const backend *self, void (*put)(void *context, const char *key, const char *value),
-                     void *context);
+    void (*describe)(const backend *self,
+                     void (*put)(void *context, const char *key, const char *value), void *context);
 
     /**
      * Buffers and primitives for the phases of `what` this backend serves (see `serves`).

@@ -17,9 +17,11 @@ typedef struct setup {
 
 static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
 {
-    const bind_options options = { .batch = p->row.batch, .dtype = p->row.dtype, .input = p->row.input };
-    network           *net   = NULL;
-    bound_network     *bound = NULL;
+    const bind_options options = { .batch = p->row.batch,
+                                   .dtype = p->row.dtype,
+                                   .input = p->row.input };
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
     lm_status          status;
 
     status = network_open(p->row.name, &net, err);
@@ -38,8 +40,9 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
 
 static lm_status collective_kernel(const sweep_point *p, setup *s, lm_error *err)
 {
-    const int64_t bytes = p->row.kind == OBS_NETWORK ? (int64_t)p->counts.param_bytes : p->row.bytes;
-    lm_kernel     k = { .size = sizeof k, .op = LM_OP_ALLREDUCE, .dtype = p->row.dtype, .repeat = 1 };
+    const int64_t bytes =
+        p->row.kind == OBS_NETWORK ? (int64_t)p->counts.param_bytes : p->row.bytes;
+    lm_kernel k = { .size = sizeof k, .op = LM_OP_ALLREDUCE, .dtype = p->row.dtype, .repeat = 1 };
 
     k.u.collective.bytes = bytes;
     k.u.collective.ranks = p->row.ranks;
@@ -131,8 +134,8 @@ static bool samples_alloc(samples *s, int64_t room)
 }
 
 /* One repetition; out holds wall times, then CPU times, the largest over the ranks. */
-static lm_status repeat_once(const bench *b, const world *group, const setup *s, double out[2 * N_PHASES],
-                             lm_error *err)
+static lm_status repeat_once(const bench *b, const world *group, const setup *s,
+                             double out[2 * N_PHASES], lm_error *err)
 {
     double step = 0;
 
@@ -176,7 +179,8 @@ static bool enough(const stopping *stop, samples *s, double spent)
     return 1.2533 * 1.4826 * mad / sqrt((double)n) <= stop->precision * median;
 }
 
-static lm_status sample(const bench *b, const world *group, const setup *s, samples *out, lm_error *err)
+static lm_status sample(const bench *b, const world *group, const setup *s, samples *out,
+                        lm_error *err)
 {
     const stopping *stop  = &b->plan->stop;
     double          spent = 0;
@@ -204,8 +208,8 @@ static lm_status sample(const bench *b, const world *group, const setup *s, samp
 
 static phase_times summarise(samples *s, phase p)
 {
-    const size_t n = (size_t)s->n;
-    phase_times  t = { .measured = true, .repeats = s->n, .cpu = NAN };
+    const size_t n   = (size_t)s->n;
+    phase_times  t   = { .measured = true, .repeats = s->n, .cpu = NAN };
     bool         cpu = p != PHASE_STEP;
 
     for (size_t i = 0; i < n; i++)

@@ -21,8 +21,9 @@ typedef struct phase_times {
 
 typedef struct point_result {
     phase_times phase[N_PHASES];
-    const char *status; /**< "ok", or "skipped-memory", "skipped-unsupported": nothing was measured */
-    char        why[200]; /**< behind a status that is not ok */
+    const char
+        *status;   /**< "ok", or "skipped-memory", "skipped-unsupported": nothing was measured */
+    char why[200]; /**< behind a status that is not ok */
 } point_result;
 
 /**
@@ -30,8 +31,8 @@ typedef struct point_result {
  *
  * Each repetition starts together (barrier) and runs forward, backward, then, together again, the
  * all-reduce, then the update. Of each time the largest over the ranks counts. It stops after
- * min_repeats, once the standard error of the median of the sum (1.2533 * 1.4826 * MAD / sqrt(n)) is below
- * `precision` of it, or at max_repeats or max_seconds.
+ * min_repeats, once the standard error of the median of the sum (1.2533 * 1.4826 * MAD / sqrt(n))
+ * is below `precision` of it, or at max_repeats or max_seconds.
  *
  * @return an error only for what must end the whole run
  */

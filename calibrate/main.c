@@ -61,7 +61,8 @@ static bool root(const job *j)
     return world_rank(j->everyone) == 0;
 }
 
-/* ---- backends ----------------------------------------------------------------------------------- */
+/* ---- backends -----------------------------------------------------------------------------------
+ */
 
 static const backend_type *find_backend(const char *name)
 {
@@ -99,9 +100,9 @@ static lm_status open_backend(job *j, const char *name, backend **out)
 
 static lm_status open_plan(job *j)
 {
-    const char  *path   = j->o->argument[0];
-    sweep       *first  = NULL;
-    lm_status    status = registry_new(&j->reg, &j->err);
+    const char         *path   = j->o->argument[0];
+    sweep              *first  = NULL;
+    lm_status           status = registry_new(&j->reg, &j->err);
     const backend_type *compute;
 
     if (!status)
@@ -132,7 +133,8 @@ static lm_status open_plan(job *j)
     return status;
 }
 
-/* ---- progress ----------------------------------------------------------------------------------- */
+/* ---- progress -----------------------------------------------------------------------------------
+ */
 
 static double now_seconds(void)
 {
@@ -148,8 +150,8 @@ static void print_point(const observation *r, char *buffer, size_t size)
 
     switch (r->kind) {
     case OBS_NETWORK:
-        snprintf(buffer, size, "%s %s batch %lld, %lld rank%s", r->name, r->input, (long long)r->batch,
-                 (long long)r->ranks, r->ranks == 1 ? "" : "s");
+        snprintf(buffer, size, "%s %s batch %lld, %lld rank%s", r->name, r->input,
+                 (long long)r->batch, (long long)r->ranks, r->ranks == 1 ? "" : "s");
         break;
     case OBS_KERNEL:
         snprintf(geometry, sizeof geometry, "%s", r->geometry);
@@ -207,7 +209,8 @@ static int list_points(const job *j)
     return EXIT_DONE;
 }
 
-/* ---- run ---------------------------------------------------------------------------------------- */
+/* ---- run ----------------------------------------------------------------------------------------
+ */
 
 /* One point on the ranks it asks for; the others sleep. */
 static lm_status measure(job *j, const sweep_point *p, point_result *out)
@@ -242,14 +245,16 @@ static lm_status measure_all(job *j)
             total -= p->weight;
             continue;
         }
-        p->row.hosts = p->row.ranks < world_hosts(j->everyone) ? p->row.ranks : world_hosts(j->everyone);
+        p->row.hosts =
+            p->row.ranks < world_hosts(j->everyone) ? p->row.ranks : world_hosts(j->everyone);
         status = measure(j, p, &r);
         if (!status && root(j))
             status = output_write(&j->file, p, &r, plan->threads, &j->err);
         worst = -(double)status; /* all ranks end together */
         world_max(j->everyone, &worst, 1);
         if (worst > 0)
-            return status ? status : lm_error_set(&j->err, (lm_status)-worst, "another rank failed");
+            return status ? status
+                          : lm_error_set(&j->err, (lm_status)-worst, "another rank failed");
         done += p->weight;
         if (root(j))
             print_progress(j, i, &r, done, total, began);
@@ -274,11 +279,11 @@ static int run(const options *o, world *everyone, const char *command_line)
     const output_mode mode = o->value[RESUME]  ? OUTPUT_RESUME
                              : o->value[FORCE] ? OUTPUT_REPLACE
                                                : OUTPUT_NEW;
-    job       j    = { .everyone = everyone, .o = o, .file = { .fd = -1 } };
-    int       code = EXIT_DONE;
-    double    failed[2]; /* the worst status of all ranks; rank 0's */
-    bool      speaks;
-    lm_status status;
+    job               j    = { .everyone = everyone, .o = o, .file = { .fd = -1 } };
+    int               code = EXIT_DONE;
+    double            failed[2]; /* the worst status of all ranks; rank 0's */
+    bool              speaks;
+    lm_status         status;
 
     if (!o->value[OUTPUT] && !o->value[DRY_RUN]) {
         lm_error_set(&j.err, LM_E_ARG, "-o OBSERVATIONS.csv is needed: where to write the times");

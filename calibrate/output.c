@@ -15,9 +15,9 @@
 /* What tells one point from another. */
 static void print_key(const observation *r, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%d %s %s %s %s %d %d %lld %lld %lld", r->kind, r->name, r->input, r->algorithm,
-             r->geometry, r->kind == OBS_KERNEL ? r->pass : 0, r->dtype, (long long)r->batch,
-             (long long)r->ranks, (long long)r->bytes);
+    snprintf(buffer, size, "%d %s %s %s %s %d %d %lld %lld %lld", r->kind, r->name, r->input,
+             r->algorithm, r->geometry, r->kind == OBS_KERNEL ? r->pass : 0, r->dtype,
+             (long long)r->batch, (long long)r->ranks, (long long)r->bytes);
 }
 
 /* A network's rows end with the step; one whose step is missing is measured again. */
@@ -60,10 +60,11 @@ static const char *behind_line(const char *text, size_t line)
     return text;
 }
 
-/* Lines up to the header row; 0 if it is not there yet. Rows can only be added below columns of ours. */
+/* Lines up to the header row; 0 if it is not there yet. Rows can only be added below columns of
+ * ours. */
 static lm_status head_lines(const output *o, const char *text, size_t *out, lm_error *err)
 {
-    size_t    lines  = 1, n = 0;
+    size_t    lines = 1, n = 0;
     char     *ours   = NULL;
     FILE     *stream = open_memstream(&ours, &n);
     lm_status status = LM_OK;
@@ -80,8 +81,10 @@ static lm_status head_lines(const output *o, const char *text, size_t *out, lm_e
     if (!strchr(text, '\n') && (*text == '#' || !strncmp(text, ours, strlen(text))))
         lines = 0; /* a run that was killed at once */
     else if (strncmp(text, ours, n))
-        status = lm_error_set(err, LM_E_ARG, "%s:%zu: other columns than this program writes: rows "
-                              "cannot be added, give another -o", o->path, lines);
+        status = lm_error_set(err, LM_E_ARG,
+                              "%s:%zu: other columns than this program writes: rows "
+                              "cannot be added, give another -o",
+                              o->path, lines);
     free(ours);
     *out = lines;
     return status;
@@ -136,8 +139,8 @@ static lm_status write_all(const output *o, const char *text, size_t n, lm_error
     return LM_OK;
 }
 
-static lm_status write_head(const output *o, const world *w, const bench *b, const char *command_line,
-                            lm_error *err)
+static lm_status write_head(const output *o, const world *w, const bench *b,
+                            const char *command_line, lm_error *err)
 {
     char     *text = NULL;
     size_t    n    = 0;
@@ -171,10 +174,11 @@ lm_status output_open(output *o, const char *path, output_mode mode, const world
         return LM_OK;
     o->fd = open(path, O_RDWR | O_CREAT | flags, 0666);
     if (o->fd < 0)
-        return errno == EEXIST
-                   ? lm_error_set(err, LM_E_IO, "%s: is there already: --resume goes on with it, "
-                                  "--force replaces it", path)
-                   : lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
+        return errno == EEXIST ? lm_error_set(err, LM_E_IO,
+                                              "%s: is there already: --resume goes on with it, "
+                                              "--force replaces it",
+                                              path)
+                               : lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
     if (resume && (ftruncate(o->fd, end) || lseek(o->fd, end, SEEK_SET) < 0))
         return lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
     return end ? LM_OK : write_head(o, w, b, command_line, err);
@@ -198,8 +202,8 @@ bool output_has(const output *o, const observation *row)
     return names_find(&o->done, key) != NAMES_NONE;
 }
 
-lm_status output_write(const output *o, const sweep_point *p, const point_result *r, int64_t threads,
-                       lm_error *err)
+lm_status output_write(const output *o, const sweep_point *p, const point_result *r,
+                       int64_t threads, lm_error *err)
 {
     char       *text = NULL;
     size_t      n    = 0;
@@ -227,7 +231,8 @@ lm_status output_write(const output *o, const sweep_point *p, const point_result
         row.cpu_seconds = t->cpu;
         observation_print(out, &row, r->status);
     }
-    status = fclose(out) ? lm_error_set(err, LM_E_NOMEM, "out of memory") : write_all(o, text, n, err);
+    status =
+        fclose(out) ? lm_error_set(err, LM_E_NOMEM, "out of memory") : write_all(o, text, n, err);
     free(text);
     return status;
 }

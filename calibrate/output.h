@@ -6,9 +6,9 @@
 #include "harness.h"
 
 typedef enum {
-    OUTPUT_NEW,    /**< the file must not be there */
+    OUTPUT_NEW, /**< the file must not be there */
     OUTPUT_REPLACE,
-    OUTPUT_RESUME  /**< what it holds is not measured again */
+    OUTPUT_RESUME /**< what it holds is not measured again */
 } output_mode;
 
 typedef struct output {
@@ -20,8 +20,8 @@ typedef struct output {
 } output;
 
 /**
- * Opens; rank 0 writes the head of a new file. A file to go on with is cut behind its last whole point.
- * Every rank calls it and learns which points are there.
+ * Opens; rank 0 writes the head of a new file. A file to go on with is cut behind its last whole
+ * point. Every rank calls it and learns which points are there.
  */
 lm_status output_open(output *o, const char *path, output_mode mode, const world *w, const bench *b,
                       const char *command_line, lm_error *err);
@@ -31,7 +31,7 @@ void      output_close(output *o);
 bool output_has(const output *o, const observation *row);
 
 /** All rows of a point in one write, so that a kill in between leaves whole points. Rank 0. */
-lm_status output_write(const output *o, const sweep_point *p, const point_result *r, int64_t threads,
-                       lm_error *err);
+lm_status output_write(const output *o, const sweep_point *p, const point_result *r,
+                       int64_t threads, lm_error *err);
 
 #endif

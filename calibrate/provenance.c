@@ -40,8 +40,8 @@ static void put_from(FILE *out, const char *path, const char *field, const char 
 
 static void put_environment(FILE *out)
 {
-    static const char *const names[] = { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "DNNL_MAX_CPU_ISA",
-                                         "OMP_PROC_BIND" };
+    static const char *const names[] = { "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+                                         "DNNL_MAX_CPU_ISA", "OMP_PROC_BIND" };
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i]))
@@ -68,7 +68,8 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
     put(out, "cores", text);
     put_from(out, "/proc/meminfo", "MemTotal", "memory");
     if (!uname(&system)) {
-        snprintf(text, sizeof text, "%.60s %.60s %.60s", system.sysname, system.release, system.machine);
+        snprintf(text, sizeof text, "%.60s %.60s %.60s", system.sysname, system.release,
+                 system.machine);
         put(out, "system", text);
     }
     snprintf(text, sizeof text, "%d on %d host%s", world_size(w), world_hosts(w),
@@ -87,12 +88,14 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
         b->collective->type->describe(b->collective, put, out);
     }
     put(out, "update", "SGD with momentum");
-    snprintf(text, sizeof text,
-             "%lld warm-up, %lld to %lld repetitions, until the standard error of the median is below "
-             "%g %% or %g s",
-             (long long)stop->warmup, (long long)stop->min_repeats, (long long)stop->max_repeats,
-             100 * stop->precision, stop->max_seconds);
+    snprintf(
+        text, sizeof text,
+        "%lld warm-up, %lld to %lld repetitions, until the standard error of the median is below "
+        "%g %% or %g s",
+        (long long)stop->warmup, (long long)stop->min_repeats, (long long)stop->max_repeats,
+        100 * stop->precision, stop->max_seconds);
     put(out, "repetitions", text);
-    put(out, "statistics", "seconds: median wall time; of each repetition the slowest rank counts; "
-                           "forward, backward, sync, update one after the other; step: their sum");
+    put(out, "statistics",
+        "seconds: median wall time; of each repetition the slowest rank counts; "
+        "forward, backward, sync, update one after the other; step: their sum");
 }

@@ -33,7 +33,8 @@ static lm_status no_memory(loading *l)
     return lm_error_set(l->err, LM_E_NOMEM, "out of memory");
 }
 
-/* ---- keys --------------------------------------------------------------------------------------- */
+/* ---- keys ---------------------------------------------------------------------------------------
+ */
 
 typedef enum { WORD, NUMBER, REAL, TIME, LIST, BYTE_LIST } key_kind;
 
@@ -144,21 +145,23 @@ static lm_status read_value(loading *l, const key *k, const char *text, values *
         memcpy(to, &word, sizeof word);
         return LM_OK;
     case NUMBER:
-        if ((status = text_int(text, &number, l->err)) || (status = check_range(l, k, (double)number)))
+        if ((status = text_int(text, &number, l->err)) ||
+            (status = check_range(l, k, (double)number)))
             return status;
         memcpy(to, &number, sizeof number);
         return LM_OK;
     case REAL:
     case TIME:
-        status = k->kind == REAL ? text_real(text, &real, l->err) : text_seconds(text, &real, l->err);
+        status =
+            k->kind == REAL ? text_real(text, &real, l->err) : text_seconds(text, &real, l->err);
         if (status || (status = check_range(l, k, real)))
             return status;
         memcpy(to, &real, sizeof real);
         return LM_OK;
     case LIST:
     case BYTE_LIST:
-        status = text_list(text, k->kind == LIST ? text_int : text_bytes, &numbers.value, &numbers.n,
-                           l->err);
+        status = text_list(text, k->kind == LIST ? text_int : text_bytes, &numbers.value,
+                           &numbers.n, l->err);
         if (status)
             return status;
         memcpy(to, &numbers, sizeof numbers);
@@ -173,8 +176,8 @@ static lm_status read_value(loading *l, const key *k, const char *text, values *
 static lm_status read_section(loading *l, const ini_section *s, const key *keys, values *v)
 {
     for (size_t i = 0; i < s->n_pairs; i++) {
-        const ini_pair *p = &s->pair[i];
-        const key      *k = keys;
+        const ini_pair *p          = &s->pair[i];
+        const key      *k          = keys;
         char            known[200] = "";
         lm_status       status;
 
@@ -184,8 +187,8 @@ static lm_status read_section(loading *l, const ini_section *s, const key *keys,
             snprintf(known + n, sizeof known - n, " %s", k->name);
         }
         if (!k->name) {
-            status = lm_error_set(l->err, LM_E_NOTFOUND, "[%s] has no such key (it has:%s)", s->name,
-                                  known);
+            status = lm_error_set(l->err, LM_E_NOTFOUND, "[%s] has no such key (it has:%s)",
+                                  s->name, known);
             return fail_at(l, p->line, status, p->key);
         }
         if ((status = read_value(l, k, p->value, v)))
@@ -194,7 +197,8 @@ static lm_status read_section(loading *l, const ini_section *s, const key *keys,
     return LM_OK;
 }
 
-/* ---- points ------------------------------------------------------------------------------------- */
+/* ---- points -------------------------------------------------------------------------------------
+ */
 
 static lm_status add_point(loading *l, const sweep_point *p)
 {
@@ -213,8 +217,8 @@ static lm_status add_point(loading *l, const sweep_point *p)
     return LM_OK;
 }
 
-/* Seconds that a point may take, for the time left: what matters is how points compare, since progress
- * scales it by the time that was needed so far. */
+/* Seconds that a point may take, for the time left: what matters is how points compare, since
+ * progress scales it by the time that was needed so far. */
 static double guess_seconds(const stopping *stop, double flops, double bytes)
 {
     const double once  = flops / 4e10 + bytes / 4e9 + 1e-4;
@@ -224,8 +228,14 @@ static double guess_seconds(const stopping *stop, double flops, double bytes)
     return 0.3 + (double)stop->warmup * once + timed;
 }
 
-static const observation blank = { .input = "", .algorithm = "", .geometry = "", .ranks = 1, .hosts = 1,
-                                   .seconds = NAN, .min_seconds = NAN, .p95_seconds = NAN,
+static const observation blank = { .input       = "",
+                                   .algorithm   = "",
+                                   .geometry    = "",
+                                   .ranks       = 1,
+                                   .hosts       = 1,
+                                   .seconds     = NAN,
+                                   .min_seconds = NAN,
+                                   .p95_seconds = NAN,
                                    .cpu_seconds = NAN };
 
 static list or_one(list l, int64_t *one)
@@ -238,8 +248,8 @@ static lm_status input_shape(loading *l, const char *name, int64_t image, lm_dty
                              const char **out)
 {
     const bind_options options = { .batch = 1, .dtype = dtype, .image = image };
-    network           *net   = NULL;
-    bound_network     *bound = NULL;
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
     lm_status          status;
 
     status = network_open(name, &net, l->err);
@@ -260,13 +270,13 @@ typedef lm_status (*visitor)(loading *l, const values *v, const observation *row
 
 static lm_status visit_networks(loading *l, const ini_section *s, const values *v, visitor each)
 {
-    int64_t        zero = 0, one = 1;
-    const list     image = or_one(v->image, &zero), batch = or_one(v->batch, &one);
-    char          *name[64], *copy;
-    size_t         n;
-    observation    row    = blank;
-    lm_status      status = LM_OK;
-    const ini_pair *where = ini_get(s, "networks");
+    int64_t         zero = 0, one = 1;
+    const list      image = or_one(v->image, &zero), batch = or_one(v->batch, &one);
+    char           *name[64], *copy;
+    size_t          n;
+    observation     row    = blank;
+    lm_status       status = LM_OK;
+    const ini_pair *where  = ini_get(s, "networks");
 
     if (!where) {
         status = lm_error_set(l->err, LM_E_SYNTAX, "'networks =' is missing");
@@ -301,7 +311,8 @@ static lm_status add_network(loading *l, const values *v, const observation *row
     lm_status   status;
 
     p.row.kind = OBS_NETWORK;
-    status = workloads_counts(l->loads, row->name, row->input, row->dtype, row->batch, &p.counts, l->err);
+    status = workloads_counts(l->loads, row->name, row->input, row->dtype, row->batch, &p.counts,
+                              l->err);
     for (size_t r = 0; r < ranks.n && !status; r++) {
         p.row.ranks     = ranks.value[r];
         p.row.algorithm = "default";
@@ -322,7 +333,8 @@ static lm_status add_kernel(loading *l, const values *v, const observation *row,
     sweep_point   p    = { .row = *row, .kernel = *k };
     char          text[512], *kept;
 
-    snprintf(text, sizeof text, "%s %s %d ", kernel_op_name(k->op), kernel_pass_name(k->pass), k->dtype);
+    snprintf(text, sizeof text, "%s %s %d ", kernel_op_name(k->op), kernel_pass_name(k->pass),
+             k->dtype);
     kernel_print_geometry(k, text + strlen(text), sizeof text - strlen(text));
     if (k->op == LM_OP_OPAQUE || names_find(&l->kernels, text) != NAMES_NONE)
         return LM_OK;
@@ -350,9 +362,9 @@ static lm_status add_kernel(loading *l, const values *v, const observation *row,
 static lm_status add_kernels(loading *l, const values *v, const observation *row)
 {
     const bind_options options = { .batch = row->batch, .dtype = row->dtype, .input = row->input };
-    network           *net   = NULL;
-    bound_network     *bound = NULL;
-    kernel_list        all   = { NULL, 0, 0 };
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
+    kernel_list        all     = { NULL, 0, 0 };
     lm_status          status;
 
     status = network_open(row->name, &net, l->err);
@@ -385,7 +397,7 @@ static lm_status add_collectives(loading *l, const ini_section *s, const values 
     copy = arena_text(l->s->arena, algorithms, strlen(algorithms));
     if (!copy)
         return no_memory(l);
-    n = text_split(copy, ',', name, 8);
+    n           = text_split(copy, ',', name, 8);
     p.row.kind  = OBS_COLLECTIVE;
     p.row.name  = "allreduce";
     p.row.phase = PHASE_SYNC;
@@ -410,7 +422,8 @@ static lm_status add_collectives(loading *l, const ini_section *s, const values 
     return status;
 }
 
-/* ---- file --------------------------------------------------------------------------------------- */
+/* ---- file ---------------------------------------------------------------------------------------
+ */
 
 /* "networks" and "networks.small" are sections of one kind. */
 static bool is_kind(const char *section, const char *kind)
@@ -434,8 +447,8 @@ static lm_status take_sweep(loading *l, const ini_section *s, values *v)
     out->compute    = v->backend;
     out->collective = v->collective;
     out->threads    = v->threads;
-    out->stop       = (stopping){ v->warmup, v->min_repeats, v->max_repeats, v->max_seconds,
-                                  v->precision };
+    out->stop =
+        (stopping){ v->warmup, v->min_repeats, v->max_repeats, v->max_seconds, v->precision };
     if (out->stop.max_repeats < out->stop.min_repeats) {
         status = lm_error_set(l->err, LM_E_ARG, "is below min_repeats");
         return fail_at(l, s->line, status, "max_repeats");
@@ -453,8 +466,10 @@ static lm_status take_sim(loading *l, const ini_section *s, values *v)
 
     if (status)
         return status;
-    l->s->sim = (sim_config){ v->machine, v->model, v->noise, (uint64_t)v->seed, v->flops_per_second,
-                              v->bytes_per_second, v->launch_seconds };
+    l->s->sim = (sim_config){
+        v->machine,          v->model,         v->noise, (uint64_t)v->seed, v->flops_per_second,
+        v->bytes_per_second, v->launch_seconds
+    };
     if (!model_known(v->model)) {
         status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is no model", v->model);
         return fail_at(l, s->line, status, "model");
@@ -472,9 +487,17 @@ static lm_status take_sim(loading *l, const ini_section *s, values *v)
 
 static lm_status take_section(loading *l, const ini_section *s)
 {
-    values    v = { .threads = 1, .warmup = 1, .min_repeats = 3, .max_repeats = 20, .max_seconds = 2,
-                    .precision = 0.02, .model = "layermeter", .seed = 1, .flops_per_second = 1e11,
-                    .bytes_per_second = 1e10, .launch_seconds = 5e-6 };
+    values    v = { .threads          = 1,
+                    .warmup           = 1,
+                    .min_repeats      = 3,
+                    .max_repeats      = 20,
+                    .max_seconds      = 2,
+                    .precision        = 0.02,
+                    .model            = "layermeter",
+                    .seed             = 1,
+                    .flops_per_second = 1e11,
+                    .bytes_per_second = 1e10,
+                    .launch_seconds   = 5e-6 };
     lm_status status;
 
     if (!strcmp(s->name, "sweep")) {
@@ -491,7 +514,8 @@ static lm_status take_section(loading *l, const ini_section *s)
         if (!(status = read_section(l, s, collective_keys, &v)))
             status = add_collectives(l, s, &v);
     } else {
-        status = lm_error_set(l->err, LM_E_NOTFOUND, "a sweep has no such section (sweep, networks, "
+        status = lm_error_set(l->err, LM_E_NOTFOUND,
+                              "a sweep has no such section (sweep, networks, "
                               "kernels, collectives, sim)");
         fail_at(l, s->line, status, s->name);
     }
@@ -521,9 +545,10 @@ lm_status sweep_load(const char *path, const registry *reg, workloads *loads, in
     if (!status && !s->compute)
         status = lm_error_set(err, LM_E_SYNTAX, "%s: no [sweep] section: is this a sweep?", path);
     if (!status && !s->n_points)
-        status = lm_error_set(err, LM_E_ARG, "%s: nothing to measure%s", path,
-                              s->n_filtered ? " (every point needs more ranks or FLOPs than allowed)"
-                                            : ": add [networks], [kernels] or [collectives]");
+        status =
+            lm_error_set(err, LM_E_ARG, "%s: nothing to measure%s", path,
+                         s->n_filtered ? " (every point needs more ranks or FLOPs than allowed)"
+                                       : ": add [networks], [kernels] or [collectives]");
     ini_free(doc);
     names_free(&l.kernels);
     if (status) {

@@ -8,18 +8,18 @@
 
 /** When a point has been measured often enough. */
 typedef struct stopping {
-    int64_t warmup;       /**< untimed repetitions first */
+    int64_t warmup; /**< untimed repetitions first */
     int64_t min_repeats, max_repeats;
-    double  max_seconds;  /**< of timed repetitions; min_repeats are made in any case */
-    double  precision;    /**< stop when the standard error of the median is below this share of it */
+    double  max_seconds; /**< of timed repetitions; min_repeats are made in any case */
+    double  precision; /**< stop when the standard error of the median is below this share of it */
 } stopping;
 
 /** One thing to measure. */
 typedef struct sweep_point {
-    observation row;      /**< kind, name, input, batch, ranks, bytes, algorithm; no times */
-    lm_kernel   kernel;   /**< kernels */
-    net_metrics counts;   /**< networks */
-    double      weight;   /**< seconds it may take: a guess, for the time left */
+    observation row;    /**< kind, name, input, batch, ranks, bytes, algorithm; no times */
+    lm_kernel   kernel; /**< kernels */
+    net_metrics counts; /**< networks */
+    double      weight; /**< seconds it may take: a guess, for the time left */
 } sweep_point;
 
 typedef struct sweep {
@@ -30,7 +30,7 @@ typedef struct sweep {
     sim_config   sim;
     sweep_point *point;
     size_t       n_points, n_filtered; /**< n_filtered: left out by max_flops or by too few ranks */
-    struct arena *arena; /**< owns the text */
+    struct arena *arena;               /**< owns the text */
 } sweep;
 
 /**

@@ -18,10 +18,10 @@ lm_status world_open(int *argc, char ***argv, world **out, lm_error *err);
 /** Ends the process with `code`. Every rank. */
 noreturn void world_close(world *w, int code);
 
-int  world_rank(const world *w);
-int  world_size(const world *w);
+int world_rank(const world *w);
+int world_size(const world *w);
 /** Number of different machines the ranks run on. */
-int  world_hosts(const world *w);
+int world_hosts(const world *w);
 /** Library and version, for the provenance. */
 const char *world_library(const world *w);
 

@@ -1,6 +1,6 @@
-/* All-reduce of gradients over MPI, on host memory: the library's choice of algorithm, or a ring of our
- * own. (Which algorithm a library takes is its secret, or a switch that must be set before it starts; a
- * ring made of sends and receives is known to be one.) */
+/* All-reduce of gradients over MPI, on host memory: the library's choice of algorithm, or a ring of
+ * our own. (Which algorithm a library takes is its secret, or a switch that must be set before it
+ * starts; a ring made of sends and receives is known to be one.) */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,8 +17,8 @@ typedef struct mpi_backend {
 typedef struct mpi_work {
     MPI_Comm comm;
     int      rank, size;
-    int64_t  n;       /* floats */
-    float   *pool;    /* several messages, used in turn: see pool_slots() */
+    int64_t  n;    /* floats */
+    float   *pool; /* several messages, used in turn: see pool_slots() */
     int64_t  slots, next;
     float   *data;    /* the message in use */
     float   *scratch; /* one chunk of the ring */
@@ -36,8 +36,8 @@ static int chunk_length(const mpi_work *w, int c)
     return (int)(chunk_begin(w, c + 1) - chunk_begin(w, c));
 }
 
-/* Reduce-scatter, then all-gather, each in size - 1 steps to the right-hand neighbour (Patarasuk & Yuan
- * 2009): every rank sends 2 (size - 1) / size of the message. */
+/* Reduce-scatter, then all-gather, each in size - 1 steps to the right-hand neighbour (Patarasuk &
+ * Yuan 2009): every rank sends 2 (size - 1) / size of the message. */
 static void ring_allreduce(const mpi_work *w)
 {
     const int right = (w->rank + 1) % w->size, left = (w->rank + w->size - 1) % w->size;
@@ -71,8 +71,8 @@ static void allreduce(const mpi_work *w)
         MPI_Allreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm);
 }
 
-/* Gradients come from memory, not from a cache that the last repetition warmed: messages in turn from a
- * pool that no cache holds. */
+/* Gradients come from memory, not from a cache that the last repetition warmed: messages in turn
+ * from a pool that no cache holds. */
 static int64_t pool_slots(int64_t bytes)
 {
     const long    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
@@ -81,7 +81,8 @@ static int64_t pool_slots(int64_t bytes)
     return bytes >= least ? 1 : least / bytes;
 }
 
-/* Whatever is timed must also be right: sums of rank-dependent whole numbers are exact in floats. */
+/* Whatever is timed must also be right: sums of rank-dependent whole numbers are exact in floats.
+ */
 static lm_status verify(const mpi_work *w, lm_error *err)
 {
     const float expected = (float)w->size * (float)(w->size + 1) / 2;
@@ -93,8 +94,8 @@ static lm_status verify(const mpi_work *w, lm_error *err)
     for (int64_t i = 0; i < w->n; i++)
         wrong += w->data[i] != expected + (float)w->size * (float)(i % 7);
     memset(w->data, 0, (size_t)w->n * sizeof *w->data);
-    return wrong > 0 ? lm_error_set(err, LM_E_IO, "all-reduce gave %.0f wrong elements of %lld", wrong,
-                                    (long long)w->n)
+    return wrong > 0 ? lm_error_set(err, LM_E_IO, "all-reduce gave %.0f wrong elements of %lld",
+                                    wrong, (long long)w->n)
                      : LM_OK;
 }
 
@@ -118,7 +119,8 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
     lm_status     status;
 
     if (bytes < 4 || bytes / 4 > INT32_MAX)
-        return lm_error_set(err, LM_E_UNSUPPORTED, "all-reduce of %lld bytes: 4 to 2^33 can be measured",
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "all-reduce of %lld bytes: 4 to 2^33 can be measured",
                             (long long)bytes);
     w = calloc(1, sizeof *w);
     if (w) {
@@ -139,7 +141,8 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
     world_max(what->group, &failed, 1);
     if (failed > 0) {
         mpi_release(self, w);
-        return lm_error_set(err, LM_E_NOMEM, "no memory for an all-reduce of %lld bytes", (long long)bytes);
+        return lm_error_set(err, LM_E_NOMEM, "no memory for an all-reduce of %lld bytes",
+                            (long long)bytes);
     }
     status = verify(w, err);
     if (status) {
@@ -194,11 +197,13 @@ static void mpi_close(backend *self)
 }
 
 static void mpi_describe(const backend *self,
-                         void (*put)(void *context, const char *key, const char *value), void *context)
+                         void (*put)(void *context, const char *key, const char *value),
+                         void *context)
 {
     (void)self;
-    put(context, "collective", "MPI_Allreduce in place on host memory, messages not in any cache; ring: "
-                               "sends and receives");
+    put(context, "collective",
+        "MPI_Allreduce in place on host memory, messages not in any cache; ring: "
+        "sends and receives");
 }
 
 const backend_type backend_mpi = {

@@ -1,5 +1,5 @@
-/* Simulated hardware: the times that known coefficients give, with seeded noise. What goes in must come
- * out of a fit, so this backend makes the whole chain testable. */
+/* Simulated hardware: the times that known coefficients give, with seeded noise. What goes in must
+ * come out of a fit, so this backend makes the whole chain testable. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ typedef struct sim_backend {
     backend      base; /* first */
     sim_config   config;
     calibration *cal;
-    uint64_t     state; /* of the generator; the same on every rank, so that all agree on each time */
+    uint64_t state; /* of the generator; the same on every rank, so that all agree on each time */
 } sim_backend;
 
 typedef struct sim_work {
@@ -43,8 +43,8 @@ static lm_status part_seconds(const sim_backend *b, part which, const workload *
     const double seconds = calibration_seconds(b->cal, form_find(b->config.model, which), load);
 
     if (isnan(seconds))
-        return lm_error_set(err, LM_E_NOTFOUND, "%s: has no %s.%s", b->config.machine, b->config.model,
-                            part_name(which));
+        return lm_error_set(err, LM_E_NOTFOUND, "%s: has no %s.%s", b->config.machine,
+                            b->config.model, part_name(which));
     if (seconds <= 0)
         return lm_error_set(err, LM_E_ARG, "%s: %s.%s gives a time of %g s", b->config.machine,
                             b->config.model, part_name(which), seconds);
@@ -53,7 +53,8 @@ static lm_status part_seconds(const sim_backend *b, part which, const workload *
 }
 
 /* The gradient as the model states it: all-reduce and update apart, or together. */
-static lm_status grad_seconds(const sim_backend *b, const workload *load, sim_work *w, lm_error *err)
+static lm_status grad_seconds(const sim_backend *b, const workload *load, sim_work *w,
+                              lm_error *err)
 {
     const bool many = load->nodes > 1;
     double     both;
@@ -90,11 +91,10 @@ static void kernel_seconds(const sim_backend *b, const bench_case *what, sim_wor
 
 static lm_status sim_prepare(backend *self, const bench_case *what, void **work, lm_error *err)
 {
-    const sim_backend *b    = (const sim_backend *)self;
-    sim_work          *w    = calloc(1, sizeof *w);
-    workload           load = { .nodes = (double)what->point->ranks,
-                                .bytes = (double)what->point->bytes };
-    lm_status          status = LM_OK;
+    const sim_backend *b = (const sim_backend *)self;
+    sim_work          *w = calloc(1, sizeof *w);
+    workload  load   = { .nodes = (double)what->point->ranks, .bytes = (double)what->point->bytes };
+    lm_status status = LM_OK;
 
     if (!w)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
@@ -119,7 +119,8 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
     return LM_OK;
 }
 
-static lm_status sim_run(backend *self, void *work, phase part_of_step, backend_time *out, lm_error *err)
+static lm_status sim_run(backend *self, void *work, phase part_of_step, backend_time *out,
+                         lm_error *err)
 {
     sim_backend    *b = (sim_backend *)self;
     const sim_work *w = work;
@@ -154,9 +155,10 @@ static lm_status sim_open(const backend_config *config, backend **out, lm_error 
     b->base.type = &backend_sim;
     b->config    = config->sim;
     b->state     = config->sim.seed;
-    status = config->sim.machine ? calibration_load(config->sim.machine, &b->cal, err)
-                                 : lm_error_set(err, LM_E_ARG, "[sim] machine = FILE is needed: the "
-                                                "coefficients to simulate");
+    status       = config->sim.machine ? calibration_load(config->sim.machine, &b->cal, err)
+                                       : lm_error_set(err, LM_E_ARG,
+                                                      "[sim] machine = FILE is needed: the "
+                                                            "coefficients to simulate");
     if (status) {
         sim_close(&b->base);
         return status;
@@ -166,7 +168,8 @@ static lm_status sim_open(const backend_config *config, backend **out, lm_error 
 }
 
 static void sim_describe(const backend *self,
-                         void (*put)(void *context, const char *key, const char *value), void *context)
+                         void (*put)(void *context, const char *key, const char *value),
+                         void *context)
 {
     const sim_backend *b = (const sim_backend *)self;
 

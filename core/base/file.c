@@ -9,8 +9,8 @@
 
 lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *err)
 {
-    FILE       *file   = fopen(path, "rb");
-    char       *text   = NULL;
+    FILE       *file = fopen(path, "rb");
+    char       *text = NULL;
     size_t      n = 0, room = 0, got;
     lm_status   status = LM_OK;
     struct stat info;
@@ -90,8 +90,9 @@ lm_status file_draft_open(file_draft *draft, const char *path, lm_error *err)
 lm_status file_draft_commit(file_draft *draft, lm_error *err)
 {
     lm_status  status = LM_OK;
-    const bool failed = ferror(draft->stream) || fflush(draft->stream) || fsync(fileno(draft->stream));
-    const int  why    = errno;
+    const bool failed =
+        ferror(draft->stream) || fflush(draft->stream) || fsync(fileno(draft->stream));
+    const int why = errno;
 
     if (fclose(draft->stream) || failed)
         status = lm_error_set(err, LM_E_IO, "%s: %s", draft->path, strerror(failed ? why : errno));

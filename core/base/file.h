@@ -11,7 +11,8 @@
  * Reads a text file whole. NUL bytes mean that it is none: an error that says so.
  *
  * @param out malloc'ed, NUL-terminated
- * @return LM_E_IO (missing, unreadable, a folder), LM_E_SYNTAX (binary), LM_E_NOMEM; text names `path`
+ * @return LM_E_IO (missing, unreadable, a folder), LM_E_SYNTAX (binary), LM_E_NOMEM; text names
+ * `path`
  */
 lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *err);
 
@@ -26,6 +27,6 @@ lm_status file_draft_open(file_draft *draft, const char *path, lm_error *err);
 /** Closes, syncs and renames; on failure nothing is left behind. */
 lm_status file_draft_commit(file_draft *draft, lm_error *err);
 /** Throws away what was written. Fine after a commit or a failed open. */
-void      file_draft_drop(file_draft *draft);
+void file_draft_drop(file_draft *draft);
 
 #endif

@@ -167,10 +167,9 @@ static int take_pair(void *context, const char *section, const char *key, const 
         fail(r, LM_E_NOMEM, "out of memory");
         return 0;
     }
-    s->pair = more;
-    more[s->n_pairs++] =
-        (ini_pair){ arena_text(r->doc->arena, key, strlen(key)),
-                    arena_text(r->doc->arena, value, strlen(value)), r->line };
+    s->pair            = more;
+    more[s->n_pairs++] = (ini_pair){ arena_text(r->doc->arena, key, strlen(key)),
+                                     arena_text(r->doc->arena, value, strlen(value)), r->line };
     if (!more[s->n_pairs - 1].key || !more[s->n_pairs - 1].value)
         fail(r, LM_E_NOMEM, "out of memory");
     return r->status == LM_OK;
@@ -239,7 +238,8 @@ const ini_pair *ini_get(const ini_section *section, const char *key)
     return NULL;
 }
 
-lm_status ini_fail(const ini_document *doc, lm_error *err, int line, lm_status code, const char *fmt, ...)
+lm_status ini_fail(const ini_document *doc, lm_error *err, int line, lm_status code,
+                   const char *fmt, ...)
 {
     char    text[400];
     va_list args;

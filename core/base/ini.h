@@ -27,10 +27,10 @@ typedef struct ini_document {
 } ini_document;
 
 /**
- * Reads a file. inih cuts long lines and names, merges sections of one name, joins indented lines and
- * tells its handler no line numbers; so each line passes through a reader of our own that counts it,
- * strips indentation, and refuses what inih would lose: lines over 198 bytes, section names over 49,
- * a second section or key of one name, a key before the first section, binary data.
+ * Reads a file. inih cuts long lines and names, merges sections of one name, joins indented lines
+ * and tells its handler no line numbers; so each line passes through a reader of our own that
+ * counts it, strips indentation, and refuses what inih would lose: lines over 198 bytes, section
+ * names over 49, a second section or key of one name, a key before the first section, binary data.
  *
  * @return LM_E_IO, LM_E_SYNTAX ("path:line: ..."), LM_E_NOMEM
  */
@@ -44,7 +44,7 @@ const ini_section *ini_find(const ini_document *doc, const char *section);
 const ini_pair    *ini_get(const ini_section *section, const char *key);
 
 /** Sets "path:line: ..." and returns `code`: for whoever reads meaning into a document. */
-lm_status ini_fail(const ini_document *doc, lm_error *err, int line, lm_status code, const char *fmt, ...)
-    LM_PRINTF(5, 6);
+lm_status ini_fail(const ini_document *doc, lm_error *err, int line, lm_status code,
+                   const char *fmt, ...) LM_PRINTF(5, 6);
 
 #endif

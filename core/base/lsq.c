@@ -18,7 +18,8 @@ static lm_status check(const lsq_problem *p, lm_error *err)
         return lm_error_set(err, LM_E_ARG, "no rows to fit");
     for (size_t i = 0; i < p->rows * p->columns; i++)
         if (!isfinite(p->a[i]))
-            return lm_error_set(err, LM_E_ARG, "row %zu: a regressor is not finite", i / p->columns);
+            return lm_error_set(err, LM_E_ARG, "row %zu: a regressor is not finite",
+                                i / p->columns);
     for (size_t i = 0; i < p->rows; i++)
         if (!isfinite(p->b[i]) || (p->weight && !isfinite(p->weight[i])))
             return lm_error_set(err, LM_E_ARG, "row %zu: a value or weight is not finite", i);
@@ -38,8 +39,8 @@ static lm_status triangle(double *a, size_t m, size_t n, double *r, lm_error *er
     return LM_OK;
 }
 
-/* OpenBLAS wakes a thread a core for problems this small and then waits for them; other libraries lack
- * the call and the fault. */
+/* OpenBLAS wakes a thread a core for problems this small and then waits for them; other libraries
+ * lack the call and the fault. */
 static void use_one_thread(void)
 {
     void (*set)(int);
@@ -52,8 +53,8 @@ static void use_one_thread(void)
 
 lm_status lsq_factor(const lsq_problem *p, lsq_block *out, lm_error *err)
 {
-    const size_t n = p->columns + 1;
-    const size_t m = p->rows > n ? p->rows : n; /* rows of zeros change nothing */
+    const size_t n      = p->columns + 1;
+    const size_t m      = p->rows > n ? p->rows : n; /* rows of zeros change nothing */
     lm_status    status = check(p, err);
     double      *a;
 
@@ -86,7 +87,8 @@ typedef struct reduced {
     double scale[LSQ_MAX_COLUMNS];              /* length of each column; 0: all zero */
 } reduced;
 
-static lm_status combine(const lsq_block *const *blocks, size_t n_blocks, reduced *out, lm_error *err)
+static lm_status combine(const lsq_block *const *blocks, size_t n_blocks, reduced *out,
+                         lm_error *err)
 {
     double    r[(LSQ_MAX_COLUMNS + 1) * (LSQ_MAX_COLUMNS + 1)];
     double   *a = NULL;

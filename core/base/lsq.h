@@ -18,9 +18,9 @@ typedef struct lsq_problem {
 } lsq_problem;
 
 /**
- * A problem reduced to the triangle of its QR factorisation, [A b] = Q R: the same minimiser, whatever
- * the number of rows. Triangles of several parts of the data can be solved together, so that leaving one
- * part out costs next to nothing.
+ * A problem reduced to the triangle of its QR factorisation, [A b] = Q R: the same minimiser,
+ * whatever the number of rows. Triangles of several parts of the data can be solved together, so
+ * that leaving one part out costs next to nothing.
  */
 typedef struct lsq_block {
     size_t rows, columns;
@@ -29,12 +29,15 @@ typedef struct lsq_block {
 
 typedef struct lsq_solution {
     double x[LSQ_MAX_COLUMNS];
-    double standard_error[LSQ_MAX_COLUMNS]; /**< NAN: not determined, at its bound, or no row to spare */
-    bool   determined[LSQ_MAX_COLUMNS]; /**< false: the data do not tell it from the other coefficients;
-                                             x is then the value of the shortest solution */
-    bool   at_bound[LSQ_MAX_COLUMNS];   /**< non_negative held it at 0 */
+    double standard_error[LSQ_MAX_COLUMNS]; /**< NAN: not determined, at its bound, or no row to
+                                               spare */
+    bool determined[LSQ_MAX_COLUMNS];       /**< false: the data do not tell it from the other
+                                               coefficients;       x is then the value of the shortest solution
+                                             */
+    bool   at_bound[LSQ_MAX_COLUMNS];       /**< non_negative held it at 0 */
     size_t rank;
-    double condition;   /**< largest / smallest used singular value, of the columns scaled to length 1 */
+    double
+        condition; /**< largest / smallest used singular value, of the columns scaled to length 1 */
     double weighted_rss;
 } lsq_solution;
 
@@ -43,8 +46,9 @@ lm_status lsq_factor(const lsq_problem *problem, lsq_block *out, lm_error *err);
 
 /**
  * Solves for all rows behind `blocks` together; NULL entries are left out. Columns are scaled to
- * length 1 first, so that the rank does not depend on units; singular values below rows * epsilon of
- * the largest count as zero (LAPACK dgelss). non_negative: x_j >= 0, by Lawson & Hanson 1974, chapter 23.
+ * length 1 first, so that the rank does not depend on units; singular values below rows * epsilon
+ * of the largest count as zero (LAPACK dgelss). non_negative: x_j >= 0, by Lawson & Hanson 1974,
+ * chapter 23.
  *
  * @return LM_E_ARG for fewer rows than columns, LM_E_NOMEM
  */

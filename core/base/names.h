@@ -16,7 +16,7 @@ typedef struct names {
 /** NAMES_NONE if it is not there. */
 size_t names_find(const names *set, const char *name);
 /** Adds a name that is not there yet. False when memory runs out. */
-bool   names_add(names *set, const char *name, size_t number);
-void   names_free(names *set);
+bool names_add(names *set, const char *name, size_t number);
+void names_free(names *set);
 
 #endif

@@ -29,7 +29,8 @@ double stats_quantile(double *values, size_t n, double q)
     const size_t above = below + 1 < n ? below + 1 : below;
 
     sort(values, n);
-    if (place == (double)below || values[above] == values[below]) /* exact also where both are infinite */
+    if (place == (double)below ||
+        values[above] == values[below]) /* exact also where both are infinite */
         return values[below];
     return values[below] + (place - (double)below) * (values[above] - values[below]);
 }

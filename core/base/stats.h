@@ -5,8 +5,8 @@
 #include <stddef.h>
 
 /**
- * Quantile q in [0, 1] of n >= 1 values, linear between the closest ranks (Hyndman & Fan 1996, type 7).
- * Sorts the values in place.
+ * Quantile q in [0, 1] of n >= 1 values, linear between the closest ranks (Hyndman & Fan 1996, type
+ * 7). Sorts the values in place.
  */
 double stats_quantile(double *values, size_t n, double q);
 

@@ -123,8 +123,8 @@ static lm_status read_quantity(const char *text, const unit *units, double *out)
 lm_status text_bytes(const char *text, int64_t *out, lm_error *err)
 {
     static const unit units[] = {
-        { "B", 1 },      { "KiB", 1024 }, { "MiB", 1048576 }, { "GiB", 1073741824 }, { "kB", 1e3 },
-        { "KB", 1e3 },   { "MB", 1e6 },   { "GB", 1e9 },      { NULL, 0 },
+        { "B", 1 },    { "KiB", 1024 }, { "MiB", 1048576 }, { "GiB", 1073741824 }, { "kB", 1e3 },
+        { "KB", 1e3 }, { "MB", 1e6 },   { "GB", 1e9 },      { NULL, 0 },
     };
     double value;
 
@@ -214,7 +214,7 @@ static lm_status push(int_list *list, int64_t value, lm_error *err)
     if (list->n == LIST_MAX)
         return lm_error_set(err, LM_E_ARG, "more than %d values", LIST_MAX);
     if (list->n == list->room) {
-        const size_t room  = list->room ? 2 * list->room : 16;
+        const size_t room   = list->room ? 2 * list->room : 16;
         int64_t     *value2 = realloc(list->value, room * sizeof *value2);
 
         if (!value2)
@@ -230,10 +230,10 @@ static lm_status push(int_list *list, int64_t value, lm_error *err)
 static lm_status push_range(int_list *list, const char *from, char *rest, text_int_parser parse,
                             lm_error *err)
 {
-    char     *step_text = strpbrk(rest, "*+");
+    char      *step_text = strpbrk(rest, "*+");
     const bool times     = step_text && *step_text == '*';
-    int64_t   a, b, step = 1;
-    lm_status status;
+    int64_t    a, b, step = 1;
+    lm_status  status;
 
     if (step_text) {
         *step_text++ = '\0';
@@ -257,7 +257,8 @@ static lm_status push_range(int_list *list, const char *from, char *rest, text_i
     return push(list, b, err);
 }
 
-lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size_t *n, lm_error *err)
+lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size_t *n,
+                    lm_error *err)
 {
     char     *copy   = strdup(text);
     int_list  list   = { NULL, 0, 0 };

@@ -8,8 +8,8 @@
 
 #include <layermeter/error.h>
 
-/* Each parser takes the whole text (surrounding blanks allowed) and writes *out on success only. The
- * error says what was expected and what stands there. */
+/* Each parser takes the whole text (surrounding blanks allowed) and writes *out on success only.
+ * The error says what was expected and what stands there. */
 
 lm_status text_int(const char *text, int64_t *out, lm_error *err);
 lm_status text_uint(const char *text, uint64_t *out, lm_error *err);
@@ -30,16 +30,19 @@ const char *text_dtype_name(int32_t dtype);
 typedef lm_status (*text_int_parser)(const char *text, int64_t *out, lm_error *err);
 
 /**
- * A list of positive integers: "1,2,4", "1..8", "1..64*2" (each twice the one before), "64..256+32"; the
- * last value of a range is its end, even if the step does not meet it exactly. `parse` reads the single
- * numbers (text_int, or text_bytes for sizes). *out is malloc'ed, ascending as written.
+ * A list of positive integers: "1,2,4", "1..8", "1..64*2" (each twice the one before),
+ * "64..256+32"; the last value of a range is its end, even if the step does not meet it exactly.
+ * `parse` reads the single numbers (text_int, or text_bytes for sizes). *out is malloc'ed,
+ * ascending as written.
  */
-lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size_t *n, lm_error *err);
+lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size_t *n,
+                    lm_error *err);
 
-/** Splits `text` in place at `separator`, trims blanks; returns the number of parts, at most max. */
+/** Splits `text` in place at `separator`, trims blanks; returns the number of parts, at most max.
+ */
 size_t text_split(char *text, char separator, char **part, size_t max);
 /** Trims blanks at both ends, in place; returns the new start. */
-char  *text_trim(char *text);
+char *text_trim(char *text);
 
 /** "4.09 G", "152 k": three digits and an SI prefix. `buffer` of 32 is enough. */
 const char *text_si(double value, char *buffer, size_t size);

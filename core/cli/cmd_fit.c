@@ -60,7 +60,8 @@ static void print_undetermined(const form *f, const fitted *found)
         if (found->coefficient[k].determined)
             continue;
         if (!any)
-            fprintf(stderr, "layermeter: %s.%s: the data cannot determine", f->model, part_name(f->part));
+            fprintf(stderr, "layermeter: %s.%s: the data cannot determine", f->model,
+                    part_name(f->part));
         fprintf(stderr, "%s '%s'", any ? "," : "", feature_name(f->feature[k]));
         nodes |= f->feature[k] == FEATURE_NODES || f->feature[k] == FEATURE_RING_STEPS;
         any = true;
@@ -74,10 +75,13 @@ static void print_undetermined(const form *f, const fitted *found)
 static void print_warnings(const observations *obs, const points *p, const calibration *cal)
 {
     if (obs->cut_short)
-        fprintf(stderr, "layermeter: %s: the last line is cut short and left out (a run that was killed?)\n",
-                obs->path);
+        fprintf(
+            stderr,
+            "layermeter: %s: the last line is cut short and left out (a run that was killed?)\n",
+            obs->path);
     if (obs->n_skipped)
-        fprintf(stderr, "layermeter: %zu rows hold no time (skipped when measured)\n", obs->n_skipped);
+        fprintf(stderr, "layermeter: %zu rows hold no time (skipped when measured)\n",
+                obs->n_skipped);
     if (p->n_kernel_rows)
         fprintf(stderr, "layermeter: %zu rows of single kernels are not used by these models\n",
                 p->n_kernel_rows);
@@ -85,7 +89,8 @@ static void print_warnings(const observations *obs, const points *p, const calib
         const fitted *f = &cal->fitted[i];
 
         if (!f->present) {
-            fprintf(stderr, "layermeter: %s.%s is left out: too few rows for its %zu coefficients\n",
+            fprintf(stderr,
+                    "layermeter: %s.%s is left out: too few rows for its %zu coefficients\n",
                     forms[i].model, part_name(forms[i].part), forms[i].n_features);
             continue;
         }

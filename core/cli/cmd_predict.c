@@ -69,9 +69,9 @@ static void add_row(table *t, const scale_point *p)
 
 static int run(const options *o)
 {
-    static const session_options at = { MACHINE, MODEL, IMAGE, INPUT, DTYPE };
-    lm_error                     err = { 0 };
-    session                      s   = { 0 };
+    static const session_options at    = { MACHINE, MODEL, IMAGE, INPUT, DTYPE };
+    lm_error                     err   = { 0 };
+    session                      s     = { 0 };
     int64_t                     *batch = NULL, *nodes = NULL, dataset;
     size_t                       n_batch, n_nodes;
     table                       *t    = table_new();

@@ -8,14 +8,28 @@
 #include "report/plot.h"
 #include "report/table.h"
 
-enum { MACHINE, MODEL, NODES, BATCH, SCALING, DATASET, IMAGE, INPUT, DTYPE, FORMAT, PLOT, KEEP_SCRIPT };
+enum {
+    MACHINE,
+    MODEL,
+    NODES,
+    BATCH,
+    SCALING,
+    DATASET,
+    IMAGE,
+    INPUT,
+    DTYPE,
+    FORMAT,
+    PLOT,
+    KEEP_SCRIPT
+};
 
 static const option_spec specs[] = {
     [MACHINE] = { "machine", "FILE", NULL, "machine file, written by 'layermeter fit' (needed)" },
     [MODEL]   = { "model", "NAME", "layermeter", "formulas: layermeter, convmeter or nnls" },
     [NODES]   = { "nodes", "LIST", "1..64*2", "nodes, one device each" },
     [BATCH]   = { "batch", "N", "32", "samples: of each device (weak), of all together (strong)" },
-    [SCALING] = { "scaling", "KIND", "weak", "weak: the batch of a device stays; strong: the whole batch" },
+    [SCALING] = { "scaling", "KIND", "weak",
+                  "weak: the batch of a device stays; strong: the whole batch" },
     [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
     [IMAGE]   = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
     [INPUT]   = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
@@ -90,21 +104,24 @@ static void print_words(const curve *c, const session *s, FILE *out)
     if (c->turning == UNKNOWN)
         fprintf(out, "turning point: unknown, the machine file has no all-reduce\n");
     else if (c->turning)
-        fprintf(out, "turning point: %lld node%s (doubling gains less than %s)\n", (long long)c->turning,
-                c->turning == 1 ? "" : "s",
+        fprintf(out, "turning point: %lld node%s (doubling gains less than %s)\n",
+                (long long)c->turning, c->turning == 1 ? "" : "s",
                 c->kind == SCALING_WEAK ? "10 % of throughput" : "5 % of the epoch time");
     else
         fprintf(out, "turning point: none up to %d nodes\n", TURNING_LIMIT);
     if (c->point[c->n - 1].step.nodes > s->cal->max_ranks)
-        fprintf(out, "note: calibrated on at most %lld rank%s on %lld host%s; beyond that the curve is an "
-                "extrapolation over the same link\n",
-                (long long)s->cal->max_ranks, s->cal->max_ranks == 1 ? "" : "s",
-                (long long)s->cal->max_hosts, s->cal->max_hosts == 1 ? "" : "s");
+        fprintf(
+            out,
+            "note: calibrated on at most %lld rank%s on %lld host%s; beyond that the curve is an "
+            "extrapolation over the same link\n",
+            (long long)s->cal->max_ranks, s->cal->max_ranks == 1 ? "" : "s",
+            (long long)s->cal->max_hosts, s->cal->max_hosts == 1 ? "" : "s");
 }
 
-static lm_status print_curve(const curve *c, const session *s, const options *o, format f, lm_error *err)
+static lm_status print_curve(const curve *c, const session *s, const options *o, format f,
+                             lm_error *err)
 {
-    table    *t = table_new();
+    table    *t      = table_new();
     lm_status status = LM_OK;
 
     add_columns(t);
@@ -158,10 +175,10 @@ static int by_number(const void *a, const void *b)
 
 static int run(const options *o)
 {
-    static const session_options at = { MACHINE, MODEL, IMAGE, INPUT, DTYPE };
-    lm_error                     err = { 0 };
-    session                      s   = { 0 };
-    curve                        c   = { .kind = SCALING_WEAK };
+    static const session_options at    = { MACHINE, MODEL, IMAGE, INPUT, DTYPE };
+    lm_error                     err   = { 0 };
+    session                      s     = { 0 };
+    curve                        c     = { .kind = SCALING_WEAK };
     int64_t                     *nodes = NULL;
     int                          code  = EXIT_DONE;
     format                       f;

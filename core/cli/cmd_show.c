@@ -40,23 +40,34 @@ static const struct {
     { "param_tensors", "parameter tensors", offsetof(net_metrics, param_tensors), NULL },
     { "macs_conv", "MACs of convolutions, forward", offsetof(net_metrics, macs_conv), NULL },
     { "macs_linear", "MACs of linear layers, forward", offsetof(net_metrics, macs_linear), NULL },
-    { "flops_forward", "FLOPs forward (2 x MACs)", offsetof(net_metrics, flops_forward), "FLOPs fwd" },
-    { "flops_backward", "FLOPs backward (2 x MACs)", offsetof(net_metrics, flops_backward), "FLOPs bwd" },
+    { "flops_forward", "FLOPs forward (2 x MACs)", offsetof(net_metrics, flops_forward),
+      "FLOPs fwd" },
+    { "flops_backward", "FLOPs backward (2 x MACs)", offsetof(net_metrics, flops_backward),
+      "FLOPs bwd" },
     { "flops_grad_input", "  of input gradients", offsetof(net_metrics, flops_grad_input), NULL },
-    { "flops_grad_weight", "  of weight gradients", offsetof(net_metrics, flops_grad_weight), NULL },
-    { "other_flops_forward", "other FLOPs forward", offsetof(net_metrics, other_flops_forward), "other fwd" },
-    { "other_flops_backward", "other FLOPs backward", offsetof(net_metrics, other_flops_backward), NULL },
+    { "flops_grad_weight", "  of weight gradients", offsetof(net_metrics, flops_grad_weight),
+      NULL },
+    { "other_flops_forward", "other FLOPs forward", offsetof(net_metrics, other_flops_forward),
+      "other fwd" },
+    { "other_flops_backward", "other FLOPs backward", offsetof(net_metrics, other_flops_backward),
+      NULL },
     { "conv_inputs", "inputs of convolutions, elements", offsetof(net_metrics, conv_inputs), NULL },
-    { "conv_outputs", "outputs of convolutions, elements", offsetof(net_metrics, conv_outputs), NULL },
-    { "linear_inputs", "inputs of linear layers, elements", offsetof(net_metrics, linear_inputs), NULL },
-    { "linear_outputs", "outputs of linear layers, elements", offsetof(net_metrics, linear_outputs), NULL },
+    { "conv_outputs", "outputs of convolutions, elements", offsetof(net_metrics, conv_outputs),
+      NULL },
+    { "linear_inputs", "inputs of linear layers, elements", offsetof(net_metrics, linear_inputs),
+      NULL },
+    { "linear_outputs", "outputs of linear layers, elements", offsetof(net_metrics, linear_outputs),
+      NULL },
     { "layers", "layers", offsetof(net_metrics, layers), NULL },
     { "activation_bytes", "activations (outputs of layers), bytes",
       offsetof(net_metrics, activation_bytes), "activations [B]" },
     { "param_bytes", "parameters, bytes", offsetof(net_metrics, param_bytes), NULL },
-    { "read_bytes", "compulsory reads, all passes, bytes", offsetof(net_metrics, read_bytes), NULL },
-    { "written_bytes", "compulsory writes, all passes, bytes", offsetof(net_metrics, written_bytes), NULL },
-    { "layers_not_lowered", "layers that nothing can run", offsetof(net_metrics, layers_not_lowered), NULL },
+    { "read_bytes", "compulsory reads, all passes, bytes", offsetof(net_metrics, read_bytes),
+      NULL },
+    { "written_bytes", "compulsory writes, all passes, bytes", offsetof(net_metrics, written_bytes),
+      NULL },
+    { "layers_not_lowered", "layers that nothing can run",
+      offsetof(net_metrics, layers_not_lowered), NULL },
 };
 
 #define N_COUNTS (sizeof counts / sizeof counts[0])
@@ -113,8 +124,9 @@ static void print_total_text(const bound_network *net, const char *block, const 
 {
     char number[40], si[32];
 
-    printf("%s%s%s: input %s, batch %lld, %s\n", net->net->name, block ? " / " : "", block ? block : "",
-           net->input, (long long)net->options.batch, text_dtype_name(net->options.dtype));
+    printf("%s%s%s: input %s, batch %lld, %s\n", net->net->name, block ? " / " : "",
+           block ? block : "", net->input, (long long)net->options.batch,
+           text_dtype_name(net->options.dtype));
     for (size_t i = 0; i < N_COUNTS; i++)
         if (i + 1 < N_COUNTS || m->layers_not_lowered)
             printf("  %-40s %20s  %s\n", counts[i].title,
@@ -136,7 +148,8 @@ static void print_published(const bound_network *net, const options *o, const ne
         printf("  published parameters: %s, %s\n", text_grouped(n->published_params, a, sizeof a),
                n->published_params == m->params ? "the same" : "NOT the same");
     if (n->published_macs)
-        printf("  published MACs per sample: %s, %s\n", text_grouped(n->published_macs, a, sizeof a),
+        printf("  published MACs per sample: %s, %s\n",
+               text_grouped(n->published_macs, a, sizeof a),
                n->published_macs == macs ? "the same" : "NOT the same");
     if (n->source)
         printf("  source: %s\n", n->source);
@@ -199,15 +212,16 @@ static int run(const options *o)
 {
     lm_error       err = { 0 };
     format         f;
-    bind_options   b    = { .input = o->value[INPUT] };
-    registry      *reg  = NULL;
-    network       *net  = NULL;
+    bind_options   b     = { .input = o->value[INPUT] };
+    registry      *reg   = NULL;
+    network       *net   = NULL;
     bound_network *bound = NULL;
     int            code  = EXIT_DONE;
 
     if (format_parse(o->value[FORMAT], &f, &err))
         return report_misuse("", &err);
-    if (text_int(o->value[BATCH], &b.batch, &err) || (b.batch < 1 && lm_error_set(&err, LM_E_ARG, "must be 1 or more")))
+    if (text_int(o->value[BATCH], &b.batch, &err) ||
+        (b.batch < 1 && lm_error_set(&err, LM_E_ARG, "must be 1 or more")))
         return report_misuse("--batch", &err);
     if (o->value[IMAGE] && (text_int(o->value[IMAGE], &b.image, &err) ||
                             (b.image < 1 && lm_error_set(&err, LM_E_ARG, "must be 1 or more"))))

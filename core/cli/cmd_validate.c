@@ -13,7 +13,8 @@
 enum { LEAVE_OUT, MACHINE, MODEL, POOLED, POINTS, FORMAT };
 
 static const option_spec specs[] = {
-    [LEAVE_OUT] = { "leave-out", "WHAT", "network", "network: each predicted unseen; none: fit to all" },
+    [LEAVE_OUT] = { "leave-out", "WHAT", "network",
+                    "network: each predicted unseen; none: fit to all" },
     [MACHINE]   = { "machine", "FILE", NULL, "coefficients of this machine file, instead of fits" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls", "models, side by side" },
     [POOLED]    = { "pooled", NULL, NULL, "only all networks together" },
@@ -119,12 +120,12 @@ static void list_points(const points *p, const judged *j, size_t n, table *t)
 
 static int run(const options *o)
 {
-    lm_error      err   = { 0 };
-    registry     *reg   = NULL;
-    workloads    *loads = NULL;
-    observations *obs   = NULL;
-    points        p     = { 0 };
-    table        *t     = table_new();
+    lm_error      err               = { 0 };
+    registry     *reg               = NULL;
+    workloads    *loads             = NULL;
+    observations *obs               = NULL;
+    points        p                 = { 0 };
+    table        *t                 = table_new();
     judged        judge[MODELS_MAX] = { { 0 } };
     char          list[128], *name[MODELS_MAX];
     size_t        n    = 0;
@@ -133,7 +134,7 @@ static int run(const options *o)
     validate_mode mode;
     format        f;
 
-    mode = o->value[MACHINE]                                ? VALIDATE_GIVEN
+    mode = o->value[MACHINE]                         ? VALIDATE_GIVEN
            : !strcmp(o->value[LEAVE_OUT], "network") ? VALIDATE_LEFT_OUT
                                                      : VALIDATE_FITTED;
     if (format_parse(o->value[FORMAT], &f, &err)) {
@@ -141,7 +142,8 @@ static int run(const options *o)
         goto out;
     }
     if (mode == VALIDATE_FITTED && strcmp(o->value[LEAVE_OUT], "none")) {
-        lm_error_set(&err, LM_E_ARG, "expected network or none, found '%.40s'", o->value[LEAVE_OUT]);
+        lm_error_set(&err, LM_E_ARG, "expected network or none, found '%.40s'",
+                     o->value[LEAVE_OUT]);
         code = report_misuse("--leave-out", &err);
         goto out;
     }
@@ -149,8 +151,8 @@ static int run(const options *o)
     n = text_split(list, ',', name, MODELS_MAX);
     for (size_t m = 0; m < n; m++)
         if (!model_known(name[m])) {
-            lm_error_set(&err, LM_E_ARG, "expected some of layermeter,convmeter,nnls; found '%.40s'",
-                         name[m]);
+            lm_error_set(&err, LM_E_ARG,
+                         "expected some of layermeter,convmeter,nnls; found '%.40s'", name[m]);
             n    = 0;
             code = report_misuse("--model", &err);
             goto out;

@@ -54,13 +54,15 @@ static bool failed(const lm_error *err, int *exit_code)
 }
 
 /* --image and --input as one shape, by the file's own where only the size is given. */
-static lm_status session_input(const options *o, const session_options *at, int64_t image, session *s,
-                               lm_error *err)
+static lm_status session_input(const options *o, const session_options *at, int64_t image,
+                               session *s, lm_error *err)
 {
-    const bind_options b = { .batch = 1, .dtype = LM_F32, .input = o->value[at->input], .image = image };
-    network           *net = NULL;
-    bound_network     *bound = NULL;
-    lm_status          status;
+    const bind_options b = {
+        .batch = 1, .dtype = LM_F32, .input = o->value[at->input], .image = image
+    };
+    network       *net   = NULL;
+    bound_network *bound = NULL;
+    lm_status      status;
 
     if (!b.input && !image)
         return LM_OK;
@@ -83,7 +85,8 @@ bool session_open(const options *o, const session_options *at, session *s, int *
     if (o->value[at->image] && !option_count(o, at->image, &image, exit_code))
         return false;
     if (!o->value[at->machine]) {
-        lm_error_set(&err, LM_E_ARG, "--machine FILE is needed: the coefficients that 'layermeter fit' "
+        lm_error_set(&err, LM_E_ARG,
+                     "--machine FILE is needed: the coefficients that 'layermeter fit' "
                      "wrote");
         *exit_code = report_misuse("", &err);
         return false;

@@ -27,8 +27,8 @@ typedef struct session_options {
 } session_options;
 
 /**
- * Opens what `o` names; the network is argument 0. False after a message, with *exit_code set; close in
- * either case.
+ * Opens what `o` names; the network is argument 0. False after a message, with *exit_code set;
+ * close in either case.
  */
 bool session_open(const options *o, const session_options *at, session *out, int *exit_code);
 void session_close(session *s);

@@ -20,9 +20,10 @@ static void print_overview(FILE *out)
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->doc);
-    fputs("  version   Print the version\n\n"
-          "'layermeter <command> --help' explains one. Measurements come from layermeter-calibrate.\n",
-          out);
+    fputs(
+        "  version   Print the version\n\n"
+        "'layermeter <command> --help' explains one. Measurements come from layermeter-calibrate.\n",
+        out);
 }
 
 /* Networks are built and dropped in turn: keep the heap instead of giving it back each time. */

@@ -25,8 +25,8 @@ static void print_option(const option_spec *s)
 
 void options_print_help(const char *program, const command *c)
 {
-    printf("%s\n\nUsage: %s%s%s [options]%s%s\n\nOptions:\n", c->doc, program, *c->name ? " " : "", c->name,
-           *c->arguments ? " " : "", c->arguments);
+    printf("%s\n\nUsage: %s%s%s [options]%s%s\n\nOptions:\n", c->doc, program, *c->name ? " " : "",
+           c->name, *c->arguments ? " " : "", c->arguments);
     for (const option_spec *s = c->options; s->name; s++)
         print_option(s);
     for (const option_spec *s = common; s->name; s++)
@@ -106,7 +106,8 @@ bool options_parse(const char *program, const command *c, int argc, char **argv,
     if (out->n_arguments < c->min_arguments)
         return misuse(program, c, exit_code, "missing argument: ", c->arguments);
     if (out->n_arguments > c->max_arguments)
-        return misuse(program, c, exit_code, "unexpected argument: ", out->argument[c->max_arguments]);
+        return misuse(program, c, exit_code,
+                      "unexpected argument: ", out->argument[c->max_arguments]);
     return true;
 }
 

@@ -6,8 +6,8 @@
 
 #include <layermeter/error.h>
 
-#define OPTIONS_MAX    32
-#define ARGUMENTS_MAX  64
+#define OPTIONS_MAX   32
+#define ARGUMENTS_MAX 64
 
 /** Exit codes. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
@@ -45,8 +45,8 @@ struct command {
 };
 
 /**
- * Parses argv[1..]. `--help` prints the help to stdout and a mistake one line to stderr; *exit_code is
- * then set and false returned.
+ * Parses argv[1..]. `--help` prints the help to stdout and a mistake one line to stderr; *exit_code
+ * is then set and false returned.
  *
  * @param program as in messages: "layermeter"
  */

@@ -66,7 +66,7 @@ static char *free_key(const calibration *cal, const char *wanted)
 bool calibration_note(calibration *cal, const char *key, const char *value)
 {
     provenance_entry *more = realloc(cal->provenance, (cal->n_provenance + 1) * sizeof *more);
-    provenance_entry  new  = { NULL, NULL };
+    provenance_entry new   = { NULL, NULL };
 
     if (!more)
         return false;
@@ -74,7 +74,7 @@ bool calibration_note(calibration *cal, const char *key, const char *value)
     new.key                   = free_key(cal, key);
     new.value                 = plain(value, false);
     more[cal->n_provenance++] = new;
-    return new.key && new.value;
+    return new.key &&new.value;
 }
 
 double calibration_seconds(const calibration *cal, size_t form_at, const workload *load)
@@ -89,7 +89,8 @@ double calibration_seconds(const calibration *cal, size_t form_at, const workloa
     return seconds;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------
+ */
 
 static void put_number(FILE *out, const char *key, double value)
 {
@@ -119,8 +120,9 @@ static void put_fitted(FILE *out, size_t form_at, const fitted *f)
 {
     const form *form_here = &forms[form_at];
 
-    fprintf(out, "\n[%s.%s]\n; %s; %s least squares%s\n", form_here->model, part_name(form_here->part),
-            form_here->source, form_here->relative ? "relative" : "ordinary",
+    fprintf(out, "\n[%s.%s]\n; %s; %s least squares%s\n", form_here->model,
+            part_name(form_here->part), form_here->source,
+            form_here->relative ? "relative" : "ordinary",
             form_here->non_negative ? ", non-negative" : "");
     fprintf(out, "rows = %zu\nrank = %zu\n", f->rows, f->rank);
     put_number(out, "condition", f->condition);
@@ -145,12 +147,13 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
 
     if (status)
         return status;
-    fputs("; Coefficients of a machine, written by layermeter fit. Times are in seconds; `se` is a standard\n"
-          "; error, `range` what the feature covered in the data, `bound` a coefficient held at 0, and\n"
-          "; `undetermined` one that the data cannot tell from the others. 90 % of the times measured on\n"
-          "; networks that a fit had not seen lie between ratio_low and ratio_high times its prediction.\n\n"
-          "[machine]\n",
-          draft.stream);
+    fputs(
+        "; Coefficients of a machine, written by layermeter fit. Times are in seconds; `se` is a standard\n"
+        "; error, `range` what the feature covered in the data, `bound` a coefficient held at 0, and\n"
+        "; `undetermined` one that the data cannot tell from the others. 90 % of the times measured on\n"
+        "; networks that a fit had not seen lie between ratio_low and ratio_high times its prediction.\n\n"
+        "[machine]\n",
+        draft.stream);
     fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\n\n[provenance]\n",
             (long long)cal->max_ranks, (long long)cal->max_hosts);
     for (size_t i = 0; i < cal->n_provenance; i++)
@@ -161,7 +164,8 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     return file_draft_commit(&draft, err);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------
+ */
 
 typedef struct reading {
     const char *path;
@@ -188,8 +192,11 @@ static lm_status read_coefficient(const reading *r, const ini_pair *p, feature f
     n     = text_split(copy, ',', word, 8);
     space = strchr(word[0], ' ');
     if (!space || strcmp(text_trim(space), unit))
-        return fail_at(r, p->line, lm_error_set(r->err, LM_E_SYNTAX, "%s: expected a number and '%s', "
-                                                "found '%s'", p->key, unit, word[0]));
+        return fail_at(r, p->line,
+                       lm_error_set(r->err, LM_E_SYNTAX,
+                                    "%s: expected a number and '%s', "
+                                    "found '%s'",
+                                    p->key, unit, word[0]));
     *space = '\0'; /* text_trim() left the blank in place */
     status = text_real(word[0], &c.value, r->err);
     for (size_t i = 1; i < n && !status; i++) {
@@ -246,14 +253,15 @@ static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, 
     lm_status   status;
 
     for (size_t i = 0; i < sizeof number_keys / sizeof number_keys[0]; i++) {
-        const number_key *k = &number_keys[i];
+        const number_key *k  = &number_keys[i];
         char             *to = (char *)out + k->offset;
         uint64_t          count;
         double            value;
 
         if (strcmp(k->key, p->key))
             continue;
-        status = k->count ? text_uint(p->value, &count, r->err) : text_real(p->value, &value, r->err);
+        status =
+            k->count ? text_uint(p->value, &count, r->err) : text_real(p->value, &value, r->err);
         if (status) {
             lm_error_prefix(r->err, "%s", p->key);
             return fail_at(r, p->line, status);
@@ -269,8 +277,9 @@ static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, 
             seen[k] = true;
             return read_coefficient(r, p, f->feature[k], &out->coefficient[k]);
         }
-    return fail_at(r, p->line, lm_error_set(r->err, LM_E_NOTFOUND, "'%s' is no key of %s.%s", p->key,
-                                            f->model, part_name(f->part)));
+    return fail_at(r, p->line,
+                   lm_error_set(r->err, LM_E_NOTFOUND, "'%s' is no key of %s.%s", p->key, f->model,
+                                part_name(f->part)));
 }
 
 static lm_status read_form(const reading *r, const ini_section *s, calibration *cal)
@@ -278,23 +287,32 @@ static lm_status read_form(const reading *r, const ini_section *s, calibration *
     const char *dot = strchr(s->name, '.');
     char        model[50];
     bool        seen[FORM_MAX_FEATURES] = { false };
-    fitted      f = { .present = true, .condition = NAN, .errors = { 0, NAN, NAN, NAN, NAN, NAN },
-                      .held_out_mape = NAN, .ratio_low = NAN, .ratio_high = NAN };
+    fitted      f                       = { .present       = true,
+                                            .condition     = NAN,
+                                            .errors        = { 0, NAN, NAN, NAN, NAN, NAN },
+                                            .held_out_mape = NAN,
+                                            .ratio_low     = NAN,
+                                            .ratio_high    = NAN };
     size_t      at;
     lm_status   status = LM_OK;
 
     snprintf(model, sizeof model, "%.*s", dot ? (int)(dot - s->name) : 0, s->name);
     at = dot ? form_find_named(model, dot + 1) : n_forms;
     if (at == n_forms)
-        return fail_at(r, s->line, lm_error_set(r->err, LM_E_NOTFOUND, "[%s]: no formula of that name; "
-                                                "is this a machine file?", s->name));
+        return fail_at(r, s->line,
+                       lm_error_set(r->err, LM_E_NOTFOUND,
+                                    "[%s]: no formula of that name; "
+                                    "is this a machine file?",
+                                    s->name));
     for (size_t i = 0; i < s->n_pairs && !status; i++)
         status = read_pair(r, &s->pair[i], at, &f, seen);
     for (size_t k = 0; k < forms[at].n_features && !status; k++)
         if (!seen[k])
-            status = fail_at(r, s->line, lm_error_set(r->err, LM_E_NOTFOUND, "[%s]: coefficient '%s' is "
-                                                      "missing", s->name,
-                                                      feature_name(forms[at].feature[k])));
+            status = fail_at(r, s->line,
+                             lm_error_set(r->err, LM_E_NOTFOUND,
+                                          "[%s]: coefficient '%s' is "
+                                          "missing",
+                                          s->name, feature_name(forms[at].feature[k])));
     f.errors.n      = f.rows;
     cal->fitted[at] = f;
     return status;
@@ -304,14 +322,15 @@ static lm_status read_machine(const reading *r, const ini_section *s, calibratio
 {
     for (size_t i = 0; i < s->n_pairs; i++) {
         const ini_pair *p  = &s->pair[i];
-        int64_t        *to = !strcmp(p->key, "max_ranks") ? &cal->max_ranks
+        int64_t        *to = !strcmp(p->key, "max_ranks")   ? &cal->max_ranks
                              : !strcmp(p->key, "max_hosts") ? &cal->max_hosts
                                                             : NULL;
-        lm_status status;
+        lm_status       status;
 
         if (!to)
-            return fail_at(r, p->line,
-                           lm_error_set(r->err, LM_E_NOTFOUND, "[machine] has no key '%s'", p->key));
+            return fail_at(
+                r, p->line,
+                lm_error_set(r->err, LM_E_NOTFOUND, "[machine] has no key '%s'", p->key));
         if ((status = text_int(p->value, to, r->err)))
             return fail_at(r, p->line, status);
     }
@@ -320,10 +339,10 @@ static lm_status read_machine(const reading *r, const ini_section *s, calibratio
 
 lm_status calibration_load(const char *path, calibration **out, lm_error *err)
 {
-    ini_document *doc = NULL;
-    calibration  *cal = NULL;
-    reading       r   = { path, err };
-    bool          any = false;
+    ini_document *doc    = NULL;
+    calibration  *cal    = NULL;
+    reading       r      = { path, err };
+    bool          any    = false;
     lm_status     status = ini_load(path, &doc, err);
 
     if (status)
@@ -346,7 +365,8 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
         }
     }
     if (!status && !any)
-        status = lm_error_set(err, LM_E_SYNTAX, "%s: holds no coefficients: is this a machine file?", path);
+        status = lm_error_set(err, LM_E_SYNTAX,
+                              "%s: holds no coefficients: is this a machine file?", path);
     ini_free(doc);
     if (status) {
         calibration_free(cal);

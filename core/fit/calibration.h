@@ -25,10 +25,10 @@ typedef struct fitted {
     double       condition;
     stats_errors errors; /**< on the rows it was fitted to */
     /* On networks left out one at a time; NAN and 0 where there are fewer than two. */
-    double       held_out_mape;
-    size_t       held_out_groups;
-    double       ratio_low, ratio_high; /**< 90 % of measured / predicted lie between these */
-    coefficient  coefficient[FORM_MAX_FEATURES];
+    double      held_out_mape;
+    size_t      held_out_groups;
+    double      ratio_low, ratio_high; /**< 90 % of measured / predicted lie between these */
+    coefficient coefficient[FORM_MAX_FEATURES];
 } fitted;
 
 /** Everything `fit` found out. */
@@ -40,8 +40,8 @@ typedef struct calibration {
 } calibration;
 
 /**
- * Writes a machine file: INI with a section for each formula, coefficients with unit, standard error and
- * the range of their feature. Appears whole or not at all.
+ * Writes a machine file: INI with a section for each formula, coefficients with unit, standard
+ * error and the range of their feature. Appears whole or not at all.
  */
 lm_status calibration_save(const calibration *cal, const char *path, lm_error *err);
 

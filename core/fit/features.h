@@ -13,15 +13,16 @@ typedef struct workload {
 
 /** Symbols as in ConvMeter. */
 typedef enum feature {
-    FEATURE_FLOPS,        /**< F: forward FLOPs of convolutions and linear layers */
-    FEATURE_INPUTS,       /**< I: elements read by convolutions */
-    FEATURE_OUTPUTS,      /**< O: elements written by convolutions */
-    FEATURE_ONE,          /**< 1 */
-    FEATURE_LAYERS,       /**< L: layers */
-    FEATURE_WEIGHTS,      /**< W: trained elements */
-    FEATURE_NODES,        /**< N */
-    FEATURE_RING_STEPS,   /**< 2 (N - 1): messages one after the other in a ring all-reduce */
-    FEATURE_RING_BYTES,   /**< 2 (N - 1) / N * S: bytes each rank sends in it (Patarasuk & Yuan 2009) */
+    FEATURE_FLOPS,      /**< F: forward FLOPs of convolutions and linear layers */
+    FEATURE_INPUTS,     /**< I: elements read by convolutions */
+    FEATURE_OUTPUTS,    /**< O: elements written by convolutions */
+    FEATURE_ONE,        /**< 1 */
+    FEATURE_LAYERS,     /**< L: layers */
+    FEATURE_WEIGHTS,    /**< W: trained elements */
+    FEATURE_NODES,      /**< N */
+    FEATURE_RING_STEPS, /**< 2 (N - 1): messages one after the other in a ring all-reduce */
+    FEATURE_RING_BYTES, /**< 2 (N - 1) / N * S: bytes each rank sends in it (Patarasuk & Yuan 2009)
+                         */
     N_FEATURES
 } feature;
 
@@ -30,6 +31,6 @@ const char *feature_name(feature f);
 /** What one of it is, FLOP or element ...: coefficients are in seconds per that. */
 const char *feature_unit(feature f);
 /** N_FEATURES if there is none of that name. */
-feature     feature_parse(const char *name);
+feature feature_parse(const char *name);
 
 #endif

@@ -19,13 +19,14 @@ static lm_status no_memory(lm_error *err)
 /* Rows of one group: regressors, times, weights. */
 static lm_status factor_group(const points *p, form_data *d, size_t first, size_t n, lm_error *err)
 {
-    const form  *f       = &forms[d->form];
-    double      *a       = malloc(n * f->n_features * sizeof *a);
-    double      *weight  = malloc(n * sizeof *weight);
-    lsq_block   *block   = malloc(sizeof *block);
-    lsq_problem  problem = { .a = a, .b = d->seconds + first, .weight = weight, .rows = n,
-                             .columns = f->n_features };
-    lm_status    status  = a && weight && block ? LM_OK : no_memory(err);
+    const form *f       = &forms[d->form];
+    double     *a       = malloc(n * f->n_features * sizeof *a);
+    double     *weight  = malloc(n * sizeof *weight);
+    lsq_block  *block   = malloc(sizeof *block);
+    lsq_problem problem = {
+        .a = a, .b = d->seconds + first, .weight = weight, .rows = n, .columns = f->n_features
+    };
+    lm_status status = a && weight && block ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < n && !status; i++) {
         const point *pt = &p->point[d->point[first + i]];
@@ -146,15 +147,17 @@ lm_status form_data_held_out(const form_data *d, const points *p, double *predic
     return LM_OK;
 }
 
-/* Quantiles of measured / predicted over rows whose group was left out. The level is raised a little for
- * small samples (split conformal prediction, Vovk et al. 2005): with n ratios, (1 + 1/n) times. */
+/* Quantiles of measured / predicted over rows whose group was left out. The level is raised a
+ * little for small samples (split conformal prediction, Vovk et al. 2005): with n ratios, (1 + 1/n)
+ * times. */
 static lm_status judge_held_out(const form_data *d, const points *p, fitted *out, lm_error *err)
 {
     double   *predicted = malloc((d->n_rows + 1) * sizeof *predicted);
     double   *ratio     = malloc((d->n_rows + 1) * sizeof *ratio);
     double    sum       = 0;
     size_t    n         = 0;
-    lm_status status    = predicted && ratio ? form_data_held_out(d, p, predicted, err) : no_memory(err);
+    lm_status status =
+        predicted && ratio ? form_data_held_out(d, p, predicted, err) : no_memory(err);
 
     out->held_out_mape = out->ratio_low = out->ratio_high = NAN;
     out->held_out_groups                                  = 0;
@@ -204,14 +207,17 @@ static lm_status fit_form(const points *p, size_t form_at, fitted *out, lm_error
     }
     for (size_t i = 0; i < d.n_rows; i++)
         predicted[i] = form_seconds(form_at, &s, &p->point[d.point[i]].load);
-    *out = (fitted){ .present = true, .rows = d.n_rows, .rank = s.rank, .condition = s.condition,
-                     .errors = stats_compare(predicted, d.seconds, d.n_rows) };
+    *out = (fitted){ .present   = true,
+                     .rows      = d.n_rows,
+                     .rank      = s.rank,
+                     .condition = s.condition,
+                     .errors    = stats_compare(predicted, d.seconds, d.n_rows) };
     free(predicted);
     for (size_t k = 0; k < f->n_features; k++) {
         coefficient *c = &out->coefficient[k];
 
-        *c = (coefficient){ s.x[k], s.standard_error[k], HUGE_VAL, -HUGE_VAL, s.determined[k],
-                            s.at_bound[k] };
+        *c = (coefficient){ s.x[k],    s.standard_error[k], HUGE_VAL,
+                            -HUGE_VAL, s.determined[k],     s.at_bound[k] };
         for (size_t i = 0; i < d.n_rows; i++) {
             const double value = feature_value(f->feature[k], &p->point[d.point[i]].load);
 
@@ -225,7 +231,8 @@ out:
     return status;
 }
 
-static lm_status note_origin(const observations *obs, const points *p, calibration *cal, lm_error *err)
+static lm_status note_origin(const observations *obs, const points *p, calibration *cal,
+                             lm_error *err)
 {
     char text[160] = "";
 
@@ -261,10 +268,11 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
             lm_error_prefix(err, "%s: %s.%s", obs->path, forms[f].model, part_name(forms[f].part));
     }
     if (!status && !any)
-        status = lm_error_set(err, LM_E_ARG,
-                              "%s: too few rows: no formula has as many observations as coefficients; "
-                              "measure more networks, batches or images",
-                              obs->path);
+        status =
+            lm_error_set(err, LM_E_ARG,
+                         "%s: too few rows: no formula has as many observations as coefficients; "
+                         "measure more networks, batches or images",
+                         obs->path);
     if (status) {
         calibration_free(cal);
         return status;

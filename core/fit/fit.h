@@ -7,12 +7,12 @@
 
 /** Rows of one form, factored network by network, so that any can be left out. */
 typedef struct form_data {
-    size_t     form;
-    size_t     n_rows;
-    size_t    *point;   /**< of each row, ascending by group */
-    double    *seconds; /**< measured, of each row */
-    lsq_block **block;  /**< by group; NULL: no rows in it */
-    size_t     n_groups;
+    size_t      form;
+    size_t      n_rows;
+    size_t     *point;   /**< of each row, ascending by group */
+    double     *seconds; /**< measured, of each row */
+    lsq_block **block;   /**< by group; NULL: no rows in it */
+    size_t      n_groups;
 } form_data;
 
 lm_status form_data_new(const points *p, size_t form, form_data *out, lm_error *err);
@@ -25,8 +25,8 @@ lm_status form_data_fit(const form_data *d, size_t without, lsq_solution *out, l
 double form_seconds(size_t form, const lsq_solution *s, const workload *load);
 
 /**
- * Predicted seconds of every row of `d` by fits that did not see its group; NAN where the rest is too
- * little. `predicted` holds n_rows.
+ * Predicted seconds of every row of `d` by fits that did not see its group; NAN where the rest is
+ * too little. `predicted` holds n_rows.
  */
 lm_status form_data_held_out(const form_data *d, const points *p, double *predicted, lm_error *err);
 

@@ -31,7 +31,7 @@ typedef struct form {
 } form;
 
 /** All forms, models one after the other; the first named is the default of every command. */
-extern const form forms[];
+extern const form   forms[];
 extern const size_t n_forms;
 
 const char *part_name(part p);
@@ -40,8 +40,8 @@ const char *part_name(part p);
 const char *model_at(size_t i);
 bool        model_known(const char *name);
 /** n_forms if the model states no formula for the part. */
-size_t      form_find(const char *model, part p);
+size_t form_find(const char *model, part p);
 /** The same with the part by name. */
-size_t      form_find_named(const char *model, const char *part_text);
+size_t form_find_named(const char *model, const char *part_text);
 
 #endif

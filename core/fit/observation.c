@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "network/kernels.h"
 
-static const char *const phases[N_PHASES] = { "forward", "backward", "sync", "update", "step" };
+static const char *const phases[N_PHASES]   = { "forward", "backward", "sync", "update", "step" };
 static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective" };
 
 const char *phase_name(phase p)
@@ -34,7 +34,8 @@ lm_status phase_parse(const char *text, phase *out)
     return LM_E_NOTFOUND;
 }
 
-/* ---- columns ------------------------------------------------------------------------------------ */
+/* ---- columns ------------------------------------------------------------------------------------
+ */
 
 typedef enum { TEXT, COUNT, SECONDS } column_kind;
 
@@ -72,9 +73,9 @@ static const column columns[] = {
 
 /* Order in which our own files have them; status last, so that a row cut short is seen. */
 static const char *const written[] = {
-    "kind",   "name",      "phase",    "input",   "batch",   "dtype",       "ranks",       "hosts",
-    "bytes",  "algorithm", "geometry", "threads", "repeats", "seconds",     "min_seconds", "p95_seconds",
-    "cpu_seconds", "status",
+    "kind",    "name",    "phase",       "input",       "batch",       "dtype",
+    "ranks",   "hosts",   "bytes",       "algorithm",   "geometry",    "threads",
+    "repeats", "seconds", "min_seconds", "p95_seconds", "cpu_seconds", "status",
 };
 
 #define N_WRITTEN (sizeof written / sizeof written[0])
@@ -88,7 +89,8 @@ static size_t column_find(const char *name)
     return c;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------
+ */
 
 typedef struct loading {
     observations *obs;
@@ -119,7 +121,7 @@ static lm_status read_comments(loading *l)
         more   = realloc(l->obs->provenance, (l->obs->n_provenance + 1) * sizeof *more);
         if (!more)
             return lm_error_set(l->err, LM_E_NOMEM, "out of memory");
-        l->obs->provenance             = more;
+        l->obs->provenance           = more;
         more[l->obs->n_provenance++] = (provenance_entry){ text_trim(text), text_trim(colon + 1) };
     }
     return LM_OK;
@@ -133,8 +135,8 @@ static lm_status read_head(loading *l)
     if (status)
         return status;
     if (!l->n_fields)
-        return lm_error_set(l->err, LM_E_SYNTAX, "%s: empty, expected a header row and observations",
-                            l->csv.path);
+        return lm_error_set(l->err, LM_E_SYNTAX,
+                            "%s: empty, expected a header row and observations", l->csv.path);
     for (size_t i = 0; i < l->n_fields; i++) {
         l->place[i] = column_find(text_trim(field[i]));
         for (size_t k = 0; k < i; k++)
@@ -148,9 +150,10 @@ static lm_status read_head(loading *l)
         for (size_t i = 0; i < l->n_fields; i++)
             there |= l->place[i] == c;
         if (!there)
-            return lm_error_set(l->err, LM_E_SYNTAX,
-                                "%s:%d: column '%s' is missing (needed: kind, name, phase, seconds)",
-                                l->csv.path, l->csv.line, columns[c].name);
+            return lm_error_set(
+                l->err, LM_E_SYNTAX,
+                "%s:%d: column '%s' is missing (needed: kind, name, phase, seconds)", l->csv.path,
+                l->csv.line, columns[c].name);
     }
     return LM_OK;
 }
@@ -217,13 +220,14 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     if (!*row->name)
         return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: name is empty", l->csv.path, l->csv.line);
     if (!row->skipped && isnan(row->seconds))
-        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: seconds is empty", l->csv.path, l->csv.line);
+        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: seconds is empty", l->csv.path,
+                            l->csv.line);
     if (row->kind == OBS_NETWORK && row->batch < 1)
-        return lm_error_set(l->err, LM_E_ARG, "%s:%d: batch: a network needs 1 or more", l->csv.path,
-                            l->csv.line);
+        return lm_error_set(l->err, LM_E_ARG, "%s:%d: batch: a network needs 1 or more",
+                            l->csv.path, l->csv.line);
     if (row->kind == OBS_COLLECTIVE && (row->bytes < 1 || row->ranks < 1))
-        return lm_error_set(l->err, LM_E_ARG, "%s:%d: a collective needs bytes and ranks", l->csv.path,
-                            l->csv.line);
+        return lm_error_set(l->err, LM_E_ARG, "%s:%d: a collective needs bytes and ranks",
+                            l->csv.path, l->csv.line);
     if (row->ranks < 1)
         row->ranks = 1;
     if (row->hosts < 1)
@@ -233,15 +237,22 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
 
 static lm_status read_row(loading *l, char *field[], size_t n)
 {
-    observation row = { .name = "", .input = "", .algorithm = "", .geometry = "", .dtype = LM_F32,
-                        .seconds = NAN, .min_seconds = NAN, .p95_seconds = NAN, .cpu_seconds = NAN,
-                        .line = l->csv.line };
+    observation row  = { .name        = "",
+                         .input       = "",
+                         .algorithm   = "",
+                         .geometry    = "",
+                         .dtype       = LM_F32,
+                         .seconds     = NAN,
+                         .min_seconds = NAN,
+                         .p95_seconds = NAN,
+                         .cpu_seconds = NAN,
+                         .line        = l->csv.line };
     const char *kind = "", *phase_text = "", *dtype = "", *status_text = "";
     lm_status   status = LM_OK;
 
     if (n != l->n_fields)
-        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: %zu fields, the header has %zu", l->csv.path,
-                            l->csv.line, n, l->n_fields);
+        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: %zu fields, the header has %zu",
+                            l->csv.path, l->csv.line, n, l->n_fields);
     for (size_t i = 0; i < n && !status; i++) {
         const size_t c    = l->place[i];
         char        *text = text_trim(field[i]);
@@ -295,7 +306,8 @@ static lm_status read_rows(loading *l)
         }
         if (!n)
             return LM_OK;
-        /* A run that was killed may leave half a row: without newline, fields or its closing status. */
+        /* A run that was killed may leave half a row: without newline, fields or its closing
+         * status. */
         if (l->csv.unended && (n < l->n_fields || (writes_status(l) && strcmp(field[n - 1], "ok") &&
                                                    strncmp(field[n - 1], "skipped-", 8)))) {
             l->obs->cut_short = true;
@@ -355,7 +367,8 @@ const char *observations_provenance(const observations *obs, const char *key)
     return NULL;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------
+ */
 
 void observation_print_head(FILE *out)
 {

@@ -12,9 +12,8 @@
  *              kernel: forward grad_input grad_weight; collective: sync
  *   seconds    median wall time over the repetitions, the slowest rank's; > 0         (required)
  *   input      network: shape of one sample, 3x224x224 (default: the model file's)
- *   batch      samples per device and step                                            (networks: required)
- *   dtype      f32 (default) f16 bf16 f64 ...
- *   ranks      devices that took part (default 1)
+ *   batch      samples per device and step                                            (networks:
+ * required) dtype      f32 (default) f16 bf16 f64 ... ranks      devices that took part (default 1)
  *   hosts      machines these ranks ran on (default 1)
  *   bytes      collective: message size per rank, in bytes
  *   algorithm  collective and sync: default | ring; update: sgd_momentum
@@ -51,8 +50,8 @@ typedef enum {
 /** One row. Text points into the file's own storage. */
 typedef struct observation {
     obs_kind    kind;
-    phase       phase;  /**< networks and collectives */
-    lm_pass     pass;   /**< kernels */
+    phase       phase; /**< networks and collectives */
+    lm_pass     pass;  /**< kernels */
     lm_dtype    dtype;
     const char *name, *input, *algorithm, *geometry;
     int64_t     batch, ranks, hosts, bytes, threads, repeats; /**< 0: not given (ranks, hosts: 1) */
@@ -82,8 +81,8 @@ lm_status   phase_parse(const char *text, phase *out);
 const char *obs_kind_name(obs_kind kind);
 
 /**
- * Reads a file. Every row is checked: a time that is not a positive finite number, an unknown word or
- * a missing column is an error that names file, line and column.
+ * Reads a file. Every row is checked: a time that is not a positive finite number, an unknown word
+ * or a missing column is an error that names file, line and column.
  */
 lm_status observations_load(const char *path, observations **out, lm_error *err);
 void      observations_free(observations *obs);

@@ -11,9 +11,9 @@
 
 static bool same_configuration(const observation *a, const observation *b)
 {
-    return a->kind == b->kind && a->batch == b->batch && a->ranks == b->ranks && a->hosts == b->hosts &&
-           a->bytes == b->bytes && a->dtype == b->dtype && a->threads == b->threads &&
-           !strcmp(a->name, b->name) && !strcmp(a->input, b->input) &&
+    return a->kind == b->kind && a->batch == b->batch && a->ranks == b->ranks &&
+           a->hosts == b->hosts && a->bytes == b->bytes && a->dtype == b->dtype &&
+           a->threads == b->threads && !strcmp(a->name, b->name) && !strcmp(a->input, b->input) &&
            !strcmp(a->algorithm, b->algorithm);
 }
 
@@ -27,7 +27,7 @@ static void print_key(const observation *r, char *buffer, size_t size)
 typedef struct joining {
     points *out;
     size_t  room;
-    names   by_key;   /* configuration -> its first point */
+    names   by_key; /* configuration -> its first point */
     names   by_group;
     size_t  group_room;
     arena  *arena; /* keys */
@@ -60,7 +60,7 @@ static bool add_group(joining *j, const char *name, size_t *out)
 static point *add_point(joining *j, const observation *row)
 {
     points *p = j->out;
-    point  *new;
+    point *new;
 
     if (p->n_points == j->room) {
         const size_t room = j->room ? 2 * j->room : 256;
@@ -168,9 +168,9 @@ void points_free(points *p)
 
 double point_seconds(const point *p, part which)
 {
-    const double *s       = p->seconds;
-    const bool    many    = p->row->ranks > 1;
-    const bool    whole   = p->row->kind == OBS_NETWORK;
+    const double *s     = p->seconds;
+    const bool    many  = p->row->ranks > 1;
+    const bool    whole = p->row->kind == OBS_NETWORK;
 
     switch (which) {
     case PART_FORWARD: return whole ? s[PHASE_FORWARD] : NAN;

@@ -8,10 +8,10 @@
 #include "fit/workloads.h"
 
 typedef struct point {
-    const observation *row;      /**< the first of its rows: name, input, batch, ranks */
+    const observation *row; /**< the first of its rows: name, input, batch, ranks */
     workload           load;
-    size_t             group;    /**< index into points.group: the network; the collectives are one group */
-    double             seconds[N_PHASES]; /**< NAN: not measured */
+    size_t group; /**< index into points.group: the network; the collectives are one group */
+    double seconds[N_PHASES]; /**< NAN: not measured */
 } point;
 
 typedef struct points {
@@ -29,8 +29,8 @@ typedef struct points {
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
 void      points_free(points *p);
 
-/** Measured seconds of a part at a point, from the phases it is made of; NAN if one is missing or the part
- *  does not exist there (several nodes only, ...). */
+/** Measured seconds of a part at a point, from the phases it is made of; NAN if one is missing or
+ * the part does not exist there (several nodes only, ...). */
 double point_seconds(const point *p, part which);
 
 #endif

@@ -6,8 +6,8 @@
 
 #include "base/names.h"
 
-static const char *const quantities[N_QUANTITIES] = { "forward", "backward", "grad", "backward+grad",
-                                                      "step" };
+static const char *const quantities[N_QUANTITIES] = { "forward", "backward", "grad",
+                                                      "backward+grad", "step" };
 
 const char *quantity_name(quantity q)
 {

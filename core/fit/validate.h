@@ -9,15 +9,16 @@
 typedef enum quantity {
     QUANTITY_FORWARD,
     QUANTITY_BACKWARD,
-    QUANTITY_GRAD, /**< synchronisation and update */
+    QUANTITY_GRAD,          /**< synchronisation and update */
     QUANTITY_BACKWARD_GRAD, /**< backward and grad; the joint fit where a model has one and N > 1 */
-    QUANTITY_STEP, /**< forward, backward and grad */
+    QUANTITY_STEP,          /**< forward, backward and grad */
     N_QUANTITIES
 } quantity;
 
 const char *quantity_name(quantity q);
 
-/** Predicted and measured seconds at one point; NAN: not measured, or not predicted by this model. */
+/** Predicted and measured seconds at one point; NAN: not measured, or not predicted by this model.
+ */
 typedef struct comparison {
     double predicted[N_QUANTITIES], measured[N_QUANTITIES];
 } comparison;
@@ -29,7 +30,8 @@ typedef enum {
     VALIDATE_GIVEN     /**< by a calibration made elsewhere */
 } validate_mode;
 
-/** Compares one model with every point (out: n_points of them). `cal`: for VALIDATE_GIVEN, else NULL. */
+/** Compares one model with every point (out: n_points of them). `cal`: for VALIDATE_GIVEN, else
+ * NULL. */
 lm_status validate_model(const points *p, const char *model, validate_mode mode,
                          const calibration *cal, comparison *out, lm_error *err);
 

@@ -26,8 +26,8 @@ typedef struct entry {
     bool           even;          /* the counts grow by equal steps */
 } entry;
 
-/* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the input's
- * size: the first input that is asked for decides. */
+/* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the
+ * input's size: the first input that is asked for decides. */
 typedef struct loaded {
     network *net;
     bool     judged, even;
@@ -91,8 +91,8 @@ static lm_status load_network(workloads *w, const char *name, loaded **out, lm_e
     const size_t at = names_find(&w->by_name, name);
     char        *kept;
     network     *net;
-    loaded      *new;
-    lm_status    status;
+    loaded *new;
+    lm_status status;
 
     if (at != NAMES_NONE) {
         *out = w->net[at];
@@ -113,9 +113,12 @@ static lm_status load_network(workloads *w, const char *name, loaded **out, lm_e
     return LM_OK;
 }
 
-static lm_status count(const workloads *w, const entry *e, int64_t batch, counts *out, lm_error *err)
+static lm_status count(const workloads *w, const entry *e, int64_t batch, counts *out,
+                       lm_error *err)
 {
-    const bind_options options = { .batch = batch, .dtype = e->dtype, .input = *e->input ? e->input : NULL };
+    const bind_options options = { .batch = batch,
+                                   .dtype = e->dtype,
+                                   .input = *e->input ? e->input : NULL };
     bound_network     *bound;
     lm_status          status = bind_network(e->from->net, w->reg, &options, &bound, err);
 
@@ -126,8 +129,8 @@ static lm_status count(const workloads *w, const entry *e, int64_t batch, counts
     return status;
 }
 
-static lm_status new_entry(workloads *w, const char *network_name, const char *input, lm_dtype dtype,
-                           const char *key, entry **out, lm_error *err)
+static lm_status new_entry(workloads *w, const char *network_name, const char *input,
+                           lm_dtype dtype, const char *key, entry **out, lm_error *err)
 {
     entry    *e = arena_alloc(w->arena, sizeof *e);
     counts    third;
@@ -149,8 +152,8 @@ static lm_status new_entry(workloads *w, const char *network_name, const char *i
         e->from->judged = true;
         e->from->even   = true;
         for (size_t i = 0; i < N_COUNTS; i++)
-            e->from->even &= third.value[i] - e->second.value[i] ==
-                             e->second.value[i] - e->first.value[i];
+            e->from->even &=
+                third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
     }
     e->even = e->from->even;
     for (size_t i = 0; i < N_COUNTS; i++)
@@ -195,8 +198,9 @@ lm_status workloads_counts(workloads *w, const char *name, const char *input, lm
 
         result.value[i] = lm_add(e->first.value[i], lm_mul((uint64_t)(batch - 1), step));
         if (result.value[i] == UINT64_MAX)
-            return lm_error_set(err, LM_E_OVERFLOW, "%s: a count at batch %lld does not fit 64 bits",
-                                name, (long long)batch);
+            return lm_error_set(err, LM_E_OVERFLOW,
+                                "%s: a count at batch %lld does not fit 64 bits", name,
+                                (long long)batch);
     }
     *out = result.metrics;
     return LM_OK;

@@ -12,10 +12,10 @@ lm_status workloads_new(const registry *reg, workloads **out, lm_error *err);
 void      workloads_free(workloads *w);
 
 /**
- * Counts of the network `name` (model name or path) with inputs of shape `input` ("" or NULL: the file's) at a
- * batch. A network is bound at batches 1, 2 and 3 only: where the counts grow by the same steps, as
- * those of any layer that treats samples alike do, all batches follow exactly; where they do not, each
- * batch is bound by itself.
+ * Counts of the network `name` (model name or path) with inputs of shape `input` ("" or NULL: the
+ * file's) at a batch. A network is bound at batches 1, 2 and 3 only: where the counts grow by the
+ * same steps, as those of any layer that treats samples alike do, all batches follow exactly; where
+ * they do not, each batch is bound by itself.
  */
 lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
                            int64_t batch, net_metrics *out, lm_error *err);

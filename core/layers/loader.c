@@ -19,8 +19,8 @@
 #define TEXT(x)  TEXT_(x)
 #define ROOT     "layermeter_plugin_v" TEXT(LM_ABI_MAJOR)
 
-/* Is `symbol` the object's own, not one of a library it depends on? Names do not tell: an object that
- * is open already keeps the name it was opened with first. */
+/* Is `symbol` the object's own, not one of a library it depends on? Names do not tell: an object
+ * that is open already keeps the name it was opened with first. */
 static bool defines(void *object, const void *symbol)
 {
     struct link_map *own = NULL, *definer = NULL;
@@ -39,7 +39,8 @@ lm_status loader_open_file(registry *reg, const char *path, int rank, lm_error *
 
     if (access(path, R_OK))
         return lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
-    if (snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path) >= (int)sizeof full)
+    if (snprintf(full, sizeof full, "%s%s", strchr(path, '/') ? "" : "./", path) >=
+        (int)sizeof full)
         return lm_error_set(err, LM_E_ARG, "%s: path is too long", path);
     object = dlopen(full, RTLD_NOW | RTLD_LOCAL);
     if (!object) {
@@ -50,8 +51,8 @@ lm_status loader_open_file(registry *reg, const char *path, int rank, lm_error *
     }
     plugin = dlsym(object, ROOT);
     if (!plugin || !defines(object, plugin)) {
-        status = lm_error_set(err, LM_E_ABI, "%s: no symbol " ROOT ": not a plugin, or of another ABI",
-                              path);
+        status = lm_error_set(err, LM_E_ABI,
+                              "%s: no symbol " ROOT ": not a plugin, or of another ABI", path);
         goto out;
     }
     status = registry_add(reg, plugin, path, rank, err);
@@ -123,7 +124,8 @@ lm_status loader_open_all(registry *reg, const char *const *files, size_t n_file
     if (!status)
         status = open_folder(reg, folder, ++rank, false, err);
     if (!status && !registry_count(reg))
-        status = lm_error_set(err, LM_E_NOTFOUND,
-                              "no layer types: no plugins in %s; set LAYERMETER_PLUGIN_PATH", folder);
+        status =
+            lm_error_set(err, LM_E_NOTFOUND,
+                         "no layer types: no plugins in %s; set LAYERMETER_PLUGIN_PATH", folder);
     return status;
 }

@@ -133,7 +133,8 @@ static lm_status accept_type(const lm_layer_type *own, lm_layer_type *copy, lm_e
         return lm_error_set(err, LM_E_ARG, "type '%.60s': infer and cost are required",
                             copy->name ? copy->name : "(null)");
     if (copy->n_params && (!copy->params || copy->param_size < PARAM_SIZE_1_0))
-        return lm_error_set(err, LM_E_ABI, "type '%.60s': parameter records are shorter than in ABI 1.0",
+        return lm_error_set(err, LM_E_ABI,
+                            "type '%.60s': parameter records are shorter than in ABI 1.0",
                             copy->name ? copy->name : "(null)");
     if (copy->n_outputs < 1 || copy->n_outputs > LM_MAX_RANK ||
         (copy->max_inputs && copy->max_inputs < copy->min_inputs))
@@ -201,12 +202,14 @@ lm_status registry_add(registry *reg, const lm_plugin *plugin, const char *origi
     lm_status        status = LM_OK;
 
     if (plugin->size < PLUGIN_SIZE_1_0) {
-        status = lm_error_set(err, LM_E_ABI, "%s: plugin descriptor is shorter than in ABI 1.0", origin);
+        status =
+            lm_error_set(err, LM_E_ABI, "%s: plugin descriptor is shorter than in ABI 1.0", origin);
         goto out;
     }
     if (plugin->abi_minor > LM_ABI_MINOR) {
-        status = lm_error_set(err, LM_E_ABI, "%s: built for plugin ABI %d.%u, this host offers %d.%d",
-                              origin, LM_ABI_MAJOR, plugin->abi_minor, LM_ABI_MAJOR, LM_ABI_MINOR);
+        status =
+            lm_error_set(err, LM_E_ABI, "%s: built for plugin ABI %d.%u, this host offers %d.%d",
+                         origin, LM_ABI_MAJOR, plugin->abi_minor, LM_ABI_MAJOR, LM_ABI_MINOR);
         goto out;
     }
     if (!plugin->n_types || !plugin->types) {

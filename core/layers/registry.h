@@ -9,25 +9,25 @@ typedef struct registry registry;
 
 /** A registered type and where it came from. */
 typedef struct registry_entry {
-    lm_layer_type    type;   /**< a copy of this host's size: what an older plugin lacks is 0 */
-    const lm_layer_type *own; /**< the plugin's own descriptor, passed to its callbacks */
-    const lm_value  *fallback; /**< parsed defaults, by parameter; kind 0: required */
-    const char      *origin; /**< file of the plugin, or the name the caller gave */
-    const char      *plugin_name, *plugin_version, *plugin_license;
-    int              rank;   /**< place of its folder in the search order; the lower one wins */
+    lm_layer_type        type; /**< a copy of this host's size: what an older plugin lacks is 0 */
+    const lm_layer_type *own;  /**< the plugin's own descriptor, passed to its callbacks */
+    const lm_value      *fallback; /**< parsed defaults, by parameter; kind 0: required */
+    const char          *origin;   /**< file of the plugin, or the name the caller gave */
+    const char          *plugin_name, *plugin_version, *plugin_license;
+    int                  rank; /**< place of its folder in the search order; the lower one wins */
 } registry_entry;
 
 lm_status registry_new(registry **out, lm_error *err);
 /** Also closes the objects the loader opened. NULL is fine. */
-void      registry_free(registry *reg);
+void registry_free(registry *reg);
 
 /**
  * Adds all types of a plugin, or none. Calls nothing of the plugin. The plugin must outlive `reg`.
  * A type known from a folder of lower rank shadows the new one; the same rank is an error.
  *
  * @param origin file or name for messages
- * @return LM_E_ABI for a descriptor this host cannot use, LM_E_ARG for a malformed one; the text names
- *         `origin`
+ * @return LM_E_ABI for a descriptor this host cannot use, LM_E_ARG for a malformed one; the text
+ * names `origin`
  */
 lm_status registry_add(registry *reg, const lm_plugin *plugin, const char *origin, int rank,
                        lm_error *err);
@@ -38,8 +38,8 @@ const registry_entry *registry_find(const registry *reg, const char *name);
 size_t                registry_count(const registry *reg);
 const registry_entry *registry_at(const registry *reg, size_t i);
 /** The known name nearest to a misspelt one; NULL if none is near. */
-const char           *registry_suggest(const registry *reg, const char *name);
+const char *registry_suggest(const registry *reg, const char *name);
 /** Hands over an open object (dlopen), closed with the registry. */
-lm_status             registry_keep(registry *reg, void *object, lm_error *err);
+lm_status registry_keep(registry *reg, void *object, lm_error *err);
 
 #endif

@@ -10,7 +10,7 @@
 
 lm_param schema_param(const lm_layer_type *type, uint32_t i)
 {
-    lm_param     param = { 0 };
+    lm_param     param  = { 0 };
     const size_t stride = type->param_size;
 
     memcpy(&param, (const char *)type->params + i * stride,
@@ -36,9 +36,7 @@ const char *schema_describe(const lm_param *param, char *buffer, size_t size)
     case LM_BOOL: snprintf(buffer, size, "yes or no"); break;
     case LM_TEXT: snprintf(buffer, size, "text"); break;
     case LM_SHAPE: snprintf(buffer, size, "shape such as 3x224x224"); break;
-    case LM_ENUM:
-        snprintf(buffer, size, "one of %s", param->choices);
-        break;
+    case LM_ENUM: snprintf(buffer, size, "one of %s", param->choices); break;
     default:
         if (param->count > 1)
             snprintf(buffer, size, "%u %ss (one is repeated)", param->count, one);
@@ -88,10 +86,11 @@ static lm_status parse_numbers(const lm_param *p, const char *text, lm_value *ou
     if (strlen(text) >= sizeof copy)
         return lm_error_set(err, LM_E_ARG, "%s: value is too long", p->name);
     strcpy(copy, text);
-    n = text_split(copy, strchr(copy, ',') || p->kind == LM_REAL ? ',' : 'x', part, LM_MAX_RANK + 1);
+    n = text_split(copy, strchr(copy, ',') || p->kind == LM_REAL ? ',' : 'x', part,
+                   LM_MAX_RANK + 1);
     if (n != 1 && n != p->count)
-        return lm_error_set(err, LM_E_ARG, "%s: expected %s%u values, found %zu in '%.60s'", p->name,
-                            p->count > 1 ? "1 or " : "", p->count, n, text);
+        return lm_error_set(err, LM_E_ARG, "%s: expected %s%u values, found %zu in '%.60s'",
+                            p->name, p->count > 1 ? "1 or " : "", p->count, n, text);
     for (size_t i = 0; i < p->count; i++) {
         const char *item = part[n == 1 ? 0 : i];
 
@@ -159,7 +158,8 @@ static bool good_name(const char *name)
 lm_status schema_check(const lm_layer_type *type, lm_error *err)
 {
     if (!good_name(type->name) || strlen(type->name) > 49)
-        return lm_error_set(err, LM_E_ARG, "type name '%.60s': expected [a-z][a-z0-9_]*, at most 49",
+        return lm_error_set(err, LM_E_ARG,
+                            "type name '%.60s': expected [a-z][a-z0-9_]*, at most 49",
                             type->name ? type->name : "(null)");
     for (uint32_t i = 0; i < type->n_params; i++) {
         const lm_param p = schema_param(type, i);
@@ -174,12 +174,14 @@ lm_status schema_check(const lm_layer_type *type, lm_error *err)
             return lm_error_set(err, LM_E_ARG, "type '%s': parameter name '%s' is reserved",
                                 type->name, p.name);
         if (schema_find(type, p.name) != i)
-            return lm_error_set(err, LM_E_ARG, "type '%s': two parameters '%s'", type->name, p.name);
+            return lm_error_set(err, LM_E_ARG, "type '%s': two parameters '%s'", type->name,
+                                p.name);
         if (p.kind < LM_INT || p.kind > LM_SHAPE)
             return lm_error_set(err, LM_E_ABI, "type '%s': parameter '%s' has unknown kind %d",
                                 type->name, p.name, p.kind);
         if (p.count > LM_MAX_RANK || (p.kind == LM_ENUM && !p.choices) || p.min > p.max)
-            return lm_error_set(err, LM_E_ARG, "type '%s': parameter '%s': bad count, choices or range",
+            return lm_error_set(err, LM_E_ARG,
+                                "type '%s': parameter '%s': bad count, choices or range",
                                 type->name, p.name);
         if (p.fallback && (status = schema_parse(&p, p.fallback, &value, err))) {
             lm_error_prefix(err, "type '%s': default", type->name);

@@ -13,8 +13,8 @@ lm_param schema_param(const lm_layer_type *type, uint32_t i);
 uint32_t schema_find(const lm_layer_type *type, const char *name);
 
 /**
- * Parses one value. Text values point at `text`, which must outlive them. The error names the parameter,
- * what it takes and what was found.
+ * Parses one value. Text values point at `text`, which must outlive them. The error names the
+ * parameter, what it takes and what was found.
  */
 lm_status schema_parse(const lm_param *param, const char *text, lm_value *out, lm_error *err);
 

@@ -66,7 +66,8 @@ static void take_weight(lm_sink *sink, const lm_weight *weight)
     memcpy(&copy, weight, weight->size < sizeof copy ? weight->size : sizeof copy);
     copy.size = sizeof copy;
     if (!copy.role || copy.tensor.rank > LM_MAX_RANK) {
-        c->status = lm_error_set(c->err, LM_E_ABI, "the plugin emits a weight without role or shape");
+        c->status =
+            lm_error_set(c->err, LM_E_ABI, "the plugin emits a weight without role or shape");
         return;
     }
     copy.role = arena_text(c->arena, copy.role, strlen(copy.role));
@@ -87,7 +88,8 @@ static void take_kernel(lm_sink *sink, const lm_kernel *kernel)
     memcpy(&copy, kernel, kernel->size < sizeof copy ? kernel->size : sizeof copy);
     copy.size = sizeof copy;
     if (copy.op < LM_OP_OPAQUE || copy.op > LM_OP_COPY || copy.pass != c->pass || copy.repeat < 1) {
-        c->status = lm_error_set(c->err, LM_E_ABI, "the plugin emits a kernel of another pass or kind");
+        c->status =
+            lm_error_set(c->err, LM_E_ABI, "the plugin emits a kernel of another pass or kind");
         return;
     }
     if (!make_room((void **)&c->kernel, c->n_kernels, &c->kernel_room, sizeof copy)) {
@@ -135,8 +137,8 @@ static const char *nearest_key(const lm_layer_type *type, const char *key)
 
 static lm_status unknown_key(binding *b, const bound_layer *l, const char *key)
 {
-    const lm_layer_type *type = &l->entry->type;
-    const char          *near = nearest_key(type, key);
+    const lm_layer_type *type     = &l->entry->type;
+    const char          *near     = nearest_key(type, key);
     char                 all[256] = "";
 
     if (near)
@@ -147,8 +149,8 @@ static lm_status unknown_key(binding *b, const bound_layer *l, const char *key)
 
         snprintf(all + n, sizeof all - n, " %s", schema_param(type, i).name);
     }
-    return lm_error_set(b->err, LM_E_NOTFOUND, "'%s' has no key '%s' (its keys:%s)", type->name, key,
-                        *all ? all : " none");
+    return lm_error_set(b->err, LM_E_NOTFOUND, "'%s' has no key '%s' (its keys:%s)", type->name,
+                        key, *all ? all : " none");
 }
 
 static lm_status parse_params(binding *b, bound_layer *l)
@@ -161,8 +163,8 @@ static lm_status parse_params(binding *b, bound_layer *l)
         return no_memory(b);
     l->param = value;
     for (size_t i = 0; i < l->decl->n_pairs; i++) {
-        const net_pair *p    = &l->decl->pair[i];
-        const uint32_t  at   = schema_find(type, p->key);
+        const net_pair *p  = &l->decl->pair[i];
+        const uint32_t  at = schema_find(type, p->key);
         lm_param        param;
 
         if (at == type->n_params) {
@@ -184,9 +186,10 @@ static lm_status parse_params(binding *b, bound_layer *l)
             value[i] = l->entry->fallback[i];
         if (value[i].kind)
             continue;
-        param  = schema_param(type, i);
-        status = lm_error_set(b->err, LM_E_ARG, "'%s' needs '%s =' (%s: %s)", type->name, param.name,
-                              schema_describe(&param, what, sizeof what), param.doc ? param.doc : "");
+        param = schema_param(type, i);
+        status =
+            lm_error_set(b->err, LM_E_ARG, "'%s' needs '%s =' (%s: %s)", type->name, param.name,
+                         schema_describe(&param, what, sizeof what), param.doc ? param.doc : "");
         lm_error_prefix(b->err, "%s:%d: layer '%s'", b->net->path, l->decl->line, l->decl->name);
         return status;
     }
@@ -207,10 +210,11 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
     lm_status           status;
 
     if (l->decl->n_inputs)
-        return lm_error_set(b->err, LM_E_SHAPE, "'%s' is a source and takes no inputs", l->decl->type);
-    if (!l->entry->type.n_params || shape->kind != LM_SHAPE)
-        return lm_error_set(b->err, LM_E_ABI, "source type '%s' has no shape as its first parameter",
+        return lm_error_set(b->err, LM_E_SHAPE, "'%s' is a source and takes no inputs",
                             l->decl->type);
+    if (!l->entry->type.n_params || shape->kind != LM_SHAPE)
+        return lm_error_set(b->err, LM_E_ABI,
+                            "source type '%s' has no shape as its first parameter", l->decl->type);
     if (o->input) {
         if ((status = text_shape(o->input, shape->u.i, LM_MAX_RANK - 1, &n, b->err)))
             return status;
@@ -218,7 +222,8 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
     }
     if (o->image) {
         if (shape->count < 2)
-            return lm_error_set(b->err, LM_E_SHAPE, "its input is no image: an image size means nothing");
+            return lm_error_set(b->err, LM_E_SHAPE,
+                                "its input is no image: an image size means nothing");
         shape->u.i[shape->count - 1] = shape->u.i[shape->count - 2] = o->image;
     }
     b->out->input[0] = '\0';
@@ -245,16 +250,17 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
     if (is_source(l))
         return feed_source(b, l, in);
     if (n < type->min_inputs || (type->max_inputs && n > type->max_inputs))
-        return lm_error_set(b->err, LM_E_SHAPE, "'%s' takes %u%s input%s, %zu given: set 'inputs ='",
-                            type->name, type->min_inputs,
-                            type->max_inputs == type->min_inputs ? "" : " or more",
-                            type->min_inputs == 1 && type->max_inputs == 1 ? "" : "s", n);
+        return lm_error_set(
+            b->err, LM_E_SHAPE, "'%s' takes %u%s input%s, %zu given: set 'inputs ='", type->name,
+            type->min_inputs, type->max_inputs == type->min_inputs ? "" : " or more",
+            type->min_inputs == 1 && type->max_inputs == 1 ? "" : "s", n);
     for (size_t i = 0; i < n; i++) {
         const net_edge     e    = l->decl->input[i];
         const bound_layer *from = &b->out->layer[e.layer];
 
         if (e.output >= from->n_outputs)
-            return lm_error_set(b->err, LM_E_SHAPE, "'%s' has no output %u", from->decl->name, e.output);
+            return lm_error_set(b->err, LM_E_SHAPE, "'%s' has no output %u", from->decl->name,
+                                e.output);
         in[i] = from->output[e.output];
         l->needs_grad_input |= from->trained || from->needs_grad_input;
     }
@@ -278,7 +284,8 @@ static lm_status check_outputs(binding *b, const bound_layer *l)
     return LM_OK;
 }
 
-/* Where one kernel yields both gradients (norms), it stands under LM_GRAD_INPUT and runs for either. */
+/* Where one kernel yields both gradients (norms), it stands under LM_GRAD_INPUT and runs for
+ * either. */
 static bool pass_happens(const bound_layer *l, lm_pass pass)
 {
     const bool both_at_once = l->lowered && l->trained && !l->n_kernels[LM_GRAD_WEIGHT];
@@ -313,8 +320,8 @@ static lm_status explained(binding *b, lm_status status)
 
 static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
 {
-    const lm_layer_type *type = &l->entry->type;
-    collector           *c    = &b->sink;
+    const lm_layer_type *type   = &l->entry->type;
+    collector           *c      = &b->sink;
     lm_status            status = LM_OK;
     lm_weight           *weights;
 
@@ -401,7 +408,8 @@ static lm_status check_options(const bind_options *o, lm_error *err)
     if (!lm_dtype_bytes(o->dtype))
         return lm_error_set(err, LM_E_ARG, "unknown element type %d", o->dtype);
     if (o->image < 0)
-        return lm_error_set(err, LM_E_ARG, "image size %lld: must be 1 or more", (long long)o->image);
+        return lm_error_set(err, LM_E_ARG, "image size %lld: must be 1 or more",
+                            (long long)o->image);
     return LM_OK;
 }
 
@@ -409,8 +417,8 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
                        bound_network **out, lm_error *err)
 {
     lm_error  ignored;
-    binding   b  = { .net = net, .reg = reg, .err = err ? err : &ignored };
-    arena    *a  = arena_new();
+    binding   b         = { .net = net, .reg = reg, .err = err ? err : &ignored };
+    arena    *a         = arena_new();
     size_t    n_sources = 0;
     lm_status status    = check_options(options, b.err);
 
@@ -425,9 +433,9 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     b.out->net      = net;
     b.out->options  = *options;
     b.out->n_layers = net->n_layers;
-    b.sink = (collector){ .sink  = { sizeof(lm_sink), take_weight, take_kernel },
-                          .arena = a,
-                          .err   = b.err };
+    b.sink          = (collector){ .sink  = { sizeof(lm_sink), take_weight, take_kernel },
+                                   .arena = a,
+                                   .err   = b.err };
     for (size_t i = 0; i < net->n_layers && !status; i++) {
         bound_layer *l = &b.out->layer[i];
 
@@ -441,7 +449,8 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
             break;
         n_sources += is_source(l);
         if (n_sources > 1 && is_source(l) && (options->input || options->image))
-            status = lm_error_set(b.err, LM_E_ARG, "the network has several inputs: their shapes cannot "
+            status = lm_error_set(b.err, LM_E_ARG,
+                                  "the network has several inputs: their shapes cannot "
                                   "be replaced from outside");
         else
             status = bind_layer(&b, l);

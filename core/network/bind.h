@@ -13,10 +13,10 @@
 
 /** What a network is bound with. */
 typedef struct bind_options {
-    int64_t     batch;   /**< per device; >= 1 */
-    lm_dtype    dtype;   /**< of activations and weights */
-    const char *input;   /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
-    int64_t     image;   /**< height and width that replace the file's last two dimensions; 0: none */
+    int64_t     batch; /**< per device; >= 1 */
+    lm_dtype    dtype; /**< of activations and weights */
+    const char *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
+    int64_t     image; /**< height and width that replace the file's last two dimensions; 0: none */
 } bind_options;
 
 /** One layer with everything known about it. Owned by its network. */
@@ -49,8 +49,8 @@ typedef struct bound_network {
 /**
  * Binds. `net` and `reg` must outlive the result. Pure: the same arguments give the same counts.
  *
- * @return LM_E_NOTFOUND for a layer type or key nobody knows, LM_E_ARG for a parameter, LM_E_SHAPE for
- *         tensors that do not fit, LM_E_OVERFLOW; the text begins with file:line and the layer's name
+ * @return LM_E_NOTFOUND for a layer type or key nobody knows, LM_E_ARG for a parameter, LM_E_SHAPE
+ * for tensors that do not fit, LM_E_OVERFLOW; the text begins with file:line and the layer's name
  */
 lm_status bind_network(const network *net, const registry *reg, const bind_options *options,
                        bound_network **out, lm_error *err);

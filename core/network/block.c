@@ -31,8 +31,8 @@ lm_status block_collect(block_table *t)
         if (strncmp(s->name, "block ", 6))
             continue;
         if (!s->name[6] || strpbrk(s->name + 6, " /."))
-            return ini_fail(t->doc, t->err, s->line, LM_E_SYNTAX, "'%s': a block's name has no blanks, dots or slashes",
-                           s->name);
+            return ini_fail(t->doc, t->err, s->line, LM_E_SYNTAX,
+                            "'%s': a block's name has no blanks, dots or slashes", s->name);
         t->block[t->n_blocks++] = (block){ .name = s->name + 6, .head = s };
     }
     for (size_t i = 0; i < doc->n_sections; i++) {
@@ -44,8 +44,9 @@ lm_status block_collect(block_table *t)
             continue;
         b = block_find(t, s->name, (size_t)(slash - s->name));
         if (!b)
-            return ini_fail(t->doc, t->err, s->line, LM_E_NOTFOUND, "[%s]: there is no [block %.*s]", s->name,
-                           (int)(slash - s->name), s->name);
+            return ini_fail(t->doc, t->err, s->line, LM_E_NOTFOUND,
+                            "[%s]: there is no [block %.*s]", s->name, (int)(slash - s->name),
+                            s->name);
         if (b->n_layers == b->room) {
             const size_t        room = b->room ? 2 * b->room : 8;
             const ini_section **more = realloc(b->layer, room * sizeof *more);
@@ -59,13 +60,14 @@ lm_status block_collect(block_table *t)
     }
     for (size_t i = 0; i < t->n_blocks; i++)
         if (!t->block[i].n_layers)
-            return ini_fail(t->doc, t->err, t->block[i].head->line, LM_E_SYNTAX, "block '%s' has no layers [%s/...]",
-                           t->block[i].name, t->block[i].name);
+            return ini_fail(t->doc, t->err, t->block[i].head->line, LM_E_SYNTAX,
+                            "block '%s' has no layers [%s/...]", t->block[i].name,
+                            t->block[i].name);
     return LM_OK;
 }
 
 lm_status block_substitute(block_table *t, const environment *env, const char *text, int line,
-                            const char **out)
+                           const char **out)
 {
     char   buffer[512];
     size_t o = 0;
@@ -88,8 +90,8 @@ lm_status block_substitute(block_table *t, const environment *env, const char *t
                     !strncmp(env->argument[i].name, text + 1, used - 1))
                     found = &env->argument[i];
             if (!found)
-                return ini_fail(t->doc, t->err, line, LM_E_NOTFOUND, "%.*s is no argument of this block", (int)used,
-                               text);
+                return ini_fail(t->doc, t->err, line, LM_E_NOTFOUND,
+                                "%.*s is no argument of this block", (int)used, text);
             value = found->value;
             n     = strlen(value);
         }
@@ -104,7 +106,7 @@ lm_status block_substitute(block_table *t, const environment *env, const char *t
 }
 
 lm_status block_bind(block_table *t, const block *b, const ini_section *use,
-                                const environment *outer, environment *inner)
+                     const environment *outer, environment *inner)
 {
     const size_t n   = b->head->n_pairs;
     argument    *arg = arena_array(t->arena, n ? n : 1, sizeof *arg);
@@ -116,8 +118,8 @@ lm_status block_bind(block_table *t, const block *b, const ini_section *use,
         const ini_pair *p = &use->pair[i];
 
         if (strcmp(p->key, "block") && strcmp(p->key, "inputs") && !ini_get(b->head, p->key))
-            return ini_fail(t->doc, t->err, p->line, LM_E_NOTFOUND, "block '%s' has no argument '%s'", b->name,
-                           p->key);
+            return ini_fail(t->doc, t->err, p->line, LM_E_NOTFOUND,
+                            "block '%s' has no argument '%s'", b->name, p->key);
     }
     for (size_t i = 0; i < n; i++) {
         const ini_pair    *declared = &b->head->pair[i];
@@ -125,11 +127,11 @@ lm_status block_bind(block_table *t, const block *b, const ini_section *use,
         const environment *from     = given ? outer : &(environment){ arg, i, 0 };
 
         if (!given && !*declared->value)
-            return ini_fail(t->doc, t->err, use->line, LM_E_NOTFOUND, "block '%s' needs '%s ='", b->name,
-                           declared->key);
+            return ini_fail(t->doc, t->err, use->line, LM_E_NOTFOUND, "block '%s' needs '%s ='",
+                            b->name, declared->key);
         arg[i].name = declared->key;
-        status = block_substitute(t, from, given ? given->value : declared->value,
-                            given ? given->line : declared->line, &arg[i].value);
+        status      = block_substitute(t, from, given ? given->value : declared->value,
+                                  given ? given->line : declared->line, &arg[i].value);
         if (status)
             return status;
     }

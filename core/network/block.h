@@ -44,8 +44,9 @@ block *block_find(block_table *t, const char *name, size_t n);
 lm_status block_substitute(block_table *t, const environment *env, const char *text, int line,
                            const char **out);
 
-/** The arguments of one use of a block: the template's defaults, overridden by the section's pairs. */
-lm_status block_bind(block_table *t, const block *b, const ini_section *use, const environment *outer,
-                     environment *inner);
+/** The arguments of one use of a block: the template's defaults, overridden by the section's pairs.
+ */
+lm_status block_bind(block_table *t, const block *b, const ini_section *use,
+                     const environment *outer, environment *inner);
 
 #endif

@@ -12,14 +12,15 @@
 #include "network/block.h"
 #include "network/graph.h"
 
-#define DEPTH_MAX  32      /* blocks within blocks */
-#define NODES_MAX  200000  /* layers and block inputs */
-#define INPUTS_MAX 64      /* of one layer or block, as written; a concat takes no more */
-#define REPEAT_MAX 10000   /* sections a range stands for */
-#define NAME_BYTES 192     /* a full layer name */
+#define DEPTH_MAX  32     /* blocks within blocks */
+#define NODES_MAX  200000 /* layers and block inputs */
+#define INPUTS_MAX 64     /* of one layer or block, as written; a concat takes no more */
+#define REPEAT_MAX 10000  /* sections a range stands for */
+#define NAME_BYTES 192    /* a full layer name */
 #define NONE       ((size_t)-1)
 
-/* A layer, or an input port of a block: a node that passes one tensor on and vanishes in the end. */
+/* A layer, or an input port of a block: a node that passes one tensor on and vanishes in the end.
+ */
 typedef struct node {
     const char        *name;
     const ini_section *section; /* NULL: a port */
@@ -55,7 +56,8 @@ static lm_status no_memory(unfolding *u)
     return lm_error_set(u->err, LM_E_NOMEM, "%s: out of memory", u->doc->path);
 }
 
-/* ---- nodes -------------------------------------------------------------------------------------- */
+/* ---- nodes --------------------------------------------------------------------------------------
+ */
 
 static lm_status add_node(unfolding *u, const node *n, size_t *out)
 {
@@ -70,7 +72,7 @@ static lm_status add_node(unfolding *u, const node *n, size_t *out)
         u->node      = more;
         u->node_room = room;
     }
-    *out                   = u->n_nodes;
+    *out                  = u->n_nodes;
     u->node[u->n_nodes++] = *n;
     return LM_OK;
 }
@@ -106,11 +108,12 @@ static lm_status split_inputs(unfolding *u, const environment *env, const ini_pa
     for (size_t i = 0; i < *n; i++)
         if (!*part[i] || strchr(part[i], ','))
             return ini_fail(u->doc, u->err, given->line, LM_E_SYNTAX,
-                           "inputs: expected 1 to %d names separated by commas", INPUTS_MAX);
+                            "inputs: expected 1 to %d names separated by commas", INPUTS_MAX);
     return LM_OK;
 }
 
-static lm_status copy_parameters(unfolding *u, const ini_section *s, const environment *env, node *n)
+static lm_status copy_parameters(unfolding *u, const ini_section *s, const environment *env,
+                                 node *n)
 {
     net_pair *pair = arena_array(u->net->arena, s->n_pairs ? s->n_pairs : 1, sizeof *pair);
     lm_status status;
@@ -130,7 +133,8 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
             n->type = value;
         } else if (!strcmp(p->key, "functional")) {
             if (text_bool(value, &n->functional, u->err))
-                return ini_fail(u->doc, u->err, p->line, LM_E_ARG, "functional: expected yes or no, found '%s'", value);
+                return ini_fail(u->doc, u->err, p->line, LM_E_ARG,
+                                "functional: expected yes or no, found '%s'", value);
         } else {
             pair[n->n_pairs].key = arena_text(u->net->arena, p->key, strlen(p->key));
             if (!pair[n->n_pairs].key)
@@ -140,11 +144,13 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
         }
     }
     if (!n->type)
-        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "layer '%s' has no 'type =' (nor 'block =')", n->name);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
+                        "layer '%s' has no 'type =' (nor 'block =')", n->name);
     return LM_OK;
 }
 
-/* ---- scopes ------------------------------------------------------------------------------------- */
+/* ---- scopes -------------------------------------------------------------------------------------
+ */
 
 /* The file's top, or the inside of one use of a block. */
 typedef struct scope {
@@ -213,16 +219,19 @@ static lm_status unfold_block(unfolding *u, scope *sc, const ini_section *s, con
     lm_status       status;
 
     if (!b)
-        return ini_fail(u->doc, u->err, which->line, LM_E_NOTFOUND, "there is no [block %s]", which->value);
+        return ini_fail(u->doc, u->err, which->line, LM_E_NOTFOUND, "there is no [block %s]",
+                        which->value);
     if (inner.depth > DEPTH_MAX)
-        return ini_fail(u->doc, u->err, which->line, LM_E_SYNTAX, "blocks nest deeper than %d: does '%s' use itself?",
-                       DEPTH_MAX, b->name);
+        return ini_fail(u->doc, u->err, which->line, LM_E_SYNTAX,
+                        "blocks nest deeper than %d: does '%s' use itself?", DEPTH_MAX, b->name);
     if ((status = block_bind(&u->blocks, b, s, &sc->env, &inner.env)) ||
         (status = split_inputs(u, &sc->env, ini_get(s, "inputs"), part, &n_given)))
         return status;
     n_ports = n_given ? n_given : sc->last != NONE ? 1 : 0;
     for (size_t i = 0; i < n_ports; i++) {
-        node   port = { .name = full, .line = s->line, .n_inputs = 1, .used_line = inner.env.used_line };
+        node port = {
+            .name = full, .line = s->line, .n_inputs = 1, .used_line = inner.env.used_line
+        };
         size_t at;
         char   name[16], *kept;
 
@@ -259,20 +268,24 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
     lm_status status;
 
     if (!*local || strpbrk(local, ",:$ "))
-        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "'%s': a layer's name has no blanks, commas, colons or $",
-                       local);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
+                        "'%s': a layer's name has no blanks, commas, colons or $", local);
     if (snprintf(full, sizeof full, "%s%s%s", sc->prefix, *sc->prefix ? "." : "", local) >=
         (int)sizeof full)
-        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "layer name longer than %d bytes", NAME_BYTES - 1);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "layer name longer than %d bytes",
+                        NAME_BYTES - 1);
     name = arena_text(u->net->arena, full, strlen(full));
     kept = arena_text(u->net->arena, local, strlen(local));
     if (!name || !kept)
         return no_memory(u);
     if (names_find(&sc->local, local) != NAMES_NONE)
-        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "there is a layer '%s' already", full);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "there is a layer '%s' already",
+                        full);
     if (ini_get(s, "block") && ini_get(s, "type"))
-        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "'%s' has both 'type =' and 'block ='", full);
-    status = ini_get(s, "block") ? unfold_block(u, sc, s, name, &at) : unfold_layer(u, sc, s, name, &at);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
+                        "'%s' has both 'type =' and 'block ='", full);
+    status =
+        ini_get(s, "block") ? unfold_block(u, sc, s, name, &at) : unfold_layer(u, sc, s, name, &at);
     if (status)
         return status;
     sc->last = at;
@@ -293,8 +306,8 @@ static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, c
     if (!split_range(local, &stem, &from, &to))
         return unfold_one(u, sc, s, local);
     if (to < from || to - from >= REPEAT_MAX)
-        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "'%s': the range is empty or longer than %d", local,
-                       REPEAT_MAX);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
+                        "'%s': the range is empty or longer than %d", local, REPEAT_MAX);
     for (long i = from; i <= to && !status; i++) {
         snprintf(name, sizeof name, "%.*s%ld", (int)stem, local, i);
         status = unfold_one(u, sc, s, name);
@@ -312,16 +325,20 @@ static lm_status resolve(unfolding *u, const scope *sc, const pending *p)
     size_t      found;
 
     if (colon && (text_int(colon + 1, &output, u->err) || output < 0 || output >= LM_MAX_RANK))
-        return ini_fail(u->doc, u->err, p->line, LM_E_SYNTAX, "'%s': expected NAME or NAME:OUTPUT", p->text);
-    snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - p->text) : (int)strlen(p->text), p->text);
+        return ini_fail(u->doc, u->err, p->line, LM_E_SYNTAX, "'%s': expected NAME or NAME:OUTPUT",
+                        p->text);
+    snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - p->text) : (int)strlen(p->text),
+             p->text);
     found = names_find(&sc->local, name);
     if (found == NAMES_NONE) {
         snprintf(full, sizeof full, "%s%s%s", sc->prefix, *sc->prefix ? "." : "", name);
         found = names_find(&u->by_name, full);
     }
     if (found == NAMES_NONE)
-        return ini_fail(u->doc, u->err, p->line, LM_E_NOTFOUND, "layer '%s' takes its input from '%s': there is no such "
-                       "layer here", n->name, name);
+        return ini_fail(u->doc, u->err, p->line, LM_E_NOTFOUND,
+                        "layer '%s' takes its input from '%s': there is no such "
+                        "layer here",
+                        n->name, name);
     n->input[p->input] = (net_edge){ found, (uint32_t)output };
     return LM_OK;
 }
@@ -344,7 +361,8 @@ static lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const 
     return status;
 }
 
-/* ---- order -------------------------------------------------------------------------------------- */
+/* ---- order --------------------------------------------------------------------------------------
+ */
 
 /* Follows ports to the layer that feeds them. Ports form no cycle once the order is known. */
 static net_edge behind_ports(const unfolding *u, net_edge e)
@@ -375,10 +393,10 @@ static lm_status order_nodes(unfolding *u, size_t *order)
             input[total++] = u->node[i].input[k].layer;
     }
     first[u->n_nodes] = total;
-    status = graph_order(&(graph){ u->n_nodes, first, input }, order, &cycle);
+    status            = graph_order(&(graph){ u->n_nodes, first, input }, order, &cycle);
     if (status == LM_E_SYNTAX)
-        ini_fail(u->doc, u->err, u->node[cycle].line, status, "layer '%s' is its own input, through a cycle",
-                u->node[cycle].name);
+        ini_fail(u->doc, u->err, u->node[cycle].line, status,
+                 "layer '%s' is its own input, through a cycle", u->node[cycle].name);
     else if (status)
         no_memory(u);
 out:
@@ -389,9 +407,9 @@ out:
 
 static lm_status mark_outputs(unfolding *u, scope *top, const char *output, int line)
 {
-    char   *part[INPUTS_MAX];
-    size_t  n;
-    char   *text;
+    char  *part[INPUTS_MAX];
+    size_t n;
+    char  *text;
 
     for (size_t i = 0; i < u->n_nodes; i++)
         for (size_t k = 0; k < u->node[i].n_inputs; k++)
@@ -407,18 +425,20 @@ static lm_status mark_outputs(unfolding *u, scope *top, const char *output, int 
             const size_t at = names_find(&u->by_name, part[i]);
 
             if (at == NAMES_NONE)
-                return ini_fail(u->doc, u->err, line, LM_E_NOTFOUND, "output: there is no layer '%s'", part[i]);
+                return ini_fail(u->doc, u->err, line, LM_E_NOTFOUND,
+                                "output: there is no layer '%s'", part[i]);
             u->node[at].used = true;
         }
     }
     for (size_t i = 0; i < u->n_nodes; i++)
         if (!u->node[i].used)
-            return ini_fail(u->doc, u->err, u->node[i].line, LM_E_SYNTAX,
-                           u->node[i].section
-                               ? "layer '%s' is used by no other layer: remove it or name it under "
-                                 "[network] output ="
-                               : "block '%s' does not use all of its inputs",
-                           u->node[i].name);
+            return ini_fail(
+                u->doc, u->err, u->node[i].line, LM_E_SYNTAX,
+                u->node[i].section
+                    ? "layer '%s' is used by no other layer: remove it or name it under "
+                      "[network] output ="
+                    : "block '%s' does not use all of its inputs",
+                u->node[i].name);
     return LM_OK;
 }
 
@@ -444,14 +464,14 @@ static lm_status emit_layers(unfolding *u, const size_t *order)
         }
         index[order[o]]             = net->n_layers;
         net->layer[net->n_layers++] = (net_layer){
-            .name     = n->name,
-            .type     = n->type,
-            .pair     = n->pair,
-            .n_pairs  = n->n_pairs,
-            .input    = n->input,
-            .n_inputs = n->n_inputs,
-            .line     = n->line,
-            .used_line = n->used_line,
+            .name       = n->name,
+            .type       = n->type,
+            .pair       = n->pair,
+            .n_pairs    = n->n_pairs,
+            .input      = n->input,
+            .n_inputs   = n->n_inputs,
+            .line       = n->line,
+            .used_line  = n->used_line,
             .functional = n->functional,
         };
     }
@@ -500,7 +520,9 @@ static lm_status unfold_file(unfolding *u, const char *output, int output_line)
 lm_status expand_layers(const ini_document *doc, const char *output, int output_line, network *net,
                         lm_error *err)
 {
-    unfolding u      = { .doc = doc, .net = net, .err = err, .blocks = { doc, net->arena, err, NULL, 0 } };
+    unfolding u = {
+        .doc = doc, .net = net, .err = err, .blocks = { doc, net->arena, err, NULL, 0 }
+    };
     lm_status status = block_collect(&u.blocks);
 
     if (!status)

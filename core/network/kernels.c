@@ -81,15 +81,16 @@ lm_status kernels_update(const bound_network *net, kernel_list *list, lm_error *
     return LM_OK;
 }
 
-/* ---- text --------------------------------------------------------------------------------------- */
+/* ---- text ---------------------------------------------------------------------------------------
+ */
 
 static const struct {
     lm_op       op;
     const char *name;
 } ops[] = {
-    { LM_OP_OPAQUE, "opaque" }, { LM_OP_GEMM, "gemm" },     { LM_OP_CONV, "conv" },
-    { LM_OP_POOL, "pool" },     { LM_OP_MAP, "map" },       { LM_OP_NORM, "norm" },
-    { LM_OP_SOFTMAX, "softmax" }, { LM_OP_GATHER, "gather" }, { LM_OP_COPY, "copy" },
+    { LM_OP_OPAQUE, "opaque" },       { LM_OP_GEMM, "gemm" },     { LM_OP_CONV, "conv" },
+    { LM_OP_POOL, "pool" },           { LM_OP_MAP, "map" },       { LM_OP_NORM, "norm" },
+    { LM_OP_SOFTMAX, "softmax" },     { LM_OP_GATHER, "gather" }, { LM_OP_COPY, "copy" },
     { LM_OP_ALLREDUCE, "allreduce" },
 };
 
@@ -136,26 +137,39 @@ typedef struct field {
     int64_t     minimum; /* of each number */
 } field;
 
-#define ONE(op, name, least)    { #name, offsetof(lm_kernel, u.op.name), 1, least }
-#define TRIPLE(op, name, least) { #name, offsetof(lm_kernel, u.op.name), 3, least }
-#define END                     { NULL, 0, 0, 0 }
-#define WINDOWED(op)                                                                              \
+#define ONE(op, name, least)                            \
+    {                                                   \
+#name, offsetof(lm_kernel, u.op.name), 1, least \
+    }
+#define TRIPLE(op, name, least)                         \
+    {                                                   \
+#name, offsetof(lm_kernel, u.op.name), 3, least \
+    }
+#define END           \
+    {                 \
+        NULL, 0, 0, 0 \
+    }
+#define WINDOWED(op)                                                                     \
     TRIPLE(op, in, 1), TRIPLE(op, out, 1), TRIPLE(op, window, 1), TRIPLE(op, stride, 1), \
         TRIPLE(op, pad, 0), TRIPLE(op, dilation, 1)
 
 static const field opaque_fields[] = { ONE(opaque, flops, 0), ONE(opaque, read_bytes, 0),
                                        ONE(opaque, written_bytes, 0), END };
-static const field gemm_fields[] = { ONE(gemm, batch, 1), ONE(gemm, m, 1), ONE(gemm, n, 1),
-                                     ONE(gemm, k, 1), ONE(gemm, bias, 0), END };
-static const field conv_fields[] = { ONE(conv, n, 1),      ONE(conv, c_in, 1), ONE(conv, c_out, 1),
-                                     ONE(conv, groups, 1), ONE(conv, bias, 0), WINDOWED(conv),
-                                     END };
-static const field pool_fields[] = { ONE(pool, n, 1), ONE(pool, channels, 1), ONE(pool, mode, 0),
-                                     WINDOWED(pool), END };
-static const field map_fields[]  = { ONE(map, elements, 1), ONE(map, operands, 1),
-                                     ONE(map, flops_per_element, 0), END };
-static const field norm_fields[] = { ONE(norm, rows, 1), ONE(norm, group, 1), ONE(norm, inner, 1),
-                                     END };
+static const field gemm_fields[]   = { ONE(gemm, batch, 1), ONE(gemm, m, 1),    ONE(gemm, n, 1),
+                                       ONE(gemm, k, 1),     ONE(gemm, bias, 0), END };
+static const field conv_fields[]   = { ONE(conv, n, 1),
+                                       ONE(conv, c_in, 1),
+                                       ONE(conv, c_out, 1),
+                                       ONE(conv, groups, 1),
+                                       ONE(conv, bias, 0),
+                                       WINDOWED(conv),
+                                       END };
+static const field pool_fields[]   = { ONE(pool, n, 1), ONE(pool, channels, 1), ONE(pool, mode, 0),
+                                       WINDOWED(pool), END };
+static const field map_fields[]    = { ONE(map, elements, 1), ONE(map, operands, 1),
+                                       ONE(map, flops_per_element, 0), END };
+static const field norm_fields[]   = { ONE(norm, rows, 1), ONE(norm, group, 1), ONE(norm, inner, 1),
+                                       END };
 static const field softmax_fields[]    = { ONE(softmax, rows, 1), ONE(softmax, group, 1), END };
 static const field gather_fields[]     = { ONE(gather, rows, 1), ONE(gather, width, 1),
                                            ONE(gather, table_rows, 1), END };
@@ -227,7 +241,7 @@ lm_status kernel_parse_geometry(const char *text, lm_kernel *k, lm_error *err)
     const field *fields = fields_of(k->op);
     lm_kernel    copy   = *k;
     unsigned     seen   = 0;
-    char        *words  = strdup(text), *save = NULL;
+    char        *words = strdup(text), *save = NULL;
     lm_status    status = words ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
     copy.repeat = 1;
@@ -256,7 +270,8 @@ lm_status kernel_parse_geometry(const char *text, lm_kernel *k, lm_error *err)
         while (f->name && strcmp(f->name, w))
             f++;
         if (!f->name) {
-            status = lm_error_set(err, LM_E_NOTFOUND, "%s has no '%.40s'", kernel_op_name(k->op), w);
+            status =
+                lm_error_set(err, LM_E_NOTFOUND, "%s has no '%.40s'", kernel_op_name(k->op), w);
             break;
         }
         status = parse_numbers(f, value, v, err);

@@ -132,8 +132,8 @@ lm_status metrics_of_network(const bound_network *net, const char *prefix, net_m
         accumulate(&sum, &one);
     }
     if (!found)
-        return lm_error_set(err, LM_E_NOTFOUND, "%s: no layer '%s' and none under it", net->net->path,
-                            prefix ? prefix : "");
+        return lm_error_set(err, LM_E_NOTFOUND, "%s: no layer '%s' and none under it",
+                            net->net->path, prefix ? prefix : "");
     if (saturated(&sum))
         return lm_error_set(err, LM_E_OVERFLOW, "%s: a total does not fit 64 bits", net->net->path);
     *out = sum;

@@ -12,25 +12,29 @@
 /**
  * Counts of a layer, a block or a network, at the batch it was bound with.
  *
- * Published tables count the FLOPs of convolutions and linear layers, two for a multiply-accumulate.
- * `flops_*` follow them, so that they can be compared; the rest of the arithmetic (bias, norm,
- * activation, pooling, loss) stands in `other_flops_*`. Nothing is in both, nothing is left out.
+ * Published tables count the FLOPs of convolutions and linear layers, two for a
+ * multiply-accumulate. `flops_*` follow them, so that they can be compared; the rest of the
+ * arithmetic (bias, norm, activation, pooling, loss) stands in `other_flops_*`. Nothing is in both,
+ * nothing is left out.
  */
 typedef struct net_metrics {
-    uint64_t params;       /**< trained elements */
-    uint64_t param_tensors; /**< trained tensors: the gradients to synchronise */
-    uint64_t param_bytes;  /**< of the trained tensors */
-    uint64_t macs_conv, macs_linear;              /**< forward */
-    uint64_t flops_forward;                       /**< 2 * (macs_conv + macs_linear) */
+    uint64_t params;                 /**< trained elements */
+    uint64_t param_tensors;          /**< trained tensors: the gradients to synchronise */
+    uint64_t param_bytes;            /**< of the trained tensors */
+    uint64_t macs_conv, macs_linear; /**< forward */
+    uint64_t flops_forward;          /**< 2 * (macs_conv + macs_linear) */
     uint64_t flops_grad_input, flops_grad_weight; /**< the same of the backward passes */
     uint64_t flops_backward;                      /**< their sum */
     uint64_t other_flops_forward, other_flops_backward;
-    uint64_t conv_inputs, conv_outputs;     /**< elements, summed over convolutions (ConvMeter's I, O) */
+    uint64_t conv_inputs,
+        conv_outputs; /**< elements, summed over convolutions (ConvMeter's I, O) */
     uint64_t linear_inputs, linear_outputs; /**< elements, summed over linear layers */
-    uint64_t layers; /**< executed layers, without functional ones (frameworks' leaf modules, each call) */
-    uint64_t activation_bytes;              /**< outputs of those layers */
-    uint64_t read_bytes, written_bytes;     /**< compulsory traffic, all passes */
-    uint64_t layers_not_lowered; /**< layers with work but without kernels: in `other_flops_*`, never run */
+    uint64_t layers; /**< executed layers, without functional ones (frameworks' leaf modules, each
+                        call) */
+    uint64_t activation_bytes;          /**< outputs of those layers */
+    uint64_t read_bytes, written_bytes; /**< compulsory traffic, all passes */
+    uint64_t layers_not_lowered; /**< layers with work but without kernels: in `other_flops_*`,
+                                    never run */
 } net_metrics;
 
 /** Is `name` the layer `prefix`, or one under it ("layer1" takes layer1 and layer1.*)? */

@@ -45,9 +45,10 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
     status = place_installed(LAYERMETER_MODEL_DIR, folder, sizeof folder, err);
     if (status || try_path(folder, name, path, size))
         return status;
-    return lm_error_set(err, LM_E_NOTFOUND,
-                        "no network '%s' in %s%s%s; name a shipped one or give a path to an .ini file",
-                        name, env ? env : "", env ? " or " : "", folder);
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "no network '%s' in %s%s%s; name a shipped one or give a path to an .ini file", name,
+        env ? env : "", env ? " or " : "", folder);
 }
 
 static lm_status read_head(network *net, const ini_document *doc, const char **output, int *line,
@@ -59,7 +60,8 @@ static lm_status read_head(network *net, const ini_document *doc, const char **o
     *output = NULL;
     *line   = 0;
     if (!head)
-        return lm_error_set(err, LM_E_SYNTAX, "%s: no [network] section: is this a network?", doc->path);
+        return lm_error_set(err, LM_E_SYNTAX, "%s: no [network] section: is this a network?",
+                            doc->path);
     for (size_t i = 0; i < head->n_pairs && !status; i++) {
         const ini_pair *p = &head->pair[i];
 
@@ -83,7 +85,8 @@ static lm_status read_head(network *net, const ini_document *doc, const char **o
             lm_error_prefix(err, "%s:%d: %s", doc->path, p->line, p->key);
     }
     if (!status && !net->name)
-        return lm_error_set(err, LM_E_SYNTAX, "%s:%d: [network] needs 'name ='", doc->path, head->line);
+        return lm_error_set(err, LM_E_SYNTAX, "%s:%d: [network] needs 'name ='", doc->path,
+                            head->line);
     return status;
 }
 

@@ -20,24 +20,25 @@ typedef struct net_edge {
 
 /** One layer. Owned by its network. */
 typedef struct net_layer {
-    const char *name;       /**< hierarchical: layer1.0.conv2 */
-    const char *type;       /**< layer type by name */
-    const net_pair *pair;   /**< parameters, in the file's order */
-    size_t      n_pairs;
+    const char     *name; /**< hierarchical: layer1.0.conv2 */
+    const char     *type; /**< layer type by name */
+    const net_pair *pair; /**< parameters, in the file's order */
+    size_t          n_pairs;
     const net_edge *input;
-    size_t      n_inputs;
-    int         line;       /**< of its section */
-    int         used_line;  /**< of the outermost `block =` it came from; 0: it stands there itself */
-    bool        functional; /**< `functional = yes`: not counted among layers */
+    size_t          n_inputs;
+    int             line; /**< of its section */
+    int  used_line;       /**< of the outermost `block =` it came from; 0: it stands there itself */
+    bool functional;      /**< `functional = yes`: not counted among layers */
 } net_layer;
 
 typedef struct network {
-    const char *path;   /**< as opened */
+    const char *path; /**< as opened */
     const char *name;
     const char *source; /**< where the published counts stand; NULL if none are given */
     net_layer  *layer;  /**< in an order in which every input precedes its use */
     size_t      n_layers;
-    uint64_t    published_params, published_macs; /**< at the file's own input, batch 1; 0: not given */
+    uint64_t    published_params,
+        published_macs;  /**< at the file's own input, batch 1; 0: not given */
     struct arena *arena; /**< owns all of the above */
 } network;
 

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A count this far outside its range is not worth a mark: rounding of batches, not another regime. */
+/* A count this far outside its range is not worth a mark: rounding of batches, not another regime.
+ */
 #define TOLERANCE 1.05
 
 /* The parts whose times add up to a step. */
@@ -114,7 +115,8 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
 
     if (nodes < 1)
         return lm_error_set(err, LM_E_ARG, "%lld nodes: must be 1 or more", (long long)nodes);
-    status = workloads_counts(who->loads, who->network, who->input, who->dtype, batch, &load.counts, err);
+    status = workloads_counts(who->loads, who->network, who->input, who->dtype, batch, &load.counts,
+                              err);
     if (status)
         return status;
     load.bytes = (double)load.counts.param_bytes;
@@ -129,8 +131,8 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
     for (size_t i = 2; i < n; i++)
         result.grad += seconds[parts[i]];
     /* a model without an update of its own does not tell the all-reduce from it */
-    result.sync = nodes > 1 && parts[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
-    result.step = result.forward + result.backward + result.grad;
+    result.sync      = nodes > 1 && parts[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
+    result.step      = result.forward + result.backward + result.grad;
     result.step_low  = s.low;
     result.step_high = s.high;
     *out             = result;

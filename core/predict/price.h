@@ -20,26 +20,27 @@ typedef struct prediction {
     int64_t batch; /**< samples per device */
     int64_t nodes; /**< one device each */
     double  forward, backward;
-    double  sync;  /**< all-reduce; NAN: this model does not tell it from the update */
-    double  grad;  /**< all-reduce and update */
-    double  step;  /**< forward, backward and grad, one after the other */
-    double  step_low, step_high; /**< 90 % interval, from networks left out of the fit; NAN: unknown */
-    bool    beyond; /**< some count lies outside what was calibrated */
-    char    beyond_what[64]; /**< which, "batch (flops x4.0), nodes" */
+    double  sync; /**< all-reduce; NAN: this model does not tell it from the update */
+    double  grad; /**< all-reduce and update */
+    double  step; /**< forward, backward and grad, one after the other */
+    double  step_low,
+        step_high;        /**< 90 % interval, from networks left out of the fit; NAN: unknown */
+    bool beyond;          /**< some count lies outside what was calibrated */
+    char beyond_what[64]; /**< which, "batch (flops x4.0), nodes" */
 } prediction;
 
 /**
  * Predicts. Pure but for the cache in `loads`.
  *
- * @return LM_E_NOTFOUND if the machine file lacks a formula this needs (the text says how to get it),
- *         or what binding the network returns
+ * @return LM_E_NOTFOUND if the machine file lacks a formula this needs (the text says how to get
+ * it), or what binding the network returns
  */
 lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
                        lm_error *err);
 
 /**
- * Step time alone, for scans over many nodes: the same sum as prediction.step, from counts taken once.
- * NAN if a formula is missing.
+ * Step time alone, for scans over many nodes: the same sum as prediction.step, from counts taken
+ * once. NAN if a formula is missing.
  */
 double predict_seconds(const predictor *who, const net_metrics *counts, int64_t nodes);
 

@@ -48,7 +48,8 @@ static lm_status throughput(const predictor *who, scaling_kind kind, int64_t bat
     lm_status     status;
 
     if (mine != *counted) {
-        status = workloads_counts(who->loads, who->network, who->input, who->dtype, mine, counts, err);
+        status =
+            workloads_counts(who->loads, who->network, who->input, who->dtype, mine, counts, err);
         if (status)
             return status;
         *counted = mine;
@@ -61,10 +62,11 @@ lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t b
                               lm_error *err)
 {
     /* throughput must grow by this; an epoch is the data set over the throughput */
-    const double needed = kind == SCALING_WEAK ? 1 + TURNING_GAIN_WEAK : 1 / (1 - TURNING_GAIN_STRONG);
-    int64_t      counted_now = 0, counted_twice = 0;
-    net_metrics  counts_now, counts_twice;
-    scale_point  ignored;
+    const double needed =
+        kind == SCALING_WEAK ? 1 + TURNING_GAIN_WEAK : 1 / (1 - TURNING_GAIN_STRONG);
+    int64_t     counted_now = 0, counted_twice = 0;
+    net_metrics counts_now, counts_twice;
+    scale_point ignored;
 
     /* a formula that is missing is an error, not a curve that turns at one node */
     for (int64_t n = 1; n <= 2; n++) {
@@ -78,7 +80,8 @@ lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t b
         lm_status status = throughput(who, kind, batch, n, &counted_now, &counts_now, &now, err);
 
         if (!status)
-            status = throughput(who, kind, batch, 2 * n, &counted_twice, &counts_twice, &twice, err);
+            status =
+                throughput(who, kind, batch, 2 * n, &counted_twice, &counts_twice, &twice, err);
         if (status)
             return status;
         if (!(twice >= now * needed)) {

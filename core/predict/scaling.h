@@ -17,21 +17,23 @@ typedef enum {
 
 typedef struct scale_point {
     prediction step;
-    int64_t    global_batch;      /**< batch * nodes: what is computed, at least what was asked for */
+    int64_t    global_batch; /**< batch * nodes: what is computed, at least what was asked for */
     double     samples_per_second;
-    double     speedup;           /**< samples per second against one node */
-    double     efficiency;        /**< speedup / nodes */
-    uint64_t   steps_per_epoch;   /**< ceil(D / (B N)) */
-    double     epoch_seconds;     /**< steps_per_epoch * T_step */
+    double     speedup;         /**< samples per second against one node */
+    double     efficiency;      /**< speedup / nodes */
+    uint64_t   steps_per_epoch; /**< ceil(D / (B N)) */
+    double     epoch_seconds;   /**< steps_per_epoch * T_step */
 } scale_point;
 
-/** One point. `batch` is per device (weak) or of all devices together (strong). `dataset`: samples. */
+/** One point. `batch` is per device (weak) or of all devices together (strong). `dataset`: samples.
+ */
 lm_status scale_at(const predictor *who, scaling_kind kind, int64_t batch, int64_t nodes,
                    int64_t dataset, scale_point *out, lm_error *err);
 
 /**
- * Smallest number of nodes whose doubling gains less than TURNING_GAIN_*, by a scan; 0 if there is none up
- * to TURNING_LIMIT. `batch` as in scale_at(). Above TURNING_STEPS nodes it is exact to one part in as many.
+ * Smallest number of nodes whose doubling gains less than TURNING_GAIN_*, by a scan; 0 if there is
+ * none up to TURNING_LIMIT. `batch` as in scale_at(). Above TURNING_STEPS nodes it is exact to one
+ * part in as many.
  */
 lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t batch, int64_t *out,
                               lm_error *err);

@@ -48,7 +48,8 @@ static void put_quoted(FILE *out, const char *text)
 
 static void put_data(FILE *out, const scale_point *point, size_t n)
 {
-    fputs("$curve << EOD\n# nodes samples_per_s low high ideal forward_ms backward_ms grad_ms\n", out);
+    fputs("$curve << EOD\n# nodes samples_per_s low high ideal forward_ms backward_ms grad_ms\n",
+          out);
     for (size_t i = 0; i < n; i++) {
         const prediction *s     = &point[i].step;
         const double      batch = (double)point[i].global_batch;
@@ -58,9 +59,8 @@ static void put_data(FILE *out, const scale_point *point, size_t n)
             fputs("NaN NaN ", out);
         else
             fprintf(out, "%.9g %.9g ", batch / s->step_high, batch / s->step_low);
-        fprintf(out, "%.9g %.9g %.9g %.9g\n",
-                point[i].samples_per_second / point[i].efficiency, 1e3 * s->forward,
-                1e3 * s->backward, 1e3 * s->grad);
+        fprintf(out, "%.9g %.9g %.9g %.9g\n", point[i].samples_per_second / point[i].efficiency,
+                1e3 * s->forward, 1e3 * s->backward, 1e3 * s->grad);
     }
     fputs("EOD\n", out);
 }
@@ -77,10 +77,11 @@ static void put_script(FILE *out, const char *terminal, const char *picture, con
     put_data(out, point, n);
     fputs("set multiplot layout 2,1 title ", out);
     put_quoted(out, title);
-    fputs("\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
-          "set lmargin 12\nset rmargin 4\nset key outside top center horizontal Left reverse samplen 2 width 2\n"
-          "set logscale x 2\nset xlabel 'nodes (one device each)'\n",
-          out);
+    fputs(
+        "\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
+        "set lmargin 12\nset rmargin 4\nset key outside top center horizontal Left reverse samplen 2 width 2\n"
+        "set logscale x 2\nset xlabel 'nodes (one device each)'\n",
+        out);
     fprintf(out, "set xrange [%lld:%lld]\n", (long long)point[0].step.nodes,
             last > point[0].step.nodes ? last : last + 1);
     if (measured_to < last)
@@ -91,24 +92,26 @@ static void put_script(FILE *out, const char *terminal, const char *picture, con
                 "'#777777'\n",
                 (long long)(measured_to < point[0].step.nodes ? point[0].step.nodes : measured_to));
     if (turning > 0 && turning <= last)
-        fprintf(out,
-                "set arrow 1 from first %lld,graph 0 to first %lld,graph 1 nohead dashtype 3 lw 2 lc "
-                "rgb '#555555'\nset label 2 ' turning point: %lld' at first %lld,graph 0.13 textcolor "
-                "rgb '#555555'\n",
-                (long long)turning, (long long)turning, (long long)turning, (long long)turning);
-    fputs("set logscale y\nset ylabel 'samples per second'\n"
-          "plot $curve using 1:3:4 with filledcurves fillcolor rgb '#56B4E9' fillstyle transparent "
-          "solid 0.30 noborder title '90 % interval', \\\n"
-          "  $curve using 1:5 with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal', \\\n"
-          "  $curve using 1:2 with linespoints lw 3 pt 7 ps 0.7 lc rgb '#0072B2' title 'predicted'\n"
-          "unset logscale y\nunset label 2\nset ylabel 'time of a step [ms]'\nset yrange [0:*]\n"
-          "plot $curve using 1:($6+$7+$8) with filledcurves y=0 fillcolor rgb '#D55E00' title "
-          "'sync and update', \\\n"
-          "  $curve using 1:($6+$7) with filledcurves y=0 fillcolor rgb '#E69F00' title 'backward', "
-          "\\\n"
-          "  $curve using 1:6 with filledcurves y=0 fillcolor rgb '#009E73' title 'forward'\n"
-          "unset multiplot\nset output\n",
-          out);
+        fprintf(
+            out,
+            "set arrow 1 from first %lld,graph 0 to first %lld,graph 1 nohead dashtype 3 lw 2 lc "
+            "rgb '#555555'\nset label 2 ' turning point: %lld' at first %lld,graph 0.13 textcolor "
+            "rgb '#555555'\n",
+            (long long)turning, (long long)turning, (long long)turning, (long long)turning);
+    fputs(
+        "set logscale y\nset ylabel 'samples per second'\n"
+        "plot $curve using 1:3:4 with filledcurves fillcolor rgb '#56B4E9' fillstyle transparent "
+        "solid 0.30 noborder title '90 % interval', \\\n"
+        "  $curve using 1:5 with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal', \\\n"
+        "  $curve using 1:2 with linespoints lw 3 pt 7 ps 0.7 lc rgb '#0072B2' title 'predicted'\n"
+        "unset logscale y\nunset label 2\nset ylabel 'time of a step [ms]'\nset yrange [0:*]\n"
+        "plot $curve using 1:($6+$7+$8) with filledcurves y=0 fillcolor rgb '#D55E00' title "
+        "'sync and update', \\\n"
+        "  $curve using 1:($6+$7) with filledcurves y=0 fillcolor rgb '#E69F00' title 'backward', "
+        "\\\n"
+        "  $curve using 1:6 with filledcurves y=0 fillcolor rgb '#009E73' title 'forward'\n"
+        "unset multiplot\nset output\n",
+        out);
 }
 
 static lm_status run_gnuplot(const char *script, lm_error *err)
@@ -119,13 +122,16 @@ static lm_status run_gnuplot(const char *script, lm_error *err)
     const int   failed = posix_spawnp(&child, "gnuplot", NULL, NULL, argv, environ);
 
     if (failed)
-        return lm_error_set(err, LM_E_NOTFOUND, "gnuplot cannot be started (%s): install it (Debian: "
-                            "gnuplot-nox) or use --format csv", strerror(failed));
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "gnuplot cannot be started (%s): install it (Debian: "
+                            "gnuplot-nox) or use --format csv",
+                            strerror(failed));
     while (waitpid(child, &code, 0) < 0)
         if (errno != EINTR)
             return lm_error_set(err, LM_E_IO, "gnuplot: %s", strerror(errno));
     if (!WIFEXITED(code) || WEXITSTATUS(code) == 127)
-        return lm_error_set(err, LM_E_NOTFOUND, "gnuplot cannot be run: install it (Debian: gnuplot-nox)");
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "gnuplot cannot be run: install it (Debian: gnuplot-nox)");
     if (WEXITSTATUS(code))
         return lm_error_set(err, LM_E_IO, "gnuplot failed with status %d", WEXITSTATUS(code));
     return LM_OK;
@@ -144,7 +150,8 @@ lm_status plot_scaling(const char *path, const char *title, const scale_point *p
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     snprintf(script, room, "%s.gp", path);
     if (!terminal || !n) {
-        status = lm_error_set(err, LM_E_ARG, "%s: expected a name ending in .svg, .png or .pdf", path);
+        status =
+            lm_error_set(err, LM_E_ARG, "%s: expected a name ending in .svg, .png or .pdf", path);
         goto out;
     }
     if ((status = file_draft_open(&picture, path, err)) ||

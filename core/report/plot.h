@@ -9,7 +9,8 @@
 /**
  * Draws a scaling curve: throughput with its interval against the ideal, and the parts of a step.
  *
- * @param path        ends in .svg, .png or .pdf, which decides the format; written whole or not at all
+ * @param path        ends in .svg, .png or .pdf, which decides the format; written whole or not at
+ * all
  * @param title       one line
  * @param measured_to nodes that took part in the calibration: beyond is shaded
  * @param turning     turning point, 0: none

@@ -41,7 +41,8 @@ lm_status format_parse(const char *text, format *out, lm_error *err)
             *out = (format)i;
             return LM_OK;
         }
-    return lm_error_set(err, LM_E_ARG, "--format: expected table, csv or json, found '%.40s'", text);
+    return lm_error_set(err, LM_E_ARG, "--format: expected table, csv or json, found '%.40s'",
+                        text);
 }
 
 table *table_new(void)
@@ -80,7 +81,7 @@ void table_column(table *t, const char *key, const char *title, int decimals)
         t->column_room = room;
     }
     t->column[t->n_columns] = (column){ strdup(key), strdup(title), decimals };
-    t->failed = !t->column[t->n_columns].key || !t->column[t->n_columns].title;
+    t->failed               = !t->column[t->n_columns].key || !t->column[t->n_columns].title;
     t->n_columns++;
 }
 
@@ -154,14 +155,15 @@ static void pad(FILE *out, int n)
 
 static void print_aligned(const table *t, FILE *out)
 {
-    const size_t n = t->n_columns;
+    const size_t n     = t->n_columns;
     int         *width = calloc(n ? n : 1, sizeof *width);
     char         buffer[64];
 
     for (size_t j = 0; width && j < n; j++)
         width[j] = width_of(t->column[j].title);
     for (size_t i = 0; width && i < t->n_cells; i++) {
-        const int w = width_of(print_cell(&t->cell[i], t->column[i % n].decimals, buffer, sizeof buffer));
+        const int w =
+            width_of(print_cell(&t->cell[i], t->column[i % n].decimals, buffer, sizeof buffer));
 
         if (w > width[i % n])
             width[i % n] = w;

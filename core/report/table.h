@@ -35,6 +35,6 @@ void table_real(table *t, double value);
 /** Text and CSV; "-" stands for empty cells in text. */
 lm_status table_print(const table *t, format f, FILE *out, lm_error *err);
 /** An array of objects, as the value of `key` in an open JSON object. */
-void      table_json(const table *t, json *j, const char *key);
+void table_json(const table *t, json *j, const char *key);
 
 #endif

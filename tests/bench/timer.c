@@ -1,5 +1,5 @@
-/* Runs a command several times; prints the median wall time in seconds and the largest peak memory in
- * bytes, as the operating system counted them. usage: timer RUNS COMMAND... */
+/* Runs a command several times; prints the median wall time in seconds and the largest peak memory
+ * in bytes, as the operating system counted them. usage: timer RUNS COMMAND... */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

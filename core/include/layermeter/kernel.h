@@ -60,8 +60,9 @@ typedef struct lm_kernel {
         } map; /**< reads `operands` tensors, writes one */
         struct {
             int64_t rows, group, inner;
-        } norm; /**< statistics over `group` elements for each of `rows`; `inner` of them lie together:
-                     batch norm of N,C,H,W has rows C, group N*H*W, inner H*W; layer norm inner = group */
+        } norm; /**< statistics over `group` elements for each of `rows`; `inner` of them lie
+                   together: batch norm of N,C,H,W has rows C, group N*H*W, inner H*W; layer norm
+                   inner = group */
         struct {
             int64_t rows, group;
         } softmax;
@@ -73,7 +74,7 @@ typedef struct lm_kernel {
         } copy;
         struct {
             int64_t bytes, ranks, nodes;
-        } collective; /**< bytes per rank */
+        } collective;     /**< bytes per rank */
         int64_t room[32]; /**< freezes the size of the union */
     } u;
 } lm_kernel;
@@ -93,10 +94,10 @@ static inline uint64_t lm_kernel_macs(const lm_kernel *k)
         return lm_mul(lm_mul((uint64_t)k->u.gemm.batch, (uint64_t)k->u.gemm.m),
                       lm_mul((uint64_t)k->u.gemm.n, (uint64_t)k->u.gemm.k));
     if (k->op == LM_OP_CONV)
-        return lm_mul(lm_mul(lm_mul((uint64_t)k->u.conv.n, (uint64_t)k->u.conv.c_out),
-                             lm_volume(k->u.conv.out)),
-                      lm_mul((uint64_t)(k->u.conv.c_in / k->u.conv.groups),
-                             lm_volume(k->u.conv.window)));
+        return lm_mul(
+            lm_mul(lm_mul((uint64_t)k->u.conv.n, (uint64_t)k->u.conv.c_out),
+                   lm_volume(k->u.conv.out)),
+            lm_mul((uint64_t)(k->u.conv.c_in / k->u.conv.groups), lm_volume(k->u.conv.window)));
     return 0;
 }
 
@@ -108,7 +109,8 @@ static inline uint64_t lm_kernel_macs(const lm_kernel *k)
  *  - pool: 1 FLOP for each element under each window
  *  - norm forward 8 per element: mean 1, variance 3, normalise 2, scale and shift 2;
  *    backward 9: x-hat 2, sum dy 1, sum dy*x-hat 2, dx 4 (Ioffe & Szegedy 2015, section 3)
- *  - softmax forward 5 (max, subtract, exp, sum, divide), backward 4 (y*dy, sum, subtract, multiply)
+ *  - softmax forward 5 (max, subtract, exp, sum, divide), backward 4 (y*dy, sum, subtract,
+ * multiply)
  *  - gather: copies forward, 1 addition per element backward
  */
 static inline lm_work lm_kernel_work(const lm_kernel *k)
@@ -130,11 +132,11 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
             w.flops = lm_add(w.flops, lm_mul((uint64_t)k->u.gemm.batch, b));
         return w;
     case LM_OP_CONV:
-        a = lm_mul(lm_mul((uint64_t)k->u.conv.n, (uint64_t)k->u.conv.c_in), lm_volume(k->u.conv.in));
+        a = lm_mul(lm_mul((uint64_t)k->u.conv.n, (uint64_t)k->u.conv.c_in),
+                   lm_volume(k->u.conv.in));
         b = lm_mul(lm_mul((uint64_t)k->u.conv.n, (uint64_t)k->u.conv.c_out),
                    lm_volume(k->u.conv.out));
-        c = lm_mul(lm_mul((uint64_t)k->u.conv.c_out,
-                          (uint64_t)(k->u.conv.c_in / k->u.conv.groups)),
+        c = lm_mul(lm_mul((uint64_t)k->u.conv.c_out, (uint64_t)(k->u.conv.c_in / k->u.conv.groups)),
                    lm_volume(k->u.conv.window));
         w.flops = lm_mul(2, lm_kernel_macs(k));
         if (k->u.conv.bias && k->pass != LM_GRAD_INPUT)

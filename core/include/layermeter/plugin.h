@@ -47,7 +47,7 @@ typedef struct lm_param {
     const char *choices;  /**< LM_ENUM: "same|valid"; else NULL */
     double      min, max; /**< inclusive, for each number; both 0: unbounded */
     lm_kind     kind;
-    uint32_t    count; /**< LM_INT, LM_REAL: how many values; a single one given is repeated; 0 is 1 */
+    uint32_t count; /**< LM_INT, LM_REAL: how many values; a single one given is repeated; 0 is 1 */
 } lm_param;
 
 /** A parsed parameter. Atom. LM_BOOL and LM_ENUM use i[0]. Text lives as long as the layer. */
@@ -65,18 +65,20 @@ typedef struct lm_value {
 typedef struct lm_host {
     size_t   size;
     uint32_t abi_minor, reserved;
-    /** Explain a failure; returns `code`. The host prepends file, line and layer: say what is wrong. */
+    /** Explain a failure; returns `code`. The host prepends file, line and layer: say what is
+     * wrong. */
     lm_status (*fail)(const lm_layer *layer, lm_status code, const char *fmt, ...) LM_PRINTF(3, 4);
 } lm_host;
 
-/** One use of a type in a network: all that a callback may look at. Record, valid during the call. */
+/** One use of a type in a network: all that a callback may look at. Record, valid during the call.
+ */
 struct lm_layer {
     size_t               size;
     const lm_host       *host;
     const lm_layer_type *type; /**< the plugin's own descriptor: embed it in a struct to add data */
     const char          *name;
-    const lm_value      *param; /**< in schema order, parsed and range-checked */
-    const lm_tensor     *input; /**< for a type with min_inputs == 0 and none given: see `infer` */
+    const lm_value      *param;  /**< in schema order, parsed and range-checked */
+    const lm_tensor     *input;  /**< for a type with min_inputs == 0 and none given: see `infer` */
     const lm_tensor     *output; /**< NULL during infer() */
     uint32_t             n_params, n_inputs, n_outputs, reserved;
 };
@@ -118,8 +120,9 @@ struct lm_sink {
 
 /** Flags of a layer type. */
 enum {
-    /** Joins or reshapes tensors; frameworks call a function for it and have no module (add, concat,
-     *  flatten): counted in time and FLOPs, not in the number of layers nor in activation bytes. */
+    /** Joins or reshapes tensors; frameworks call a function for it and have no module (add,
+     * concat, flatten): counted in time and FLOPs, not in the number of layers nor in activation
+     * bytes. */
     LM_FUNCTIONAL = 1u << 0,
     /** A source of the network: takes no layer's output. Its one input is a tensor of rank 1 that
      *  holds the batch and the element type; its parameter 0 is the shape of one sample. */
@@ -145,8 +148,8 @@ struct lm_layer_type {
     /** Emits the parameter tensors. NULL: none. */
     lm_status (*weights)(const lm_layer *layer, lm_sink *sink);
     /** Emits the kernels a framework would launch for `pass`. NULL: priced from cost alone and
-     *  reported as "not benchmarked". A kernel that yields both gradients at once (norms) is emitted for
-     *  LM_GRAD_INPUT and nothing for LM_GRAD_WEIGHT. */
+     *  reported as "not benchmarked". A kernel that yields both gradients at once (norms) is
+     * emitted for LM_GRAD_INPUT and nothing for LM_GRAD_WEIGHT. */
     lm_status (*lower)(const lm_layer *layer, lm_pass pass, lm_sink *sink);
     /** "name/revision" -> interface or NULL. May be NULL. */
     const void *(*extension)(const char *id);
@@ -156,11 +159,12 @@ struct lm_layer_type {
 typedef struct lm_plugin {
     size_t                      size;
     uint32_t                    abi_minor, n_types;
-    const lm_layer_type *const *types;                   /**< pointers: types may grow */
+    const lm_layer_type *const *types;                    /**< pointers: types may grow */
     const char                 *name, *version, *license; /**< for reports; license: an SPDX id */
 } lm_plugin;
 
-/* Comfort ---------------------------------------------------------------------------------------- */
+/* Comfort ----------------------------------------------------------------------------------------
+ */
 
 #if defined(__GNUC__)
 #define LM_EXPORT __attribute__((visibility("default")))
@@ -169,18 +173,18 @@ typedef struct lm_plugin {
 #endif
 
 #ifdef __cplusplus
-#define LM_PLUGIN                                           \
+#define LM_PLUGIN                                              \
     extern "C" LM_EXPORT const lm_plugin layermeter_plugin_v1; \
     const lm_plugin                      layermeter_plugin_v1
 #else
-#define LM_PLUGIN                                       \
+#define LM_PLUGIN                                          \
     extern LM_EXPORT const lm_plugin layermeter_plugin_v1; \
     const lm_plugin                  layermeter_plugin_v1
 #endif
 
-#define LM_PLUGIN_HEAD .size = sizeof(lm_plugin), .abi_minor = LM_ABI_TARGET
+#define LM_PLUGIN_HEAD  .size = sizeof(lm_plugin), .abi_minor = LM_ABI_TARGET
 #define LM_TYPES(table) .types = (table), .n_types = sizeof(table) / sizeof((table)[0])
-#define LM_PARAMS(table)                                     \
+#define LM_PARAMS(table)                                 \
     .params = (table), .param_size = sizeof((table)[0]), \
     .n_params = sizeof(table) / sizeof((table)[0])
 

@@ -10,7 +10,8 @@ extern "C" {
 #endif
 
 /*
- * Units everywhere: seconds, bytes, FLOP. One multiply-add is 2 FLOP. 1 GB = 1e9 B, in reports only.
+ * Units everywhere: seconds, bytes, FLOP. One multiply-add is 2 FLOP. 1 GB = 1e9 B, in reports
+ * only.
  *
  * Atoms (lm_tensor, lm_work, lm_value) are frozen for a major version of the ABI: they may be
  * embedded and put in arrays. Records begin with `size` and grow only at the end. Neither has
@@ -63,7 +64,8 @@ typedef struct lm_work {
     uint64_t flops, read_bytes, written_bytes;
 } lm_work;
 
-/** a * b, UINT64_MAX when that does not fit: the host turns a saturated count into LM_E_OVERFLOW. */
+/** a * b, UINT64_MAX when that does not fit: the host turns a saturated count into LM_E_OVERFLOW.
+ */
 static inline uint64_t lm_mul(uint64_t a, uint64_t b)
 {
     return a != 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
