@@ -12,14 +12,6 @@
 
 #define KEY_BYTES 1200
 
-/* What tells one point from another. */
-static void print_key(const observation *r, char *buffer, size_t size)
-{
-    snprintf(buffer, size, "%d %s %s %s %s %d %d %lld %lld %lld", r->kind, r->name, r->input,
-             r->algorithm, r->geometry, r->kind == OBS_KERNEL ? r->pass : 0, r->dtype,
-             (long long)r->batch, (long long)r->ranks, (long long)r->bytes);
-}
-
 /* A network's rows end with the step; one whose step is missing is measured again. */
 static bool completes(const observation *r)
 {
@@ -42,7 +34,7 @@ static lm_status note_done(output *o, const observations *obs, size_t n, lm_erro
 
     o->done_key = calloc(n + 1, sizeof *o->done_key);
     for (size_t i = 0; i < n; i++) {
-        print_key(&obs->row[i], key, sizeof key);
+        observation_key(&obs->row[i], key, sizeof key);
         if (!completes(&obs->row[i]) || names_find(&o->done, key) != NAMES_NONE)
             continue;
         if (!o->done_key || !(o->done_key[o->n_done] = strdup(key)) ||
@@ -198,7 +190,7 @@ bool output_has(const output *o, const observation *row)
 {
     char key[KEY_BYTES];
 
-    print_key(row, key, sizeof key);
+    observation_key(row, key, sizeof key);
     return names_find(&o->done, key) != NAMES_NONE;
 }
 

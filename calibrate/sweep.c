@@ -12,13 +12,17 @@
 #include "fit/forms.h"
 #include "network/kernels.h"
 
+#define POINTS_MAX 100000 /* more is a typing error, not a sweep */
+#define KEY_BYTES  1200
+
 typedef struct loading {
     sweep          *s;
     const registry *reg;
     workloads      *loads;
     int64_t         max_ranks;
     size_t          room;
-    names           kernels; /* geometries that are in already */
+    names           keys;      /* of the points that are in already */
+    int64_t         n_kernels; /* of this section */
     lm_error       *err;
 } loading;
 
@@ -200,10 +204,24 @@ static lm_status read_section(loading *l, const ini_section *s, const key *keys,
 /* ---- points -------------------------------------------------------------------------------------
  */
 
+/* Sections may overlap, and networks share kernels: each point is measured once. */
+static bool is_there(const loading *l, const observation *row)
+{
+    char text[KEY_BYTES];
+
+    observation_key(row, text, sizeof text);
+    return names_find(&l->keys, text) != NAMES_NONE;
+}
+
 static lm_status add_point(loading *l, const sweep_point *p)
 {
     sweep *s = l->s;
+    char   text[KEY_BYTES], *kept;
 
+    if (is_there(l, &p->row))
+        return LM_OK;
+    if (s->n_points == POINTS_MAX)
+        return lm_error_set(l->err, LM_E_ARG, "more than %d points", POINTS_MAX);
     if (s->n_points == l->room) {
         const size_t room = l->room ? 2 * l->room : 128;
         sweep_point *more = realloc(s->point, room * sizeof *more);
@@ -213,6 +231,10 @@ static lm_status add_point(loading *l, const sweep_point *p)
         s->point = more;
         l->room  = room;
     }
+    observation_key(&p->row, text, sizeof text);
+    kept = arena_text(s->arena, text, strlen(text));
+    if (!kept || !names_add(&l->keys, kept, s->n_points))
+        return no_memory(l);
     s->point[s->n_points++] = *p;
     return LM_OK;
 }
@@ -331,23 +353,12 @@ static lm_status add_kernel(loading *l, const values *v, const observation *row,
 {
     const lm_work work = lm_kernel_work(k);
     sweep_point   p    = { .row = *row, .kernel = *k };
-    char          text[512], *kept;
+    char          text[512];
 
-    snprintf(text, sizeof text, "%s %s %d ", kernel_op_name(k->op), kernel_pass_name(k->pass),
-             k->dtype);
-    kernel_print_geometry(k, text + strlen(text), sizeof text - strlen(text));
-    if (k->op == LM_OP_OPAQUE || names_find(&l->kernels, text) != NAMES_NONE)
+    if (k->op == LM_OP_OPAQUE)
         return LM_OK;
-    p.weight = guess_seconds(&l->s->stop, (double)work.flops, (double)work.read_bytes);
-    if ((v->max_flops > 0 && (double)work.flops > v->max_flops) ||
-        (v->limit && l->kernels.n >= (size_t)v->limit)) {
-        l->s->n_filtered++;
-        return LM_OK;
-    }
-    kept = arena_text(l->s->arena, text, strlen(text));
-    if (!kept || !names_add(&l->kernels, kept, 0))
-        return no_memory(l);
     kernel_print_geometry(k, text, sizeof text);
+    p.weight       = guess_seconds(&l->s->stop, (double)work.flops, (double)work.read_bytes);
     p.row.kind     = OBS_KERNEL;
     p.row.name     = kernel_op_name(k->op);
     p.row.pass     = k->pass;
@@ -355,7 +366,15 @@ static lm_status add_kernel(loading *l, const values *v, const observation *row,
     p.row.input    = "";
     p.row.batch    = 0;
     p.row.geometry = arena_text(l->s->arena, text, strlen(text));
-    return p.row.geometry ? add_point(l, &p) : no_memory(l);
+    if (!p.row.geometry)
+        return no_memory(l);
+    if ((v->max_flops > 0 && (double)work.flops > v->max_flops) ||
+        (v->limit && l->n_kernels >= v->limit && !is_there(l, &p.row))) {
+        l->s->n_filtered++;
+        return LM_OK;
+    }
+    l->n_kernels += !is_there(l, &p.row);
+    return add_point(l, &p);
 }
 
 /* Every different kernel of a network, each once. */
@@ -508,6 +527,7 @@ static lm_status take_section(loading *l, const ini_section *s)
         if (!(status = read_section(l, s, network_keys, &v)))
             status = visit_networks(l, s, &v, add_network);
     } else if (is_kind(s->name, "kernels")) {
+        l->n_kernels = 0;
         if (!(status = read_section(l, s, kernel_keys, &v)))
             status = visit_networks(l, s, &v, add_kernels);
     } else if (is_kind(s->name, "collectives")) {
@@ -550,7 +570,7 @@ lm_status sweep_load(const char *path, const registry *reg, workloads *loads, in
                          s->n_filtered ? " (every point needs more ranks or FLOPs than allowed)"
                                        : ": add [networks], [kernels] or [collectives]");
     ini_free(doc);
-    names_free(&l.kernels);
+    names_free(&l.keys);
     if (status) {
         sweep_free(s);
         return status;

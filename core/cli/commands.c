@@ -105,6 +105,7 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         workloads_new(s->reg, &s->loads, &err) || session_input(o, at, image, s, &err))
         return failed(&err, exit_code);
     s->who.cal     = s->cal;
+    s->who.machine = o->value[at->machine];
     s->who.loads   = s->loads;
     s->who.model   = o->value[at->model];
     s->who.network = o->argument[0];

@@ -1,4 +1,5 @@
 /* Command lines: one table per command parses them and prints the help. */
+#define _GNU_SOURCE /* program_invocation_short_name */
 #include "cli/options.h"
 
 #include <errno.h>
@@ -114,21 +115,23 @@ bool options_parse(const char *program, const command *c, int argc, char **argv,
 int report_failure(const lm_error *err)
 {
     fflush(stdout);
-    fprintf(stderr, "layermeter: %s\n", err->text);
+    fprintf(stderr, "%s: %s\n", program_invocation_short_name, err->text);
     return EXIT_FAILED;
 }
 
 int report_misuse(const char *option, const lm_error *err)
 {
     fflush(stdout);
-    fprintf(stderr, "layermeter: %s%s%s\n", option, *option ? ": " : "", err->text);
+    fprintf(stderr, "%s: %s%s%s\n", program_invocation_short_name, option, *option ? ": " : "",
+            err->text);
     return EXIT_MISUSED;
 }
 
 int finish_output(int code)
 {
     if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, "layermeter: cannot write the output: %s\n", strerror(errno));
+        fprintf(stderr, "%s: cannot write the output: %s\n", program_invocation_short_name,
+                strerror(errno));
         return code ? code : EXIT_FAILED;
     }
     return code;

@@ -55,7 +55,7 @@ bool options_parse(const char *program, const command *c, int argc, char **argv,
 
 void options_print_help(const char *program, const command *c);
 
-/** Prints "layermeter: <text>" to stderr. Returns EXIT_FAILED. */
+/** Prints "<program>: <text>" to stderr. Returns EXIT_FAILED. */
 int report_failure(const lm_error *err);
 /** The same for a wrong value on the command line. Returns EXIT_MISUSED. */
 int report_misuse(const char *option, const lm_error *err);

@@ -367,6 +367,13 @@ const char *observations_provenance(const observations *obs, const char *key)
     return NULL;
 }
 
+void observation_key(const observation *r, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%d %s %s %s %s %d %d %lld %lld %lld", r->kind, r->name, r->input,
+             r->algorithm, r->geometry, r->kind == OBS_KERNEL ? r->pass : 0, r->dtype,
+             (long long)r->batch, (long long)r->ranks, (long long)r->bytes);
+}
+
 /* ---- writing ------------------------------------------------------------------------------------
  */
 

@@ -90,6 +90,10 @@ void      observations_free(observations *obs);
 /** First value under `key` in the provenance; NULL if there is none. */
 const char *observations_provenance(const observations *obs, const char *key);
 
+/** What tells one measured point from another, whatever its times, hosts and threads: for sets of
+ * points. */
+void observation_key(const observation *row, char *buffer, size_t size);
+
 /** Header row, and one row, as observations_load() reads them. */
 void observation_print_head(FILE *out);
 void observation_print(FILE *out, const observation *row, const char *status);

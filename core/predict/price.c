@@ -82,8 +82,9 @@ static lm_status missing(sum *s, part which)
         [PART_SYNC]      = "calibrate on 2 ranks or more (mpirun)",
     };
 
-    return lm_error_set(s->err, LM_E_NOTFOUND, "the machine file has no %s.%s: %s, then fit again",
-                        s->who->model, part_name(which), remedy[which]);
+    return lm_error_set(s->err, LM_E_NOTFOUND, "%s has no %s.%s: %s, then fit again",
+                        s->who->machine ? s->who->machine : "the machine file", s->who->model,
+                        part_name(which), remedy[which]);
 }
 
 static lm_status add_part(sum *s, part which, double *seconds)

@@ -13,6 +13,7 @@ typedef struct predictor {
     const char        *network; /**< name or path */
     const char        *input;   /**< shape of one sample; NULL: the file's */
     lm_dtype           dtype;
+    const char        *machine; /**< file behind `cal`, for messages; may be NULL */
 } predictor;
 
 /** One step, in seconds. */

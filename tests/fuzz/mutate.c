@@ -1,7 +1,7 @@
 /* A deterministic fuzzer: mutate TARGET ITERATIONS FILE...
  *
- * The same input texts in every run and on every machine, made from the files. It prints the number of the
- * one it broke at; "mutate TARGET =NUMBER FILE..." writes that one to stdout. */
+ * The same input texts in every run and on every machine, made from the files. It prints the number
+ * of the one it broke at; "mutate TARGET =NUMBER FILE..." writes that one to stdout. */
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -40,15 +40,109 @@ static size_t below(size_t n)
 }
 
 static const char *const word[] = {
-    "0", "-1", "1", "3", "65", "1e308", "-0.0", "nan", "inf", "0x10", "9223372036854775807", "-9223372036854775808",
-    "18446744073709551615", "99999999999999999999", "1e-320", "1099511627776", "1000000000", "4294967296",
-    "=", " = ", ":", ";", "#", "[", "]", "[]", "[x]", "[block b]", "[b/a]", "\n", "\r\n", "\r", "\t", " ", ",", ",,",
-    "\"", "\"\"", "\"\n\"", "..", "0..3", "1..8*2", "1..9+3", "*", "+", "x", "3x8x8", "1x1x1x1x1x1x1x1x1", "$", "$a",
-    "$width", "KiB", "MiB", "GB", "ms", "min", "yes", "same", "type = ", "block = ", "inputs = ", "output = ", "input",
-    "conv2d", "relu", "add", "concat", "flatten", "loss", "network", "kernel", "collective", "forward", "sync", "step",
-    "ok", "skipped-", "ring", "default", "range ", "se ", "bound", "undetermined", "\xEF\xBB\xBF", "\xFF", "\x01",
-    "[layermeter.sync]", "[machine]", "[provenance]", "[sweep]", "[networks]", "[kernels]", "[collectives]", "[sim]",
-    "repeat=", "groups=0", "networks = ", "batch = ", "image = ", "bytes = ", "ranks = ", "# a: b\n", "%s%n",
+    "0",
+    "-1",
+    "1",
+    "3",
+    "65",
+    "1e308",
+    "-0.0",
+    "nan",
+    "inf",
+    "0x10",
+    "9223372036854775807",
+    "-9223372036854775808",
+    "18446744073709551615",
+    "99999999999999999999",
+    "1e-320",
+    "1099511627776",
+    "1000000000",
+    "4294967296",
+    "=",
+    " = ",
+    ":",
+    ";",
+    "#",
+    "[",
+    "]",
+    "[]",
+    "[x]",
+    "[block b]",
+    "[b/a]",
+    "\n",
+    "\r\n",
+    "\r",
+    "\t",
+    " ",
+    ",",
+    ",,",
+    "\"",
+    "\"\"",
+    "\"\n\"",
+    "..",
+    "0..3",
+    "1..8*2",
+    "1..9+3",
+    "*",
+    "+",
+    "x",
+    "3x8x8",
+    "1x1x1x1x1x1x1x1x1",
+    "$",
+    "$a",
+    "$width",
+    "KiB",
+    "MiB",
+    "GB",
+    "ms",
+    "min",
+    "yes",
+    "same",
+    "type = ",
+    "block = ",
+    "inputs = ",
+    "output = ",
+    "input",
+    "conv2d",
+    "relu",
+    "add",
+    "concat",
+    "flatten",
+    "loss",
+    "network",
+    "kernel",
+    "collective",
+    "forward",
+    "sync",
+    "step",
+    "ok",
+    "skipped-",
+    "ring",
+    "default",
+    "range ",
+    "se ",
+    "bound",
+    "undetermined",
+    "\xEF\xBB\xBF",
+    "\xFF",
+    "\x01",
+    "[layermeter.sync]",
+    "[machine]",
+    "[provenance]",
+    "[sweep]",
+    "[networks]",
+    "[kernels]",
+    "[collectives]",
+    "[sim]",
+    "repeat=",
+    "groups=0",
+    "networks = ",
+    "batch = ",
+    "image = ",
+    "bytes = ",
+    "ranks = ",
+    "# a: b\n",
+    "%s%n",
 };
 
 #define N_WORDS (sizeof word / sizeof word[0])
@@ -84,8 +178,8 @@ static bool number_byte(uint8_t c)
 
 static void mutate_once(bytes *b)
 {
-    const size_t at   = below(b->n + 1);
-    const char  *w    = word[below(N_WORDS)];
+    const size_t at    = below(b->n + 1);
+    const char  *w     = word[below(N_WORDS)];
     const bytes *other = &file[below((size_t)n_files)];
     uint8_t      copy[512];
     size_t       start, n;
@@ -184,7 +278,9 @@ int main(int argc, char **argv)
     int                code = 0;
 
     if (!target || !b.data) {
-        fputs("usage: mutate TARGET ITERATIONS FILE...\n       mutate TARGET =NUMBER FILE...\ntargets:", stderr);
+        fputs("usage: mutate TARGET ITERATIONS FILE...\n       mutate TARGET =NUMBER "
+              "FILE...\ntargets:",
+              stderr);
         for (const fuzz_target *t = fuzz_targets; t->name; t++)
             fprintf(stderr, " %s", t->name);
         fputc('\n', stderr);

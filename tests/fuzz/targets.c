@@ -26,9 +26,9 @@
 
 static registry *types;
 
-#define check(condition) \
-    do {                 \
-        if (!(condition)) \
+#define check(condition)                            \
+    do {                                            \
+        if (!(condition))                           \
             broken(#condition, __FILE__, __LINE__); \
     } while (0)
 
@@ -94,13 +94,14 @@ static memory_file file_of(const uint8_t *data, size_t size)
     return f;
 }
 
-/* ---- texts -------------------------------------------------------------------------------------- */
+/* ---- texts --------------------------------------------------------------------------------------
+ */
 
 static bool fuzz_list(const char *text, text_int_parser parse)
 {
-    lm_error  err  = { 0 };
-    int64_t  *list = NULL;
-    size_t    n    = 0;
+    lm_error  err    = { 0 };
+    int64_t  *list   = NULL;
+    size_t    n      = 0;
     lm_status status = text_list(text, parse, &list, &n, &err);
 
     if (status) {
@@ -124,11 +125,11 @@ static bool fuzz_text(const uint8_t *data, size_t size)
     int32_t   dtype;
     double    real, again;
     bool      yes;
-    size_t    n = 0;
+    size_t    n   = 0;
     lm_error  err = { 0 };
     lm_status status;
 
-    bool      accepted = fuzz_list(text, text_int);
+    bool accepted = fuzz_list(text, text_int);
 
     accepted |= fuzz_list(text, text_bytes);
     for (size_t max = 1; max <= LM_MAX_RANK; max += LM_MAX_RANK - 1) {
@@ -184,10 +185,10 @@ static bool fuzz_geometry(const uint8_t *data, size_t size)
 {
     static const char *const name[] = { "opaque", "gemm",    "conv",   "pool", "map",
                                         "norm",   "softmax", "gather", "copy", "allreduce" };
-    lm_kernel k = { .size = sizeof k, .dtype = LM_F32, .repeat = 1 }, again;
-    lm_error  err = { 0 };
-    char      printed[512], twice[512], *text;
-    lm_status status;
+    lm_kernel                k      = { .size = sizeof k, .dtype = LM_F32, .repeat = 1 }, again;
+    lm_error                 err    = { 0 };
+    char                     printed[512], twice[512], *text;
+    lm_status                status;
 
     if (!size)
         return false;
@@ -209,13 +210,14 @@ static bool fuzz_geometry(const uint8_t *data, size_t size)
     return true;
 }
 
-/* ---- files -------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------
+ */
 
 static bool fuzz_ini(const uint8_t *data, size_t size)
 {
-    char         *text = as_text(data, size);
-    ini_document *doc  = NULL;
-    lm_error      err  = { 0 };
+    char         *text   = as_text(data, size);
+    ini_document *doc    = NULL;
+    lm_error      err    = { 0 };
     lm_status     status = ini_load_text("fuzz.ini", text, &doc, &err);
     int           line   = 0;
 
@@ -245,8 +247,8 @@ static bool fuzz_ini(const uint8_t *data, size_t size)
 static void check_record(char *const field[], size_t n)
 {
     char      *written = NULL, *again[CSV_MAX_COLUMNS];
-    size_t     size = 0, n_again;
-    FILE      *out = open_memstream(&written, &size);
+    size_t     size    = 0, n_again;
+    FILE      *out     = open_memstream(&written, &size);
     csv_reader csv;
     lm_error   err = { 0 };
 
@@ -266,13 +268,13 @@ static void check_record(char *const field[], size_t n)
 
 static bool fuzz_csv(const uint8_t *data, size_t size)
 {
-    char      *text = as_text(data, size), *field[CSV_MAX_COLUMNS];
-    const char *end = text + strlen(text);
-    csv_reader csv;
-    size_t     n;
-    lm_error   err  = { 0 };
-    int        line = 0;
-    lm_status  status;
+    char       *text = as_text(data, size), *field[CSV_MAX_COLUMNS];
+    const char *end  = text + strlen(text);
+    csv_reader  csv;
+    size_t      n;
+    lm_error    err  = { 0 };
+    int         line = 0;
+    lm_status   status;
 
     csv_open(&csv, "fuzz.csv", text);
     for (char *comment; (comment = csv_comment(&csv));)
@@ -351,9 +353,11 @@ static void check_saved(const calibration *cal)
     for (size_t f = 0; f < n_forms; f++) {
         check(cal->fitted[f].present == again->fitted[f].present);
         for (size_t k = 0; cal->fitted[f].present && k < forms[f].n_features; k++) {
-            const coefficient *a = &cal->fitted[f].coefficient[k], *b = &again->fitted[f].coefficient[k];
+            const coefficient *a = &cal->fitted[f].coefficient[k],
+                              *b = &again->fitted[f].coefficient[k];
 
-            check(a->value == b->value && a->determined == b->determined && a->at_bound == b->at_bound);
+            check(a->value == b->value && a->determined == b->determined &&
+                  a->at_bound == b->at_bound);
         }
     }
     calibration_free(again);
@@ -361,9 +365,9 @@ static void check_saved(const calibration *cal)
 
 static bool fuzz_machine(const uint8_t *data, size_t size)
 {
-    memory_file  f   = file_of(data, size);
-    calibration *cal = NULL;
-    lm_error     err = { 0 };
+    memory_file  f      = file_of(data, size);
+    calibration *cal    = NULL;
+    lm_error     err    = { 0 };
     lm_status    status = calibration_load(f.path, &cal, &err);
 
     close(f.fd);
@@ -375,10 +379,10 @@ static bool fuzz_machine(const uint8_t *data, size_t size)
 
 static void check_fit(const observations *obs)
 {
-    workloads   *loads = NULL;
-    points       p     = { 0 };
-    calibration *cal   = NULL;
-    lm_error     err   = { 0 };
+    workloads   *loads  = NULL;
+    points       p      = { 0 };
+    calibration *cal    = NULL;
+    lm_error     err    = { 0 };
     lm_status    status = workloads_new(types, &loads, &err);
 
     if (!status)
@@ -397,9 +401,9 @@ static void check_fit(const observations *obs)
 /* What is read can be written and read again. */
 static void check_rows(const observations *obs)
 {
-    char         *text = NULL;
-    size_t        size = 0;
-    FILE         *out  = open_memstream(&text, &size);
+    char         *text  = NULL;
+    size_t        size  = 0;
+    FILE         *out   = open_memstream(&text, &size);
     observations *again = NULL;
     memory_file   f;
     lm_error      err = { 0 };
@@ -419,10 +423,12 @@ static void check_rows(const observations *obs)
     for (size_t i = 0; i < obs->n_rows; i++) {
         const observation *a = &obs->row[i], *b = &again->row[i];
 
-        check(a->kind == b->kind && a->phase == b->phase && a->pass == b->pass && a->dtype == b->dtype);
+        check(a->kind == b->kind && a->phase == b->phase && a->pass == b->pass &&
+              a->dtype == b->dtype);
         check(!strcmp(a->name, b->name) && !strcmp(a->input, b->input) &&
               !strcmp(a->algorithm, b->algorithm) && !strcmp(a->geometry, b->geometry));
-        check(a->batch == b->batch && a->ranks == b->ranks && a->hosts == b->hosts && a->bytes == b->bytes);
+        check(a->batch == b->batch && a->ranks == b->ranks && a->hosts == b->hosts &&
+              a->bytes == b->bytes);
         check(a->seconds == b->seconds || a->skipped);
     }
     observations_free(again);
@@ -431,9 +437,9 @@ static void check_rows(const observations *obs)
 
 static bool fuzz_observations(const uint8_t *data, size_t size)
 {
-    memory_file   f   = file_of(data, size);
-    observations *obs = NULL;
-    lm_error      err = { 0 };
+    memory_file   f      = file_of(data, size);
+    observations *obs    = NULL;
+    lm_error      err    = { 0 };
     lm_status     status = observations_load(f.path, &obs, &err);
 
     close(f.fd);

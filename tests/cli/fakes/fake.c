@@ -41,7 +41,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *out)
 
 static const lm_layer_type pass = {
 #if defined(FAKE_SHORT_TYPE)
-    .size = 24,
+    .size       = 24,
 #else
     .size = sizeof(lm_layer_type),
 #endif
@@ -57,21 +57,21 @@ static const lm_layer_type pass = {
 static const lm_layer_type *const types[] = { &pass };
 
 #if defined(FAKE_OLDER)
-extern LM_EXPORT const lm_plugin layermeter_plugin_v0;
-const lm_plugin                  layermeter_plugin_v0 = {
+extern LM_EXPORT const lm_plugin  layermeter_plugin_v0;
+const lm_plugin                   layermeter_plugin_v0 = {
 #else
 LM_PLUGIN = {
 #endif
-    .name      = "fake",
-    .version   = "1.2.3",
-    .license   = "Apache-2.0",
-    .size      = sizeof(lm_plugin),
+                      .name      = "fake",
+                      .version   = "1.2.3",
+                      .license   = "Apache-2.0",
+                      .size      = sizeof(lm_plugin),
 #if defined(FAKE_NEWER)
-    .abi_minor = LM_ABI_MINOR + 7,
+                      .abi_minor = LM_ABI_MINOR + 7,
 #endif
 #if defined(FAKE_EMPTY)
-    .types     = types,
-    .n_types   = 0,
+                      .types     = types,
+                      .n_types   = 0,
 #else
     LM_TYPES(types),
 #endif
