@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/options.h"
+#include "clock.h"
 #include "layers/loader.h"
 #include "network/kernels.h"
 #include "output.h"
@@ -136,14 +136,6 @@ static lm_status open_plan(job *j)
 /* ---- progress -----------------------------------------------------------------------------------
  */
 
-static double now_seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void print_point(const observation *r, char *buffer, size_t size)
 {
     char geometry[400];
@@ -164,9 +156,9 @@ static void print_point(const observation *r, char *buffer, size_t size)
 }
 
 static void print_progress(const job *j, size_t i, const point_result *r, double done, double total,
-                           double began)
+                           int64_t began)
 {
-    const double spent = now_seconds() - began;
+    const double spent = clock_seconds_since(CLOCK_MONOTONIC, began);
     const double left  = done > 0 ? spent / done * (total - done) : 0;
     char         what[160];
     double       median = NAN;
@@ -229,10 +221,10 @@ static lm_status measure(job *j, const sweep_point *p, point_result *out)
 
 static lm_status measure_all(job *j)
 {
-    const sweep *plan  = j->plan;
-    const double began = now_seconds();
-    double       total = 0, done = 0;
-    lm_status    status = LM_OK;
+    const sweep  *plan  = j->plan;
+    const int64_t began = clock_nanoseconds(CLOCK_MONOTONIC);
+    double        total = 0, done = 0;
+    lm_status     status = LM_OK;
 
     for (size_t i = 0; i < plan->n_points; i++)
         total += plan->point[i].weight;

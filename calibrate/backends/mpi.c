@@ -4,10 +4,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "backend.h"
+#include "clock.h"
 #include "world_mpi.h"
 
 typedef struct mpi_backend {
@@ -153,14 +153,6 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
     return LM_OK;
 }
 
-static int64_t nanoseconds(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static lm_status mpi_run(backend *self, void *work, phase part, backend_time *out, lm_error *err)
 {
     mpi_work *w = work;
@@ -171,11 +163,11 @@ static lm_status mpi_run(backend *self, void *work, phase part, backend_time *ou
     (void)err;
     w->data = w->pool + w->next * w->n;
     w->next = (w->next + 1) % w->slots;
-    wall    = nanoseconds(CLOCK_MONOTONIC);
-    cpu     = nanoseconds(CLOCK_THREAD_CPUTIME_ID);
+    wall    = clock_nanoseconds(CLOCK_MONOTONIC);
+    cpu     = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
     allreduce(w);
-    out->wall = 1e-9 * (double)(nanoseconds(CLOCK_MONOTONIC) - wall);
-    out->cpu  = 1e-9 * (double)(nanoseconds(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    out->wall = clock_seconds_since(CLOCK_MONOTONIC, wall);
+    out->cpu  = clock_seconds_since(CLOCK_THREAD_CPUTIME_ID, cpu);
     return LM_OK;
 }
 

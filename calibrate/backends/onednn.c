@@ -1,5 +1,6 @@
 /* oneDNN on the CPU: networks and kernels, forward, backward and update. */
 #include "backend.h"
+#include "clock.h"
 
 #include <assert.h>
 #include <math.h>
@@ -233,14 +234,6 @@ out:
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-static double seconds(clockid_t clock)
-{
-    struct timespec t;
-
-    clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static dnnl_status_t run_launch(const onednn *me, const launch *l)
 {
     const prepared_kernel *k      = l->kernel;
@@ -261,18 +254,19 @@ static lm_status run(backend *self, void *work, phase part, backend_time *out, l
     const onednn      *me     = onednn_of(self);
     const onednn_work *w      = work;
     dnnl_status_t      status = dnnl_success;
+    int64_t            wall_began, cpu_began;
     double             wall, cpu;
 
     assert(part < N_PHASES && backend_onednn.serves >> part & 1);
     team_apply(&me->team);
-    wall = seconds(CLOCK_MONOTONIC);
-    cpu  = seconds(CLOCK_THREAD_CPUTIME_ID);
+    wall_began = clock_nanoseconds(CLOCK_MONOTONIC);
+    cpu_began  = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = 0; i < w->plan.n[part] && status == dnnl_success; i++)
         status = run_launch(me, &w->plan.launch[part][i]);
     if (status == dnnl_success)
         status = dnnl_stream_wait(me->device.stream);
-    cpu  = seconds(CLOCK_THREAD_CPUTIME_ID) - cpu;
-    wall = seconds(CLOCK_MONOTONIC) - wall;
+    cpu  = clock_seconds_since(CLOCK_THREAD_CPUTIME_ID, cpu_began);
+    wall = clock_seconds_since(CLOCK_MONOTONIC, wall_began);
     if (status != dnnl_success)
         return lm_error_set(err, status == dnnl_out_of_memory ? LM_E_NOMEM : LM_E_UNSUPPORTED,
                             "oneDNN: %s while running %s", dnnl_status2str(status),

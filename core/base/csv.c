@@ -83,7 +83,8 @@ lm_status csv_record(csv_reader *csv, char *field[CSV_MAX_COLUMNS], size_t *n, l
                 return bad(csv, "text behind a quoted field", err);
         } else {
             field[(*n)++] = p;
-            p += strcspn(p, ",\"\r\n");
+            while (*p && *p != ',' && *p != '"' && *p != '\r' && *p != '\n')
+                p++; /* strcspn() sets up tables for each of a few bytes */
             if (*p == '"')
                 return bad(csv, "a quote inside an unquoted field", err);
         }

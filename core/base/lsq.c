@@ -133,6 +133,8 @@ static lm_status combine(const lsq_block *const *blocks, size_t n_blocks, reduce
     return LM_OK;
 }
 
+#define WORK_DOUBLES (8 * LSQ_MAX_COLUMNS) /* dgelss asks for 5 n; more lets it use blocks */
+
 /* The shortest least-squares solution over the chosen columns, its rank and spectrum (dgelss). */
 typedef struct subset {
     size_t n, column[LSQ_MAX_COLUMNS];
@@ -146,22 +148,24 @@ static lm_status solve_subset(const reduced *p, double tolerance, subset *s, lm_
 {
     const size_t n = s->n, m = p->n;
     double       a[LSQ_MAX_COLUMNS * LSQ_MAX_COLUMNS], b[LSQ_MAX_COLUMNS];
+    double       work[WORK_DOUBLES]; /* given, and columns first: LAPACKE would copy and allocate */
     lapack_int   rank;
 
     s->rank = 0;
     if (!n)
         return LM_OK;
-    for (size_t i = 0; i < m; i++) {
-        for (size_t k = 0; k < n; k++)
-            a[i * n + k] = p->r[i][s->column[k]];
-        b[i] = p->qtb[i];
-    }
-    if (LAPACKE_dgelss(LAPACK_ROW_MAJOR, (lapack_int)m, (lapack_int)n, 1, a, (lapack_int)n, b, 1,
-                       s->s, tolerance, &rank))
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < m; i++)
+            a[k * m + i] = p->r[i][s->column[k]];
+    memcpy(b, p->qtb, m * sizeof *b);
+    if (LAPACKE_dgelss_work(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, 1, a, (lapack_int)m, b,
+                            (lapack_int)m, s->s, tolerance, &rank, work, WORK_DOUBLES))
         return lm_error_set(err, LM_E_NOMEM, "LAPACK could not solve the problem");
     s->rank = (size_t)rank;
     memcpy(s->x, b, n * sizeof *b);
-    memcpy(s->v, a, n * n * sizeof *a);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++)
+            s->v[i * n + k] = a[k * m + i];
     return LM_OK;
 }
 

@@ -54,12 +54,45 @@ lm_status text_uint(const char *text, uint64_t *out, lm_error *err)
     return LM_OK;
 }
 
+/* Plain decimals of up to 15 digits, which is what measurements have: both the digits and the power
+ * of ten are exact doubles, so that one division rounds as strtod() does (Clinger 1990), in a tenth
+ * of its time. NULL: not of this kind. */
+static const char *read_short_real(const char *p, double *out)
+{
+    static const double power[] = { 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+    uint64_t            digits  = 0;
+    int                 n = 0, behind = 0;
+    bool                point = false;
+
+    for (;; p++) {
+        if (*p >= '0' && *p <= '9') {
+            digits = 10 * digits + (uint64_t)(*p - '0');
+            n++;
+            behind += point;
+        } else if (*p == '.' && !point) {
+            point = true;
+        } else {
+            break;
+        }
+        if (n > 15)
+            return NULL;
+    }
+    if (n == 0 || *p == 'e' || *p == 'E' || *p == 'x' || *p == 'X')
+        return NULL;
+    *out = (double)digits / power[behind];
+    return p;
+}
+
 /* strtod() without hexadecimal, infinities and NaN. */
 static const char *read_real(const char *start, double *out)
 {
-    const char *p = start + (*start == '-' || *start == '+');
+    const char *p     = start + (*start == '-' || *start == '+');
+    const char *quick = read_short_real(start, out);
     char       *end;
 
+    if (quick)
+        return quick;
     if (!isdigit((unsigned char)*p) && *p != '.')
         return NULL;
     if (p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))

@@ -2,12 +2,12 @@
 #include "fit/points.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "base/text.h"
 
 static bool same_configuration(const observation *a, const observation *b)
 {
@@ -17,11 +17,23 @@ static bool same_configuration(const observation *a, const observation *b)
            !strcmp(a->algorithm, b->algorithm);
 }
 
-static void print_key(const observation *r, char *buffer, size_t size)
+/* A configuration as 16 hexadecimal digits; same_configuration() has the last word. (Composing the
+ * whole text for each row would cost more than reading the file.) */
+static void print_key(const observation *r, char key[17])
 {
-    snprintf(buffer, size, "%d %s %s %s %d %lld %lld %lld %lld %lld", r->kind, r->name, r->input,
-             r->algorithm, r->dtype, (long long)r->batch, (long long)r->ranks, (long long)r->hosts,
-             (long long)r->bytes, (long long)r->threads);
+    const uint64_t field[] = { text_hash(r->name),  text_hash(r->input), text_hash(r->algorithm),
+                               (uint64_t)r->kind,   (uint64_t)r->dtype,  (uint64_t)r->batch,
+                               (uint64_t)r->ranks,  (uint64_t)r->hosts,  (uint64_t)r->bytes,
+                               (uint64_t)r->threads };
+    uint64_t       hash    = 0;
+
+    for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
+        hash = (hash ^ field[i]) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 32;
+    }
+    for (int i = 0; i < 16; i++)
+        key[i] = "0123456789abcdef"[hash >> 4 * i & 15];
+    key[16] = '\0';
 }
 
 typedef struct joining {
@@ -85,7 +97,7 @@ static point *add_point(joining *j, const observation *row)
 static point *point_for(joining *j, const observation *row)
 {
     points *p = j->out;
-    char    key[512], *kept;
+    char    key[17], *kept;
     size_t  at;
 
     if (p->n_points) { /* files list the phases of a configuration together */
@@ -94,9 +106,9 @@ static point *point_for(joining *j, const observation *row)
         if (same_configuration(last->row, row) && isnan(last->seconds[row->phase]))
             return last;
     }
-    print_key(row, key, sizeof key);
+    print_key(row, key);
     at = names_find(&j->by_key, key);
-    /* a key that was cut may be another configuration's */
+    /* a key may be another configuration's as well */
     if (at != NAMES_NONE && same_configuration(p->point[at].row, row) &&
         isnan(p->point[at].seconds[row->phase]))
         return &p->point[at];

@@ -20,7 +20,7 @@ typedef union counts {
 /* One network with one input shape. */
 typedef struct entry {
     struct loaded *from;
-    const char    *input;
+    const char    *name, *input;
     lm_dtype       dtype;
     counts         first, second; /* at batches 1 and 2 */
     bool           even;          /* the counts grow by equal steps */
@@ -40,6 +40,7 @@ struct workloads {
     loaded        **net;
     size_t          n_nets, net_room;
     names           by_key, by_name;
+    const entry    *last; /* asked for: files list the points of a network together */
     arena          *arena;
 };
 
@@ -140,8 +141,9 @@ static lm_status new_entry(workloads *w, const char *network_name, const char *i
     if (!e)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     e->dtype = dtype;
+    e->name  = arena_text(w->arena, network_name, strlen(network_name));
     e->input = arena_text(w->arena, input, strlen(input));
-    if (!e->input)
+    if (!e->name || !e->input)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     if ((status = load_network(w, network_name, &e->from, err)) ||
         (status = count(w, e, 1, &e->first, err)) || (status = count(w, e, 2, &e->second, err)))
@@ -167,25 +169,41 @@ static lm_status new_entry(workloads *w, const char *network_name, const char *i
     return LM_OK;
 }
 
-lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                           int64_t batch, net_metrics *out, lm_error *err)
+static lm_status find_entry(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                            const entry **out, lm_error *err)
 {
     char      key[PATH_MAX];
     size_t    at;
     entry    *e = NULL;
-    counts    result;
     lm_status status;
 
-    if (!input)
-        input = "";
-    if (batch < 1)
-        return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)batch);
+    *out = w->last;
+    if (w->last && w->last->dtype == dtype && !strcmp(w->last->name, name) &&
+        !strcmp(w->last->input, input))
+        return LM_OK;
     if (snprintf(key, sizeof key, "%s %s %d", name, input, dtype) >= (int)sizeof key)
         return lm_error_set(err, LM_E_ARG, "%s: name is too long", name);
     at = names_find(&w->by_key, key);
     if (at != NAMES_NONE)
         e = w->entry[at];
     else if ((status = new_entry(w, name, input, dtype, key, &e, err)))
+        return status;
+    *out = w->last = e;
+    return LM_OK;
+}
+
+lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                           int64_t batch, net_metrics *out, lm_error *err)
+{
+    const entry *e;
+    counts       result;
+    lm_status    status;
+
+    if (!input)
+        input = "";
+    if (batch < 1)
+        return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)batch);
+    if ((status = find_entry(w, name, input, dtype, &e, err)))
         return status;
     if (!e->even) {
         if ((status = count(w, e, batch, &result, err)))

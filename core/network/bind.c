@@ -80,23 +80,26 @@ static void take_weight(lm_sink *sink, const lm_weight *weight)
 
 static void take_kernel(lm_sink *sink, const lm_kernel *kernel)
 {
-    collector *c    = (collector *)sink;
-    lm_kernel  copy = { 0 };
+    collector   *c = (collector *)sink;
+    const size_t n = kernel->size < sizeof *kernel ? kernel->size : sizeof *kernel;
+    lm_kernel   *to;
 
     if (c->status)
         return;
-    memcpy(&copy, kernel, kernel->size < sizeof copy ? kernel->size : sizeof copy);
-    copy.size = sizeof copy;
-    if (copy.op < LM_OP_OPAQUE || copy.op > LM_OP_COPY || copy.pass != c->pass || copy.repeat < 1) {
+    if (!make_room((void **)&c->kernel, c->n_kernels, &c->kernel_room, sizeof *to)) {
+        c->status = lm_error_set(c->err, LM_E_NOMEM, "out of memory");
+        return;
+    }
+    to = &c->kernel[c->n_kernels];
+    memcpy(to, kernel, n);
+    memset((char *)to + n, 0, sizeof *to - n);
+    to->size = sizeof *to;
+    if (to->op < LM_OP_OPAQUE || to->op > LM_OP_COPY || to->pass != c->pass || to->repeat < 1) {
         c->status =
             lm_error_set(c->err, LM_E_ABI, "the plugin emits a kernel of another pass or kind");
         return;
     }
-    if (!make_room((void **)&c->kernel, c->n_kernels, &c->kernel_room, sizeof copy)) {
-        c->status = lm_error_set(c->err, LM_E_NOMEM, "out of memory");
-        return;
-    }
-    c->kernel[c->n_kernels++] = copy;
+    c->n_kernels++;
 }
 
 typedef struct binding {
