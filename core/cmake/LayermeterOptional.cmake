@@ -24,5 +24,6 @@ function(layermeter_found name target)
     set(have OFF)
   endif()
   set(LAYERMETER_HAVE_${name} ${have} PARENT_SCOPE)
-  add_feature_info(${name} ${have} "${LAYERMETER_DOC_${name}}")
+  # under the option's name: FeatureSummary keeps silent about names of packages found quietly
+  add_feature_info(LAYERMETER_WITH_${name} ${have} "${LAYERMETER_DOC_${name}}")
 endfunction()
