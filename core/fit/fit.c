@@ -134,6 +134,10 @@ lm_status form_data_held_out(const form_data *d, const points *p, double *predic
     for (size_t i = 0; i < d->n_rows; i++) {
         const point *pt = &p->point[d->point[i]];
 
+        if (pt->group == p->collectives) {
+            predicted[i] = NAN;
+            continue;
+        }
         if (pt->group != group) {
             const lm_status status = form_data_fit(d, pt->group, &s, err);
 

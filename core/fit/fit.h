@@ -25,8 +25,9 @@ lm_status form_data_fit(const form_data *d, size_t without, lsq_solution *out, l
 double form_seconds(size_t form, const lsq_solution *s, const workload *load);
 
 /**
- * Predicted seconds of every row of `d` by fits that did not see its group; NAN where the rest is
- * too little. `predicted` holds n_rows.
+ * Predicted seconds of every row of `d` by fits that did not see its network; NAN where the rest is
+ * too little. Bare collectives belong to no network: they stay in every fit and are not predicted.
+ * `predicted` holds n_rows.
  */
 lm_status form_data_held_out(const form_data *d, const points *p, double *predicted, lm_error *err);
 

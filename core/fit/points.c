@@ -89,6 +89,8 @@ static point *add_point(joining *j, const observation *row)
         new->seconds[f] = NAN;
     if (!add_group(j, row->kind == OBS_NETWORK ? row->name : "(collectives)", &new->group))
         return NULL;
+    if (row->kind == OBS_COLLECTIVE)
+        p->collectives = new->group;
     p->n_points++;
     return new;
 }
@@ -147,7 +149,7 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
     joining   j      = { .out = out, .arena = arena_new() };
     lm_status status = j.arena ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
-    *out = (points){ 0 };
+    *out = (points){ .collectives = NAMES_NONE };
     for (size_t i = 0; i < obs->n_rows && !status; i++) {
         const observation *row = &obs->row[i];
         point             *pt;

@@ -2,6 +2,7 @@
 #ifndef FIT_POINTS_H
 #define FIT_POINTS_H
 
+#include "base/names.h"
 #include "fit/features.h"
 #include "fit/forms.h"
 #include "fit/observation.h"
@@ -19,6 +20,7 @@ typedef struct points {
     size_t       n_points;
     const char **group; /**< names; text of the observations */
     size_t       n_groups;
+    size_t       collectives;   /**< the group of bare collectives; NAMES_NONE: there are none */
     size_t       n_kernel_rows; /**< rows of single kernels, which no model here uses */
 } points;
 

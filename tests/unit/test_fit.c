@@ -384,6 +384,42 @@ static void errors_on_networks_left_out_match_hand_computation(void **state)
     workloads_free(loads);
 }
 
+/* Of four rows two are bare collectives: a network left out leaves three, a collective is never
+ * left out. */
+static void bare_collectives_stay_in_every_fit(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    points        p = join("kind,name,phase,seconds,batch,ranks,bytes\n"
+                                  "network,n0.ini,sync,0.5,1,2,\nnetwork,n1.ini,sync,0.7,1,2,\n"
+                                  "collective,allreduce,sync,0.1,,2,1024\n"
+                                  "collective,allreduce,sync,0.2,,2,4096\n",
+                           loads, &obs);
+    form_data     d;
+    double        predicted[4];
+    size_t        known = 0;
+    calibration  *cal;
+
+    (void)state;
+    assert_int_equal(form_data_new(&p, form_find("layermeter", PART_SYNC), &d, NULL), LM_OK);
+    assert_int_equal(d.n_rows, 4);
+    assert_int_equal(form_data_held_out(&d, &p, predicted, NULL), LM_OK);
+    for (size_t i = 0; i < 4; i++) {
+        const bool network_row = p.point[d.point[i]].row->kind == OBS_NETWORK;
+
+        assert_int_equal(isnan(predicted[i]) != 0, !network_row);
+        known += network_row;
+    }
+    assert_int_equal(known, 2);
+    assert_int_equal(fit_all(obs, &p, &cal, NULL), LM_OK);
+    assert_int_equal(cal->fitted[form_find("layermeter", PART_SYNC)].held_out_groups, 2);
+    calibration_free(cal);
+    form_data_free(&d);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
 static void one_network_alone_has_nothing_to_be_left_out_against(void **state)
 {
     workloads    *loads = new_loads();
@@ -614,6 +650,7 @@ int main(void)
         cmocka_unit_test(a_row_whose_network_cannot_be_counted_is_named),
         cmocka_unit_test(every_form_recovers_the_coefficients_behind_the_times),
         cmocka_unit_test(errors_on_networks_left_out_match_hand_computation),
+        cmocka_unit_test(bare_collectives_stay_in_every_fit),
         cmocka_unit_test(one_network_alone_has_nothing_to_be_left_out_against),
         cmocka_unit_test(too_few_rows_for_any_formula_are_refused),
         cmocka_unit_test(counts_of_a_large_batch_are_those_of_binding_it),
