@@ -70,10 +70,27 @@ static backend *runner(const bench *b, const setup *s, phase p)
     return b->collective && b->collective->type->serves & 1u << p ? b->collective : NULL;
 }
 
-static lm_status prepare(const bench *b, const world *group, const sweep_point *point, setup *s,
-                         lm_error *err)
+/* All ranks go on, or none: the worst status of all. */
+static lm_status agree(const world *group, lm_status status)
 {
-    bool      compute = false, collective = false;
+    double worst = -(double)status;
+
+    world_max(group, &worst, 1);
+    return (lm_status)-worst;
+}
+
+/* The same, with a text on the ranks that are well. */
+static lm_status meet(const world *group, lm_status mine, lm_error *err)
+{
+    const lm_status status = agree(group, mine);
+
+    return status && !mine ? lm_error_set(err, status, "another rank failed") : status;
+}
+
+/* What is to be run, and by whom. */
+static lm_status list_work(const bench *b, const world *group, const sweep_point *point, setup *s,
+                           bool *compute, bool *collective, lm_error *err)
+{
     lm_status status = LM_OK;
 
     if (point->row.kind == OBS_NETWORK)
@@ -96,14 +113,28 @@ static lm_status prepare(const bench *b, const world *group, const sweep_point *
                                 phase_name(p));
         s->what.kernels[p]   = s->list[p].kernel;
         s->what.n_kernels[p] = s->list[p].n;
-        compute |= who && who == b->compute;
-        collective |= who && who == b->collective;
+        *compute |= who && who == b->compute;
+        *collective |= who && who == b->collective;
     }
-    if (compute && (status = b->compute->type->prepare(b->compute, &s->what, &s->compute, err)))
+    return LM_OK;
+}
+
+/* A collective backend's preparation is itself collective: no rank may enter it unless all do.
+ * *mine is this rank's own status, behind which a text stands in err. */
+static lm_status prepare(const bench *b, const world *group, const sweep_point *point, setup *s,
+                         lm_status *mine, lm_error *err)
+{
+    bool      compute = false, collective = false;
+    lm_status status;
+
+    *mine = list_work(b, group, point, s, &compute, &collective, err);
+    if (!*mine && compute)
+        *mine = b->compute->type->prepare(b->compute, &s->what, &s->compute, err);
+    status = agree(group, *mine);
+    if (status || !collective)
         return status;
-    if (collective)
-        status = b->collective->type->prepare(b->collective, &s->what, &s->collective, err);
-    return status;
+    *mine = b->collective->type->prepare(b->collective, &s->what, &s->collective, err);
+    return agree(group, *mine);
 }
 
 /* Times of all repetitions. */
@@ -133,34 +164,43 @@ static bool samples_alloc(samples *s, int64_t room)
     return ok;
 }
 
-/* One repetition; out holds wall times, then CPU times, the largest over the ranks. */
+/* One repetition; out holds wall times, then CPU times, the largest over the ranks. A rank that
+ * fails goes on to where all meet, so that none waits for it. */
 static lm_status repeat_once(const bench *b, const world *group, const setup *s,
                              double out[2 * N_PHASES], lm_error *err)
 {
-    double step = 0;
+    double    value[2 * N_PHASES + 1] = { 0 }; /* the last: how the ranks fared */
+    double    step                    = 0;
+    lm_status status                  = LM_OK;
 
-    for (int i = 0; i < 2 * N_PHASES; i++)
-        out[i] = 0;
     world_barrier(group);
     for (phase p = 0; p < N_PHASES; p++) {
         backend     *who = runner(b, s, p);
-        backend_time t;
-        lm_status    status;
+        backend_time t   = { 0, 0 };
 
         if (!who)
             continue;
-        if (p == PHASE_SYNC)
+        if (p == PHASE_SYNC) {
+            status = meet(group, status, err);
+            if (status)
+                return status;
             world_barrier(group); /* the wait for a slower rank is not the all-reduce's */
-        status = who->type->run(who, who == b->compute ? s->compute : s->collective, p, &t, err);
-        if (status)
-            return status;
-        out[p]            = t.wall;
-        out[N_PHASES + p] = t.cpu;
+        }
+        if (!status)
+            status =
+                who->type->run(who, who == b->compute ? s->compute : s->collective, p, &t, err);
+        value[p]            = t.wall;
+        value[N_PHASES + p] = t.cpu;
     }
-    world_max(group, out, 2 * N_PHASES);
+    value[2 * N_PHASES] = -(double)status;
+    world_max(group, value, 2 * N_PHASES + 1);
+    if (value[2 * N_PHASES] > 0)
+        return status ? status
+                      : lm_error_set(err, (lm_status)-value[2 * N_PHASES], "another rank failed");
     for (phase p = 0; p < PHASE_STEP; p++)
-        step += out[p];
-    out[PHASE_STEP] = step;
+        step += value[p];
+    value[PHASE_STEP] = step;
+    memcpy(out, value, 2 * N_PHASES * sizeof *out);
     return LM_OK;
 }
 
@@ -222,22 +262,13 @@ static phase_times summarise(samples *s, phase p)
     return t;
 }
 
-/* All ranks go on, or none: the worst status of all. */
-static lm_status agree(const world *group, lm_status status)
-{
-    double worst = -(double)status;
-
-    world_max(group, &worst, 1);
-    return (lm_status)-worst;
-}
-
 lm_status harness_measure(const bench *b, const world *group, const sweep_point *point,
                           point_result *out, lm_error *err)
 {
-    setup     s      = { .compute = NULL };
-    samples   times  = { .n = 0 };
-    lm_status mine   = prepare(b, group, point, &s, err);
-    lm_status status = agree(group, mine);
+    setup     s     = { .compute = NULL };
+    samples   times = { .n = 0 };
+    lm_status mine;
+    lm_status status = prepare(b, group, point, &s, &mine, err);
 
     *out = (point_result){ .status = "ok" };
     if (status == LM_E_NOMEM || status == LM_E_UNSUPPORTED) {
@@ -251,13 +282,12 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
             lm_error_set(err, status, "another rank failed");
         goto out;
     }
-    if (!samples_alloc(&times, b->plan->stop.max_repeats + 1)) {
+    if (!samples_alloc(&times, b->plan->stop.max_repeats + 1))
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
-        goto out;
-    }
-    if ((status = sample(b, group, &s, &times, err)))
-        goto out;
-    for (phase p = 0; p < N_PHASES; p++)
+    status = meet(group, status, err);
+    if (!status)
+        status = sample(b, group, &s, &times, err);
+    for (phase p = 0; p < N_PHASES && !status; p++)
         if (runner(b, &s, p) || (p == PHASE_STEP && point->row.kind == OBS_NETWORK))
             out->phase[p] = summarise(&times, p);
 out:

@@ -53,6 +53,7 @@ typedef struct job {
     sweep         *plan;
     bench          b;
     output         file;
+    size_t         n_skipped; /* points that could not be measured */
     lm_error       err;
 } job;
 
@@ -98,6 +99,17 @@ static lm_status open_backend(job *j, const char *name, backend **out)
     return status;
 }
 
+/* Points on several ranks need somebody who runs their all-reduce. */
+static lm_status check_ranks(job *j)
+{
+    for (size_t i = 0; i < j->plan->n_points; i++)
+        if (j->plan->point[i].row.ranks > 1)
+            return lm_error_set(&j->err, LM_E_ARG,
+                                "%s: points on %lld ranks need 'collective = mpi' in [sweep]",
+                                j->plan->path, (long long)j->plan->point[i].row.ranks);
+    return LM_OK;
+}
+
 static lm_status open_plan(job *j)
 {
     const char         *path   = j->o->argument[0];
@@ -124,6 +136,8 @@ static lm_status open_plan(job *j)
         status = sweep_load(path, j->reg, j->loads, world_size(j->everyone), &j->plan, &j->err);
     }
     sweep_free(first);
+    if (!status && !compute->virtual && !j->plan->collective)
+        status = check_ranks(j);
     if (!status)
         status = open_backend(j, j->plan->compute, &j->b.compute);
     if (!status && j->plan->collective)
@@ -159,7 +173,7 @@ static void print_progress(const job *j, size_t i, const point_result *r, double
                            int64_t began)
 {
     const double spent = clock_seconds_since(CLOCK_MONOTONIC, began);
-    const double left  = done > 0 ? spent / done * (total - done) : 0;
+    const double left  = done > 0 ? fmax(0, spent / done * (total - done)) : 0;
     char         what[160];
     double       median = NAN;
 
@@ -205,15 +219,17 @@ static int list_points(const job *j)
  */
 
 /* One point on the ranks it asks for; the others sleep. */
-static lm_status measure(job *j, const sweep_point *p, point_result *out)
+static lm_status measure(job *j, sweep_point *p, point_result *out)
 {
     const bool virtual = j->b.compute->type->virtual != 0;
     const int size     = virtual ? world_size(j->everyone) : (int)p->row.ranks;
     world    *group    = NULL;
     lm_status status   = world_split(j->everyone, size, &group, &j->err);
 
-    if (!status && group)
-        status = harness_measure(&j->b, group, p, out, &j->err);
+    if (!status && group) {
+        p->row.hosts = virtual ? 1 : world_hosts(group);
+        status       = harness_measure(&j->b, group, p, out, &j->err);
+    }
     world_free(group);
     world_wait(j->everyone);
     return status;
@@ -232,13 +248,14 @@ static lm_status measure_all(job *j)
         sweep_point *p = &plan->point[i];
         point_result r = { .status = "ok" };
         double       worst;
+        int          skip;
 
-        if (output_has(&j->file, &p->row)) {
+        skip = root(j) && output_has(&j->file, &p->row); /* others may not see the file */
+        world_broadcast(j->everyone, &skip, sizeof skip);
+        if (skip) {
             total -= p->weight;
             continue;
         }
-        p->row.hosts =
-            p->row.ranks < world_hosts(j->everyone) ? p->row.ranks : world_hosts(j->everyone);
         status = measure(j, p, &r);
         if (!status && root(j))
             status = output_write(&j->file, p, &r, plan->threads, &j->err);
@@ -248,6 +265,7 @@ static lm_status measure_all(job *j)
             return status ? status
                           : lm_error_set(&j->err, (lm_status)-worst, "another rank failed");
         done += p->weight;
+        j->n_skipped += strcmp(r.status, "ok") != 0;
         if (root(j))
             print_progress(j, i, &r, done, total, began);
     }
@@ -298,9 +316,14 @@ static int run(const options *o, world *everyone, const char *command_line)
         code = EXIT_FAILED;
         if (speaks && j.err.text[0] && (root(&j) || strcmp(j.err.text, "another rank failed")))
             report_failure(&j.err);
-    } else if (root(&j) && !o->value[QUIET] && !o->value[DRY_RUN]) {
-        fprintf(stderr, "%zu points in %s%s\n", j.plan->n_points, o->value[OUTPUT],
-                j.plan->n_filtered ? " (some were left out: --dry-run counts them)" : "");
+    } else if (root(&j) && !o->value[DRY_RUN]) {
+        if (j.n_skipped)
+            fprintf(stderr,
+                    "%zu of %zu points could not be measured: the column 'status' says why\n",
+                    j.n_skipped, j.plan->n_points);
+        if (!o->value[QUIET])
+            fprintf(stderr, "%zu points in %s%s\n", j.plan->n_points, o->value[OUTPUT],
+                    j.plan->n_filtered ? " (some were left out: --dry-run counts them)" : "");
     }
     job_close(&j);
     return code;

@@ -28,12 +28,19 @@ static size_t whole_points(const observations *obs, size_t lines)
     return n;
 }
 
-static lm_status note_done(output *o, const observations *obs, size_t n, lm_error *err)
+static lm_status note_done(output *o, const observations *obs, size_t n, int64_t threads,
+                           lm_error *err)
 {
     char key[KEY_BYTES];
 
     o->done_key = calloc(n + 1, sizeof *o->done_key);
     for (size_t i = 0; i < n; i++) {
+        if (obs->row[i].threads && obs->row[i].threads != threads)
+            return lm_error_set(
+                err, LM_E_ARG,
+                "%s:%d: measured with %lld threads a rank, this sweep says %lld: give "
+                "another -o",
+                o->path, obs->row[i].line, (long long)obs->row[i].threads, (long long)threads);
         observation_key(&obs->row[i], key, sizeof key);
         if (!completes(&obs->row[i]) || names_find(&o->done, key) != NAMES_NONE)
             continue;
@@ -83,7 +90,7 @@ static lm_status head_lines(const output *o, const char *text, size_t *out, lm_e
 }
 
 /* Which points the file holds, and where it goes on: behind the last whole one. */
-static lm_status load_done(output *o, off_t *end, lm_error *err)
+static lm_status load_done(output *o, int64_t threads, off_t *end, lm_error *err)
 {
     const char   *path = o->path;
     observations *obs  = NULL;
@@ -104,7 +111,7 @@ static lm_status load_done(output *o, off_t *end, lm_error *err)
         if ((status = observations_load(path, &obs, err)))
             goto out;
         n = whole_points(obs, lines);
-        if ((status = note_done(o, obs, n, err)))
+        if ((status = note_done(o, obs, n, threads, err)))
             goto out;
         if (n)
             kept = (size_t)obs->row[n - 1].line;
@@ -160,10 +167,10 @@ lm_status output_open(output *o, const char *path, output_mode mode, const world
     lm_status  status;
 
     *o = (output){ .path = path, .fd = -1 };
-    if (resume && (status = load_done(o, &end, err)))
-        return status;
     if (world_rank(w) > 0)
         return LM_OK;
+    if (resume && (status = load_done(o, b->plan->threads, &end, err)))
+        return status;
     o->fd = open(path, O_RDWR | O_CREAT | flags, 0666);
     if (o->fd < 0)
         return errno == EEXIST ? lm_error_set(err, LM_E_IO,

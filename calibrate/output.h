@@ -21,13 +21,13 @@ typedef struct output {
 
 /**
  * Opens; rank 0 writes the head of a new file. A file to go on with is cut behind its last whole
- * point. Every rank calls it and learns which points are there.
+ * point. The other ranks, which may not even see the file, open nothing.
  */
 lm_status output_open(output *o, const char *path, output_mode mode, const world *w, const bench *b,
                       const char *command_line, lm_error *err);
 void      output_close(output *o);
 
-/** Does the file hold this point? */
+/** Does the file hold this point? Rank 0. */
 bool output_has(const output *o, const observation *row);
 
 /** All rows of a point in one write, so that a kill in between leaves whole points. Rank 0. */

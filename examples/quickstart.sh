@@ -44,7 +44,8 @@ echo
 layermeter scale resnet50 --machine "$results/machine.ini" --batch 4 --nodes '1..64*2' \
     --plot "$results/resnet50.svg"
 layermeter scale resnet50 --machine "$results/machine.ini" --batch 4 --nodes '1..64*2' --format csv \
-    --plot "$results/resnet50.png" >"$results/resnet50.csv" 2>/dev/null
+    --plot "$results/resnet50.png" >"$results/resnet50.csv" 2>"$build.plot.log" ||
+    { cat "$build.plot.log" >&2; exit 1; }
 
 say "6. Measure ResNet-50 now, and compare"
 two_ranks layermeter-calibrate "$here/configs/sweeps/quickstart-check.ini" -o "$results/check.csv" --force

@@ -5,10 +5,11 @@ set -u
 
 here=$(cd "$(dirname "$0")/.." && pwd)
 build=${LAYERMETER_TEST_BUILD:-$here/build/tests}
-log=$build/ctest.log
 
 "$here/examples/setup.sh" build run tests || exit 1
 mkdir -p "$build"
+build=$(cd "$build" && pwd)
+log=$build/ctest.log
 if ! { cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
            -DLAYERMETER_SANITIZE=ON && ninja -C "$build"; } >"$build/build.log" 2>&1; then
     grep -E 'error|Error|FAILED' "$build/build.log" | head -n 20 >&2

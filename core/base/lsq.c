@@ -70,6 +70,14 @@ lm_status lsq_factor(const lsq_problem *p, lsq_block *out, lm_error *err)
         for (size_t j = 0; j + 1 < n; j++)
             a[j * m + i] = p->a[i * (n - 1) + j] * w;
         a[(n - 1) * m + i] = p->b[i] * w;
+        for (size_t j = 0; j < n && !status; j++)
+            if (!isfinite(a[j * m + i]))
+                status = lm_error_set(err, LM_E_ARG,
+                                      "row %zu: too far from the others to be weighted", i);
+    }
+    if (status) {
+        free(a);
+        return status;
     }
     out->rows    = p->rows;
     out->columns = p->columns;
@@ -259,7 +267,20 @@ static double residual_squares(const reduced *p, const double *x)
     return sum;
 }
 
-/* Standard errors from the spectrum, and which coefficients the null space touches. */
+/* Which coefficients the null space of all columns touches: the data alone cannot tell these from
+ * each other, whichever of them a bound at 0 has sorted out. */
+static void mark_determined(const reduced *p, const subset *all, lsq_solution *out)
+{
+    for (size_t k = 0; k < all->n; k++) {
+        double null = 0;
+
+        for (size_t i = all->rank; i < all->n; i++)
+            null += all->v[i * all->n + k] * all->v[i * all->n + k];
+        out->determined[all->column[k]] = p->scale[all->column[k]] > 0 && null < 1e-8;
+    }
+}
+
+/* Standard errors from the spectrum of the columns that are in use. */
 static void judge(const reduced *p, bool non_negative, const subset *s, lsq_solution *out)
 {
     const double spare    = (double)p->rows - (double)s->rank;
@@ -268,22 +289,14 @@ static void judge(const reduced *p, bool non_negative, const subset *s, lsq_solu
     for (size_t j = 0; j < p->n; j++) {
         out->standard_error[j] = NAN;
         out->at_bound[j]       = non_negative && p->scale[j] > 0;
-        out->determined[j]     = p->scale[j] > 0;
     }
     for (size_t k = 0; k < s->n; k++) {
-        const size_t j    = s->column[k];
-        double       null = 0, sum = 0;
+        const size_t j   = s->column[k];
+        double       sum = 0;
 
-        for (size_t i = 0; i < s->n; i++) {
-            const double v = s->v[i * s->n + k];
-
-            if (i < s->rank)
-                sum += v * v / (s->s[i] * s->s[i]);
-            else
-                null += v * v;
-        }
-        out->at_bound[j]   = false;
-        out->determined[j] = p->scale[j] > 0 && null < 1e-8;
+        for (size_t i = 0; i < s->rank; i++)
+            sum += s->v[i * s->n + k] * s->v[i * s->n + k] / (s->s[i] * s->s[i]);
+        out->at_bound[j] = false;
         if (out->determined[j])
             out->standard_error[j] = sqrt(variance * sum) / p->scale[j];
     }
@@ -296,7 +309,7 @@ lm_status lsq_solve(const lsq_block *const *blocks, size_t n_blocks, bool non_ne
 {
     lsq_solution result;
     reduced      p;
-    subset       s;
+    subset       all, s;
     double       x[LSQ_MAX_COLUMNS] = { 0 };
     double       tolerance;
     lm_status    status = combine(blocks, n_blocks, &p, err);
@@ -305,17 +318,19 @@ lm_status lsq_solve(const lsq_block *const *blocks, size_t n_blocks, bool non_ne
         return status;
     memset(&result, 0, sizeof result);
     tolerance = (double)p.rows * DBL_EPSILON;
+    all.n     = p.n;
+    for (size_t j = 0; j < p.n; j++)
+        all.column[j] = j;
+    if ((status = solve_subset(&p, tolerance, &all, err)))
+        return status;
     if (non_negative) {
-        status = active_set(&p, tolerance, &s, x, err);
+        if ((status = active_set(&p, tolerance, &s, x, err)))
+            return status;
     } else {
-        s.n = p.n;
-        for (size_t j = 0; j < p.n; j++)
-            s.column[j] = j;
-        status = solve_subset(&p, tolerance, &s, err);
+        s = all;
         memcpy(x, s.x, s.n * sizeof *x);
     }
-    if (status)
-        return status;
+    mark_determined(&p, &all, &result);
     result.weighted_rss = residual_squares(&p, x);
     for (size_t j = 0; j < p.n; j++)
         result.x[j] = p.scale[j] > 0 ? x[j] / p.scale[j] : 0;

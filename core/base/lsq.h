@@ -32,7 +32,8 @@ typedef struct lsq_solution {
     double standard_error[LSQ_MAX_COLUMNS]; /**< NAN: not determined, at its bound, or no row to
                                                spare */
     bool determined[LSQ_MAX_COLUMNS];       /**< false: the data do not tell it from the other
-                                               coefficients;       x is then the value of the shortest solution
+                                               coefficients;       x is then the value of the shortest
+                                               solution
                                              */
     bool   at_bound[LSQ_MAX_COLUMNS];       /**< non_negative held it at 0 */
     size_t rank;

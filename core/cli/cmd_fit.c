@@ -82,6 +82,13 @@ static void print_warnings(const observations *obs, const points *p, const calib
     if (obs->n_skipped)
         fprintf(stderr, "layermeter: %zu rows hold no time (skipped when measured)\n",
                 obs->n_skipped);
+    for (size_t i = 0; i < p->n_points; i++)
+        if (p->point[i].load.counts.layers_not_lowered) {
+            fprintf(stderr,
+                    "layermeter: %s has layers without kernels: no regressor holds their FLOPs\n",
+                    p->point[i].row->name);
+            break;
+        }
     if (p->n_kernel_rows)
         fprintf(stderr, "layermeter: %zu rows of single kernels are not used by these models\n",
                 p->n_kernel_rows);

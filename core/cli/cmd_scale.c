@@ -43,7 +43,8 @@ static const option_spec specs[] = {
 static const char details[] =
     "Speed-up and efficiency compare samples per second with one node. The turning point is the\n"
     "smallest number of nodes whose doubling gains less than 10 % of throughput (weak scaling) or\n"
-    "shortens the epoch by less than 5 % (strong). The all-reduce is not hidden behind the backward\n"
+    "shortens the epoch by less than 5 % (strong; each device takes ceil(batch / nodes) samples, and only\n"
+    "the batch itself counts as work). The all-reduce is not hidden behind the backward\n"
     "pass: frameworks that overlap them do better. 'beyond' names what leaves the calibrated range.\n";
 
 static const char examples[] =

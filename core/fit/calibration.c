@@ -154,8 +154,11 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
         "; networks that a fit had not seen lie between ratio_low and ratio_high times its prediction.\n\n"
         "[machine]\n",
         draft.stream);
-    fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\n\n[provenance]\n",
-            (long long)cal->max_ranks, (long long)cal->max_hosts);
+    fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\n", (long long)cal->max_ranks,
+            (long long)cal->max_hosts);
+    if (cal->dtype)
+        fprintf(draft.stream, "dtype = %s\n", text_dtype_name(cal->dtype));
+    fputs("\n[provenance]\n", draft.stream);
     for (size_t i = 0; i < cal->n_provenance; i++)
         fprintf(draft.stream, "%s = %s\n", cal->provenance[i].key, cal->provenance[i].value);
     for (size_t f = 0; f < n_forms; f++)
@@ -327,11 +330,13 @@ static lm_status read_machine(const reading *r, const ini_section *s, calibratio
                                                             : NULL;
         lm_status       status;
 
-        if (!to)
-            return fail_at(
-                r, p->line,
-                lm_error_set(r->err, LM_E_NOTFOUND, "[machine] has no key '%s'", p->key));
-        if ((status = text_int(p->value, to, r->err)))
+        if (!strcmp(p->key, "dtype"))
+            status = text_dtype(p->value, &cal->dtype, r->err);
+        else if (!to)
+            status = lm_error_set(r->err, LM_E_NOTFOUND, "[machine] has no key '%s'", p->key);
+        else if (!(status = text_int(p->value, to, r->err)) && *to < 1)
+            status = lm_error_set(r->err, LM_E_ARG, "%s: must be 1 or more", p->key);
+        if (status)
             return fail_at(r, p->line, status);
     }
     return LM_OK;
@@ -350,6 +355,8 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
     cal = calloc(1, sizeof *cal);
     if (!cal)
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    else
+        cal->max_ranks = cal->max_hosts = 1;
     for (size_t i = 0; i < doc->n_sections && !status; i++) {
         const ini_section *s = &doc->section[i];
 

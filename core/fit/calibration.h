@@ -36,7 +36,8 @@ typedef struct calibration {
     fitted            fitted[MAX_FORMS]; /**< by place in `forms` */
     provenance_entry *provenance;        /**< of the observations, and "fitted from" */
     size_t            n_provenance;
-    int64_t           max_ranks, max_hosts; /**< most that were measured together */
+    int64_t           max_ranks, max_hosts; /**< most that were measured together; >= 1 */
+    lm_dtype          dtype;                /**< of all observations; 0: not known */
 } calibration;
 
 /**

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/text.h"
 
 /* Central share of measured / predicted that an interval is to hold. */
 #define COVERAGE 0.90
@@ -253,6 +254,14 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
     for (size_t i = 0; i < p->n_points; i++) {
         const observation *row = p->point[i].row;
 
+        if (row->kind == OBS_NETWORK && cal->dtype && row->dtype != cal->dtype)
+            return lm_error_set(
+                err, LM_E_ARG, "%s:%d: %s after rows of %s: fit each element type by itself",
+                obs->path, row->line, text_dtype_name(row->dtype), text_dtype_name(cal->dtype));
+        if (row->kind == OBS_NETWORK)
+            cal->dtype = row->dtype;
+        if (row->kind == OBS_COLLECTIVE && isnan(point_seconds(&p->point[i], PART_SYNC)))
+            continue; /* a ring of our own, which no fit uses */
         cal->max_ranks = row->ranks > cal->max_ranks ? row->ranks : cal->max_ranks;
         cal->max_hosts = row->hosts > cal->max_hosts ? row->hosts : cal->max_hosts;
     }

@@ -47,22 +47,28 @@ typedef struct sum {
     lm_error        *err;
 } sum;
 
-static void note_beyond(prediction *out, const char *what, double factor)
+static void note(prediction *out, const char *word)
 {
     const size_t n = strlen(out->beyond_what);
-    char         word[48];
+
+    out->beyond = true;
+    snprintf(out->beyond_what + n, sizeof out->beyond_what - n, "%s%s", n ? ", " : "", word);
+}
+
+static void note_beyond(prediction *out, const char *what, double factor)
+{
+    char word[48];
 
     snprintf(word, sizeof word, "%s x%.3g", what, factor);
-    out->beyond = true;
     if (!strstr(out->beyond_what, what))
-        snprintf(out->beyond_what + n, sizeof out->beyond_what - n, "%s%s", n ? ", " : "", word);
+        note(out, word);
 }
 
 static void check_range(sum *s, feature f, const coefficient *c)
 {
     const double value = feature_value(f, s->load);
 
-    if (c->value == 0 || isnan(c->low))
+    if (isnan(c->low))
         return;
     if (value > c->high * TOLERANCE)
         note_beyond(s->out, feature_name(f), value / c->high);
@@ -127,6 +133,15 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
     for (size_t i = 0; i < n; i++)
         if ((status = add_part(&s, parts[i], &seconds[parts[i]])))
             return status;
+    if (load.counts.layers_not_lowered)
+        note(&result, "layers without kernels are not in it");
+    if (who->cal->dtype && who->dtype != who->cal->dtype)
+        note(&result, "dtype");
+    for (size_t i = 0; i < n; i++)
+        if (seconds[parts[i]] < 0) {
+            note(&result, "negative time");
+            break;
+        }
     result.forward  = seconds[PART_FORWARD];
     result.backward = seconds[PART_BACKWARD];
     for (size_t i = 2; i < n; i++)

@@ -25,9 +25,9 @@ typedef struct prediction {
     double  grad; /**< all-reduce and update */
     double  step; /**< forward, backward and grad, one after the other */
     double  step_low,
-        step_high;        /**< 90 % interval, from networks left out of the fit; NAN: unknown */
-    bool beyond;          /**< some count lies outside what was calibrated */
-    char beyond_what[64]; /**< which, "batch (flops x4.0), nodes" */
+        step_high;         /**< 90 % interval, from networks left out of the fit; NAN: unknown */
+    bool beyond;           /**< some count lies outside what was calibrated */
+    char beyond_what[160]; /**< which, "batch (flops x4.0), nodes" */
 } prediction;
 
 /**

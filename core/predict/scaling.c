@@ -17,7 +17,8 @@ static lm_status point_at(const predictor *who, scaling_kind kind, int64_t batch
     if (mine > INT64_MAX / nodes)
         return lm_error_set(err, LM_E_OVERFLOW, "batch %lld on %lld nodes does not fit 64 bits",
                             (long long)mine, (long long)nodes);
-    out->global_batch       = mine * nodes;
+    /* strong: all devices wait for the fullest one, but only the batch itself is useful work */
+    out->global_batch       = kind == SCALING_WEAK ? mine * nodes : batch;
     out->samples_per_second = (double)out->global_batch / out->step.step;
     out->steps_per_epoch    = (uint64_t)((dataset - 1) / out->global_batch + 1);
     out->epoch_seconds      = (double)out->steps_per_epoch * out->step.step;
@@ -54,7 +55,8 @@ static lm_status throughput(const predictor *who, scaling_kind kind, int64_t bat
             return status;
         *counted = mine;
     }
-    *out = (double)mine * (double)n / predict_seconds(who, counts, n);
+    *out = (kind == SCALING_WEAK ? (double)mine * (double)n : (double)batch) /
+           predict_seconds(who, counts, n);
     return LM_OK;
 }
 

@@ -17,12 +17,13 @@ typedef enum {
 
 typedef struct scale_point {
     prediction step;
-    int64_t    global_batch; /**< batch * nodes: what is computed, at least what was asked for */
-    double     samples_per_second;
-    double     speedup;         /**< samples per second against one node */
-    double     efficiency;      /**< speedup / nodes */
-    uint64_t   steps_per_epoch; /**< ceil(D / (B N)) */
-    double     epoch_seconds;   /**< steps_per_epoch * T_step */
+    int64_t    global_batch; /**< samples of a step on all nodes: weak, batch * nodes; strong, the
+                                batch given */
+    double   samples_per_second;
+    double   speedup;         /**< samples per second against one node */
+    double   efficiency;      /**< speedup / nodes */
+    uint64_t steps_per_epoch; /**< ceil(D / (B N)) */
+    double   epoch_seconds;   /**< steps_per_epoch * T_step */
 } scale_point;
 
 /** One point. `batch` is per device (weak) or of all devices together (strong). `dataset`: samples.
