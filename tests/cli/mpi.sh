@@ -116,3 +116,27 @@ for input in 3x8x8 3x16x16; do
     done
 done
 echo "killed after $(grep -vc '^#' before.csv) rows, resumed"
+
+# Whoever asks for several ranks must say who runs their all-reduce: known before anything is measured.
+grep -v '^collective ' sweep.ini | sed '/^.collectives/,$d' >alone.ini
+mpirun $many -np 2 layermeter-calibrate alone.ini -o alone.csv --quiet >out 2>&1 && fail "no collective"
+[ "$(grep -c "alone.ini: points on 2 ranks need 'collective = mpi'" out)" -eq 1 ] || fail "$(cat out)"
+[ ! -e alone.csv ] || fail "a refused sweep left a file"
+
+# Ranks on hosts that do not share the folder: rank 0 alone knows what is there.
+mkdir -p elsewhere
+cp ./*.ini elsewhere/
+head -n $(($(grep -n '^kind' o.csv | cut -d: -f1) + 4)) o.csv >part.csv
+timeout 120 mpirun $many -np 1 -wdir "$work" layermeter-calibrate sweep.ini -o part.csv --resume --quiet : \
+    -np 1 -wdir "$work/elsewhere" layermeter-calibrate sweep.ini -o part.csv --resume --quiet >out 2>&1 ||
+    fail "resume from rank 0's folder: $(cat out)"
+[ "$(grep -vc '^#' part.csv)" -eq "$(grep -vc '^#' o.csv)" ] || fail "resumed rows: $(cat part.csv)"
+
+# A rank that cannot get memory makes the point skipped, on all ranks, and the run goes on.
+if [ -z "$(find "$LAYERMETER_BIN" -name layermeter-calibrate -exec grep -l __asan_init {} +)" ]; then
+    sed -e 's/^batch .*/batch = 4096/' -e 's/^image .*/image = 64/' -e 's/^ranks .*/ranks = 2/' sweep.ini >big.ini
+    timeout 120 mpirun $many -np 1 layermeter-calibrate big.ini -o big.csv --quiet : \
+        -np 1 sh -c 'ulimit -v 900000; exec layermeter-calibrate big.ini -o big.csv --quiet' >out 2>&1 ||
+        fail "a rank without memory: $(cat out)"
+    grep -q 'skipped-memory' big.csv || fail "no point was skipped: $(cat big.csv)"
+fi
