@@ -203,6 +203,7 @@ static lm_status active_set(const reduced *p, double tolerance, subset *s, doubl
         length += p->qtb[j] * p->qtb[j];
     length = sqrt(length);
     memset(x, 0, LSQ_MAX_COLUMNS * sizeof *x);
+    s->n = s->rank = 0;
 
     for (int round = 0; round < 10 * LSQ_MAX_COLUMNS; round++) {
         size_t best   = p->n;
@@ -246,11 +247,7 @@ static lm_status active_set(const reduced *p, double tolerance, subset *s, doubl
             in[s->column[out]] = false;
         }
     }
-    s->n = 0;
-    for (size_t j = 0; j < p->n; j++)
-        if (in[j])
-            s->column[s->n++] = j;
-    return solve_subset(p, tolerance, s, err);
+    return LM_OK; /* *s is the solution over the columns that stayed */
 }
 
 static double residual_squares(const reduced *p, const double *x)

@@ -66,9 +66,12 @@ ranks = 1, 2, 4, 8
 EOF
     layermeter-calibrate "$work/$1.ini" -o "$work/$1.csv" --quiet
 }
-# take FILE N: the file's head and its first N observations
+# take FILE N: the file's head and its first N observations, times in whole nanoseconds as a clock gives them
 take() {
-    awk -v n="$2" '/^#/ || /^kind/ { print; next } n-- > 0' "$1" >"$work/$2.csv"
+    awk -F, -v OFS=, -v n="$2" '
+        /^#/ { print; next }
+        /^kind/ { print; for (i = 1; i <= NF; i++) if ($i ~ /seconds$/) time[i] = 1; next }
+        n-- > 0 { for (i in time) if ($i != "") $i = sprintf("%.9f", $i); print }' "$1" >"$work/$2.csv"
     [ "$(grep -c '^network' "$work/$2.csv")" = "$2" ]
 }
 for n in 5000 20000 80000; do
