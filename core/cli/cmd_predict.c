@@ -26,7 +26,7 @@ static const option_spec specs[] = {
 static const char details[] =
     "A step is forward, backward and gradient (all-reduce and update), one after the other: the\n"
     "calibrated steps do not hide the all-reduce behind the backward pass, frameworks may. low and high\n"
-    "hold 90 % of the measurements on networks that the fit had not seen. An epoch takes\n"
+    "add up, part by part, the central 90 % of measured / predicted on networks left out. An epoch takes\n"
     "ceil(dataset / (batch x nodes)) steps. 'beyond' names what leaves the calibrated range.\n";
 
 static const char examples[] =

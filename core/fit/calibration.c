@@ -150,8 +150,8 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     fputs(
         "; Coefficients of a machine, written by layermeter fit. Times are in seconds; `se` is a standard\n"
         "; error, `range` what the feature covered in the data, `bound` a coefficient held at 0, and\n"
-        "; `undetermined` one that the data cannot tell from the others. 90 % of the times measured on\n"
-        "; networks that a fit had not seen lie between ratio_low and ratio_high times its prediction.\n\n"
+        "; `undetermined` one that the data cannot tell from the others. Of measured / predicted on\n"
+        "; networks left out of a fit, the central 90 % lie between ratio_low and ratio_high.\n\n"
         "[machine]\n",
         draft.stream);
     fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\n", (long long)cal->max_ranks,

@@ -27,7 +27,7 @@ typedef struct fitted {
     /* On networks left out one at a time; NAN and 0 where there are fewer than two. */
     double      held_out_mape;
     size_t      held_out_groups;
-    double      ratio_low, ratio_high; /**< 90 % of measured / predicted lie between these */
+    double      ratio_low, ratio_high; /**< hold the central 90 % of measured / predicted there */
     coefficient coefficient[FORM_MAX_FEATURES];
 } fitted;
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define CONVMETER "Beringer et al., ConvMeter, ICPP 2024"
+#define CONVMETER "ConvMeter"
 
 #define FIOC { FEATURE_FLOPS, FEATURE_INPUTS, FEATURE_OUTPUTS, FEATURE_ONE }, 4
 #define LWN  { FEATURE_LAYERS, FEATURE_WEIGHTS, FEATURE_NODES }, 3

@@ -24,10 +24,11 @@ typedef struct prediction {
     double  sync; /**< all-reduce; NAN: this model does not tell it from the update */
     double  grad; /**< all-reduce and update */
     double  step; /**< forward, backward and grad, one after the other */
-    double  step_low,
-        step_high;         /**< 90 % interval, from networks left out of the fit; NAN: unknown */
-    bool beyond;           /**< some count lies outside what was calibrated */
-    char beyond_what[160]; /**< which, "batch (flops x4.0), nodes" */
+    /* Each part by the central 90 % of measured / predicted on networks left out, added up; NAN:
+     * unknown. */
+    double step_low, step_high;
+    bool   beyond;           /**< some count lies outside what was calibrated */
+    char   beyond_what[160]; /**< which, "batch (flops x4.0), nodes" */
 } prediction;
 
 /**

@@ -101,7 +101,7 @@ static void put_script(FILE *out, const char *terminal, const char *picture, con
     fputs(
         "set logscale y\nset ylabel 'samples per second'\n"
         "plot $curve using 1:3:4 with filledcurves fillcolor rgb '#56B4E9' fillstyle transparent "
-        "solid 0.30 noborder title '90 % interval', \\\n"
+        "solid 0.30 noborder title 'low to high', \\\n"
         "  $curve using 1:5 with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal', \\\n"
         "  $curve using 1:2 with linespoints lw 3 pt 7 ps 0.7 lc rgb '#0072B2' title 'predicted'\n"
         "unset logscale y\nunset label 2\nset ylabel 'time of a step [ms]'\nset yrange [0:*]\n"
