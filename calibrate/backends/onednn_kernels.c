@@ -30,7 +30,7 @@ static size_t geometry_size(lm_op op)
     case LM_OP_SOFTMAX: return sizeof k.u.softmax;
     case LM_OP_GATHER: return sizeof k.u.gather;
     case LM_OP_COPY: return sizeof k.u.copy;
-    default: return 0;
+    default: return sizeof k.u;
     }
 }
 

@@ -215,8 +215,8 @@ static const struct {
     lm_dtype    dtype;
     const char *name;
 } dtypes[] = {
-    { LM_F32, "f32" }, { LM_F16, "f16" }, { LM_BF16, "bf16" }, { LM_F64, "f64" },
-    { LM_I32, "i32" }, { LM_I8, "i8" },   { LM_F8, "f8" },
+    { LM_F32, "f32" }, { LM_F16, "f16" }, { LM_BF16, "bf16" }, { LM_F64, "f64" }, { LM_I32, "i32" },
+    { LM_I8, "i8" },   { LM_F8, "f8" },   { LM_I64, "i64" },   { LM_U8, "u8" },
 };
 
 lm_status text_dtype(const char *text, int32_t *out, lm_error *err)
@@ -226,7 +226,7 @@ lm_status text_dtype(const char *text, int32_t *out, lm_error *err)
             *out = dtypes[i].dtype;
             return LM_OK;
         }
-    return expected(err, "an element type (f32 f16 bf16 f64 i32 i8 f8)", text);
+    return expected(err, "an element type (f32 f16 bf16 f64 i32 i8 f8 i64 u8)", text);
 }
 
 const char *text_dtype_name(int32_t dtype)

@@ -21,9 +21,10 @@ static const option_spec specs[] = {
 };
 
 static const char details[] =
-    "FLOPs count 2 for each multiply-accumulate (MAC) of convolutions and linear layers, as published\n"
-    "tables do; bias, norm, activation, pooling and loss stand under 'other'. 'layers' are executed\n"
-    "layers as frameworks' modules count them; add, concat and flatten are listed but are none.\n"
+    "FLOPs count 2 for each multiply-accumulate (MAC) of convolutions, linear layers and products of\n"
+    "activations (attention), as published tables do; bias, norm, activation, pooling and loss stand\n"
+    "under 'other'. 'layers' are executed layers as frameworks' modules count them; add, concat and\n"
+    "flatten are listed but are none.\n"
     "Backward leaves out what does not happen: the first layer has no input gradient.\n";
 
 static const char examples[] = "  layermeter show resnet50\n"
@@ -40,6 +41,8 @@ static const struct {
     { "param_tensors", "parameter tensors", offsetof(net_metrics, param_tensors), NULL },
     { "macs_conv", "MACs of convolutions, forward", offsetof(net_metrics, macs_conv), NULL },
     { "macs_linear", "MACs of linear layers, forward", offsetof(net_metrics, macs_linear), NULL },
+    { "macs_matmul", "MACs of products of activations, forward", offsetof(net_metrics, macs_matmul),
+      NULL },
     { "flops_forward", "FLOPs forward (2 x MACs)", offsetof(net_metrics, flops_forward),
       "FLOPs fwd" },
     { "flops_backward", "FLOPs backward (2 x MACs)", offsetof(net_metrics, flops_backward),
@@ -139,8 +142,9 @@ static void print_published(const bound_network *net, const options *o, const ne
 {
     const network *n    = net->net;
     const bool     same = !o->given[IMAGE] && !o->given[INPUT] && !o->value[BLOCK];
-    const uint64_t macs = (m->macs_conv + m->macs_linear) / (uint64_t)net->options.batch;
-    char           a[40];
+    const uint64_t macs =
+        (m->macs_conv + m->macs_linear + m->macs_matmul) / (uint64_t)net->options.batch;
+    char a[40];
 
     if (!same || (!n->published_params && !n->published_macs))
         return;

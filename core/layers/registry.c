@@ -20,7 +20,7 @@ struct registry {
 /* An error-free record of 1.0 is at least this long. */
 #define TYPE_SIZE_1_0   offsetof(lm_layer_type, extension) + sizeof(void *)
 #define PLUGIN_SIZE_1_0 sizeof(lm_plugin)
-#define PARAM_SIZE_1_0  sizeof(lm_param)
+#define PARAM_SIZE_1_0  offsetof(lm_param, unit)
 
 static bool grow(void **array, size_t n, size_t *room, size_t size)
 {

@@ -37,6 +37,7 @@ const char *schema_describe(const lm_param *param, char *buffer, size_t size)
     case LM_TEXT: snprintf(buffer, size, "text"); break;
     case LM_SHAPE: snprintf(buffer, size, "shape such as 3x224x224"); break;
     case LM_ENUM: snprintf(buffer, size, "one of %s", param->choices); break;
+    case LM_LIST: snprintf(buffer, size, "integers joined by commas"); break;
     default:
         if (param->count > 1)
             snprintf(buffer, size, "%u %ss (one is repeated)", param->count, one);
@@ -111,6 +112,29 @@ static lm_status parse_numbers(const lm_param *p, const char *text, lm_value *ou
     return LM_OK;
 }
 
+/* "0,-1,768" */
+static lm_status parse_list(const lm_param *p, const char *text, lm_value *out, lm_error *err)
+{
+    char      copy[256], *part[LM_MAX_RANK + 1];
+    size_t    n;
+    lm_status status = LM_OK;
+
+    if (strlen(text) >= sizeof copy)
+        return lm_error_set(err, LM_E_ARG, "%s: value is too long", p->name);
+    strcpy(copy, text);
+    n = text_split(copy, ',', part, LM_MAX_RANK + 1);
+    if (n > LM_MAX_RANK)
+        return lm_error_set(err, LM_E_ARG, "%s: more than %d integers", p->name, LM_MAX_RANK);
+    for (size_t i = 0; i < n && !status; i++) {
+        if ((status = text_int(part[i], &out->u.i[i], err)))
+            lm_error_prefix(err, "%s", p->name);
+        else
+            status = check_range(p, (double)out->u.i[i], err);
+    }
+    out->count = (uint32_t)n;
+    return status;
+}
+
 lm_status schema_parse(const lm_param *p, const char *text, lm_value *out, lm_error *err)
 {
     lm_value  value  = { .kind = p->kind, .count = 1 };
@@ -126,6 +150,7 @@ lm_status schema_parse(const lm_param *p, const char *text, lm_value *out, lm_er
         value.u.i[0] = flag;
         break;
     case LM_ENUM: status = parse_enum(p, text, &value.u.i[0], err); break;
+    case LM_LIST: status = parse_list(p, text, &value, err); break;
     case LM_TEXT: value.u.text = text; break;
     case LM_SHAPE:
         status      = text_shape(text, value.u.i, LM_MAX_RANK, &n, err);
@@ -170,13 +195,13 @@ lm_status schema_check(const lm_layer_type *type, lm_error *err)
             return lm_error_set(err, LM_E_ARG, "type '%s': parameter %u has no proper name",
                                 type->name, i);
         if (!strcmp(p.name, "type") || !strcmp(p.name, "inputs") || !strcmp(p.name, "block") ||
-            !strcmp(p.name, "functional"))
+            !strcmp(p.name, "functional") || !strcmp(p.name, "shares"))
             return lm_error_set(err, LM_E_ARG, "type '%s': parameter name '%s' is reserved",
                                 type->name, p.name);
         if (schema_find(type, p.name) != i)
             return lm_error_set(err, LM_E_ARG, "type '%s': two parameters '%s'", type->name,
                                 p.name);
-        if (p.kind < LM_INT || p.kind > LM_SHAPE)
+        if (p.kind < LM_INT || p.kind > LM_LIST)
             return lm_error_set(err, LM_E_ABI, "type '%s': parameter '%s' has unknown kind %d",
                                 type->name, p.name, p.kind);
         if (p.count > LM_MAX_RANK || (p.kind == LM_ENUM && !p.choices) || p.min > p.max)

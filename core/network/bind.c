@@ -94,7 +94,9 @@ static void take_kernel(lm_sink *sink, const lm_kernel *kernel)
     memcpy(to, kernel, n);
     memset((char *)to + n, 0, sizeof *to - n);
     to->size = sizeof *to;
-    if (to->op < LM_OP_OPAQUE || to->op > LM_OP_COPY || to->pass != c->pass || to->repeat < 1) {
+    if (to->op < LM_OP_OPAQUE || to->op > LM_OP_ATTENTION || to->repeat < 1 ||
+        to->pass < LM_FORWARD || to->pass >= LM_N_PASSES ||
+        (to->pass != c->pass && to->op != LM_OP_CONV)) {
         c->status =
             lm_error_set(c->err, LM_E_ABI, "the plugin emits a kernel of another pass or kind");
         return;
@@ -204,6 +206,12 @@ static bool is_source(const bound_layer *l)
     return (l->entry->type.flags & LM_SOURCE) != 0;
 }
 
+/* A source whose shape may be replaced. */
+static bool is_data(const bound_layer *l)
+{
+    return is_source(l) && !(l->entry->type.flags & LM_CONSTANT);
+}
+
 /* A source's input is the batch; its shape may be replaced from outside. */
 static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
 {
@@ -218,6 +226,10 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
     if (!l->entry->type.n_params || shape->kind != LM_SHAPE)
         return lm_error_set(b->err, LM_E_ABI,
                             "source type '%s' has no shape as its first parameter", l->decl->type);
+    if (l->entry->type.flags & LM_CONSTANT) {
+        *input = (lm_tensor){ .dtype = o->dtype, .rank = 1, .dim = { o->batch } };
+        return LM_OK;
+    }
     if (o->input) {
         if ((status = text_shape(o->input, shape->u.i, LM_MAX_RANK - 1, &n, b->err)))
             return status;
@@ -387,7 +399,8 @@ static lm_status bind_layer(binding *b, bound_layer *l)
                    .input     = l->input,
                    .n_params  = type->n_params,
                    .n_inputs  = l->n_inputs,
-                   .n_outputs = type->n_outputs },
+                   .n_outputs = type->n_outputs,
+                   .dtype     = b->out->options.dtype },
         .err   = b->err,
     };
     b->err->text[0] = '\0';
@@ -450,8 +463,8 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
         }
         if ((status = parse_params(&b, l)))
             break;
-        n_sources += is_source(l);
-        if (n_sources > 1 && is_source(l) && (options->input || options->image))
+        n_sources += is_data(l);
+        if (n_sources > 1 && is_data(l) && (options->input || options->image))
             status = lm_error_set(b.err, LM_E_ARG,
                                   "the network has several inputs: their shapes cannot "
                                   "be replaced from outside");

@@ -190,13 +190,19 @@ static lm_status unfold_layer(unfolding *u, scope *sc, const ini_section *s, con
     node      n = { .name = full, .section = s, .line = s->line, .used_line = sc->env.used_line };
     char     *part[INPUTS_MAX];
     size_t    n_given = 0;
-    lm_status status  = copy_parameters(u, s, &sc->env, &n);
+    bool      source; /* takes nothing from the layer before */
+    lm_status status = copy_parameters(u, s, &sc->env, &n);
 
     if (!status)
         status = split_inputs(u, &sc->env, ini_get(s, "inputs"), part, &n_given);
     if (status)
         return status;
-    n.n_inputs = n_given ? n_given : sc->last != NONE && strcmp(n.type, "input") ? 1 : 0;
+    source = !strcmp(n.type, "input") || !strcmp(n.type, "parameter");
+    if (n_given == 1 && !strcmp(part[0], "none")) {
+        n_given = 0;
+        source  = true;
+    }
+    n.n_inputs = n_given ? n_given : sc->last != NONE && !source ? 1 : 0;
     n.input    = arena_array(u->net->arena, n.n_inputs ? n.n_inputs : 1, sizeof *n.input);
     if (!n.input)
         return no_memory(u);

@@ -1,6 +1,7 @@
 /* Kernels of a whole network, and kernels as text. */
 #include "network/kernels.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,9 +89,17 @@ static const struct {
     lm_op       op;
     const char *name;
 } ops[] = {
-    { LM_OP_OPAQUE, "opaque" },       { LM_OP_GEMM, "gemm" },     { LM_OP_CONV, "conv" },
-    { LM_OP_POOL, "pool" },           { LM_OP_MAP, "map" },       { LM_OP_NORM, "norm" },
-    { LM_OP_SOFTMAX, "softmax" },     { LM_OP_GATHER, "gather" }, { LM_OP_COPY, "copy" },
+    { LM_OP_OPAQUE, "opaque" },
+    { LM_OP_GEMM, "gemm" },
+    { LM_OP_CONV, "conv" },
+    { LM_OP_POOL, "pool" },
+    { LM_OP_MAP, "map" },
+    { LM_OP_NORM, "norm" },
+    { LM_OP_SOFTMAX, "softmax" },
+    { LM_OP_GATHER, "gather" },
+    { LM_OP_COPY, "copy" },
+    { LM_OP_REDUCE, "reduce" },
+    { LM_OP_ATTENTION, "attention" },
     { LM_OP_ALLREDUCE, "allreduce" },
 };
 
@@ -133,21 +142,26 @@ lm_status kernel_pass_parse(const char *name, lm_pass *out, lm_error *err)
 typedef struct field {
     const char *name;
     size_t      offset;
-    int         count;   /* 1, or 3 for depth, height, width */
-    int64_t     minimum; /* of each number */
+    int         count;    /* 1, or 3 for depth, height, width */
+    int64_t     minimum;  /* of each number */
+    bool        optional; /* 0 where it is missing, not printed where it is 0 */
 } field;
 
-#define ONE(op, name, least)                            \
-    {                                                   \
-#name, offsetof(lm_kernel, u.op.name), 1, least \
+#define ONE(op, name, least)                                   \
+    {                                                          \
+#name, offsetof(lm_kernel, u.op.name), 1, least, false \
     }
-#define TRIPLE(op, name, least)                         \
-    {                                                   \
-#name, offsetof(lm_kernel, u.op.name), 3, least \
+#define TRIPLE(op, name, least)                                \
+    {                                                          \
+#name, offsetof(lm_kernel, u.op.name), 3, least, false \
     }
-#define END           \
-    {                 \
-        NULL, 0, 0, 0 \
+#define OPTIONAL(op, name)                                \
+    {                                                     \
+#name, offsetof(lm_kernel, u.op.name), 1, 0, true \
+    }
+#define END                  \
+    {                        \
+        NULL, 0, 0, 0, false \
     }
 #define WINDOWED(op)                                                                     \
     TRIPLE(op, in, 1), TRIPLE(op, out, 1), TRIPLE(op, window, 1), TRIPLE(op, stride, 1), \
@@ -155,8 +169,13 @@ typedef struct field {
 
 static const field opaque_fields[] = { ONE(opaque, flops, 0), ONE(opaque, read_bytes, 0),
                                        ONE(opaque, written_bytes, 0), END };
-static const field gemm_fields[]   = { ONE(gemm, batch, 1), ONE(gemm, m, 1),    ONE(gemm, n, 1),
-                                       ONE(gemm, k, 1),     ONE(gemm, bias, 0), END };
+static const field gemm_fields[]   = { ONE(gemm, batch, 1),
+                                       ONE(gemm, m, 1),
+                                       ONE(gemm, n, 1),
+                                       ONE(gemm, k, 1),
+                                       ONE(gemm, bias, 0),
+                                       OPTIONAL(gemm, activations),
+                                       END };
 static const field conv_fields[]   = { ONE(conv, n, 1),
                                        ONE(conv, c_in, 1),
                                        ONE(conv, c_out, 1),
@@ -170,10 +189,17 @@ static const field map_fields[]    = { ONE(map, elements, 1), ONE(map, operands,
                                        ONE(map, flops_per_element, 0), END };
 static const field norm_fields[]   = { ONE(norm, rows, 1), ONE(norm, group, 1), ONE(norm, inner, 1),
                                        END };
-static const field softmax_fields[]    = { ONE(softmax, rows, 1), ONE(softmax, group, 1), END };
-static const field gather_fields[]     = { ONE(gather, rows, 1), ONE(gather, width, 1),
-                                           ONE(gather, table_rows, 1), END };
-static const field copy_fields[]       = { ONE(copy, bytes, 0), END };
+static const field softmax_fields[]   = { ONE(softmax, rows, 1), ONE(softmax, group, 1), END };
+static const field gather_fields[]    = { ONE(gather, rows, 1), ONE(gather, width, 1),
+                                          ONE(gather, table_rows, 1), END };
+static const field copy_fields[]      = { ONE(copy, bytes, 0), END };
+static const field reduce_fields[]    = { ONE(reduce, rows, 1), ONE(reduce, group, 1),
+                                          ONE(reduce, inner, 1), END };
+static const field attention_fields[] = {
+    ONE(attention, batch, 1),       ONE(attention, heads, 1),  ONE(attention, kv_heads, 1),
+    ONE(attention, queries, 1),     ONE(attention, keys, 1),   ONE(attention, width, 1),
+    ONE(attention, value_width, 1), ONE(attention, causal, 0), END
+};
 static const field collective_fields[] = { ONE(collective, bytes, 1), ONE(collective, ranks, 1),
                                            ONE(collective, nodes, 1), END };
 
@@ -189,6 +215,8 @@ static const field *fields_of(lm_op op)
     case LM_OP_SOFTMAX: return softmax_fields;
     case LM_OP_GATHER: return gather_fields;
     case LM_OP_COPY: return copy_fields;
+    case LM_OP_REDUCE: return reduce_fields;
+    case LM_OP_ATTENTION: return attention_fields;
     default: return collective_fields;
     }
 }
@@ -202,6 +230,8 @@ const char *kernel_print_geometry(const lm_kernel *k, char *buffer, size_t size)
         int64_t v[3];
 
         memcpy(v, (const char *)k + f->offset, (size_t)f->count * sizeof v[0]);
+        if (f->optional && !v[0])
+            continue;
         if (f->count == 1)
             snprintf(buffer + n, size - n, "%s%s=%lld", n ? " " : "", f->name, (long long)v[0]);
         else
@@ -258,7 +288,7 @@ lm_status kernel_parse_geometry(const char *text, lm_kernel *k, lm_error *err)
         }
         *value++ = '\0';
         if (!strcmp(w, "repeat")) {
-            const field repeat = { "repeat", 0, 1, 1 };
+            const field repeat = { "repeat", 0, 1, 1, false };
 
             status = parse_numbers(&repeat, value, v, err);
             if (!status && v[0] > UINT32_MAX)
@@ -280,7 +310,7 @@ lm_status kernel_parse_geometry(const char *text, lm_kernel *k, lm_error *err)
         seen |= 1u << (f - fields);
     }
     for (const field *f = fields; f->name && !status; f++) {
-        if (!(seen & 1u << (f - fields)))
+        if (!f->optional && !(seen & 1u << (f - fields)))
             status = lm_error_set(err, LM_E_SYNTAX, "%s: '%s=' is missing", kernel_op_name(k->op),
                                   f->name);
     }

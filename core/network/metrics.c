@@ -28,15 +28,24 @@ static bool saturated(const net_metrics *m)
     return false;
 }
 
-/* Multiply-accumulates of one pass, and whether there is a kernel of each kind. */
-static uint64_t pass_macs(const bound_layer *l, lm_pass pass, lm_op op)
+typedef enum product { CONV, LINEAR, MATMUL } product;
+
+static product product_of(const lm_kernel *k)
+{
+    if (k->op == LM_OP_CONV)
+        return CONV;
+    return k->op == LM_OP_GEMM && !k->u.gemm.activations ? LINEAR : MATMUL;
+}
+
+/* Multiply-accumulates of one kind that one pass takes. */
+static uint64_t pass_macs(const bound_layer *l, lm_pass pass, product kind)
 {
     uint64_t macs = 0;
 
     for (size_t i = 0; i < l->n_kernels[pass]; i++) {
         const lm_kernel *k = &l->kernels[pass][i];
 
-        if (k->op == op)
+        if (product_of(k) == kind)
             macs = lm_add(macs, lm_mul(k->repeat, lm_kernel_macs(k)));
     }
     return macs;
@@ -66,20 +75,22 @@ static void count_weights(const bound_layer *l, net_metrics *m)
 lm_status metrics_of_layer(const bound_layer *l, net_metrics *out, lm_error *err)
 {
     net_metrics    m      = { 0 };
-    const uint64_t conv   = pass_macs(l, LM_FORWARD, LM_OP_CONV);
-    const uint64_t linear = pass_macs(l, LM_FORWARD, LM_OP_GEMM);
+    const uint64_t conv   = pass_macs(l, LM_FORWARD, CONV);
+    const uint64_t linear = pass_macs(l, LM_FORWARD, LINEAR);
     uint64_t       macs[LM_N_PASSES], work = 0;
 
     count_weights(l, &m);
     for (lm_pass p = 0; p < LM_N_PASSES; p++) {
-        macs[p] = lm_add(pass_macs(l, p, LM_OP_CONV), pass_macs(l, p, LM_OP_GEMM));
-        work    = lm_add(work, l->cost.pass[p].flops);
+        macs[p] =
+            lm_add(lm_add(pass_macs(l, p, CONV), pass_macs(l, p, LINEAR)), pass_macs(l, p, MATMUL));
+        work = lm_add(work, l->cost.pass[p].flops);
 
         m.read_bytes    = lm_add(m.read_bytes, l->cost.pass[p].read_bytes);
         m.written_bytes = lm_add(m.written_bytes, l->cost.pass[p].written_bytes);
     }
     m.macs_conv            = conv;
     m.macs_linear          = linear;
+    m.macs_matmul          = pass_macs(l, LM_FORWARD, MATMUL);
     m.flops_forward        = lm_mul(2, macs[LM_FORWARD]);
     m.flops_grad_input     = lm_mul(2, macs[LM_GRAD_INPUT]);
     m.flops_grad_weight    = lm_mul(2, macs[LM_GRAD_WEIGHT]);

@@ -12,8 +12,8 @@
 /**
  * Counts of a layer, a block or a network, at the batch it was bound with.
  *
- * Published tables count the FLOPs of convolutions and linear layers, two for a
- * multiply-accumulate. `flops_*` follow them, so that they can be compared; the rest of the
+ * Published tables count the FLOPs of convolutions, linear layers and products of activations, two
+ * for a multiply-accumulate. `flops_*` follow them, so that they can be compared; the rest of the
  * arithmetic (bias, norm, activation, pooling, loss) stands in `other_flops_*`. Nothing is in both,
  * nothing is left out.
  */
@@ -21,8 +21,9 @@ typedef struct net_metrics {
     uint64_t params;                 /**< trained elements */
     uint64_t param_tensors;          /**< trained tensors: the gradients to synchronise */
     uint64_t param_bytes;            /**< of the trained tensors */
-    uint64_t macs_conv, macs_linear; /**< forward */
-    uint64_t flops_forward;          /**< 2 * (macs_conv + macs_linear) */
+    uint64_t macs_conv, macs_linear; /**< forward, products with weights */
+    uint64_t macs_matmul;            /**< forward, products of two activations, as in attention */
+    uint64_t flops_forward;          /**< 2 * the sum of these */
     uint64_t flops_grad_input, flops_grad_weight; /**< the same of the backward passes */
     uint64_t flops_backward;                      /**< their sum */
     uint64_t other_flops_forward, other_flops_backward;

@@ -43,7 +43,7 @@ AT(lm_kernel, u.conv.dilation, 24 + 40 + 5 * 24);
 AT(lm_kernel, u.pool.in, 24 + 24);
 AT(lm_kernel, u.pool.dilation, 24 + 24 + 5 * 24);
 
-SIZE(lm_param, 56);
+SIZE(lm_param, 64);
 AT(lm_param, doc, 8);
 AT(lm_param, fallback, 16);
 AT(lm_param, choices, 24);
@@ -51,7 +51,8 @@ AT(lm_param, min, 32);
 AT(lm_param, max, 40);
 AT(lm_param, kind, 48);
 AT(lm_param, count, 52);
-SIZE_LAST(lm_param, count);
+AT(lm_param, unit, 56);
+SIZE_LAST(lm_param, unit);
 
 SIZE(lm_host, 24);
 AT(lm_host, size, 0);
@@ -59,7 +60,7 @@ AT(lm_host, abi_minor, 8);
 AT(lm_host, fail, 16);
 SIZE_LAST(lm_host, fail);
 
-SIZE(lm_layer, 72);
+SIZE(lm_layer, 80);
 AT(lm_layer, size, 0);
 AT(lm_layer, host, 8);
 AT(lm_layer, type, 16);
@@ -70,7 +71,9 @@ AT(lm_layer, output, 48);
 AT(lm_layer, n_params, 56);
 AT(lm_layer, n_inputs, 60);
 AT(lm_layer, n_outputs, 64);
-SIZE_LAST(lm_layer, reserved);
+AT(lm_layer, reserved, 68);
+AT(lm_layer, dtype, 72);
+SIZE_LAST(lm_layer, reserved2);
 
 SIZE(lm_cost, 104);
 AT(lm_cost, size, 0);
@@ -126,19 +129,20 @@ static_assert(LM_OK == 0 && LM_E_ARG == -1 && LM_E_SHAPE == -2 && LM_E_UNSUPPORT
                   LM_E_ABI == -8 && LM_E_NOTFOUND == -9,
               "status codes");
 static_assert(LM_F32 == 1 && LM_F16 == 2 && LM_BF16 == 3 && LM_F64 == 4 && LM_I32 == 5 &&
-                  LM_I8 == 6 && LM_F8 == 7,
+                  LM_I8 == 6 && LM_F8 == 7 && LM_I64 == 8 && LM_U8 == 9,
               "element types");
 static_assert(LM_FORWARD == 0 && LM_GRAD_INPUT == 1 && LM_GRAD_WEIGHT == 2 && LM_N_PASSES == 3,
               "passes");
 static_assert(LM_OP_OPAQUE == 0 && LM_OP_GEMM == 1 && LM_OP_CONV == 2 && LM_OP_POOL == 3 &&
                   LM_OP_MAP == 4 && LM_OP_NORM == 5 && LM_OP_SOFTMAX == 6 && LM_OP_GATHER == 7 &&
-                  LM_OP_COPY == 8 && LM_OP_ALLREDUCE == 0x100,
+                  LM_OP_COPY == 8 && LM_OP_REDUCE == 9 && LM_OP_ATTENTION == 10 &&
+                  LM_OP_ALLREDUCE == 0x100,
               "ops");
 static_assert(LM_INT == 1 && LM_REAL == 2 && LM_BOOL == 3 && LM_ENUM == 4 && LM_TEXT == 5 &&
-                  LM_SHAPE == 6,
+                  LM_SHAPE == 6 && LM_LIST == 7,
               "parameter kinds");
 static_assert(LM_KEEPS_INPUT == 1 && LM_KEEPS_OUTPUT == 2 && LM_FROZEN == 1 && LM_FUNCTIONAL == 1 &&
-                  LM_SOURCE == 2,
+                  LM_SOURCE == 2 && LM_CONSTANT == 4 && LM_VIEW == 8,
               "flags");
 static_assert(LM_MAX_RANK == 8 && LM_ABI_MAJOR == 1, "limits");
 

@@ -151,9 +151,9 @@ static void impossible_kernels_and_weights_are_refused(void **state)
         lm_pass  pass;
         uint32_t repeat;
     } cases[] = {
-        { LM_OP_MAP, LM_GRAD_INPUT, 1 },    { LM_OP_MAP, LM_FORWARD, 0 },
-        { LM_OP_ALLREDUCE, LM_FORWARD, 1 }, { -1, LM_FORWARD, 1 },
-        { LM_OP_COPY + 1, LM_FORWARD, 1 },
+        { LM_OP_MAP, LM_GRAD_INPUT, 1 },        { LM_OP_MAP, LM_FORWARD, 0 },
+        { LM_OP_ALLREDUCE, LM_FORWARD, 1 },     { -1, LM_FORWARD, 1 },
+        { LM_OP_ATTENTION + 1, LM_FORWARD, 1 },
     };
 
     (void)state;

@@ -15,15 +15,19 @@ enum { LM_FORWARD = 0, LM_GRAD_INPUT = 1, LM_GRAD_WEIGHT = 2, LM_N_PASSES = 3 };
 /** What a kernel does. Append only; a backend skips, loudly, what it does not know. */
 typedef int32_t lm_op;
 enum {
-    LM_OP_OPAQUE  = 0, /**< priced from u.opaque alone; nothing can run it */
-    LM_OP_GEMM    = 1, /**< batch x (m,k) * (k,n): the shapes of this pass's own product */
-    LM_OP_CONV    = 2, /**< the forward geometry; `pass` says which of the three products */
-    LM_OP_POOL    = 3, /**< the forward geometry */
-    LM_OP_MAP     = 4, /**< elementwise, any arity */
-    LM_OP_NORM    = 5,
-    LM_OP_SOFTMAX = 6,
-    LM_OP_GATHER  = 7,
-    LM_OP_COPY    = 8,
+    LM_OP_OPAQUE = 0, /**< priced from u.opaque alone; nothing can run it */
+    LM_OP_GEMM   = 1, /**< batch x (m,k) * (k,n): the shapes of this pass's own product */
+    LM_OP_CONV = 2, /**< the forward geometry; `pass` says which of the three products. A transposed
+                       convolution's forward is the input gradient of the convolution it transposes:
+                       since 1.1 `pass` may differ from the pass the kernel is launched in */
+    LM_OP_POOL      = 3, /**< the forward geometry */
+    LM_OP_MAP       = 4, /**< elementwise, any arity */
+    LM_OP_NORM      = 5,
+    LM_OP_SOFTMAX   = 6,
+    LM_OP_GATHER    = 7,
+    LM_OP_COPY      = 8,
+    LM_OP_REDUCE    = 9,  /**< sum, mean, maximum ...: since 1.1 */
+    LM_OP_ATTENTION = 10, /**< fused ("flash") scaled dot-product attention: since 1.1 */
     /* Emitted by the core only; refused from plugins in 1.0. */
     LM_OP_ALLREDUCE = 0x100
 };
@@ -45,8 +49,9 @@ typedef struct lm_kernel {
     union {
         lm_work opaque;
         struct {
-            int64_t batch, m, n, k, bias;
-        } gemm; /**< bias: 1 adds a row vector */
+            int64_t batch, m, n, k, bias, activations;
+        } gemm; /**< bias: 1 adds a row vector; activations: 1 if neither factor is a weight, as in
+                   attention (since 1.1) */
         struct {
             int64_t n, c_in, c_out, groups, bias;
             int64_t in[3], out[3], window[3], stride[3], pad[3], dilation[3];
@@ -73,6 +78,13 @@ typedef struct lm_kernel {
             int64_t bytes;
         } copy;
         struct {
+            int64_t rows, group, inner;
+        } reduce; /**< `group` elements become one, for each of `rows`; `inner` of the rows lie
+                     together: the sum of N,C,H,W over C has rows N*H*W, group C, inner H*W */
+        struct {
+            int64_t batch, heads, kv_heads, queries, keys, width, value_width, causal;
+        } attention; /**< width: of a head's query and key; causal: query i sees keys 0..i */
+        struct {
             int64_t bytes, ranks, nodes;
         } collective;     /**< bytes per rank */
         int64_t room[32]; /**< freezes the size of the union */
@@ -85,9 +97,27 @@ static inline uint64_t lm_volume(const int64_t triple[3])
     return lm_mul(lm_mul((uint64_t)triple[0], (uint64_t)triple[1]), (uint64_t)triple[2]);
 }
 
-/** Multiply-accumulates of one launch; 0 for all but GEMM and CONV. All three products of a
- *  convolution take the same number (each pairs every output with every weight it sees; products
- *  with padding count, as in every published table). */
+/** Pairs of a query and a key it sees, of one head; saturates. */
+static inline uint64_t lm_attention_pairs(const lm_kernel *k)
+{
+    const uint64_t q = (uint64_t)k->u.attention.queries, n = (uint64_t)k->u.attention.keys;
+    const uint64_t low =
+        q < n ? q : n; /* queries that see fewer than all keys, and the one after */
+
+    if (!k->u.attention.causal)
+        return lm_mul(q, n);
+    return lm_add(low % 2 ? lm_mul(low, (low + 1) / 2) : lm_mul(low / 2, low + 1),
+                  lm_mul(q - low, n));
+}
+
+/**
+ * Multiply-accumulates of one launch; 0 for all but GEMM, CONV and ATTENTION.
+ *
+ * All three products of a convolution take the same number (each pairs every output with every
+ * weight it sees; products with padding count, as in every published table). Attention forward
+ * takes two products for each pair it keeps (Q K^T, P V); backward five, since it computes Q K^T
+ * again (Dao et al. 2022, "FlashAttention", algorithm 4), under LM_GRAD_INPUT.
+ */
 static inline uint64_t lm_kernel_macs(const lm_kernel *k)
 {
     if (k->op == LM_OP_GEMM)
@@ -98,6 +128,14 @@ static inline uint64_t lm_kernel_macs(const lm_kernel *k)
             lm_mul(lm_mul((uint64_t)k->u.conv.n, (uint64_t)k->u.conv.c_out),
                    lm_volume(k->u.conv.out)),
             lm_mul((uint64_t)(k->u.conv.c_in / k->u.conv.groups), lm_volume(k->u.conv.window)));
+    if (k->op == LM_OP_ATTENTION) {
+        const uint64_t w = (uint64_t)k->u.attention.width;
+        const uint64_t v = (uint64_t)k->u.attention.value_width;
+
+        return lm_mul(lm_mul(lm_mul((uint64_t)k->u.attention.batch, (uint64_t)k->u.attention.heads),
+                             lm_attention_pairs(k)),
+                      k->pass == LM_FORWARD ? lm_add(w, v) : lm_add(lm_mul(3, w), lm_mul(2, v)));
+    }
     return 0;
 }
 
@@ -112,12 +150,16 @@ static inline uint64_t lm_kernel_macs(const lm_kernel *k)
  *  - softmax forward 5 (max, subtract, exp, sum, divide), backward 4 (y*dy, sum, subtract,
  * multiply)
  *  - gather: copies forward, 1 addition per element backward
+ *  - reduce: 1 per element that goes in
+ *  - attention: the products, and per pair 5 forward as softmax, 6 backward (2 to have the
+ *    probabilities again from the kept logarithms of their sums, 4 as softmax); reads Q, K, V and,
+ * backward, the output and its gradient; writes the output, or the gradients of Q, K, V
  */
 static inline lm_work lm_kernel_work(const lm_kernel *k)
 {
     const uint64_t s = lm_dtype_bytes(k->dtype);
     lm_work        w = { 0, 0, 0 };
-    uint64_t       a, b, c;
+    uint64_t       a, b, c, d;
 
     switch (k->op) {
     case LM_OP_OPAQUE: return k->u.opaque;
@@ -191,6 +233,29 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
     case LM_OP_COPY:
         w.read_bytes    = (uint64_t)k->u.copy.bytes;
         w.written_bytes = w.read_bytes;
+        return w;
+    case LM_OP_REDUCE:
+        w.flops         = lm_mul((uint64_t)k->u.reduce.rows, (uint64_t)k->u.reduce.group);
+        w.read_bytes    = lm_mul(w.flops, s);
+        w.written_bytes = lm_mul((uint64_t)k->u.reduce.rows, s);
+        return w;
+    case LM_OP_ATTENTION:
+        a = lm_mul(lm_mul((uint64_t)k->u.attention.batch, s), (uint64_t)k->u.attention.heads);
+        b = lm_mul(lm_mul((uint64_t)k->u.attention.batch, s), (uint64_t)k->u.attention.kv_heads);
+        c = lm_mul(lm_mul(a, (uint64_t)k->u.attention.queries),
+                   (uint64_t)k->u.attention.value_width); /* output */
+        d = lm_add(
+            lm_mul(lm_mul(a, (uint64_t)k->u.attention.queries), (uint64_t)k->u.attention.width),
+            lm_mul(lm_mul(b, (uint64_t)k->u.attention.keys),
+                   lm_add((uint64_t)k->u.attention.width,
+                          (uint64_t)k->u.attention.value_width))); /* Q, K, V */
+        w.flops = lm_add(
+            lm_mul(2, lm_kernel_macs(k)),
+            lm_mul(lm_mul(lm_mul((uint64_t)k->u.attention.batch, (uint64_t)k->u.attention.heads),
+                          lm_attention_pairs(k)),
+                   k->pass == LM_FORWARD ? 5 : 6));
+        w.read_bytes    = k->pass == LM_FORWARD ? d : lm_add(d, lm_mul(2, c));
+        w.written_bytes = k->pass == LM_FORWARD ? c : d;
         return w;
     case LM_OP_ALLREDUCE:
         w.read_bytes    = (uint64_t)k->u.collective.bytes;

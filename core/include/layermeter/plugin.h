@@ -19,7 +19,7 @@ extern "C" {
 #endif
 
 #define LM_ABI_MAJOR 1 /* in the exported symbol's name */
-#define LM_ABI_MINOR 0
+#define LM_ABI_MINOR 1
 #ifndef LM_ABI_TARGET /* define lower to promise that the plugin uses no later field */
 #define LM_ABI_TARGET LM_ABI_MINOR
 #endif
@@ -36,18 +36,20 @@ enum {
     LM_BOOL  = 3, /**< yes|no, true|false, on|off, 1|0 */
     LM_ENUM  = 4, /**< one of `choices`; the value is its index */
     LM_TEXT  = 5,
-    LM_SHAPE = 6 /**< 1 to LM_MAX_RANK integers joined by x: 3x224x224 */
+    LM_SHAPE = 6, /**< 1 to LM_MAX_RANK integers joined by x: 3x224x224 */
+    LM_LIST  = 7 /**< since 1.1: 1 to LM_MAX_RANK integers of any sign joined by commas: 0,-1,768 */
 };
 
 /** One line of a parameter schema. Record; tables carry their stride. */
 typedef struct lm_param {
     const char *name;     /**< key in the model file: [a-z][a-z0-9_]* */
-    const char *doc;      /**< one line, with the unit if there is one */
+    const char *doc;      /**< one line */
     const char *fallback; /**< default as a user would write it; NULL: required */
     const char *choices;  /**< LM_ENUM: "same|valid"; else NULL */
     double      min, max; /**< inclusive, for each number; both 0: unbounded */
     lm_kind     kind;
     uint32_t count; /**< LM_INT, LM_REAL: how many values; a single one given is repeated; 0 is 1 */
+    const char *unit; /**< since 1.1: "pixels", "elements"; NULL: a pure number or a name */
 } lm_param;
 
 /** A parsed parameter. Atom. LM_BOOL and LM_ENUM use i[0]. Text lives as long as the layer. */
@@ -81,6 +83,9 @@ struct lm_layer {
     const lm_tensor     *input;  /**< for a type with min_inputs == 0 and none given: see `infer` */
     const lm_tensor     *output; /**< NULL during infer() */
     uint32_t             n_params, n_inputs, n_outputs, reserved;
+    /* since 1.1 */
+    lm_dtype dtype; /**< of the network's weights and activations, whatever the inputs hold */
+    uint32_t reserved2;
 };
 
 enum { LM_KEEPS_INPUT = 1u << 0, LM_KEEPS_OUTPUT = 1u << 1 };
@@ -126,7 +131,13 @@ enum {
     LM_FUNCTIONAL = 1u << 0,
     /** A source of the network: takes no layer's output. Its one input is a tensor of rank 1 that
      *  holds the batch and the element type; its parameter 0 is the shape of one sample. */
-    LM_SOURCE = 1u << 1
+    LM_SOURCE = 1u << 1,
+    /** Since 1.1. With LM_SOURCE: what it yields is no data but belongs to the network (a learned
+     * table, a constant), so its shape is not replaced by the user's input. */
+    LM_CONSTANT = 1u << 2,
+    /** Since 1.1. Its output is its first input's memory under another shape: no kernels, no
+       memory. */
+    LM_VIEW = 1u << 3
 };
 
 /** A layer type. Record; constant. */

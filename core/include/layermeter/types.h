@@ -41,7 +41,17 @@ enum {
 
 /** Element type. Part of the ABI; append only. */
 typedef int32_t lm_dtype;
-enum { LM_F32 = 1, LM_F16 = 2, LM_BF16 = 3, LM_F64 = 4, LM_I32 = 5, LM_I8 = 6, LM_F8 = 7 };
+enum {
+    LM_F32  = 1,
+    LM_F16  = 2,
+    LM_BF16 = 3,
+    LM_F64  = 4,
+    LM_I32  = 5,
+    LM_I8   = 6,
+    LM_F8   = 7,
+    LM_I64  = 8, /**< since 1.1: token and class numbers */
+    LM_U8   = 9  /**< since 1.1: bytes and masks */
+};
 
 #define LM_MAX_RANK 8
 
@@ -81,13 +91,15 @@ static inline uint64_t lm_add(uint64_t a, uint64_t b)
 static inline uint64_t lm_dtype_bytes(lm_dtype dtype)
 {
     switch (dtype) {
-    case LM_F64: return 8;
+    case LM_F64:
+    case LM_I64: return 8;
     case LM_F32:
     case LM_I32: return 4;
     case LM_F16:
     case LM_BF16: return 2;
     case LM_I8:
-    case LM_F8: return 1;
+    case LM_F8:
+    case LM_U8: return 1;
     default: return 0;
     }
 }
