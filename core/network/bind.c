@@ -1,114 +1,20 @@
 /* Binding: a network and a batch become tensors, costs, weights and kernels. */
 #include "network/bind.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/text.h"
+#include "layers/host.h"
 #include "layers/schema.h"
-
-/* What callbacks see, and where their explanations go. */
-typedef struct host_layer {
-    lm_layer  layer; /* first: callbacks hand back a pointer to it */
-    lm_error *err;
-} host_layer;
-
-static lm_status host_fail(const lm_layer *layer, lm_status code, const char *fmt, ...)
-{
-    const host_layer *h = (const host_layer *)layer;
-    char              text[400];
-    va_list           args;
-
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    return lm_error_set(h->err, code < 0 ? code : LM_E_ARG, "%s", text);
-}
-
-static const lm_host host = { sizeof host, LM_ABI_MINOR, 0, host_fail };
-
-/* Collects what a layer emits. */
-typedef struct collector {
-    lm_sink    sink; /* first */
-    lm_weight *weight;
-    lm_kernel *kernel;
-    size_t     n_weights, n_kernels, weight_room, kernel_room;
-    lm_pass    pass;
-    arena     *arena; /* for weights' roles */
-    lm_status  status;
-    lm_error  *err;
-} collector;
-
-static bool make_room(void **array, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room)
-        return true;
-    more = realloc(*array, (*room ? 2 * *room : 16) * size);
-    if (!more)
-        return false;
-    *room  = *room ? 2 * *room : 16;
-    *array = more;
-    return true;
-}
-
-static void take_weight(lm_sink *sink, const lm_weight *weight)
-{
-    collector *c    = (collector *)sink;
-    lm_weight  copy = { 0 };
-
-    if (c->status)
-        return;
-    memcpy(&copy, weight, weight->size < sizeof copy ? weight->size : sizeof copy);
-    copy.size = sizeof copy;
-    if (!copy.role || copy.tensor.rank > LM_MAX_RANK) {
-        c->status =
-            lm_error_set(c->err, LM_E_ABI, "the plugin emits a weight without role or shape");
-        return;
-    }
-    copy.role = arena_text(c->arena, copy.role, strlen(copy.role));
-    if (!copy.role || !make_room((void **)&c->weight, c->n_weights, &c->weight_room, sizeof copy)) {
-        c->status = lm_error_set(c->err, LM_E_NOMEM, "out of memory");
-        return;
-    }
-    c->weight[c->n_weights++] = copy;
-}
-
-static void take_kernel(lm_sink *sink, const lm_kernel *kernel)
-{
-    collector   *c = (collector *)sink;
-    const size_t n = kernel->size < sizeof *kernel ? kernel->size : sizeof *kernel;
-    lm_kernel   *to;
-
-    if (c->status)
-        return;
-    if (!make_room((void **)&c->kernel, c->n_kernels, &c->kernel_room, sizeof *to)) {
-        c->status = lm_error_set(c->err, LM_E_NOMEM, "out of memory");
-        return;
-    }
-    to = &c->kernel[c->n_kernels];
-    memcpy(to, kernel, n);
-    memset((char *)to + n, 0, sizeof *to - n);
-    to->size = sizeof *to;
-    if (to->op < LM_OP_OPAQUE || to->op > LM_OP_ATTENTION || to->repeat < 1 ||
-        to->pass < LM_FORWARD || to->pass >= LM_N_PASSES ||
-        (to->pass != c->pass && to->op != LM_OP_CONV)) {
-        c->status =
-            lm_error_set(c->err, LM_E_ABI, "the plugin emits a kernel of another pass or kind");
-        return;
-    }
-    c->n_kernels++;
-}
 
 typedef struct binding {
     bound_network  *out;
     const network  *net;
     const registry *reg;
-    collector       sink;
+    host_sink       sink;
     lm_error       *err;
 } binding;
 
@@ -336,7 +242,7 @@ static lm_status explained(binding *b, lm_status status)
 static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
 {
     const lm_layer_type *type   = &l->entry->type;
-    collector           *c      = &b->sink;
+    host_sink           *c      = &b->sink;
     lm_status            status = LM_OK;
     lm_weight           *weights;
 
@@ -392,7 +298,7 @@ static lm_status bind_layer(binding *b, bound_layer *l)
         return no_memory(b);
     h = (host_layer){
         .layer = { .size      = sizeof(lm_layer),
-                   .host      = &host,
+                   .host      = &host_services,
                    .type      = l->entry->own,
                    .name      = l->decl->name,
                    .param     = l->param,
@@ -449,9 +355,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     b.out->net      = net;
     b.out->options  = *options;
     b.out->n_layers = net->n_layers;
-    b.sink          = (collector){ .sink  = { sizeof(lm_sink), take_weight, take_kernel },
-                                   .arena = a,
-                                   .err   = b.err };
+    b.sink          = host_sink_make(a, b.err);
     for (size_t i = 0; i < net->n_layers && !status; i++) {
         bound_layer *l = &b.out->layer[i];
 
@@ -476,8 +380,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     if (!status && !n_sources)
         status = lm_error_set(b.err, LM_E_SHAPE, "%s: no layer of type input", net->path);
 out:
-    free(b.sink.weight);
-    free(b.sink.kernel);
+    host_sink_free(&b.sink);
     if (status) {
         arena_free(a);
         return status;

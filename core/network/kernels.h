@@ -1,10 +1,11 @@
-/** Kernels of a whole network, and kernels as text. */
+/** Kernels of a whole network. */
 #ifndef NETWORK_KERNELS_H
 #define NETWORK_KERNELS_H
 
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 
+#include "layers/kernel_text.h"
 #include "network/bind.h"
 
 /** A list that grows. */
@@ -24,17 +25,5 @@ lm_status kernels_backward(const bound_network *net, kernel_list *list, lm_error
 /** One map a trained tensor: weight, gradient and momentum read, 4 FLOP an element (SGD with
  * momentum). */
 lm_status kernels_update(const bound_network *net, kernel_list *list, lm_error *err);
-
-const char *kernel_op_name(lm_op op);
-/** LM_E_NOTFOUND for a name that is no op. */
-lm_status   kernel_op_parse(const char *name, lm_op *out, lm_error *err);
-const char *kernel_pass_name(lm_pass pass);
-lm_status   kernel_pass_parse(const char *name, lm_pass *out, lm_error *err);
-
-/** Geometry as text, "n=8 c_in=64 ... in=1x56x56": what stands in an observation. */
-const char *kernel_print_geometry(const lm_kernel *k, char *buffer, size_t size);
-/** The reverse; op, pass and dtype of *k are given, u and repeat are filled. Every field must be
- * there. */
-lm_status kernel_parse_geometry(const char *text, lm_kernel *k, lm_error *err);
 
 #endif

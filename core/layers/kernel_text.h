@@ -1,0 +1,22 @@
+/** Kernels as text, and what is a kernel at all. */
+#ifndef LAYERS_KERNEL_TEXT_H
+#define LAYERS_KERNEL_TEXT_H
+
+#include <layermeter/error.h>
+#include <layermeter/kernel.h>
+
+const char *kernel_op_name(lm_op op);
+/** LM_E_NOTFOUND for a name that is no op. */
+lm_status   kernel_op_parse(const char *name, lm_op *out, lm_error *err);
+const char *kernel_pass_name(lm_pass pass);
+lm_status   kernel_pass_parse(const char *name, lm_pass *out, lm_error *err);
+
+/** Geometry as text, "n=8 c_in=64 ... in=1x56x56": what stands in an observation. */
+const char *kernel_print_geometry(const lm_kernel *k, char *buffer, size_t size);
+/** The reverse; op, pass and dtype of *k are given, u and repeat are filled. Every field must be
+ * there. */
+lm_status kernel_parse_geometry(const char *text, lm_kernel *k, lm_error *err);
+/** Is every dimension in its range, and do groups divide channels? The error names the field. */
+lm_status kernel_check(const lm_kernel *k, lm_error *err);
+
+#endif
