@@ -1,5 +1,6 @@
 /* layermeter layers: the layer types this program knows, from their own schemas. */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "cli/commands.h"
@@ -13,18 +14,69 @@ static const option_spec specs[] = {
     { NULL, NULL, NULL, NULL },
 };
 
-static const char examples[] = "  layermeter layers\n  layermeter layers conv2d\n";
+static const char details[] =
+    "Flags: 'functional' types join or reshape tensors and are no layers of their own in frameworks;\n"
+    "a 'source' takes no inputs; a 'constant' source belongs to the network and is no data; a 'view'\n"
+    "shows its input under another shape and costs nothing. Every type also takes the keys 'inputs'\n"
+    "and 'functional'.\n";
+
+static const char examples[] = "  layermeter layers\n"
+                               "  layermeter layers conv2d\n"
+                               "  layermeter layers conv2d --format json\n";
+
+static const struct {
+    uint32_t    flag;
+    const char *name;
+} flags[] = {
+    { LM_FUNCTIONAL, "functional" },
+    { LM_SOURCE, "source" },
+    { LM_CONSTANT, "constant" },
+    { LM_VIEW, "view" },
+};
+
+/* "functional view"; empty if there are none. */
+static const char *print_flags(const lm_layer_type *type, char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    buffer[0] = '\0';
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        if (type->flags & flags[i].flag && n < size)
+            n += (size_t)snprintf(buffer + n, size - n, "%s%s", n ? " " : "", flags[i].name);
+    return buffer;
+}
+
+/* What stands in `inputs =`: a source is fed by the host. "1", "1 to 3", "2 or more". */
+static const char *print_inputs(const lm_layer_type *type, char *buffer, size_t size)
+{
+    if (type->flags & LM_SOURCE)
+        snprintf(buffer, size, "0");
+    else if (!type->max_inputs)
+        snprintf(buffer, size, "%u or more", type->min_inputs);
+    else if (type->min_inputs == type->max_inputs)
+        snprintf(buffer, size, "%u", type->min_inputs);
+    else
+        snprintf(buffer, size, "%u to %u", type->min_inputs, type->max_inputs);
+    return buffer;
+}
 
 static void list_types(const registry *reg, table *t)
 {
     table_column(t, "type", "type", 0);
     table_column(t, "doc", "what it does", 0);
+    table_column(t, "inputs", "inputs", 0);
+    table_column(t, "outputs", "outputs", 0);
+    table_column(t, "flags", "flags", 0);
     table_column(t, "plugin", "plugin", 0);
     for (size_t i = 0; i < registry_count(reg); i++) {
         const registry_entry *e = registry_at(reg, i);
+        char                  text[64];
 
         table_text(t, e->type.name);
         table_text(t, e->type.doc);
+        table_text(t, print_inputs(&e->type, text, sizeof text));
+        table_count(t, e->type.n_outputs);
+        table_text(t, print_flags(&e->type, text, sizeof text));
         table_text(t, e->plugin_name);
     }
 }
@@ -35,6 +87,7 @@ static void list_params(const lm_layer_type *type, table *t)
     table_column(t, "takes", "takes", 0);
     table_column(t, "default", "default", 0);
     table_column(t, "range", "range", 0);
+    table_column(t, "unit", "unit", 0);
     table_column(t, "doc", "meaning", 0);
     for (uint32_t i = 0; i < type->n_params; i++) {
         const lm_param p = schema_param(type, i);
@@ -47,45 +100,77 @@ static void list_params(const lm_layer_type *type, table *t)
         table_text(t, schema_describe(&p, what, sizeof what));
         table_text(t, p.fallback ? p.fallback : "(required)");
         table_text(t, range);
+        table_text(t, p.unit ? p.unit : "");
         table_text(t, p.doc ? p.doc : "");
     }
 }
 
+static void print_head(const registry_entry *e)
+{
+    char inputs[64], names[64];
+
+    printf("%s: %s\nfrom %s %s (%s), %s\ninputs: %s; outputs: %u", e->type.name, e->type.doc,
+           e->plugin_name, e->plugin_version, e->plugin_license, e->origin,
+           print_inputs(&e->type, inputs, sizeof inputs), e->type.n_outputs);
+    if (*print_flags(&e->type, names, sizeof names))
+        printf("; %s", names);
+    puts("\n");
+}
+
+static void print_json(const registry_entry *e, const table *params)
+{
+    const lm_layer_type *type   = &e->type;
+    const bool           source = (type->flags & LM_SOURCE) != 0;
+    json                 j      = { .out = stdout };
+
+    json_open(&j, NULL, '{');
+    json_text(&j, "type", type->name);
+    json_text(&j, "doc", type->doc);
+    json_text(&j, "plugin", e->plugin_name);
+    json_text(&j, "version", e->plugin_version);
+    json_text(&j, "license", e->plugin_license);
+    json_text(&j, "file", e->origin);
+    json_count(&j, "min_inputs", source ? 0 : type->min_inputs);
+    if (type->max_inputs)
+        json_count(&j, "max_inputs", source ? 0 : type->max_inputs);
+    else
+        json_text(&j, "max_inputs", NULL);
+    json_count(&j, "outputs", type->n_outputs);
+    for (size_t i = 0; i < sizeof flags / sizeof flags[0]; i++)
+        json_bool(&j, flags[i].name, (type->flags & flags[i].flag) != 0);
+    table_json(params, &j, "keys");
+    json_close(&j, '}');
+}
+
 static int run(const options *o)
 {
-    lm_error  err = { 0 };
-    registry *reg = NULL;
-    table    *t   = table_new();
-    format    f;
-    int       code = EXIT_DONE;
+    const registry_entry *e   = NULL;
+    lm_error              err = { 0 };
+    registry             *reg = NULL;
+    table                *t   = table_new();
+    format                f;
+    int                   code = EXIT_DONE;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         table_free(t);
         return report_misuse("", &err);
     }
-    if (open_registry(o, &reg, &err)) {
+    if (open_registry(o, &reg, &err) ||
+        (o->n_arguments && registry_need(reg, o->argument[0], &e, &err))) {
         code = report_failure(&err);
         goto out;
     }
-    if (o->n_arguments) {
-        const registry_entry *e    = registry_find(reg, o->argument[0]);
-        const char           *near = registry_suggest(reg, o->argument[0]);
-
-        if (!e) {
-            lm_error_set(&err, LM_E_NOTFOUND, "unknown layer type '%s'%s%s%s", o->argument[0],
-                         near ? " (did you mean '" : "; 'layermeter layers' lists them",
-                         near ? near : "", near ? "'?)" : "");
-            code = report_failure(&err);
-            goto out;
-        }
-        if (f == FORMAT_TABLE)
-            printf("%s: %s\nfrom %s %s (%s), %s\n\n", e->type.name, e->type.doc, e->plugin_name,
-                   e->plugin_version, e->plugin_license, e->origin);
+    if (e)
         list_params(&e->type, t);
-    } else {
+    else
         list_types(reg, t);
-    }
-    if (table_print(t, f, stdout, &err))
+    if (e && f == FORMAT_TABLE)
+        print_head(e);
+    if (e && f == FORMAT_JSON)
+        print_json(e, t);
+    else if (e && f == FORMAT_TABLE && !e->type.n_params)
+        puts("no keys of its own");
+    else if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:
     table_free(t);
@@ -97,6 +182,7 @@ const command cmd_layers = {
     .name          = "layers",
     .arguments     = "[TYPE]",
     .doc           = "List the layer types, or explain the keys of one",
+    .details       = details,
     .examples      = examples,
     .options       = specs,
     .max_arguments = 1,

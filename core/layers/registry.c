@@ -113,6 +113,20 @@ const char *registry_suggest(const registry *reg, const char *name)
     return best;
 }
 
+lm_status registry_need(const registry *reg, const char *name, const registry_entry **out,
+                        lm_error *err)
+{
+    const char *near;
+
+    *out = registry_find(reg, name);
+    if (*out)
+        return LM_OK;
+    near = registry_suggest(reg, name);
+    return lm_error_set(err, LM_E_NOTFOUND, "unknown layer type '%s'%s%s%s", name,
+                        near ? " (did you mean '" : "; 'layermeter layers' lists them",
+                        near ? near : "", near ? "'?)" : "");
+}
+
 lm_status registry_keep(registry *reg, void *object, lm_error *err)
 {
     if (!grow((void **)&reg->object, reg->n_objects, &reg->object_room, sizeof *reg->object))

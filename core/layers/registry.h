@@ -34,6 +34,9 @@ lm_status registry_add(registry *reg, const lm_plugin *plugin, const char *origi
 
 /** NULL if there is none. */
 const registry_entry *registry_find(const registry *reg, const char *name);
+/** LM_E_NOTFOUND, with the nearest known name, if there is none. */
+lm_status registry_need(const registry *reg, const char *name, const registry_entry **out,
+                        lm_error *err);
 /** In name order. */
 size_t                registry_count(const registry *reg);
 const registry_entry *registry_at(const registry *reg, size_t i);

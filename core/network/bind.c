@@ -23,19 +23,6 @@ static lm_status no_memory(binding *b)
     return lm_error_set(b->err, LM_E_NOMEM, "out of memory");
 }
 
-static lm_status find_type(binding *b, bound_layer *l)
-{
-    const char *near;
-
-    l->entry = registry_find(b->reg, l->decl->type);
-    if (l->entry)
-        return LM_OK;
-    near = registry_suggest(b->reg, l->decl->type);
-    return lm_error_set(b->err, LM_E_NOTFOUND, "unknown layer type '%s'%s%s%s", l->decl->type,
-                        near ? " (did you mean '" : "; 'layermeter layers' lists them",
-                        near ? near : "", near ? "'?)" : "");
-}
-
 /* The nearest known key, for a message. */
 static const char *nearest_key(const lm_layer_type *type, const char *key)
 {
@@ -360,7 +347,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
         bound_layer *l = &b.out->layer[i];
 
         l->decl = &net->layer[i];
-        status  = find_type(&b, l);
+        status  = registry_need(reg, l->decl->type, &l->entry, b.err);
         if (status) {
             lm_error_prefix(b.err, "%s:%d: layer '%s'", net->path, l->decl->line, l->decl->name);
             break;
