@@ -24,7 +24,7 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
     bound_network     *bound   = NULL;
     lm_status          status;
 
-    status = network_open(p->row.name, &net, err);
+    status = network_open(p->row.name, b->reg, NULL, &net, err);
     if (!status)
         status = bind_network(net, b->reg, &options, &bound, err);
     if (!status)

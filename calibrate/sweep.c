@@ -274,7 +274,7 @@ static lm_status input_shape(loading *l, const char *name, int64_t image, lm_dty
     bound_network     *bound   = NULL;
     lm_status          status;
 
-    status = network_open(name, &net, l->err);
+    status = network_open(name, l->reg, NULL, &net, l->err);
     if (!status)
         status = bind_network(net, l->reg, &options, &bound, l->err);
     if (!status) {
@@ -386,7 +386,7 @@ static lm_status add_kernels(loading *l, const values *v, const observation *row
     kernel_list        all     = { NULL, 0, 0 };
     lm_status          status;
 
-    status = network_open(row->name, &net, l->err);
+    status = network_open(row->name, l->reg, NULL, &net, l->err);
     if (!status)
         status = bind_network(net, l->reg, &options, &bound, l->err);
     if (!status && !(status = kernels_forward(bound, &all, l->err)))

@@ -73,6 +73,22 @@ void *arena_copy(arena *a, const void *from, size_t n, size_t size)
     return out;
 }
 
+void *arena_grow(arena *a, const void *old, size_t n, size_t *room, size_t size)
+{
+    const size_t more = *room ? 2 * *room : 8;
+    void        *out;
+
+    if (n < *room)
+        return (void *)(uintptr_t)old;
+    out = arena_array(a, more, size);
+    if (!out)
+        return NULL;
+    if (n)
+        memcpy(out, old, n * size);
+    *room = more;
+    return out;
+}
+
 char *arena_text(arena *a, const char *text, size_t n)
 {
     char *out = arena_alloc(a, n + 1);

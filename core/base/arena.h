@@ -16,6 +16,9 @@ void *arena_alloc(arena *a, size_t bytes);
 void *arena_array(arena *a, size_t n, size_t size);
 /** Copy of n elements; NULL for none, or when memory runs out. */
 void *arena_copy(arena *a, const void *from, size_t n, size_t size);
+/** Room for one more than `n` elements: `old` itself, or a copy of twice the room (`old` then stays
+ *  unused in the arena). NULL when memory runs out. */
+void *arena_grow(arena *a, const void *old, size_t n, size_t *room, size_t size);
 /** Copy of the first n bytes, with a terminating NUL. */
 char *arena_text(arena *a, const char *text, size_t n);
 

@@ -10,18 +10,26 @@
 
 #include "base/arena.h"
 #include "base/file.h"
+#include "base/names.h"
 #include "base/text.h"
 
-/* What inih, built with its defaults as Debian's is, can take. */
-#define LINE_MAX_BYTES 198
-#define NAME_MAX_BYTES 49
+#define LINE_MAX_BYTES  197 /* what inih, built with its defaults as Debian's is, can take */
+#define NAME_MAX_BYTES  191 /* of a section; inih never sees it */
+#define VALUE_MAX_BYTES ((size_t)64 * 1024) /* of all its lines together */
+
+#define TEXT(number)   TEXT_OF(number)
+#define TEXT_OF(token) #token
 
 typedef struct reader {
     ini_document *doc;
-    const char   *next; /* text not yet handed to inih */
-    int           line; /* of the line handed over last, so the one the handler is called for */
+    const char   *next;   /* text not yet handed to inih */
+    int           line;   /* of the line handed over last, so the one the handler is called for */
+    bool          joined; /* that line goes on with the value before it */
+    bool          continues; /* and ends in a backslash itself */
+    names         by_name;   /* sections */
     size_t        section_room;
-    size_t        pair_room; /* of the section being filled */
+    size_t        pair_room;  /* of the section being filled */
+    size_t        value_room; /* of the value being continued */
     lm_status     status;
     lm_error     *err;
 } reader;
@@ -34,47 +42,35 @@ static void fail(reader *r, lm_status code, const char *text)
     }
 }
 
-/* Doubles an array inside the arena; what it held before stays there unused. */
-static void *grow(arena *a, const void *old, size_t n, size_t *room, size_t size)
-{
-    void *more;
-
-    if (n < *room)
-        return (void *)(uintptr_t)old;
-    *room = *room ? 2 * *room : 8;
-    more  = arena_array(a, *room, size);
-    if (more && n)
-        memcpy(more, old, n * size);
-    return more;
-}
-
 static void open_section(reader *r, const char *name, size_t n)
 {
     ini_document *doc = r->doc;
     ini_section  *more;
+    char         *kept;
+    size_t        twin;
 
     if (n > NAME_MAX_BYTES) {
-        fail(r, LM_E_SYNTAX, "section name longer than 49 bytes");
+        fail(r, LM_E_SYNTAX, "section name longer than " TEXT(NAME_MAX_BYTES) " bytes");
         return;
     }
-    for (size_t i = 0; i < doc->n_sections; i++)
-        if (strlen(doc->section[i].name) == n && !strncmp(doc->section[i].name, name, n)) {
-            r->status = lm_error_set(r->err, LM_E_SYNTAX,
-                                     "%s:%d: section [%.*s] stands at line %d already: give it "
-                                     "another name or remove one",
-                                     doc->path, r->line, (int)n, name, doc->section[i].line);
-            return;
-        }
-    more = grow(doc->arena, doc->section, doc->n_sections, &r->section_room, sizeof *more);
-    if (!more) {
+    kept = arena_text(doc->arena, name, n);
+    more = arena_grow(doc->arena, doc->section, doc->n_sections, &r->section_room, sizeof *more);
+    if (!kept || !more) {
         fail(r, LM_E_NOMEM, "out of memory");
         return;
     }
-    doc->section = more;
-    r->pair_room = 0;
-    doc->section[doc->n_sections++] =
-        (ini_section){ .name = arena_text(doc->arena, name, n), .line = r->line };
-    if (!doc->section[doc->n_sections - 1].name)
+    twin = names_find(&r->by_name, kept);
+    if (twin != NAMES_NONE) {
+        r->status = lm_error_set(r->err, LM_E_SYNTAX,
+                                 "%s:%d: section [%s] stands at line %d already: give it "
+                                 "another name or remove one",
+                                 doc->path, r->line, kept, doc->section[twin].line);
+        return;
+    }
+    doc->section                    = more;
+    doc->section[doc->n_sections++] = (ini_section){ .name = kept, .line = r->line };
+    r->pair_room                    = 0;
+    if (!names_add(&r->by_name, kept, doc->n_sections - 1))
         fail(r, LM_E_NOMEM, "out of memory");
 }
 
@@ -86,12 +82,31 @@ static bool printable(const char *s, size_t n)
     return true;
 }
 
+/* A section's line: opened here, so inih need not see its name. */
+static bool read_section(reader *r, const char *start, size_t n)
+{
+    const char *close = memchr(start, ']', n);
+
+    if (!close) {
+        fail(r, LM_E_SYNTAX, "section without closing ']'");
+        return false;
+    }
+    for (const char *p = close + 1; p < start + n && *p != ';' && *p != '#'; p++)
+        if (*p != ' ' && *p != '\t') {
+            fail(r, LM_E_SYNTAX, "text after the closing ']': put it on a line of its own");
+            return false;
+        }
+    open_section(r, start + 1, (size_t)(close - start - 1));
+    return !r->status;
+}
+
 /* fgets() for inih: one whole line at a time, without indentation. */
 static char *read_line(char *buffer, int size, void *context)
 {
-    reader     *r = context;
-    const char *start, *end;
-    size_t      n;
+    static const char section[] = "[s]", joint[] = "=";
+    reader           *r = context;
+    const char       *start, *end;
+    size_t            n, head = 0;
 
     if (!*r->next || r->status)
         return NULL;
@@ -108,34 +123,66 @@ static char *read_line(char *buffer, int size, void *context)
     n = (size_t)(end - start);
     if (n && start[n - 1] == '\r')
         n--;
-    if (n > LINE_MAX_BYTES || n + 2 > (size_t)size) {
-        fail(r, LM_E_SYNTAX, "line longer than 198 bytes: shorten it");
+    if (n > LINE_MAX_BYTES || n + 3 > (size_t)size /* "=" before it, and its end */) {
+        fail(r, LM_E_SYNTAX,
+             "line longer than " TEXT(
+                 LINE_MAX_BYTES) " bytes: "
+                                 "shorten it, or end it in a backslash and go on in the next");
         return NULL;
     }
     if (!printable(start, n)) {
         fail(r, LM_E_SYNTAX, "control characters: not a text file");
         return NULL;
     }
-    if (*start == '[' && n) {
-        const char *close = memchr(start, ']', n);
-
-        if (!close) {
-            fail(r, LM_E_SYNTAX, "section without closing ']'");
+    r->joined    = r->continues;
+    r->continues = n && start[n - 1] == '\\' && *start != ';' && *start != '#';
+    n -= r->continues;
+    if (r->joined) {
+        head = sizeof joint - 1;
+        memcpy(buffer, joint, head);
+    } else if (n && *start == '[') {
+        if (!read_section(r, start, n))
             return NULL;
-        }
-        for (const char *p = close + 1; p < start + n && *p != ';' && *p != '#'; p++)
-            if (*p != ' ' && *p != '\t') {
-                fail(r, LM_E_SYNTAX, "text after the closing ']': put it on a line of its own");
-                return NULL;
-            }
-        open_section(r, start + 1, (size_t)(close - start - 1));
-        if (r->status)
-            return NULL;
+        start = section;
+        n     = sizeof section - 1;
     }
-    memcpy(buffer, start, n);
-    buffer[n]     = '\n';
-    buffer[n + 1] = '\0';
+    memcpy(buffer + head, start, n);
+    buffer[head + n]     = '\n';
+    buffer[head + n + 1] = '\0';
     return buffer;
+}
+
+/* A line after one that ended in a backslash: its text, behind a blank, goes on with the value. */
+static int join_value(reader *r, const char *more)
+{
+    ini_section *s = r->doc->n_sections ? &r->doc->section[r->doc->n_sections - 1] : NULL;
+    ini_pair    *p = s && s->n_pairs ? &s->pair[s->n_pairs - 1] : NULL;
+    const size_t n = p ? strlen(p->value) : 0, added = strlen(more);
+    char        *text;
+
+    if (!p) {
+        fail(r, LM_E_SYNTAX, "nothing that a backslash could continue");
+        return 0;
+    }
+    if (n + added + 2 > VALUE_MAX_BYTES) {
+        fail(r, LM_E_SYNTAX, "value longer than 64 KiB");
+        return 0;
+    }
+    text = (char *)(uintptr_t)p->value;
+    if (n + added + 2 > r->value_room) {
+        r->value_room = 2 * (n + added + 2);
+        text          = arena_alloc(r->doc->arena, r->value_room);
+        if (!text) {
+            fail(r, LM_E_NOMEM, "out of memory");
+            return 0;
+        }
+        memcpy(text, p->value, n);
+    }
+    if (n && added)
+        text[n] = ' ';
+    memcpy(text + n + (n && added), more, added + 1);
+    p->value = text;
+    return 1;
 }
 
 static int take_pair(void *context, const char *section, const char *key, const char *value)
@@ -147,6 +194,8 @@ static int take_pair(void *context, const char *section, const char *key, const 
     (void)section;
     if (r->status)
         return 0;
+    if (r->joined)
+        return join_value(r, value);
     if (!r->doc->n_sections) {
         fail(r, LM_E_SYNTAX, "a key before the first [section]");
         return 0;
@@ -162,12 +211,13 @@ static int take_pair(void *context, const char *section, const char *key, const 
                                      r->doc->path, r->line, key, s->pair[i].line);
             return 0;
         }
-    more = grow(r->doc->arena, s->pair, s->n_pairs, &r->pair_room, sizeof *more);
+    more = arena_grow(r->doc->arena, s->pair, s->n_pairs, &r->pair_room, sizeof *more);
     if (!more) {
         fail(r, LM_E_NOMEM, "out of memory");
         return 0;
     }
     s->pair            = more;
+    r->value_room      = 0;
     more[s->n_pairs++] = (ini_pair){ arena_text(r->doc->arena, key, strlen(key)),
                                      arena_text(r->doc->arena, value, strlen(value)), r->line };
     if (!more[s->n_pairs - 1].key || !more[s->n_pairs - 1].value)
@@ -188,6 +238,7 @@ lm_status ini_load_text(const char *path, const char *text, ini_document **out, 
     }
     doc->arena = a;
     bad        = ini_parse_stream(read_line, &r, take_pair, &r);
+    names_free(&r.by_name);
     if (bad > 0 && bad < r.line)
         r.status = LM_OK; /* inih reads on behind a line it cannot parse: the first one is told */
     if (bad && !r.status) {

@@ -29,8 +29,9 @@ typedef struct ini_document {
 /**
  * Reads a file. inih cuts long lines and names, merges sections of one name, joins indented lines
  * and tells its handler no line numbers; so each line passes through a reader of our own that
- * counts it, strips indentation, and refuses what inih would lose: lines over 198 bytes, section
- * names over 49, a second section or key of one name, a key before the first section, binary data.
+ * counts it, strips indentation, and refuses what inih would lose: lines over 197 bytes, section
+ * names over 191, a second section or key of one name, a key before the first section, binary data.
+ * A value whose line ends in a backslash goes on in the next line, behind a blank.
  *
  * @return LM_E_IO, LM_E_SYNTAX ("path:line: ..."), LM_E_NOMEM
  */

@@ -49,6 +49,16 @@ bool names_add(names *set, const char *name, size_t number)
     return true;
 }
 
+bool names_set(names *set, const char *name, size_t number)
+{
+    struct name_slot *slot = set->room ? &set->slot[place(set, name)] : NULL;
+
+    if (!slot || !slot->name)
+        return names_add(set, name, number);
+    slot->number = number;
+    return true;
+}
+
 void names_free(names *set)
 {
     free(set->slot);

@@ -17,6 +17,8 @@ typedef struct names {
 size_t names_find(const names *set, const char *name);
 /** Adds a name that is not there yet. False when memory runs out. */
 bool names_add(names *set, const char *name, size_t number);
+/** Adds it, or gives it another number. False when memory runs out. */
+bool names_set(names *set, const char *name, size_t number);
 void names_free(names *set);
 
 #endif

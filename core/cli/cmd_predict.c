@@ -8,7 +8,7 @@
 #include "predict/scaling.h"
 #include "report/table.h"
 
-enum { MACHINE, MODEL, BATCH, NODES, DATASET, IMAGE, INPUT, DTYPE, FORMAT };
+enum { MACHINE, MODEL, BATCH, NODES, DATASET, IMAGE, INPUT, DTYPE, FORMAT, TREAT, IGNORE };
 
 static const option_spec specs[] = {
     [MACHINE] = { "machine", "FILE", NULL, "machine file, written by 'layermeter fit' (needed)" },
@@ -20,6 +20,8 @@ static const option_spec specs[] = {
     [INPUT]   = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
     [DTYPE]   = { "dtype", "TYPE", "f32", "element type" },
     [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
+    [TREAT]   = OPTION_TREAT,
+    [IGNORE]  = OPTION_IGNORE,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -69,7 +71,7 @@ static void add_row(table *t, const scale_point *p)
 
 static int run(const options *o)
 {
-    static const session_options at    = { MACHINE, MODEL, IMAGE, INPUT, DTYPE };
+    static const session_options at    = { MACHINE, MODEL, IMAGE, INPUT, DTYPE, { TREAT, IGNORE } };
     lm_error                     err   = { 0 };
     session                      s     = { 0 };
     int64_t                     *batch = NULL, *nodes = NULL, dataset;
@@ -99,6 +101,8 @@ static int run(const options *o)
         }
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
+    else
+        print_note(s.net, f == FORMAT_TABLE ? stdout : stderr);
 out:
     session_close(&s);
     table_free(t);

@@ -20,7 +20,9 @@ enum {
     DTYPE,
     FORMAT,
     PLOT,
-    KEEP_SCRIPT
+    KEEP_SCRIPT,
+    TREAT,
+    IGNORE
 };
 
 static const option_spec specs[] = {
@@ -37,6 +39,8 @@ static const option_spec specs[] = {
     [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
     [PLOT]    = { "plot", "FILE", NULL, "draw the curve: FILE.svg, .png or .pdf (needs gnuplot)" },
     [KEEP_SCRIPT] = { "keep-script", NULL, NULL, "leave the gnuplot script beside the picture" },
+    [TREAT]       = OPTION_TREAT,
+    [IGNORE]      = OPTION_IGNORE,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -117,6 +121,7 @@ static void print_words(const curve *c, const session *s, FILE *out)
             "extrapolation over the same link\n",
             (long long)s->cal->max_ranks, s->cal->max_ranks == 1 ? "" : "s",
             (long long)s->cal->max_hosts, s->cal->max_hosts == 1 ? "" : "s");
+    print_note(s->net, out);
 }
 
 static lm_status print_curve(const curve *c, const session *s, const options *o, format f,
@@ -133,6 +138,7 @@ static lm_status print_curve(const curve *c, const session *s, const options *o,
 
         json_open(&j, NULL, '{');
         json_text(&j, "network", o->argument[0]);
+        json_text(&j, "note", s->net->note);
         json_text(&j, "machine", o->value[MACHINE]);
         json_text(&j, "model", s->who.model);
         json_text(&j, "scaling", o->value[SCALING]);
@@ -176,7 +182,7 @@ static int by_number(const void *a, const void *b)
 
 static int run(const options *o)
 {
-    static const session_options at    = { MACHINE, MODEL, IMAGE, INPUT, DTYPE };
+    static const session_options at    = { MACHINE, MODEL, IMAGE, INPUT, DTYPE, { TREAT, IGNORE } };
     lm_error                     err   = { 0 };
     session                      s     = { 0 };
     curve                        c     = { .kind = SCALING_WEAK };

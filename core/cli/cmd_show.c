@@ -7,7 +7,7 @@
 #include "network/metrics.h"
 #include "report/table.h"
 
-enum { BATCH, IMAGE, INPUT, DTYPE, BLOCK, TOTALS, FORMAT };
+enum { BATCH, IMAGE, INPUT, DTYPE, BLOCK, TOTALS, FORMAT, TREAT, IGNORE };
 
 static const option_spec specs[] = {
     [BATCH]  = { "batch", "N", "1", "samples per device" },
@@ -17,6 +17,8 @@ static const option_spec specs[] = {
     [BLOCK]  = { "block", "PREFIX", NULL, "only layers under this name (layer1, layer1.0, ...)" },
     [TOTALS] = { "totals", NULL, NULL, "only the totals" },
     [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
+    [TREAT]  = OPTION_TREAT,
+    [IGNORE] = OPTION_IGNORE,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -167,6 +169,7 @@ static void print_json(const bound_network *net, const char *block, const net_me
     json_open(&j, NULL, '{');
     json_text(&j, "network", net->net->name);
     json_text(&j, "file", net->net->path);
+    json_text(&j, "note", net->net->note);
     json_text(&j, "block", block);
     json_text(&j, "input", net->input);
     json_count(&j, "batch", (uint64_t)net->options.batch);
@@ -201,11 +204,14 @@ static lm_status print_counts(const bound_network *net, const options *o, format
     } else if (!status) {
         if (t)
             status = table_print(t, f, stdout, err);
+        if (!status && f == FORMAT_CSV)
+            print_note(net->net, stderr);
         if (!status && f == FORMAT_TABLE) {
             if (t)
                 putchar('\n');
             print_total_text(net, block, &m);
             print_published(net, o, &m);
+            print_note(net->net, stdout);
         }
     }
     table_free(t);
@@ -214,13 +220,14 @@ static lm_status print_counts(const bound_network *net, const options *o, format
 
 static int run(const options *o)
 {
-    lm_error       err = { 0 };
-    format         f;
-    bind_options   b     = { .input = o->value[INPUT] };
-    registry      *reg   = NULL;
-    network       *net   = NULL;
-    bound_network *bound = NULL;
-    int            code  = EXIT_DONE;
+    static const network_options at  = { TREAT, IGNORE };
+    lm_error                     err = { 0 };
+    format                       f;
+    bind_options                 b     = { .input = o->value[INPUT] };
+    registry                    *reg   = NULL;
+    network                     *net   = NULL;
+    bound_network               *bound = NULL;
+    int                          code  = EXIT_DONE;
 
     if (format_parse(o->value[FORMAT], &f, &err))
         return report_misuse("", &err);
@@ -233,7 +240,7 @@ static int run(const options *o)
     if (text_dtype(o->value[DTYPE], &b.dtype, &err))
         return report_misuse("--dtype", &err);
 
-    if (open_registry(o, &reg, &err) || network_open(o->argument[0], &net, &err) ||
+    if (open_registry(o, &reg, &err) || open_network(o, &at, reg, &net, &err) ||
         bind_network(net, reg, &b, &bound, &err) || print_counts(bound, o, f, &err))
         code = report_failure(&err);
     bound_network_free(bound);

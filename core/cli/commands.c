@@ -47,6 +47,27 @@ bool option_list(const options *o, int at, int64_t **out, size_t *n, int *exit_c
     return false;
 }
 
+lm_status open_network(const options *o, const network_options *at, const registry *reg,
+                       network **out, lm_error *err)
+{
+    const char     *treat[ARGUMENTS_MAX], *ignore[ARGUMENTS_MAX];
+    network_choices choices = { .treat = treat, .ignore = ignore };
+
+    for (int i = 0; i < o->n_every; i++) {
+        if (o->every[i].at == at->treat)
+            treat[choices.n_treat++] = o->every[i].value;
+        else if (o->every[i].at == at->ignore)
+            ignore[choices.n_ignore++] = o->every[i].value;
+    }
+    return network_open(o->argument[0], reg, &choices, out, err);
+}
+
+void print_note(const network *net, FILE *out)
+{
+    if (net->note)
+        fprintf(out, "note: %s\n", net->note);
+}
+
 static bool failed(const lm_error *err, int *exit_code)
 {
     *exit_code = report_failure(err);
@@ -60,19 +81,29 @@ static lm_status session_input(const options *o, const session_options *at, int6
     const bind_options b = {
         .batch = 1, .dtype = LM_F32, .input = o->value[at->input], .image = image
     };
-    network       *net   = NULL;
     bound_network *bound = NULL;
     lm_status      status;
 
     if (!b.input && !image)
         return LM_OK;
-    status = network_open(o->argument[0], &net, err);
-    if (!status)
-        status = bind_network(net, s->reg, &b, &bound, err);
+    status = bind_network(s->net, s->reg, &b, &bound, err);
     if (!status)
         strcpy(s->input, bound->input);
     bound_network_free(bound);
-    network_free(net);
+    return status;
+}
+
+/* The network, handed to `loads` under its name. */
+static lm_status session_network(const options *o, const session_options *at, session *s,
+                                 lm_error *err)
+{
+    network  *net    = NULL;
+    lm_status status = open_network(o, &at->network, s->reg, &net, err);
+
+    if (!status)
+        status = workloads_give(s->loads, o->argument[0], net, err);
+    if (!status)
+        s->net = net;
     return status;
 }
 
@@ -102,7 +133,8 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         return false;
     }
     if (open_registry(o, &s->reg, &err) || calibration_load(o->value[at->machine], &s->cal, &err) ||
-        workloads_new(s->reg, &s->loads, &err) || session_input(o, at, image, s, &err))
+        workloads_new(s->reg, &s->loads, &err) || session_network(o, at, s, &err) ||
+        session_input(o, at, image, s, &err))
         return failed(&err, exit_code);
     s->who.cal     = s->cal;
     s->who.machine = o->value[at->machine];

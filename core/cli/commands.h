@@ -2,28 +2,54 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
+#include <stdio.h>
+
 #include "cli/options.h"
 #include "layers/registry.h"
 #include "network/bind.h"
 #include "predict/price.h"
 
-extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, cmd_scale;
+extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, cmd_scale,
+    cmd_import;
 
 /** All layer types, from --plugin and the usual places. */
 lm_status open_registry(const options *o, registry **out, lm_error *err);
 
+/** Options that say how a network is read, by their place in the command's own table. */
+typedef struct network_options {
+    int treat, ignore;
+} network_options;
+
+/** Rows of a command's table for them. */
+#define OPTION_TREAT                                                                            \
+    {                                                                                           \
+        "treat", "OP=TYPE", NULL, "ONNX: a layer type for an unknown operator; may be repeated" \
+    }
+#define OPTION_IGNORE                                                                           \
+    {                                                                                           \
+        "ignore", "OP", NULL, "ONNX: such operators pass their first input on; may be repeated" \
+    }
+
+/** Opens the network that is argument 0. */
+lm_status open_network(const options *o, const network_options *at, const registry *reg,
+                       network **out, lm_error *err);
+/** "note: ..." if there is something to know about its counts. */
+void print_note(const network *net, FILE *out);
+
 /** What a prediction needs, opened together. */
 typedef struct session {
-    registry    *reg;
-    calibration *cal;
-    workloads   *loads;
-    predictor    who;
-    char         input[64]; /**< behind who.input */
+    registry      *reg;
+    calibration   *cal;
+    workloads     *loads;
+    predictor      who;
+    const network *net;       /**< owned by `loads` */
+    char           input[64]; /**< behind who.input */
 } session;
 
 /** Options by their place in the command's own table. */
 typedef struct session_options {
-    int machine, model, image, input, dtype;
+    int             machine, model, image, input, dtype;
+    network_options network;
 } session_options;
 
 /**

@@ -98,6 +98,11 @@ bool options_parse(const char *program, const command *c, int argc, char **argv,
         if (!value)
             return misuse(program, c, exit_code, "needs a value: ", word);
         if (own) {
+            if (out->n_every == ARGUMENTS_MAX)
+                return misuse(program, c, exit_code, "too many options", "");
+            out->every[out->n_every].at      = (int)(own - c->options);
+            out->every[out->n_every++].value = value;
+
             out->value[own - c->options] = value;
             out->given[own - c->options] = true;
         } else if (out->n_plugins < ARGUMENTS_MAX) {

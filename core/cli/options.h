@@ -26,10 +26,15 @@ typedef struct options {
     const command *command;
     const char    *value[OPTIONS_MAX]; /**< by place in the table; flags: "yes"; NULL: not given */
     bool           given[OPTIONS_MAX]; /**< false: `value` is the default */
-    const char    *argument[ARGUMENTS_MAX]; /**< the rest, in order */
-    int            n_arguments;
-    const char    *plugin[ARGUMENTS_MAX]; /**< --plugin, which every command takes, in order */
-    int            n_plugins;
+    struct {
+        int         at;
+        const char *value;
+    } every[ARGUMENTS_MAX]; /**< all that stood there, in order: for options that repeat */
+    int         n_every;
+    const char *argument[ARGUMENTS_MAX]; /**< the rest, in order */
+    int         n_arguments;
+    const char *plugin[ARGUMENTS_MAX]; /**< --plugin, which every command takes, in order */
+    int         n_plugins;
 } options;
 
 /** A command of the program. */

@@ -87,30 +87,34 @@ static bool make_room(void **array, size_t n, size_t *room)
     return true;
 }
 
-static lm_status load_network(workloads *w, const char *name, loaded **out, lm_error *err)
+lm_status workloads_give(workloads *w, const char *name, network *net, lm_error *err)
 {
-    const size_t at = names_find(&w->by_name, name);
-    char        *kept;
-    network     *net;
-    loaded *new;
-    lm_status status;
+    char *kept  = arena_text(w->arena, name, strlen(name));
+    loaded *new = arena_alloc(w->arena, sizeof *new);
 
-    if (at != NAMES_NONE) {
-        *out = w->net[at];
-        return LM_OK;
-    }
-    if ((status = network_open(name, &net, err)))
-        return status;
-    kept = arena_text(w->arena, name, strlen(name));
-    new  = arena_alloc(w->arena, sizeof *new);
     if (!kept || !new || !make_room((void **)&w->net, w->n_nets, &w->net_room) ||
-        !names_add(&w->by_name, kept, w->n_nets)) {
+        !names_set(&w->by_name, kept, w->n_nets)) {
         network_free(net);
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     }
     new->net            = net;
     w->net[w->n_nets++] = new;
-    *out                = new;
+    return LM_OK;
+}
+
+static lm_status load_network(workloads *w, const char *name, loaded **out, lm_error *err)
+{
+    size_t    at = names_find(&w->by_name, name);
+    network  *net;
+    lm_status status;
+
+    if (at == NAMES_NONE) {
+        if ((status = network_open(name, w->reg, NULL, &net, err)) ||
+            (status = workloads_give(w, name, net, err)))
+            return status;
+        at = w->n_nets - 1;
+    }
+    *out = w->net[at];
     return LM_OK;
 }
 

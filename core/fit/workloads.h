@@ -11,6 +11,10 @@ typedef struct workloads workloads;
 lm_status workloads_new(const registry *reg, workloads **out, lm_error *err);
 void      workloads_free(workloads *w);
 
+/** Hands over a network that is open already, to be found under `name`. It is freed with `w`, or at
+ * once on failure. */
+lm_status workloads_give(workloads *w, const char *name, network *net, lm_error *err);
+
 /**
  * Counts of the network `name` (model name or path) with inputs of shape `input` ("" or NULL: the
  * file's) at a batch. A network is bound at batches 1, 2 and 3 only: where the counts grow by the

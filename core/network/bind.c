@@ -23,6 +23,15 @@ static lm_status no_memory(binding *b)
     return lm_error_set(b->err, LM_E_NOMEM, "out of memory");
 }
 
+/* Where a layer stands: a network that was built by calls has no lines. */
+static void prefix_place(binding *b, const net_layer *l, int line)
+{
+    if (line)
+        lm_error_prefix(b->err, "%s:%d: layer '%s'", b->net->path, line, l->name);
+    else
+        lm_error_prefix(b->err, "%s: layer '%s'", b->net->path, l->name);
+}
+
 /* The nearest known key, for a message. */
 static const char *nearest_key(const lm_layer_type *type, const char *key)
 {
@@ -72,7 +81,7 @@ static lm_status parse_params(binding *b, bound_layer *l)
             status = schema_parse(&param, p->value, &value[at], b->err);
         }
         if (status) {
-            lm_error_prefix(b->err, "%s:%d: layer '%s'", b->net->path, p->line, l->decl->name);
+            prefix_place(b, l->decl, p->line);
             return status;
         }
     }
@@ -88,7 +97,7 @@ static lm_status parse_params(binding *b, bound_layer *l)
         status =
             lm_error_set(b->err, LM_E_ARG, "'%s' needs '%s =' (%s: %s)", type->name, param.name,
                          schema_describe(&param, what, sizeof what), param.doc ? param.doc : "");
-        lm_error_prefix(b->err, "%s:%d: layer '%s'", b->net->path, l->decl->line, l->decl->name);
+        prefix_place(b, l->decl, l->decl->line);
         return status;
     }
     return LM_OK;
@@ -349,7 +358,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
         l->decl = &net->layer[i];
         status  = registry_need(reg, l->decl->type, &l->entry, b.err);
         if (status) {
-            lm_error_prefix(b.err, "%s:%d: layer '%s'", net->path, l->decl->line, l->decl->name);
+            prefix_place(&b, l->decl, l->decl->line);
             break;
         }
         if ((status = parse_params(&b, l)))
@@ -362,7 +371,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
         else
             status = bind_layer(&b, l);
         if (status)
-            lm_error_prefix(b.err, "%s:%d: layer '%s'", net->path, l->decl->line, l->decl->name);
+            prefix_place(&b, l->decl, l->decl->line);
     }
     if (!status && !n_sources)
         status = lm_error_set(b.err, LM_E_SHAPE, "%s: no layer of type input", net->path);

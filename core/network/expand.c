@@ -14,7 +14,7 @@
 
 #define DEPTH_MAX  32     /* blocks within blocks */
 #define NODES_MAX  200000 /* layers and block inputs */
-#define INPUTS_MAX 64     /* of one layer or block, as written; a concat takes no more */
+#define INPUTS_MAX 256    /* of one layer or block, as written; a concat takes no more */
 #define REPEAT_MAX 10000  /* sections a range stands for */
 #define NAME_BYTES 192    /* a full layer name */
 #define NONE       ((size_t)-1)
@@ -304,7 +304,7 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
 
 static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, const char *local)
 {
-    char      name[64];
+    char      name[NAME_BYTES]; /* shorter than the range's */
     size_t    stem;
     long      from, to;
     lm_status status = LM_OK;

@@ -11,7 +11,45 @@
 #include "base/ini.h"
 #include "base/place.h"
 #include "base/text.h"
+#include "layers/registry.h"
 #include "network/expand.h"
+#include "network/onnx/onnx.h"
+
+/* How files are read, by suffix. */
+typedef struct file_format {
+    const char *suffix;
+    lm_status (*read)(const char *path, const registry *reg, const network_choices *choices,
+                      network **out, lm_error *err);
+} file_format;
+
+static lm_status read_ini(const char *path, const registry *reg, const network_choices *choices,
+                          network **out, lm_error *err)
+{
+    (void)reg;
+    if (choices && choices->n_treat + choices->n_ignore)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: --treat and --ignore are for files of other formats", path);
+    return network_load(path, out, err);
+}
+
+static const file_format formats[] = {
+    { ".ini", read_ini },
+    { ".onnx", onnx_load },
+};
+
+/* NULL if the name has no known suffix. */
+static const file_format *format_of(const char *name)
+{
+    const size_t n = strlen(name);
+
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+        const size_t m = strlen(formats[i].suffix);
+
+        if (n > m && !strcmp(name + n - m, formats[i].suffix))
+            return &formats[i];
+    }
+    return NULL;
+}
 
 static bool try_path(const char *folder, const char *name, char *path, size_t size)
 {
@@ -20,12 +58,11 @@ static bool try_path(const char *folder, const char *name, char *path, size_t si
 
 lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
 {
-    const char  *env = getenv("LAYERMETER_MODEL_PATH");
-    const size_t n   = strlen(name);
-    char         folder[PATH_MAX];
-    lm_status    status;
+    const char *env = getenv("LAYERMETER_MODEL_PATH");
+    char        folder[PATH_MAX];
+    lm_status   status;
 
-    if (strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".ini"))) {
+    if (strchr(name, '/') || format_of(name)) {
         if (snprintf(path, size, "%s", name) >= (int)size)
             return lm_error_set(err, LM_E_ARG, "%s: path is too long", name);
         return LM_OK;
@@ -67,6 +104,8 @@ static lm_status read_head(network *net, const ini_document *doc, const char **o
 
         if (!strcmp(p->key, "name")) {
             net->name = arena_text(net->arena, p->value, strlen(p->value));
+        } else if (!strcmp(p->key, "note")) {
+            net->note = arena_text(net->arena, p->value, strlen(p->value));
         } else if (!strcmp(p->key, "source")) {
             net->source = arena_text(net->arena, p->value, strlen(p->value));
         } else if (!strcmp(p->key, "params")) {
@@ -77,9 +116,10 @@ static lm_status read_head(network *net, const ini_document *doc, const char **o
             *output = p->value;
             *line   = p->line;
         } else {
-            return lm_error_set(err, LM_E_NOTFOUND,
-                                "%s:%d: [network] has no key '%s' (name source params macs output)",
-                                doc->path, p->line, p->key);
+            return lm_error_set(
+                err, LM_E_NOTFOUND,
+                "%s:%d: [network] has no key '%s' (name source params macs note output)", doc->path,
+                p->line, p->key);
         }
         if (status)
             lm_error_prefix(err, "%s:%d: %s", doc->path, p->line, p->key);
@@ -121,12 +161,17 @@ lm_status network_load(const char *path, network **out, lm_error *err)
     return LM_OK;
 }
 
-lm_status network_open(const char *name, network **out, lm_error *err)
+lm_status network_open(const char *name, const registry *reg, const network_choices *choices,
+                       network **out, lm_error *err)
 {
-    char      path[PATH_MAX];
-    lm_status status = network_find(name, path, sizeof path, err);
+    char               path[PATH_MAX];
+    const file_format *format;
+    lm_status          status = network_find(name, path, sizeof path, err);
 
-    return status ? status : network_load(path, out, err);
+    if (status)
+        return status;
+    format = format_of(path);
+    return (format ? format : &formats[0])->read(path, reg, choices, out, err);
 }
 
 void network_free(network *net)

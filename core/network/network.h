@@ -7,6 +7,8 @@
 
 #include <layermeter/error.h>
 
+#include "layers/registry.h"
+
 typedef struct net_pair {
     const char *key, *value;
     int         line;
@@ -35,6 +37,7 @@ typedef struct network {
     const char *path; /**< as opened */
     const char *name;
     const char *source; /**< where the published counts stand; NULL if none are given */
+    const char *note;   /**< what must be known to read its counts; NULL: nothing */
     net_layer  *layer;  /**< in an order in which every input precedes its use */
     size_t      n_layers;
     uint64_t    published_params,
@@ -42,8 +45,17 @@ typedef struct network {
     struct arena *arena; /**< owns all of the above */
 } network;
 
+/** What whoever names a network decides about it beside the name. */
+typedef struct network_choices {
+    const char *const
+          *treat; /**< "OPERATOR=TYPE": the layer type for what an import does not know */
+    size_t n_treat;
+    const char *const *ignore; /**< operators of an import that pass their first input on */
+    size_t             n_ignore;
+} network_choices;
+
 /**
- * Finds the file behind `name`: a path (anything with a slash or ending in .ini), else NAME.ini in
+ * Finds the file behind `name`: a path (anything with a slash or a known suffix), else NAME.ini in
  * $LAYERMETER_MODEL_PATH (colon-separated), else among the shipped models.
  * LM_E_NOTFOUND lists where it looked.
  */
@@ -51,8 +63,14 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
 
 /** Reads, expands blocks, resolves inputs, orders. Errors begin with file:line. */
 lm_status network_load(const char *path, network **out, lm_error *err);
-/** Finds and reads. */
-lm_status network_open(const char *name, network **out, lm_error *err);
+/**
+ * Finds and reads; a file's suffix decides how: .ini, or an importer's.
+ *
+ * @param reg     layer types: importers infer shapes with them
+ * @param choices NULL: none
+ */
+lm_status network_open(const char *name, const registry *reg, const network_choices *choices,
+                       network **out, lm_error *err);
 void      network_free(network *net);
 
 #endif

@@ -116,8 +116,12 @@ static void many_sections_and_keys_find_room(void **state)
     ini_free(doc);
 }
 
+#define TOO_LONG                                                                                  \
+    "t.ini:2: line longer than 197 bytes: shorten it, or end it in a backslash and go on in the " \
+    "next"
+
 /* inih, as packaged, splits a line of 200 bytes or more and takes its tail for a new line. */
-static void lines_up_to_198_bytes_are_read_and_longer_ones_refused(void **state)
+static void lines_up_to_197_bytes_are_read_and_longer_ones_refused(void **state)
 {
     char          text[400], line[300];
     ini_document *doc;
@@ -128,39 +132,68 @@ static void lines_up_to_198_bytes_are_read_and_longer_ones_refused(void **state)
         snprintf(line, sizeof line, "x = %0*d", n - 4, 7);
         assert_int_equal(strlen(line), n);
         snprintf(text, sizeof text, "[a]\n%s\ny = 1\n", line);
-        if (n <= 198) {
+        if (n <= 197) {
             doc = read_text(text);
             assert_pair(doc, "a", "x", line + 4, 2);
             assert_pair(doc, "a", "y", "1", 3);
             ini_free(doc);
         } else {
             assert_int_equal(ini_load_text("t.ini", text, &doc, &err), LM_E_SYNTAX);
-            assert_error(err, LM_E_SYNTAX, "t.ini:2: line longer than 198 bytes: shorten it");
+            assert_error(err, LM_E_SYNTAX, TOO_LONG);
         }
     }
     /* a comment is a line as well: inih would read its tail */
     snprintf(text, sizeof text, "[a]\n;%0*d = 1", 230, 0);
     assert_int_equal(ini_load_text("t.ini", text, &doc, &err), LM_E_SYNTAX);
-    assert_error(err, LM_E_SYNTAX, "t.ini:2: line longer than 198 bytes: shorten it");
+    assert_error(err, LM_E_SYNTAX, TOO_LONG);
 }
 
-/* inih cuts names after 49 bytes without a word. */
-static void section_names_up_to_49_bytes_are_read_and_longer_ones_refused(void **state)
+/* inih would cut names after 49 bytes without a word, so it gets none to see. */
+static void section_names_up_to_191_bytes_are_read_and_longer_ones_refused(void **state)
 {
-    static const char name[] = "a123456789b123456789c123456789d123456789e1234567890";
-    char              text[80];
-    ini_document     *doc;
-    lm_error          err;
+    char          text[220], name[200];
+    ini_document *doc;
+    lm_error      err;
 
     (void)state;
-    snprintf(text, sizeof text, "[%.49s]\nx = 1\n", name);
-    doc = read_text(text);
-    assert_int_equal(strlen(doc->section[0].name), 49);
-    assert_int_equal(doc->section[0].n_pairs, 1);
+    for (int n = 40; n <= 195; n++) {
+        snprintf(name, sizeof name, "a%0*d", n - 1, 7);
+        snprintf(text, sizeof text, "[%s]\nx = 1\n", name);
+        if (n <= 191) {
+            doc = read_text(text);
+            assert_string_equal(doc->section[0].name, name);
+            assert_pair(doc, name, "x", "1", 2);
+            ini_free(doc);
+        } else {
+            assert_int_equal(ini_load_text("t.ini", text, &doc, &err), LM_E_SYNTAX);
+            assert_error(err, LM_E_SYNTAX, "t.ini:1: section name longer than 191 bytes");
+        }
+    }
+}
+
+static void a_backslash_continues_a_value_in_the_next_line(void **state)
+{
+    static const char text[] = "[a]\n"
+                               "x = one,\\\n"
+                               "   [two], ; a comment \\\r\n"
+                               "= 3 \\\n"
+                               "\n"
+                               "; no value: \\\n"
+                               "y = 4\n";
+    ini_document     *doc    = read_text(text);
+    lm_error          err;
+    static char       long_text[200 * 1024] = "[a]\nx = 1\\\n";
+
+    (void)state;
+    assert_pair(doc, "a", "x", "one, [two], = 3", 2);
+    assert_pair(doc, "a", "y", "4", 7);
     ini_free(doc);
-    snprintf(text, sizeof text, "[%.50s]\nx = 1\n", name);
-    assert_int_equal(ini_load_text("t.ini", text, &doc, &err), LM_E_SYNTAX);
-    assert_error(err, LM_E_SYNTAX, "t.ini:1: section name longer than 49 bytes");
+    assert_int_equal(ini_load_text("t.ini", "[a]\n\\\nx\n", &doc, &err), LM_E_SYNTAX);
+    assert_int_equal(ini_load_text("t.ini", "\\\nx\n", &doc, &err), LM_E_SYNTAX);
+    for (size_t n = strlen(long_text); n < 150 * 1024; n += 102)
+        snprintf(long_text + n, sizeof long_text - n, "%0100d\\\n", 1);
+    assert_int_equal(ini_load_text("t.ini", long_text, &doc, &err), LM_E_SYNTAX);
+    assert_error(err, LM_E_SYNTAX, "t.ini:651: value longer than 64 KiB");
 }
 
 static void what_inih_would_lose_is_refused_by_line(void **state)
@@ -244,8 +277,9 @@ int main(void)
         cmocka_unit_test(carriage_returns_and_a_byte_order_mark_vanish),
         cmocka_unit_test(values_keep_what_is_no_comment),
         cmocka_unit_test(many_sections_and_keys_find_room),
-        cmocka_unit_test(lines_up_to_198_bytes_are_read_and_longer_ones_refused),
-        cmocka_unit_test(section_names_up_to_49_bytes_are_read_and_longer_ones_refused),
+        cmocka_unit_test(lines_up_to_197_bytes_are_read_and_longer_ones_refused),
+        cmocka_unit_test(section_names_up_to_191_bytes_are_read_and_longer_ones_refused),
+        cmocka_unit_test(a_backslash_continues_a_value_in_the_next_line),
         cmocka_unit_test(what_inih_would_lose_is_refused_by_line),
         cmocka_unit_test(comments_may_follow_a_section),
         cmocka_unit_test(files_that_are_no_text_are_refused),

@@ -1,0 +1,289 @@
+/* A network made by calls. */
+#include "network/build.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "network/graph.h"
+
+#define LAYERS_MAX 200000 /* as of a network file */
+#define NAME_BYTES 160    /* leaves room for a number behind it in a section's name */
+
+typedef struct draft {
+    net_layer layer;
+    size_t    pair_room, input_room;
+} draft;
+
+struct net_builder {
+    arena   *arena;
+    network *net;
+    draft   *draft; /* malloc'ed */
+    size_t   n, room;
+    names    by_name;
+    names    last_number; /* name -> the last number put behind it */
+    bool     no_memory, too_many;
+};
+
+net_builder *build_new(const char *path, const char *name)
+{
+    arena       *a   = arena_new();
+    net_builder *b   = calloc(1, sizeof *b);
+    network     *net = a ? arena_alloc(a, sizeof *net) : NULL;
+
+    if (!b || !net || !(net->path = arena_text(a, path, strlen(path))) ||
+        !(net->name = arena_text(a, name, strlen(name)))) {
+        arena_free(a);
+        free(b);
+        return NULL;
+    }
+    net->arena = a;
+    b->arena   = a;
+    b->net     = net;
+    return b;
+}
+
+/* All but what the network takes over. */
+static void free_drafts(net_builder *b)
+{
+    names_free(&b->by_name);
+    names_free(&b->last_number);
+    free(b->draft);
+    free(b);
+}
+
+void build_free(net_builder *b)
+{
+    if (!b)
+        return;
+    arena_free(b->arena);
+    free_drafts(b);
+}
+
+static bool failed(const net_builder *b)
+{
+    return b->no_memory || b->too_many;
+}
+
+/* Letters, digits, '_', '-' and single dots: a section's name that is neither a block, nor a range
+ * ("a.0..5"), nor one with a meaning of its own. */
+static void make_legal(const char *name, char *out)
+{
+    size_t n = 0;
+
+    for (; *name && n < NAME_BYTES - 2; name++) {
+        if (isalnum((unsigned char)*name) || *name == '-')
+            out[n++] = *name;
+        else if (*name != '.' && *name != '/')
+            out[n++] = '_';
+        else if (n && out[n - 1] != '.')
+            out[n++] = '.';
+    }
+    while (n && out[n - 1] == '.')
+        n--;
+    out[n] = '\0';
+    if (!n || !strcmp(out, "network") || !strcmp(out, "arguments") || !strcmp(out, "none"))
+        strcat(out, "_");
+}
+
+/* The name itself, or with the first free number behind it. */
+static char *make_unique(net_builder *b, const char *name)
+{
+    char   legal[NAME_BYTES], numbered[NAME_BYTES + 24];
+    size_t at, number;
+    char  *kept;
+
+    make_legal(name, legal);
+    if (names_find(&b->by_name, legal) == NAMES_NONE)
+        return arena_text(b->arena, legal, strlen(legal));
+    at     = names_find(&b->last_number, legal);
+    number = at == NAMES_NONE ? 1 : at;
+    do
+        snprintf(numbered, sizeof numbered, "%s_%zu", legal, ++number);
+    while (names_find(&b->by_name, numbered) != NAMES_NONE);
+    kept = arena_text(b->arena, legal, strlen(legal));
+    if (!kept || !names_set(&b->last_number, kept, number))
+        return NULL;
+    return arena_text(b->arena, numbered, strlen(numbered));
+}
+
+size_t build_layer(net_builder *b, const char *name, const char *type)
+{
+    char *kept;
+
+    if (failed(b))
+        return 0;
+    if (b->n == LAYERS_MAX) {
+        b->too_many = true;
+        return 0;
+    }
+    if (b->n == b->room) {
+        const size_t room = b->room ? 2 * b->room : 256;
+        draft       *more = realloc(b->draft, room * sizeof *more);
+
+        if (!more) {
+            b->no_memory = true;
+            return 0;
+        }
+        b->draft = more;
+        b->room  = room;
+    }
+    kept = make_unique(b, name);
+    if (!kept || !names_add(&b->by_name, kept, b->n)) {
+        b->no_memory = true;
+        return 0;
+    }
+    b->draft[b->n] = (draft){ .layer = { .name = kept, .type = type } };
+    return b->n++;
+}
+
+static char *format(net_builder *b, const char *fmt, va_list args)
+{
+    char text[512];
+    int  n = vsnprintf(text, sizeof text, fmt, args);
+
+    if (n < 0)
+        return NULL;
+    return arena_text(b->arena, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+void build_key(net_builder *b, size_t layer, const char *key, const char *fmt, ...)
+{
+    draft    *d;
+    net_pair *more;
+    char     *value;
+    va_list   args;
+
+    if (failed(b))
+        return;
+    d = &b->draft[layer];
+    va_start(args, fmt);
+    value = format(b, fmt, args);
+    va_end(args);
+    more = arena_grow(b->arena, d->layer.pair, d->layer.n_pairs, &d->pair_room, sizeof *more);
+    if (!value || !more) {
+        b->no_memory = true;
+        return;
+    }
+    more[d->layer.n_pairs++] = (net_pair){ .key = key, .value = value };
+    d->layer.pair            = more;
+}
+
+void build_input(net_builder *b, size_t layer, net_edge from)
+{
+    draft    *d;
+    net_edge *more;
+
+    if (failed(b))
+        return;
+    d    = &b->draft[layer];
+    more = arena_grow(b->arena, d->layer.input, d->layer.n_inputs, &d->input_room, sizeof *more);
+    if (!more) {
+        b->no_memory = true;
+        return;
+    }
+    more[d->layer.n_inputs++] = from;
+    d->layer.input            = more;
+}
+
+void build_functional(net_builder *b, size_t layer)
+{
+    if (!failed(b))
+        b->draft[layer].layer.functional = true;
+}
+
+void build_note(net_builder *b, const char *fmt, ...)
+{
+    const char *old = b->net->note;
+    char       *text, *joined;
+    va_list     args;
+
+    if (failed(b))
+        return;
+    va_start(args, fmt);
+    text = format(b, fmt, args);
+    va_end(args);
+    joined = text && old ? arena_alloc(b->arena, strlen(old) + strlen(text) + 3) : text;
+    if (!joined) {
+        b->no_memory = true;
+        return;
+    }
+    if (old)
+        sprintf(joined, "%s; %s", old, text);
+    b->net->note = joined;
+}
+
+size_t build_count(const net_builder *b)
+{
+    return b->n;
+}
+
+/* first[], input[] of graph_order() in one piece. */
+static lm_status order_layers(const net_builder *b, size_t *order, lm_error *err)
+{
+    size_t    total = 0, cycle = 0;
+    size_t   *first, *input;
+    lm_status status;
+
+    for (size_t i = 0; i < b->n; i++)
+        total += b->draft[i].layer.n_inputs;
+    first = malloc((b->n + 1 + total) * sizeof *first);
+    if (!first)
+        return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", b->net->path);
+    input = first + b->n + 1;
+    total = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        first[i] = total;
+        for (size_t k = 0; k < b->draft[i].layer.n_inputs; k++)
+            input[total++] = b->draft[i].layer.input[k].layer;
+    }
+    first[b->n] = total;
+    status      = graph_order(&(graph){ b->n, first, input }, order, &cycle);
+    free(first);
+    if (status == LM_E_SYNTAX)
+        lm_error_set(err, status, "%s: layer '%s' is its own input, through a cycle", b->net->path,
+                     b->draft[cycle].layer.name);
+    else if (status)
+        lm_error_set(err, status, "%s: out of memory", b->net->path);
+    return status;
+}
+
+lm_status build_finish(net_builder *b, network **out, lm_error *err)
+{
+    network  *net    = b->net;
+    size_t   *order  = malloc(2 * (b->n + 1) * sizeof *order);
+    size_t   *place  = order ? order + b->n + 1 : NULL; /* the reverse of `order` */
+    lm_status status = LM_OK;
+
+    if (b->too_many)
+        status = lm_error_set(err, LM_E_SYNTAX, "%s: more than %d layers", net->path, LAYERS_MAX);
+    else if (!order || b->no_memory ||
+             !(net->layer = arena_array(b->arena, b->n + 1, sizeof *net->layer)))
+        status = lm_error_set(err, LM_E_NOMEM, "%s: out of memory", net->path);
+    else
+        status = order_layers(b, order, err);
+    if (status) {
+        free(order);
+        build_free(b);
+        return status;
+    }
+    for (size_t o = 0; o < b->n; o++)
+        place[order[o]] = o;
+    for (size_t o = 0; o < b->n; o++) {
+        net_layer *l     = &net->layer[o];
+        net_edge  *input = (net_edge *)(uintptr_t)b->draft[order[o]].layer.input;
+
+        *l = b->draft[order[o]].layer;
+        for (size_t k = 0; k < l->n_inputs; k++)
+            input[k].layer = place[input[k].layer];
+    }
+    net->n_layers = b->n;
+    free(order);
+    free_drafts(b);
+    *out = net;
+    return LM_OK;
+}

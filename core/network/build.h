@@ -1,0 +1,43 @@
+/** A network made by calls instead of read from a file: what importers use. */
+#ifndef NETWORK_BUILD_H
+#define NETWORK_BUILD_H
+
+#include "network/network.h"
+
+/**
+ * Failures (memory, too many layers) are sticky: calls after the first one do nothing, and
+ * build_finish() reports it.
+ */
+typedef struct net_builder net_builder;
+
+/** @param path in messages; @param name of the network. NULL when memory runs out. */
+net_builder *build_new(const char *path, const char *name);
+/** NULL is fine; not after build_finish(). */
+void build_free(net_builder *b);
+
+/**
+ * Adds a layer and returns its number, from 0 up. What a section's name cannot hold is replaced in
+ * `name`, and a number put behind it where it is taken.
+ *
+ * @param type must outlive the builder, or be a layer type's name in a registry
+ */
+size_t build_layer(net_builder *b, const char *name, const char *type);
+void build_key(net_builder *b, size_t layer, const char *key, const char *fmt, ...) LM_PRINTF(4, 5);
+/** Appends an input; the layer it comes from may be added later. */
+void build_input(net_builder *b, size_t layer, net_edge from);
+/** Not counted among layers. */
+void build_functional(net_builder *b, size_t layer);
+/** Appends a sentence to the network's note. */
+void build_note(net_builder *b, const char *fmt, ...) LM_PRINTF(2, 3);
+
+/** Number of layers. */
+size_t build_count(const net_builder *b);
+
+/**
+ * Orders the layers and hands them over; frees the builder in any case.
+ *
+ * @return LM_E_SYNTAX for a cycle, LM_E_NOMEM
+ */
+lm_status build_finish(net_builder *b, network **out, lm_error *err);
+
+#endif
