@@ -6,12 +6,13 @@
 #include "cli/commands.h"
 #include "network/write.h"
 
-enum { OUTPUT, TREAT, IGNORE };
+enum { OUTPUT, TREAT, IGNORE, SET };
 
 static const option_spec specs[] = {
     [OUTPUT] = { "output", "MODEL.ini", NULL, "file to write (also -o); else it is printed" },
     [TREAT]  = OPTION_TREAT,
     [IGNORE] = OPTION_IGNORE,
+    [SET]    = OPTION_SET,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -39,7 +40,7 @@ static lm_status write_file(const network *net, const char *title, const char *p
 
 static int run(const options *o)
 {
-    static const network_options at    = { TREAT, IGNORE };
+    static const network_options at    = { TREAT, IGNORE, SET };
     lm_error                     err   = { 0 };
     registry                    *reg   = NULL;
     network                     *net   = NULL;
@@ -47,10 +48,13 @@ static int run(const options *o)
     char                         title[256];
     lm_status                    status;
 
-    snprintf(title, sizeof title, "Imported from %.200s", slash ? slash + 1 : o->argument[0]);
     status = open_registry(o, &reg, &err);
     if (!status)
         status = open_network(o, &at, reg, &net, &err);
+    if (!status)
+        snprintf(title, sizeof title, "Imported from %.120s%s%.100s",
+                 slash ? slash + 1 : o->argument[0], net->set ? ", with " : "",
+                 net->set ? net->set : "");
     if (!status)
         status = o->value[OUTPUT] ? write_file(net, title, o->value[OUTPUT], &err)
                                   : network_write(net, title, stdout, &err);

@@ -8,7 +8,7 @@
 #include "predict/scaling.h"
 #include "report/table.h"
 
-enum { MACHINE, MODEL, BATCH, NODES, DATASET, IMAGE, INPUT, DTYPE, FORMAT, TREAT, IGNORE };
+enum { MACHINE, MODEL, BATCH, NODES, DATASET, IMAGE, INPUT, DTYPE, FORMAT, TREAT, IGNORE, SET };
 
 static const option_spec specs[] = {
     [MACHINE] = { "machine", "FILE", NULL, "machine file, written by 'layermeter fit' (needed)" },
@@ -22,6 +22,7 @@ static const option_spec specs[] = {
     [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
     [TREAT]   = OPTION_TREAT,
     [IGNORE]  = OPTION_IGNORE,
+    [SET]     = OPTION_SET,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -35,7 +36,7 @@ static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"
     "  layermeter predict vgg16 --machine machine.ini --image 128 --nodes 1,2,4 --format csv\n";
 
-static void add_columns(table *t)
+static void add_columns(table *t, const char *set)
 {
     table_column(t, "nodes", "nodes", 0);
     table_column(t, "batch", "batch", 0);
@@ -49,9 +50,11 @@ static void add_columns(table *t)
     table_column(t, "samples_per_s", "samples/s", 1);
     table_column(t, "epoch_s", "epoch [s]", 0);
     table_column(t, "beyond", "beyond", 0);
+    if (set)
+        table_column(t, "set", "set", 0);
 }
 
-static void add_row(table *t, const scale_point *p)
+static void add_row(table *t, const scale_point *p, const char *set)
 {
     const prediction *s = &p->step;
 
@@ -67,18 +70,22 @@ static void add_row(table *t, const scale_point *p)
     table_real(t, p->samples_per_second);
     table_real(t, p->epoch_seconds);
     table_text(t, s->beyond_what);
+    if (set)
+        table_text(t, set);
 }
 
 static int run(const options *o)
 {
-    static const session_options at    = { MACHINE, MODEL, IMAGE, INPUT, DTYPE, { TREAT, IGNORE } };
-    lm_error                     err   = { 0 };
-    session                      s     = { 0 };
-    int64_t                     *batch = NULL, *nodes = NULL, dataset;
-    size_t                       n_batch, n_nodes;
-    table                       *t    = table_new();
-    int                          code = EXIT_DONE;
-    format                       f;
+    static const session_options at = {
+        MACHINE, MODEL, IMAGE, INPUT, DTYPE, { TREAT, IGNORE, SET }
+    };
+    lm_error err   = { 0 };
+    session  s     = { 0 };
+    int64_t *batch = NULL, *nodes = NULL, dataset;
+    size_t   n_batch, n_nodes;
+    table   *t    = table_new();
+    int      code = EXIT_DONE;
+    format   f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
@@ -88,7 +95,7 @@ static int run(const options *o)
         !option_list(o, NODES, &nodes, &n_nodes, &code) ||
         !option_count(o, DATASET, &dataset, &code) || !session_open(o, &at, &s, &code))
         goto out;
-    add_columns(t);
+    add_columns(t, s.net->set);
     for (size_t i = 0; i < n_nodes; i++)
         for (size_t k = 0; k < n_batch; k++) {
             scale_point p;
@@ -97,7 +104,7 @@ static int run(const options *o)
                 code = report_failure(&err);
                 goto out;
             }
-            add_row(t, &p);
+            add_row(t, &p, s.net->set);
         }
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);

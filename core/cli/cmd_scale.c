@@ -22,7 +22,8 @@ enum {
     PLOT,
     KEEP_SCRIPT,
     TREAT,
-    IGNORE
+    IGNORE,
+    SET
 };
 
 static const option_spec specs[] = {
@@ -41,6 +42,7 @@ static const option_spec specs[] = {
     [KEEP_SCRIPT] = { "keep-script", NULL, NULL, "leave the gnuplot script beside the picture" },
     [TREAT]       = OPTION_TREAT,
     [IGNORE]      = OPTION_IGNORE,
+    [SET]         = OPTION_SET,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -55,7 +57,7 @@ static const char examples[] =
     "  layermeter scale resnet50 --machine machine.ini --batch 32 --plot resnet50.svg\n"
     "  layermeter scale vgg16 --machine machine.ini --scaling strong --batch 256 --nodes 1..32*2\n";
 
-static void add_columns(table *t)
+static void add_columns(table *t, const char *set)
 {
     table_column(t, "nodes", "nodes", 0);
     table_column(t, "batch", "batch", 0);
@@ -71,9 +73,11 @@ static void add_columns(table *t)
     table_column(t, "efficiency", "efficiency", 3);
     table_column(t, "epoch_s", "epoch [s]", 0);
     table_column(t, "beyond", "beyond", 0);
+    if (set)
+        table_column(t, "set", "set", 0);
 }
 
-static void add_row(table *t, const scale_point *p)
+static void add_row(table *t, const scale_point *p, const char *set)
 {
     const prediction *s = &p->step;
 
@@ -91,6 +95,8 @@ static void add_row(table *t, const scale_point *p)
     table_real(t, p->efficiency);
     table_real(t, p->epoch_seconds);
     table_text(t, s->beyond_what);
+    if (set)
+        table_text(t, set);
 }
 
 /* One node may be calibrated and the all-reduce not: then nobody knows where more stop paying. */
@@ -127,17 +133,19 @@ static void print_words(const curve *c, const session *s, FILE *out)
 static lm_status print_curve(const curve *c, const session *s, const options *o, format f,
                              lm_error *err)
 {
-    table    *t      = table_new();
-    lm_status status = LM_OK;
+    const char *set    = f == FORMAT_CSV ? s->net->set : NULL; /* the others say it once */
+    table      *t      = table_new();
+    lm_status   status = LM_OK;
 
-    add_columns(t);
+    add_columns(t, set);
     for (size_t i = 0; i < c->n; i++)
-        add_row(t, &c->point[i]);
+        add_row(t, &c->point[i], set);
     if (f == FORMAT_JSON) {
         json j = { .out = stdout };
 
         json_open(&j, NULL, '{');
         json_text(&j, "network", o->argument[0]);
+        json_text(&j, "set", s->net->set);
         json_text(&j, "note", s->net->note);
         json_text(&j, "machine", o->value[MACHINE]);
         json_text(&j, "model", s->who.model);
@@ -153,6 +161,8 @@ static lm_status print_curve(const curve *c, const session *s, const options *o,
         json_close(&j, '}');
     } else {
         status = table_print(t, f, stdout, err);
+        if (!status && f == FORMAT_TABLE && s->net->set)
+            printf("set: %s\n", s->net->set);
         if (!status)
             print_words(c, s, f == FORMAT_TABLE ? stdout : stderr);
     }
@@ -182,13 +192,15 @@ static int by_number(const void *a, const void *b)
 
 static int run(const options *o)
 {
-    static const session_options at    = { MACHINE, MODEL, IMAGE, INPUT, DTYPE, { TREAT, IGNORE } };
-    lm_error                     err   = { 0 };
-    session                      s     = { 0 };
-    curve                        c     = { .kind = SCALING_WEAK };
-    int64_t                     *nodes = NULL;
-    int                          code  = EXIT_DONE;
-    format                       f;
+    static const session_options at = {
+        MACHINE, MODEL, IMAGE, INPUT, DTYPE, { TREAT, IGNORE, SET }
+    };
+    lm_error err   = { 0 };
+    session  s     = { 0 };
+    curve    c     = { .kind = SCALING_WEAK };
+    int64_t *nodes = NULL;
+    int      code  = EXIT_DONE;
+    format   f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);

@@ -7,7 +7,7 @@
 #include "network/metrics.h"
 #include "report/table.h"
 
-enum { BATCH, IMAGE, INPUT, DTYPE, BLOCK, TOTALS, FORMAT, TREAT, IGNORE };
+enum { BATCH, IMAGE, INPUT, DTYPE, BLOCK, TOTALS, FORMAT, TREAT, IGNORE, SET };
 
 static const option_spec specs[] = {
     [BATCH]  = { "batch", "N", "1", "samples per device" },
@@ -19,6 +19,7 @@ static const option_spec specs[] = {
     [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
     [TREAT]  = OPTION_TREAT,
     [IGNORE] = OPTION_IGNORE,
+    [SET]    = OPTION_SET,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -104,6 +105,8 @@ static lm_status list_layers(const bound_network *net, const char *block, format
     for (size_t i = 0; i < N_COUNTS; i++)
         if (f != FORMAT_TABLE || counts[i].brief)
             table_column(t, counts[i].key, counts[i].brief ? counts[i].brief : counts[i].title, 0);
+    if (f == FORMAT_CSV && net->net->set)
+        table_column(t, "set", "set", 0);
     for (size_t l = 0; l < net->n_layers; l++) {
         const bound_layer *layer = &net->layer[l];
         net_metrics        m;
@@ -121,17 +124,33 @@ static lm_status list_layers(const bound_network *net, const char *block, format
         for (size_t i = 0; i < N_COUNTS; i++)
             if (f != FORMAT_TABLE || counts[i].brief)
                 table_count(t, count_of(&m, i));
+        if (f == FORMAT_CSV && net->net->set)
+            table_text(t, net->net->set);
     }
     return LM_OK;
+}
+
+/* The totals as the one row of a CSV. */
+static void total_row(const bound_network *net, const net_metrics *m, table *t)
+{
+    for (size_t i = 0; i < N_COUNTS; i++)
+        table_column(t, counts[i].key, counts[i].title, 0);
+    if (net->net->set)
+        table_column(t, "set", "set", 0);
+    for (size_t i = 0; i < N_COUNTS; i++)
+        table_count(t, count_of(m, i));
+    if (net->net->set)
+        table_text(t, net->net->set);
 }
 
 static void print_total_text(const bound_network *net, const char *block, const net_metrics *m)
 {
     char number[40], si[32];
 
-    printf("%s%s%s: input %s, batch %lld, %s\n", net->net->name, block ? " / " : "",
+    printf("%s%s%s: input %s, batch %lld, %s%s%s\n", net->net->name, block ? " / " : "",
            block ? block : "", net->input, (long long)net->options.batch,
-           text_dtype_name(net->options.dtype));
+           text_dtype_name(net->options.dtype), net->net->set ? ", with " : "",
+           net->net->set ? net->net->set : "");
     for (size_t i = 0; i < N_COUNTS; i++)
         if (i + 1 < N_COUNTS || m->layers_not_lowered)
             printf("  %-40s %20s  %s\n", counts[i].title,
@@ -170,6 +189,7 @@ static void print_json(const bound_network *net, const char *block, const net_me
     json_text(&j, "network", net->net->name);
     json_text(&j, "file", net->net->path);
     json_text(&j, "note", net->net->note);
+    json_text(&j, "set", net->net->set);
     json_text(&j, "block", block);
     json_text(&j, "input", net->input);
     json_count(&j, "batch", (uint64_t)net->options.batch);
@@ -194,11 +214,7 @@ static lm_status print_counts(const bound_network *net, const options *o, format
     if (!status && t && !totals)
         status = list_layers(net, block, f, t, err);
     if (!status && t && totals)
-        for (size_t i = 0; i < N_COUNTS; i++)
-            table_column(t, counts[i].key, counts[i].title, 0);
-    if (!status && t && totals)
-        for (size_t i = 0; i < N_COUNTS; i++)
-            table_count(t, count_of(&m, i));
+        total_row(net, &m, t);
     if (!status && f == FORMAT_JSON) {
         print_json(net, block, &m, t);
     } else if (!status) {
@@ -220,7 +236,7 @@ static lm_status print_counts(const bound_network *net, const options *o, format
 
 static int run(const options *o)
 {
-    static const network_options at  = { TREAT, IGNORE };
+    static const network_options at  = { TREAT, IGNORE, SET };
     lm_error                     err = { 0 };
     format                       f;
     bind_options                 b     = { .input = o->value[INPUT] };

@@ -50,14 +50,16 @@ bool option_list(const options *o, int at, int64_t **out, size_t *n, int *exit_c
 lm_status open_network(const options *o, const network_options *at, const registry *reg,
                        network **out, lm_error *err)
 {
-    const char     *treat[ARGUMENTS_MAX], *ignore[ARGUMENTS_MAX];
-    network_choices choices = { .treat = treat, .ignore = ignore };
+    const char     *treat[ARGUMENTS_MAX], *ignore[ARGUMENTS_MAX], *set[ARGUMENTS_MAX];
+    network_choices choices = { .treat = treat, .ignore = ignore, .set = set };
 
     for (int i = 0; i < o->n_every; i++) {
         if (o->every[i].at == at->treat)
             treat[choices.n_treat++] = o->every[i].value;
         else if (o->every[i].at == at->ignore)
             ignore[choices.n_ignore++] = o->every[i].value;
+        else if (o->every[i].at == at->set)
+            set[choices.n_set++] = o->every[i].value;
     }
     return network_open(o->argument[0], reg, &choices, out, err);
 }

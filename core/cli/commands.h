@@ -17,7 +17,7 @@ lm_status open_registry(const options *o, registry **out, lm_error *err);
 
 /** Options that say how a network is read, by their place in the command's own table. */
 typedef struct network_options {
-    int treat, ignore;
+    int treat, ignore, set;
 } network_options;
 
 /** Rows of a command's table for them. */
@@ -28,6 +28,10 @@ typedef struct network_options {
 #define OPTION_IGNORE                                                                           \
     {                                                                                           \
         "ignore", "OP", NULL, "ONNX: such operators pass their first input on; may be repeated" \
+    }
+#define OPTION_SET                                                                     \
+    {                                                                                  \
+        "set", "NAME=VALUE", NULL, "one of the network's [arguments]; may be repeated" \
     }
 
 /** Opens the network that is argument 0. */

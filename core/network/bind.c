@@ -26,10 +26,12 @@ static lm_status no_memory(binding *b)
 /* Where a layer stands: a network that was built by calls has no lines. */
 static void prefix_place(binding *b, const net_layer *l, int line)
 {
+    const char *file = b->net->base ? b->net->base : b->net->path;
+
     if (line)
-        lm_error_prefix(b->err, "%s:%d: layer '%s'", b->net->path, line, l->name);
+        lm_error_prefix(b->err, "%s:%d: layer '%s'", file, line, l->name);
     else
-        lm_error_prefix(b->err, "%s: layer '%s'", b->net->path, l->name);
+        lm_error_prefix(b->err, "%s: layer '%s'", file, l->name);
 }
 
 /* The nearest known key, for a message. */
@@ -282,7 +284,8 @@ static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
 
 static lm_status bind_layer(binding *b, bound_layer *l)
 {
-    const lm_layer_type *type = &l->entry->type;
+    const lm_layer_type *type          = &l->entry->type;
+    const bool           layer_by_type = !(type->flags & (LM_FUNCTIONAL | LM_SOURCE));
     lm_tensor           *output;
     host_layer           h;
     lm_status            status = gather_inputs(b, l);
@@ -308,6 +311,8 @@ static lm_status bind_layer(binding *b, bound_layer *l)
     b->err->text[0] = '\0';
     if ((status = type->infer(&h.layer, output)))
         return explained(b, status);
+    l->counted     = l->decl->counted == NET_COUNTED_AS_TYPE ? layer_by_type
+                                                             : l->decl->counted == NET_COUNTED_YES;
     l->output      = output;
     l->n_outputs   = type->n_outputs;
     h.layer.output = output;
@@ -317,6 +322,102 @@ static lm_status bind_layer(binding *b, bound_layer *l)
     if ((status = type->cost(&h.layer, &l->cost)))
         return explained(b, status);
     return check_cost(b, l);
+}
+
+/* ---- shared parameters --------------------------------------------------------------------------
+ */
+
+static bool same_weight(const lm_weight *a, const lm_weight *b)
+{
+    return !strcmp(a->role, b->role) && a->flags == b->flags &&
+           !memcmp(&a->tensor, &b->tensor, sizeof a->tensor);
+}
+
+static const lm_weight *find_weight(const bound_layer *owner, const lm_weight *like)
+{
+    for (size_t i = 0; i < owner->n_weights; i++)
+        if (same_weight(&owner->weights[i], like))
+            return &owner->weights[i];
+    return NULL;
+}
+
+/* The second gradient of a tensor is added to the first. */
+static lm_status add_gradients(binding *b, bound_layer *l)
+{
+    const size_t n       = l->n_kernels[LM_GRAD_WEIGHT];
+    lm_kernel   *kernels = arena_array(b->out->arena, n + l->n_shared, sizeof *kernels);
+    lm_work     *cost    = &l->cost.pass[LM_GRAD_WEIGHT];
+
+    if (!kernels)
+        return no_memory(b);
+    if (n)
+        memcpy(kernels, l->kernels[LM_GRAD_WEIGHT], n * sizeof *kernels);
+    l->kernels[LM_GRAD_WEIGHT] = kernels;
+    for (size_t i = 0; i < l->n_shared; i++) {
+        const lm_weight *w = &l->weights[l->n_weights + i];
+        lm_kernel        k = { .size   = sizeof k,
+                               .op     = LM_OP_MAP,
+                               .pass   = LM_GRAD_WEIGHT,
+                               .dtype  = w->tensor.dtype,
+                               .repeat = 1 };
+        lm_work          work;
+
+        if (w->flags & LM_FROZEN)
+            continue;
+        k.u.map.elements          = (int64_t)lm_elements(&w->tensor);
+        k.u.map.operands          = 2;
+        k.u.map.flops_per_element = 1;
+        work                      = lm_kernel_work(&k);
+        cost->flops               = lm_add(cost->flops, work.flops);
+        cost->read_bytes          = lm_add(cost->read_bytes, work.read_bytes);
+        cost->written_bytes       = lm_add(cost->written_bytes, work.written_bytes);
+        if (l->lowered)
+            kernels[l->n_kernels[LM_GRAD_WEIGHT]++] = k;
+    }
+    return check_cost(b, l);
+}
+
+/* `shares =`: the owner's tensors go behind its own, so that whoever counts weights counts them
+ * once. */
+static lm_status share_weights(binding *b, bound_layer *l)
+{
+    const bound_layer *owner = &b->out->layer[l->decl->shares - b->net->layer];
+    const size_t       n     = l->n_weights;
+    lm_weight         *own   = arena_array(b->out->arena, n + 1, sizeof *own);
+
+    if (!own)
+        return no_memory(b);
+    if (owner->decl->shares)
+        return lm_error_set(b->err, LM_E_ARG,
+                            "shares = %s: which has its parameters from another layer itself",
+                            owner->decl->name);
+    l->n_weights = 0;
+    for (size_t i = 0; i < n; i++)
+        if (find_weight(owner, &l->weights[i]))
+            own[n - ++l->n_shared] = l->weights[i];
+        else
+            own[l->n_weights++] = l->weights[i];
+    if (!l->n_shared)
+        return lm_error_set(b->err, LM_E_ARG,
+                            "shares = %s: which has no parameter tensor of the same role and shape",
+                            owner->decl->name);
+    l->weights = own;
+    l->shares  = owner;
+    return l->trained ? add_gradients(b, l) : LM_OK;
+}
+
+static lm_status share_all(binding *b)
+{
+    for (size_t i = 0; i < b->out->n_layers; i++) {
+        bound_layer *l      = &b->out->layer[i];
+        lm_status    status = l->decl->shares ? share_weights(b, l) : LM_OK;
+
+        if (status) {
+            prefix_place(b, l->decl, l->decl->line);
+            return status;
+        }
+    }
+    return LM_OK;
 }
 
 static lm_status check_options(const bind_options *o, lm_error *err)
@@ -375,6 +476,8 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     }
     if (!status && !n_sources)
         status = lm_error_set(b.err, LM_E_SHAPE, "%s: no layer of type input", net->path);
+    if (!status)
+        status = share_all(&b);
 out:
     host_sink_free(&b.sink);
     if (status) {

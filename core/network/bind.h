@@ -20,7 +20,8 @@ typedef struct bind_options {
 } bind_options;
 
 /** One layer with everything known about it. Owned by its network. */
-typedef struct bound_layer {
+typedef struct bound_layer bound_layer;
+struct bound_layer {
     const net_layer      *decl;
     const registry_entry *entry; /**< its type; entry->own is what callbacks see */
     const lm_value       *param; /**< one for each of the type's parameters */
@@ -29,12 +30,15 @@ typedef struct bound_layer {
     bool                  trained;          /**< has weights that get a gradient */
     bool                  needs_grad_input; /**< some layer before it is trained */
     bool                  lowered;          /**< `kernels` is what a framework would launch */
+    bool                  counted;          /**< one of the layers that frameworks count */
     lm_cost               cost;             /**< passes that do not happen are 0 */
-    const lm_weight      *weights;
-    size_t                n_weights;
+    const lm_weight      *weights;          /**< its own, then those that `shares` owns */
+    size_t                n_weights;        /**< its own: each tensor belongs to one layer */
+    size_t                n_shared;
+    const bound_layer    *shares; /**< owner of weights[n_weights ..]; or NULL */
     const lm_kernel      *kernels[LM_N_PASSES];
     size_t                n_kernels[LM_N_PASSES];
-} bound_layer;
+};
 
 /** Layers in an order in which every input precedes its use. */
 typedef struct bound_network {

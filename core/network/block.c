@@ -1,9 +1,18 @@
-/* Templates of a network file, and text with their arguments. */
+/* Arguments of a network file, its templates, and text with arguments in it. */
 #include "network/block.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/expr.h"
+#include "base/text.h"
+
+#define VALUE_BYTES 512           /* a value, arguments replaced */
+#define VALUE_COST  32            /* memory beside the text of a value */
+#define SPENT_MAX   (128ul << 20) /* 200000 layers of 600 bytes each */
 
 static lm_status no_memory(block_table *t)
 {
@@ -16,6 +25,22 @@ block *block_find(block_table *t, const char *name, size_t n)
         if (strlen(t->block[i].name) == n && !strncmp(t->block[i].name, name, n))
             return &t->block[i];
     return NULL;
+}
+
+const char *block_slash(const char *section)
+{
+    const char *end = section + strcspn(section, "/$"); /* ${a / b} is a range's */
+
+    return *end == '/' && strncmp(section, "block ", 6) ? end : NULL;
+}
+
+lm_status block_spend(block_table *t, size_t bytes, int line)
+{
+    t->spent += bytes;
+    if (t->spent > SPENT_MAX)
+        return ini_fail(t->doc, t->err, line, LM_E_SYNTAX,
+                        "the file unfolds to more than %lu MiB of text", SPENT_MAX >> 20);
+    return LM_OK;
 }
 
 lm_status block_collect(block_table *t)
@@ -33,14 +58,17 @@ lm_status block_collect(block_table *t)
         if (!s->name[6] || strpbrk(s->name + 6, " /."))
             return ini_fail(t->doc, t->err, s->line, LM_E_SYNTAX,
                             "'%s': a block's name has no blanks, dots or slashes", s->name);
+        if (s->n_pairs > BLOCK_ARGUMENTS_MAX)
+            return ini_fail(t->doc, t->err, s->line, LM_E_SYNTAX, "more than %d arguments",
+                            BLOCK_ARGUMENTS_MAX);
         t->block[t->n_blocks++] = (block){ .name = s->name + 6, .head = s };
     }
     for (size_t i = 0; i < doc->n_sections; i++) {
         const ini_section *s     = &doc->section[i];
-        const char        *slash = strchr(s->name, '/');
+        const char        *slash = block_slash(s->name);
         block             *b;
 
-        if (!slash || !strncmp(s->name, "block ", 6))
+        if (!slash)
             continue;
         b = block_find(t, s->name, (size_t)(slash - s->name));
         if (!b)
@@ -66,41 +94,112 @@ lm_status block_collect(block_table *t)
     return LM_OK;
 }
 
+/* A text being replaced: where it stands and who may be named. */
+typedef struct substitution {
+    block_table       *t;
+    const environment *env;
+    int                line;
+} substitution;
+
+static const argument *find_argument(const environment *env, const char *name, size_t n)
+{
+    for (; env; env = env->file)
+        for (size_t i = 0; i < env->n; i++)
+            if (strlen(env->argument[i].name) == n && !strncmp(env->argument[i].name, name, n))
+                return &env->argument[i];
+    return NULL;
+}
+
+static lm_status unknown_argument(const substitution *s, const char *name, size_t n, lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOTFOUND, "$%.*s is no argument of this %s", (int)n, name,
+                        s->env->file ? "block" : "file");
+}
+
+static lm_status argument_number(void *context, const char *name, size_t n, int64_t *out,
+                                 lm_error *err)
+{
+    const substitution *s = context;
+    const argument     *a = find_argument(s->env, name, n);
+
+    if (!a)
+        return unknown_argument(s, name, n, err);
+    if (text_int(a->value, out, NULL))
+        return lm_error_set(err, LM_E_ARG, "$%s is '%.40s', no whole number", a->name, a->value);
+    return LM_OK;
+}
+
+static lm_status prefix_line(const substitution *s, lm_status status)
+{
+    lm_error_prefix(s->t->err, "%s:%d", s->t->doc->path, s->line);
+    return status;
+}
+
+/* ${expression} at `text`: its value as text, and its length. */
+static lm_status evaluate(substitution *s, const char *text, char *out, size_t size, size_t *used)
+{
+    char        inside[VALUE_BYTES];
+    const char *end = strchr(text, '}');
+    int64_t     value;
+    lm_status   status;
+
+    if (!end)
+        return ini_fail(s->t->doc, s->t->err, s->line, LM_E_SYNTAX, "'${' without '}'");
+    *used = (size_t)(end - text) + 1;
+    snprintf(inside, sizeof inside, "%.*s", (int)(*used - 3), text + 2);
+    status = expr_eval(inside, argument_number, s, &value, s->t->err);
+    if (status) {
+        lm_error_prefix(s->t->err, "%.*s", (int)*used, text);
+        return prefix_line(s, status);
+    }
+    snprintf(out, size, "%" PRId64, value);
+    return LM_OK;
+}
+
 lm_status block_substitute(block_table *t, const environment *env, const char *text, int line,
                            const char **out)
 {
-    char   buffer[512];
-    size_t o = 0;
+    substitution s = { t, env, line };
+    char         buffer[VALUE_BYTES], number[24];
+    size_t       o = 0;
+    lm_status    status;
 
     if (!strchr(text, '$')) {
-        *out = arena_text(t->arena, text, strlen(text));
+        const size_t n = strlen(text);
+
+        if ((status = block_spend(t, n + VALUE_COST, line)))
+            return status;
+        *out = arena_text(t->arena, text, n);
         return *out ? LM_OK : no_memory(t);
     }
     while (*text) {
         const char *value = text;
-        size_t      n = 1, used = 1;
+        size_t      n = strcspn(text, "$"), used = n;
 
-        if (*text == '$') {
-            const argument *found = NULL;
+        if (!n && text[1] == '{') {
+            if ((status = evaluate(&s, text, number, sizeof number, &used)))
+                return status;
+            value = number;
+            n     = strlen(number);
+        } else if (!n) {
+            const argument *found;
 
             for (used = 1; isalnum((unsigned char)text[used]) || text[used] == '_'; used++)
                 ;
-            for (size_t i = 0; i < env->n; i++)
-                if (strlen(env->argument[i].name) == used - 1 &&
-                    !strncmp(env->argument[i].name, text + 1, used - 1))
-                    found = &env->argument[i];
+            found = find_argument(env, text + 1, used - 1);
             if (!found)
-                return ini_fail(t->doc, t->err, line, LM_E_NOTFOUND,
-                                "%.*s is no argument of this block", (int)used, text);
+                return prefix_line(&s, unknown_argument(&s, text + 1, used - 1, t->err));
             value = found->value;
             n     = strlen(value);
         }
-        if (o + n >= sizeof buffer)
+        if (n >= sizeof buffer - o)
             return ini_fail(t->doc, t->err, line, LM_E_SYNTAX, "value is too long");
         memcpy(buffer + o, value, n);
         o += n;
         text += used;
     }
+    if ((status = block_spend(t, o + VALUE_COST, line)))
+        return status;
     *out = arena_text(t->arena, buffer, o);
     return *out ? LM_OK : no_memory(t);
 }
@@ -108,10 +207,13 @@ lm_status block_substitute(block_table *t, const environment *env, const char *t
 lm_status block_bind(block_table *t, const block *b, const ini_section *use,
                      const environment *outer, environment *inner)
 {
-    const size_t n   = b->head->n_pairs;
-    argument    *arg = arena_array(t->arena, n ? n : 1, sizeof *arg);
-    lm_status    status;
+    const size_t       n      = b->head->n_pairs;
+    const environment *file   = outer->file ? outer->file : outer;
+    argument          *arg    = arena_array(t->arena, n ? n : 1, sizeof *arg);
+    lm_status          status = block_spend(t, n * sizeof *arg, use->line);
 
+    if (status)
+        return status;
     if (!arg)
         return no_memory(t);
     for (size_t i = 0; i < use->n_pairs; i++) {
@@ -124,7 +226,7 @@ lm_status block_bind(block_table *t, const block *b, const ini_section *use,
     for (size_t i = 0; i < n; i++) {
         const ini_pair    *declared = &b->head->pair[i];
         const ini_pair    *given    = ini_get(use, declared->key);
-        const environment *from     = given ? outer : &(environment){ arg, i, 0 };
+        const environment *from     = given ? outer : &(environment){ arg, i, 0, file };
 
         if (!given && !*declared->value)
             return ini_fail(t->doc, t->err, use->line, LM_E_NOTFOUND, "block '%s' needs '%s ='",
@@ -135,7 +237,7 @@ lm_status block_bind(block_table *t, const block *b, const ini_section *use,
         if (status)
             return status;
     }
-    *inner = (environment){ arg, n, outer->used_line ? outer->used_line : use->line };
+    *inner = (environment){ arg, n, outer->used_line ? outer->used_line : use->line, file };
     return LM_OK;
 }
 

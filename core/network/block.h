@@ -1,19 +1,22 @@
-/** Templates of a network file, and text with their arguments. */
+/** Arguments of a network file, its templates, and text with arguments in it. */
 #ifndef NETWORK_BLOCK_H
 #define NETWORK_BLOCK_H
 
 #include "base/arena.h"
 #include "base/ini.h"
 
+#define BLOCK_ARGUMENTS_MAX 64 /**< of a block, or of a file */
+
 typedef struct argument {
     const char *name, *value;
 } argument;
 
-/** Arguments visible while a block is unfolded. */
+/** Arguments that a text may name: a block's, then the file's. */
 typedef struct environment {
-    const argument *argument;
-    size_t          n;
-    int             used_line; /**< of the outermost `block =`; 0 at the top */
+    const argument           *argument;
+    size_t                    n;
+    int                       used_line; /**< of the outermost `block =`; 0 at the top */
+    const struct environment *file;      /**< [arguments]; NULL: this is it */
 } environment;
 
 /** A template: [block NAME] and its [NAME/layer] sections. */
@@ -31,6 +34,7 @@ typedef struct block_table {
     lm_error           *err;
     block              *block;
     size_t              n_blocks;
+    size_t              spent; /**< bytes made so far: a short file may unfold to any length */
 } block_table;
 
 /** Fills t->block from t->doc. */
@@ -40,7 +44,13 @@ void      block_free(block_table *t);
 /** The block whose name is the first n bytes of `name`; NULL if there is none. */
 block *block_find(block_table *t, const char *name, size_t n);
 
-/** Replaces $name in `text`, which stands at `line`, by the arguments' values. */
+/** The slash of [BLOCK/layer]; NULL for a section of another kind. */
+const char *block_slash(const char *section);
+
+/** Counts `bytes` of what the file unfolds to; LM_E_SYNTAX when it is too much. */
+lm_status block_spend(block_table *t, size_t bytes, int line);
+
+/** Replaces $name and ${expression} in `text`, which stands at `line`, by their values. */
 lm_status block_substitute(block_table *t, const environment *env, const char *text, int line,
                            const char **out);
 

@@ -193,7 +193,7 @@ void build_input(net_builder *b, size_t layer, net_edge from)
 void build_functional(net_builder *b, size_t layer)
 {
     if (!failed(b))
-        b->draft[layer].layer.functional = true;
+        b->draft[layer].layer.counted = NET_COUNTED_NO;
 }
 
 void build_note(net_builder *b, const char *fmt, ...)

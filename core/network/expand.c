@@ -17,6 +17,7 @@
 #define INPUTS_MAX 256    /* of one layer or block, as written; a concat takes no more */
 #define REPEAT_MAX 10000  /* sections a range stands for */
 #define NAME_BYTES 192    /* a full layer name */
+#define LAYER_COST 64     /* memory of a layer or a block's use beside its texts */
 #define NONE       ((size_t)-1)
 
 /* A layer, or an input port of a block: a node that passes one tensor on and vanishes in the end.
@@ -28,11 +29,15 @@ typedef struct node {
     const char        *type;
     net_edge          *input; /* .layer is a node here */
     size_t             n_pairs, n_inputs;
+    size_t             shares; /* node whose parameters these are; NONE: its own */
     int                line, used_line;
-    bool               functional, used;
+    net_counted        counted;
+    bool               used;
 } node;
 
-/* An input that still is a name. */
+#define SHARES NONE /* the `input` of a pending `shares =` */
+
+/* An input, or the owner of shared parameters, that still is a name. */
 typedef struct pending {
     size_t      node, input;
     const char *text;
@@ -125,16 +130,19 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
         const ini_pair *p = &s->pair[i];
         const char     *value;
 
-        if (!strcmp(p->key, "inputs"))
+        if (!strcmp(p->key, "inputs") || !strcmp(p->key, "shares"))
             continue;
         if ((status = block_substitute(&u->blocks, env, p->value, p->line, &value)))
             return status;
         if (!strcmp(p->key, "type")) {
             n->type = value;
         } else if (!strcmp(p->key, "functional")) {
-            if (text_bool(value, &n->functional, u->err))
+            bool functional;
+
+            if (text_bool(value, &functional, u->err))
                 return ini_fail(u->doc, u->err, p->line, LM_E_ARG,
                                 "functional: expected yes or no, found '%s'", value);
+            n->counted = functional ? NET_COUNTED_NO : NET_COUNTED_YES;
         } else {
             pair[n->n_pairs].key = arena_text(u->net->arena, p->key, strlen(p->key));
             if (!pair[n->n_pairs].key)
@@ -164,7 +172,7 @@ typedef struct scope {
 static lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const *item, size_t n,
                               size_t *output);
 
-/* "layer1.0..2" -> stem "layer1.", 0, 2 */
+/* "layer1.0..2" -> stem "layer1.", 0, 2; only the end may be negative, as in 0..-1: empty */
 static bool split_range(const char *name, size_t *stem, long *from, long *to)
 {
     const size_t n = strlen(name);
@@ -172,7 +180,10 @@ static bool split_range(const char *name, size_t *stem, long *from, long *to)
 
     while (b > 0 && isdigit((unsigned char)name[b - 1]))
         b--;
-    if (b == n || b < 3 || name[b - 1] != '.' || name[b - 2] != '.')
+    if (b == n)
+        return false;
+    b -= b > 0 && name[b - 1] == '-';
+    if (b < 3 || name[b - 1] != '.' || name[b - 2] != '.')
         return false;
     for (a = b - 2; a > 0 && isdigit((unsigned char)name[a - 1]);)
         a--;
@@ -187,17 +198,20 @@ static bool split_range(const char *name, size_t *stem, long *from, long *to)
 static lm_status unfold_layer(unfolding *u, scope *sc, const ini_section *s, const char *full,
                               size_t *out)
 {
-    node      n = { .name = full, .section = s, .line = s->line, .used_line = sc->env.used_line };
-    char     *part[INPUTS_MAX];
-    size_t    n_given = 0;
-    bool      source; /* takes nothing from the layer before */
-    lm_status status = copy_parameters(u, s, &sc->env, &n);
+    node n = {
+        .name = full, .section = s, .shares = NONE, .line = s->line, .used_line = sc->env.used_line
+    };
+    const ini_pair *shares = ini_get(s, "shares");
+    char           *part[INPUTS_MAX];
+    size_t          n_given = 0;
+    bool            source; /* takes nothing from the layer before */
+    lm_status       status = copy_parameters(u, s, &sc->env, &n);
 
     if (!status)
         status = split_inputs(u, &sc->env, ini_get(s, "inputs"), part, &n_given);
     if (status)
         return status;
-    source = !strcmp(n.type, "input") || !strcmp(n.type, "parameter");
+    source = network_source_type(n.type);
     if (n_given == 1 && !strcmp(part[0], "none")) {
         n_given = 0;
         source  = true;
@@ -211,6 +225,13 @@ static lm_status unfold_layer(unfolding *u, scope *sc, const ini_section *s, con
     status = add_node(u, &n, out);
     for (size_t i = 0; i < n_given && !status; i++)
         status = add_pending(u, *out, i, part[i], ini_get(s, "inputs")->line);
+    if (!status && shares) {
+        const char *owner;
+
+        status = block_substitute(&u->blocks, &sc->env, shares->value, shares->line, &owner);
+        if (!status)
+            status = add_pending(u, *out, SHARES, owner, shares->line);
+    }
     return status;
 }
 
@@ -218,15 +239,18 @@ static lm_status unfold_block(unfolding *u, scope *sc, const ini_section *s, con
                               size_t *out)
 {
     const ini_pair *which = ini_get(s, "block");
-    const block    *b     = block_find(&u->blocks, which->value, strlen(which->value));
+    const block    *b;
+    const char     *name;
     scope           inner = { .prefix = full, .last = NONE, .depth = sc->depth + 1 };
     char           *part[INPUTS_MAX];
     size_t          n_given = 0, n_ports;
-    lm_status       status;
+    lm_status status = block_substitute(&u->blocks, &sc->env, which->value, which->line, &name);
 
+    if (status)
+        return status;
+    b = block_find(&u->blocks, name, strlen(name));
     if (!b)
-        return ini_fail(u->doc, u->err, which->line, LM_E_NOTFOUND, "there is no [block %s]",
-                        which->value);
+        return ini_fail(u->doc, u->err, which->line, LM_E_NOTFOUND, "there is no [block %s]", name);
     if (inner.depth > DEPTH_MAX)
         return ini_fail(u->doc, u->err, which->line, LM_E_SYNTAX,
                         "blocks nest deeper than %d: does '%s' use itself?", DEPTH_MAX, b->name);
@@ -235,14 +259,16 @@ static lm_status unfold_block(unfolding *u, scope *sc, const ini_section *s, con
         return status;
     n_ports = n_given ? n_given : sc->last != NONE ? 1 : 0;
     for (size_t i = 0; i < n_ports; i++) {
-        node port = {
-            .name = full, .line = s->line, .n_inputs = 1, .used_line = inner.env.used_line
-        };
+        node   port = { .name      = full,
+                        .line      = s->line,
+                        .n_inputs  = 1,
+                        .shares    = NONE,
+                        .used_line = inner.env.used_line };
         size_t at;
-        char   name[16], *kept;
+        char   input[16], *kept;
 
-        snprintf(name, sizeof name, i ? "input%zu" : "input", i + 1);
-        kept       = arena_text(u->net->arena, name, strlen(name));
+        snprintf(input, sizeof input, i ? "input%zu" : "input", i + 1);
+        kept       = arena_text(u->net->arena, input, strlen(input));
         port.input = arena_array(u->net->arena, 1, sizeof *port.input);
         if (!kept || !port.input)
             status = no_memory(u);
@@ -265,6 +291,12 @@ out:
     return status;
 }
 
+static lm_status name_too_long(unfolding *u, const ini_section *s)
+{
+    return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "layer name longer than %d bytes",
+                    NAME_BYTES - 1);
+}
+
 /* One section under one name. */
 static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const char *local)
 {
@@ -278,8 +310,9 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
                         "'%s': a layer's name has no blanks, commas, colons or $", local);
     if (snprintf(full, sizeof full, "%s%s%s", sc->prefix, *sc->prefix ? "." : "", local) >=
         (int)sizeof full)
-        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "layer name longer than %d bytes",
-                        NAME_BYTES - 1);
+        return name_too_long(u, s);
+    if ((status = block_spend(&u->blocks, LAYER_COST + strlen(full) + strlen(local), s->line)))
+        return status;
     name = arena_text(u->net->arena, full, strlen(full));
     kept = arena_text(u->net->arena, local, strlen(local));
     if (!name || !kept)
@@ -304,21 +337,60 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
 
 static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, const char *local)
 {
-    char      name[NAME_BYTES]; /* shorter than the range's */
-    size_t    stem;
-    long      from, to;
-    lm_status status = LM_OK;
+    char        name[NAME_BYTES];
+    const char *range;
+    size_t      stem;
+    long        from, to;
+    lm_status   status = block_substitute(&u->blocks, &sc->env, local, s->line, &range);
 
-    if (!split_range(local, &stem, &from, &to))
-        return unfold_one(u, sc, s, local);
-    if (to < from || to - from >= REPEAT_MAX)
+    if (status)
+        return status;
+    if (!split_range(range, &stem, &from, &to))
+        return unfold_one(u, sc, s, range);
+    if (to < from - 1 || to - from >= REPEAT_MAX)
         return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
-                        "'%s': the range is empty or longer than %d", local, REPEAT_MAX);
+                        "'%s': the range runs downwards or is longer than %d", range, REPEAT_MAX);
     for (long i = from; i <= to && !status; i++) {
-        snprintf(name, sizeof name, "%.*s%ld", (int)stem, local, i);
+        if (snprintf(name, sizeof name, "%.*s%ld", (int)stem, range, i) >= (int)sizeof name)
+            return name_too_long(u, s);
         status = unfold_one(u, sc, s, name);
     }
     return status;
+}
+
+/* The node a name stands for in a scope, or in a block used there. */
+static size_t find_node(const unfolding *u, const scope *sc, const char *name)
+{
+    const size_t local = names_find(&sc->local, name);
+    char         full[2 * NAME_BYTES];
+
+    if (local != NAMES_NONE || !*sc->prefix)
+        return local != NAMES_NONE ? local : names_find(&u->by_name, name);
+    snprintf(full, sizeof full, "%s.%s", sc->prefix, name);
+    return names_find(&u->by_name, full);
+}
+
+/* The owner of shared parameters: of the scope or, by its full name, of what stands above. */
+static lm_status resolve_owner(unfolding *u, const scope *sc, const pending *p)
+{
+    node  *n     = &u->node[p->node];
+    size_t owner = find_node(u, sc, p->text);
+    char   full[2 * NAME_BYTES];
+
+    if (owner == NAMES_NONE)
+        owner = names_find(&u->by_name, p->text);
+    if (owner == NAMES_NONE)
+        return ini_fail(u->doc, u->err, p->line, LM_E_NOTFOUND,
+                        "layer '%s' shares the parameters of '%s': there is no such layer here",
+                        n->name, p->text);
+    snprintf(full, sizeof full, "%s.%s", sc->prefix, p->text);
+    if (!u->node[owner].section ||
+        (strcmp(u->node[owner].name, p->text) && strcmp(u->node[owner].name, full)))
+        return ini_fail(u->doc, u->err, p->line, LM_E_ARG,
+                        "'%s' is a block: name the layer in it whose parameters are shared",
+                        p->text);
+    n->shares = owner;
+    return LM_OK;
 }
 
 /* "name" or "name:1" -> node and output. */
@@ -326,20 +398,18 @@ static lm_status resolve(unfolding *u, const scope *sc, const pending *p)
 {
     node       *n     = &u->node[p->node];
     const char *colon = strchr(p->text, ':');
-    char        name[NAME_BYTES], full[2 * NAME_BYTES];
+    char        name[NAME_BYTES];
     int64_t     output = 0;
     size_t      found;
 
+    if (p->input == SHARES)
+        return resolve_owner(u, sc, p);
     if (colon && (text_int(colon + 1, &output, u->err) || output < 0 || output >= LM_MAX_RANK))
         return ini_fail(u->doc, u->err, p->line, LM_E_SYNTAX, "'%s': expected NAME or NAME:OUTPUT",
                         p->text);
     snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - p->text) : (int)strlen(p->text),
              p->text);
-    found = names_find(&sc->local, name);
-    if (found == NAMES_NONE) {
-        snprintf(full, sizeof full, "%s%s%s", sc->prefix, *sc->prefix ? "." : "", name);
-        found = names_find(&u->by_name, full);
-    }
+    found = find_node(u, sc, name);
     if (found == NAMES_NONE)
         return ini_fail(u->doc, u->err, p->line, LM_E_NOTFOUND,
                         "layer '%s' takes its input from '%s': there is no such "
@@ -356,7 +426,7 @@ static lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const 
     lm_status    status = LM_OK;
 
     for (size_t i = 0; i < n && !status; i++) {
-        const char *slash = strchr(item[i]->name, '/');
+        const char *slash = block_slash(item[i]->name);
 
         status = unfold_section(u, sc, item[i], slash ? slash + 1 : item[i]->name);
     }
@@ -413,9 +483,10 @@ out:
 
 static lm_status mark_outputs(unfolding *u, scope *top, const char *output, int line)
 {
-    char  *part[INPUTS_MAX];
-    size_t n;
-    char  *text;
+    char       *part[INPUTS_MAX];
+    size_t      n;
+    const char *text;
+    lm_status   status;
 
     for (size_t i = 0; i < u->n_nodes; i++)
         for (size_t k = 0; k < u->node[i].n_inputs; k++)
@@ -423,10 +494,9 @@ static lm_status mark_outputs(unfolding *u, scope *top, const char *output, int 
     if (!output) {
         u->node[top->last].used = true;
     } else {
-        text = arena_text(u->net->arena, output, strlen(output));
-        if (!text)
-            return no_memory(u);
-        n = text_split(text, ',', part, INPUTS_MAX);
+        if ((status = block_substitute(&u->blocks, &top->env, output, line, &text)))
+            return status;
+        n = text_split((char *)(uintptr_t)text, ',', part, INPUTS_MAX);
         for (size_t i = 0; i < n; i++) {
             const size_t at = names_find(&u->by_name, part[i]);
 
@@ -470,15 +540,15 @@ static lm_status emit_layers(unfolding *u, const size_t *order)
         }
         index[order[o]]             = net->n_layers;
         net->layer[net->n_layers++] = (net_layer){
-            .name       = n->name,
-            .type       = n->type,
-            .pair       = n->pair,
-            .n_pairs    = n->n_pairs,
-            .input      = n->input,
-            .n_inputs   = n->n_inputs,
-            .line       = n->line,
-            .used_line  = n->used_line,
-            .functional = n->functional,
+            .name      = n->name,
+            .type      = n->type,
+            .pair      = n->pair,
+            .n_pairs   = n->n_pairs,
+            .input     = n->input,
+            .n_inputs  = n->n_inputs,
+            .line      = n->line,
+            .used_line = n->used_line,
+            .counted   = n->counted,
         };
     }
     for (size_t o = 0; o < u->n_nodes; o++) {
@@ -487,15 +557,25 @@ static lm_status emit_layers(unfolding *u, const size_t *order)
         for (size_t k = 0; n->section && k < n->n_inputs; k++)
             n->input[k].layer = index[n->input[k].layer];
     }
+    for (size_t i = 0; i < u->n_nodes; i++)
+        if (u->node[i].shares != NONE)
+            net->layer[index[i]].shares = &net->layer[index[u->node[i].shares]];
     free(index);
     return LM_OK;
 }
 
-static lm_status unfold_file(unfolding *u, const char *output, int output_line)
+static bool is_layer(const char *section)
+{
+    return strcmp(section, "network") && strcmp(section, "arguments") &&
+           strncmp(section, "block ", 6) && !block_slash(section);
+}
+
+static lm_status unfold_file(unfolding *u, const environment *arguments, const char *output,
+                             int output_line)
 {
     const ini_document *doc   = u->doc;
     const ini_section **item  = calloc(doc->n_sections + 1, sizeof *item);
-    scope               top   = { .prefix = "", .last = NONE };
+    scope               top   = { .prefix = "", .env = *arguments, .last = NONE };
     size_t              n     = 0, last;
     size_t             *order = NULL;
     lm_status           status;
@@ -503,11 +583,10 @@ static lm_status unfold_file(unfolding *u, const char *output, int output_line)
     if (!item)
         return no_memory(u);
     for (size_t i = 0; i < doc->n_sections; i++)
-        if (strcmp(doc->section[i].name, "network") && strncmp(doc->section[i].name, "block ", 6) &&
-            !strchr(doc->section[i].name, '/'))
+        if (is_layer(doc->section[i].name))
             item[n++] = &doc->section[i];
     status = unfold_scope(u, &top, item, n, &last);
-    if (!status && !n)
+    if (!status && last == NONE)
         status = lm_error_set(u->err, LM_E_SYNTAX, "%s: a network without layers", doc->path);
     if (!status)
         status = mark_outputs(u, &top, output, output_line);
@@ -523,16 +602,16 @@ static lm_status unfold_file(unfolding *u, const char *output, int output_line)
     return status;
 }
 
-lm_status expand_layers(const ini_document *doc, const char *output, int output_line, network *net,
-                        lm_error *err)
+lm_status expand_layers(const ini_document *doc, const environment *arguments, const char *output,
+                        int output_line, network *net, lm_error *err)
 {
     unfolding u = {
-        .doc = doc, .net = net, .err = err, .blocks = { doc, net->arena, err, NULL, 0 }
+        .doc = doc, .net = net, .err = err, .blocks = { doc, net->arena, err, NULL, 0, 0 }
     };
     lm_status status = block_collect(&u.blocks);
 
     if (!status)
-        status = unfold_file(&u, output, output_line);
+        status = unfold_file(&u, arguments, output, output_line);
     block_free(&u.blocks);
     free(u.node);
     free(u.pending);

@@ -2,20 +2,22 @@
 #ifndef NETWORK_EXPAND_H
 #define NETWORK_EXPAND_H
 
-#include "base/ini.h"
+#include "network/block.h"
 #include "network/network.h"
 
 /**
  * Fills net->layer from the sections of `doc`, copying what it keeps into the network's arena.
  *
- * `[block NAME]` holds a template's arguments, `[NAME/layer]` its layers, `$argument` in a value is
- * replaced. A section with `block = NAME` unfolds it; a section name that ends in A..B stands for a
- * chain of B-A+1 sections. Inputs default to the layer before in the same scope.
+ * `[block NAME]` holds a template's arguments, `[NAME/layer]` its layers, `$argument` in a value
+ * and `${expression}` are replaced. A section with `block = NAME` unfolds it; a section name that
+ * ends in A..B stands for a chain of B-A+1 sections. Inputs default to the layer before in the same
+ * scope.
  *
+ * @param arguments of the file, which every scope may name
  * @param output the file's `[network] output`, at `output_line`; NULL: the last layer
  * @return LM_E_SYNTAX, LM_E_NOTFOUND, LM_E_NOMEM; the text begins with file:line
  */
-lm_status expand_layers(const ini_document *doc, const char *output, int output_line, network *net,
-                        lm_error *err);
+lm_status expand_layers(const ini_document *doc, const environment *arguments, const char *output,
+                        int output_line, network *net, lm_error *err);
 
 #endif

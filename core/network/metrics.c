@@ -105,7 +105,7 @@ lm_status metrics_of_layer(const bound_layer *l, net_metrics *out, lm_error *err
         m.linear_inputs  = lm_elements(&l->input[0]);
         m.linear_outputs = lm_elements(&l->output[0]);
     }
-    if (!l->decl->functional && !(l->entry->type.flags & (LM_FUNCTIONAL | LM_SOURCE))) {
+    if (l->counted) {
         m.layers = 1;
         for (uint32_t i = 0; i < l->n_outputs; i++)
             m.activation_bytes = lm_add(m.activation_bytes, lm_bytes(&l->output[i]));

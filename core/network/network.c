@@ -1,4 +1,4 @@
-/* A network from its file: sections, published counts, and the layers in order. */
+/* Networks by name: where their files are, and who reads them. */
 #include "network/network.h"
 
 #include <limits.h>
@@ -8,11 +8,8 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/ini.h"
 #include "base/place.h"
-#include "base/text.h"
 #include "layers/registry.h"
-#include "network/expand.h"
 #include "network/onnx/onnx.h"
 
 /* How files are read, by suffix. */
@@ -29,7 +26,7 @@ static lm_status read_ini(const char *path, const registry *reg, const network_c
     if (choices && choices->n_treat + choices->n_ignore)
         return lm_error_set(err, LM_E_ARG,
                             "%s: --treat and --ignore are for files of other formats", path);
-    return network_load(path, out, err);
+    return network_load(path, choices, out, err);
 }
 
 static const file_format formats[] = {
@@ -88,79 +85,6 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
         env ? env : "", env ? " or " : "", folder);
 }
 
-static lm_status read_head(network *net, const ini_document *doc, const char **output, int *line,
-                           lm_error *err)
-{
-    const ini_section *head   = ini_find(doc, "network");
-    lm_status          status = LM_OK;
-
-    *output = NULL;
-    *line   = 0;
-    if (!head)
-        return lm_error_set(err, LM_E_SYNTAX, "%s: no [network] section: is this a network?",
-                            doc->path);
-    for (size_t i = 0; i < head->n_pairs && !status; i++) {
-        const ini_pair *p = &head->pair[i];
-
-        if (!strcmp(p->key, "name")) {
-            net->name = arena_text(net->arena, p->value, strlen(p->value));
-        } else if (!strcmp(p->key, "note")) {
-            net->note = arena_text(net->arena, p->value, strlen(p->value));
-        } else if (!strcmp(p->key, "source")) {
-            net->source = arena_text(net->arena, p->value, strlen(p->value));
-        } else if (!strcmp(p->key, "params")) {
-            status = text_uint(p->value, &net->published_params, err);
-        } else if (!strcmp(p->key, "macs")) {
-            status = text_uint(p->value, &net->published_macs, err);
-        } else if (!strcmp(p->key, "output")) {
-            *output = p->value;
-            *line   = p->line;
-        } else {
-            return lm_error_set(
-                err, LM_E_NOTFOUND,
-                "%s:%d: [network] has no key '%s' (name source params macs note output)", doc->path,
-                p->line, p->key);
-        }
-        if (status)
-            lm_error_prefix(err, "%s:%d: %s", doc->path, p->line, p->key);
-    }
-    if (!status && !net->name)
-        return lm_error_set(err, LM_E_SYNTAX, "%s:%d: [network] needs 'name ='", doc->path,
-                            head->line);
-    return status;
-}
-
-lm_status network_load(const char *path, network **out, lm_error *err)
-{
-    ini_document *doc    = NULL;
-    arena        *a      = NULL;
-    network      *net    = NULL;
-    const char   *output = NULL;
-    int           line   = 0;
-    lm_status     status = ini_load(path, &doc, err);
-
-    if (status)
-        return status;
-    a   = arena_new();
-    net = a ? arena_alloc(a, sizeof *net) : NULL;
-    if (!net || !(net->path = arena_text(a, path, strlen(path)))) {
-        arena_free(a);
-        ini_free(doc);
-        return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
-    }
-    net->arena = a;
-    status     = read_head(net, doc, &output, &line, err);
-    if (!status)
-        status = expand_layers(doc, output, line, net, err);
-    ini_free(doc);
-    if (status) {
-        network_free(net);
-        return status;
-    }
-    *out = net;
-    return LM_OK;
-}
-
 lm_status network_open(const char *name, const registry *reg, const network_choices *choices,
                        network **out, lm_error *err)
 {
@@ -171,7 +95,14 @@ lm_status network_open(const char *name, const registry *reg, const network_choi
     if (status)
         return status;
     format = format_of(path);
+    if (format && format->read != read_ini && choices && choices->n_set)
+        return lm_error_set(err, LM_E_ARG, "%s: --set is for [arguments] of .ini files", path);
     return (format ? format : &formats[0])->read(path, reg, choices, out, err);
+}
+
+bool network_source_type(const char *type)
+{
+    return !strcmp(type, "input") || !strcmp(type, "parameter") || !strcmp(type, "constant");
 }
 
 void network_free(network *net)

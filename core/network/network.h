@@ -20,28 +20,43 @@ typedef struct net_edge {
     uint32_t output;
 } net_edge;
 
+/** Is it one of the layers that are counted? `functional =` overrides the type's LM_FUNCTIONAL. */
+typedef enum net_counted { NET_COUNTED_AS_TYPE, NET_COUNTED_YES, NET_COUNTED_NO } net_counted;
+
 /** One layer. Owned by its network. */
-typedef struct net_layer {
-    const char     *name; /**< hierarchical: layer1.0.conv2 */
-    const char     *type; /**< layer type by name */
-    const net_pair *pair; /**< parameters, in the file's order */
-    size_t          n_pairs;
-    const net_edge *input;
-    size_t          n_inputs;
-    int             line; /**< of its section */
-    int  used_line;       /**< of the outermost `block =` it came from; 0: it stands there itself */
-    bool functional;      /**< `functional = yes`: not counted among layers */
-} net_layer;
+typedef struct net_layer net_layer;
+struct net_layer {
+    const char      *name; /**< hierarchical: layer1.0.conv2 */
+    const char      *type; /**< layer type by name */
+    const net_pair  *pair; /**< parameters, in the file's order */
+    size_t           n_pairs;
+    const net_edge  *input;
+    size_t           n_inputs;
+    const net_layer *shares; /**< owner of parameters that are used here too; NULL: none */
+    int              line;   /**< of its section */
+    int used_line; /**< of the outermost `block =` it came from; 0: it stands there itself */
+    net_counted counted;
+};
+
+/** One of [arguments]. */
+typedef struct net_argument {
+    const char *name, *value;
+    bool        set; /**< by whoever opened the network */
+} net_argument;
 
 typedef struct network {
-    const char *path; /**< as opened */
-    const char *name;
-    const char *source; /**< where the published counts stand; NULL if none are given */
-    const char *note;   /**< what must be known to read its counts; NULL: nothing */
-    net_layer  *layer;  /**< in an order in which every input precedes its use */
-    size_t      n_layers;
-    uint64_t    published_params,
-        published_macs;  /**< at the file's own input, batch 1; 0: not given */
+    const char   *path; /**< as opened */
+    const char   *base; /**< file of the layers where `path` names a base; else NULL */
+    const char   *name;
+    const char   *source; /**< where the published counts stand; NULL if none are given */
+    const char   *note;   /**< what must be known to read its counts; NULL: nothing */
+    net_layer    *layer;  /**< in an order in which every input precedes its use */
+    size_t        n_layers;
+    net_argument *argument; /**< what may be set */
+    size_t        n_arguments;
+    const char   *set; /**< what was, "width=128 depth=2"; NULL: nothing */
+    uint64_t      published_params,
+        published_macs; /**< at the file's own input, batch 1; 0: not given, or something was set */
     struct arena *arena; /**< owns all of the above */
 } network;
 
@@ -52,6 +67,8 @@ typedef struct network_choices {
     size_t n_treat;
     const char *const *ignore; /**< operators of an import that pass their first input on */
     size_t             n_ignore;
+    const char *const *set; /**< "NAME=VALUE" for [arguments]; the last one of a name wins */
+    size_t             n_set;
 } network_choices;
 
 /**
@@ -61,8 +78,17 @@ typedef struct network_choices {
  */
 lm_status network_find(const char *name, char *path, size_t size, lm_error *err);
 
-/** Reads, expands blocks, resolves inputs, orders. Errors begin with file:line. */
-lm_status network_load(const char *path, network **out, lm_error *err);
+/**
+ * Reads an INI file, follows `base =`, expands blocks, resolves inputs, orders.
+ *
+ * @param choices NULL: none
+ * @return LM_E_NOTFOUND also for a setting that is no argument of the file; errors begin with
+ * file:line
+ */
+lm_status network_load(const char *path, const network_choices *choices, network **out,
+                       lm_error *err);
+/** Types that take nothing from the layer before them. */
+bool network_source_type(const char *type);
 /**
  * Finds and reads; a file's suffix decides how: .ini, or an importer's.
  *

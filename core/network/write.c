@@ -67,9 +67,9 @@ static bool default_inputs(const network *net, size_t at)
     const net_layer *l = &net->layer[at];
 
     if (!l->n_inputs)
-        return at == 0 || !strcmp(l->type, "input") || !strcmp(l->type, "parameter");
+        return at == 0 || network_source_type(l->type);
     return l->n_inputs == 1 && l->input[0].layer + 1 == at && !l->input[0].output &&
-           strcmp(l->type, "input") != 0 && strcmp(l->type, "parameter") != 0;
+           !network_source_type(l->type);
 }
 
 static bool write_layer(const network *net, size_t at, FILE *out)
@@ -79,7 +79,7 @@ static bool write_layer(const network *net, size_t at, FILE *out)
     size_t           width  = given ? strlen("inputs") : strlen("type");
     list             inputs = { NULL, 0, false };
 
-    if (l->functional)
+    if (l->counted)
         width = strlen("functional");
     for (size_t i = 0; i < l->n_pairs; i++)
         if (strlen(l->pair[i].key) > width)
@@ -90,8 +90,10 @@ static bool write_layer(const network *net, size_t at, FILE *out)
         list_add(&inputs, &net->layer[l->input[i].layer], l->input[i].output);
     if (given)
         write_pair("inputs", width, inputs.text ? inputs.text : "none", out);
-    if (l->functional)
-        write_pair("functional", width, "yes", out);
+    if (l->shares)
+        write_pair("shares", width, l->shares->name, out);
+    if (l->counted)
+        write_pair("functional", width, l->counted == NET_COUNTED_NO ? "yes" : "no", out);
     for (size_t i = 0; i < l->n_pairs; i++)
         write_pair(l->pair[i].key, width, l->pair[i].value, out);
     free(inputs.text);

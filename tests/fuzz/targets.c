@@ -303,7 +303,7 @@ static bool fuzz_network(const uint8_t *data, size_t size)
     kernel_list        list    = { NULL, 0, 0 };
     net_metrics        m;
     lm_error           err    = { 0 };
-    lm_status          status = network_load(f.path, &net, &err);
+    lm_status          status = network_load(f.path, NULL, &net, &err);
 
     close(f.fd);
     if (!status) {

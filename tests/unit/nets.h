@@ -40,7 +40,7 @@ static inline bound_text nets_bind_with(const char *text, const bind_options *op
 {
     bound_text made = { NULL, NULL, { LM_OK, "" } };
 
-    if (!network_load(folder_file("n.ini", text), &made.net, &made.err))
+    if (!network_load(folder_file("n.ini", text), NULL, &made.net, &made.err))
         bind_network(made.net, nets_registry, options, &made.bound, &made.err);
     return made;
 }

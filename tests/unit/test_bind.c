@@ -2,6 +2,9 @@
  * line. */
 #include "nets.h"
 
+#include "network/kernels.h"
+#include "network/metrics.h"
+
 #define HEAD  "[network]\nname = n\n[x]\ntype = input\n" /* 4 lines; the shape is line 5 */
 #define IMAGE HEAD "shape = 3x224x224\n"
 #define CONV1 \
@@ -350,6 +353,104 @@ static void a_layer_of_a_block_is_named_in_full(void **state)
     nets_free(&m);
 }
 
+/* ---- shared parameters --------------------------------------------------------------------------
+ */
+
+#define SHARED                                                                         \
+    "[network]\nname = n\n[x]\ntype = input\nshape = 6\n"                              \
+    "[a]\ntype = linear\nfeatures = 6\n[b]\ntype = linear\nfeatures = 6\nshares = a\n" \
+    "[c]\ntype = linear\nfeatures = 6\nbias = no\nshares = a\n"
+
+/* a: 6x6 and 6. b has both from a, c the matrix: 36 + 6 elements in two tensors. */
+static void shared_parameters_are_counted_once(void **state)
+{
+    bound_text         m = nets_bind(SHARED, 5);
+    const bound_layer *a = nets_layer(&m, "a"), *b = nets_layer(&m, "b"), *c = nets_layer(&m, "c");
+    net_metrics        all;
+    kernel_list        update = { NULL, 0, 0 };
+
+    (void)state;
+    assert_int_equal(metrics_of_network(m.bound, NULL, &all, NULL), LM_OK);
+    assert_int_equal(all.params, 42);
+    assert_int_equal(all.param_tensors, 2);
+    assert_int_equal(all.param_bytes, 168);
+    assert_int_equal(all.macs_linear, 3 * 5 * 36); /* the products are all computed */
+    assert_int_equal(kernels_update(m.bound, &update, NULL), LM_OK);
+    assert_int_equal(update.n, 2);
+    kernel_list_free(&update);
+
+    assert_null(a->shares);
+    assert_int_equal(a->n_weights, 2);
+    assert_ptr_equal(b->shares, a);
+    assert_int_equal(b->n_weights, 0);
+    assert_int_equal(b->n_shared, 2);
+    assert_true(b->trained);
+    assert_int_equal(c->n_shared, 1);
+    assert_string_equal(c->weights[0].role, "weight");
+    nets_free(&m);
+}
+
+/* The gradient of a shared tensor is added to the one that is there: 1 addition an element, two
+ * tensors read and one written. */
+static void gradients_of_shared_parameters_are_added(void **state)
+{
+    bound_text         m = nets_bind(SHARED, 5);
+    const bound_layer *a = nets_layer(&m, "a"), *b = nets_layer(&m, "b");
+    const lm_work     *once = &a->cost.pass[LM_GRAD_WEIGHT], *more = &b->cost.pass[LM_GRAD_WEIGHT];
+
+    (void)state;
+    assert_int_equal(more->flops, once->flops + 42);
+    assert_int_equal(more->read_bytes, once->read_bytes + 2 * 168);
+    assert_int_equal(more->written_bytes, once->written_bytes + 168);
+    assert_int_equal(b->n_kernels[LM_GRAD_WEIGHT], a->n_kernels[LM_GRAD_WEIGHT] + 2);
+    nets_free(&m);
+}
+
+static void sharing_that_means_nothing_is_refused(void **state)
+{
+    static const struct {
+        const char *layers, *message;
+    } cases[] = {
+        { "[a]\ntype = linear\nfeatures = 4\n[b]\ntype = linear\nfeatures = 6\nbias = no\nshares = a\n",
+          "n.ini:9: layer 'b': shares = a: which has no parameter tensor of the same role and shape" },
+        { "[a]\ntype = relu\n[b]\ntype = relu\nshares = a\n",
+          "n.ini:8: layer 'b': shares = a: which has no parameter tensor of the same role and shape" },
+        { "[a]\ntype = linear\nfeatures = 6\nshares = a\n",
+          "n.ini:6: layer 'a': shares = a: which has its parameters from another layer itself" },
+        { "[a]\ntype = linear\nfeatures = 6\n[b]\ntype = linear\nfeatures = 6\nshares = a\n"
+          "[c]\ntype = linear\nfeatures = 6\nshares = b\n",
+          "n.ini:13: layer 'c': shares = b: which has its parameters from another layer itself" },
+    };
+    char text[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bound_text m;
+
+        snprintf(text, sizeof text, "[network]\nname = n\n[x]\ntype = input\nshape = 6\n%s",
+                 cases[i].layers);
+        m = nets_bind(text, 1);
+        assert_error(m.err, LM_E_ARG, "%s", cases[i].message);
+        nets_free(&m);
+    }
+}
+
+/* torchvision's ops.Permute and nn.Flatten are modules, though joining and reshaping are functions
+ * elsewhere. */
+static void a_function_may_be_counted_as_a_layer(void **state)
+{
+    bound_text  m = nets_bind(IMAGE "[f]\ntype = flatten\nfunctional = no\n[g]\ntype = flatten\n"
+                                     "[r]\ntype = relu\nfunctional = yes\n",
+                              2);
+    net_metrics all;
+
+    (void)state;
+    assert_int_equal(metrics_of_network(m.bound, NULL, &all, NULL), LM_OK);
+    assert_int_equal(all.layers, 1);
+    assert_int_equal(all.activation_bytes, 2 * 150528 * 4);
+    nets_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +467,10 @@ int main(void)
         cmocka_unit_test(refusals_name_file_line_layer_and_reason),
         cmocka_unit_test(a_second_source_cannot_be_replaced),
         cmocka_unit_test(a_layer_of_a_block_is_named_in_full),
+        cmocka_unit_test(shared_parameters_are_counted_once),
+        cmocka_unit_test(gradients_of_shared_parameters_are_added),
+        cmocka_unit_test(sharing_that_means_nothing_is_refused),
+        cmocka_unit_test(a_function_may_be_counted_as_a_layer),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

@@ -172,7 +172,7 @@ static void what_was_written_reads_back_with_the_same_counts(void **state)
     net_metrics       n;
 
     (void)state;
-    assert_int_equal(network_load(folder_file("n.ini", written), &again, NULL), LM_OK);
+    assert_int_equal(network_load(folder_file("n.ini", written), NULL, &again, NULL), LM_OK);
     assert_string_equal(again->note, net->note);
     n = counts_of(again);
     assert_memory_equal(&m, &n, sizeof m);
@@ -200,7 +200,7 @@ static void long_lists_of_inputs_go_over_several_lines(void **state)
         build_input(b, c, (net_edge){ relu[i], 0 });
     assert_int_equal(build_finish(b, &net, NULL), LM_OK);
     text = text_of(net);
-    assert_int_equal(network_load(folder_file("n.ini", text), &again, NULL), LM_OK);
+    assert_int_equal(network_load(folder_file("n.ini", text), NULL, &again, NULL), LM_OK);
     assert_int_equal(again->layer[c].n_inputs, 120);
     for (size_t i = 0; i < 120; i++)
         assert_int_equal(again->layer[c].input[i].layer, relu[i]);

@@ -479,7 +479,7 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
 
         assert_int_equal(workloads_counts(loads, "n2.ini", "3x20x24", LM_F16, batch, &counts, NULL),
                          LM_OK);
-        assert_int_equal(network_load("n2.ini", &net, NULL), LM_OK);
+        assert_int_equal(network_load("n2.ini", NULL, &net, NULL), LM_OK);
         assert_int_equal(bind_network(net, nets_registry, &options, &bound, NULL), LM_OK);
         assert_int_equal(metrics_of_network(bound, NULL, &bound_counts, NULL), LM_OK);
         assert_memory_equal(&counts, &bound_counts, sizeof counts);

@@ -144,7 +144,7 @@ static void counts_grow_evenly_with_the_batch(void **state)
         uint64_t value[3][sizeof(net_metrics) / sizeof(uint64_t)];
 
         assert_int_equal(network_find(models[k], path, sizeof path, NULL), LM_OK);
-        assert_int_equal(network_load(path, &net, NULL), LM_OK);
+        assert_int_equal(network_load(path, NULL, &net, NULL), LM_OK);
         for (int64_t batch = 1; batch <= 3; batch++) {
             const bind_options options = { .batch = batch, .dtype = LM_F32 };
             bound_network     *bound;

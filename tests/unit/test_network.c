@@ -11,7 +11,7 @@ static network *load(const char *text)
     network *net = NULL;
     lm_error err = { LM_OK, "" };
 
-    network_load(folder_file("n.ini", text), &net, &err);
+    network_load(folder_file("n.ini", text), NULL, &net, &err);
     assert_string_equal(err.text, "");
     assert_non_null(net);
     return net;
@@ -92,8 +92,8 @@ static void layers_chain_unless_inputs_say_otherwise(void **state)
     assert_string_equal(value_of(layer(net, "b"), "filters"), "4");
     assert_int_equal(layer(net, "b")->pair[1].line, 11);
     assert_int_equal(layer(net, "d")->line, 15);
-    assert_true(layer(net, "d")->functional);
-    assert_false(layer(net, "a")->functional);
+    assert_int_equal(layer(net, "d")->counted, NET_COUNTED_NO);
+    assert_int_equal(layer(net, "a")->counted, NET_COUNTED_AS_TYPE);
     assert_int_equal(layer(net, "d")->n_pairs, 0);
     network_free(net);
 }
@@ -169,7 +169,7 @@ static void a_default_may_use_an_argument_above_it(void **state)
     (void)state;
     assert_string_equal(value_of(layer(net, "u.a"), "filters"), "6");
     assert_string_equal(layer(net, "u.b")->type, "relu");
-    assert_true(layer(net, "u.b")->functional);
+    assert_int_equal(layer(net, "u.b")->counted, NET_COUNTED_NO);
     network_free(net);
 }
 
@@ -252,6 +252,239 @@ static void a_thousand_layers_are_no_matter(void **state)
     network_free(net);
 }
 
+/* ---- arguments of the file ----------------------------------------------------------------------
+ */
+
+/* lines 3 to 7, so what follows X begins at 11 */
+#define ARGUMENTS "[arguments]\nwidth = 8\nblocks = 3\nhidden = ${4 * width}\nkind = relu\n"
+
+static network *load_set(const char *text, const char *const *word, size_t n)
+{
+    network *net = NULL;
+    lm_error err = { LM_OK, "" };
+
+    network_load(folder_file("n.ini", text), &(network_choices){ .set = word, .n_set = n }, &net,
+                 &err);
+    assert_string_equal(err.text, "");
+    return net;
+}
+
+#define TOWER                                                                           \
+    HEAD ARGUMENTS X "[block b]\nf = ${width * 2}\n"                                    \
+                     "[b/c]\ntype = conv2d\nfilters = $f\nkernel = ${f % 3},${width}\n" \
+                     "[stage.0..${blocks - 1}]\nblock = b\n"                            \
+                     "[head]\ntype = $kind\nshape = 3x${hidden}x${ (hidden + 1) / 2 }\n"
+
+static void arguments_reach_values_blocks_and_ranges(void **state)
+{
+    network *net = load(TOWER);
+
+    (void)state;
+    assert_int_equal(net->n_layers, 5);
+    assert_inputs(net, "head", "stage.2.c");
+    assert_string_equal(value_of(layer(net, "stage.1.c"), "filters"), "16");
+    assert_string_equal(value_of(layer(net, "stage.1.c"), "kernel"), "1,8");
+    assert_string_equal(layer(net, "head")->type, "relu");
+    assert_string_equal(value_of(layer(net, "head"), "shape"), "3x32x16");
+    assert_int_equal(net->n_arguments, 4);
+    assert_string_equal(net->argument[2].name, "hidden");
+    assert_string_equal(net->argument[2].value, "32");
+    assert_false(net->argument[2].set);
+    assert_null(net->set);
+    network_free(net);
+}
+
+static void settings_replace_defaults_and_what_follows_from_them(void **state)
+{
+    const char *const words[] = { "width=5", "blocks=1", "width=10" }; /* the last one wins */
+    network          *net     = load_set(TOWER, words, 3);
+
+    (void)state;
+    assert_int_equal(net->n_layers, 3);
+    assert_string_equal(value_of(layer(net, "stage.0.c"), "filters"), "20");
+    assert_string_equal(value_of(layer(net, "head"), "shape"), "3x40x20");
+    assert_string_equal(net->set, "width=10 blocks=1");
+    assert_true(net->argument[0].set && net->argument[1].set && !net->argument[2].set);
+    network_free(net);
+}
+
+static void a_blocks_argument_hides_the_files(void **state)
+{
+    network *net = load(HEAD ARGUMENTS X "[block b]\nwidth = ${width + 1}\n"
+                                         "[b/c]\ntype = conv2d\nfilters = $width\nn = $blocks\n"
+                                         "[u]\nblock = b\n[v]\nblock = b\nwidth = ${width + 2}\n");
+
+    (void)state;
+    assert_string_equal(value_of(layer(net, "u.c"), "filters"), "9");
+    assert_string_equal(value_of(layer(net, "u.c"), "n"), "3");
+    assert_string_equal(value_of(layer(net, "v.c"), "filters"), "10");
+    network_free(net);
+}
+
+static void a_range_from_a_to_below_a_is_empty(void **state)
+{
+    static const char text[] =
+        HEAD "[arguments]\nn = 2\n" X "[block b]\n[b/r.1..$n]\ntype = relu\n"
+             "[u]\nblock = b\n[s.0..${n - 1}]\ntype = relu\n[end]\ntype = relu\n";
+    network *net = load(text);
+
+    (void)state;
+    assert_int_equal(net->n_layers, 6);
+    assert_inputs(net, "end", "s.1");
+    assert_inputs(net, "s.0", "u.r.2");
+    network_free(net);
+    net = load_set(text, (const char *const[]){ "n=0" }, 1);
+    assert_int_equal(net->n_layers, 2); /* an empty block hands its input on */
+    assert_inputs(net, "end", "x");
+    network_free(net);
+}
+
+static void published_counts_are_of_the_network_without_settings(void **state)
+{
+    static const char text[] = "[network]\nname = n\nparams = 5\nmacs = 6\n[arguments]\nw = 1\n" X;
+    network          *net    = load(text);
+
+    (void)state;
+    assert_int_equal(net->published_params, 5);
+    network_free(net);
+    net = load_set(text, (const char *const[]){ "w=1" }, 1);
+    assert_int_equal(net->published_params, 0);
+    assert_int_equal(net->published_macs, 0);
+    network_free(net);
+}
+
+/* ---- base ---------------------------------------------------------------------------------------
+ */
+
+static void a_base_gives_the_layers_and_this_file_the_arguments(void **state)
+{
+    network *net;
+
+    (void)state;
+    folder_file("tower.ini", TOWER);
+    folder_file("small.ini", "[network]\nname = small\nbase = tower\nparams = 7\n"
+                             "[arguments]\nblocks = 1\nwidth = ${blocks + 1}\n");
+    net =
+        load("[network]\nname = smaller\nbase = small\nsource = here\n[arguments]\nkind = tanh\n");
+    assert_string_equal(net->name, "smaller");
+    assert_string_equal(net->source, "here");
+    assert_int_equal(net->published_params, 0);
+    assert_string_equal(net->path, "n.ini");
+    assert_string_equal(net->base, "tower.ini");
+    assert_int_equal(net->n_layers, 3);
+    assert_string_equal(layer(net, "head")->type, "tanh");
+    assert_string_equal(value_of(layer(net, "stage.0.c"), "filters"), "4");
+    assert_null(net->set);
+    network_free(net);
+
+    /* any argument of the base may be set, and one of this file counts in its own */
+    assert_int_equal(
+        network_load("small.ini",
+                     &(network_choices){ .set   = (const char *const[]){ "blocks=3", "kind=gelu" },
+                                         .n_set = 2 },
+                     &net, NULL),
+        LM_OK);
+    assert_int_equal(net->n_layers, 5);
+    assert_string_equal(value_of(layer(net, "stage.0.c"), "filters"), "8");
+    assert_string_equal(layer(net, "head")->type, "gelu");
+    assert_string_equal(net->set, "blocks=3 kind=gelu");
+    assert_int_equal(net->published_params, 0);
+    network_free(net);
+}
+
+static void bases_are_refused_with_the_file_and_line_at_fault(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        lm_status   code;
+    } cases[] = {
+        { "[network]\nname = n\nbase = n\n", "n.ini:3: base = n: a network that is its own base",
+          LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = back\n",
+          "back.ini:3: base = n: a network that is its own base", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = c1\n",
+          "c8.ini:3: base = c9: more than 8 bases behind each other", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = bad\n",
+          "bad.ini:4: layer 'a' has no 'type =' (nor 'block =')", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = base\n" X,
+          "n.ini:4: [x]: a network with a base has [network] and [arguments] only", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = base\noutput = x\n",
+          "n.ini:4: output: a network with a base has that of its base", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = base\n[arguments]\nw = 1\ndepht = 2\n",
+          "n.ini:6: base.ini has no argument 'depht' (its arguments: w depth)", LM_E_NOTFOUND },
+        { "[network]\nname = n\nbase = base\n",
+          "base.ini:4: argument 'w' has no default: give it with --set w=VALUE", LM_E_ARG },
+    };
+    char name[16], text[80];
+
+    (void)state;
+    folder_file("back.ini", "[network]\nname = back\nbase = n\n");
+    folder_file("bad.ini", "[network]\nname = bad\n\n[a]\nfilters = 1\n");
+    folder_file("base.ini", "[network]\nname = base\n[arguments]\nw =\ndepth = 2\n" X);
+    for (int i = 1; i <= 10; i++) {
+        snprintf(name, sizeof name, "c%d.ini", i);
+        snprintf(text, sizeof text, "[network]\nname = c\nbase = c%d\n", i + 1);
+        folder_file(name, text);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        network *net = NULL;
+        lm_error err = { LM_OK, "" };
+
+        network_load(folder_file("n.ini", cases[i].text), NULL, &net, &err);
+        assert_error(err, cases[i].code, "%s", cases[i].message);
+        assert_null(net);
+    }
+}
+
+static void unknown_settings_are_refused_with_those_there_are(void **state)
+{
+    network *net = NULL;
+    lm_error err = { LM_OK, "" };
+
+    (void)state;
+    folder_file("n.ini", TOWER);
+    network_load("n.ini",
+                 &(network_choices){ .set = (const char *const[]){ "widht=3" }, .n_set = 1 }, &net,
+                 &err);
+    assert_error(err, LM_E_NOTFOUND,
+                 "n.ini has no argument 'widht' (its arguments: width blocks hidden kind)");
+    network_load(folder_file("n.ini", HEAD X),
+                 &(network_choices){ .set = (const char *const[]){ "w=3" }, .n_set = 1 }, &net,
+                 &err);
+    assert_error(err, LM_E_NOTFOUND, "n.ini has no argument 'w' (it has none)");
+    assert_null(net);
+}
+
+/* ---- files that would unfold without end --------------------------------------------------------
+ */
+
+static void short_files_cannot_unfold_to_long_networks(void **state)
+{
+    static const struct {
+        const char *inner, *message;
+    } cases[] = {
+        { "[d/r.1..10000]\ntype = relu\n", "n.ini:15: more than 200000 layers" },
+        /* nothing remains of these: neither layers nor inputs */
+        { "[d/r.1..0]\ntype = relu\n", "n.ini:15: the file unfolds to more than 128 MiB of text" },
+    };
+    char text[600];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        network *net = NULL;
+        lm_error err = { LM_OK, "" };
+
+        snprintf(text, sizeof text,
+                 HEAD "[block a]\n[a/b.0..9999]\nblock = b\n[block b]\n[b/c.0..9999]\nblock = c\n"
+                      "[block c]\n[c/d.0..9999]\nblock = d\n[block d]\n[u]\nblock = a\n\n%s",
+                 cases[i].inner);
+        network_load(folder_file("n.ini", text), NULL, &net, &err);
+        err.text[strlen(cases[i].message)] = '\0';
+        assert_string_equal(err.text + 9, cases[i].message + 9);
+        assert_null(net);
+    }
+}
+
 /* Lines: HEAD is 1 and 2, X is 3 to 5, so what a case adds begins at 6. */
 static void refusals_name_file_line_and_reason(void **state)
 {
@@ -264,7 +497,7 @@ static void refusals_name_file_line_and_reason(void **state)
           LM_E_SYNTAX },
         { HEAD, "n.ini: a network without layers", LM_E_SYNTAX },
         { "[network]\nname = n\nauthor = me\n" X,
-          "n.ini:3: [network] has no key 'author' (name source params macs note output)",
+          "n.ini:3: [network] has no key 'author' (name source params macs note output base)",
           LM_E_NOTFOUND },
         { "[network]\nname = n\nparams = many\n" X,
           "n.ini:3: params: expected a whole number from 0 to 2^64-1, found 'many'", LM_E_ARG },
@@ -298,18 +531,51 @@ static void refusals_name_file_line_and_reason(void **state)
           "n.ini:6: 'a:1': a layer's name has no blanks, commas, colons or $", LM_E_SYNTAX },
         { HEAD X "[]\ntype = relu\n",
           "n.ini:6: '': a layer's name has no blanks, commas, colons or $", LM_E_SYNTAX },
-        { HEAD X "[a]\ntype = relu\nfilters = $f\n", "n.ini:8: $f is no argument of this block",
+        { HEAD X "[a]\ntype = relu\nfilters = $f\n", "n.ini:8: $f is no argument of this file",
           LM_E_NOTFOUND },
-        { HEAD X "[a]\ntype = relu\nfilters = 1$\n", "n.ini:8: $ is no argument of this block",
+        { HEAD X "[a]\ntype = relu\nfilters = 1$\n", "n.ini:8: $ is no argument of this file",
           LM_E_NOTFOUND },
         { HEAD X "[a]\ntype = relu\nblock = b\n[block b]\n[b/c]\ntype = relu\n",
           "n.ini:6: 'a' has both 'type =' and 'block ='", LM_E_SYNTAX },
         { HEAD X "[a.1]\ntype = relu\n[a.0..2]\ntype = relu\n",
           "n.ini:8: there is a layer 'a.1' already", LM_E_SYNTAX },
-        { HEAD X "[a.2..1]\ntype = relu\n",
-          "n.ini:6: 'a.2..1': the range is empty or longer than 10000", LM_E_SYNTAX },
+        { HEAD X "[a.2..0]\ntype = relu\n",
+          "n.ini:6: 'a.2..0': the range runs downwards or is longer than 10000", LM_E_SYNTAX },
         { HEAD X "[a.0..10000]\ntype = relu\n",
-          "n.ini:6: 'a.0..10000': the range is empty or longer than 10000", LM_E_SYNTAX },
+          "n.ini:6: 'a.0..10000': the range runs downwards or is longer than 10000", LM_E_SYNTAX },
+
+        /* arguments */
+        { HEAD "[arguments]\na = $b\nb = 1\n" X, "n.ini:4: $b is no argument of this file",
+          LM_E_NOTFOUND },
+        { HEAD "[arguments]\na = $a\n" X, "n.ini:4: $a is no argument of this file",
+          LM_E_NOTFOUND },
+        { HEAD "[arguments]\na-b = 1\n" X,
+          "n.ini:4: 'a-b': an argument's name has letters, digits and _ only", LM_E_SYNTAX },
+        { HEAD "[arguments]\na =\n" X,
+          "n.ini:4: argument 'a' has no default: give it with --set a=VALUE", LM_E_ARG },
+        { HEAD X "[a]\ntype = relu\nf = ${1 + }\n",
+          "n.ini:8: ${1 + }: expected a number, a name or '(', found ''", LM_E_SYNTAX },
+        { HEAD X "[a]\ntype = relu\nf = 1${2\n", "n.ini:8: '${' without '}'", LM_E_SYNTAX },
+        { HEAD X "[a]\ntype = relu\nf = ${4 / 0}\n", "n.ini:8: ${4 / 0}: division by zero",
+          LM_E_ARG },
+        { HEAD X "[a]\ntype = relu\nf = ${9223372036854775807 + 1}\n",
+          "n.ini:8: ${9223372036854775807 + 1}: a value does not fit 64 bits", LM_E_OVERFLOW },
+        { HEAD X "[a]\ntype = relu\nf = ${w}\n", "n.ini:8: ${w}: $w is no argument of this file",
+          LM_E_NOTFOUND },
+        { HEAD "[arguments]\nk = relu\n" X "[a.0..${k}]\ntype = relu\n",
+          "n.ini:8: ${k}: $k is 'relu', no whole number", LM_E_ARG },
+        { HEAD X "[a.0..${0 - 2}]\ntype = relu\n",
+          "n.ini:6: 'a.0..-2': the range runs downwards or is longer than 10000", LM_E_SYNTAX },
+        { HEAD X "[a.0..${1000000 * 1000}]\ntype = relu\n",
+          "n.ini:6: 'a.0..1000000000': the range runs downwards or is longer than 10000",
+          LM_E_SYNTAX },
+
+        /* shared parameters */
+        { HEAD X "[a]\ntype = relu\nshares = y\n",
+          "n.ini:8: layer 'a' shares the parameters of 'y': there is no such layer here",
+          LM_E_NOTFOUND },
+        { HEAD X "[block b]\n[b/c]\ntype = relu\n[u]\nblock = b\n[a]\ntype = relu\nshares = u\n",
+          "n.ini:13: 'u' is a block: name the layer in it whose parameters are shared", LM_E_ARG },
 
         /* cycles */
         { HEAD X "[a]\ntype = add\ninputs = x, a\n",
@@ -354,7 +620,7 @@ static void refusals_name_file_line_and_reason(void **state)
         network *net = NULL;
         lm_error err = { LM_OK, "" };
 
-        network_load(folder_file("n.ini", cases[i].text), &net, &err);
+        network_load(folder_file("n.ini", cases[i].text), NULL, &net, &err);
         assert_error(err, cases[i].code, "%s", cases[i].message);
         assert_null(net);
     }
@@ -366,9 +632,9 @@ static void ini_errors_come_through(void **state)
     lm_error err;
 
     (void)state;
-    assert_int_equal(network_load("missing.ini", &net, &err), LM_E_IO);
+    assert_int_equal(network_load("missing.ini", NULL, &net, &err), LM_E_IO);
     assert_error(err, LM_E_IO, "missing.ini: No such file or directory");
-    assert_int_equal(network_load(folder_file("n.ini", HEAD X X), &net, &err), LM_E_SYNTAX);
+    assert_int_equal(network_load(folder_file("n.ini", HEAD X X), NULL, &net, &err), LM_E_SYNTAX);
     assert_error(
         err, LM_E_SYNTAX,
         "n.ini:6: section [x] stands at line 3 already: give it another name or remove one");
@@ -408,6 +674,15 @@ int main(void)
         cmocka_unit_test(a_block_inside_may_be_reached_from_outside),
         cmocka_unit_test(a_range_is_a_chain),
         cmocka_unit_test(a_thousand_layers_are_no_matter),
+        cmocka_unit_test(arguments_reach_values_blocks_and_ranges),
+        cmocka_unit_test(settings_replace_defaults_and_what_follows_from_them),
+        cmocka_unit_test(a_blocks_argument_hides_the_files),
+        cmocka_unit_test(a_range_from_a_to_below_a_is_empty),
+        cmocka_unit_test(published_counts_are_of_the_network_without_settings),
+        cmocka_unit_test(a_base_gives_the_layers_and_this_file_the_arguments),
+        cmocka_unit_test(bases_are_refused_with_the_file_and_line_at_fault),
+        cmocka_unit_test(unknown_settings_are_refused_with_those_there_are),
+        cmocka_unit_test(short_files_cannot_unfold_to_long_networks),
         cmocka_unit_test(refusals_name_file_line_and_reason),
         cmocka_unit_test(ini_errors_come_through),
         cmocka_unit_test(names_are_sought_along_the_model_path),

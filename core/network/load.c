@@ -1,0 +1,365 @@
+/* A network from its INI file: what it says of itself, its arguments, its base, its layers. */
+#include <ctype.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/ini.h"
+#include "base/text.h"
+#include "network/block.h"
+#include "network/expand.h"
+#include "network/network.h"
+
+#define BASES_MAX 8 /* files behind each other */
+
+/* A value that replaces an argument's default, and who says so. */
+typedef struct override {
+    const char *name, *value;
+    const char *path; /* of the file; NULL: the command line */
+    int         line;
+} override;
+
+/* One file of the chain from the network asked for to its last base. */
+typedef struct loading {
+    const char           *path;
+    const struct loading *above; /* the file that names this one as its base */
+    const override       *override;
+    size_t                n_overrides;
+    network              *net;
+    ini_document         *doc;
+    block_table           texts; /* to replace arguments in arguments */
+    lm_error             *err;
+} loading;
+
+static lm_status no_memory(const loading *l)
+{
+    return lm_error_set(l->err, LM_E_NOMEM, "%s: out of memory", l->path);
+}
+
+/* What [network] says of itself; a base has the last word on `output` only. */
+typedef struct head {
+    const char *output;
+    int         output_line;
+    const char *base;
+    int         base_line;
+} head;
+
+static lm_status read_head(loading *l, head *h)
+{
+    const ini_section *section = ini_find(l->doc, "network");
+    network           *net     = l->net;
+    uint64_t           ignored;
+    lm_status          status = LM_OK;
+
+    *h = (head){ NULL, 0, NULL, 0 };
+    if (!section)
+        return lm_error_set(l->err, LM_E_SYNTAX, "%s: no [network] section: is this a network?",
+                            l->path);
+    if (!ini_get(section, "name"))
+        return ini_fail(l->doc, l->err, section->line, LM_E_SYNTAX, "[network] needs 'name ='");
+    for (size_t i = 0; i < section->n_pairs && !status; i++) {
+        const ini_pair *p   = &section->pair[i];
+        const bool      own = !l->above;
+
+        if (!strcmp(p->key, "name")) {
+            if (own && !(net->name = arena_text(net->arena, p->value, strlen(p->value))))
+                return no_memory(l);
+        } else if (!strcmp(p->key, "note")) {
+            if (own && !(net->note = arena_text(net->arena, p->value, strlen(p->value))))
+                return no_memory(l);
+        } else if (!strcmp(p->key, "source")) {
+            if (own && !(net->source = arena_text(net->arena, p->value, strlen(p->value))))
+                return no_memory(l);
+        } else if (!strcmp(p->key, "params")) {
+            status = text_uint(p->value, own ? &net->published_params : &ignored, l->err);
+        } else if (!strcmp(p->key, "macs")) {
+            status = text_uint(p->value, own ? &net->published_macs : &ignored, l->err);
+        } else if (!strcmp(p->key, "output")) {
+            h->output      = p->value;
+            h->output_line = p->line;
+        } else if (!strcmp(p->key, "base")) {
+            h->base      = p->value;
+            h->base_line = p->line;
+        } else {
+            return ini_fail(l->doc, l->err, p->line, LM_E_NOTFOUND,
+                            "[network] has no key '%s' (name source params macs note output base)",
+                            p->key);
+        }
+        if (status)
+            lm_error_prefix(l->err, "%s:%d: %s", l->path, p->line, p->key);
+    }
+    return status;
+}
+
+/* ---- arguments ----------------------------------------------------------------------------------
+ */
+
+static bool is_name(const char *text)
+{
+    if (!isalpha((unsigned char)*text) && *text != '_')
+        return false;
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    return !*text;
+}
+
+static const override *find_override(const loading *l, const char *name)
+{
+    for (size_t i = l->n_overrides; i-- > 0;)
+        if (!strcmp(l->override[i].name, name))
+            return &l->override[i];
+    return NULL;
+}
+
+/* [arguments] from above to below: a default may name those above it. */
+static lm_status read_arguments(loading *l, environment *env)
+{
+    const ini_section *s   = ini_find(l->doc, "arguments");
+    const size_t       n   = s ? s->n_pairs : 0;
+    argument          *arg = arena_array(l->net->arena, n + 1, sizeof *arg);
+    lm_status          status;
+
+    if (!arg)
+        return no_memory(l);
+    if (n > BLOCK_ARGUMENTS_MAX)
+        return ini_fail(l->doc, l->err, s->line, LM_E_SYNTAX, "more than %d arguments",
+                        BLOCK_ARGUMENTS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        const ini_pair *p  = &s->pair[i];
+        const override *by = find_override(l, p->key);
+
+        if (!is_name(p->key))
+            return ini_fail(l->doc, l->err, p->line, LM_E_SYNTAX,
+                            "'%s': an argument's name has letters, digits and _ only", p->key);
+        arg[i].name = arena_text(l->net->arena, p->key, strlen(p->key));
+        if (!arg[i].name)
+            return no_memory(l);
+        if (by)
+            arg[i].value = by->value;
+        else if ((status = block_substitute(&l->texts, &(environment){ arg, i, 0, NULL }, p->value,
+                                            p->line, &arg[i].value)))
+            return status;
+    }
+    *env = (environment){ arg, n, 0, NULL };
+    return LM_OK;
+}
+
+static lm_status unknown_argument(const loading *l, const override *o, const environment *env)
+{
+    char all[300] = "";
+
+    for (size_t i = 0; i < env->n; i++) {
+        const size_t used = strlen(all);
+
+        snprintf(all + used, sizeof all - used, " %s", env->argument[i].name);
+    }
+    lm_error_set(l->err, LM_E_NOTFOUND, "%s has no argument '%.60s' (%s%s)", l->path, o->name,
+                 env->n ? "its arguments:" : "it has none", all);
+    if (o->path)
+        lm_error_prefix(l->err, "%s:%d", o->path, o->line);
+    return LM_E_NOTFOUND;
+}
+
+/* "width=128 depth=2": what was set. */
+static lm_status describe_set(const loading *l)
+{
+    network *net  = l->net;
+    size_t   size = 1, used = 0;
+    char    *set;
+
+    for (size_t i = 0; i < net->n_arguments; i++)
+        if (net->argument[i].set)
+            size += strlen(net->argument[i].name) + strlen(net->argument[i].value) + 2;
+    if (size == 1)
+        return LM_OK;
+    if (!(net->set = set = arena_alloc(net->arena, size)))
+        return no_memory(l);
+    for (size_t i = 0; i < net->n_arguments; i++)
+        if (net->argument[i].set)
+            used += (size_t)snprintf(set + used, size - used, "%s%s=%s", used ? " " : "",
+                                     net->argument[i].name, net->argument[i].value);
+    net->published_params = net->published_macs = 0;
+    return LM_OK;
+}
+
+/* The last file of the chain declares all arguments; the network remembers which were set. */
+static lm_status keep_arguments(loading *l, const environment *env)
+{
+    network *net = l->net;
+
+    for (size_t i = 0; i < l->n_overrides; i++) {
+        size_t k = 0;
+
+        while (k < env->n && strcmp(env->argument[k].name, l->override[i].name))
+            k++;
+        if (k == env->n)
+            return unknown_argument(l, &l->override[i], env);
+    }
+    net->argument    = arena_array(net->arena, env->n + 1, sizeof *net->argument);
+    net->n_arguments = env->n;
+    if (!net->argument)
+        return no_memory(l);
+    for (size_t i = 0; i < env->n; i++) {
+        const override *by = find_override(l, env->argument[i].name);
+
+        net->argument[i] =
+            (net_argument){ env->argument[i].name, env->argument[i].value, by && !by->path };
+    }
+    return describe_set(l);
+}
+
+static lm_status check_given(const loading *l, const environment *env)
+{
+    const ini_section *s = ini_find(l->doc, "arguments");
+
+    for (size_t i = 0; i < env->n; i++)
+        if (!*env->argument[i].value)
+            return ini_fail(l->doc, l->err, s->pair[i].line, LM_E_ARG,
+                            "argument '%s' has no default: give it with --set %s=VALUE",
+                            env->argument[i].name, env->argument[i].name);
+    return LM_OK;
+}
+
+/* ---- the chain ----------------------------------------------------------------------------------
+ */
+
+static lm_status load_file(loading *l);
+
+/* The base's file: beside this one, or as any network. */
+static lm_status find_base(const loading *l, const head *h, char *path, size_t size)
+{
+    const char  *slash  = strrchr(l->path, '/');
+    const size_t folder = slash ? (size_t)(slash - l->path) + 1 : 0;
+    lm_status    status;
+
+    if (snprintf(path, size, "%.*s%s.ini", (int)folder, l->path, h->base) < (int)size &&
+        !access(path, R_OK))
+        return LM_OK;
+    status = network_find(h->base, path, size, l->err);
+    if (status)
+        lm_error_prefix(l->err, "%s:%d: base", l->path, h->base_line);
+    return status;
+}
+
+static lm_status check_chain(const loading *l, const head *h, const char *base)
+{
+    char   mine[PATH_MAX], theirs[PATH_MAX];
+    size_t n = 0;
+
+    for (const loading *f = l; f; f = f->above, n++)
+        if (realpath(base, theirs) && realpath(f->path, mine) && !strcmp(mine, theirs))
+            return ini_fail(l->doc, l->err, h->base_line, LM_E_SYNTAX,
+                            "base = %s: a network that is its own base", h->base);
+    if (n > BASES_MAX)
+        return ini_fail(l->doc, l->err, h->base_line, LM_E_SYNTAX,
+                        "base = %s: more than %d bases behind each other", h->base, BASES_MAX);
+    return LM_OK;
+}
+
+/* This file's arguments and what overrides them go to the base. */
+static lm_status load_base(loading *l, const head *h, const environment *env)
+{
+    const ini_section *s   = ini_find(l->doc, "arguments");
+    override          *all = arena_array(l->net->arena, env->n + l->n_overrides + 1, sizeof *all);
+    char               path[PATH_MAX];
+    loading            base = { .above = l, .override = all, .net = l->net, .err = l->err };
+    lm_status          status;
+
+    if (!all)
+        return no_memory(l);
+    for (size_t i = 0; i < l->doc->n_sections; i++)
+        if (strcmp(l->doc->section[i].name, "network") &&
+            strcmp(l->doc->section[i].name, "arguments"))
+            return ini_fail(l->doc, l->err, l->doc->section[i].line, LM_E_SYNTAX,
+                            "[%s]: a network with a base has [network] and [arguments] only",
+                            l->doc->section[i].name);
+    if (h->output)
+        return ini_fail(l->doc, l->err, h->output_line, LM_E_SYNTAX,
+                        "output: a network with a base has that of its base");
+    for (size_t i = 0; i < env->n; i++)
+        all[base.n_overrides++] =
+            (override){ env->argument[i].name, env->argument[i].value, l->path, s->pair[i].line };
+    for (size_t i = 0; i < l->n_overrides; i++)
+        all[base.n_overrides++] = l->override[i];
+    if ((status = find_base(l, h, path, sizeof path)) || (status = check_chain(l, h, path)))
+        return status;
+    base.path = path;
+    return load_file(&base);
+}
+
+static lm_status load_file(loading *l)
+{
+    environment env;
+    head        h;
+    lm_status   status = ini_load(l->path, &l->doc, l->err);
+
+    if (status)
+        return status;
+    l->texts = (block_table){ .doc = l->doc, .arena = l->net->arena, .err = l->err };
+    status   = read_head(l, &h);
+    if (!status)
+        status = read_arguments(l, &env);
+    if (!status && h.base) {
+        status = load_base(l, &h, &env);
+    } else if (!status) {
+        if (l->above && !(l->net->base = arena_text(l->net->arena, l->path, strlen(l->path))))
+            status = no_memory(l);
+        if (!status && !(status = keep_arguments(l, &env)) && !(status = check_given(l, &env)))
+            status = expand_layers(l->doc, &env, h.output, h.output_line, l->net, l->err);
+    }
+    ini_free(l->doc);
+    return status;
+}
+
+/* "NAME=VALUE" words as overrides. */
+static lm_status split_settings(const network_choices *choices, loading *l)
+{
+    const size_t n   = choices ? choices->n_set : 0;
+    override    *all = arena_array(l->net->arena, n + 1, sizeof *all);
+
+    if (!all)
+        return no_memory(l);
+    for (size_t i = 0; i < n; i++) {
+        const char *word  = choices->set[i];
+        const char *equal = strchr(word, '=');
+
+        if (!equal || !equal[1])
+            return lm_error_set(l->err, LM_E_ARG, "--set: expected NAME=VALUE, found '%.60s'",
+                                word);
+        all[i].name  = arena_text(l->net->arena, word, (size_t)(equal - word));
+        all[i].value = arena_text(l->net->arena, equal + 1, strlen(equal + 1));
+        if (!all[i].name || !all[i].value)
+            return no_memory(l);
+    }
+    l->override    = all;
+    l->n_overrides = n;
+    return LM_OK;
+}
+
+lm_status network_load(const char *path, const network_choices *choices, network **out,
+                       lm_error *err)
+{
+    lm_error  ignored;
+    arena    *a   = arena_new();
+    network  *net = a ? arena_alloc(a, sizeof *net) : NULL;
+    loading   l   = { .path = path, .net = net, .err = err ? err : &ignored };
+    lm_status status;
+
+    if (!net || !(net->path = arena_text(a, path, strlen(path)))) {
+        arena_free(a);
+        return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
+    }
+    net->arena = a;
+    status     = split_settings(choices, &l);
+    if (!status)
+        status = load_file(&l);
+    if (status) {
+        network_free(net);
+        return status;
+    }
+    *out = net;
+    return LM_OK;
+}
