@@ -1,74 +1,130 @@
-/* dropout: switches off random elements while training, as torch.nn.Dropout. */
-#include <layermeter/plugin.h>
+/* dropout, alpha_dropout: switch off random elements while training, as in torch.nn;
+ * stochastic_depth: random samples, as torchvision.ops.StochasticDepth (Huang et al. 2016). */
+#include "inputs.h"
 
-enum { P };
+enum { P, MODE };    /* MODE: of stochastic_depth */
+enum { ROW, BATCH }; /* of MODE */
 
-static const lm_param params[] = {
-    [P] = { .name     = "p",
-            .kind     = LM_REAL,
-            .min      = 0,
-            .max      = 1,
-            .fallback = "0.5",
-            .doc      = "probability that an element becomes 0; no influence on work or memory" },
+#define P_PARAM                                                               \
+    {                                                                         \
+        .name = "p", .kind = LM_REAL, .min = 0, .max = 1, .fallback = "0.5",  \
+        .doc = "probability of being switched off; 0: the layer does nothing" \
+    }
+
+static const lm_param element_params[] = { [P] = P_PARAM };
+
+static const lm_param depth_params[] = {
+    [P]    = P_PARAM,
+    [MODE] = { .name     = "mode",
+               .kind     = LM_ENUM,
+               .choices  = "row|batch",
+               .fallback = "row",
+               .doc      = "row: each sample for itself; batch: all or none" },
 };
 
-static lm_status infer(const lm_layer *layer, lm_tensor *output)
-{
-    output[0] = layer->input[0];
-    return LM_OK;
-}
+typedef struct dropout_type {
+    lm_layer_type type; /* first: a layer's `type` points here */
+    int64_t       flops_forward;
+} dropout_type;
 
-/* Forward 2 FLOP per element: compare a random number with p, scale what stays; backward 1: scale
- * where the mask is set. Drawing the random number is left out: generators differ, and none needs
- * memory. */
-static lm_kernel kernel_of(const lm_layer *layer, lm_pass pass)
+static lm_kernel map_of(const lm_layer *layer, lm_pass pass, uint64_t elements, int64_t operands,
+                        int64_t flops)
 {
     return (lm_kernel){
-        .size   = sizeof(lm_kernel),
-        .op     = LM_OP_MAP,
-        .pass   = pass,
-        .dtype  = layer->input[0].dtype,
-        .repeat = 1,
-        .u.map  = { .elements          = (int64_t)lm_elements(&layer->input[0]),
-                    .operands          = pass == LM_FORWARD ? 1 : 2,
-                    .flops_per_element = pass == LM_FORWARD ? 2 : 1 },
+        .op    = LM_OP_MAP,
+        .pass  = pass,
+        .dtype = layer->input[0].dtype,
+        .u.map = { (int64_t)elements, operands, flops },
     };
 }
 
-static lm_status cost(const lm_layer *layer, lm_cost *cost)
+/*
+ * Forward 2 FLOP per element: compare a random number with p, scale what stays; alpha_dropout adds
+ * a constant to all, which makes 3. Backward 1: scale where the mask is set. Drawing the random
+ * number is left out: generators differ, and none needs memory.
+ */
+static lm_status element_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    const lm_kernel forward  = kernel_of(layer, LM_FORWARD),
-                    backward = kernel_of(layer, LM_GRAD_INPUT);
+    const dropout_type *self = (const dropout_type *)(const void *)layer->type;
+    const uint64_t      n    = lm_elements(&layer->input[0]);
 
-    cost->pass[LM_FORWARD]    = lm_kernel_work(&forward);
-    cost->pass[LM_GRAD_INPUT] = lm_kernel_work(&backward);
-    cost->saved_bytes         = lm_elements(&layer->input[0]); /* the mask, one byte an element */
+    if (lm_real(layer, P) == 0)
+        return LM_OK;
+    if (pass == LM_FORWARD)
+        emit(sink, map_of(layer, pass, n, 1, self->flops_forward));
+    else if (pass == LM_GRAD_INPUT)
+        emit(sink, map_of(layer, pass, n, 2, 1));
     return LM_OK;
 }
 
-static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+static lm_status element_cost(const lm_layer *layer, lm_cost *cost)
 {
-    const lm_kernel kernel = kernel_of(layer, pass);
+    if (lm_real(layer, P) > 0)
+        cost->saved_bytes = lm_elements(&layer->input[0]); /* the mask, one byte an element */
+    return cost_of_kernels(layer, cost);
+}
 
-    if (pass != LM_GRAD_WEIGHT)
-        sink->kernel(sink, &kernel);
+/* Numbers drawn. */
+static uint64_t draws_of(const lm_layer *layer)
+{
+    return lm_int(layer, MODE) == ROW ? (uint64_t)layer->input[0].dim[0] : 1;
+}
+
+/* Each number drawn is compared with p and scaled, then multiplied with all of its elements; these
+ * are multiplied once more backward. */
+static lm_status depth_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+{
+    if (lm_real(layer, P) == 0 || pass == LM_GRAD_WEIGHT)
+        return LM_OK;
+    if (pass == LM_FORWARD)
+        emit(sink, map_of(layer, pass, draws_of(layer), 1, 2));
+    emit(sink, map_of(layer, pass, lm_elements(&layer->input[0]), 1, 1));
     return LM_OK;
 }
 
-static const lm_layer_type dropout = {
-    .size = sizeof(lm_layer_type),
-    .name = "dropout",
-    .doc  = "sets elements to 0 at random and scales the others up",
-    LM_PARAMS(params),
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .n_outputs  = 1,
-    .infer      = infer,
-    .cost       = cost,
-    .lower      = lower,
+static lm_status depth_cost(const lm_layer *layer, lm_cost *cost)
+{
+    if (lm_real(layer, P) > 0)
+        cost->saved_bytes = lm_mul(draws_of(layer), lm_dtype_bytes(layer->input[0].dtype));
+    return cost_of_kernels(layer, cost);
+}
+
+static lm_status depth_infer(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_status status = input_rank(layer, 1, LM_MAX_RANK, "batch, ...");
+
+    if (!status)
+        output[0] = layer->input[0];
+    return status;
+}
+
+#define DROPOUT(type_name, type_doc)                                                    \
+    .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = 1, \
+    .max_inputs = 1, .n_outputs = 1
+
+static const dropout_type dropout = {
+    .type          = { DROPOUT("dropout", "sets elements to 0 at random and scales the others up"),
+                       LM_PARAMS(element_params), .infer = infer_same, .cost = element_cost,
+                       .lower = element_lower },
+    .flops_forward = 2,
+};
+static const dropout_type alpha_dropout = {
+    .type          = { DROPOUT("alpha_dropout",
+                               "sets elements to a constant at random; mean and variance stay"),
+                       LM_PARAMS(element_params), .infer = infer_same, .cost = element_cost,
+                       .lower = element_lower },
+    .flops_forward = 3,
+};
+static const lm_layer_type stochastic_depth = {
+    DROPOUT("stochastic_depth", "sets samples to 0 at random and scales the others up"),
+    LM_PARAMS(depth_params),
+    .infer = depth_infer,
+    .cost  = depth_cost,
+    .lower = depth_lower,
 };
 
-static const lm_layer_type *const types[] = { &dropout };
+static const lm_layer_type *const types[] = { &dropout.type, &alpha_dropout.type,
+                                              &stochastic_depth };
 
 LM_PLUGIN = {
     .name    = "layermeter-dropout",

@@ -259,6 +259,7 @@ static void slots_map(prepared_kernel *k)
     }
 }
 
+/* An RMS norm, too: the library has none, and the same tensors pass through memory. */
 static bool is_layer_norm(const lm_kernel *k)
 {
     return k->u.norm.inner == k->u.norm.group;

@@ -112,7 +112,7 @@ static const field pool_fields[]   = { ONE(pool, n, 1), ONE(pool, channels, 1), 
 static const field map_fields[]    = { ONE(map, elements, 1), ONE(map, operands, 1),
                                        ONE(map, flops_per_element, 0), END };
 static const field norm_fields[]   = { ONE(norm, rows, 1), ONE(norm, group, 1), ONE(norm, inner, 1),
-                                       END };
+                                       OPTIONAL(norm, rms), END };
 static const field softmax_fields[]   = { ONE(softmax, rows, 1), ONE(softmax, group, 1), END };
 static const field gather_fields[]    = { ONE(gather, rows, 1), ONE(gather, width, 1),
                                           ONE(gather, table_rows, 1), END };

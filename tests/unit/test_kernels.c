@@ -50,6 +50,8 @@ static const struct {
     { { .op = LM_OP_COPY, .repeat = 1, .u.copy = { 4096 } }, "bytes=4096" },
     { { .op = LM_OP_ALLREDUCE, .repeat = 1, .u.collective = { 4096, 8, 2 } },
       "bytes=4096 ranks=8 nodes=2" },
+    { { .op = LM_OP_NORM, .repeat = 1, .u.norm = { 24, 8, 8, 1 } },
+      "rows=24 group=8 inner=8 rms=1" },
 };
 
 #define N_GEOMETRIES (sizeof geometries / sizeof geometries[0])
@@ -90,7 +92,7 @@ static void every_field_must_be_there(void **state)
             lm_kernel    k = geometries[i].kernel;
             lm_error     err;
 
-            if (!strncmp(word, "repeat", 6)) /* this one has a default */
+            if (!strncmp(word, "repeat", 6) || !strncmp(word, "rms", 3)) /* these have a default */
                 continue;
             snprintf(rest, sizeof rest, "%.*s%s", (int)(word - text), text, word + n);
             assert_int_equal(kernel_parse_geometry(rest, &k, &err), LM_E_SYNTAX);
@@ -204,6 +206,8 @@ static void work_matches_hand_counts(void **state)
         { 7, LM_GRAD_WEIGHT, 128, 4 * 128, 4 * 128 },
         { 8, LM_FORWARD, 0, 4096, 4096 },
         { 9, LM_FORWARD, 0, 4096, 4096 },
+        { 10, LM_FORWARD, 4 * 192, 4 * 192, 4 * 192 },
+        { 10, LM_GRAD_INPUT, 6 * 192, 8 * 192, 4 * 192 },
     };
 
     (void)state;

@@ -64,10 +64,10 @@ typedef struct lm_kernel {
             int64_t elements, operands, flops_per_element;
         } map; /**< reads `operands` tensors, writes one */
         struct {
-            int64_t rows, group, inner;
+            int64_t rows, group, inner, rms;
         } norm; /**< statistics over `group` elements for each of `rows`; `inner` of them lie
                    together: batch norm of N,C,H,W has rows C, group N*H*W, inner H*W; layer norm
-                   inner = group */
+                   inner = group. rms: 1 is without mean and shift (since 1.1) */
         struct {
             int64_t rows, group;
         } softmax;
@@ -146,7 +146,9 @@ static inline uint64_t lm_kernel_macs(const lm_kernel *k)
  *  - gemm, conv: 2 FLOP a multiply-accumulate, 1 more per output element for a bias
  *  - pool: 1 FLOP for each element under each window
  *  - norm forward 8 per element: mean 1, variance 3, normalise 2, scale and shift 2;
- *    backward 9: x-hat 2, sum dy 1, sum dy*x-hat 2, dx 4 (Ioffe & Szegedy 2015, section 3)
+ *    backward 9: x-hat 2, sum dy 1, sum dy*x-hat 2, dx 4 (Ioffe & Szegedy 2015, section 3);
+ *    rms the same without mean and shift, 4 (square and add 2, normalise 1, scale 1) and
+ *    6 (x-hat 1, sum dy*x-hat 2, dx 3) (Zhang & Sennrich 2019, equation 4)
  *  - softmax forward 5 (max, subtract, exp, sum, divide), backward 4 (y*dy, sum, subtract,
  * multiply)
  *  - gather: copies forward, 1 addition per element backward
@@ -213,7 +215,9 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
     case LM_OP_NORM:
         a               = lm_mul((uint64_t)k->u.norm.rows, (uint64_t)k->u.norm.group);
         b               = lm_mul(a, s);
-        w.flops         = lm_mul(a, k->pass == LM_FORWARD ? 8 : 9);
+        c               = k->u.norm.rms ? 4 : 8;
+        d               = k->u.norm.rms ? 6 : 9;
+        w.flops         = lm_mul(a, k->pass == LM_FORWARD ? c : d);
         w.read_bytes    = k->pass == LM_FORWARD ? b : lm_mul(2, b);
         w.written_bytes = b;
         return w;

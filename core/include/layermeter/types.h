@@ -104,6 +104,19 @@ static inline uint64_t lm_dtype_bytes(lm_dtype dtype)
     }
 }
 
+/** Does a tensor of this type carry a gradient? Integers do not. */
+static inline int lm_dtype_is_real(lm_dtype dtype)
+{
+    switch (dtype) {
+    case LM_F64:
+    case LM_F32:
+    case LM_F16:
+    case LM_BF16:
+    case LM_F8: return 1;
+    default: return 0;
+    }
+}
+
 /** Number of elements; 1 for a scalar. Saturates. */
 static inline uint64_t lm_elements(const lm_tensor *tensor)
 {

@@ -1,0 +1,46 @@
+/** What a layer demands of its inputs. For the plugins beside it. */
+#ifndef PLUGINS_INPUTS_H
+#define PLUGINS_INPUTS_H
+
+#include "lowering.h"
+
+/** An input that weights are multiplied with, or a function computed of: integers are refused. */
+static inline lm_status input_real(const lm_layer *layer, uint32_t i)
+{
+    if (!lm_dtype_is_real(layer->input[i].dtype))
+        return lm_fail(layer, LM_E_SHAPE,
+                       "input of integers: '%s' computes with real numbers; put a layer of type "
+                       "embedding or cast before it",
+                       layer->type->name);
+    return LM_OK;
+}
+
+/** A real first input of `low` to `high` dimensions; `names` says what they are. */
+static inline lm_status input_rank(const lm_layer *layer, uint32_t low, uint32_t high,
+                                   const char *names)
+{
+    const uint32_t rank = layer->input[0].rank;
+
+    if (rank >= low && rank <= high)
+        return input_real(layer, 0);
+    if (low == high)
+        return lm_fail(layer, LM_E_SHAPE, "input of rank %u, expected %u: %s", (unsigned)rank,
+                       (unsigned)low, names);
+    if (high == LM_MAX_RANK)
+        return lm_fail(layer, LM_E_SHAPE, "input of rank %u, expected %u or more: %s",
+                       (unsigned)rank, (unsigned)low, names);
+    return lm_fail(layer, LM_E_SHAPE, "input of rank %u, expected %u to %u: %s", (unsigned)rank,
+                   (unsigned)low, (unsigned)high, names);
+}
+
+/** Output of the first input's shape, which may be any of real numbers. */
+static inline lm_status infer_same(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_status status = input_real(layer, 0);
+
+    if (!status)
+        output[0] = layer->input[0];
+    return status;
+}
+
+#endif

@@ -1,0 +1,10 @@
+/** The norms that stand in a file of their own. */
+#ifndef PLUGINS_NORM_H
+#define PLUGINS_NORM_H
+
+#include "inputs.h"
+#include "tensors.h"
+
+extern const lm_layer_type norm_local_response;
+
+#endif
