@@ -161,11 +161,13 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
     const lm_layer_type *type = &l->entry->type;
     const size_t         n    = is_source(l) ? 1 : l->decl->n_inputs;
     lm_tensor           *in   = arena_array(b->out->arena, n + 1, sizeof *in);
+    uint8_t             *want = arena_array(b->out->arena, n + 1, sizeof *want);
 
-    if (!in)
+    if (!in || !want)
         return no_memory(b);
-    l->input    = in;
-    l->n_inputs = (uint32_t)n;
+    l->input          = in;
+    l->wants_gradient = want;
+    l->n_inputs       = (uint32_t)n;
     if (is_source(l))
         return feed_source(b, l, in);
     if (n < type->min_inputs || (type->max_inputs && n > type->max_inputs))
@@ -180,8 +182,9 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
         if (e.output >= from->n_outputs)
             return lm_error_set(b->err, LM_E_SHAPE, "'%s' has no output %u", from->decl->name,
                                 e.output);
-        in[i] = from->output[e.output];
-        l->needs_grad_input |= from->trained || from->needs_grad_input;
+        in[i]   = from->output[e.output];
+        want[i] = lm_dtype_is_real(in[i].dtype) && (from->trained || from->needs_grad_input);
+        l->needs_grad_input |= want[i];
     }
     return LM_OK;
 }
@@ -296,16 +299,17 @@ static lm_status bind_layer(binding *b, bound_layer *l)
     if (!output)
         return no_memory(b);
     h = (host_layer){
-        .layer = { .size      = sizeof(lm_layer),
-                   .host      = &host_services,
-                   .type      = l->entry->own,
-                   .name      = l->decl->name,
-                   .param     = l->param,
-                   .input     = l->input,
-                   .n_params  = type->n_params,
-                   .n_inputs  = l->n_inputs,
-                   .n_outputs = type->n_outputs,
-                   .dtype     = b->out->options.dtype },
+        .layer = { .size           = sizeof(lm_layer),
+                   .host           = &host_services,
+                   .type           = l->entry->own,
+                   .name           = l->decl->name,
+                   .param          = l->param,
+                   .input          = l->input,
+                   .n_params       = type->n_params,
+                   .n_inputs       = l->n_inputs,
+                   .n_outputs      = type->n_outputs,
+                   .dtype          = b->out->options.dtype,
+                   .wants_gradient = l->wants_gradient },
         .err   = b->err,
     };
     b->err->text[0] = '\0';
