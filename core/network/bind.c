@@ -7,8 +7,7 @@
 
 #include "base/arena.h"
 #include "base/text.h"
-#include "layers/host.h"
-#include "layers/schema.h"
+#include "network/layer.h"
 
 typedef struct binding {
     bound_network  *out;
@@ -32,77 +31,6 @@ static void prefix_place(binding *b, const net_layer *l, int line)
         lm_error_prefix(b->err, "%s:%d: layer '%s'", file, line, l->name);
     else
         lm_error_prefix(b->err, "%s: layer '%s'", file, l->name);
-}
-
-/* The nearest known key, for a message. */
-static const char *nearest_key(const lm_layer_type *type, const char *key)
-{
-    for (size_t limit = 1; limit <= 2; limit++)
-        for (uint32_t i = 0; i < type->n_params; i++)
-            if (text_distance(key, schema_param(type, i).name, limit) <= limit)
-                return schema_param(type, i).name;
-    return NULL;
-}
-
-static lm_status unknown_key(binding *b, const bound_layer *l, const char *key)
-{
-    const lm_layer_type *type     = &l->entry->type;
-    const char          *near     = nearest_key(type, key);
-    char                 all[256] = "";
-
-    if (near)
-        return lm_error_set(b->err, LM_E_NOTFOUND, "'%s' has no key '%s' (did you mean '%s'?)",
-                            type->name, key, near);
-    for (uint32_t i = 0; i < type->n_params; i++) {
-        const size_t n = strlen(all);
-
-        snprintf(all + n, sizeof all - n, " %s", schema_param(type, i).name);
-    }
-    return lm_error_set(b->err, LM_E_NOTFOUND, "'%s' has no key '%s' (its keys:%s)", type->name,
-                        key, *all ? all : " none");
-}
-
-static lm_status parse_params(binding *b, bound_layer *l)
-{
-    const lm_layer_type *type  = &l->entry->type;
-    lm_value            *value = arena_array(b->out->arena, type->n_params + 1, sizeof *value);
-    lm_status            status;
-
-    if (!value)
-        return no_memory(b);
-    l->param = value;
-    for (size_t i = 0; i < l->decl->n_pairs; i++) {
-        const net_pair *p  = &l->decl->pair[i];
-        const uint32_t  at = schema_find(type, p->key);
-        lm_param        param;
-
-        if (at == type->n_params) {
-            status = unknown_key(b, l, p->key);
-        } else {
-            param  = schema_param(type, at);
-            status = schema_parse(&param, p->value, &value[at], b->err);
-        }
-        if (status) {
-            prefix_place(b, l->decl, p->line);
-            return status;
-        }
-    }
-    for (uint32_t i = 0; i < type->n_params; i++) {
-        lm_param param;
-        char     what[96];
-
-        if (!value[i].kind)
-            value[i] = l->entry->fallback[i];
-        if (value[i].kind)
-            continue;
-        param = schema_param(type, i);
-        status =
-            lm_error_set(b->err, LM_E_ARG, "'%s' needs '%s =' (%s: %s)", type->name, param.name,
-                         schema_describe(&param, what, sizeof what), param.doc ? param.doc : "");
-        prefix_place(b, l->decl, l->decl->line);
-        return status;
-    }
-    return LM_OK;
 }
 
 static bool is_source(const bound_layer *l)
@@ -158,23 +86,18 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
 
 static lm_status gather_inputs(binding *b, bound_layer *l)
 {
-    const lm_layer_type *type = &l->entry->type;
-    const size_t         n    = is_source(l) ? 1 : l->decl->n_inputs;
-    lm_tensor           *in   = arena_array(b->out->arena, n + 1, sizeof *in);
-    uint8_t             *want = arena_array(b->out->arena, n + 1, sizeof *want);
+    const size_t n  = is_source(l) ? 1 : l->decl->n_inputs;
+    lm_tensor   *in = arena_array(b->out->arena, n + 1, sizeof *in);
+    lm_status    status;
 
-    if (!in || !want)
+    if (!in)
         return no_memory(b);
-    l->input          = in;
-    l->wants_gradient = want;
-    l->n_inputs       = (uint32_t)n;
+    l->input    = in;
+    l->n_inputs = (uint32_t)n;
     if (is_source(l))
         return feed_source(b, l, in);
-    if (n < type->min_inputs || (type->max_inputs && n > type->max_inputs))
-        return lm_error_set(
-            b->err, LM_E_SHAPE, "'%s' takes %u%s input%s, %zu given: set 'inputs ='", type->name,
-            type->min_inputs, type->max_inputs == type->min_inputs ? "" : " or more",
-            type->min_inputs == 1 && type->max_inputs == 1 ? "" : "s", n);
+    if ((status = layer_check_inputs(l->entry, n, b->err)))
+        return status;
     for (size_t i = 0; i < n; i++) {
         const net_edge     e    = l->decl->input[i];
         const bound_layer *from = &b->out->layer[e.layer];
@@ -182,26 +105,8 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
         if (e.output >= from->n_outputs)
             return lm_error_set(b->err, LM_E_SHAPE, "'%s' has no output %u", from->decl->name,
                                 e.output);
-        in[i]   = from->output[e.output];
-        want[i] = lm_dtype_is_real(in[i].dtype) && (from->trained || from->needs_grad_input);
-        l->needs_grad_input |= want[i];
-    }
-    return LM_OK;
-}
-
-static lm_status check_outputs(binding *b, const bound_layer *l)
-{
-    for (uint32_t i = 0; i < l->n_outputs; i++) {
-        const lm_tensor *t = &l->output[i];
-
-        if (t->rank > LM_MAX_RANK || !lm_dtype_bytes(t->dtype))
-            return lm_error_set(b->err, LM_E_ABI, "the plugin gives an impossible output");
-        for (uint32_t d = 0; d < t->rank; d++)
-            if (t->dim[d] < 1)
-                return lm_error_set(b->err, LM_E_SHAPE, "output dimension %u would be %lld", d,
-                                    (long long)t->dim[d]);
-        if (lm_bytes(t) == UINT64_MAX)
-            return lm_error_set(b->err, LM_E_OVERFLOW, "output has more than 2^64 bytes");
+        in[i] = from->output[e.output];
+        l->needs_grad_input |= from->trained || from->needs_grad_input;
     }
     return LM_OK;
 }
@@ -230,31 +135,15 @@ static lm_status check_cost(binding *b, bound_layer *l)
     return LM_OK;
 }
 
-/* A callback that failed should have said why. */
-static lm_status explained(binding *b, lm_status status)
+static lm_status emit(binding *b, bound_layer *l, const host_layer *view)
 {
-    if (status > 0)
-        status = LM_E_SHAPE;
-    if (!b->err->text[0])
-        lm_error_set(b->err, status, "the plugin gives no reason");
-    return status;
-}
-
-static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
-{
-    const lm_layer_type *type   = &l->entry->type;
-    host_sink           *c      = &b->sink;
-    lm_status            status = LM_OK;
+    const lm_layer_type *type = &l->entry->type;
+    host_sink           *c    = &b->sink;
+    lm_status            status;
     lm_weight           *weights;
 
-    c->n_weights = 0;
-    c->status    = LM_OK;
-    if (type->weights)
-        status = type->weights(view, &c->sink);
-    if (!status)
-        status = c->status;
-    if (status)
-        return explained(b, status);
+    if ((status = layer_weights(l->entry, view, c)))
+        return status;
     weights = arena_copy(b->out->arena, c->weight, c->n_weights, sizeof *weights);
     if (c->n_weights && !weights)
         return no_memory(b);
@@ -271,11 +160,11 @@ static lm_status emit(binding *b, bound_layer *l, const lm_layer *view)
             continue;
         c->n_kernels = 0;
         c->pass      = pass;
-        status       = type->lower(view, pass, &c->sink);
+        status       = type->lower(&view->layer, pass, &c->sink);
         if (!status)
             status = c->status;
         if (status)
-            return explained(b, status);
+            return layer_explained(status, b->err);
         kernels = arena_copy(b->out->arena, c->kernel, c->n_kernels, sizeof *kernels);
         if (c->n_kernels && !kernels)
             return no_memory(b);
@@ -298,33 +187,17 @@ static lm_status bind_layer(binding *b, bound_layer *l)
     output = arena_array(b->out->arena, type->n_outputs, sizeof *output);
     if (!output)
         return no_memory(b);
-    h = (host_layer){
-        .layer = { .size           = sizeof(lm_layer),
-                   .host           = &host_services,
-                   .type           = l->entry->own,
-                   .name           = l->decl->name,
-                   .param          = l->param,
-                   .input          = l->input,
-                   .n_params       = type->n_params,
-                   .n_inputs       = l->n_inputs,
-                   .n_outputs      = type->n_outputs,
-                   .dtype          = b->out->options.dtype,
-                   .wants_gradient = l->wants_gradient },
-        .err   = b->err,
-    };
-    b->err->text[0] = '\0';
-    if ((status = type->infer(&h.layer, output)))
-        return explained(b, status);
-    l->counted     = l->decl->counted == NET_COUNTED_AS_TYPE ? layer_by_type
-                                                             : l->decl->counted == NET_COUNTED_YES;
-    l->output      = output;
-    l->n_outputs   = type->n_outputs;
-    h.layer.output = output;
-    if ((status = check_outputs(b, l)) || (status = emit(b, l, &h.layer)))
+    h = layer_view(l->entry, l->decl->name, l->param, l->input, l->n_inputs, b->out->options.dtype,
+                   b->err);
+    if ((status = layer_infer(l->entry, &h, output)) || (status = emit(b, l, &h)))
         return status;
+    l->counted   = l->decl->counted == NET_COUNTED_AS_TYPE ? layer_by_type
+                                                           : l->decl->counted == NET_COUNTED_YES;
+    l->output    = output;
+    l->n_outputs = type->n_outputs;
     l->cost.size = sizeof l->cost;
     if ((status = type->cost(&h.layer, &l->cost)))
-        return explained(b, status);
+        return layer_explained(status, b->err);
     return check_cost(b, l);
 }
 
@@ -459,6 +332,8 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     b.sink          = host_sink_make(a, b.err);
     for (size_t i = 0; i < net->n_layers && !status; i++) {
         bound_layer *l = &b.out->layer[i];
+        lm_value    *param;
+        int          line;
 
         l->decl = &net->layer[i];
         status  = registry_need(reg, l->decl->type, &l->entry, b.err);
@@ -466,8 +341,11 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
             prefix_place(&b, l->decl, l->decl->line);
             break;
         }
-        if ((status = parse_params(&b, l)))
+        if ((status = layer_params(l->entry, l->decl, a, &param, &line, b.err))) {
+            prefix_place(&b, l->decl, line);
             break;
+        }
+        l->param = param;
         n_sources += is_data(l);
         if (n_sources > 1 && is_data(l) && (options->input || options->image))
             status = lm_error_set(b.err, LM_E_ARG,
