@@ -1,140 +1,233 @@
-/* add, multiply: two or more tensors element by element, with the broadcasting of NumPy and
- * PyTorch. */
-#include <layermeter/plugin.h>
+/* Arithmetic on tensors, element by element: functions of one, two or more, with the broadcasting
+ * of NumPy and PyTorch. */
+#include <stdbool.h>
+
+#include "tensors.h"
+
+/*
+ * FLOP are counted as at the head of activation.c; the absolute value is 1, as a maximum. a, b, c
+ * are the inputs (x, where there is one), y is the output, dy its gradient. Forward | the gradient
+ * of each input:
+ *
+ *  - add                         1 for each input after the first | handed on
+ *  - multiply                    the same | dy times all others: the same
+ *  - minimum, maximum            the same | dy where the input is y: 1
+ *  - subtract       a - b        1 | a handed on, b -dy: 1
+ *  - divide         a / b        1 | a dy / b: 1, b -dy (a / b) / b: 4
+ *  - pow            a ^ b        1 | a dy b a ^ (b - 1): 4, b dy y log(a): 3
+ *  - compare        a < b ...    1 | none
+ *  - where          a ? b : c    1 | b and c dy where they were chosen: 1
+ *  - exp                         1 | dy y: 1
+ *  - log                         1 | dy / x: 1
+ *  - sqrt                        1 | dy / 2 y: 2
+ *  - reciprocal     1 / x        1 | -dy y y: 3
+ *  - abs                         1 | dy where x > 0, else -dy: 2
+ *  - neg            -x           1 | -dy: 1
+ *  - erf                         1 | dy 2 / sqrt(pi) exp(-x x): 5
+ *  - sin                         1 | dy cos(x): 2
+ *  - cos                         1 | -dy sin(x): 3
+ *  - square         x x          1 | 2 x dy: 2
+ *  - clip           between two constants: 2 | dy where x is between them: 2
+ *  - floor, ceil, round          1 | zeros
+ *  - sign                        2 | zeros
+ *
+ * A kernel has one element type: masks are counted as wide as what they are compared from or choose
+ * between. What was stretched forward is added up backward.
+ */
+enum { FLOPS, FLOPS_BACKWARD }; /* of scale */
+
+static const lm_param scale_params[] = {
+    [FLOPS]          = { .name     = "flops",
+                         .kind     = LM_INT,
+                         .min      = 1,
+                         .max      = 1e6,
+                         .unit     = "FLOP",
+                         .fallback = "1",
+                         .doc      = "for each element forward: one for each constant" },
+    [FLOPS_BACKWARD] = { .name     = "flops_backward",
+                         .kind     = LM_INT,
+                         .min      = 0,
+                         .max      = 1e6,
+                         .unit     = "FLOP",
+                         .fallback = "1",
+                         .doc      = "for each element backward; 0: constants are only added, the "
+                                     "gradient is handed on" },
+};
+
+/* How the gradient of an input comes about: from one kernel over the output's elements, unless it
+ * is the output's own. */
+typedef enum source { NO_GRADIENT, HANDED_ON, COMPUTED, TIMES_ALL_OTHERS } source;
+
+typedef struct gradient {
+    source  source;
+    int64_t operands, flops; /* of a kernel, if it is COMPUTED */
+} gradient;
+
+enum { ANY = 0, MAX_INPUTS = 3 }; /* ANY: two or more */
 
 typedef struct elementwise {
-    lm_layer_type type;     /* first: a layer's `type` points here */
-    int           multiply; /* 0: add */
+    lm_layer_type type;  /* first: a layer's `type` points here */
+    int64_t       flops; /* for each element; of ANY inputs: for each after the first */
+    gradient      gradient[MAX_INPUTS]; /* of each input; of ANY: the first speaks for all */
+    uint32_t      keeps;
 } elementwise;
 
-static int multiplies(const lm_layer *layer)
+static const elementwise *self_of(const lm_layer *layer)
 {
-    return ((const elementwise *)(const void *)layer->type)->multiply;
+    return (const elementwise *)(const void *)layer->type;
 }
 
-/* Fits `in` into `out`: shapes are aligned at the last dimension, a 1 stretches to any length. */
-static lm_status broadcast(const lm_layer *layer, const lm_tensor *in, lm_tensor *out)
+/* Three inputs are a mask and the two it chooses from. */
+static bool has_mask(const lm_layer *layer)
 {
-    const uint32_t rank = in->rank > out->rank ? in->rank : out->rank;
-    lm_tensor      all  = { .dtype = out->dtype, .rank = rank };
-
-    if (in->dtype != out->dtype)
-        return lm_fail(layer, LM_E_SHAPE, "inputs of different element types");
-    for (uint32_t back = 1; back <= rank; back++) { /* from the last dimension */
-        const int64_t a = back <= out->rank ? out->dim[out->rank - back] : 1;
-        const int64_t b = back <= in->rank ? in->dim[in->rank - back] : 1;
-
-        if (a != b && a != 1 && b != 1)
-            return lm_fail(layer, LM_E_SHAPE, "%lld and %lld elements do not fit in dimension %u",
-                           (long long)a, (long long)b, (unsigned)(rank - back));
-        all.dim[rank - back] = a > b ? a : b;
-    }
-    *out = all;
-    return LM_OK;
+    return layer->type->max_inputs == 3;
 }
 
 static lm_status infer(const lm_layer *layer, lm_tensor *output)
 {
     lm_tensor out = layer->input[0];
 
-    for (uint32_t i = 1; i < layer->n_inputs; i++) {
-        const lm_status status = broadcast(layer, &layer->input[i], &out);
+    out.dtype = layer->input[layer->n_inputs - 1].dtype;
+    if (has_mask(layer) && layer->input[0].dtype != LM_U8)
+        return lm_fail(layer, LM_E_SHAPE,
+                       "the first input is no mask of u8: compare or cast yields one");
+    for (uint32_t i = 0; i < layer->n_inputs; i++) {
+        const lm_tensor *in     = &layer->input[i];
+        const lm_status  status = tensor_broadcast(layer, in, &out);
 
         if (status)
             return status;
+        if (in->dtype != out.dtype && !(has_mask(layer) && i == 0))
+            return lm_fail(layer, LM_E_SHAPE,
+                           "inputs of different element types: put a cast before one of them");
     }
     output[0] = out;
     return LM_OK;
 }
 
-static lm_kernel map_of(const lm_layer *layer, lm_pass pass, uint32_t repeat, int64_t operands,
-                        int64_t flops)
+static lm_status compare_infer(const lm_layer *layer, lm_tensor *output)
 {
-    return (lm_kernel){
-        .size   = sizeof(lm_kernel),
-        .op     = LM_OP_MAP,
-        .pass   = pass,
-        .dtype  = layer->output[0].dtype,
-        .repeat = repeat,
-        .u.map  = { .elements          = (int64_t)lm_elements(&layer->output[0]),
-                    .operands          = operands,
-                    .flops_per_element = flops },
-    };
+    const lm_status status = infer(layer, output);
+
+    if (!status)
+        output[0].dtype = LM_U8;
+    return status;
 }
 
-/*
- * The kernels of a pass; returns how many.
- *
- * Backward, a sum hands its gradient on and computes nothing; a product multiplies it with the
- * other inputs, once for each input. What was stretched forward is added up backward: 1 FLOP per
- * element of the output, for each such input.
- */
-static uint32_t kernels_of(const lm_layer *layer, lm_pass pass, lm_kernel kernel[2])
+static lm_kernel map_of(const lm_layer *layer, lm_pass pass, int64_t operands, int64_t flops)
 {
-    const uint32_t n_inputs    = layer->n_inputs;
-    const uint64_t elements    = lm_elements(&layer->output[0]);
-    uint32_t       n_stretched = 0, n = 0;
-
-    if (pass == LM_GRAD_WEIGHT)
-        return 0;
-    if (pass == LM_FORWARD) {
-        kernel[0] = map_of(layer, pass, 1, n_inputs, n_inputs - 1);
-        return 1;
-    }
-    for (uint32_t i = 0; i < n_inputs; i++)
-        n_stretched += lm_elements(&layer->input[i]) != elements;
-    if (multiplies(layer))
-        kernel[n++] = map_of(layer, pass, n_inputs, n_inputs, n_inputs - 1);
-    if (n_stretched)
-        kernel[n++] = map_of(layer, pass, n_stretched, 1, 1);
-    return n;
+    return (lm_kernel){ .op    = LM_OP_MAP,
+                        .pass  = pass,
+                        .dtype = layer->input[layer->n_inputs - 1].dtype,
+                        .u.map = { (int64_t)lm_elements(&layer->output[0]), operands, flops } };
 }
 
-static lm_status cost(const lm_layer *layer, lm_cost *cost)
+static int64_t flops_of(const lm_layer *layer)
 {
-    lm_kernel kernel[2];
+    const int64_t flops = layer->n_params ? lm_int(layer, FLOPS) : self_of(layer)->flops;
 
-    for (lm_pass pass = 0; pass < LM_N_PASSES; pass++) {
-        const uint32_t n   = kernels_of(layer, pass, kernel);
-        lm_work       *sum = &cost->pass[pass];
+    return layer->type->max_inputs == ANY ? flops * (layer->n_inputs - 1) : flops;
+}
 
-        for (uint32_t i = 0; i < n; i++) {
-            const lm_work  work  = lm_kernel_work(&kernel[i]);
-            const uint64_t times = kernel[i].repeat;
+static gradient gradient_of(const lm_layer *layer, uint32_t input)
+{
+    gradient g = self_of(layer)->gradient[layer->type->max_inputs == ANY ? 0 : input];
 
-            sum->flops         = lm_add(sum->flops, lm_mul(times, work.flops));
-            sum->read_bytes    = lm_add(sum->read_bytes, lm_mul(times, work.read_bytes));
-            sum->written_bytes = lm_add(sum->written_bytes, lm_mul(times, work.written_bytes));
-        }
+    if (g.source == TIMES_ALL_OTHERS)
+        g = (gradient){ COMPUTED, layer->n_inputs, layer->n_inputs - 1 };
+    if (layer->n_params) {
+        g.flops  = lm_int(layer, FLOPS_BACKWARD);
+        g.source = g.flops ? COMPUTED : HANDED_ON;
     }
-    cost->keeps = multiplies(layer) ? LM_KEEPS_INPUT : 0;
-    return LM_OK;
+    return g;
 }
 
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    lm_kernel      kernel[2];
-    const uint32_t n = kernels_of(layer, pass, kernel);
+    if (pass == LM_FORWARD)
+        emit(sink, map_of(layer, pass, layer->n_inputs, flops_of(layer)));
+    for (uint32_t i = 0; i < layer->n_inputs && pass == LM_GRAD_INPUT; i++) {
+        const gradient g = gradient_of(layer, i);
 
-    for (uint32_t i = 0; i < n; i++)
-        sink->kernel(sink, &kernel[i]);
+        if (g.source == NO_GRADIENT || !lm_wants_gradient(layer, i))
+            continue;
+        if (g.source == COMPUTED)
+            emit(sink, map_of(layer, pass, g.operands, g.flops));
+        if (lm_elements(&layer->input[i]) != lm_elements(&layer->output[0]))
+            emit(sink, map_of(layer, pass, 1, 1));
+    }
     return LM_OK;
 }
 
-#define ELEMENTWISE(type_name, type_doc)                                                \
-    .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = 2, \
-    .n_outputs = 1, .flags = LM_FUNCTIONAL, .infer = infer, .cost = cost, .lower = lower
+static lm_status cost(const lm_layer *layer, lm_cost *cost)
+{
+    cost->keeps = self_of(layer)->keeps;
+    if (has_mask(layer)) /* backward reads this one of its inputs alone */
+        cost->saved_bytes = lm_bytes(&layer->input[0]);
+    return cost_of_kernels(layer, cost);
+}
 
-static const elementwise add = {
-    .type     = { ELEMENTWISE("add", "sum of its inputs, element by element") },
-    .multiply = 0,
-};
-static const elementwise multiply = {
-    .type     = { ELEMENTWISE("multiply", "product of its inputs, element by element") },
-    .multiply = 1,
+#define TYPE(type_name, type_doc, type_min, type_max, type_infer)                              \
+    .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = type_min, \
+    .max_inputs = type_max, .n_outputs = 1, .flags = LM_FUNCTIONAL, .infer = type_infer,       \
+    .cost = cost, .lower = lower
+
+/* clang-format off */
+#define ONE(name, doc)  { TYPE(name, doc, 1, 1, infer) }
+#define TWO(name, doc)  { TYPE(name, doc ", element by element", 2, 2, infer) }
+#define MORE(name, doc) { TYPE(name, doc ", element by element", 2, ANY, infer) }
+#define NONE { NO_GRADIENT, 0, 0 }
+#define SAME { HANDED_ON, 0, 0 }
+#define BACK(operands, flops) { COMPUTED, operands, flops }
+#define X LM_KEEPS_INPUT
+#define Y LM_KEEPS_OUTPUT
+
+enum {
+    ADD, MULTIPLY, MINIMUM, MAXIMUM, SUBTRACT, DIVIDE, POW, COMPARE, WHERE, SCALE, EXP, LOG, SQRT,
+    RECIPROCAL, ABS, NEG, ERF, SIN, COS, SQUARE, CLIP, FLOOR, CEIL, ROUND, SIGN
 };
 
-static const lm_layer_type *const types[] = { &add.type, &multiply.type };
+static const elementwise functions[] = {
+    [ADD]        = { MORE("add", "sum of its inputs"), 1, { SAME }, 0 },
+    [MULTIPLY]   = { MORE("multiply", "product of its inputs"), 1, { { TIMES_ALL_OTHERS, 0, 0 } }, X },
+    [MINIMUM]    = { MORE("minimum", "the least of its inputs"), 1, { BACK(3, 1) }, X | Y },
+    [MAXIMUM]    = { MORE("maximum", "the greatest of its inputs"), 1, { BACK(3, 1) }, X | Y },
+    [SUBTRACT]   = { TWO("subtract", "a - b"), 1, { SAME, BACK(1, 1) }, 0 },
+    [DIVIDE]     = { TWO("divide", "a / b"), 1, { BACK(2, 1), BACK(3, 4) }, X },
+    [POW]        = { TWO("pow", "a to the power of b"), 1, { BACK(3, 4), BACK(3, 3) }, X | Y },
+    [COMPARE]    = { { TYPE("compare", "a < b, a = b ...: a mask of u8, without a gradient", 2, 2,
+                            compare_infer) }, 1, { NONE, NONE }, 0 },
+    [WHERE]      = { { TYPE("where", "one of its second and third input, as the mask that is its "
+                            "first says", 3, 3, infer) }, 1, { NONE, BACK(2, 1), BACK(2, 1) }, 0 },
+    [SCALE]      = { { TYPE("scale", "times constants, plus constants", 1, 1, infer),
+                       LM_PARAMS(scale_params) }, 1, { BACK(1, 1) }, 0 },
+    [EXP]        = { ONE("exp", "exponential"), 1, { BACK(2, 1) }, Y },
+    [LOG]        = { ONE("log", "logarithm"), 1, { BACK(2, 1) }, X },
+    [SQRT]       = { ONE("sqrt", "square root"), 1, { BACK(2, 2) }, Y },
+    [RECIPROCAL] = { ONE("reciprocal", "1 / x"), 1, { BACK(2, 3) }, Y },
+    [ABS]        = { ONE("abs", "absolute value"), 1, { BACK(2, 2) }, X },
+    [NEG]        = { ONE("neg", "-x"), 1, { BACK(1, 1) }, 0 },
+    [ERF]        = { ONE("erf", "error function"), 1, { BACK(2, 5) }, X },
+    [SIN]        = { ONE("sin", "sine"), 1, { BACK(2, 2) }, X },
+    [COS]        = { ONE("cos", "cosine"), 1, { BACK(2, 3) }, X },
+    [SQUARE]     = { ONE("square", "x x"), 1, { BACK(2, 2) }, X },
+    [CLIP]       = { ONE("clip", "x, but between two constants"), 2, { BACK(2, 2) }, X },
+    [FLOOR]      = { ONE("floor", "the whole number below"), 1, { BACK(0, 0) }, 0 },
+    [CEIL]       = { ONE("ceil", "the whole number above"), 1, { BACK(0, 0) }, 0 },
+    [ROUND]      = { ONE("round", "the nearest whole number"), 1, { BACK(0, 0) }, 0 },
+    [SIGN]       = { ONE("sign", "-1, 0 or 1"), 2, { BACK(0, 0) }, 0 },
+};
+/* clang-format on */
+
+#define ENTRY(function) &functions[function].type
+
+static const lm_layer_type *const types[] = {
+    ENTRY(ADD),    ENTRY(MULTIPLY), ENTRY(MINIMUM), ENTRY(MAXIMUM),    ENTRY(SUBTRACT),
+    ENTRY(DIVIDE), ENTRY(POW),      ENTRY(COMPARE), ENTRY(WHERE),      ENTRY(SCALE),
+    ENTRY(EXP),    ENTRY(LOG),      ENTRY(SQRT),    ENTRY(RECIPROCAL), ENTRY(ABS),
+    ENTRY(NEG),    ENTRY(ERF),      ENTRY(SIN),     ENTRY(COS),        ENTRY(SQUARE),
+    ENTRY(CLIP),   ENTRY(FLOOR),    ENTRY(CEIL),    ENTRY(ROUND),      ENTRY(SIGN),
+};
 
 LM_PLUGIN = {
     .name    = "layermeter-elementwise",

@@ -1,15 +1,22 @@
 /* input: where a network begins; one batch of samples of a given shape. */
-#include <layermeter/plugin.h>
+#include "tensors.h"
 
-enum { SHAPE };
+enum { SHAPE, DTYPE };
 
 static const lm_param params[] = {
     [SHAPE] = { .name = "shape",
                 .kind = LM_SHAPE,
                 .min  = 1,
                 .max  = 1e9,
-                .doc  = "one sample without the batch, in elements, outermost dimension first; at "
-                        "most 7 dimensions" },
+                .unit = "elements",
+                .doc  = "one sample without the batch, outermost dimension first; at most 7 "
+                        "dimensions" },
+    [DTYPE] = { .name     = "dtype",
+                .kind     = LM_ENUM,
+                .choices  = TENSOR_DTYPES_OR_NETWORK,
+                .fallback = "network",
+                .doc      = "element type, an integer for tokens and classes; network: that of "
+                            "weights and activations" },
 };
 
 static lm_status infer(const lm_layer *layer, lm_tensor *output)
@@ -24,26 +31,11 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
         return lm_fail(layer, LM_E_ARG,
                        "a sample of %u dimensions; at most %d fit beside the batch",
                        (unsigned)shape->count, LM_MAX_RANK - 1);
-    out.rank = shape->count + 1;
+    out.dtype = tensor_dtype_of(layer, lm_int(layer, DTYPE));
+    out.rank  = shape->count + 1;
     for (uint32_t i = 0; i < shape->count; i++)
         out.dim[i + 1] = shape->u.i[i];
     output[0] = out;
-    return LM_OK;
-}
-
-/* The loader's work is not the network's: data is there when a step begins. */
-static lm_status cost(const lm_layer *layer, lm_cost *cost)
-{
-    (void)layer;
-    (void)cost;
-    return LM_OK;
-}
-
-static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
-{
-    (void)layer;
-    (void)pass;
-    (void)sink;
     return LM_OK;
 }
 
@@ -57,8 +49,8 @@ static const lm_layer_type input = {
     .n_outputs  = 1,
     .flags      = LM_SOURCE,
     .infer      = infer,
-    .cost       = cost,
-    .lower      = lower,
+    .cost       = cost_of_kernels,
+    .lower      = lower_nothing, /* the loader's work is none of the network's */
 };
 
 static const lm_layer_type *const types[] = { &input };

@@ -86,14 +86,16 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
 
 static lm_status gather_inputs(binding *b, bound_layer *l)
 {
-    const size_t n  = is_source(l) ? 1 : l->decl->n_inputs;
-    lm_tensor   *in = arena_array(b->out->arena, n + 1, sizeof *in);
+    const size_t n    = is_source(l) ? 1 : l->decl->n_inputs;
+    lm_tensor   *in   = arena_array(b->out->arena, n + 1, sizeof *in);
+    uint8_t     *want = arena_array(b->out->arena, n + 1, sizeof *want);
     lm_status    status;
 
-    if (!in)
+    if (!in || !want)
         return no_memory(b);
-    l->input    = in;
-    l->n_inputs = (uint32_t)n;
+    l->input          = in;
+    l->wants_gradient = want;
+    l->n_inputs       = (uint32_t)n;
     if (is_source(l))
         return feed_source(b, l, in);
     if ((status = layer_check_inputs(l->entry, n, b->err)))
@@ -105,8 +107,9 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
         if (e.output >= from->n_outputs)
             return lm_error_set(b->err, LM_E_SHAPE, "'%s' has no output %u", from->decl->name,
                                 e.output);
-        in[i] = from->output[e.output];
-        l->needs_grad_input |= from->trained || from->needs_grad_input;
+        in[i]   = from->output[e.output];
+        want[i] = lm_dtype_is_real(in[i].dtype) && (from->trained || from->needs_grad_input);
+        l->needs_grad_input |= want[i];
     }
     return LM_OK;
 }
@@ -189,6 +192,7 @@ static lm_status bind_layer(binding *b, bound_layer *l)
         return no_memory(b);
     h = layer_view(l->entry, l->decl->name, l->param, l->input, l->n_inputs, b->out->options.dtype,
                    b->err);
+    h.layer.wants_gradient = l->wants_gradient;
     if ((status = layer_infer(l->entry, &h, output)) || (status = emit(b, l, &h)))
         return status;
     l->counted   = l->decl->counted == NET_COUNTED_AS_TYPE ? layer_by_type

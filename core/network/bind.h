@@ -26,18 +26,19 @@ struct bound_layer {
     const registry_entry *entry; /**< its type; entry->own is what callbacks see */
     const lm_value       *param; /**< one for each of the type's parameters */
     const lm_tensor      *input, *output;
-    uint32_t              n_inputs, n_outputs;
-    bool                  trained;          /**< has weights that get a gradient */
-    bool                  needs_grad_input; /**< some layer before it is trained */
-    bool                  lowered;          /**< `kernels` is what a framework would launch */
-    bool                  counted;          /**< one of the layers that frameworks count */
-    lm_cost               cost;             /**< passes that do not happen are 0 */
-    const lm_weight      *weights;          /**< its own, then those that `shares` owns */
-    size_t                n_weights;        /**< its own: each tensor belongs to one layer */
-    size_t                n_shared;
-    const bound_layer    *shares; /**< owner of weights[n_weights ..]; or NULL */
-    const lm_kernel      *kernels[LM_N_PASSES];
-    size_t                n_kernels[LM_N_PASSES];
+    const uint8_t     *wants_gradient; /**< of each input: no integer, something trained before */
+    uint32_t           n_inputs, n_outputs;
+    bool               trained;          /**< has weights that get a gradient */
+    bool               needs_grad_input; /**< some input wants a gradient */
+    bool               lowered;          /**< `kernels` is what a framework would launch */
+    bool               counted;          /**< one of the layers that frameworks count */
+    lm_cost            cost;             /**< passes that do not happen are 0 */
+    const lm_weight   *weights;          /**< its own, then those that `shares` owns */
+    size_t             n_weights;        /**< its own: each tensor belongs to one layer */
+    size_t             n_shared;
+    const bound_layer *shares; /**< owner of weights[n_weights ..]; or NULL */
+    const lm_kernel   *kernels[LM_N_PASSES];
+    size_t             n_kernels[LM_N_PASSES];
 };
 
 /** Layers in an order in which every input precedes its use. */

@@ -1,6 +1,7 @@
 /* Networks by name: where their files are, and who reads them. */
 #include "network/network.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,41 +49,118 @@ static const file_format *format_of(const char *name)
     return NULL;
 }
 
-static bool try_path(const char *folder, const char *name, char *path, size_t size)
+/* The folders with networks, each ended by a newline: those of $LAYERMETER_MODEL_PATH, then that of
+ * the shipped ones. malloc'ed. */
+static lm_status model_folders(char **out, lm_error *err)
 {
-    return snprintf(path, size, "%s/%s.ini", folder, name) < (int)size && !access(path, R_OK);
+    const char *env = getenv("LAYERMETER_MODEL_PATH");
+    char        shipped[PATH_MAX];
+    lm_status   status = place_installed(LAYERMETER_MODEL_DIR, shipped, sizeof shipped, err);
+    size_t      size   = strlen(env ? env : "") + strlen(shipped) + 3;
+
+    if (status)
+        return status;
+    if (!(*out = malloc(size)))
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    snprintf(*out, size, "%s:", env ? env : "");
+    for (char *c = *out; (c = strchr(c, ':'));)
+        *c = '\n';
+    snprintf(*out + strlen(*out), size - strlen(*out), "%s\n", shipped);
+    return LM_OK;
+}
+
+static lm_status nowhere(const char *name, lm_error *err)
+{
+    const char *env = getenv("LAYERMETER_MODEL_PATH");
+    char        shipped[PATH_MAX];
+    lm_status   status = place_installed(LAYERMETER_MODEL_DIR, shipped, sizeof shipped, err);
+
+    return status ? status
+                  : lm_error_set(err, LM_E_NOTFOUND,
+                                 "no network '%s' in %s%s%s; 'layermeter models' lists those there "
+                                 "are, or give a path to an .ini file",
+                                 name, env ? env : "", env ? " or " : "", shipped);
 }
 
 lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
 {
-    const char *env = getenv("LAYERMETER_MODEL_PATH");
-    char        folder[PATH_MAX];
-    lm_status   status;
+    char     *folders, *save = NULL;
+    bool      found  = false;
+    lm_status status = LM_OK;
 
     if (strchr(name, '/') || format_of(name)) {
         if (snprintf(path, size, "%s", name) >= (int)size)
             return lm_error_set(err, LM_E_ARG, "%s: path is too long", name);
         return LM_OK;
     }
-    if (env && *env) {
-        char *copy = strdup(env), *save = NULL;
-        bool  found = false;
-
-        if (!copy)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
-        for (char *f = strtok_r(copy, ":", &save); f && !found; f = strtok_r(NULL, ":", &save))
-            found = try_path(f, name, path, size);
-        free(copy);
-        if (found)
-            return LM_OK;
-    }
-    status = place_installed(LAYERMETER_MODEL_DIR, folder, sizeof folder, err);
-    if (status || try_path(folder, name, path, size))
+    if ((status = model_folders(&folders, err)))
         return status;
-    return lm_error_set(
-        err, LM_E_NOTFOUND,
-        "no network '%s' in %s%s%s; name a shipped one or give a path to an .ini file", name,
-        env ? env : "", env ? " or " : "", folder);
+    for (char *f = strtok_r(folders, "\n", &save); f && !found; f = strtok_r(NULL, "\n", &save))
+        found = snprintf(path, size, "%s/%s.ini", f, name) < (int)size && !access(path, R_OK);
+    free(folders);
+    return found ? LM_OK : nowhere(name, err);
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool add_name(network_names *names, const char *file)
+{
+    const size_t n = strlen(file);
+    char       **more;
+
+    if (n <= 4 || *file == '.' || strcmp(file + n - 4, ".ini"))
+        return true;
+    if (!(more = realloc(names->name, (names->n + 1) * sizeof *more)))
+        return false;
+    names->name    = more;
+    more[names->n] = strndup(file, n - 4);
+    return more[names->n++] != NULL;
+}
+
+lm_status network_list(network_names *out, lm_error *err)
+{
+    network_names names = { NULL, 0 };
+    char         *folders, *save = NULL;
+    bool          fine   = true;
+    size_t        n      = 0;
+    lm_status     status = model_folders(&folders, err);
+
+    if (status)
+        return status;
+    for (char *f = strtok_r(folders, "\n", &save); f; f = strtok_r(NULL, "\n", &save)) {
+        DIR *folder = opendir(f);
+
+        for (struct dirent *entry; folder && fine && (entry = readdir(folder));)
+            fine = add_name(&names, entry->d_name);
+        if (folder)
+            closedir(folder);
+    }
+    free(folders);
+    if (!fine) {
+        network_names_free(&names);
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    if (names.n)
+        qsort(names.name, names.n, sizeof *names.name, by_text);
+    for (size_t i = 0; i < names.n; i++)
+        if (n && !strcmp(names.name[n - 1], names.name[i]))
+            free(names.name[i]);
+        else
+            names.name[n++] = names.name[i];
+    names.n = n;
+    *out    = names;
+    return LM_OK;
+}
+
+void network_names_free(network_names *names)
+{
+    for (size_t i = 0; i < names->n; i++)
+        free(names->name[i]);
+    free(names->name);
+    *names = (network_names){ NULL, 0 };
 }
 
 lm_status network_open(const char *name, const registry *reg, const network_choices *choices,

@@ -78,6 +78,16 @@ typedef struct network_choices {
  */
 lm_status network_find(const char *name, char *path, size_t size, lm_error *err);
 
+/** Names that network_find() finds in folders: sorted, each once. */
+typedef struct network_names {
+    char **name;
+    size_t n;
+} network_names;
+
+/** A folder that cannot be read holds none. */
+lm_status network_list(network_names *out, lm_error *err);
+void      network_names_free(network_names *names);
+
 /**
  * Reads an INI file, follows `base =`, expands blocks, resolves inputs, orders.
  *

@@ -60,7 +60,7 @@ AT(lm_host, abi_minor, 8);
 AT(lm_host, fail, 16);
 SIZE_LAST(lm_host, fail);
 
-SIZE(lm_layer, 80);
+SIZE(lm_layer, 88);
 AT(lm_layer, size, 0);
 AT(lm_layer, host, 8);
 AT(lm_layer, type, 16);
@@ -73,7 +73,8 @@ AT(lm_layer, n_inputs, 60);
 AT(lm_layer, n_outputs, 64);
 AT(lm_layer, reserved, 68);
 AT(lm_layer, dtype, 72);
-SIZE_LAST(lm_layer, reserved2);
+AT(lm_layer, wants_gradient, 80);
+SIZE_LAST(lm_layer, wants_gradient);
 
 SIZE(lm_cost, 104);
 AT(lm_cost, size, 0);

@@ -84,8 +84,9 @@ struct lm_layer {
     const lm_tensor     *output; /**< NULL during infer() */
     uint32_t             n_params, n_inputs, n_outputs, reserved;
     /* since 1.1 */
-    lm_dtype dtype; /**< of the network's weights and activations, whatever the inputs hold */
-    uint32_t reserved2;
+    lm_dtype       dtype; /**< of the network's weights and activations, whatever the inputs hold */
+    uint32_t       reserved2;
+    const uint8_t *wants_gradient; /**< of each input; NULL: all of them */
 };
 
 enum { LM_KEEPS_INPUT = 1u << 0, LM_KEEPS_OUTPUT = 1u << 1 };
@@ -135,8 +136,8 @@ enum {
     /** Since 1.1. With LM_SOURCE: what it yields is no data but belongs to the network (a learned
      * table, a constant), so its shape is not replaced by the user's input. */
     LM_CONSTANT = 1u << 2,
-    /** Since 1.1. Its output is its first input's memory under another shape: no kernels, no
-       memory. */
+    /** Since 1.1. Its output is its first input's memory, or a part of it, under another shape: no
+       kernels forward, no memory. */
     LM_VIEW = 1u << 3
 };
 
@@ -205,6 +206,12 @@ typedef struct lm_plugin {
 static inline int64_t lm_int(const lm_layer *layer, uint32_t param)
 {
     return layer->param[param].u.i[0];
+}
+
+/** Does backward have to yield the gradient of this input? Not of data, constants and integers. */
+static inline int lm_wants_gradient(const lm_layer *layer, uint32_t input)
+{
+    return !layer->wants_gradient || layer->wants_gradient[input];
 }
 
 /** First value of a real parameter. */

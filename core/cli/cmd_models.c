@@ -1,0 +1,128 @@
+/* layermeter models: the networks there are, and what may be set in them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "network/metrics.h"
+#include "report/table.h"
+
+enum { FORMAT };
+
+static const option_spec specs[] = {
+    [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
+    { NULL, NULL, NULL, NULL },
+};
+
+static const char details[] =
+    "Looks in the folders of $LAYERMETER_MODEL_PATH, then in that of the shipped models. Counts are of\n"
+    "one sample of the file's own shape; FLOPs are those of the forward pass, 2 for each\n"
+    "multiply-accumulate. What stands under 'arguments' may be set: layermeter show NETWORK --set width=128\n";
+
+static const char examples[] = "  layermeter models\n  layermeter models --format csv\n";
+
+static void add_columns(table *t, format f)
+{
+    table_column(t, "network", "network", 0);
+    table_column(t, "params", "parameters", 0);
+    if (f == FORMAT_TABLE)
+        table_column(t, "gflops_forward", "GFLOPs fwd", 3);
+    else
+        table_column(t, "flops_forward", "FLOPs fwd", 0);
+    table_column(t, "input", "input", 0);
+    table_column(t, "arguments", "arguments", 0);
+    table_column(t, "source", "source", 0);
+}
+
+/* "width=64 depth=3", malloc'ed; NULL when memory runs out. */
+static char *describe_arguments(const network *net)
+{
+    size_t size = 1, used = 0;
+    char  *text;
+
+    for (size_t i = 0; i < net->n_arguments; i++)
+        size += strlen(net->argument[i].name) + strlen(net->argument[i].value) + 2;
+    text = calloc(size, 1);
+    for (size_t i = 0; text && i < net->n_arguments; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%s=%s", used ? " " : "",
+                                 net->argument[i].name, net->argument[i].value);
+    return text;
+}
+
+static lm_status add_row(table *t, format f, const bound_network *bound, const char *name,
+                         lm_error *err)
+{
+    char       *arguments = describe_arguments(bound->net);
+    net_metrics m;
+    lm_status   status = arguments ? metrics_of_network(bound, NULL, &m, err)
+                                   : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    if (!status) {
+        table_text(t, name);
+        table_count(t, m.params);
+        if (f == FORMAT_TABLE)
+            table_real(t, 1e-9 * (double)m.flops_forward);
+        else
+            table_count(t, m.flops_forward);
+        table_text(t, bound->input);
+        table_text(t, arguments);
+        table_text(t, bound->net->source ? bound->net->source : "");
+    }
+    free(arguments);
+    return status;
+}
+
+static lm_status list_one(table *t, format f, const registry *reg, const char *name, lm_error *err)
+{
+    const bind_options with = { .batch = 1, .dtype = LM_F32 };
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
+    lm_status          status  = network_open(name, reg, NULL, &net, err);
+
+    if (!status)
+        status = bind_network(net, reg, &with, &bound, err);
+    if (!status)
+        status = add_row(t, f, bound, name, err);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+static int run(const options *o)
+{
+    lm_error      err   = { 0 };
+    registry     *reg   = NULL;
+    network_names names = { NULL, 0 };
+    table        *t     = table_new();
+    int           code  = EXIT_DONE;
+    format        f;
+
+    if (format_parse(o->value[FORMAT], &f, &err)) {
+        table_free(t);
+        return report_misuse("", &err);
+    }
+    if (open_registry(o, &reg, &err) || network_list(&names, &err)) {
+        code = report_failure(&err);
+        goto out;
+    }
+    add_columns(t, f);
+    for (size_t i = 0; i < names.n; i++)
+        if (list_one(t, f, reg, names.name[i], &err)) /* one that is wrong hides no other */
+            report_failure(&err);
+    if (table_print(t, f, stdout, &err))
+        code = report_failure(&err);
+out:
+    network_names_free(&names);
+    table_free(t);
+    registry_free(reg);
+    return code;
+}
+
+const command cmd_models = {
+    .name      = "models",
+    .arguments = "",
+    .doc       = "List the networks that are known by name, and their arguments",
+    .details   = details,
+    .examples  = examples,
+    .options   = specs,
+    .run       = run,
+};

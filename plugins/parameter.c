@@ -1,0 +1,112 @@
+/* parameter, constant: tensors that belong to the network instead of being computed by it. */
+#include "tensors.h"
+
+enum { SHAPE, EXPAND, TRAINED }; /* of parameter */
+enum { DTYPE = SHAPE + 1 };      /* of constant */
+
+#define SHAPE_PARAM                                                                      \
+    {                                                                                    \
+        .name = "shape", .kind = LM_SHAPE, .min = 1, .max = 1e9, .unit = "elements",     \
+        .doc = "the tensor, outermost dimension first; there is no batch in front of it" \
+    }
+
+static const lm_param parameter_params[] = {
+    [SHAPE]   = SHAPE_PARAM,
+    [EXPAND]  = { .name     = "expand",
+                  .kind     = LM_BOOL,
+                  .fallback = "no",
+                  .doc      = "put the batch in front: the same memory for every sample, whose "
+                               "gradients are added up" },
+    [TRAINED] = { .name     = "trained",
+                  .kind     = LM_BOOL,
+                  .fallback = "yes",
+                  .doc      = "no: it has no gradient and is not updated" },
+};
+
+static const lm_param constant_params[] = {
+    [SHAPE] = SHAPE_PARAM,
+    [DTYPE] = { .name     = "dtype",
+                .kind     = LM_ENUM,
+                .choices  = TENSOR_DTYPES_OR_NETWORK,
+                .fallback = "network",
+                .doc      = "element type; network: that of weights and activations" },
+};
+
+static lm_tensor tensor_of(const lm_layer *layer, lm_dtype dtype)
+{
+    const lm_value *shape = &layer->param[SHAPE];
+    lm_tensor       t     = { .dtype = dtype, .rank = shape->count };
+
+    for (uint32_t i = 0; i < shape->count; i++)
+        t.dim[i] = shape->u.i[i];
+    return t;
+}
+
+static lm_status parameter_infer(const lm_layer *layer, lm_tensor *output)
+{
+    lm_tensor out = tensor_of(layer, layer->dtype);
+
+    if (lm_int(layer, EXPAND)) {
+        if (out.rank == LM_MAX_RANK)
+            return lm_fail(layer, LM_E_SHAPE, "%u dimensions; at most %d fit beside the batch",
+                           (unsigned)out.rank, LM_MAX_RANK - 1);
+        for (uint32_t d = out.rank++; d > 0; d--)
+            out.dim[d] = out.dim[d - 1];
+        out.dim[0] = layer->input[0].dim[0];
+    }
+    output[0] = out;
+    return LM_OK;
+}
+
+static lm_status constant_infer(const lm_layer *layer, lm_tensor *output)
+{
+    output[0] = tensor_of(layer, tensor_dtype_of(layer, lm_int(layer, DTYPE)));
+    return LM_OK;
+}
+
+static lm_status weights(const lm_layer *layer, lm_sink *sink)
+{
+    emit_weight(sink, (lm_weight){ .role   = "weight",
+                                   .tensor = tensor_of(layer, layer->dtype),
+                                   .flags  = lm_int(layer, TRAINED) ? 0 : LM_FROZEN });
+    return LM_OK;
+}
+
+static lm_status parameter_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+{
+    const lm_tensor one = tensor_of(layer, layer->dtype);
+
+    if (pass == LM_GRAD_WEIGHT)
+        emit_sum_to(sink, pass, &one, &layer->output[0]);
+    return LM_OK;
+}
+
+#define SOURCE(type_name, type_doc)                                                     \
+    .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = 1, \
+    .max_inputs = 1, .n_outputs = 1, .flags = LM_SOURCE | LM_CONSTANT | LM_FUNCTIONAL,  \
+    .cost = cost_of_kernels
+
+static const lm_layer_type parameter = {
+    SOURCE("parameter", "a learned tensor of the network: a class token, an embedding of places"),
+    LM_PARAMS(parameter_params),
+    .infer   = parameter_infer,
+    .weights = weights,
+    .lower   = parameter_lower,
+};
+
+static const lm_layer_type constant = {
+    SOURCE("constant", "a tensor that is always the same: a mask, a table of frequencies"),
+    LM_PARAMS(constant_params),
+    .infer = constant_infer,
+    .lower = lower_nothing,
+};
+
+static const lm_layer_type *const types[] = { &parameter, &constant };
+
+LM_PLUGIN = {
+    .name    = "layermeter-parameter",
+    .version = "0.1.0",
+    .license = "Apache-2.0",
+    LM_PLUGIN_HEAD,
+    LM_TYPES(types),
+};

@@ -1,0 +1,95 @@
+/* expand, tile: a tensor several times; backward adds the repetitions up. */
+#include "shape.h"
+
+enum { SHAPE };   /* of expand */
+enum { REPEATS }; /* of tile */
+
+static const lm_param expand_params[] = {
+    [SHAPE] = { .name = "shape",
+                .kind = LM_LIST,
+                .min  = -1,
+                .max  = 1e12,
+                .unit = "elements",
+                .doc  = "the dimensions to stretch to, aligned at the last; 0 or -1 keeps the "
+                        "input's" },
+};
+
+static const lm_param tile_params[] = {
+    [REPEATS] = { .name = "repeats",
+                  .kind = LM_LIST,
+                  .min  = 1,
+                  .max  = 1e9,
+                  .doc  = "how often each dimension, aligned at the last" },
+};
+
+static lm_status expand_infer(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_value  *list = &layer->param[SHAPE];
+    const lm_tensor *in   = &layer->input[0];
+    lm_tensor        out  = { .dtype = in->dtype, .rank = list->count };
+
+    if (out.rank < in->rank)
+        return lm_fail(layer, LM_E_ARG, "%u dimensions for an input of rank %u", (unsigned)out.rank,
+                       (unsigned)in->rank);
+    for (uint32_t d = 0; d < out.rank; d++) {
+        const uint32_t added = out.rank - in->rank;
+        const int64_t  old = d < added ? 1 : in->dim[d - added], wanted = list->u.i[d];
+
+        if (wanted <= 0 && d < added)
+            return lm_fail(layer, LM_E_ARG, "dimension %u is new: nothing to keep", (unsigned)d);
+        out.dim[d] = wanted <= 0 ? old : wanted;
+        if (old != 1 && old != out.dim[d])
+            return lm_fail(layer, LM_E_SHAPE,
+                           "%lld elements do not stretch to %lld in dimension %u: only a 1 does",
+                           (long long)old, (long long)wanted, (unsigned)d);
+    }
+    output[0] = out;
+    return LM_OK;
+}
+
+static lm_status expand_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+{
+    if (pass == LM_GRAD_INPUT)
+        emit_sum_to(sink, pass, &layer->input[0], &layer->output[0]);
+    return LM_OK;
+}
+
+static lm_status tile_infer(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_value  *list = &layer->param[REPEATS];
+    const lm_tensor *in   = &layer->input[0];
+    const uint32_t   rank = list->count > in->rank ? list->count : in->rank;
+    lm_tensor        out  = { .dtype = in->dtype, .rank = rank };
+
+    for (uint32_t back = 1; back <= rank; back++) {
+        const uint64_t  old    = back <= in->rank ? (uint64_t)in->dim[in->rank - back] : 1;
+        const uint64_t  times  = back <= list->count ? (uint64_t)list->u.i[list->count - back] : 1;
+        const lm_status status = tensor_set(layer, &out, rank - back, lm_mul(old, times));
+
+        if (status)
+            return status;
+    }
+    output[0] = out;
+    return LM_OK;
+}
+
+static lm_status tile_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+{
+    return pass == LM_FORWARD ? shape_lower_copy(layer, pass, sink)
+                              : expand_lower(layer, pass, sink);
+}
+
+const lm_layer_type shape_expand = {
+    SHAPE_TYPE("expand", "stretches dimensions of 1, without a copy", 1),
+    LM_PARAMS(expand_params),
+    .flags = LM_FUNCTIONAL | LM_VIEW,
+    .infer = expand_infer,
+    .lower = expand_lower,
+};
+const lm_layer_type shape_tile = {
+    SHAPE_TYPE("tile", "its input several times, side by side", 1),
+    LM_PARAMS(tile_params),
+    .flags = LM_FUNCTIONAL,
+    .infer = tile_infer,
+    .lower = tile_lower,
+};

@@ -1,0 +1,179 @@
+/* flatten, reshape, squeeze, unsqueeze, identity: the same memory under another shape. */
+#include "shape.h"
+
+enum { START, END }; /* of flatten */
+enum { SHAPE };      /* of reshape */
+enum { AXIS };       /* of squeeze and unsqueeze */
+
+static const lm_param flatten_params[] = {
+    [START] = { .name = "start",
+                TENSOR_AXIS(LM_INT),
+                .fallback = "1",
+                .doc      = "first dimension to join; below 0: from the last" },
+    [END]   = { .name = "end",
+                TENSOR_AXIS(LM_INT),
+                .fallback = "-1",
+                .doc      = "last dimension to join; below 0: from the last" },
+};
+
+static const lm_param reshape_params[] = {
+    [SHAPE] = { .name = "shape",
+                .kind = LM_LIST,
+                .min  = -1,
+                .max  = 1e12,
+                .unit = "elements",
+                .doc = "the new dimensions, batch included; 0 copies the input's dimension at that "
+                       "place, one -1 is what is left" },
+};
+
+static const lm_param squeeze_params[] = {
+    [AXIS] = { .name = "axis",
+               TENSOR_AXIS(LM_LIST),
+               .doc = "dimensions of 1 to leave out; below 0: from the last" },
+};
+
+static const lm_param unsqueeze_params[] = {
+    [AXIS] = { .name = "axis",
+               TENSOR_AXIS(LM_LIST),
+               .doc = "dimensions of the output that are a new 1; below 0: from the last" },
+};
+
+static lm_status flatten_infer(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_tensor *in    = &layer->input[0];
+    lm_tensor        out   = { .dtype = in->dtype };
+    uint32_t         start = 0, end = 0;
+    lm_status        status = tensor_axis(layer, lm_int(layer, START), in->rank, &start);
+
+    if (!status)
+        status = tensor_axis(layer, lm_int(layer, END), in->rank, &end);
+    if (status)
+        return status;
+    if (start > end)
+        return lm_fail(layer, LM_E_ARG, "start at dimension %u comes after end at %u",
+                       (unsigned)start, (unsigned)end);
+    for (uint32_t d = 0; d < in->rank; d++)
+        if (d <= start || d > end)
+            out.dim[out.rank++] = in->dim[d];
+    status = tensor_set(layer, &out, start, tensor_span(in, start, end + 1));
+    if (!status)
+        output[0] = out;
+    return status;
+}
+
+lm_status shape_resolve(const lm_layer *layer, const lm_value *list, uint64_t rest, lm_tensor *out)
+{
+    const lm_tensor *in    = &layer->input[0];
+    uint32_t         open  = LM_MAX_RANK; /* the place of a -1 */
+    uint64_t         known = 1;
+
+    out->rank = list->count;
+    for (uint32_t i = 0; i < list->count; i++) {
+        out->dim[i] = list->u.i[i];
+        if (list->u.i[i] == 0) {
+            if (i >= in->rank)
+                return lm_fail(layer, LM_E_ARG, "shape: no dimension %u in the input to copy",
+                               (unsigned)i);
+            out->dim[i] = in->dim[i];
+        } else if (list->u.i[i] == -1) {
+            if (open < LM_MAX_RANK || !rest)
+                return lm_fail(layer, LM_E_ARG, "shape: %s",
+                               rest ? "more than one -1" : "nothing says what -1 stands for");
+            open        = i;
+            out->dim[i] = 1;
+        }
+        known = lm_mul(known, (uint64_t)out->dim[i]);
+    }
+    if (open < LM_MAX_RANK && rest % known == 0) {
+        out->dim[open] = (int64_t)(rest / known);
+        known          = rest;
+    }
+    if (rest && known != rest)
+        return lm_fail(layer, LM_E_SHAPE, "%llu elements do not fit a shape of %s%llu",
+                       (unsigned long long)rest, open < LM_MAX_RANK ? "a multiple of " : "",
+                       (unsigned long long)known);
+    return LM_OK;
+}
+
+static lm_status reshape_infer(const lm_layer *layer, lm_tensor *output)
+{
+    lm_tensor       out = { .dtype = layer->input[0].dtype };
+    const lm_status status =
+        shape_resolve(layer, &layer->param[SHAPE], lm_elements(&layer->input[0]), &out);
+
+    if (!status)
+        output[0] = out;
+    return status;
+}
+
+static lm_status squeeze_infer(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_tensor *in     = &layer->input[0];
+    lm_tensor        out    = { .dtype = in->dtype };
+    uint32_t         axes   = 0;
+    const lm_status  status = tensor_axes(layer, AXIS, in->rank, &axes);
+
+    if (status)
+        return status;
+    for (uint32_t d = 0; d < in->rank; d++)
+        if (!(axes >> d & 1))
+            out.dim[out.rank++] = in->dim[d];
+        else if (in->dim[d] != 1)
+            return lm_fail(layer, LM_E_SHAPE, "dimension %u has %lld elements, not 1", (unsigned)d,
+                           (long long)in->dim[d]);
+    output[0] = out;
+    return LM_OK;
+}
+
+static lm_status unsqueeze_infer(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_tensor *in   = &layer->input[0];
+    lm_tensor        out  = { .dtype = in->dtype, .rank = in->rank + layer->param[AXIS].count };
+    uint32_t         axes = 0, from = 0;
+    lm_status        status;
+
+    if (out.rank > LM_MAX_RANK)
+        return lm_fail(layer, LM_E_SHAPE, "an output of %u dimensions; at most %d are possible",
+                       (unsigned)out.rank, LM_MAX_RANK);
+    status = tensor_axes(layer, AXIS, out.rank, &axes);
+    if (status)
+        return status;
+    for (uint32_t d = 0; d < out.rank; d++)
+        out.dim[d] = axes >> d & 1 ? 1 : in->dim[from++];
+    output[0] = out;
+    return LM_OK;
+}
+
+static lm_status identity_infer(const lm_layer *layer, lm_tensor *output)
+{
+    output[0] = layer->input[0];
+    return LM_OK;
+}
+
+#define VIEW(name, doc) \
+    SHAPE_TYPE(name, doc, 1), .flags = LM_FUNCTIONAL | LM_VIEW, .lower = lower_nothing
+
+const lm_layer_type shape_flatten = {
+    VIEW("flatten", "joins neighbouring dimensions into one"),
+    LM_PARAMS(flatten_params),
+    .infer = flatten_infer,
+};
+const lm_layer_type shape_reshape = {
+    VIEW("reshape", "the same elements under another shape"),
+    LM_PARAMS(reshape_params),
+    .infer = reshape_infer,
+};
+const lm_layer_type shape_squeeze = {
+    VIEW("squeeze", "leaves out dimensions of 1"),
+    LM_PARAMS(squeeze_params),
+    .infer = squeeze_infer,
+};
+const lm_layer_type shape_unsqueeze = {
+    VIEW("unsqueeze", "puts in dimensions of 1"),
+    LM_PARAMS(unsqueeze_params),
+    .infer = unsqueeze_infer,
+};
+const lm_layer_type shape_identity = {
+    VIEW("identity", "its input"),
+    .infer = identity_infer,
+};
