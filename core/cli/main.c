@@ -8,7 +8,8 @@
 #include "cli/commands.h"
 
 static const command *const commands[] = {
-    &cmd_show, &cmd_predict, &cmd_scale, &cmd_fit, &cmd_validate, &cmd_import, &cmd_models, &cmd_layers,
+    &cmd_show,     &cmd_memory, &cmd_predict, &cmd_scale,  &cmd_fit,
+    &cmd_validate, &cmd_import, &cmd_models,  &cmd_layers,
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

@@ -24,6 +24,7 @@
  */
 typedef struct node {
     const char        *name;
+    const char        *block;   /* outermost use of a block; NULL: none */
     const ini_section *section; /* NULL: a port */
     const net_pair    *pair;    /* parameters, arguments replaced */
     const char        *type;
@@ -163,6 +164,7 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
 /* The file's top, or the inside of one use of a block. */
 typedef struct scope {
     const char *prefix; /* "" at the top */
+    const char *block;  /* outermost use of a block; NULL: the top */
     environment env;
     names       local; /* names as written in this scope -> node */
     size_t      last;  /* node a layer without `inputs` takes; NONE: nothing yet */
@@ -198,9 +200,12 @@ static bool split_range(const char *name, size_t *stem, long *from, long *to)
 static lm_status unfold_layer(unfolding *u, scope *sc, const ini_section *s, const char *full,
                               size_t *out)
 {
-    node n = {
-        .name = full, .section = s, .shares = NONE, .line = s->line, .used_line = sc->env.used_line
-    };
+    node            n      = { .name      = full,
+                               .block     = sc->block,
+                               .section   = s,
+                               .shares    = NONE,
+                               .line      = s->line,
+                               .used_line = sc->env.used_line };
     const ini_pair *shares = ini_get(s, "shares");
     char           *part[INPUTS_MAX];
     size_t          n_given = 0;
@@ -241,10 +246,12 @@ static lm_status unfold_block(unfolding *u, scope *sc, const ini_section *s, con
     const ini_pair *which = ini_get(s, "block");
     const block    *b;
     const char     *name;
-    scope           inner = { .prefix = full, .last = NONE, .depth = sc->depth + 1 };
-    char           *part[INPUTS_MAX];
-    size_t          n_given = 0, n_ports;
-    lm_status status = block_substitute(&u->blocks, &sc->env, which->value, which->line, &name);
+    scope           inner = {
+                  .prefix = full, .block = sc->block ? sc->block : full, .last = NONE, .depth = sc->depth + 1
+    };
+    char     *part[INPUTS_MAX];
+    size_t    n_given = 0, n_ports;
+    lm_status status  = block_substitute(&u->blocks, &sc->env, which->value, which->line, &name);
 
     if (status)
         return status;
@@ -547,6 +554,7 @@ static lm_status emit_layers(unfolding *u, const size_t *order)
             .input     = n->input,
             .n_inputs  = n->n_inputs,
             .line      = n->line,
+            .block     = n->block,
             .used_line = n->used_line,
             .counted   = n->counted,
         };

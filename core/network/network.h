@@ -34,6 +34,7 @@ struct net_layer {
     size_t           n_inputs;
     const net_layer *shares; /**< owner of parameters that are used here too; NULL: none */
     int              line;   /**< of its section */
+    const char      *block;  /**< outermost use of a block it came from, by name; NULL: none */
     int used_line; /**< of the outermost `block =` it came from; 0: it stands there itself */
     net_counted counted;
 };

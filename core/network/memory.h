@@ -1,0 +1,94 @@
+/** Memory that a training step needs on one device. */
+#ifndef NETWORK_MEMORY_H
+#define NETWORK_MEMORY_H
+
+#include <stdbool.h>
+
+#include <layermeter/error.h>
+
+#include "network/bind.h"
+#include "network/optimizer.h"
+#include "network/timeline.h"
+
+/** What memory is for. */
+typedef enum memory_part {
+    MEMORY_WEIGHTS,     /**< trained */
+    MEMORY_FROZEN,      /**< weights without gradient: running statistics */
+    MEMORY_COPIES,      /**< 16-bit copies of weights, in mixed precision */
+    MEMORY_GRADIENTS,   /**< of the weights */
+    MEMORY_BUCKETS,     /**< what gradients are copied to for the all-reduce */
+    MEMORY_OPTIMIZER,   /**< its state */
+    MEMORY_INPUTS,      /**< of the network; there all the step */
+    MEMORY_ACTIVATIONS, /**< outputs of layers, each once, while anything still reads them */
+    MEMORY_SAVED,       /**< what layers keep beside: masks, indices, statistics */
+    MEMORY_BACKWARD,    /**< gradients of activations */
+    MEMORY_WORKSPACE,   /**< scratch that layers declare */
+    MEMORY_OVERHEAD,    /**< what the caller adds */
+    MEMORY_N_PARTS
+} memory_part;
+
+/** How gradients reach the all-reduce, where there is more than one node. */
+typedef enum memory_buckets {
+    BUCKETS_COPY, /**< a second copy of all gradients (torch DistributedDataParallel) */
+    BUCKETS_VIEW, /**< the gradients lie in the buckets, all the step (gradient_as_bucket_view) */
+    BUCKETS_FIXED /**< one buffer of a given size (Horovod's fusion buffer) */
+} memory_buckets;
+
+/** Zeroed: plain SGD on one node. */
+typedef struct memory_options {
+    optimizer      optimizer;
+    lm_dtype       mixed; /**< 0; or LM_F16, LM_BF16: autocast to it, bound as LM_F32 */
+    int64_t        nodes; /**< 0 is 1 */
+    memory_buckets buckets;
+    uint64_t       bucket_bytes;   /**< of BUCKETS_FIXED */
+    bool           forward_only;   /**< inference */
+    bool           keep_gradients; /**< they exist from the beginning, not from backward on */
+    bool           inplace;   /**< elementwise layers overwrite an input that nobody needs later */
+    const char    *recompute; /**< NULL, or segments as timeline_make() takes them */
+    uint64_t       overhead;  /**< bytes */
+} memory_options;
+
+/** The most that is live at once, and where. */
+typedef struct memory_use {
+    uint64_t      peak;                 /**< bytes */
+    uint64_t      part[MEMORY_N_PARTS]; /**< at the peak; they add up to it */
+    timeline_pass pass;                 /**< at the first event that reaches the peak */
+    const char   *layer;                /**< NULL in the update; lives as long as the network */
+    uint64_t      kept;                 /**< activations and saved between forward and backward */
+    uint64_t      recompute_flops;      /**< of the forward passes run again */
+} memory_use;
+
+/** Of one layer. */
+typedef struct memory_of_layer {
+    uint64_t weights;                     /**< trained and frozen */
+    uint64_t kept, saved;                 /**< live between forward and backward */
+    uint64_t live_forward, live_backward; /**< everything, while it runs; backward 0: does not */
+} memory_of_layer;
+
+/**
+ * Memory of a step of `net`, bound with `b`.
+ *
+ * A tensor lives from the pass that makes it to the last one that reads it; a pass has its inputs,
+ * outputs and workspace at once. What the step does not know is not counted: the device's context,
+ * the allocator's rounding, scratch of libraries, and the framework's temporaries in the update.
+ * Pure.
+ *
+ * @param layer NULL, or room for net->n_layers entries, in the order of the layers
+ * @return as bind_network() and timeline_make(); LM_E_ARG for `mixed` with another dtype than f32
+ */
+lm_status memory_of_step(const network *net, const registry *reg, const bind_options *b,
+                         const memory_options *o, memory_use *out, memory_of_layer *layer,
+                         lm_error *err);
+
+#define MEMORY_BATCH_MAX ((int64_t)1 << 40)
+
+/**
+ * The largest batch whose peak is at most `room` bytes; 0 if 1 does not fit, MEMORY_BATCH_MAX if
+ * nothing depends on the batch. b->batch is not read. The peak never falls with a growing batch,
+ * so halving an interval finds it.
+ */
+lm_status memory_largest_batch(const network *net, const registry *reg, const bind_options *b,
+                               const memory_options *o, uint64_t room, int64_t *batch,
+                               lm_error *err);
+
+#endif

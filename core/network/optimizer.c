@@ -1,0 +1,54 @@
+/* Optimizers, as far as memory goes. */
+#include "network/optimizer.h"
+
+#include <string.h>
+
+static const char *const optimizer_names[] = {
+    [OPTIMIZER_SGD]       = "sgd",
+    [OPTIMIZER_MOMENTUM]  = "momentum",
+    [OPTIMIZER_ADAM]      = "adam",
+    [OPTIMIZER_ADAFACTOR] = "adafactor",
+};
+
+#define N_OPTIMIZERS (sizeof optimizer_names / sizeof optimizer_names[0])
+
+lm_status optimizer_parse(const char *name, optimizer *out, lm_error *err)
+{
+    for (size_t i = 0; i < N_OPTIMIZERS; i++)
+        if (!strcmp(name, optimizer_names[i])) {
+            *out = (optimizer)i;
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_ARG, "expected sgd, momentum, adam or adafactor, found '%.40s'",
+                        name);
+}
+
+const char *optimizer_name(optimizer o)
+{
+    return optimizer_names[o];
+}
+
+/*
+ * Adafactor without a first moment (Shazeer & Stern 2018, "Adafactor", algorithm 4): the second
+ * moment of an n x m matrix as n sums over rows and m over columns, of a vector in full (algorithm
+ * 5). A tensor of higher rank is taken as matrices of its last two dimensions, as
+ * torch.optim.Adafactor does.
+ */
+static uint64_t adafactor_elements(const lm_tensor *w)
+{
+    const uint64_t n = lm_elements(w);
+
+    if (w->rank < 2 || n == UINT64_MAX)
+        return n;
+    return lm_add(n / (uint64_t)w->dim[w->rank - 1], n / (uint64_t)w->dim[w->rank - 2]);
+}
+
+uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight)
+{
+    switch (o) {
+    case OPTIMIZER_SGD: return 0;
+    case OPTIMIZER_MOMENTUM: return lm_bytes(weight);
+    case OPTIMIZER_ADAM: return lm_mul(2, lm_bytes(weight));
+    default: return lm_mul(adafactor_elements(weight), lm_dtype_bytes(weight->dtype));
+    }
+}

@@ -1,0 +1,174 @@
+/* What runs when in a training step. */
+#include "network/timeline.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "network/metrics.h"
+
+#define SEGMENTS_MAX 256 /* in a list */
+
+const char *timeline_pass_name(timeline_pass pass)
+{
+    static const char *const pass_names[] = {
+        [TIMELINE_FORWARD] = "forward",     [TIMELINE_TURN] = "turn",
+        [TIMELINE_RECOMPUTE] = "recompute", [TIMELINE_BACKWARD] = "backward",
+        [TIMELINE_UPDATE] = "update",
+    };
+
+    return pass_names[pass];
+}
+
+bool timeline_has_gradient(lm_dtype dtype)
+{
+    return dtype == LM_F32 || dtype == LM_F16 || dtype == LM_BF16 || dtype == LM_F64 ||
+           dtype == LM_F8;
+}
+
+static bool runs_backward(const bound_layer *l)
+{
+    bool real = false;
+
+    for (uint32_t i = 0; i < l->n_outputs; i++)
+        real |= timeline_has_gradient(l->output[i].dtype);
+    return real && (l->trained || l->needs_grad_input);
+}
+
+/* ---- segments -----------------------------------------------------------------------------------
+ */
+
+static void segment_by_block(const bound_network *net, size_t *segment)
+{
+    const char *before = NULL;
+    size_t      n      = 0;
+
+    for (size_t i = 0; i < net->n_layers; i++) {
+        const char *block = net->layer[i].decl->block;
+
+        if (block && (!before || strcmp(block, before)))
+            n++;
+        if (block)
+            segment[i] = n - 1;
+        before = block;
+    }
+}
+
+static lm_status segment_by_name(const bound_network *net, const char *list, arena *a,
+                                 size_t *segment, lm_error *err)
+{
+    char  *text = arena_text(a, list, strlen(list));
+    char  *part[SEGMENTS_MAX];
+    size_t n;
+
+    if (!text)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    n = text_split(text, ',', part, SEGMENTS_MAX);
+    for (size_t s = 0; s < n; s++) {
+        size_t last = TIMELINE_NEVER;
+
+        for (size_t i = 0; i < net->n_layers; i++) {
+            const char *name = net->layer[i].decl->name;
+
+            if (!metrics_in_block(name, part[s]))
+                continue;
+            if (segment[i] != TIMELINE_NEVER)
+                return lm_error_set(err, LM_E_ARG,
+                                    "recompute: layer '%s' lies in both '%s' and '%s'", name,
+                                    part[segment[i]], part[s]);
+            if (last != TIMELINE_NEVER && last + 1 != i)
+                return lm_error_set(err, LM_E_ARG,
+                                    "recompute: the layers of '%s' do not run one after the other: "
+                                    "'%s' runs between them",
+                                    part[s], net->layer[last + 1].decl->name);
+            segment[i] = s;
+            last       = i;
+        }
+        if (last == TIMELINE_NEVER)
+            return lm_error_set(err, LM_E_NOTFOUND,
+                                "%s: recompute: no layer '%s' and none under it", net->net->path,
+                                part[s]);
+    }
+    return LM_OK;
+}
+
+/* What has no backward is not computed again. Segments are runs of equal numbers. */
+static void drop_idle_segments(const bound_network *net, size_t *segment)
+{
+    size_t end;
+
+    for (size_t from = 0; from < net->n_layers; from = end) {
+        bool busy = false;
+
+        for (end = from; end < net->n_layers && segment[end] == segment[from]; end++)
+            busy |= runs_backward(&net->layer[end]);
+        for (size_t i = from; i < end && !busy; i++)
+            segment[i] = TIMELINE_NEVER;
+    }
+}
+
+/* ---- events -------------------------------------------------------------------------------------
+ */
+
+lm_status timeline_make(const bound_network *net, bool forward_only, const char *recompute,
+                        arena *a, timeline *out, lm_error *err)
+{
+    const size_t    n     = net->n_layers;
+    timeline_event *event = arena_array(a, 3 * n + 2, sizeof *event);
+    size_t         *place[4]; /* forward, again, backward, segment */
+    size_t          k = 0;
+    timeline        t;
+    lm_status       status = LM_OK;
+
+    for (int i = 0; i < 4; i++) {
+        place[i] = arena_array(a, n + 1, sizeof *place[i]);
+        if (!place[i] || !event)
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        for (size_t l = 0; l <= n; l++)
+            place[i][l] = TIMELINE_NEVER;
+    }
+    if (recompute && !forward_only) {
+        if (!strcmp(recompute, "blocks"))
+            segment_by_block(net, place[3]);
+        else
+            status = segment_by_name(net, recompute, a, place[3], err);
+        if (status)
+            return status;
+        drop_idle_segments(net, place[3]);
+    }
+    t = (timeline){ .event    = event,
+                    .forward  = place[0],
+                    .again    = place[1],
+                    .backward = place[2],
+                    .segment  = place[3] };
+    for (size_t l = 0; l < n; l++) {
+        place[0][l] = k;
+        event[k++]  = (timeline_event){ TIMELINE_FORWARD, l };
+    }
+    t.turn     = k;
+    event[k++] = (timeline_event){ TIMELINE_TURN, 0 };
+    for (size_t l = n; !forward_only && l-- > 0;) {
+        const size_t s     = t.segment[l];
+        size_t       first = l;
+
+        if (s != TIMELINE_NEVER && t.again[l] == TIMELINE_NEVER) { /* its last layer */
+            while (first > 0 && t.segment[first - 1] == s)
+                first--;
+            for (size_t i = first; i <= l; i++) {
+                place[1][i] = k;
+                event[k++]  = (timeline_event){ TIMELINE_RECOMPUTE, i };
+            }
+        }
+        if (runs_backward(&net->layer[l])) {
+            place[2][l] = k;
+            event[k++]  = (timeline_event){ TIMELINE_BACKWARD, l };
+        }
+    }
+    t.update = k;
+    if (!forward_only)
+        event[k++] = (timeline_event){ TIMELINE_UPDATE, 0 };
+    else
+        t.update = t.turn;
+    t.n_events = k;
+    *out       = t;
+    return LM_OK;
+}

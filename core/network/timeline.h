@@ -1,0 +1,57 @@
+/** What runs when in a training step: forward, backward in reverse order, update. */
+#ifndef NETWORK_TIMELINE_H
+#define NETWORK_TIMELINE_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "network/bind.h"
+
+typedef enum timeline_pass {
+    TIMELINE_FORWARD,
+    TIMELINE_TURN, /**< nothing runs: what is live is what backward will read */
+    TIMELINE_RECOMPUTE,
+    TIMELINE_BACKWARD,
+    TIMELINE_UPDATE
+} timeline_pass;
+
+/** "forward", "turn", ... */
+const char *timeline_pass_name(timeline_pass pass);
+
+#define TIMELINE_NEVER ((size_t)-1)
+
+typedef struct timeline_event {
+    timeline_pass pass;
+    size_t        layer; /**< none for TURN and UPDATE */
+} timeline_event;
+
+/**
+ * Events by place and, for each layer, the place of its own.
+ *
+ * A segment is a group of layers whose results are not kept: backward runs their forward again, all
+ * of them, before the last one's own backward (Chen et al. 2016, "Training deep nets with sublinear
+ * memory cost", section 4).
+ */
+typedef struct timeline {
+    const timeline_event *event;
+    size_t                n_events;
+    size_t                turn, update;
+    const size_t *forward, *again, *backward; /**< TIMELINE_NEVER where it does not happen */
+    const size_t *segment;                    /**< by layer; TIMELINE_NEVER: kept as usual */
+} timeline;
+
+/** Class numbers and masks have none. */
+bool timeline_has_gradient(lm_dtype dtype);
+
+/**
+ * @param forward_only no backward, no update: inference
+ * @param recompute    NULL, or segments: "blocks" (each use of a block at the top of the network's
+ *                     file), or layers by name with those under them, separated by commas
+ * @param arena        owns what *out points to
+ * @return LM_E_NOTFOUND for a name nobody has, LM_E_ARG for segments that overlap or are
+ * interrupted
+ */
+lm_status timeline_make(const bound_network *net, bool forward_only, const char *recompute,
+                        arena *a, timeline *out, lm_error *err);
+
+#endif

@@ -1,0 +1,472 @@
+/* Memory of a step: small networks by hand, and what must hold for any network. */
+#include "nets.h"
+
+#include "network/memory.h"
+
+/* The head of a network, up to its input's shape. */
+#define X   "[network]\nname = n\n[x]\ntype = input\nshape = "
+#define SGD ((memory_options){ .optimizer = OPTIMIZER_SGD })
+
+typedef struct measured {
+    memory_use      use;
+    memory_of_layer layer[16];
+    lm_error        err;
+} measured;
+
+static measured measure(const bound_text *m, memory_options o, int64_t batch)
+{
+    const bind_options b    = { .batch = batch, .dtype = LM_F32 };
+    measured           made = { .err = { LM_OK, "" } };
+
+    assert_string_equal(m->err.text, "");
+    assert_true(m->net->n_layers <= 16);
+    memory_of_step(m->net, nets_registry, &b, &o, &made.use, made.layer, &made.err);
+    return made;
+}
+
+static measured succeed(const bound_text *m, memory_options o, int64_t batch)
+{
+    const measured made = measure(m, o, batch);
+
+    assert_string_equal(made.err.text, "");
+    return made;
+}
+
+static const memory_of_layer *at(const bound_text *m, const measured *made, const char *name)
+{
+    return &made->layer[nets_layer(m, name) - m->bound->layer];
+}
+
+/* At batch 2: x 32 bytes, fc1 and relu 64 each, fc2 16; weights 8x4 and 2x8, 128 and 64 bytes. */
+static const char chain[] = X "4\n"
+                              "[fc1]\ntype = linear\nfeatures = 8\nbias = no\n"
+                              "[relu]\ntype = relu\n"
+                              "[fc2]\ntype = linear\nfeatures = 2\nbias = no\n";
+
+static void a_chain_matches_hand_counts(void **state)
+{
+    bound_text     m = nets_bind(chain, 2);
+    const measured r = succeed(&m, SGD, 2);
+    const uint64_t s = 192 + 32; /* weights and input: there all the time */
+
+    (void)state;
+    assert_int_equal(at(&m, &r, "fc1")->live_forward, s + 64);
+    assert_int_equal(at(&m, &r, "relu")->live_forward, s + 64 + 64);
+    assert_int_equal(at(&m, &r, "fc2")->live_forward, s + 64 + 16);
+    /* its output, relu's, both gradients, the weight's gradient */
+    assert_int_equal(at(&m, &r, "fc2")->live_backward, s + 16 + 64 + 16 + 64 + 64);
+    assert_int_equal(at(&m, &r, "relu")->live_backward, s + 64 + 64 + 64 + 64);
+    /* no gradient of x; both weights' */
+    assert_int_equal(at(&m, &r, "fc1")->live_backward, s + 64 + 64 + 128);
+    assert_int_equal(at(&m, &r, "x")->live_backward, 0);
+    assert_int_equal(r.use.kept, 64 + 16);
+    assert_int_equal(at(&m, &r, "relu")->kept, 64);
+    assert_int_equal(at(&m, &r, "fc1")->kept, 0);
+    nets_free(&m);
+}
+
+static void the_peak_is_told_with_its_parts(void **state)
+{
+    bound_text     m = nets_bind(chain, 2);
+    const measured r = succeed(&m, SGD, 2);
+
+    (void)state;
+    /* relu and fc1 backward need the same: the first is told */
+    assert_int_equal(r.use.peak, 480);
+    assert_string_equal(r.use.layer, "relu");
+    assert_int_equal(r.use.pass, TIMELINE_BACKWARD);
+    assert_int_equal(r.use.part[MEMORY_WEIGHTS], 192);
+    assert_int_equal(r.use.part[MEMORY_GRADIENTS], 64);
+    assert_int_equal(r.use.part[MEMORY_INPUTS], 32);
+    assert_int_equal(r.use.part[MEMORY_ACTIVATIONS], 64);
+    assert_int_equal(r.use.part[MEMORY_BACKWARD], 128);
+    assert_int_equal(r.use.part[MEMORY_OPTIMIZER], 0);
+    nets_free(&m);
+}
+
+static void what_is_added_by_options_adds_to_the_peak(void **state)
+{
+    bound_text     m = nets_bind(X "4\n[r]\ntype = relu\n"
+                                       "[fc]\ntype = linear\nfeatures = 100\nbias = no\n",
+                                 1);
+    memory_options o = { .optimizer = OPTIMIZER_ADAM, .nodes = 2, .overhead = 5 };
+    const measured r = succeed(&m, o, 1);
+
+    (void)state;
+    /* fc backward: weights, state, bucket, gradient; x, relu (16 each), result and gradient 400 */
+    assert_int_equal(r.use.peak, 1600 * 5 + 32 + 800 + 5);
+    assert_string_equal(r.use.layer, "fc");
+    assert_int_equal(r.use.part[MEMORY_BUCKETS], 1600);
+    assert_int_equal(r.use.part[MEMORY_OPTIMIZER], 3200);
+    assert_int_equal(r.use.part[MEMORY_OVERHEAD], 5);
+    nets_free(&m);
+}
+
+/* 16 bytes a tensor, 64 a weight. */
+static const char residual[] = X "4\n"
+                                 "[fc0]\ntype = linear\nfeatures = 4\nbias = no\n"
+                                 "[fc1]\ntype = linear\nfeatures = 4\nbias = no\n"
+                                 "[add]\ntype = add\ninputs = fc1, fc0\n"
+                                 "[relu]\ntype = relu\n";
+
+static void a_sum_hands_its_gradient_on_and_keeps_nothing(void **state)
+{
+    bound_text     m = nets_bind(residual, 1);
+    const measured r = succeed(&m, SGD, 1);
+    const uint64_t s = 128 + 16;
+
+    (void)state;
+    assert_int_equal(r.use.kept, 16 + 16); /* fc0 for fc1, relu */
+    assert_int_equal(at(&m, &r, "relu")->live_backward, s + 16 + 16 + 16 + 16);
+    assert_int_equal(at(&m, &r, "add")->live_backward, s + 16 + 16); /* fc0, one gradient */
+    /* fc0, the sum's gradient twice used, a fresh one to be added, the weight's */
+    assert_int_equal(at(&m, &r, "fc1")->live_backward, s + 16 + 16 + 16 + 64);
+    assert_int_equal(at(&m, &r, "fc0")->live_backward, s + 16 + 128);
+    nets_free(&m);
+}
+
+static void a_view_is_its_input_and_is_kept_once(void **state)
+{
+    bound_text     m = nets_bind(X "2x3x3\n"
+                                       "[conv]\ntype = conv2d\nfilters = 4\nkernel = 1\nbias = no\n"
+                                       "[relu]\ntype = relu\n[flat]\ntype = flatten\n"
+                                       "[fc]\ntype = linear\nfeatures = 1\nbias = no\n",
+                                 1);
+    const measured r = succeed(&m, SGD, 1);
+    const uint64_t s = 72 + 32 + 144; /* x; weights 4x2 and 1x36 */
+
+    (void)state;
+    assert_int_equal(r.use.kept, 144 + 4); /* relu for itself and for fc; the result */
+    assert_int_equal(at(&m, &r, "flat")->live_forward, s + 144);
+    assert_int_equal(at(&m, &r, "flat")->live_backward, s + 144 + 144 + 144); /* one gradient */
+    nets_free(&m);
+}
+
+static void a_concatenation_copies(void **state)
+{
+    bound_text     m = nets_bind(X "2x1x1\n"
+                                       "[a]\ntype = conv2d\nfilters = 4\nkernel = 1\nbias = no\n"
+                                       "[b]\ntype = conv2d\nfilters = 4\nkernel = 1\nbias = no\n"
+                                       "[cat]\ntype = concat\ninputs = a, b\n"
+                                       "[c]\ntype = conv2d\nfilters = 1\nkernel = 1\nbias = no\n",
+                                 1);
+    const measured r = succeed(&m, SGD, 1);
+
+    (void)state;
+    assert_int_equal(at(&m, &r, "a")->kept, 16); /* for b */
+    assert_int_equal(at(&m, &r, "b")->kept, 0);
+    assert_int_equal(at(&m, &r, "cat")->kept, 32); /* for c */
+    assert_int_equal(r.use.kept, 16 + 32 + 4);
+    nets_free(&m);
+}
+
+static void what_is_not_trained_keeps_nothing(void **state)
+{
+    bound_text     m = nets_bind(X "4\n[a]\ntype = relu\n[b]\ntype = relu\n", 1);
+    const measured r = succeed(&m, SGD, 1);
+
+    (void)state;
+    assert_int_equal(r.use.kept, 16); /* the result */
+    assert_int_equal(r.use.peak, 16 + 16 + 16);
+    assert_int_equal(r.use.pass, TIMELINE_FORWARD);
+    nets_free(&m);
+}
+
+static void inference_lets_go_of_everything_behind_it(void **state)
+{
+    bound_text     m = nets_bind(chain, 2);
+    memory_options o = { .optimizer = OPTIMIZER_ADAM, .forward_only = true };
+    const measured r = succeed(&m, o, 2), in_place = succeed(&m, (o.inplace = true, o), 2);
+
+    (void)state;
+    assert_int_equal(r.use.peak, 192 + 32 + 64 + 64);
+    assert_string_equal(r.use.layer, "relu");
+    assert_int_equal(in_place.use.peak, 192 + 32 + 64 + 16);
+    assert_string_equal(in_place.use.layer, "fc2");
+    nets_free(&m);
+}
+
+static void in_place_saves_where_nobody_reads_the_input_again(void **state)
+{
+    bound_text     c = nets_bind(chain, 2), f = nets_bind(residual, 1);
+    memory_options o = { .inplace = true };
+    measured       r = succeed(&c, o, 2);
+
+    (void)state;
+    assert_int_equal(at(&c, &r, "relu")->live_forward, 192 + 32 + 64);
+    assert_int_equal(r.use.kept, 64 + 16);
+    /* the sum overwrites fc1, relu the sum; fc0 is kept */
+    r = succeed(&f, o, 1);
+    assert_int_equal(at(&f, &r, "relu")->live_forward, 128 + 16 + 16 + 16);
+    assert_int_equal(r.use.kept, 16 + 16);
+    nets_free(&c);
+    nets_free(&f);
+    /* sigmoid keeps its own output, tanh must not write over it */
+    c = nets_bind(X "4\n[fc]\ntype = linear\nfeatures = 4\nbias = no\n"
+                    "[s]\ntype = sigmoid\n[t]\ntype = tanh\n",
+                  1);
+    r = succeed(&c, o, 1);
+    assert_int_equal(at(&c, &r, "t")->live_forward, 16 + 64 + 16 + 16);
+    nets_free(&c);
+}
+
+/* 32 bytes a tensor, 256 a weight. */
+static const char blocks[] = X "8\n"
+                               "[block b]\n"
+                               "[b/fc1]\ntype = linear\nfeatures = 8\nbias = no\n"
+                               "[b/r1]\ntype = relu\n"
+                               "[b/fc2]\ntype = linear\nfeatures = 8\nbias = no\n"
+                               "[b/r2]\ntype = relu\n"
+                               "[m.0..1]\nblock = b\n";
+
+static void recomputation_keeps_the_inputs_of_segments(void **state)
+{
+    bound_text     m     = nets_bind(blocks, 1);
+    memory_options o     = { .recompute = "blocks" };
+    const measured plain = succeed(&m, SGD, 1), r = succeed(&m, o, 1);
+    const uint64_t s = 4 * 256 + 32;
+
+    (void)state;
+    assert_int_equal(plain.use.kept, 4 * 32);
+    assert_int_equal(plain.use.recompute_flops, 0);
+    assert_int_equal(r.use.kept, 32 + 32); /* m.0's output, the result */
+    /* both blocks again: two products of 2*8*8, two times 8 comparisons */
+    assert_int_equal(r.use.recompute_flops, 2 * (2 * 128 + 2 * 8));
+    assert_int_equal(at(&m, &r, "m.0.r1")->kept, 0);
+    assert_int_equal(at(&m, &r, "m.0.r2")->kept, 32);
+    /* m.0.r2 kept, fc1's two gradients, two weights' */
+    assert_int_equal(at(&m, &r, "m.1.fc1")->live_backward, s + 32 + 64 + 512);
+    assert_int_equal(at(&m, &plain, "m.1.fc1")->live_backward, s + 64 + 64 + 512);
+    nets_free(&m);
+}
+
+static void segments_are_named_by_what_they_hold(void **state)
+{
+    bound_text     m = nets_bind(blocks, 1);
+    memory_options o = { .recompute = "m.1" };
+    measured       r = succeed(&m, o, 1);
+
+    (void)state;
+    assert_int_equal(r.use.kept, 32 + 32 + 32); /* m.0's two and the result */
+    assert_int_equal(r.use.recompute_flops, 272);
+    o.recompute = "m.0, m.1";
+    r           = succeed(&m, o, 1);
+    assert_int_equal(r.use.recompute_flops, 544);
+    o.recompute = "m.0,m";
+    r           = measure(&m, o, 1);
+    assert_error(r.err, LM_E_ARG, "recompute: layer 'm.0.fc1' lies in both 'm.0' and 'm'");
+    o.recompute = "m.2";
+    r           = measure(&m, o, 1);
+    assert_error(r.err, LM_E_NOTFOUND, "%s: recompute: no layer 'm.2' and none under it",
+                 m.net->path);
+    nets_free(&m);
+    m           = nets_bind(X "4\n[a.0]\ntype = linear\nfeatures = 4\n"
+                                        "[b]\ntype = relu\n[a.1]\ntype = linear\nfeatures = 4\n",
+                            1);
+    o.recompute = "a";
+    r           = measure(&m, o, 1);
+    assert_error(r.err, LM_E_ARG,
+                 "recompute: the layers of 'a' do not run one after the other: 'b' runs between "
+                 "them");
+    nets_free(&m);
+}
+
+static void mixed_precision_halves_what_autocast_halves(void **state)
+{
+    bound_text     m = nets_bind(chain, 2);
+    memory_options o = { .mixed = LM_F16 };
+    const measured r = succeed(&m, o, 2);
+    const uint64_t s = 192 + 32;
+
+    (void)state;
+    /* fc1's copy of x, relu, the result */
+    assert_int_equal(r.use.kept, 16 + 32 + 8);
+    assert_int_equal(at(&m, &r, "fc1")->live_forward, s + 16 + 64 + 32);
+    /* kept; copies of both weights and a gradient in 16 bit; its gradients; the weight's */
+    assert_int_equal(at(&m, &r, "fc2")->live_backward, s + 56 + 64 + 32 + 32 + 8 + 32 + 64);
+    nets_free(&m);
+    m = nets_bind(X "4\n[fc]\ntype = linear\nfeatures = 4\nbias = no\n"
+                    "[softmax]\ntype = softmax\n[fc2]\ntype = linear\nfeatures = 4\nbias = no\n",
+                  1);
+    /* copies of x and of softmax's result in 16 bit, that result in 32, fc2's */
+    assert_int_equal(succeed(&m, o, 1).use.kept, 8 + 8 + 16 + 8);
+    nets_free(&m);
+}
+
+static void mixed_precision_starts_from_single(void **state)
+{
+    bound_text         m   = nets_bind(chain, 2);
+    const bind_options b   = { .batch = 1, .dtype = LM_BF16 };
+    memory_options     o   = { .mixed = LM_F16 };
+    lm_error           err = { LM_OK, "" };
+    memory_use         use;
+
+    (void)state;
+    memory_of_step(m.net, nets_registry, &b, &o, &use, NULL, &err);
+    assert_error(err, LM_E_ARG, "mixed precision: the weights are f32, not bf16");
+    nets_free(&m);
+}
+
+static void optimizers_keep_what_their_papers_say(void **state)
+{
+    const lm_tensor vector = { .dtype = LM_F32, .rank = 1, .dim = { 6 } };
+    const lm_tensor matrix = { .dtype = LM_F32, .rank = 2, .dim = { 6, 5 } };
+    const lm_tensor filter = { .dtype = LM_F16, .rank = 4, .dim = { 7, 2, 3, 5 } };
+
+    (void)state;
+    assert_int_equal(optimizer_state_bytes(OPTIMIZER_SGD, &matrix), 0);
+    assert_int_equal(optimizer_state_bytes(OPTIMIZER_MOMENTUM, &matrix), 120);
+    assert_int_equal(optimizer_state_bytes(OPTIMIZER_ADAM, &matrix), 240);
+    assert_int_equal(optimizer_state_bytes(OPTIMIZER_ADAFACTOR, &matrix), 4 * (6 + 5));
+    assert_int_equal(optimizer_state_bytes(OPTIMIZER_ADAFACTOR, &vector), 4 * 6);
+    assert_int_equal(optimizer_state_bytes(OPTIMIZER_ADAFACTOR, &filter), 2 * 14 * (3 + 5));
+}
+
+static void gradients_are_freed_kept_or_bucketed(void **state)
+{
+    bound_text     m = nets_bind(chain, 2);
+    memory_options o = { .nodes = 2 };
+
+    (void)state;
+    assert_int_equal(succeed(&m, o, 2).use.part[MEMORY_BUCKETS], 192);
+    o.buckets = BUCKETS_VIEW; /* all gradients all the time: relu and fc1 differ no more */
+    assert_int_equal(succeed(&m, o, 2).use.part[MEMORY_BUCKETS], 0);
+    assert_int_equal(succeed(&m, o, 2).use.part[MEMORY_GRADIENTS], 192);
+    o.buckets      = BUCKETS_FIXED;
+    o.bucket_bytes = 1000;
+    assert_int_equal(succeed(&m, o, 2).use.part[MEMORY_BUCKETS], 1000);
+    o.nodes = 1;
+    assert_int_equal(succeed(&m, o, 2).use.part[MEMORY_BUCKETS], 0);
+    o.keep_gradients = true;
+    assert_int_equal(succeed(&m, o, 2).use.part[MEMORY_GRADIENTS], 192);
+    nets_free(&m);
+}
+
+/* 16 bytes a tensor, 64 a weight. */
+static void a_shared_weight_counts_once_and_sums_its_gradient(void **state)
+{
+    bound_text     m = nets_bind(X "4\n[a]\ntype = linear\nfeatures = 4\nbias = no\n"
+                                       "[b]\ntype = linear\nfeatures = 4\nbias = no\nshares = a\n",
+                                 1);
+    memory_options o = { .optimizer = OPTIMIZER_ADAM, .nodes = 2, .mixed = LM_F16 };
+    measured       r = succeed(&m, SGD, 1);
+
+    (void)state;
+    assert_int_equal(r.use.part[MEMORY_WEIGHTS], 64);
+    /* b begins the gradient, a adds a second one to it */
+    assert_int_equal(at(&m, &r, "b")->live_backward, 64 + 16 + 32 + 32 + 64);
+    assert_int_equal(at(&m, &r, "a")->live_backward, 64 + 16 + 16 + 64 + 64);
+    r = succeed(&m, o, 1);
+    assert_int_equal(r.use.part[MEMORY_OPTIMIZER], 128);
+    assert_int_equal(r.use.part[MEMORY_BUCKETS], 64);
+    assert_int_equal(r.use.part[MEMORY_COPIES], 32 + 32); /* and one of the gradient */
+    nets_free(&m);
+}
+
+static int64_t largest(const bound_text *m, uint64_t room)
+{
+    const bind_options b     = { .dtype = LM_F32 };
+    lm_error           err   = { LM_OK, "" };
+    int64_t            batch = -1;
+
+    memory_largest_batch(m->net, nets_registry, &b, &SGD, room, &batch, &err);
+    assert_string_equal(err.text, "");
+    return batch;
+}
+
+static void the_largest_batch_is_exact(void **state)
+{
+    bound_text m = nets_bind(chain, 1);
+
+    (void)state;
+    /* at batch b relu backward needs 256 + 112 b, from b = 2 on the most; 1: fc1's 384 + 48 b */
+    assert_int_equal(succeed(&m, SGD, 6).use.peak, 928);
+    assert_int_equal(largest(&m, 928), 6);
+    assert_int_equal(largest(&m, 927), 5);
+    assert_int_equal(largest(&m, 1039), 6);
+    assert_int_equal(largest(&m, 432), 1);
+    assert_int_equal(largest(&m, 431), 0);
+    assert_int_equal(largest(&m, 256 + 112 * 1000000007ull), 1000000007);
+    assert_int_equal(largest(&m, INT64_MAX), MEMORY_BATCH_MAX);
+    nets_free(&m);
+}
+
+static const char *const shipped[] = { "alexnet",     "resnet18",      "resnet50", "mobilenet_v2",
+                                       "densenet121", "squeezenet1_1", "vgg16" };
+
+static memory_use measure_shipped(const network *net, memory_options o, int64_t batch)
+{
+    const bind_options b = { .batch = batch, .dtype = LM_F32, .image = 64 };
+    memory_use         use;
+    lm_error           err = { LM_OK, "" };
+    uint64_t           sum = 0;
+
+    memory_of_step(net, nets_registry, &b, &o, &use, NULL, &err);
+    assert_string_equal(err.text, "");
+    for (int p = 0; p < MEMORY_N_PARTS; p++)
+        sum += use.part[p];
+    assert_int_equal(sum, use.peak);
+    return use;
+}
+
+static void what_must_hold_holds_for_every_shipped_network(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof shipped / sizeof shipped[0]; i++) {
+        network       *net    = NULL;
+        memory_options o      = { .optimizer = OPTIMIZER_ADAM };
+        uint64_t       before = 0;
+        memory_use     a, b;
+
+        assert_int_equal(network_open(shipped[i], nets_registry, NULL, &net, NULL), LM_OK);
+        for (int64_t batch = 1; batch <= 3; batch++) {
+            a = measure_shipped(net, o, batch);
+            /* weights, state, gradients at the update, and what is kept */
+            assert_true(a.peak >= 4 * a.part[MEMORY_WEIGHTS] + a.part[MEMORY_INPUTS]);
+            assert_true(a.peak >= 3 * a.part[MEMORY_WEIGHTS] + a.part[MEMORY_INPUTS] + a.kept);
+            assert_true(a.peak > before);
+            before = a.peak;
+        }
+        o.inplace = true;
+        b         = measure_shipped(net, o, 3);
+        assert_true(b.peak <= a.peak);
+        assert_int_equal(b.kept, a.kept);
+        o.inplace   = false;
+        o.recompute = "blocks";
+        b           = measure_shipped(net, o, 3);
+        assert_true(b.peak <= a.peak);
+        assert_true(b.kept <= a.kept);
+        o.forward_only = true;
+        b              = measure_shipped(net, o, 3);
+        assert_true(b.peak < a.peak);
+        assert_int_equal(
+            b.part[MEMORY_GRADIENTS] + b.part[MEMORY_OPTIMIZER] + b.part[MEMORY_BACKWARD], 0);
+        network_free(net);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_matches_hand_counts),
+        cmocka_unit_test(the_peak_is_told_with_its_parts),
+        cmocka_unit_test(what_is_added_by_options_adds_to_the_peak),
+        cmocka_unit_test(a_sum_hands_its_gradient_on_and_keeps_nothing),
+        cmocka_unit_test(a_view_is_its_input_and_is_kept_once),
+        cmocka_unit_test(a_concatenation_copies),
+        cmocka_unit_test(what_is_not_trained_keeps_nothing),
+        cmocka_unit_test(inference_lets_go_of_everything_behind_it),
+        cmocka_unit_test(in_place_saves_where_nobody_reads_the_input_again),
+        cmocka_unit_test(recomputation_keeps_the_inputs_of_segments),
+        cmocka_unit_test(segments_are_named_by_what_they_hold),
+        cmocka_unit_test(mixed_precision_halves_what_autocast_halves),
+        cmocka_unit_test(mixed_precision_starts_from_single),
+        cmocka_unit_test(optimizers_keep_what_their_papers_say),
+        cmocka_unit_test(gradients_are_freed_kept_or_bucketed),
+        cmocka_unit_test(a_shared_weight_counts_once_and_sums_its_gradient),
+        cmocka_unit_test(the_largest_batch_is_exact),
+        cmocka_unit_test(what_must_hold_holds_for_every_shipped_network),
+    };
+
+    return cmocka_run_group_tests(tests, nets_enter, nets_leave);
+}
