@@ -28,10 +28,9 @@ static const struct {
     uint32_t    flag;
     const char *name;
 } flags[] = {
-    { LM_FUNCTIONAL, "functional" },
-    { LM_SOURCE, "source" },
-    { LM_CONSTANT, "constant" },
-    { LM_VIEW, "view" },
+    { LM_FUNCTIONAL, "functional" }, { LM_SOURCE, "source" },
+    { LM_CONSTANT, "constant" },     { LM_VIEW, "view" },
+    { LM_FIXED_PART, "fixed_part" },
 };
 
 /* "functional view"; empty if there are none. */

@@ -143,7 +143,7 @@ static_assert(LM_INT == 1 && LM_REAL == 2 && LM_BOOL == 3 && LM_ENUM == 4 && LM_
                   LM_SHAPE == 6 && LM_LIST == 7,
               "parameter kinds");
 static_assert(LM_KEEPS_INPUT == 1 && LM_KEEPS_OUTPUT == 2 && LM_FROZEN == 1 && LM_FUNCTIONAL == 1 &&
-                  LM_SOURCE == 2 && LM_CONSTANT == 4 && LM_VIEW == 8,
+                  LM_SOURCE == 2 && LM_CONSTANT == 4 && LM_VIEW == 8 && LM_FIXED_PART == 16,
               "flags");
 static_assert(LM_MAX_RANK == 8 && LM_ABI_MAJOR == 1, "limits");
 

@@ -138,7 +138,10 @@ enum {
     LM_CONSTANT = 1u << 2,
     /** Since 1.1. Its output is its first input's memory, or a part of it, under another shape: no
        kernels forward, no memory. */
-    LM_VIEW = 1u << 3
+    LM_VIEW = 1u << 3,
+    /** Since 1.1. Part of its work is the same at every batch (it normalises its own weights, say).
+     *  Without this flag, `layermeter check` expects FLOPs in proportion to the batch. */
+    LM_FIXED_PART = 1u << 4
 };
 
 /** A layer type. Record; constant. */

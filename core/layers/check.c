@@ -1,0 +1,315 @@
+/* The contract of a layer type, executed. */
+#include "layers/check.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "layers/check_case.h"
+#include "layers/check_rules.h"
+#include "layers/kernel_text.h"
+#include "layers/schema.h"
+
+/* Uses to make up for each legal one that is wanted, before giving up. */
+#define TRIES 20
+
+static const check_manner plain     = { 0, false, NULL };
+static const check_manner otherwise = { 0xA5, true, NULL };
+
+typedef struct legal_case {
+    uint64_t digest[N_STEPS];
+} legal_case;
+
+typedef struct checking {
+    const registry_entry *entry;
+    check_report         *report;
+    check_case           *legal; /* those that held */
+    legal_case           *first; /* what was answered to them first */
+    size_t                n_legal, room;
+    case_random           random;
+    char                  refusal[240]; /* the last one */
+} checking;
+
+static void show(const checking *k, const check_case *c)
+{
+    case_print(&k->entry->type, c, k->report->snippet, sizeof k->report->snippet);
+}
+
+/* ---- descriptors ------------------------------------------------------------------------------
+ */
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+    return (h ^ (text ? text_hash(text) : 1)) * UINT64_C(1099511628211);
+}
+
+/* The type's own descriptor, with the schema it points to. */
+static uint64_t descriptor(const registry_entry *e)
+{
+    const lm_layer_type *type = &e->type;
+    const size_t         n    = e->own->size < sizeof *type ? e->own->size : sizeof *type;
+    uint64_t             h    = UINT64_C(14695981039346656037);
+
+    for (size_t i = 0; i < n; i++)
+        h = (h ^ ((const unsigned char *)e->own)[i]) * UINT64_C(1099511628211);
+    h = hash_text(hash_text(h, e->own->name), e->own->doc);
+    for (uint32_t i = 0; i < type->n_params; i++) {
+        const lm_param p = schema_param(type, i);
+
+        h = hash_text(hash_text(h, p.name), p.doc);
+        h = hash_text(hash_text(h, p.fallback), p.choices);
+        h = (h ^ (uint64_t)p.kind ^ (uint64_t)p.count << 32) * UINT64_C(1099511628211);
+        for (size_t b = 0; b < sizeof p.min; b++)
+            h = (h ^ ((const unsigned char *)&p.min)[b] ^
+                 (uint64_t)((const unsigned char *)&p.max)[b] << 8) *
+                UINT64_C(1099511628211);
+    }
+    return h;
+}
+
+/* ---- the batch --------------------------------------------------------------------------------
+ */
+
+/* The batch that all inputs share; 0: they do not. */
+static int64_t common_batch(const check_case *c)
+{
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        if (!c->input[i].rank || c->input[i].dim[0] != c->input[0].dim[0])
+            return 0;
+    return c->n_inputs ? c->input[0].dim[0] : 0;
+}
+
+static check_case with_batch(const check_case *c, int64_t batch)
+{
+    check_case scaled = *c;
+
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        scaled.input[i].dim[0] = batch;
+    return scaled;
+}
+
+/* Are all outputs `factor` times as long in dimension 0, and otherwise the same? */
+static bool carries_batch(uint32_t n_outputs, const check_answer *one, const check_answer *more,
+                          int64_t factor)
+{
+    for (uint32_t i = 0; i < n_outputs; i++) {
+        const lm_tensor *a = &one->output[i], *b = &more->output[i];
+
+        if (!a->rank || a->rank != b->rank || a->dtype != b->dtype ||
+            b->dim[0] / factor != a->dim[0] || b->dim[0] % factor)
+            return false;
+        for (uint32_t d = 1; d < a->rank; d++)
+            if (a->dim[d] != b->dim[d])
+                return false;
+    }
+    return true;
+}
+
+static bool outputs_grow(uint32_t n_outputs, const check_answer *one, const check_answer *more)
+{
+    for (uint32_t i = 0; i < n_outputs; i++)
+        if (lm_elements(&more->output[i]) < lm_elements(&one->output[i]))
+            return false;
+    return true;
+}
+
+/* Work at `factor` times the batch against that at the batch. */
+static bool grows(const checking *k, const check_answer *one, const check_answer *more,
+                  int64_t batch, int64_t factor, bool in_proportion)
+{
+    check_report *report = k->report;
+
+    for (lm_pass p = 0; p < LM_N_PASSES; p++) {
+        const lm_work  a = one->cost.pass[p], b = more->cost.pass[p];
+        const uint64_t due = lm_mul(a.flops, (uint64_t)factor);
+
+        if (in_proportion && b.flops != due && b.flops != UINT64_MAX)
+            return check_violated(report,
+                                  "cost: %" PRIu64 " FLOP in the %s pass at batch %lld, %" PRIu64
+                                  " at batch %lld: %s",
+                                  a.flops, kernel_pass_name(p), (long long)batch, b.flops,
+                                  (long long)(batch * factor),
+                                  due == UINT64_MAX
+                                      ? "beyond 64 bits it must saturate: lm_mul(), lm_add()"
+                                      : "not in proportion (unless LM_FIXED_PART says so)");
+        if (b.flops < a.flops || b.read_bytes < a.read_bytes || b.written_bytes < a.written_bytes)
+            return check_violated(
+                report, "cost: less work in the %s pass at batch %lld than at %lld",
+                kernel_pass_name(p), (long long)(batch * factor), (long long)batch);
+    }
+    if (more->cost.saved_bytes < one->cost.saved_bytes)
+        return check_violated(report, "cost: fewer saved bytes at batch %lld than at %lld",
+                              (long long)(batch * factor), (long long)batch);
+    return true;
+}
+
+/* The largest power of two by which inputs and outputs can grow and still be counted in bytes. */
+static int64_t huge_factor(const checking *k, const check_case *c, const check_answer *a)
+{
+    uint64_t most   = 1;
+    int64_t  factor = 1;
+
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        most = lm_bytes(&c->input[i]) > most ? lm_bytes(&c->input[i]) : most;
+    for (uint32_t i = 0; i < k->entry->type.n_outputs; i++)
+        most = lm_bytes(&a->output[i]) > most ? lm_bytes(&a->output[i]) : most;
+    while (lm_mul(most, (uint64_t)factor) < UINT64_C(1) << 60)
+        factor *= 2;
+    return factor;
+}
+
+static bool check_batches(checking *k, const check_case *c, const check_answer *one)
+{
+    const lm_layer_type *type      = &k->entry->type;
+    const int64_t        batch     = common_batch(c);
+    const int64_t        factors[] = { 2, 3, INT64_C(1) << 30, huge_factor(k, c, one) };
+    bool                 fine = true, in_proportion = false;
+
+    for (size_t i = 0; batch && i < sizeof factors / sizeof factors[0] && fine; i++) {
+        const check_case scaled = with_batch(c, batch * factors[i]);
+        check_answer     more;
+
+        show(k, &scaled);
+        fine = check_ask(k->entry, &scaled, &plain, k->report, &more);
+        if (fine && more.legal && outputs_grow(type->n_outputs, one, &more)) {
+            const bool carries = carries_batch(type->n_outputs, one, &more, factors[i]) &&
+                                 !(type->flags & LM_FIXED_PART);
+
+            in_proportion |= carries;
+            fine = grows(k, one, &more, batch, factors[i], carries);
+        }
+        check_answer_free(&more);
+    }
+    k->report->scaled += in_proportion;
+    return fine;
+}
+
+/* ---- cases ------------------------------------------------------------------------------------
+ */
+
+/* Where two answers to one question differ; N_STEPS: nowhere. After a refusal only infer() was
+ * asked in every order. */
+static check_step difference(const uint64_t *a, const uint64_t *b, check_step end)
+{
+    check_step step = STEP_INFER;
+
+    while (step < end && a[step] == b[step])
+        step++;
+    return step < end ? step : N_STEPS;
+}
+
+/* The same question in another manner. */
+static bool ask_again(checking *k, const check_case *c, bool legal, const uint64_t *first,
+                      const check_manner *how, const char *why)
+{
+    check_answer again;
+    bool         fine = check_ask(k->entry, c, how, k->report, &again);
+
+    if (fine) {
+        const check_step step =
+            again.legal != legal ? STEP_INFER
+                                 : difference(first, again.digest, legal ? N_STEPS : STEP_WEIGHTS);
+
+        if (step < N_STEPS)
+            fine = check_violated(k->report, "%s: %s", check_step_name(step), why);
+    }
+    check_answer_free(&again);
+    return fine;
+}
+
+/* One use: true if the check goes on. */
+static bool try_case(checking *k, const check_case *c)
+{
+    check_answer answer;
+    bool         fine;
+
+    show(k, c);
+    fine = check_ask(k->entry, c, &plain, k->report, &answer);
+    if (fine && !answer.legal) {
+        k->report->refused++;
+        snprintf(k->refusal, sizeof k->refusal, "%.200s", answer.refusal.text);
+    }
+    fine = fine && ask_again(k, c, answer.legal, answer.digest, &otherwise,
+                             "a second call gives another result: it keeps state, reads what it is "
+                             "not given, or leaves a result unset");
+    if (fine && answer.legal) {
+        fine = check_sound(k->entry, c, &answer, k->report) && check_batches(k, c, &answer);
+        if (fine) {
+            memcpy(k->first[k->n_legal].digest, answer.digest, sizeof answer.digest);
+            k->legal[k->n_legal++] = *c;
+            k->report->legal++;
+        }
+    }
+    check_answer_free(&answer);
+    return fine;
+}
+
+/* All legal uses once more, from the last to the first, with others in between. */
+static bool try_in_another_order(checking *k)
+{
+    for (size_t i = k->n_legal; i-- > 0;) {
+        const check_case  *other   = &k->legal[case_below(&k->random, k->n_legal)];
+        const check_manner crossed = { 0, true, other };
+
+        show(k, &k->legal[i]);
+        if (!ask_again(k, &k->legal[i], true, k->first[i].digest, &crossed,
+                       "gives another result after other layers were asked about: it keeps state"))
+            return false;
+    }
+    return true;
+}
+
+static void run(checking *k)
+{
+    const uint64_t before = descriptor(k->entry);
+    check_case     c;
+    lm_error       err;
+
+    for (uint64_t i = 0; i < TRIES * k->room && k->n_legal < k->room; i++) {
+        case_generate(&k->entry->type, k->legal, k->n_legal, &k->random, &c);
+        if (case_parse(k->entry, &c, &err)) {
+            show(k, &c);
+            check_violated(k->report, "a value in its range is refused: %.240s", err.text);
+            return;
+        }
+        if (!try_case(k, &c))
+            return;
+        if (descriptor(k->entry) != before) {
+            show(k, &c);
+            check_violated(k->report, "its descriptor changes: it must be constant");
+            return;
+        }
+    }
+    if (!k->n_legal)
+        check_violated(k->report,
+                       "could not be exercised: %" PRIu64 " uses were made up and all refused, the "
+                       "last one because: %s",
+                       k->report->refused, k->refusal);
+    else if (try_in_another_order(k))
+        k->report->snippet[0] = '\0';
+}
+
+void check_type(const registry_entry *entry, const check_options *o, check_report *report)
+{
+    checking k = { .entry  = entry,
+                   .report = report,
+                   .room   = o->cases ? o->cases : 1,
+                   .random = { o->seed ^ text_hash(entry->type.name) } };
+
+    memset(report, 0, sizeof *report);
+    snprintf(report->type, sizeof report->type, "%s", entry->type.name);
+    k.legal = calloc(k.room, sizeof *k.legal);
+    k.first = calloc(k.room, sizeof *k.first);
+    if (!k.legal || !k.first)
+        report->status = LM_E_NOMEM;
+    else if (entry->type.flags & LM_SOURCE &&
+             (!entry->type.n_params || schema_param(&entry->type, 0).kind != LM_SHAPE))
+        check_violated(report, "a source (LM_SOURCE) has no shape as its first parameter");
+    else
+        run(&k);
+    report->finished = true;
+    free(k.legal);
+    free(k.first);
+}

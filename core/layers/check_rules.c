@@ -1,0 +1,470 @@
+/* One case, asked of a layer type once; and what must hold of the answer. */
+#include "layers/check_rules.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "layers/host.h"
+#include "layers/kernel_text.h"
+#include "layers/schema.h"
+
+const char *check_step_name(check_step step)
+{
+    static const char *const names[N_STEPS] = {
+        "infer", "weights", "cost", "lower(forward)", "lower(grad_input)", "lower(grad_weight)"
+    };
+
+    return names[step];
+}
+
+bool check_violated(check_report *report, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(report->violation, sizeof report->violation, fmt, args);
+    va_end(args);
+    return false;
+}
+
+/* ---- asking -----------------------------------------------------------------------------------
+ */
+
+/* One case as callbacks see it. */
+typedef struct asking {
+    host_layer            h;
+    lm_value              param[CASE_PARAMS + 1], param_before[CASE_PARAMS + 1];
+    lm_tensor             input[CASE_INPUTS + 1], input_before[CASE_INPUTS + 1];
+    lm_error              err;
+    host_sink             sink;
+    const registry_entry *entry;
+    const check_case     *c;
+    check_report         *report;
+} asking;
+
+/* Behind the last input, the last parameter and the last value of each stands what nobody may
+ * read. */
+static void prepare(asking *a, const check_manner *how)
+{
+    const lm_layer_type *type = &a->entry->type;
+
+    memset(a->param, how->fill, sizeof a->param);
+    memset(a->input, how->fill, sizeof a->input);
+    for (uint32_t i = 0; i < type->n_params; i++) {
+        const lm_value *from = &a->c->value[i];
+        lm_value       *to   = &a->param[i];
+
+        to->kind  = from->kind;
+        to->count = from->count;
+        if (from->kind == LM_TEXT)
+            to->u.text = from->u.text;
+        else /* integers and reals are of one size */
+            memcpy(to->u.i, from->u.i, from->count * sizeof to->u.i[0]);
+    }
+    memcpy(a->input, a->c->input, a->c->n_inputs * sizeof a->input[0]);
+    memcpy(a->param_before, a->param, sizeof a->param);
+    memcpy(a->input_before, a->input, sizeof a->input);
+    a->h = (host_layer){
+        .layer = { .size      = sizeof(lm_layer),
+                   .host      = &host_services,
+                   .type      = a->entry->own,
+                   .name      = how->fill ? "another" : "layer",
+                   .param     = a->param,
+                   .input     = a->input,
+                   .n_params  = type->n_params,
+                   .n_inputs  = a->c->n_inputs,
+                   .n_outputs = type->n_outputs,
+                   .dtype     = a->c->dtype },
+        .err   = &a->err,
+    };
+}
+
+/* FNV-1a. */
+static uint64_t digest(uint64_t h, const void *bytes, size_t n)
+{
+    for (const unsigned char *b = bytes; n > 0; n--)
+        h = (h ^ *b++) * UINT64_C(1099511628211);
+    return h;
+}
+
+#define DIGEST_START UINT64_C(14695981039346656037)
+
+/* What holds of every callback, whatever it is about; *refused says whether it refused. */
+static bool after(asking *a, check_step step, lm_status status, bool *refused)
+{
+    const char *name = check_step_name(step);
+
+    *refused = status != LM_OK;
+    if (memcmp(a->param, a->param_before, sizeof a->param) ||
+        memcmp(a->input, a->input_before, sizeof a->input))
+        return check_violated(a->report, "%s: writes to its parameters or inputs", name);
+    if (status > 0)
+        return check_violated(a->report, "%s: returns %d, which is no status", name, status);
+    if (status && !a->err.text[0])
+        return check_violated(a->report, "%s: refuses (status %d) without saying why: lm_fail()",
+                              name, status);
+    if (!status && !a->sink.status && a->err.text[0])
+        return check_violated(a->report, "%s: says '%.120s' and returns LM_OK all the same", name,
+                              a->err.text);
+    if (a->sink.status == LM_E_NOMEM) {
+        a->report->status = LM_E_NOMEM;
+        return false;
+    }
+    if (a->sink.status)
+        return check_violated(a->report, "%s: %s", name, a->err.text);
+    return true;
+}
+
+static void begin(asking *a, check_step step)
+{
+    a->err            = (lm_error){ LM_OK, "" };
+    a->sink.status    = LM_OK;
+    a->sink.n_weights = a->sink.n_kernels = 0;
+    a->sink.pass                          = step >= STEP_LOWER ? (lm_pass)(step - STEP_LOWER) : 0;
+    snprintf(a->report->step, sizeof a->report->step, "%s", check_step_name(step));
+}
+
+static void end(asking *a)
+{
+    a->report->step[0] = '\0';
+}
+
+/* Another use of the same type, only to be in the way. */
+static void disturb(const registry_entry *entry, const check_case *c, check_report *report)
+{
+    static const check_manner plain               = { 0, false, NULL };
+    lm_tensor                 output[LM_MAX_RANK] = { { 0 } };
+    asking                    a                   = { .entry = entry, .c = c, .report = report };
+
+    prepare(&a, &plain);
+    begin(&a, STEP_INFER);
+    (void)entry->type.infer(&a.h.layer, output);
+    end(&a);
+}
+
+static bool ask_infer(asking *a, const check_manner *how, check_answer *out, bool *refused)
+{
+    const lm_layer_type *type = &a->entry->type;
+    lm_status            status;
+
+    memset(out->output, how->fill, sizeof out->output);
+    begin(a, STEP_INFER);
+    status = type->infer(&a->h.layer, out->output);
+    end(a);
+    if (!after(a, STEP_INFER, status, refused))
+        return false;
+    if (*refused)
+        return true;
+    for (uint32_t i = 0; i < type->n_outputs; i++) {
+        const lm_tensor *t = &out->output[i];
+
+        if (t->rank > LM_MAX_RANK || !lm_dtype_bytes(t->dtype))
+            return check_violated(a->report, "infer: output %u has rank %u and element type %d", i,
+                                  t->rank, t->dtype);
+        for (uint32_t d = t->rank; d < LM_MAX_RANK; d++)
+            if (t->dim[d])
+                return check_violated(
+                    a->report, "infer: output %u: what stands behind its last dimension is not 0",
+                    i);
+        if (t->reserved)
+            return check_violated(a->report, "infer: output %u: reserved is not 0", i);
+        for (uint32_t d = 0; d < t->rank && !*refused; d++)
+            if (t->dim[d] < 1) { /* the host explains this one */
+                lm_error_set(&a->err, LM_E_SHAPE, "output dimension %u would be %lld", d,
+                             (long long)t->dim[d]);
+                *refused = true;
+            }
+        if (!*refused && lm_bytes(t) == UINT64_MAX) {
+            lm_error_set(&a->err, LM_E_OVERFLOW, "output has more than 2^64 bytes");
+            *refused = true;
+        }
+    }
+    if (!*refused)
+        out->digest[STEP_INFER] =
+            digest(DIGEST_START, out->output, type->n_outputs * sizeof out->output[0]);
+    a->h.layer.output = out->output;
+    return true;
+}
+
+static bool ask_weights(asking *a, check_answer *out, bool *refused)
+{
+    lm_status status = LM_OK;
+    uint64_t  h      = DIGEST_START;
+
+    begin(a, STEP_WEIGHTS);
+    if (a->entry->type.weights)
+        status = a->entry->type.weights(&a->h.layer, &a->sink.sink);
+    end(a);
+    if (!after(a, STEP_WEIGHTS, status, refused))
+        return false;
+    if (*refused)
+        return true;
+    out->n_weights = a->sink.n_weights;
+    out->weight    = arena_copy(out->arena, a->sink.weight, out->n_weights, sizeof *out->weight);
+    if (out->n_weights && !out->weight) {
+        a->report->status = LM_E_NOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < out->n_weights; i++) {
+        const lm_weight *w = &out->weight[i];
+
+        h = digest(h, w->role, strlen(w->role));
+        h = digest(h, &w->tensor, sizeof w->tensor);
+        h = digest(h, &w->flags, sizeof w->flags);
+    }
+    out->digest[STEP_WEIGHTS] = h;
+    return true;
+}
+
+static bool ask_cost(asking *a, check_answer *out, bool *refused)
+{
+    lm_status status;
+
+    out->cost = (lm_cost){ .size = sizeof out->cost };
+    begin(a, STEP_COST);
+    status = a->entry->type.cost(&a->h.layer, &out->cost);
+    end(a);
+    if (!after(a, STEP_COST, status, refused))
+        return false;
+    if (*refused)
+        return true;
+    out->digest[STEP_COST] = digest(DIGEST_START, &out->cost, sizeof out->cost);
+    return true;
+}
+
+static bool ask_lower(asking *a, lm_pass pass, check_answer *out, bool *refused)
+{
+    const check_step step   = (check_step)(STEP_LOWER + pass);
+    lm_status        status = LM_OK;
+    uint64_t         h      = DIGEST_START;
+
+    begin(a, step);
+    if (a->entry->type.lower)
+        status = a->entry->type.lower(&a->h.layer, pass, &a->sink.sink);
+    end(a);
+    if (!after(a, step, status, refused))
+        return false;
+    if (*refused)
+        return true;
+    out->n_kernels[pass] = a->sink.n_kernels;
+    out->kernel[pass] =
+        arena_copy(out->arena, a->sink.kernel, a->sink.n_kernels, sizeof *out->kernel[pass]);
+    if (a->sink.n_kernels && !out->kernel[pass]) {
+        a->report->status = LM_E_NOMEM;
+        return false;
+    }
+    for (size_t i = 0; i < out->n_kernels[pass]; i++) { /* what a union does not use is no answer */
+        const lm_kernel *k = &out->kernel[pass][i];
+        char             text[512];
+
+        kernel_print_geometry(k, text, sizeof text);
+        h = digest(h, &k->op, sizeof k->op);
+        h = digest(h, &k->pass, sizeof k->pass);
+        h = digest(h, &k->dtype, sizeof k->dtype);
+        h = digest(h, &k->repeat, sizeof k->repeat);
+        h = digest(h, text, strlen(text));
+    }
+    out->digest[step] = h;
+    return true;
+}
+
+static bool ask_step(asking *a, check_step step, check_answer *out, bool *refused)
+{
+    switch (step) {
+    case STEP_WEIGHTS: return ask_weights(a, out, refused);
+    case STEP_COST: return ask_cost(a, out, refused);
+    default: return ask_lower(a, (lm_pass)(step - STEP_LOWER), out, refused);
+    }
+}
+
+bool check_ask(const registry_entry *entry, const check_case *c, const check_manner *how,
+               check_report *report, check_answer *out)
+{
+    asking a       = { .entry = entry, .c = c, .report = report };
+    bool   refused = false, fine;
+
+    memset(out, 0, sizeof *out);
+    out->arena = arena_new();
+    if (!out->arena) {
+        report->status = LM_E_NOMEM;
+        return false;
+    }
+    a.sink = host_sink_make(out->arena, &a.err);
+    prepare(&a, how);
+    fine = ask_infer(&a, how, out, &refused);
+    for (int i = STEP_INFER + 1; i < N_STEPS && fine && !refused; i++) {
+        const int step = how->backwards ? N_STEPS - i : i;
+
+        if (how->between)
+            disturb(entry, how->between, report);
+        fine = ask_step(&a, (check_step)step, out, &refused);
+    }
+    out->legal   = fine && !refused;
+    out->refusal = a.err;
+    host_sink_free(&a.sink);
+    return fine;
+}
+
+void check_answer_free(check_answer *answer)
+{
+    arena_free(answer->arena);
+    memset(answer, 0, sizeof *answer);
+}
+
+/* ---- what must hold ---------------------------------------------------------------------------
+ */
+
+static bool sound_weights(const check_answer *a, check_report *report)
+{
+    for (size_t i = 0; i < a->n_weights; i++) {
+        const lm_weight *w = &a->weight[i];
+
+        if (!w->role[0])
+            return check_violated(report, "weights: weight %zu has no role", i);
+        for (size_t j = 0; j < i; j++)
+            if (!strcmp(a->weight[j].role, w->role))
+                return check_violated(report, "weights: two weights '%.40s'", w->role);
+        if (!lm_dtype_bytes(w->tensor.dtype))
+            return check_violated(report, "weights: '%.40s' has element type %d", w->role,
+                                  w->tensor.dtype);
+        for (uint32_t d = 0; d < LM_MAX_RANK; d++)
+            if (d < w->tensor.rank ? w->tensor.dim[d] < 1 : w->tensor.dim[d] != 0)
+                return check_violated(report, "weights: dimension %u of '%.40s' is %lld", d,
+                                      w->role, (long long)w->tensor.dim[d]);
+        if (w->flags & ~(uint32_t)LM_FROZEN)
+            return check_violated(report, "weights: '%.40s' has unknown flags", w->role);
+    }
+    return true;
+}
+
+static bool has_trained(const check_answer *a)
+{
+    for (size_t i = 0; i < a->n_weights; i++)
+        if (!(a->weight[i].flags & LM_FROZEN))
+            return true;
+    return false;
+}
+
+/* Only numbers from which no count beyond 64 bits can come about. */
+static bool all_small(const lm_layer_type *type, const check_case *c)
+{
+    const int64_t limit = 1024;
+
+    for (uint32_t i = 0; i < c->n_inputs; i++)
+        for (uint32_t d = 0; d < c->input[i].rank; d++)
+            if (c->input[i].dim[d] > limit)
+                return false;
+    for (uint32_t i = 0; i < type->n_params; i++) {
+        const lm_value *v = &c->value[i];
+
+        for (uint32_t j = 0; v->kind != LM_REAL && v->kind != LM_TEXT && j < v->count; j++)
+            if (v->u.i[j] > limit || v->u.i[j] < -limit)
+                return false;
+    }
+    return true;
+}
+
+static bool saturated(lm_work w)
+{
+    return w.flops == UINT64_MAX || w.read_bytes == UINT64_MAX || w.written_bytes == UINT64_MAX;
+}
+
+static bool sound_cost(const check_answer *a, bool small, check_report *report)
+{
+    const lm_cost *c = &a->cost;
+
+    if (c->size != sizeof *c || c->reserved)
+        return check_violated(report, "cost: writes to fields of the host");
+    if (c->keeps & ~(uint32_t)(LM_KEEPS_INPUT | LM_KEEPS_OUTPUT))
+        return check_violated(report, "cost: unknown bits in keeps");
+    for (lm_pass p = 0; p < LM_N_PASSES && small; p++)
+        if (saturated(c->pass[p]))
+            return check_violated(report, "cost: saturates in the %s pass, though all is small",
+                                  kernel_pass_name(p));
+    if (small && (c->saved_bytes == UINT64_MAX || c->workspace_bytes == UINT64_MAX))
+        return check_violated(report,
+                              "cost: saved or workspace bytes saturate, though all is small");
+    return true;
+}
+
+/* FLOPs and bytes of a pass by its kernels; *opaque if one of them says nothing of itself. */
+static lm_work sum_kernels(const check_answer *a, lm_pass pass, bool *opaque)
+{
+    lm_work sum = { 0, 0, 0 };
+
+    for (size_t i = 0; i < a->n_kernels[pass]; i++) {
+        const lm_kernel *k = &a->kernel[pass][i];
+        const lm_work    w = lm_kernel_work(k);
+
+        *opaque |= k->op == LM_OP_OPAQUE;
+        sum.flops         = lm_add(sum.flops, lm_mul(k->repeat, w.flops));
+        sum.read_bytes    = lm_add(sum.read_bytes, lm_mul(k->repeat, w.read_bytes));
+        sum.written_bytes = lm_add(sum.written_bytes, lm_mul(k->repeat, w.written_bytes));
+    }
+    return sum;
+}
+
+static bool sound_kernels(const check_answer *a, lm_pass pass, check_report *report)
+{
+    const char   *name   = kernel_pass_name(pass);
+    const lm_work cost   = a->cost.pass[pass];
+    bool          opaque = false;
+    lm_error      err;
+    lm_work       sum;
+
+    for (size_t i = 0; i < a->n_kernels[pass]; i++)
+        if (kernel_check(&a->kernel[pass][i], &err))
+            return check_violated(report, "lower(%s): kernel %zu (%s): %.160s", name, i,
+                                  kernel_op_name(a->kernel[pass][i].op), err.text);
+    sum = sum_kernels(a, pass, &opaque);
+    if (opaque)
+        return true;
+    if (sum.flops != cost.flops)
+        return check_violated(report,
+                              "lower(%s): the kernels have %" PRIu64 " FLOP, cost() says %" PRIu64,
+                              name, sum.flops, cost.flops);
+    if (sum.read_bytes < cost.read_bytes || sum.written_bytes < cost.written_bytes)
+        return check_violated(report,
+                              "lower(%s): the kernels read %" PRIu64 " and write %" PRIu64
+                              " bytes, less than cost() says: %" PRIu64 " and %" PRIu64,
+                              name, sum.read_bytes, sum.written_bytes, cost.read_bytes,
+                              cost.written_bytes);
+    return true;
+}
+
+static bool no_work(lm_work w)
+{
+    return !w.flops && !w.read_bytes && !w.written_bytes;
+}
+
+static bool sound_view(const check_case *c, const check_answer *a, check_report *report)
+{
+    for (lm_pass p = 0; p < LM_N_PASSES; p++)
+        if (!no_work(a->cost.pass[p]) || a->n_kernels[p])
+            return check_violated(report, "a view (LM_VIEW) has work or kernels in the %s pass",
+                                  kernel_pass_name(p));
+    if (!c->n_inputs || lm_bytes(&a->output[0]) != lm_bytes(&c->input[0]))
+        return check_violated(report, "a view (LM_VIEW) whose output is not as large as its input");
+    return true;
+}
+
+bool check_sound(const registry_entry *entry, const check_case *c, const check_answer *a,
+                 check_report *report)
+{
+    const lm_layer_type *type  = &entry->type;
+    const bool           small = all_small(type, c);
+
+    if (!sound_weights(a, report) || !sound_cost(a, small, report))
+        return false;
+    if (type->flags & LM_VIEW && !(type->flags & LM_SOURCE) && !sound_view(c, a, report))
+        return false;
+    if (!has_trained(a) && (!no_work(a->cost.pass[LM_GRAD_WEIGHT]) || a->n_kernels[LM_GRAD_WEIGHT]))
+        return check_violated(report, "work in the grad_weight pass, but no weight is trained");
+    for (lm_pass p = 0; p < LM_N_PASSES && type->lower && small; p++)
+        if (!sound_kernels(a, p, report))
+            return false;
+    return true;
+}
