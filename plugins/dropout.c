@@ -118,6 +118,7 @@ static const dropout_type alpha_dropout = {
 static const lm_layer_type stochastic_depth = {
     DROPOUT("stochastic_depth", "sets samples to 0 at random and scales the others up"),
     LM_PARAMS(depth_params),
+    .flags = LM_FIXED_PART, /* one number for a whole batch */
     .infer = depth_infer,
     .cost  = depth_cost,
     .lower = depth_lower,
