@@ -76,7 +76,7 @@ static lm_status parameter_lower(const lm_layer *layer, lm_pass pass, lm_sink *s
 {
     const lm_tensor one = tensor_of(layer, layer->dtype);
 
-    if (pass == LM_GRAD_WEIGHT)
+    if (pass == LM_GRAD_WEIGHT && lm_int(layer, TRAINED))
         emit_sum_to(sink, pass, &one, &layer->output[0]);
     return LM_OK;
 }

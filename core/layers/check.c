@@ -160,7 +160,7 @@ static int64_t huge_factor(const checking *k, const check_case *c, const check_a
     return factor;
 }
 
-static bool check_batches(checking *k, const check_case *c, const check_answer *one)
+static bool compare_batches(checking *k, const check_case *c, const check_answer *one)
 {
     const lm_layer_type *type      = &k->entry->type;
     const int64_t        batch     = common_batch(c);
@@ -183,6 +183,23 @@ static bool check_batches(checking *k, const check_case *c, const check_answer *
         check_answer_free(&more);
     }
     k->report->scaled += in_proportion;
+    return fine;
+}
+
+/* At batch 1 a dimension may be one that is broadcast: then the comparison begins at 2. */
+static bool check_batches(checking *k, const check_case *c, const check_answer *one)
+{
+    const check_case two = with_batch(c, 2);
+    check_answer     answer;
+    bool             fine;
+
+    if (common_batch(c) != 1)
+        return compare_batches(k, c, one);
+    show(k, &two);
+    fine = check_ask(k->entry, &two, &plain, k->report, &answer);
+    if (fine && answer.legal)
+        fine = compare_batches(k, &two, &answer);
+    check_answer_free(&answer);
     return fine;
 }
 

@@ -39,7 +39,7 @@ typedef struct check_report {
  *    LM_OP_OPAQUE and where lower() is there
  *  - where the outputs grow with the batch, so do FLOPs, in proportion (LM_FIXED_PART: at least
  *    grow), and bytes; beyond 64 bits they saturate
- *  - a view has neither work nor kernels
+ *  - a view has neither work nor kernels in the forward pass
  *
  * `report` is all that changes. Not safe against a plugin that crashes: run it in a process of its
  * own.

@@ -323,7 +323,7 @@ static void some_list(case_random *r, const check_case *c, const lm_param *p, ch
     }
 }
 
-static void some_value(case_random *r, const check_case *c, const lm_param *p, char *text)
+static void guess_value(case_random *r, const check_case *c, const lm_param *p, char *text)
 {
     const uint32_t n = p->count > 1 && chance(r, 40) ? p->count : 1;
 
@@ -347,6 +347,20 @@ static void some_value(case_random *r, const check_case *c, const lm_param *p, c
         for (uint32_t i = 0; i < n; i++)
             append(text, ",", some_int(r, c, p));
     }
+}
+
+/* Shapes and lists may leave the range of their numbers: then another one. */
+static void some_value(case_random *r, const check_case *c, const lm_param *p, char *text)
+{
+    lm_value ignored;
+
+    for (int tries = 0; tries < 16; tries++) {
+        guess_value(r, c, p, text);
+        if (!schema_parse(p, text, &ignored, NULL))
+            return;
+    }
+    text[0] = '\0';
+    append(text, ",", some_int(r, c, p));
 }
 
 /* ---- cases ------------------------------------------------------------------------------------

@@ -239,12 +239,6 @@ static lm_status no_work(const lm_layer *layer, lm_cost *cost)
     return LM_OK;
 }
 
-static lm_status first_element(const lm_layer *layer, lm_tensor *output)
-{
-    output[0] = (lm_tensor){ .dtype = layer->input[0].dtype, .rank = 1, .dim = { 1 } };
-    return LM_OK;
-}
-
 /* ---- what is emitted --------------------------------------------------------------------------
  */
 
@@ -340,8 +334,6 @@ BREAKS(nameless, same, twice, nameless_weight, one_map);
 
 static const lm_layer_type busy_view  = { SOUND,         .name = "busy_view", .flags = LM_VIEW,
                                           .infer = same, .cost = twice,       .lower = one_map };
-static const lm_layer_type small_view = { SOUND, .name = "small_view", .flags = LM_VIEW,
-                                          .infer = first_element, .cost = no_work };
 static const lm_layer_type fixed_part = { SOUND, .name = "fixed_part", .flags = LM_FIXED_PART,
                                           .infer = same, .cost = square };
 static const lm_layer_type shapeless  = { SOUND, .name = "shapeless", .flags = LM_SOURCE,
@@ -353,7 +345,7 @@ static const lm_layer_type *const types[] = {
     &unset_output, &reads_beyond,  &asks_name,       &writes_inputs, &renames,       &saturates,
     &overflows,    &squares,       &shrinks,         &disagrees,     &moves_less,    &untrained,
     &other_passes, &empty_kernels, &untyped_kernels, &twins,         &empty_weights, &nameless,
-    &busy_view,    &small_view,    &fixed_part,      &shapeless,
+    &busy_view,    &fixed_part,    &shapeless,
 };
 
 LM_PLUGIN = {
