@@ -120,9 +120,11 @@ static const field copy_fields[]      = { ONE(copy, bytes, 0), END };
 static const field reduce_fields[]    = { ONE(reduce, rows, 1), ONE(reduce, group, 1),
                                           ONE(reduce, inner, 1), END };
 static const field attention_fields[] = {
-    ONE(attention, batch, 1),       ONE(attention, heads, 1),  ONE(attention, kv_heads, 1),
-    ONE(attention, queries, 1),     ONE(attention, keys, 1),   ONE(attention, width, 1),
-    ONE(attention, value_width, 1), ONE(attention, causal, 0), END
+    ONE(attention, batch, 1),       ONE(attention, heads, 1),
+    ONE(attention, kv_heads, 1),    ONE(attention, queries, 1),
+    ONE(attention, keys, 1),        ONE(attention, width, 1),
+    ONE(attention, value_width, 1), ONE(attention, causal, 0),
+    OPTIONAL(attention, dropout),   END
 };
 static const field collective_fields[] = { ONE(collective, bytes, 1), ONE(collective, ranks, 1),
                                            ONE(collective, nodes, 1), END };

@@ -1,8 +1,8 @@
-/** Layer types by tables: a network's text, and what the layer `l` in it must yield. */
+/** Layers of several inputs, or none: a network's text, and the work of the layer `l` in it. */
 #ifndef UNIT_CASES_H
 #define UNIT_CASES_H
 
-#include "nets.h"
+#include "layers.h"
 
 #include "base/text.h"
 
@@ -12,13 +12,13 @@
 #define CASES_HEAD CASES_OUTPUT("x, l")
 
 /** What a layer must yield at batch 2 in f32. Works are FLOP, bytes read, bytes written. */
-typedef struct layer_case {
+typedef struct work_case {
     const char *text;   /**< sections; the layer in question is called l */
     const char *output; /**< "2x3 f32" */
     lm_work     work[LM_N_PASSES];
     uint64_t    saved_bytes;
     uint32_t    keeps;
-} layer_case;
+} work_case;
 
 /** A tensor without a batch in front of it, and a gradient that goes back to it. */
 #define LEARNED(name, shape) "[" name "]\ntype = parameter\nshape = " shape "\n"
@@ -52,7 +52,7 @@ static inline void assert_cost_is_kernels(const bound_layer *l)
     }
 }
 
-static inline void check_case(const layer_case *c)
+static inline void check_case(const work_case *c)
 {
     bound_text         m = nets_bind(c->text, 2);
     const bound_layer *l = nets_layer(&m, "l");

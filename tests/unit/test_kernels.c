@@ -52,6 +52,10 @@ static const struct {
       "bytes=4096 ranks=8 nodes=2" },
     { { .op = LM_OP_NORM, .repeat = 1, .u.norm = { 24, 8, 8, 1 } },
       "rows=24 group=8 inner=8 rms=1" },
+    { { .op = LM_OP_REDUCE, .repeat = 1, .u.reduce = { 98, 64, 49 } },
+      "rows=98 group=64 inner=49" },
+    { { .op = LM_OP_ATTENTION, .repeat = 1, .u.attention = { 2, 6, 3, 5, 7, 8, 9, 1, 1 } },
+      "batch=2 heads=6 kv_heads=3 queries=5 keys=7 width=8 value_width=9 causal=1 dropout=1" },
 };
 
 #define N_GEOMETRIES (sizeof geometries / sizeof geometries[0])
@@ -92,7 +96,8 @@ static void every_field_must_be_there(void **state)
             lm_kernel    k = geometries[i].kernel;
             lm_error     err;
 
-            if (!strncmp(word, "repeat", 6) || !strncmp(word, "rms", 3)) /* these have a default */
+            if (!strncmp(word, "repeat", 6) || !strncmp(word, "rms", 3) ||
+                !strncmp(word, "dropout", 7)) /* these have a default */
                 continue;
             snprintf(rest, sizeof rest, "%.*s%s", (int)(word - text), text, word + n);
             assert_int_equal(kernel_parse_geometry(rest, &k, &err), LM_E_SYNTAX);
@@ -208,6 +213,11 @@ static void work_matches_hand_counts(void **state)
         { 9, LM_FORWARD, 0, 4096, 4096 },
         { 10, LM_FORWARD, 4 * 192, 4 * 192, 4 * 192 },
         { 10, LM_GRAD_INPUT, 6 * 192, 8 * 192, 4 * 192 },
+        { 11, LM_FORWARD, 98 * 64, 4 * 98 * 64, 4 * 98 },
+        /* 12 heads of 1 + 2 + 3 + 4 + 5 = 180 pairs; Q, K, V 480 + 714 elements, outputs 540 */
+        { 12, LM_FORWARD, 2 * 180 * (8 + 9) + 7 * 180 + 540, 4 * 1194, 4 * 540 },
+        { 12, LM_GRAD_INPUT, 2 * 180 * (3 * 8 + 2 * 9) + 9 * 180 + 2 * 540, 4 * (1194 + 2 * 540),
+          4 * 1194 },
     };
 
     (void)state;

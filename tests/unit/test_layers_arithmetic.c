@@ -10,7 +10,7 @@
 #define ROW(layer) CASES_HEAD LEARNED("a", "2x3x4") LEARNED("b", "4") "[l]\ninputs = a, b\n" layer
 
 /* 24 elements of 4 bytes: 96. Backward, one kernel for each input that needs one. */
-static const layer_case elementwise[] = {
+static const work_case elementwise[] = {
     { TWO("type = add\n"), "2x3x4 f32", { { 24, 192, 96 }, { 0, 0, 0 } }, 0, 0 },
     { TWO("type = multiply\n"),
       "2x3x4 f32",
@@ -77,7 +77,7 @@ static void functions_of_elements_match_hand_counts(void **state)
 }
 
 /* What was stretched forward is added up backward: 24 elements become 4, 2, 1. */
-static const layer_case broadcasts[] = {
+static const work_case broadcasts[] = {
     { ROW("type = add\n"), "2x3x4 f32", { { 24, 192, 96 }, { 24, 96, 96 } }, 0, 0 },
     { ROW("type = multiply\n"),
       "2x3x4 f32",
@@ -105,7 +105,7 @@ static void broadcasting_is_added_up_backward(void **state)
 #define REDUCE(op, rest) ONE("type = reduce\nop = " op "\n" rest)
 
 /* 24 elements, 96 bytes, in groups of 4: 6 results, 24 bytes. */
-static const layer_case reductions[] = {
+static const work_case reductions[] = {
     { REDUCE("sum", ""), "2x3 f32", { { 24, 96, 24 }, { 0, 96, 96 } }, 0, 0 },
     { REDUCE("mean", "keep = yes\n"), "2x3x1 f32", { { 24, 96, 24 }, { 24, 96, 96 } }, 0, 0 },
     { REDUCE("max", ""), "2x3 f32", { { 24, 96, 24 }, { 24, 288, 96 } }, 0, X | Y },

@@ -2,7 +2,7 @@
  * flow. */
 #include "cases.h"
 
-static const layer_case sources[] = {
+static const work_case sources[] = {
     { CASES_HEAD "[l]\ntype = parameter\nshape = 1x768\n", "1x768 f32", { { 0 } }, 0, 0 },
     /* 2 samples see the same 3x4 elements: their gradients are summed, 1 FLOP for each of 24 */
     { CASES_HEAD "[l]\ntype = parameter\nshape = 3x4\nexpand = yes\n",

@@ -3,7 +3,7 @@
 
 #define ON(shape, layer) CASES_HEAD LEARNED("a", shape) "[l]\ntype = " layer
 
-static const layer_case views[] = {
+static const work_case views[] = {
     { ON("2x3x4x5", "flatten\n"), "2x60 f32", { { 0 } }, 0, 0 },
     { ON("2x3x4x5", "flatten\nstart = 0\nend = -2\n"), "24x5 f32", { { 0 } }, 0, 0 },
     { ON("2x3x4", "reshape\nshape = 0,-1\n"), "2x12 f32", { { 0 } }, 0, 0 },
@@ -23,7 +23,7 @@ static void views_cost_nothing(void **state)
 }
 
 /* 24 elements are 96 bytes, read once and written once, in both directions. */
-static const layer_case copies[] = {
+static const work_case copies[] = {
     { ON("2x3x4", "permute\norder = 0,2,1\n"),
       "2x4x3 f32",
       { { 0, 96, 96 }, { 0, 96, 96 } },
@@ -68,7 +68,7 @@ static void copies_move_every_element_once(void **state)
 }
 
 /* A view forward; backward zeros for all 24 elements, and the part's gradient copied in. */
-static const layer_case parts[] = {
+static const work_case parts[] = {
     { ON("2x12", "slice\nstart = 2\nend = 5\n"), "2x3 f32", { { 0 }, { 0, 24, 96 + 24 } }, 0, 0 },
     { ON("2x12", "slice\nstart = -3\n"), "2x3 f32", { { 0 }, { 0, 24, 96 + 24 } }, 0, 0 },
     { ON("2x12", "slice\nend = -9\n"), "2x3 f32", { { 0 }, { 0, 24, 96 + 24 } }, 0, 0 },
@@ -99,7 +99,7 @@ static void a_part_gives_its_gradient_back_among_zeros(void **state)
     check_cases(parts);
 }
 
-static const layer_case repetitions[] = {
+static const work_case repetitions[] = {
     { ON("2x1x4", "expand\nshape = -1,3,0\n"), "2x3x4 f32", { { 0 }, { 24, 96, 32 } }, 0, 0 },
     { ON("4", "expand\nshape = 2,3,-1\n"), "2x3x4 f32", { { 0 }, { 24, 96, 16 } }, 0, 0 },
     { ON("2x3x4", "expand\nshape = 2,3,4\n"), "2x3x4 f32", { { 0 } }, 0, 0 },
@@ -116,7 +116,7 @@ static void repetitions_are_added_up_backward(void **state)
 
 #define INDICES(shape) "[i]\ntype = constant\ninputs = none\ndtype = i64\nshape = " shape "\n"
 
-static const layer_case gathers[] = {
+static const work_case gathers[] = {
     /* 2 x 5 rows of 4 from 2 x 3 rows: 40 elements; backward zeros for 24, and 40 additions */
     { CASES_HEAD LEARNED("a", "2x3x4") INDICES("5") "[l]\ntype = gather\ninputs = a, i\n",
       "2x5x4 f32",
@@ -137,7 +137,7 @@ static void gather_copies_rows_and_adds_them_up_backward(void **state)
 }
 
 /* A cast moves 24 elements as wide as the wider type. */
-static const layer_case casts[] = {
+static const work_case casts[] = {
     { ON("2x3x4", "cast\nto = f32\n"), "2x3x4 f32", { { 0 } }, 0, 0 },
     { ON("2x3x4", "cast\nto = f16\n"), "2x3x4 f16", { { 0, 96, 96 }, { 0, 96, 96 } }, 0, 0 },
     { ON("2x3x4", "cast\nto = f64\n"), "2x3x4 f64", { { 0, 192, 192 }, { 0, 192, 192 } }, 0, 0 },
@@ -151,7 +151,7 @@ static void casts_copy_unless_the_type_is_the_same(void **state)
 }
 
 /* Outputs of 2 x 3 x 8 x 8 = 384 elements, 1536 bytes. */
-static const layer_case images[] = {
+static const work_case images[] = {
     { ON("2x3x4x4", "upsample\nfactor = 2\n"),
       "2x3x8x8 f32",
       { { 0, 1536, 1536 }, { 384, 1536, 1536 } },

@@ -82,8 +82,9 @@ typedef struct lm_kernel {
         } reduce; /**< `group` elements become one, for each of `rows`; `inner` of the rows lie
                      together: the sum of N,C,H,W over C has rows N*H*W, group C, inner H*W */
         struct {
-            int64_t batch, heads, kv_heads, queries, keys, width, value_width, causal;
-        } attention; /**< width: of a head's query and key; causal: query i sees keys 0..i */
+            int64_t batch, heads, kv_heads, queries, keys, width, value_width, causal, dropout;
+        } attention; /**< width: of a head's query and key; causal: query i sees keys 0..i; dropout:
+                        1 leaves out random probabilities */
         struct {
             int64_t bytes, ranks, nodes;
         } collective;     /**< bytes per rank */
@@ -153,9 +154,14 @@ static inline uint64_t lm_kernel_macs(const lm_kernel *k)
  * multiply)
  *  - gather: copies forward, 1 addition per element backward
  *  - reduce: 1 per element that goes in
- *  - attention: the products, and per pair 5 forward as softmax, 6 backward (2 to have the
- *    probabilities again from the kept logarithms of their sums, 4 as softmax); reads Q, K, V and,
- * backward, the output and its gradient; writes the output, or the gradients of Q, K, V
+ *  - attention, beside the products: forward per pair 5 (scale, maximum, subtract, exp, sum), and 1
+ *    per output element, the division; rescaling as blocks come is left out: it depends on their
+ *    size. Backward per pair 6 (scale, subtract, exp; dS = P (dP - D) scaled: 3), and 2 per output
+ *    element, D = rowsum(dO O). Dropout per pair 2 forward (draw against p, scale), 3 backward (the
+ *    same again, and dP). Reads Q, K, V and, backward, the output and its gradient; writes the
+ *    output, or the gradients of Q, K, V. (Dao et al. 2022, algorithms 2 and 4; the division last
+ *    and the kept logarithms of sums, left out of the traffic, are those of Dao 2023,
+ *    "FlashAttention-2", section 3.1)
  */
 static inline lm_work lm_kernel_work(const lm_kernel *k)
 {
@@ -244,8 +250,8 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
         w.written_bytes = lm_mul((uint64_t)k->u.reduce.rows, s);
         return w;
     case LM_OP_ATTENTION:
-        a = lm_mul(lm_mul((uint64_t)k->u.attention.batch, s), (uint64_t)k->u.attention.heads);
-        b = lm_mul(lm_mul((uint64_t)k->u.attention.batch, s), (uint64_t)k->u.attention.kv_heads);
+        a = lm_mul((uint64_t)k->u.attention.batch, (uint64_t)k->u.attention.heads);
+        b = lm_mul((uint64_t)k->u.attention.batch, (uint64_t)k->u.attention.kv_heads);
         c = lm_mul(lm_mul(a, (uint64_t)k->u.attention.queries),
                    (uint64_t)k->u.attention.value_width); /* output */
         d = lm_add(
@@ -253,13 +259,13 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
             lm_mul(lm_mul(b, (uint64_t)k->u.attention.keys),
                    lm_add((uint64_t)k->u.attention.width,
                           (uint64_t)k->u.attention.value_width))); /* Q, K, V */
-        w.flops = lm_add(
-            lm_mul(2, lm_kernel_macs(k)),
-            lm_mul(lm_mul(lm_mul((uint64_t)k->u.attention.batch, (uint64_t)k->u.attention.heads),
-                          lm_attention_pairs(k)),
-                   k->pass == LM_FORWARD ? 5 : 6));
-        w.read_bytes    = k->pass == LM_FORWARD ? d : lm_add(d, lm_mul(2, c));
-        w.written_bytes = k->pass == LM_FORWARD ? c : d;
+        a               = lm_mul(a, lm_attention_pairs(k));
+        b               = k->u.attention.dropout ? 1 : 0;
+        w.flops         = lm_add(lm_mul(2, lm_kernel_macs(k)),
+                         k->pass == LM_FORWARD ? lm_add(lm_mul(5 + 2 * b, a), c)
+                                                       : lm_add(lm_mul(6 + 3 * b, a), lm_mul(2, c)));
+        w.read_bytes    = lm_mul(s, k->pass == LM_FORWARD ? d : lm_add(d, lm_mul(2, c)));
+        w.written_bytes = lm_mul(s, k->pass == LM_FORWARD ? c : d);
         return w;
     case LM_OP_ALLREDUCE:
         w.read_bytes    = (uint64_t)k->u.collective.bytes;

@@ -1,0 +1,161 @@
+/* scaled_dot_product_attention: of given queries, keys and values, as
+ * torch.nn.functional.scaled_dot_product_attention. */
+#include "attention.h"
+
+enum { HEADS, KV_HEADS, CAUSAL, MEMORY, DROPOUT };
+enum { Q, K, V };
+
+static const lm_param params[] = {
+    [HEADS]    = { .name     = "heads",
+                   .kind     = LM_INT,
+                   .min      = 0,
+                   .max      = 1e6,
+                   .fallback = "0",
+                   .doc      = "into which the last dimension of N,L,E inputs is cut; 0: inputs are "
+                                  "N,H,L,D" },
+    [KV_HEADS] = { .name     = "kv_heads",
+                   .kind     = LM_INT,
+                   .min      = 0,
+                   .max      = 1e6,
+                   .fallback = "0",
+                   .doc = "of keys and values, of N,L,E inputs; divides `heads`; 0: as `heads`" },
+    [CAUSAL]   = ATTENTION_CAUSAL,
+    [MEMORY]   = ATTENTION_MEMORY,
+    [DROPOUT]  = ATTENTION_DROPOUT,
+};
+
+/* An input as samples, heads, rows and width of a row. */
+typedef struct rows {
+    int64_t samples, heads, rows, width;
+} rows;
+
+static lm_status rows_of(const lm_layer *layer, uint32_t input, rows *out)
+{
+    const lm_tensor *t     = &layer->input[input];
+    int64_t          heads = lm_int(layer, HEADS);
+
+    if (!heads) {
+        *out = (rows){ t->dim[0], t->dim[1], t->dim[2], t->dim[3] };
+        return LM_OK;
+    }
+    if (input != Q && lm_int(layer, KV_HEADS))
+        heads = lm_int(layer, KV_HEADS);
+    if (t->dim[2] % heads)
+        return lm_fail(layer, LM_E_SHAPE, "%lld elements do not divide into %lld heads",
+                       (long long)t->dim[2], (long long)heads);
+    *out = (rows){ t->dim[0], heads, t->dim[1], t->dim[2] / heads };
+    return LM_OK;
+}
+
+static lm_status check_inputs(const lm_layer *layer)
+{
+    const uint32_t rank = lm_int(layer, HEADS) ? 3 : 4;
+
+    for (uint32_t i = Q; i <= V; i++) {
+        const lm_status status = input_real(layer, i);
+
+        if (status)
+            return status;
+        if (layer->input[i].rank != rank)
+            return lm_fail(layer, LM_E_SHAPE, "input of rank %u, expected %u: %s",
+                           (unsigned)layer->input[i].rank, (unsigned)rank,
+                           rank == 4 ? "batch, heads, rows, width (or set `heads`)"
+                                     : "batch, rows, heads times width (or leave out `heads`)");
+        if (layer->input[i].dtype != layer->input[Q].dtype)
+            return lm_fail(layer, LM_E_SHAPE,
+                           "inputs of different element types: put a cast before one of them");
+    }
+    return LM_OK;
+}
+
+static lm_status attention_of(const lm_layer *layer, attention *out)
+{
+    rows      q, k, v;
+    lm_status status = check_inputs(layer);
+
+    if (status || (status = rows_of(layer, Q, &q)) || (status = rows_of(layer, K, &k)) ||
+        (status = rows_of(layer, V, &v)))
+        return status;
+    if (q.samples != k.samples || k.samples != v.samples)
+        return lm_fail(layer, LM_E_SHAPE, "%lld, %lld and %lld samples", (long long)q.samples,
+                       (long long)k.samples, (long long)v.samples);
+    if (k.heads != v.heads || k.rows != v.rows)
+        return lm_fail(layer, LM_E_SHAPE, "%lld heads of %lld keys, but %lld heads of %lld values",
+                       (long long)k.heads, (long long)k.rows, (long long)v.heads,
+                       (long long)v.rows);
+    if (q.width != k.width)
+        return lm_fail(layer, LM_E_SHAPE, "queries of %lld elements, keys of %lld",
+                       (long long)q.width, (long long)k.width);
+    if (q.heads % k.heads)
+        return lm_fail(layer, LM_E_SHAPE, "%lld heads do not share %lld heads of keys evenly",
+                       (long long)q.heads, (long long)k.heads);
+    *out = (attention){ .dtype       = layer->input[Q].dtype,
+                        .batch       = q.samples,
+                        .heads       = q.heads,
+                        .kv_heads    = k.heads,
+                        .queries     = q.rows,
+                        .keys        = k.rows,
+                        .width       = q.width,
+                        .value_width = v.width,
+                        .causal      = lm_int(layer, CAUSAL),
+                        .flash       = lm_int(layer, MEMORY) == ATTENTION_FLASH,
+                        .dropout     = lm_real(layer, DROPOUT) > 0 };
+    return LM_OK;
+}
+
+static lm_status infer(const lm_layer *layer, lm_tensor *output)
+{
+    lm_tensor       out = layer->input[Q];
+    attention       a;
+    const lm_status status = attention_of(layer, &a);
+
+    if (status)
+        return status;
+    out.dim[out.rank - 1] =
+        out.rank == 4 ? a.value_width : (int64_t)lm_mul((uint64_t)a.heads, (uint64_t)a.value_width);
+    output[0] = out;
+    return LM_OK;
+}
+
+static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+{
+    attention       a;
+    unsigned        wanted = 0;
+    const lm_status status = attention_of(layer, &a);
+
+    if (status)
+        return status;
+    for (uint32_t i = Q; i <= V; i++)
+        wanted |= (unsigned)lm_wants_gradient(layer, i) << i;
+    if (pass == LM_FORWARD)
+        attention_forward(&a, sink);
+    else if (pass == LM_GRAD_INPUT)
+        attention_backward(&a, pass, wanted, sink);
+    return LM_OK;
+}
+
+static lm_status cost(const lm_layer *layer, lm_cost *cost)
+{
+    attention       a;
+    const lm_status status = attention_of(layer, &a);
+
+    if (status)
+        return status;
+    cost->keeps       = LM_KEEPS_INPUT | (a.flash ? LM_KEEPS_OUTPUT : 0);
+    cost->saved_bytes = attention_saved_bytes(&a);
+    return cost_of_kernels(layer, cost);
+}
+
+const lm_layer_type attention_scaled_dot_product = {
+    .size = sizeof(lm_layer_type),
+    .name = "scaled_dot_product_attention",
+    .doc  = "attention of queries to keys and values, its three inputs",
+    LM_PARAMS(params),
+    .min_inputs = 3,
+    .max_inputs = 3,
+    .n_outputs  = 1,
+    .flags      = LM_FUNCTIONAL,
+    .infer      = infer,
+    .cost       = cost,
+    .lower      = lower,
+};

@@ -1,0 +1,42 @@
+/** Products with a weight matrix, y = x W^T + b, as layers are built from them. For the plugins
+ * beside it. */
+#ifndef PLUGINS_DENSE_H
+#define PLUGINS_DENSE_H
+
+#include <stdbool.h>
+
+#include "lowering.h"
+
+/** `rows` of `in` elements become rows of `out`. */
+typedef struct dense {
+    lm_dtype dtype;
+    int64_t  rows, in, out;
+    bool     bias;
+    uint32_t repeat; /**< equal launches; 0 is 1 */
+} dense;
+
+/**
+ * Emits one of the three products, launched in `pass`: y = x W^T + b (LM_FORWARD), dx = dy W
+ * (LM_GRAD_INPUT), dW = dy^T x (LM_GRAD_WEIGHT). No product yields the gradient of the bias: the
+ * sum of dy over the rows is a launch of its own.
+ */
+static inline void emit_dense(lm_sink *sink, lm_pass pass, lm_pass product, const dense *d)
+{
+    lm_kernel k = { .op = LM_OP_GEMM, .pass = pass, .dtype = d->dtype, .repeat = d->repeat };
+
+    k.u.gemm.batch = 1;
+    k.u.gemm.m     = product == LM_GRAD_WEIGHT ? d->out : d->rows;
+    k.u.gemm.n     = product == LM_FORWARD ? d->out : d->in;
+    k.u.gemm.k     = product == LM_FORWARD ? d->in : product == LM_GRAD_INPUT ? d->out : d->rows;
+    k.u.gemm.bias  = product == LM_FORWARD && d->bias;
+    emit(sink, k);
+    if (product == LM_GRAD_WEIGHT && d->bias)
+        emit(sink,
+             (lm_kernel){ .op       = LM_OP_REDUCE,
+                          .pass     = pass,
+                          .dtype    = d->dtype,
+                          .repeat   = d->repeat,
+                          .u.reduce = { .rows = d->out, .group = d->rows, .inner = d->out } });
+}
+
+#endif
