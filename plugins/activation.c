@@ -112,8 +112,10 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
         .keeps          = kept,                       \
     }
 
+/* Kept is what PyTorch keeps (derivatives.yaml): relu6 is its hardtanh, which asks for the input
+ * where the output would do. */
 FUNCTION(relu, 1, 1, LM_KEEPS_OUTPUT, "max(x, 0)");
-FUNCTION(relu6, 2, 2, LM_KEEPS_OUTPUT, "min(max(x, 0), 6)");
+FUNCTION(relu6, 2, 2, LM_KEEPS_INPUT, "min(max(x, 0), 6)");
 FUNCTION(hard_tanh, 2, 2, LM_KEEPS_INPUT, "min(max(x, -1), 1), or between other bounds");
 FUNCTION(threshold, 1, 1, LM_KEEPS_INPUT, "x above a threshold, else a constant");
 FUNCTION(leaky_relu, 2, 2, LM_KEEPS_INPUT, "x where it is positive, else a small part of it");

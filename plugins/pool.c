@@ -198,8 +198,8 @@ static lm_status kernel_of(const lm_layer *layer, lm_pass pass, lm_kernel *kerne
     return LM_OK;
 }
 
-/* Backward needs no tensor of forward, but for a maximum the places of the maxima: a 64-bit index
- * per output element. */
+/* Backward needs no element of forward, but for a maximum the places of the maxima: a 64-bit index
+ * per output element. PyTorch keeps the input all the same, for its shape (derivatives.yaml). */
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
     const lm_pass passes[] = { LM_FORWARD, LM_GRAD_INPUT };
@@ -212,6 +212,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
             return status;
         cost->pass[passes[i]] = lm_kernel_work(&kernel);
     }
+    cost->keeps = LM_KEEPS_INPUT;
     if (pool_of(layer)->mode == LM_POOL_MAX)
         cost->saved_bytes = lm_mul(8, lm_elements(&layer->output[0]));
     return LM_OK;

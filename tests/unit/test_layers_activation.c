@@ -10,7 +10,7 @@ static void functions_match_hand_counts(void **state)
         uint32_t    keeps;
     } cases[] = {
         { "relu", 1, 1, LM_KEEPS_OUTPUT },
-        { "relu6", 2, 2, LM_KEEPS_OUTPUT },
+        { "relu6", 2, 2, LM_KEEPS_INPUT },
         { "leaky_relu", 2, 2, LM_KEEPS_INPUT },
         { "elu", 4, 4, LM_KEEPS_INPUT },
         { "celu", 5, 4, LM_KEEPS_INPUT },

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Memory of a training step, Layermeter's against what PyTorch allocates on the CPU.
+
+    memory.py --layermeter build/bin/layermeter --batch 2 --image 97 resnet18 vgg16
+
+Two numbers must be equal. kept: the unique storages that autograd holds between forward and backward (without
+weights and buffers; torch.autograd.graph.saved_tensors_hooks). peak: the most that is allocated at once in one step
+of SGD with momentum (the profiler's memory events). What a device would not have is taken out of PyTorch's numbers,
+and only that:
+
+  * dropout's mask, a float on the CPU, a byte on CUDA (and here)
+  * scratch that a convolution or a norm allocates and frees within its own call: libraries differ, none is counted here
+  * the sum of two gradients in a third tensor: since PyTorch 2.0 the sum takes the place of one of the two
+  * the class numbers and a few scalars of the loss
+"""
+import argparse
+import json
+import subprocess
+import sys
+
+try:
+    import torch
+    import torchvision
+    from torch.profiler import ProfilerActivity, profile
+except ImportError as e:
+    print(f"skipped: {e} (Debian: python3-torch python3-torchvision)")
+    sys.exit(77)
+
+SCRATCH = ("aten::convolution", "aten::convolution_backward", "aten::native_batch_norm_backward")
+SCALARS = 64  # bytes
+
+
+def size(t):
+    return t.numel() * t.element_size()
+
+
+def loss_of(model, x, y):
+    return torch.nn.functional.cross_entropy(model(x), y)
+
+
+def mask_surplus(model, x):
+    """Bytes that dropout's masks have more as floats than as bytes."""
+    surplus = []
+    hooks = [m.register_forward_hook(lambda m, i, o: surplus.append(3 * o.numel()))
+             for m in model.modules() if isinstance(m, torch.nn.Dropout) and m.p > 0]
+    with torch.no_grad():
+        model(x)
+    for h in hooks:
+        h.remove()
+    return sum(surplus)
+
+
+def kept_bytes(model, x, y):
+    own = {t.storage().data_ptr() for t in [*model.parameters(), *model.buffers(), x, y]}
+    kept = {}
+
+    def pack(t):
+        if t.storage().data_ptr() not in own:
+            kept[t.storage().data_ptr()] = t.storage().nbytes()
+        return t
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+        loss = loss_of(model, x, y)
+    return sum(kept.values())
+
+
+def without(events, inside, drop):
+    """Takes pairs of an allocation and a release of the same size, both within one call, out of `events`."""
+    for op in inside:
+        begin, end = op.start_us(), op.start_us() + op.duration_us()
+        mine = [e for e in events if begin <= e.start_us() <= end]
+        for free in [e for e in mine if e.nbytes() < 0]:
+            pair = next((e for e in mine if e.nbytes() == -free.nbytes() and id(e) not in drop), None)
+            if pair is not None and id(free) not in drop:
+                drop |= {id(pair), id(free)}
+
+
+def peak_bytes(model, x, y):
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9, foreach=False)
+
+    def step():
+        loss_of(model, x, y).backward()
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    step()  # the optimizer's state
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        step()
+    all_events = list(profiler.profiler.kineto_results.events())
+    memory = [e for e in all_events if e.name() == "[memory]"]
+    calls = [e for e in all_events if e.name() != "[memory]"]
+    drop = set()
+    without(memory, [c for c in calls if c.name() in SCRATCH], drop)
+    backward = [c for c in calls if c.name().startswith("autograd::engine::evaluate_function")]
+    sums = [c for c in calls if c.name() == "aten::add" and any(
+        b.start_us() <= c.start_us() and c.start_us() + c.duration_us() <= b.start_us() + b.duration_us()
+        for b in backward)]
+    for s in sums:  # its result, and the release of what it would have taken the place of
+        after = [e for e in memory if e.start_us() >= s.start_us()]
+        result = next(e for e in after if e.nbytes() > 0)
+        drop |= {id(result), id(next(e for e in after if e.nbytes() == -result.nbytes() and id(e) not in drop))}
+    live = most = 0
+    for e in memory:
+        if id(e) not in drop:
+            live += e.nbytes()
+            most = max(most, live)
+    static = sum(2 * size(p) for p in model.parameters()) + size(x)
+    return most + static + sum(size(b) for b in model.buffers() if b.dtype.is_floating_point)
+
+
+def compare(name, ours, theirs, surplus):
+    """Equal but for the scalars, and for masks as far as they were live."""
+    same = -SCALARS <= theirs - ours <= SCALARS + surplus
+    print(f"  {name:5} {ours:>14,} {theirs:>14,}  {'the same' if same else 'DIFFERENT: %+d' % (theirs - ours)}"
+          f"{' but for masks, %d bytes' % (theirs - ours) if same and theirs - ours > SCALARS else ''}")
+    return same
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("network", nargs="+", help="names both torchvision and layermeter know")
+    parser.add_argument("--batch", type=int, default=2)
+    parser.add_argument("--image", type=int, default=97, help="height and width, in pixels (97)")
+    parser.add_argument("--layermeter", default="layermeter", help="the program (layermeter)")
+    a = parser.parse_args()
+    torch.set_num_threads(1)
+    equal = True
+    for network in a.network:
+        model = getattr(torchvision.models, network)(weights=None).train()
+        x, y = torch.randn(a.batch, 3, a.image, a.image), torch.zeros(a.batch, dtype=torch.long)
+        surplus = mask_surplus(model, x)
+        out = subprocess.run([a.layermeter, "memory", network, "--batch", str(a.batch), "--image", str(a.image),
+                              "--inplace", "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
+        ours = json.loads(out)["points"][0]
+        print(f"{network}: Layermeter, PyTorch")
+        kept = kept_bytes(model, x, y) - surplus
+        equal &= compare("kept", ours["kept_bytes"], kept, 0)
+        equal &= compare("peak", ours["peak_bytes"], peak_bytes(model, x, y), surplus)
+    sys.exit(not equal)
+
+
+if __name__ == "__main__":
+    main()
