@@ -14,10 +14,6 @@ extern const lm_layer_type shape_permute, shape_roll, shape_pixel_shuffle, shape
 extern const lm_layer_type shape_upsample;           /* shape_upsample.c */
 extern const lm_layer_type shape_gather, shape_cast; /* shape_gather.c, _cast.c */
 
-/** What a list of dimensions asks for, given the input: 0 copies the input's dimension at its
- *  place, -1 (where `rest` is not 0) is what is left of `rest` elements. */
-lm_status shape_resolve(const lm_layer *layer, const lm_value *list, uint64_t rest, lm_tensor *out);
-
 /** COPY of the output forward, of its gradient backward: for types that only move elements. */
 lm_status shape_lower_copy(const lm_layer *layer, lm_pass pass, lm_sink *sink);
 

@@ -61,49 +61,37 @@ static lm_status flatten_infer(const lm_layer *layer, lm_tensor *output)
     return status;
 }
 
-lm_status shape_resolve(const lm_layer *layer, const lm_value *list, uint64_t rest, lm_tensor *out)
+static lm_status reshape_infer(const lm_layer *layer, lm_tensor *output)
 {
     const lm_tensor *in    = &layer->input[0];
+    const lm_value  *list  = &layer->param[SHAPE];
+    const uint64_t   all   = lm_elements(in);
+    lm_tensor        out   = { .dtype = in->dtype, .rank = list->count };
     uint32_t         open  = LM_MAX_RANK; /* the place of a -1 */
     uint64_t         known = 1;
 
-    out->rank = list->count;
-    for (uint32_t i = 0; i < list->count; i++) {
-        out->dim[i] = list->u.i[i];
-        if (list->u.i[i] == 0) {
-            if (i >= in->rank)
-                return lm_fail(layer, LM_E_ARG, "shape: no dimension %u in the input to copy",
-                               (unsigned)i);
-            out->dim[i] = in->dim[i];
-        } else if (list->u.i[i] == -1) {
-            if (open < LM_MAX_RANK || !rest)
-                return lm_fail(layer, LM_E_ARG, "shape: %s",
-                               rest ? "more than one -1" : "nothing says what -1 stands for");
-            open        = i;
-            out->dim[i] = 1;
-        }
-        known = lm_mul(known, (uint64_t)out->dim[i]);
+    for (uint32_t d = 0; d < list->count; d++) {
+        out.dim[d] = list->u.i[d];
+        if (out.dim[d] == 0 && d >= in->rank)
+            return lm_fail(layer, LM_E_ARG, "shape: no dimension %u in the input to copy",
+                           (unsigned)d);
+        if (out.dim[d] == -1 && open < LM_MAX_RANK)
+            return lm_fail(layer, LM_E_ARG, "shape: more than one -1");
+        if (out.dim[d] == 0)
+            out.dim[d] = in->dim[d];
+        if (out.dim[d] == -1)
+            open = d;
+        else
+            known = lm_mul(known, (uint64_t)out.dim[d]);
     }
-    if (open < LM_MAX_RANK && rest % known == 0) {
-        out->dim[open] = (int64_t)(rest / known);
-        known          = rest;
-    }
-    if (rest && known != rest)
+    if (open < LM_MAX_RANK ? all % known != 0 : all != known)
         return lm_fail(layer, LM_E_SHAPE, "%llu elements do not fit a shape of %s%llu",
-                       (unsigned long long)rest, open < LM_MAX_RANK ? "a multiple of " : "",
+                       (unsigned long long)all, open < LM_MAX_RANK ? "a multiple of " : "",
                        (unsigned long long)known);
+    if (open < LM_MAX_RANK)
+        out.dim[open] = (int64_t)(all / known);
+    output[0] = out;
     return LM_OK;
-}
-
-static lm_status reshape_infer(const lm_layer *layer, lm_tensor *output)
-{
-    lm_tensor       out = { .dtype = layer->input[0].dtype };
-    const lm_status status =
-        shape_resolve(layer, &layer->param[SHAPE], lm_elements(&layer->input[0]), &out);
-
-    if (!status)
-        output[0] = out;
-    return status;
 }
 
 static lm_status squeeze_infer(const lm_layer *layer, lm_tensor *output)
