@@ -195,7 +195,7 @@ lm_status schema_check(const lm_layer_type *type, lm_error *err)
             return lm_error_set(err, LM_E_ARG, "type '%s': parameter %u has no proper name",
                                 type->name, i);
         if (!strcmp(p.name, "type") || !strcmp(p.name, "inputs") || !strcmp(p.name, "block") ||
-            !strcmp(p.name, "functional") || !strcmp(p.name, "shares"))
+            !strcmp(p.name, "functional") || !strcmp(p.name, "shares") || !strcmp(p.name, "when"))
             return lm_error_set(err, LM_E_ARG, "type '%s': parameter name '%s' is reserved",
                                 type->name, p.name);
         if (schema_find(type, p.name) != i)

@@ -219,7 +219,8 @@ lm_status block_bind(block_table *t, const block *b, const ini_section *use,
     for (size_t i = 0; i < use->n_pairs; i++) {
         const ini_pair *p = &use->pair[i];
 
-        if (strcmp(p->key, "block") && strcmp(p->key, "inputs") && !ini_get(b->head, p->key))
+        if (strcmp(p->key, "block") && strcmp(p->key, "inputs") && strcmp(p->key, "when") &&
+            !ini_get(b->head, p->key))
             return ini_fail(t->doc, t->err, p->line, LM_E_NOTFOUND,
                             "block '%s' has no argument '%s'", b->name, p->key);
     }

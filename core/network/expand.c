@@ -131,7 +131,7 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
         const ini_pair *p = &s->pair[i];
         const char     *value;
 
-        if (!strcmp(p->key, "inputs") || !strcmp(p->key, "shares"))
+        if (!strcmp(p->key, "inputs") || !strcmp(p->key, "shares") || !strcmp(p->key, "when"))
             continue;
         if ((status = block_substitute(&u->blocks, env, p->value, p->line, &value)))
             return status;
@@ -342,15 +342,35 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
     return LM_OK;
 }
 
+/* `when =`: is the layer there at all? */
+static lm_status is_wanted(unfolding *u, const scope *sc, const ini_section *s, bool *wanted)
+{
+    const ini_pair *when = ini_get(s, "when");
+    const char     *value;
+    lm_status       status;
+
+    *wanted = true;
+    if (!when)
+        return LM_OK;
+    status = block_substitute(&u->blocks, &sc->env, when->value, when->line, &value);
+    if (!status && text_bool(value, wanted, u->err))
+        status = ini_fail(u->doc, u->err, when->line, LM_E_ARG,
+                          "when: expected yes or no, 1 or 0, found '%s'", value);
+    return status;
+}
+
 static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, const char *local)
 {
     char        name[NAME_BYTES];
     const char *range;
     size_t      stem;
     long        from, to;
+    bool        wanted;
     lm_status   status = block_substitute(&u->blocks, &sc->env, local, s->line, &range);
 
-    if (status)
+    if (!status)
+        status = is_wanted(u, sc, s, &wanted);
+    if (status || !wanted)
         return status;
     if (!split_range(range, &stem, &from, &to))
         return unfold_one(u, sc, s, range);

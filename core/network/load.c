@@ -106,6 +106,12 @@ static bool is_name(const char *text)
     return !*text;
 }
 
+/* _name: the file's own, made from the others. */
+static bool is_private(const char *name)
+{
+    return *name == '_';
+}
+
 static const override *find_override(const loading *l, const char *name)
 {
     for (size_t i = l->n_overrides; i-- > 0;)
@@ -154,10 +160,11 @@ static lm_status unknown_argument(const loading *l, const override *o, const env
     for (size_t i = 0; i < env->n; i++) {
         const size_t used = strlen(all);
 
-        snprintf(all + used, sizeof all - used, " %s", env->argument[i].name);
+        if (!is_private(env->argument[i].name))
+            snprintf(all + used, sizeof all - used, " %s", env->argument[i].name);
     }
     lm_error_set(l->err, LM_E_NOTFOUND, "%s has no argument '%.60s' (%s%s)", l->path, o->name,
-                 env->n ? "its arguments:" : "it has none", all);
+                 *all ? "its arguments:" : "it has none", all);
     if (o->path)
         lm_error_prefix(l->err, "%s:%d", o->path, o->line);
     return LM_E_NOTFOUND;
@@ -195,18 +202,18 @@ static lm_status keep_arguments(loading *l, const environment *env)
 
         while (k < env->n && strcmp(env->argument[k].name, l->override[i].name))
             k++;
-        if (k == env->n)
+        if (k == env->n || is_private(env->argument[k].name))
             return unknown_argument(l, &l->override[i], env);
     }
-    net->argument    = arena_array(net->arena, env->n + 1, sizeof *net->argument);
-    net->n_arguments = env->n;
+    net->argument = arena_array(net->arena, env->n + 1, sizeof *net->argument);
     if (!net->argument)
         return no_memory(l);
     for (size_t i = 0; i < env->n; i++) {
         const override *by = find_override(l, env->argument[i].name);
 
-        net->argument[i] =
-            (net_argument){ env->argument[i].name, env->argument[i].value, by && !by->path };
+        if (!is_private(env->argument[i].name))
+            net->argument[net->n_arguments++] =
+                (net_argument){ env->argument[i].name, env->argument[i].value, by && !by->path };
     }
     return describe_set(l);
 }
@@ -280,8 +287,9 @@ static lm_status load_base(loading *l, const head *h, const environment *env)
         return ini_fail(l->doc, l->err, h->output_line, LM_E_SYNTAX,
                         "output: a network with a base has that of its base");
     for (size_t i = 0; i < env->n; i++)
-        all[base.n_overrides++] =
-            (override){ env->argument[i].name, env->argument[i].value, l->path, s->pair[i].line };
+        if (!is_private(env->argument[i].name))
+            all[base.n_overrides++] = (override){ env->argument[i].name, env->argument[i].value,
+                                                  l->path, s->pair[i].line };
     for (size_t i = 0; i < l->n_overrides; i++)
         all[base.n_overrides++] = l->override[i];
     if ((status = find_base(l, h, path, sizeof path)) || (status = check_chain(l, h, path)))

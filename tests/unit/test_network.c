@@ -308,6 +308,26 @@ static void settings_replace_defaults_and_what_follows_from_them(void **state)
     network_free(net);
 }
 
+static void private_arguments_are_not_set_from_outside(void **state)
+{
+    network *net = NULL;
+    lm_error err = { LM_OK, "" };
+
+    (void)state;
+    folder_file("half.ini", "[network]\nname = half\n[arguments]\nwidth = 8\n_half = ${width / 2}\n"
+                            "[x]\ntype = input\nshape = $_half\n");
+    net = load("[network]\nname = n\nbase = half\n[arguments]\n_half = 3\nwidth = ${4 * _half}\n");
+    assert_string_equal(value_of(layer(net, "x"), "shape"), "6");
+    assert_int_equal(net->n_arguments, 1);
+    network_free(net);
+    net = NULL;
+    network_load("half.ini",
+                 &(network_choices){ .set = (const char *const[]){ "_half=1" }, .n_set = 1 }, &net,
+                 &err);
+    assert_error(err, LM_E_NOTFOUND, "half.ini has no argument '_half' (its arguments: width)");
+    assert_null(net);
+}
+
 static void a_blocks_argument_hides_the_files(void **state)
 {
     network *net = load(HEAD ARGUMENTS X "[block b]\nwidth = ${width + 1}\n"
@@ -336,6 +356,26 @@ static void a_range_from_a_to_below_a_is_empty(void **state)
     net = load_set(text, (const char *const[]){ "n=0" }, 1);
     assert_int_equal(net->n_layers, 2); /* an empty block hands its input on */
     assert_inputs(net, "end", "x");
+    network_free(net);
+}
+
+static void a_layer_may_be_left_out(void **state)
+{
+    static const char text[] =
+        HEAD "[arguments]\nnorm = no\ndown = 1\n" X
+             "[block b]\nbn =\n[b/a]\ntype = relu\n[b/bn]\ntype = batch_norm\nwhen = $bn\n"
+             "[u]\nblock = b\nbn = $norm\n[v]\nblock = b\nbn = yes\nwhen = ${1 - down}\n"
+             "[r.0..2]\ntype = relu\nwhen = $down\n";
+    network *net = load(text);
+
+    (void)state;
+    assert_int_equal(net->n_layers, 5);
+    assert_inputs(net, "r.0", "u.a");
+    network_free(net);
+    net = load_set(text, (const char *const[]){ "norm=yes", "down=0" }, 2);
+    assert_int_equal(net->n_layers, 5);
+    assert_inputs(net, "v.bn", "v.a");
+    assert_inputs(net, "v.a", "u.bn");
     network_free(net);
 }
 
@@ -570,6 +610,12 @@ static void refusals_name_file_line_and_reason(void **state)
           "n.ini:6: 'a.0..1000000000': the range runs downwards or is longer than 10000",
           LM_E_SYNTAX },
 
+        { HEAD X "[a]\ntype = relu\nwhen = 2\n",
+          "n.ini:8: when: expected yes or no, 1 or 0, found '2'", LM_E_ARG },
+        { HEAD X "[a]\ntype = relu\nwhen = no\n[b]\ntype = relu\ninputs = a\n",
+          "n.ini:11: layer 'b' takes its input from 'a': there is no such layer here",
+          LM_E_NOTFOUND },
+
         /* shared parameters */
         { HEAD X "[a]\ntype = relu\nshares = y\n",
           "n.ini:8: layer 'a' shares the parameters of 'y': there is no such layer here",
@@ -676,8 +722,10 @@ int main(void)
         cmocka_unit_test(a_thousand_layers_are_no_matter),
         cmocka_unit_test(arguments_reach_values_blocks_and_ranges),
         cmocka_unit_test(settings_replace_defaults_and_what_follows_from_them),
+        cmocka_unit_test(private_arguments_are_not_set_from_outside),
         cmocka_unit_test(a_blocks_argument_hides_the_files),
         cmocka_unit_test(a_range_from_a_to_below_a_is_empty),
+        cmocka_unit_test(a_layer_may_be_left_out),
         cmocka_unit_test(published_counts_are_of_the_network_without_settings),
         cmocka_unit_test(a_base_gives_the_layers_and_this_file_the_arguments),
         cmocka_unit_test(bases_are_refused_with_the_file_and_line_at_fault),
