@@ -131,42 +131,6 @@ static void blocks_add_up_to_the_network(void **state)
     nets_free(&m);
 }
 
-/* Every shipped network: counts at batches 1, 2 and 3 grow by equal steps. */
-static void counts_grow_evenly_with_the_batch(void **state)
-{
-    static const char *const models[] = { "alexnet",  "densenet121",   "mobilenet_v2", "resnet18",
-                                          "resnet50", "squeezenet1_1", "vgg16" };
-
-    (void)state;
-    for (size_t k = 0; k < sizeof models / sizeof models[0]; k++) {
-        char     path[4096];
-        network *net;
-        uint64_t value[3][sizeof(net_metrics) / sizeof(uint64_t)];
-
-        assert_int_equal(network_find(models[k], path, sizeof path, NULL), LM_OK);
-        assert_int_equal(network_load(path, NULL, &net, NULL), LM_OK);
-        for (int64_t batch = 1; batch <= 3; batch++) {
-            const bind_options options = { .batch = batch, .dtype = LM_F32 };
-            bound_network     *bound;
-            net_metrics        n;
-
-            assert_int_equal(bind_network(net, nets_registry, &options, &bound, NULL), LM_OK);
-            assert_int_equal(metrics_of_network(bound, NULL, &n, NULL), LM_OK);
-            memcpy(value[batch - 1], &n, sizeof n);
-            if (batch == 1) {
-                assert_int_equal(n.params, net->published_params);
-                assert_int_equal(n.macs_conv + n.macs_linear, net->published_macs);
-            }
-            bound_network_free(bound);
-        }
-        for (size_t i = 0; i < sizeof value[0] / sizeof(uint64_t); i++) {
-            assert_true(value[1][i] >= value[0][i]);
-            assert_int_equal(value[2][i] - value[1][i], value[1][i] - value[0][i]);
-        }
-        network_free(net);
-    }
-}
-
 /* Each layer fits 64 bits, their sum does not: 2 * 10^18 FLOP a layer forward, 19 of them. */
 static void a_total_beyond_64_bits_is_an_error(void **state)
 {
@@ -193,7 +157,6 @@ int main(void)
         cmocka_unit_test(functional_layers_cost_but_do_not_count),
         cmocka_unit_test(a_block_is_its_name_and_what_follows_a_dot),
         cmocka_unit_test(blocks_add_up_to_the_network),
-        cmocka_unit_test(counts_grow_evenly_with_the_batch),
         cmocka_unit_test(a_total_beyond_64_bits_is_an_error),
     };
 

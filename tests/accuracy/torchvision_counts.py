@@ -1,0 +1,66 @@
+"""Totals of Layermeter against PyTorch's modules, for networks of torchvision that metrics.csv does not have.
+
+    torchvision_counts.py PROGRAM NETWORK[:IMAGE]...
+
+Hooks on leaf modules count, for one sample, what `layermeter show` prints: multiply-accumulates of
+convolutions and linear layers, their inputs and outputs, calls and output elements of all modules,
+parameters and their tensors. Nothing is computed: tensors are fake, with shapes and no numbers.
+"""
+import json
+import math
+import subprocess
+import sys
+
+try:
+    import torch
+    import torchvision
+    from torch._subclasses import FakeTensorMode
+except ImportError as e:
+    print(f"skipped: {e} (Debian: python3-torch python3-torchvision)", file=sys.stderr)
+    sys.exit(77)
+
+
+def pytorch_counts(network, image):
+    n = dict.fromkeys(("macs_conv", "macs_linear", "conv_inputs", "conv_outputs", "linear_inputs",
+                       "linear_outputs", "layers", "activation_bytes"), 0)
+
+    def note(module, inputs, output):
+        n["layers"] += 1
+        n["activation_bytes"] += 4 * output.numel()
+        if isinstance(module, torch.nn.modules.conv._ConvNd):
+            kind, macs = "conv", output.numel() * math.prod(module.weight.shape[1:])
+        elif isinstance(module, torch.nn.Linear):
+            kind, macs = "linear", output.numel() * module.in_features
+        else:
+            return
+        n["macs_" + kind] += macs
+        n[kind + "_inputs"] += inputs[0].numel()
+        n[kind + "_outputs"] += output.numel()
+
+    with FakeTensorMode(), torch.no_grad():
+        model = getattr(torchvision.models, network)(weights=None).eval()
+        for m in model.modules():
+            if not list(m.children()):
+                m.register_forward_hook(note)
+        model(torch.zeros(1, 3, image, image))
+    n["params"] = sum(p.numel() for p in model.parameters())
+    n["param_tensors"] = len(list(model.parameters()))
+    return n
+
+
+def main():
+    program, differ = sys.argv[1], False
+    for spec in sys.argv[2:]:
+        network, image = (spec + ":224").split(":")[:2]
+        theirs = pytorch_counts(network, int(image))
+        shown = subprocess.run([program, "show", network, "--image", image, "--totals", "--format", "json"],
+                               check=True, stdout=subprocess.PIPE)
+        ours = json.loads(shown.stdout)["total"]
+        wrong = [f"{k} {theirs[k]} here {ours[k]}" for k in theirs if theirs[k] != ours[k]]
+        differ |= bool(wrong)
+        print(f"{network} at {image}: {'; '.join(wrong) or 'equal'}")
+    sys.exit(differ)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+/* Every network that is shipped: its published counts, and sums that must hold for any network. */
+#include "nets.h"
+
+#include <string.h>
+
+#include "network/metrics.h"
+#include "network/network.h"
+
+#define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
+
+typedef union counts {
+    net_metrics metrics;
+    uint64_t    value[N_COUNTS];
+} counts;
+
+static bound_network *bind(const network *net, int64_t batch)
+{
+    const bind_options with  = { .batch = batch, .dtype = LM_F32 };
+    bound_network     *bound = NULL;
+    lm_error           err   = { LM_OK, "" };
+
+    bind_network(net, nets_registry, &with, &bound, &err);
+    assert_string_equal(err.text, "");
+    return bound;
+}
+
+static counts count(const bound_network *bound, const char *block)
+{
+    counts   c;
+    lm_error err = { LM_OK, "" };
+
+    metrics_of_network(bound, block, &c.metrics, &err);
+    assert_string_equal(err.text, "");
+    return c;
+}
+
+static void add(counts *sum, const counts *c)
+{
+    for (size_t i = 0; i < N_COUNTS; i++)
+        sum->value[i] += c->value[i];
+}
+
+/* Calls `check` for each network there is. */
+static void for_each_network(void (*check)(const network *net))
+{
+    network_names names;
+    size_t        checked = 0;
+
+    assert_int_equal(network_list(&names, NULL), LM_OK);
+    for (size_t i = 0; i < names.n; i++, checked++) {
+        network *net = NULL;
+        lm_error err = { LM_OK, "" };
+
+        network_open(names.name[i], nets_registry, NULL, &net, &err);
+        assert_string_equal(err.text, "");
+        check(net);
+        network_free(net);
+    }
+    network_names_free(&names);
+    assert_true(checked >= 50);
+}
+
+static void check_published(const network *net)
+{
+    bound_network    *bound = bind(net, 1);
+    const net_metrics m     = count(bound, NULL).metrics;
+
+    if (!net->published_params || !net->source)
+        fail_msg("%s: no published number of parameters, or no source of it", net->name);
+    if (net->published_params != m.params)
+        fail_msg("%s: parameters", net->name);
+    if (net->published_macs && net->published_macs != m.macs_conv + m.macs_linear + m.macs_matmul)
+        fail_msg("%s: MACs", net->name);
+    assert_int_equal(m.layers_not_lowered, 0);
+    bound_network_free(bound);
+}
+
+static void every_network_has_its_published_counts(void **state)
+{
+    (void)state;
+    for_each_network(check_published);
+}
+
+/* Batches 1, 2 and 5: each count is a constant and something for each sample. */
+static void check_even(const network *net)
+{
+    bound_network *b1 = bind(net, 1), *b2 = bind(net, 2), *b5 = bind(net, 5);
+    const counts   c1 = count(b1, NULL), c2 = count(b2, NULL), c5 = count(b5, NULL);
+
+    for (size_t i = 0; i < N_COUNTS; i++)
+        if (c5.value[i] - c1.value[i] != 4 * (c2.value[i] - c1.value[i]))
+            fail_msg("%s: count %zu", net->name, i);
+    bound_network_free(b1);
+    bound_network_free(b2);
+    bound_network_free(b5);
+}
+
+static void counts_grow_evenly_with_the_batch(void **state)
+{
+    (void)state;
+    for_each_network(check_even);
+}
+
+/* Layers one by one, and blocks at the top by the first part of their layers' names. */
+static void check_parts(const network *net)
+{
+    bound_network *bound  = bind(net, 2);
+    const counts   all    = count(bound, NULL);
+    counts         layers = { .value = { 0 } }, blocks = { .value = { 0 } };
+    char(*top)[64] = calloc(bound->n_layers, sizeof *top);
+    size_t n_top   = 0;
+
+    assert_non_null(top);
+    for (size_t i = 0; i < bound->n_layers; i++) {
+        counts one;
+        char   first[64];
+        size_t k = 0;
+
+        assert_int_equal(metrics_of_layer(&bound->layer[i], &one.metrics, NULL), LM_OK);
+        add(&layers, &one);
+        snprintf(first, sizeof first, "%.*s", (int)strcspn(bound->layer[i].decl->name, "."),
+                 bound->layer[i].decl->name);
+        while (k < n_top && strcmp(top[k], first))
+            k++;
+        if (k < n_top)
+            continue;
+        strcpy(top[n_top++], first);
+        one = count(bound, first);
+        add(&blocks, &one);
+    }
+    for (size_t i = 0; i < N_COUNTS; i++)
+        if (layers.value[i] != all.value[i] || blocks.value[i] != all.value[i])
+            fail_msg("%s: count %zu", net->name, i);
+    free(top);
+    bound_network_free(bound);
+}
+
+static void layers_and_blocks_add_up_to_the_network(void **state)
+{
+    (void)state;
+    for_each_network(check_parts);
+}
+
+static void check_kernels(const network *net)
+{
+    bound_network *bound = bind(net, 3);
+
+    for (size_t i = 0; i < bound->n_layers; i++)
+        for (lm_pass p = 0; p < LM_N_PASSES; p++) {
+            const bound_layer *l    = &bound->layer[i];
+            const lm_work     *cost = &l->cost.pass[p];
+            lm_work            sum  = { 0, 0, 0 };
+
+            for (size_t k = 0; k < l->n_kernels[p]; k++) {
+                const lm_work one = lm_kernel_work(&l->kernels[p][k]);
+
+                sum.flops += l->kernels[p][k].repeat * one.flops;
+                sum.read_bytes += l->kernels[p][k].repeat * one.read_bytes;
+                sum.written_bytes += l->kernels[p][k].repeat * one.written_bytes;
+            }
+            if (sum.flops != cost->flops || sum.read_bytes != cost->read_bytes ||
+                sum.written_bytes != cost->written_bytes)
+                fail_msg("%s: %s, pass %d", net->name, l->decl->name, p);
+        }
+    bound_network_free(bound);
+}
+
+static void kernels_add_up_to_the_cost_of_each_pass(void **state)
+{
+    (void)state;
+    for_each_network(check_kernels);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_network_has_its_published_counts),
+        cmocka_unit_test(counts_grow_evenly_with_the_batch),
+        cmocka_unit_test(layers_and_blocks_add_up_to_the_network),
+        cmocka_unit_test(kernels_add_up_to_the_cost_of_each_pass),
+    };
+
+    return cmocka_run_group_tests(tests, nets_enter, nets_leave);
+}
