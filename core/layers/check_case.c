@@ -498,10 +498,16 @@ static void add(char *buffer, size_t size, const char *fmt, ...)
     va_end(args);
 }
 
-/* An input of the network where the tensor has the batch in front, else a constant. */
-static void print_input(const check_case *c, uint32_t i, bool data, char *buffer, size_t size)
+/* Has it the batch in front, as an input of a network has? Else it is a constant. */
+static bool is_data(const check_case *c, uint32_t i)
 {
-    const lm_tensor *t = &c->input[i];
+    return c->input[i].rank > 1 && c->input[i].dim[0] == c->input[0].dim[0];
+}
+
+static void print_input(const check_case *c, uint32_t i, char *buffer, size_t size)
+{
+    const lm_tensor *t    = &c->input[i];
+    const bool       data = is_data(c, i);
 
     add(buffer, size, "[in%u]\ntype = %s\nshape = ", i, data ? "input" : "constant");
     for (uint32_t d = data; d < t->rank; d++)
@@ -513,25 +519,25 @@ static void print_input(const check_case *c, uint32_t i, bool data, char *buffer
 
 void case_print(const lm_layer_type *type, const check_case *c, char *buffer, size_t size)
 {
-    const int64_t batch    = c->n_inputs && c->input[0].rank ? c->input[0].dim[0] : 1;
-    const bool    source   = (type->flags & LM_SOURCE) != 0;
-    bool          any_data = source && !(type->flags & LM_CONSTANT);
+    const bool     source   = (type->flags & LM_SOURCE) != 0;
+    const uint32_t n_inputs = source ? 0 : c->n_inputs;
+    const int64_t  batch    = c->n_inputs && c->input[0].rank ? c->input[0].dim[0] : 1;
+    bool           any_data = source && !(type->flags & LM_CONSTANT);
 
+    for (uint32_t i = 0; i < n_inputs; i++)
+        any_data |= is_data(c, i);
     buffer[0] = '\0';
-    add(buffer, size, "# layermeter show FILE --batch %lld --dtype %s\n", (long long)batch,
-        text_dtype_name(c->dtype));
-    for (uint32_t i = 0; i < c->n_inputs && !source; i++) {
-        const bool data = c->input[i].rank > 1 && c->input[i].dim[0] == batch;
-
-        print_input(c, i, data, buffer, size);
-        any_data |= data;
-    }
-    if (!any_data)
-        add(buffer, size, "[unused]\ntype = input\nshape = 1\n\n");
+    add(buffer, size, "; layermeter show FILE --batch %lld --dtype %s\n[network]\nname = case\n",
+        (long long)batch, text_dtype_name(c->dtype));
+    if (!any_data) /* a network needs an input */
+        add(buffer, size, "output = unused, layer\n\n[unused]\ntype = input\nshape = 1\n");
+    add(buffer, size, "\n");
+    for (uint32_t i = 0; i < n_inputs; i++)
+        print_input(c, i, buffer, size);
     add(buffer, size, "[layer]\ntype = %s\n", type->name);
-    for (uint32_t i = 0; i < c->n_inputs && !source; i++)
+    for (uint32_t i = 0; i < n_inputs; i++)
         add(buffer, size, "%s%s%u", i ? ", " : "inputs = ", "in", i);
-    if (c->n_inputs && !source)
+    if (n_inputs)
         add(buffer, size, "\n");
     for (uint32_t i = 0; i < type->n_params && i < CASE_PARAMS; i++)
         if (c->text[i][0])
