@@ -70,7 +70,7 @@ static lm_status check_inputs(const lm_layer *layer)
 
 static lm_status attention_of(const lm_layer *layer, attention *out)
 {
-    rows      q, k, v;
+    rows      q = { 0 }, k = { 0 }, v = { 0 };
     lm_status status = check_inputs(layer);
 
     if (status || (status = rows_of(layer, Q, &q)) || (status = rows_of(layer, K, &k)) ||
