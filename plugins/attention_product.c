@@ -141,7 +141,9 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
 
     if (status)
         return status;
-    cost->keeps       = LM_KEEPS_INPUT | (a.flash ? LM_KEEPS_OUTPUT : 0);
+    cost->keeps       = a.flash                 ? LM_KEEPS_INPUT | LM_KEEPS_OUTPUT
+                        : attention_repeats(&a) ? LM_KEEPS_ONE(Q)
+                                                : LM_KEEPS_INPUT;
     cost->saved_bytes = attention_saved_bytes(&a);
     return cost_of_kernels(layer, cost);
 }

@@ -11,7 +11,8 @@
  *
  *  - add                         1 for each input after the first | handed on
  *  - multiply                    the same | dy times all others: the same
- *  - minimum, maximum            the same | dy where the input is y: 1
+ *  - minimum, maximum            the same | dy where the input is below (above) the other: 1; of
+ *                                more than two, where it is the output
  *  - subtract       a - b        1 | a handed on, b -dy: 1
  *  - divide         a / b        1 | a dy / b: 1, b -dy (a / b) / b: 4
  *  - pow            a ^ b        1 | a dy b a ^ (b - 1): 4, b dy y log(a): 3
@@ -54,13 +55,20 @@ static const lm_param scale_params[] = {
                                      "gradient is handed on" },
 };
 
-/* How the gradient of an input comes about: from one kernel over the output's elements, unless it
- * is the output's own. */
-typedef enum source { NO_GRADIENT, HANDED_ON, COMPUTED, TIMES_ALL_OTHERS } source;
+/* How the gradient of an input comes about. */
+typedef enum source {
+    NO_GRADIENT,
+    HANDED_ON, /* it is the output's */
+    ZEROS,
+    COMPUTED,  /* from the output's and what it reads */
+    OF_OTHERS, /* times all other inputs */
+    OF_CHOSEN  /* where the input was chosen */
+} source;
 
 typedef struct gradient {
-    source  source;
-    int64_t operands, flops; /* of a kernel, if it is COMPUTED */
+    source   source;
+    int64_t  flops; /* for each element of the output */
+    uint32_t reads; /* which tensors, as in lm_cost.keeps */
 } gradient;
 
 enum { ANY = 0, MAX_INPUTS = 3 }; /* ANY: two or more */
@@ -69,7 +77,6 @@ typedef struct elementwise {
     lm_layer_type type;  /* first: a layer's `type` points here */
     int64_t       flops; /* for each element; of ANY inputs: for each after the first */
     gradient      gradient[MAX_INPUTS]; /* of each input; of ANY: the first speaks for all */
-    uint32_t      keeps;
 } elementwise;
 
 static const elementwise *self_of(const lm_layer *layer)
@@ -129,17 +136,48 @@ static int64_t flops_of(const lm_layer *layer)
     return layer->type->max_inputs == ANY ? flops * (layer->n_inputs - 1) : flops;
 }
 
+/* All inputs but one; beyond what bits can name, all. */
+static uint32_t others(const lm_layer *layer, uint32_t input)
+{
+    uint32_t reads = 0;
+
+    if (layer->n_inputs > LM_KEEPS_MAX)
+        return LM_KEEPS_INPUT;
+    for (uint32_t i = 0; i < layer->n_inputs; i++)
+        reads |= i == input ? 0 : LM_KEEPS_ONE(i);
+    return reads;
+}
+
 static gradient gradient_of(const lm_layer *layer, uint32_t input)
 {
-    gradient g = self_of(layer)->gradient[layer->type->max_inputs == ANY ? 0 : input];
+    const uint32_t n = layer->n_inputs;
+    gradient       g = self_of(layer)->gradient[layer->type->max_inputs == ANY ? 0 : input];
 
-    if (g.source == TIMES_ALL_OTHERS)
-        g = (gradient){ COMPUTED, layer->n_inputs, layer->n_inputs - 1 };
+    if (g.source == OF_OTHERS)
+        g = (gradient){ COMPUTED, n - 1, others(layer, input) };
+    if (g.source == OF_CHOSEN)
+        g = (gradient){ COMPUTED, 1, n == 2 ? LM_KEEPS_INPUT : LM_KEEPS_INPUT | LM_KEEPS_OUTPUT };
     if (layer->n_params) {
         g.flops  = lm_int(layer, FLOPS_BACKWARD);
         g.source = g.flops ? COMPUTED : HANDED_ON;
     }
     return g;
+}
+
+/* Tensors that a gradient is computed from: the output's gradient, and what it reads. */
+static int64_t operands_of(const lm_layer *layer, uint32_t input)
+{
+    int64_t n = 1;
+
+    switch (self_of(layer)->gradient[layer->type->max_inputs == ANY ? 0 : input].source) {
+    case ZEROS: return 0;
+    case OF_OTHERS: return layer->n_inputs;
+    case OF_CHOSEN: return 3; /* and the two that are compared */
+    default:
+        for (uint32_t reads = gradient_of(layer, input).reads; reads; reads &= reads - 1)
+            n++;
+        return n;
+    }
 }
 
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
@@ -151,8 +189,8 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 
         if (g.source == NO_GRADIENT || !lm_wants_gradient(layer, i))
             continue;
-        if (g.source == COMPUTED)
-            emit(sink, map_of(layer, pass, g.operands, g.flops));
+        if (g.source != HANDED_ON)
+            emit(sink, map_of(layer, pass, operands_of(layer, i), g.flops));
         if (lm_elements(&layer->input[i]) != lm_elements(&layer->output[0]))
             emit(sink, map_of(layer, pass, 1, 1));
     }
@@ -161,9 +199,9 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
-    cost->keeps = self_of(layer)->keeps;
-    if (has_mask(layer)) /* backward reads this one of its inputs alone */
-        cost->saved_bytes = lm_bytes(&layer->input[0]);
+    for (uint32_t i = 0; i < layer->n_inputs; i++)
+        if (lm_wants_gradient(layer, i))
+            cost->keeps |= gradient_of(layer, i).reads;
     return cost_of_kernels(layer, cost);
 }
 
@@ -176,9 +214,12 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
 #define ONE(name, doc)  { TYPE(name, doc, 1, 1, infer) }
 #define TWO(name, doc)  { TYPE(name, doc ", element by element", 2, 2, infer) }
 #define MORE(name, doc) { TYPE(name, doc ", element by element", 2, ANY, infer) }
-#define NONE { NO_GRADIENT, 0, 0 }
-#define SAME { HANDED_ON, 0, 0 }
-#define BACK(operands, flops) { COMPUTED, operands, flops }
+#define BACK(flops, reads) { COMPUTED, flops, reads }
+#define NONE  { NO_GRADIENT, 0, 0 }
+#define SAME  { HANDED_ON, 0, 0 }
+#define ZERO  { ZEROS, 0, 0 }
+#define A LM_KEEPS_ONE(0)
+#define B LM_KEEPS_ONE(1)
 #define X LM_KEEPS_INPUT
 #define Y LM_KEEPS_OUTPUT
 
@@ -188,34 +229,34 @@ enum {
 };
 
 static const elementwise functions[] = {
-    [ADD]        = { MORE("add", "sum of its inputs"), 1, { SAME }, 0 },
-    [MULTIPLY]   = { MORE("multiply", "product of its inputs"), 1, { { TIMES_ALL_OTHERS, 0, 0 } }, X },
-    [MINIMUM]    = { MORE("minimum", "the least of its inputs"), 1, { BACK(3, 1) }, X | Y },
-    [MAXIMUM]    = { MORE("maximum", "the greatest of its inputs"), 1, { BACK(3, 1) }, X | Y },
-    [SUBTRACT]   = { TWO("subtract", "a - b"), 1, { SAME, BACK(1, 1) }, 0 },
-    [DIVIDE]     = { TWO("divide", "a / b"), 1, { BACK(2, 1), BACK(3, 4) }, X },
-    [POW]        = { TWO("pow", "a to the power of b"), 1, { BACK(3, 4), BACK(3, 3) }, X | Y },
+    [ADD]        = { MORE("add", "sum of its inputs"), 1, { SAME } },
+    [MULTIPLY]   = { MORE("multiply", "product of its inputs"), 1, { { OF_OTHERS, 0, 0 } } },
+    [MINIMUM]    = { MORE("minimum", "the least of its inputs"), 1, { { OF_CHOSEN, 0, 0 } } },
+    [MAXIMUM]    = { MORE("maximum", "the greatest of its inputs"), 1, { { OF_CHOSEN, 0, 0 } } },
+    [SUBTRACT]   = { TWO("subtract", "a - b"), 1, { SAME, BACK(1, 0) } },
+    [DIVIDE]     = { TWO("divide", "a / b"), 1, { BACK(1, B), BACK(4, A | B) } },
+    [POW]        = { TWO("pow", "a to the power of b"), 1, { BACK(4, A | B), BACK(3, A | Y) } },
     [COMPARE]    = { { TYPE("compare", "a < b, a = b ...: a mask of u8, without a gradient", 2, 2,
-                            compare_infer) }, 1, { NONE, NONE }, 0 },
+                            compare_infer) }, 1, { NONE, NONE } },
     [WHERE]      = { { TYPE("where", "one of its second and third input, as the mask that is its "
-                            "first says", 3, 3, infer) }, 1, { NONE, BACK(2, 1), BACK(2, 1) }, 0 },
+                            "first says", 3, 3, infer) }, 1, { NONE, BACK(1, A), BACK(1, A) } },
     [SCALE]      = { { TYPE("scale", "times constants, plus constants", 1, 1, infer),
-                       LM_PARAMS(scale_params) }, 1, { BACK(1, 1) }, 0 },
-    [EXP]        = { ONE("exp", "exponential"), 1, { BACK(2, 1) }, Y },
-    [LOG]        = { ONE("log", "logarithm"), 1, { BACK(2, 1) }, X },
-    [SQRT]       = { ONE("sqrt", "square root"), 1, { BACK(2, 2) }, Y },
-    [RECIPROCAL] = { ONE("reciprocal", "1 / x"), 1, { BACK(2, 3) }, Y },
-    [ABS]        = { ONE("abs", "absolute value"), 1, { BACK(2, 2) }, X },
-    [NEG]        = { ONE("neg", "-x"), 1, { BACK(1, 1) }, 0 },
-    [ERF]        = { ONE("erf", "error function"), 1, { BACK(2, 5) }, X },
-    [SIN]        = { ONE("sin", "sine"), 1, { BACK(2, 2) }, X },
-    [COS]        = { ONE("cos", "cosine"), 1, { BACK(2, 3) }, X },
-    [SQUARE]     = { ONE("square", "x x"), 1, { BACK(2, 2) }, X },
-    [CLIP]       = { ONE("clip", "x, but between two constants"), 2, { BACK(2, 2) }, X },
-    [FLOOR]      = { ONE("floor", "the whole number below"), 1, { BACK(0, 0) }, 0 },
-    [CEIL]       = { ONE("ceil", "the whole number above"), 1, { BACK(0, 0) }, 0 },
-    [ROUND]      = { ONE("round", "the nearest whole number"), 1, { BACK(0, 0) }, 0 },
-    [SIGN]       = { ONE("sign", "-1, 0 or 1"), 2, { BACK(0, 0) }, 0 },
+                       LM_PARAMS(scale_params) }, 1, { BACK(1, 0) } },
+    [EXP]        = { ONE("exp", "exponential"), 1, { BACK(1, Y) } },
+    [LOG]        = { ONE("log", "logarithm"), 1, { BACK(1, X) } },
+    [SQRT]       = { ONE("sqrt", "square root"), 1, { BACK(2, Y) } },
+    [RECIPROCAL] = { ONE("reciprocal", "1 / x"), 1, { BACK(3, Y) } },
+    [ABS]        = { ONE("abs", "absolute value"), 1, { BACK(2, X) } },
+    [NEG]        = { ONE("neg", "-x"), 1, { BACK(1, 0) } },
+    [ERF]        = { ONE("erf", "error function"), 1, { BACK(5, X) } },
+    [SIN]        = { ONE("sin", "sine"), 1, { BACK(2, X) } },
+    [COS]        = { ONE("cos", "cosine"), 1, { BACK(3, X) } },
+    [SQUARE]     = { ONE("square", "x x"), 1, { BACK(2, X) } },
+    [CLIP]       = { ONE("clip", "x, but between two constants"), 2, { BACK(2, X) } },
+    [FLOOR]      = { ONE("floor", "the whole number below"), 1, { ZERO } },
+    [CEIL]       = { ONE("ceil", "the whole number above"), 1, { ZERO } },
+    [ROUND]      = { ONE("round", "the nearest whole number"), 1, { ZERO } },
+    [SIGN]       = { ONE("sign", "-1, 0 or 1"), 2, { ZERO } },
 };
 /* clang-format on */
 

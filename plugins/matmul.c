@@ -153,8 +153,11 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
-    cost->keeps       = LM_KEEPS_INPUT;
-    cost->saved_bytes = lm_add(copy_bytes(layer, A), copy_bytes(layer, B));
+    for (uint32_t i = A; i <= B; i++)
+        if (lm_wants_gradient(layer, A + B - i)) { /* the other's: of a copy, the copy is kept */
+            cost->saved_bytes = lm_add(cost->saved_bytes, copy_bytes(layer, i));
+            cost->keeps |= copy_bytes(layer, i) ? 0 : LM_KEEPS_ONE(i);
+        }
     return cost_of_kernels(layer, cost);
 }
 

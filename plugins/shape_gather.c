@@ -65,7 +65,8 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
-    cost->saved_bytes = lm_bytes(&layer->input[INDICES]); /* the data itself is not read again */
+    if (lm_wants_gradient(layer, DATA))
+        cost->keeps = LM_KEEPS_ONE(INDICES);
     return cost_of_kernels(layer, cost);
 }
 

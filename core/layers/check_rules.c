@@ -378,7 +378,7 @@ static bool sound_cost(const check_answer *a, bool small, check_report *report)
 
     if (c->size != sizeof *c || c->reserved)
         return check_violated(report, "cost: writes to fields of the host");
-    if (c->keeps & ~(uint32_t)(LM_KEEPS_INPUT | LM_KEEPS_OUTPUT))
+    if (c->keeps & (LM_KEEPS_ONE(0) - 1) & ~(uint32_t)(LM_KEEPS_INPUT | LM_KEEPS_OUTPUT))
         return check_violated(report, "cost: unknown bits in keeps");
     for (lm_pass p = 0; p < LM_N_PASSES && small; p++)
         if (saturated(c->pass[p]))

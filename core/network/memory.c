@@ -137,9 +137,14 @@ static bool runs_backward(const walk *w, size_t l)
     return w->t.backward[l] != NEVER;
 }
 
-static bool keeps(const walk *w, size_t l, uint32_t what)
+static bool keeps_output(const walk *w, size_t l)
 {
-    return runs_backward(w, l) && plain(w, l)->cost.keeps & what;
+    return runs_backward(w, l) && plain(w, l)->cost.keeps & LM_KEEPS_OUTPUT;
+}
+
+static bool keeps_input(const walk *w, size_t l, size_t i)
+{
+    return runs_backward(w, l) && lm_keeps_input(plain(w, l)->cost.keeps, (uint32_t)i);
 }
 
 /* An output's element type: 16 bit where autocast lowers the layer, or where all it takes is. */
@@ -171,7 +176,7 @@ static void lay_out(walk *w)
             storage *s = &w->store[w->base[input_tensor(w, l, i)]];
 
             s->last_reader = l;
-            s->kept |= keeps(w, l, LM_KEEPS_INPUT) && !casts_input(w, l, i);
+            s->kept |= keeps_input(w, l, i) && !casts_input(w, l, i);
         }
         for (uint32_t o = 0; o < b->n_outputs; o++) {
             const size_t id = w->first[l] + o;
@@ -186,7 +191,7 @@ static void lay_out(walk *w)
                     .resident    = is_source(w, l),
                     .last_reader = l,
                 };
-            w->store[w->base[id]].kept |= keeps(w, l, LM_KEEPS_OUTPUT);
+            w->store[w->base[id]].kept |= keeps_output(w, l);
         }
     }
 }
@@ -197,7 +202,7 @@ static bool is_elementwise(const bound_layer *b)
     for (size_t i = 0; i < b->n_kernels[LM_FORWARD]; i++)
         if (b->kernels[LM_FORWARD][i].op != LM_OP_MAP)
             return false;
-    return b->n_kernels[LM_FORWARD] && b->n_outputs == 1 && !(b->cost.keeps & LM_KEEPS_INPUT);
+    return b->n_kernels[LM_FORWARD] && b->n_outputs == 1 && !lm_keeps_input(b->cost.keeps, 0);
 }
 
 /* May layer l write its output over its first input? `s` is that input's storage. */
@@ -248,10 +253,9 @@ static void hold_activations(walk *w)
 {
     for (size_t l = 0; l < w->n_layers; l++) {
         for (size_t i = 0; i < n_inputs(w, l); i++)
-            live_for(w, l, input_tensor(w, l, i),
-                     keeps(w, l, LM_KEEPS_INPUT) && !casts_input(w, l, i));
+            live_for(w, l, input_tensor(w, l, i), keeps_input(w, l, i) && !casts_input(w, l, i));
         for (uint32_t o = 0; o < plain(w, l)->n_outputs; o++)
-            live_for(w, l, w->first[l] + o, keeps(w, l, LM_KEEPS_OUTPUT));
+            live_for(w, l, w->first[l] + o, keeps_output(w, l));
         if (!w->used[l]) /* the result */
             extend(&w->store[w->base[w->first[l]]].first_dies,
                    runs_backward(w, l) ? w->t.backward[l] : w->t.turn);
@@ -301,7 +305,7 @@ static void hold_saved(walk *w, size_t l)
     for (size_t i = 0; i < n_inputs(w, l); i++)
         if (casts_input(w, l, i)) {
             const uint64_t bytes = lm_bytes(&working(w, l)->input[i]);
-            const bool     kept  = keeps(w, l, LM_KEEPS_INPUT);
+            const bool     kept  = keeps_input(w, l, i);
 
             hold_beside(w, MEMORY_ACTIVATIONS, l, kept, bytes);
             if (kept && w->t.again[l] == NEVER)

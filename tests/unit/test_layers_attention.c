@@ -70,7 +70,7 @@ static const work_case products[] = {
       "2x3x12 f32",
       { { 1560, 1712 + 800, 1008 + 800 }, { 2700 + 80 + 120, 3008 + 800, 1712 + 400 } },
       240 + 800,
-      X },
+      LM_KEEPS_ONE(0) },
 };
 
 static void attention_matches_hand_counts(void **state)

@@ -1,6 +1,8 @@
 /* Products of activations, and rows of tables: shapes, kernels and work by hand. */
 #include "cases.h"
 
+#define A LM_KEEPS_ONE(0)
+#define B LM_KEEPS_ONE(1)
 #define X LM_KEEPS_INPUT
 
 #define MATMUL(a, b, keys) \
@@ -12,26 +14,26 @@ static const work_case products[] = {
       "2x3x5 f32",
       { { 240, 4 * (24 + 20), 4 * 30 }, { 480, 4 * (30 + 20) + 4 * (24 + 30), 4 * (24 + 20) } },
       0,
-      X },
+      A | B },
     /* twice 3x4 times 4x5 */
     { MATMUL("2x3x4", "2x4x5", ""),
       "2x3x5 f32",
       { { 240, 8 * (12 + 20), 8 * 15 }, { 480, 8 * (15 + 20) + 8 * (12 + 15), 8 * (12 + 20) } },
       0,
-      X },
+      A | B },
     /* the same, and the gradient of b is added up: 40 elements become 20 */
     { MATMUL("2x3x4", "1x4x5", ""),
       "2x3x5 f32",
       { { 240, 8 * (12 + 20), 8 * 15 },
         { 480 + 40, 8 * (15 + 20) + 8 * (12 + 15) + 160, 8 * (12 + 20) + 80 } },
       0,
-      X },
+      A | B },
     { MATMUL("2x4x3", "5x4", "transpose_a = yes\ntranspose_b = yes\n"),
       "2x3x5 f32",
       { { 240, 8 * (12 + 20), 8 * 15 },
         { 480 + 40, 8 * (15 + 20) + 8 * (12 + 15) + 160, 8 * (12 + 20) + 80 } },
       0,
-      X },
+      A | B },
     /* 6 products of 4x5 and 5x6; each of two matrices b serves 3 of them from a copy of 720 bytes
      */
     { MATMUL("2x3x4x5", "2x1x5x6", ""),
@@ -39,7 +41,7 @@ static const work_case products[] = {
       { { 1440, 720 + 24 * (20 + 30), 720 + 24 * 24 },
         { 2880 + 180, 24 * (24 + 30) + 24 * (20 + 24) + 720, 480 + 720 + 240 } },
       720,
-      X },
+      A },
 };
 
 static void products_match_hand_counts(void **state)

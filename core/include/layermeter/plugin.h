@@ -90,6 +90,9 @@ struct lm_layer {
 };
 
 enum { LM_KEEPS_INPUT = 1u << 0, LM_KEEPS_OUTPUT = 1u << 1 };
+/** Since 1.1: input i alone, one of the first LM_KEEPS_MAX. LM_KEEPS_INPUT is all of them. */
+#define LM_KEEPS_ONE(i) (1u << (LM_KEEPS_MAX + (i)))
+#define LM_KEEPS_MAX    16
 
 /**
  * Work and memory of one layer. Record; zeroed and sized by the host.
@@ -215,6 +218,12 @@ static inline int64_t lm_int(const lm_layer *layer, uint32_t param)
 static inline int lm_wants_gradient(const lm_layer *layer, uint32_t input)
 {
     return !layer->wants_gradient || layer->wants_gradient[input];
+}
+
+/** Does a layer that keeps this much read input i again backward? */
+static inline int lm_keeps_input(uint32_t keeps, uint32_t i)
+{
+    return (keeps & LM_KEEPS_INPUT) || (i < LM_KEEPS_MAX && (keeps & LM_KEEPS_ONE(i)));
 }
 
 /** First value of a real parameter. */
