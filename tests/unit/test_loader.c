@@ -3,6 +3,8 @@
 #include "folder.h"
 
 #include "layers/loader.h"
+#include "layers/schema.h"
+#include "network/metrics.h"
 
 static char fakes[512]; /* the folder of the fakes */
 
@@ -191,6 +193,53 @@ static void a_plugin_that_is_open_already_is_found_again(void **state)
     registry_free(reg);
 }
 
+/* Everything counted of a network whose linear layers are those of `first`, a file, or as shipped.
+ */
+static net_metrics count_with(const char *first, const registry_entry **linear, registry **reg)
+{
+    const bind_options options = { .batch = 3, .dtype = LM_F32 };
+    const char        *text    = "[network]\nname = n\n[x]\ntype = input\nshape = 7x5\n"
+                                 "[a]\ntype = linear\nfeatures = 11\n"
+                                 "[b]\ntype = linear\nfeatures = 2\nbias = no\n";
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
+    net_metrics        metrics = { 0 };
+    lm_error           err     = { LM_OK, "" };
+
+    *reg = empty();
+    unsetenv("LAYERMETER_PLUGIN_PATH");
+    if (loader_open_all(*reg, &first, first != NULL, &err) ||
+        network_load(folder_file("n.ini", text), NULL, &net, &err) ||
+        bind_network(net, *reg, &options, &bound, &err) ||
+        metrics_of_network(bound, NULL, &metrics, &err))
+        fail_msg("%s", err.text);
+    *linear = registry_find(*reg, "linear");
+    bound_network_free(bound);
+    network_free(net);
+    return metrics;
+}
+
+static void a_plugin_of_abi_1_0_counts_as_it_always_did(void **state)
+{
+    registry             *now, *then;
+    const registry_entry *shipped, *old;
+    const net_metrics     a = count_with(NULL, &shipped, &now);
+    const net_metrics     b = count_with(fake("old.so"), &old, &then);
+
+    (void)state;
+    assert_string_equal(old->origin, fake("old.so"));
+    assert_int_equal(old->own->param_size, 56);
+    assert_string_equal(schema_param(&old->type, 1).name, "bias");
+    assert_null(schema_param(&old->type, 1).unit);
+    assert_string_not_equal(shipped->origin, old->origin);
+    /* 5 * 11 + 11 and 11 * 2 parameters; 3 * 7 rows */
+    assert_int_equal(b.params, 66 + 22);
+    assert_int_equal(b.macs_linear, 21 * (55 + 22));
+    assert_memory_equal(&a, &b, sizeof a);
+    registry_free(now);
+    registry_free(then);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -204,6 +253,7 @@ int main(void)
         cmocka_unit_test(a_search_path_that_is_not_there_is_named),
         cmocka_unit_test(a_file_without_a_slash_is_sought_here_and_not_in_library_paths),
         cmocka_unit_test(a_plugin_that_is_open_already_is_found_again),
+        cmocka_unit_test(a_plugin_of_abi_1_0_counts_as_it_always_did),
     };
     const char *build = getenv("LAYERMETER_BUILD");
 

@@ -201,7 +201,7 @@ typedef struct lm_plugin {
 #endif
 
 #define LM_PLUGIN_HEAD  .size = sizeof(lm_plugin), .abi_minor = LM_ABI_TARGET
-#define LM_TYPES(table) .types = (table), .n_types = sizeof(table) / sizeof((table)[0])
+#define LM_TYPES(table) .n_types = sizeof(table) / sizeof((table)[0]), .types = (table)
 #define LM_PARAMS(table)                                 \
     .params = (table), .param_size = sizeof((table)[0]), \
     .n_params = sizeof(table) / sizeof((table)[0])

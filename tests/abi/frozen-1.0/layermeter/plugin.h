@@ -1,0 +1,208 @@
+/**
+ * The layer-type plugin ABI, major 1.
+ *
+ * A plugin is a shared object that exports one constant, `layermeter_plugin_v1`, and links to
+ * nothing of Layermeter. A layer type is data and pure functions of (parameters, input shapes): no
+ * state, no allocation, no output, no text parsing. Callbacks may be called from several threads.
+ *
+ * Evolution: records grow only at the end and carry `size`. A host accepts plugins up to its own
+ * minor version and reads what an older plugin lacks as 0 or NULL.
+ */
+#ifndef LAYERMETER_PLUGIN_H
+#define LAYERMETER_PLUGIN_H
+
+#include <layermeter/kernel.h>
+#include <layermeter/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LM_ABI_MAJOR 1 /* in the exported symbol's name */
+#define LM_ABI_MINOR 0
+#ifndef LM_ABI_TARGET /* define lower to promise that the plugin uses no later field */
+#define LM_ABI_TARGET LM_ABI_MINOR
+#endif
+
+typedef struct lm_layer      lm_layer;
+typedef struct lm_layer_type lm_layer_type;
+typedef struct lm_sink       lm_sink;
+
+/** Kind of a parameter. */
+typedef int32_t lm_kind;
+enum {
+    LM_INT   = 1,
+    LM_REAL  = 2,
+    LM_BOOL  = 3, /**< yes|no, true|false, on|off, 1|0 */
+    LM_ENUM  = 4, /**< one of `choices`; the value is its index */
+    LM_TEXT  = 5,
+    LM_SHAPE = 6 /**< 1 to LM_MAX_RANK integers joined by x: 3x224x224 */
+};
+
+/** One line of a parameter schema. Record; tables carry their stride. */
+typedef struct lm_param {
+    const char *name;     /**< key in the model file: [a-z][a-z0-9_]* */
+    const char *doc;      /**< one line, with the unit if there is one */
+    const char *fallback; /**< default as a user would write it; NULL: required */
+    const char *choices;  /**< LM_ENUM: "same|valid"; else NULL */
+    double      min, max; /**< inclusive, for each number; both 0: unbounded */
+    lm_kind     kind;
+    uint32_t count; /**< LM_INT, LM_REAL: how many values; a single one given is repeated; 0 is 1 */
+} lm_param;
+
+/** A parsed parameter. Atom. LM_BOOL and LM_ENUM use i[0]. Text lives as long as the layer. */
+typedef struct lm_value {
+    lm_kind  kind;
+    uint32_t count;
+    union {
+        int64_t     i[LM_MAX_RANK];
+        double      f[LM_MAX_RANK];
+        const char *text;
+    } u;
+} lm_value;
+
+/** Services of the host. Record, written by the host. */
+typedef struct lm_host {
+    size_t   size;
+    uint32_t abi_minor, reserved;
+    /** Explain a failure; returns `code`. The host prepends file, line and layer: say what is
+     * wrong. */
+    lm_status (*fail)(const lm_layer *layer, lm_status code, const char *fmt, ...) LM_PRINTF(3, 4);
+} lm_host;
+
+/** One use of a type in a network: all that a callback may look at. Record, valid during the call.
+ */
+struct lm_layer {
+    size_t               size;
+    const lm_host       *host;
+    const lm_layer_type *type; /**< the plugin's own descriptor: embed it in a struct to add data */
+    const char          *name;
+    const lm_value      *param;  /**< in schema order, parsed and range-checked */
+    const lm_tensor     *input;  /**< for a type with min_inputs == 0 and none given: see `infer` */
+    const lm_tensor     *output; /**< NULL during infer() */
+    uint32_t             n_params, n_inputs, n_outputs, reserved;
+};
+
+enum { LM_KEEPS_INPUT = 1u << 0, LM_KEEPS_OUTPUT = 1u << 1 };
+
+/**
+ * Work and memory of one layer. Record; zeroed and sized by the host.
+ *
+ * `keeps` names which of its own tensors backward reads again instead of counting their bytes: one
+ * layer's output is the next one's input, and a sum of bytes would count it twice.
+ */
+typedef struct lm_cost {
+    size_t   size;
+    lm_work  pass[LM_N_PASSES]; /**< leave a pass 0 if it does not exist */
+    uint64_t saved_bytes;       /**< kept until backward, beyond own inputs and outputs */
+    uint64_t workspace_bytes;   /**< scratch live during one pass */
+    uint32_t keeps;
+    uint32_t reserved;
+} lm_cost;
+
+enum { LM_FROZEN = 1u << 0 };
+
+/** One parameter tensor. Record. */
+typedef struct lm_weight {
+    size_t      size;
+    const char *role; /**< "weight", "bias"; unique within the layer */
+    lm_tensor   tensor;
+    uint32_t    flags; /**< LM_FROZEN: no gradient (running statistics) */
+    uint32_t    reserved;
+} lm_weight;
+
+/** Takes what a layer emits, in order, and copies it at once. Failures are the host's business. */
+struct lm_sink {
+    size_t size;
+    void (*weight)(lm_sink *sink, const lm_weight *weight);
+    void (*kernel)(lm_sink *sink, const lm_kernel *kernel);
+};
+
+/** Flags of a layer type. */
+enum {
+    /** Joins or reshapes tensors; frameworks call a function for it and have no module (add,
+     * concat, flatten): counted in time and FLOPs, not in the number of layers nor in activation
+     * bytes. */
+    LM_FUNCTIONAL = 1u << 0,
+    /** A source of the network: takes no layer's output. Its one input is a tensor of rank 1 that
+     *  holds the batch and the element type; its parameter 0 is the shape of one sample. */
+    LM_SOURCE = 1u << 1
+};
+
+/** A layer type. Record; constant. */
+struct lm_layer_type {
+    size_t          size;
+    const char     *name; /**< `type =` in model files: [a-z][a-z0-9_]* */
+    const char     *doc;  /**< one line */
+    const lm_param *params;
+    size_t          param_size; /**< stride of `params`; see LM_PARAMS() */
+    uint32_t        n_params;
+    uint32_t        min_inputs, max_inputs; /**< max 0: any number */
+    uint32_t        n_outputs;              /**< 1 .. LM_MAX_RANK */
+    uint32_t        flags, reserved;
+
+    /** Output shapes from parameters and inputs; `output` has room for n_outputs. Required. */
+    lm_status (*infer)(const lm_layer *layer, lm_tensor *output);
+    /** Algorithmic work of every pass. Required. */
+    lm_status (*cost)(const lm_layer *layer, lm_cost *cost);
+    /** Emits the parameter tensors. NULL: none. */
+    lm_status (*weights)(const lm_layer *layer, lm_sink *sink);
+    /** Emits the kernels a framework would launch for `pass`. NULL: priced from cost alone and
+     *  reported as "not benchmarked". A kernel that yields both gradients at once (norms) is
+     * emitted for LM_GRAD_INPUT and nothing for LM_GRAD_WEIGHT. */
+    lm_status (*lower)(const lm_layer *layer, lm_pass pass, lm_sink *sink);
+    /** "name/revision" -> interface or NULL. May be NULL. */
+    const void *(*extension)(const char *id);
+};
+
+/** The exported root. Record. */
+typedef struct lm_plugin {
+    size_t                      size;
+    uint32_t                    abi_minor, n_types;
+    const lm_layer_type *const *types;                    /**< pointers: types may grow */
+    const char                 *name, *version, *license; /**< for reports; license: an SPDX id */
+} lm_plugin;
+
+/* Comfort ----------------------------------------------------------------------------------------
+ */
+
+#if defined(__GNUC__)
+#define LM_EXPORT __attribute__((visibility("default")))
+#else
+#define LM_EXPORT
+#endif
+
+#ifdef __cplusplus
+#define LM_PLUGIN                                              \
+    extern "C" LM_EXPORT const lm_plugin layermeter_plugin_v1; \
+    const lm_plugin                      layermeter_plugin_v1
+#else
+#define LM_PLUGIN                                          \
+    extern LM_EXPORT const lm_plugin layermeter_plugin_v1; \
+    const lm_plugin                  layermeter_plugin_v1
+#endif
+
+#define LM_PLUGIN_HEAD  .size = sizeof(lm_plugin), .abi_minor = LM_ABI_TARGET
+#define LM_TYPES(table) .types = (table), .n_types = sizeof(table) / sizeof((table)[0])
+#define LM_PARAMS(table)                                 \
+    .params = (table), .param_size = sizeof((table)[0]), \
+    .n_params = sizeof(table) / sizeof((table)[0])
+
+#define lm_fail(layer, ...) ((layer)->host->fail((layer), __VA_ARGS__))
+
+/** First value of an integer, boolean or enumerated parameter. */
+static inline int64_t lm_int(const lm_layer *layer, uint32_t param)
+{
+    return layer->param[param].u.i[0];
+}
+
+/** First value of a real parameter. */
+static inline double lm_real(const lm_layer *layer, uint32_t param)
+{
+    return layer->param[param].u.f[0];
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

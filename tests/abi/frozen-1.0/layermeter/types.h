@@ -1,0 +1,114 @@
+/** Atoms shared by the host and every plugin: status codes, element types, tensors, work. */
+#ifndef LAYERMETER_TYPES_H
+#define LAYERMETER_TYPES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Units everywhere: seconds, bytes, FLOP. One multiply-add is 2 FLOP. 1 GB = 1e9 B, in reports
+ * only.
+ *
+ * Atoms (lm_tensor, lm_work, lm_value) are frozen for a major version of the ABI: they may be
+ * embedded and put in arrays. Records begin with `size` and grow only at the end. Neither has
+ * padding: a field appended into old tail padding would look present in old binaries.
+ */
+
+#if defined(__GNUC__)
+#define LM_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#else
+#define LM_PRINTF(text, first)
+#endif
+
+/** What a function returns: LM_OK or one of the negative codes. */
+typedef int32_t lm_status;
+enum {
+    LM_OK            = 0,
+    LM_E_ARG         = -1, /**< a value outside its documented range */
+    LM_E_SHAPE       = -2, /**< tensors that do not fit each other or the layer */
+    LM_E_UNSUPPORTED = -3, /**< understood, but not available in this build or on this device */
+    LM_E_OVERFLOW    = -4, /**< a count beyond 64 bits */
+    LM_E_NOMEM       = -5,
+    LM_E_IO          = -6,
+    LM_E_SYNTAX      = -7, /**< a file that cannot be read as what it should be */
+    LM_E_ABI         = -8, /**< a plugin this host cannot use */
+    LM_E_NOTFOUND    = -9  /**< a name nobody knows */
+};
+
+/** Element type. Part of the ABI; append only. */
+typedef int32_t lm_dtype;
+enum { LM_F32 = 1, LM_F16 = 2, LM_BF16 = 3, LM_F64 = 4, LM_I32 = 5, LM_I8 = 6, LM_F8 = 7 };
+
+#define LM_MAX_RANK 8
+
+/**
+ * Shape and element type. Atom. Outermost dimension first; dim[0] is the per-device batch wherever
+ * a batch exists; images are N,C,[D,]H,W.
+ */
+typedef struct lm_tensor {
+    lm_dtype dtype;
+    uint32_t rank;             /**< 0 (scalar) .. LM_MAX_RANK */
+    int64_t  dim[LM_MAX_RANK]; /**< each >= 1; unused entries 0 */
+    int64_t  reserved;         /**< 0 */
+} lm_tensor;
+
+/**
+ * Work of one pass. Atom. Bytes are compulsory traffic: every operand moved once; what caches and
+ * fusion save is the model's business.
+ */
+typedef struct lm_work {
+    uint64_t flops, read_bytes, written_bytes;
+} lm_work;
+
+/** a * b, UINT64_MAX when that does not fit: the host turns a saturated count into LM_E_OVERFLOW.
+ */
+static inline uint64_t lm_mul(uint64_t a, uint64_t b)
+{
+    return a != 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
+}
+
+/** a + b, UINT64_MAX when that does not fit. */
+static inline uint64_t lm_add(uint64_t a, uint64_t b)
+{
+    return b > UINT64_MAX - a ? UINT64_MAX : a + b;
+}
+
+/** Bytes of one element; 0 for a type this header does not know. */
+static inline uint64_t lm_dtype_bytes(lm_dtype dtype)
+{
+    switch (dtype) {
+    case LM_F64: return 8;
+    case LM_F32:
+    case LM_I32: return 4;
+    case LM_F16:
+    case LM_BF16: return 2;
+    case LM_I8:
+    case LM_F8: return 1;
+    default: return 0;
+    }
+}
+
+/** Number of elements; 1 for a scalar. Saturates. */
+static inline uint64_t lm_elements(const lm_tensor *tensor)
+{
+    uint64_t n = 1;
+
+    for (uint32_t i = 0; i < tensor->rank; i++)
+        n = lm_mul(n, (uint64_t)tensor->dim[i]);
+    return n;
+}
+
+/** Size in bytes. Saturates. */
+static inline uint64_t lm_bytes(const lm_tensor *tensor)
+{
+    return lm_mul(lm_elements(tensor), lm_dtype_bytes(tensor->dtype));
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
