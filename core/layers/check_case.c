@@ -450,6 +450,18 @@ static void change_one_thing(const lm_layer_type *type, case_random *r, check_ca
     }
 }
 
+/* Integers have no gradient. */
+static void choose_gradients(case_random *r, check_case *c)
+{
+    c->chooses = chance(r, 60);
+    for (uint32_t i = 0; i < c->n_inputs; i++) {
+        const bool real = lm_dtype_is_real(c->input[i].dtype);
+
+        c->wants[i] = real && chance(r, 60);
+        c->chooses |= !real;
+    }
+}
+
 void case_generate(const lm_layer_type *type, const check_case *known, size_t n_known,
                    case_random *r, check_case *out)
 {
@@ -457,13 +469,14 @@ void case_generate(const lm_layer_type *type, const check_case *known, size_t n_
         *out = known[case_below(r, n_known)];
         for (uint64_t n = 1 + case_below(r, 2); n > 0; n--)
             change_one_thing(type, r, out);
-        return;
+    } else {
+        memset(out, 0, sizeof *out);
+        out->dtype = (lm_dtype)ONE_OF(r, LM_F32, LM_F32, LM_F32, LM_F16, LM_BF16, LM_F64);
+        fresh_inputs(type, r, out);
+        for (uint32_t i = 0; i < type->n_params && i < CASE_PARAMS; i++)
+            set_param(type, r, out, i);
     }
-    memset(out, 0, sizeof *out);
-    out->dtype = (lm_dtype)ONE_OF(r, LM_F32, LM_F32, LM_F32, LM_F16, LM_BF16, LM_F64);
-    fresh_inputs(type, r, out);
-    for (uint32_t i = 0; i < type->n_params && i < CASE_PARAMS; i++)
-        set_param(type, r, out, i);
+    choose_gradients(r, out);
 }
 
 lm_status case_parse(const registry_entry *entry, check_case *c, lm_error *err)
@@ -527,8 +540,12 @@ void case_print(const lm_layer_type *type, const check_case *c, char *buffer, si
     for (uint32_t i = 0; i < n_inputs; i++)
         any_data |= is_data(c, i);
     buffer[0] = '\0';
-    add(buffer, size, "; layermeter show FILE --batch %lld --dtype %s\n[network]\nname = case\n",
-        (long long)batch, text_dtype_name(c->dtype));
+    add(buffer, size, "; layermeter show FILE --batch %lld --dtype %s\n", (long long)batch,
+        text_dtype_name(c->dtype));
+    for (uint32_t i = 0; i < n_inputs && c->chooses; i++)
+        add(buffer, size, "%s in%u%s", i ? "," : "; gradients wanted:", i,
+            c->wants[i] ? "" : " no");
+    add(buffer, size, "%s[network]\nname = case\n", n_inputs && c->chooses ? "\n" : "");
     if (!any_data) /* a network needs an input */
         add(buffer, size, "output = unused, layer\n\n[unused]\ntype = input\nshape = 1\n");
     add(buffer, size, "\n");

@@ -18,6 +18,8 @@ typedef struct check_case {
     lm_dtype  dtype; /**< of the network */
     uint32_t  n_inputs;
     lm_tensor input[CASE_INPUTS];
+    bool      chooses; /**< `wants` is told; else the gradients of all inputs are wanted */
+    uint8_t   wants[CASE_INPUTS];
     char      text[CASE_PARAMS][CASE_TEXT]; /**< as in a model file; empty: the default */
     lm_value  value[CASE_PARAMS];           /**< the same, parsed; texts point nowhere */
 } check_case;

@@ -38,6 +38,7 @@ typedef struct asking {
     host_layer            h;
     lm_value              param[CASE_PARAMS + 1], param_before[CASE_PARAMS + 1];
     lm_tensor             input[CASE_INPUTS + 1], input_before[CASE_INPUTS + 1];
+    uint8_t               wants[CASE_INPUTS + 1];
     lm_error              err;
     host_sink             sink;
     const registry_entry *entry;
@@ -65,6 +66,8 @@ static void prepare(asking *a, const check_manner *how)
             memcpy(to->u.i, from->u.i, from->count * sizeof to->u.i[0]);
     }
     memcpy(a->input, a->c->input, a->c->n_inputs * sizeof a->input[0]);
+    memset(a->wants, how->fill, sizeof a->wants);
+    memcpy(a->wants, a->c->wants, a->c->n_inputs);
     memcpy(a->param_before, a->param, sizeof a->param);
     memcpy(a->input_before, a->input, sizeof a->input);
     a->h = (host_layer){
@@ -77,7 +80,9 @@ static void prepare(asking *a, const check_manner *how)
                    .n_params  = type->n_params,
                    .n_inputs  = a->c->n_inputs,
                    .n_outputs = type->n_outputs,
-                   .dtype     = a->c->dtype },
+                   .dtype     = a->c->dtype,
+
+                   .wants_gradient = a->c->chooses ? a->wants : NULL },
         .err   = &a->err,
     };
 }
