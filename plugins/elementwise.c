@@ -67,8 +67,9 @@ typedef enum source {
 
 typedef struct gradient {
     source   source;
-    int64_t  flops; /* for each element of the output */
-    uint32_t reads; /* which tensors, as in lm_cost.keeps */
+    int64_t  flops;    /* for each element of the output */
+    uint32_t reads;    /* which tensors, as in lm_cost.keeps */
+    int64_t  operands; /* how many, with the output's gradient: see gradient_of() */
 } gradient;
 
 enum { ANY = 0, MAX_INPUTS = 3 }; /* ANY: two or more */
@@ -153,31 +154,25 @@ static gradient gradient_of(const lm_layer *layer, uint32_t input)
     const uint32_t n = layer->n_inputs;
     gradient       g = self_of(layer)->gradient[layer->type->max_inputs == ANY ? 0 : input];
 
-    if (g.source == OF_OTHERS)
-        g = (gradient){ COMPUTED, n - 1, others(layer, input) };
-    if (g.source == OF_CHOSEN)
-        g = (gradient){ COMPUTED, 1, n == 2 ? LM_KEEPS_INPUT : LM_KEEPS_INPUT | LM_KEEPS_OUTPUT };
+    switch (g.source) {
+    case OF_OTHERS: return (gradient){ COMPUTED, n - 1, others(layer, input), n };
+    case OF_CHOSEN:
+        g = (gradient){ COMPUTED, 1, LM_KEEPS_INPUT, 3 };
+        if (n > 2)
+            g.reads |= LM_KEEPS_OUTPUT;
+        return g;
+    case COMPUTED:
+        g.operands = 1;
+        for (uint32_t reads = g.reads; reads; reads &= reads - 1)
+            g.operands++;
+        break;
+    default: return g;
+    }
     if (layer->n_params) {
         g.flops  = lm_int(layer, FLOPS_BACKWARD);
         g.source = g.flops ? COMPUTED : HANDED_ON;
     }
     return g;
-}
-
-/* Tensors that a gradient is computed from: the output's gradient, and what it reads. */
-static int64_t operands_of(const lm_layer *layer, uint32_t input)
-{
-    int64_t n = 1;
-
-    switch (self_of(layer)->gradient[layer->type->max_inputs == ANY ? 0 : input].source) {
-    case ZEROS: return 0;
-    case OF_OTHERS: return layer->n_inputs;
-    case OF_CHOSEN: return 3; /* and the two that are compared */
-    default:
-        for (uint32_t reads = gradient_of(layer, input).reads; reads; reads &= reads - 1)
-            n++;
-        return n;
-    }
 }
 
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
@@ -190,7 +185,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
         if (g.source == NO_GRADIENT || !lm_wants_gradient(layer, i))
             continue;
         if (g.source != HANDED_ON)
-            emit(sink, map_of(layer, pass, operands_of(layer, i), g.flops));
+            emit(sink, map_of(layer, pass, g.operands, g.flops));
         if (lm_elements(&layer->input[i]) != lm_elements(&layer->output[0]))
             emit(sink, map_of(layer, pass, 1, 1));
     }
@@ -214,10 +209,11 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
 #define ONE(name, doc)  { TYPE(name, doc, 1, 1, infer) }
 #define TWO(name, doc)  { TYPE(name, doc ", element by element", 2, 2, infer) }
 #define MORE(name, doc) { TYPE(name, doc ", element by element", 2, ANY, infer) }
-#define BACK(flops, reads) { COMPUTED, flops, reads }
-#define NONE  { NO_GRADIENT, 0, 0 }
-#define SAME  { HANDED_ON, 0, 0 }
-#define ZERO  { ZEROS, 0, 0 }
+#define BACK(flops, reads) { COMPUTED, flops, reads, 0 }
+#define ONLY(source) { source, 0, 0, 0 }
+#define NONE ONLY(NO_GRADIENT)
+#define SAME ONLY(HANDED_ON)
+#define ZERO ONLY(ZEROS)
 #define A LM_KEEPS_ONE(0)
 #define B LM_KEEPS_ONE(1)
 #define X LM_KEEPS_INPUT
@@ -230,9 +226,9 @@ enum {
 
 static const elementwise functions[] = {
     [ADD]        = { MORE("add", "sum of its inputs"), 1, { SAME } },
-    [MULTIPLY]   = { MORE("multiply", "product of its inputs"), 1, { { OF_OTHERS, 0, 0 } } },
-    [MINIMUM]    = { MORE("minimum", "the least of its inputs"), 1, { { OF_CHOSEN, 0, 0 } } },
-    [MAXIMUM]    = { MORE("maximum", "the greatest of its inputs"), 1, { { OF_CHOSEN, 0, 0 } } },
+    [MULTIPLY]   = { MORE("multiply", "product of its inputs"), 1, { ONLY(OF_OTHERS) } },
+    [MINIMUM]    = { MORE("minimum", "the least of its inputs"), 1, { ONLY(OF_CHOSEN) } },
+    [MAXIMUM]    = { MORE("maximum", "the greatest of its inputs"), 1, { ONLY(OF_CHOSEN) } },
     [SUBTRACT]   = { TWO("subtract", "a - b"), 1, { SAME, BACK(1, 0) } },
     [DIVIDE]     = { TWO("divide", "a / b"), 1, { BACK(1, B), BACK(4, A | B) } },
     [POW]        = { TWO("pow", "a to the power of b"), 1, { BACK(4, A | B), BACK(3, A | Y) } },

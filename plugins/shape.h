@@ -17,8 +17,8 @@ extern const lm_layer_type shape_gather, shape_cast; /* shape_gather.c, _cast.c 
 /** COPY of the output forward, of its gradient backward: for types that only move elements. */
 lm_status shape_lower_copy(const lm_layer *layer, lm_pass pass, lm_sink *sink);
 
-#define SHAPE_TYPE(type_name, type_doc, n_in)                                              \
-    .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = n_in, \
-    .max_inputs = n_in, .n_outputs = 1, .cost = cost_of_kernels
+#define SHAPE_TYPE(type_name, type_doc)                                                 \
+    .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = 1, \
+    .max_inputs = 1, .n_outputs = 1, .cost = cost_of_kernels
 
 #endif

@@ -34,7 +34,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 }
 
 const lm_layer_type shape_cast = {
-    SHAPE_TYPE("cast", "the same numbers in another element type", 1),
+    SHAPE_TYPE("cast", "the same numbers in another element type"),
     LM_PARAMS(params),
     .flags = LM_FUNCTIONAL,
     .infer = infer,

@@ -137,7 +137,7 @@ static lm_status channel_shuffle_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-#define MOVED(name, doc) SHAPE_TYPE(name, doc, 1), .flags = LM_FUNCTIONAL, .lower = shape_lower_copy
+#define MOVED(name, doc) SHAPE_TYPE(name, doc), .flags = LM_FUNCTIONAL, .lower = shape_lower_copy
 
 const lm_layer_type shape_permute = {
     MOVED("permute", "dimensions in another order, with a copy"),

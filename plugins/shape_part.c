@@ -169,21 +169,21 @@ static lm_status pad_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 }
 
 const lm_layer_type shape_slice = {
-    SHAPE_TYPE("slice", "elements of one dimension from a first to a last", 1),
+    SHAPE_TYPE("slice", "elements of one dimension from a first to a last"),
     LM_PARAMS(slice_params),
     .flags = LM_FUNCTIONAL | LM_VIEW,
     .infer = slice_infer,
     .lower = part_lower,
 };
 const lm_layer_type shape_chunk = {
-    SHAPE_TYPE("chunk", "one of the equal parts of a dimension", 1),
+    SHAPE_TYPE("chunk", "one of the equal parts of a dimension"),
     LM_PARAMS(chunk_params),
     .flags = LM_FUNCTIONAL | LM_VIEW,
     .infer = chunk_infer,
     .lower = part_lower,
 };
 const lm_layer_type shape_pad = {
-    SHAPE_TYPE("pad", "puts a margin around its input", 1),
+    SHAPE_TYPE("pad", "puts a margin around its input"),
     LM_PARAMS(pad_params),
     .flags = LM_FUNCTIONAL,
     .infer = pad_infer,

@@ -80,14 +80,14 @@ static lm_status tile_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 }
 
 const lm_layer_type shape_expand = {
-    SHAPE_TYPE("expand", "stretches dimensions of 1, without a copy", 1),
+    SHAPE_TYPE("expand", "stretches dimensions of 1, without a copy"),
     LM_PARAMS(expand_params),
     .flags = LM_FUNCTIONAL | LM_VIEW,
     .infer = expand_infer,
     .lower = expand_lower,
 };
 const lm_layer_type shape_tile = {
-    SHAPE_TYPE("tile", "its input several times, side by side", 1),
+    SHAPE_TYPE("tile", "its input several times, side by side"),
     LM_PARAMS(tile_params),
     .flags = LM_FUNCTIONAL,
     .infer = tile_infer,

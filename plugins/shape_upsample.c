@@ -116,7 +116,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 }
 
 const lm_layer_type shape_upsample = {
-    SHAPE_TYPE("upsample", "images of another size", 1),
+    SHAPE_TYPE("upsample", "images of another size"),
     LM_PARAMS(params),
     .flags = LM_FUNCTIONAL,
     .infer = infer,

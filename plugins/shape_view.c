@@ -139,7 +139,7 @@ static lm_status identity_infer(const lm_layer *layer, lm_tensor *output)
 }
 
 #define VIEW(name, doc) \
-    SHAPE_TYPE(name, doc, 1), .flags = LM_FUNCTIONAL | LM_VIEW, .lower = lower_nothing
+    SHAPE_TYPE(name, doc), .flags = LM_FUNCTIONAL | LM_VIEW, .lower = lower_nothing
 
 const lm_layer_type shape_flatten = {
     VIEW("flatten", "joins neighbouring dimensions into one"),
