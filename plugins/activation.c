@@ -24,8 +24,9 @@
  *  - softplus      log(1 + exp(b x)) / b; x where b x > c           6
  *       backward   e = exp(b x): 2, dy e / (1 + e): 3, choice 1                        | 6
  *  - tanh                                                           1 | dy (1 - y y): 3
- *  - tanhshrink    x - tanh(x)                                      2 | dy t t, t = tanh(x): 3
- *  - softsign      x / (1 + |x|)                                    3 | dy / (1 + |x|)^2: 4
+ *  - tanhshrink    x - tanh(x)                                      2 | dy t t, t = tanh(x) kept: 2
+ *  - softsign      x / (1 + |x|)                                    3 | dy / q q, q = 1 + |x| kept:
+ * 2
  *  - softshrink    x - c above c, x + c below -c, else 0            4 | dy outside -c .. c: 2
  *  - hardshrink    x above c and below -c, else 0                   2 | dy outside -c .. c: 2
  *  - gelu none     x (1 + erf(x / sqrt 2)) / 2                      5
@@ -43,11 +44,12 @@
  *       backward   dy (x / 3 + 1/2) between -3 and 3: 2 + 3                            | 5
  */
 enum { EXACT, TANH, N_VARIANTS };
+#define KEEPS_ANOTHER (UINT32_C(1) << 31) /* one more tensor of the input's size */
 
 typedef struct activation {
     lm_layer_type type; /* first: a layer's `type` points here */
     int64_t       flops_forward[N_VARIANTS], flops_backward[N_VARIANTS]; /* per element */
-    uint32_t      keeps;
+    uint32_t      keeps;  /* as in lm_cost, and KEEPS_ANOTHER */
     int           chosen; /* 1: the last parameter says which variant */
 } activation;
 
@@ -96,7 +98,11 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
-    cost->keeps = activation_of(layer)->keeps;
+    const uint32_t keeps = activation_of(layer)->keeps;
+
+    cost->keeps = keeps & ~KEEPS_ANOTHER;
+    if (keeps & KEEPS_ANOTHER)
+        cost->saved_bytes = lm_bytes(&layer->input[0]);
     return cost_of_kernels(layer, cost);
 }
 
@@ -113,7 +119,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     }
 
 /* Kept is what PyTorch keeps (derivatives.yaml): relu6 is its hardtanh, which asks for the input
- * where the output would do. */
+ * where the output would do; softsign and tanhshrink are composed of functions. */
 FUNCTION(relu, 1, 1, LM_KEEPS_OUTPUT, "max(x, 0)");
 FUNCTION(relu6, 2, 2, LM_KEEPS_INPUT, "min(max(x, 0), 6)");
 FUNCTION(hard_tanh, 2, 2, LM_KEEPS_INPUT, "min(max(x, -1), 1), or between other bounds");
@@ -126,8 +132,8 @@ FUNCTION(sigmoid, 4, 3, LM_KEEPS_OUTPUT, "1 / (1 + exp(-x))");
 FUNCTION(log_sigmoid, 7, 3, LM_KEEPS_INPUT, "logarithm of 1 / (1 + exp(-x))");
 FUNCTION(softplus, 6, 6, LM_KEEPS_INPUT, "log(1 + exp(b x)) / b");
 FUNCTION(tanh, 1, 3, LM_KEEPS_OUTPUT, "hyperbolic tangent");
-FUNCTION(tanhshrink, 2, 3, LM_KEEPS_INPUT, "x - tanh(x)");
-FUNCTION(softsign, 3, 4, LM_KEEPS_INPUT, "x / (1 + |x|)");
+FUNCTION(tanhshrink, 2, 2, KEEPS_ANOTHER, "x - tanh(x)");
+FUNCTION(softsign, 3, 2, LM_KEEPS_INPUT | KEEPS_ANOTHER, "x / (1 + |x|)");
 FUNCTION(softshrink, 4, 2, LM_KEEPS_INPUT, "x moved towards 0 by a constant, 0 if nearer");
 FUNCTION(hardshrink, 2, 2, LM_KEEPS_INPUT, "x, or 0 if nearer to it than a constant");
 FUNCTION(silu, 5, 9, LM_KEEPS_INPUT, "x / (1 + exp(-x)), also called swish");
@@ -220,10 +226,10 @@ static const activation prelu_type = {
 
 enum { AXIS };
 
-#define AXIS_PARAM                                                                   \
-    {                                                                                \
-        .name = "axis", .kind = LM_INT, .min = -LM_MAX_RANK, .max = LM_MAX_RANK - 1, \
-        .fallback = "-1", .doc = "dimension that is halved; below 0: from the last"  \
+#define AXIS_PARAM                                                \
+    {                                                             \
+        .name = "axis", TENSOR_AXIS(LM_INT), .fallback = "-1",    \
+        .doc = "dimension that is halved; below 0: from the last" \
     }
 
 static const lm_param gate_params[]  = { [AXIS] = AXIS_PARAM };

@@ -25,7 +25,13 @@ static const lm_param depth_params[] = {
 typedef struct dropout_type {
     lm_layer_type type; /* first: a layer's `type` points here */
     int64_t       flops_forward;
+    int           noise; /* 1: keeps factors instead of a mask */
 } dropout_type;
+
+static const dropout_type *dropout_of(const lm_layer *layer)
+{
+    return (const dropout_type *)(const void *)layer->type;
+}
 
 static lm_kernel map_of(const lm_layer *layer, lm_pass pass, uint64_t elements, int64_t operands,
                         int64_t flops)
@@ -45,22 +51,24 @@ static lm_kernel map_of(const lm_layer *layer, lm_pass pass, uint64_t elements, 
  */
 static lm_status element_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    const dropout_type *self = (const dropout_type *)(const void *)layer->type;
-    const uint64_t      n    = lm_elements(&layer->input[0]);
+    const uint64_t n = lm_elements(&layer->input[0]);
 
     if (lm_real(layer, P) == 0)
         return LM_OK;
     if (pass == LM_FORWARD)
-        emit(sink, map_of(layer, pass, n, 1, self->flops_forward));
+        emit(sink, map_of(layer, pass, n, 1, dropout_of(layer)->flops_forward));
     else if (pass == LM_GRAD_INPUT)
         emit(sink, map_of(layer, pass, n, 2, 1));
     return LM_OK;
 }
 
+/* Kept is a mask, one byte an element, or factors in the tensor's own type. */
 static lm_status element_cost(const lm_layer *layer, lm_cost *cost)
 {
+    const lm_tensor *in = &layer->input[0];
+
     if (lm_real(layer, P) > 0)
-        cost->saved_bytes = lm_elements(&layer->input[0]); /* the mask, one byte an element */
+        cost->saved_bytes = dropout_of(layer)->noise ? lm_bytes(in) : lm_elements(in);
     return cost_of_kernels(layer, cost);
 }
 
@@ -114,6 +122,7 @@ static const dropout_type alpha_dropout = {
                        LM_PARAMS(element_params), .infer = infer_same, .cost = element_cost,
                        .lower = element_lower },
     .flops_forward = 3,
+    .noise         = 1,
 };
 static const lm_layer_type stochastic_depth = {
     DROPOUT("stochastic_depth", "sets samples to 0 at random and scales the others up"),

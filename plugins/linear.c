@@ -1,5 +1,6 @@
-/* linear: fully connected layer on the last dimension, as torch.nn.Linear. */
-#include <layermeter/plugin.h>
+/* linear, bilinear: fully connected layers on the last dimension, as in torch.nn. */
+#include "inputs.h"
+#include "tensors.h"
 
 enum { FEATURES, BIAS };
 
@@ -8,144 +9,210 @@ static const lm_param params[] = {
                    .kind = LM_INT,
                    .min  = 1,
                    .max  = 1e9,
-                   .doc  = "size of the output's last dimension, in elements" },
+                   .unit = "elements",
+                   .doc  = "size of the output's last dimension" },
     [BIAS]     = { .name     = "bias",
                    .kind     = LM_BOOL,
                    .fallback = "yes",
                    .doc      = "add a number per feature" },
 };
 
-static lm_status infer(const lm_layer *layer, lm_tensor *output)
+static int64_t features_in(const lm_layer *layer, uint32_t i)
 {
-    const lm_tensor *in = &layer->input[0];
-
-    if (in->rank < 2)
-        return lm_fail(layer, LM_E_SHAPE,
-                       "input of rank %u, expected 2 or more: batch, ..., features",
-                       (unsigned)in->rank);
-    output[0]                   = *in;
-    output[0].dim[in->rank - 1] = lm_int(layer, FEATURES);
-    return LM_OK;
-}
-
-static int64_t features_in(const lm_layer *layer)
-{
-    return layer->input[0].dim[layer->input[0].rank - 1];
+    return layer->input[i].dim[layer->input[i].rank - 1];
 }
 
 /* All dimensions but the last: what the product sees as rows. */
 static int64_t rows_of(const lm_layer *layer)
 {
-    lm_tensor rows = layer->input[0];
+    return (int64_t)tensor_span(&layer->input[0], 0, layer->input[0].rank - 1);
+}
 
-    rows.rank--;
-    return (int64_t)lm_elements(&rows);
+static void emit_product(const lm_layer *layer, lm_pass pass, lm_sink *sink, int64_t m, int64_t n,
+                         int64_t k, int64_t bias)
+{
+    emit(sink, (lm_kernel){ .op     = LM_OP_GEMM,
+                            .pass   = pass,
+                            .dtype  = layer->input[0].dtype,
+                            .u.gemm = { .batch = 1, .m = m, .n = n, .k = k, .bias = bias } });
+}
+
+/* The gradient of the bias sums dy over the rows: a launch of its own, no product yields it. */
+static void emit_bias_gradient(const lm_layer *layer, lm_sink *sink)
+{
+    const int64_t features = lm_int(layer, FEATURES);
+
+    if (lm_int(layer, BIAS))
+        emit(sink, (lm_kernel){ .op       = LM_OP_REDUCE,
+                                .pass     = LM_GRAD_WEIGHT,
+                                .dtype    = layer->input[0].dtype,
+                                .u.reduce = { features, rows_of(layer), features } });
+}
+
+static void emit_weights(const lm_layer *layer, lm_sink *sink, lm_tensor weight)
+{
+    emit_weight(sink, (lm_weight){ .role = "weight", .tensor = weight });
+    if (lm_int(layer, BIAS))
+        emit_weight(sink, (lm_weight){ .role   = "bias",
+                                       .tensor = { .dtype = weight.dtype,
+                                                   .rank  = 1,
+                                                   .dim   = { lm_int(layer, FEATURES) } } });
+}
+
+/* ---- linear ---------------------------------------------------------------------------------- */
+
+static lm_status linear_infer(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_status status = input_rank(layer, 2, LM_MAX_RANK, "batch, ..., features");
+
+    if (status)
+        return status;
+    output[0]                         = layer->input[0];
+    output[0].dim[output[0].rank - 1] = lm_int(layer, FEATURES);
+    return LM_OK;
 }
 
 /* Each pass has its own product: y = x W^T + b, dx = dy W, dW = dy^T x. */
-static lm_kernel product_of(const lm_layer *layer, lm_pass pass)
+static lm_status linear_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    const int64_t rows = rows_of(layer), in = features_in(layer), out = lm_int(layer, FEATURES);
-    lm_kernel     k = { .size   = sizeof k,
-                        .op     = LM_OP_GEMM,
-                        .pass   = pass,
-                        .dtype  = layer->input[0].dtype,
-                        .repeat = 1,
-                        .u.gemm = { .batch = 1 } };
+    const int64_t rows = rows_of(layer), in = features_in(layer, 0), out = lm_int(layer, FEATURES);
 
-    k.u.gemm.m    = pass == LM_GRAD_WEIGHT ? out : rows;
-    k.u.gemm.n    = pass == LM_FORWARD ? out : in;
-    k.u.gemm.k    = pass == LM_FORWARD ? in : pass == LM_GRAD_INPUT ? out : rows;
-    k.u.gemm.bias = pass == LM_FORWARD && lm_int(layer, BIAS);
-    return k;
-}
-
-/* The gradient of the bias sums dy over the rows: a launch of its own, no GEMM yields it. */
-static lm_kernel bias_gradient_of(const lm_layer *layer)
-{
-    return (lm_kernel){
-        .size   = sizeof(lm_kernel),
-        .op     = LM_OP_MAP,
-        .pass   = LM_GRAD_WEIGHT,
-        .dtype  = layer->input[0].dtype,
-        .repeat = 1,
-        .u.map  = { .elements          = (int64_t)lm_elements(&layer->output[0]),
-                    .operands          = 1,
-                    .flops_per_element = 1 },
-    };
-}
-
-/* The kernels of a pass; returns how many. */
-static uint32_t kernels_of(const lm_layer *layer, lm_pass pass, lm_kernel kernel[2])
-{
-    kernel[0] = product_of(layer, pass);
-    if (pass != LM_GRAD_WEIGHT || !lm_int(layer, BIAS))
-        return 1;
-    kernel[1] = bias_gradient_of(layer);
-    return 2;
-}
-
-static lm_status cost(const lm_layer *layer, lm_cost *cost)
-{
-    lm_kernel kernel[2];
-
-    for (lm_pass pass = 0; pass < LM_N_PASSES; pass++) {
-        const uint32_t n   = kernels_of(layer, pass, kernel);
-        lm_work       *sum = &cost->pass[pass];
-
-        for (uint32_t i = 0; i < n; i++) {
-            const lm_work work = lm_kernel_work(&kernel[i]);
-
-            sum->flops         = lm_add(sum->flops, work.flops);
-            sum->read_bytes    = lm_add(sum->read_bytes, work.read_bytes);
-            sum->written_bytes = lm_add(sum->written_bytes, work.written_bytes);
-        }
+    switch (pass) {
+    case LM_FORWARD: emit_product(layer, pass, sink, rows, out, in, lm_int(layer, BIAS)); break;
+    case LM_GRAD_INPUT: emit_product(layer, pass, sink, rows, in, out, 0); break;
+    default: emit_product(layer, pass, sink, out, in, rows, 0); emit_bias_gradient(layer, sink);
     }
+    return LM_OK;
+}
+
+static lm_status linear_cost(const lm_layer *layer, lm_cost *cost)
+{
     cost->keeps = LM_KEEPS_INPUT;
+    return cost_of_kernels(layer, cost);
+}
+
+static lm_status linear_weights(const lm_layer *layer, lm_sink *sink)
+{
+    emit_weights(layer, sink,
+                 (lm_tensor){ .dtype = layer->input[0].dtype,
+                              .rank  = 2,
+                              .dim   = { lm_int(layer, FEATURES), features_in(layer, 0) } });
     return LM_OK;
 }
 
-static lm_status weights(const lm_layer *layer, lm_sink *sink)
-{
-    const int64_t  in = features_in(layer), out = lm_int(layer, FEATURES);
-    const lm_dtype dtype = layer->input[0].dtype;
-    lm_weight      w     = { .size = sizeof w, .role = "weight" };
+/* ---- bilinear: y_k = a^T W_k b + c_k --------------------------------------------------------- */
 
-    w.tensor = (lm_tensor){ .dtype = dtype, .rank = 2, .dim = { out, in } };
-    sink->weight(sink, &w);
-    if (lm_int(layer, BIAS)) {
-        w.role   = "bias";
-        w.tensor = (lm_tensor){ .dtype = dtype, .rank = 1, .dim = { out } };
-        sink->weight(sink, &w);
+static lm_status bilinear_infer(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_tensor *a = &layer->input[0], *b = &layer->input[1];
+    lm_status        status = input_rank(layer, 2, LM_MAX_RANK, "batch, ..., features");
+
+    if (!status)
+        status = input_real(layer, 1);
+    if (status)
+        return status;
+    if (a->dtype != b->dtype)
+        return lm_fail(layer, LM_E_SHAPE, "inputs of different element types");
+    if (a->rank != b->rank)
+        return lm_fail(layer, LM_E_SHAPE, "inputs of rank %u and %u", (unsigned)a->rank,
+                       (unsigned)b->rank);
+    for (uint32_t d = 0; d + 1 < a->rank; d++)
+        if (a->dim[d] != b->dim[d])
+            return lm_fail(layer, LM_E_SHAPE, "%lld and %lld elements do not fit in dimension %u",
+                           (long long)a->dim[d], (long long)b->dim[d], (unsigned)d);
+    output[0]                  = *a;
+    output[0].dim[a->rank - 1] = lm_int(layer, FEATURES);
+    return LM_OK;
+}
+
+static int64_t times(int64_t a, int64_t b)
+{
+    return (int64_t)lm_mul((uint64_t)a, (uint64_t)b);
+}
+
+/* Every dy times every element of the other input: what the products of the gradients take. */
+static void emit_pairs(const lm_layer *layer, lm_pass pass, lm_sink *sink, uint32_t other)
+{
+    const int64_t pairs = times(lm_int(layer, FEATURES), features_in(layer, other));
+
+    emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
+                            .pass  = pass,
+                            .dtype = layer->input[0].dtype,
+                            .u.map = { times(rows_of(layer), pairs), 1, 1 } });
+}
+
+/*
+ * Forward a W, all features at once, then for each row its product with b. Backward, with the pairs
+ * dy b: da = (dy b) W^T, dW = (dy b)^T a; db likewise with the pairs dy a.
+ */
+static lm_status bilinear_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+{
+    const int64_t rows = rows_of(layer), out = lm_int(layer, FEATURES);
+    const int64_t in[2] = { features_in(layer, 0), features_in(layer, 1) };
+
+    if (pass == LM_FORWARD) {
+        emit_product(layer, pass, sink, rows, times(out, in[1]), in[0], 0);
+        emit(sink, (lm_kernel){ .op     = LM_OP_GEMM,
+                                .pass   = pass,
+                                .dtype  = layer->input[0].dtype,
+                                .u.gemm = { .batch       = rows,
+                                            .m           = 1,
+                                            .n           = out,
+                                            .k           = in[1],
+                                            .bias        = lm_int(layer, BIAS),
+                                            .activations = 1 } });
+    } else if (pass == LM_GRAD_INPUT) {
+        for (uint32_t i = 0; i < 2; i++)
+            if (lm_wants_gradient(layer, i)) {
+                emit_pairs(layer, pass, sink, 1 - i);
+                emit_product(layer, pass, sink, rows, in[i], times(out, in[1 - i]), 0);
+            }
+    } else {
+        emit_pairs(layer, pass, sink, 1);
+        emit_product(layer, pass, sink, times(out, in[1]), in[0], rows, 0);
+        emit_bias_gradient(layer, sink);
     }
     return LM_OK;
 }
 
-static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+static lm_status bilinear_cost(const lm_layer *layer, lm_cost *cost)
 {
-    lm_kernel      kernel[2];
-    const uint32_t n = kernels_of(layer, pass, kernel);
+    const int64_t a = features_in(layer, 0), b = features_in(layer, 1), longer = a > b ? a : b;
 
-    for (uint32_t i = 0; i < n; i++)
-        sink->kernel(sink, &kernel[i]);
+    cost->keeps           = LM_KEEPS_INPUT;
+    cost->workspace_bytes = lm_mul(lm_bytes(&layer->output[0]), (uint64_t)longer); /* the pairs */
+    return cost_of_kernels(layer, cost);
+}
+
+static lm_status bilinear_weights(const lm_layer *layer, lm_sink *sink)
+{
+    emit_weights(layer, sink,
+                 (lm_tensor){ .dtype = layer->input[0].dtype,
+                              .rank  = 3,
+                              .dim   = { lm_int(layer, FEATURES), features_in(layer, 0),
+                                         features_in(layer, 1) } });
     return LM_OK;
 }
 
-static const lm_layer_type linear = {
-    .size = sizeof(lm_layer_type),
-    .name = "linear",
-    .doc  = "product with a weight matrix along the last dimension",
-    LM_PARAMS(params),
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .n_outputs  = 1,
-    .infer      = infer,
-    .cost       = cost,
-    .weights    = weights,
-    .lower      = lower,
-};
+#define LINEAR(ident, n, type_doc)       \
+    static const lm_layer_type ident = { \
+        .size = sizeof(lm_layer_type),   \
+        .name = #ident,                  \
+        .doc  = type_doc,                \
+        LM_PARAMS(params),               \
+        .min_inputs = (n),               \
+        .max_inputs = (n),               \
+        .n_outputs  = 1,                 \
+        .infer      = ident##_infer,     \
+        .cost       = ident##_cost,      \
+        .weights    = ident##_weights,   \
+        .lower      = ident##_lower,     \
+    }
 
-static const lm_layer_type *const types[] = { &linear };
+LINEAR(linear, 1, "product with a weight matrix along the last dimension");
+LINEAR(bilinear, 2, "product of two inputs with a weight matrix for each feature between them");
+
+static const lm_layer_type *const types[] = { &linear, &bilinear };
 
 LM_PLUGIN = {
     .name    = "layermeter-linear",

@@ -1,91 +1,112 @@
-/* cross_entropy: mean loss of class scores against class numbers, as
- * torch.nn.functional.cross_entropy. */
-#include <layermeter/plugin.h>
+/* Losses that compare a tensor with a target element by element, as in torch.nn. */
+#include "loss.h"
+
+/*
+ * FLOP for each element, counted as in activation.c; the sum is one more, by a reduction. x is the
+ * input, t the target, d = x - t, g the gradient of the sum over the number of elements.
+ *
+ *  - mse_loss             d d                                 2 | 2 g d, 2 g at hand: 2
+ *  - l1_loss              |d|                                 2 | g sign(d), d kept: 2
+ *  - smooth_l1_loss       d d / 2 b where |d| < b, else |d| - b / 2: difference, absolute value,
+ *                         square, two factors, difference, choice                    7
+ *       backward          g where d > b, -g where d < -b, else g d / b: 1 + 2 + 2      | 5
+ *  - bce_loss             -(t log(x) + (1 - t) log(1 - x)), logarithms of at least -100:
+ *                         log 1, max 1; 1 - x, log, max 3; 1 - t 1; products 2, sum, sign   10
+ *       backward          g d / max(x (1 - x), c): 1 + 2 + 1 + 1 + 1                   | 6
+ *       of the target     g (log(1 - x) - log(x)), bounded as above: 5 + 1 + 1         | 7
+ *  - bce_with_logits_loss (1 - t) x - log s(x): log s(x) 7, the rest 3              10
+ *       backward          g (s(x) - t): 4 + 1 + 1                                      | 6
+ *       of the target     -g x                                                         | 1
+ *  - kl_div_loss          t (log(t) - x), 0 where t is 0      4 | -g t: 1
+ *       of the target     g (log(t) + 1 - x)                                           | 4
+ *
+ * The gradient of a target, where a network computes it, is for the first three that of the input
+ * with the other sign.
+ */
+typedef enum loss_kept { BOTH, TARGET, DIFFERENCE } loss_kept; /* until backward, as in PyTorch */
+
+typedef struct loss_type {
+    lm_layer_type type; /* first: a layer's `type` points here */
+    int64_t       flops_forward;
+    loss_kept     kept;
+    struct {
+        int64_t operands, flops;
+    } backward[2]; /* of the input, of the target */
+} loss_type;
+
+static const loss_type *loss_of(const lm_layer *layer)
+{
+    return (const loss_type *)(const void *)layer->type;
+}
 
 static lm_status infer(const lm_layer *layer, lm_tensor *output)
 {
-    if (layer->input[0].rank < 2)
-        return lm_fail(layer, LM_E_SHAPE,
-                       "input of rank %u, expected 2 or more: batch, classes, ...",
-                       (unsigned)layer->input[0].rank);
-    output[0] = (lm_tensor){ .dtype = layer->input[0].dtype };
-    return LM_OK;
-}
+    lm_status status = input_real(layer, 0);
 
-/* Decisions: one for each sample and, behind the classes, each pixel. */
-static int64_t rows_of(const lm_layer *layer)
-{
-    lm_tensor rows = layer->input[0];
-
-    rows.dim[1] = 1;
-    return (int64_t)lm_elements(&rows);
-}
-
-/* The logarithm of a softmax; its backward launch yields the gradient of the whole loss. */
-static lm_kernel softmax_of(const lm_layer *layer, lm_pass pass)
-{
-    return (lm_kernel){
-        .size      = sizeof(lm_kernel),
-        .op        = LM_OP_SOFTMAX,
-        .pass      = pass,
-        .dtype     = layer->input[0].dtype,
-        .repeat    = 1,
-        .u.softmax = { .rows = rows_of(layer), .group = layer->input[0].dim[1] },
-    };
-}
-
-/* Picks the score of each right class and adds them up for the mean. */
-static lm_kernel pick_of(const lm_layer *layer)
-{
-    return (lm_kernel){
-        .size   = sizeof(lm_kernel),
-        .op     = LM_OP_MAP,
-        .pass   = LM_FORWARD,
-        .dtype  = layer->input[0].dtype,
-        .repeat = 1,
-        .u.map  = { .elements = rows_of(layer), .operands = 1, .flops_per_element = 1 },
-    };
-}
-
-static lm_status cost(const lm_layer *layer, lm_cost *cost)
-{
-    const lm_kernel forward = softmax_of(layer, LM_FORWARD), pick = pick_of(layer);
-    const lm_kernel backward = softmax_of(layer, LM_GRAD_INPUT);
-    const lm_work   a = lm_kernel_work(&forward), b = lm_kernel_work(&pick);
-
-    cost->pass[LM_FORWARD] =
-        (lm_work){ lm_add(a.flops, b.flops), lm_add(a.read_bytes, b.read_bytes),
-                   lm_add(a.written_bytes, b.written_bytes) };
-    cost->pass[LM_GRAD_INPUT] = lm_kernel_work(&backward);
-    cost->saved_bytes         = lm_bytes(&layer->input[0]); /* the logarithms */
-    return LM_OK;
+    if (!status && layer->n_inputs == 2 && (status = input_real(layer, 1)) == LM_OK)
+        status = loss_target(layer, &layer->input[0]);
+    return status ? status : loss_scalar(layer, output);
 }
 
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    const lm_kernel softmax = softmax_of(layer, pass), pick = pick_of(layer);
+    const loss_type *self = loss_of(layer);
 
-    if (pass != LM_GRAD_WEIGHT)
-        sink->kernel(sink, &softmax);
-    if (pass == LM_FORWARD)
-        sink->kernel(sink, &pick);
+    if (pass == LM_FORWARD) {
+        loss_emit_map(layer, pass, sink, 2, self->flops_forward);
+        loss_emit_mean(layer, sink, (int64_t)lm_elements(&layer->input[0]));
+    } else if (pass == LM_GRAD_INPUT) {
+        for (uint32_t i = 0; i < layer->n_inputs; i++)
+            if (lm_wants_gradient(layer, i))
+                loss_emit_map(layer, pass, sink, self->backward[i].operands,
+                              self->backward[i].flops);
+    }
     return LM_OK;
 }
 
-static const lm_layer_type cross_entropy = {
-    .size       = sizeof(lm_layer_type),
-    .name       = "cross_entropy",
-    .doc        = "mean cross entropy of class scores (dimension 1); yields a scalar",
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .n_outputs  = 1,
-    .flags      = LM_FUNCTIONAL,
-    .infer      = infer,
-    .cost       = cost,
-    .lower      = lower,
-};
+static lm_status cost(const lm_layer *layer, lm_cost *cost)
+{
+    const loss_kept kept = loss_of(layer)->kept;
 
-static const lm_layer_type *const types[] = { &cross_entropy };
+    if (kept == BOTH || (kept == TARGET && layer->n_inputs == 2 && lm_wants_gradient(layer, 1)))
+        cost->keeps = LM_KEEPS_INPUT;
+    else if (kept == TARGET && layer->n_inputs == 2)
+        cost->keeps = LM_KEEPS_ONE(1);
+    else if (kept == DIFFERENCE)
+        cost->saved_bytes = lm_bytes(&layer->input[0]);
+    return cost_of_kernels(layer, cost);
+}
+
+#define READS(operands, flops) \
+    {                          \
+        (operands), (flops)    \
+    }
+#define ELEMENTWISE(ident, forward, of_input, of_target, keeps, doc)                          \
+    static const loss_type ident = {                                                          \
+        .type          = { LOSS(#ident, doc), .infer = infer, .cost = cost, .lower = lower }, \
+        .flops_forward = (forward),                                                           \
+        .kept          = (keeps),                                                             \
+        .backward      = { of_input, of_target },                                             \
+    }
+
+ELEMENTWISE(mse_loss, 2, READS(2, 2), READS(2, 2), BOTH, "mean of squared differences");
+ELEMENTWISE(l1_loss, 2, READS(1, 2), READS(1, 2), DIFFERENCE, "mean of absolute differences");
+ELEMENTWISE(smooth_l1_loss, 7, READS(2, 5), READS(2, 5), BOTH,
+            "mean of differences, squared where they are small");
+ELEMENTWISE(bce_loss, 10, READS(2, 6), READS(1, 7), BOTH,
+            "mean binary cross entropy of probabilities");
+ELEMENTWISE(bce_with_logits_loss, 10, READS(2, 6), READS(1, 1), BOTH,
+            "mean binary cross entropy of sigmoids of its input");
+ELEMENTWISE(kl_div_loss, 4, READS(1, 1), READS(2, 4), TARGET,
+            "mean Kullback-Leibler divergence of logarithms of probabilities from probabilities");
+
+static const lm_layer_type *const types[] = {
+    &loss_cross_entropy, &loss_nll,
+    &loss_ctc,           &mse_loss.type,
+    &l1_loss.type,       &smooth_l1_loss.type,
+    &bce_loss.type,      &bce_with_logits_loss.type,
+    &kl_div_loss.type,
+};
 
 LM_PLUGIN = {
     .name    = "layermeter-loss",

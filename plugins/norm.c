@@ -133,11 +133,14 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
     const lm_kernel k          = kernel_of(layer, LM_FORWARD);
     const uint64_t  element    = lm_dtype_bytes(k.dtype);
     const uint64_t  statistics = k.u.norm.rms ? 1 : 2; /* inverse deviation, and the mean */
+    uint64_t        repeated   = 0;
 
+    if (kind_of(layer) == INSTANCE) /* PyTorch copies these for each sample */
+        repeated = (uint64_t)lm_int(layer, AFFINE) + 2 * (uint64_t)lm_int(layer, TRACK);
     cost->keeps = LM_KEEPS_INPUT;
     /* in single precision or better */
-    cost->saved_bytes =
-        lm_mul(lm_mul(statistics, (uint64_t)k.u.norm.rows), element > 4 ? element : 4);
+    cost->saved_bytes = lm_mul((uint64_t)k.u.norm.rows,
+                               statistics * (element > 4 ? element : 4) + repeated * element);
     return cost_of_kernels(layer, cost);
 }
 

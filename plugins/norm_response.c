@@ -46,9 +46,8 @@ static lm_kernel mean_of(const lm_layer *layer, lm_pass pass)
 }
 
 /*
- * y = x / d^b, d = k + a mean(x x): square 1, mean, then a, k, power, division 4. Backward, with d
- * kept: dy y / d 2, its mean, and dy / d^b - c x mean: power, division, two products, difference 5
- * (the formula of Caffe's LRN layer).
+ * y = x / p, p = d^b, d = k + a mean(x x): square 1, mean, then a, k, power, division 4. Backward,
+ * with d and p kept: dy x / p / d 3, its mean, and dy / p - c x mean 4.
  */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
@@ -58,20 +57,24 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     if (pass == LM_GRAD_WEIGHT)
         return LM_OK;
     k.u.map.elements          = n;
-    k.u.map.operands          = pass == LM_FORWARD ? 1 : 3;
-    k.u.map.flops_per_element = pass == LM_FORWARD ? 1 : 2;
+    k.u.map.operands          = pass == LM_FORWARD ? 1 : 4;
+    k.u.map.flops_per_element = pass == LM_FORWARD ? 1 : 3;
     emit(sink, k);
     emit(sink, mean_of(layer, pass));
     k.u.map.operands          = pass == LM_FORWARD ? 2 : 4;
-    k.u.map.flops_per_element = pass == LM_FORWARD ? 4 : 5;
+    k.u.map.flops_per_element = 4;
     emit(sink, k);
     return LM_OK;
 }
 
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
-    cost->keeps       = LM_KEEPS_INPUT | LM_KEEPS_OUTPUT;
-    cost->saved_bytes = lm_bytes(&layer->input[0]); /* d */
+    const lm_tensor *in     = &layer->input[0];
+    lm_tensor        padded = *in;
+
+    padded.dim[1] += lm_int(layer, SIZE) - 1;
+    cost->keeps       = LM_KEEPS_INPUT;
+    cost->saved_bytes = lm_add(lm_mul(2, lm_bytes(in)), lm_bytes(&padded)); /* d, p, the squares */
     return cost_of_kernels(layer, cost);
 }
 

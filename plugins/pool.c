@@ -1,8 +1,11 @@
-/* Pooling over height and width: sliding, adaptive and global windows, as in torch.nn. */
-#include <layermeter/plugin.h>
+/* Pooling of 1, 2 and 3 dimensions: sliding, adaptive and global windows, as in torch.nn. */
+#include "tensors.h"
+#include "windows.h"
 
-enum { KERNEL, STRIDE, PADDING, CEIL_MODE, DILATION }; /* of sliding windows */
-enum { SIZE };                                         /* of adaptive windows */
+enum { KERNEL, STRIDE, CEIL_MODE, PADDING, DILATION, N_MAX_PARAMS }; /* of sliding windows */
+enum { NORM = PADDING, N_POWER_PARAMS };                             /* of lp_pool */
+enum { N_AVERAGE_PARAMS = DILATION }; /* an average has no dilation */
+enum { SIZE, N_ADAPTIVE_PARAMS };     /* of adaptive windows */
 
 typedef enum pool_windows { SLIDING, ADAPTIVE, GLOBAL } pool_windows;
 
@@ -10,56 +13,69 @@ typedef struct pool_type {
     lm_layer_type type; /* first: a layer's `type` points here */
     int64_t       mode; /* LM_POOL_MAX or LM_POOL_AVG */
     pool_windows  windows;
+    uint32_t      axes;  /* 0: any number */
+    int           power; /* 1: lp_pool */
 } pool_type;
 
-/* How the windows lie along one axis, in pixels. */
-typedef struct pool_axis {
-    int64_t out, window, stride, pad, dilation;
-    int     grid; /* 0: no constant stride gives these windows */
-} pool_axis;
+#define SLIDING_HEAD(axes, extent)                                           \
+    [KERNEL]    = WINDOW_KERNEL(axes, extent),                               \
+    [STRIDE]    = { .name     = "stride",                                    \
+                    .kind     = LM_INT,                                      \
+                    .count    = (axes),                                      \
+                    .min      = 0,                                           \
+                    .max      = 1e6,                                         \
+                    .unit     = "pixels",                                    \
+                    .fallback = "0",                                         \
+                    .doc      = "step of the window; 0: as long as the window" }, \
+    [CEIL_MODE] = { .name     = "ceil_mode",                                 \
+                    .kind     = LM_BOOL,                                     \
+                    .fallback = "no",                                        \
+                    .doc      = "let a last window reach over the edge instead of dropping it" }
 
-static const lm_param sliding_params[] = {
-    [KERNEL]    = { .name  = "kernel",
-                    .kind  = LM_INT,
-                    .count = 2,
-                    .min   = 1,
-                    .max   = 1e6,
-                    .doc   = "height and width of the window, in pixels" },
-    [STRIDE]    = { .name     = "stride",
-                    .kind     = LM_INT,
-                    .count    = 2,
-                    .min      = 0,
-                    .max      = 1e6,
-                    .fallback = "0",
-                    .doc      = "step of the window, in pixels; 0: as long as the window" },
-    [PADDING]   = { .name     = "padding",
-                    .kind     = LM_INT,
-                    .count    = 2,
-                    .min      = 0,
-                    .max      = 1e6,
-                    .fallback = "0",
-                    .doc      = "added on each side, in pixels; at most half the window's reach" },
-    [CEIL_MODE] = { .name     = "ceil_mode",
-                    .kind     = LM_BOOL,
-                    .fallback = "no",
-                    .doc      = "let a last window reach over the edge instead of dropping it" },
-    [DILATION]  = { .name     = "dilation",
-                    .kind     = LM_INT,
-                    .count    = 2,
-                    .min      = 1,
-                    .max      = 1e6,
-                    .fallback = "1",
-                    .doc      = "distance between neighbouring taps of the window, in pixels" },
+#define SLIDING_PARAMS(axes, extent)                                                         \
+    {                                                                                        \
+        SLIDING_HEAD(axes, extent),                                                          \
+            [PADDING] =                                                                      \
+                WINDOW_PADDING(axes, "added on each side; at most half the window's reach"), \
+            [DILATION] = WINDOW_DILATION(axes)                                               \
+    }
+#define POWER_PARAMS(axes, extent)                                  \
+    {                                                               \
+        SLIDING_HEAD(axes, extent), [NORM] = {                      \
+            .name     = "norm",                                     \
+            .kind     = LM_REAL,                                    \
+            .min      = 0.001,                                      \
+            .max      = 1e9,                                        \
+            .fallback = "2",                                        \
+            .doc      = "the power; no influence on work or memory" \
+        }                                                           \
+    }
+#define ADAPTIVE_PARAMS(axes, extent)        \
+    {                                        \
+        [SIZE] = {                           \
+            .name  = "size",                 \
+            .kind  = LM_INT,                 \
+            .count = (axes),                 \
+            .min   = 1,                      \
+            .max   = 1e9,                    \
+            .unit  = "pixels",               \
+            .doc   = extent " of the output" \
+        }                                    \
+    }
+
+static const lm_param sliding_params[3][N_MAX_PARAMS] = {
+    SLIDING_PARAMS(1, WINDOW_1D),
+    SLIDING_PARAMS(2, WINDOW_2D),
+    SLIDING_PARAMS(3, WINDOW_3D),
 };
-enum { N_AVERAGE_PARAMS = DILATION, N_MAX_PARAMS }; /* an average has no dilation */
-
-static const lm_param adaptive_params[] = {
-    [SIZE] = { .name  = "size",
-               .kind  = LM_INT,
-               .count = 2,
-               .min   = 1,
-               .max   = 1e9,
-               .doc   = "height and width of the output, in pixels" },
+static const lm_param power_params[2][N_POWER_PARAMS] = {
+    POWER_PARAMS(1, WINDOW_1D),
+    POWER_PARAMS(2, WINDOW_2D),
+};
+static const lm_param adaptive_params[3][N_ADAPTIVE_PARAMS] = {
+    ADAPTIVE_PARAMS(1, WINDOW_1D),
+    ADAPTIVE_PARAMS(2, WINDOW_2D),
+    ADAPTIVE_PARAMS(3, WINDOW_3D),
 };
 
 static const pool_type *pool_of(const lm_layer *layer)
@@ -67,41 +83,30 @@ static const pool_type *pool_of(const lm_layer *layer)
     return (const pool_type *)(const void *)layer->type;
 }
 
-/* floor((in + 2 padding - dilation (kernel - 1) - 1) / stride) + 1, or ceil in the place of floor;
- * then a window that would begin behind the front padding and the input is dropped (documentation
- * of torch.nn.MaxPool2d). */
-static lm_status slide(const lm_layer *layer, uint32_t i, pool_axis *axis)
+/* In ceil mode, a window that would begin behind the front padding and the input is dropped
+ * (documentation of torch.nn.MaxPool2d). */
+static lm_status slide(const lm_layer *layer, uint32_t i, window_axis *axis)
 {
-    const lm_value *p        = layer->param;
-    const int64_t   window   = p[KERNEL].u.i[i];
-    const int64_t   stride   = p[STRIDE].u.i[i] ? p[STRIDE].u.i[i] : window;
-    const int64_t   pad      = p[PADDING].u.i[i];
-    const int64_t   dilation = layer->n_params > DILATION ? p[DILATION].u.i[i] : 1;
-    const int64_t   reach    = dilation * (window - 1) + 1;
-    const uint64_t  in       = (uint64_t)layer->input[0].dim[2 + i];
-    const uint64_t  padded   = in + 2 * (uint64_t)pad;
-    const uint64_t  step     = (uint64_t)stride;
-    const uint64_t  slack    = lm_int(layer, CEIL_MODE) ? step - 1 : 0;
-    uint64_t        out;
+    const lm_value *p     = layer->param;
+    const int       power = pool_of(layer)->power;
+    window_axis     a     = { .in       = layer->input[0].dim[2 + i],
+                              .size     = p[KERNEL].u.i[i],
+                              .stride   = p[STRIDE].u.i[i] ? p[STRIDE].u.i[i] : p[KERNEL].u.i[i],
+                              .pad      = power ? 0 : p[PADDING].u.i[i],
+                              .dilation = layer->n_params > DILATION ? p[DILATION].u.i[i] : 1 };
+    const int64_t   reach = a.dilation * (a.size - 1) + 1;
+    const int64_t   slack = lm_int(layer, CEIL_MODE) ? a.stride - 1 : 0;
+    lm_status       status;
 
-    if (pad > reach / 2)
+    if (a.pad > reach / 2)
         return lm_fail(layer, LM_E_ARG, "padding of %lld is more than half of a window of %lld",
-                       (long long)pad, (long long)reach);
-    if ((uint64_t)reach > padded + slack)
-        return lm_fail(layer, LM_E_SHAPE,
-                       "window reaches over %lld pixels of a padded input of %llu",
-                       (long long)reach, (unsigned long long)padded);
-    out = (padded + slack - (uint64_t)reach) / step + 1;
-    if (slack && (out - 1) * step >= in + (uint64_t)pad)
-        out--;
-    if (out > INT64_MAX)
-        return lm_fail(layer, LM_E_OVERFLOW, "an output of %llu pixels", (unsigned long long)out);
-    *axis = (pool_axis){ .out      = (int64_t)out,
-                         .window   = window,
-                         .stride   = stride,
-                         .pad      = pad,
-                         .dilation = dilation,
-                         .grid     = 1 };
+                       (long long)a.pad, (long long)reach);
+    status = window_count(layer, &a, slack);
+    if (status)
+        return status;
+    if (slack && (a.out - 1) * a.stride >= a.in + a.pad)
+        a.out--;
+    *axis = a;
     return LM_OK;
 }
 
@@ -109,171 +114,202 @@ static lm_status slide(const lm_layer *layer, uint32_t i, pool_axis *axis)
  * Window i runs from floor(i in / out) to ceil((i + 1) in / out), as PyTorch's adaptive pooling has
  * it. With in = q out + r the longest has q pixels if r is 0, q + 1 if r divides out, else q + 2.
  * Windows of that length at stride q stay within the input: the last ends at q out, q out + 1 or q
- * out + 2 <= in (r >= 2 where it does not divide out). If out > in the windows overlap and q is 0:
- * there is no grid.
+ * out + 2 <= in (r >= 2 where it does not divide out). If out > in the windows overlap and no
+ * stride gives them: it is 0.
  */
-static pool_axis adapt(int64_t in, int64_t out)
+static window_axis adapt(int64_t in, int64_t out)
 {
     const int64_t q = in / out, r = in % out;
 
-    return (pool_axis){ .out      = out,
-                        .window   = q + (r != 0) + (r != 0 && out % r != 0),
-                        .stride   = q,
-                        .dilation = 1,
-                        .grid     = q > 0 };
+    return (window_axis){ .in       = in,
+                          .out      = out,
+                          .size     = q + (r != 0) + (r != 0 && out % r != 0),
+                          .stride   = q,
+                          .dilation = 1 };
 }
 
-static lm_status place_windows(const lm_layer *layer, pool_axis axis[2])
+/* Global windows take any number of axes: what lies before the last two is one. */
+static void cover_all(const lm_tensor *in, window_axis axis[3])
 {
-    for (uint32_t i = 0; i < 2; i++) {
-        const int64_t in = layer->input[0].dim[2 + i];
-        lm_status     status;
+    const uint32_t last = in->rank > 4 ? in->rank - 2 : 2;
 
-        switch (pool_of(layer)->windows) {
-        case GLOBAL: axis[i] = adapt(in, 1); break;
-        case ADAPTIVE: axis[i] = adapt(in, layer->param[SIZE].u.i[i]); break;
-        case SLIDING:
-            status = slide(layer, i, &axis[i]);
-            if (status)
-                return status;
-            break;
-        }
+    if (in->rank > 4)
+        axis[0] = adapt((int64_t)tensor_span(in, 2, last), 1);
+    for (uint32_t d = last; d < in->rank; d++)
+        axis[3 - in->rank + d] = adapt(in->dim[d], 1);
+}
+
+/* Depth, height and width. */
+static lm_status place_windows(const lm_layer *layer, window_axis axis[3])
+{
+    const pool_type *self   = pool_of(layer);
+    lm_status        status = LM_OK;
+
+    for (uint32_t i = 0; i < 3; i++)
+        axis[i] = window_none();
+    if (self->windows == GLOBAL)
+        cover_all(&layer->input[0], axis);
+    for (uint32_t i = 0; i < self->axes && !status; i++) {
+        window_axis *a = &axis[3 - self->axes + i];
+
+        if (self->windows == SLIDING)
+            status = slide(layer, i, a);
+        else
+            *a = adapt(layer->input[0].dim[2 + i], layer->param[SIZE].u.i[i]);
     }
-    return LM_OK;
+    return status;
 }
 
 static lm_status infer(const lm_layer *layer, lm_tensor *output)
 {
-    pool_axis axis[2];
-    lm_status status;
+    const uint32_t axes = pool_of(layer)->axes;
+    lm_tensor      out  = layer->input[0];
+    window_axis    axis[3];
+    lm_status      status =
+        axes ? window_rank(layer, axes)
+                  : input_rank(layer, 3, LM_MAX_RANK, "batch, channels, one or more others");
 
-    if (layer->input[0].rank != 4)
-        return lm_fail(layer, LM_E_SHAPE,
-                       "input of rank %u, expected 4: batch, channels, height, width",
-                       (unsigned)layer->input[0].rank);
-    status = place_windows(layer, axis);
+    if (!status)
+        status = place_windows(layer, axis);
     if (status)
         return status;
-    output[0]        = layer->input[0];
-    output[0].dim[2] = axis[0].out;
-    output[0].dim[3] = axis[1].out;
+    for (uint32_t d = 2; d < out.rank; d++)
+        out.dim[d] = axes ? axis[3 - axes + d - 2].out : 1;
+    output[0] = out;
     return LM_OK;
 }
 
-/* Windows without a grid become a MAP over the output, 1 FLOP per element of the longest window. */
-static lm_status kernel_of(const lm_layer *layer, lm_pass pass, lm_kernel *kernel)
+static lm_kernel map_of(const lm_layer *layer, lm_pass pass, const lm_tensor *tensor,
+                        int64_t operands, uint64_t flops)
 {
-    const int64_t *in = layer->input[0].dim;
-    pool_axis      h_w[2];
-    lm_status      status = place_windows(layer, h_w);
-    lm_kernel      k      = { .size = sizeof k, .pass = pass, .repeat = 1 };
+    return (lm_kernel){
+        .op    = LM_OP_MAP,
+        .pass  = pass,
+        .dtype = layer->input[0].dtype,
+        .u.map = { (int64_t)lm_elements(tensor), operands, (int64_t)flops },
+    };
+}
+
+/* Windows without a stride become a MAP over the output, 1 FLOP per element of the longest. */
+static lm_status emit_windows(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+{
+    const lm_tensor *in = &layer->input[0];
+    lm_kernel        k  = { .op = LM_OP_POOL, .pass = pass, .dtype = in->dtype };
+    window_axis      axis[3];
+    uint64_t         longest = 1;
+    lm_status        status  = place_windows(layer, axis);
 
     if (status)
         return status;
-    k.dtype = layer->input[0].dtype;
-    if (h_w[0].grid && h_w[1].grid) {
-        k.op              = LM_OP_POOL;
-        k.u.pool.n        = in[0];
-        k.u.pool.channels = in[1];
-        k.u.pool.mode     = pool_of(layer)->mode;
-        for (uint32_t i = 0; i < 3; i++) {
-            const pool_axis depth = { .out = 1, .window = 1, .stride = 1, .dilation = 1 };
-            const pool_axis axis  = i == 0 ? depth : h_w[i - 1];
-
-            k.u.pool.in[i]       = i == 0 ? 1 : in[1 + i];
-            k.u.pool.out[i]      = axis.out;
-            k.u.pool.window[i]   = axis.window;
-            k.u.pool.stride[i]   = axis.stride;
-            k.u.pool.pad[i]      = axis.pad;
-            k.u.pool.dilation[i] = axis.dilation;
-        }
-    } else {
-        k.op             = LM_OP_MAP;
-        k.u.map.elements = (int64_t)lm_elements(&layer->output[0]);
-        k.u.map.operands = 1;
-        k.u.map.flops_per_element =
-            (int64_t)lm_mul((uint64_t)h_w[0].window, (uint64_t)h_w[1].window);
-    }
-    *kernel = k;
+    k.u.pool.n        = in->dim[0];
+    k.u.pool.channels = in->dim[1];
+    k.u.pool.mode     = pool_of(layer)->mode;
+    WINDOW_FILL(&k.u.pool, axis);
+    for (uint32_t i = 0; i < 3; i++)
+        longest = lm_mul(longest, (uint64_t)axis[i].size);
+    if (!axis[0].stride || !axis[1].stride || !axis[2].stride)
+        k = map_of(layer, pass, &layer->output[0], 1, longest);
+    emit(sink, k);
     return LM_OK;
 }
 
-/* Backward needs no element of forward, but for a maximum the places of the maxima: a 64-bit index
- * per output element. PyTorch keeps the input all the same, for its shape (derivatives.yaml). */
-static lm_status cost(const lm_layer *layer, lm_cost *cost)
+/*
+ * y = (sum x^p)^(1/p): a power of every input, the mean of each window, its size and the root of
+ * every output. Backward dy y^(1-p) of every output, given to its window, times x^(p-1) of every
+ * input.
+ */
+static lm_status emit_power(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    const lm_pass passes[] = { LM_FORWARD, LM_GRAD_INPUT };
+    const lm_tensor *in = &layer->input[0], *out = &layer->output[0];
+    const int        forward = pass == LM_FORWARD;
+    lm_status        status;
 
-    for (uint32_t i = 0; i < 2; i++) {
-        lm_kernel kernel;
-        lm_status status = kernel_of(layer, passes[i], &kernel);
-
-        if (status)
-            return status;
-        cost->pass[passes[i]] = lm_kernel_work(&kernel);
-    }
-    cost->keeps = LM_KEEPS_INPUT;
-    if (pool_of(layer)->mode == LM_POOL_MAX)
-        cost->saved_bytes = lm_mul(8, lm_elements(&layer->output[0]));
-    return LM_OK;
+    emit(sink, forward ? map_of(layer, pass, in, 1, 1) : map_of(layer, pass, out, 2, 2));
+    status = emit_windows(layer, pass, sink);
+    emit(sink, forward ? map_of(layer, pass, out, 1, 2) : map_of(layer, pass, in, 2, 2));
+    return status;
 }
 
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    lm_kernel kernel;
-    lm_status status;
-
     if (pass == LM_GRAD_WEIGHT)
         return LM_OK;
-    status = kernel_of(layer, pass, &kernel);
-    if (status)
-        return status;
-    sink->kernel(sink, &kernel);
-    return LM_OK;
+    return pool_of(layer)->power ? emit_power(layer, pass, sink) : emit_windows(layer, pass, sink);
 }
 
-#define POOL(type_name, type_doc)                                                       \
-    .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = 1, \
-    .max_inputs = 1, .n_outputs = 1, .infer = infer, .cost = cost, .lower = lower
-#define SLIDING_PARAMS(n) \
-    .params = sliding_params, .param_size = sizeof sliding_params[0], .n_params = (n)
+/* Backward, a mean needs no element of forward, a maximum the places of the maxima: a 64-bit index
+ * per output element. PyTorch keeps the input all the same, for its shape (derivatives.yaml); of
+ * lp_pool it keeps the powers, and four tensors on the way from the mean to the root. */
+static lm_status cost(const lm_layer *layer, lm_cost *cost)
+{
+    cost->keeps = LM_KEEPS_INPUT;
+    if (pool_of(layer)->mode == LM_POOL_MAX)
+        cost->saved_bytes = lm_mul(8, lm_elements(&layer->output[0]));
+    if (pool_of(layer)->power)
+        cost->saved_bytes =
+            lm_add(lm_bytes(&layer->input[0]), lm_mul(4, lm_bytes(&layer->output[0])));
+    return cost_of_kernels(layer, cost);
+}
 
-static const pool_type max_pool2d = {
-    .type = { POOL("max_pool2d", "maximum under a sliding window"), SLIDING_PARAMS(N_MAX_PARAMS) },
-    .mode = LM_POOL_MAX,
-    .windows = SLIDING,
-};
-static const pool_type avg_pool2d = {
-    .type = { POOL("avg_pool2d", "mean under a sliding window"), SLIDING_PARAMS(N_AVERAGE_PARAMS) },
-    .mode = LM_POOL_AVG,
-    .windows = SLIDING,
-};
-static const pool_type adaptive_max_pool2d = {
-    .type = { POOL("adaptive_max_pool2d", "maximum under as many windows as the output has pixels"),
-              LM_PARAMS(adaptive_params) },
-    .mode = LM_POOL_MAX,
-    .windows = ADAPTIVE,
-};
-static const pool_type adaptive_avg_pool2d = {
-    .type    = { POOL("adaptive_avg_pool2d", "mean under as many windows as the output has pixels"),
-                 LM_PARAMS(adaptive_params) },
-    .mode    = LM_POOL_AVG,
-    .windows = ADAPTIVE,
-};
-static const pool_type global_max_pool = {
-    .type    = { POOL("global_max_pool", "maximum of each channel") },
-    .mode    = LM_POOL_MAX,
-    .windows = GLOBAL,
-};
-static const pool_type global_avg_pool = {
-    .type    = { POOL("global_avg_pool", "mean of each channel") },
-    .mode    = LM_POOL_AVG,
-    .windows = GLOBAL,
-};
+#define POOL(ident, lies, n_axes, how, powers, table, n, type_doc) \
+    static const pool_type ident = {                               \
+        .type    = { .size       = sizeof(lm_layer_type),          \
+                     .name       = #ident,                         \
+                     .doc        = type_doc,                       \
+                     .params     = (table),                        \
+                     .param_size = sizeof(lm_param),               \
+                     .n_params   = (n),                            \
+                     .min_inputs = 1,                              \
+                     .max_inputs = 1,                              \
+                     .n_outputs  = 1,                              \
+                     .infer      = infer,                          \
+                     .cost       = cost,                           \
+                     .lower      = lower },                             \
+        .mode    = (how),                                          \
+        .windows = (lies),                                         \
+        .axes    = (n_axes),                                       \
+        .power   = (powers),                                       \
+    }
+#define MAXIMUM(ident, axes)                                                           \
+    POOL(ident, SLIDING, axes, LM_POOL_MAX, 0, sliding_params[(axes)-1], N_MAX_PARAMS, \
+         "maximum under a sliding window")
+#define AVERAGE(ident, axes)                                                               \
+    POOL(ident, SLIDING, axes, LM_POOL_AVG, 0, sliding_params[(axes)-1], N_AVERAGE_PARAMS, \
+         "mean under a sliding window")
+#define POWER(ident, axes)                                                             \
+    POOL(ident, SLIDING, axes, LM_POOL_AVG, 1, power_params[(axes)-1], N_POWER_PARAMS, \
+         "root of the sum of powers under a sliding window")
+#define ADAPTIVE_MAXIMUM(ident, axes)                                                         \
+    POOL(ident, ADAPTIVE, axes, LM_POOL_MAX, 0, adaptive_params[(axes)-1], N_ADAPTIVE_PARAMS, \
+         "maximum under as many windows as the output has pixels")
+#define ADAPTIVE_AVERAGE(ident, axes)                                                         \
+    POOL(ident, ADAPTIVE, axes, LM_POOL_AVG, 0, adaptive_params[(axes)-1], N_ADAPTIVE_PARAMS, \
+         "mean under as many windows as the output has pixels")
+
+MAXIMUM(max_pool1d, 1);
+MAXIMUM(max_pool2d, 2);
+MAXIMUM(max_pool3d, 3);
+AVERAGE(avg_pool1d, 1);
+AVERAGE(avg_pool2d, 2);
+AVERAGE(avg_pool3d, 3);
+POWER(lp_pool1d, 1);
+POWER(lp_pool2d, 2);
+ADAPTIVE_MAXIMUM(adaptive_max_pool1d, 1);
+ADAPTIVE_MAXIMUM(adaptive_max_pool2d, 2);
+ADAPTIVE_MAXIMUM(adaptive_max_pool3d, 3);
+ADAPTIVE_AVERAGE(adaptive_avg_pool1d, 1);
+ADAPTIVE_AVERAGE(adaptive_avg_pool2d, 2);
+ADAPTIVE_AVERAGE(adaptive_avg_pool3d, 3);
+POOL(global_max_pool, GLOBAL, 0, LM_POOL_MAX, 0, NULL, 0, "maximum of each channel");
+POOL(global_avg_pool, GLOBAL, 0, LM_POOL_AVG, 0, NULL, 0, "mean of each channel");
 
 static const lm_layer_type *const types[] = {
-    &max_pool2d.type,          &avg_pool2d.type,      &adaptive_max_pool2d.type,
-    &adaptive_avg_pool2d.type, &global_max_pool.type, &global_avg_pool.type,
+    &max_pool1d.type,          &max_pool2d.type,          &max_pool3d.type,
+    &avg_pool1d.type,          &avg_pool2d.type,          &avg_pool3d.type,
+    &lp_pool1d.type,           &lp_pool2d.type,           &adaptive_max_pool1d.type,
+    &adaptive_max_pool2d.type, &adaptive_max_pool3d.type, &adaptive_avg_pool1d.type,
+    &adaptive_avg_pool2d.type, &adaptive_avg_pool3d.type, &global_max_pool.type,
+    &global_avg_pool.type,
 };
 
 LM_PLUGIN = {

@@ -1,85 +1,82 @@
-/* softmax: exponentials along one dimension, scaled to the sum 1, as torch.nn.Softmax. */
-#include <layermeter/plugin.h>
+/* softmax, log_softmax, softmin: exponentials along one dimension, scaled to the sum 1, as in
+ * torch.nn. */
+#include "inputs.h"
+#include "tensors.h"
 
 enum { AXIS };
 
 static const lm_param params[] = {
-    [AXIS] = { .name     = "axis",
-               .kind     = LM_INT,
-               .min      = -LM_MAX_RANK,
-               .max      = LM_MAX_RANK - 1,
+    [AXIS] = { .name = "axis",
+               TENSOR_AXIS(LM_INT),
                .fallback = "-1",
                .doc      = "dimension whose elements sum to 1; below 0: from the last" },
 };
 
-static int64_t axis_of(const lm_layer *layer)
-{
-    const int64_t axis = lm_int(layer, AXIS);
-
-    return axis < 0 ? axis + (int64_t)layer->input[0].rank : axis;
-}
+typedef struct softmax_type {
+    lm_layer_type type;    /* first: a layer's `type` points here */
+    int           negated; /* 1: of -x */
+} softmax_type;
 
 static lm_status infer(const lm_layer *layer, lm_tensor *output)
 {
-    const int64_t axis = axis_of(layer);
+    uint32_t  axis   = 0;
+    lm_status status = input_real(layer, 0);
 
-    if (axis < 0 || axis >= (int64_t)layer->input[0].rank)
-        return lm_fail(layer, LM_E_ARG, "no dimension %lld in an input of rank %u",
-                       (long long)lm_int(layer, AXIS), (unsigned)layer->input[0].rank);
-    output[0] = layer->input[0];
-    return LM_OK;
+    if (!status)
+        status = tensor_axis(layer, lm_int(layer, AXIS), layer->input[0].rank, &axis);
+    if (!status)
+        output[0] = layer->input[0];
+    return status;
 }
 
-static lm_kernel kernel_of(const lm_layer *layer, lm_pass pass)
+/* The logarithm takes as many FLOP: forward max, subtract, exp, sum, subtract (its own logarithm is
+ * one a row), backward dy - exp(y) sum(dy). */
+static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    const int64_t axis = axis_of(layer), group = layer->input[0].dim[axis];
-    lm_tensor     rows = layer->input[0];
-
-    rows.dim[axis] = 1;
-    return (lm_kernel){
-        .size      = sizeof(lm_kernel),
-        .op        = LM_OP_SOFTMAX,
-        .pass      = pass,
-        .dtype     = rows.dtype,
-        .repeat    = 1,
-        .u.softmax = { .rows = (int64_t)lm_elements(&rows), .group = group },
+    const softmax_type *self     = (const softmax_type *)(const void *)layer->type;
+    const lm_tensor    *in       = &layer->input[0];
+    const int64_t       n        = (int64_t)lm_elements(in);
+    uint32_t            axis     = 0;
+    const lm_status     status   = tensor_axis(layer, lm_int(layer, AXIS), in->rank, &axis);
+    const lm_kernel     negative = {
+            .op = LM_OP_MAP, .pass = pass, .dtype = in->dtype, .u.map = { n, 1, 1 }
     };
+
+    if (status || pass == LM_GRAD_WEIGHT)
+        return status;
+    if (self->negated && pass == LM_FORWARD)
+        emit(sink, negative);
+    emit(sink, (lm_kernel){ .op        = LM_OP_SOFTMAX,
+                            .pass      = pass,
+                            .dtype     = in->dtype,
+                            .u.softmax = { n / in->dim[axis], in->dim[axis] } });
+    if (self->negated && pass == LM_GRAD_INPUT)
+        emit(sink, negative);
+    return LM_OK;
 }
 
 static lm_status cost(const lm_layer *layer, lm_cost *cost)
 {
-    const lm_kernel forward  = kernel_of(layer, LM_FORWARD),
-                    backward = kernel_of(layer, LM_GRAD_INPUT);
-
-    cost->pass[LM_FORWARD]    = lm_kernel_work(&forward);
-    cost->pass[LM_GRAD_INPUT] = lm_kernel_work(&backward);
-    cost->keeps               = LM_KEEPS_OUTPUT;
-    return LM_OK;
+    cost->keeps = LM_KEEPS_OUTPUT;
+    return cost_of_kernels(layer, cost);
 }
 
-static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
-{
-    const lm_kernel kernel = kernel_of(layer, pass);
+#define SOFTMAX(type_name, type_doc)                                                      \
+    .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, LM_PARAMS(params), \
+    .min_inputs = 1, .max_inputs = 1, .n_outputs = 1, .infer = infer, .cost = cost, .lower = lower
 
-    if (pass != LM_GRAD_WEIGHT)
-        sink->kernel(sink, &kernel);
-    return LM_OK;
-}
-
-static const lm_layer_type softmax = {
-    .size = sizeof(lm_layer_type),
-    .name = "softmax",
-    .doc  = "exponentials along a dimension, scaled to the sum 1",
-    LM_PARAMS(params),
-    .min_inputs = 1,
-    .max_inputs = 1,
-    .n_outputs  = 1,
-    .infer      = infer,
-    .cost       = cost,
-    .lower      = lower,
+static const softmax_type softmax = {
+    .type = { SOFTMAX("softmax", "exponentials along a dimension, scaled to the sum 1") },
+};
+static const softmax_type log_softmax = {
+    .type = { SOFTMAX("log_softmax", "logarithms of what softmax yields") },
+};
+static const softmax_type softmin = {
+    .type    = { SOFTMAX("softmin", "softmax of -x") },
+    .negated = 1,
 };
 
-static const lm_layer_type *const types[] = { &softmax };
+static const lm_layer_type *const types[] = { &softmax.type, &log_softmax.type, &softmin.type };
 
 LM_PLUGIN = {
     .name    = "layermeter-softmax",

@@ -30,6 +30,7 @@ static size_t geometry_size(lm_op op)
     case LM_OP_SOFTMAX: return sizeof k.u.softmax;
     case LM_OP_GATHER: return sizeof k.u.gather;
     case LM_OP_COPY: return sizeof k.u.copy;
+    case LM_OP_REDUCE: return sizeof k.u.reduce;
     default: return sizeof k.u;
     }
 }
@@ -78,7 +79,7 @@ static bool prepare_map_loop(prepared_kernel *k)
 
     if (k->kernel.dtype != LM_F32 || operands < 0 || operands > LOOP_MAX_OPERANDS)
         return false;
-    k->loop = (loop){ LOOP_MAP, k->kernel.u.map.elements, operands, sizeof(float) };
+    k->loop = (loop){ LOOP_MAP, k->kernel.u.map.elements, operands, sizeof(float), 0 };
     for (int64_t i = 0; i < operands; i++) {
         slot_role role = i == 0 ? ROLE_IN : ROLE_IN_OTHER;
 
@@ -96,7 +97,7 @@ static bool prepare_update_loop(prepared_kernel *k)
 
     if (k->kernel.op != LM_OP_MAP || k->kernel.dtype != LM_F32 || k->kernel.u.map.operands != 3)
         return false;
-    k->loop = (loop){ LOOP_UPDATE, k->kernel.u.map.elements, 0, sizeof(float) };
+    k->loop = (loop){ LOOP_UPDATE, k->kernel.u.map.elements, 0, sizeof(float), 0 };
     add_loop_slot(k, ROLE_WEIGHT, bytes, normal);
     add_loop_slot(k, ROLE_GRADIENT, bytes, normal);
     add_loop_slot(k, ROLE_MOMENTUM, bytes, zero);
@@ -116,7 +117,7 @@ static bool prepare_gather_loop(prepared_kernel *k)
     if (is_forward(k) ? kernel_data_type(g->dtype) == dnnl_data_type_undef : g->dtype != LM_F32)
         return false;
     k->loop = (loop){ is_forward(k) ? LOOP_GATHER : LOOP_SCATTER, g->u.gather.rows,
-                      g->u.gather.width, (size_t)lm_dtype_bytes(g->dtype) };
+                      g->u.gather.width, (size_t)lm_dtype_bytes(g->dtype), 0 };
     add_loop_slot(k, is_forward(k) ? ROLE_WEIGHT : ROLE_IN, is_forward(k) ? table : rows, normal);
     add_loop_slot(k, ROLE_STATE, lm_mul((uint64_t)g->u.gather.rows, sizeof(int32_t)), index);
     add_loop_slot(k, is_forward(k) ? ROLE_OUT : ROLE_GRADIENT, is_forward(k) ? rows : table,
@@ -124,9 +125,24 @@ static bool prepare_gather_loop(prepared_kernel *k)
     return true;
 }
 
+static bool prepare_reduce_loop(prepared_kernel *k)
+{
+    const int64_t  rows = k->kernel.u.reduce.rows, group = k->kernel.u.reduce.group;
+    const int64_t  inner = k->kernel.u.reduce.inner;
+    const uint64_t bytes = lm_mul((uint64_t)rows, sizeof(float));
+
+    if (k->kernel.dtype != LM_F32 || inner < 1 || rows % inner)
+        return false;
+    k->loop = (loop){ LOOP_REDUCE, rows, group, sizeof(float), inner };
+    add_loop_slot(k, ROLE_IN, lm_mul(bytes, (uint64_t)group), normal);
+    add_loop_slot(k, k->kernel.pass == LM_GRAD_WEIGHT ? ROLE_GRADIENT : ROLE_OUT, bytes, normal);
+    add_loop_slot(k, ROLE_SCRATCH, LOOP_MAX_PARTS * sizeof(float), zero);
+    return true;
+}
+
 static bool wants_loop(const lm_kernel *k, bool update)
 {
-    return update || k->op == LM_OP_GATHER ||
+    return update || k->op == LM_OP_GATHER || k->op == LM_OP_REDUCE ||
            (k->op == LM_OP_MAP && (k->u.map.operands < 1 || k->u.map.operands > 2));
 }
 
@@ -134,7 +150,11 @@ static bool prepare_loop(prepared_kernel *k)
 {
     if (k->update)
         return prepare_update_loop(k);
-    return k->kernel.op == LM_OP_GATHER ? prepare_gather_loop(k) : prepare_map_loop(k);
+    switch (k->kernel.op) {
+    case LM_OP_GATHER: return prepare_gather_loop(k);
+    case LM_OP_REDUCE: return prepare_reduce_loop(k);
+    default: return prepare_map_loop(k);
+    }
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

@@ -178,6 +178,83 @@ static void scatter_body(void *context, int64_t begin, int64_t end)
         accumulate(table + index[i] * width + begin, rows + i * width + begin, end - begin);
 }
 
+static float sum(const float *restrict a, int64_t n)
+{
+    float   lane[64] = { 0 }, all = 0;
+    int64_t i = 0;
+
+    for (; i + 64 <= n; i += 64)
+        for (int j = 0; j < 64; j++)
+            lane[j] += a[i + j];
+    for (; i < n; i++)
+        all += a[i];
+    for (int j = 0; j < 64; j++)
+        all += lane[j];
+    return all;
+}
+
+/* Rows that lie together are added up side by side, as many at once as stay in the first cache. */
+static void reduce_body(void *context, int64_t begin, int64_t end)
+{
+    enum { PIECE = 2048 };
+    const loop_context *c     = context;
+    const int64_t       group = c->loop->width, inner = c->loop->inner;
+    const float        *in  = c->at[0];
+    float              *out = c->at[1];
+
+    for (int64_t i = begin, n; i < end; i += n) {
+        const float *first = in + i / inner * inner * group + i % inner;
+
+        n = inner - i % inner;
+        n = n > end - i ? end - i : n;
+        n = n > PIECE ? PIECE : n;
+        if (inner == 1) {
+            out[i] = sum(first, group);
+            continue;
+        }
+        memcpy(out + i, first, (size_t)n * sizeof *out);
+        for (int64_t j = 1; j < group; j++)
+            accumulate(out + i, first + j * inner, n);
+    }
+}
+
+/* Parts of a row, for rows too few to go round the threads. */
+static int64_t parts_of(const loop *l)
+{
+    return l->inner == 1 && l->n < LOOP_MAX_PARTS ? LOOP_MAX_PARTS / l->n : 1;
+}
+
+static void reduce_parts_body(void *context, int64_t begin, int64_t end)
+{
+    const loop_context *c     = context;
+    const int64_t       group = c->loop->width, parts = parts_of(c->loop);
+    const int64_t       length = (group + parts - 1) / parts;
+    const float        *in     = c->at[0];
+    float              *out    = c->at[2];
+
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t from = i % parts * length;
+        const int64_t n    = from + length < group ? length : group - from;
+
+        out[i] = n > 0 ? sum(in + i / parts * group + from, n) : 0;
+    }
+}
+
+static void reduce(loop_context *c, const team *t)
+{
+    const int64_t parts = parts_of(c->loop);
+    const float  *part  = c->at[2];
+    float        *out   = c->at[1];
+
+    if (parts == 1) {
+        team_run(t, c->loop->n, reduce_body, c);
+        return;
+    }
+    team_run(t, c->loop->n * parts, reduce_parts_body, c);
+    for (int64_t i = 0; i < c->loop->n; i++)
+        out[i] = sum(part + i * parts, parts);
+}
+
 void loop_run(const loop *l, const team *t, void *const *at)
 {
     loop_context c = { l, at };
@@ -188,6 +265,7 @@ void loop_run(const loop *l, const team *t, void *const *at)
     case LOOP_UPDATE: team_run(t, l->n, update_body, &c); break;
     case LOOP_GATHER: team_run(t, l->n, gather_body, &c); break;
     case LOOP_SCATTER: team_run(t, l->width, scatter_body, &c); break;
+    case LOOP_REDUCE: reduce(&c, t); break;
     case LOOP_NONE: break;
     }
 }

@@ -31,14 +31,16 @@ typedef void (*team_body)(void *context, int64_t begin, int64_t end);
 /** 0 <= i < n in one contiguous share a thread; shares begin at multiples of 64. */
 void team_run(const team *t, int64_t n, team_body body, void *context);
 
-enum { LOOP_MAX_OPERANDS = 8 };
+enum { LOOP_MAX_OPERANDS = 8, LOOP_MAX_PARTS = 4096 };
 
 /** A loop and its sizes. */
 typedef struct loop {
-    enum { LOOP_NONE, LOOP_MAP, LOOP_UPDATE, LOOP_GATHER, LOOP_SCATTER } kind;
-    int64_t n;     /**< elements; LOOP_GATHER, LOOP_SCATTER: rows */
-    int64_t width; /**< LOOP_MAP: operands; LOOP_GATHER, LOOP_SCATTER: elements of a row */
+    enum { LOOP_NONE, LOOP_MAP, LOOP_UPDATE, LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE } kind;
+    int64_t n; /**< elements; LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE: rows */
+    int64_t
+        width; /**< LOOP_MAP: operands; LOOP_GATHER, LOOP_SCATTER, LOOP_REDUCE: elements of a row */
     size_t  size;  /**< bytes of an element */
+    int64_t inner; /**< LOOP_REDUCE: rows that lie together; divides n */
 } loop;
 
 /**
@@ -47,6 +49,7 @@ typedef struct loop {
  *  - LOOP_UPDATE   weight, gradient, momentum, both but the gradient in place
  *  - LOOP_GATHER   table, row numbers (int32_t) -> rows
  *  - LOOP_SCATTER  rows, row numbers (int32_t) -> table, added
+ *  - LOOP_REDUCE   rows -> their sums; and LOOP_MAX_PARTS elements of scratch
  */
 void loop_run(const loop *l, const team *t, void *const *at);
 

@@ -153,10 +153,10 @@ static void create_gemm(const lm_kernel *k, api_op *op)
         tensor_set(&op->bias, plain, rank, bias + skip);
 }
 
-/* A batch of products is one of activations with activations: it has no weights. */
+/* A product of activations with activations has no weights, nor has a batch of products. */
 static void slots_gemm(prepared_kernel *k)
 {
-    const bool weights = k->kernel.u.gemm.batch == 1;
+    const bool weights = k->kernel.u.gemm.batch == 1 && !k->kernel.u.gemm.activations;
     slot_role  second = ROLE_SAVED_IN, out = ROLE_OUT;
 
     if (is_forward(k))

@@ -202,6 +202,18 @@ static region kept(planner *p, const launch *forward, const slot *s, plan_space 
     return r ? *r : reserve(p, space, s->bytes);
 }
 
+/* To a transposed convolution's weights, the output's gradient is what an image is to others': the
+ * roles of the two operands are exchanged. */
+static slot_role role_behind(const slot *s, const launch *l, const launch *forward)
+{
+    const bool transposed = forward && l->kernel->kernel.pass == LM_GRAD_WEIGHT &&
+                            forward->kernel->kernel.pass == LM_GRAD_INPUT;
+
+    if (transposed && (s->role == ROLE_IN || s->role == ROLE_SAVED_IN))
+        return s->role == ROLE_IN ? ROLE_SAVED_IN : ROLE_IN;
+    return s->role;
+}
+
 static void place_backward(planner *p, launch *l, const launch *before, const launch *forward,
                            bool same_layer)
 {
@@ -215,7 +227,7 @@ static void place_backward(planner *p, launch *l, const launch *before, const la
         region        *r     = &l->region[i];
         bool           fresh = false;
 
-        switch (s->role) {
+        switch (role_behind(s, l, forward)) {
         case ROLE_IN: *r = gradient_in(p, l, before, same_layer, bytes); break;
         case ROLE_IN_OTHER: *r = gradient_other(p, nth++, bytes, &fresh); break;
         case ROLE_SAVED_IN: *r = saved(p, forward, ROLE_IN, bytes); break;

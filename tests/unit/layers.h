@@ -70,9 +70,10 @@ static inline bound_text layers_bind(const char *shape, const char *layer)
 {
     char text[600];
 
-    snprintf(text, sizeof text,
-             "[network]\nname = n\n[x]\ntype = input\nshape = %s\n[w]\ntype = prelu\n[l]\n%s\n",
-             shape, layer);
+    snprintf(
+        text, sizeof text,
+        "[network]\nname = n\noutput = l\n[x]\ntype = input\nshape = %s\n[w]\ntype = prelu\n[l]\n%s\n",
+        shape, layer);
     return nets_bind(text, 2);
 }
 

@@ -1,0 +1,55 @@
+/** Losses: what their files share. Each yields a scalar, the mean over all samples and places. */
+#ifndef PLUGINS_LOSS_H
+#define PLUGINS_LOSS_H
+
+#include "inputs.h"
+#include "tensors.h"
+
+/** The head of a loss: a function of scores, and of a target where the network holds one. */
+#define LOSS(type_name, type_doc)                                                       \
+    .size = sizeof(lm_layer_type), .name = type_name, .doc = type_doc, .min_inputs = 1, \
+    .max_inputs = 2, .n_outputs = 1, .flags = LM_FUNCTIONAL
+
+static inline void loss_emit_map(const lm_layer *layer, lm_pass pass, lm_sink *sink,
+                                 int64_t operands, int64_t flops)
+{
+    emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
+                            .pass  = pass,
+                            .dtype = layer->input[0].dtype,
+                            .u.map = { (int64_t)lm_elements(&layer->input[0]), operands, flops } });
+}
+
+/** The mean of `n` numbers. */
+static inline void loss_emit_mean(const lm_layer *layer, lm_sink *sink, int64_t n)
+{
+    emit(sink, (lm_kernel){ .op       = LM_OP_REDUCE,
+                            .pass     = LM_FORWARD,
+                            .dtype    = layer->input[0].dtype,
+                            .u.reduce = { 1, n, 1 } });
+}
+
+/** Does the target have the shape of `like`? */
+static inline lm_status loss_target(const lm_layer *layer, const lm_tensor *like)
+{
+    const lm_tensor *target = &layer->input[1];
+
+    if (target->rank != like->rank)
+        return lm_fail(layer, LM_E_SHAPE, "target of rank %u, expected %u", (unsigned)target->rank,
+                       (unsigned)like->rank);
+    for (uint32_t d = 0; d < like->rank; d++)
+        if (target->dim[d] != like->dim[d])
+            return lm_fail(layer, LM_E_SHAPE,
+                           "target of %lld elements in dimension %u, expected %lld",
+                           (long long)target->dim[d], (unsigned)d, (long long)like->dim[d]);
+    return LM_OK;
+}
+
+static inline lm_status loss_scalar(const lm_layer *layer, lm_tensor *output)
+{
+    output[0] = (lm_tensor){ .dtype = layer->input[0].dtype };
+    return LM_OK;
+}
+
+extern const lm_layer_type loss_cross_entropy, loss_nll, loss_ctc;
+
+#endif

@@ -1,0 +1,84 @@
+/** Windows over the trailing axes of N,C,[[D,]H,]W: what convolutions and poolings share. For the
+ * plugins beside it. */
+#ifndef PLUGINS_WINDOWS_H
+#define PLUGINS_WINDOWS_H
+
+#include "inputs.h"
+
+/** Parameters with a value for each axis; `extent` names them: WINDOW_1D, WINDOW_2D, WINDOW_3D. */
+#define WINDOW_1D "length"
+#define WINDOW_2D "height and width"
+#define WINDOW_3D "depth, height and width"
+#define WINDOW_KERNEL(axes, extent)                                                                \
+    {                                                                                              \
+        .name = "kernel", .kind = LM_INT, .count = (axes), .min = 1, .max = 1e6, .unit = "pixels", \
+        .doc = extent " of the window"                                                             \
+    }
+#define WINDOW_PADDING(axes, explained)                                           \
+    {                                                                             \
+        .name = "padding", .kind = LM_INT, .count = (axes), .min = 0, .max = 1e6, \
+        .unit = "pixels", .fallback = "0", .doc = explained                       \
+    }
+#define WINDOW_DILATION(axes)                                                      \
+    {                                                                              \
+        .name = "dilation", .kind = LM_INT, .count = (axes), .min = 1, .max = 1e6, \
+        .unit = "pixels", .fallback = "1",                                         \
+        .doc = "distance between neighbouring taps of the window"                  \
+    }
+
+/** A real input with that many axes behind batch and channels. */
+static inline lm_status window_rank(const lm_layer *layer, uint32_t axes)
+{
+    static const char *const names[] = { "batch, channels, length",
+                                         "batch, channels, height, width",
+                                         "batch, channels, depth, height, width" };
+
+    return input_rank(layer, 2 + axes, 2 + axes, names[axes - 1]);
+}
+
+/** How windows lie along one axis, in pixels. */
+typedef struct window_axis {
+    int64_t in, out, size, stride, pad, dilation;
+} window_axis;
+
+/** An axis that does not exist. */
+static inline window_axis window_none(void)
+{
+    return (window_axis){ .in = 1, .out = 1, .size = 1, .stride = 1, .dilation = 1 };
+}
+
+/**
+ * Fills in `out`: floor((in + 2 pad - dilation (size - 1) - 1 + slack) / stride) + 1, as torch.nn
+ * has it; `slack` is 0, or stride - 1 where a last window may reach over the edge.
+ */
+static inline lm_status window_count(const lm_layer *layer, window_axis *a, int64_t slack)
+{
+    const uint64_t padded = (uint64_t)a->in + 2 * (uint64_t)a->pad;
+    const uint64_t reach  = (uint64_t)(a->dilation * (a->size - 1)) + 1;
+    uint64_t       n;
+
+    if (reach > padded + (uint64_t)slack)
+        return lm_fail(layer, LM_E_SHAPE,
+                       "window reaches over %llu pixels of a padded input of %llu",
+                       (unsigned long long)reach, (unsigned long long)padded);
+    n = (padded + (uint64_t)slack - reach) / (uint64_t)a->stride + 1;
+    if (n > INT64_MAX)
+        return lm_fail(layer, LM_E_OVERFLOW, "an output of %llu pixels", (unsigned long long)n);
+    a->out = (int64_t)n;
+    return LM_OK;
+}
+
+/** Writes `axis` (depth, height, width) into the geometry of a convolution or pooling. */
+#define WINDOW_FILL(geometry, axis)                                 \
+    do {                                                            \
+        for (uint32_t axis_i = 0; axis_i < 3; axis_i++) {           \
+            (geometry)->in[axis_i]       = (axis)[axis_i].in;       \
+            (geometry)->out[axis_i]      = (axis)[axis_i].out;      \
+            (geometry)->window[axis_i]   = (axis)[axis_i].size;     \
+            (geometry)->stride[axis_i]   = (axis)[axis_i].stride;   \
+            (geometry)->pad[axis_i]      = (axis)[axis_i].pad;      \
+            (geometry)->dilation[axis_i] = (axis)[axis_i].dilation; \
+        }                                                           \
+    } while (0)
+
+#endif

@@ -1,0 +1,171 @@
+#!/bin/sh
+# The oneDNN backend runs what the layer types lower to: a network of all of them that compute with
+# weights or windows, whole and kernel by kernel. Skipped (77) where this build lacks the backend.
+. "$(dirname -- "$0")/common.sh"
+need_calibrate
+cd "$work" || exit 1
+
+cat >net.ini <<'END'
+[network]
+name = net
+
+[image]
+type  = input
+shape = 4x12x12
+
+[conv]
+type    = conv2d
+filters = 8
+kernel  = 3
+padding = 1
+
+[prelu]
+type = prelu
+per  = channel
+
+[down]
+type    = conv2d
+filters = 12
+kernel  = 3
+stride  = 2
+padding = 1
+groups  = 4
+
+[group_norm]
+type   = group_norm
+groups = 3
+
+[swiglu]
+type = swiglu
+axis = 1
+
+[up]
+type           = conv_transpose2d
+filters        = 8
+kernel         = 3
+stride         = 2
+padding        = 1
+output_padding = 1
+
+[lrn]
+type = local_response_norm
+size = 5
+
+[lp]
+type   = lp_pool2d
+kernel = 2
+
+[depth]
+type = stochastic_depth
+
+[lines]
+type  = flatten
+start = 2
+
+[conv1d]
+type    = conv1d
+filters = 6
+kernel  = 5
+padding = 2
+
+[instance]
+type   = instance_norm
+affine = yes
+
+[transposed]
+type    = conv_transpose1d
+filters = 4
+kernel  = 4
+stride  = 2
+padding = 1
+
+[pool1d]
+type   = max_pool1d
+kernel = 2
+
+[rms]
+type = rms_norm
+
+[glu]
+type = glu
+
+[softmin]
+type = softmin
+
+[flat]
+type = flatten
+
+[a]
+type     = linear
+features = 6
+
+[b]
+type     = linear
+inputs   = flat
+features = 5
+
+[pair]
+type     = bilinear
+inputs   = a, b
+features = 10
+
+[loss]
+type = cross_entropy
+END
+cat >volume.ini <<'END'
+[network]
+name = volume
+
+[image]
+type  = input
+shape = 2x6x8x8
+
+[conv]
+type    = conv3d
+filters = 4
+kernel  = 3
+padding = 1
+
+[pool]
+type   = avg_pool3d
+kernel = 2
+
+[up]
+type    = conv_transpose3d
+filters = 3
+kernel  = 2
+stride  = 2
+
+[loss]
+type = mse_loss
+END
+cat >sweep.ini <<'END'
+[sweep]
+backend     = onednn
+warmup      = 0
+min_repeats = 1
+max_repeats = 1
+
+[networks]
+networks = net.ini, volume.ini
+batch    = 4
+
+[kernels]
+networks = net.ini, volume.ini
+batch    = 4
+END
+layermeter-calibrate sweep.ini -o o.csv --quiet >out 2>&1 || {
+    grep -q 'this build has no backend' out && echo "skipped: $(cat out)" && exit 77
+    fail "$(cat out)"
+}
+# Every point has its times, and there are kernels of all passes of both kinds of convolutions.
+awk -F, '
+    /^#/ { next }
+    $1 == "kind" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    { if ($at["status"] != "ok") { print "not run: " $0; bad = 1 } }
+    $at["kind"] == "kernel" { seen[$at["name"]]++ }
+    END {
+        n = split("conv gemm map norm pool reduce softmax", name, " ")
+        for (i = 1; i <= n; i++) if (!seen[name[i]]) { print "no " name[i]; bad = 1 }
+        exit bad
+    }' o.csv || fail "$(cat out)"
