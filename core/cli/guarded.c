@@ -54,15 +54,16 @@ static rlim_t address_space(void)
     return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
 }
 
-static void lower_limit(int what, rlim_t value)
-{
-    struct rlimit limit;
-
-    if (!getrlimit(what, &limit) && (limit.rlim_cur == RLIM_INFINITY || value < limit.rlim_cur)) {
-        limit.rlim_cur = value;
-        setrlimit(what, &limit);
-    }
-}
+/* The type of RLIMIT_* is an enum in one C library and int in another: their names stay literal. */
+#define LOWER_LIMIT(what, value)                                    \
+    do {                                                            \
+        struct rlimit limit;                                        \
+                                                                    \
+        if (!getrlimit(what, &limit) && (value) < limit.rlim_cur) { \
+            limit.rlim_cur = (value);                               \
+            setrlimit(what, &limit);                                \
+        }                                                           \
+    } while (0)
 
 /* Takes no input, writes to `output`, dies with its parent and of every signal. */
 static void enter_child(int output, const guard_limits *limits)
@@ -85,10 +86,10 @@ static void enter_child(int output, const guard_limits *limits)
     signal(SIGALRM, SIG_DFL);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    lower_limit(RLIMIT_CORE, 0);
-    lower_limit(RLIMIT_CPU, (rlim_t)ceil(limits->seconds) + 1);
+    LOWER_LIMIT(RLIMIT_CORE, 0);
+    LOWER_LIMIT(RLIMIT_CPU, (rlim_t)ceil(limits->seconds) + 1);
     if (used)
-        lower_limit(RLIMIT_AS, used + (rlim_t)limits->bytes);
+        LOWER_LIMIT(RLIMIT_AS, used + (rlim_t)limits->bytes);
     setitimer(ITIMER_REAL, &timer, NULL);
 }
 
