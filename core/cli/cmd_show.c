@@ -7,7 +7,7 @@
 #include "network/metrics.h"
 #include "report/table.h"
 
-enum { BATCH, IMAGE, INPUT, DTYPE, BLOCK, TOTALS, FORMAT, TREAT, IGNORE, SET };
+enum { BATCH, IMAGE, INPUT, DTYPE, BLOCK, TOTALS, FORMAT, TREAT, IGNORE, SET, FEATURES };
 
 static const option_spec specs[] = {
     [BATCH]  = { "batch", "N", "1", "samples per device" },
@@ -20,6 +20,7 @@ static const option_spec specs[] = {
     [TREAT]  = OPTION_TREAT,
     [IGNORE] = OPTION_IGNORE,
     [SET]    = OPTION_SET,
+    [FEATURES] = { "features", "NAME", NULL, "regressors of a model instead of counts: prenet" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -28,7 +29,9 @@ static const char details[] =
     "activations (attention), as published tables do; bias, norm, activation, pooling and loss stand\n"
     "under 'other'. 'layers' are executed layers as frameworks' modules count them; add, concat and\n"
     "flatten are listed but are none.\n"
-    "Backward leaves out what does not happen: the first layer has no input gradient.\n";
+    "Backward leaves out what does not happen: the first layer has no input gradient.\n"
+    "--features prenet prints what the models of PreNeT (ICPE 2025) take, in training, layer by layer:\n"
+    "operations and memory (in elements) by its own published formulas, which are no counts.\n";
 
 static const char examples[] = "  layermeter show resnet50\n"
                                "  layermeter show resnet50 --image 128 --batch 32 --block layer3\n"
@@ -234,6 +237,14 @@ static lm_status print_counts(const bound_network *net, const options *o, format
     return status;
 }
 
+/* Counts, or what --features names. */
+static lm_status print_network(const bound_network *net, const options *o, format f, lm_error *err)
+{
+    if (o->value[FEATURES])
+        return show_prenet(net, o->value[BLOCK], f, err);
+    return print_counts(net, o, f, err);
+}
+
 static int run(const options *o)
 {
     static const network_options at  = { TREAT, IGNORE, SET };
@@ -256,8 +267,17 @@ static int run(const options *o)
     if (text_dtype(o->value[DTYPE], &b.dtype, &err))
         return report_misuse("--dtype", &err);
 
+    if (o->value[FEATURES] && strcmp(o->value[FEATURES], "prenet") != 0) {
+        lm_error_set(&err, LM_E_ARG, "expected prenet, found '%.40s'", o->value[FEATURES]);
+        return report_misuse("--features", &err);
+    }
+    if (o->value[FEATURES] && o->value[TOTALS]) {
+        lm_error_set(&err, LM_E_ARG, "features are of layers and have no totals");
+        return report_misuse("--features", &err);
+    }
+
     if (open_registry(o, &reg, &err) || open_network(o, &at, reg, &net, &err) ||
-        bind_network(net, reg, &b, &bound, &err) || print_counts(bound, o, f, &err))
+        bind_network(net, reg, &b, &bound, &err) || print_network(bound, o, f, &err))
         code = report_failure(&err);
     bound_network_free(bound);
     network_free(net);

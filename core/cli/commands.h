@@ -8,6 +8,7 @@
 #include "layers/registry.h"
 #include "network/bind.h"
 #include "predict/price.h"
+#include "report/table.h"
 
 extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, cmd_scale,
     cmd_import, cmd_models, cmd_memory, cmd_check;
@@ -39,6 +40,9 @@ lm_status open_network(const options *o, const network_options *at, const regist
                        network **out, lm_error *err);
 /** "note: ..." if there is something to know about its counts. */
 void print_note(const network *net, FILE *out);
+
+/** Prints PreNeT's features of the layers under `block` (NULL: of all). */
+lm_status show_prenet(const bound_network *net, const char *block, format f, lm_error *err);
 
 /** What a prediction needs, opened together. */
 typedef struct session {
