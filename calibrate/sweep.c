@@ -278,7 +278,9 @@ static lm_status input_shape(loading *l, const char *name, int64_t image, lm_dty
     if (!status)
         status = bind_network(net, l->reg, &options, &bound, l->err);
     if (!status) {
-        *out = arena_text(l->s->arena, bound->input, strlen(bound->input));
+        const char *input = bound->n_data == 1 ? bound->input : ""; /* of several: the file's */
+
+        *out = arena_text(l->s->arena, input, strlen(input));
         if (!*out)
             status = no_memory(l);
     }

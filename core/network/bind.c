@@ -73,11 +73,13 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
                                 "its input is no image: an image size means nothing");
         shape->u.i[shape->count - 1] = shape->u.i[shape->count - 2] = o->image;
     }
-    b->out->input[0] = '\0';
     for (uint32_t i = 0; i < shape->count; i++) {
         const size_t used = strlen(b->out->input);
 
-        snprintf(b->out->input + used, sizeof b->out->input - used, "%s%lld", i ? "x" : "",
+        snprintf(b->out->input + used, sizeof b->out->input - used, "%s%lld",
+                 i      ? "x"
+                 : used ? ", "
+                        : "",
                  (long long)shape->u.i[i]);
     }
     *input = (lm_tensor){ .dtype = o->dtype, .rank = 1, .dim = { o->batch } };
@@ -317,10 +319,9 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
                        bound_network **out, lm_error *err)
 {
     lm_error  ignored;
-    binding   b         = { .net = net, .reg = reg, .err = err ? err : &ignored };
-    arena    *a         = arena_new();
-    size_t    n_sources = 0;
-    lm_status status    = check_options(options, b.err);
+    binding   b      = { .net = net, .reg = reg, .err = err ? err : &ignored };
+    arena    *a      = arena_new();
+    lm_status status = check_options(options, b.err);
 
     b.out = a ? arena_alloc(a, sizeof *b.out) : NULL;
     if (b.out)
@@ -350,8 +351,8 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
             break;
         }
         l->param = param;
-        n_sources += is_data(l);
-        if (n_sources > 1 && is_data(l) && (options->input || options->image))
+        b.out->n_data += is_data(l);
+        if (b.out->n_data > 1 && is_data(l) && (options->input || options->image))
             status = lm_error_set(b.err, LM_E_ARG,
                                   "the network has several inputs: their shapes cannot "
                                   "be replaced from outside");
@@ -360,7 +361,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
         if (status)
             prefix_place(&b, l->decl, l->decl->line);
     }
-    if (!status && !n_sources)
+    if (!status && !b.out->n_data)
         status = lm_error_set(b.err, LM_E_SHAPE, "%s: no layer of type input", net->path);
     if (!status)
         status = share_all(&b);

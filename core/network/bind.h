@@ -47,8 +47,9 @@ typedef struct bound_network {
     bound_layer   *layer;
     size_t         n_layers;
     bind_options   options;
-    char           input[64]; /**< shape of one sample in use, "3x224x224" */
-    struct arena  *arena;     /**< owns all of the above */
+    size_t         n_data; /**< layers that data enters through: only of one can it be replaced */
+    char input[64];        /**< shape of one sample in use, "3x224x224", or "128, 128" of several */
+    struct arena *arena;   /**< owns all of the above */
 } bound_network;
 
 /**

@@ -103,17 +103,16 @@ typedef struct substitution {
 
 static const argument *find_argument(const environment *env, const char *name, size_t n)
 {
-    for (; env; env = env->file)
+    for (; env; env = env->outer)
         for (size_t i = 0; i < env->n; i++)
             if (strlen(env->argument[i].name) == n && !strncmp(env->argument[i].name, name, n))
                 return &env->argument[i];
     return NULL;
 }
 
-static lm_status unknown_argument(const substitution *s, const char *name, size_t n, lm_error *err)
+static lm_status unknown_argument(const char *name, size_t n, lm_error *err)
 {
-    return lm_error_set(err, LM_E_NOTFOUND, "$%.*s is no argument of this %s", (int)n, name,
-                        s->env->file ? "block" : "file");
+    return lm_error_set(err, LM_E_NOTFOUND, "there is no argument $%.*s here", (int)n, name);
 }
 
 static lm_status argument_number(void *context, const char *name, size_t n, int64_t *out,
@@ -123,7 +122,7 @@ static lm_status argument_number(void *context, const char *name, size_t n, int6
     const argument     *a = find_argument(s->env, name, n);
 
     if (!a)
-        return unknown_argument(s, name, n, err);
+        return unknown_argument(name, n, err);
     if (text_int(a->value, out, NULL))
         return lm_error_set(err, LM_E_ARG, "$%s is '%.40s', no whole number", a->name, a->value);
     return LM_OK;
@@ -188,7 +187,7 @@ lm_status block_substitute(block_table *t, const environment *env, const char *t
                 ;
             found = find_argument(env, text + 1, used - 1);
             if (!found)
-                return prefix_line(&s, unknown_argument(&s, text + 1, used - 1, t->err));
+                return prefix_line(&s, unknown_argument(text + 1, used - 1, t->err));
             value = found->value;
             n     = strlen(value);
         }
@@ -208,7 +207,7 @@ lm_status block_bind(block_table *t, const block *b, const ini_section *use,
                      const environment *outer, environment *inner)
 {
     const size_t       n      = b->head->n_pairs;
-    const environment *file   = outer->file ? outer->file : outer;
+    const environment *file   = outer;
     argument          *arg    = arena_array(t->arena, n ? n : 1, sizeof *arg);
     lm_status          status = block_spend(t, n * sizeof *arg, use->line);
 
@@ -216,6 +215,8 @@ lm_status block_bind(block_table *t, const block *b, const ini_section *use,
         return status;
     if (!arg)
         return no_memory(t);
+    while (file->outer)
+        file = file->outer;
     for (size_t i = 0; i < use->n_pairs; i++) {
         const ini_pair *p = &use->pair[i];
 

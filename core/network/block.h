@@ -11,12 +11,12 @@ typedef struct argument {
     const char *name, *value;
 } argument;
 
-/** Arguments that a text may name: a block's, then the file's. */
+/** Arguments that a text may name: a range's $index, a block's, then the file's. */
 typedef struct environment {
     const argument           *argument;
     size_t                    n;
     int                       used_line; /**< of the outermost `block =`; 0 at the top */
-    const struct environment *file;      /**< [arguments]; NULL: this is it */
+    const struct environment *outer;     /**< where other names are looked for; NULL: nowhere */
 } environment;
 
 /** A template: [block NAME] and its [NAME/layer] sections. */

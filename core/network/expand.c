@@ -359,9 +359,26 @@ static lm_status is_wanted(unfolding *u, const scope *sc, const ini_section *s, 
     return status;
 }
 
+/* One step of a range, where $index is its number. */
+static lm_status unfold_step(unfolding *u, scope *sc, const ini_section *s, const char *range,
+                             size_t stem, long index)
+{
+    const environment outer = sc->env;
+    char              name[NAME_BYTES], number[24];
+    const argument    arg = { "index", number };
+    lm_status         status;
+
+    snprintf(number, sizeof number, "%ld", index);
+    if (snprintf(name, sizeof name, "%.*s%s", (int)stem, range, number) >= (int)sizeof name)
+        return name_too_long(u, s);
+    sc->env = (environment){ &arg, 1, outer.used_line, &outer };
+    status  = unfold_one(u, sc, s, name);
+    sc->env = outer;
+    return status;
+}
+
 static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, const char *local)
 {
-    char        name[NAME_BYTES];
     const char *range;
     size_t      stem;
     long        from, to;
@@ -377,11 +394,8 @@ static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, c
     if (to < from - 1 || to - from >= REPEAT_MAX)
         return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
                         "'%s': the range runs downwards or is longer than %d", range, REPEAT_MAX);
-    for (long i = from; i <= to && !status; i++) {
-        if (snprintf(name, sizeof name, "%.*s%ld", (int)stem, range, i) >= (int)sizeof name)
-            return name_too_long(u, s);
-        status = unfold_one(u, sc, s, name);
-    }
+    for (long i = from; i <= to && !status; i++)
+        status = unfold_step(u, sc, s, range, stem, i);
     return status;
 }
 

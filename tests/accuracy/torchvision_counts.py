@@ -4,7 +4,9 @@
 
 Hooks on leaf modules count, for one sample, what `layermeter show` prints: multiply-accumulates of
 convolutions and linear layers, their inputs and outputs, calls and output elements of all modules,
-parameters and their tensors. Nothing is computed: tensors are fake, with shapes and no numbers.
+parameters and their tensors. Attention calls functions with the weights of its modules: torch's is
+counted as one module, Swin's as four products. Nothing is computed: tensors are fake, with shapes
+and no numbers.
 """
 import json
 import math
@@ -15,14 +17,29 @@ try:
     import torch
     import torchvision
     from torch._subclasses import FakeTensorMode
+    from torchvision.models.swin_transformer import ShiftedWindowAttention
 except ImportError as e:
     print(f"skipped: {e} (Debian: python3-torch python3-torchvision)", file=sys.stderr)
     sys.exit(77)
 
 
 def pytorch_counts(network, image):
-    n = dict.fromkeys(("macs_conv", "macs_linear", "conv_inputs", "conv_outputs", "linear_inputs",
+    n = dict.fromkeys(("macs_conv", "macs_linear", "macs_matmul", "conv_inputs", "conv_outputs", "linear_inputs",
                        "linear_outputs", "layers", "activation_bytes"), 0)
+
+    def note_attention(module, inputs, output):
+        x = output[0] if isinstance(output, tuple) else output  # shaped as its input: tokens of width E
+        n["macs_linear"] += 4 * x.numel() * x.shape[-1]
+        if isinstance(module, torch.nn.MultiheadAttention):
+            pairs, products = x.shape[0] * x.shape[1] ** 2, 1  # inputs and outputs of one layer
+            n["layers"] += 1
+            n["activation_bytes"] += 4 * x.numel()
+        else:
+            window = math.prod(module.window_size)
+            pairs, products = x.numel() // x.shape[-1] * window, 2
+        n["macs_matmul"] += 2 * pairs * x.shape[-1]
+        n["linear_inputs"] += products * x.numel()
+        n["linear_outputs"] += products ** 2 * x.numel()
 
     def note(module, inputs, output):
         n["layers"] += 1
@@ -40,7 +57,9 @@ def pytorch_counts(network, image):
     with FakeTensorMode(), torch.no_grad():
         model = getattr(torchvision.models, network)(weights=None).eval()
         for m in model.modules():
-            if not list(m.children()):
+            if isinstance(m, (torch.nn.MultiheadAttention, ShiftedWindowAttention)):
+                m.register_forward_hook(note_attention)
+            elif not list(m.children()):
                 m.register_forward_hook(note)
         model(torch.zeros(1, 3, image, image))
     n["params"] = sum(p.numel() for p in model.parameters())

@@ -5,5 +5,5 @@ set -eu
 python=${LAYERMETER_PYTHON:-/usr/bin/python3}
 "$python" -c 'import torch, torchvision' 2>/dev/null || { echo "skipped: no torchvision for $python"; exit 77; }
 "$python" "$(dirname -- "$0")/torchvision_counts.py" "$LAYERMETER_BIN/layermeter" \
-    vgg13 vgg16_bn vgg19 vgg19_bn resnet34 resnet152 resnext101_32x8d wide_resnet50_2 densenet161 densenet201:97 \
-    efficientnet_b1:240 efficientnet_b2:288 mnasnet0_5 mnasnet0_75 mnasnet1_0 shufflenet_v2_x2_0 convnext_small convnext_base:128
+    vgg13 vgg16_bn vgg19 vgg19_bn resnet34 resnet152 resnext101_32x8d densenet161 densenet201:97 efficientnet_b1:240 \
+    mnasnet0_5 mnasnet0_75 mnasnet1_0 convnext_small convnext_base:128 vit_b_16 swin_t

@@ -332,6 +332,8 @@ static void a_second_source_cannot_be_replaced(void **state)
 
     (void)state;
     assert_string_equal(m.err.text, "");
+    assert_int_equal(m.bound->n_data, 2);
+    assert_string_equal(m.bound->input, "3, 3");
     nets_free(&m);
     m = nets_bind_with(text, &(bind_options){ .batch = 1, .dtype = LM_F32, .input = "4" });
     assert_error(m.err, LM_E_ARG,

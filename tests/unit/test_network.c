@@ -341,6 +341,23 @@ static void a_blocks_argument_hides_the_files(void **state)
     network_free(net);
 }
 
+static void a_range_tells_its_number(void **state)
+{
+    network *net =
+        load(HEAD "[arguments]\nn = 3\n" X
+                  "[block b]\nodd =\n[b/c.1..2]\ntype = conv2d\nfilters = ${10 * odd + index}\n"
+                  "[s.2..$n]\nblock = b\nodd = ${index % 2}\n"
+                  "[r.0..1]\ntype = relu\ninputs = ${1 - index}x\n[0x]\ntype = relu\ninputs = s.3\n"
+                  "[1x]\ntype = relu\ninputs = s.3\n[add]\ntype = add\ninputs = r.0, r.1\n");
+
+    (void)state;
+    assert_string_equal(value_of(layer(net, "s.2.c.1"), "filters"), "1");
+    assert_string_equal(value_of(layer(net, "s.3.c.2"), "filters"), "12");
+    assert_inputs(net, "r.0", "1x");
+    assert_inputs(net, "r.1", "0x");
+    network_free(net);
+}
+
 static void a_range_from_a_to_below_a_is_empty(void **state)
 {
     static const char text[] =
@@ -571,9 +588,9 @@ static void refusals_name_file_line_and_reason(void **state)
           "n.ini:6: 'a:1': a layer's name has no blanks, commas, colons or $", LM_E_SYNTAX },
         { HEAD X "[]\ntype = relu\n",
           "n.ini:6: '': a layer's name has no blanks, commas, colons or $", LM_E_SYNTAX },
-        { HEAD X "[a]\ntype = relu\nfilters = $f\n", "n.ini:8: $f is no argument of this file",
+        { HEAD X "[a]\ntype = relu\nfilters = $f\n", "n.ini:8: there is no argument $f here",
           LM_E_NOTFOUND },
-        { HEAD X "[a]\ntype = relu\nfilters = 1$\n", "n.ini:8: $ is no argument of this file",
+        { HEAD X "[a]\ntype = relu\nfilters = 1$\n", "n.ini:8: there is no argument $ here",
           LM_E_NOTFOUND },
         { HEAD X "[a]\ntype = relu\nblock = b\n[block b]\n[b/c]\ntype = relu\n",
           "n.ini:6: 'a' has both 'type =' and 'block ='", LM_E_SYNTAX },
@@ -585,10 +602,9 @@ static void refusals_name_file_line_and_reason(void **state)
           "n.ini:6: 'a.0..10000': the range runs downwards or is longer than 10000", LM_E_SYNTAX },
 
         /* arguments */
-        { HEAD "[arguments]\na = $b\nb = 1\n" X, "n.ini:4: $b is no argument of this file",
+        { HEAD "[arguments]\na = $b\nb = 1\n" X, "n.ini:4: there is no argument $b here",
           LM_E_NOTFOUND },
-        { HEAD "[arguments]\na = $a\n" X, "n.ini:4: $a is no argument of this file",
-          LM_E_NOTFOUND },
+        { HEAD "[arguments]\na = $a\n" X, "n.ini:4: there is no argument $a here", LM_E_NOTFOUND },
         { HEAD "[arguments]\na-b = 1\n" X,
           "n.ini:4: 'a-b': an argument's name has letters, digits and _ only", LM_E_SYNTAX },
         { HEAD "[arguments]\na =\n" X,
@@ -600,7 +616,7 @@ static void refusals_name_file_line_and_reason(void **state)
           LM_E_ARG },
         { HEAD X "[a]\ntype = relu\nf = ${9223372036854775807 + 1}\n",
           "n.ini:8: ${9223372036854775807 + 1}: a value does not fit 64 bits", LM_E_OVERFLOW },
-        { HEAD X "[a]\ntype = relu\nf = ${w}\n", "n.ini:8: ${w}: $w is no argument of this file",
+        { HEAD X "[a]\ntype = relu\nf = ${w}\n", "n.ini:8: ${w}: there is no argument $w here",
           LM_E_NOTFOUND },
         { HEAD "[arguments]\nk = relu\n" X "[a.0..${k}]\ntype = relu\n",
           "n.ini:8: ${k}: $k is 'relu', no whole number", LM_E_ARG },
@@ -640,9 +656,9 @@ static void refusals_name_file_line_and_reason(void **state)
         { HEAD X "[block b]\nf = 1\n[b/a]\ntype = relu\n[u]\nblock = b\ng = 2\n",
           "n.ini:12: block 'b' has no argument 'g'", LM_E_NOTFOUND },
         { HEAD X "[block b]\nf = $g\ng = 1\n[b/a]\ntype = relu\n[u]\nblock = b\n",
-          "n.ini:7: $g is no argument of this block", LM_E_NOTFOUND },
+          "n.ini:7: there is no argument $g here", LM_E_NOTFOUND },
         { HEAD X "[block b]\nf = 1\n[b/a]\ntype = relu\nx = $ff\n[u]\nblock = b\n",
-          "n.ini:10: $ff is no argument of this block", LM_E_NOTFOUND },
+          "n.ini:10: there is no argument $ff here", LM_E_NOTFOUND },
         { HEAD X "[block b]\n[b/a]\ntype = relu\n[b/c]\nblock = b\n[u]\nblock = b\n",
           "n.ini:10: blocks nest deeper than 32: does 'b' use itself?", LM_E_SYNTAX },
         { HEAD X "[block b]\n[b/a]\ntype = relu\ninputs = outside\n[outside]\ntype = "
@@ -724,6 +740,7 @@ int main(void)
         cmocka_unit_test(settings_replace_defaults_and_what_follows_from_them),
         cmocka_unit_test(private_arguments_are_not_set_from_outside),
         cmocka_unit_test(a_blocks_argument_hides_the_files),
+        cmocka_unit_test(a_range_tells_its_number),
         cmocka_unit_test(a_range_from_a_to_below_a_is_empty),
         cmocka_unit_test(a_layer_may_be_left_out),
         cmocka_unit_test(published_counts_are_of_the_network_without_settings),
