@@ -17,11 +17,13 @@ static const option_spec specs[] = {
 };
 
 static const char details[] =
-    "Reads ONNX files, with or without weights; these are not read. The other commands take such files\n"
+    "Reads ONNX files, with or without weights (these are not read), and PALEO's JSON files, whose blocks\n"
+    "and model-parallel parts are unfolded, all parts on one device. The other commands take such files\n"
     "as well: an import is for reading, changing and keeping. An operator without a layer type is an\n"
     "error; --treat and --ignore are kept in the file as a note that every result of it prints.\n";
 
 static const char examples[] = "  layermeter import resnet50.onnx -o resnet50.ini\n"
+                               "  layermeter import alex_v2.json -o alex_v2.ini\n"
                                "  layermeter import net.onnx --treat Selu=relu --ignore Print\n";
 
 static lm_status write_file(const network *net, const char *title, const char *path, lm_error *err)

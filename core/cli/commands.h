@@ -22,13 +22,13 @@ typedef struct network_options {
 } network_options;
 
 /** Rows of a command's table for them. */
-#define OPTION_TREAT                                                                            \
-    {                                                                                           \
-        "treat", "OP=TYPE", NULL, "ONNX: a layer type for an unknown operator; may be repeated" \
+#define OPTION_TREAT                                                                              \
+    {                                                                                             \
+        "treat", "OP=TYPE", NULL, "import: a layer type for an unknown operator; may be repeated" \
     }
-#define OPTION_IGNORE                                                                           \
-    {                                                                                           \
-        "ignore", "OP", NULL, "ONNX: such operators pass their first input on; may be repeated" \
+#define OPTION_IGNORE                                                                             \
+    {                                                                                             \
+        "ignore", "OP", NULL, "import: such operators pass their first input on; may be repeated" \
     }
 #define OPTION_SET                                                                     \
     {                                                                                  \

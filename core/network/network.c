@@ -12,6 +12,7 @@
 #include "base/place.h"
 #include "layers/registry.h"
 #include "network/onnx/onnx.h"
+#include "network/paleo/paleo.h"
 
 /* How files are read, by suffix. */
 typedef struct file_format {
@@ -33,6 +34,7 @@ static lm_status read_ini(const char *path, const registry *reg, const network_c
 static const file_format formats[] = {
     { ".ini", read_ini },
     { ".onnx", onnx_load },
+    { ".json", paleo_load },
 };
 
 /* NULL if the name has no known suffix. */

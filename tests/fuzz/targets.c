@@ -17,6 +17,8 @@
 #include "layers/loader.h"
 #include "network/kernels.h"
 #include "network/metrics.h"
+#include "network/paleo/paleo.h"
+#include "network/write.h"
 #ifdef FUZZ_SWEEP
 #include "sweep.h"
 #endif
@@ -335,6 +337,50 @@ static bool fuzz_network(const uint8_t *data, size_t size)
     return !status;
 }
 
+/* What is imported can be written and read again, with as many layers. */
+static void check_written(const network *net)
+{
+    char       *text  = NULL;
+    size_t      size  = 0;
+    FILE       *out   = open_memstream(&text, &size);
+    network    *again = NULL;
+    memory_file f;
+    lm_error    err = { 0 };
+
+    check(out && !network_write(net, "fuzz", out, &err));
+    check(!fclose(out));
+    f = file_of((const uint8_t *)text, size);
+    if (network_load(f.path, NULL, &again, &err)) {
+        fprintf(stderr, "%s\n", err.text);
+        abort();
+    }
+    check(again->n_layers == net->n_layers);
+    network_free(again);
+    close(f.fd);
+    free(text);
+}
+
+static bool fuzz_paleo(const uint8_t *data, size_t size)
+{
+    const bind_options options = { .batch = 2, .dtype = LM_F32 };
+    memory_file        f       = file_of(data, size);
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
+    lm_error           err     = { 0 };
+    lm_status          status  = paleo_load(f.path, types, NULL, &net, &err);
+
+    close(f.fd);
+    if (!status && net->n_layers <= LAYERS_MAX) {
+        check_written(net);
+        status = bind_network(net, types, &options, &bound, &err);
+    }
+    if (status)
+        check_refusal(status, &err);
+    bound_network_free(bound);
+    network_free(net);
+    return !status;
+}
+
 /* A machine file that is written can be read, and says the same. */
 static void check_saved(const calibration *cal)
 {
@@ -502,6 +548,7 @@ const fuzz_target fuzz_targets[] = {
     { "ini", fuzz_ini },
     { "csv", fuzz_csv },
     { "network", fuzz_network },
+    { "paleo", fuzz_paleo },
     { "machine", fuzz_machine },
     { "observations", fuzz_observations },
 #ifdef FUZZ_SWEEP

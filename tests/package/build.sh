@@ -11,7 +11,7 @@ clang) # the other compiler, all warnings are errors
     has="onednn"
     ;;
 minimal) # neither MPI nor oneDNN: what is left must say what it lacks
-    set -- -DLAYERMETER_WITH_MPI=OFF -DLAYERMETER_WITH_ONEDNN=OFF
+    set -- -DLAYERMETER_WITH_MPI=OFF -DLAYERMETER_WITH_ONEDNN=OFF -DLAYERMETER_WITH_JSON=OFF
     has="sim"
     ;;
 esac
