@@ -186,8 +186,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
             continue;
         if (g.source != HANDED_ON)
             emit(sink, map_of(layer, pass, g.operands, g.flops));
-        if (lm_elements(&layer->input[i]) != lm_elements(&layer->output[0]))
-            emit(sink, map_of(layer, pass, 1, 1));
+        emit_sum_to(sink, pass, &layer->input[i], &layer->output[0]);
     }
     return LM_OK;
 }

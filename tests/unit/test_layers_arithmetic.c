@@ -95,20 +95,20 @@ static void functions_of_elements_match_hand_counts(void **state)
 
 /* What was stretched forward is added up backward: 24 elements become 4, 2, 1. */
 static const work_case broadcasts[] = {
-    { ROW("type = add\n"), "2x3x4 f32", { { 24, 192, 96 }, { 24, 96, 96 } }, 0, 0 },
+    { ROW("type = add\n"), "2x3x4 f32", { { 24, 192, 96 }, { 24, 96, 16 } }, 0, 0 },
     { ROW("type = multiply\n"),
       "2x3x4 f32",
-      { { 24, 192, 96 }, { 48 + 24, 384 + 96, 192 + 96 } },
+      { { 24, 192, 96 }, { 48 + 24, 384 + 96, 192 + 16 } },
       0,
       A | B },
     { CASES_HEAD LEARNED("a", "1") LEARNED("b", "2x3x4") "[l]\ntype = divide\ninputs = a, b\n",
       "2x3x4 f32",
-      { { 24, 192, 96 }, { 24 + 24 + 96, 192 + 96 + 288, 96 + 96 + 96 } },
+      { { 24, 192, 96 }, { 24 + 24 + 96, 192 + 96 + 288, 96 + 4 + 96 } },
       0,
       A | B },
     { CASES_HEAD LEARNED("a", "2x1x4") LEARNED("b", "3x1") "[l]\ntype = subtract\ninputs = a, b\n",
       "2x3x4 f32",
-      { { 24, 192, 96 }, { 24 + 24 + 24, 96 + 96 + 96, 96 + 96 + 96 } },
+      { { 24, 192, 96 }, { 24 + 24 + 24, 96 + 96 + 96, 32 + 96 + 12 } },
       0,
       0 },
 };
@@ -117,6 +117,40 @@ static void broadcasting_is_added_up_backward(void **state)
 {
     (void)state;
     check_cases(broadcasts);
+}
+
+static void a_broadcast_is_reduced_in_the_layout_it_has(void **state)
+{
+    static const struct {
+        const char *shape;
+        int64_t     rows, group, inner;
+    } cases[] = { { "4", 4, 6, 4 },
+                  { "3x1", 3, 8, 1 },
+                  { "2x1x1", 2, 12, 1 },
+                  { "2x1x4", 8, 3, 4 },
+                  { "1x3x4", 12, 2, 12 } };
+    char text[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bound_text         m;
+        const bound_layer *l;
+        const lm_kernel   *k;
+
+        snprintf(text, sizeof text,
+                 CASES_HEAD LEARNED("a", "2x3x4")
+                     LEARNED("b", "%s") "[l]\ntype = add\ninputs = a, b\n",
+                 cases[i].shape);
+        m = nets_bind(text, 2);
+        l = nets_layer(&m, "l");
+        k = l->kernels[LM_GRAD_INPUT];
+        assert_int_equal(l->n_kernels[LM_GRAD_INPUT], 1);
+        assert_int_equal(k->op, LM_OP_REDUCE);
+        assert_int_equal(k->u.reduce.rows, cases[i].rows);
+        assert_int_equal(k->u.reduce.group, cases[i].group);
+        assert_int_equal(k->u.reduce.inner, cases[i].inner);
+        nets_free(&m);
+    }
 }
 
 #define REDUCE(op, rest) ONE("type = reduce\nop = " op "\n" rest)
@@ -190,6 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(functions_of_elements_match_hand_counts),
         cmocka_unit_test(broadcasting_is_added_up_backward),
+        cmocka_unit_test(a_broadcast_is_reduced_in_the_layout_it_has),
         cmocka_unit_test(reductions_match_hand_counts),
         cmocka_unit_test(bad_arithmetic_is_refused),
     };
