@@ -110,33 +110,15 @@ static lm_status slide(const lm_layer *layer, uint32_t i, window_axis *axis)
     return LM_OK;
 }
 
-/*
- * Window i runs from floor(i in / out) to ceil((i + 1) in / out), as PyTorch's adaptive pooling has
- * it. With in = q out + r the longest has q pixels if r is 0, q + 1 if r divides out, else q + 2.
- * Windows of that length at stride q stay within the input: the last ends at q out, q out + 1 or q
- * out + 2 <= in (r >= 2 where it does not divide out). If out > in the windows overlap and no
- * stride gives them: it is 0.
- */
-static window_axis adapt(int64_t in, int64_t out)
-{
-    const int64_t q = in / out, r = in % out;
-
-    return (window_axis){ .in       = in,
-                          .out      = out,
-                          .size     = q + (r != 0) + (r != 0 && out % r != 0),
-                          .stride   = q,
-                          .dilation = 1 };
-}
-
 /* Global windows take any number of axes: what lies before the last two is one. */
 static void cover_all(const lm_tensor *in, window_axis axis[3])
 {
     const uint32_t last = in->rank > 4 ? in->rank - 2 : 2;
 
     if (in->rank > 4)
-        axis[0] = adapt((int64_t)tensor_span(in, 2, last), 1);
+        axis[0] = window_adaptive((int64_t)tensor_span(in, 2, last), 1);
     for (uint32_t d = last; d < in->rank; d++)
-        axis[3 - in->rank + d] = adapt(in->dim[d], 1);
+        axis[3 - in->rank + d] = window_adaptive(in->dim[d], 1);
 }
 
 /* Depth, height and width. */
@@ -155,7 +137,7 @@ static lm_status place_windows(const lm_layer *layer, window_axis axis[3])
         if (self->windows == SLIDING)
             status = slide(layer, i, a);
         else
-            *a = adapt(layer->input[0].dim[2 + i], layer->param[SIZE].u.i[i]);
+            *a = window_adaptive(layer->input[0].dim[2 + i], layer->param[SIZE].u.i[i]);
     }
     return status;
 }

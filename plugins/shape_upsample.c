@@ -1,5 +1,6 @@
 /* upsample: images of another size, as torch.nn.functional.interpolate. */
 #include "shape.h"
+#include "windows.h"
 
 enum { FACTOR, SIZE, MODE };
 enum { NEAREST, LINEAR, BILINEAR, TRILINEAR, BICUBIC, AREA };
@@ -64,15 +65,6 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* The longest window of an adaptive mean: torch.nn.AdaptiveAvgPool2d takes floor(i in / out) up to
- * ceil((i + 1) in / out). */
-static int64_t longest_window(int64_t in, int64_t out)
-{
-    const int64_t q = in / out, r = in % out;
-
-    return q + (r != 0) + (r != 0 && out % r != 0);
-}
-
 /*
  * FLOP for each element of the output. Weights depend on the place alone and count nothing.
  *
@@ -93,7 +85,7 @@ static int64_t flops_of(const lm_layer *layer, lm_pass pass)
     case BICUBIC: return pass == LM_FORWARD ? 35 : 36;
     case AREA:
         for (uint32_t d = 2; d < in->rank; d++)
-            window = lm_mul(window, (uint64_t)longest_window(in->dim[d], out->dim[d]));
+            window = lm_mul(window, (uint64_t)window_adaptive(in->dim[d], out->dim[d]).size);
         return (int64_t)window;
     default: {
         const int64_t corners = INT64_C(1) << (in->rank - 2);

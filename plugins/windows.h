@@ -68,6 +68,24 @@ static inline lm_status window_count(const lm_layer *layer, window_axis *a, int6
     return LM_OK;
 }
 
+/**
+ * Windows of adaptive pooling. Window i runs from floor(i in / out) to ceil((i + 1) in / out), as
+ * PyTorch's adaptive pooling has it. With in = q out + r the longest has q pixels if r is 0, q + 1
+ * if r divides out, else q + 2. Windows of that length at stride q stay within the input: the last
+ * ends at q out, q out + 1 or q out + 2 <= in (r >= 2 where it does not divide out). If out > in
+ * the windows overlap and no stride gives them: it is 0.
+ */
+static inline window_axis window_adaptive(int64_t in, int64_t out)
+{
+    const int64_t q = in / out, r = in % out;
+
+    return (window_axis){ .in       = in,
+                          .out      = out,
+                          .size     = q + (r != 0) + (r != 0 && out % r != 0),
+                          .stride   = q,
+                          .dilation = 1 };
+}
+
 /** Writes `axis` (depth, height, width) into the geometry of a convolution or pooling. */
 #define WINDOW_FILL(geometry, axis)                                 \
     do {                                                            \

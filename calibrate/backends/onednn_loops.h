@@ -31,7 +31,7 @@ typedef void (*team_body)(void *context, int64_t begin, int64_t end);
 /** 0 <= i < n in one contiguous share a thread; shares begin at multiples of 64. */
 void team_run(const team *t, int64_t n, team_body body, void *context);
 
-enum { LOOP_MAX_OPERANDS = 8, LOOP_MAX_PARTS = 4096 };
+enum { LOOP_MAX_OPERANDS = 9, LOOP_MAX_PARTS = 4096 };
 
 /** A loop and its sizes. */
 typedef struct loop {
