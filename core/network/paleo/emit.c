@@ -363,8 +363,8 @@ static lm_status order_layers(const paleo_model *m, arena *a, size_t **out, lm_e
 
 static lm_status emit_all(emission *e, arena *a)
 {
-    const paleo_model *m = e->model;
-    size_t            *order;
+    const paleo_model *m      = e->model;
+    size_t            *order  = NULL;
     bool               fed    = false;
     lm_status          status = order_layers(m, a, &order, e->err);
 
