@@ -1,4 +1,5 @@
 /* linear, bilinear: fully connected layers on the last dimension, as in torch.nn. */
+#include "dense.h"
 #include "inputs.h"
 #include "tensors.h"
 
@@ -28,25 +29,14 @@ static int64_t rows_of(const lm_layer *layer)
     return (int64_t)tensor_span(&layer->input[0], 0, layer->input[0].rank - 1);
 }
 
-static void emit_product(const lm_layer *layer, lm_pass pass, lm_sink *sink, int64_t m, int64_t n,
-                         int64_t k, int64_t bias)
+/* The product of that many columns, from the features of input i. */
+static dense dense_of(const lm_layer *layer, uint32_t i, int64_t columns, int64_t bias)
 {
-    emit(sink, (lm_kernel){ .op     = LM_OP_GEMM,
-                            .pass   = pass,
-                            .dtype  = layer->input[0].dtype,
-                            .u.gemm = { .batch = 1, .m = m, .n = n, .k = k, .bias = bias } });
-}
-
-/* The gradient of the bias sums dy over the rows: a launch of its own, no product yields it. */
-static void emit_bias_gradient(const lm_layer *layer, lm_sink *sink)
-{
-    const int64_t features = lm_int(layer, FEATURES);
-
-    if (lm_int(layer, BIAS))
-        emit(sink, (lm_kernel){ .op       = LM_OP_REDUCE,
-                                .pass     = LM_GRAD_WEIGHT,
-                                .dtype    = layer->input[0].dtype,
-                                .u.reduce = { features, rows_of(layer), features } });
+    return (dense){ .dtype = layer->input[0].dtype,
+                    .rows  = rows_of(layer),
+                    .in    = features_in(layer, i),
+                    .out   = columns,
+                    .bias  = bias != 0 };
 }
 
 static void emit_weights(const lm_layer *layer, lm_sink *sink, lm_tensor weight)
@@ -72,16 +62,11 @@ static lm_status linear_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-/* Each pass has its own product: y = x W^T + b, dx = dy W, dW = dy^T x. */
 static lm_status linear_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    const int64_t rows = rows_of(layer), in = features_in(layer, 0), out = lm_int(layer, FEATURES);
+    const dense d = dense_of(layer, 0, lm_int(layer, FEATURES), lm_int(layer, BIAS));
 
-    switch (pass) {
-    case LM_FORWARD: emit_product(layer, pass, sink, rows, out, in, lm_int(layer, BIAS)); break;
-    case LM_GRAD_INPUT: emit_product(layer, pass, sink, rows, in, out, 0); break;
-    default: emit_product(layer, pass, sink, out, in, rows, 0); emit_bias_gradient(layer, sink);
-    }
+    emit_dense(sink, pass, pass, &d);
     return LM_OK;
 }
 
@@ -125,53 +110,60 @@ static lm_status bilinear_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
-static int64_t times(int64_t a, int64_t b)
+/* Numbers that a row of one input is multiplied into: its product with the matrix of each feature,
+ * or the gradient of each feature times the row. */
+static int64_t pairs_of(const lm_layer *layer, uint32_t i)
 {
-    return (int64_t)lm_mul((uint64_t)a, (uint64_t)b);
+    return (int64_t)lm_mul((uint64_t)lm_int(layer, FEATURES), (uint64_t)features_in(layer, i));
 }
 
-/* Every dy times every element of the other input: what the products of the gradients take. */
-static void emit_pairs(const lm_layer *layer, lm_pass pass, lm_sink *sink, uint32_t other)
+static void emit_pairs(const lm_layer *layer, lm_pass pass, lm_sink *sink, uint32_t i)
 {
-    const int64_t pairs = times(lm_int(layer, FEATURES), features_in(layer, other));
+    const uint64_t n = lm_mul((uint64_t)rows_of(layer), (uint64_t)pairs_of(layer, i));
 
     emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
                             .pass  = pass,
                             .dtype = layer->input[0].dtype,
-                            .u.map = { times(rows_of(layer), pairs), 1, 1 } });
+                            .u.map = { (int64_t)n, 1, 1 } });
 }
 
-/*
- * Forward a W, all features at once, then for each row its product with b. Backward, with the pairs
- * dy b: da = (dy b) W^T, dW = (dy b)^T a; db likewise with the pairs dy a.
- */
+/* Forward a W, all features at once, then for each row its product with b: of activations. */
+static void bilinear_forward(const lm_layer *layer, lm_sink *sink)
+{
+    const dense d = dense_of(layer, 0, pairs_of(layer, 1), 0);
+
+    emit_dense(sink, LM_FORWARD, LM_FORWARD, &d);
+    emit(sink, (lm_kernel){ .op     = LM_OP_GEMM,
+                            .pass   = LM_FORWARD,
+                            .dtype  = d.dtype,
+                            .u.gemm = { .batch       = d.rows,
+                                        .m           = 1,
+                                        .n           = lm_int(layer, FEATURES),
+                                        .k           = features_in(layer, 1),
+                                        .bias        = lm_int(layer, BIAS),
+                                        .activations = 1 } });
+}
+
+/* Backward, with the pairs dy b: da = (dy b) W^T, dW = (dy b)^T a; db likewise with dy a. */
 static lm_status bilinear_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    const int64_t rows = rows_of(layer), out = lm_int(layer, FEATURES);
-    const int64_t in[2] = { features_in(layer, 0), features_in(layer, 1) };
+    const int64_t features = lm_int(layer, FEATURES);
 
-    if (pass == LM_FORWARD) {
-        emit_product(layer, pass, sink, rows, times(out, in[1]), in[0], 0);
-        emit(sink, (lm_kernel){ .op     = LM_OP_GEMM,
-                                .pass   = pass,
-                                .dtype  = layer->input[0].dtype,
-                                .u.gemm = { .batch       = rows,
-                                            .m           = 1,
-                                            .n           = out,
-                                            .k           = in[1],
-                                            .bias        = lm_int(layer, BIAS),
-                                            .activations = 1 } });
-    } else if (pass == LM_GRAD_INPUT) {
-        for (uint32_t i = 0; i < 2; i++)
-            if (lm_wants_gradient(layer, i)) {
-                emit_pairs(layer, pass, sink, 1 - i);
-                emit_product(layer, pass, sink, rows, in[i], times(out, in[1 - i]), 0);
-            }
-    } else {
-        emit_pairs(layer, pass, sink, 1);
-        emit_product(layer, pass, sink, times(out, in[1]), in[0], rows, 0);
-        emit_bias_gradient(layer, sink);
+    if (pass == LM_FORWARD)
+        bilinear_forward(layer, sink);
+    for (uint32_t i = 0; i < 2 && pass != LM_FORWARD; i++) {
+        const dense d = dense_of(layer, i, pairs_of(layer, 1 - i), 0);
+
+        if (pass == LM_GRAD_WEIGHT ? i == 0 : lm_wants_gradient(layer, i)) {
+            emit_pairs(layer, pass, sink, 1 - i);
+            emit_dense(sink, pass, pass, &d);
+        }
     }
+    if (pass == LM_GRAD_WEIGHT && lm_int(layer, BIAS))
+        emit(sink, (lm_kernel){ .op       = LM_OP_REDUCE,
+                                .pass     = pass,
+                                .dtype    = layer->input[0].dtype,
+                                .u.reduce = { features, rows_of(layer), features } });
     return LM_OK;
 }
 
