@@ -209,9 +209,10 @@ static int64_t some_int(case_random *r, const check_case *c, const lm_param *p)
 
         if (how < 25)
             value = known_dim(r, c);
-        else if (how < 40)
-            value = (known_dim(r, c) + 1) / ONE_OF(r, 2, 3, 4);
-        else if (how < 42 && bounded)
+        else if (how < 40) { /* two steps: one expression may draw in either order */
+            value = known_dim(r, c) + 1;
+            value /= ONE_OF(r, 2, 3, 4);
+        } else if (how < 42 && bounded)
             value = (int64_t)(chance(r, 50) ? p->max : p->min);
         if (in_range(p, (double)value))
             return value;

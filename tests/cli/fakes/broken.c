@@ -128,7 +128,7 @@ static lm_status count_calls(const lm_layer *layer, lm_cost *cost)
     static uint64_t calls;
 
     twice(layer, cost);
-    cost->pass[LM_FORWARD].flops += ++calls / 20;
+    cost->pass[LM_FORWARD].flops += ++calls % 2;
     return LM_OK;
 }
 
