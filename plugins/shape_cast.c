@@ -6,14 +6,15 @@ enum { TO };
 static const lm_param params[] = {
     [TO] = { .name    = "to",
              .kind    = LM_ENUM,
-             .choices = TENSOR_DTYPES,
-             .doc     = "element type of the output; integers carry no gradient" },
+             .choices = TENSOR_DTYPES_OR_NETWORK,
+             .doc     = "element type of the output; network: that of weights and activations; "
+                        "integers carry no gradient" },
 };
 
 static lm_status infer(const lm_layer *layer, lm_tensor *output)
 {
     output[0]       = layer->input[0];
-    output[0].dtype = tensor_dtype(lm_int(layer, TO));
+    output[0].dtype = tensor_dtype_of(layer, lm_int(layer, TO));
     return LM_OK;
 }
 

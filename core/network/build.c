@@ -12,11 +12,14 @@
 #include "network/graph.h"
 
 #define LAYERS_MAX 200000 /* as of a network file */
-#define NAME_BYTES 160    /* leaves room for a number behind it in a section's name */
+#define NONE       ((size_t)-1)
+#define NAME_BYTES 160 /* leaves room for a number behind it in a section's name */
 
 typedef struct draft {
     net_layer layer;
     size_t    pair_room, input_room;
+    size_t    owner; /* of its parameters; NONE: itself */
+    bool      wanted;
 } draft;
 
 struct net_builder {
@@ -27,6 +30,7 @@ struct net_builder {
     names    by_name;
     names    last_number; /* name -> the last number put behind it */
     bool     no_memory, too_many;
+    bool     outputs; /* some layers are marked as wanted */
 };
 
 net_builder *build_new(const char *path, const char *name)
@@ -137,7 +141,7 @@ size_t build_layer(net_builder *b, const char *name, const char *type)
         b->no_memory = true;
         return 0;
     }
-    b->draft[b->n] = (draft){ .layer = { .name = kept, .type = type } };
+    b->draft[b->n] = (draft){ .layer = { .name = kept, .type = type }, .owner = NONE };
     return b->n++;
 }
 
@@ -196,6 +200,18 @@ void build_functional(net_builder *b, size_t layer)
         b->draft[layer].layer.counted = NET_COUNTED_NO;
 }
 
+void build_shares(net_builder *b, size_t layer, size_t owner)
+{
+    if (!failed(b))
+        b->draft[layer].owner = owner;
+}
+
+void build_output(net_builder *b, size_t layer)
+{
+    if (!failed(b))
+        b->draft[layer].wanted = b->outputs = true;
+}
+
 void build_note(net_builder *b, const char *fmt, ...)
 {
     const char *old = b->net->note;
@@ -252,11 +268,47 @@ static lm_status order_layers(const net_builder *b, size_t *order, lm_error *err
     return status;
 }
 
+/* What a wanted layer takes is wanted. Backwards, each layer comes before its inputs. */
+static void mark_wanted(net_builder *b, const size_t *order)
+{
+    for (size_t o = b->n; o-- > 0;) {
+        const draft *d = &b->draft[order[o]];
+
+        for (size_t k = 0; k < d->layer.n_inputs && d->wanted; k++)
+            b->draft[d->layer.input[k].layer].wanted = true;
+    }
+}
+
+/* The layers in order, their inputs by place. */
+static void place_layers(net_builder *b, const size_t *order, size_t *place)
+{
+    network *net = b->net;
+
+    if (b->outputs)
+        mark_wanted(b, order);
+    for (size_t o = 0; o < b->n; o++)
+        if (b->draft[order[o]].wanted || !b->outputs)
+            place[order[o]] = net->n_layers++;
+        else
+            place[order[o]] = NONE;
+    for (size_t i = 0; i < b->n; i++) {
+        const draft *d     = &b->draft[i];
+        net_edge    *input = (net_edge *)(uintptr_t)d->layer.input;
+
+        if (place[i] == NONE)
+            continue;
+        net->layer[place[i]] = d->layer;
+        if (d->owner != NONE && place[d->owner] != NONE)
+            net->layer[place[i]].shares = &net->layer[place[d->owner]];
+        for (size_t k = 0; k < d->layer.n_inputs; k++)
+            input[k].layer = place[input[k].layer];
+    }
+}
+
 lm_status build_finish(net_builder *b, network **out, lm_error *err)
 {
     network  *net    = b->net;
     size_t   *order  = malloc(2 * (b->n + 1) * sizeof *order);
-    size_t   *place  = order ? order + b->n + 1 : NULL; /* the reverse of `order` */
     lm_status status = LM_OK;
 
     if (b->too_many)
@@ -271,17 +323,7 @@ lm_status build_finish(net_builder *b, network **out, lm_error *err)
         build_free(b);
         return status;
     }
-    for (size_t o = 0; o < b->n; o++)
-        place[order[o]] = o;
-    for (size_t o = 0; o < b->n; o++) {
-        net_layer *l     = &net->layer[o];
-        net_edge  *input = (net_edge *)(uintptr_t)b->draft[order[o]].layer.input;
-
-        *l = b->draft[order[o]].layer;
-        for (size_t k = 0; k < l->n_inputs; k++)
-            input[k].layer = place[input[k].layer];
-    }
-    net->n_layers = b->n;
+    place_layers(b, order, order + b->n + 1);
     free(order);
     free_drafts(b);
     *out = net;

@@ -139,6 +139,7 @@ static void gather_copies_rows_and_adds_them_up_backward(void **state)
 /* A cast moves 24 elements as wide as the wider type. */
 static const work_case casts[] = {
     { ON("2x3x4", "cast\nto = f32\n"), "2x3x4 f32", { { 0 } }, 0, 0 },
+    { ON("2x3x4", "cast\nto = network\n"), "2x3x4 f32", { { 0 } }, 0, 0 },
     { ON("2x3x4", "cast\nto = f16\n"), "2x3x4 f16", { { 0, 96, 96 }, { 0, 96, 96 } }, 0, 0 },
     { ON("2x3x4", "cast\nto = f64\n"), "2x3x4 f64", { { 0, 192, 192 }, { 0, 192, 192 } }, 0, 0 },
     { ON("2x3x4", "cast\nto = i64\n"), "2x3x4 i64", { { 0, 192, 192 }, { 0 } }, 0, 0 },
