@@ -160,6 +160,8 @@ static bool shown(const question *q, const answer *a, memory_part which)
 
 static void point_rows(const question *q, const answer *a, table *t)
 {
+    const char *set = q->format == FORMAT_CSV ? q->net->set : NULL; /* the others say it once */
+
     table_column(t, "batch", "batch", 0);
     for (size_t p = 0; p < N_PARTS; p++)
         if (shown(q, a, parts[p].which))
@@ -172,6 +174,8 @@ static void point_rows(const question *q, const answer *a, table *t)
         table_column(t, "recompute_flops", "recompute [FLOP]", 0);
     if (q->room)
         table_column(t, "fits", "fits", 0);
+    if (set)
+        table_column(t, "set", "set", 0);
     for (size_t i = 0; i < q->n_batch; i++) {
         const memory_use *u = &a->point[i];
 
@@ -187,6 +191,8 @@ static void point_rows(const question *q, const answer *a, table *t)
             table_count(t, u->recompute_flops);
         if (q->room)
             table_text(t, u->peak <= q->room ? "yes" : "no");
+        if (set)
+            table_text(t, set);
     }
 }
 
@@ -239,6 +245,7 @@ static void print_json(const question *q, const answer *a, const table *points, 
     json_open(&j, NULL, '{');
     json_text(&j, "network", q->net->name);
     json_text(&j, "file", q->net->path);
+    json_text(&j, "set", q->net->set);
     json_text(&j, "optimizer", o->value[OPTIMIZER]);
     json_text(&j, "dtype", o->value[DTYPE]);
     json_text(&j, "mixed", o->value[MIXED]);
@@ -264,7 +271,8 @@ static void print_caption(const question *q)
     const options *o     = q->o;
     const bool     mixed = q->memory.mixed != 0;
 
-    printf("%s, %s%s%s, %s: what is live at the peak, in MB\n", q->net->name, o->value[DTYPE],
+    printf("%s%s%s, %s%s%s, %s: what is live at the peak, in MB\n", q->net->name,
+           q->net->set ? " with " : "", q->net->set ? q->net->set : "", o->value[DTYPE],
            mixed ? " with autocast to " : "", mixed ? o->value[MIXED] : "",
            q->memory.forward_only ? "forward only" : o->value[OPTIMIZER]);
 }

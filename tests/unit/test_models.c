@@ -5,6 +5,7 @@
 
 #include "network/metrics.h"
 #include "network/network.h"
+#include "network/write.h"
 
 #define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
 
@@ -188,12 +189,44 @@ static void kernels_add_up_to_the_cost_of_each_pass(void **state)
     for_each_network(check_kernels);
 }
 
+/* As `layermeter import` writes it: no blocks, no arguments, shared parameters by name. */
+static void check_written(const network *net)
+{
+    FILE          *out    = fopen("written.ini", "w");
+    network       *again  = NULL;
+    bound_network *before = bind(net, 2), *after;
+    lm_error       err    = { LM_OK, "" };
+    counts         a, b;
+
+    assert_non_null(out);
+    assert_int_equal(network_write(net, NULL, out, NULL), LM_OK);
+    fclose(out);
+    network_load("written.ini", NULL, &again, &err);
+    assert_string_equal(err.text, "");
+    after = bind(again, 2);
+    a     = count(before, NULL);
+    b     = count(after, NULL);
+    for (size_t i = 0; i < N_COUNTS; i++)
+        if (a.value[i] != b.value[i])
+            fail_msg("%s: count %zu", net->name, i);
+    bound_network_free(before);
+    bound_network_free(after);
+    network_free(again);
+}
+
+static void what_is_written_unfolded_counts_the_same(void **state)
+{
+    (void)state;
+    for_each_network(check_written);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_network_has_its_published_counts),
         cmocka_unit_test(counts_grow_evenly_with_the_batch),
         cmocka_unit_test(layers_and_blocks_add_up_to_the_network),
+        cmocka_unit_test(what_is_written_unfolded_counts_the_same),
         cmocka_unit_test(kernels_add_up_to_the_cost_of_each_pass),
     };
 
