@@ -8,10 +8,10 @@
 /**
  * Fills net->layer from the sections of `doc`, copying what it keeps into the network's arena.
  *
- * `[block NAME]` holds a template's arguments, `[NAME/layer]` its layers, `$argument` in a value
- * and `${expression}` are replaced. A section with `block = NAME` unfolds it; a section name that
- * ends in A..B stands for a chain of B-A+1 sections. Inputs default to the layer before in the same
- * scope.
+ * `[block NAME]` holds a template's arguments, `[NAME/layer]` its layers; `$argument` and
+ * `${expression}` are replaced. A section with `block = NAME` unfolds it; a section name that ends
+ * in A..B stands for a chain of B-A+1 sections, $index being the number of each; `when = no` leaves
+ * a section out. Inputs default to the layer before in the same scope.
  *
  * @param arguments of the file, which every scope may name
  * @param output the file's `[network] output`, at `output_line`; NULL: the last layer
