@@ -70,8 +70,8 @@ static const char details[] =
     "inplace=True and 'out += x': a layer that works element by element writes over its first input where\n"
     "neither backward nor a later layer reads that. It lowers the peak; what is kept stays the same.\n"
     "Not counted: the device's context, the allocator's rounding and gaps, scratch of cuDNN and BLAS,\n"
-    "temporaries of the optimizer, and tensors that a script holds longer than the step needs them:\n"
-    "measure the difference once and give it as --framework-overhead.\n"
+    "temporaries of the optimizer, class numbers that are no input of the network, and tensors that a script\n"
+    "holds longer than the step needs them: measure the difference once, give it as --framework-overhead.\n"
     "\n"
     "Mixed precision is autocast as torch.cuda.amp has it (after Micikevicius et al. 2018): weights,\n"
     "gradients and optimizer state in f32; matrix products and convolutions, and what follows them, in 16\n"
@@ -82,9 +82,11 @@ static const char details[] =
     "Optimizer state is none for sgd, one value a weight for momentum, two for adam, row and column sums for\n"
     "adafactor (Shazeer & Stern 2018; vectors in full). With several nodes all gradients are copied to\n"
     "buckets as torch's DistributedDataParallel does, whatever the size of one; view:\n"
-    "gradient_as_bucket_view; a size: one buffer, as Horovod's. A segment to recompute (Chen et al. 2016)\n"
-    "keeps its inputs only; 'blocks' are the uses of blocks at the top of the network's file. Where nobody\n"
-    "else keeps a segment's input, recomputing can need more.\n";
+    "gradient_as_bucket_view; a size: one buffer, as Horovod's.\n"
+    "\n"
+    "A segment to recompute (Chen et al. 2016, as torch.utils.checkpoint without reentry) keeps its inputs\n"
+    "only; 'blocks' are the uses of blocks at the top of the network's file. Where nobody else keeps a\n"
+    "segment's input, recomputing can need more.\n";
 
 static const char examples[] =
     "  layermeter memory resnet50 --batch 1..64*2\n"

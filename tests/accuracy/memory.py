@@ -3,17 +3,23 @@
 
     memory.py --layermeter build/bin/layermeter --batch 2 --image 97 resnet18 vgg16
 
-Two numbers must be equal. kept: the unique storages that autograd holds between forward and backward (without
+These numbers must be equal. kept: the unique storages that autograd holds between forward and backward (without
 weights and buffers; torch.autograd.graph.saved_tensors_hooks). peak: the most that is allocated at once in one step
-of SGD with momentum (the profiler's memory events). What a device would not have is taken out of PyTorch's numbers,
+of SGD with momentum (the profiler's memory events). mixed: kept under autocast to bf16, without the copies of weights
+(of networks without layer norm, which the CPU's autocast cannot do). recompute: the peak with torch.utils.checkpoint
+around each block of a residual network. What a device would not have is taken out of PyTorch's numbers,
 and only that:
 
   * dropout's mask, a float on the CPU, a byte on CUDA (and here)
-  * scratch that a convolution or a norm allocates and frees within its own call: libraries differ, none is counted here
+  * scratch that a convolution or a norm allocates and frees within its own call (libraries differ, none is counted
+    here), and a weight gradient's copy in the weight's memory format
   * the sum of two gradients in a third tensor: since PyTorch 2.0 the sum takes the place of one of the two
-  * the class numbers and a few scalars of the loss
+  * what attention keeps of its probabilities: all of them where PyTorch 1.13 multiplies matrices, their sums where it
+    is fused, as it is since 2.0 and here
+  * the class numbers and a few scalars
 """
 import argparse
+import functools
 import json
 import subprocess
 import sys
@@ -22,12 +28,14 @@ try:
     import torch
     import torchvision
     from torch.profiler import ProfilerActivity, profile
+    from torch.utils.checkpoint import checkpoint
 except ImportError as e:
     print(f"skipped: {e} (Debian: python3-torch python3-torchvision)")
     sys.exit(77)
 
-SCRATCH = ("aten::convolution", "aten::convolution_backward", "aten::native_batch_norm_backward")
-SCALARS = 64  # bytes
+SCRATCH = ("aten::convolution", "aten::convolution_backward", "aten::native_batch_norm_backward",
+           "autograd::engine::evaluate_function: torch::autograd::AccumulateGrad")
+SCALARS = 512  # bytes
 
 
 def size(t):
@@ -38,19 +46,28 @@ def loss_of(model, x, y):
     return torch.nn.functional.cross_entropy(model(x), y)
 
 
-def mask_surplus(model, x):
-    """Bytes that dropout's masks have more as floats than as bytes."""
+def kept_surplus(model, x, mixed=False):
+    """Bytes kept on the CPU alone: of dropout's masks as numbers, of attention's probabilities."""
     surplus = []
-    hooks = [m.register_forward_hook(lambda m, i, o: surplus.append(3 * o.numel()))
-             for m in model.modules() if isinstance(m, torch.nn.Dropout) and m.p > 0]
-    with torch.no_grad():
+
+    def mask(m, inputs, output):
+        if m.p > 0:
+            surplus.append((output.element_size() - 1) * output.numel())
+
+    def probabilities(m, inputs, output):  # a float for each pair of a query and a key, not for each query
+        n, length = output[0].shape[:2] if m.batch_first else output[0].transpose(0, 1).shape[:2]
+        surplus.append(4 * n * m.num_heads * length * (length - 1) + 8)  # and the width's square root
+
+    hooks = [m.register_forward_hook(mask if isinstance(m, torch.nn.Dropout) else probabilities)
+             for m in model.modules() if isinstance(m, (torch.nn.Dropout, torch.nn.MultiheadAttention))]
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16, mixed):
         model(x)
     for h in hooks:
         h.remove()
     return sum(surplus)
 
 
-def kept_bytes(model, x, y):
+def kept_bytes(model, x, y, mixed=False):
     own = {t.storage().data_ptr() for t in [*model.parameters(), *model.buffers(), x, y]}
     kept = {}
 
@@ -59,9 +76,11 @@ def kept_bytes(model, x, y):
             kept[t.storage().data_ptr()] = t.storage().nbytes()
         return t
 
-    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
-        loss = loss_of(model, x, y)
-    return sum(kept.values())
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t), torch.autocast("cpu", torch.bfloat16, mixed):
+        scores = model(x)
+        loss = torch.nn.functional.cross_entropy(scores.float(), y)  # as CUDA's autocast does
+    copies = [m.weight.numel() * 2 for m in model.modules() if isinstance(m, (torch.nn.Conv2d, torch.nn.Linear))]
+    return sum(kept.values()) - sum(copies) * mixed
 
 
 def without(events, inside, drop):
@@ -109,11 +128,25 @@ def peak_bytes(model, x, y):
 
 
 def compare(name, ours, theirs, surplus):
-    """Equal but for the scalars, and for masks as far as they were live."""
+    """Equal but for the scalars, and for what is kept on the CPU alone as far as it was live."""
     same = -SCALARS <= theirs - ours <= SCALARS + surplus
-    print(f"  {name:5} {ours:>14,} {theirs:>14,}  {'the same' if same else 'DIFFERENT: %+d' % (theirs - ours)}"
-          f"{' but for masks, %d bytes' % (theirs - ours) if same and theirs - ours > SCALARS else ''}")
+    print(f"  {name:9} {ours:>14,} {theirs:>14,}  {'the same' if same else 'DIFFERENT: %+d' % (theirs - ours)}"
+          f"{' but for masks or probabilities, %d bytes' % (theirs - ours) if same and theirs - ours > SCALARS else ''}")
     return same
+
+
+def recompute_blocks(model):
+    """Puts a checkpoint around each residual block; False if there are none."""
+    blocks = [m for m in model.modules() if type(m).__name__ in ("BasicBlock", "Bottleneck")]
+    for b in blocks:
+        b.forward = functools.partial(checkpoint, b.forward, use_reentrant=False, preserve_rng_state=False)
+    return bool(blocks)
+
+
+def layermeter(a, network, *options):
+    out = subprocess.run([a.layermeter, "memory", network, "--batch", str(a.batch), "--image", str(a.image), "--inplace",
+                          "--format", "json", *options], check=True, stdout=subprocess.PIPE).stdout
+    return json.loads(out)["points"][0]
 
 
 def main():
@@ -128,14 +161,18 @@ def main():
     for network in a.network:
         model = getattr(torchvision.models, network)(weights=None).train()
         x, y = torch.randn(a.batch, 3, a.image, a.image), torch.zeros(a.batch, dtype=torch.long)
-        surplus = mask_surplus(model, x)
-        out = subprocess.run([a.layermeter, "memory", network, "--batch", str(a.batch), "--image", str(a.image),
-                              "--inplace", "--format", "json"], check=True, stdout=subprocess.PIPE).stdout
-        ours = json.loads(out)["points"][0]
+        surplus = kept_surplus(model, x)
+        ours = layermeter(a, network)
         print(f"{network}: Layermeter, PyTorch")
         kept = kept_bytes(model, x, y) - surplus
         equal &= compare("kept", ours["kept_bytes"], kept, 0)
         equal &= compare("peak", ours["peak_bytes"], peak_bytes(model, x, y), surplus)
+        if not any(isinstance(m, torch.nn.LayerNorm) for m in model.modules()):
+            kept = kept_bytes(model, x, y, True) - kept_surplus(model, x, True)
+            equal &= compare("mixed", layermeter(a, network, "--mixed", "bf16")["kept_bytes"], kept, 0)
+        if recompute_blocks(model):
+            ours = layermeter(a, network, "--recompute", "blocks")
+            equal &= compare("recompute", ours["peak_bytes"], peak_bytes(model, x, y), surplus)
     sys.exit(not equal)
 
 

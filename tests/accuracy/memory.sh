@@ -3,5 +3,9 @@
 # equal to the byte, but for what memory.py names. Skips without PyTorch.
 set -eu
 
-/usr/bin/python3 "$LAYERMETER_SOURCE/tests/accuracy/memory.py" --layermeter "$LAYERMETER_BIN/layermeter" \
-    alexnet densenet121 mobilenet_v2 resnet18 squeezenet1_1
+memory() {
+    /usr/bin/python3 "$LAYERMETER_SOURCE/tests/accuracy/memory.py" --layermeter "$LAYERMETER_BIN/layermeter" "$@"
+}
+memory --image 97 alexnet convnext_tiny densenet121 efficientnet_b0 mobilenet_v2 mobilenet_v3_small resnet18 \
+    shufflenet_v2_x1_0 squeezenet1_1
+memory --image 224 --batch 1 vit_b_32
