@@ -27,9 +27,10 @@ static const char details[] =
     "succeed or refuse with a reason; equal questions get equal answers, in any order; kernels have\n"
     "the FLOPs that cost() says and no fewer bytes; work grows with the batch; nothing overflows,\n"
     "nothing given is written to. A type of which no use is legal fails: it was not exercised.\n"
-    "'legal' and 'refused' are uses; of the legal ones 'proportional' had FLOPs in proportion to the\n"
-    "batch. Without FILE: all plugins that are found. Exit status 1 if a type breaks the contract;\n"
-    "the use that shows it is printed as a model file.\n";
+    "'legal' and 'refused' are uses; of the legal ones 'scaled' had FLOPs in proportion to the batch,\n"
+    "or in equal steps where the outputs do not grow with it. Without FILE: all plugins that are\n"
+    "found. Exit status 1 if a type breaks the contract; the use that shows it is printed as a model\n"
+    "file.\n";
 
 static const char examples[] = "  layermeter check ./swish.so\n"
                                "  layermeter check --type conv2d --cases 5000 --seed 7\n";
@@ -193,7 +194,7 @@ static void list_reports(const job *j, format f, table *t)
         table_column(t, "file", "file", 0);
     table_column(t, "legal", "legal", 0);
     table_column(t, "refused", "refused", 0);
-    table_column(t, "proportional", "proportional", 0);
+    table_column(t, "scaled", "scaled", 0);
     table_column(t, "violation", "result", 0);
     if (f != FORMAT_TABLE)
         table_column(t, "snippet", "model", 0);

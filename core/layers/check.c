@@ -115,25 +115,63 @@ static bool outputs_grow(uint32_t n_outputs, const check_answer *one, const chec
     return true;
 }
 
+/* Are all outputs the same? A sum over the batch, a slice of it. */
+static bool same_outputs(uint32_t n_outputs, const check_answer *one, const check_answer *more)
+{
+    return !memcmp(one->output, more->output, n_outputs * sizeof one->output[0]);
+}
+
+/* How FLOPs go with the batch. */
+typedef enum trend {
+    TREND_UP,    /* no further than that */
+    TREND_STEPS, /* as much for each batch that is added: where the outputs stay the same */
+    TREND_PROPORTION
+} trend;
+
+/* FLOPs of each batch that is added, where they go in steps. */
+typedef struct steps {
+    bool     known;
+    uint64_t flops[LM_N_PASSES];
+} steps;
+
+static trend trend_of(const lm_layer_type *type, const check_answer *one, const check_answer *more,
+                      int64_t factor, const steps *each)
+{
+    if (type->flags & LM_FIXED_PART)
+        return TREND_UP;
+    if (carries_batch(type->n_outputs, one, more, factor))
+        return TREND_PROPORTION;
+    return each->known && same_outputs(type->n_outputs, one, more) ? TREND_STEPS : TREND_UP;
+}
+
+static bool check_flops(check_report *report, lm_pass pass, uint64_t at_one, uint64_t at_more,
+                        int64_t batch, int64_t factor, trend how, const steps *each)
+{
+    const uint64_t step = how == TREND_STEPS ? each->flops[pass] : at_one;
+    const uint64_t due  = lm_add(at_one, lm_mul((uint64_t)factor - 1, step));
+
+    if (how == TREND_UP || at_more == due || at_more == UINT64_MAX)
+        return true;
+    return check_violated(
+        report,
+        "cost: %" PRIu64 " FLOP in the %s pass at batch %lld, %" PRIu64 " at batch %lld: %s",
+        at_one, kernel_pass_name(pass), (long long)batch, at_more, (long long)(batch * factor),
+        due == UINT64_MAX    ? "beyond 64 bits it must saturate: lm_mul(), lm_add()"
+        : how == TREND_STEPS ? "not in equal steps (unless LM_FIXED_PART says so)"
+                             : "not in proportion (unless LM_FIXED_PART says so)");
+}
+
 /* Work at `factor` times the batch against that at the batch. */
 static bool grows(const checking *k, const check_answer *one, const check_answer *more,
-                  int64_t batch, int64_t factor, bool in_proportion)
+                  int64_t batch, int64_t factor, trend how, const steps *each)
 {
     check_report *report = k->report;
 
     for (lm_pass p = 0; p < LM_N_PASSES; p++) {
-        const lm_work  a = one->cost.pass[p], b = more->cost.pass[p];
-        const uint64_t due = lm_mul(a.flops, (uint64_t)factor);
+        const lm_work a = one->cost.pass[p], b = more->cost.pass[p];
 
-        if (in_proportion && b.flops != due && b.flops != UINT64_MAX)
-            return check_violated(report,
-                                  "cost: %" PRIu64 " FLOP in the %s pass at batch %lld, %" PRIu64
-                                  " at batch %lld: %s",
-                                  a.flops, kernel_pass_name(p), (long long)batch, b.flops,
-                                  (long long)(batch * factor),
-                                  due == UINT64_MAX
-                                      ? "beyond 64 bits it must saturate: lm_mul(), lm_add()"
-                                      : "not in proportion (unless LM_FIXED_PART says so)");
+        if (!check_flops(report, p, a.flops, b.flops, batch, factor, how, each))
+            return false;
         if (b.flops < a.flops || b.read_bytes < a.read_bytes || b.written_bytes < a.written_bytes)
             return check_violated(
                 report, "cost: less work in the %s pass at batch %lld than at %lld",
@@ -165,7 +203,8 @@ static bool compare_batches(checking *k, const check_case *c, const check_answer
     const lm_layer_type *type      = &k->entry->type;
     const int64_t        batch     = common_batch(c);
     const int64_t        factors[] = { 2, 3, INT64_C(1) << 30, huge_factor(k, c, one) };
-    bool                 fine = true, in_proportion = false;
+    steps                each      = { 0 };
+    bool                 fine = true, told = false;
 
     for (size_t i = 0; batch && i < sizeof factors / sizeof factors[0] && fine; i++) {
         const check_case scaled = with_batch(c, batch * factors[i]);
@@ -174,15 +213,19 @@ static bool compare_batches(checking *k, const check_case *c, const check_answer
         show(k, &scaled);
         fine = check_ask(k->entry, &scaled, &plain, k->report, &more);
         if (fine && more.legal && outputs_grow(type->n_outputs, one, &more)) {
-            const bool carries = carries_batch(type->n_outputs, one, &more, factors[i]) &&
-                                 !(type->flags & LM_FIXED_PART);
+            const trend how = trend_of(type, one, &more, factors[i], &each);
 
-            in_proportion |= carries;
-            fine = grows(k, one, &more, batch, factors[i], carries);
+            told |= how != TREND_UP;
+            fine = grows(k, one, &more, batch, factors[i], how, &each);
+            if (factors[i] == 2 && same_outputs(type->n_outputs, one, &more)) {
+                each.known = true;
+                for (lm_pass p = 0; p < LM_N_PASSES; p++)
+                    each.flops[p] = more.cost.pass[p].flops - one->cost.pass[p].flops;
+            }
         }
         check_answer_free(&more);
     }
-    k->report->scaled += in_proportion;
+    k->report->scaled += told;
     return fine;
 }
 

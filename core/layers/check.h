@@ -18,7 +18,7 @@ typedef struct check_options {
 typedef struct check_report {
     char      type[64];
     uint64_t  legal, refused; /**< uses it accepted and that hold; uses it refused and explained */
-    uint64_t  scaled;         /**< legal ones whose FLOPs were found proportional to the batch */
+    uint64_t  scaled;         /**< legal ones whose FLOPs were seen to go with the batch */
     lm_status status;         /**< LM_E_NOMEM: no result */
     bool      finished;
     char      step[24];       /**< callback at work; empty between them */
@@ -37,8 +37,9 @@ typedef struct check_report {
  *  - outputs, weights and kernels are well formed
  *  - FLOPs and bytes of the kernels of a pass are those of cost(), and not less; without
  *    LM_OP_OPAQUE and where lower() is there
- *  - where the outputs grow with the batch, so do FLOPs, in proportion (LM_FIXED_PART: at least
- *    grow), and bytes; beyond 64 bits they saturate
+ *  - where the outputs are in proportion to the batch, so are FLOPs; where the outputs stay the
+ * same, FLOPs rise in equal steps (LM_FIXED_PART: they do not fall); bytes do not fall; beyond 64
+ * bits they saturate
  *  - a view has neither work nor kernels in the forward pass
  *
  * `report` is all that changes. Not safe against a plugin that crashes: run it in a process of its

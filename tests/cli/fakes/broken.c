@@ -204,6 +204,12 @@ static lm_status square(const lm_layer *layer, lm_cost *cost)
     return LM_OK;
 }
 
+static lm_status one_number(const lm_layer *layer, lm_tensor *output)
+{
+    output[0] = (lm_tensor){ .dtype = layer->input[0].dtype };
+    return LM_OK;
+}
+
 static lm_status shrink(const lm_layer *layer, lm_cost *cost)
 {
     twice(layer, cost);
@@ -321,6 +327,7 @@ BREAKS(renames, same, rename_itself, NULL, one_map);
 BREAKS(saturates, same, saturate, NULL, NULL);
 BREAKS(overflows, same, overflow, NULL, NULL);
 BREAKS(squares, same, square, NULL, NULL);
+BREAKS(sums_squares, one_number, square, NULL, NULL);
 BREAKS(shrinks, same, shrink, NULL, NULL);
 BREAKS(disagrees, same, thrice, NULL, one_map);
 BREAKS(moves_less, same, more_bytes, NULL, one_map);
@@ -340,12 +347,12 @@ static const lm_layer_type shapeless  = { SOUND, .name = "shapeless", .flags = L
                                           .infer = same, .cost = no_work };
 
 static const lm_layer_type *const types[] = {
-    &sound,        &aborts,        &crashes,         &exits,         &hungry,        &prints,
-    &silent,       &odd_status,    &only_words,      &never,         &counts_calls,  &remembers,
-    &unset_output, &reads_beyond,  &asks_name,       &writes_inputs, &renames,       &saturates,
-    &overflows,    &squares,       &shrinks,         &disagrees,     &moves_less,    &untrained,
-    &other_passes, &empty_kernels, &untyped_kernels, &twins,         &empty_weights, &nameless,
-    &busy_view,    &fixed_part,    &shapeless,
+    &sound,        &aborts,       &crashes,       &exits,           &hungry,       &prints,
+    &silent,       &odd_status,   &only_words,    &never,           &counts_calls, &remembers,
+    &unset_output, &reads_beyond, &asks_name,     &writes_inputs,   &renames,      &saturates,
+    &overflows,    &squares,      &sums_squares,  &shrinks,         &disagrees,    &moves_less,
+    &untrained,    &other_passes, &empty_kernels, &untyped_kernels, &twins,        &empty_weights,
+    &nameless,     &busy_view,    &fixed_part,    &shapeless,
 };
 
 LM_PLUGIN = {
