@@ -1,0 +1,337 @@
+/* The lives of tensors in a step: activations, what layers keep beside, gradients of activations.
+ */
+#include "base/arena.h"
+#include "network/memory_walk.h"
+
+/* ---- what the layers are ------------------------------------------------------------------------
+ */
+
+/* A layer's output as it is in memory. */
+static const lm_tensor *output_of(const walk *w, size_t l, uint32_t output)
+{
+    return &(w->is_half[l] ? w->half : w->full)->layer[l].output[output];
+}
+
+/* What feeds input i, by number; its layer is decl->input[i].layer. */
+static size_t input_tensor(const walk *w, size_t l, size_t i)
+{
+    const net_edge e = plain(w, l)->decl->input[i];
+
+    return w->first[e.layer] + e.output;
+}
+
+static const lm_tensor *input_of(const walk *w, size_t l, size_t i)
+{
+    const net_edge e = plain(w, l)->decl->input[i];
+
+    return output_of(w, e.layer, e.output);
+}
+
+/* The layer in the element type it computes in. */
+static const bound_layer *working(const walk *w, size_t l)
+{
+    return &(w->is_half[l] ? w->half : w->full)->layer[l];
+}
+
+static bool is_source(const walk *w, size_t l)
+{
+    return (plain(w, l)->entry->type.flags & LM_SOURCE) != 0;
+}
+
+/* Autocast makes a copy of this input in the layer's own element type. */
+static bool casts_input(const walk *w, size_t l, size_t i)
+{
+    return w->half && autocast_rule_of(plain(w, l)) != AUTOCAST_WIDEST &&
+           working(w, l)->input[i].dtype != input_of(w, l, i)->dtype;
+}
+
+static bool runs_backward(const walk *w, size_t l)
+{
+    return w->t.backward[l] != NEVER;
+}
+
+static bool keeps_output(const walk *w, size_t l)
+{
+    return runs_backward(w, l) && plain(w, l)->cost.keeps & LM_KEEPS_OUTPUT;
+}
+
+static bool keeps_input(const walk *w, size_t l, size_t i)
+{
+    return runs_backward(w, l) && lm_keeps_input(plain(w, l)->cost.keeps, (uint32_t)i);
+}
+
+/* An output's element type: 16 bit where autocast lowers the layer, or where all it takes is. */
+static void choose_types(walk *w)
+{
+    for (size_t l = 0; w->half && l < w->n_layers; l++) {
+        const autocast_rule rule = autocast_rule_of(plain(w, l));
+        bool                full = false, any = false;
+
+        for (size_t i = 0; i < n_inputs(w, l); i++)
+            if (timeline_has_gradient(plain(w, l)->input[i].dtype)) {
+                any = true;
+                full |= !w->is_half[plain(w, l)->decl->input[i].layer];
+            }
+        w->is_half[l] = rule == AUTOCAST_LOWER || (rule == AUTOCAST_WIDEST && any && !full);
+    }
+}
+
+/* ---- storage ------------------------------------------------------------------------------------
+ */
+
+static void lay_out(walk *w)
+{
+    for (size_t l = 0; l < w->n_layers; l++) {
+        const bound_layer *b    = plain(w, l);
+        const bool         view = b->entry->type.flags & LM_VIEW && n_inputs(w, l);
+
+        for (size_t i = 0; i < n_inputs(w, l); i++) {
+            storage *s = &w->store[w->base[input_tensor(w, l, i)]];
+
+            s->last_reader = l;
+            s->kept |= keeps_input(w, l, i) && !casts_input(w, l, i);
+        }
+        for (uint32_t o = 0; o < b->n_outputs; o++) {
+            const size_t id = w->first[l] + o;
+
+            w->base[id] = view && o == 0 ? w->base[input_tensor(w, l, 0)] : id;
+            if (w->base[id] == id) /* a learned table is its weights, which are counted there */
+                w->store[id] = (storage){
+                    .owner       = l,
+                    .bytes       = is_source(w, l) && b->n_weights + b->n_shared
+                                       ? 0
+                                       : lm_bytes(output_of(w, l, o)),
+                    .resident    = is_source(w, l),
+                    .last_reader = l,
+                };
+            w->store[w->base[id]].kept |= keeps_output(w, l);
+        }
+    }
+}
+
+/* Works element by element and backward does not read its input: it may write over it. */
+static bool is_elementwise(const bound_layer *b)
+{
+    for (size_t i = 0; i < b->n_kernels[LM_FORWARD]; i++)
+        if (b->kernels[LM_FORWARD][i].op != LM_OP_MAP)
+            return false;
+    return b->n_kernels[LM_FORWARD] && b->n_outputs == 1 && !lm_keeps_input(b->cost.keeps, 0);
+}
+
+/* May layer l write its output over its first input? `s` is that input's storage. */
+static bool overwrites(const walk *w, size_t l, const storage *s)
+{
+    return is_elementwise(plain(w, l)) && !casts_input(w, l, 0) && !s->resident && !s->kept &&
+           s->last_reader == l && w->t.segment[s->owner] == w->t.segment[l] &&
+           s->bytes == lm_bytes(output_of(w, l, 0));
+}
+
+static lm_status share_overwritten(walk *w)
+{
+    size_t *root = arena_array(w->arena, w->n_tensors + 1, sizeof *root);
+
+    if (!root)
+        return lm_error_set(w->err, LM_E_NOMEM, "out of memory");
+    for (size_t l = 0; l < w->n_layers; l++)
+        for (uint32_t o = 0; o < plain(w, l)->n_outputs; o++) {
+            const size_t id = w->first[l] + o;
+            const size_t in = n_inputs(w, l) ? w->base[input_tensor(w, l, 0)] : id;
+
+            if (w->base[id] != id)
+                root[id] = root[w->base[id]];
+            else
+                root[id] = in != id && overwrites(w, l, &w->store[in]) ? root[in] : id;
+        }
+    w->base = root;
+    return LM_OK;
+}
+
+/* Extends the life of tensor `id` to what layer l does with it in its passes. Within a segment the
+ * first forward pass lets go of it and the second makes it anew. */
+static void live_for(walk *w, size_t l, size_t id, bool kept)
+{
+    storage     *s      = &w->store[w->base[id]];
+    const size_t mine   = w->t.segment[l];
+    const bool   inside = mine != NEVER && mine == w->t.segment[s->owner];
+    size_t      *later  = inside ? &s->again_dies : &s->first_dies;
+
+    extend(&s->first_dies, w->t.forward[l]);
+    if (mine != NEVER)
+        extend(later, w->t.again[l]);
+    if (kept)
+        extend(later, w->t.backward[l]);
+}
+
+static void hold_activations(walk *w)
+{
+    for (size_t l = 0; l < w->n_layers; l++) {
+        for (size_t i = 0; i < n_inputs(w, l); i++)
+            live_for(w, l, input_tensor(w, l, i), keeps_input(w, l, i) && !casts_input(w, l, i));
+        for (uint32_t o = 0; o < plain(w, l)->n_outputs; o++)
+            live_for(w, l, w->first[l] + o, keeps_output(w, l));
+        if (!w->used[l]) /* the result */
+            extend(&w->store[w->base[w->first[l]]].first_dies,
+                   runs_backward(w, l) ? w->t.backward[l] : w->t.turn);
+    }
+    for (size_t id = 0; id < w->n_tensors; id++) {
+        const storage *s = &w->store[id];
+
+        if (w->base[id] != id)
+            continue;
+        if (s->resident) {
+            hold(w, MEMORY_INPUTS, 0, last_event(w), s->bytes);
+            continue;
+        }
+        hold(w, MEMORY_ACTIVATIONS, w->t.forward[s->owner], s->first_dies, s->bytes);
+        if (w->t.again[s->owner] != NEVER)
+            hold(w, MEMORY_ACTIVATIONS, w->t.again[s->owner], s->again_dies, s->bytes);
+        if (s->first_dies >= w->t.turn)
+            w->layer[s->owner].kept = lm_add(w->layer[s->owner].kept, s->bytes);
+    }
+}
+
+/* What a layer has beside its tensors: in each of its passes, or from its last forward pass until
+ * its backward. */
+static void hold_beside(walk *w, memory_part part, size_t l, bool kept, uint64_t bytes)
+{
+    const size_t again = w->t.again[l], backward = w->t.backward[l];
+    const size_t born = again != NEVER ? again : w->t.forward[l];
+
+    if (!bytes)
+        return;
+    if (again != NEVER)
+        hold(w, part, w->t.forward[l], w->t.forward[l], bytes);
+    hold(w, part, born, kept && runs_backward(w, l) ? backward : born, bytes);
+}
+
+static void hold_saved(walk *w, size_t l)
+{
+    const lm_cost *c = &working(w, l)->cost;
+
+    if (!w->o->forward_only)
+        hold_beside(w, MEMORY_SAVED, l, true, c->saved_bytes);
+    if (runs_backward(w, l) && w->t.again[l] == NEVER)
+        w->layer[l].saved = c->saved_bytes;
+    hold_beside(w, MEMORY_WORKSPACE, l, false, c->workspace_bytes);
+    if (runs_backward(w, l))
+        hold(w, MEMORY_WORKSPACE, w->t.backward[l], w->t.backward[l], c->workspace_bytes);
+    for (size_t i = 0; i < n_inputs(w, l); i++)
+        if (casts_input(w, l, i)) {
+            const uint64_t bytes = lm_bytes(&working(w, l)->input[i]);
+            const bool     kept  = keeps_input(w, l, i);
+
+            hold_beside(w, MEMORY_ACTIVATIONS, l, kept, bytes);
+            if (kept && w->t.again[l] == NEVER)
+                w->layer[l].kept = lm_add(w->layer[l].kept, bytes);
+        }
+}
+
+/* ---- gradients of activations -------------------------------------------------------------------
+ */
+
+static size_t new_gradient(walk *w, size_t event, uint64_t bytes)
+{
+    w->gradient[w->n_gradients] = (gradient){ event, event, bytes, false };
+    return w->n_gradients++;
+}
+
+/* A tensor that several layers read gets the sum of what they send it. The sum takes the place of
+ * one that nobody else looks at, if there is one. */
+static void add_gradient(walk *w, size_t id, size_t sent, size_t event)
+{
+    const size_t before = w->grad[id];
+
+    extend(&w->gradient[sent].dies, event);
+    if (before == NEVER) {
+        w->grad[id] = sent;
+        return;
+    }
+    extend(&w->gradient[before].dies, event);
+    if (!w->gradient[sent].shared)
+        w->grad[id] = sent;
+    else if (w->gradient[before].shared)
+        w->grad[id] = new_gradient(w, event, w->gradient[sent].bytes);
+}
+
+static bool wants_gradient(const walk *w, size_t l, size_t i)
+{
+    return runs_backward(w, plain(w, l)->decl->input[i].layer) &&
+           timeline_has_gradient(input_of(w, l, i)->dtype);
+}
+
+/* Sums and views pass on the very gradient they get. */
+static bool hands_on(const bound_layer *b)
+{
+    const lm_work *work = &b->cost.pass[LM_GRAD_INPUT];
+
+    return !work->flops && !work->read_bytes && !work->written_bytes;
+}
+
+static void send_gradients(walk *w, size_t l)
+{
+    const size_t event = w->t.backward[l], mine = w->grad[w->first[l]];
+    size_t       n_receivers = 0;
+
+    for (size_t i = 0; i < n_inputs(w, l); i++)
+        n_receivers += wants_gradient(w, l, i);
+    for (size_t i = 0; i < n_inputs(w, l); i++) {
+        const uint64_t bytes = lm_bytes(input_of(w, l, i));
+        size_t         sent;
+
+        if (!wants_gradient(w, l, i))
+            continue;
+        if (mine != NEVER && hands_on(plain(w, l)) && w->gradient[mine].bytes == bytes) {
+            sent = mine;
+            w->gradient[sent].shared |= n_receivers > 1;
+        } else {
+            sent = new_gradient(w, event, bytes);
+            if (casts_input(w, l, i)) /* first in the type the layer computes in */
+                hold(w, MEMORY_BACKWARD, event, event, lm_bytes(&working(w, l)->input[i]));
+        }
+        add_gradient(w, input_tensor(w, l, i), sent, event);
+    }
+}
+
+static void hold_gradients(walk *w)
+{
+    for (size_t l = w->n_layers; l-- > 0;) {
+        const size_t event = w->t.backward[l];
+
+        if (event == NEVER)
+            continue;
+        if (!w->used[l] && timeline_has_gradient(output_of(w, l, 0)->dtype))
+            w->grad[w->first[l]] = new_gradient(w, event, lm_bytes(output_of(w, l, 0)));
+        for (uint32_t o = 0; o < plain(w, l)->n_outputs; o++) {
+            const size_t mine = w->grad[w->first[l] + o];
+
+            /* a learned table's gradient becomes the weight's own */
+            if (mine != NEVER)
+                extend(&w->gradient[mine].dies,
+                       is_source(w, l) && hands_on(plain(w, l)) ? event - 1 : event);
+        }
+        send_gradients(w, l);
+    }
+    for (size_t i = 0; i < w->n_gradients; i++)
+        hold(w, MEMORY_BACKWARD, w->gradient[i].born, w->gradient[i].dies, w->gradient[i].bytes);
+}
+
+lm_status hold_tensors(walk *w)
+{
+    lm_status status;
+
+    choose_types(w);
+    lay_out(w);
+    if (w->o->inplace && (status = share_overwritten(w)))
+        return status;
+    for (size_t id = 0; id < w->n_tensors; id++) {
+        storage *s = &w->store[id];
+
+        s->first_dies = w->t.forward[s->owner];
+        s->again_dies = w->t.again[s->owner];
+    }
+    hold_activations(w);
+    for (size_t l = 0; l < w->n_layers; l++)
+        hold_saved(w, l);
+    hold_gradients(w);
+    return LM_OK;
+}
