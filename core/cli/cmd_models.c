@@ -29,8 +29,8 @@ static void add_columns(table *t, format f)
     else
         table_column(t, "flops_forward", "FLOPs fwd", 0);
     table_column(t, "input", "input", 0);
-    table_column(t, "arguments", "arguments", 0);
     table_column(t, "source", "source", 0);
+    table_column(t, "arguments", "arguments", 0); /* last: some are long */
 }
 
 /* "width=64 depth=3", malloc'ed; NULL when memory runs out. */
@@ -64,8 +64,8 @@ static lm_status add_row(table *t, format f, const bound_network *bound, const c
         else
             table_count(t, m.flops_forward);
         table_text(t, bound->input);
-        table_text(t, arguments);
         table_text(t, bound->net->source ? bound->net->source : "");
+        table_text(t, arguments);
     }
     free(arguments);
     return status;
@@ -73,10 +73,10 @@ static lm_status add_row(table *t, format f, const bound_network *bound, const c
 
 static lm_status list_one(table *t, format f, const registry *reg, const char *name, lm_error *err)
 {
-    const bind_options with = { .batch = 1, .dtype = LM_F32 };
-    network           *net     = NULL;
-    bound_network     *bound   = NULL;
-    lm_status          status  = network_open(name, reg, NULL, &net, err);
+    const bind_options with   = { .batch = 1, .dtype = LM_F32 };
+    network           *net    = NULL;
+    bound_network     *bound  = NULL;
+    lm_status          status = network_open(name, reg, NULL, &net, err);
 
     if (!status)
         status = bind_network(net, reg, &with, &bound, err);

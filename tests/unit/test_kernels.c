@@ -10,7 +10,7 @@ static const struct {
 } geometries[] = {
     { { .op = LM_OP_OPAQUE, .repeat = 1, .u.opaque = { 10, 20, 30 } },
       "flops=10 read_bytes=20 written_bytes=30" },
-    { { .op = LM_OP_GEMM, .repeat = 1, .u.gemm = { 2, 3, 4, 5, 1 } },
+    { { .op = LM_OP_GEMM, .repeat = 1, .u.gemm = { 2, 3, 4, 5, 1, 0 } },
       "batch=2 m=3 n=4 k=5 bias=1" },
     { { .op     = LM_OP_CONV,
         .repeat = 3,
@@ -43,7 +43,8 @@ static const struct {
       "dilation=1x10x11" },
     { { .op = LM_OP_MAP, .repeat = 1, .u.map = { 100, 2, 0 } },
       "elements=100 operands=2 flops_per_element=0" },
-    { { .op = LM_OP_NORM, .repeat = 1, .u.norm = { 64, 392, 49 } }, "rows=64 group=392 inner=49" },
+    { { .op = LM_OP_NORM, .repeat = 1, .u.norm = { 64, 392, 49, 0 } },
+      "rows=64 group=392 inner=49" },
     { { .op = LM_OP_SOFTMAX, .repeat = 1, .u.softmax = { 8, 1000 } }, "rows=8 group=1000" },
     { { .op = LM_OP_GATHER, .repeat = 1, .u.gather = { 8, 16, 30000 } },
       "rows=8 width=16 table_rows=30000" },
@@ -237,7 +238,7 @@ static void work_matches_hand_counts(void **state)
 static void work_beyond_64_bits_saturates(void **state)
 {
     const int64_t   big = INT64_C(1) << 40;
-    const lm_kernel k   = { .op = LM_OP_GEMM, .dtype = LM_F32, .u.gemm = { 1, big, big, big, 0 } };
+    const lm_kernel k = { .op = LM_OP_GEMM, .dtype = LM_F32, .u.gemm = { 1, big, big, big, 0, 0 } };
 
     (void)state;
     assert_true(lm_kernel_work(&k).flops == UINT64_MAX);
