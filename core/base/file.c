@@ -7,6 +7,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define TEXT_MAX ((size_t)256 << 20)
+
+static lm_status too_large(const char *path, lm_error *err)
+{
+    return lm_error_set(err, LM_E_IO, "%s: longer than %zu MiB, too long for a text file", path,
+                        TEXT_MAX >> 20);
+}
+
+/* Files and pipes end; devices need not. */
+static lm_status check_kind(const char *path, const struct stat *info, lm_error *err)
+{
+    if (S_ISDIR(info->st_mode))
+        return lm_error_set(err, LM_E_IO, "%s: is a folder, not a file", path);
+    if (!S_ISREG(info->st_mode) && !S_ISFIFO(info->st_mode))
+        return lm_error_set(err, LM_E_IO, "%s: is neither a file nor a pipe", path);
+    return info->st_size > (off_t)TEXT_MAX ? too_large(path, err) : LM_OK;
+}
+
 lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *err)
 {
     FILE       *file = fopen(path, "rb");
@@ -17,10 +35,8 @@ lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *e
 
     if (!file)
         return lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
-    if (!fstat(fileno(file), &info) && S_ISDIR(info.st_mode)) {
-        status = lm_error_set(err, LM_E_IO, "%s: is a folder, not a file", path);
+    if (!fstat(fileno(file), &info) && (status = check_kind(path, &info, err)))
         goto out;
-    }
     do {
         if (n + 1 >= room) {
             char *more;
@@ -35,6 +51,10 @@ lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *e
         }
         got = fread(text + n, 1, room - n - 1, file);
         n += got;
+        if (n > TEXT_MAX) {
+            status = too_large(path, err);
+            goto out;
+        }
     } while (got > 0);
     if (ferror(file)) {
         status = lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));

@@ -11,7 +11,7 @@
  * Reads a text file whole. NUL bytes mean that it is none: an error that says so.
  *
  * @param out malloc'ed, NUL-terminated
- * @return LM_E_IO (missing, unreadable, a folder), LM_E_SYNTAX (binary), LM_E_NOMEM; text names
+ * @return LM_E_IO (missing, unreadable, a folder or device, longer than 256 MiB), LM_E_SYNTAX (binary), LM_E_NOMEM; text names
  * `path`
  */
 lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *err);

@@ -210,18 +210,41 @@ static lm_status bind_layer(binding *b, bound_layer *l)
 /* ---- shared parameters --------------------------------------------------------------------------
  */
 
-static bool same_weight(const lm_weight *a, const lm_weight *b)
-{
-    return !strcmp(a->role, b->role) && a->flags == b->flags &&
-           !memcmp(&a->tensor, &b->tensor, sizeof a->tensor);
-}
-
-static const lm_weight *find_weight(const bound_layer *owner, const lm_weight *like)
+static const lm_weight *find_weight(const bound_layer *owner, const char *role)
 {
     for (size_t i = 0; i < owner->n_weights; i++)
-        if (same_weight(&owner->weights[i], like))
+        if (!strcmp(owner->weights[i].role, role))
             return &owner->weights[i];
     return NULL;
+}
+
+/* "64x3x7x7 f32" */
+static const char *describe_weight(const lm_weight *w, char *buffer, size_t size)
+{
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < w->tensor.rank && used < size; i++)
+        used += (size_t)snprintf(buffer + used, size - used, "%s%lld", i ? "x" : "",
+                                 (long long)w->tensor.dim[i]);
+    if (used < size)
+        snprintf(buffer + used, size - used, " %s%s", text_dtype_name(w->tensor.dtype),
+                 w->flags & LM_FROZEN ? " frozen" : "");
+    return buffer;
+}
+
+/* A tensor of one role is the owner's only if it is alike in everything. */
+static lm_status check_alike(binding *b, const bound_layer *owner, const lm_weight *theirs,
+                             const lm_weight *mine)
+{
+    char there[200], here[200];
+
+    if (theirs->flags == mine->flags &&
+        !memcmp(&theirs->tensor, &mine->tensor, sizeof mine->tensor))
+        return LM_OK;
+    return lm_error_set(b->err, LM_E_ARG,
+                        "shares = %s: whose %s is %s, and this layer's %s: they must be alike",
+                        owner->decl->name, mine->role, describe_weight(theirs, there, sizeof there),
+                        describe_weight(mine, here, sizeof here));
 }
 
 /* The second gradient of a tensor is added to the first. */
@@ -275,14 +298,20 @@ static lm_status share_weights(binding *b, bound_layer *l)
                             "shares = %s: which has its parameters from another layer itself",
                             owner->decl->name);
     l->n_weights = 0;
-    for (size_t i = 0; i < n; i++)
-        if (find_weight(owner, &l->weights[i]))
-            own[n - ++l->n_shared] = l->weights[i];
+    for (size_t i = 0; i < n; i++) {
+        const lm_weight *mine = &l->weights[i], *theirs = find_weight(owner, mine->role);
+        const lm_status  status = theirs ? check_alike(b, owner, theirs, mine) : LM_OK;
+
+        if (status)
+            return status;
+        if (theirs)
+            own[n - ++l->n_shared] = *mine;
         else
-            own[l->n_weights++] = l->weights[i];
+            own[l->n_weights++] = *mine;
+    }
     if (!l->n_shared)
         return lm_error_set(b->err, LM_E_ARG,
-                            "shares = %s: which has no parameter tensor of the same role and shape",
+                            "shares = %s: which has no parameter tensor of the same role",
                             owner->decl->name);
     l->weights = own;
     l->shares  = owner;

@@ -11,6 +11,7 @@
 #include "base/text.h"
 
 #define VALUE_BYTES 512           /* a value, arguments replaced */
+#define QUOTE_BYTES 40            /* of a text that a message quotes */
 #define VALUE_COST  32            /* memory beside the text of a value */
 #define SPENT_MAX   (128ul << 20) /* 200000 layers of 600 bytes each */
 
@@ -34,6 +35,51 @@ const char *block_slash(const char *section)
     return *end == '/' && strncmp(section, "block ", 6) ? end : NULL;
 }
 
+bool argument_is_name(const char *text)
+{
+    if (!isalpha((unsigned char)*text) && *text != '_')
+        return false;
+    while (isalnum((unsigned char)*text) || *text == '_')
+        text++;
+    return !*text;
+}
+
+/* What means something in every layer is neither a block's name nor its argument. */
+static bool is_reserved(const char *name)
+{
+    static const char *const words[] = { "type",   "block",      "inputs", "when",
+                                         "shares", "functional", NULL };
+    size_t                   i       = 0;
+
+    while (words[i] && strcmp(words[i], name))
+        i++;
+    return words[i] != NULL;
+}
+
+static lm_status check_head(const block_table *t, const ini_section *head, const char *name)
+{
+    if (!*name || strpbrk(name, " /."))
+        return ini_fail(t->doc, t->err, head->line, LM_E_SYNTAX,
+                        "'%s': a block's name has no blanks, dots or slashes", head->name);
+    if (is_reserved(name))
+        return ini_fail(t->doc, t->err, head->line, LM_E_SYNTAX,
+                        "'%s' is a key of every layer: give the block another name", name);
+    if (head->n_pairs > BLOCK_ARGUMENTS_MAX)
+        return ini_fail(t->doc, t->err, head->line, LM_E_SYNTAX, "more than %d arguments",
+                        BLOCK_ARGUMENTS_MAX);
+    for (size_t i = 0; i < head->n_pairs; i++) {
+        const ini_pair *p = &head->pair[i];
+
+        if (!argument_is_name(p->key))
+            return ini_fail(t->doc, t->err, p->line, LM_E_SYNTAX,
+                            "'%.40s': an argument's name has letters, digits and _ only", p->key);
+        if (is_reserved(p->key))
+            return ini_fail(t->doc, t->err, p->line, LM_E_SYNTAX,
+                            "'%s' is a key of every layer: give the argument another name", p->key);
+    }
+    return LM_OK;
+}
+
 lm_status block_spend(block_table *t, size_t bytes, int line)
 {
     t->spent += bytes;
@@ -46,6 +92,7 @@ lm_status block_spend(block_table *t, size_t bytes, int line)
 lm_status block_collect(block_table *t)
 {
     const ini_document *doc = t->doc;
+    lm_status           status;
 
     t->block = calloc(doc->n_sections + 1, sizeof *t->block);
     if (!t->block)
@@ -55,12 +102,8 @@ lm_status block_collect(block_table *t)
 
         if (strncmp(s->name, "block ", 6))
             continue;
-        if (!s->name[6] || strpbrk(s->name + 6, " /."))
-            return ini_fail(t->doc, t->err, s->line, LM_E_SYNTAX,
-                            "'%s': a block's name has no blanks, dots or slashes", s->name);
-        if (s->n_pairs > BLOCK_ARGUMENTS_MAX)
-            return ini_fail(t->doc, t->err, s->line, LM_E_SYNTAX, "more than %d arguments",
-                            BLOCK_ARGUMENTS_MAX);
+        if ((status = check_head(t, s, s->name + 6)))
+            return status;
         t->block[t->n_blocks++] = (block){ .name = s->name + 6, .head = s };
     }
     for (size_t i = 0; i < doc->n_sections; i++) {
@@ -112,7 +155,10 @@ static const argument *find_argument(const environment *env, const char *name, s
 
 static lm_status unknown_argument(const char *name, size_t n, lm_error *err)
 {
-    return lm_error_set(err, LM_E_NOTFOUND, "there is no argument $%.*s here", (int)n, name);
+    const bool cut = n > QUOTE_BYTES;
+
+    return lm_error_set(err, LM_E_NOTFOUND, "there is no argument $%.*s%s here",
+                        cut ? QUOTE_BYTES : (int)n, name, cut ? "..." : "");
 }
 
 static lm_status argument_number(void *context, const char *name, size_t n, int64_t *out,
@@ -145,10 +191,17 @@ static lm_status evaluate(substitution *s, const char *text, char *out, size_t s
     if (!end)
         return ini_fail(s->t->doc, s->t->err, s->line, LM_E_SYNTAX, "'${' without '}'");
     *used = (size_t)(end - text) + 1;
+    if (*used - 3 >= sizeof inside)
+        return ini_fail(s->t->doc, s->t->err, s->line, LM_E_SYNTAX,
+                        "%.*s...: an expression longer than %zu bytes: make parts of it arguments",
+                        QUOTE_BYTES, text, sizeof inside - 1);
     snprintf(inside, sizeof inside, "%.*s", (int)(*used - 3), text + 2);
     status = expr_eval(inside, argument_number, s, &value, s->t->err);
     if (status) {
-        lm_error_prefix(s->t->err, "%.*s", (int)*used, text);
+        const bool cut = *used > QUOTE_BYTES;
+
+        lm_error_prefix(s->t->err, "%.*s%s", cut ? QUOTE_BYTES : (int)*used, text,
+                        cut ? "..." : "");
         return prefix_line(s, status);
     }
     snprintf(out, size, "%" PRId64, value);
@@ -192,7 +245,9 @@ lm_status block_substitute(block_table *t, const environment *env, const char *t
             n     = strlen(value);
         }
         if (n >= sizeof buffer - o)
-            return ini_fail(t->doc, t->err, line, LM_E_SYNTAX, "value is too long");
+            return ini_fail(t->doc, t->err, line, LM_E_SYNTAX,
+                            "a value with arguments in it is longer than %zu bytes",
+                            sizeof buffer - 1);
         memcpy(buffer + o, value, n);
         o += n;
         text += used;

@@ -2,6 +2,8 @@
 #ifndef NETWORK_BLOCK_H
 #define NETWORK_BLOCK_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/ini.h"
 
@@ -36,6 +38,9 @@ typedef struct block_table {
     size_t              n_blocks;
     size_t              spent; /**< bytes made so far: a short file may unfold to any length */
 } block_table;
+
+/** Letters, digits and _, no digit first: what $ may name. */
+bool argument_is_name(const char *text);
 
 /** Fills t->block from t->doc. */
 lm_status block_collect(block_table *t);

@@ -2,6 +2,7 @@
 #include "network/expand.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,13 @@
 #include "network/block.h"
 #include "network/graph.h"
 
-#define DEPTH_MAX  32     /* blocks within blocks */
-#define NODES_MAX  200000 /* layers and block inputs */
-#define INPUTS_MAX 256    /* of one layer or block, as written; a concat takes no more */
-#define REPEAT_MAX 10000  /* sections a range stands for */
-#define NAME_BYTES 192    /* a full layer name */
-#define LAYER_COST 64     /* memory of a layer or a block's use beside its texts */
+#define DEPTH_MAX  32         /* blocks within blocks */
+#define NODES_MAX  200000     /* layers and block inputs */
+#define INPUTS_MAX 256        /* of one layer or block, as written; a concat takes no more */
+#define REPEAT_MAX 10000      /* sections a range stands for */
+#define INDEX_MAX  1000000000 /* a number in a range */
+#define NAME_BYTES 192        /* a full layer name */
+#define LAYER_COST 64         /* memory of a layer or a block's use beside its texts */
 #define NONE       ((size_t)-1)
 
 /* A layer, or an input port of a block: a node that passes one tensor on and vanishes in the end.
@@ -54,6 +56,7 @@ typedef struct unfolding {
     pending            *pending; /* of all scopes being unfolded; each resolves its own tail */
     size_t              n_pending, pending_room;
     names               by_name; /* full name -> node */
+    names               line_of; /* full name -> line of its section */
     lm_error           *err;
 } unfolding;
 
@@ -174,27 +177,51 @@ typedef struct scope {
 static lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const *item, size_t n,
                               size_t *output);
 
-/* "layer1.0..2" -> stem "layer1.", 0, 2; only the end may be negative, as in 0..-1: empty */
-static bool split_range(const char *name, size_t *stem, long *from, long *to)
+/* "layer1.0..2": stem "layer1.", from 0 to 2; only the end may be negative, as in 0..-1: empty */
+typedef struct range {
+    size_t  stem; /* bytes */
+    int64_t from, to;
+} range;
+
+static bool range_number(const char *text, size_t n, int64_t *out)
+{
+    char digits[12];
+
+    if (n >= sizeof digits)
+        return false;
+    memcpy(digits, text, n);
+    digits[n] = '\0';
+    return !text_int(digits, out, NULL) && *out <= INDEX_MAX;
+}
+
+/* *is_one is false for a name that is no range. */
+static lm_status split_range(unfolding *u, const ini_section *s, const char *name, range *out,
+                             bool *is_one)
 {
     const size_t n = strlen(name);
     size_t       b = n, a;
 
+    *is_one = false;
     while (b > 0 && isdigit((unsigned char)name[b - 1]))
         b--;
     if (b == n)
-        return false;
+        return LM_OK;
     b -= b > 0 && name[b - 1] == '-';
     if (b < 3 || name[b - 1] != '.' || name[b - 2] != '.')
-        return false;
+        return LM_OK;
     for (a = b - 2; a > 0 && isdigit((unsigned char)name[a - 1]);)
         a--;
     if (a == b - 2)
-        return false;
-    *stem = a;
-    *from = strtol(name + a, NULL, 10);
-    *to   = strtol(name + b, NULL, 10);
-    return true;
+        return LM_OK;
+    *is_one   = true;
+    out->stem = a;
+    if (!range_number(name + a, b - 2 - a, &out->from) || !range_number(name + b, n - b, &out->to))
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
+                        "'%s': the numbers of a range go up to %d", name, INDEX_MAX);
+    if (out->to < out->from - 1 || out->to - out->from >= REPEAT_MAX)
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
+                        "'%s': the range runs downwards or is longer than %d", name, REPEAT_MAX);
+    return LM_OK;
 }
 
 static lm_status unfold_layer(unfolding *u, scope *sc, const ini_section *s, const char *full,
@@ -309,7 +336,7 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
 {
     char      full[NAME_BYTES];
     char     *name, *kept;
-    size_t    at;
+    size_t    at, twin;
     lm_status status;
 
     if (!*local || strpbrk(local, ",:$ "))
@@ -324,9 +351,15 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
     kept = arena_text(u->net->arena, local, strlen(local));
     if (!name || !kept)
         return no_memory(u);
+    twin = names_find(&u->line_of, name);
+    if (twin != NAMES_NONE)
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
+                        "there is a layer '%s' already, from line %zu", full, twin);
     if (names_find(&sc->local, local) != NAMES_NONE)
-        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX, "there is a layer '%s' already",
-                        full);
+        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
+                        "there is an input '%s' of the block already", full);
+    if (!names_add(&u->line_of, name, (size_t)s->line))
+        return no_memory(u);
     if (ini_get(s, "block") && ini_get(s, "type"))
         return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
                         "'%s' has both 'type =' and 'block ='", full);
@@ -335,11 +368,8 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
     if (status)
         return status;
     sc->last = at;
-    if (!names_add(&sc->local, kept, at))
-        return no_memory(u);
-    if (names_find(&u->by_name, name) == NAMES_NONE && !names_add(&u->by_name, name, at))
-        return no_memory(u);
-    return LM_OK;
+    return names_add(&sc->local, kept, at) && names_add(&u->by_name, name, at) ? LM_OK
+                                                                               : no_memory(u);
 }
 
 /* `when =`: is the layer there at all? */
@@ -359,43 +389,45 @@ static lm_status is_wanted(unfolding *u, const scope *sc, const ini_section *s, 
     return status;
 }
 
+static lm_status unfold_wanted(unfolding *u, scope *sc, const ini_section *s, const char *local)
+{
+    bool      wanted;
+    lm_status status = is_wanted(u, sc, s, &wanted);
+
+    return status || !wanted ? status : unfold_one(u, sc, s, local);
+}
+
 /* One step of a range, where $index is its number. */
-static lm_status unfold_step(unfolding *u, scope *sc, const ini_section *s, const char *range,
-                             size_t stem, long index)
+static lm_status unfold_step(unfolding *u, scope *sc, const ini_section *s, const char *name,
+                             size_t stem, int64_t index)
 {
     const environment outer = sc->env;
-    char              name[NAME_BYTES], number[24];
+    char              local[NAME_BYTES], number[24];
     const argument    arg = { "index", number };
     lm_status         status;
 
-    snprintf(number, sizeof number, "%ld", index);
-    if (snprintf(name, sizeof name, "%.*s%s", (int)stem, range, number) >= (int)sizeof name)
+    snprintf(number, sizeof number, "%" PRId64, index);
+    if (snprintf(local, sizeof local, "%.*s%s", (int)stem, name, number) >= (int)sizeof local)
         return name_too_long(u, s);
     sc->env = (environment){ &arg, 1, outer.used_line, &outer };
-    status  = unfold_one(u, sc, s, name);
+    status  = unfold_wanted(u, sc, s, local);
     sc->env = outer;
     return status;
 }
 
 static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, const char *local)
 {
-    const char *range;
-    size_t      stem;
-    long        from, to;
-    bool        wanted;
-    lm_status   status = block_substitute(&u->blocks, &sc->env, local, s->line, &range);
+    const char *name;
+    range       r;
+    bool        is_range;
+    lm_status   status = block_substitute(&u->blocks, &sc->env, local, s->line, &name);
 
     if (!status)
-        status = is_wanted(u, sc, s, &wanted);
-    if (status || !wanted)
-        return status;
-    if (!split_range(range, &stem, &from, &to))
-        return unfold_one(u, sc, s, range);
-    if (to < from - 1 || to - from >= REPEAT_MAX)
-        return ini_fail(u->doc, u->err, s->line, LM_E_SYNTAX,
-                        "'%s': the range runs downwards or is longer than %d", range, REPEAT_MAX);
-    for (long i = from; i <= to && !status; i++)
-        status = unfold_step(u, sc, s, range, stem, i);
+        status = split_range(u, s, name, &r, &is_range);
+    if (status || !is_range)
+        return status ? status : unfold_wanted(u, sc, s, name);
+    for (int64_t i = r.from; i <= r.to && !status; i++)
+        status = unfold_step(u, sc, s, name, r.stem, i);
     return status;
 }
 
@@ -424,6 +456,9 @@ static lm_status resolve_owner(unfolding *u, const scope *sc, const pending *p)
         return ini_fail(u->doc, u->err, p->line, LM_E_NOTFOUND,
                         "layer '%s' shares the parameters of '%s': there is no such layer here",
                         n->name, p->text);
+    if (owner == p->node)
+        return ini_fail(u->doc, u->err, p->line, LM_E_ARG,
+                        "layer '%s' shares the parameters of itself: name another layer", n->name);
     snprintf(full, sizeof full, "%s.%s", sc->prefix, p->text);
     if (!u->node[owner].section ||
         (strcmp(u->node[owner].name, p->text) && strcmp(u->node[owner].name, full)))
@@ -448,8 +483,10 @@ static lm_status resolve(unfolding *u, const scope *sc, const pending *p)
     if (colon && (text_int(colon + 1, &output, u->err) || output < 0 || output >= LM_MAX_RANK))
         return ini_fail(u->doc, u->err, p->line, LM_E_SYNTAX, "'%s': expected NAME or NAME:OUTPUT",
                         p->text);
-    snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - p->text) : (int)strlen(p->text),
-             p->text);
+    if (snprintf(name, sizeof name, "%.*s", colon ? (int)(colon - p->text) : (int)strlen(p->text),
+                 p->text) >= (int)sizeof name)
+        return ini_fail(u->doc, u->err, p->line, LM_E_SYNTAX,
+                        "'%.40s...': layer name longer than %d bytes", name, NAME_BYTES - 1);
     found = find_node(u, sc, name);
     if (found == NAMES_NONE)
         return ini_fail(u->doc, u->err, p->line, LM_E_NOTFOUND,
@@ -658,5 +695,6 @@ lm_status expand_layers(const ini_document *doc, const environment *arguments, c
     free(u.node);
     free(u.pending);
     names_free(&u.by_name);
+    names_free(&u.line_of);
     return status;
 }

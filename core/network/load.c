@@ -1,5 +1,4 @@
 /* A network from its INI file: what it says of itself, its arguments, its base, its layers. */
-#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,15 +96,6 @@ static lm_status read_head(loading *l, head *h)
 /* ---- arguments ----------------------------------------------------------------------------------
  */
 
-static bool is_name(const char *text)
-{
-    if (!isalpha((unsigned char)*text) && *text != '_')
-        return false;
-    while (isalnum((unsigned char)*text) || *text == '_')
-        text++;
-    return !*text;
-}
-
 /* _name: the file's own, made from the others. */
 static bool is_private(const char *name)
 {
@@ -137,7 +127,7 @@ static lm_status read_arguments(loading *l, environment *env)
         const ini_pair *p  = &s->pair[i];
         const override *by = find_override(l, p->key);
 
-        if (!is_name(p->key))
+        if (!argument_is_name(p->key))
             return ini_fail(l->doc, l->err, p->line, LM_E_SYNTAX,
                             "'%s': an argument's name has letters, digits and _ only", p->key);
         arg[i].name = arena_text(l->net->arena, p->key, strlen(p->key));

@@ -167,6 +167,41 @@ static void a_large_file_is_read_whole(void **state)
     free(back);
 }
 
+static void what_may_have_no_end_is_no_text_file(void **state)
+{
+    char    *text;
+    size_t   size;
+    lm_error err;
+    FILE    *sparse = fopen("long.txt", "w");
+
+    (void)state;
+    assert_int_equal(file_read_text("/dev/zero", &text, &size, &err), LM_E_IO);
+    assert_error(err, LM_E_IO, "/dev/zero: is neither a file nor a pipe");
+    assert_int_equal(ftruncate(fileno(sparse), ((off_t)256 << 20) + 1), 0);
+    fclose(sparse);
+    assert_int_equal(file_read_text("long.txt", &text, &size, &err), LM_E_IO);
+    assert_error(err, LM_E_IO, "long.txt: longer than 256 MiB, too long for a text file");
+    unlink("long.txt");
+}
+
+static void a_pipe_is_read_to_its_end(void **state)
+{
+    char    *text, path[40];
+    size_t   size;
+    int      end[2];
+    lm_error err;
+
+    (void)state;
+    assert_int_equal(pipe(end), 0);
+    assert_int_equal(write(end[1], "piped", 5), 5);
+    close(end[1]);
+    snprintf(path, sizeof path, "/dev/fd/%d", end[0]);
+    assert_int_equal(file_read_text(path, &text, &size, &err), LM_OK);
+    assert_string_equal(text, "piped");
+    free(text);
+    close(end[0]);
+}
+
 /* ---- graphs
  * ---------------------------------------------------------------------------------------- */
 
@@ -303,6 +338,8 @@ int main(void)
         cmocka_unit_test(ten_thousand_names_are_found_and_no_others),
         cmocka_unit_test(a_draft_appears_when_committed_and_leaves_nothing_else),
         cmocka_unit_test(a_large_file_is_read_whole),
+        cmocka_unit_test(what_may_have_no_end_is_no_text_file),
+        cmocka_unit_test(a_pipe_is_read_to_its_end),
         cmocka_unit_test(an_order_puts_inputs_first_and_a_cycle_is_found),
         cmocka_unit_test(a_deep_chain_is_ordered_without_recursion),
         cmocka_unit_test(numbers_are_written_for_people),

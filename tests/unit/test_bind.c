@@ -414,11 +414,14 @@ static void sharing_that_means_nothing_is_refused(void **state)
         const char *layers, *message;
     } cases[] = {
         { "[a]\ntype = linear\nfeatures = 4\n[b]\ntype = linear\nfeatures = 6\nbias = no\nshares = a\n",
-          "n.ini:9: layer 'b': shares = a: which has no parameter tensor of the same role and shape" },
+          "n.ini:9: layer 'b': shares = a: whose weight is 4x6 f32, and this layer's 6x4 f32: they must be alike" },
+        { "[a]\ntype = linear\nfeatures = 6\nbias = no\n[b]\ntype = linear\nfeatures = 3\nshares = a\n",
+          "n.ini:10: layer 'b': shares = a: whose weight is 6x6 f32, and this layer's 3x6 f32: they must be alike" },
+        /* the biases agree, the weights do not: nothing is shared by halves */
+        { "[c]\ntype = linear\nfeatures = 3\nshares = d\n[d]\ntype = linear\nfeatures = 3\n",
+          "n.ini:6: layer 'c': shares = d: whose weight is 3x3 f32, and this layer's 3x6 f32: they must be alike" },
         { "[a]\ntype = relu\n[b]\ntype = relu\nshares = a\n",
-          "n.ini:8: layer 'b': shares = a: which has no parameter tensor of the same role and shape" },
-        { "[a]\ntype = linear\nfeatures = 6\nshares = a\n",
-          "n.ini:6: layer 'a': shares = a: which has its parameters from another layer itself" },
+          "n.ini:8: layer 'b': shares = a: which has no parameter tensor of the same role" },
         { "[a]\ntype = linear\nfeatures = 6\n[b]\ntype = linear\nfeatures = 6\nshares = a\n"
           "[c]\ntype = linear\nfeatures = 6\nshares = b\n",
           "n.ini:13: layer 'c': shares = b: which has its parameters from another layer itself" },

@@ -358,6 +358,17 @@ static void a_range_tells_its_number(void **state)
     network_free(net);
 }
 
+static void a_range_leaves_out_the_steps_that_are_not_wanted(void **state)
+{
+    network *net = load(HEAD X "[a.0..4]\ntype = relu\nwhen = ${$index % 2}\n");
+
+    (void)state;
+    assert_int_equal(net->n_layers, 3);
+    assert_inputs(net, "a.1", "x");
+    assert_inputs(net, "a.3", "a.1");
+    network_free(net);
+}
+
 static void a_range_from_a_to_below_a_is_empty(void **state)
 {
     static const char text[] =
@@ -595,7 +606,18 @@ static void refusals_name_file_line_and_reason(void **state)
         { HEAD X "[a]\ntype = relu\nblock = b\n[block b]\n[b/c]\ntype = relu\n",
           "n.ini:6: 'a' has both 'type =' and 'block ='", LM_E_SYNTAX },
         { HEAD X "[a.1]\ntype = relu\n[a.0..2]\ntype = relu\n",
-          "n.ini:8: there is a layer 'a.1' already", LM_E_SYNTAX },
+          "n.ini:8: there is a layer 'a.1' already, from line 6", LM_E_SYNTAX },
+        { HEAD X "[block b]\n[b/c]\ntype = relu\n[a]\nblock = b\n[a.c]\ntype = relu\n",
+          "n.ini:11: there is a layer 'a.c' already, from line 7", LM_E_SYNTAX },
+        { HEAD X "[a.c]\ntype = relu\n[block b]\n[b/c]\ntype = relu\n[a]\nblock = b\n",
+          "n.ini:9: there is a layer 'a.c' already, from line 6", LM_E_SYNTAX },
+        { HEAD X "[a.9223372036854775806..9223372036854775807]\ntype = relu\n",
+          "n.ini:6: 'a.9223372036854775806..9223372036854775807': the numbers of a range go up to "
+          "1000000000",
+          LM_E_SYNTAX },
+        { HEAD X "[a.1000000000..1000000001]\ntype = relu\n",
+          "n.ini:6: 'a.1000000000..1000000001': the numbers of a range go up to 1000000000",
+          LM_E_SYNTAX },
         { HEAD X "[a.2..0]\ntype = relu\n",
           "n.ini:6: 'a.2..0': the range runs downwards or is longer than 10000", LM_E_SYNTAX },
         { HEAD X "[a.0..10000]\ntype = relu\n",
@@ -616,6 +638,8 @@ static void refusals_name_file_line_and_reason(void **state)
           LM_E_ARG },
         { HEAD X "[a]\ntype = relu\nf = ${9223372036854775807 + 1}\n",
           "n.ini:8: ${9223372036854775807 + 1}: a value does not fit 64 bits", LM_E_OVERFLOW },
+        { HEAD X "[a]\ntype = relu\nf = ${1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + 10 / 0}\n",
+          "n.ini:8: ${1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9 + 10...: division by zero", LM_E_ARG },
         { HEAD X "[a]\ntype = relu\nf = ${w}\n", "n.ini:8: ${w}: there is no argument $w here",
           LM_E_NOTFOUND },
         { HEAD "[arguments]\nk = relu\n" X "[a.0..${k}]\ntype = relu\n",
@@ -636,6 +660,8 @@ static void refusals_name_file_line_and_reason(void **state)
         { HEAD X "[a]\ntype = relu\nshares = y\n",
           "n.ini:8: layer 'a' shares the parameters of 'y': there is no such layer here",
           LM_E_NOTFOUND },
+        { HEAD X "[a]\ntype = relu\nshares = a\n",
+          "n.ini:8: layer 'a' shares the parameters of itself: name another layer", LM_E_ARG },
         { HEAD X "[block b]\n[b/c]\ntype = relu\n[u]\nblock = b\n[a]\ntype = relu\nshares = u\n",
           "n.ini:13: 'u' is a block: name the layer in it whose parameters are shared", LM_E_ARG },
 
@@ -651,6 +677,16 @@ static void refusals_name_file_line_and_reason(void **state)
         { HEAD X "[block b]\nf = 1\n", "n.ini:6: block 'b' has no layers [b/...]", LM_E_SYNTAX },
         { HEAD X "[block a.b]\n",
           "n.ini:6: 'block a.b': a block's name has no blanks, dots or slashes", LM_E_SYNTAX },
+        { HEAD X "[block type]\n",
+          "n.ini:6: 'type' is a key of every layer: give the block another name", LM_E_SYNTAX },
+        { HEAD X "[block b]\nk = 1\ninputs = 2\n",
+          "n.ini:8: 'inputs' is a key of every layer: give the argument another name",
+          LM_E_SYNTAX },
+        { HEAD X "[block b]\nshares =\n",
+          "n.ini:7: 'shares' is a key of every layer: give the argument another name",
+          LM_E_SYNTAX },
+        { HEAD X "[block b]\na-b = 1\n",
+          "n.ini:7: 'a-b': an argument's name has letters, digits and _ only", LM_E_SYNTAX },
         { HEAD X "[block b]\nf =\n[b/a]\ntype = relu\n[u]\nblock = b\n",
           "n.ini:10: block 'b' needs 'f ='", LM_E_NOTFOUND },
         { HEAD X "[block b]\nf = 1\n[b/a]\ntype = relu\n[u]\nblock = b\ng = 2\n",
@@ -674,7 +710,7 @@ static void refusals_name_file_line_and_reason(void **state)
           "[block b]\n[b/a]\ntype = add\ninputs = input, input2\n[u]\nblock = b\ninputs = x, u\n",
           "n.ini:10: layer 'u' is its own input, through a cycle", LM_E_SYNTAX },
         { HEAD X "[block b]\n[b/a]\ntype = relu\n[b/input]\ntype = relu\n[u]\nblock = b\n",
-          "n.ini:9: there is a layer 'u.input' already", LM_E_SYNTAX },
+          "n.ini:9: there is an input 'u.input' of the block already", LM_E_SYNTAX },
     };
 
     (void)state;
@@ -686,6 +722,31 @@ static void refusals_name_file_line_and_reason(void **state)
         assert_error(err, cases[i].code, "%s", cases[i].message);
         assert_null(net);
     }
+}
+
+/* 254 ones, 253 signs and the blanks of 3 joined lines are 510 bytes; 511 are the most. */
+static void an_expression_is_evaluated_whole_or_refused(void **state)
+{
+    char     sum[1200] = "1", text[1400];
+    network *net       = NULL;
+    lm_error err       = { LM_OK, "" };
+
+    (void)state;
+    for (int i = 1; i < 254; i++) /* in lines that are not too long */
+        strcat(sum, i % 64 ? "+1" : "+\\\n1");
+    snprintf(text, sizeof text, HEAD X "[a]\ntype = relu\nf = ${%s}\n", sum);
+    net = load(text);
+    assert_string_equal(value_of(layer(net, "a"), "f"), "254");
+    network_free(net);
+    net = NULL;
+
+    strcat(sum, "+1");
+    snprintf(text, sizeof text, HEAD X "[a]\ntype = relu\nf = ${%s}\n", sum);
+    network_load(folder_file("n.ini", text), NULL, &net, &err);
+    assert_int_equal(err.code, LM_E_SYNTAX);
+    assert_non_null(strstr(err.text, "...: an expression longer than 511 bytes: "
+                                     "make parts of it arguments"));
+    assert_null(net);
 }
 
 static void ini_errors_come_through(void **state)
@@ -749,6 +810,8 @@ int main(void)
         cmocka_unit_test(unknown_settings_are_refused_with_those_there_are),
         cmocka_unit_test(short_files_cannot_unfold_to_long_networks),
         cmocka_unit_test(refusals_name_file_line_and_reason),
+        cmocka_unit_test(an_expression_is_evaluated_whole_or_refused),
+        cmocka_unit_test(a_range_leaves_out_the_steps_that_are_not_wanted),
         cmocka_unit_test(ini_errors_come_through),
         cmocka_unit_test(names_are_sought_along_the_model_path),
     };
