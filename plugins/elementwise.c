@@ -122,12 +122,27 @@ static lm_status compare_infer(const lm_layer *layer, lm_tensor *output)
     return status;
 }
 
-static lm_kernel map_of(const lm_layer *layer, lm_pass pass, int64_t operands, int64_t flops)
+/* `reads` elements: what is stretched is read at its own size. */
+static void emit_map(const lm_layer *layer, lm_sink *sink, lm_pass pass, int64_t operands,
+                     int64_t flops, uint64_t reads)
 {
-    return (lm_kernel){ .op    = LM_OP_MAP,
-                        .pass  = pass,
-                        .dtype = layer->input[layer->n_inputs - 1].dtype,
-                        .u.map = { (int64_t)lm_elements(&layer->output[0]), operands, flops } };
+    const uint64_t n = lm_elements(&layer->output[0]);
+
+    emit(sink,
+         (lm_kernel){ .op    = LM_OP_MAP,
+                      .pass  = pass,
+                      .dtype = layer->input[layer->n_inputs - 1].dtype,
+                      .u.map = { (int64_t)n, operands, flops,
+                                 reads == lm_mul((uint64_t)operands, n) ? 0 : (int64_t)reads } });
+}
+
+static uint64_t elements_of_inputs(const lm_layer *layer)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < layer->n_inputs; i++)
+        n = lm_add(n, lm_elements(&layer->input[i]));
+    return n;
 }
 
 static int64_t flops_of(const lm_layer *layer)
@@ -175,17 +190,40 @@ static gradient gradient_of(const lm_layer *layer, uint32_t input)
     return g;
 }
 
+/* Elements that the gradient of an input is computed from. */
+static uint64_t elements_read(const lm_layer *layer, uint32_t input, const gradient *g)
+{
+    const uint64_t out = lm_elements(&layer->output[0]), own = lm_elements(&layer->input[input]);
+    const source from = self_of(layer)->gradient[layer->type->max_inputs == ANY ? 0 : input].source;
+    uint64_t     n    = out;
+
+    if (g->source != COMPUTED)
+        return 0;
+    if (from == OF_OTHERS)
+        return lm_add(n, elements_of_inputs(layer) - own);
+    if (from == OF_CHOSEN && layer->n_inputs > 2)
+        return lm_add(lm_mul(2, n), own);
+    if (g->reads & LM_KEEPS_INPUT)
+        n = lm_add(n, elements_of_inputs(layer));
+    if (g->reads & LM_KEEPS_OUTPUT)
+        n = lm_add(n, out);
+    for (uint32_t i = 0; i < layer->n_inputs && i < LM_KEEPS_MAX; i++)
+        if (g->reads & LM_KEEPS_ONE(i))
+            n = lm_add(n, lm_elements(&layer->input[i]));
+    return n;
+}
+
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     if (pass == LM_FORWARD)
-        emit(sink, map_of(layer, pass, layer->n_inputs, flops_of(layer)));
+        emit_map(layer, sink, pass, layer->n_inputs, flops_of(layer), elements_of_inputs(layer));
     for (uint32_t i = 0; i < layer->n_inputs && pass == LM_GRAD_INPUT; i++) {
         const gradient g = gradient_of(layer, i);
 
         if (g.source == NO_GRADIENT || !lm_wants_gradient(layer, i))
             continue;
         if (g.source != HANDED_ON)
-            emit(sink, map_of(layer, pass, g.operands, g.flops));
+            emit_map(layer, sink, pass, g.operands, g.flops, elements_read(layer, i, &g));
         emit_sum_to(sink, pass, &layer->input[i], &layer->output[0]);
     }
     return LM_OK;

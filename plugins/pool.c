@@ -98,6 +98,8 @@ static lm_status slide(const lm_layer *layer, uint32_t i, window_axis *axis)
     const int64_t   slack = lm_int(layer, CEIL_MODE) ? a.stride - 1 : 0;
     lm_status       status;
 
+    /* "pad should be at most half of effective kernel size" (PyTorch 2, max_pool2d); before, half
+     * of the kernel without its dilation */
     if (a.pad > reach / 2)
         return lm_fail(layer, LM_E_ARG, "padding of %lld is more than half of a window of %lld",
                        (long long)a.pad, (long long)reach);
@@ -162,24 +164,22 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
 }
 
 static lm_kernel map_of(const lm_layer *layer, lm_pass pass, const lm_tensor *tensor,
-                        int64_t operands, uint64_t flops)
+                        int64_t operands, int64_t flops)
 {
     return (lm_kernel){
         .op    = LM_OP_MAP,
         .pass  = pass,
         .dtype = layer->input[0].dtype,
-        .u.map = { (int64_t)lm_elements(tensor), operands, (int64_t)flops },
+        .u.map = { (int64_t)lm_elements(tensor), operands, flops },
     };
 }
 
-/* Windows without a stride become a MAP over the output, 1 FLOP per element of the longest. */
 static lm_status emit_windows(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const lm_tensor *in = &layer->input[0];
     lm_kernel        k  = { .op = LM_OP_POOL, .pass = pass, .dtype = in->dtype };
     window_axis      axis[3];
-    uint64_t         longest = 1;
-    lm_status        status  = place_windows(layer, axis);
+    lm_status        status = place_windows(layer, axis);
 
     if (status)
         return status;
@@ -187,12 +187,11 @@ static lm_status emit_windows(const lm_layer *layer, lm_pass pass, lm_sink *sink
     k.u.pool.channels = in->dim[1];
     k.u.pool.mode     = pool_of(layer)->mode;
     WINDOW_FILL(&k.u.pool, axis);
-    for (uint32_t i = 0; i < 3; i++)
-        longest = lm_mul(longest, (uint64_t)axis[i].size);
-    if (!axis[0].stride || !axis[1].stride || !axis[2].stride)
-        k = map_of(layer, pass, &layer->output[0], 1, longest);
-    emit(sink, k);
-    return LM_OK;
+    if (pool_of(layer)->windows == ADAPTIVE)
+        status = window_taps(layer, axis, &k.u.pool.taps);
+    if (!status)
+        emit(sink, k);
+    return status;
 }
 
 /*

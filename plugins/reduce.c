@@ -100,10 +100,13 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 
     if (status)
         return status;
-    if (pass == LM_GRAD_INPUT && self->operands) {
+    if (pass == LM_GRAD_INPUT && self->operands) { /* dy, x where there are two, y of three */
+        const int64_t reads = y + (self->operands > 1 ? x : 0) + (self->operands > 2 ? y : 0);
+
         map.u.map.elements          = x;
         map.u.map.operands          = self->operands;
         map.u.map.flops_per_element = self->backward;
+        map.u.map.reads             = x == y ? 0 : reads;
         emit(sink, map);
     }
     if (pass != LM_FORWARD)
@@ -120,6 +123,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
         map.u.map.elements          = x;
         map.u.map.operands          = lm_int(layer, OP) == LOGSUMEXP ? 2 : 1;
         map.u.map.flops_per_element = self->before;
+        map.u.map.reads             = lm_int(layer, OP) == LOGSUMEXP && x != y ? x + y : 0;
         emit(sink, map);
     }
     emit(sink, sum);
@@ -127,6 +131,7 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
         map.u.map.elements          = y;
         map.u.map.operands          = lm_int(layer, OP) == LOGSUMEXP ? 2 : 1;
         map.u.map.flops_per_element = self->after;
+        map.u.map.reads             = 0;
         emit(sink, map);
     }
     return LM_OK;

@@ -73,10 +73,19 @@ static lm_status tile_infer(const lm_layer *layer, lm_tensor *output)
     return LM_OK;
 }
 
+/* A copy that grows: it reads less than it writes. */
 static lm_status tile_lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    return pass == LM_FORWARD ? shape_lower_copy(layer, pass, sink)
-                              : expand_lower(layer, pass, sink);
+    const int64_t in = (int64_t)lm_elements(&layer->input[0]);
+    const int64_t n  = (int64_t)lm_elements(&layer->output[0]);
+
+    if (pass != LM_FORWARD)
+        return expand_lower(layer, pass, sink);
+    emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
+                            .pass  = pass,
+                            .dtype = layer->output[0].dtype,
+                            .u.map = { .elements = n, .operands = 1, .reads = n == in ? 0 : in } });
+    return LM_OK;
 }
 
 const lm_layer_type shape_expand = {

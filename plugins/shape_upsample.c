@@ -73,37 +73,61 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
  *                | backward each is 2 products, and 2^k values are added: 4, 10, 22
  *  - bicubic     4 values with their weights: 7; 4 rows and then their results: 35
  *                | 4 + 16 products, 16 values are added: 36
- *  - area        a mean, as pooling: 1 for each element under the longest window | the same
+ *  - area        none here: it is adaptive_avg_pool, as in PyTorch
  */
 static int64_t flops_of(const lm_layer *layer, lm_pass pass)
 {
-    const lm_tensor *in = &layer->input[0], *out = &layer->output[0];
-    uint64_t         window = 1;
-
     switch (lm_int(layer, MODE)) {
     case NEAREST: return pass == LM_FORWARD ? 0 : 1;
     case BICUBIC: return pass == LM_FORWARD ? 35 : 36;
-    case AREA:
-        for (uint32_t d = 2; d < in->rank; d++)
-            window = lm_mul(window, (uint64_t)window_adaptive(in->dim[d], out->dim[d]).size);
-        return (int64_t)window;
     default: {
-        const int64_t corners = INT64_C(1) << (in->rank - 2);
+        const int64_t corners = INT64_C(1) << (layer->input[0].rank - 2);
 
         return pass == LM_FORWARD ? 3 * (corners - 1) : 2 * (corners - 1) + corners;
     }
     }
 }
 
+static lm_status emit_area(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+{
+    const lm_tensor *in = &layer->input[0], *out = &layer->output[0];
+    lm_kernel        k = { .op = LM_OP_POOL, .pass = pass, .dtype = in->dtype };
+    window_axis      axis[3];
+    lm_status        status;
+
+    for (uint32_t back = 1; back <= 3; back++)
+        axis[3 - back] = in->rank >= 2 + back
+                             ? window_adaptive(in->dim[in->rank - back], out->dim[out->rank - back])
+                             : window_none();
+    k.u.pool.n        = in->dim[0];
+    k.u.pool.channels = in->dim[1];
+    k.u.pool.mode     = LM_POOL_AVG;
+    WINDOW_FILL(&k.u.pool, axis);
+    status = window_taps(layer, axis, &k.u.pool.taps);
+    if (!status)
+        emit(sink, k);
+    return status;
+}
+
+/* One launch over the output's elements: forward it reads the input, backward it writes its
+ * gradient. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
-    if (pass != LM_GRAD_WEIGHT)
-        emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
-                                .pass  = pass,
-                                .dtype = layer->output[0].dtype,
-                                .u.map = { .elements = (int64_t)lm_elements(&layer->output[0]),
-                                           .operands = 1,
-                                           .flops_per_element = flops_of(layer, pass) } });
+    const int64_t in  = (int64_t)lm_elements(&layer->input[0]);
+    const int64_t out = (int64_t)lm_elements(&layer->output[0]), other = in == out ? 0 : in;
+
+    if (pass == LM_GRAD_WEIGHT)
+        return LM_OK;
+    if (lm_int(layer, MODE) == AREA)
+        return emit_area(layer, pass, sink);
+    emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
+                            .pass  = pass,
+                            .dtype = layer->output[0].dtype,
+                            .u.map = { .elements          = out,
+                                       .operands          = 1,
+                                       .flops_per_element = flops_of(layer, pass),
+                                       .reads             = pass == LM_FORWARD ? other : 0,
+                                       .writes            = pass == LM_FORWARD ? 0 : other } });
     return LM_OK;
 }
 

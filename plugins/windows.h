@@ -72,8 +72,8 @@ static inline lm_status window_count(const lm_layer *layer, window_axis *a, int6
  * Windows of adaptive pooling. Window i runs from floor(i in / out) to ceil((i + 1) in / out), as
  * PyTorch's adaptive pooling has it. With in = q out + r the longest has q pixels if r is 0, q + 1
  * if r divides out, else q + 2. Windows of that length at stride q stay within the input: the last
- * ends at q out, q out + 1 or q out + 2 <= in (r >= 2 where it does not divide out). If out > in
- * the windows overlap and no stride gives them: it is 0.
+ * ends at q out, q out + 1 or q out + 2 <= in (r >= 2 where it does not divide out). If out > in,
+ * windows at stride 1 reach beyond the input.
  */
 static inline window_axis window_adaptive(int64_t in, int64_t out)
 {
@@ -82,8 +82,44 @@ static inline window_axis window_adaptive(int64_t in, int64_t out)
     return (window_axis){ .in       = in,
                           .out      = out,
                           .size     = q + (r != 0) + (r != 0 && out % r != 0),
-                          .stride   = q,
+                          .stride   = q ? q : 1,
                           .dilation = 1 };
+}
+
+/**
+ * Pixels under all windows of an adaptive pooling along one axis: in + out - gcd(in, out). Each
+ * window begins in the pixel that the one before ends in or, where i in / out is a whole number,
+ * behind it: of the out - 1 borders, gcd - 1 are whole, and at the others a pixel counts twice.
+ */
+static inline uint64_t window_adaptive_taps(const window_axis *a)
+{
+    int64_t gcd = a->in, rest = a->out;
+
+    while (rest) {
+        const int64_t next = gcd % rest;
+
+        gcd  = rest;
+        rest = next;
+    }
+    return (uint64_t)a->in + (uint64_t)a->out - (uint64_t)gcd;
+}
+
+/** A pooling's `taps` under adaptive windows: 0 where they are of equal length. */
+static inline lm_status window_taps(const lm_layer *layer, const window_axis axis[3], int64_t *out)
+{
+    uint64_t taps = 1;
+    int      same = 1;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        const uint64_t along = window_adaptive_taps(&axis[i]);
+
+        same = same && along == lm_mul((uint64_t)axis[i].out, (uint64_t)axis[i].size);
+        taps = lm_mul(taps, along);
+    }
+    if (taps > INT64_MAX)
+        return lm_fail(layer, LM_E_OVERFLOW, "more than 2^63 pixels under windows");
+    *out = same ? 0 : (int64_t)taps;
+    return LM_OK;
 }
 
 /** Writes `axis` (depth, height, width) into the geometry of a convolution or pooling. */

@@ -57,6 +57,22 @@ static const struct {
       "rows=98 group=64 inner=49" },
     { { .op = LM_OP_ATTENTION, .repeat = 1, .u.attention = { 2, 6, 3, 5, 7, 8, 9, 1, 1 } },
       "batch=2 heads=6 kv_heads=3 queries=5 keys=7 width=8 value_width=9 causal=1 dropout=1" },
+    { { .op     = LM_OP_POOL,
+        .repeat = 1,
+        .u.pool = { 2,
+                    4,
+                    LM_POOL_AVG,
+                    { 1, 1, 10 },
+                    { 1, 1, 7 },
+                    { 1, 1, 3 },
+                    { 1, 1, 1 },
+                    { 0, 0, 0 },
+                    { 1, 1, 1 },
+                    16 } },
+      "n=2 channels=4 mode=1 in=1x1x10 out=1x1x7 window=1x1x3 stride=1x1x1 pad=0x0x0 "
+      "dilation=1x1x1 taps=16" },
+    { { .op = LM_OP_MAP, .repeat = 1, .u.map = { 100, 2, 3, 125, 25 } },
+      "elements=100 operands=2 flops_per_element=3 reads=125 writes=25" },
 };
 
 #define N_GEOMETRIES (sizeof geometries / sizeof geometries[0])
@@ -98,7 +114,8 @@ static void every_field_must_be_there(void **state)
             lm_error     err;
 
             if (!strncmp(word, "repeat", 6) || !strncmp(word, "rms", 3) ||
-                !strncmp(word, "dropout", 7)) /* these have a default */
+                !strncmp(word, "dropout", 7) || !strncmp(word, "taps", 4) ||
+                !strncmp(word, "reads", 5) || !strncmp(word, "writes", 6)) /* have a default */
                 continue;
             snprintf(rest, sizeof rest, "%.*s%s", (int)(word - text), text, word + n);
             assert_int_equal(kernel_parse_geometry(rest, &k, &err), LM_E_SYNTAX);
@@ -219,6 +236,9 @@ static void work_matches_hand_counts(void **state)
         { 12, LM_FORWARD, 2 * 180 * (8 + 9) + 7 * 180 + 540, 4 * 1194, 4 * 540 },
         { 12, LM_GRAD_INPUT, 2 * 180 * (3 * 8 + 2 * 9) + 9 * 180 + 2 * 540, 4 * (1194 + 2 * 540),
           4 * 1194 },
+        { 13, LM_FORWARD, 8 * 16, 4 * 8 * 10, 4 * 8 * 7 },
+        { 13, LM_GRAD_INPUT, 8 * 16, 4 * 8 * 7, 4 * 8 * 10 },
+        { 14, LM_FORWARD, 300, 4 * 125, 4 * 25 },
     };
 
     (void)state;

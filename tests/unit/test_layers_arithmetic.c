@@ -93,22 +93,40 @@ static void functions_of_elements_match_hand_counts(void **state)
     check_cases(elementwise);
 }
 
-/* What was stretched forward is added up backward: 24 elements become 4, 2, 1. */
+/* What was stretched forward, and read at its own size, is added up backward: 24 elements become
+ * 4, 2, 1. */
 static const work_case broadcasts[] = {
-    { ROW("type = add\n"), "2x3x4 f32", { { 24, 192, 96 }, { 24, 96, 16 } }, 0, 0 },
+    { ROW("type = add\n"), "2x3x4 f32", { { 24, 112, 96 }, { 24, 96, 16 } }, 0, 0 },
     { ROW("type = multiply\n"),
       "2x3x4 f32",
-      { { 24, 192, 96 }, { 48 + 24, 384 + 96, 192 + 16 } },
+      { { 24, 112, 96 }, { 48 + 24, (96 + 16) + (96 + 96) + 96, 192 + 16 } },
       0,
       A | B },
+    { ROW("type = maximum\n"),
+      "2x3x4 f32",
+      { { 24, 112, 96 }, { 48 + 24, 2 * (96 + 96 + 16) + 96, 192 + 16 } },
+      0,
+      X },
+    { ROW("type = pow\n"), /* dy, a, b; dy, a, y */
+      "2x3x4 f32",
+      { { 24, 112, 96 }, { 96 + 72 + 24, (96 + 96 + 16) + 3 * 96 + 96, 192 + 16 } },
+      0,
+      A | B | Y },
+    { CASES_HEAD LEARNED("a", "2x3x4") LEARNED("b", "4")
+          LEARNED("c", "3x1") "[l]\ntype = minimum\ninputs = a, b, c\n",
+      "2x3x4 f32",
+      { { 48, 96 + 16 + 12, 96 },
+        { 3 * 24 + 2 * 24, 2 * 3 * 96 + 96 + 16 + 12 + 2 * 96, 3 * 96 + 16 + 12 } },
+      0,
+      X | Y },
     { CASES_HEAD LEARNED("a", "1") LEARNED("b", "2x3x4") "[l]\ntype = divide\ninputs = a, b\n",
       "2x3x4 f32",
-      { { 24, 192, 96 }, { 24 + 24 + 96, 192 + 96 + 288, 96 + 4 + 96 } },
+      { { 24, 100, 96 }, { 24 + 24 + 96, 192 + 96 + (96 + 4 + 96), 96 + 4 + 96 } },
       0,
       A | B },
     { CASES_HEAD LEARNED("a", "2x1x4") LEARNED("b", "3x1") "[l]\ntype = subtract\ninputs = a, b\n",
       "2x3x4 f32",
-      { { 24, 192, 96 }, { 24 + 24 + 24, 96 + 96 + 96, 32 + 96 + 12 } },
+      { { 24, 32 + 12, 96 }, { 24 + 24 + 24, 96 + 96 + 96, 32 + 96 + 12 } },
       0,
       0 },
 };
@@ -155,32 +173,38 @@ static void a_broadcast_is_reduced_in_the_layout_it_has(void **state)
 
 #define REDUCE(op, rest) ONE("type = reduce\nop = " op "\n" rest)
 
-/* 24 elements, 96 bytes, in groups of 4: 6 results, 24 bytes. */
+/* 24 elements, 96 bytes, in groups of 4: 6 results, 24 bytes. Backward reads
+ * their gradients and, as the function needs, elements and results. */
 static const work_case reductions[] = {
-    { REDUCE("sum", ""), "2x3 f32", { { 24, 96, 24 }, { 0, 96, 96 } }, 0, 0 },
-    { REDUCE("mean", "keep = yes\n"), "2x3x1 f32", { { 24, 96, 24 }, { 24, 96, 96 } }, 0, 0 },
-    { REDUCE("max", ""), "2x3 f32", { { 24, 96, 24 }, { 24, 288, 96 } }, 0, X | Y },
-    { REDUCE("min", ""), "2x3 f32", { { 24, 96, 24 }, { 24, 288, 96 } }, 0, X | Y },
-    { REDUCE("prod", ""), "2x3 f32", { { 24, 96, 24 }, { 48, 288, 96 } }, 0, X | Y },
-    { REDUCE("l1", ""), "2x3 f32", { { 24 + 24, 192, 96 + 24 }, { 48, 192, 96 } }, 0, X },
+    { REDUCE("sum", ""), "2x3 f32", { { 24, 96, 24 }, { 0, 24, 96 } }, 0, 0 },
+    { REDUCE("mean", "keep = yes\n"), "2x3x1 f32", { { 24, 96, 24 }, { 24, 24, 96 } }, 0, 0 },
+    { REDUCE("max", ""), "2x3 f32", { { 24, 96, 24 }, { 24, 24 + 96 + 24, 96 } }, 0, X | Y },
+    { REDUCE("min", ""), "2x3 f32", { { 24, 96, 24 }, { 24, 24 + 96 + 24, 96 } }, 0, X | Y },
+    { REDUCE("prod", ""), "2x3 f32", { { 24, 96, 24 }, { 48, 24 + 96 + 24, 96 } }, 0, X | Y },
+    { REDUCE("l1", ""), "2x3 f32", { { 24 + 24, 192, 96 + 24 }, { 48, 24 + 96, 96 } }, 0, X },
     { REDUCE("l2", ""),
       "2x3 f32",
-      { { 24 + 24 + 6, 192 + 24, 96 + 48 }, { 48, 288, 96 } },
+      { { 24 + 24 + 6, 192 + 24, 96 + 48 }, { 48, 24 + 96 + 24, 96 } },
       0,
       X | Y },
-    { REDUCE("sumsquare", ""), "2x3 f32", { { 24 + 24, 192, 96 + 24 }, { 48, 192, 96 } }, 0, X },
+    { REDUCE("sumsquare", ""),
+      "2x3 f32",
+      { { 24 + 24, 192, 96 + 24 }, { 48, 24 + 96, 96 } },
+      0,
+      X },
     /* maximum; exp(x - m); sum; m + log */
     { REDUCE("logsumexp", ""),
       "2x3 f32",
-      { { 24 + 48 + 24 + 12, 96 + 192 + 96 + 48, 24 + 96 + 24 + 24 }, { 72, 288, 96 } },
+      { { 24 + 48 + 24 + 12, 96 + (96 + 24) + 96 + 48, 24 + 96 + 24 + 24 },
+        { 72, 24 + 96 + 24, 96 } },
       0,
       X | Y },
     { REDUCE("argmax", ""), "2x3 i64", { { 24, 96, 24 }, { 0, 0, 0 } }, 0, 0 },
     { REDUCE("argmin", "axes = 0,1,2\n"), "i64", { { 24, 96, 4 }, { 0, 0, 0 } }, 0, 0 },
-    { REDUCE("sum", "axes = 0,-1\n"), "3 f32", { { 24, 96, 12 }, { 0, 96, 96 } }, 0, 0 },
+    { REDUCE("sum", "axes = 0,-1\n"), "3 f32", { { 24, 96, 12 }, { 0, 12, 96 } }, 0, 0 },
     { REDUCE("sum", "axes = 1\nkeep = yes\n"),
       "2x1x4 f32",
-      { { 24, 96, 32 }, { 0, 96, 96 } },
+      { { 24, 96, 32 }, { 0, 32, 96 } },
       0,
       0 },
 };

@@ -79,7 +79,8 @@ static void sliding_windows_match_hand_counts(void **state)
     LAYERS_CHECK(cases);
 }
 
-/* The longest window counts: 10 to 4 is 0-3, 2-5, 5-8, 7-10; 3 to 5 has windows of 2 at most. */
+/* 10 to 4 is 0-3, 2-5, 5-8, 7-10: 12; 3 to 5 is 0, 0-1, 1, 1-2, 2: 7; 10 to 7 is 0-1, 1-2, 2-4,
+ * 4-5, 5-7, 7-8, 8-9: 16; 1 to 7 is 7. */
 static void adaptive_and_global_windows_match_hand_counts(void **state)
 {
     static const layer_case cases[] = {
@@ -94,8 +95,22 @@ static void adaptive_and_global_windows_match_hand_counts(void **state)
           "type = adaptive_max_pool1d\nsize = 5",
           "2x1x5",
           "",
-          { 20, 20, 0 },
+          { 14, 14, 0 },
           80,
+          LM_KEEPS_INPUT },
+        { "4x10x10",
+          "type = adaptive_avg_pool2d\nsize = 7",
+          "2x4x7x7",
+          "",
+          { 8 * 16 * 16, 8 * 16 * 16, 0 },
+          0,
+          LM_KEEPS_INPUT },
+        { "5x1x10",
+          "type = adaptive_avg_pool2d\nsize = 7,4",
+          "2x5x7x4",
+          "",
+          { 10 * 7 * 12, 10 * 7 * 12, 0 },
+          0,
           LM_KEEPS_INPUT },
         { "2x6x6",
           "type = adaptive_avg_pool2d\nsize = 2,3",
@@ -156,7 +171,8 @@ static void poolings_run_as_these_kernels(void **state)
           "pool n=2 channels=1 mode=1 in=1x1x6 out=1x1x2 window=1x1x3 stride=1x1x3 pad=0x0x0 "
           "dilation=1x1x1; map elements=4 operands=1 flops_per_element=2" },
         { "1x3", "type = adaptive_max_pool1d\nsize = 5",
-          "map elements=10 operands=1 flops_per_element=2" },
+          "pool n=2 channels=1 mode=0 in=1x1x3 out=1x1x5 window=1x1x2 stride=1x1x1 pad=0x0x0 "
+          "dilation=1x1x1 taps=7" },
     };
 
     (void)state;

@@ -59,10 +59,14 @@ typedef struct lm_kernel {
         struct {
             int64_t n, channels, mode;
             int64_t in[3], out[3], window[3], stride[3], pad[3], dilation[3];
-        } pool;
+            int64_t taps;
+        } pool; /**< taps (since 1.1): elements under all windows of one channel, where the windows
+                   are of unequal length; 0: `window` under each output */
         struct {
-            int64_t elements, operands, flops_per_element;
-        } map; /**< reads `operands` tensors, writes one */
+            int64_t elements, operands, flops_per_element, reads, writes;
+        } map; /**< reads `operands` tensors, writes one. Since 1.1, where these are of other sizes
+                  than `elements`: elements read and written in all; 0: `operands` x `elements`, and
+                  `elements` */
         struct {
             int64_t rows, group, inner, rms;
         } norm; /**< statistics over `group` elements for each of `rows`; `inner` of them lie
@@ -206,17 +210,20 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
         c       = lm_mul((uint64_t)k->u.pool.n, (uint64_t)k->u.pool.channels);
         a       = lm_mul(lm_mul(c, lm_volume(k->u.pool.in)), s);
         b       = lm_mul(c, lm_volume(k->u.pool.out));
-        w.flops = lm_mul(b, lm_volume(k->u.pool.window));
+        w.flops = k->u.pool.taps ? lm_mul(c, (uint64_t)k->u.pool.taps)
+                                 : lm_mul(b, lm_volume(k->u.pool.window));
         b       = lm_mul(b, s);
 
         w.read_bytes    = k->pass == LM_FORWARD ? a : b;
         w.written_bytes = k->pass == LM_FORWARD ? b : a;
         return w;
     case LM_OP_MAP:
-        a               = lm_mul((uint64_t)k->u.map.elements, s);
-        w.flops         = lm_mul((uint64_t)k->u.map.elements, (uint64_t)k->u.map.flops_per_element);
-        w.read_bytes    = lm_mul(a, (uint64_t)k->u.map.operands);
-        w.written_bytes = a;
+        a       = (uint64_t)k->u.map.elements;
+        w.flops = lm_mul(a, (uint64_t)k->u.map.flops_per_element);
+        b       = lm_mul(a, (uint64_t)k->u.map.operands);
+
+        w.read_bytes    = lm_mul(k->u.map.reads ? (uint64_t)k->u.map.reads : b, s);
+        w.written_bytes = lm_mul(k->u.map.writes ? (uint64_t)k->u.map.writes : a, s);
         return w;
     case LM_OP_NORM:
         a               = lm_mul((uint64_t)k->u.norm.rows, (uint64_t)k->u.norm.group);
