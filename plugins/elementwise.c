@@ -2,6 +2,7 @@
  * of NumPy and PyTorch. */
 #include <stdbool.h>
 
+#include "inputs.h"
 #include "tensors.h"
 
 /*
@@ -111,6 +112,14 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     }
     output[0] = out;
     return LM_OK;
+}
+
+/* Functions whose values are no whole numbers. */
+static lm_status real_infer(const lm_layer *layer, lm_tensor *output)
+{
+    const lm_status status = input_real(layer, 0);
+
+    return status ? status : infer(layer, output);
 }
 
 static lm_status compare_infer(const lm_layer *layer, lm_tensor *output)
@@ -244,6 +253,7 @@ static lm_status cost(const lm_layer *layer, lm_cost *cost)
 
 /* clang-format off */
 #define ONE(name, doc)  { TYPE(name, doc, 1, 1, infer) }
+#define REAL(name, doc) { TYPE(name, doc, 1, 1, real_infer) }
 #define TWO(name, doc)  { TYPE(name, doc ", element by element", 2, 2, infer) }
 #define MORE(name, doc) { TYPE(name, doc ", element by element", 2, ANY, infer) }
 #define BACK(flops, reads) { COMPUTED, flops, reads, 0 }
@@ -275,15 +285,15 @@ static const elementwise functions[] = {
                             "first says", 3, 3, infer) }, 1, { NONE, BACK(1, A), BACK(1, A) } },
     [SCALE]      = { { TYPE("scale", "times constants, plus constants", 1, 1, infer),
                        LM_PARAMS(scale_params) }, 1, { BACK(1, 0) } },
-    [EXP]        = { ONE("exp", "exponential"), 1, { BACK(1, Y) } },
-    [LOG]        = { ONE("log", "logarithm"), 1, { BACK(1, X) } },
-    [SQRT]       = { ONE("sqrt", "square root"), 1, { BACK(2, Y) } },
-    [RECIPROCAL] = { ONE("reciprocal", "1 / x"), 1, { BACK(3, Y) } },
+    [EXP]        = { REAL("exp", "exponential"), 1, { BACK(1, Y) } },
+    [LOG]        = { REAL("log", "logarithm"), 1, { BACK(1, X) } },
+    [SQRT]       = { REAL("sqrt", "square root"), 1, { BACK(2, Y) } },
+    [RECIPROCAL] = { REAL("reciprocal", "1 / x"), 1, { BACK(3, Y) } },
     [ABS]        = { ONE("abs", "absolute value"), 1, { BACK(2, X) } },
     [NEG]        = { ONE("neg", "-x"), 1, { BACK(1, 0) } },
-    [ERF]        = { ONE("erf", "error function"), 1, { BACK(5, X) } },
-    [SIN]        = { ONE("sin", "sine"), 1, { BACK(2, X) } },
-    [COS]        = { ONE("cos", "cosine"), 1, { BACK(3, X) } },
+    [ERF]        = { REAL("erf", "error function"), 1, { BACK(5, X) } },
+    [SIN]        = { REAL("sin", "sine"), 1, { BACK(2, X) } },
+    [COS]        = { REAL("cos", "cosine"), 1, { BACK(3, X) } },
     [SQUARE]     = { ONE("square", "x x"), 1, { BACK(2, X) } },
     [CLIP]       = { ONE("clip", "x, but between two constants"), 2, { BACK(2, X) } },
     [FLOOR]      = { ONE("floor", "the whole number below"), 1, { ZERO } },

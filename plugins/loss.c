@@ -44,7 +44,7 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     lm_status status = input_real(layer, 0);
 
     if (!status && layer->n_inputs == 2 && (status = input_real(layer, 1)) == LM_OK)
-        status = loss_target(layer, &layer->input[0]);
+        status = loss_real_target(layer);
     return status ? status : loss_scalar(layer, output);
 }
 

@@ -44,6 +44,26 @@ static inline lm_status loss_target(const lm_layer *layer, const lm_tensor *like
     return LM_OK;
 }
 
+/** Is the target, of real numbers, just like the first input? */
+static inline lm_status loss_real_target(const lm_layer *layer)
+{
+    if (layer->input[1].dtype != layer->input[0].dtype)
+        return lm_fail(layer, LM_E_SHAPE,
+                       "input and target of different element types: put a cast before one of "
+                       "them");
+    return loss_target(layer, &layer->input[0]);
+}
+
+/** Does the target hold numbers of classes? */
+static inline lm_status loss_numbers(const lm_layer *layer)
+{
+    if (layer->input[1].dtype == LM_I64 || layer->input[1].dtype == LM_I32)
+        return LM_OK;
+    return lm_fail(layer, LM_E_SHAPE,
+                   "the target holds no class numbers of i64 or i32: set 'dtype = i64' where it is "
+                   "put in, or put a cast before it");
+}
+
 static inline lm_status loss_scalar(const lm_layer *layer, lm_tensor *output)
 {
     output[0] = (lm_tensor){ .dtype = layer->input[0].dtype };

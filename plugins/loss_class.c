@@ -23,7 +23,7 @@ static lm_status class_infer(const lm_layer *layer, lm_tensor *output)
     lm_status status = input_rank(layer, 2, LM_MAX_RANK, "batch, classes, ...");
 
     if (!status && has_probabilities(layer)) {
-        status = loss_target(layer, &layer->input[0]);
+        status = loss_real_target(layer);
     } else if (!status && layer->n_inputs == 2) {
         const lm_tensor decisions = decisions_of(layer);
 

@@ -32,7 +32,9 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
     if (layer->n_inputs == 2) {
         target.dim[0] = in->dim[0];
         target.dim[1] = (int64_t)symbols_of(layer);
-        status        = loss_target(layer, &target);
+        status        = loss_numbers(layer);
+        if (!status)
+            status = loss_target(layer, &target);
     } else if (!lm_int(layer, LENGTH)) {
         return lm_fail(layer, LM_E_ARG,
                        "targets of unknown length: set 'length =' or give the target as second "

@@ -19,7 +19,7 @@ static const lm_param slice_params[] = {
                 .max      = 1e12,
                 .unit     = "elements",
                 .fallback = "0",
-                .doc      = "the first that is taken; below 0: from the end" },
+                .doc      = "the first that is taken; below 0: from the end, at most all of them" },
     [END]   = { .name     = "end",
                 .kind     = LM_INT,
                 .min      = -1e12,
@@ -76,12 +76,12 @@ static lm_status slice_infer(const lm_layer *layer, lm_tensor *output)
         return status;
     n = out.dim[axis];
     if (start < 0)
-        start += n;
+        start = start + n < 0 ? 0 : start + n;
     if (end < 0)
         end += n;
     else if (end == 0 || end > n)
         end = n;
-    if (start < 0 || start >= end)
+    if (start >= end)
         return lm_fail(layer, LM_E_ARG, "nothing from %lld to %lld in dimension %u of %lld",
                        (long long)lm_int(layer, START), (long long)lm_int(layer, END),
                        (unsigned)axis, (long long)n);

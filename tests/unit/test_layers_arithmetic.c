@@ -237,6 +237,28 @@ static const refusal_case refusals[] = {
       LM_E_ARG },
 };
 
+static void functions_of_real_numbers_refuse_integers(void **state)
+{
+    static const char *const functions[] = {
+        "exp", "log", "sqrt", "reciprocal", "erf", "sin", "cos"
+    };
+    char text[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        bound_text m;
+
+        snprintf(text, sizeof text, CASES_HEAD "[i]\ntype = cast\nto = i64\n[l]\ntype = %s\n",
+                 functions[i]);
+        m = nets_bind(text, 2);
+        assert_error(m.err, LM_E_SHAPE,
+                     "n.ini:10: layer 'l': input of integers: '%s' computes with real numbers; put "
+                     "a layer of type embedding or cast before it",
+                     functions[i]);
+        nets_free(&m);
+    }
+}
+
 static void bad_arithmetic_is_refused(void **state)
 {
     (void)state;
@@ -250,6 +272,7 @@ int main(void)
         cmocka_unit_test(broadcasting_is_added_up_backward),
         cmocka_unit_test(a_broadcast_is_reduced_in_the_layout_it_has),
         cmocka_unit_test(reductions_match_hand_counts),
+        cmocka_unit_test(functions_of_real_numbers_refuse_integers),
         cmocka_unit_test(bad_arithmetic_is_refused),
     };
 

@@ -71,6 +71,8 @@ static void copies_move_every_element_once(void **state)
 static const work_case parts[] = {
     { ON("2x12", "slice\nstart = 2\nend = 5\n"), "2x3 f32", { { 0 }, { 0, 24, 96 + 24 } }, 0, 0 },
     { ON("2x12", "slice\nstart = -3\n"), "2x3 f32", { { 0 }, { 0, 24, 96 + 24 } }, 0, 0 },
+    /* in front of the first is the first */
+    { ON("2x12", "slice\nstart = -99\nend = 3\n"), "2x3 f32", { { 0 }, { 0, 24, 96 + 24 } }, 0, 0 },
     { ON("2x12", "slice\nend = -9\n"), "2x3 f32", { { 0 }, { 0, 24, 96 + 24 } }, 0, 0 },
     { ON("2x12", "slice\nstart = 1\nend = 99\nstep = 4\n"),
       "2x3 f32",
@@ -225,8 +227,10 @@ static const refusal_case refusals[] = {
       LM_E_ARG },
     { ON("2x3x4", "slice\nstart = 3\n"),
       "n.ini:10: layer 'l': nothing from 3 to 0 in dimension 1 of 3", LM_E_ARG },
-    { ON("2x3x4", "slice\nstart = -4\n"),
-      "n.ini:10: layer 'l': nothing from -4 to 0 in dimension 1 of 3", LM_E_ARG },
+    { ON("2x3x4", "slice\nend = -3\n"),
+      "n.ini:10: layer 'l': nothing from 0 to -3 in dimension 1 of 3", LM_E_ARG },
+    { ON("2x3x4", "slice\nend = -4\n"),
+      "n.ini:10: layer 'l': nothing from 0 to -4 in dimension 1 of 3", LM_E_ARG },
     { ON("2x12", "chunk\nparts = 5\npart = 4\n"),
       "n.ini:10: layer 'l': no part 4: 12 elements in parts of 3 are 4", LM_E_ARG },
     { ON("2x12", "pad\nbefore = 1,1,1\n"), "n.ini:10: layer 'l': 3 margins for an input of rank 2",
