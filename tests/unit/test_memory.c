@@ -1,6 +1,7 @@
 /* Memory of a step: small networks by hand, and what must hold for any network. */
 #include "nets.h"
 
+#include "network/autocast.h"
 #include "network/memory.h"
 
 /* The head of a network, up to its input's shape. */
@@ -293,6 +294,39 @@ static void mixed_precision_halves_what_autocast_halves(void **state)
     nets_free(&m);
 }
 
+static void autocast_treats_layers_as_its_lists_say(void **state)
+{
+    static const struct {
+        const char   *layer;
+        autocast_rule rule;
+    } cases[] = {
+        { "type = reduce\nop = sum", AUTOCAST_FULL },
+        { "type = reduce\nop = prod", AUTOCAST_FULL },
+        { "type = reduce\nop = l1", AUTOCAST_FULL },
+        { "type = reduce\nop = l2", AUTOCAST_FULL },
+        { "type = reduce\nop = sumsquare", AUTOCAST_FULL },
+        { "type = reduce\nop = logsumexp", AUTOCAST_FULL },
+        { "type = reduce\nop = mean", AUTOCAST_WIDEST },
+        { "type = reduce\nop = max", AUTOCAST_WIDEST },
+        { "type = bilinear\nfeatures = 3\ninputs = x, x", AUTOCAST_FULL },
+        { "type = linear\nfeatures = 3", AUTOCAST_LOWER },
+        { "type = prelu", AUTOCAST_LOWER },
+        { "type = exp", AUTOCAST_FULL },
+        { "type = relu", AUTOCAST_WIDEST },
+    };
+    char text[200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bound_text m;
+
+        snprintf(text, sizeof text, X "4\n[l]\n%s\n", cases[i].layer);
+        m = nets_bind(text, 2);
+        assert_int_equal(autocast_rule_of(nets_layer(&m, "l")), cases[i].rule);
+        nets_free(&m);
+    }
+}
+
 static void mixed_precision_starts_from_single(void **state)
 {
     bound_text         m   = nets_bind(chain, 2);
@@ -460,6 +494,7 @@ int main(void)
         cmocka_unit_test(recomputation_keeps_the_inputs_of_segments),
         cmocka_unit_test(segments_are_named_by_what_they_hold),
         cmocka_unit_test(mixed_precision_halves_what_autocast_halves),
+        cmocka_unit_test(autocast_treats_layers_as_its_lists_say),
         cmocka_unit_test(mixed_precision_starts_from_single),
         cmocka_unit_test(optimizers_keep_what_their_papers_say),
         cmocka_unit_test(gradients_are_freed_kept_or_bucketed),
