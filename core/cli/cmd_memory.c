@@ -51,7 +51,8 @@ static const option_spec specs[] = {
     [IMAGE]  = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
     [INPUT]  = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
     [LAYERS] = { "layers", NULL, NULL, "list the layers, at one batch" },
-    [BLOCK]  = { "block", "PREFIX", NULL, "list layers under this name (layer1, layer1.0, ...)" },
+    [BLOCK]  = { "block", "PREFIX", NULL,
+                 "of --layers, those under this name (layer1, layer1.0, ...)" },
     [FORMAT] = { "format", "FORMAT", "table", "table, csv or json; sizes in bytes but in tables" },
     [TREAT]  = OPTION_TREAT,
     [IGNORE] = OPTION_IGNORE,
@@ -232,7 +233,7 @@ static void print_fit(const question *q, const answer *a, FILE *out)
         fprintf(out, "does not fit at batch 1: short by %.6g GB of %.6g GB\n",
                 1e-9 * (double)(a->beyond.peak - q->room), 1e-9 * (double)a->beyond.peak);
     else if (a->largest == MEMORY_BATCH_MAX)
-        fprintf(out, "every batch fits %.6g GB: nothing depends on it\n", room);
+        fprintf(out, "2^40 samples and more fit %.6g GB\n", room);
     else
         fprintf(out, "largest batch that fits %.6g GB: %lld (%.6g GB; %lld would need %.6g GB)\n",
                 room, (long long)a->largest, 1e-9 * (double)a->at_largest.peak,
@@ -353,9 +354,9 @@ static lm_status find_answer(question *q, answer *a, lm_error *err)
     if (!status && q->room)
         status = find_largest(q, a, err);
     a->point = calloc(q->n_batch, sizeof *a->point);
-    if (o->value[LAYERS] || o->value[BLOCK])
+    if (o->value[LAYERS])
         a->layer = calloc(q->net->n_layers + 1, sizeof *a->layer);
-    if (!a->point || (!a->layer && (o->value[LAYERS] || o->value[BLOCK])))
+    if (!a->point || (!a->layer && o->value[LAYERS]))
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     for (size_t i = 0; i < q->n_batch && !status; i++)
         status = measure(q, q->batch[i], &a->point[i], a->layer, err);
@@ -391,11 +392,23 @@ static const char *parse_words(question *q, lm_error *err)
     if (o->value[MEMORY]) {
         if (text_bytes(o->value[MEMORY], &bytes, err))
             return "--memory";
+        if (!bytes) {
+            lm_error_set(err, LM_E_ARG, "a device without memory runs nothing: give its size");
+            return "--memory";
+        }
         q->room = (uint64_t)bytes;
+    }
+    if (o->value[BLOCK] && !o->value[LAYERS]) {
+        lm_error_set(err, LM_E_ARG, "it is for the list of layers: give --layers too");
+        return "--block";
     }
     if (text_bytes(o->value[OVERHEAD], &bytes, err))
         return "--framework-overhead";
     q->memory.overhead = (uint64_t)bytes;
+    if (o->given[BUCKETS] && !o->given[NODES]) {
+        lm_error_set(err, LM_E_ARG, "one node has none: give --nodes too");
+        return "--buckets";
+    }
     if (!strcmp(o->value[BUCKETS], "view"))
         q->memory.buckets = BUCKETS_VIEW;
     if (!strcmp(o->value[BUCKETS], "view") || !strcmp(o->value[BUCKETS], "copy"))
@@ -424,9 +437,9 @@ static bool parse(question *q, int *code)
         !option_count(o, NODES, &q->memory.nodes, code) ||
         (o->value[IMAGE] && !option_count(o, IMAGE, &q->bind.image, code)))
         return false;
-    if (q->n_batch > 1 && (o->value[LAYERS] || o->value[BLOCK])) {
+    if (q->n_batch > 1 && o->value[LAYERS]) {
         lm_error_set(&err, LM_E_ARG, "layers are listed at one batch");
-        *code = report_misuse(o->value[LAYERS] ? "--layers" : "--block", &err);
+        *code = report_misuse("--layers", &err);
         return false;
     }
     return true;

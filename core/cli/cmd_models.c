@@ -1,4 +1,5 @@
 /* layermeter models: the networks there are, and what may be set in them. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ static const option_spec specs[] = {
 static const char details[] =
     "Looks in the folders of $LAYERMETER_MODEL_PATH, then in that of the shipped models. Counts are of\n"
     "one sample of the file's own shape; FLOPs are those of the forward pass, 2 for each\n"
-    "multiply-accumulate. What stands under 'arguments' may be set: layermeter show NETWORK --set width=128\n";
+    "multiply-accumulate; there are none where an argument has no default. What stands under 'arguments'\n"
+    "may be set: layermeter show NETWORK --set width=128. Exits with 1 if a file there is no network.\n";
 
 static const char examples[] = "  layermeter models\n  layermeter models --format csv\n";
 
@@ -48,40 +50,60 @@ static char *describe_arguments(const network *net)
     return text;
 }
 
-static lm_status add_row(table *t, format f, const bound_network *bound, const char *name,
-                         lm_error *err)
+/* Without counts where `bound` is NULL. */
+static lm_status add_row(table *t, format f, const network *net, const bound_network *bound,
+                         const char *name, lm_error *err)
 {
-    char       *arguments = describe_arguments(bound->net);
+    char       *arguments = describe_arguments(net);
     net_metrics m;
-    lm_status   status = arguments ? metrics_of_network(bound, NULL, &m, err)
-                                   : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status   status = arguments ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
+    if (!status && bound)
+        status = metrics_of_network(bound, NULL, &m, err);
     if (!status) {
         table_text(t, name);
-        table_count(t, m.params);
-        if (f == FORMAT_TABLE)
-            table_real(t, 1e-9 * (double)m.flops_forward);
+        if (bound)
+            table_count(t, m.params);
         else
+            table_real(t, NAN);
+        if (bound && f != FORMAT_TABLE)
             table_count(t, m.flops_forward);
-        table_text(t, bound->input);
-        table_text(t, bound->net->source ? bound->net->source : "");
+        else
+            table_real(t, bound ? 1e-9 * (double)m.flops_forward : NAN);
+        table_text(t, bound ? bound->input : "");
+        table_text(t, net->source ? net->source : "");
         table_text(t, arguments);
     }
     free(arguments);
     return status;
 }
 
+/* An argument without a default: what the network is, only --set can tell. */
+static bool is_open(const network *net)
+{
+    for (size_t i = 0; i < net->n_arguments; i++)
+        if (!*net->argument[i].value)
+            return true;
+    return false;
+}
+
 static lm_status list_one(table *t, format f, const registry *reg, const char *name, lm_error *err)
 {
-    const bind_options with   = { .batch = 1, .dtype = LM_F32 };
-    network           *net    = NULL;
-    bound_network     *bound  = NULL;
-    lm_status          status = network_open(name, reg, NULL, &net, err);
+    const network_choices head   = { .head_only = true };
+    const bind_options    with   = { .batch = 1, .dtype = LM_F32 };
+    network              *net    = NULL;
+    bound_network        *bound  = NULL;
+    lm_status             status = network_open(name, reg, &head, &net, err);
 
+    if (!status && !is_open(net)) {
+        network_free(net);
+        net    = NULL;
+        status = network_open(name, reg, NULL, &net, err);
+        if (!status)
+            status = bind_network(net, reg, &with, &bound, err);
+    }
     if (!status)
-        status = bind_network(net, reg, &with, &bound, err);
-    if (!status)
-        status = add_row(t, f, bound, name, err);
+        status = add_row(t, f, net, bound, name, err);
     bound_network_free(bound);
     network_free(net);
     return status;
@@ -107,7 +129,7 @@ static int run(const options *o)
     add_columns(t, f);
     for (size_t i = 0; i < names.n; i++)
         if (list_one(t, f, reg, names.name[i], &err)) /* one that is wrong hides no other */
-            report_failure(&err);
+            code = report_failure(&err);
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:

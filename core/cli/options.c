@@ -55,6 +55,25 @@ static bool misuse(const char *program, const command *c, int *exit_code, const 
     return false;
 }
 
+/* "NAME=VALUE", neither side empty */
+static bool is_assignment(const char *word)
+{
+    const char *equal = strchr(word, '=');
+
+    return equal && equal > word && equal[1];
+}
+
+static bool no_assignment(const option_spec *s, const char *word, int *exit_code)
+{
+    lm_error err;
+    char     name[40];
+
+    lm_error_set(&err, LM_E_ARG, "expected %s, found '%.60s'", s->argument, word);
+    snprintf(name, sizeof name, "--%s", s->name);
+    *exit_code = report_misuse(name, &err);
+    return false;
+}
+
 bool options_parse(const char *program, const command *c, int argc, char **argv, options *out,
                    int *exit_code)
 {
@@ -97,6 +116,8 @@ bool options_parse(const char *program, const command *c, int argc, char **argv,
         value = !spec->argument ? "yes" : equal ? equal + 1 : i + 1 < argc ? argv[++i] : NULL;
         if (!value)
             return misuse(program, c, exit_code, "needs a value: ", word);
+        if (spec->argument && strchr(spec->argument, '=') && !is_assignment(value))
+            return no_assignment(spec, value, exit_code);
         if (own) {
             if (out->n_every == ARGUMENTS_MAX)
                 return misuse(program, c, exit_code, "too many options", "");

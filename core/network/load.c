@@ -27,6 +27,7 @@ typedef struct loading {
     const struct loading *above; /* the file that names this one as its base */
     const override       *override;
     size_t                n_overrides;
+    bool                  head_only;
     network              *net;
     ini_document         *doc;
     block_table           texts; /* to replace arguments in arguments */
@@ -225,17 +226,41 @@ static lm_status check_given(const loading *l, const environment *env)
 
 static lm_status load_file(loading *l);
 
-/* The base's file: beside this one, or as any network. */
-static lm_status find_base(const loading *l, const head *h, char *path, size_t size)
+static bool is_ini(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 4 && !strcmp(path + n - 4, ".ini");
+}
+
+/* The base's file, beside this one. */
+static bool find_beside(const loading *l, const char *base, char *path, size_t size)
 {
     const char  *slash  = strrchr(l->path, '/');
-    const size_t folder = slash ? (size_t)(slash - l->path) + 1 : 0;
-    lm_status    status;
+    const size_t folder = slash && *base != '/' ? (size_t)(slash - l->path) + 1 : 0;
 
-    if (snprintf(path, size, "%.*s%s.ini", (int)folder, l->path, h->base) < (int)size &&
-        !access(path, R_OK))
+    return snprintf(path, size, "%.*s%s%s", (int)folder, l->path, base,
+                    is_ini(base) ? "" : ".ini") < (int)size &&
+           !access(path, R_OK);
+}
+
+/* Beside this file, or as any network. */
+static lm_status find_base(const loading *l, const head *h, char *path, size_t size)
+{
+    lm_status status;
+
+    if (find_beside(l, h->base, path, size))
         return LM_OK;
     status = network_find(h->base, path, size, l->err);
+    if (!status && !is_ini(path))
+        status = lm_error_set(l->err, LM_E_ARG,
+                              "'%.60s' is no .ini file: 'layermeter import' makes one", h->base);
+    else if (!status && access(path, R_OK))
+        status =
+            lm_error_set(l->err, LM_E_NOTFOUND,
+                         "there is no file '%.60s' beside this one: give the path from here, or "
+                         "the name of a network ('layermeter models' lists them)",
+                         h->base);
     if (status)
         lm_error_prefix(l->err, "%s:%d: base", l->path, h->base_line);
     return status;
@@ -262,8 +287,10 @@ static lm_status load_base(loading *l, const head *h, const environment *env)
     const ini_section *s   = ini_find(l->doc, "arguments");
     override          *all = arena_array(l->net->arena, env->n + l->n_overrides + 1, sizeof *all);
     char               path[PATH_MAX];
-    loading            base = { .above = l, .override = all, .net = l->net, .err = l->err };
-    lm_status          status;
+    loading            base = {
+                   .above = l, .override = all, .head_only = l->head_only, .net = l->net, .err = l->err
+    };
+    lm_status status;
 
     if (!all)
         return no_memory(l);
@@ -305,7 +332,9 @@ static lm_status load_file(loading *l)
     } else if (!status) {
         if (l->above && !(l->net->base = arena_text(l->net->arena, l->path, strlen(l->path))))
             status = no_memory(l);
-        if (!status && !(status = keep_arguments(l, &env)) && !(status = check_given(l, &env)))
+        if (!status)
+            status = keep_arguments(l, &env);
+        if (!status && !l->head_only && !(status = check_given(l, &env)))
             status = expand_layers(l->doc, &env, h.output, h.output_line, l->net, l->err);
     }
     ini_free(l->doc);
@@ -350,8 +379,9 @@ lm_status network_load(const char *path, const network_choices *choices, network
         arena_free(a);
         return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
     }
-    net->arena = a;
-    status     = split_settings(choices, &l);
+    net->arena  = a;
+    l.head_only = choices && choices->head_only;
+    status      = split_settings(choices, &l);
     if (!status)
         status = load_file(&l);
     if (status) {

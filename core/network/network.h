@@ -70,6 +70,7 @@ typedef struct network_choices {
     size_t             n_ignore;
     const char *const *set; /**< "NAME=VALUE" for [arguments]; the last one of a name wins */
     size_t             n_set;
+    bool               head_only; /**< of an .ini file: arguments, given or not, but no layers */
 } network_choices;
 
 /**

@@ -37,7 +37,7 @@ static bool runs_backward(const bound_layer *l)
 /* ---- segments -----------------------------------------------------------------------------------
  */
 
-static void segment_by_block(const bound_network *net, size_t *segment)
+static lm_status segment_by_block(const bound_network *net, size_t *segment, lm_error *err)
 {
     const char *before = NULL;
     size_t      n      = 0;
@@ -51,6 +51,10 @@ static void segment_by_block(const bound_network *net, size_t *segment)
             segment[i] = n - 1;
         before = block;
     }
+    return n ? LM_OK
+             : lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: recompute: the network has no blocks: name layers instead",
+                            net->net->path);
 }
 
 static lm_status segment_by_name(const bound_network *net, const char *list, arena *a,
@@ -128,7 +132,7 @@ lm_status timeline_make(const bound_network *net, bool forward_only, const char 
     }
     if (recompute && !forward_only) {
         if (!strcmp(recompute, "blocks"))
-            segment_by_block(net, place[3]);
+            status = segment_by_block(net, place[3], err);
         else
             status = segment_by_name(net, recompute, a, place[3], err);
         if (status)

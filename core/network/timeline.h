@@ -48,8 +48,8 @@ bool timeline_has_gradient(lm_dtype dtype);
  * @param recompute    NULL, or segments: "blocks" (each use of a block at the top of the network's
  *                     file), or layers by name with those under them, separated by commas
  * @param arena        owns what *out points to
- * @return LM_E_NOTFOUND for a name nobody has, LM_E_ARG for segments that overlap or are
- * interrupted
+ * @return LM_E_NOTFOUND for a name nobody has or "blocks" where there are none, LM_E_ARG for
+ * segments that overlap or are interrupted
  */
 lm_status timeline_make(const bound_network *net, bool forward_only, const char *recompute,
                         arena *a, timeline *out, lm_error *err);

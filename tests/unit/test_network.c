@@ -3,6 +3,7 @@
 #include "folder.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 #include "network/network.h"
 
@@ -460,6 +461,27 @@ static void a_base_gives_the_layers_and_this_file_the_arguments(void **state)
     network_free(net);
 }
 
+static void a_base_given_as_a_file_is_sought_beside_the_one_that_names_it(void **state)
+{
+    network *net = NULL;
+
+    (void)state;
+    assert_int_equal(mkdir("nets", 0777), 0);
+    folder_file("nets/big.ini", HEAD X "[near]\ntype = relu\n");
+    folder_file("big.ini", HEAD X "[far]\ntype = relu\n");
+    folder_file("nets/n.ini", "[network]\nname = n\nbase = big.ini\n");
+    assert_int_equal(network_load("nets/n.ini", NULL, &net, NULL), LM_OK);
+    assert_string_equal(net->layer[1].name, "near");
+    network_free(net);
+    folder_file("nets/n.ini", "[network]\nname = n\nbase = ../big.ini\n");
+    assert_int_equal(network_load("nets/n.ini", NULL, &net, NULL), LM_OK);
+    assert_string_equal(net->layer[1].name, "far");
+    network_free(net);
+    unlink("nets/big.ini");
+    unlink("nets/n.ini");
+    rmdir("nets");
+}
+
 static void bases_are_refused_with_the_file_and_line_at_fault(void **state)
 {
     static const struct {
@@ -470,6 +492,12 @@ static void bases_are_refused_with_the_file_and_line_at_fault(void **state)
           LM_E_SYNTAX },
         { "[network]\nname = n\nbase = back\n",
           "back.ini:3: base = n: a network that is its own base", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = sub/gone.ini\n",
+          "n.ini:3: base: there is no file 'sub/gone.ini' beside this one: give the path from here, "
+          "or the name of a network ('layermeter models' lists them)",
+          LM_E_NOTFOUND },
+        { "[network]\nname = n\nbase = alex.onnx\n",
+          "n.ini:3: base: 'alex.onnx' is no .ini file: 'layermeter import' makes one", LM_E_ARG },
         { "[network]\nname = n\nbase = c1\n",
           "c8.ini:3: base = c9: more than 8 bases behind each other", LM_E_SYNTAX },
         { "[network]\nname = n\nbase = bad\n",
@@ -806,6 +834,7 @@ int main(void)
         cmocka_unit_test(a_layer_may_be_left_out),
         cmocka_unit_test(published_counts_are_of_the_network_without_settings),
         cmocka_unit_test(a_base_gives_the_layers_and_this_file_the_arguments),
+        cmocka_unit_test(a_base_given_as_a_file_is_sought_beside_the_one_that_names_it),
         cmocka_unit_test(bases_are_refused_with_the_file_and_line_at_fault),
         cmocka_unit_test(unknown_settings_are_refused_with_those_there_are),
         cmocka_unit_test(short_files_cannot_unfold_to_long_networks),
