@@ -223,7 +223,7 @@ static bool fold_gather(const lane_view *f, double *out, size_t n)
         double       which = element(f, 1, row);
 
         which += which < 0 ? (double)size : 0;
-        if (which < 0 || which >= (double)size)
+        if (!(which >= 0 && which < (double)size)) /* no number, too */
             return false;
         out[i] = element(f, 0, (outer * size + (size_t)which) * inner + i % inner);
     }

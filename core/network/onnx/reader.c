@@ -154,6 +154,7 @@ typedef struct tensor_reading {
     onnx_TensorProto *message;
     onnx_tensor      *to;
     int_list          dims;
+    size_t            room; /* elements there is memory for: a shape after the data changes it not */
     target            name_target, dims_target, data_target;
 } tensor_reading;
 
@@ -242,6 +243,7 @@ static bool take_raw(pb_istream_t *stream, const pb_field_t *field, void **arg)
     own->to->ints   = ints;
     own->to->floats = floats;
     own->to->n      = n;
+    own->room       = n;
     return pb_read(stream, NULL, stream->bytes_left);
 }
 
@@ -262,12 +264,15 @@ static bool take_varints(pb_istream_t *stream, const pb_field_t *field, void **a
         ints = arena_array(t->r->arena, n, sizeof *ints);
         if (!ints)
             return out_of_memory(t->r);
-        own->to->ints = ints;
+        own->to->ints   = ints;
+        own->to->floats = NULL;
+        own->to->n      = 0;
+        own->room       = n;
     }
     while (stream->bytes_left) {
         uint64_t value;
 
-        if (!pb_decode_varint(stream, &value) || own->to->n == n)
+        if (!pb_decode_varint(stream, &value) || own->to->n == own->room)
             return false;
         ints[own->to->n++] = (int64_t)value;
     }
@@ -284,11 +289,17 @@ static bool take_float_data(pb_istream_t *stream, const pb_field_t *field, void 
     (void)field;
     if (own->message->data_type != ONNX_FLOAT || !n)
         return pb_read(stream, NULL, stream->bytes_left);
-    if (!floats && !(floats = arena_array(t->r->arena, n, sizeof *floats)))
-        return out_of_memory(t->r);
-    own->to->floats = floats;
+    if (!floats) {
+        floats = arena_array(t->r->arena, n, sizeof *floats);
+        if (!floats)
+            return out_of_memory(t->r);
+        own->to->floats = floats;
+        own->to->ints   = NULL;
+        own->to->n      = 0;
+        own->room       = n;
+    }
     while (stream->bytes_left)
-        if (own->to->n == n || !pb_decode_fixed32(stream, &floats[own->to->n++]))
+        if (own->to->n == own->room || !pb_decode_fixed32(stream, &floats[own->to->n++]))
             return false;
     return true;
 }
