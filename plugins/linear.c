@@ -119,12 +119,17 @@ static int64_t pairs_of(const lm_layer *layer, uint32_t i)
 
 static void emit_pairs(const lm_layer *layer, lm_pass pass, lm_sink *sink, uint32_t i)
 {
-    const uint64_t n = lm_mul((uint64_t)rows_of(layer), (uint64_t)pairs_of(layer, i));
+    const uint64_t rows = (uint64_t)rows_of(layer);
+    const uint64_t row  = (uint64_t)lm_int(layer, FEATURES) + (uint64_t)features_in(layer, i);
 
-    emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
-                            .pass  = pass,
-                            .dtype = layer->input[0].dtype,
-                            .u.map = { (int64_t)n, 1, 1 } });
+    emit(sink,
+         (lm_kernel){ .op    = LM_OP_MAP,
+                      .pass  = pass,
+                      .dtype = layer->input[0].dtype,
+                      .u.map = { .elements = (int64_t)lm_mul(rows, (uint64_t)pairs_of(layer, i)),
+                                 .operands = 2,
+                                 .flops_per_element = 1,
+                                 .reads             = (int64_t)lm_mul(rows, row) } });
 }
 
 /* Forward a W, all features at once, then for each row its product with b: of activations. */

@@ -67,6 +67,7 @@ static void linear_layers_match_hand_counts(void **state)
     nets_free(&m);
 }
 
+/* Pairs of 10 x 3 gradients and 10 x 4 inputs. */
 static void a_bilinear_layer_runs_as_products_of_pairs(void **state)
 {
     bound_text         m = layers_bind("5x6", "type = bilinear\nfeatures = 3\ninputs = w, b\n[b]\n"
@@ -79,10 +80,10 @@ static void a_bilinear_layer_runs_as_products_of_pairs(void **state)
                         "gemm batch=1 m=10 n=12 k=6 bias=0; "
                         "gemm batch=10 m=1 n=3 k=4 bias=1 activations=1");
     assert_string_equal(layers_kernels(l, LM_GRAD_INPUT, buffer, sizeof buffer),
-                        "map elements=120 operands=1 flops_per_element=1; "
+                        "map elements=120 operands=2 flops_per_element=1 reads=70; "
                         "gemm batch=1 m=10 n=6 k=12 bias=0");
     assert_string_equal(layers_kernels(l, LM_GRAD_WEIGHT, buffer, sizeof buffer),
-                        "map elements=120 operands=1 flops_per_element=1; "
+                        "map elements=120 operands=2 flops_per_element=1 reads=70; "
                         "gemm batch=1 m=12 n=6 k=10 bias=0; reduce rows=3 group=10 inner=3");
     assert_int_equal(l->cost.workspace_bytes, 4 * 30 * 6);
     nets_free(&m);
