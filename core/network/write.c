@@ -16,6 +16,17 @@ static void write_line(const char *value, size_t n, FILE *out)
     }
 }
 
+/* The last line: a backslash at its end would make the next one a part of it. */
+static void write_last(const char *value, FILE *out)
+{
+    size_t n = strlen(value);
+
+    while (n && (unsigned char)value[n - 1] <= ' ')
+        n--;
+    write_line(value, n && value[n - 1] == '\\' ? n - 1 : n, out);
+    fputs(n && value[n - 1] == '\\' ? "/\n" : "\n", out);
+}
+
 /* "key = value", broken at blanks. */
 static void write_pair(const char *key, size_t width, const char *value, FILE *out)
 {
@@ -35,8 +46,7 @@ static void write_pair(const char *key, size_t width, const char *value, FILE *o
         value += n + 1;
         room = LINE_BYTES - 4;
     }
-    write_line(value, strlen(value), out);
-    fputc('\n', out);
+    write_last(value, out);
 }
 
 /* Names of layers joined by commas. */
@@ -129,8 +139,11 @@ lm_status network_write(const network *net, const char *title, FILE *out, lm_err
     const size_t width = strlen("params");
     bool         fine;
 
-    if (title)
-        fprintf(out, "; %s\n\n", title);
+    if (title) {
+        fputs("; ", out);
+        write_last(title, out);
+        fputc('\n', out);
+    }
     fprintf(out, "[network]\n");
     write_pair("name", width, net->name, out);
     if (net->source)

@@ -181,8 +181,10 @@ static lm_status own_weights(importer *im, size_t layer, const recipe *r, value 
             value *o = weight[i]->origin[k];
 
             if (o->owned) {
-                if (o->owner != layer)
-                    build_shares(im->build, layer, o->owner);
+                if (o->owner == layer)
+                    return node_fail(im, LM_E_UNSUPPORTED,
+                                     "two of its weights are one tensor, '%.60s'", o->name);
+                build_shares(im->build, layer, o->owner);
                 continue;
             }
             o->owned   = true;

@@ -213,6 +213,9 @@ lm_status inputs_define(importer *im);
 /** A constant with the tensor's shape and, where they were read, contents. */
 lm_status constant_define(importer *im, const char *name, const onnx_tensor *t);
 
+/** After a node: are all outputs there that somebody takes? */
+lm_status check_outputs(importer *im);
+
 /** Converts one node, fusions and choices included. */
 lm_status convert_node(importer *im, const onnx_node *node);
 

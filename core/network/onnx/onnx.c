@@ -136,6 +136,8 @@ static lm_status convert_nodes(importer *im)
         if (!p->reachable || p->fused)
             continue;
         status = p->fusion ? fusion_convert(im, p->fusion) : convert_node(im, &m->node[i]);
+        if (!status && !p->fusion)
+            status = check_outputs(im);
         if (!status)
             status = im->status;
     }
@@ -187,7 +189,7 @@ static bool norm_was_folded(const onnx_model *m)
     return renamed > 0;
 }
 
-static void add_notes(importer *im, bool batch, bool image)
+static void add_notes(importer *im, bool image)
 {
     if (norm_was_folded(im->model))
         build_note(im->build, "an eval export: batch norm is folded into convolutions; counts of "
@@ -195,10 +197,12 @@ static void add_notes(importer *im, bool batch, bool image)
     if (im->parts)
         build_note(im->build, "%zu parameter tensors are used in parts, and counted as these parts",
                    im->parts);
-    if (batch && !im->alive[LANE_BATCH])
+    if (!im->alive[LANE_BATCH])
         build_note(im->build, "the batch cannot be changed: the graph does not tell how it depends "
                               "on it");
-    (void)image;
+    if (image && !im->alive[LANE_IMAGE])
+        build_note(im->build, "the image size cannot be changed: the graph does not tell how it "
+                              "depends on it");
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------
@@ -232,11 +236,21 @@ static int64_t batch_of(const importer *im)
     return 1;
 }
 
+/* Before any node: is an input one of rows and columns? */
+static bool takes_image(const importer *im)
+{
+    for (size_t i = 0; i < im->n_values && im->alive[LANE_IMAGE]; i++)
+        if (im->value[i]->placed && im->value[i]->shape[LANE_FILE].rank >= 4)
+            return true;
+    return false;
+}
+
 static lm_status import_model(importer *im, network **out)
 {
-    network  *net    = NULL;
-    lm_status status = plan_nodes(im);
-    int64_t   batch;
+    network   *net    = NULL;
+    lm_status  status = plan_nodes(im);
+    const bool image  = !status && takes_image(im);
+    int64_t    batch;
 
     if (!status)
         status = convert_nodes(im);
@@ -246,7 +260,7 @@ static lm_status import_model(importer *im, network **out)
         status = im->status;
     if (status)
         return status;
-    add_notes(im, true, true);
+    add_notes(im, image);
     batch     = batch_of(im);
     status    = build_finish(im->build, &net, im->err);
     im->build = NULL;

@@ -205,6 +205,38 @@ value *need_weight(importer *im, size_t i)
     return v;
 }
 
+/* Is the tensor an output of the graph, and nothing else? */
+static bool only_yielded(const importer *im, const char *name)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < im->model->n_outputs; i++)
+        n += !strcmp(im->model->output[i].name, name);
+    return n == tensor_uses(im, name);
+}
+
+lm_status check_outputs(importer *im)
+{
+    const onnx_node *node = im->node;
+    const bool       statistics =
+        !strcmp(node->type, "BatchNormalization") || !strcmp(node->type, "LayerNormalization");
+
+    for (size_t k = 0; k < node->n_outputs; k++) {
+        const char *name = node->output[k];
+        value      *v;
+
+        if (!node_output_used(im, k) || value_find(im, name))
+            continue;
+        if (!k || !statistics || !only_yielded(im, name))
+            return node_fail(im, LM_E_UNSUPPORTED, "output %zu of '%.40s' is not supported", k,
+                             node->type);
+        if (!(v = value_new(im, ROLE_CONSTANT))) /* no sample's: nothing more to count */
+            return im->status;
+        value_define(im, name, v);
+    }
+    return im->status;
+}
+
 lm_status convert_into(importer *im, const recipe *r, value *const *in, size_t n_in,
                        value *const *weight, size_t n_weights)
 {

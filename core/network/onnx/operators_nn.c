@@ -19,6 +19,7 @@ typedef struct window {
     uint32_t n; /* spatial dimensions */
     int64_t  size[SPACE_MAX], stride[SPACE_MAX], dilation[SPACE_MAX];
     int64_t  before[SPACE_MAX], after[SPACE_MAX];
+    int64_t  more[SPACE_MAX]; /* output_padding of a transposed one */
 } window;
 
 static bool read_space(const importer *im, const char *name, uint32_t n, int64_t fallback,
@@ -52,27 +53,53 @@ static void pad_same(importer *im, const value *in, bool upper, window *w)
     }
 }
 
+/* The same of a transposed one, whose output has input * stride pixels (ONNX, ConvTranspose-22:
+ * total_padding). On which side an odd one is cut changes no count. */
+static lm_status pad_same_transposed(importer *im, window *w)
+{
+    for (uint32_t i = 0; i < w->n; i++) {
+        const int64_t reach = (w->size[i] - 1) * w->dilation[i] + 1;
+        const int64_t total = reach + w->more[i] - w->stride[i];
+
+        if (total < 0)
+            return node_fail(im, LM_E_UNSUPPORTED,
+                             "auto_pad of a kernel that reaches less far than its stride");
+        w->before[i] = (total + 1) / 2;
+        w->after[i]  = total / 2;
+    }
+    return LM_OK;
+}
+
 static bool in_range(const window *w)
 {
     for (uint32_t i = 0; i < w->n; i++)
         if (w->size[i] < 1 || w->size[i] > 1000000 || w->stride[i] < 1 || w->stride[i] > 1000000 ||
             w->dilation[i] < 1 || w->dilation[i] > 1000000 || w->before[i] < 0 || w->after[i] < 0 ||
-            w->before[i] > 1000000 || w->after[i] > 1000000)
+            w->before[i] > 1000000 || w->after[i] > 1000000 || w->more[i] < 0 ||
+            w->more[i] > 1000000)
             return false;
     return true;
 }
 
 /* The window of im->node over `in`; `weight` has its size where no attribute says it. */
-static lm_status read_window(importer *im, const value *in, const value *weight, window *w)
+static lm_status read_window(importer *im, const value *in, const value *weight, bool transposed,
+                             window *w)
 {
+    const char           *same  = node_text(im, "auto_pad", "NOTSET");
+    const bool            upper = !strcmp(same, "SAME_UPPER"), lower = !strcmp(same, "SAME_LOWER");
     const onnx_attribute *pads = onnx_attribute_of(im->node, "pads");
-    const char           *same = node_text(im, "auto_pad", "NOTSET");
     const uint32_t        rank = in->shape[LANE_FILE].rank;
 
     *w = (window){ .n = rank - 2 };
     if (rank < 3 || rank > 2 + SPACE_MAX || (weight && weight->shape[LANE_FILE].rank != rank))
         return node_fail(im, LM_E_UNSUPPORTED, "%u dimensions", (unsigned)rank);
+    if (strcmp(same, "NOTSET") != 0) {
+        if (!upper && !lower && strcmp(same, "VALID") != 0)
+            return node_fail(im, LM_E_UNSUPPORTED, "auto_pad '%.40s'", same);
+        pads = NULL; /* auto_pad says all */
+    }
     if (!read_space(im, "kernel_shape", w->n, 0, w->size) ||
+        (transposed && !read_space(im, "output_padding", w->n, 0, w->more)) ||
         !read_space(im, "strides", w->n, 1, w->stride) ||
         !read_space(im, "dilations", w->n, 1, w->dilation) || (pads && pads->n_ints != 2 * w->n))
         return node_fail(im, LM_E_SHAPE, "a window of another number of dimensions");
@@ -86,8 +113,14 @@ static lm_status read_window(importer *im, const value *in, const value *weight,
     }
     if (!in_range(w))
         return node_fail(im, LM_E_ARG, "a window outside what is supported");
-    if (!strcmp(same, "SAME_UPPER") || !strcmp(same, "SAME_LOWER"))
-        pad_same(im, in, !strcmp(same, "SAME_UPPER"), w);
+    if ((upper || lower) && transposed) {
+        const lm_status status = pad_same_transposed(im, w);
+
+        if (status)
+            return status;
+    } else if (upper || lower) {
+        pad_same(im, in, upper, w);
+    }
     return in_range(w) ? LM_OK : node_fail(im, LM_E_ARG, "a margin outside what is supported");
 }
 
@@ -143,7 +176,7 @@ static lm_status begin_conv(importer *im, const char *base, bool transposed, win
     weight[0] = *in ? need_weight(im, 1) : NULL;
     if (!weight[0])
         return failed(im);
-    if ((status = read_window(im, *in, weight[0], w)))
+    if ((status = read_window(im, *in, weight[0], transposed, w)))
         return status;
     *n_weights = 1;
     if (node_input(im, 2) && !(weight[(*n_weights)++] = need_weight(im, 2)))
@@ -182,24 +215,22 @@ lm_status convert_conv_transpose(importer *im, const operation *op)
 {
     value    *in, *weight[2];
     size_t    n_weights;
-    int64_t   more[SPACE_MAX];
     window    w;
     recipe    r;
     lm_status status = begin_conv(im, op->type, true, &w, &in, weight, &n_weights, &r);
 
     if (status)
         return status;
-    if (!read_space(im, "output_padding", w.n, 0, more) ||
-        onnx_attribute_of(im->node, "output_shape"))
+    if (onnx_attribute_of(im->node, "output_shape"))
         return node_fail(im, LM_E_UNSUPPORTED, "an output shape given as such");
     for (uint32_t i = 0; i < w.n; i++) { /* cutting less behind is more output there */
         if (w.before[i] > w.after[i])
-            more[i] += w.before[i] - w.after[i];
+            w.more[i] += w.before[i] - w.after[i];
         else if (w.before[i] < w.after[i])
             return node_fail(im, LM_E_UNSUPPORTED, "more padding behind than before");
     }
     set_unless(&r, "padding", w.before, w.n, 0);
-    set_unless(&r, "output_padding", more, w.n, 0);
+    set_unless(&r, "output_padding", w.more, w.n, 0);
     return convert_into(im, &r, &in, 1, weight, n_weights);
 }
 
@@ -221,10 +252,14 @@ lm_status convert_pool(importer *im, const operation *op)
     value    *in = need_input(im, 0);
     window    w;
     recipe    r;
-    lm_status status = in ? read_window(im, in, NULL, &w) : failed(im);
+    lm_status status = in ? read_window(im, in, NULL, false, &w) : failed(im);
 
     if (status)
         return status;
+    for (uint32_t i = 0; i < w.n && strcmp(op->type, "max_pool") != 0; i++)
+        if (w.dilation[i] > 1)
+            return node_fail(im, LM_E_UNSUPPORTED, "dilations: a layer of type '%s' has none",
+                             spatial_type(im, op->type, w.n));
     if (!strcmp(op->type, "avg_pool") && does_nothing(&w)) {
         r = recipe_of(spatial_type(im, "adaptive_avg_pool", w.n));
         recipe_list(&r, "size", &in->shape[LANE_FILE].dim[2], w.n, true);
@@ -264,9 +299,9 @@ static lm_status norm_weights(importer *im, value *weight[2], size_t *n)
 
 lm_status convert_batch_norm(importer *im, const operation *op)
 {
-    recipe    r  = recipe_of(op->type);
-    value    *in = need_input(im, 0), *weight[2];
-    size_t    n = 0;
+    recipe    r      = recipe_of(op->type);
+    value    *in     = need_input(im, 0), *weight[2];
+    size_t    n      = 0;
     lm_status status = in ? norm_weights(im, weight, &n) : failed(im);
 
     if (status)
@@ -278,9 +313,9 @@ lm_status convert_batch_norm(importer *im, const operation *op)
 
 lm_status convert_instance_norm(importer *im, const operation *op)
 {
-    recipe    r  = recipe_of(op->type);
-    value    *in = need_input(im, 0), *weight[2];
-    size_t    n = 0;
+    recipe    r      = recipe_of(op->type);
+    value    *in     = need_input(im, 0), *weight[2];
+    size_t    n      = 0;
     lm_status status = in ? norm_weights(im, weight, &n) : failed(im);
 
     if (status)
@@ -292,17 +327,21 @@ lm_status convert_instance_norm(importer *im, const operation *op)
 
 lm_status convert_layer_norm(importer *im, const operation *op)
 {
-    recipe    r    = recipe_of(op->type);
-    value    *in   = need_input(im, 0), *weight[2];
-    int64_t   axis = node_int(im, "axis", -1), dims;
-    size_t    n = 0;
+    recipe    r      = recipe_of(op->type);
+    value    *in     = need_input(im, 0), *weight[2];
+    int64_t   axis   = node_int(im, "axis", -1), rank;
+    size_t    n      = 0;
     lm_status status = in ? norm_weights(im, weight, &n) : failed(im);
 
     if (status)
         return status;
-    dims = axis < 0 ? -axis : (int64_t)in->shape[LANE_FILE].rank - axis;
-    if (dims != 1)
-        recipe_set(&r, "dims", "%lld", (long long)dims);
+    rank = in->shape[LANE_FILE].rank;
+    if (axis < -rank || axis >= rank)
+        return node_fail(im, LM_E_SHAPE, "axis %lld of %lld dimensions", (long long)axis,
+                         (long long)rank);
+    axis += axis < 0 ? rank : 0;
+    if (axis != rank - 1)
+        recipe_set(&r, "dims", "%lld", (long long)(rank - axis));
     if (!n)
         recipe_set(&r, "affine", "no");
     else if (n == 1)
@@ -312,9 +351,9 @@ lm_status convert_layer_norm(importer *im, const operation *op)
 
 lm_status convert_group_norm(importer *im, const operation *op)
 {
-    recipe    r  = recipe_of(op->type);
-    value    *in = need_input(im, 0), *weight[2];
-    size_t    n = 0;
+    recipe    r      = recipe_of(op->type);
+    value    *in     = need_input(im, 0), *weight[2];
+    size_t    n      = 0;
     lm_status status = in ? norm_weights(im, weight, &n) : failed(im);
 
     if (status)
@@ -571,12 +610,15 @@ lm_status convert_einsum(importer *im, const operation *op)
     lm_status status = LM_OK;
 
     (void)op;
+    if (im->node->n_inputs != 2)
+        return node_fail(im, LM_E_UNSUPPORTED, "%zu factors: only products of two are supported",
+                         im->node->n_inputs);
     in[0] = need_input(im, 0);
     in[1] = in[0] ? need_input(im, 1) : NULL;
     if (!in[1])
         return failed(im);
-    if (im->node->n_inputs != 2 || !read_term(&text, &factor[0]) || *text++ != ',' ||
-        !read_term(&text, &factor[1]) || strncmp(text, "->", 2) != 0)
+    if (!read_term(&text, &factor[0]) || *text++ != ',' || !read_term(&text, &factor[1]) ||
+        strncmp(text, "->", 2) != 0)
         return node_fail(im, LM_E_UNSUPPORTED, "an equation that is no product of two factors");
     text += 2;
     if (!read_term(&text, &result) || *text || factor[0].n != in[0]->shape[LANE_FILE].rank ||

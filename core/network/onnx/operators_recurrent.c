@@ -54,13 +54,13 @@ static lm_status define_sequence(importer *im, value *v, bool layout, int64_t di
 
 lm_status emit_recurrent(importer *im, const operation *op, value **out)
 {
-    const bool    layout = node_int(im, "layout", 0) != 0;
-    const bool    both   = !strcmp(node_text(im, "direction", "forward"), "bidirectional");
-    const int64_t hidden = node_int(im, "hidden_size", 0);
-    recipe        r      = recipe_of(op->type);
-    value        *in     = need_input(im, 0), *weight[3];
-    size_t        n      = 0;
-    lm_status     status;
+    const bool layout = node_int(im, "layout", 0) != 0;
+    const bool both   = !strcmp(node_text(im, "direction", "forward"), "bidirectional");
+    recipe     r      = recipe_of(op->type);
+    value     *in     = need_input(im, 0), *weight[3];
+    size_t     n      = 0;
+    int64_t    hidden;
+    lm_status  status;
 
     if (!in)
         return failed(im);
@@ -74,6 +74,9 @@ lm_status emit_recurrent(importer *im, const operation *op, value **out)
     if (in->shape[LANE_FILE].rank != 3)
         return node_fail(im, LM_E_SHAPE, "an input of %u dimensions",
                          (unsigned)in->shape[LANE_FILE].rank);
+    /* R is directions, gates x H, H */
+    hidden = weight[1]->shape[LANE_FILE].rank == 3 ? weight[1]->shape[LANE_FILE].dim[2] : 0;
+    hidden = node_int(im, "hidden_size", hidden);
     recipe_set(&r, "hidden", "%lld", (long long)hidden);
     if (both)
         recipe_set(&r, "bidirectional", "yes");

@@ -805,7 +805,8 @@ static bool read_pads(const importer *im, const value *in, int lane, int64_t *be
     if (n != 2 * n_axes)
         return false;
     for (size_t i = 0; i < n_axes; i++) {
-        if (!normalise(&axes[i], rank) || pads[i] > FAR_PAD || pads[n_axes + i] > FAR_PAD)
+        if (!normalise(&axes[i], rank) || pads[i] > FAR_PAD || pads[n_axes + i] > FAR_PAD ||
+            pads[i] < -FAR_PAD || pads[n_axes + i] < -FAR_PAD)
             return false;
         before[axes[i]] = pads[i];
         after[axes[i]]  = pads[n_axes + i];
@@ -870,8 +871,27 @@ lm_status convert_pad(importer *im, const operation *op)
     return status ? status : define_alias(im, 0, v);
 }
 
+#define NOT_RESIZED SIZE_MAX
+
 /* ---- images -------------------------------------------------------------------------------------
  */
+
+/* Where the resized dimensions are in `axes`, of which there are n; all are without it. False if
+ * one is out of range or there twice. */
+static bool resize_places(const onnx_attribute *axes, uint32_t rank, size_t *place, size_t *n)
+{
+    *n = axes ? axes->n_ints : rank;
+    for (uint32_t d = 0; d < rank; d++)
+        place[d] = axes ? NOT_RESIZED : d;
+    for (size_t i = 0; axes && i < *n; i++) {
+        int64_t d = axes->ints[i];
+
+        if (!normalise(&d, rank) || place[d] != NOT_RESIZED)
+            return false;
+        place[d] = i;
+    }
+    return true;
+}
 
 /* The output's size of each dimension over the input's, where that is the same in all lanes; else
  * its size in the file. */
@@ -882,22 +902,28 @@ static lm_status resize_target(importer *im, const value *in, double *factor, in
     const uint32_t        rank     = in->shape[LANE_FILE].rank;
     const value          *scales = node_input(im, upsample ? 1 : 2), *sizes = node_input(im, 3);
     const onnx_attribute *a = onnx_attribute_of(im->node, "scales");
+    size_t                place[LM_MAX_RANK], n;
 
     *by_factor = true;
+    if (!resize_places(onnx_attribute_of(im->node, "axes"), rank, place, &n))
+        return LM_E_SHAPE;
     for (uint32_t d = 0; d < rank; d++) {
-        if (a) {
-            if (a->n_floats != rank)
+        const size_t at = place[d];
+
+        if (at == NOT_RESIZED) {
+            factor[d] = 1;
+        } else if (a) {
+            if (a->n_floats != n)
                 return LM_E_SHAPE;
-            factor[d] = (double)a->floats[d];
-        } else if (scales && value_elements(scales, LANE_FILE) == rank &&
-                   scales->content[LANE_FILE]) {
-            factor[d] = scales->content[LANE_FILE][d];
-        } else if (sizes && value_elements(sizes, LANE_FILE) == rank && sizes->content[LANE_FILE]) {
-            factor[d] = sizes->content[LANE_FILE][d] / (double)in->shape[LANE_FILE].dim[d];
+            factor[d] = (double)a->floats[at];
+        } else if (scales && value_elements(scales, LANE_FILE) == n && scales->content[LANE_FILE]) {
+            factor[d] = scales->content[LANE_FILE][at];
+        } else if (sizes && value_elements(sizes, LANE_FILE) == n && sizes->content[LANE_FILE]) {
+            factor[d] = sizes->content[LANE_FILE][at] / (double)in->shape[LANE_FILE].dim[d];
             for (int lane = 1; lane < N_LANES; lane++)
                 if (im->alive[lane] && d > 1 &&
                     (!sizes->content[lane] ||
-                     sizes->content[lane][d] / (double)in->shape[lane].dim[d] != factor[d]))
+                     sizes->content[lane][at] / (double)in->shape[lane].dim[d] != factor[d]))
                     *by_factor = false;
         } else {
             return LM_E_UNSUPPORTED;
@@ -911,9 +937,10 @@ static lm_status resize_target(importer *im, const value *in, double *factor, in
 
 lm_status convert_resize(importer *im, const operation *op)
 {
-    value      *in   = need_input(im, 0), *out[LM_MAX_RANK];
-    const char *mode = node_text(im, "mode", "nearest");
-    recipe      r    = recipe_of(op->type);
+    value      *in     = need_input(im, 0), *out[LM_MAX_RANK];
+    const char *mode   = node_text(im, "mode", "nearest");
+    const char *aspect = node_text(im, "keep_aspect_ratio_policy", "stretch");
+    recipe      r      = recipe_of(op->type);
     double      factor[LM_MAX_RANK];
     int64_t     size[LM_MAX_RANK];
     bool        by_factor, same = true, one = true;
@@ -923,6 +950,8 @@ lm_status convert_resize(importer *im, const operation *op)
     if (!in)
         return failed(im);
     rank = in->shape[LANE_FILE].rank;
+    if (strcmp(aspect, "stretch") != 0)
+        return node_fail(im, LM_E_UNSUPPORTED, "keep_aspect_ratio_policy '%.40s'", aspect);
     if ((status = resize_target(im, in, factor, size, &by_factor)))
         return node_fail(im, status, "its size cannot be told");
     if (rank < 3 || size[0] != in->shape[LANE_FILE].dim[0] ||
