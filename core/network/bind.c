@@ -44,6 +44,19 @@ static bool is_data(const bound_layer *l)
     return is_source(l) && !(l->entry->type.flags & LM_CONSTANT);
 }
 
+/* Some networks' keys hold for one image alone: then the shape keeps the height and width it has.
+ */
+static lm_status check_image(const binding *b, const int64_t *shape, size_t rank,
+                             const int64_t *wanted, size_t wanted_rank)
+{
+    if (rank >= 2 && wanted_rank >= 2 && shape[rank - 1] == wanted[wanted_rank - 1] &&
+        shape[rank - 2] == wanted[wanted_rank - 2])
+        return LM_OK;
+    if (!b->net->note || !strstr(b->net->note, NETWORK_IMAGE_FIXED))
+        return LM_OK;
+    return lm_error_set(b->err, LM_E_SHAPE, NETWORK_IMAGE_FIXED ", as its note says");
+}
+
 /* A source's input is the batch; its shape may be replaced from outside. */
 static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
 {
@@ -63,14 +76,21 @@ static lm_status feed_source(binding *b, bound_layer *l, lm_tensor *input)
         return LM_OK;
     }
     if (o->input) {
-        if ((status = text_shape(o->input, shape->u.i, LM_MAX_RANK - 1, &n, b->err)))
+        int64_t wanted[LM_MAX_RANK];
+
+        if ((status = text_shape(o->input, wanted, LM_MAX_RANK - 1, &n, b->err)) ||
+            (status = check_image(b, shape->u.i, shape->count, wanted, n)))
             return status;
+        memcpy(shape->u.i, wanted, n * sizeof *wanted);
         shape->count = (uint32_t)n;
     }
     if (o->image) {
         if (shape->count < 2)
             return lm_error_set(b->err, LM_E_SHAPE,
                                 "its input is no image: an image size means nothing");
+        if ((status = check_image(b, shape->u.i, shape->count,
+                                  (const int64_t[]){ o->image, o->image }, 2)))
+            return status;
         shape->u.i[shape->count - 1] = shape->u.i[shape->count - 2] = o->image;
     }
     for (uint32_t i = 0; i < shape->count; i++) {

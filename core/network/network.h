@@ -45,6 +45,9 @@ typedef struct net_argument {
     bool        set; /**< by whoever opened the network */
 } net_argument;
 
+/** In a network's note: its input keeps its height and width. */
+#define NETWORK_IMAGE_FIXED "the image size cannot be changed"
+
 typedef struct network {
     const char   *path; /**< as opened */
     const char   *base; /**< file of the layers where `path` names a base; else NULL */

@@ -209,6 +209,61 @@ static void long_lists_of_inputs_go_over_several_lines(void **state)
     network_free(again);
 }
 
+/* A line of its own, or one joined to the next, would be another file. */
+static void names_of_files_stay_within_their_line(void **state)
+{
+    net_builder *b = build_new("n.other", "a\n[b]\\");
+    network     *net, *again;
+    char        *text = NULL;
+    size_t       n    = 0;
+    FILE        *out  = open_memstream(&text, &n);
+
+    (void)state;
+    add_input(b, "3x8x8");
+    build_note(b, "kept");
+    assert_int_equal(build_finish(b, &net, NULL), LM_OK);
+    assert_int_equal(network_write(net, "From a\n[b]\\", out, NULL), LM_OK);
+    fclose(out);
+    assert_int_equal(strncmp(text, "; From a [b]/\n\n", 15), 0);
+    assert_int_equal(network_load(folder_file("n.ini", text), NULL, &again, NULL), LM_OK);
+    assert_string_equal(again->name, "a [b]/");
+    assert_string_equal(again->note, "kept");
+    free(text);
+    network_free(net);
+    network_free(again);
+}
+
+/* Rows and columns may not be replaced; those that are there may be named. */
+static void an_image_that_cannot_change_is_not_changed(void **state)
+{
+    static const struct {
+        int64_t     image;
+        const char *input;
+        lm_status   status;
+    } cases[]      = { { 0, NULL, LM_OK },
+                       { 8, NULL, LM_OK },
+                       { 9, NULL, LM_E_SHAPE },
+                       { 0, "5x8x8", LM_OK },
+                       { 0, "3x8x9", LM_E_SHAPE } };
+    net_builder *b = build_new("n.other", "n");
+    network     *net;
+
+    (void)state;
+    add_after(b, "relu", "relu", add_input(b, "3x8x8"));
+    build_note(b, NETWORK_IMAGE_FIXED ": why");
+    assert_int_equal(build_finish(b, &net, NULL), LM_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const bind_options o = {
+            .batch = 1, .dtype = LM_F32, .image = cases[i].image, .input = cases[i].input
+        };
+        bound_network *bound = NULL;
+
+        assert_int_equal(bind_network(net, nets_registry, &o, &bound, NULL), cases[i].status);
+        bound_network_free(bound);
+    }
+    network_free(net);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +272,8 @@ int main(void)
         cmocka_unit_test(a_network_is_written_as_one_would_write_it),
         cmocka_unit_test(what_was_written_reads_back_with_the_same_counts),
         cmocka_unit_test(long_lists_of_inputs_go_over_several_lines),
+        cmocka_unit_test(names_of_files_stay_within_their_line),
+        cmocka_unit_test(an_image_that_cannot_change_is_not_changed),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

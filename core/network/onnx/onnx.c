@@ -201,8 +201,7 @@ static void add_notes(importer *im, bool image)
         build_note(im->build, "the batch cannot be changed: the graph does not tell how it depends "
                               "on it");
     if (image && !im->alive[LANE_IMAGE])
-        build_note(im->build, "the image size cannot be changed: the graph does not tell how it "
-                              "depends on it");
+        build_note(im->build, NETWORK_IMAGE_FIXED ": the graph does not tell how it depends on it");
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------
