@@ -198,8 +198,7 @@ static lm_status own_weights(importer *im, size_t layer, const recipe *r, value 
 /* ---- names --------------------------------------------------------------------------------------
  */
 
-/* torch names weights it made itself onnx::Conv_123. */
-static bool names_a_module(const char *name)
+bool names_a_module(const char *name)
 {
     return strchr(name, '.') && !strchr(name, ':') && !strchr(name, '/');
 }

@@ -88,6 +88,7 @@ struct importer {
     uint64_t  params;      /**< elements of the parameters that layers have */
     size_t    n_samples;   /**< inputs that are no weights */
     size_t    parts;       /**< parameters of which layers have parts */
+    size_t    origins;     /**< of all values together */
     size_t    folded;      /**< elements of constants computed so far */
     unsigned  visits;
     lm_status status; /**< of what cannot report it: memory; sticky */
@@ -222,6 +223,8 @@ lm_status convert_node(importer *im, const onnx_node *node);
 /** Layer behind a value, made if there is none yet. */
 lm_status materialise(importer *im, value *v, net_edge *out);
 
+/** Is it a module's path, as of a weight? torch names those it made itself onnx::Conv_123. */
+bool names_a_module(const char *name);
 /** Name for a layer of the node being converted. */
 void layer_name(const importer *im, const recipe *r, value *const *weight, size_t n_weights,
                 char *buffer, size_t size);

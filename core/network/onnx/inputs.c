@@ -11,7 +11,14 @@
  * lists samples first.
  */
 
-enum { AS_WEIGHT = 1, AS_SAMPLE = 2 };
+enum {
+    AS_WEIGHT = 1,
+    AS_SAMPLE = 2,
+    AS_NUMBER = 4,  /* an option of the operator, as a bound or a factor is: never trained */
+    AS_TEST   = 8,  /* only compared, or to choose by: no gradient comes back */
+    AS_BIAS   = 16, /* added to a product of matrices: a bias, if it is a tensor of the file */
+    AS_OTHER  = 32
+};
 
 /* Inputs that are weights wherever the operator stands, as a bit set; the first input of each is no
  * weight. */
@@ -32,6 +39,18 @@ static const struct {
     { "Gemm", 0x6 },
 };
 
+/* Inputs that are options wherever the operator stands. Resize's factors were its second input in
+ * opset 10, where the region is now. */
+static const struct {
+    const char *type;
+    unsigned    options;
+} choosers[] = {
+    { "Clip", 0x6 }, { "Dropout", 0x2 }, { "Pad", 0x4 }, { "Resize", 0x6 }, { "Upsample", 0x2 },
+};
+
+static const char *const tests[] = { "And",  "Equal",       "Greater", "GreaterOrEqual",
+                                     "Less", "LessOrEqual", "Or",      "Xor" };
+
 /* Operators behind which a tensor is still the same one. */
 static bool passes_on(const onnx_node *node)
 {
@@ -41,18 +60,39 @@ static bool passes_on(const onnx_node *node)
                   !strcmp(node->type, "Dropout"));
 }
 
-/* What input `at` of the node is for; 0: nothing can be said. */
-static unsigned use_of(const onnx_node *node, size_t at)
+static bool adds_to_product(const importer *im, const onnx_node *node, size_t at)
 {
+    const size_t from = node->n_inputs == 2 && at < 2 && !strcmp(node->type, "Add")
+                            ? names_find(&im->producer, node->input[1 - at])
+                            : NAMES_NONE;
+
+    return from != NAMES_NONE && !strcmp(im->model->node[from].type, "MatMul");
+}
+
+/* What input `at` of the node is for. */
+static unsigned use_of(const importer *im, const onnx_node *node, size_t at)
+{
+    for (size_t i = 0; i < sizeof choosers / sizeof choosers[0]; i++)
+        if (!strcmp(node->type, choosers[i].type) && at < 32 && (choosers[i].options >> at & 1))
+            return AS_NUMBER;
+    for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
+        if (!strcmp(node->type, tests[i]))
+            return AS_TEST;
+    if (!strcmp(node->type, "Where") && at == 0)
+        return AS_TEST;
+    if (adds_to_product(im, node, at))
+        return AS_BIAS;
     for (size_t i = 0; i < sizeof takers / sizeof takers[0]; i++)
         if (!strcmp(node->type, takers[i].type))
-            return at == 0 ? AS_SAMPLE : at < 32 && (takers[i].weights >> at & 1) ? AS_WEIGHT : 0;
+            return at == 0                                    ? AS_SAMPLE
+                   : at < 32 && (takers[i].weights >> at & 1) ? AS_WEIGHT
+                                                              : AS_OTHER;
     if (!strcmp(node->type, "Gather"))
-        return at == 1 ? AS_SAMPLE : 0;
+        return at == 1 ? AS_SAMPLE : AS_OTHER;
     if (!strcmp(node->type, "MatMul") || !strcmp(node->type, "Softmax") ||
         !strcmp(node->type, "ReduceMean") || !strcmp(node->type, "Sqrt"))
-        return at == 0 ? AS_SAMPLE : 0;
-    return node->n_inputs == 1 && strcmp(node->type, "Shape") != 0 && at == 0 ? AS_SAMPLE : 0;
+        return at == 0 ? AS_SAMPLE : AS_OTHER;
+    return node->n_inputs == 1 && strcmp(node->type, "Shape") != 0 ? AS_SAMPLE : AS_OTHER;
 }
 
 /* By tensor number: what it is used for, through what passes it on. */
@@ -61,6 +101,12 @@ static unsigned char *find_uses(importer *im)
     const onnx_model *m   = im->model;
     unsigned char    *use = arena_alloc(im->arena, im->n_tensors + 1);
 
+    for (size_t i = 0; use && i < m->n_outputs; i++) {
+        const size_t at = names_find(&im->tensors, m->output[i].name);
+
+        if (at != NAMES_NONE)
+            use[at] = AS_OTHER;
+    }
     for (size_t i = m->n_nodes; use && i-- > 0;) {
         const onnx_node *node   = &m->node[i];
         unsigned         behind = 0;
@@ -76,7 +122,7 @@ static unsigned char *find_uses(importer *im)
             const size_t at = names_find(&im->tensors, node->input[k]);
 
             if (at != NAMES_NONE)
-                use[at] |= (unsigned char)(passes_on(node) ? behind : use_of(node, k));
+                use[at] |= (unsigned char)(passes_on(node) ? behind : use_of(im, node, k));
         }
     }
     return use;
@@ -100,6 +146,8 @@ static role classify(const onnx_value_info *v, unsigned use, bool first, bool we
         return ROLE_PARAMETER;
     if (first)
         return ROLE_DATA;
+    if (use == AS_TEST || use == AS_NUMBER)
+        return ROLE_CONSTANT;
     return real ? ROLE_PARAMETER : weights_began ? ROLE_CONSTANT : ROLE_DATA;
 }
 
@@ -362,16 +410,25 @@ static lm_status define_sample(importer *im, const onnx_value_info *info, int64_
 }
 
 /* Numbers that torch found in the code are no weights, if it had to name them itself. */
-static bool is_number(const onnx_tensor *t)
+static bool named_as_number(const onnx_tensor *t)
 {
     return t->shape.rank == 0 && (strchr(t->name, ':') || strstr(t->name, "onst") ||
                                   (*t->name >= '0' && *t->name <= '9'));
 }
 
+/* Frameworks store the numbers of a formula as tensors of one element. Such a tensor is a weight
+ * where a module's path names it, or where it stands as one. */
+static bool is_number(const onnx_tensor *t, unsigned use)
+{
+    return t->shape.rank <= 1 && (t->shape.rank == 0 || t->shape.dim[0] == 1) &&
+           !names_a_module(t->name) && !(use & (AS_WEIGHT | AS_BIAS));
+}
+
 static lm_status define_initializers(importer *im, const unsigned char *use, bool *weights)
 {
-    const onnx_model *m      = im->model;
-    lm_status         status = LM_OK;
+    const onnx_model *m       = im->model;
+    lm_status         status  = LM_OK;
+    size_t            numbers = 0;
 
     *weights = false;
     for (size_t i = 0; i < m->n_initializers && !status; i++) {
@@ -383,13 +440,22 @@ static lm_status define_initializers(importer *im, const unsigned char *use, boo
         if (value_find(im, t->name))
             return lm_error_set(im->err, LM_E_SYNTAX, "%s: two initializers '%.80s'", m->path,
                                 t->name);
-        if (value_dtype(t->shape.type) == LM_F32 && !is_number(t)) {
-            *weights |= (use[at] & AS_WEIGHT) != 0;
-            status = define_weight(im, t->name, &t->shape);
-        } else {
+        if (value_dtype(t->shape.type) != LM_F32 || named_as_number(t) || use[at] == AS_NUMBER ||
+            use[at] == AS_TEST) {
             status = constant_define(im, t->name, t);
+        } else if (is_number(t, use[at])) {
+            numbers++;
+            status = constant_define(im, t->name, t);
+        } else {
+            *weights |= t->shape.rank > 0;
+            status = define_weight(im, t->name, &t->shape);
         }
     }
+    if (numbers)
+        build_note(im->build,
+                   "numbers stored as tensors, taken as constants and not as parameters: "
+                   "%zu",
+                   numbers);
     return status;
 }
 

@@ -41,16 +41,35 @@ static bool only_weights(const importer *im)
     return any;
 }
 
-/* The file's tensors in the inputs, each once. */
+#define ORIGINS_MAX ((size_t)8 << 20) /* of all values together: 64 MiB */
+
+/* The file's tensors in the inputs, each once: of a single weight its own list. */
 static lm_status gather_origins(importer *im, value *out)
 {
-    size_t n = 0;
+    const value *only = NULL;
+    size_t       n = 0, weights = 0;
 
     for (size_t i = 0; i < im->node->n_inputs; i++) {
         const value *v = node_input(im, i);
 
-        n += v ? v->n_origins : 0;
+        if (!v)
+            continue;
+        if (v->depth >= out->depth)
+            out->depth = v->depth + 1;
+        if (v->n_origins) {
+            only = v;
+            n += v->n_origins;
+            weights++;
+        }
     }
+    if (weights == 1) {
+        out->origin    = only->origin;
+        out->n_origins = only->n_origins;
+        return LM_OK;
+    }
+    im->origins += n;
+    if (im->origins > ORIGINS_MAX)
+        return node_fail(im, LM_E_UNSUPPORTED, "the file joins its weights too often");
     out->origin = arena_array(im->arena, n + 1, sizeof *out->origin);
     if (!out->origin)
         return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
@@ -63,8 +82,6 @@ static lm_status gather_origins(importer *im, value *out)
                 v->origin[k]->visit           = im->visits;
                 out->origin[out->n_origins++] = v->origin[k];
             }
-        if (v && v->depth >= out->depth)
-            out->depth = v->depth + 1;
     }
     return LM_OK;
 }
