@@ -154,11 +154,47 @@ out:
 /* ---- parameters ---------------------------------------------------------------------------------
  */
 
+/* An eval export stores a weight turned around for each call of its module, under names of its own,
+ * but the bias once. Layers that share some tensors by name, and whose others have the same shapes
+ * and no module's name, are one module called again: those others are the first call's. */
+static bool called_again(importer *im, size_t layer, value *const *weight, size_t n)
+{
+    const value *shared = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (weight[i]->n_origins != 1)
+            return false;
+        else if (weight[i]->origin[0]->owned)
+            shared = weight[i]->origin[0];
+    if (!shared || shared->owner == layer || shared->n_group != n)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const value *first = shared->group[i], *own = weight[i]->origin[0];
+
+        if (own == first)
+            continue;
+        if (own->owned || names_a_module(own->name) || names_a_module(first->name) ||
+            memcmp(&own->shape[LANE_FILE], &first->shape[LANE_FILE], sizeof own->shape[0]) != 0)
+            return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        value *own = weight[i]->origin[0];
+
+        im->again += !own->owned;
+        own->owned = true;
+        own->owner = shared->owner;
+    }
+    build_shares(im->build, layer, shared->owner);
+    return true;
+}
+
 /* The layer becomes the owner of what nobody owns yet, and shares the rest. */
 static lm_status own_weights(importer *im, size_t layer, const recipe *r, value *const *weight,
                              size_t n, uint64_t wanted)
 {
     uint64_t elements = 0;
+    value  **group    = NULL;
+    bool     one_each = true;
 
     for (size_t i = 0; i < n; i++)
         elements = lm_add(elements, value_elements(weight[i], LANE_FILE));
@@ -166,6 +202,17 @@ static lm_status own_weights(importer *im, size_t layer, const recipe *r, value 
         return node_fail(im, LM_E_UNSUPPORTED,
                          "its weights have %llu elements, but a layer of type '%s' would have %llu",
                          (unsigned long long)elements, r->type, (unsigned long long)wanted);
+    if (n > 1 && called_again(im, layer, weight, n))
+        return LM_OK;
+    for (size_t i = 0; i < n; i++) /* each stands for its tensor, or nobody can call it again */
+        one_each &= weight[i]->n_origins == 1;
+    if (n > 1 && one_each) {
+        group = arena_array(im->arena, n, sizeof *group);
+        if (!group)
+            return lm_error_set(im->err, LM_E_NOMEM, "%s: out of memory", im->model->path);
+        for (size_t i = 0; i < n; i++)
+            group[i] = weight[i]->origin[0];
+    }
     for (size_t i = 0; i < n; i++) {
         uint64_t whole = 0;
 
@@ -189,6 +236,8 @@ static lm_status own_weights(importer *im, size_t layer, const recipe *r, value 
             }
             o->owned   = true;
             o->owner   = layer;
+            o->group   = group;
+            o->n_group = group ? n : 0;
             im->params = lm_add(im->params, value_elements(o, LANE_FILE));
         }
     }

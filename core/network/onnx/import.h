@@ -58,8 +58,10 @@ struct value {
 
     value  **origin; /**< of a parameter: the file's tensors in it, each once */
     size_t   n_origins;
-    bool     owned;    /**< such a tensor: some layer has it ... */
-    size_t   owner;    /**< ... this one */
+    bool     owned; /**< such a tensor: some layer has it ... */
+    size_t   owner; /**< ... this one */
+    value  **group; /**< all weights of that layer, in their order: what a second call has too */
+    size_t   n_group;
     bool     in_parts; /**< layers have parts of it */
     unsigned visit;    /**< scratch, to list each origin once */
 };
@@ -88,6 +90,7 @@ struct importer {
     uint64_t  params;      /**< elements of the parameters that layers have */
     size_t    n_samples;   /**< inputs that are no weights */
     size_t    parts;       /**< parameters of which layers have parts */
+    size_t    again;       /**< weights that a second call of a module has its own copy of */
     size_t    origins;     /**< of all values together */
     size_t    folded;      /**< elements of constants computed so far */
     unsigned  visits;
@@ -114,6 +117,9 @@ void value_shape(value *v, lm_dtype dtype, const int64_t *dim, uint32_t rank);
 /** The element type a network has for one of ONNX's; 0: none. All real ones are the network's own.
  */
 lm_dtype value_dtype(int32_t onnx_type);
+
+/** "uint16": in messages. */
+const char *onnx_type_name(int32_t onnx_type);
 
 /** Elements in a lane; 0 for an empty constant. */
 uint64_t value_elements(const value *v, int lane);

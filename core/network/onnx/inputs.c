@@ -269,7 +269,9 @@ static lm_status check_shape(importer *im, const char *name, const onnx_shape *s
     lm_tensor t = { .dtype = value_dtype(s->type), .rank = s->rank };
 
     if (!t.dtype)
-        return refuse_input(im, name, "has an element type that is not supported");
+        return lm_error_set(im->err, LM_E_UNSUPPORTED,
+                            "%s: '%.80s' has elements of type %s, which is not supported",
+                            im->model->path, name, onnx_type_name(s->type));
     if (!s->known)
         return refuse_input(im, name, "has no shape: export it with one");
     if (s->rank > LM_MAX_RANK)

@@ -214,6 +214,11 @@ static void add_notes(importer *im, bool image)
     if (im->parts)
         build_note(im->build, "%zu parameter tensors are used in parts, and counted as these parts",
                    im->parts);
+    if (im->again)
+        build_note(im->build,
+                   "%zu weights are taken for a module's that is called again, since it "
+                   "shares the rest by name",
+                   im->again);
     if (!im->alive[LANE_BATCH])
         build_note(im->build, "the batch cannot be changed: the graph does not tell how it depends "
                               "on it");

@@ -117,6 +117,24 @@ size_t tensor_uses(const importer *im, const char *name)
 /* ---- constants ----------------------------------------------------------------------------------
  */
 
+/* Nothing was defined for an input: is it in the file, of a type that nothing can take? */
+static lm_status refuse_missing(importer *im, const onnx_node *node, const char *name)
+{
+    const onnx_model *m    = im->model;
+    int32_t           type = 0;
+
+    for (size_t i = 0; i < m->n_initializers; i++)
+        if (!strcmp(m->initializer[i].name, name))
+            type = m->initializer[i].shape.type;
+    if (type && !value_dtype(type))
+        return lm_error_set(im->err, LM_E_UNSUPPORTED,
+                            "%s: '%.80s' has elements of type %s, which is not supported", m->path,
+                            name, onnx_type_name(type));
+    return lm_error_set(im->err, LM_E_SYNTAX,
+                        "%s: node '%.80s' (%.40s) takes '%.80s', which nothing before it yields",
+                        m->path, node->name, node->type, name);
+}
+
 /* Every input must be there before its use: so there is no cycle either. */
 static lm_status find_constants(importer *im)
 {
@@ -137,10 +155,7 @@ static lm_status find_constants(importer *im)
             if (!node_reads(node, k))
                 continue;
             if (from != NAMES_NONE ? from >= i : !v)
-                return lm_error_set(im->err, LM_E_SYNTAX,
-                                    "%s: node '%.80s' (%.40s) takes '%.80s', which nothing before "
-                                    "it yields",
-                                    m->path, node->name, node->type, name);
+                return refuse_missing(im, node, name);
             fixed &= from != NAMES_NONE ? im->plan[from].constant : v->role == ROLE_CONSTANT;
         }
         im->plan[i].constant = fixed || (op && op->flags & OP_FRESH);
@@ -192,12 +207,12 @@ typedef struct tally {
     size_t      n;
 } tally;
 
-static bool known(const importer *im, size_t i)
+static bool known(const importer *im, size_t i, bool constants)
 {
     const operation *op = operation_find(&im->model->node[i]);
 
     return im->plan[i].treat || im->plan[i].ignore ||
-           (op && (!(op->flags & OP_CONSTANT) || im->plan[i].constant));
+           (op && (!(op->flags & OP_CONSTANT) || !constants || im->plan[i].constant));
 }
 
 /* "Foo (3), Bar (1)" */
@@ -216,37 +231,55 @@ static void list_tallies(const tally *t, size_t n, char *buffer, size_t size)
     }
 }
 
-/* All of them in one message: so they can be put right at once. */
-static lm_status refuse_unknown(importer *im)
+static lm_status tally_unknown(importer *im, bool constants, names *kinds, tally *t, size_t *n)
 {
-    const onnx_model *m     = im->model;
-    tally             t[64] = { { NULL, 0 } };
-    size_t            n     = 0;
-    char              list[300];
+    const onnx_model *m = im->model;
 
     for (size_t i = 0; i < m->n_nodes; i++) {
-        size_t k = 0;
+        size_t k;
 
         if (!im->plan[i].reachable)
             continue;
         choose(im, i);
-        if (known(im, i))
+        if (known(im, i, constants))
             continue;
-        while (k < n && strcmp(t[k].type, m->node[i].type))
-            k++;
-        if (k == n && n < sizeof t / sizeof t[0])
-            t[n++].type = m->node[i].type;
-        if (k < n)
-            t[k].n++;
+        k = names_find(kinds, m->node[i].type);
+        if (k == NAMES_NONE) {
+            k         = (*n)++;
+            t[k].type = m->node[i].type;
+            if (!names_add(kinds, t[k].type, k))
+                return no_memory(im);
+        }
+        t[k].n++;
     }
-    if (!n)
-        return LM_OK;
-    list_tallies(t, n, list, sizeof list);
-    return lm_error_set(
-        im->err, LM_E_UNSUPPORTED,
-        "%s: no layer type for %s; choose one (--treat %.40s=TYPE), pass the input on "
-        "(--ignore %.40s), or write a plugin",
-        m->path, list, t[0].type, t[0].type);
+    return LM_OK;
+}
+
+/* All of them in one message: so they can be put right at once. `constants`: is it known what is
+ * constant? */
+static lm_status refuse_unknown(importer *im, bool constants)
+{
+    tally    *t      = malloc((im->model->n_nodes + 1) * sizeof *t);
+    names     kinds  = { NULL, 0, 0 };
+    size_t    n      = 0;
+    lm_status status = LM_OK;
+    char      list[300];
+
+    if (!t)
+        return no_memory(im);
+    memset(t, 0, (im->model->n_nodes + 1) * sizeof *t);
+    status = tally_unknown(im, constants, &kinds, t, &n);
+    if (!status && n) {
+        list_tallies(t, n, list, sizeof list);
+        status = lm_error_set(
+            im->err, LM_E_UNSUPPORTED,
+            "%s: no layer type for %s; choose one (--treat %.40s=TYPE), pass the input on "
+            "(--ignore %.40s), or write a plugin",
+            im->model->path, list, t[0].type, t[0].type);
+    }
+    names_free(&kinds);
+    free(t);
+    return status;
 }
 
 /* Results depend on what the user chose: it is told with them. */
@@ -275,16 +308,21 @@ static void note_choices(importer *im)
 
 lm_status plan_nodes(importer *im)
 {
-    lm_status status;
+    lm_status status, unknown;
 
     im->plan = arena_array(im->arena, im->model->n_nodes + 1, sizeof *im->plan);
     if (!im->plan)
         return no_memory(im);
     if ((status = read_choices(im)) || (status = find_producers(im)) ||
-        (status = find_reachable(im)) || (status = count_uses(im)) ||
-        (status = inputs_define(im)) || (status = find_constants(im)) ||
-        (status = refuse_unknown(im)))
+        (status = find_reachable(im)) || (status = count_uses(im)))
         return status;
+    status = inputs_define(im);
+    if (!status)
+        status = find_constants(im);
+    /* what nobody knows comes first: the rest may follow from it */
+    unknown = refuse_unknown(im, !status);
+    if (unknown || status)
+        return unknown ? unknown : status;
     note_choices(im);
     return fusions_find(im);
 }

@@ -27,6 +27,7 @@ typedef struct reading {
     size_t      n_parts, n_data;
     bool        no_memory;
     const char *too_many; /* of what; NULL: not too many */
+    const char *sparse;   /* name of an initializer that is; NULL: none */
 } reading;
 
 /* A growing array inside something being read. */
@@ -154,8 +155,8 @@ typedef struct tensor_reading {
     onnx_TensorProto *message;
     onnx_tensor      *to;
     int_list          dims;
-    size_t            room; /* elements there is memory for: a shape after the data changes it not */
-    target            name_target, dims_target, data_target;
+    size_t room; /* elements there is memory for: a shape after the data changes it not */
+    target name_target, dims_target, data_target;
 } tensor_reading;
 
 static bool is_integer(int32_t type)
@@ -369,6 +370,21 @@ static bool take_initializer(pb_istream_t *stream, const pb_field_t *field, void
     return pb_decode(stream, onnx_TensorProto_fields, &message) && finish_tensor(&own);
 }
 
+/* Without zeros a tensor's shape says nothing of its elements: not read, and not left out either.
+ */
+static bool refuse_sparse(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    reading               *r           = ((const target *)*arg)->r;
+    onnx_SparseTensorProto message     = onnx_SparseTensorProto_init_zero;
+    target                 name_target = { r, &r->sparse };
+
+    (void)field;
+    r->sparse           = "";
+    message.values.name = into(take_text, &name_target);
+    pb_decode(stream, onnx_SparseTensorProto_fields, &message);
+    return false;
+}
+
 /* ---- nodes --------------------------------------------------------------------------------------
  */
 
@@ -542,14 +558,19 @@ static lm_status decode(reading *r, const void *bytes, size_t n, lm_error *err)
     pb_istream_t    stream  = pb_istream_from_buffer(bytes, n);
     target          self    = { r, NULL };
 
-    message.opset_import      = into(take_opset, &self);
-    message.graph.node        = into(take_node, &self);
-    message.graph.initializer = into(take_initializer, &self);
-    message.graph.input       = into(take_input, &self);
-    message.graph.output      = into(take_output, &self);
+    message.opset_import             = into(take_opset, &self);
+    message.graph.node               = into(take_node, &self);
+    message.graph.initializer        = into(take_initializer, &self);
+    message.graph.sparse_initializer = into(refuse_sparse, &self);
+    message.graph.input              = into(take_input, &self);
+    message.graph.output             = into(take_output, &self);
     if (!pb_decode(&stream, onnx_ModelProto_fields, &message)) {
         if (r->no_memory)
             return lm_error_set(err, LM_E_NOMEM, "%s: out of memory", path);
+        if (r->sparse)
+            return lm_error_set(err, LM_E_UNSUPPORTED,
+                                "%s: '%.80s' is a sparse initializer: export it as a dense one",
+                                path, r->sparse);
         if (r->too_many)
             return lm_error_set(err, LM_E_SYNTAX, "%s: more than %s: no network", path,
                                 r->too_many);

@@ -94,6 +94,18 @@ lm_dtype value_dtype(int32_t onnx_type)
     }
 }
 
+const char *onnx_type_name(int32_t onnx_type)
+{
+    /* TensorProto.DataType in its order */
+    static const char *const name[] = { "undefined",  "float",   "uint8",  "int8",   "uint16",
+                                        "int16",      "int32",   "int64",  "string", "bool",
+                                        "float16",    "double",  "uint32", "uint64", "complex64",
+                                        "complex128", "bfloat16" };
+
+    return onnx_type >= 0 && (size_t)onnx_type < sizeof name / sizeof name[0] ? name[onnx_type]
+                                                                              : "not known here";
+}
+
 uint64_t value_elements(const value *v, int lane)
 {
     return lm_elements(&v->shape[lane]);
