@@ -70,7 +70,9 @@ static void emit_map(const lm_layer *layer, lm_pass pass, lm_sink *sink, uint64_
     emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
                             .pass  = pass,
                             .dtype = layer->input[0].dtype,
-                            .u.map = { (int64_t)elements, operands, flops } });
+                            .u.map = { .elements          = (int64_t)elements,
+                                       .operands          = operands,
+                                       .flops_per_element = flops } });
 }
 
 /* The function itself, or its gradient, of `n` elements. */

@@ -42,10 +42,12 @@ static void emit_product(const attention *a, lm_sink *sink, lm_pass pass, int64_
 static void emit_map(const attention *a, lm_sink *sink, lm_pass pass, int64_t operands,
                      int64_t flops)
 {
-    emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
-                            .pass  = pass,
-                            .dtype = a->dtype,
-                            .u.map = { pairs(a), operands, flops } });
+    emit(sink,
+         (lm_kernel){
+             .op    = LM_OP_MAP,
+             .pass  = pass,
+             .dtype = a->dtype,
+             .u.map = { .elements = pairs(a), .operands = operands, .flops_per_element = flops } });
 }
 
 static void emit_softmax(const attention *a, lm_sink *sink, lm_pass pass)

@@ -230,7 +230,9 @@ static void emit_rotation(const heads *h, lm_pass pass, lm_sink *sink)
         emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
                                 .pass  = pass,
                                 .dtype = h->core.dtype,
-                                .u.map = { (int64_t)elements_of(h, keys), 1, 3 } });
+                                .u.map = { .elements          = (int64_t)elements_of(h, keys),
+                                           .operands          = 1,
+                                           .flops_per_element = 3 } });
 }
 
 /* Adds up the gradients that several projections of one input have of it. */
@@ -247,7 +249,9 @@ static void emit_input_sums(const lm_layer *layer, const projection *p, uint32_t
                               .pass   = LM_GRAD_INPUT,
                               .dtype  = layer->input[input].dtype,
                               .repeat = uses - 1,
-                              .u.map  = { (int64_t)lm_elements(&layer->input[input]), 2, 1 } });
+                              .u.map  = { .elements = (int64_t)lm_elements(&layer->input[input]),
+                                          .operands = 2,
+                                          .flops_per_element = 1 } });
     }
 }
 

@@ -40,7 +40,9 @@ static lm_kernel map_of(const lm_layer *layer, lm_pass pass, uint64_t elements, 
         .op    = LM_OP_MAP,
         .pass  = pass,
         .dtype = layer->input[0].dtype,
-        .u.map = { (int64_t)elements, operands, flops },
+        .u.map = { .elements          = (int64_t)elements,
+                   .operands          = operands,
+                   .flops_per_element = flops },
     };
 }
 

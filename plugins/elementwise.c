@@ -138,11 +138,14 @@ static void emit_map(const lm_layer *layer, lm_sink *sink, lm_pass pass, int64_t
     const uint64_t n = lm_elements(&layer->output[0]);
 
     emit(sink,
-         (lm_kernel){ .op    = LM_OP_MAP,
-                      .pass  = pass,
-                      .dtype = layer->input[layer->n_inputs - 1].dtype,
-                      .u.map = { (int64_t)n, operands, flops,
-                                 reads == lm_mul((uint64_t)operands, n) ? 0 : (int64_t)reads } });
+         (lm_kernel){
+             .op    = LM_OP_MAP,
+             .pass  = pass,
+             .dtype = layer->input[layer->n_inputs - 1].dtype,
+             .u.map = { .elements          = (int64_t)n,
+                        .operands          = operands,
+                        .flops_per_element = flops,
+                        .reads = reads == lm_mul((uint64_t)operands, n) ? 0 : (int64_t)reads } });
 }
 
 static uint64_t elements_of_inputs(const lm_layer *layer)

@@ -16,7 +16,9 @@ static inline void loss_emit_map(const lm_layer *layer, lm_pass pass, lm_sink *s
     emit(sink, (lm_kernel){ .op    = LM_OP_MAP,
                             .pass  = pass,
                             .dtype = layer->input[0].dtype,
-                            .u.map = { (int64_t)lm_elements(&layer->input[0]), operands, flops } });
+                            .u.map = { .elements          = (int64_t)lm_elements(&layer->input[0]),
+                                       .operands          = operands,
+                                       .flops_per_element = flops } });
 }
 
 /** The mean of `n` numbers. */

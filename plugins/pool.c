@@ -170,7 +170,9 @@ static lm_kernel map_of(const lm_layer *layer, lm_pass pass, const lm_tensor *te
         .op    = LM_OP_MAP,
         .pass  = pass,
         .dtype = layer->input[0].dtype,
-        .u.map = { (int64_t)lm_elements(tensor), operands, flops },
+        .u.map = { .elements          = (int64_t)lm_elements(tensor),
+                   .operands          = operands,
+                   .flops_per_element = flops },
     };
 }
 

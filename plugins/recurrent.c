@@ -267,8 +267,9 @@ static void emit_map(const sizes *s, lm_sink *sink, lm_pass pass, int64_t rows, 
                             .pass   = pass,
                             .dtype  = s->dtype,
                             .repeat = (uint32_t)repeat,
-                            .u.map  = { (int64_t)lm_mul((uint64_t)rows, (uint64_t)width), operands,
-                                        flops } });
+                            .u.map = { .elements = (int64_t)lm_mul((uint64_t)rows, (uint64_t)width),
+                                       .operands = operands,
+                                       .flops_per_element = flops } });
 }
 
 static bool drops_after(const sizes *s, int64_t at)

@@ -38,9 +38,11 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     const int64_t       n        = (int64_t)lm_elements(in);
     uint32_t            axis     = 0;
     const lm_status     status   = tensor_axis(layer, lm_int(layer, AXIS), in->rank, &axis);
-    const lm_kernel     negative = {
-            .op = LM_OP_MAP, .pass = pass, .dtype = in->dtype, .u.map = { n, 1, 1 }
-    };
+    const lm_kernel     negative = { .op    = LM_OP_MAP,
+                                     .pass  = pass,
+                                     .dtype = in->dtype,
+                                     .u.map = {
+                                         .elements = n, .operands = 1, .flops_per_element = 1 } };
 
     if (status || pass == LM_GRAD_WEIGHT)
         return status;

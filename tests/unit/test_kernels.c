@@ -38,10 +38,13 @@ static const struct {
                     { 1, 3, 5 },
                     { 1, 2, 7 },
                     { 0, 1, 9 },
-                    { 1, 10, 11 } } },
+                    { 1, 10, 11 },
+                    0 } },
       "n=8 channels=6 mode=1 in=1x56x57 out=1x28x29 window=1x3x5 stride=1x2x7 pad=0x1x9 "
       "dilation=1x10x11" },
-    { { .op = LM_OP_MAP, .repeat = 1, .u.map = { 100, 2, 0 } },
+    { { .op     = LM_OP_MAP,
+        .repeat = 1,
+        .u.map  = { .elements = 100, .operands = 2, .flops_per_element = 0 } },
       "elements=100 operands=2 flops_per_element=0" },
     { { .op = LM_OP_NORM, .repeat = 1, .u.norm = { 64, 392, 49, 0 } },
       "rows=64 group=392 inner=49" },
@@ -71,7 +74,13 @@ static const struct {
                     16 } },
       "n=2 channels=4 mode=1 in=1x1x10 out=1x1x7 window=1x1x3 stride=1x1x1 pad=0x0x0 "
       "dilation=1x1x1 taps=16" },
-    { { .op = LM_OP_MAP, .repeat = 1, .u.map = { 100, 2, 3, 125, 25 } },
+    { { .op     = LM_OP_MAP,
+        .repeat = 1,
+        .u.map  = { .elements          = 100,
+                    .operands          = 2,
+                    .flops_per_element = 3,
+                    .reads             = 125,
+                    .writes            = 25 } },
       "elements=100 operands=2 flops_per_element=3 reads=125 writes=25" },
 };
 
