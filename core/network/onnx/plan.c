@@ -306,6 +306,49 @@ static void note_choices(importer *im)
     }
 }
 
+/* What node input `name` is a part or another arrangement of. */
+static const char *tensor_behind(const importer *im, const char *name)
+{
+    for (int depth = 0; depth < 16; depth++) {
+        const size_t     from = names_find(&im->producer, name);
+        const onnx_node *node = from == NAMES_NONE ? NULL : &im->model->node[from];
+        const operation *op   = node ? operation_find(node) : NULL;
+
+        if (!op || !node->n_inputs || (!(op->flags & OP_TURNS) && strcmp(node->type, "Expand")))
+            break;
+        name = node->input[0];
+    }
+    return name;
+}
+
+/* First states that the file holds may be trained, but no recurrent layer has them. Zeros that an
+ * exporter wrote there have names that it made. */
+static lm_status note_states(importer *im)
+{
+    const onnx_model *m      = im->model;
+    names             states = { NULL, 0, 0 };
+    size_t            n      = 0;
+    bool              room   = true;
+
+    for (size_t i = 0; i < m->n_nodes && room; i++)
+        for (size_t k = 5; k < m->node[i].n_inputs && k <= 6 && room; k++)
+            if (im->plan[i].reachable && *m->node[i].input[k] && !node_reads(&m->node[i], k))
+                room = names_set(&states, tensor_behind(im, m->node[i].input[k]), i);
+    for (size_t i = 0; i < m->n_initializers && states.n && room; i++) {
+        const onnx_tensor *t = &m->initializer[i];
+
+        n += value_dtype(t->shape.type) == LM_F32 && !strpbrk(t->name, ":/") &&
+             names_find(&states, t->name) != NAMES_NONE;
+    }
+    names_free(&states);
+    if (n)
+        build_note(im->build,
+                   "tensors that are first states of recurrent layers, not counted as "
+                   "parameters: %zu",
+                   n);
+    return room ? LM_OK : no_memory(im);
+}
+
 lm_status plan_nodes(importer *im)
 {
     lm_status status, unknown;
@@ -324,5 +367,6 @@ lm_status plan_nodes(importer *im)
     if (unknown || status)
         return unknown ? unknown : status;
     note_choices(im);
-    return fusions_find(im);
+    status = note_states(im);
+    return status ? status : fusions_find(im);
 }
