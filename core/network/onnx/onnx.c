@@ -216,8 +216,8 @@ static void add_notes(importer *im, bool image)
                    im->parts);
     if (im->again)
         build_note(im->build,
-                   "%zu weights are taken for a module's that is called again, since it "
-                   "shares the rest by name",
+                   "weights taken for those of a module that is called again, as it shares "
+                   "the rest by name: %zu",
                    im->again);
     if (!im->alive[LANE_BATCH])
         build_note(im->build, "the batch cannot be changed: the graph does not tell how it depends "
