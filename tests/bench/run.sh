@@ -97,6 +97,34 @@ row show_per_layer_s_16000_to_4000 "$(per "$layers_16000" 16000)" "$(per "$layer
 row scale_per_point_s_4000_to_1000 "$(per "$points_4000" 4000)" "$(per "$points_1000" 1000)" 0.8
 row scale_per_point_s_16000_to_4000 "$(per "$points_16000" 16000)" "$(per "$points_4000" 4000)" 0.8
 
+# --- an ONNX file of 500 MB: imported without reading its weights, against loading it with the onnx package
+onnx=$(for p in /usr/bin/python3 python3; do
+           "$p" -c 'import onnx' 2>/dev/null && { echo "$p"; break; }
+       done || true)
+if [ -n "$onnx" ]; then
+    "$onnx" - "$work" <<'EOF'
+import sys
+from onnx import TensorProto as T, helper as h
+folder, width, layers = sys.argv[1], 2048, 30
+for inside in (True, False):
+    weights = [T(name=f"l{i}.weight", dims=[width, width], data_type=T.FLOAT) for i in range(layers)]
+    for w in weights:
+        if inside:
+            w.raw_data = bytes(4 * width * width)
+    nodes = [h.make_node("Gemm", [f"t{i}", f"l{i}.weight"], [f"t{i + 1}"], transB=1) for i in range(layers)]
+    ends = [h.make_tensor_value_info(f"t{i}", T.FLOAT, [1, width]) for i in (0, layers)]
+    with open(f"{folder}/{'large' if inside else 'bare'}.onnx", "wb") as out:
+        out.write(h.make_model(h.make_graph(nodes, "large", ends[:1], ends[1:], weights)).SerializeToString())
+EOF
+    row import_500MB_s "$(seconds 15 layermeter import "$work/large.onnx")" \
+        "$(seconds 3 "$onnx" -c "import onnx; onnx.load('$work/large.onnx')")" 20
+    more=$(($(bytes 5 layermeter import "$work/large.onnx") - $(bytes 5 layermeter import "$work/bare.onnx")))
+    row import_500MB_bytes_of_weights $((more > 0 ? more : 1)) $((30 << 20)) 1
+    rm -f "$work/large.onnx"
+else
+    echo "bench: no python3 with onnx (Debian: python3-onnx): its rows are left out" >&2
+fi
+
 column -s, -t <"$rows" 2>/dev/null || cat "$rows"
 if [ -n "$csv" ]; then
     cp "$rows" "$csv.part" && mv "$csv.part" "$csv"

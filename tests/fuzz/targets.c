@@ -17,6 +17,7 @@
 #include "layers/loader.h"
 #include "network/kernels.h"
 #include "network/metrics.h"
+#include "network/onnx/onnx.h"
 #include "network/paleo/paleo.h"
 #include "network/write.h"
 #ifdef FUZZ_SWEEP
@@ -360,14 +361,17 @@ static void check_written(const network *net)
     free(text);
 }
 
-static bool fuzz_paleo(const uint8_t *data, size_t size)
+static bool fuzz_import(const uint8_t *data, size_t size,
+                        lm_status (*load)(const char *path, const registry *reg,
+                                          const network_choices *choices, network **out,
+                                          lm_error *err))
 {
     const bind_options options = { .batch = 2, .dtype = LM_F32 };
     memory_file        f       = file_of(data, size);
     network           *net     = NULL;
     bound_network     *bound   = NULL;
     lm_error           err     = { 0 };
-    lm_status          status  = paleo_load(f.path, types, NULL, &net, &err);
+    lm_status          status  = load(f.path, types, NULL, &net, &err);
 
     close(f.fd);
     if (!status && net->n_layers <= LAYERS_MAX) {
@@ -379,6 +383,16 @@ static bool fuzz_paleo(const uint8_t *data, size_t size)
     bound_network_free(bound);
     network_free(net);
     return !status;
+}
+
+static bool fuzz_paleo(const uint8_t *data, size_t size)
+{
+    return fuzz_import(data, size, paleo_load);
+}
+
+static bool fuzz_onnx(const uint8_t *data, size_t size)
+{
+    return fuzz_import(data, size, onnx_load);
 }
 
 /* A machine file that is written can be read, and says the same. */
@@ -549,6 +563,7 @@ const fuzz_target fuzz_targets[] = {
     { "csv", fuzz_csv },
     { "network", fuzz_network },
     { "paleo", fuzz_paleo },
+    { "onnx", fuzz_onnx },
     { "machine", fuzz_machine },
     { "observations", fuzz_observations },
 #ifdef FUZZ_SWEEP

@@ -89,6 +89,7 @@ struct importer {
     bool virtual;          /**< only shapes are wanted: no layers are made */
     uint64_t  params;      /**< elements of the parameters that layers have */
     size_t    n_samples;   /**< inputs that are no weights */
+    int64_t   batch;       /**< of the file, or assumed; 0: it has no such inputs */
     size_t    parts;       /**< parameters of which layers have parts */
     size_t    again;       /**< weights that a second call of a module has its own copy of */
     size_t    origins;     /**< of all values together */

@@ -489,6 +489,7 @@ lm_status inputs_define(importer *im)
                  : r == ROLE_PARAMETER ? define_weight(im, v->name, &v->shape)
                                        : define_constant_input(im, v);
     }
+    im->batch = samples;
     if (!status && !samples)
         status =
             lm_error_set(im->err, LM_E_UNSUPPORTED, "%s: no input that samples come by", m->path);

@@ -52,8 +52,9 @@ typedef struct onnx_attribute {
 } onnx_attribute;
 
 typedef struct onnx_node {
-    const char           *name, *type, *domain; /**< "" if absent */
-    const char          **input, **output;      /**< "" where one is left out */
+    const char           *name; /**< "" if absent */
+    const char           *type; /**< operator; of another domain than ONNX's: com.example.Relu */
+    const char          **input, **output; /**< "" where one is left out */
     size_t                n_inputs, n_outputs;
     const onnx_attribute *attribute;
     size_t                n_attributes;

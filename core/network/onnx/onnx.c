@@ -230,12 +230,12 @@ static void add_notes(importer *im, bool image)
  */
 
 /* The layers' parameters must be those that the nodes take. */
-static lm_status check_parameters(importer *im, const network *net, int64_t batch)
+static lm_status check_parameters(importer *im, const network *net)
 {
     bound_network *bound = NULL;
     net_metrics    m;
     lm_status      status = bind_network(
-             net, im->reg, &(bind_options){ .batch = batch, .dtype = LM_F32 }, &bound, im->err);
+             net, im->reg, &(bind_options){ .batch = im->batch, .dtype = LM_F32 }, &bound, im->err);
 
     if (!status)
         status = metrics_of_network(bound, NULL, &m, im->err);
@@ -247,14 +247,6 @@ static lm_status check_parameters(importer *im, const network *net, int64_t batc
             im->model->path, (unsigned long long)im->params, (unsigned long long)m.params);
     bound_network_free(bound);
     return status;
-}
-
-static int64_t batch_of(const importer *im)
-{
-    for (size_t i = 0; i < im->n_values; i++)
-        if (im->value[i]->placed && im->value[i]->batch_axis == 0)
-            return im->value[i]->shape[LANE_FILE].dim[0];
-    return 1;
 }
 
 /* Before any node: is an input one of rows and columns? */
@@ -271,7 +263,6 @@ static lm_status import_model(importer *im, network **out)
     network   *net    = NULL;
     lm_status  status = plan_nodes(im);
     const bool image  = !status && takes_image(im);
-    int64_t    batch;
 
     if (!status)
         status = convert_nodes(im);
@@ -282,11 +273,10 @@ static lm_status import_model(importer *im, network **out)
     if (status)
         return status;
     add_notes(im, image);
-    batch     = batch_of(im);
     status    = build_finish(im->build, &net, im->err);
     im->build = NULL;
     if (!status)
-        status = check_parameters(im, net, batch);
+        status = check_parameters(im, net);
     if (status) {
         network_free(net);
         return status;

@@ -126,8 +126,6 @@ const operation *operation_find(const onnx_node *node)
 {
     size_t low = 0, high = N_OPERATIONS;
 
-    if (*node->domain && strcmp(node->domain, "ai.onnx") != 0)
-        return NULL; /* another domain's operator of that name */
     while (low < high) {
         const size_t middle = (low + high) / 2;
         const int    order  = strcmp(node->type, operations[middle].name);

@@ -730,11 +730,10 @@ lm_status convert_expand(importer *im, const operation *op)
     }
     /* over the batch: a weight is one for each sample, anything else goes on as it is and is
      * stretched by whoever takes it */
-    if (im->alive[LANE_BATCH] && list[LANE_BATCH][0] != list[LANE_FILE][0] &&
-        n == in->shape[LANE_FILE].rank) {
-        const int64_t samples[N_LANES] = { list[LANE_FILE][0] > 0 ? list[LANE_FILE][0] : 1,
-                                           list[LANE_BATCH][0] > 0 ? list[LANE_BATCH][0] : 1,
-                                           list[LANE_IMAGE][0] > 0 ? list[LANE_IMAGE][0] : 1 };
+    if (im->alive[LANE_BATCH] && n == in->shape[LANE_FILE].rank && in->batch_axis < 0 &&
+        (list[LANE_BATCH][0] != list[LANE_FILE][0] ||
+         (list[LANE_FILE][0] == im->batch && in->role != ROLE_DATA))) {
+        const int64_t samples[N_LANES] = { im->batch, 3 * im->batch, im->batch };
 
         if ((status = expand_to_batch(im, in, &own)))
             return status;
@@ -928,7 +927,7 @@ static lm_status resize_target(importer *im, const value *in, double *factor, in
         } else {
             return LM_E_UNSUPPORTED;
         }
-        if (!(factor[d] > 0 && factor[d] < 1e6))
+        if (!(factor[d] > 0 && factor[d] < 1e6) || in->shape[LANE_FILE].dim[d] > FAR_PAD)
             return LM_E_SHAPE;
         size[d] = (int64_t)floor(factor[d] * (double)in->shape[LANE_FILE].dim[d] + 1e-6);
     }

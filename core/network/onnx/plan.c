@@ -282,28 +282,39 @@ static lm_status refuse_unknown(importer *im, bool constants)
     return status;
 }
 
-/* Results depend on what the user chose: it is told with them. */
-static void note_choices(importer *im)
+/* Results depend on what the user chose: it is told with them. A choice for an operator that is not
+ * there is a slip. */
+static lm_status note_choice(importer *im, const char *option, const char *operator, size_t length,
+                             const char *type)
 {
-    const network_choices *c = im->choices;
-    size_t                 n;
+    size_t n = 0;
 
-    for (size_t k = 0; c && k < c->n_treat; k++) {
-        n = 0;
-        for (size_t i = 0; i < im->model->n_nodes; i++)
-            n += im->plan[i].reachable && im->plan[i].treat == strchr(c->treat[k], '=') + 1;
-        if (n)
-            build_note(im->build, "%.*s treated as %s (%zu nodes)", (int)strcspn(c->treat[k], "="),
-                       c->treat[k], strchr(c->treat[k], '=') + 1, n);
+    for (size_t i = 0; i < im->model->n_nodes; i++) {
+        const char *name = im->model->node[i].type;
+
+        n += im->plan[i].reachable && strlen(name) == length && !strncmp(name, operator, length);
     }
-    for (size_t k = 0; c && k < c->n_ignore; k++) {
-        n = 0;
-        for (size_t i = 0; i < im->model->n_nodes; i++)
-            n += im->plan[i].reachable && im->plan[i].ignore &&
-                 !strcmp(im->model->node[i].type, c->ignore[k]);
-        if (n)
-            build_note(im->build, "%s ignored (%zu nodes)", c->ignore[k], n);
+    if (!n)
+        return lm_error_set(im->err, LM_E_ARG, "%s %.*s: %s has no such operator", option,
+                            (int)length, operator, im->model->path);
+    build_note(im->build, "%.*s %s%s (%zu node%s)", (int)length, operator,
+               type ? "treated as " : "ignored", type ? type : "", n, n == 1 ? "" : "s");
+    return LM_OK;
+}
+
+static lm_status note_choices(importer *im)
+{
+    const network_choices *c      = im->choices;
+    lm_status              status = LM_OK;
+
+    for (size_t k = 0; c && k < c->n_treat && !status; k++) {
+        const size_t n = strcspn(c->treat[k], "=");
+
+        status = note_choice(im, "--treat", c->treat[k], n, c->treat[k] + n + 1);
     }
+    for (size_t k = 0; c && k < c->n_ignore && !status; k++)
+        status = note_choice(im, "--ignore", c->ignore[k], strlen(c->ignore[k]), NULL);
+    return status;
 }
 
 /* What node input `name` is a part or another arrangement of. */
@@ -366,7 +377,7 @@ lm_status plan_nodes(importer *im)
     unknown = refuse_unknown(im, !status);
     if (unknown || status)
         return unknown ? unknown : status;
-    note_choices(im);
-    status = note_states(im);
-    return status ? status : fusions_find(im);
+    if ((status = note_choices(im)) || (status = note_states(im)))
+        return status;
+    return fusions_find(im);
 }

@@ -19,12 +19,15 @@
 #define INTS_MAX   65536   /* elements of an integer tensor that is read: a table of indices */
 #define FLOATS_MAX 8       /* of a real one: a scalar, or factors of a resize */
 #define DATA_MAX   1000000 /* of all tensors that are read together */
+#define SKIP_BYTES ((size_t)8 << 20)
 
 typedef struct reading {
     onnx_model *model;
     arena      *arena;
     size_t      node_room, initializer_room, input_room, output_room;
     size_t      n_parts, n_data;
+    void       *map; /* the file */
+    size_t      map_size, skipped;
     bool        no_memory;
     const char *too_many; /* of what; NULL: not too many */
     const char *sparse;   /* name of an initializer that is; NULL: none */
@@ -81,6 +84,18 @@ typedef struct target {
 static pb_callback_t into(bool (*decode)(pb_istream_t *, const pb_field_t *, void **), target *arg)
 {
     return (pb_callback_t){ .funcs.decode = decode, .arg = arg };
+}
+
+/* Leaves the rest of a field unread. Page tables fill as a file is walked through, large pages at a
+ * time on some systems: they are emptied now and then, so that weights never count as memory. */
+static bool skip(reading *r, pb_istream_t *stream)
+{
+    r->skipped += stream->bytes_left;
+    if (r->skipped > SKIP_BYTES) {
+        madvise(r->map, r->map_size, MADV_DONTNEED);
+        r->skipped = 0;
+    }
+    return pb_read(stream, NULL, stream->bytes_left);
 }
 
 /* ---- texts and numbers --------------------------------------------------------------------------
@@ -233,7 +248,7 @@ static bool take_raw(pb_istream_t *stream, const pb_field_t *field, void **arg)
 
     (void)field;
     if (!n || (!real && !is_integer(type)) || (t->r->n_data += n) > DATA_MAX)
-        return pb_read(stream, NULL, stream->bytes_left);
+        return skip(t->r, stream);
     ints   = real ? NULL : arena_array(t->r->arena, n, sizeof *ints);
     floats = real ? arena_array(t->r->arena, n, sizeof *floats) : NULL;
     if (!ints && !floats)
@@ -245,7 +260,7 @@ static bool take_raw(pb_istream_t *stream, const pb_field_t *field, void **arg)
     own->to->floats = floats;
     own->to->n      = n;
     own->room       = n;
-    return pb_read(stream, NULL, stream->bytes_left);
+    return skip(t->r, stream);
 }
 
 /* int64_data and int32_data: varints. */
@@ -258,10 +273,10 @@ static bool take_varints(pb_istream_t *stream, const pb_field_t *field, void **a
 
     (void)field;
     if (!is_integer(own->message->data_type) || !n)
-        return pb_read(stream, NULL, stream->bytes_left);
+        return skip(t->r, stream);
     if (!ints) {
         if ((t->r->n_data += n) > DATA_MAX)
-            return pb_read(stream, NULL, stream->bytes_left);
+            return skip(t->r, stream);
         ints = arena_array(t->r->arena, n, sizeof *ints);
         if (!ints)
             return out_of_memory(t->r);
@@ -289,7 +304,7 @@ static bool take_float_data(pb_istream_t *stream, const pb_field_t *field, void 
 
     (void)field;
     if (own->message->data_type != ONNX_FLOAT || !n)
-        return pb_read(stream, NULL, stream->bytes_left);
+        return skip(t->r, stream);
     if (!floats) {
         floats = arena_array(t->r->arena, n, sizeof *floats);
         if (!floats)
@@ -396,7 +411,7 @@ typedef struct attribute_list {
 /* Text of an attribute: what is long is no option of an operator, and skipped. */
 static bool take_option(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
-    return stream->bytes_left > 256 ? pb_read(stream, NULL, stream->bytes_left)
+    return stream->bytes_left > 256 ? skip(((const target *)*arg)->r, stream)
                                     : take_text(stream, field, arg);
 }
 
@@ -440,16 +455,35 @@ static bool take_attribute(pb_istream_t *stream, const pb_field_t *field, void *
     return true;
 }
 
+/* An operator of another domain than ONNX's own has that in its name: com.example.Relu. */
+static bool name_operator(reading *r, const char *domain, const char **type)
+{
+    const size_t n = strlen(domain), m = strlen(*type);
+    char        *full;
+
+    if (!n || !strcmp(domain, "ai.onnx"))
+        return true;
+    full = arena_alloc(r->arena, n + m + 2);
+    if (!full)
+        return out_of_memory(r);
+    memcpy(full, domain, n);
+    full[n] = '.';
+    memcpy(full + n + 1, *type, m);
+    *type = full;
+    return true;
+}
+
 static bool take_node(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     reading       *r       = ((const target *)*arg)->r;
     onnx_model    *m       = r->model;
     onnx_NodeProto message = onnx_NodeProto_init_zero;
-    onnx_node      n       = { .name = "", .type = "", .domain = "" };
+    onnx_node      n       = { .name = "", .type = "" };
+    const char    *domain  = "";
     text_list      inputs = { NULL, 0, 0 }, outputs = { NULL, 0, 0 };
     attribute_list attributes  = { NULL, 0, 0 };
     target         name_target = { r, &n.name }, type_target = { r, &n.type },
-           domain_target = { r, &n.domain };
+           domain_target = { r, &domain };
     target input_target = { r, &inputs }, output_target = { r, &outputs };
     target attribute_target = { r, &attributes };
 
@@ -464,7 +498,7 @@ static bool take_node(pb_istream_t *stream, const pb_field_t *field, void **arg)
     message.input     = into(take_name, &input_target);
     message.output    = into(take_name, &output_target);
     message.attribute = into(take_attribute, &attribute_target);
-    if (!pb_decode(stream, onnx_NodeProto_fields, &message))
+    if (!pb_decode(stream, onnx_NodeProto_fields, &message) || !name_operator(r, domain, &n.type))
         return false;
     n.input               = inputs.item;
     n.n_inputs            = inputs.n;
@@ -628,7 +662,9 @@ lm_status onnx_read(const char *path, onnx_model **out, lm_error *err)
     m->arena = a;
     status   = map_file(path, &bytes, &size, err);
     if (!status) {
-        status = decode(&r, bytes, size, err);
+        r.map      = bytes;
+        r.map_size = size;
+        status     = decode(&r, bytes, size, err);
         munmap(bytes, size);
     }
     if (status) {
