@@ -352,10 +352,16 @@ static lm_status share_all(binding *b)
     return LM_OK;
 }
 
-static lm_status check_options(const bind_options *o, lm_error *err)
+static lm_status check_options(const network *net, const bind_options *o, lm_error *err)
 {
+    const char *fixed = net->note ? strstr(net->note, NETWORK_BATCH_FIXED) : NULL;
+
     if (o->batch < 1)
         return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)o->batch);
+    if (fixed && strtoll(fixed + strlen(NETWORK_BATCH_FIXED), NULL, 10) != o->batch)
+        return lm_error_set(
+            err, LM_E_SHAPE, "%s: batch %lld: " NETWORK_BATCH_FIXED "%lld, as its note says",
+            net->path, (long long)o->batch, strtoll(fixed + strlen(NETWORK_BATCH_FIXED), NULL, 10));
     if (!lm_dtype_bytes(o->dtype))
         return lm_error_set(err, LM_E_ARG, "unknown element type %d", o->dtype);
     if (o->image < 0)
@@ -370,7 +376,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     lm_error  ignored;
     binding   b      = { .net = net, .reg = reg, .err = err ? err : &ignored };
     arena    *a      = arena_new();
-    lm_status status = check_options(options, b.err);
+    lm_status status = check_options(net, options, b.err);
 
     b.out = a ? arena_alloc(a, sizeof *b.out) : NULL;
     if (b.out)

@@ -47,6 +47,8 @@ typedef struct net_argument {
 
 /** In a network's note: its input keeps its height and width. */
 #define NETWORK_IMAGE_FIXED "the image size cannot be changed"
+/** The same of the batch; its number follows. */
+#define NETWORK_BATCH_FIXED "the batch cannot be changed from "
 
 typedef struct network {
     const char   *path; /**< as opened */

@@ -264,6 +264,66 @@ static void an_image_that_cannot_change_is_not_changed(void **state)
     network_free(net);
 }
 
+static void a_batch_that_cannot_change_is_not_changed(void **state)
+{
+    net_builder   *b     = build_new("n.other", "n");
+    bound_network *bound = NULL;
+    network       *net;
+    lm_error       err;
+
+    (void)state;
+    add_after(b, "relu", "relu", add_input(b, "3x8x8"));
+    build_note(b, NETWORK_BATCH_FIXED "%d: why", 2);
+    assert_int_equal(build_finish(b, &net, NULL), LM_OK);
+    bind_network(net, nets_registry, &(bind_options){ .batch = 3, .dtype = LM_F32 }, &bound, &err);
+    assert_error(err, LM_E_SHAPE,
+                 "n.other: batch 3: the batch cannot be changed from 2, as its note says");
+    assert_int_equal(bind_network(net, nets_registry,
+                                  &(bind_options){ .batch = 2, .dtype = LM_F32 }, &bound, NULL),
+                     LM_OK);
+    bound_network_free(bound);
+    network_free(net);
+}
+
+static void layers_on_which_no_output_depends_are_left_out(void **state)
+{
+    net_builder *b = build_new("n.other", "n");
+    network     *net;
+    const size_t x = add_input(b, "3x8x8"), dead = add_after(b, "dead", "relu", x);
+    const size_t kept = add_after(b, "kept", "relu", x);
+
+    (void)state;
+    add_after(b, "also_dead", "relu", dead);
+    build_output(b, kept);
+    assert_int_equal(build_finish(b, &net, NULL), LM_OK);
+    assert_int_equal(net->n_layers, 2);
+    assert_string_equal(net->layer[1].name, "kept");
+    assert_int_equal(net->layer[1].input[0].layer, 0);
+    network_free(net);
+}
+
+static void shared_parameters_are_counted_once_and_written(void **state)
+{
+    net_builder *b = build_new("n.other", "n");
+    network     *net, *again;
+    const size_t x = add_input(b, "4"), first = add_after(b, "first", "linear", x);
+    const size_t second = add_after(b, "second", "linear", first);
+    char        *text;
+
+    (void)state;
+    build_key(b, first, "features", "4");
+    build_key(b, second, "features", "4");
+    build_shares(b, second, first);
+    assert_int_equal(build_finish(b, &net, NULL), LM_OK);
+    text = text_of(net);
+    assert_int_equal(counts_of(net).params, 4 * 4 + 4);
+    assert_int_equal(network_load(folder_file("n.ini", text), NULL, &again, NULL), LM_OK);
+    assert_ptr_equal(again->layer[2].shares, &again->layer[1]);
+    free(text);
+    network_free(net);
+    network_free(again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -274,6 +334,9 @@ int main(void)
         cmocka_unit_test(long_lists_of_inputs_go_over_several_lines),
         cmocka_unit_test(names_of_files_stay_within_their_line),
         cmocka_unit_test(an_image_that_cannot_change_is_not_changed),
+        cmocka_unit_test(a_batch_that_cannot_change_is_not_changed),
+        cmocka_unit_test(layers_on_which_no_output_depends_are_left_out),
+        cmocka_unit_test(shared_parameters_are_counted_once_and_written),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

@@ -38,6 +38,11 @@ void recipe_list(recipe *r, const char *key, const int64_t *item, size_t n, bool
     recipe_set(r, key, "%s", text);
 }
 
+const char *node_label(const onnx_node *node)
+{
+    return *node->name || !node->n_outputs ? node->name : node->output[0];
+}
+
 lm_status node_fail(importer *im, lm_status status, const char *fmt, ...)
 {
     char    text[400];
@@ -47,7 +52,7 @@ lm_status node_fail(importer *im, lm_status status, const char *fmt, ...)
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     return lm_error_set(im->err, status, "%s: node '%.80s' (%.40s): %s", im->model->path,
-                        im->node ? im->node->name : "", im->node ? im->node->type : "", text);
+                        im->node ? node_label(im->node) : "", im->node ? im->node->type : "", text);
 }
 
 /* ---- inference ----------------------------------------------------------------------------------
@@ -477,30 +482,40 @@ static lm_status place_constant(importer *im, value *v)
     return place_source(im, "constant", t, v);
 }
 
+/* One step towards a layer: a weight that was turned around becomes what turns it first. */
+static lm_status place_value(importer *im, value *v)
+{
+    const registry_entry *entry;
+    const operation      *op;
+    char                  name[160];
+    size_t                layer;
+
+    if (v->role == ROLE_CONSTANT)
+        return place_constant(im, v);
+    if (v->role == ROLE_PARAMETER && !v->node)
+        return place_source(im, "parameter", &v->shape[LANE_FILE], v);
+    if (v->role == ROLE_PARAMETER) {
+        im->node = v->node;
+        op       = operation_find(v->node);
+        return op->convert(im, op); /* for good, now: its inputs become layers */
+    }
+    if (!v->lazy)
+        return node_fail(im, LM_E_UNSUPPORTED, "nothing yields its input '%.60s'", v->name);
+    im->node = v->node;
+    entry    = registry_find(im->reg, v->lazy->type);
+    layer_name(im, v->lazy, NULL, 0, name, sizeof name);
+    return place(im, v->lazy, entry, name, &v->source, 1, &v, &layer);
+}
+
 lm_status materialise(importer *im, value *v, net_edge *out)
 {
     const onnx_node *node   = im->node;
     lm_status        status = LM_OK;
 
-    if (!v->placed && v->role == ROLE_CONSTANT) {
-        status = place_constant(im, v);
-    } else if (!v->placed && v->role == ROLE_PARAMETER && !v->node) {
-        status = place_source(im, "parameter", &v->shape[LANE_FILE], v);
-    } else if (!v->placed && v->role == ROLE_PARAMETER) {
-        const operation *op = operation_find(v->node);
-
-        im->node = v->node;
-        status   = op->convert(im, op); /* for good, now: its inputs become layers */
-    } else if (!v->placed && v->lazy) {
-        const registry_entry *entry = registry_find(im->reg, v->lazy->type);
-        char                  name[160];
-        size_t                layer;
-
-        im->node = v->node;
-        layer_name(im, v->lazy, NULL, 0, name, sizeof name);
-        status = place(im, v->lazy, entry, name, &v->source, 1, &v, &layer);
+    for (int step = 0; step < 3 && !v->placed && !status; step++) {
+        status   = place_value(im, v);
+        im->node = node;
     }
-    im->node = node;
     if (!status && !v->placed)
         status = node_fail(im, LM_E_UNSUPPORTED, "nothing yields its input '%.60s'", v->name);
     *out = v->edge;

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#define FOLD_MAX  1024               /* elements of one constant: more are no shape */
 #define TOTAL_MAX 2000000            /* of all of them */
 #define FAR       ((int64_t)1 << 40) /* a step beyond all tensors */
 
@@ -390,7 +389,7 @@ static void fold_output(importer *im, const onnx_node *node, size_t output, valu
             v->content[lane] = v->content[LANE_FILE];
             continue;
         }
-        if (n > FOLD_MAX || im->folded + n > TOTAL_MAX || f.n_in < folds[which].n_in)
+        if (n > CONTENT_MAX || im->folded + n > TOTAL_MAX || f.n_in < folds[which].n_in)
             return;
         for (size_t i = 0; i < folds[which].n_in; i++)
             if (!f.in[i] || !f.in[i]->content[lane])

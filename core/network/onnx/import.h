@@ -23,7 +23,8 @@ typedef enum role {
     ROLE_CONSTANT   /**< neither */
 } role;
 
-#define INPUTS_MAX 256 /* of a node; as of a layer */
+#define INPUTS_MAX  256  /* of a node; as of a layer */
+#define CONTENT_MAX 1024 /* elements of a constant that are computed: more are no shape */
 
 /** A key of a layer to be. */
 typedef struct recipe_key {
@@ -161,6 +162,8 @@ lm_status emit_one(importer *im, const recipe *r, value *in, value **out);
  * are. */
 lm_status emit_lazy(importer *im, const recipe *r, value *in, value **out);
 
+/** What messages call a node: by its name, or by what it yields. */
+const char *node_label(const onnx_node *node);
 /** Failure of the node being converted. */
 lm_status node_fail(importer *im, lm_status status, const char *fmt, ...) LM_PRINTF(3, 4);
 

@@ -220,8 +220,9 @@ static void add_notes(importer *im, bool image)
                    "the rest by name: %zu",
                    im->again);
     if (!im->alive[LANE_BATCH])
-        build_note(im->build, "the batch cannot be changed: the graph does not tell how it depends "
-                              "on it");
+        build_note(im->build,
+                   NETWORK_BATCH_FIXED "%lld: the graph does not tell how it depends on it",
+                   (long long)im->batch);
     if (image && !im->alive[LANE_IMAGE])
         build_note(im->build, NETWORK_IMAGE_FIXED ": the graph does not tell how it depends on it");
 }

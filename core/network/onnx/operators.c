@@ -68,6 +68,7 @@ static const operation operations[] = {
     { "Mod", convert_binary, "subtract", OP_CONSTANT },
     { "Mul", convert_binary, "multiply", 0 },
     { "Neg", convert_plain, "neg", 0 },
+    { "NonZero", convert_nonzero, NULL, OP_CONSTANT },
     { "Not", convert_not, "neg", 0 },
     { "Or", convert_binary, "compare", 0 },
     { "PRelu", convert_prelu, "prelu", 0 },

@@ -41,7 +41,8 @@ converter convert_plain, convert_binary, convert_pow, convert_clip, convert_redu
 converter convert_identity, convert_constant_node, convert_shape, convert_size, convert_fill,
     convert_range, convert_reshape, convert_flatten, convert_squeeze, convert_unsqueeze,
     convert_transpose, convert_concat, convert_slice, convert_split, convert_gather, convert_expand,
-    convert_tile, convert_pad, convert_resize, convert_depth_to_space, convert_like_first;
+    convert_tile, convert_pad, convert_resize, convert_depth_to_space, convert_like_first,
+    convert_nonzero;
 /* operators_nn.c */
 converter convert_conv, convert_conv_transpose, convert_pool, convert_batch_norm,
     convert_instance_norm, convert_layer_norm, convert_group_norm, convert_lrn, convert_gemm,

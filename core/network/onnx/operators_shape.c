@@ -163,8 +163,8 @@ lm_status convert_fill(importer *im, const operation *op)
         if (!dtype || !value_ints_at(in, lane, dim, LM_MAX_RANK, &n) ||
             !set_shape(v, lane, dtype, dim, n))
             return node_fail(im, LM_E_UNSUPPORTED, "its shape cannot be told");
-        if (value_elements(v, lane) <= 64 && (!t || t->n == 1)) {
-            double *content = new_content(im, v, lane, 64);
+        if (value_elements(v, lane) <= CONTENT_MAX && (!t || t->n == 1)) {
+            double *content = new_content(im, v, lane, (size_t)value_elements(v, lane));
 
             for (size_t i = 0; content && i < value_elements(v, lane); i++)
                 content[i] = fill;
@@ -197,14 +197,45 @@ lm_status convert_range(importer *im, const operation *op)
         if (!(n < 1e12) ||
             !set_shape(v, lane, in[0]->shape[lane].dtype, &(int64_t){ (int64_t)n }, 1))
             return node_fail(im, LM_E_OVERFLOW, "too long");
-        if (n <= 64) {
-            double *content = new_content(im, v, lane, 64);
+        if (n <= CONTENT_MAX) {
+            double *content = new_content(im, v, lane, (size_t)n);
 
             for (size_t i = 0; content && i < (size_t)n; i++)
                 content[i] = *from + (double)i * *step;
         }
     }
     return v ? define_alias(im, 0, v) : failed(im);
+}
+
+/* How many of a constant's elements are not 0: before opset 11 a range is counted out of them. */
+lm_status convert_nonzero(importer *im, const operation *op)
+{
+    value *in = need_input(im, 0), *v = value_new(im, ROLE_CONSTANT);
+
+    (void)op;
+    if (!in || !v)
+        return failed(im);
+    for (int lane = 0; lane < N_LANES; lane++) {
+        const uint64_t elements = value_elements(in, lane);
+        const uint32_t rank     = in->shape[lane].rank;
+        double        *content;
+        int64_t        n = 0, k = 0;
+
+        if (!im->alive[lane]) {
+            v->shape[lane] = v->shape[LANE_FILE];
+            continue;
+        }
+        if (!in->content[lane])
+            return node_fail(im, LM_E_UNSUPPORTED, "how many are not 0 cannot be told");
+        for (uint64_t i = 0; i < elements; i++)
+            n += in->content[lane][i] != 0;
+        set_shape(v, lane, LM_I64, (const int64_t[]){ rank, n }, 2);
+        content = rank == 1 ? new_content(im, v, lane, (size_t)n) : NULL;
+        for (uint64_t i = 0; content && i < elements; i++)
+            if (in->content[lane][i] != 0)
+                content[k++] = (double)i;
+    }
+    return define_alias(im, 0, v);
 }
 
 /* Constants that are changed in places keep their shape. */
@@ -701,10 +732,12 @@ static bool expand_list(const value *in, const value *shape, int lane, int64_t *
     for (size_t i = 0; i < *n; i++) {
         const size_t  added = *n - t->rank;
         const int64_t own   = i < added ? 1 : t->dim[i - added];
+        const int64_t file  = i < added ? 1 : in->shape[LANE_FILE].dim[i - added];
 
         if (out[i] < 1)
             return false;
-        if (out[i] == 1 || out[i] == own)
+        if (out[i] == 1 || out[i] == own ||
+            out[i] == file) /* the file's number stands for its own */
             out[i] = i < added ? out[i] : -1;
     }
     return true;

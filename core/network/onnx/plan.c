@@ -132,7 +132,7 @@ static lm_status refuse_missing(importer *im, const onnx_node *node, const char 
                             name, onnx_type_name(type));
     return lm_error_set(im->err, LM_E_SYNTAX,
                         "%s: node '%.80s' (%.40s) takes '%.80s', which nothing before it yields",
-                        m->path, node->name, node->type, name);
+                        m->path, node_label(node), node->type, name);
 }
 
 /* Every input must be there before its use: so there is no cycle either. */
