@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "backends/onednn_loops.h"
+#include "backends/onednn/onednn_loops.h"
 
 /* Small whole numbers: their sums are exact in any order. */
 static float element(int64_t i)

@@ -17,43 +17,6 @@ dnnl_data_type_t kernel_data_type(lm_dtype dtype)
     }
 }
 
-static size_t geometry_size(lm_op op)
-{
-    const lm_kernel k = { 0 };
-
-    switch (op) {
-    case LM_OP_GEMM: return sizeof k.u.gemm;
-    case LM_OP_CONV: return sizeof k.u.conv;
-    case LM_OP_POOL: return sizeof k.u.pool;
-    case LM_OP_MAP: return sizeof k.u.map;
-    case LM_OP_NORM: return sizeof k.u.norm;
-    case LM_OP_SOFTMAX: return sizeof k.u.softmax;
-    case LM_OP_GATHER: return sizeof k.u.gather;
-    case LM_OP_COPY: return sizeof k.u.copy;
-    case LM_OP_REDUCE: return sizeof k.u.reduce;
-    default: return sizeof k.u;
-    }
-}
-
-bool kernels_equal(const lm_kernel *a, const lm_kernel *b)
-{
-    return a->op == b->op && a->pass == b->pass && a->dtype == b->dtype &&
-           !memcmp(&a->u, &b->u, geometry_size(a->op));
-}
-
-/* Passes of a product have other shapes, those of a map other operands: their volumes agree. */
-bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
-{
-    if (forward->op != backward->op || forward->dtype != backward->dtype)
-        return false;
-    if (forward->op == LM_OP_GEMM)
-        return forward->u.gemm.batch == backward->u.gemm.batch &&
-               lm_kernel_macs(forward) == lm_kernel_macs(backward);
-    if (forward->op == LM_OP_MAP)
-        return forward->u.map.elements == backward->u.map.elements;
-    return !memcmp(&forward->u, &backward->u, geometry_size(forward->op));
-}
-
 /* ---- loops ----------------------------------------------------------------------------------- */
 
 static const fill normal = { .kind = FILL_NORMAL, .scale = 1.0 };
@@ -61,25 +24,25 @@ static const fill zero   = { .kind = FILL_ZERO };
 
 static void add_loop_slot(prepared_kernel *k, slot_role role, uint64_t bytes, fill f)
 {
-    f.type              = kernel_data_type(k->kernel.dtype);
-    k->slot[k->n_slots] = (slot){ (int)k->n_slots, role, (size_t)bytes, f };
-    k->n_slots++;
+    f.type                        = k->base.kernel.dtype;
+    k->base.slot[k->base.n_slots] = (slot){ (int)k->base.n_slots, role, (size_t)bytes, f };
+    k->base.n_slots++;
 }
 
 static bool is_forward(const prepared_kernel *k)
 {
-    return k->kernel.pass == LM_FORWARD;
+    return k->base.kernel.pass == LM_FORWARD;
 }
 
 /* False: not a loop's business, or not one it knows. */
 static bool prepare_map_loop(prepared_kernel *k)
 {
-    const int64_t  operands = k->kernel.u.map.operands;
-    const uint64_t bytes    = lm_mul((uint64_t)k->kernel.u.map.elements, sizeof(float));
+    const int64_t  operands = k->base.kernel.u.map.operands;
+    const uint64_t bytes    = lm_mul((uint64_t)k->base.kernel.u.map.elements, sizeof(float));
 
-    if (k->kernel.dtype != LM_F32 || operands < 0 || operands > LOOP_MAX_OPERANDS)
+    if (k->base.kernel.dtype != LM_F32 || operands < 0 || operands > LOOP_MAX_OPERANDS)
         return false;
-    k->loop = (loop){ LOOP_MAP, k->kernel.u.map.elements, operands, sizeof(float), 0 };
+    k->loop = (loop){ LOOP_MAP, k->base.kernel.u.map.elements, operands, sizeof(float), 0 };
     for (int64_t i = 0; i < operands; i++) {
         slot_role role = i == 0 ? ROLE_IN : ROLE_IN_OTHER;
 
@@ -87,17 +50,18 @@ static bool prepare_map_loop(prepared_kernel *k)
             role = ROLE_SAVED_IN;
         add_loop_slot(k, role, bytes, normal);
     }
-    add_loop_slot(k, k->kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT, bytes, normal);
+    add_loop_slot(k, k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT, bytes, normal);
     return true;
 }
 
 static bool prepare_update_loop(prepared_kernel *k)
 {
-    const uint64_t bytes = lm_mul((uint64_t)k->kernel.u.map.elements, sizeof(float));
+    const uint64_t bytes = lm_mul((uint64_t)k->base.kernel.u.map.elements, sizeof(float));
 
-    if (k->kernel.op != LM_OP_MAP || k->kernel.dtype != LM_F32 || k->kernel.u.map.operands != 3)
+    if (k->base.kernel.op != LM_OP_MAP || k->base.kernel.dtype != LM_F32 ||
+        k->base.kernel.u.map.operands != 3)
         return false;
-    k->loop = (loop){ LOOP_UPDATE, k->kernel.u.map.elements, 0, sizeof(float), 0 };
+    k->loop = (loop){ LOOP_UPDATE, k->base.kernel.u.map.elements, 0, sizeof(float), 0 };
     add_loop_slot(k, ROLE_WEIGHT, bytes, normal);
     add_loop_slot(k, ROLE_GRADIENT, bytes, normal);
     add_loop_slot(k, ROLE_MOMENTUM, bytes, zero);
@@ -106,7 +70,7 @@ static bool prepare_update_loop(prepared_kernel *k)
 
 static bool prepare_gather_loop(prepared_kernel *k)
 {
-    const lm_kernel *g     = &k->kernel;
+    const lm_kernel *g     = &k->base.kernel;
     const uint64_t   width = lm_mul((uint64_t)g->u.gather.width, lm_dtype_bytes(g->dtype));
     const uint64_t   table = lm_mul((uint64_t)g->u.gather.table_rows, width);
     const uint64_t   rows  = lm_mul((uint64_t)g->u.gather.rows, width);
@@ -127,15 +91,16 @@ static bool prepare_gather_loop(prepared_kernel *k)
 
 static bool prepare_reduce_loop(prepared_kernel *k)
 {
-    const int64_t  rows = k->kernel.u.reduce.rows, group = k->kernel.u.reduce.group;
-    const int64_t  inner = k->kernel.u.reduce.inner;
+    const int64_t  rows = k->base.kernel.u.reduce.rows, group = k->base.kernel.u.reduce.group;
+    const int64_t  inner = k->base.kernel.u.reduce.inner;
     const uint64_t bytes = lm_mul((uint64_t)rows, sizeof(float));
 
-    if (k->kernel.dtype != LM_F32 || inner < 1 || rows % inner)
+    if (k->base.kernel.dtype != LM_F32 || inner < 1 || rows % inner)
         return false;
     k->loop = (loop){ LOOP_REDUCE, rows, group, sizeof(float), inner };
     add_loop_slot(k, ROLE_IN, lm_mul(bytes, (uint64_t)group), normal);
-    add_loop_slot(k, k->kernel.pass == LM_GRAD_WEIGHT ? ROLE_GRADIENT : ROLE_OUT, bytes, normal);
+    add_loop_slot(k, k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_GRADIENT : ROLE_OUT, bytes,
+                  normal);
     add_loop_slot(k, ROLE_SCRATCH, LOOP_MAX_PARTS * sizeof(float), zero);
     return true;
 }
@@ -148,9 +113,9 @@ static bool wants_loop(const lm_kernel *k, bool update)
 
 static bool prepare_loop(prepared_kernel *k)
 {
-    if (k->update)
+    if (k->base.update)
         return prepare_update_loop(k);
-    switch (k->kernel.op) {
+    switch (k->base.kernel.op) {
     case LM_OP_GATHER: return prepare_gather_loop(k);
     case LM_OP_REDUCE: return prepare_reduce_loop(k);
     default: return prepare_map_loop(k);
@@ -190,7 +155,7 @@ static lm_status refuse(const lm_kernel *k, bool update, lm_status status, dnnl_
 lm_status kernel_prepare(const api_device *device, const lm_kernel *k, bool update,
                          prepared_kernel *out, lm_error *err)
 {
-    prepared_kernel new  = { .kernel = *k, .update = update };
+    prepared_kernel new  = { .base = { .kernel = *k, .update = update } };
     dnnl_status_t cause  = dnnl_unimplemented;
     lm_status     status = LM_OK;
 

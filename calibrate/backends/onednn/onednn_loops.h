@@ -8,6 +8,8 @@
 #include <layermeter/error.h>
 #include <oneapi/dnnl/dnnl.h>
 
+#include "plan.h"
+
 /**
  * The OpenMP threads oneDNN runs on, found at run time: no compiler's OpenMP is linked. Our loops
  * share them, so that no second set of threads competes for the cores.
@@ -52,15 +54,6 @@ typedef struct loop {
  *  - LOOP_REDUCE   rows -> their sums; and LOOP_MAX_PARTS elements of scratch
  */
 void loop_run(const loop *l, const team *t, void *const *at);
-
-/** How a buffer begins. */
-typedef enum { FILL_NONE, FILL_NORMAL, FILL_ZERO, FILL_ONE, FILL_INDEX } fill_kind;
-
-typedef struct fill {
-    fill_kind        kind;
-    dnnl_data_type_t type;
-    double           scale; /**< FILL_NORMAL: standard deviation; FILL_INDEX: 0 .. scale - 1 */
-} fill;
 
 /**
  * Fills `bytes` at `at`, in parallel, as the pages are first touched by who will use them.

@@ -10,13 +10,13 @@
 
 #include "onednn_api.h"
 #include "onednn_kernels.h"
-#include "onednn_plan.h"
+#include "plan.h"
 
 /*
  * What is measured: convolutions in the layouts the library chooses, poolings and norms in the
  * blocked layout of this CPU, products row-major, everything else flat. Nothing is reordered
  * between kernels, as if each had the layout of its neighbours; a framework that stays within the
- * library comes close. Where buffers lie, and what a kernel is taken to read, is in onednn_plan.c;
+ * library comes close. Where buffers lie, and what a kernel is taken to read, is in plan.c;
  * which function stands for an element-wise kernel in onednn_ops.c.
  */
 typedef struct onednn {
@@ -30,11 +30,13 @@ typedef struct onednn_work {
     prepared_kernel **kernel; /* each different one once */
     size_t            n_kernels;
     plan              plan;
+    dnnl_exec_arg_t (*argument[N_PHASES])[MAX_SLOTS]; /* by launch */
+    char *memory;
 } onednn_work;
 
 static const phase phases[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
 
-enum { N_SERVED = sizeof phases / sizeof phases[0] };
+enum { N_SERVED = sizeof phases / sizeof phases[0], PAGE = 4096 };
 
 static onednn *onednn_of(backend *self)
 {
@@ -92,16 +94,15 @@ static void describe(const backend *self,
 
 /* ---- prepare, release ------------------------------------------------------------------------ */
 
-static void destroy_memories(plan *p)
+static void destroy_memories(onednn_work *w)
 {
-    for (int part = 0; part < N_PHASES; part++)
-        for (size_t i = 0; p->launch[part] && i < p->n[part]; i++) {
-            launch *l = &p->launch[part][i];
-
+    for (int part = 0; part < N_PHASES; part++) {
+        for (size_t i = 0; w->argument[part] && i < w->plan.n[part]; i++)
             for (size_t s = 0; s < MAX_SLOTS; s++)
-                if (l->argument[s].memory)
-                    dnnl_memory_destroy(l->argument[s].memory);
-        }
+                if (w->argument[part][i][s].memory)
+                    dnnl_memory_destroy(w->argument[part][i][s].memory);
+        free(w->argument[part]);
+    }
 }
 
 static void release(backend *self, void *work)
@@ -111,8 +112,9 @@ static void release(backend *self, void *work)
     (void)self;
     if (!w)
         return;
-    destroy_memories(&w->plan);
+    destroy_memories(w);
     plan_free(&w->plan);
+    free(w->memory);
     for (size_t i = 0; i < w->n_kernels; i++) {
         kernel_release(w->kernel[i]);
         free(w->kernel[i]);
@@ -123,14 +125,14 @@ static void release(backend *self, void *work)
 
 /* The kernel made ready, by now or before. */
 static lm_status get_kernel(onednn_work *w, const lm_kernel *k, bool update,
-                            const prepared_kernel **out, lm_error *err)
+                            const plan_kernel **out, lm_error *err)
 {
     prepared_kernel *made;
     lm_status        status;
 
     for (size_t i = 0; i < w->n_kernels; i++)
-        if (w->kernel[i]->update == update && kernels_equal(&w->kernel[i]->kernel, k)) {
-            *out = w->kernel[i];
+        if (w->kernel[i]->base.update == update && kernels_equal(&w->kernel[i]->base.kernel, k)) {
+            *out = &w->kernel[i]->base;
             return LM_OK;
         }
     made = malloc(sizeof *made);
@@ -142,7 +144,7 @@ static lm_status get_kernel(onednn_work *w, const lm_kernel *k, bool update,
         return status;
     }
     w->kernel[w->n_kernels++] = made;
-    *out                      = made;
+    *out                      = &made->base;
     return LM_OK;
 }
 
@@ -177,24 +179,79 @@ static lm_status get_kernels(onednn_work *w, const bench_case *what, lm_error *e
     return LM_OK;
 }
 
-static lm_status make_memories(onednn_work *w, lm_error *err)
+/* The kernel of a launch; each of this backend's begins with the plan's part. */
+static const prepared_kernel *kernel_of(const launch *l)
 {
-    for (size_t i = 0; i < N_SERVED; i++)
-        for (size_t j = 0; j < w->plan.n[phases[i]]; j++) {
-            launch                *l = &w->plan.launch[phases[i]][j];
-            const prepared_kernel *k = l->kernel;
+    return (const prepared_kernel *)(const void *)l->kernel;
+}
 
-            for (size_t s = 0; s < k->n_slots && k->primitive.run; s++) {
-                const dnnl_status_t cause =
-                    api_memory(w->device, &k->primitive, k->slot[s].argument, l->at[s],
-                               &l->argument[s].memory);
+static lm_status make_memories(onednn_work *w, phase part, lm_error *err)
+{
+    const size_t n = w->plan.n[part];
 
-                l->argument[s].arg = k->slot[s].argument;
-                if (cause != dnnl_success)
-                    return lm_error_set(err, LM_E_NOMEM, "oneDNN: %s", dnnl_status2str(cause));
-            }
+    w->argument[part] = calloc(n + 1, sizeof *w->argument[part]);
+    if (!w->argument[part])
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        const launch          *l = &w->plan.launch[part][i];
+        const prepared_kernel *k = kernel_of(l);
+
+        for (size_t s = 0; s < k->base.n_slots && k->primitive.run; s++) {
+            dnnl_exec_arg_t    *to    = &w->argument[part][i][s];
+            const dnnl_status_t cause = api_memory(w->device, &k->primitive,
+                                                   k->base.slot[s].argument, l->at[s], &to->memory);
+
+            to->arg = k->base.slot[s].argument;
+            if (cause != dnnl_success)
+                return lm_error_set(err, LM_E_NOMEM, "oneDNN: %s", dnnl_status2str(cause));
         }
+    }
     return LM_OK;
+}
+
+/* Bytes the machine can still give; UINT64_MAX where it does not say. */
+static uint64_t available_bytes(void)
+{
+    FILE              *file = fopen("/proc/meminfo", "r");
+    char               line[128];
+    unsigned long long kib;
+    uint64_t           bytes = UINT64_MAX;
+
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
+            bytes = lm_mul(kib, 1024);
+    if (file)
+        fclose(file);
+    return bytes;
+}
+
+/* `ranks` processes on this machine do the same; a tenth of the memory is left alone. */
+static lm_status allocate(onednn_work *w, int64_t ranks, lm_error *err)
+{
+    const uint64_t available = available_bytes(), limit = available - available / 10;
+    const uint64_t total = plan_bytes(&w->plan), wanted = lm_mul(total, (uint64_t)ranks);
+    void          *memory;
+
+    if (wanted > limit || total > SIZE_MAX / 2)
+        return lm_error_set(err, LM_E_NOMEM, "needs %.0f MB, %.0f MB are available",
+                            (double)wanted / 1e6, (double)limit / 1e6);
+    if (posix_memalign(&memory, PAGE, total ? (size_t)total : PAGE))
+        return lm_error_set(err, LM_E_NOMEM, "no %.0f MB to be had", (double)total / 1e6);
+    w->memory = memory;
+    plan_place(&w->plan, w->memory);
+    return LM_OK;
+}
+
+typedef struct filling {
+    const team *team;
+    char       *memory;
+} filling;
+
+static void fill_one(void *context, const fill *f, uint64_t offset, uint64_t bytes)
+{
+    const filling *c = context;
+
+    fill_run(f, c->team, offset, c->memory + offset, (size_t)bytes);
 }
 
 /* How many processes of this case share a machine, at most. */
@@ -219,12 +276,12 @@ static lm_status prepare(backend *self, const bench_case *what, void **out, lm_e
     if (!status)
         status = plan_make(&w->plan, err);
     if (!status)
-        status = plan_allocate(&w->plan, ranks_here(what->group), err);
-    if (!status)
-        status = make_memories(w, err);
+        status = allocate(w, ranks_here(what->group), err);
+    for (size_t i = 0; i < N_SERVED && !status; i++)
+        status = make_memories(w, phases[i], err);
     if (status)
         goto out;
-    plan_fill(&w->plan, &me->team);
+    plan_fill(&w->plan, fill_one, &(filling){ &me->team, w->memory });
     *out = w;
     w    = NULL;
 out:
@@ -234,15 +291,15 @@ out:
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-static dnnl_status_t run_launch(const onednn *me, const launch *l)
+static dnnl_status_t run_launch(const onednn *me, const launch *l, const dnnl_exec_arg_t *argument)
 {
-    const prepared_kernel *k      = l->kernel;
+    const prepared_kernel *k      = kernel_of(l);
     dnnl_status_t          status = dnnl_success;
 
     for (uint32_t i = 0; i < l->repeat && status == dnnl_success; i++) {
         if (k->primitive.run)
-            status = dnnl_primitive_execute(k->primitive.run, me->device.stream, (int)k->n_slots,
-                                            l->argument);
+            status = dnnl_primitive_execute(k->primitive.run, me->device.stream,
+                                            (int)k->base.n_slots, argument);
         else
             loop_run(&k->loop, &me->team, l->at);
     }
@@ -262,7 +319,7 @@ static lm_status run(backend *self, void *work, phase part, backend_time *out, l
     wall_began = clock_nanoseconds(CLOCK_MONOTONIC);
     cpu_began  = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
     for (size_t i = 0; i < w->plan.n[part] && status == dnnl_success; i++)
-        status = run_launch(me, &w->plan.launch[part][i]);
+        status = run_launch(me, &w->plan.launch[part][i], w->argument[part][i]);
     if (status == dnnl_success)
         status = dnnl_stream_wait(me->device.stream);
     cpu  = clock_seconds_since(CLOCK_THREAD_CPUTIME_ID, cpu_began);

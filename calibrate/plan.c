@@ -1,9 +1,8 @@
 /* Where every buffer of a case lies: launches, and one block of memory for them all. */
-#include "onednn_plan.h"
+#include "plan.h"
 
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Kernels say what they compute, not on which tensors. Who reads what is guessed.
@@ -25,8 +24,46 @@
  * layouts holds random numbers, too: times are those of true data, sums over padded channels are
  * not.
  */
-enum { RING = 3, ALIGN = 64, PAGE = 4096 };
+enum { RING = 3, ALIGN = 64 };
 #define NONE ((size_t)-1)
+
+static size_t geometry_size(lm_op op)
+{
+    const lm_kernel k = { 0 };
+
+    switch (op) {
+    case LM_OP_GEMM: return sizeof k.u.gemm;
+    case LM_OP_CONV: return sizeof k.u.conv;
+    case LM_OP_POOL: return sizeof k.u.pool;
+    case LM_OP_MAP: return sizeof k.u.map;
+    case LM_OP_NORM: return sizeof k.u.norm;
+    case LM_OP_SOFTMAX: return sizeof k.u.softmax;
+    case LM_OP_GATHER: return sizeof k.u.gather;
+    case LM_OP_COPY: return sizeof k.u.copy;
+    case LM_OP_REDUCE: return sizeof k.u.reduce;
+    case LM_OP_ATTENTION: return sizeof k.u.attention;
+    default: return sizeof k.u;
+    }
+}
+
+bool kernels_equal(const lm_kernel *a, const lm_kernel *b)
+{
+    return a->op == b->op && a->pass == b->pass && a->dtype == b->dtype &&
+           !memcmp(&a->u, &b->u, geometry_size(a->op));
+}
+
+/* Passes of a product have other shapes, those of a map other operands: their volumes agree. */
+static bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
+{
+    if (forward->op != backward->op || forward->dtype != backward->dtype)
+        return false;
+    if (forward->op == LM_OP_GEMM)
+        return forward->u.gemm.batch == backward->u.gemm.batch &&
+               lm_kernel_macs(forward) == lm_kernel_macs(backward);
+    if (forward->op == LM_OP_MAP)
+        return forward->u.map.elements == backward->u.map.elements;
+    return !memcmp(&forward->u, &backward->u, geometry_size(forward->op));
+}
 
 typedef struct planner {
     plan    *plan;
@@ -105,9 +142,9 @@ static const region *same_argument(const launch *l, const slot *s)
 
 static void place_forward(planner *p, launch *l)
 {
-    const prepared_kernel *k   = l->kernel;
-    size_t                 nth = 0;
-    region                 out = { 0 };
+    const plan_kernel *k   = l->kernel;
+    size_t             nth = 0;
+    region             out = { 0 };
 
     for (size_t i = 0; i < k->n_slots; i++) {
         const uint64_t bytes = k->slot[i].bytes;
@@ -217,9 +254,9 @@ static slot_role role_behind(const slot *s, const launch *l, const launch *forwa
 static void place_backward(planner *p, launch *l, const launch *before, const launch *forward,
                            bool same_layer)
 {
-    const prepared_kernel *k   = l->kernel;
-    size_t                 nth = 0;
-    region                 out = { 0 };
+    const plan_kernel *k   = l->kernel;
+    size_t             nth = 0;
+    region             out = { 0 };
 
     for (size_t i = 0; i < k->n_slots; i++) {
         const slot    *s     = &k->slot[i];
@@ -255,7 +292,7 @@ static void lay_ring(planner *p)
     uint64_t regions = 0;
 
     for (size_t i = 0; i < whole->n[PHASE_BACKWARD]; i++) {
-        const prepared_kernel *k = whole->launch[PHASE_BACKWARD][i].kernel;
+        const plan_kernel *k = whole->launch[PHASE_BACKWARD][i].kernel;
 
         for (size_t s = 0; s < k->n_slots; s++) {
             if (k->slot[s].role != ROLE_OUT && k->slot[s].role != ROLE_ASIDE)
@@ -327,60 +364,52 @@ out:
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-/* Bytes the machine can still give; UINT64_MAX where it does not say. */
-static uint64_t available_bytes(void)
+uint64_t plan_space_offset(const plan *p, plan_space space)
 {
-    FILE              *file = fopen("/proc/meminfo", "r");
-    char               line[128];
-    unsigned long long kib;
-    uint64_t           bytes = UINT64_MAX;
+    uint64_t offset = 0;
 
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %llu kB", &kib) == 1)
-            bytes = lm_mul(kib, 1024);
-    if (file)
-        fclose(file);
-    return bytes;
+    for (plan_space s = 0; s < space; s++)
+        offset = lm_add(offset, p->size[s]);
+    return offset;
 }
 
-lm_status plan_allocate(plan *p, int64_t ranks, lm_error *err)
+uint64_t plan_bytes(const plan *p)
 {
-    const uint64_t available = available_bytes(), limit = available - available / 10;
-    uint64_t       base[N_SPACES], total                = 0, wanted;
-    void          *memory;
+    return plan_space_offset(p, N_SPACES);
+}
 
-    for (int s = 0; s < N_SPACES; s++) {
-        base[s] = total;
-        total   = lm_add(total, p->size[s]);
-    }
-    wanted = lm_mul(total, (uint64_t)ranks);
-    if (wanted > limit || total > SIZE_MAX / 2)
-        return lm_error_set(err, LM_E_NOMEM, "needs %.0f MB, %.0f MB are available",
-                            (double)wanted / 1e6, (double)limit / 1e6);
-    if (posix_memalign(&memory, PAGE, total ? (size_t)total : PAGE))
-        return lm_error_set(err, LM_E_NOMEM, "no %.0f MB to be had", (double)total / 1e6);
-    p->memory = memory;
+static uint64_t offset_of(const plan *p, const region *r)
+{
+    return plan_space_offset(p, r->space) + r->offset;
+}
+
+void plan_place(plan *p, char *memory)
+{
     for (int part = 0; part < N_PHASES; part++)
         for (size_t i = 0; i < p->n[part]; i++) {
             launch *l = &p->launch[part][i];
 
             for (size_t s = 0; s < l->kernel->n_slots; s++)
-                l->at[s] = p->memory + base[l->region[s].space] + l->region[s].offset;
+                l->at[s] = memory + offset_of(p, &l->region[s]);
         }
-    return LM_OK;
+}
+
+static bool is_number(lm_dtype type)
+{
+    return type == LM_F32 || type == LM_F16 || type == LM_BF16;
 }
 
 /* The element type of most of a case: of its first kernel that has one. */
-static dnnl_data_type_t main_type(const plan *p)
+static lm_dtype main_type(const plan *p)
 {
     for (int part = 0; part < N_PHASES; part++)
         for (size_t i = 0; i < p->n[part]; i++) {
-            const dnnl_data_type_t type = kernel_data_type(p->launch[part][i].kernel->kernel.dtype);
+            const lm_dtype type = p->launch[part][i].kernel->kernel.dtype;
 
-            if (type != dnnl_data_type_undef)
+            if (is_number(type))
                 return type;
         }
-    return dnnl_f32;
+    return LM_F32;
 }
 
 static bool starts_at_zero(plan_space space)
@@ -388,7 +417,8 @@ static bool starts_at_zero(plan_space space)
     return space == SPACE_STATE || space == SPACE_MOMENTUM || space == SPACE_SCRATCH;
 }
 
-static void fill_launch(const plan *p, const launch *l, const fill *usual, const team *t)
+static void fill_launch(const plan *p, const launch *l, const fill *usual, plan_filler each,
+                        void *context)
 {
     for (size_t s = 0; s < l->kernel->n_slots; s++) {
         const fill *f = &l->kernel->slot[s].fill;
@@ -397,31 +427,25 @@ static void fill_launch(const plan *p, const launch *l, const fill *usual, const
             continue;
         if (f->kind != usual->kind || f->type != usual->type || f->scale < usual->scale ||
             f->scale > usual->scale)
-            fill_run(f, t, (uint64_t)((char *)l->at[s] - p->memory), l->at[s],
-                     l->kernel->slot[s].bytes);
+            each(context, f, offset_of(p, &l->region[s]), l->kernel->slot[s].bytes);
     }
 }
 
-void plan_fill(const plan *p, const team *t)
+void plan_fill(const plan *p, plan_filler each, void *context)
 {
-    const fill usual  = { .kind = FILL_NORMAL, .type = main_type(p), .scale = 1.0 };
-    const fill zero   = { .kind = FILL_ZERO };
-    uint64_t   offset = 0;
+    const fill usual = { .kind = FILL_NORMAL, .type = main_type(p), .scale = 1.0 };
+    const fill zero  = { .kind = FILL_ZERO };
 
-    for (plan_space s = 0; s < N_SPACES; s++) {
-        fill_run(starts_at_zero(s) ? &zero : &usual, t, offset, p->memory + offset,
-                 (size_t)p->size[s]);
-        offset += p->size[s];
-    }
+    for (plan_space s = 0; s < N_SPACES; s++)
+        each(context, starts_at_zero(s) ? &zero : &usual, plan_space_offset(p, s), p->size[s]);
     for (int part = 0; part < N_PHASES; part++)
         for (size_t i = 0; i < p->n[part]; i++)
-            fill_launch(p, &p->launch[part][i], &usual, t);
+            fill_launch(p, &p->launch[part][i], &usual, each, context);
 }
 
 void plan_free(plan *p)
 {
     for (int part = 0; part < N_PHASES; part++)
         free(p->launch[part]);
-    free(p->memory);
     *p = (plan){ 0 };
 }

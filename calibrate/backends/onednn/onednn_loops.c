@@ -335,11 +335,11 @@ static void fill_body(void *context, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) {
         if (f->kind == FILL_INDEX)
             ((int32_t *)c->at)[i] = (int32_t)(mix(c->position + (uint64_t)i) % (uint64_t)f->scale);
-        else if (f->type == dnnl_f32)
+        else if (f->type == LM_F32)
             ((float *)c->at)[i] = fill_value(f, c->position + (uint64_t)i);
-        else if (f->type == dnnl_bf16)
+        else if (f->type == LM_BF16)
             ((uint16_t *)c->at)[i] = to_bf16(fill_value(f, c->position + (uint64_t)i));
-        else if (f->type == dnnl_f16)
+        else if (f->type == LM_F16)
             ((uint16_t *)c->at)[i] = to_f16(fill_value(f, c->position + (uint64_t)i));
         else
             ((uint8_t *)c->at)[i] = 1;
@@ -362,9 +362,9 @@ void fill_run(const fill *f, const team *t, uint64_t position, void *at, size_t 
         team_run(t, (int64_t)bytes, zero_body, at);
         return;
     }
-    if (f->kind == FILL_INDEX || f->type == dnnl_f32)
+    if (f->kind == FILL_INDEX || f->type == LM_F32)
         size = 4;
     else
-        size = f->type == dnnl_bf16 || f->type == dnnl_f16 ? 2 : 1;
+        size = f->type == LM_BF16 || f->type == LM_F16 ? 2 : 1;
     team_run(t, (int64_t)(bytes / size), fill_body, &c);
 }

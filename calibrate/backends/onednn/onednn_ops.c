@@ -16,6 +16,17 @@ static fill fan_in(int64_t n)
     return (fill){ .kind = FILL_NORMAL, .scale = sqrt(2.0 / (double)n) };
 }
 
+/* Of those that are filled with numbers; workspaces are bytes. */
+static lm_dtype lm_type(dnnl_data_type_t type)
+{
+    switch (type) {
+    case dnnl_f32: return LM_F32;
+    case dnnl_f16: return LM_F16;
+    case dnnl_bf16: return LM_BF16;
+    default: return LM_U8;
+    }
+}
+
 /* An argument of a primitive that may not have it: workspaces, scratchpads. */
 static void add_slot(prepared_kernel *k, int argument, slot_role role, fill f)
 {
@@ -23,13 +34,13 @@ static void add_slot(prepared_kernel *k, int argument, slot_role role, fill f)
 
     if (bytes == 0)
         return;
-    f.type                = api_type(&k->primitive, argument);
-    k->slot[k->n_slots++] = (slot){ argument, role, bytes, f };
+    f.type                          = lm_type(api_type(&k->primitive, argument));
+    k->base.slot[k->base.n_slots++] = (slot){ argument, role, bytes, f };
 }
 
 static bool is_forward(const prepared_kernel *k)
 {
-    return k->kernel.pass == LM_FORWARD;
+    return k->base.kernel.pass == LM_FORWARD;
 }
 
 static void tensor_set(api_tensor *t, dnnl_format_tag_t layout, int rank, const int64_t *dim)
@@ -107,7 +118,7 @@ static lm_status create_conv(const lm_kernel *k, api_op *op)
 
 static void slots_conv(prepared_kernel *k)
 {
-    const lm_kernel *c = &k->kernel;
+    const lm_kernel *c = &k->base.kernel;
     const fill       weights =
         fan_in(c->u.conv.c_in / c->u.conv.groups * (int64_t)lm_volume(c->u.conv.window));
 
@@ -156,18 +167,18 @@ static void create_gemm(const lm_kernel *k, api_op *op)
 /* A product of activations with activations has no weights, nor has a batch of products. */
 static void slots_gemm(prepared_kernel *k)
 {
-    const bool weights = k->kernel.u.gemm.batch == 1 && !k->kernel.u.gemm.activations;
+    const bool weights = k->base.kernel.u.gemm.batch == 1 && !k->base.kernel.u.gemm.activations;
     slot_role  second = ROLE_SAVED_IN, out = ROLE_OUT;
 
     if (is_forward(k))
         second = weights ? ROLE_WEIGHT : ROLE_IN_OTHER;
-    else if (k->kernel.pass == LM_GRAD_INPUT && weights)
+    else if (k->base.kernel.pass == LM_GRAD_INPUT && weights)
         second = ROLE_WEIGHT;
-    if (k->kernel.pass == LM_GRAD_WEIGHT && weights)
+    if (k->base.kernel.pass == LM_GRAD_WEIGHT && weights)
         out = ROLE_GRADIENT;
     add_slot(k, DNNL_ARG_SRC, ROLE_IN, normal);
     add_slot(k, DNNL_ARG_WEIGHTS, second,
-             second == ROLE_WEIGHT ? fan_in(k->kernel.u.gemm.k) : normal);
+             second == ROLE_WEIGHT ? fan_in(k->base.kernel.u.gemm.k) : normal);
     add_slot(k, DNNL_ARG_BIAS, ROLE_WEIGHT, zero);
     add_slot(k, DNNL_ARG_DST, out, normal);
 }
@@ -243,9 +254,9 @@ static void create_map(const lm_kernel *k, api_op *op)
 
 static void slots_map(prepared_kernel *k)
 {
-    const slot_role out = k->kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT;
+    const slot_role out = k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT;
 
-    if (k->kernel.u.map.operands == 1) {
+    if (k->base.kernel.u.map.operands == 1) {
         add_slot(k, DNNL_ARG_SRC, ROLE_IN, normal);
         add_slot(k, DNNL_ARG_DST, out, normal);
     } else if (is_forward(k)) {
@@ -340,7 +351,7 @@ static void create_copy(const lm_kernel *k, api_op *op)
 static void slots_copy(prepared_kernel *k)
 {
     add_slot(k, DNNL_ARG_FROM, ROLE_IN, normal);
-    add_slot(k, DNNL_ARG_TO, k->kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT, normal);
+    add_slot(k, DNNL_ARG_TO, k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT, normal);
 }
 
 lm_status op_of_kernel(const lm_kernel *k, api_op *out)
@@ -366,7 +377,7 @@ lm_status op_of_kernel(const lm_kernel *k, api_op *out)
 
 void op_add_slots(prepared_kernel *k)
 {
-    switch (k->kernel.op) {
+    switch (k->base.kernel.op) {
     case LM_OP_GEMM: slots_gemm(k); break;
     case LM_OP_CONV: slots_conv(k); break;
     case LM_OP_POOL: slots_pool(k); break;
