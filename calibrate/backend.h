@@ -14,6 +14,8 @@
 
 #include "fit/observation.h"
 #include "network/metrics.h"
+#include "network/optimizer.h"
+#include "settings.h"
 #include "world.h"
 
 /** What is to be measured: a network, a kernel (one phase, one kernel) or a collective. */
@@ -44,6 +46,32 @@ typedef struct backend_time {
     double wall, cpu; /**< seconds; cpu: of the calling thread, NAN where it means nothing */
 } backend_time;
 
+/**
+ * Gradients that are all-reduced together: a piece of the compute backend's memory, complete once
+ * the backward kernel `after` (its place in the backward phase) has run.
+ */
+typedef struct gradient_bucket {
+    void    *data; /**< memory of the backend's device */
+    uint64_t bytes;
+    lm_dtype dtype;
+    size_t   after;
+} gradient_bucket;
+
+/** All-reduces that go on while a backward pass does: a collective backend, made ready for buckets.
+ */
+typedef struct overlap {
+    struct backend        *collective;
+    void                  *work; /**< from its prepare_buckets() */
+    const gradient_bucket *bucket;
+    size_t                 n_buckets;
+} overlap;
+
+/** One native training step. exposed: from the end of the backward pass until all gradients are
+ * reduced; the sum of the four is the step. */
+typedef struct step_time {
+    backend_time forward, backward, exposed, update;
+} step_time;
+
 typedef struct backend_type backend_type;
 
 /** An open backend; each type embeds this as the first member of its own struct. */
@@ -70,8 +98,34 @@ struct backend_type {
     lm_status (*run)(backend *self, void *work, phase part, backend_time *out, lm_error *err);
     void (*release)(backend *self, void *work);
 
-    uint32_t serves;  /**< bit 1 << phase for each phase it can run */
-    uint32_t virtual; /**< 1: ranks exist in its numbers only, any count of them */
+    /* The native step; NULL where a backend cannot. */
+
+    /**
+     * Compute: where the backward kernels' gradients lie, at most one entry a kernel, ascending by
+     * `after` and adjacent in memory. The array belongs to `work`.
+     */
+    lm_status (*gradients)(backend *self, void *work, const gradient_bucket **out, size_t *n,
+                           lm_error *err);
+    /** Compute: one step; sync NULL: no gradients to exchange. */
+    lm_status (*run_step)(backend *self, void *work, const overlap *sync, step_time *out,
+                          lm_error *err);
+
+    /** Collective: as prepare(), for the buckets of one step. Every rank of what->group. */
+    lm_status (*prepare_buckets)(backend *self, const bench_case *what,
+                                 const gradient_bucket *bucket, size_t n, void **work,
+                                 lm_error *err);
+    /** Collective: bucket `i` is complete behind what `stream` was given (host: now); starts its
+     * all-reduce and returns at once. In the same order on every rank. */
+    lm_status (*start_bucket)(backend *self, void *work, size_t i, void *stream, lm_error *err);
+    /** Collective, host memory: lets what was started go on. Between kernels. May be NULL. */
+    lm_status (*poll_buckets)(backend *self, void *work, lm_error *err);
+    /** Collective: all are reduced when this returns (host), or before what `stream` is given next.
+     */
+    lm_status (*finish_buckets)(backend *self, void *work, void *stream, lm_error *err);
+
+    uint32_t serves;   /**< bit 1 << phase for each phase it can run */
+    uint32_t settings; /**< bit 1 << setting for each setting it obeys */
+    uint32_t virtual;  /**< 1: ranks exist in its numbers only, any count of them */
 };
 
 extern const backend_type backend_sim;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "network/kernels.h"
+#include "network/optimizer.h"
 
 static const char *const phases[N_PHASES]   = { "forward", "backward", "sync", "update", "step" };
 static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective" };
@@ -37,7 +38,7 @@ lm_status phase_parse(const char *text, phase *out)
 /* ---- columns ------------------------------------------------------------------------------------
  */
 
-typedef enum { TEXT, COUNT, SECONDS } column_kind;
+typedef enum { TEXT, COUNT, POSITIVE } column_kind;
 
 typedef struct column {
     const char *name;
@@ -53,7 +54,7 @@ static const column columns[] = {
     [NAME]   = { "name", TEXT, offsetof(observation, name), true },
     [PHASE]  = { "phase", TEXT, 0, true },
     [STATUS] = { "status", TEXT, 0, false },
-    { "seconds", SECONDS, offsetof(observation, seconds), true },
+    { "seconds", POSITIVE, offsetof(observation, seconds), true },
     { "input", TEXT, offsetof(observation, input), false },
     { "batch", COUNT, offsetof(observation, batch), false },
     { "dtype", TEXT, 0, false },
@@ -62,20 +63,26 @@ static const column columns[] = {
     { "bytes", COUNT, offsetof(observation, bytes), false },
     { "algorithm", TEXT, offsetof(observation, algorithm), false },
     { "geometry", TEXT, offsetof(observation, geometry), false },
+    { "optimizer", TEXT, offsetof(observation, optimizer), false },
+    { "bucket_bytes", COUNT, offsetof(observation, bucket_bytes), false },
+    { "settings", TEXT, offsetof(observation, settings), false },
     { "threads", COUNT, offsetof(observation, threads), false },
     { "repeats", COUNT, offsetof(observation, repeats), false },
-    { "min_seconds", SECONDS, offsetof(observation, min_seconds), false },
-    { "p95_seconds", SECONDS, offsetof(observation, p95_seconds), false },
-    { "cpu_seconds", SECONDS, offsetof(observation, cpu_seconds), false },
+    { "min_seconds", POSITIVE, offsetof(observation, min_seconds), false },
+    { "p95_seconds", POSITIVE, offsetof(observation, p95_seconds), false },
+    { "cpu_seconds", POSITIVE, offsetof(observation, cpu_seconds), false },
+    { "clock_mhz", POSITIVE, offsetof(observation, clock_mhz), false },
+    { "flags", TEXT, offsetof(observation, flags), false },
 };
 
 #define N_COLUMNS (sizeof columns / sizeof columns[0])
 
 /* Order in which our own files have them; status last, so that a row cut short is seen. */
 static const char *const written[] = {
-    "kind",    "name",    "phase",       "input",       "batch",       "dtype",
-    "ranks",   "hosts",   "bytes",       "algorithm",   "geometry",    "threads",
-    "repeats", "seconds", "min_seconds", "p95_seconds", "cpu_seconds", "status",
+    "kind",         "name",        "phase",     "input",     "batch",    "dtype",
+    "ranks",        "hosts",       "bytes",     "algorithm", "geometry", "optimizer",
+    "bucket_bytes", "settings",    "threads",   "repeats",   "seconds",  "min_seconds",
+    "p95_seconds",  "cpu_seconds", "clock_mhz", "flags",     "status",
 };
 
 #define N_WRITTEN (sizeof written / sizeof written[0])
@@ -184,7 +191,8 @@ static lm_status read_field(loading *l, observation *row, const column *c, char 
     if ((status = text_real(text, &value, l->err)))
         return fail(l, c->name, status);
     if (value <= 0) {
-        status = lm_error_set(l->err, LM_E_ARG, "a time must be above 0, found %s", text);
+        status = lm_error_set(l->err, LM_E_ARG, "%s must be above 0, found %s",
+                              strstr(c->name, "seconds") ? "a time" : c->name, text);
         return fail(l, c->name, status);
     }
     memcpy(to, &value, sizeof value);
@@ -201,6 +209,8 @@ static lm_status bad_word(loading *l, const char *column_name, const char *word,
 static lm_status finish_row(loading *l, observation *row, const char *kind, const char *phase_text,
                             const char *dtype, const char *status_text)
 {
+    enum optimizer known;
+
     while (row->kind < OBS_N_KINDS && strcmp(kinds[row->kind], kind))
         row->kind++;
     if (row->kind == OBS_N_KINDS)
@@ -228,6 +238,8 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     if (row->kind == OBS_COLLECTIVE && (row->bytes < 1 || row->ranks < 1))
         return lm_error_set(l->err, LM_E_ARG, "%s:%d: a collective needs bytes and ranks",
                             l->csv.path, l->csv.line);
+    if (*row->optimizer && optimizer_parse(row->optimizer, &known, NULL))
+        return bad_word(l, "optimizer", row->optimizer, "sgd, momentum, adam, adafactor");
     if (row->ranks < 1)
         row->ranks = 1;
     if (row->hosts < 1)
@@ -241,11 +253,15 @@ static lm_status read_row(loading *l, char *field[], size_t n)
                          .input       = "",
                          .algorithm   = "",
                          .geometry    = "",
+                         .optimizer   = "",
+                         .settings    = "",
+                         .flags       = "",
                          .dtype       = LM_F32,
                          .seconds     = NAN,
                          .min_seconds = NAN,
                          .p95_seconds = NAN,
                          .cpu_seconds = NAN,
+                         .clock_mhz   = NAN,
                          .line        = l->csv.line };
     const char *kind = "", *phase_text = "", *dtype = "", *status_text = "";
     lm_status   status = LM_OK;
@@ -367,11 +383,19 @@ const char *observations_provenance(const observations *obs, const char *key)
     return NULL;
 }
 
+/* A network's step ends with momentum unless its row says otherwise. */
+static const char *optimizer_of(const observation *r)
+{
+    return r->kind == OBS_NETWORK && !*r->optimizer ? optimizer_name(OPTIMIZER_MOMENTUM)
+                                                    : r->optimizer;
+}
+
 void observation_key(const observation *r, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%d %s %s %s %s %d %d %lld %lld %lld", r->kind, r->name, r->input,
-             r->algorithm, r->geometry, r->kind == OBS_KERNEL ? r->pass : 0, r->dtype,
-             (long long)r->batch, (long long)r->ranks, (long long)r->bytes);
+    snprintf(buffer, size, "%d %s %s %s %s %s %s %d %d %lld %lld %lld %lld", r->kind, r->name,
+             r->input, r->algorithm, r->geometry, optimizer_of(r), r->settings,
+             r->kind == OBS_KERNEL ? r->pass : 0, r->dtype, (long long)r->batch,
+             (long long)r->ranks, (long long)r->bytes, (long long)r->bucket_bytes);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------
@@ -402,7 +426,7 @@ static void print_field(FILE *out, const observation *row, const column *c)
         if (count)
             fprintf(out, "%lld", (long long)count);
         break;
-    case SECONDS:
+    case POSITIVE:
         memcpy(&value, from, sizeof value);
         if (!isnan(value))
             fputs(text_exact(value, number, sizeof number), out);

@@ -16,14 +16,18 @@
  * required) dtype      f32 (default) f16 bf16 f64 ... ranks      devices that took part (default 1)
  *   hosts      machines these ranks ran on (default 1)
  *   bytes      collective: message size per rank, in bytes
- *   algorithm  collective and sync: default | ring; update: sgd_momentum
+ *   algorithm  collective and sync: default | ring
  *   geometry   kernel: "n=8 c_in=64 ..." (see kernels.h)
- *   threads    threads per rank
- *   repeats    timed repetitions behind `seconds`
- *   min_seconds, p95_seconds, cpu_seconds   minimum and 95th percentile of the wall time, median of
- *              the thread CPU time
- *   status     ok (default), or why there is no time (skipped-memory, skipped-unsupported);
- *              our own files end each row with it, so that a row cut short is seen
+ *   optimizer  network: sgd | momentum (default) | adam
+ *   bucket_bytes  network: gradients were all-reduced in buckets of at most so many bytes, while
+ * the backward pass went on; `sync` is then what was left of it after the backward pass. Empty: in
+ * one message, after it settings   how the backend ran it, where that is a choice: "layout=nhwc
+ * math=tf32"; keys in alphabetical order (calibrate/settings.h) threads    threads per rank repeats
+ * timed repetitions behind `seconds` min_seconds, p95_seconds, cpu_seconds   minimum and 95th
+ * percentile of the wall time, median of the thread CPU time clock_mhz  median clock of the device
+ * while it was measured flags      what is wrong with the time, separated by spaces: contended,
+ * throttled, drifted status     ok (default), or why there is no time (skipped-memory,
+ * skipped-unsupported); our own files end each row with it, so that a row cut short is seen
  */
 #ifndef FIT_OBSERVATION_H
 #define FIT_OBSERVATION_H
@@ -53,11 +57,12 @@ typedef struct observation {
     phase       phase; /**< networks and collectives */
     lm_pass     pass;  /**< kernels */
     lm_dtype    dtype;
-    const char *name, *input, *algorithm, *geometry;
-    int64_t     batch, ranks, hosts, bytes, threads, repeats; /**< 0: not given (ranks, hosts: 1) */
-    double      seconds, min_seconds, p95_seconds, cpu_seconds; /**< NAN: not given */
-    bool        skipped; /**< status other than ok: no time */
-    int         line;
+    const char *name, *input, *algorithm, *geometry, *optimizer, *settings, *flags;
+    int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
+        repeats; /**< 0: not given (ranks, hosts: 1) */
+    double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz; /**< NAN: not given */
+    bool   skipped; /**< status other than ok: no time */
+    int    line;
 } observation;
 
 typedef struct provenance_entry {
@@ -90,8 +95,8 @@ void      observations_free(observations *obs);
 /** First value under `key` in the provenance; NULL if there is none. */
 const char *observations_provenance(const observations *obs, const char *key);
 
-/** What tells one measured point from another, whatever its times, hosts and threads: for sets of
- * points. */
+/** What tells one measured point from another, whatever its times, flags, hosts and threads: for
+ * sets of points. */
 void observation_key(const observation *row, char *buffer, size_t size);
 
 /** Header row, and one row, as observations_load() reads them. */

@@ -13,18 +13,23 @@ static bool same_configuration(const observation *a, const observation *b)
 {
     return a->kind == b->kind && a->batch == b->batch && a->ranks == b->ranks &&
            a->hosts == b->hosts && a->bytes == b->bytes && a->dtype == b->dtype &&
-           a->threads == b->threads && !strcmp(a->name, b->name) && !strcmp(a->input, b->input) &&
-           !strcmp(a->algorithm, b->algorithm);
+           a->threads == b->threads && a->bucket_bytes == b->bucket_bytes &&
+           !strcmp(a->name, b->name) && !strcmp(a->input, b->input) &&
+           !strcmp(a->algorithm, b->algorithm) && !strcmp(a->optimizer, b->optimizer) &&
+           !strcmp(a->settings, b->settings);
 }
 
 /* A configuration as 16 hexadecimal digits; same_configuration() has the last word. (Composing the
  * whole text for each row would cost more than reading the file.) */
 static void print_key(const observation *r, char key[17])
 {
-    const uint64_t field[] = { text_hash(r->name),  text_hash(r->input), text_hash(r->algorithm),
-                               (uint64_t)r->kind,   (uint64_t)r->dtype,  (uint64_t)r->batch,
-                               (uint64_t)r->ranks,  (uint64_t)r->hosts,  (uint64_t)r->bytes,
-                               (uint64_t)r->threads };
+    const uint64_t field[] = { text_hash(r->name),        text_hash(r->input),
+                               text_hash(r->algorithm),   (uint64_t)r->kind,
+                               (uint64_t)r->dtype,        (uint64_t)r->batch,
+                               (uint64_t)r->ranks,        (uint64_t)r->hosts,
+                               (uint64_t)r->bytes,        (uint64_t)r->threads,
+                               (uint64_t)r->bucket_bytes, text_hash(r->optimizer),
+                               text_hash(r->settings) };
     uint64_t       hash    = 0;
 
     for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
@@ -144,6 +149,37 @@ static lm_status count_loads(const observations *obs, workloads *loads, points *
     return LM_OK;
 }
 
+/* Models know one optimizer: momentum where it was measured, else that of the first row. What is
+ * left of an all-reduce behind a backward pass is no all-reduce's time. */
+static void leave_out(points *p)
+{
+    const char *usual = NULL;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        const observation *r = p->point[i].row;
+
+        if (r->kind != OBS_NETWORK)
+            continue;
+        if (!*r->optimizer || !strcmp(r->optimizer, "momentum"))
+            usual = "momentum";
+        else if (!usual)
+            usual = r->optimizer;
+    }
+    for (size_t i = 0; i < p->n_points; i++) {
+        point             *pt = &p->point[i];
+        const observation *r  = pt->row;
+
+        if (r->kind != OBS_NETWORK)
+            continue;
+        if (strcmp(*r->optimizer ? r->optimizer : "momentum", usual)) {
+            pt->seconds[PHASE_UPDATE] = pt->seconds[PHASE_STEP] = NAN;
+            p->n_other_optimizer++;
+        }
+        if (r->bucket_bytes)
+            pt->seconds[PHASE_SYNC] = pt->seconds[PHASE_STEP] = NAN;
+    }
+}
+
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err)
 {
     joining   j      = { .out = out, .arena = arena_new() };
@@ -165,6 +201,7 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
     }
     if (!status)
         status = count_loads(obs, loads, out, err);
+    leave_out(out);
     names_free(&j.by_key);
     names_free(&j.by_group);
     arena_free(j.arena);

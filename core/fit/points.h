@@ -22,6 +22,7 @@ typedef struct points {
     size_t       n_groups;
     size_t       collectives;   /**< the group of bare collectives; NAMES_NONE: there are none */
     size_t       n_kernel_rows; /**< rows of single kernels, which no model here uses */
+    size_t n_other_optimizer;   /**< points whose update is left out: models know one optimizer */
 } points;
 
 /**
