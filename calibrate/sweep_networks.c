@@ -1,0 +1,110 @@
+/* [networks] of a sweep: whole networks. */
+#include <string.h>
+
+#include "base/text.h"
+#include "network/bind.h"
+#include "sweep_points.h"
+
+static const sweep_key keys[] = {
+    { "networks", KEY_WORD, SWEEP_AT(networks), 0, 0 },
+    { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
+    { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
+    { "ranks", KEY_LIST, SWEEP_AT(ranks), 1, 1e6 },
+    { "dtype", KEY_WORD, SWEEP_AT(dtype), 0, 0 },
+    { "max_flops", KEY_REAL, SWEEP_AT(max_flops), 1, 1e30 },
+    { NULL, KEY_WORD, 0, 0, 0 },
+};
+
+/* The input shape of a network at an image size (0: the file's own), as text in the arena. */
+static lm_status input_shape(sweep_loading *l, const char *name, int64_t image, lm_dtype dtype,
+                             const char **out)
+{
+    const bind_options options = { .batch = 1, .dtype = dtype, .image = image };
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
+    lm_status          status;
+
+    status = network_open(name, l->reg, NULL, &net, l->err);
+    if (!status)
+        status = bind_network(net, l->reg, &options, &bound, l->err);
+    if (!status) {
+        const char *input = bound->n_data == 1 ? bound->input : ""; /* of several: the file's */
+
+        *out = arena_text(l->s->arena, input, strlen(input));
+        if (!*out)
+            status = sweep_no_memory(l);
+    }
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const sweep_values *v,
+                               sweep_visitor each, void *context)
+{
+    int64_t           zero = 0, one = 1;
+    const number_list image = number_list_or(v->image, &zero),
+                      batch = number_list_or(v->batch, &one);
+    char           *name[64], *copy;
+    size_t          n;
+    observation     row    = sweep_blank;
+    lm_status       status = LM_OK;
+    const ini_pair *where  = ini_get(s, "networks");
+
+    if (!where) {
+        status = lm_error_set(l->err, LM_E_SYNTAX, "'networks =' is missing");
+        return sweep_fail_at(l, s->line, status, s->name);
+    }
+    row.dtype = LM_F32;
+    if (v->dtype && (status = text_dtype(v->dtype, &row.dtype, l->err)))
+        return sweep_fail_at(l, ini_get(s, "dtype")->line, status, "dtype");
+    copy = arena_text(l->s->arena, v->networks, strlen(v->networks));
+    if (!copy)
+        return sweep_no_memory(l);
+    n = text_split(copy, ',', name, 64);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < image.n; k++) {
+            row.name = name[i];
+            if ((status = input_shape(l, name[i], image.value[k], row.dtype, &row.input)))
+                return sweep_fail_at(l, where->line, status, "networks");
+            for (size_t b = 0; b < batch.n; b++) {
+                row.batch = batch.value[b];
+                if ((status = each(l, v, &row, context)))
+                    return sweep_fail_at(l, where->line, status, "networks");
+            }
+        }
+    return LM_OK;
+}
+
+static lm_status add_network(sweep_loading *l, const sweep_values *v, const observation *row,
+                             void *context)
+{
+    int64_t           one   = 1;
+    const number_list ranks = number_list_or(v->ranks, &one);
+    sweep_point       p     = { .row = *row };
+    lm_status         status;
+
+    (void)context;
+    p.row.kind = OBS_NETWORK;
+    status = workloads_counts(l->loads, row->name, row->input, row->dtype, row->batch, &p.counts,
+                              l->err);
+    for (size_t r = 0; r < ranks.n && !status; r++) {
+        p.row.ranks     = ranks.value[r];
+        p.row.algorithm = "default";
+        p.weight        = sweep_guess_seconds(&l->s->stop, 3 * (double)p.counts.flops_forward,
+                                              (double)(p.counts.read_bytes + 6 * p.counts.param_bytes));
+        if ((v->max_flops > 0 && (double)p.counts.flops_forward > v->max_flops) ||
+            (l->max_ranks && p.row.ranks > l->max_ranks))
+            l->s->n_filtered++;
+        else
+            status = sweep_add(l, &p);
+    }
+    return status;
+}
+
+lm_status sweep_take_networks(sweep_loading *l, const ini_section *s, sweep_values *v)
+{
+    lm_status status = sweep_read(l, s, keys, v);
+
+    return status ? status : sweep_visit_networks(l, s, v, add_network, NULL);
+}
