@@ -25,6 +25,8 @@ typedef struct bench_case {
     const net_metrics *metrics;           /**< networks: their counts at this batch; else NULL */
     const lm_kernel   *kernels[N_PHASES]; /**< in the order in which they run */
     size_t             n_kernels[N_PHASES]; /**< 0: the phase does not exist here */
+    settings           how;                 /**< those the backend obeys; zeroed: the defaults */
+    optimizer          optimizer;           /**< of the update phase */
 } bench_case;
 
 /** What simulated hardware is like: [sim] of a sweep file. */

@@ -1,0 +1,204 @@
+/* One GPU: chosen, opened, closed; failures as text. */
+#include "cuda_device.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_claim.h"
+#include "cuda_driver.h"
+#include "cuda_memory.h"
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+lm_status cuda_failed(lm_error *err, const char *what, cudaError_t cause)
+{
+    lm_status code = LM_E_IO;
+
+    if (cause == cudaErrorMemoryAllocation || cause == cudaErrorLaunchOutOfResources)
+        code = LM_E_NOMEM;
+    else if (cause == cudaErrorNotSupported || cause == cudaErrorInvalidConfiguration ||
+             cause == cudaErrorNoKernelImageForDevice || cause == cudaErrorUnsupportedPtxVersion)
+        code = LM_E_UNSUPPORTED;
+    return lm_error_set(err, code, "%s: %s", what, cudaGetErrorString(cause));
+}
+
+/* What the libraries call an internal error may be the device's. */
+static lm_status library_failed(lm_error *err, const char *what, const char *cause, lm_status code)
+{
+    const cudaError_t device = cudaPeekAtLastError();
+
+    if (device != cudaSuccess)
+        return cuda_failed(err, what, device);
+    return lm_error_set(err, code, "%s: %s", what, cause);
+}
+
+lm_status cudnn_failed(lm_error *err, const char *what, cudnnStatus_t cause)
+{
+    lm_status code = LM_E_UNSUPPORTED; /* of what was asked, this time */
+
+    if (cause == CUDNN_STATUS_ALLOC_FAILED)
+        code = LM_E_NOMEM;
+    else if (cause == CUDNN_STATUS_EXECUTION_FAILED || cause == CUDNN_STATUS_INTERNAL_ERROR)
+        code = LM_E_IO;
+    return library_failed(err, what, cudnnGetErrorString(cause), code);
+}
+
+lm_status blas_failed(lm_error *err, const char *what, cublasStatus_t cause)
+{
+    lm_status code = LM_E_UNSUPPORTED;
+
+    if (cause == CUBLAS_STATUS_ALLOC_FAILED)
+        code = LM_E_NOMEM;
+    else if (cause == CUBLAS_STATUS_EXECUTION_FAILED || cause == CUBLAS_STATUS_INTERNAL_ERROR)
+        code = LM_E_IO;
+    return library_failed(err, what, cublasLtGetStatusString(cause), code);
+}
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+static lm_status no_device(lm_error *err, cudaError_t cause)
+{
+    int         driver = 0;
+    char        version[32];
+    const char *text =
+        cause == cudaSuccess ? "there are 0" : cudaGetErrorString(cause); /* an empty list */
+
+    cudaDriverGetVersion(&driver);
+    snprintf(version, sizeof version, "for CUDA %d.%d", driver / 1000, driver % 1000 / 10);
+    return lm_error_set(err, LM_E_UNSUPPORTED,
+                        "no CUDA device: driver %s, cudaGetDeviceCount says: %s",
+                        driver ? version : "not found", text);
+}
+
+static lm_status choose(int local_rank, int local_ranks, cuda_device *d, int *visible,
+                        lm_error *err)
+{
+    const cudaError_t status = cudaGetDeviceCount(visible);
+
+    (void)local_ranks;
+    if (status != cudaSuccess || *visible < 1)
+        return no_device(err, status);
+    /* launchers that bind show each process its own GPU only: then all are number 0 */
+    d->ordinal = local_rank % *visible;
+    return LM_OK;
+}
+
+static lm_status claim(const cuda_driver *driver, int local_ranks, int visible, cuda_device *d,
+                       lm_error *err)
+{
+    CUdevice device;
+    CUuuid   uuid;
+    char     text[2 * sizeof uuid.bytes + 1];
+    CUresult status = driver->device_get(&device, d->ordinal);
+
+    if (status == CUDA_SUCCESS)
+        status = driver->device_get_name(d->name, (int)sizeof d->name, device);
+    if (status == CUDA_SUCCESS)
+        status = driver->device_get_uuid(&uuid, device);
+    if (status != CUDA_SUCCESS)
+        return cuda_driver_failed(driver, err, "CUDA device", status);
+    for (size_t i = 0; i < sizeof uuid.bytes; i++)
+        snprintf(text + 2 * i, 3, "%02x", (unsigned)(unsigned char)uuid.bytes[i]);
+    d->claim = cuda_claim(text);
+    if (d->claim >= 0 || errno != EADDRINUSE)
+        return LM_OK;
+    if (visible < local_ranks)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "%d processes on this host see %d GPU%s: start one process a GPU",
+                            local_ranks, visible, visible == 1 ? "" : "s");
+    return lm_error_set(err, LM_E_UNSUPPORTED,
+                        "another layermeter-calibrate measures on GPU %d (%.60s) of this host",
+                        d->ordinal, d->name);
+}
+
+/* ---- open, close ----------------------------------------------------------------------------- */
+
+static lm_status ask(cuda_device *d, lm_error *err)
+{
+    int         l2     = 0;
+    size_t      unused = 0;
+    cudaError_t status;
+
+    if ((status = cudaDeviceGetAttribute(&d->major, cudaDevAttrComputeCapabilityMajor,
+                                         d->ordinal)) != cudaSuccess ||
+        (status = cudaDeviceGetAttribute(&d->minor, cudaDevAttrComputeCapabilityMinor,
+                                         d->ordinal)) != cudaSuccess ||
+        (status = cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount,
+                                         d->ordinal)) != cudaSuccess ||
+        (status = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, d->ordinal)) != cudaSuccess ||
+        (status = cudaMemGetInfo(&unused, &d->memory_bytes)) != cudaSuccess)
+        return cuda_failed(err, "CUDA device", status);
+    d->l2_bytes = (size_t)l2;
+    return LM_OK;
+}
+
+static lm_status open_libraries(cuda_device *d, lm_error *err)
+{
+    cudnnStatus_t  dnn;
+    cublasStatus_t blas;
+
+    if ((dnn = cudnnCreate(&d->cudnn)) != CUDNN_STATUS_SUCCESS)
+        return cudnn_failed(err, "cuDNN", dnn);
+    if ((dnn = cudnnSetStream(d->cudnn, d->stream)) != CUDNN_STATUS_SUCCESS)
+        return cudnn_failed(err, "cuDNN's stream", dnn);
+    if ((blas = cublasLtCreate(&d->blas)) != CUBLAS_STATUS_SUCCESS)
+        return blas_failed(err, "cuBLASLt", blas);
+    return LM_OK;
+}
+
+/* What frameworks allow: PyTorch's default for cuBLAS is 32 MiB on its newest GPUs and below that
+ * on others, cuDNN's plans get what they ask for; 1 GiB holds for both here. */
+enum { WORKSPACE_LIMIT = 1 << 30 };
+
+lm_status cuda_device_open(int local_rank, int local_ranks, cuda_device *out, lm_error *err)
+{
+    cuda_device d       = { .claim = -1, .workspace_limit = WORKSPACE_LIMIT };
+    cuda_driver driver  = { NULL };
+    int         visible = 0;
+    cudaError_t cause;
+    lm_status   status;
+
+    *out   = (cuda_device){ .claim = -1 };
+    status = choose(local_rank, local_ranks, &d, &visible, err);
+    if (status)
+        return status;
+    cause = cudaSetDevice(d.ordinal);
+    if (cause == cudaSuccess)
+        cause = cudaStreamCreateWithFlags(&d.stream, cudaStreamNonBlocking);
+    if (cause != cudaSuccess) {
+        status = cuda_failed(err, "CUDA device", cause);
+        goto out;
+    }
+    status = cuda_driver_find(&driver, err);
+    if (!status)
+        status = claim(&driver, local_ranks, visible, &d, err);
+    if (!status)
+        status = ask(&d, err);
+    if (!status)
+        status = open_libraries(&d, err);
+    if (!status)
+        status = cuda_pool_new(&d.pool, err);
+    if (status)
+        goto out;
+    *out = d;
+    return LM_OK;
+out:
+    cuda_device_close(&d);
+    return status;
+}
+
+void cuda_device_close(cuda_device *d)
+{
+    if (d->blas)
+        cublasLtDestroy(d->blas);
+    if (d->cudnn)
+        cudnnDestroy(d->cudnn);
+    cuda_pool_free(d->pool);
+    if (d->stream)
+        cudaStreamDestroy(d->stream);
+    cuda_claim_drop(d->claim);
+    *d = (cuda_device){ .claim = -1 };
+}

@@ -1,0 +1,63 @@
+/**
+ * One GPU: its stream, the libraries' handles, memory that is kept, and failures as text.
+ *
+ * Everything runs in `stream`, in order. Only cuda.c waits for it.
+ */
+#ifndef CALIBRATE_BACKENDS_CUDA_DEVICE_H
+#define CALIBRATE_BACKENDS_CUDA_DEVICE_H
+
+#include <stddef.h>
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include <layermeter/error.h>
+
+typedef struct cuda_pool  cuda_pool;
+typedef struct cuda_loops cuda_loops;
+
+typedef struct cuda_device {
+    int              ordinal; /**< among those this process sees */
+    cudaStream_t     stream;
+    cudnnHandle_t    cudnn; /**< its stream is `stream` */
+    cublasLtHandle_t blas;
+    size_t           workspace_limit; /**< bytes an implementation may ask for as scratch */
+    int              major, minor, multiprocessors;
+    size_t           l2_bytes, memory_bytes;
+    char             name[256];
+    cuda_pool       *pool;  /**< see cuda_borrow() */
+    cuda_loops      *loops; /**< our own kernels, see cuda_loops.h */
+    int              claim; /**< see cuda_claim.h */
+} cuda_device;
+
+/**
+ * The `local_rank`-th of the GPUs this process sees (CUDA_VISIBLE_DEVICES), of which `local_ranks`
+ * processes of this host take one each.
+ *
+ * @param out  zeroed on failure; close with cuda_device_close()
+ * @return LM_E_UNSUPPORTED, with one line that says why, where there is no GPU or there are too few
+ */
+lm_status cuda_device_open(int local_rank, int local_ranks, cuda_device *out, lm_error *err);
+void      cuda_device_close(cuda_device *device);
+
+/**
+ * Device memory, aligned to 256 bytes: what was given back is handed out again, and goes to the
+ * system only where there is no other way to serve. To be given back in any order.
+ *
+ * @return LM_E_NOMEM, with the sizes
+ */
+lm_status cuda_borrow(const cuda_device *device, size_t bytes, void **out, lm_error *err);
+/** NULL is fine. */
+void cuda_give_back(const cuda_device *device, void *memory);
+
+/*
+ * Failures. "WHAT: CAUSE", by code:
+ *  - LM_E_NOMEM, LM_E_UNSUPPORTED  this point is skipped, the next may do
+ *  - LM_E_IO                       the device is lost to this process: ends the run
+ */
+lm_status cuda_failed(lm_error *err, const char *what, cudaError_t cause);
+lm_status cudnn_failed(lm_error *err, const char *what, cudnnStatus_t cause);
+lm_status blas_failed(lm_error *err, const char *what, cublasStatus_t cause);
+
+#endif

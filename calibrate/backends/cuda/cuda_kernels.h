@@ -1,0 +1,97 @@
+/**
+ * Kernels on a GPU: what a library or our own code runs, with the buffers each of them needs.
+ *
+ * ops_*.c make them, one file a family (ops.h). What they may count on:
+ *  - slot[i] goes with at[i]; buffers are aligned to 64 bytes, lie in one block, and begin as
+ *    slot[i].fill says. plan.h says which role lies where.
+ *  - Scratch ("workspace") is a slot of role ROLE_SCRATCH, all kernels of a case share one: at most
+ *    device->workspace_limit bytes.
+ *  - ROLE_WEIGHT and ROLE_STATE of a backward kernel are those of its forward kernel where
+ *    `argument` is the same and the sizes fit.
+ *  - run() only enqueues, to device->stream: no allocation, no waiting, no other stream, since it
+ *    may be captured into a graph. The same `at` come again and again; another launch of an equal
+ *    kernel has others.
+ *  - An autotuned implementation is chosen while preparing, on memory from cuda_borrow(), with
+ *    cuda_kernel_time().
+ */
+#ifndef CALIBRATE_BACKENDS_CUDA_KERNELS_H
+#define CALIBRATE_BACKENDS_CUDA_KERNELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <layermeter/error.h>
+#include <layermeter/kernel.h>
+
+#include "cuda_device.h"
+#include "plan.h"
+#include "settings.h"
+
+/** Names for slot.argument. */
+typedef enum cuda_argument {
+    CUDA_SRC, /**< what the forward kernel reads, or its gradient where that is written */
+    CUDA_SRC_OTHER,
+    CUDA_WEIGHTS,
+    CUDA_BIAS,
+    CUDA_DST,
+    CUDA_DIFF_DST,
+    CUDA_DIFF_SRC,
+    CUDA_DIFF_SRC_OTHER,
+    CUDA_DIFF_SRC_THIRD,
+    CUDA_DIFF_WEIGHTS,
+    CUDA_DIFF_BIAS,
+    CUDA_SCALE,
+    CUDA_SHIFT,
+    CUDA_DIFF_SCALE,
+    CUDA_DIFF_SHIFT,
+    CUDA_MEAN,     /**< or the logarithms of sums that attention keeps */
+    CUDA_VARIANCE, /**< or its inverse root */
+    CUDA_INDEX,    /**< int32_t */
+    CUDA_MASK,
+    CUDA_SCRATCH,
+    CUDA_OPERAND /**< the first of many */
+} cuda_argument;
+
+typedef struct cuda_kernel cuda_kernel;
+struct cuda_kernel {
+    plan_kernel base; /**< first */
+    void       *made; /**< what run() needs; the family's own */
+    lm_status (*run)(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                     lm_error *err);
+    void (*release)(cuda_kernel *k); /**< NULL: nothing to do */
+    char implementation[64];         /**< "cudnn engine 38 (heuristic)": for the record */
+};
+
+/**
+ * @param update  the kernel belongs to the optimizer
+ * @param out     release with cuda_kernel_release(); untouched on failure
+ * @return LM_E_UNSUPPORTED, LM_E_NOMEM, or LM_E_IO; the text names the kernel
+ */
+lm_status cuda_kernel_prepare(const cuda_device *device, const settings *how, const lm_kernel *k,
+                              bool update, cuda_kernel *out, lm_error *err);
+void      cuda_kernel_release(cuda_kernel *k);
+
+/** Enqueues one launch; the text of a failure names the kernel. */
+lm_status cuda_kernel_run(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                          lm_error *err);
+
+/** Seconds of one launch, the least of some, after one that is not counted. Waits. */
+lm_status cuda_kernel_time(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                           double *seconds, lm_error *err);
+
+/* ---- for those who make kernels -------------------------------------------------------------- */
+
+/** Another slot; of 0 bytes: none. */
+void cuda_add_slot(cuda_kernel *k, cuda_argument argument, slot_role role, uint64_t bytes, fill f);
+
+/** LM_E_UNSUPPORTED: "cuDNN has no bf16 conv grad_weight: CAUSE: GEOMETRY". */
+lm_status cuda_unsupported(const cuda_kernel *k, const char *library, const char *cause,
+                           lm_error *err);
+
+/** Normal numbers of standard deviation `scale`. */
+static inline fill cuda_normal(lm_dtype type, double scale)
+{
+    return (fill){ .kind = FILL_NORMAL, .type = type, .scale = scale };
+}
+
+#endif

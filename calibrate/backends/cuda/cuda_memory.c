@@ -1,0 +1,122 @@
+/* Device memory that is kept: the allocator is not what is measured. */
+#include "cuda_memory.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+/* A block serves requests down to this part of its size: a smaller one would keep it from others.
+ */
+enum { WASTE = 4 };
+
+typedef struct block {
+    struct block *next;
+    void         *at;
+    size_t        bytes;
+    bool          lent;
+} block;
+
+struct cuda_pool {
+    block *first;
+};
+
+lm_status cuda_pool_new(cuda_pool **out, lm_error *err)
+{
+    *out = calloc(1, sizeof **out);
+    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+/* Gives what nobody has borrowed to the system; all of it at the end. */
+static void trim(cuda_pool *pool, bool all)
+{
+    block **link = &pool->first;
+
+    while (*link) {
+        block *b = *link;
+
+        if (b->lent && !all) {
+            link = &b->next;
+            continue;
+        }
+        *link = b->next;
+        cudaFree(b->at);
+        free(b);
+    }
+}
+
+void cuda_pool_free(cuda_pool *pool)
+{
+    if (!pool)
+        return;
+    trim(pool, true);
+    free(pool);
+}
+
+/* The smallest that is long enough and not much too long. */
+static block *find(const cuda_pool *pool, size_t bytes)
+{
+    block *best = NULL;
+
+    for (block *b = pool->first; b; b = b->next)
+        if (!b->lent && b->bytes >= bytes && b->bytes / WASTE <= bytes &&
+            (!best || b->bytes < best->bytes))
+            best = b;
+    return best;
+}
+
+static lm_status too_large(size_t bytes, lm_error *err)
+{
+    size_t free_bytes = 0, all_bytes = 0;
+
+    if (cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
+        return lm_error_set(err, LM_E_NOMEM, "no %.0f MB to be had on the device",
+                            (double)bytes / 1e6);
+    return lm_error_set(err, LM_E_NOMEM, "needs %.0f MB, %.0f of the device's %.0f MB are free",
+                        (double)bytes / 1e6, (double)free_bytes / 1e6, (double)all_bytes / 1e6);
+}
+
+static lm_status allocate(cuda_pool *pool, size_t bytes, void **out, lm_error *err)
+{
+    cudaError_t status = cudaMalloc(out, bytes);
+
+    if (status != cudaErrorMemoryAllocation)
+        return status == cudaSuccess ? LM_OK : cuda_failed(err, "device memory", status);
+    cudaGetLastError(); /* or the next call reports it again */
+    trim(pool, false);
+    status = cudaMalloc(out, bytes);
+    if (status == cudaSuccess)
+        return LM_OK;
+    cudaGetLastError();
+    return status == cudaErrorMemoryAllocation ? too_large(bytes, err)
+                                               : cuda_failed(err, "device memory", status);
+}
+
+lm_status cuda_borrow(const cuda_device *device, size_t bytes, void **out, lm_error *err)
+{
+    const size_t wanted = bytes ? bytes : 1;
+    block       *b      = find(device->pool, wanted);
+    lm_status    status;
+
+    if (!b) {
+        b = calloc(1, sizeof *b);
+        if (!b)
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = allocate(device->pool, wanted, &b->at, err);
+        if (status) {
+            free(b);
+            return status;
+        }
+        b->bytes            = wanted;
+        b->next             = device->pool->first;
+        device->pool->first = b;
+    }
+    b->lent = true;
+    *out    = b->at;
+    return LM_OK;
+}
+
+void cuda_give_back(const cuda_device *device, void *memory)
+{
+    for (block *b = device->pool->first; b; b = b->next)
+        if (b->at == memory)
+            b->lent = false;
+}

@@ -1,0 +1,21 @@
+/**
+ * Families of kernels.
+ *
+ * Each function is given k->base.kernel and k->base.update, and fills the rest of *k. On failure
+ * nothing is left to release, and the text says what is missing (cuda_unsupported()).
+ */
+#ifndef CALIBRATE_BACKENDS_CUDA_OPS_H
+#define CALIBRATE_BACKENDS_CUDA_OPS_H
+
+#include "cuda_kernels.h"
+
+typedef lm_status ops_prepare(const cuda_device *device, const settings *how, cuda_kernel *k,
+                              lm_error *err);
+
+/* libraries: in the table of cuda_kernels.c as soon as there is one */
+ops_prepare ops_conv, ops_gemm, ops_norm, ops_pool, ops_softmax, ops_attention, ops_reduce;
+
+/* our own code */
+ops_prepare ops_map, ops_update, ops_gather, ops_copy;
+
+#endif
