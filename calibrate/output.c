@@ -3,8 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -123,23 +128,85 @@ out:
     return status;
 }
 
-static lm_status write_all(const output *o, const char *text, size_t n, lm_error *err)
-{
-    while (n > 0) {
-        const ssize_t done = write(o->fd, text, n);
+/* ---- the file on its disk
+ * ------------------------------------------------------------------------
+ */
 
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return lm_error_set(err, LM_E_IO, "%s: %s", o->path, strerror(errno));
-        text += done;
-        n -= (size_t)done;
-    }
+static lm_status cause(const output *o, lm_error *err)
+{
+    return lm_error_set(err, LM_E_IO, "%s: %s", o->path, strerror(errno));
+}
+
+/* Files that cannot be synced (pipes, some network folders) say so; that is no failure. */
+static bool sync_failed(int fd)
+{
+    return fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS && errno != ENOSYS;
+}
+
+/* A new name is safe once its folder is. */
+static lm_status sync_folder(const output *o, lm_error *err)
+{
+    char      path[PATH_MAX];
+    int       fd;
+    lm_status status = LM_OK;
+
+    if (snprintf(path, sizeof path, "%s", o->path) >= (int)sizeof path)
+        return LM_OK; /* no system opens it */
+    fd = open(dirname(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return LM_OK; /* a folder may be writable and not readable */
+    if (sync_failed(fd))
+        status = cause(o, err);
+    close(fd);
+    return status;
+}
+
+/* Whoever removes the file, moves its folder or writes into it takes away what is measured: better
+ * told at once than after the run. */
+static lm_status check_place(const output *o, lm_error *err)
+{
+    struct stat ours, there;
+
+    if (fstat(o->fd, &ours))
+        return cause(o, err);
+    if (stat(o->path, &there))
+        return lm_error_set(err, LM_E_IO, "%s: is no longer there: %s", o->path, strerror(errno));
+    if (ours.st_dev != there.st_dev || ours.st_ino != there.st_ino)
+        return lm_error_set(err, LM_E_IO, "%s: was replaced during the run", o->path);
+    if (ours.st_size != o->end)
+        return lm_error_set(err, LM_E_IO, "%s: was changed by another program during the run",
+                            o->path);
     return LM_OK;
 }
 
-static lm_status write_head(const output *o, const world *w, const bench *b,
-                            const char *command_line, lm_error *err)
+/* One write, and on the disk when this returns. What went only half way is taken back. */
+static lm_status append(output *o, const char *text, size_t n, lm_error *err)
+{
+    size_t written = 0;
+
+    while (written < n) {
+        const ssize_t done = write(o->fd, text + written, n - written);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            break;
+        written += (size_t)done;
+    }
+    if (written < n || sync_failed(o->fd)) {
+        const int why = errno;
+
+        if (ftruncate(o->fd, o->end)) /* --resume cuts it there, too */
+            lseek(o->fd, 0, SEEK_END);
+        errno = why;
+        return cause(o, err);
+    }
+    o->end += (off_t)n;
+    return LM_OK;
+}
+
+static lm_status write_head(output *o, const world *w, const bench *b, const char *command_line,
+                            lm_error *err)
 {
     char     *text = NULL;
     size_t    n    = 0;
@@ -153,34 +220,50 @@ static lm_status write_head(const output *o, const world *w, const bench *b,
     if (fclose(out))
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     else
-        status = write_all(o, text, n, err);
+        status = append(o, text, n, err);
     free(text);
-    return status;
+    return status ? status : sync_folder(o, err);
+}
+
+/* Opens without changing anything: the file may be another run's. */
+static lm_status open_alone(output *o, output_mode mode, lm_error *err)
+{
+    struct stat about;
+
+    signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is told like a full disk */
+    o->fd = open(o->path, O_RDWR | O_CREAT | O_CLOEXEC | (mode == OUTPUT_NEW ? O_EXCL : 0), 0666);
+    if (o->fd < 0)
+        return errno == EEXIST ? lm_error_set(err, LM_E_IO,
+                                              "%s: is there already: --resume goes on with it, "
+                                              "--force replaces it",
+                                              o->path)
+                               : cause(o, err);
+    if (fstat(o->fd, &about))
+        return cause(o, err);
+    if (!S_ISREG(about.st_mode))
+        return lm_error_set(err, LM_E_IO, "%s: is not a regular file", o->path);
+    /* where folders know no locks, there is none */
+    if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+        return lm_error_set(err, LM_E_IO, "%s: is being written by another run", o->path);
+    return LM_OK;
 }
 
 lm_status output_open(output *o, const char *path, output_mode mode, const world *w, const bench *b,
                       const char *command_line, lm_error *err)
 {
-    const bool resume = mode == OUTPUT_RESUME && !access(path, F_OK);
-    const int  flags  = resume ? 0 : mode == OUTPUT_REPLACE ? O_TRUNC : O_EXCL;
-    off_t      end    = 0;
-    lm_status  status;
+    lm_status status;
 
     *o = (output){ .path = path, .fd = -1 };
     if (world_rank(w) > 0)
         return LM_OK;
-    if (resume && (status = load_done(o, b->plan->threads, &end, err)))
+    status = open_alone(o, mode, err);
+    if (!status && mode == OUTPUT_RESUME)
+        status = load_done(o, b->plan->threads, &o->end, err);
+    if (status)
         return status;
-    o->fd = open(path, O_RDWR | O_CREAT | flags, 0666);
-    if (o->fd < 0)
-        return errno == EEXIST ? lm_error_set(err, LM_E_IO,
-                                              "%s: is there already: --resume goes on with it, "
-                                              "--force replaces it",
-                                              path)
-                               : lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
-    if (resume && (ftruncate(o->fd, end) || lseek(o->fd, end, SEEK_SET) < 0))
-        return lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno));
-    return end ? LM_OK : write_head(o, w, b, command_line, err);
+    if (ftruncate(o->fd, o->end) || lseek(o->fd, o->end, SEEK_SET) < 0)
+        return cause(o, err);
+    return o->end ? LM_OK : write_head(o, w, b, command_line, err);
 }
 
 void output_close(output *o)
@@ -201,8 +284,13 @@ bool output_has(const output *o, const observation *row)
     return names_find(&o->done, key) != NAMES_NONE;
 }
 
-lm_status output_write(const output *o, const sweep_point *p, const point_result *r,
-                       int64_t threads, lm_error *err)
+size_t output_points(const output *o)
+{
+    return o->n_done + o->n_written;
+}
+
+lm_status output_write(output *o, const sweep_point *p, const point_result *r, int64_t threads,
+                       lm_error *err)
 {
     char       *text = NULL;
     size_t      n    = 0;
@@ -230,8 +318,13 @@ lm_status output_write(const output *o, const sweep_point *p, const point_result
         row.cpu_seconds = t->cpu;
         observation_print(out, &row, r->status);
     }
-    status =
-        fclose(out) ? lm_error_set(err, LM_E_NOMEM, "out of memory") : write_all(o, text, n, err);
+    if (fclose(out))
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    else
+        status = check_place(o, err);
+    if (!status)
+        status = append(o, text, n, err);
+    o->n_written += !status;
     free(text);
     return status;
 }

@@ -2,6 +2,8 @@
 #ifndef CALIBRATE_OUTPUT_H
 #define CALIBRATE_OUTPUT_H
 
+#include <sys/types.h>
+
 #include "base/names.h"
 #include "harness.h"
 
@@ -14,14 +16,17 @@ typedef enum {
 typedef struct output {
     const char *path;
     int         fd;       /**< rank 0; else -1 */
+    off_t       end;      /**< behind the last whole point */
     names       done;     /**< points that the file holds already */
     char      **done_key; /**< owns their keys */
     size_t      n_done;
+    size_t      n_written; /**< points that this run added */
 } output;
 
 /**
- * Opens; rank 0 writes the head of a new file. A file to go on with is cut behind its last whole
- * point. The other ranks, which may not even see the file, open nothing.
+ * Opens, and keeps other runs out (flock); rank 0 writes the head of a new file. A file to go on
+ * with is cut behind its last whole point. The other ranks, which may not even see the file, open
+ * nothing.
  */
 lm_status output_open(output *o, const char *path, output_mode mode, const world *w, const bench *b,
                       const char *command_line, lm_error *err);
@@ -30,8 +35,15 @@ void      output_close(output *o);
 /** Does the file hold this point? Rank 0. */
 bool output_has(const output *o, const observation *row);
 
-/** All rows of a point in one write, so that a kill in between leaves whole points. Rank 0. */
-lm_status output_write(const output *o, const sweep_point *p, const point_result *r,
-                       int64_t threads, lm_error *err);
+/** How many points the file holds. Rank 0. */
+size_t output_points(const output *o);
+
+/**
+ * All rows of a point in one write, so that a kill in between leaves whole points; they are on the
+ * disk when this returns. A file that was removed, replaced or changed meanwhile is an error, and
+ * so is a full disk, which leaves the points before. Rank 0.
+ */
+lm_status output_write(output *o, const sweep_point *p, const point_result *r, int64_t threads,
+                       lm_error *err);
 
 #endif
