@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 
 static const command *const commands[] = {
-    &cmd_show,     &cmd_memory, &cmd_predict, &cmd_scale,  &cmd_fit,
+    &cmd_show,     &cmd_memory, &cmd_predict, &cmd_scale,  &cmd_calibrate, &cmd_fit,
     &cmd_validate, &cmd_import, &cmd_models,  &cmd_layers, &cmd_check,
 };
 
@@ -21,10 +21,7 @@ static void print_overview(FILE *out)
           out);
     for (size_t i = 0; i < N_COMMANDS; i++)
         fprintf(out, "  %-10s%s\n", commands[i]->name, commands[i]->doc);
-    fputs(
-        "  version   Print the version\n\n"
-        "'layermeter <command> --help' explains one. Measurements come from layermeter-calibrate.\n",
-        out);
+    fputs("  version   Print the version\n\n'layermeter <command> --help' explains one.\n", out);
 }
 
 /* Networks are built and dropped in turn: keep the heap instead of giving it back each time. */
@@ -57,6 +54,12 @@ int main(int argc, char **argv)
 
         if (strcmp(commands[i]->name, name))
             continue;
+        if (commands[i]->hand_over) {
+            char *help_of[] = { argv[0], "--help", NULL };
+
+            return help ? commands[i]->hand_over(2, help_of)
+                        : commands[i]->hand_over(argc - 1, argv + 1);
+        }
         if (help) {
             options_print_help("layermeter", commands[i]);
             return finish_output(EXIT_DONE);

@@ -47,6 +47,8 @@ struct command {
     const option_spec *options;   /**< ends with a NULL name */
     int                min_arguments, max_arguments;
     int (*run)(const options *o);
+    /** Another program's: it gets all that stood on the command line, unparsed. Else NULL. */
+    int (*hand_over)(int argc, char **argv);
 };
 
 /**

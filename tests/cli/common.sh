@@ -16,7 +16,12 @@ mkdir "$work/bin" && cat >"$work/bin/layermeter-calibrate" <<END
 #!/bin/sh
 ASAN_OPTIONS=detect_leaks=0 exec "$LAYERMETER_BIN/layermeter-calibrate" "\$@"
 END
-chmod +x "$work/bin/layermeter-calibrate"
+cat >"$work/bin/layermeter" <<END
+#!/bin/sh
+[ "\$1" != calibrate ] || export ASAN_OPTIONS=detect_leaks=0
+exec "$LAYERMETER_BIN/layermeter" "\$@"
+END
+chmod +x "$work/bin/layermeter-calibrate" "$work/bin/layermeter"
 PATH=$work/bin:$LAYERMETER_BIN:$PATH
 export PATH
 

@@ -87,7 +87,7 @@ failed=0
 for name; do
     expected=$here/cases/$name.expected
     if [ ! -x "$LAYERMETER_BIN/layermeter-calibrate" ] &&
-        grep -q '^\$.*layermeter-calibrate' "$here/cases/$name.case"; then
+        grep -q '^\$.*layermeter[- ]calibrate' "$here/cases/$name.case"; then
         continue # not in this build
     fi
     if [ "${HAVE_ONNX:-ON}" = OFF ] && grep -q '^\$.*\.onnx' "$here/cases/$name.case"; then

@@ -1,0 +1,181 @@
+/* A calibration run: what a sweep lists, measured point by point on all ranks. */
+#include "campaign.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "layers/loader.h"
+
+bool campaign_root(const campaign *c)
+{
+    return world_rank(c->everyone) == 0;
+}
+
+/* ---- backends -----------------------------------------------------------------------------------
+ */
+
+static const backend_type *find_backend(const char *name)
+{
+    for (size_t i = 0; backends[i]; i++)
+        if (!strcmp(backends[i]->name, name))
+            return backends[i];
+    return NULL;
+}
+
+static lm_status unknown_backend(const char *path, const char *name, lm_error *err)
+{
+    char known[120] = "";
+
+    for (size_t i = 0; backends[i]; i++) {
+        const size_t n = strlen(known);
+
+        snprintf(known + n, sizeof known - n, " %s", backends[i]->name);
+    }
+    return lm_error_set(err, LM_E_NOTFOUND, "%s: this build has no backend '%.40s' (it has:%s)",
+                        path, name, known);
+}
+
+static lm_status open_backend(const campaign *c, const char *name, backend **out, lm_error *err)
+{
+    const backend_type  *type   = find_backend(name);
+    const backend_config config = { c->everyone, c->plan->threads, c->plan->sim };
+    lm_status            status;
+
+    if (!type)
+        return unknown_backend(c->plan->path, name, err);
+    if ((status = type->open(&config, out, err)))
+        lm_error_prefix(err, "%s", c->plan->path);
+    return status;
+}
+
+/* Points on several ranks need somebody who runs their all-reduce. */
+static lm_status check_ranks(const sweep *plan, lm_error *err)
+{
+    for (size_t i = 0; i < plan->n_points; i++)
+        if (plan->point[i].row.ranks > 1)
+            return lm_error_set(err, LM_E_ARG,
+                                "%s: points on %lld ranks need 'collective = mpi' in [sweep]",
+                                plan->path, (long long)plan->point[i].row.ranks);
+    return LM_OK;
+}
+
+/* Without a limit on ranks first: only the file says whether ranks are real. */
+static lm_status open_sweep(campaign *c, const char *path, lm_error *err)
+{
+    sweep              *first  = NULL;
+    lm_status           status = sweep_load(path, c->reg, c->loads, 0, &first, err);
+    const backend_type *compute;
+
+    if (status)
+        return status;
+    compute = find_backend(first->compute);
+    if (!compute) {
+        status = unknown_backend(path, first->compute, err);
+    } else if (compute->virtual) {
+        c->plan = first;
+        first   = NULL;
+    } else {
+        status = sweep_load(path, c->reg, c->loads, world_size(c->everyone), &c->plan, err);
+    }
+    sweep_free(first);
+    if (!status && !compute->virtual && !c->plan->collective)
+        status = check_ranks(c->plan, err);
+    return status;
+}
+
+lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
+                        const char *const *plugin, size_t n_plugins, lm_error *err)
+{
+    lm_status status;
+
+    *c     = (campaign){ .everyone = everyone, .file = { .fd = -1 } };
+    status = registry_new(&c->reg, err);
+    if (!status)
+        status = loader_open_all(c->reg, plugin, n_plugins, err);
+    if (!status)
+        status = workloads_new(c->reg, &c->loads, err);
+    if (!status)
+        status = open_sweep(c, sweep_path, err);
+    if (!status)
+        status = open_backend(c, c->plan->compute, &c->b.compute, err);
+    if (!status && c->plan->collective)
+        status = open_backend(c, c->plan->collective, &c->b.collective, err);
+    c->b.reg  = c->reg;
+    c->b.plan = c->plan;
+    return status;
+}
+
+void campaign_close(campaign *c)
+{
+    if (c->b.compute)
+        c->b.compute->type->close(c->b.compute);
+    if (c->b.collective)
+        c->b.collective->type->close(c->b.collective);
+    output_close(&c->file);
+    sweep_free(c->plan);
+    workloads_free(c->loads);
+    registry_free(c->reg);
+}
+
+/* ---- points -------------------------------------------------------------------------------------
+ */
+
+/* One point on the ranks it asks for; the others sleep. */
+static lm_status measure(campaign *c, sweep_point *p, point_result *out, lm_error *err)
+{
+    const bool virtual = c->b.compute->type->virtual != 0;
+    const int size     = virtual ? world_size(c->everyone) : (int)p->row.ranks;
+    world    *group    = NULL;
+    lm_status status   = world_split(c->everyone, size, &group, err);
+
+    if (!status && group) {
+        p->row.hosts = virtual ? 1 : world_hosts(group);
+        status       = harness_measure(&c->b, group, p, out, err);
+    }
+    world_free(group);
+    world_wait(c->everyone);
+    return status;
+}
+
+/* Measures a point and writes it down; all ranks end together. */
+static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *err)
+{
+    lm_status status = measure(c, p, out, err);
+    double    worst;
+
+    if (!status && campaign_root(c))
+        status = output_write(&c->file, p, out, c->plan->threads, err);
+    worst = -(double)status;
+    world_max(c->everyone, &worst, 1);
+    if (worst > 0)
+        return status ? status : lm_error_set(err, (lm_status)-worst, "another rank failed");
+    c->n_measured++;
+    c->n_skipped += strcmp(out->status, "ok") != 0;
+    return LM_OK;
+}
+
+lm_status campaign_measure(campaign *c, progress *shown, lm_error *err)
+{
+    const sweep *plan = c->plan;
+
+    for (size_t i = 0; i < plan->n_points; i++)
+        progress_expect(shown, plan->point[i].weight);
+    for (size_t i = 0; i < plan->n_points; i++) {
+        sweep_point *p = &plan->point[i];
+        point_result r = { .status = "ok" };
+        lm_status    status;
+        int          skip;
+
+        skip = campaign_root(c) && output_has(&c->file, &p->row); /* others may not see the file */
+        world_broadcast(c->everyone, &skip, sizeof skip);
+        if (skip) {
+            progress_expect(shown, -p->weight);
+            continue;
+        }
+        if ((status = take(c, p, &r, err)))
+            return status;
+        if (campaign_root(c))
+            progress_point(shown, i, plan->n_points, p, &r);
+    }
+    return LM_OK;
+}

@@ -1,0 +1,37 @@
+/** A calibration run: what a sweep lists, measured point by point on all ranks. */
+#ifndef CALIBRATE_CAMPAIGN_H
+#define CALIBRATE_CAMPAIGN_H
+
+#include "harness.h"
+#include "output.h"
+#include "progress.h"
+#include "sweep.h"
+#include "world.h"
+
+/** A run and all it holds. */
+typedef struct campaign {
+    world     *everyone;
+    registry  *reg;
+    workloads *loads;
+    sweep     *plan;
+    bench      b;
+    output     file;
+    size_t     n_measured, n_skipped; /**< in this run; skipped: points without a time */
+} campaign;
+
+/**
+ * Reads the sweep and opens its backends. Every rank. Close in either case.
+ *
+ * @param plugin, n_plugins layer types before all others
+ */
+lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
+                        const char *const *plugin, size_t n_plugins, lm_error *err);
+void      campaign_close(campaign *c);
+
+/** Measures every point of the sweep that the file lacks, in the sweep's order. Every rank. */
+lm_status campaign_measure(campaign *c, progress *shown, lm_error *err);
+
+/** Is this rank 0, which writes and speaks? */
+bool campaign_root(const campaign *c);
+
+#endif
