@@ -95,6 +95,7 @@ static void print_warnings(const observations *obs, const points *p, const calib
     if (p->n_other_optimizer)
         fprintf(stderr, "layermeter: the update of %zu points is left out: another optimizer\n",
                 p->n_other_optimizer);
+    print_flagged(obs, p);
     for (size_t i = 0; i < n_forms; i++) {
         const fitted *f = &cal->fitted[i];
 

@@ -166,6 +166,7 @@ static int run(const options *o)
     if (mode == VALIDATE_LEFT_OUT && p.n_groups < 2)
         fprintf(stderr, "layermeter: %s: a single network cannot be left out: no predictions\n",
                 o->argument[0]);
+    print_flagged(obs, &p);
     for (size_t m = 0; m < n; m++) {
         judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
         if (!judge[m].at || validate_model(&p, name[m], mode, cal, judge[m].at, &err)) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "fit/points.h"
 #include "layers/loader.h"
 
 lm_status open_registry(const options *o, registry **out, lm_error *err)
@@ -152,4 +153,19 @@ void session_close(session *s)
     workloads_free(s->loads);
     calibration_free(s->cal);
     registry_free(s->reg);
+}
+
+void print_flagged(const struct observations *obs, const struct points *p)
+{
+    if (p->n_flagged_out)
+        fprintf(
+            stderr,
+            "layermeter: %s: %zu flagged point%s left out: the same was measured again, better\n",
+            obs->path, p->n_flagged_out, p->n_flagged_out == 1 ? " is" : "s are");
+    if (p->n_flagged_used)
+        fprintf(stderr,
+                "layermeter: %s: %zu point%s used that %s flagged contended, throttled or drifted: "
+                "nothing better was measured there\n",
+                obs->path, p->n_flagged_used, p->n_flagged_used == 1 ? " is" : "s are",
+                p->n_flagged_used == 1 ? "is" : "are");
 }

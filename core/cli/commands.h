@@ -35,6 +35,11 @@ typedef struct network_options {
         "set", "NAME=VALUE", NULL, "one of the network's [arguments]; may be repeated" \
     }
 
+/** Says on stderr which flagged times are left out, and which are used for want of better. */
+struct observations;
+struct points;
+void print_flagged(const struct observations *obs, const struct points *p);
+
 /** Opens the network that is argument 0. */
 lm_status open_network(const options *o, const network_options *at, const registry *reg,
                        network **out, lm_error *err);

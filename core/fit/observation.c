@@ -9,6 +9,7 @@
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "fit/flags.h"
 #include "network/kernels.h"
 #include "network/optimizer.h"
 
@@ -210,6 +211,7 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
                             const char *dtype, const char *status_text)
 {
     enum optimizer known;
+    uint32_t       flags;
 
     while (row->kind < OBS_N_KINDS && strcmp(kinds[row->kind], kind))
         row->kind++;
@@ -240,6 +242,8 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
                             l->csv.path, l->csv.line);
     if (*row->optimizer && optimizer_parse(row->optimizer, &known, NULL))
         return bad_word(l, "optimizer", row->optimizer, "sgd, momentum, adam, adafactor");
+    if (flags_parse(row->flags, &flags))
+        return bad_word(l, "flags", row->flags, FLAGS_KNOWN);
     if (row->ranks < 1)
         row->ranks = 1;
     if (row->hosts < 1)

@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "fit/flags.h"
 
 static bool same_configuration(const observation *a, const observation *b)
 {
@@ -19,9 +20,9 @@ static bool same_configuration(const observation *a, const observation *b)
            !strcmp(a->settings, b->settings);
 }
 
-/* A configuration as 16 hexadecimal digits; same_configuration() has the last word. (Composing the
- * whole text for each row would cost more than reading the file.) */
-static void print_key(const observation *r, char key[17])
+/* A configuration as a number; same_configuration() has the last word. (Composing the whole text
+ * for each row would cost more than reading the file.) */
+static uint64_t hash_of(const observation *r)
 {
     const uint64_t field[] = { text_hash(r->name),        text_hash(r->input),
                                text_hash(r->algorithm),   (uint64_t)r->kind,
@@ -36,6 +37,13 @@ static void print_key(const observation *r, char key[17])
         hash = (hash ^ field[i]) * 0x9E3779B97F4A7C15u;
         hash ^= hash >> 32;
     }
+    return hash;
+}
+
+static void print_key(const observation *r, char key[17])
+{
+    const uint64_t hash = hash_of(r);
+
     for (int i = 0; i < 16; i++)
         key[i] = "0123456789abcdef"[hash >> 4 * i & 15];
     key[16] = '\0';
@@ -74,7 +82,7 @@ static bool add_group(joining *j, const char *name, size_t *out)
     return true;
 }
 
-static point *add_point(joining *j, const observation *row)
+static point *add_point(joining *j, const observation *row, uint32_t flags)
 {
     points *p = j->out;
     point *new;
@@ -89,7 +97,7 @@ static point *add_point(joining *j, const observation *row)
         j->room  = room;
     }
     new  = &p->point[p->n_points];
-    *new = (point){ .row = row };
+    *new = (point){ .row = row, .flags = flags };
     for (phase f = 0; f < N_PHASES; f++)
         new->seconds[f] = NAN;
     if (!add_group(j, row->kind == OBS_NETWORK ? row->name : "(collectives)", &new->group))
@@ -100,8 +108,14 @@ static point *add_point(joining *j, const observation *row)
     return new;
 }
 
+/* A time of its configuration that the point lacks, and as good as those it has. */
+static bool lacks(const point *p, const observation *row, uint32_t flags)
+{
+    return same_configuration(p->row, row) && isnan(p->seconds[row->phase]) && p->flags == flags;
+}
+
 /* The point a row belongs to; a new one if there is none, or if it holds this time already. */
-static point *point_for(joining *j, const observation *row)
+static point *point_for(joining *j, const observation *row, uint32_t flags)
 {
     points *p = j->out;
     char    key[17], *kept;
@@ -110,21 +124,20 @@ static point *point_for(joining *j, const observation *row)
     if (p->n_points) { /* files list the phases of a configuration together */
         point *last = &p->point[p->n_points - 1];
 
-        if (same_configuration(last->row, row) && isnan(last->seconds[row->phase]))
+        if (lacks(last, row, flags))
             return last;
     }
     print_key(row, key);
     at = names_find(&j->by_key, key);
     /* a key may be another configuration's as well */
-    if (at != NAMES_NONE && same_configuration(p->point[at].row, row) &&
-        isnan(p->point[at].seconds[row->phase]))
+    if (at != NAMES_NONE && lacks(&p->point[at], row, flags))
         return &p->point[at];
     if (at == NAMES_NONE) {
         kept = arena_text(j->arena, key, strlen(key));
         if (!kept || !names_add(&j->by_key, kept, p->n_points))
             return NULL;
     }
-    return add_point(j, row);
+    return add_point(j, row, flags);
 }
 
 static lm_status count_loads(const observations *obs, workloads *loads, points *p, lm_error *err)
@@ -147,6 +160,128 @@ static lm_status count_loads(const observations *obs, workloads *loads, points *
         pt->load.bytes = (double)pt->load.counts.param_bytes;
     }
     return LM_OK;
+}
+
+/* ---- flags ------------------------------------------------------------------------------------
+ */
+
+typedef struct place {
+    uint64_t hash;
+    size_t   at;
+} place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : (x->at > y->at) - (x->at < y->at);
+}
+
+/* 0: as measured; 1: an anchor once more; 2: doubtful. */
+static int rank_of(const point *p)
+{
+    return p->flags & FLAGS_DOUBTFUL ? 2 : p->flags & FLAG_ANCHOR ? 1 : 0;
+}
+
+static size_t count_times(const point *p, double *sum)
+{
+    size_t n = 0;
+
+    *sum = 0;
+    for (phase f = 0; f < N_PHASES; f++)
+        if (!isnan(p->seconds[f])) {
+            *sum += p->seconds[f];
+            n++;
+        }
+    return n;
+}
+
+static void drop_times(point *p)
+{
+    for (phase f = 0; f < N_PHASES; f++)
+        p->seconds[f] = NAN;
+}
+
+/* Of the points of one rank, only one may stay: of doubtful times that with the most phases, then
+ * the fastest (what is wrong with them makes times longer); of repetitions the first. */
+static void keep_one(point *const *same, size_t n, int rank)
+{
+    point *kept  = NULL;
+    size_t most  = 0;
+    double least = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double       sum;
+        const size_t times = count_times(same[i], &sum);
+
+        if (rank_of(same[i]) != rank || !times)
+            continue;
+        if (!kept || (rank == 2 && (times > most || (times == most && sum < least)))) {
+            if (kept)
+                drop_times(kept);
+            kept  = same[i];
+            most  = times;
+            least = sum;
+        } else {
+            drop_times(same[i]);
+        }
+    }
+}
+
+/* All points of one configuration, in the order of the file. */
+static void settle_same(points *p, point *const *same, size_t n)
+{
+    for (phase f = 0; f < N_PHASES; f++) {
+        int best = 2;
+
+        for (size_t i = 0; i < n; i++)
+            if (!isnan(same[i]->seconds[f]) && rank_of(same[i]) < best)
+                best = rank_of(same[i]);
+        for (size_t i = 0; i < n; i++)
+            if (rank_of(same[i]) > best)
+                same[i]->seconds[f] = NAN;
+    }
+    keep_one(same, n, 1);
+    keep_one(same, n, 2);
+    for (size_t i = 0; i < n; i++) {
+        double sum;
+
+        if (rank_of(same[i]) < 2)
+            continue;
+        if (count_times(same[i], &sum))
+            p->n_flagged_used++;
+        else
+            p->n_flagged_out++;
+    }
+}
+
+/* Times that are flagged give way to the same measured without. */
+static lm_status settle_flags(points *p, lm_error *err)
+{
+    bool    any  = false;
+    place  *by   = malloc((p->n_points + 1) * sizeof *by);
+    point **same = malloc((p->n_points + 1) * sizeof *same);
+
+    for (size_t i = 0; i < p->n_points; i++)
+        any |= p->point[i].flags != 0;
+    for (size_t i = 0; by && any && i < p->n_points; i++)
+        by[i] = (place){ hash_of(p->point[i].row), i };
+    if (by && same && any) {
+        qsort(by, p->n_points, sizeof *by, compare_places);
+        for (size_t first = 0, n; first < p->n_points; first += n) {
+            const observation *row = p->point[by[first].at].row;
+
+            for (n = 0; first + n < p->n_points && by[first + n].hash == by[first].hash &&
+                        same_configuration(p->point[by[first + n].at].row, row);
+                 n++)
+                same[n] = &p->point[by[first + n].at];
+            settle_same(p, same, n);
+        }
+    }
+    free(same);
+    free(by);
+    return by && same ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 }
 
 /* Models know one optimizer: momentum where it was measured, else that of the first row. What is
@@ -189,18 +324,23 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
     for (size_t i = 0; i < obs->n_rows && !status; i++) {
         const observation *row = &obs->row[i];
         point             *pt;
+        uint32_t           flags = 0;
 
         out->n_kernel_rows += row->kind == OBS_KERNEL;
         if (row->kind == OBS_KERNEL || row->skipped)
             continue;
-        pt = point_for(&j, row);
-        if (!pt)
+        flags_parse(row->flags, &flags); /* was checked when the row was read */
+        pt = point_for(&j, row, flags);
+        if (!pt) {
             status = lm_error_set(err, LM_E_NOMEM, "out of memory");
-        else
-            pt->seconds[row->phase] = row->seconds;
+            break;
+        }
+        pt->seconds[row->phase] = row->seconds;
     }
     if (!status)
         status = count_loads(obs, loads, out, err);
+    if (!status)
+        status = settle_flags(out, err);
     leave_out(out);
     names_free(&j.by_key);
     names_free(&j.by_group);

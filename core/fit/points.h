@@ -11,8 +11,9 @@
 typedef struct point {
     const observation *row; /**< the first of its rows: name, input, batch, ranks */
     workload           load;
-    size_t group; /**< index into points.group: the network; the collectives are one group */
-    double seconds[N_PHASES]; /**< NAN: not measured */
+    size_t   group; /**< index into points.group: the network; the collectives are one group */
+    uint32_t flags; /**< of each of its rows (flags.h) */
+    double   seconds[N_PHASES]; /**< NAN: not measured */
 } point;
 
 typedef struct points {
@@ -23,11 +24,16 @@ typedef struct points {
     size_t       collectives;   /**< the group of bare collectives; NAMES_NONE: there are none */
     size_t       n_kernel_rows; /**< rows of single kernels, which no model here uses */
     size_t n_other_optimizer;   /**< points whose update is left out: models know one optimizer */
+    size_t n_flagged_out;  /**< points left out, as the same was measured without these flags */
+    size_t n_flagged_used; /**< flagged points that are used, as there is nothing better */
 } points;
 
 /**
  * Joins the rows of each configuration and counts its network. Repeated measurements of one time in
- * one configuration stay separate points. Errors name the row.
+ * one configuration stay separate points, unless flags tell which is the better: a time that is
+ * flagged contended, throttled or drifted is left out (NAN) where the same was measured without,
+ * else the fastest such time counts, once; repetitions of an anchor are left out beside the point
+ * they repeat, which must not count more than others. Errors name the row.
  */
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
 void      points_free(points *p);

@@ -152,6 +152,52 @@ static void rows_of_one_configuration_make_one_point(void **state)
     workloads_free(loads);
 }
 
+/* What stays of each phase at the points of a file, after flags were settled. */
+static void flagged_times_give_way_to_the_same_without(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    points        p         = join("kind,name,phase,seconds,batch,flags\n"
+                                                  "network,n0.ini,forward,2,1,contended\n" /* 0: measured again */
+                                   "network,n0.ini,update,3,1,contended\n"
+                                                  "network,n1.ini,forward,5,1,contended\n" /* 1: again, worse */
+                                   "network,n2.ini,forward,9,1,throttled\n" /* 2: half of it again */
+                                   "network,n2.ini,update,8,1,throttled\n"
+                                                  "network,n3.ini,forward,1,1,\n" /* 3: the anchor */
+                                   "network,n1.ini,forward,4,1,contended drifted\n" /* 4: better */
+                                   "network,n3.ini,forward,1.5,1,anchor\n"          /* 5 */
+                                   "network,n1.ini,forward,6,1,contended\n"         /* 6 */
+                                   "network,n0.ini,forward,1,1,\n"                  /* 7 */
+                                   "network,n0.ini,update,1,1,\n"
+                                                  "network,n2.ini,forward,7,1,\n"           /* 8 */
+                                   "network,n3.ini,forward,1.4,1,anchor\n"   /* 9 */
+                                   "network,n0.ini,forward,1.2,1,\n"         /* 10: once more */
+                                   "network,n4.ini,forward,3,1,contended\n"  /* 11: anchors only */
+                                   "network,n4.ini,forward,2,1,anchor\n"     /* 12: the first */
+                                   "network,n4.ini,forward,1,1,anchor\n"     /* 13 */
+                                   "network,n4.ini,forward,1,2,contended\n", /* 14: another batch */
+                                   loads, &obs);
+    const double  forward[] = { NAN, NAN, NAN, 1, 4, NAN, NAN, 1, 7, NAN, 1.2, NAN, 2, NAN, 1 };
+    const double  update[]  = { NAN, NAN, 8, NAN, NAN, NAN, NAN, 1 };
+
+    (void)state;
+    assert_int_equal(p.n_points, 15);
+    for (size_t i = 0; i < 15; i++) {
+        const double u = i < 8 ? update[i] : NAN;
+        const double f = p.point[i].seconds[PHASE_FORWARD], g = p.point[i].seconds[PHASE_UPDATE];
+
+        if (!(isnan(forward[i]) ? isnan(f) : f == forward[i]))
+            fail_msg("point %zu: forward %g, expected %g", i, f, forward[i]);
+        if (!(isnan(u) ? isnan(g) : g == u))
+            fail_msg("point %zu: update %g, expected %g", i, g, u);
+    }
+    assert_int_equal(p.n_flagged_out, 4);  /* 0, 1, 6, 11 */
+    assert_int_equal(p.n_flagged_used, 3); /* 2, 4, 14 */
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
 static void parts_on_several_nodes_add_their_phases(void **state)
 {
     workloads    *loads = new_loads();
@@ -645,6 +691,7 @@ int main(void)
         cmocka_unit_test(features_follow_their_definitions),
         cmocka_unit_test(forms_are_found_by_model_and_part),
         cmocka_unit_test(rows_of_one_configuration_make_one_point),
+        cmocka_unit_test(flagged_times_give_way_to_the_same_without),
         cmocka_unit_test(parts_on_several_nodes_add_their_phases),
         cmocka_unit_test(long_names_do_not_join_different_batches),
         cmocka_unit_test(a_row_whose_network_cannot_be_counted_is_named),

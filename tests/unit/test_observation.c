@@ -1,6 +1,7 @@
 /* Observations: every refusal with file, line and column; rows cut short; provenance; and back. */
 #include "folder.h"
 
+#include "fit/flags.h"
 #include "fit/observation.h"
 #include "network/kernels.h"
 
@@ -171,6 +172,9 @@ static void refusals_name_file_line_and_column(void **state)
           LM_E_ARG },
         { HEAD "network,n,step,1,1,,,,\n\nnetwork,n\"n,step,1,1,,,,\n",
           "o.csv:4: a quote inside an unquoted field", LM_E_SYNTAX },
+        { "kind,name,phase,seconds,batch,flags\nnetwork,n,step,1,1,contended slow\n",
+          "o.csv:2: flags: 'contended slow' is none of contended, throttled, drifted, anchor",
+          LM_E_NOTFOUND },
         /* an open quote swallows the lines behind it: that is no row cut short */
         { HEAD "network,n,step,1,1,,,,\nnetwork,\"n,step,1,1,,,,\nnetwork,n,step,1,1,,,,\n",
           "o.csv:3: a quoted field does not end", LM_E_SYNTAX },
@@ -224,6 +228,26 @@ static void a_row_cut_short_anywhere_is_left_out(void **state)
         }
         observations_free(obs);
     }
+}
+
+static void flags_are_words(void **state)
+{
+    uint32_t flags = 77;
+    char     text[FLAGS_TEXT_SIZE];
+
+    (void)state;
+    assert_int_equal(flags_parse("", &flags), LM_OK);
+    assert_int_equal(flags, 0);
+    assert_int_equal(flags_parse("  drifted   contended ", &flags), LM_OK);
+    assert_int_equal(flags, FLAG_DRIFTED | FLAG_CONTENDED);
+    assert_int_equal(flags_parse("anchors", &flags), LM_E_NOTFOUND);
+    assert_int_equal(flags_parse("contend", &flags), LM_E_NOTFOUND);
+    flags_print(0, text, sizeof text);
+    assert_string_equal(text, "");
+    flags_print(FLAGS_DOUBTFUL | FLAG_ANCHOR, text, sizeof text);
+    assert_string_equal(text, "contended throttled drifted anchor");
+    assert_int_equal(flags_parse(text, &flags), LM_OK);
+    assert_int_equal(flags, FLAGS_DOUBTFUL | FLAG_ANCHOR);
 }
 
 static void phases_and_kinds_have_names(void **state)
@@ -374,6 +398,7 @@ int main(void)
         cmocka_unit_test(refusals_name_file_line_and_column),
         cmocka_unit_test(files_that_are_no_text_are_refused),
         cmocka_unit_test(a_row_cut_short_anywhere_is_left_out),
+        cmocka_unit_test(flags_are_words),
         cmocka_unit_test(phases_and_kinds_have_names),
         cmocka_unit_test(what_is_printed_loads_as_it_was),
     };
