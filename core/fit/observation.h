@@ -28,8 +28,8 @@
  *   threads    threads per rank
  *   repeats    timed repetitions behind `seconds`
  *   min_seconds, p95_seconds  minimum and 95th percentile of the wall time
- *   cpu_seconds  median of the CPU time behind it: the calling thread's; of several threads the
- *              process's, divided by their number
+ *   cpu_seconds  median of the CPU time behind it: one thread's; of several threads the wall time
+ *              less the longest that one of them waited for a core
  *   clock_mhz  median clock of the device while it was measured
  *   flags      what keeps the time from being taken at its word (flags.h), separated by spaces:
  *              contended throttled drifted: it is used only where the same was not measured
