@@ -2,6 +2,7 @@
 #include "campaign.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "layers/loader.h"
@@ -63,7 +64,7 @@ static lm_status check_ranks(const sweep *plan, lm_error *err)
 static lm_status open_sweep(campaign *c, const char *path, lm_error *err)
 {
     sweep              *first  = NULL;
-    lm_status           status = sweep_load(path, c->reg, c->loads, 0, &first, err);
+    lm_status           status = sweep_load(path, c->reg, c->loads, NULL, &first, err);
     const backend_type *compute;
 
     if (status)
@@ -75,7 +76,7 @@ static lm_status open_sweep(campaign *c, const char *path, lm_error *err)
         c->plan = first;
         first   = NULL;
     } else {
-        status = sweep_load(path, c->reg, c->loads, world_size(c->everyone), &c->plan, err);
+        status = sweep_load(path, c->reg, c->loads, world_placement(c->everyone), &c->plan, err);
     }
     sweep_free(first);
     if (!status && !compute->virtual && !c->plan->collective)
@@ -94,6 +95,9 @@ lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
         status = loader_open_all(c->reg, plugin, n_plugins, err);
     if (!status)
         status = workloads_new(c->reg, &c->loads, err);
+    c->member = calloc((size_t)world_size(everyone), sizeof *c->member);
+    if (!status && !c->member)
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     if (!status)
         status = open_sweep(c, sweep_path, err);
     if (!status)
@@ -112,6 +116,7 @@ void campaign_close(campaign *c)
     if (c->b.collective)
         c->b.collective->type->close(c->b.collective);
     output_close(&c->file);
+    free(c->member);
     sweep_free(c->plan);
     workloads_free(c->loads);
     registry_free(c->reg);
@@ -120,18 +125,29 @@ void campaign_close(campaign *c)
 /* ---- points -------------------------------------------------------------------------------------
  */
 
+/* Virtual ranks are no processes: all that there are stand for them. */
+static void choose_ranks(campaign *c, const sweep_point *p)
+{
+    const placement *all = world_placement(c->everyone);
+    const bool virtual   = c->b.compute->type->virtual != 0;
+
+    if (p->devices && !virtual)
+        placement_choose(all, (int)p->row.hosts, (int)p->devices, c->member);
+    else
+        for (int r = 0; r < all->n_ranks; r++)
+            c->member[r] = virtual || r < p->row.ranks;
+}
+
 /* One point on the ranks it asks for; the others sleep. */
 static lm_status measure(campaign *c, sweep_point *p, point_result *out, lm_error *err)
 {
-    const bool virtual = c->b.compute->type->virtual != 0;
-    const int size     = virtual ? world_size(c->everyone) : (int)p->row.ranks;
-    world    *group    = NULL;
-    lm_status status   = world_split(c->everyone, size, &group, err);
+    world    *group = NULL;
+    lm_status status;
 
-    if (!status && group) {
-        p->row.hosts = virtual ? 1 : world_hosts(group);
-        status       = harness_measure(&c->b, group, p, out, err);
-    }
+    choose_ranks(c, p);
+    status = world_split(c->everyone, c->member, &group, err);
+    if (!status && group)
+        status = harness_measure(&c->b, group, p, out, err);
     world_free(group);
     world_wait(c->everyone);
     return status;

@@ -14,6 +14,7 @@ typedef struct campaign {
     registry  *reg;
     workloads *loads;
     sweep     *plan;
+    bool      *member; /**< of each rank: does it take part in the point at hand? */
     bench      b;
     output     file;
     size_t     n_measured, n_skipped; /**< in this run; skipped: points without a time */

@@ -17,22 +17,34 @@ void progress_expect(progress *p, double seconds)
     p->total += seconds;
 }
 
+/* "1 rank", "4 ranks", "4 ranks on 2 hosts" */
+static void print_ranks(const observation *r, char *buffer, size_t size)
+{
+    const int n =
+        snprintf(buffer, size, "%lld rank%s", (long long)r->ranks, r->ranks == 1 ? "" : "s");
+
+    if (r->hosts > 1)
+        snprintf(buffer + n, size - (size_t)n, " on %lld hosts", (long long)r->hosts);
+}
+
 void print_point(const observation *r, char *buffer, size_t size)
 {
-    char geometry[400];
+    char geometry[400], ranks[64];
+
+    print_ranks(r, ranks, sizeof ranks);
 
     switch (r->kind) {
     case OBS_NETWORK:
-        snprintf(buffer, size, "%s %s batch %lld, %lld rank%s", r->name, r->input,
-                 (long long)r->batch, (long long)r->ranks, r->ranks == 1 ? "" : "s");
+        snprintf(buffer, size, "%s %s batch %lld, %s", r->name, r->input, (long long)r->batch,
+                 ranks);
         break;
     case OBS_KERNEL:
         snprintf(geometry, sizeof geometry, "%s", r->geometry);
         snprintf(buffer, size, "%s %s %.60s", r->name, kernel_pass_name(r->pass), geometry);
         break;
     default:
-        snprintf(buffer, size, "all-reduce (%s) of %lld bytes, %lld ranks", r->algorithm,
-                 (long long)r->bytes, (long long)r->ranks);
+        snprintf(buffer, size, "all-reduce (%s) of %lld bytes, %s", r->algorithm,
+                 (long long)r->bytes, ranks);
     }
 }
 

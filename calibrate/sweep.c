@@ -129,13 +129,13 @@ static lm_status take_section(sweep_loading *l, const ini_section *s)
     return sweep_fail_at(l, s->line, status, s->name);
 }
 
-lm_status sweep_load(const char *path, const registry *reg, workloads *loads, int64_t max_ranks,
+lm_status sweep_load(const char *path, const registry *reg, workloads *loads, const placement *job,
                      sweep **out, lm_error *err)
 {
     ini_document *doc = NULL;
     arena        *a   = arena_new();
     sweep        *s   = a ? arena_alloc(a, sizeof *s) : NULL;
-    sweep_loading l   = { .s = s, .reg = reg, .loads = loads, .max_ranks = max_ranks, .err = err };
+    sweep_loading l   = { .s = s, .reg = reg, .loads = loads, .job = job, .err = err };
     lm_status     status;
 
     if (!s || !(s->path = arena_text(a, path, strlen(path)))) {

@@ -5,6 +5,7 @@
 #include "backend.h"
 #include "fit/observation.h"
 #include "fit/workloads.h"
+#include "placement.h"
 
 /** When a point has been measured often enough. */
 typedef struct stopping {
@@ -16,10 +17,11 @@ typedef struct stopping {
 
 /** One thing to measure. */
 typedef struct sweep_point {
-    observation row;    /**< kind, name, input, batch, ranks, bytes, algorithm; no times */
-    lm_kernel   kernel; /**< kernels */
-    net_metrics counts; /**< networks */
-    double      weight; /**< seconds it may take: a guess, for the time left */
+    observation row;     /**< kind, name, input, batch, ranks, hosts, bytes, algorithm; no times */
+    int64_t     devices; /**< ranks on each of row.hosts machines; 0: the job's first row.ranks */
+    lm_kernel   kernel;  /**< kernels */
+    net_metrics counts;  /**< networks */
+    double      weight;  /**< seconds it may take: a guess, for the time left */
 } sweep_point;
 
 typedef struct sweep {
@@ -37,9 +39,10 @@ typedef struct sweep {
  * Reads a sweep file; configs/sweeps/README.md is its reference. Networks are counted, so that what
  * cannot be bound is an error here and not in the middle of a run.
  *
- * @param max_ranks points for more ranks are left out; 0: no limit (virtual ranks)
+ * @param job where the ranks are: points that need others are left out; NULL: no limit (virtual
+ * ranks)
  */
-lm_status sweep_load(const char *path, const registry *reg, workloads *loads, int64_t max_ranks,
+lm_status sweep_load(const char *path, const registry *reg, workloads *loads, const placement *job,
                      sweep **out, lm_error *err);
 void      sweep_free(sweep *s);
 

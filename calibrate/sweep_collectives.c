@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "sweep_points.h"
+#include "sweep_spread.h"
 
 static const sweep_key keys[] = {
     { "bytes", KEY_BYTE_LIST, SWEEP_AT(bytes), 4, 1e12 },
-    { "ranks", KEY_LIST, SWEEP_AT(ranks), 2, 1e6 },
+    SWEEP_SPREAD_KEYS(2),
     { "algorithms", KEY_WORD, SWEEP_AT(algorithms), 0, 0 },
     { NULL, KEY_WORD, 0, 0, 0 },
 };
@@ -14,26 +14,28 @@ static const sweep_key keys[] = {
 /* All sizes on all counts of ranks, by one algorithm. */
 static lm_status add_algorithm(sweep_loading *l, const sweep_values *v, const char *algorithm)
 {
-    int64_t           two    = 2;
-    const number_list ranks  = number_list_or(v->ranks, &two);
-    sweep_point       p      = { .row = sweep_blank };
-    lm_status         status = LM_OK;
+    sweep_point p      = { .row = sweep_blank };
+    lm_status   status = LM_OK;
 
     p.row.kind      = OBS_COLLECTIVE;
     p.row.name      = "allreduce";
     p.row.phase     = PHASE_SYNC;
     p.row.dtype     = LM_F32;
     p.row.algorithm = algorithm;
-    for (size_t r = 0; r < ranks.n; r++)
+    for (size_t i = 0; i < sweep_spreads(v); i++) {
+        const bool fits = sweep_spread(l, v, i, 2, &p);
+
         for (size_t b = 0; b < v->bytes.n && !status; b++) {
-            p.row.ranks = ranks.value[r];
             p.row.bytes = v->bytes.value[b];
             p.weight    = sweep_guess_seconds(&l->s->stop, 0, 4 * (double)p.row.bytes);
-            if (l->max_ranks && p.row.ranks > l->max_ranks)
-                l->s->n_filtered++;
-            else
+            if (p.row.ranks < 2)
+                continue; /* one device on one node has nothing to reduce */
+            if (fits)
                 status = sweep_add(l, &p);
+            else
+                l->s->n_filtered++;
         }
+    }
     return status;
 }
 

@@ -17,6 +17,8 @@ void sweep_values_free(sweep_values *v)
     free(v->batch.value);
     free(v->image.value);
     free(v->ranks.value);
+    free(v->nodes.value);
+    free(v->devices.value);
     free(v->bytes.value);
 }
 

@@ -23,7 +23,7 @@ typedef struct sweep_values {
     int64_t     threads, warmup, min_repeats, max_repeats, seed, limit;
     double      max_seconds, precision, noise, flops_per_second, bytes_per_second, launch_seconds;
     double      max_flops;
-    number_list batch, image, ranks, bytes;
+    number_list batch, image, ranks, nodes, devices, bytes;
 } sweep_values;
 
 typedef enum { KEY_WORD, KEY_NUMBER, KEY_REAL, KEY_TIME, KEY_LIST, KEY_BYTE_LIST } sweep_key_kind;

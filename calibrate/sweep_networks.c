@@ -3,13 +3,13 @@
 
 #include "base/text.h"
 #include "network/bind.h"
-#include "sweep_points.h"
+#include "sweep_spread.h"
 
 static const sweep_key keys[] = {
     { "networks", KEY_WORD, SWEEP_AT(networks), 0, 0 },
     { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
     { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
-    { "ranks", KEY_LIST, SWEEP_AT(ranks), 1, 1e6 },
+    SWEEP_SPREAD_KEYS(1),
     { "dtype", KEY_WORD, SWEEP_AT(dtype), 0, 0 },
     { "max_flops", KEY_REAL, SWEEP_AT(max_flops), 1, 1e30 },
     { NULL, KEY_WORD, 0, 0, 0 },
@@ -79,22 +79,20 @@ lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const swe
 static lm_status add_network(sweep_loading *l, const sweep_values *v, const observation *row,
                              void *context)
 {
-    int64_t           one   = 1;
-    const number_list ranks = number_list_or(v->ranks, &one);
-    sweep_point       p     = { .row = *row };
-    lm_status         status;
+    sweep_point p = { .row = *row };
+    lm_status   status;
 
     (void)context;
     p.row.kind = OBS_NETWORK;
     status = workloads_counts(l->loads, row->name, row->input, row->dtype, row->batch, &p.counts,
                               l->err);
-    for (size_t r = 0; r < ranks.n && !status; r++) {
-        p.row.ranks     = ranks.value[r];
+    for (size_t i = 0; i < sweep_spreads(v) && !status; i++) {
+        const bool fits = sweep_spread(l, v, i, 1, &p);
+
         p.row.algorithm = "default";
         p.weight        = sweep_guess_seconds(&l->s->stop, 3 * (double)p.counts.flops_forward,
                                               (double)(p.counts.read_bytes + 6 * p.counts.param_bytes));
-        if ((v->max_flops > 0 && (double)p.counts.flops_forward > v->max_flops) ||
-            (l->max_ranks && p.row.ranks > l->max_ranks))
+        if (!fits || (v->max_flops > 0 && (double)p.counts.flops_forward > v->max_flops))
             l->s->n_filtered++;
         else
             status = sweep_add(l, &p);

@@ -7,13 +7,13 @@
 #include "sweep_keys.h"
 
 typedef struct sweep_loading {
-    sweep          *s;
-    const registry *reg;
-    workloads      *loads;
-    int64_t         max_ranks; /**< 0: no limit */
-    size_t          room;
-    names           keys; /**< of the points that are in already */
-    lm_error       *err;
+    sweep           *s;
+    const registry  *reg;
+    workloads       *loads;
+    const placement *job; /**< NULL: any ranks */
+    size_t           room;
+    names            keys; /**< of the points that are in already */
+    lm_error        *err;
 } sweep_loading;
 
 /** A row of which nothing is known yet. */

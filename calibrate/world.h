@@ -7,6 +7,8 @@
 
 #include <layermeter/error.h>
 
+#include "placement.h"
+
 /**
  * A group of ranks. `world_split` makes the smaller groups on which fewer ranks are measured.
  * All functions with "every rank" in their text are collective.
@@ -22,11 +24,14 @@ int world_rank(const world *w);
 int world_size(const world *w);
 /** Number of different machines the ranks run on. */
 int world_hosts(const world *w);
+/** Where each rank of this world is; lives as long as it. */
+const placement *world_placement(const world *w);
 /** Library and version, for the provenance. */
 const char *world_library(const world *w);
 
-/** The first `size` ranks as a group of their own; NULL in *out on the others. Every rank. */
-lm_status world_split(const world *w, int size, world **out, lm_error *err);
+/** The ranks r with member[r] as a group of their own; NULL in *out on the others. Every rank, with
+ * the same `member`. */
+lm_status world_split(const world *w, const bool *member, world **out, lm_error *err);
 void      world_free(world *group);
 
 /** Every rank; values[i] becomes the largest over the ranks. */

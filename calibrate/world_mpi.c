@@ -7,9 +7,11 @@
 #include <time.h>
 
 struct world {
-    MPI_Comm comm;
-    int      rank, size, hosts;
-    char     library[128];
+    MPI_Comm  comm;
+    int       rank, size;
+    placement where;
+    int      *numbers; /* behind `where` */
+    char      library[128];
 };
 
 MPI_Comm world_communicator(const world *w)
@@ -17,18 +19,27 @@ MPI_Comm world_communicator(const world *w)
     return w->comm;
 }
 
-/* Machines: ranks that are the first of those that share memory. */
-static int count_hosts(MPI_Comm comm)
+/* Ranks that share memory are on one machine. Every rank must come here. */
+static bool find_hosts(world *w)
 {
+    int      first   = w->rank;
+    int     *numbers = malloc(3 * (size_t)w->size * sizeof *numbers);
+    int      failed  = !numbers;
     MPI_Comm node;
-    int      rank, first, hosts;
 
-    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_rank(node, &rank);
-    first = rank == 0;
-    MPI_Allreduce(&first, &hosts, 1, MPI_INT, MPI_SUM, comm);
+    MPI_Comm_split_type(w->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, node);
     MPI_Comm_free(&node);
-    return hosts;
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, w->comm);
+    if (failed) {
+        free(numbers);
+        return false;
+    }
+    MPI_Allgather(&first, 1, MPI_INT, numbers, 1, MPI_INT, w->comm);
+    w->numbers = numbers;
+    w->where   = (placement){ w->size, numbers + w->size, numbers + 2 * w->size };
+    placement_number(numbers, w->size, numbers + w->size, numbers + 2 * w->size);
+    return true;
 }
 
 static world *wrap(MPI_Comm comm)
@@ -42,7 +53,10 @@ static world *wrap(MPI_Comm comm)
     w->comm = comm;
     MPI_Comm_rank(comm, &w->rank);
     MPI_Comm_size(comm, &w->size);
-    w->hosts = count_hosts(comm);
+    if (!find_hosts(w)) {
+        free(w);
+        return NULL;
+    }
     MPI_Get_library_version(text, &n);
     text[strcspn(text, "\n")] = '\0';
     snprintf(w->library, sizeof w->library, "%.100s", text);
@@ -61,6 +75,7 @@ lm_status world_open(int *argc, char ***argv, world **out, lm_error *err)
 
 noreturn void world_close(world *w, int code)
 {
+    free(w->numbers);
     free(w);
     MPI_Finalize();
     exit(code);
@@ -78,7 +93,12 @@ int world_size(const world *w)
 
 int world_hosts(const world *w)
 {
-    return w->hosts;
+    return placement_hosts(&w->where, w->size);
+}
+
+const placement *world_placement(const world *w)
+{
+    return &w->where;
 }
 
 const char *world_library(const world *w)
@@ -86,13 +106,14 @@ const char *world_library(const world *w)
     return w->library;
 }
 
-lm_status world_split(const world *w, int size, world **out, lm_error *err)
+lm_status world_split(const world *w, const bool *member, world **out, lm_error *err)
 {
-    MPI_Comm comm;
+    const int color = member[w->rank] ? 0 : MPI_UNDEFINED;
+    MPI_Comm  comm;
 
     *out = NULL;
-    if (MPI_Comm_split(w->comm, w->rank < size ? 0 : MPI_UNDEFINED, w->rank, &comm) != MPI_SUCCESS)
-        return lm_error_set(err, LM_E_IO, "MPI could not make a group of %d ranks", size);
+    if (MPI_Comm_split(w->comm, color, w->rank, &comm) != MPI_SUCCESS)
+        return lm_error_set(err, LM_E_IO, "MPI could not make a group of ranks");
     if (comm == MPI_COMM_NULL)
         return LM_OK;
     *out = wrap(comm);
@@ -104,6 +125,7 @@ void world_free(world *group)
     if (!group)
         return;
     MPI_Comm_free(&group->comm);
+    free(group->numbers);
     free(group);
 }
 

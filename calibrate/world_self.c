@@ -39,15 +39,24 @@ int world_hosts(const world *w)
     return 1;
 }
 
+const placement *world_placement(const world *w)
+{
+    static const int       zero  = 0;
+    static const placement alone = { 1, &zero, &zero };
+
+    (void)w;
+    return &alone;
+}
+
 const char *world_library(const world *w)
 {
     (void)w;
     return "none: one process";
 }
 
-lm_status world_split(const world *w, int size, world **out, lm_error *err)
+lm_status world_split(const world *w, const bool *member, world **out, lm_error *err)
 {
-    (void)size;
+    (void)member;
     (void)w;
     return world_open(NULL, NULL, out, err);
 }

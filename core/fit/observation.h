@@ -103,7 +103,7 @@ void      observations_free(observations *obs);
 /** First value under `key` in the provenance; NULL if there is none. */
 const char *observations_provenance(const observations *obs, const char *key);
 
-/** What tells one measured point from another, whatever its times, flags, hosts and threads: for
+/** What tells one measured point from another, whatever its times, flags and threads: for
  * sets of points. */
 void observation_key(const observation *row, char *buffer, size_t size);
 

@@ -533,18 +533,20 @@ static bool too_long(const uint8_t *data, size_t size)
 
 static bool fuzz_sweep(const uint8_t *data, size_t size)
 {
-    memory_file f;
-    workloads  *loads = NULL;
-    sweep      *plan  = NULL;
-    lm_error    err   = { 0 };
-    lm_status   status;
+    static const int       host[] = { 0, 0, 1 }, seat[] = { 0, 1, 0 };
+    static const placement job = { 3, host, seat };
+    memory_file            f;
+    workloads             *loads = NULL;
+    sweep                 *plan  = NULL;
+    lm_error               err   = { 0 };
+    lm_status              status;
 
     if (too_long(data, size))
         return false;
     f      = file_of(data, size);
     status = workloads_new(types, &loads, &err);
     if (!status)
-        status = sweep_load(f.path, types, loads, 2, &plan, &err);
+        status = sweep_load(f.path, types, loads, &job, &plan, &err);
     close(f.fd);
     if (status)
         check_refusal(status, &err);

@@ -1,0 +1,67 @@
+#!/bin/sh
+# Nodes and devices of a sweep under mpirun: two daemons of Open MPI on this machine are two hosts to it,
+# with two ranks each. Skipped (77) without Open MPI or without the backends.
+. "$(dirname -- "$0")/common.sh"
+need_calibrate
+cd "$work" || exit 1
+
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "no Open MPI"
+
+cat >sweep.ini <<'END'
+[sweep]
+backend     = onednn
+collective  = mpi
+warmup      = 0
+min_repeats = 2
+max_repeats = 2
+
+[collectives]
+bytes      = 4KiB
+algorithms = default, ring
+nodes      = 1..3
+devices    = 1..3
+ranks      = 2, 3
+END
+layermeter-calibrate sweep.ini --dry-run >out 2>&1
+grep -q 'this build has no backend' out && skip "$(cat out)"
+
+# What should start a daemon on another host starts it here. Shared memory of two "hosts" would collide.
+printf '#!/bin/sh\nshift\nexec /bin/sh -c "$*"\n' >here
+chmod +x here
+on_hosts() {
+    layout=$1
+    shift
+    timeout 120 mpirun --oversubscribe --map-by "$layout" --host n1:2,n2:2 -np 4 --mca plm_rsh_agent "$work/here" \
+        --mca plm_rsh_no_tree_spawn 1 --mca btl tcp,self --mca mpi_yield_when_idle 1 "$@"
+}
+on_hosts slot true >out 2>&1 || skip "mpirun cannot start two daemons here: $(head -n 3 out)"
+
+# ranks and hosts of what was measured, as "ranks@hosts", each once an algorithm
+measured() {
+    awk -F, '/^#/ { next } $1 == "kind" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["status"] == "ok" && $at["seconds"] > 0 { print $at["algorithm"] " " $at["ranks"] "@" $at["hosts"] }' "$1" |
+        sort | tr '\n' ','
+}
+
+on_hosts slot layermeter-calibrate sweep.ini -o slot.csv --quiet >out 2>&1 || fail "filled one after the other: $(cat out)"
+grep -q '^# ranks: 4 on 2 hosts' slot.csv || fail "hosts: $(grep '^# ranks' slot.csv)"
+# ranks = 2 is one host with both of its ranks: the same point as nodes = 1, devices = 2
+want='default 2@1,default 2@2,default 3@2,default 4@2,ring 2@1,ring 2@2,ring 3@2,ring 4@2,'
+[ "$(measured slot.csv)" = "$want" ] || fail "filled one after the other: $(measured slot.csv)"
+
+# dealt round, the first two ranks are on two hosts
+on_hosts node layermeter-calibrate sweep.ini -o node.csv --quiet >out 2>&1 || fail "dealt round: $(cat out)"
+[ "$(measured node.csv)" = "$want" ] || fail "dealt round: $(measured node.csv)"
+
+# all that the file holds is known again
+cp slot.csv before.csv
+on_hosts slot layermeter-calibrate sweep.ini -o slot.csv --quiet --resume >out 2>&1 || fail "resume: $(cat out)"
+cmp slot.csv before.csv || fail "measured again: $(diff before.csv slot.csv)"
