@@ -21,6 +21,8 @@ typedef struct cuda_device {
     int              ordinal; /**< among those this process sees */
     cudaStream_t     stream;
     cudnnHandle_t    cudnn; /**< its stream is `stream` */
+    /** Stands for the device where `cudnn` is NULL: plans of graphs can be made, nothing run. */
+    cudnnBackendDescriptor_t properties;
     cublasLtHandle_t blas;
     size_t           workspace_limit; /**< bytes an implementation may ask for as scratch */
     int              major, minor, multiprocessors;

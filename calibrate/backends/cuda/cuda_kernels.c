@@ -9,7 +9,7 @@
 #include "ops.h"
 
 static ops_prepare *const family[] = {
-    [LM_OP_OPAQUE] = NULL,
+    [LM_OP_CONV] = ops_conv,
 };
 
 void cuda_add_slot(cuda_kernel *k, cuda_argument argument, slot_role role, uint64_t bytes, fill f)
