@@ -1,22 +1,27 @@
 /* layermeter-calibrate: measures what a sweep file lists, alone or under mpirun. */
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "campaign.h"
 #include "cli/options.h"
+#include "clock.h"
 #include "find.h"
+#include "folder.h"
 #include "listing.h"
 #include "progress.h"
+#include "report.h"
 
 enum { OUTPUT, DRY_RUN, RESUME, FORCE, QUIET };
 
 static const option_spec specs[] = {
-    [OUTPUT]  = { "output", "FILE", NULL, "observations to write, as CSV (also -o; needed)" },
+    [OUTPUT]  = { "output", "FOLDER/", NULL,
+                  "folder for all that is found, or a .csv for the observations only (also -o; needed)" },
     [DRY_RUN] = { "dry-run", NULL, NULL, "list the points of the sweep, measure nothing" },
-    [RESUME]  = { "resume", NULL, NULL, "go on with FILE: measure only what it lacks" },
-    [FORCE]   = { "force", NULL, NULL, "replace FILE if it is there" },
+    [RESUME]  = { "resume", NULL, NULL, "go on with what -o holds: measure only what it lacks" },
+    [FORCE]   = { "force", NULL, NULL, "replace what -o holds" },
     [QUIET]   = { "quiet", NULL, NULL, "no progress" },
     { NULL, NULL, NULL, NULL },
 };
@@ -45,28 +50,45 @@ static const command self = {
 typedef struct job {
     campaign       c;
     const options *o;
+    run_folder     folder;
+    int64_t        began; /* CLOCK_MONOTONIC */
     lm_error       err;
 } job;
 
-static lm_status open_all(job *j, world *everyone, const char *command_line)
+/* Rank 0 makes the folder and the file; the others may not even see them. */
+static lm_status open_files(job *j, const char *command_line)
 {
-    const options    *o    = j->o;
-    const output_mode mode = o->value[RESUME]  ? OUTPUT_RESUME
-                             : o->value[FORCE] ? OUTPUT_REPLACE
-                                               : OUTPUT_NEW;
-    campaign         *c    = &j->c;
-    char              path[PATH_MAX];
-    lm_status         status = sweep_find(o->argument[0], path, sizeof path, &j->err);
+    const options    *o      = j->o;
+    const output_mode mode   = o->value[RESUME]  ? OUTPUT_RESUME
+                               : o->value[FORCE] ? OUTPUT_REPLACE
+                                                 : OUTPUT_NEW;
+    campaign         *c      = &j->c;
+    lm_status         status = run_folder_name(o->value[OUTPUT], &j->folder, &j->err);
 
+    if (!status && campaign_root(c))
+        status = run_folder_make(o->value[OUTPUT], &j->folder, &j->err);
     if (!status)
-        status = campaign_open(c, everyone, path, o->plugin, (size_t)o->n_plugins, &j->err);
-    if (!status && !o->value[DRY_RUN])
-        status =
-            output_open(&c->file, o->value[OUTPUT], mode, everyone, &c->b, command_line, &j->err);
+        status = output_open(&c->file, j->folder.observations, mode, c->everyone, &c->b,
+                             command_line, &j->err);
+    if (!status && campaign_root(c) && mode == OUTPUT_REPLACE)
+        status = run_folder_clear(&j->folder, &j->err);
     return status;
 }
 
-static void say_end(const job *j)
+static lm_status open_all(job *j, world *everyone, const char *command_line)
+{
+    const options *o = j->o;
+    char           path[PATH_MAX];
+    lm_status      status = sweep_find(o->argument[0], path, sizeof path, &j->err);
+
+    if (!status)
+        status = campaign_open(&j->c, everyone, path, o->plugin, (size_t)o->n_plugins, &j->err);
+    if (!status && !o->value[DRY_RUN])
+        status = open_files(j, command_line);
+    return status;
+}
+
+static void say_measured(const job *j)
 {
     const sweep *plan = j->c.plan;
 
@@ -74,21 +96,92 @@ static void say_end(const job *j)
         fprintf(stderr, "%zu of %zu points could not be measured: the column 'status' says why\n",
                 j->c.n_skipped, plan->n_points);
     if (!j->o->value[QUIET])
-        fprintf(stderr, "%zu points in %s%s\n", plan->n_points, j->o->value[OUTPUT],
+        fprintf(stderr, "%zu points in %s%s\n", plan->n_points, j->folder.observations,
                 plan->n_filtered ? " (some were left out: --dry-run counts them)" : "");
+}
+
+/* Formulas of the default model that the observations are too few for. */
+static void say_lacking(const job *j, const findings *found)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n_forms; i++) {
+        if (found->cal->fitted[i].present || strcmp(forms[i].model, model_at(0)) != 0)
+            continue;
+        if (!any)
+            fprintf(stderr, "%s lacks, for too few points, the parts:", j->folder.machine);
+        fprintf(stderr, " %s", part_name(forms[i].part));
+        any = true;
+    }
+    if (any)
+        fputs("\n", stderr);
+}
+
+/* The error of a step on networks left out, in the model that commands take by default. */
+static void say_found(const job *j, const findings *found)
+{
+    if (!found->cal)
+        fprintf(stderr, "no machine file, the observations are kept: %s\n", found->why_not.text);
+    else
+        say_lacking(j, found);
+    if (found->cal && !j->o->value[QUIET]) {
+        const stats_errors e =
+            validate_errors(&found->p, found->held_out[0], QUANTITY_STEP, NAMES_NONE);
+
+        fprintf(stderr, "coefficients in %s", j->folder.machine);
+        if (e.n)
+            fprintf(stderr, ": a step of a network left out is off by %.1f %%", 100 * e.mape);
+        fputs("\n", stderr);
+    }
+    if (!j->o->value[QUIET])
+        fprintf(stderr, "report in %s\n", j->folder.report);
+}
+
+/* Rank 0: fits, and writes what else belongs into the folder. */
+static lm_status conclude(job *j)
+{
+    report_effort effort = { .n_measured = j->c.n_measured,
+                             .n_skipped  = j->c.n_skipped,
+                             .n_before   = output_points(&j->c.file) - j->c.n_measured,
+                             .asked_for  = "",
+                             .width      = NAN };
+    findings      found;
+    lm_status     status = findings_make(j->folder.observations, j->c.loads, &found, &j->err);
+
+    if (!status && found.cal)
+        status = calibration_save(found.cal, j->folder.machine, &j->err);
+    effort.seconds = clock_seconds_since(CLOCK_MONOTONIC, j->began);
+    if (!status)
+        status = report_write(&j->folder, &found, &effort, &j->err);
+    if (!status)
+        say_found(j, &found);
+    findings_free(&found);
+    return status;
+}
+
+static lm_status measure(job *j)
+{
+    progress  shown  = progress_begin(j->o->value[QUIET] != NULL);
+    lm_status status = campaign_measure(&j->c, &shown, &j->err);
+
+    if (status || !campaign_root(&j->c))
+        return status;
+    say_measured(j);
+    return j->folder.whole ? conclude(j) : LM_OK;
 }
 
 static int run(const options *o, world *everyone, const char *command_line)
 {
-    job        j     = { .c = { .everyone = everyone, .file = { .fd = -1 } }, .o = o };
-    const bool root  = world_rank(everyone) == 0;
-    progress   shown = progress_begin(o->value[QUIET] != NULL);
+    job        j    = { .c     = { .everyone = everyone, .file = { .fd = -1 } },
+                        .o     = o,
+                        .began = clock_nanoseconds(CLOCK_MONOTONIC) };
+    const bool root = world_rank(everyone) == 0;
     double     failed[2]; /* the worst status of all ranks; rank 0's */
     bool       speaks;
     lm_status  status;
 
     if (!o->value[OUTPUT] && !o->value[DRY_RUN]) {
-        lm_error_set(&j.err, LM_E_ARG, "-o OBSERVATIONS.csv is needed: where to write the times");
+        lm_error_set(&j.err, LM_E_ARG, "-o FOLDER/ is needed: where to write what is found");
         return root ? report_misuse("", &j.err) : EXIT_MISUSED;
     }
     status    = open_all(&j, everyone, command_line);
@@ -99,13 +192,11 @@ static int run(const options *o, world *everyone, const char *command_line)
     if (failed[0] > 0)
         status = status ? status : (lm_status)-failed[0];
     else if (!o->value[DRY_RUN])
-        status = campaign_measure(&j.c, &shown, &j.err);
+        status = measure(&j);
     else if (root)
         status = listing_print(j.c.plan, &j.err);
     if (status && speaks && j.err.text[0] && (root || strcmp(j.err.text, "another rank failed")))
         report_failure(&j.err);
-    if (!status && root && !o->value[DRY_RUN])
-        say_end(&j);
     campaign_close(&j.c);
     return status ? EXIT_FAILED : EXIT_DONE;
 }

@@ -1,0 +1,28 @@
+/** What a run's observations say: coefficients, and how good they are. */
+#ifndef CALIBRATE_FINDINGS_H
+#define CALIBRATE_FINDINGS_H
+
+#include "fit/fit.h"
+#include "fit/validate.h"
+
+#define FINDINGS_MODELS 8
+
+typedef struct findings {
+    observations *obs;
+    points        p;
+    calibration  *cal;     /**< NULL: no fit */
+    lm_error      why_not; /**< behind cal == NULL */
+    const char   *model[FINDINGS_MODELS];
+    comparison   *held_out[FINDINGS_MODELS]; /**< of each point, its network left out */
+    size_t        n_models;
+} findings;
+
+/**
+ * Reads the observations, fits every model and validates it on networks left out. Observations that
+ * no formula can be fitted to are no error: `why_not` says what they lack. Free in either case.
+ */
+lm_status findings_make(const char *observations_path, workloads *loads, findings *out,
+                        lm_error *err);
+void      findings_free(findings *f);
+
+#endif
