@@ -9,6 +9,7 @@
 
 #include "cuda_claim.h"
 #include "cuda_driver.h"
+#include "cuda_loops.h"
 #include "cuda_memory.h"
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -37,11 +38,13 @@ static lm_status library_failed(lm_error *err, const char *what, const char *cau
 
 lm_status cudnn_failed(lm_error *err, const char *what, cudnnStatus_t cause)
 {
+    enum { CATEGORY = 1000 };
     lm_status code = LM_E_UNSUPPORTED; /* of what was asked, this time */
 
-    if (cause == CUDNN_STATUS_ALLOC_FAILED)
+    if (cause == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
+        cause == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
         code = LM_E_NOMEM;
-    else if (cause == CUDNN_STATUS_EXECUTION_FAILED || cause == CUDNN_STATUS_INTERNAL_ERROR)
+    else if ((int)cause / CATEGORY == CUDNN_STATUS_EXECUTION_FAILED / CATEGORY)
         code = LM_E_IO;
     return library_failed(err, what, cudnnGetErrorString(cause), code);
 }
@@ -52,7 +55,7 @@ lm_status blas_failed(lm_error *err, const char *what, cublasStatus_t cause)
 
     if (cause == CUBLAS_STATUS_ALLOC_FAILED)
         code = LM_E_NOMEM;
-    else if (cause == CUBLAS_STATUS_EXECUTION_FAILED || cause == CUBLAS_STATUS_INTERNAL_ERROR)
+    else if (cause == CUBLAS_STATUS_EXECUTION_FAILED)
         code = LM_E_IO;
     return library_failed(err, what, cublasLtGetStatusString(cause), code);
 }
@@ -181,6 +184,8 @@ lm_status cuda_device_open(int local_rank, int local_ranks, cuda_device *out, lm
         status = open_libraries(&d, err);
     if (!status)
         status = cuda_pool_new(&d.pool, err);
+    if (!status)
+        status = cuda_loops_open(&d, &driver, &d.loops, err);
     if (status)
         goto out;
     *out = d;
@@ -192,6 +197,7 @@ out:
 
 void cuda_device_close(cuda_device *d)
 {
+    cuda_loops_close(d->loops);
     if (d->blas)
         cublasLtDestroy(d->blas);
     if (d->cudnn)

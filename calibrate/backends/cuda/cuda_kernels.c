@@ -8,10 +8,6 @@
 #include "network/kernels.h"
 #include "ops.h"
 
-static ops_prepare *const family[] = {
-    [LM_OP_CONV] = ops_conv,
-};
-
 void cuda_add_slot(cuda_kernel *k, cuda_argument argument, slot_role role, uint64_t bytes, fill f)
 {
     if (bytes)
@@ -34,11 +30,9 @@ lm_status cuda_kernel_prepare(const cuda_device *device, const settings *how, co
                               bool update, cuda_kernel *out, lm_error *err)
 {
     cuda_kernel new      = { .base = { .kernel = *k, .update = update } };
-    ops_prepare *prepare = NULL;
+    ops_prepare *prepare = ops_find(k->op, update);
     lm_status    status;
 
-    if (k->op >= 0 && (size_t)k->op < sizeof family / sizeof family[0])
-        prepare = family[k->op];
     if (!prepare)
         return cuda_unsupported(&new, "the backend cudnn", "not known", err);
     status = prepare(device, how, &new, err);

@@ -12,10 +12,13 @@
 typedef lm_status ops_prepare(const cuda_device *device, const settings *how, cuda_kernel *k,
                               lm_error *err);
 
-/* libraries: in the table of cuda_kernels.c as soon as there is one */
+/* libraries: in the table of ops.c as soon as there is one */
 ops_prepare ops_conv, ops_gemm, ops_norm, ops_pool, ops_softmax, ops_attention, ops_reduce;
 
 /* our own code */
 ops_prepare ops_map, ops_update, ops_gather, ops_copy;
+
+/** NULL: this backend has none. */
+ops_prepare *ops_find(lm_op op, bool update);
 
 #endif

@@ -1,0 +1,283 @@
+/* Our own kernels, compiled for one device. */
+#include "cuda_loops.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <nvrtc.h>
+
+#include "cuda_source.h"
+
+enum { N_TYPES = 3, THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 8 };
+
+static const char *const names[N_LOOPS] = {
+    [LOOP_RELU] = "map_relu",           [LOOP_SWISH] = "map_swish",
+    [LOOP_GELU] = "map_gelu",           [LOOP_SUM] = "map_sum",
+    [LOOP_RELU_BACK] = "map_relu_back", [LOOP_SWISH_BACK] = "map_swish_back",
+    [LOOP_GELU_BACK] = "map_gelu_back", [LOOP_MANY] = "map_many",
+    [LOOP_SGD] = "update_sgd",          [LOOP_MOMENTUM] = "update_momentum",
+    [LOOP_ADAM] = "update_adam",        [LOOP_GATHER] = "gather",
+    [LOOP_SCATTER] = "scatter",         [LOOP_FILL_NORMAL] = "fill_normal",
+    [LOOP_FILL_VALUE] = "fill_value",
+};
+
+static const char *const type_names[N_TYPES] = { "f32", "f16", "bf16" };
+
+struct cuda_loops {
+    cuda_driver driver;
+    CUmodule    module;
+    CUfunction  function[N_LOOPS][N_TYPES], fill_index;
+};
+
+static int type_number(lm_dtype type)
+{
+    return type == LM_F32 ? 0 : type == LM_F16 ? 1 : type == LM_BF16 ? 2 : -1;
+}
+
+bool cuda_loops_know(lm_dtype type)
+{
+    return type_number(type) >= 0;
+}
+
+/* ---- compile -----------------------------------------------------------------------------------
+ */
+
+static lm_status nvrtc_failed(lm_error *err, const char *what, nvrtcResult cause)
+{
+    return lm_error_set(err, cause == NVRTC_ERROR_OUT_OF_MEMORY ? LM_E_NOMEM : LM_E_UNSUPPORTED,
+                        "NVRTC: %s: %s", what, nvrtcGetErrorString(cause));
+}
+
+/* The first line of the compiler's log that is about an error. */
+static lm_status refused(nvrtcProgram program, const char *option, lm_error *err)
+{
+    size_t    bytes = 0;
+    char     *log   = NULL, *line;
+    lm_status status;
+
+    if (nvrtcGetProgramLogSize(program, &bytes) == NVRTC_SUCCESS)
+        log = calloc(bytes + 1, 1);
+    if (log && nvrtcGetProgramLog(program, log) != NVRTC_SUCCESS)
+        log[0] = '\0';
+    line = log ? strstr(log, "error") : NULL;
+    line = line ? line : log;
+    if (line)
+        line[strcspn(line, "\n")] = '\0';
+    status = lm_error_set(err, LM_E_UNSUPPORTED, "NVRTC cannot compile our kernels with %s: %s",
+                          option, line ? line : "no reason given");
+    free(log);
+    return status;
+}
+
+/* The newest architecture this NVRTC knows. */
+static nvrtcResult newest(int *out)
+{
+    int        *list = NULL;
+    int         n    = 0;
+    nvrtcResult status;
+
+    *out   = 0;
+    status = nvrtcGetNumSupportedArchs(&n);
+    if (status == NVRTC_SUCCESS) {
+        list   = calloc((size_t)n + 1, sizeof *list);
+        status = list ? nvrtcGetSupportedArchs(list) : NVRTC_ERROR_OUT_OF_MEMORY;
+    }
+    for (int i = 0; i < n && status == NVRTC_SUCCESS; i++)
+        *out = list[i] > *out ? list[i] : *out;
+    free(list);
+    return status;
+}
+
+static lm_status get_image(nvrtcProgram program, bool ptx, char **out, lm_error *err)
+{
+    size_t      bytes = 0;
+    nvrtcResult status =
+        ptx ? nvrtcGetPTXSize(program, &bytes) : nvrtcGetCUBINSize(program, &bytes);
+    char *image;
+
+    if (status != NVRTC_SUCCESS)
+        return nvrtc_failed(err, "size of the kernels", status);
+    image = calloc(bytes + 1, 1);
+    if (!image)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = ptx ? nvrtcGetPTX(program, image) : nvrtcGetCUBIN(program, image);
+    if (status != NVRTC_SUCCESS) {
+        free(image);
+        return nvrtc_failed(err, "the kernels", status);
+    }
+    *out = image;
+    return LM_OK;
+}
+
+/* A device newer than this NVRTC gets what the driver can translate. */
+lm_status cuda_source_compile(int major, int minor, char **out, lm_error *err)
+{
+    static const char *const headers[]      = { cuda_source_loop_args, cuda_source_loops_body };
+    static const char *const header_names[] = { "loop_args.h", "loops_body.cu" };
+    const int                wanted         = 10 * major + minor;
+    nvrtcProgram             program        = NULL;
+    int                      known          = 0;
+    nvrtcResult              cause          = newest(&known);
+    char                     option[40];
+    const char *const        options[] = { option, "--std=c++14" };
+    lm_status                status;
+
+    if (cause == NVRTC_SUCCESS)
+        cause =
+            nvrtcCreateProgram(&program, cuda_source_loops, "loops.cu", 2, headers, header_names);
+    if (cause != NVRTC_SUCCESS)
+        return nvrtc_failed(err, "our kernels", cause);
+    snprintf(option, sizeof option, "--gpu-architecture=%s_%d", wanted > known ? "compute" : "sm",
+             wanted > known ? known : wanted);
+    cause = nvrtcCompileProgram(program, 2, options);
+    if (cause == NVRTC_SUCCESS)
+        status = get_image(program, wanted > known, out, err);
+    else
+        status = refused(program, option, err);
+    nvrtcDestroyProgram(&program);
+    return status;
+}
+
+/* ---- open, close -------------------------------------------------------------------------------
+ */
+
+static lm_status find_functions(cuda_loops *l, lm_error *err)
+{
+    char     name[48] = "fill_index";
+    CUresult status   = l->driver.module_get_function(&l->fill_index, l->module, name);
+
+    for (int i = 0; i < N_LOOPS && status == CUDA_SUCCESS; i++)
+        for (int t = 0; t < N_TYPES && status == CUDA_SUCCESS; t++) {
+            snprintf(name, sizeof name, "%s_%s", names[i], type_names[t]);
+            status = l->driver.module_get_function(&l->function[i][t], l->module, name);
+        }
+    return status == CUDA_SUCCESS ? LM_OK : cuda_driver_failed(&l->driver, err, name, status);
+}
+
+lm_status cuda_loops_open(const cuda_device *device, const cuda_driver *driver, cuda_loops **out,
+                          lm_error *err)
+{
+    cuda_loops *l     = calloc(1, sizeof *l);
+    char       *image = NULL;
+    CUresult    cause;
+    lm_status   status;
+
+    if (!l)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    l->driver = *driver;
+    status    = cuda_source_compile(device->major, device->minor, &image, err);
+    if (status)
+        goto out;
+    cause = driver->module_load_data(&l->module, image);
+    if (cause != CUDA_SUCCESS) {
+        status = cuda_driver_failed(driver, err, "our kernels", cause);
+        goto out;
+    }
+    status = find_functions(l, err);
+    if (status)
+        goto out;
+    *out = l;
+    l    = NULL;
+out:
+    free(image);
+    cuda_loops_close(l);
+    return status;
+}
+
+void cuda_loops_close(cuda_loops *loops)
+{
+    if (!loops)
+        return;
+    if (loops->module)
+        loops->driver.module_unload(loops->module);
+    free(loops);
+}
+
+/* ---- run ---------------------------------------------------------------------------------------
+ */
+
+static unsigned at_most(long long n, long long limit)
+{
+    return (unsigned)(n < 1 ? 1 : n < limit ? n : limit);
+}
+
+static lm_status start(const cuda_device *device, CUfunction function, unsigned blocks,
+                       unsigned threads, unsigned rows, const loop_args *args, const char *name,
+                       lm_error *err)
+{
+    const cuda_driver *driver      = &device->loops->driver;
+    loop_args          copy        = *args;
+    void              *arguments[] = { &copy };
+    const CUresult     status = driver->launch_kernel(function, blocks, 1, 1, threads, rows, 1, 0,
+                                                      device->stream, arguments, NULL);
+
+    return status == CUDA_SUCCESS ? LM_OK : cuda_driver_failed(driver, err, name, status);
+}
+
+/* A row is a block's, or part of one: as many threads as it has vectors, a warp at least. */
+static lm_status start_rows(const cuda_device *device, CUfunction function, size_t element,
+                            const loop_args *args, const char *name, lm_error *err)
+{
+    const long long vectors = args->width / (long long)(16 / element);
+    unsigned        threads = 32;
+
+    while (threads < THREADS && threads < vectors)
+        threads *= 2;
+    return start(device, function,
+                 at_most((args->n + THREADS / threads - 1) / (THREADS / threads),
+                         (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
+                 threads, THREADS / threads, args, name, err);
+}
+
+lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type,
+                        const loop_args *args, lm_error *err)
+{
+    const int        t        = type_number(type);
+    const CUfunction function = device->loops->function[loop][t];
+    const size_t     element  = (size_t)lm_dtype_bytes(type);
+    const long long  each     = THREADS * (long long)(16 / element);
+
+    if (loop == LOOP_GATHER || loop == LOOP_SCATTER)
+        return start_rows(device, function, element, args, names[loop], err);
+    return start(device, function,
+                 at_most((args->n + each - 1) / each,
+                         (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
+                 THREADS, 1, args, names[loop], err);
+}
+
+static lm_status fill_bytes(const cuda_device *device, int value, void *at, size_t bytes,
+                            lm_error *err)
+{
+    const cudaError_t status =
+        bytes ? cudaMemsetAsync(at, value, bytes, device->stream) : cudaSuccess;
+
+    return status == cudaSuccess ? LM_OK : cuda_failed(err, "fill", status);
+}
+
+lm_status cuda_fill(const cuda_device *device, const fill *f, unsigned long long position, void *at,
+                    size_t bytes, lm_error *err)
+{
+    loop_args args = { .at = { at }, .position = position, .scale = (float)f->scale };
+
+    if (f->kind == FILL_NONE || !bytes)
+        return LM_OK;
+    if (f->kind == FILL_ZERO)
+        return fill_bytes(device, 0, at, bytes, err);
+    if (f->kind == FILL_INDEX) {
+        args.n     = (long long)(bytes / sizeof(int));
+        args.width = (long long)f->scale;
+        return start(device, device->loops->fill_index,
+                     at_most(args.n / THREADS + 1,
+                             (long long)device->multiprocessors * BLOCKS_A_MULTIPROCESSOR),
+                     THREADS, 1, &args, "fill_index", err);
+    }
+    if (!cuda_loops_know(f->type))
+        return fill_bytes(device, 1, at, bytes, err);
+    args.n = (long long)(bytes / lm_dtype_bytes(f->type));
+    if (f->kind == FILL_ONE)
+        args.scale = 1.0f;
+    return cuda_loop_run(device, f->kind == FILL_ONE ? LOOP_FILL_VALUE : LOOP_FILL_NORMAL, f->type,
+                         &args, err);
+}

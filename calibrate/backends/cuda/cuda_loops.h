@@ -1,0 +1,55 @@
+/** Our own kernels (loops.cu), compiled for one device. */
+#ifndef CALIBRATE_BACKENDS_CUDA_LOOPS_H
+#define CALIBRATE_BACKENDS_CUDA_LOOPS_H
+
+#include <stdbool.h>
+
+#include <layermeter/error.h>
+#include <layermeter/types.h>
+
+#include "cuda_device.h"
+#include "cuda_driver.h"
+#include "loop_args.h"
+#include "plan.h"
+
+typedef enum cuda_loop {
+    LOOP_RELU,      /**< at[0] -> at[1] */
+    LOOP_SWISH,     /**< at[0] -> at[1] */
+    LOOP_GELU,      /**< at[0] -> at[1]; of the error function */
+    LOOP_SUM,       /**< at[0], at[1] -> at[2] */
+    LOOP_RELU_BACK, /**< gradient at[0], input at[1] -> at[2] */
+    LOOP_SWISH_BACK,
+    LOOP_GELU_BACK,
+    LOOP_MANY,     /**< at[0 .. width-1] -> at[width]: their sum times `scale` */
+    LOOP_SGD,      /**< weights at[0], gradients at[1], rate `scale` */
+    LOOP_MOMENTUM, /**< and at[2] */
+    LOOP_ADAM,     /**< and at[2], at[3] */
+    LOOP_GATHER,  /**< table at[0], row numbers at[1] (int) -> at[2]: n rows, width elements each */
+    LOOP_SCATTER, /**< rows at[0], row numbers at[1] -> at[2]: table, added */
+    LOOP_FILL_NORMAL, /**< at[0]: normal numbers of deviation `scale`, by `position` */
+    LOOP_FILL_VALUE,  /**< at[0]: `scale` */
+    N_LOOPS
+} cuda_loop;
+
+/** LM_E_UNSUPPORTED if NVRTC cannot compile for this device: the text has its first complaint. */
+lm_status cuda_loops_open(const cuda_device *device, const cuda_driver *driver, cuda_loops **out,
+                          lm_error *err);
+/** NULL is fine. */
+void cuda_loops_close(cuda_loops *loops);
+
+/** LM_F32, LM_F16, LM_BF16: those there are loops for. */
+bool cuda_loops_know(lm_dtype type);
+
+/** Enqueues one to device->stream. Pointers are aligned to 16 bytes. */
+lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type,
+                        const loop_args *args, lm_error *err);
+
+/**
+ * Enqueues the fill of `bytes` at `at`.
+ *
+ * @param position  of `at` in all that is filled: no two buffers get the same random numbers
+ */
+lm_status cuda_fill(const cuda_device *device, const fill *f, unsigned long long position, void *at,
+                    size_t bytes, lm_error *err);
+
+#endif

@@ -1,0 +1,17 @@
+/** What our own kernels are given: one struct by value. Read by the compiler of the program and,
+ * with loops.cu, by that of the device. */
+#ifndef CALIBRATE_BACKENDS_CUDA_LOOP_ARGS_H
+#define CALIBRATE_BACKENDS_CUDA_LOOP_ARGS_H
+
+enum { LOOP_MAX_POINTERS = 10 };
+
+typedef struct loop_args {
+    void              *at[LOOP_MAX_POINTERS];
+    long long          n;        /* elements; rows */
+    long long          width;    /* operands; elements of a row */
+    unsigned long long position; /* of at[0] in all that is filled, in bytes; or its own number */
+    float              scale;
+    int                unused;
+} loop_args;
+
+#endif

@@ -1,0 +1,185 @@
+/* Kernels that no library has, for one device, compiled when the program starts. Compiled for the
+ * host, too, with one thread, to be tested (tests/ports/fake_loops.c defines what is defined here).
+ */
+#include "loop_args.h"
+
+#ifdef __CUDACC__
+
+#define KERNEL         extern "C" __global__ void __launch_bounds__(256)
+#define INLINE         static __device__ __forceinline__
+#define UNROLL         _Pragma("unroll")
+#define ALIGNED(bytes) __align__(bytes)
+#define FIRST          ((long long)blockIdx.x * blockDim.x + threadIdx.x)
+#define STEP           ((long long)gridDim.x * blockDim.x)
+#define FIRST_ROW      ((long long)blockIdx.x * blockDim.y + threadIdx.y)
+#define ROW_STEP       ((long long)gridDim.x * blockDim.y)
+#define LANE           threadIdx.x
+#define LANES          blockDim.x
+
+typedef unsigned short half_bits;
+
+INLINE float half_to_float(half_bits x)
+{
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x));
+    return f;
+}
+
+INLINE half_bits float_to_half(float f)
+{
+    half_bits x;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(x) : "f"(f));
+    return x;
+}
+
+INLINE float bfloat_to_float(half_bits x)
+{
+    return __uint_as_float((unsigned)x << 16);
+}
+
+INLINE half_bits float_to_bfloat(float f)
+{
+#if __CUDA_ARCH__ >= 800
+    half_bits x;
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(x) : "f"(f));
+    return x;
+#else
+    const unsigned bits = __float_as_uint(f);
+    return (half_bits)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+#endif
+}
+
+INLINE void atomic_add_float(float *at, float x)
+{
+    atomicAdd(at, x);
+}
+
+/* The word around the element is exchanged, until nobody came between. */
+INLINE void atomic_add_bits(half_bits *at, float x, float (*widen)(half_bits),
+                            half_bits (*narrow)(float))
+{
+    unsigned *const word  = (unsigned *)((size_t)at & ~(size_t)2);
+    const unsigned  shift = ((size_t)at & 2) * 8;
+    unsigned        old   = *word, seen;
+
+    do {
+        const unsigned sum = narrow(widen((half_bits)(old >> shift)) + x);
+        seen               = old;
+        old                = atomicCAS(word, seen, (seen & ~(0xffffu << shift)) | sum << shift);
+    } while (old != seen);
+}
+
+INLINE void atomic_add_half(half_bits *at, float x)
+{
+#if __CUDA_ARCH__ >= 700
+    asm volatile("red.global.add.noftz.f16 [%0], %1;" ::"l"(at), "h"(float_to_half(x)) : "memory");
+#else
+    atomic_add_bits(at, x, half_to_float, float_to_half);
+#endif
+}
+
+INLINE void atomic_add_bfloat(half_bits *at, float x)
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.global.add.noftz.bf16 [%0], %1;" ::"l"(at), "h"(float_to_bfloat(x))
+                 : "memory");
+#else
+    atomic_add_bits(at, x, bfloat_to_float, float_to_bfloat);
+#endif
+}
+
+#endif
+
+/* ---- arithmetic, in single precision -----------------------------------------------------------
+ */
+
+INLINE float relu(float x)
+{
+    return x > 0.0f ? x : 0.0f;
+}
+
+INLINE float relu_back(float dy, float x)
+{
+    return x > 0.0f ? dy : 0.0f;
+}
+
+INLINE float swish(float x)
+{
+    return x / (1.0f + expf(-x));
+}
+
+INLINE float swish_back(float dy, float x)
+{
+    const float s = 1.0f / (1.0f + expf(-x));
+
+    return dy * s * (1.0f + x * (1.0f - s));
+}
+
+INLINE float gelu(float x)
+{
+    return 0.5f * x * (1.0f + erff(x * 0.70710678f));
+}
+
+INLINE float gelu_back(float dy, float x)
+{
+    return dy * (0.5f * (1.0f + erff(x * 0.70710678f)) + x * 0.39894228f * expf(-0.5f * x * x));
+}
+
+INLINE float sum_of_two(float a, float b)
+{
+    return a + b;
+}
+
+/* A pure function of the position (Steele, Lea, Flood 2014), as on the CPU. */
+INLINE unsigned long long mix(unsigned long long x)
+{
+    x += 0x9e3779b97f4a7c15ull;
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+/* Sum of four uniform numbers, near enough to normal; never so small that a product is denormal. */
+INLINE float normal(unsigned long long position)
+{
+    const unsigned long long bits = mix(position);
+    int                      sum  = -4 * 65536;
+    float                    x;
+
+    for (int i = 0; i < 64; i += 16)
+        sum += 2 * (int)(bits >> i & 0xffff);
+    x = (float)sum * (1.7320508f / 131072.0f);
+    return fabsf(x) < 1e-3f ? 1e-3f : x;
+}
+
+/* Row numbers below `width`. */
+KERNEL fill_index(const loop_args a)
+{
+    for (long long i = FIRST; i < a.n; i += STEP)
+        ((int *)a.at[0])[i] =
+            (int)(mix(a.position + (unsigned long long)i) % (unsigned long long)a.width);
+}
+
+/* ---- by element type ---------------------------------------------------------------------------
+ */
+
+#define NAME(kernel) kernel##_f32
+#define ELEMENT      float
+#define WIDEN(x)     (x)
+#define NARROW(x)    (x)
+#define ATOMIC_ADD   atomic_add_float
+#include "loops_body.cu"
+
+#define NAME(kernel) kernel##_f16
+#define ELEMENT      half_bits
+#define WIDEN        half_to_float
+#define NARROW       float_to_half
+#define ATOMIC_ADD   atomic_add_half
+#include "loops_body.cu"
+
+#define NAME(kernel) kernel##_bf16
+#define ELEMENT      half_bits
+#define WIDEN        bfloat_to_float
+#define NARROW       float_to_bfloat
+#define ATOMIC_ADD   atomic_add_bfloat
+#include "loops_body.cu"

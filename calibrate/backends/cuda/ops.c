@@ -1,0 +1,16 @@
+/* Who makes which kernels. */
+#include "ops.h"
+
+static ops_prepare *const family[] = {
+    [LM_OP_CONV]   = ops_conv,
+    [LM_OP_MAP]    = ops_map,
+    [LM_OP_GATHER] = ops_gather,
+    [LM_OP_COPY]   = ops_copy,
+};
+
+ops_prepare *ops_find(lm_op op, bool update)
+{
+    if (update)
+        return op == LM_OP_MAP ? ops_update : NULL;
+    return op >= 0 && (size_t)op < sizeof family / sizeof family[0] ? family[op] : NULL;
+}

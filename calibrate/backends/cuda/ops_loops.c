@@ -1,0 +1,205 @@
+/* Families of kernels that are our own: maps, the optimizer, rows of tables, copies. */
+#include <math.h>
+#include <stdio.h>
+
+#include "cuda_loops.h"
+#include "ops.h"
+
+static bool is_forward(const cuda_kernel *k)
+{
+    return k->base.kernel.pass == LM_FORWARD;
+}
+
+/* A product of the backward pass that is no gradient of an activation. */
+static slot_role product_role(const cuda_kernel *k)
+{
+    return k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT;
+}
+
+static uint64_t size_of(const cuda_kernel *k, int64_t elements)
+{
+    return lm_mul((uint64_t)elements, lm_dtype_bytes(k->base.kernel.dtype));
+}
+
+static lm_status unknown_type(const cuda_kernel *k, lm_error *err)
+{
+    return cuda_unsupported(k, "the backend cudnn", "element type", err);
+}
+
+/* ---- maps --------------------------------------------------------------------------------------
+ */
+
+/* Neither more nor less than what loop_args holds, with the product. */
+enum { MAX_OPERANDS = LOOP_MAX_POINTERS - 1 };
+
+typedef enum { COST_LINEAR, COST_SWISH, COST_GELU } map_cost;
+
+/* The nearest of three by cost: a kernel says how much arithmetic it has, not which. */
+static map_cost cost_of(const cuda_kernel *k)
+{
+    const int64_t flops = k->base.kernel.u.map.flops_per_element;
+    const int64_t swish = k->base.kernel.u.map.operands == 2 ? 9 : 5;
+
+    return flops <= 2 ? COST_LINEAR : flops <= swish ? COST_SWISH : COST_GELU;
+}
+
+/* Of one operand: a function. Of two: their sum forward, backward a function's gradient. */
+static cuda_loop map_loop(const cuda_kernel *k)
+{
+    static const cuda_loop one[] = { LOOP_RELU, LOOP_SWISH, LOOP_GELU };
+    static const cuda_loop two[] = { LOOP_RELU_BACK, LOOP_SWISH_BACK, LOOP_GELU_BACK };
+
+    if (k->base.kernel.u.map.operands == 1)
+        return one[cost_of(k)];
+    if (k->base.kernel.u.map.operands == 2)
+        return is_forward(k) ? LOOP_SUM : two[cost_of(k)];
+    return LOOP_MANY;
+}
+
+static lm_status run_map(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                         lm_error *err)
+{
+    const int64_t operands = k->base.kernel.u.map.operands;
+    loop_args     args     = { .n     = k->base.kernel.u.map.elements,
+                               .width = operands,
+                               .scale = operands ? 1.0f / sqrtf((float)operands) : 0.0f };
+
+    for (size_t i = 0; i < k->base.n_slots; i++)
+        args.at[i] = at[i];
+    return cuda_loop_run(device, map_loop(k), k->base.kernel.dtype, &args, err);
+}
+
+lm_status ops_map(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
+{
+    const lm_kernel *m        = &k->base.kernel;
+    const int64_t    operands = m->u.map.operands;
+    const uint64_t   bytes    = size_of(k, m->u.map.elements);
+    const fill       normal   = cuda_normal(m->dtype, 1.0);
+
+    (void)device;
+    (void)how;
+    if (!cuda_loops_know(m->dtype))
+        return unknown_type(k, err);
+    if (operands < 0 || operands > MAX_OPERANDS)
+        return cuda_unsupported(k, "the backend cudnn", "more than 9 operands", err);
+    for (int64_t i = 0; i < operands; i++) {
+        slot_role role = i == 0 ? ROLE_IN : ROLE_IN_OTHER;
+
+        if (i == 1 && !is_forward(k))
+            role = ROLE_SAVED_IN;
+        cuda_add_slot(k, (cuda_argument)(CUDA_OPERAND + (int)i), role, bytes, normal);
+    }
+    cuda_add_slot(k, CUDA_DST, product_role(k), bytes, normal);
+    k->run = run_map;
+    snprintf(k->implementation, sizeof k->implementation, "own map");
+    return LM_OK;
+}
+
+/* ---- the optimizer -----------------------------------------------------------------------------
+ */
+
+/* Small enough for weights to stay what they are over any number of repetitions. */
+static const float rate = 1e-12f;
+
+static lm_status run_update(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                            lm_error *err)
+{
+    static const cuda_loop loops[] = { [2] = LOOP_SGD, [3] = LOOP_MOMENTUM, [4] = LOOP_ADAM };
+    loop_args              args    = { .n = k->base.kernel.u.map.elements, .scale = rate };
+
+    for (size_t i = 0; i < k->base.n_slots; i++)
+        args.at[i] = at[i];
+    return cuda_loop_run(device, loops[k->base.n_slots], k->base.kernel.dtype, &args, err);
+}
+
+/* Its operands say which: weight and gradient alone (SGD), a momentum, or two (Adam). */
+lm_status ops_update(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
+{
+    const lm_kernel *m        = &k->base.kernel;
+    const int64_t    operands = m->u.map.operands;
+    const uint64_t   bytes    = size_of(k, m->u.map.elements);
+    const fill       zero     = { .kind = FILL_ZERO, .type = m->dtype };
+
+    (void)device;
+    (void)how;
+    if (!cuda_loops_know(m->dtype))
+        return unknown_type(k, err);
+    if (operands < 2 || operands > 4)
+        return cuda_unsupported(k, "the backend cudnn", "not SGD, momentum or Adam", err);
+    cuda_add_slot(k, CUDA_WEIGHTS, ROLE_WEIGHT, bytes, cuda_normal(m->dtype, 1.0));
+    cuda_add_slot(k, CUDA_DIFF_WEIGHTS, ROLE_GRADIENT, bytes, cuda_normal(m->dtype, 1.0));
+    for (int64_t i = 2; i < operands; i++)
+        cuda_add_slot(k, (cuda_argument)(CUDA_OPERAND + (int)i), ROLE_MOMENTUM, bytes, zero);
+    k->run = run_update;
+    snprintf(k->implementation, sizeof k->implementation, "own update");
+    return LM_OK;
+}
+
+/* ---- rows of tables ----------------------------------------------------------------------------
+ */
+
+static lm_status run_gather(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                            lm_error *err)
+{
+    const loop_args args = { .at    = { at[0], at[1], at[2] },
+                             .n     = k->base.kernel.u.gather.rows,
+                             .width = k->base.kernel.u.gather.width };
+
+    return cuda_loop_run(device, is_forward(k) ? LOOP_GATHER : LOOP_SCATTER, k->base.kernel.dtype,
+                         &args, err);
+}
+
+lm_status ops_gather(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
+{
+    const lm_kernel *g      = &k->base.kernel;
+    const uint64_t   width  = size_of(k, g->u.gather.width);
+    const uint64_t   table  = lm_mul((uint64_t)g->u.gather.table_rows, width);
+    const uint64_t   rows   = lm_mul((uint64_t)g->u.gather.rows, width);
+    const fill       index  = { .kind = FILL_INDEX, .scale = (double)g->u.gather.table_rows };
+    const fill       normal = cuda_normal(g->dtype, 1.0);
+
+    (void)device;
+    (void)how;
+    if (!cuda_loops_know(g->dtype))
+        return unknown_type(k, err);
+    if (g->u.gather.table_rows < 1 || g->u.gather.table_rows > INT32_MAX)
+        return cuda_unsupported(k, "the backend cudnn", "rows of the table", err);
+    cuda_add_slot(k, CUDA_SRC, is_forward(k) ? ROLE_WEIGHT : ROLE_IN, is_forward(k) ? table : rows,
+                  normal);
+    cuda_add_slot(k, CUDA_INDEX, ROLE_STATE, lm_mul((uint64_t)g->u.gather.rows, sizeof(int32_t)),
+                  index);
+    cuda_add_slot(k, CUDA_DST, is_forward(k) ? ROLE_OUT : ROLE_GRADIENT,
+                  is_forward(k) ? rows : table, normal);
+    k->run = run_gather;
+    snprintf(k->implementation, sizeof k->implementation, "own %s",
+             is_forward(k) ? "gather" : "scatter");
+    return LM_OK;
+}
+
+/* ---- copies ------------------------------------------------------------------------------------
+ */
+
+static lm_status run_copy(const cuda_kernel *k, const cuda_device *device, void *const *at,
+                          lm_error *err)
+{
+    const cudaError_t status = cudaMemcpyAsync(at[1], at[0], (size_t)k->base.kernel.u.copy.bytes,
+                                               cudaMemcpyDeviceToDevice, device->stream);
+
+    return status == cudaSuccess ? LM_OK : cuda_failed(err, "cudaMemcpyAsync", status);
+}
+
+lm_status ops_copy(const cuda_device *device, const settings *how, cuda_kernel *k, lm_error *err)
+{
+    const uint64_t bytes = (uint64_t)k->base.kernel.u.copy.bytes;
+    const fill     f     = cuda_normal(k->base.kernel.dtype, 1.0);
+
+    (void)device;
+    (void)how;
+    if (k->base.kernel.u.copy.bytes < 1)
+        return cuda_unsupported(k, "the backend cudnn", "nothing to copy", err);
+    cuda_add_slot(k, CUDA_SRC, ROLE_IN, bytes, f);
+    cuda_add_slot(k, CUDA_DST, product_role(k), bytes, f);
+    k->run = run_copy;
+    snprintf(k->implementation, sizeof k->implementation, "cudaMemcpyAsync");
+    return LM_OK;
+}

@@ -1,0 +1,43 @@
+/**
+ * A device that is not there: host memory for device memory, host loops for kernels.
+ *
+ * Streams are lazy. What is enqueued runs as late as it may: when somebody waits for it, or for an
+ * event behind it. So what forgets to wait reads what is not there yet, and tests see it. Fresh
+ * device memory is full of NaN.
+ *
+ * The environment makes it fail:
+ *   LAYERMETER_FAKE_DEVICES=N        how many there are (default 1)
+ *   LAYERMETER_FAKE_NO_DRIVER=1      the driver is missing
+ *   LAYERMETER_FAKE_MEMORY=BYTES     of each device (default 1 GiB)
+ *   LAYERMETER_FAKE_ALLOCATION=N     the N-th allocation finds no memory, nor do those after it
+ *   LAYERMETER_FAKE_LAUNCH=N         the N-th launch breaks the device
+ */
+#ifndef PORTS_FAKE_H
+#define PORTS_FAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <cuda_runtime_api.h>
+
+/** A kernel: runs when its turn in the stream has come, once or, in a graph, again and again. */
+typedef void fake_call(void *context);
+
+/** For libraries: enqueues `call`, with a copy of `size` bytes of context. Captured where the
+ * stream is. NULL is the stream of those that have none. */
+cudaError_t fake_enqueue(cudaStream_t stream, fake_call *call, const void *context, size_t size);
+
+/** Do these bytes lie in device memory that is allocated? */
+bool fake_is_device_memory(const void *at, size_t bytes);
+
+/** A number from the environment; `otherwise` if it is not set. */
+long long fake_number(const char *name, long long otherwise);
+
+/** A host function for the name of a kernel of ours; NULL: there is none (fake_loops.c). */
+typedef void fake_kernel(void **arguments);
+fake_kernel *fake_find_kernel(const char *name, size_t *argument_bytes);
+
+/** What allocations, streams, events and graphs are left: 0 after everything has been closed. */
+size_t fake_left(void);
+
+#endif

@@ -1,0 +1,713 @@
+/* The runtime of a device that is not there: see fake.h. */
+#include "fake.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- what streams hold ----------------------------------------------------------------------- */
+
+typedef enum { ITEM_CALL, ITEM_RECORD, ITEM_WAIT } item_kind;
+
+typedef struct item {
+    struct item       *next;
+    item_kind          kind;
+    fake_call         *call;
+    void              *context;
+    struct CUevent_st *event;
+    unsigned long long turn; /* of the event: which recording is meant */
+} item;
+
+typedef struct queue {
+    item *first, **end;
+} queue;
+
+struct CUstream_st {
+    struct CUstream_st *next;
+    queue               waiting;
+    struct CUgraph_st  *capture; /* NULL: not captured */
+    bool                running;
+};
+
+struct CUevent_st {
+    struct CUstream_st *stream;         /* of the last recording */
+    unsigned long long  recorded, done; /* turns */
+    int64_t             nanoseconds;
+    bool                timed;
+};
+
+struct CUgraph_st {
+    queue  calls;
+    size_t n;
+};
+
+struct CUgraphExec_st {
+    queue calls;
+};
+
+typedef struct allocation {
+    struct allocation *next;
+    char              *at;
+    size_t             bytes;
+} allocation;
+
+static struct {
+    cudaError_t         sticky, last;
+    struct CUstream_st *streams;
+    struct CUstream_st  none; /* the stream of those that have none */
+    allocation         *allocations;
+    size_t              used, n_allocations, n_launches, n_events, n_graphs;
+    int                 device;
+} fake;
+
+/* Streams may be given work by several threads. */
+static pthread_mutex_t lock;
+static pthread_once_t  once = PTHREAD_ONCE_INIT;
+
+static void set_up(void)
+{
+    pthread_mutexattr_t attributes;
+
+    pthread_mutexattr_init(&attributes);
+    pthread_mutexattr_settype(&attributes, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&lock, &attributes);
+    fake.none.waiting.end = &fake.none.waiting.first;
+}
+
+static void enter(void)
+{
+    pthread_once(&once, set_up);
+    pthread_mutex_lock(&lock);
+}
+
+static cudaError_t leave(cudaError_t status)
+{
+    if (fake.sticky)
+        status = fake.sticky;
+    if (status)
+        fake.last = status;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+long long fake_number(const char *name, long long otherwise)
+{
+    const char *text = getenv(name);
+
+    return text && *text ? strtoll(text, NULL, 10) : otherwise;
+}
+
+static int64_t now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void queue_add(queue *q, item new)
+{
+    item *i = malloc(sizeof *i);
+
+    if (!i)
+        abort();
+    *i      = new;
+    i->next = NULL;
+    *q->end = i;
+    q->end  = &i->next;
+}
+
+static void item_free(item *i)
+{
+    free(i->context);
+    free(i);
+}
+
+static void queue_free(queue *q)
+{
+    for (item *i = q->first, *next; i; i = next) {
+        next = i->next;
+        item_free(i);
+    }
+    *q = (queue){ NULL, &q->first };
+}
+
+static void *copy_of(const void *context, size_t size)
+{
+    void *copy = malloc(size ? size : 1);
+
+    if (!copy)
+        abort();
+    if (size)
+        memcpy(copy, context, size);
+    return copy;
+}
+
+/* ---- running -----------------------------------------------------------------------------------
+ */
+
+static void run_until(struct CUstream_st *s, const struct CUevent_st *event,
+                      unsigned long long turn);
+
+static void run_call(const item *i)
+{
+    if (fake.sticky)
+        return;
+    if (++fake.n_launches == (size_t)fake_number("LAYERMETER_FAKE_LAUNCH", 0)) {
+        fake.sticky = cudaErrorLaunchFailure;
+        return;
+    }
+    i->call(i->context);
+}
+
+static void run_item(item *i)
+{
+    switch (i->kind) {
+    case ITEM_CALL: run_call(i); break;
+    case ITEM_RECORD:
+        i->event->done        = i->turn;
+        i->event->nanoseconds = now();
+        break;
+    case ITEM_WAIT:
+        if (i->event->done < i->turn && i->event->stream)
+            run_until(i->event->stream, i->event, i->turn);
+        break;
+    }
+}
+
+/* Up to and with one recording of an event; NULL: all. */
+static void run_until(struct CUstream_st *s, const struct CUevent_st *event,
+                      unsigned long long turn)
+{
+    if (s->running) /* streams that wait for each other */
+        abort();
+    s->running = true;
+    while (s->waiting.first && !(event && event->done >= turn)) {
+        item *i = s->waiting.first;
+
+        s->waiting.first = i->next;
+        if (!i->next)
+            s->waiting.end = &s->waiting.first;
+        run_item(i);
+        item_free(i);
+    }
+    s->running = false;
+}
+
+static void run_all(void)
+{
+    run_until(&fake.none, NULL, 0);
+    for (struct CUstream_st *s = fake.streams; s; s = s->next)
+        run_until(s, NULL, 0);
+}
+
+static struct CUstream_st *stream_of(cudaStream_t stream)
+{
+    return stream ? stream : &fake.none;
+}
+
+static bool capturing(void)
+{
+    for (const struct CUstream_st *s = fake.streams; s; s = s->next)
+        if (s->capture)
+            return true;
+    return false;
+}
+
+cudaError_t fake_enqueue(cudaStream_t stream, fake_call *call, const void *context, size_t size)
+{
+    item new = { .kind = ITEM_CALL, .call = call };
+    struct CUstream_st *s;
+
+    enter();
+    s           = stream_of(stream);
+    new.context = copy_of(context, size);
+    if (s->capture) {
+        queue_add(&s->capture->calls, new);
+        s->capture->n++;
+    } else {
+        queue_add(&s->waiting, new);
+    }
+    return leave(cudaSuccess);
+}
+
+/* ---- errors ------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    cudaError_t code;
+    const char *name, *text;
+} errors[] = {
+    { cudaSuccess, "cudaSuccess", "no error" },
+    { cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument" },
+    { cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory" },
+    { cudaErrorInsufficientDriver, "cudaErrorInsufficientDriver",
+      "CUDA driver version is insufficient for CUDA runtime version" },
+    { cudaErrorNoDevice, "cudaErrorNoDevice", "no CUDA-capable device is detected" },
+    { cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal" },
+    { cudaErrorSymbolNotFound, "cudaErrorSymbolNotFound", "named symbol not found" },
+    { cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure" },
+    { cudaErrorStreamCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
+      "operation not permitted when stream is capturing" },
+};
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        if (errors[i].code == error)
+            return errors[i].text;
+    return "unrecognized error code";
+}
+
+const char *cudaGetErrorName(cudaError_t error)
+{
+    for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++)
+        if (errors[i].code == error)
+            return errors[i].name;
+    return "unrecognized error code";
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    cudaError_t status;
+
+    enter();
+    status    = fake.sticky ? fake.sticky : fake.last;
+    fake.last = cudaSuccess;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+cudaError_t cudaPeekAtLastError(void)
+{
+    cudaError_t status;
+
+    enter();
+    status = fake.sticky ? fake.sticky : fake.last;
+    pthread_mutex_unlock(&lock);
+    return status;
+}
+
+/* ---- devices -----------------------------------------------------------------------------------
+ */
+
+cudaError_t cudaDriverGetVersion(int *out)
+{
+    *out = fake_number("LAYERMETER_FAKE_NO_DRIVER", 0) ? 0 : CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *out)
+{
+    *out = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceCount(int *out)
+{
+    *out = 0;
+    if (fake_number("LAYERMETER_FAKE_NO_DRIVER", 0))
+        return cudaErrorInsufficientDriver;
+    *out = (int)fake_number("LAYERMETER_FAKE_DEVICES", 1);
+    return *out > 0 ? cudaSuccess : cudaErrorNoDevice;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    int n;
+
+    if (cudaGetDeviceCount(&n) != cudaSuccess || device < 0 || device >= n)
+        return cudaErrorInvalidDevice;
+    fake.device = device;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    enter();
+    if (capturing())
+        return leave(cudaErrorStreamCaptureUnsupported);
+    run_all();
+    return leave(cudaSuccess);
+}
+
+/* Those of an H100, but for the cache: fewer bytes to empty. */
+cudaError_t cudaDeviceGetAttribute(int *out, enum cudaDeviceAttr attribute, int device)
+{
+    (void)device;
+    switch (attribute) {
+    case cudaDevAttrClockRate: *out = 1980000; break;
+    case cudaDevAttrMultiProcessorCount: *out = 132; break;
+    case cudaDevAttrEccEnabled: *out = 1; break;
+    case cudaDevAttrL2CacheSize: *out = 1 << 20; break;
+    case cudaDevAttrComputeCapabilityMajor: *out = 9; break;
+    case cudaDevAttrComputeCapabilityMinor: *out = 0; break;
+    default: return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int device)
+{
+    snprintf(out, (size_t)size, "0000:%02x:00.0", (unsigned)device & 0xff);
+    return cudaSuccess;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+static size_t all_bytes(void)
+{
+    return (size_t)fake_number("LAYERMETER_FAKE_MEMORY", 1ll << 30);
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    enter();
+    *total_bytes = all_bytes();
+    *free_bytes  = fake.used < *total_bytes ? *total_bytes - fake.used : 0;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaMalloc(void **out, size_t bytes)
+{
+    enum { ALIGN = 256 };
+    const long long fails = fake_number("LAYERMETER_FAKE_ALLOCATION", 0);
+    allocation     *a     = NULL;
+    void           *at;
+
+    enter();
+    if (capturing())
+        return leave(cudaErrorStreamCaptureUnsupported);
+    fake.n_allocations++;
+    if ((fails && fake.n_allocations >= (size_t)fails) || bytes > all_bytes() - fake.used)
+        return leave(cudaErrorMemoryAllocation);
+    a = malloc(sizeof *a);
+    if (!a || posix_memalign(&at, ALIGN, bytes ? bytes : 1)) {
+        free(a);
+        return leave(cudaErrorMemoryAllocation);
+    }
+    memset(at, 0xff, bytes);
+    *a               = (allocation){ fake.allocations, at, bytes };
+    fake.allocations = a;
+    fake.used += bytes;
+    *out = at;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaFree(void *at)
+{
+    enter();
+    if (at)
+        run_all();
+    for (allocation **link = &fake.allocations; at && *link; link = &(*link)->next)
+        if ((*link)->at == at) {
+            allocation *a = *link;
+
+            *link = a->next;
+            fake.used -= a->bytes;
+            free(a->at);
+            free(a);
+            return leave(cudaSuccess);
+        }
+    return leave(at ? cudaErrorInvalidValue : cudaSuccess);
+}
+
+bool fake_is_device_memory(const void *at, size_t bytes)
+{
+    bool found = false;
+
+    enter();
+    for (const allocation *a = fake.allocations; a && !found; a = a->next)
+        found = (const char *)at >= a->at && (size_t)((const char *)at - a->at) <= a->bytes &&
+                bytes <= a->bytes - (size_t)((const char *)at - a->at);
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+static bool copy_is_sane(const void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    const bool to_device   = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+
+    return fake_is_device_memory(to, bytes) == to_device &&
+           fake_is_device_memory(from, bytes) == from_device;
+}
+
+/* Not in any stream, as with streams that do not wait for the one of those that have none. */
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
+{
+    enter();
+    if (capturing())
+        return leave(cudaErrorStreamCaptureUnsupported);
+    if (!copy_is_sane(to, from, bytes, kind))
+        return leave(cudaErrorInvalidValue);
+    run_until(&fake.none, NULL, 0);
+    memcpy(to, from, bytes);
+    return leave(cudaSuccess);
+}
+
+typedef struct move {
+    void       *to;
+    const void *from;
+    int         value;
+    size_t      bytes;
+} move;
+
+static void run_copy(void *context)
+{
+    const move *m = context;
+
+    memmove(m->to, m->from, m->bytes);
+}
+
+static void run_set(void *context)
+{
+    const move *m = context;
+
+    memset(m->to, m->value, m->bytes);
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    const move m = { to, from, 0, bytes };
+
+    if (!copy_is_sane(to, from, bytes, kind))
+        return cudaErrorInvalidValue;
+    return fake_enqueue(stream, run_copy, &m, sizeof m);
+}
+
+cudaError_t cudaMemsetAsync(void *at, int value, size_t bytes, cudaStream_t stream)
+{
+    const move m = { at, NULL, value, bytes };
+
+    if (!fake_is_device_memory(at, bytes))
+        return cudaErrorInvalidValue;
+    return fake_enqueue(stream, run_set, &m, sizeof m);
+}
+
+/* ---- streams and events ------------------------------------------------------------------------
+ */
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned int flags)
+{
+    struct CUstream_st *s = calloc(1, sizeof *s);
+
+    (void)flags;
+    enter();
+    if (!s)
+        return leave(cudaErrorMemoryAllocation);
+    s->waiting.end = &s->waiting.first;
+    s->next        = fake.streams;
+    fake.streams   = s;
+    *out           = s;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    enter();
+    run_until(stream, NULL, 0);
+    for (struct CUstream_st **link = &fake.streams; *link; link = &(*link)->next)
+        if (*link == stream) {
+            *link = stream->next;
+            break;
+        }
+    free(stream);
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    enter();
+    if (stream_of(stream)->capture)
+        return leave(cudaErrorStreamCaptureUnsupported);
+    run_until(stream_of(stream), NULL, 0);
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned int flags)
+{
+    struct CUevent_st *e = calloc(1, sizeof *e);
+
+    enter();
+    if (!e)
+        return leave(cudaErrorMemoryAllocation);
+    e->timed = !(flags & cudaEventDisableTiming);
+    *out     = e;
+    fake.n_events++;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t *out)
+{
+    return cudaEventCreateWithFlags(out, cudaEventDefault);
+}
+
+/* Real ones outlive their pending recordings. */
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    enter();
+    run_all();
+    free(event);
+    fake.n_events--;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    struct CUstream_st *s;
+
+    enter();
+    s = stream_of(stream);
+    if (s->capture) /* real ones become edges of the graph: not here */
+        return leave(cudaErrorStreamCaptureUnsupported);
+    event->stream = s;
+    queue_add(&s->waiting,
+              (item){ .kind = ITEM_RECORD, .event = event, .turn = ++event->recorded });
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
+{
+    struct CUstream_st *s;
+
+    (void)flags;
+    enter();
+    s = stream_of(stream);
+    if (s->capture)
+        return leave(cudaErrorStreamCaptureUnsupported);
+    queue_add(&s->waiting, (item){ .kind = ITEM_WAIT, .event = event, .turn = event->recorded });
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    enter();
+    if (capturing())
+        return leave(cudaErrorStreamCaptureUnsupported);
+    if (event->done < event->recorded)
+        run_until(event->stream, event, event->recorded);
+    return leave(cudaSuccess);
+}
+
+/* Whoever asks again and again gets on. */
+cudaError_t cudaEventQuery(cudaEvent_t event)
+{
+    const cudaError_t status = event->done < event->recorded ? cudaErrorNotReady : cudaSuccess;
+    const cudaError_t ran    = cudaEventSynchronize(event);
+
+    return ran ? ran : status;
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end)
+{
+    enter();
+    if (!begin->timed || !end->timed || !begin->recorded || !end->recorded)
+        return leave(cudaErrorInvalidResourceHandle);
+    if (begin->done < begin->recorded || end->done < end->recorded)
+        return leave(cudaErrorNotReady);
+    *milliseconds = (float)(1e-6 * (double)(end->nanoseconds - begin->nanoseconds));
+    return leave(cudaSuccess);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------
+ */
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
+{
+    (void)mode;
+    enter();
+    if (!stream || stream->capture)
+        return leave(cudaErrorStreamCaptureUnsupported);
+    stream->capture = calloc(1, sizeof *stream->capture);
+    if (!stream->capture)
+        return leave(cudaErrorMemoryAllocation);
+    stream->capture->calls.end = &stream->capture->calls.first;
+    fake.n_graphs++;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
+{
+    enter();
+    if (!stream || !stream->capture)
+        return leave(cudaErrorIllegalState);
+    *out            = stream->capture;
+    stream->capture = NULL;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *n)
+{
+    if (nodes)
+        return cudaErrorNotSupported;
+    *n = graph->n;
+    return cudaSuccess;
+}
+
+/* The contexts move from the graph: it is instantiated once. */
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsigned long long flags)
+{
+    struct CUgraphExec_st *g = calloc(1, sizeof *g);
+
+    (void)flags;
+    enter();
+    if (!g)
+        return leave(cudaErrorMemoryAllocation);
+    g->calls = graph->calls;
+    if (!g->calls.first)
+        g->calls.end = &g->calls.first;
+    graph->calls = (queue){ NULL, &graph->calls.first };
+    fake.n_graphs++;
+    *out = g;
+    return leave(cudaSuccess);
+}
+
+static void run_graph(void *context)
+{
+    for (const item *i = (*(cudaGraphExec_t *)context)->calls.first; i && !fake.sticky; i = i->next)
+        i->call(i->context);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
+{
+    return fake_enqueue(stream, run_graph, &graph, sizeof graph);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    enter();
+    queue_free(&graph->calls);
+    free(graph);
+    fake.n_graphs--;
+    return leave(cudaSuccess);
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
+{
+    enter();
+    run_all();
+    queue_free(&graph->calls);
+    free(graph);
+    fake.n_graphs--;
+    return leave(cudaSuccess);
+}
+
+size_t fake_left(void)
+{
+    size_t n;
+
+    enter();
+    n = fake.n_events + fake.n_graphs;
+    for (const allocation *a = fake.allocations; a; a = a->next)
+        n++;
+    for (const struct CUstream_st *s = fake.streams; s; s = s->next)
+        n++;
+    pthread_mutex_unlock(&lock);
+    return n;
+}
