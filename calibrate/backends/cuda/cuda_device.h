@@ -18,19 +18,19 @@ typedef struct cuda_pool  cuda_pool;
 typedef struct cuda_loops cuda_loops;
 
 typedef struct cuda_device {
-    int              ordinal; /**< among those this process sees */
-    cudaStream_t     stream;
-    cudnnHandle_t    cudnn; /**< its stream is `stream` */
+    int           ordinal; /**< among those this process sees */
+    cudaStream_t  stream;
+    cudnnHandle_t cudnn; /**< its stream is `stream` */
     /** Stands for the device where `cudnn` is NULL: plans of graphs can be made, nothing run. */
     cudnnBackendDescriptor_t properties;
-    cublasLtHandle_t blas;
-    size_t           workspace_limit; /**< bytes an implementation may ask for as scratch */
-    int              major, minor, multiprocessors;
-    size_t           l2_bytes, memory_bytes;
-    char             name[256];
-    cuda_pool       *pool;  /**< see cuda_borrow() */
-    cuda_loops      *loops; /**< our own kernels, see cuda_loops.h */
-    int              claim; /**< see cuda_claim.h */
+    cublasLtHandle_t         blas;
+    size_t                   workspace_limit; /**< bytes an implementation may ask for as scratch */
+    int                      major, minor, multiprocessors;
+    size_t                   l2_bytes, memory_bytes;
+    char                     name[256];
+    cuda_pool               *pool;  /**< see cuda_borrow() */
+    cuda_loops              *loops; /**< our own kernels, see cuda_loops.h */
+    int                      claim; /**< see cuda_claim.h */
 } cuda_device;
 
 /**

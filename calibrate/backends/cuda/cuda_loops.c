@@ -234,11 +234,14 @@ static lm_status start_rows(const cuda_device *device, CUfunction function, size
 lm_status cuda_loop_run(const cuda_device *device, cuda_loop loop, lm_dtype type,
                         const loop_args *args, lm_error *err)
 {
-    const int        t        = type_number(type);
-    const CUfunction function = device->loops->function[loop][t];
-    const size_t     element  = (size_t)lm_dtype_bytes(type);
-    const long long  each     = THREADS * (long long)(16 / element);
+    const int       t       = type_number(type);
+    const size_t    element = (size_t)lm_dtype_bytes(type);
+    const long long each    = t < 0 ? 1 : THREADS * (long long)(16 / element);
+    CUfunction      function;
 
+    if (t < 0)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "%s: element type", names[loop]);
+    function = device->loops->function[loop][t];
     if (loop == LOOP_GATHER || loop == LOOP_SCATTER)
         return start_rows(device, function, element, args, names[loop], err);
     return start(device, function,

@@ -130,6 +130,27 @@ INLINE float sum_of_two(float a, float b)
     return a + b;
 }
 
+INLINE float momentum(float m, float gradient)
+{
+    return 0.9f * m + gradient;
+}
+
+/* Kingma & Ba 2015, algorithm 1, with their defaults; the corrections of the bias are in the rate. */
+INLINE float adam_first(float m, float gradient)
+{
+    return 0.9f * m + 0.1f * gradient;
+}
+
+INLINE float adam_second(float v, float gradient)
+{
+    return 0.999f * v + 0.001f * gradient * gradient;
+}
+
+INLINE float adam_step(float m, float v)
+{
+    return m / (sqrtf(v) + 1e-8f);
+}
+
 /* A pure function of the position (Steele, Lea, Flood 2014), as on the CPU. */
 INLINE unsigned long long mix(unsigned long long x)
 {

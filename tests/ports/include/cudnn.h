@@ -8,6 +8,7 @@
 #include <cuda_runtime_api.h>
 
 typedef struct cudnnContext *cudnnHandle_t;
+typedef void                *cudnnBackendDescriptor_t;
 
 typedef enum {
     CUDNN_STATUS_SUCCESS                                 = 0,

@@ -1,0 +1,193 @@
+/* One kernel of the GPU backend with its buffers, for tests. */
+#include "gpu_case.h"
+
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_loops.h"
+#include "unit/check.h"
+
+static cuda_device device;
+lm_error           gpu_why;
+
+const cuda_device *gpu_open(lm_error *err)
+{
+    return cuda_device_open(0, 1, &device, err) ? NULL : &device;
+}
+
+void gpu_close(void)
+{
+    cuda_device_close(&device);
+}
+
+int gpu_teardown(void **state)
+{
+    (void)state;
+    gpu_close();
+    return 0;
+}
+
+static void check(lm_status status, const lm_error *err)
+{
+    if (status)
+        fail_msg("%s", err->text);
+}
+
+static void check_cuda(cudaError_t status)
+{
+    if (status != cudaSuccess)
+        fail_msg("%s", cudaGetErrorString(status));
+}
+
+void gpu_prepare(gpu_case *c, const settings *how, const lm_kernel *k, bool update)
+{
+    const settings usual = { { 0 } };
+    lm_error       err;
+
+    *c = (gpu_case){ .device = &device };
+    check(cuda_kernel_prepare(&device, how ? how : &usual, k, update, &c->kernel, &err), &err);
+    for (size_t i = 0; i < c->kernel.base.n_slots; i++) {
+        const slot *s = &c->kernel.base.slot[i];
+
+        check(cuda_borrow(&device, s->bytes, &c->memory[i], &err), &err);
+        check(cuda_fill(&device, &s->fill, 1000003 * i, c->memory[i], s->bytes, &err), &err);
+    }
+    check_cuda(cudaStreamSynchronize(device.stream));
+}
+
+void gpu_release(gpu_case *c)
+{
+    for (size_t i = 0; i < c->kernel.base.n_slots; i++)
+        cuda_give_back(&device, c->memory[i]);
+    cuda_kernel_release(&c->kernel);
+}
+
+size_t gpu_slot(const gpu_case *c, int argument)
+{
+    for (size_t i = 0; i < c->kernel.base.n_slots; i++)
+        if (c->kernel.base.slot[i].argument == argument)
+            return i;
+    fail_msg("no slot for argument %d", argument);
+    return 0;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static lm_dtype type_of(const gpu_case *c, size_t i)
+{
+    const fill *f = &c->kernel.base.slot[i].fill;
+
+    return f->kind == FILL_INDEX ? LM_I32 : f->type;
+}
+
+size_t gpu_elements(const gpu_case *c, size_t i)
+{
+    return c->kernel.base.slot[i].bytes / (size_t)lm_dtype_bytes(type_of(c, i));
+}
+
+static uint16_t to_bf16(float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static float from_bf16(uint16_t x)
+{
+    const uint32_t bits = (uint32_t)x << 16;
+    float          f;
+
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
+/* GCC and clang have the type on x86-64 and Arm alike. */
+#if defined(__FLT16_MANT_DIG__)
+__extension__ typedef _Float16 half;
+#else
+#error "tests of 16-bit kernels need a compiler that knows _Float16"
+#endif
+
+static void write_element(lm_dtype type, char *at, double value)
+{
+    const float    f = (float)value;
+    const half     h = (half)f;
+    const uint16_t b = to_bf16(f);
+    const int32_t  i = (int32_t)value;
+
+    switch (type) {
+    case LM_F32: memcpy(at, &f, sizeof f); break;
+    case LM_F16: memcpy(at, &h, sizeof h); break;
+    case LM_BF16: memcpy(at, &b, sizeof b); break;
+    case LM_I32: memcpy(at, &i, sizeof i); break;
+    default: *at = (char)i;
+    }
+}
+
+static double read_element(lm_dtype type, const char *at)
+{
+    float    f;
+    half     h;
+    uint16_t b;
+    int32_t  i;
+
+    switch (type) {
+    case LM_F32: memcpy(&f, at, sizeof f); return (double)f;
+    case LM_F16: memcpy(&h, at, sizeof h); return (double)(float)h;
+    case LM_BF16: memcpy(&b, at, sizeof b); return (double)from_bf16(b);
+    case LM_I32: memcpy(&i, at, sizeof i); return i;
+    default: return *at;
+    }
+}
+
+double gpu_round(lm_dtype type, double value)
+{
+    char element[8];
+
+    write_element(type, element, value);
+    return read_element(type, element);
+}
+
+double gpu_epsilon(lm_dtype type)
+{
+    return type == LM_F32 ? (double)FLT_EPSILON : type == LM_F16 ? 0x1p-10 : 0x1p-7;
+}
+
+void gpu_put(const gpu_case *c, size_t i, const double *values)
+{
+    const lm_dtype type  = type_of(c, i);
+    const size_t   bytes = c->kernel.base.slot[i].bytes, size = (size_t)lm_dtype_bytes(type);
+    char          *host = malloc(bytes);
+
+    assert_non_null(host);
+    for (size_t j = 0; j < bytes / size; j++)
+        write_element(type, host + j * size, values[j]);
+    check_cuda(cudaMemcpy(c->memory[i], host, bytes, cudaMemcpyHostToDevice));
+    free(host);
+}
+
+double *gpu_get(const gpu_case *c, size_t i)
+{
+    const lm_dtype type  = type_of(c, i);
+    const size_t   bytes = c->kernel.base.slot[i].bytes, size = (size_t)lm_dtype_bytes(type);
+    char          *host   = malloc(bytes);
+    double        *values = malloc(bytes / size * sizeof *values);
+
+    assert_non_null(host);
+    assert_non_null(values);
+    check_cuda(cudaMemcpy(host, c->memory[i], bytes, cudaMemcpyDeviceToHost));
+    for (size_t j = 0; j < bytes / size; j++)
+        values[j] = read_element(type, host + j * size);
+    free(host);
+    return values;
+}
+
+void gpu_run(const gpu_case *c)
+{
+    lm_error err;
+
+    check(cuda_kernel_run(&c->kernel, c->device, c->memory, &err), &err);
+    check_cuda(cudaStreamSynchronize(c->device->stream));
+}

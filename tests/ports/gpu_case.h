@@ -1,0 +1,47 @@
+/** One kernel of the GPU backend with its buffers, for tests: on a device that is not there, or on
+ * a real one. Failures end the test. */
+#ifndef PORTS_GPU_CASE_H
+#define PORTS_GPU_CASE_H
+
+#include <stdbool.h>
+
+#include "cuda_kernels.h"
+
+typedef struct gpu_case {
+    const cuda_device *device;
+    cuda_kernel        kernel;
+    void              *memory[MAX_SLOTS];
+} gpu_case;
+
+/** The device of all tests; NULL: there is none, and *err says why. */
+const cuda_device *gpu_open(lm_error *err);
+void               gpu_close(void);
+
+/** For main(): runs the tests, or 77 where there is no device. */
+#define gpu_run_tests(tests)                                                \
+    (gpu_open(&gpu_why) ? cmocka_run_group_tests(tests, NULL, gpu_teardown) \
+                        : (printf("skipped: %s\n", gpu_why.text), 77))
+extern lm_error gpu_why;
+int             gpu_teardown(void **state);
+
+/** Makes the kernel and fills its buffers as it says. */
+void gpu_prepare(gpu_case *c, const settings *how, const lm_kernel *k, bool update);
+void gpu_release(gpu_case *c);
+
+/** The slot of an argument; fails if it has none. */
+size_t gpu_slot(const gpu_case *c, int argument);
+/** Elements of a slot, by its fill's type. */
+size_t gpu_elements(const gpu_case *c, size_t slot);
+/** Values of a slot, rounded to its type. */
+void gpu_put(const gpu_case *c, size_t slot, const double *values);
+/** malloc'ed. */
+double *gpu_get(const gpu_case *c, size_t slot);
+/** Runs it once and waits. */
+void gpu_run(const gpu_case *c);
+
+/** A value as an element of this type holds it. */
+double gpu_round(lm_dtype type, double value);
+/** Relative error of one operation in this type. */
+double gpu_epsilon(lm_dtype type);
+
+#endif

@@ -1,0 +1,387 @@
+/* The GPU backend's own kernels: what they compute, beside the same in double precision. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_loops.h"
+#include "gpu_case.h"
+
+static const lm_dtype types[] = { LM_F32, LM_F16, LM_BF16 };
+
+enum { N_TYPES = sizeof types / sizeof types[0] };
+
+/* Lengths around those of vectors and blocks. */
+static const int64_t lengths[] = { 1, 3, 8, 9, 257, 4096, 100003 };
+
+enum { N_LENGTHS = sizeof lengths / sizeof lengths[0] };
+
+static lm_kernel map_kernel(lm_dtype type, lm_pass pass, int64_t n, int64_t operands, int64_t flops)
+{
+    lm_kernel k = { .size = sizeof k, .op = LM_OP_MAP, .pass = pass, .dtype = type, .repeat = 1 };
+
+    k.u.map.elements          = n;
+    k.u.map.operands          = operands;
+    k.u.map.flops_per_element = flops;
+    return k;
+}
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+static double relu(const double *x)
+{
+    return fmax(x[0], 0);
+}
+
+static double swish(const double *x)
+{
+    return x[0] / (1 + exp(-x[0]));
+}
+
+static double gelu(const double *x)
+{
+    return 0.5 * x[0] * (1 + erf(x[0] / sqrt(2)));
+}
+
+static double sum2(const double *x)
+{
+    return x[0] + x[1];
+}
+
+static double relu_back(const double *x)
+{
+    return x[1] > 0 ? x[0] : 0;
+}
+
+/* The derivative as a quotient of differences, so that no formula is written twice. */
+static double slope(double (*f)(const double *), double x)
+{
+    const double h = 1e-5, behind = x + h, before = x - h;
+
+    return (f(&behind) - f(&before)) / (2 * h);
+}
+
+static double swish_back(const double *x)
+{
+    return x[0] * slope(swish, x[1]);
+}
+
+static double gelu_back(const double *x)
+{
+    return x[0] * slope(gelu, x[1]);
+}
+
+static double zero(const double *x)
+{
+    (void)x;
+    return 0;
+}
+
+static double mean3(const double *x)
+{
+    return (x[0] + x[1] + x[2]) / sqrt(3);
+}
+
+static double mean9(const double *x)
+{
+    double sum = 0;
+
+    for (int i = 0; i < 9; i++)
+        sum += x[i];
+    return sum / 3;
+}
+
+static const struct map_case {
+    const char *name;
+    lm_pass     pass;
+    int64_t     operands, flops;
+    double (*expected)(const double *x);
+} maps[] = {
+    { "relu", LM_FORWARD, 1, 1, relu },
+    { "swish", LM_FORWARD, 1, 5, swish },
+    { "gelu", LM_FORWARD, 1, 8, gelu },
+    { "sum", LM_FORWARD, 2, 1, sum2 },
+    { "relu's gradient", LM_GRAD_INPUT, 2, 1, relu_back },
+    { "swish's gradient", LM_GRAD_INPUT, 2, 9, swish_back },
+    { "gelu's gradient", LM_GRAD_INPUT, 2, 14, gelu_back },
+    { "zeros", LM_FORWARD, 0, 0, zero },
+    { "three", LM_FORWARD, 3, 2, mean3 },
+    { "nine", LM_FORWARD, 9, 8, mean9 },
+};
+
+static void check_map(const struct map_case *m, lm_dtype type, int64_t n)
+{
+    const lm_kernel k = map_kernel(type, m->pass, n, m->operands, m->flops);
+    gpu_case        c;
+    double         *in[9], *out;
+
+    gpu_prepare(&c, NULL, &k, false);
+    assert_int_equal(c.kernel.base.n_slots, m->operands + 1);
+    gpu_run(&c);
+    for (int64_t i = 0; i < m->operands; i++)
+        in[i] = gpu_get(&c, (size_t)i);
+    out = gpu_get(&c, (size_t)m->operands);
+    for (int64_t i = 0; i < n; i++) {
+        double x[9], expected;
+
+        for (int64_t j = 0; j < m->operands; j++)
+            x[j] = in[j][i];
+        expected = m->expected(x);
+        if (!(fabs(out[i] - expected) <= 8 * gpu_epsilon(type) * fmax(1, fabs(expected))))
+            fail_msg("%s of type %d, %lld elements: [%lld] is %g, not %g", m->name, (int)type,
+                     (long long)n, (long long)i, out[i], expected);
+    }
+    for (int64_t i = 0; i < m->operands; i++)
+        free(in[i]);
+    free(out);
+    gpu_release(&c);
+}
+
+static void maps_compute_what_double_precision_does(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof maps / sizeof maps[0]; i++)
+        for (size_t t = 0; t < N_TYPES; t++)
+            for (size_t n = 0; n < N_LENGTHS; n++)
+                check_map(&maps[i], types[t], lengths[n]);
+}
+
+static void a_map_of_more_operands_than_there_is_room_for_is_refused(void **state)
+{
+    const lm_kernel k    = map_kernel(LM_F32, LM_FORWARD, 8, 10, 9);
+    const lm_kernel wide = map_kernel(LM_F64, LM_FORWARD, 8, 1, 1);
+    const settings  how  = { { 0 } };
+    cuda_kernel     out;
+    gpu_case        any;
+    lm_error        err;
+    const lm_kernel fine = map_kernel(LM_F32, LM_FORWARD, 8, 1, 1);
+
+    (void)state;
+    gpu_prepare(&any, NULL, &fine, false);
+    assert_int_equal(cuda_kernel_prepare(any.device, &how, &k, false, &out, &err),
+                     LM_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "more than 9 operands"));
+    assert_int_equal(cuda_kernel_prepare(any.device, &how, &wide, false, &out, &err),
+                     LM_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "f64 map forward: element type"));
+    gpu_release(&any);
+}
+
+/* ---- optimizers ------------------------------------------------------------------------------ */
+
+/* The rate of a benchmark leaves weights what they are; what is kept changes. */
+static void check_update(int64_t operands, lm_dtype type, int64_t n)
+{
+    const lm_kernel k = map_kernel(type, LM_GRAD_WEIGHT, n, operands, 4);
+    gpu_case        c;
+    double         *kept[4], *w, *g;
+
+    gpu_prepare(&c, NULL, &k, true);
+    assert_int_equal(c.kernel.base.n_slots, operands);
+    g = gpu_get(&c, 1);
+    w = gpu_get(&c, 0);
+    for (int times = 0; times < 2; times++)
+        gpu_run(&c);
+    for (int64_t i = 0; i < operands; i++)
+        kept[i] = gpu_get(&c, (size_t)i);
+    for (int64_t i = 0; i < n; i++) {
+        const double tolerance = 8 * gpu_epsilon(type) * fmax(1, g[i] * g[i]);
+
+        assert_true(fabs(kept[0][i] - w[i]) <= gpu_epsilon(type) * fmax(1, fabs(w[i])));
+        if (operands == 3)
+            assert_true(fabs(kept[2][i] - 1.9 * g[i]) <= tolerance);
+        if (operands == 4) {
+            assert_true(fabs(kept[2][i] - 0.19 * g[i]) <= tolerance);
+            assert_true(fabs(kept[3][i] - 0.001999 * g[i] * g[i]) <= tolerance);
+        }
+    }
+    for (int64_t i = 0; i < operands; i++)
+        free(kept[i]);
+    free(g);
+    free(w);
+    gpu_release(&c);
+}
+
+static void optimizers_keep_what_they_should(void **state)
+{
+    (void)state;
+    for (int64_t operands = 2; operands <= 4; operands++)
+        for (size_t t = 0; t < N_TYPES; t++)
+            for (size_t n = 0; n < N_LENGTHS; n++)
+                check_update(operands, types[t], lengths[n]);
+}
+
+/* With a rate that matters, one step of each moves weights where it should. */
+static void check_step(cuda_loop loop, const double *state, double expected)
+{
+    lm_kernel k = map_kernel(LM_F32, LM_GRAD_WEIGHT, 9, 4, 4);
+    gpu_case  c;
+    loop_args args = { .n = 9, .scale = 0.5f };
+    lm_error  err;
+    double   *w;
+
+    gpu_prepare(&c, NULL, &k, true);
+    for (size_t i = 0; i < 4; i++) {
+        double same[9];
+
+        for (size_t j = 0; j < 9; j++)
+            same[j] = state[i];
+        gpu_put(&c, i, same);
+        args.at[i] = c.memory[i];
+    }
+    assert_int_equal(cuda_loop_run(c.device, loop, LM_F32, &args, &err), LM_OK);
+    assert_int_equal(cudaStreamSynchronize(c.device->stream), cudaSuccess);
+    w = gpu_get(&c, 0);
+    for (size_t j = 0; j < 9; j++)
+        assert_close(w[j], expected, 1e-6);
+    free(w);
+    gpu_release(&c);
+}
+
+static void a_step_goes_against_the_gradient(void **state)
+{
+    const double from[] = { 1, 2, 4, 9 }; /* weight, gradient, what is kept */
+
+    (void)state;
+    check_step(LOOP_SGD, from, 1 - 0.5 * 2);
+    check_step(LOOP_MOMENTUM, from, 1 - 0.5 * (0.9 * 4 + 2));
+    check_step(LOOP_ADAM, from, 1 - 0.5 * (0.9 * 4 + 0.1 * 2) / sqrt(0.999 * 9 + 0.001 * 4));
+}
+
+/* ---- rows of tables -------------------------------------------------------------------------- */
+
+static lm_kernel gather_kernel(lm_dtype type, lm_pass pass, int64_t rows, int64_t width,
+                               int64_t table)
+{
+    lm_kernel k = {
+        .size = sizeof k, .op = LM_OP_GATHER, .pass = pass, .dtype = type, .repeat = 1
+    };
+
+    k.u.gather.rows       = rows;
+    k.u.gather.width      = width;
+    k.u.gather.table_rows = table;
+    return k;
+}
+
+static void check_gather(lm_dtype type, int64_t rows, int64_t width, int64_t table)
+{
+    const lm_kernel k = gather_kernel(type, LM_FORWARD, rows, width, table);
+    gpu_case        c;
+    double         *from, *index, *to;
+
+    gpu_prepare(&c, NULL, &k, false);
+    gpu_run(&c);
+    from  = gpu_get(&c, gpu_slot(&c, CUDA_SRC));
+    index = gpu_get(&c, gpu_slot(&c, CUDA_INDEX));
+    to    = gpu_get(&c, gpu_slot(&c, CUDA_DST));
+    for (int64_t r = 0; r < rows; r++) {
+        assert_true(index[r] >= 0 && index[r] < (double)table);
+        for (int64_t i = 0; i < width; i++)
+            assert_close(to[r * width + i], from[(int64_t)index[r] * width + i], 0);
+    }
+    free(from);
+    free(index);
+    free(to);
+    gpu_release(&c);
+}
+
+/* Whole numbers, few enough to be exact in any order and in 16 bit. */
+static void check_scatter(lm_dtype type, int64_t rows, int64_t width, int64_t table)
+{
+    const lm_kernel k        = gather_kernel(type, LM_GRAD_INPUT, rows, width, table);
+    double         *expected = calloc((size_t)(table * width), sizeof *expected);
+    double         *in       = malloc((size_t)(rows * width) * sizeof *in);
+    gpu_case        c;
+    double         *index, *to;
+
+    gpu_prepare(&c, NULL, &k, false);
+    for (int64_t i = 0; i < rows * width; i++)
+        in[i] = (double)(i % 3 - 1);
+    gpu_put(&c, gpu_slot(&c, CUDA_SRC), in);
+    gpu_put(&c, gpu_slot(&c, CUDA_DST), expected);
+    gpu_run(&c);
+    index = gpu_get(&c, gpu_slot(&c, CUDA_INDEX));
+    to    = gpu_get(&c, gpu_slot(&c, CUDA_DST));
+    for (int64_t i = 0; i < rows * width; i++)
+        expected[(int64_t)index[i / width] * width + i % width] += in[i];
+    for (int64_t i = 0; i < table * width; i++)
+        assert_close(to[i], expected[i], 0);
+    free(expected);
+    free(in);
+    free(index);
+    free(to);
+    gpu_release(&c);
+}
+
+static void rows_are_fetched_and_added(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < N_TYPES; t++) {
+        check_gather(types[t], 1, 1, 1);
+        check_gather(types[t], 77, 64, 1000);
+        check_gather(types[t], 5, 1001, 3);
+        check_scatter(types[t], 1, 1, 1);
+        check_scatter(types[t], 77, 64, 10);
+        check_scatter(types[t], 40, 33, 3);
+    }
+}
+
+/* ---- copies, fill ---------------------------------------------------------------------------- */
+
+static void a_copy_is_what_was_copied(void **state)
+{
+    lm_kernel k = { .size = sizeof k, .op = LM_OP_COPY, .dtype = LM_F32, .repeat = 1 };
+    gpu_case  c;
+    double   *from, *to;
+
+    (void)state;
+    k.u.copy.bytes = 4004;
+    gpu_prepare(&c, NULL, &k, false);
+    gpu_run(&c);
+    from = gpu_get(&c, 0);
+    to   = gpu_get(&c, 1);
+    assert_memory_equal(from, to, 1001 * sizeof *to);
+    free(from);
+    free(to);
+    gpu_release(&c);
+}
+
+static void random_numbers_are_normal_and_never_the_same(void **state)
+{
+    enum { N = 100000 };
+    const lm_kernel k   = map_kernel(LM_F32, LM_FORWARD, N, 2, 1);
+    double          sum = 0, squares = 0;
+    gpu_case        c;
+    double         *a, *b;
+
+    (void)state;
+    gpu_prepare(&c, NULL, &k, false);
+    a = gpu_get(&c, 0);
+    b = gpu_get(&c, 1);
+    for (int i = 0; i < N; i++) {
+        sum += a[i];
+        squares += a[i] * a[i];
+        assert_true(fabs(a[i]) >= 1e-3);
+    }
+    assert_true(fabs(sum / N) < 5 / sqrt(N));
+    assert_close(squares / N, 1, 0.02);
+    assert_memory_not_equal(a, b, N * sizeof *a);
+    free(a);
+    free(b);
+    gpu_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(maps_compute_what_double_precision_does),
+        cmocka_unit_test(a_map_of_more_operands_than_there_is_room_for_is_refused),
+        cmocka_unit_test(optimizers_keep_what_they_should),
+        cmocka_unit_test(a_step_goes_against_the_gradient),
+        cmocka_unit_test(rows_are_fetched_and_added),
+        cmocka_unit_test(a_copy_is_what_was_copied),
+        cmocka_unit_test(random_numbers_are_normal_and_never_the_same),
+    };
+
+    return gpu_run_tests(tests);
+}

@@ -1,0 +1,59 @@
+/* The GPU backend's own kernels, through the real compiler: needs its library, and no device. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_source.h"
+
+static void they_compile_for_an_a100_and_an_h100(void **state)
+{
+    static const int architectures[] = { 80, 90 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof architectures / sizeof architectures[0]; i++) {
+        char    *image = NULL;
+        lm_error err;
+
+        if (cuda_source_compile(architectures[i] / 10, architectures[i] % 10, &image, &err))
+            fail_msg("%s", err.text);
+        assert_non_null(image);
+        free(image);
+    }
+}
+
+static void a_device_newer_than_the_compiler_gets_what_its_driver_can_translate(void **state)
+{
+    char    *image = NULL;
+    lm_error err;
+
+    (void)state;
+    if (cuda_source_compile(99, 0, &image, &err))
+        fail_msg("%s", err.text);
+    assert_non_null(strstr(image, ".version"));
+    assert_non_null(strstr(image, "map_relu_bf16"));
+    assert_non_null(strstr(image, "ld.global.v4")); /* memory moves in vectors */
+    free(image);
+}
+
+static void one_that_is_too_old_is_refused_with_the_compilers_words(void **state)
+{
+    char    *image = NULL;
+    lm_error err;
+
+    (void)state;
+    assert_int_equal(cuda_source_compile(2, 0, &image, &err), LM_E_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "sm_20"));
+    assert_null(image);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(they_compile_for_an_a100_and_an_h100),
+        cmocka_unit_test(a_device_newer_than_the_compiler_gets_what_its_driver_can_translate),
+        cmocka_unit_test(one_that_is_too_old_is_refused_with_the_compilers_words),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
