@@ -18,11 +18,11 @@
 #include "settings.h"
 #include "world.h"
 
-/** What is to be measured: a network, a kernel (one phase, one kernel) or a collective. */
+/** What is to be measured: a network, a layer, a kernel (one phase, one kernel) or a collective. */
 typedef struct bench_case {
     const observation *point;             /**< kind, name, batch, ranks, bytes, algorithm, dtype */
     const world       *group;             /**< the ranks that take part, this one among them */
-    const net_metrics *metrics;           /**< networks: their counts at this batch; else NULL */
+    const net_metrics *metrics; /**< networks, layers: their counts at this batch; else NULL */
     const lm_kernel   *kernels[N_PHASES]; /**< in the order in which they run */
     size_t             n_kernels[N_PHASES]; /**< 0: the phase does not exist here */
     settings           how;                 /**< those the backend obeys; zeroed: the defaults */

@@ -23,7 +23,7 @@ static const backend_type *find_backend(const char *name)
     return NULL;
 }
 
-static lm_status unknown_backend(const char *path, const char *name, lm_error *err)
+static lm_status unknown_backend(const char *name, lm_error *err)
 {
     char known[120] = "";
 
@@ -32,8 +32,8 @@ static lm_status unknown_backend(const char *path, const char *name, lm_error *e
 
         snprintf(known + n, sizeof known - n, " %s", backends[i]->name);
     }
-    return lm_error_set(err, LM_E_NOTFOUND, "%s: this build has no backend '%.40s' (it has:%s)",
-                        path, name, known);
+    return lm_error_set(err, LM_E_NOTFOUND, "this build has no backend '%.40s' (it has:%s)", name,
+                        known);
 }
 
 static lm_status open_backend(const campaign *c, const char *name, backend **out, lm_error *err)
@@ -42,9 +42,8 @@ static lm_status open_backend(const campaign *c, const char *name, backend **out
     const backend_config config = { c->everyone, c->plan->threads, c->plan->sim };
     lm_status            status;
 
-    if (!type)
-        return unknown_backend(c->plan->path, name, err);
-    if ((status = type->open(&config, out, err)))
+    status = type ? type->open(&config, out, err) : unknown_backend(name, err);
+    if (status)
         lm_error_prefix(err, "%s", c->plan->path);
     return status;
 }
@@ -60,28 +59,26 @@ static lm_status check_ranks(const sweep *plan, lm_error *err)
     return LM_OK;
 }
 
-/* Without a limit on ranks first: only the file says whether ranks are real. */
+/* What the sweep's compute backend can do: only that says whether ranks are real. */
+static lm_status ask_backend(void *context, const char *compute, sweep_limits *out, lm_error *err)
+{
+    const campaign     *c    = context;
+    const backend_type *type = find_backend(compute);
+
+    if (!type)
+        return unknown_backend(compute, err);
+    *out = (sweep_limits){ .job      = type->virtual ? NULL : world_placement(c->everyone),
+                           .settings = type->settings };
+    return LM_OK;
+}
+
 static lm_status open_sweep(campaign *c, const char *path, lm_error *err)
 {
-    sweep              *first  = NULL;
-    lm_status           status = sweep_load(path, c->reg, c->loads, NULL, &first, err);
-    const backend_type *compute;
+    const lm_status status = sweep_load(path, c->reg, c->loads, ask_backend, c, &c->plan, err);
 
-    if (status)
+    if (status || find_backend(c->plan->compute)->virtual || c->plan->collective)
         return status;
-    compute = find_backend(first->compute);
-    if (!compute) {
-        status = unknown_backend(path, first->compute, err);
-    } else if (compute->virtual) {
-        c->plan = first;
-        first   = NULL;
-    } else {
-        status = sweep_load(path, c->reg, c->loads, world_placement(c->everyone), &c->plan, err);
-    }
-    sweep_free(first);
-    if (!status && !compute->virtual && !c->plan->collective)
-        status = check_ranks(c->plan, err);
-    return status;
+    return check_ranks(c->plan, err);
 }
 
 lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,

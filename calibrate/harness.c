@@ -7,6 +7,7 @@
 
 #include "base/stats.h"
 #include "network/kernels.h"
+#include "network/single.h"
 
 /* Kernels of a point, and the backends' work on them. */
 typedef struct setup {
@@ -15,6 +16,7 @@ typedef struct setup {
     void       *compute, *collective; /* work; NULL: this backend has nothing to do here */
 } setup;
 
+/* Of a network, or of a layer by itself. */
 static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
 {
     const bind_options options = { .batch = p->row.batch,
@@ -24,8 +26,10 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
     bound_network     *bound   = NULL;
     lm_status          status;
 
-    status = network_open(p->row.name, b->reg, NULL, &net, err);
-    if (!status)
+    if (p->row.kind == OBS_LAYER)
+        status = single_bind(p->row.name, p->row.geometry, p->row.input, p->row.batch, p->row.dtype,
+                             b->reg, &net, &bound, err);
+    else if (!(status = network_open(p->row.name, b->reg, NULL, &net, err)))
         status = bind_network(net, b->reg, &options, &bound, err);
     if (!status)
         status = kernels_forward(bound, &s->list[PHASE_FORWARD], err);
@@ -87,23 +91,31 @@ static lm_status meet(const world *group, lm_status mine, lm_error *err)
     return status && !mine ? lm_error_set(err, status, "another rank failed") : status;
 }
 
+/* Networks and layers: they have counts, and a step. */
+static bool counted(const observation *row)
+{
+    return row->kind == OBS_NETWORK || row->kind == OBS_LAYER;
+}
+
 /* What is to be run, and by whom. */
 static lm_status list_work(const bench *b, const world *group, const sweep_point *point, setup *s,
                            bool *compute, bool *collective, lm_error *err)
 {
     lm_status status = LM_OK;
 
-    if (point->row.kind == OBS_NETWORK)
+    if (counted(&point->row))
         status = network_kernels(b, point, s, err);
     else if (point->row.kind == OBS_KERNEL)
         status = kernel_list_add(&s->list[PHASE_FORWARD], &point->kernel, err);
-    if (!status && point->row.kind != OBS_KERNEL && point->row.ranks > 1)
+    if (!status && point->row.kind != OBS_KERNEL && point->row.kind != OBS_LAYER &&
+        point->row.ranks > 1)
         status = collective_kernel(point, s, err);
     if (status)
         return status;
     s->what = (bench_case){ .point   = &point->row,
                             .group   = group,
-                            .metrics = point->row.kind == OBS_NETWORK ? &point->counts : NULL };
+                            .how     = point->how,
+                            .metrics = counted(&point->row) ? &point->counts : NULL };
     for (phase p = 0; p < N_PHASES; p++) {
         backend *who = runner(b, s, p);
 
@@ -288,7 +300,7 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
     if (!status)
         status = sample(b, group, &s, &times, err);
     for (phase p = 0; p < N_PHASES && !status; p++)
-        if (runner(b, &s, p) || (p == PHASE_STEP && point->row.kind == OBS_NETWORK))
+        if (runner(b, &s, p) || (p == PHASE_STEP && counted(&point->row)))
             out->phase[p] = summarise(&times, p);
 out:
     samples_free(&times);

@@ -17,10 +17,15 @@
 
 #define KEY_BYTES 1200
 
-/* A network's rows end with the step; one whose step is missing is measured again. */
+static bool has_step(const observation *r)
+{
+    return r->kind == OBS_NETWORK || r->kind == OBS_LAYER;
+}
+
+/* Their rows end with the step; one whose step is missing is measured again. */
 static bool completes(const observation *r)
 {
-    return r->kind != OBS_NETWORK || r->phase == PHASE_STEP || r->skipped;
+    return !has_step(r) || r->phase == PHASE_STEP || r->skipped;
 }
 
 /* Rows of whole points among the first `lines` lines: what follows was cut off. */
@@ -302,7 +307,7 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     row.threads = threads;
     if (strcmp(r->status, "ok")) {
-        row.phase = row.kind == OBS_NETWORK ? PHASE_STEP : row.phase;
+        row.phase = has_step(&row) ? PHASE_STEP : row.phase;
         observation_print(out, &row, r->status);
     }
     for (phase f = 0; f < N_PHASES; f++) {

@@ -42,6 +42,11 @@ void print_point(const observation *r, char *buffer, size_t size)
         snprintf(geometry, sizeof geometry, "%s", r->geometry);
         snprintf(buffer, size, "%s %s %.60s", r->name, kernel_pass_name(r->pass), geometry);
         break;
+    case OBS_LAYER:
+        snprintf(geometry, sizeof geometry, "%s", r->geometry);
+        snprintf(buffer, size, "%s %s batch %lld%s%.60s", r->name, r->input, (long long)r->batch,
+                 *geometry ? " " : "", geometry);
+        break;
     default:
         snprintf(buffer, size, "all-reduce (%s) of %lld bytes, %s", r->algorithm,
                  (long long)r->bytes, ranks);

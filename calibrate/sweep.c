@@ -16,6 +16,9 @@ static const sweep_key sweep_keys[] = {
     { "max_repeats", KEY_NUMBER, SWEEP_AT(max_repeats), 1, 1e6 },
     { "max_seconds", KEY_TIME, SWEEP_AT(max_seconds), 0, 1e6 },
     { "precision", KEY_REAL, SWEEP_AT(precision), 0, 1 },
+    { "flops_per_second", KEY_REAL, SWEEP_AT(flops_per_second), 1, 1e30 },
+    { "bytes_per_second", KEY_REAL, SWEEP_AT(bytes_per_second), 1, 1e30 },
+    SWEEP_VARIANT_KEYS,
     { NULL, KEY_WORD, 0, 0, 0 },
 };
 
@@ -32,10 +35,12 @@ static const sweep_key sim_keys[] = {
 
 static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values *v)
 {
-    sweep    *out    = l->s;
-    lm_status status = sweep_read(l, s, sweep_keys, v);
+    sweep    *out = l->s;
+    lm_status status;
 
-    if (status)
+    v->flops_per_second = 4e10; /* a core */
+    v->bytes_per_second = 4e9;
+    if ((status = sweep_read(l, s, sweep_keys, v)))
         return status;
     if (!v->backend) {
         status = lm_error_set(l->err, LM_E_SYNTAX, "'backend =' is missing");
@@ -50,6 +55,9 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
         status = lm_error_set(l->err, LM_E_ARG, "is below min_repeats");
         return sweep_fail_at(l, s->line, status, "max_repeats");
     }
+    l->common = *v; /* [sweep] has no lists, which would be freed */
+    if (l->ask && (status = l->ask(l->context, out->compute, &l->limits, l->err)))
+        return sweep_fail_at(l, ini_get(s, "backend")->line, status, "backend");
     return LM_OK;
 }
 
@@ -91,6 +99,7 @@ static const struct section {
     { "sweep", false, take_sweep },
     { "networks", true, sweep_take_networks },
     { "kernels", true, sweep_take_kernels },
+    { "layers", true, sweep_take_layers },
     { "collectives", true, sweep_take_collectives },
     { "sim", false, take_sim },
 };
@@ -124,18 +133,40 @@ static lm_status take_section(sweep_loading *l, const ini_section *s)
             return status;
         }
     status = lm_error_set(l->err, LM_E_NOTFOUND,
-                          "a sweep has no such section (sweep, networks, "
-                          "kernels, collectives, sim)");
+                          "a sweep has no such section (sweep, networks, kernels, layers, "
+                          "collectives, sim)");
     return sweep_fail_at(l, s->line, status, s->name);
 }
 
-lm_status sweep_load(const char *path, const registry *reg, workloads *loads, const placement *job,
-                     sweep **out, lm_error *err)
+/* [sweep] first, wherever it stands: the others depend on it. */
+static lm_status take_all(sweep_loading *l, const ini_document *doc)
+{
+    const ini_section *common = ini_find(doc, "sweep");
+    lm_status          status;
+
+    if (!common)
+        return lm_error_set(l->err, LM_E_SYNTAX, "%s: no [sweep] section: is this a sweep?",
+                            l->s->path);
+    status = take_section(l, common);
+    for (size_t i = 0; i < doc->n_sections && !status; i++)
+        if (&doc->section[i] != common)
+            status = take_section(l, &doc->section[i]);
+    return status;
+}
+
+lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sweep_asker ask,
+                     void *context, sweep **out, lm_error *err)
 {
     ini_document *doc = NULL;
     arena        *a   = arena_new();
     sweep        *s   = a ? arena_alloc(a, sizeof *s) : NULL;
-    sweep_loading l   = { .s = s, .reg = reg, .loads = loads, .job = job, .err = err };
+    sweep_loading l   = { .s       = s,
+                          .reg     = reg,
+                          .loads   = loads,
+                          .ask     = ask,
+                          .context = context,
+                          .limits  = { .settings = UINT32_MAX },
+                          .err     = err };
     lm_status     status;
 
     if (!s || !(s->path = arena_text(a, path, strlen(path)))) {
@@ -146,15 +177,13 @@ lm_status sweep_load(const char *path, const registry *reg, workloads *loads, co
     s->sim   = (sim_config){ .model = "layermeter", .seed = 1 };
     s->stop  = (stopping){ 1, 3, 20, 2, 0.02 };
     status   = ini_load(path, &doc, err);
-    for (size_t i = 0; !status && i < doc->n_sections; i++)
-        status = take_section(&l, &doc->section[i]);
-    if (!status && !s->compute)
-        status = lm_error_set(err, LM_E_SYNTAX, "%s: no [sweep] section: is this a sweep?", path);
+    if (!status)
+        status = take_all(&l, doc);
     if (!status && !s->n_points)
         status =
             lm_error_set(err, LM_E_ARG, "%s: nothing to measure%s", path,
-                         s->n_filtered ? " (every point needs more ranks or FLOPs than allowed)"
-                                       : ": add [networks], [kernels] or [collectives]");
+                         s->n_filtered ? " (every point needs more ranks or is filtered out)"
+                                       : ": add [networks], [kernels], [layers] or [collectives]");
     ini_free(doc);
     names_free(&l.keys);
     if (status) {

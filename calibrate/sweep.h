@@ -17,33 +17,42 @@ typedef struct stopping {
 
 /** One thing to measure. */
 typedef struct sweep_point {
-    observation row;     /**< kind, name, input, batch, ranks, hosts, bytes, algorithm; no times */
+    observation row;     /**< all that says what it is; no times */
     int64_t     devices; /**< ranks on each of row.hosts machines; 0: the job's first row.ranks */
     lm_kernel   kernel;  /**< kernels */
-    net_metrics counts;  /**< networks */
+    settings    how;     /**< as row.settings says */
+    net_metrics counts;  /**< networks, layers */
     double      weight;  /**< seconds it may take: a guess, for the time left */
 } sweep_point;
 
 typedef struct sweep {
-    const char  *path;
-    const char  *compute, *collective; /**< backends by name; collective NULL: none */
-    int64_t      threads;
-    stopping     stop;
-    sim_config   sim;
-    sweep_point *point;
-    size_t       n_points, n_filtered; /**< n_filtered: left out by max_flops or by too few ranks */
-    struct arena *arena;               /**< owns the text */
+    const char   *path;
+    const char   *compute, *collective; /**< backends by name; collective NULL: none */
+    int64_t       threads;
+    stopping      stop;
+    sim_config    sim;
+    sweep_point  *point;
+    size_t        n_points, n_filtered; /**< n_filtered: left out by filters or by too few ranks */
+    struct arena *arena;                /**< owns the text */
 } sweep;
+
+/** What the backends that a sweep names can do. Zeroed: any number of ranks, no settings. */
+typedef struct sweep_limits {
+    const placement *job; /**< where the ranks are: points that need others are left out; NULL: any
+                             ranks (virtual ones) */
+    uint32_t settings;    /**< bit 1 << setting for each that the compute backend obeys */
+} sweep_limits;
+
+/** Says what a compute backend can do; an error for one that this build lacks. */
+typedef lm_status (*sweep_asker)(void *context, const char *compute, sweep_limits *out,
+                                 lm_error *err);
 
 /**
  * Reads a sweep file; configs/sweeps/README.md is its reference. Networks are counted, so that what
  * cannot be bound is an error here and not in the middle of a run.
- *
- * @param job where the ranks are: points that need others are left out; NULL: no limit (virtual
- * ranks)
  */
-lm_status sweep_load(const char *path, const registry *reg, workloads *loads, const placement *job,
-                     sweep **out, lm_error *err);
+lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sweep_asker ask,
+                     void *context, sweep **out, lm_error *err);
 void      sweep_free(sweep *s);
 
 #endif

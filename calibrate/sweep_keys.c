@@ -44,7 +44,8 @@ static lm_status read_word(const char *value, arena *text, char *to, lm_error *e
 static lm_status read_number(const sweep_key *k, const char *value, char *to, lm_error *err)
 {
     int64_t   number;
-    lm_status status = text_int(value, &number, err);
+    lm_status status =
+        k->kind == KEY_BYTES ? text_bytes(value, &number, err) : text_int(value, &number, err);
 
     if (!status)
         status = check_range(k, (double)number, err);
@@ -87,7 +88,8 @@ static lm_status read_value(const sweep_key *k, const char *value, arena *text, 
 
     switch (k->kind) {
     case KEY_WORD: return read_word(value, text, to, err);
-    case KEY_NUMBER: return read_number(k, value, to, err);
+    case KEY_NUMBER:
+    case KEY_BYTES: return read_number(k, value, to, err);
     case KEY_REAL:
     case KEY_TIME: return read_real(k, value, to, err);
     case KEY_LIST:
@@ -96,29 +98,44 @@ static lm_status read_value(const sweep_key *k, const char *value, arena *text, 
     return LM_OK;
 }
 
+const sweep_key *sweep_key_find(const sweep_key *keys, const char *name)
+{
+    for (; keys->name; keys++)
+        if (!strcmp(keys->name, name))
+            return keys;
+    return NULL;
+}
+
+static lm_status unknown_key(const ini_section *s, const sweep_key *keys, lm_error *err)
+{
+    char known[300] = "";
+
+    for (; keys->name; keys++) {
+        const size_t n = strlen(known);
+
+        snprintf(known + n, sizeof known - n, " %s", keys->name);
+    }
+    return lm_error_set(err, LM_E_NOTFOUND, "[%s] has no such key (it has:%s)", s->name, known);
+}
+
+lm_status sweep_read_pair(const char *path, const ini_section *s, const ini_pair *p,
+                          const sweep_key *keys, arena *text, sweep_values *out, lm_error *err)
+{
+    const sweep_key *k = sweep_key_find(keys, p->key);
+    const lm_status  status =
+        k ? read_value(k, p->value, text, out, err) : unknown_key(s, keys, err);
+
+    if (status)
+        lm_error_prefix(err, "%s:%d: %s", path, p->line, p->key);
+    return status;
+}
+
 lm_status sweep_read_section(const char *path, const ini_section *s, const sweep_key *keys,
                              arena *text, sweep_values *out, lm_error *err)
 {
-    for (size_t i = 0; i < s->n_pairs; i++) {
-        const ini_pair  *p          = &s->pair[i];
-        const sweep_key *k          = keys;
-        char             known[300] = "";
-        lm_status        status;
+    lm_status status = LM_OK;
 
-        for (; k->name && strcmp(k->name, p->key); k++) {
-            const size_t n = strlen(known);
-
-            snprintf(known + n, sizeof known - n, " %s", k->name);
-        }
-        if (k->name)
-            status = read_value(k, p->value, text, out, err);
-        else
-            status = lm_error_set(err, LM_E_NOTFOUND, "[%s] has no such key (it has:%s)", s->name,
-                                  known);
-        if (status) {
-            lm_error_prefix(err, "%s:%d: %s", path, p->line, p->key);
-            return status;
-        }
-    }
-    return LM_OK;
+    for (size_t i = 0; i < s->n_pairs && !status; i++)
+        status = sweep_read_pair(path, s, &s->pair[i], keys, text, out, err);
+    return status;
 }

@@ -10,8 +10,8 @@ static const sweep_key keys[] = {
     { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
     { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
     SWEEP_SPREAD_KEYS(1),
-    { "dtype", KEY_WORD, SWEEP_AT(dtype), 0, 0 },
-    { "max_flops", KEY_REAL, SWEEP_AT(max_flops), 1, 1e30 },
+    SWEEP_VARIANT_KEYS,
+    SWEEP_FILTER_KEYS,
     { NULL, KEY_WORD, 0, 0, 0 },
 };
 
@@ -39,15 +39,32 @@ static lm_status input_shape(sweep_loading *l, const char *name, int64_t image, 
     return status;
 }
 
-lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const sweep_values *v,
+/* All of one network, in one variant. */
+static lm_status visit_network(sweep_loading *l, const sweep_values *v, sweep_point *p,
                                sweep_visitor each, void *context)
 {
     int64_t           zero = 0, one = 1;
     const number_list image = number_list_or(v->image, &zero),
                       batch = number_list_or(v->batch, &one);
+    lm_status status        = LM_OK;
+
+    for (size_t k = 0; k < image.n && !status; k++) {
+        status = input_shape(l, p->row.name, image.value[k], p->row.dtype, &p->row.input);
+        for (size_t b = 0; b < batch.n && !status; b++) {
+            p->row.batch = batch.value[b];
+            status       = each(l, v, p, context);
+        }
+    }
+    return status;
+}
+
+lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const sweep_values *v,
+                               sweep_visitor each, void *context)
+{
     char           *name[64], *copy;
     size_t          n;
-    observation     row    = sweep_blank;
+    sweep_variants  variants;
+    sweep_point     p      = { .row = sweep_blank };
     lm_status       status = LM_OK;
     const ini_pair *where  = ini_get(s, "networks");
 
@@ -55,44 +72,42 @@ lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const swe
         status = lm_error_set(l->err, LM_E_SYNTAX, "'networks =' is missing");
         return sweep_fail_at(l, s->line, status, s->name);
     }
-    row.dtype = LM_F32;
-    if (v->dtype && (status = text_dtype(v->dtype, &row.dtype, l->err)))
-        return sweep_fail_at(l, ini_get(s, "dtype")->line, status, "dtype");
+    if ((status = sweep_variants_read(l, s, v, &variants)))
+        return status;
     copy = arena_text(l->s->arena, v->networks, strlen(v->networks));
     if (!copy)
         return sweep_no_memory(l);
     n = text_split(copy, ',', name, 64);
     for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < image.n; k++) {
-            row.name = name[i];
-            if ((status = input_shape(l, name[i], image.value[k], row.dtype, &row.input)))
+        for (size_t k = 0; k < variants.n; k++) {
+            p.row.name = name[i];
+            status     = sweep_variant(l, &variants, k, &p);
+            if (!status)
+                status = visit_network(l, v, &p, each, context);
+            if (status)
                 return sweep_fail_at(l, where->line, status, "networks");
-            for (size_t b = 0; b < batch.n; b++) {
-                row.batch = batch.value[b];
-                if ((status = each(l, v, &row, context)))
-                    return sweep_fail_at(l, where->line, status, "networks");
-            }
         }
     return LM_OK;
 }
 
-static lm_status add_network(sweep_loading *l, const sweep_values *v, const observation *row,
+static lm_status add_network(sweep_loading *l, const sweep_values *v, const sweep_point *point,
                              void *context)
 {
-    sweep_point p = { .row = *row };
+    sweep_point p = *point;
+    sweep_work  work;
     lm_status   status;
 
     (void)context;
-    p.row.kind = OBS_NETWORK;
-    status = workloads_counts(l->loads, row->name, row->input, row->dtype, row->batch, &p.counts,
-                              l->err);
+    p.row.kind      = OBS_NETWORK;
+    p.row.algorithm = "default";
+    status          = workloads_counts(l->loads, p.row.name, p.row.input, p.row.dtype, p.row.batch,
+                                       &p.counts, l->err);
+    work            = sweep_work_of_counts(&p.counts);
     for (size_t i = 0; i < sweep_spreads(v) && !status; i++) {
         const bool fits = sweep_spread(l, v, i, 1, &p);
 
-        p.row.algorithm = "default";
-        p.weight        = sweep_guess_seconds(&l->s->stop, 3 * (double)p.counts.flops_forward,
-                                              (double)(p.counts.read_bytes + 6 * p.counts.param_bytes));
-        if (!fits || (v->max_flops > 0 && (double)p.counts.flops_forward > v->max_flops))
+        p.weight = sweep_guess_seconds(l, &work);
+        if (!fits || !sweep_wanted(l, v, &work))
             l->s->n_filtered++;
         else
             status = sweep_add(l, &p);

@@ -73,11 +73,40 @@ lm_status sweep_add(sweep_loading *l, const sweep_point *p)
     return LM_OK;
 }
 
-double sweep_guess_seconds(const stopping *stop, double flops, double bytes)
+sweep_work sweep_work_of_counts(const net_metrics *c)
 {
-    const double once  = flops / 4e10 + bytes / 4e9 + 1e-4;
-    const double timed = fmax((double)stop->min_repeats * once,
-                              fmin((double)stop->max_repeats * once, stop->max_seconds));
+    const double traffic = (double)c->read_bytes + (double)c->written_bytes;
 
-    return 0.3 + (double)stop->warmup * once + timed;
+    return (sweep_work){
+        .forward_flops = (double)c->flops_forward,
+        .all_flops     = (double)c->flops_forward + (double)c->flops_backward +
+                     (double)c->other_flops_forward + (double)c->other_flops_backward,
+        .all_bytes = traffic + 4 * (double)c->param_bytes,
+        /* weights, gradients, momentum; outputs, and their gradients, as if all were kept */
+        .memory = 3 * (double)c->param_bytes + 2 * (double)c->activation_bytes,
+    };
+}
+
+double sweep_once_seconds(const sweep_loading *l, const sweep_work *work)
+{
+    return work->all_flops / l->common.flops_per_second +
+           work->all_bytes / l->common.bytes_per_second + 1e-4;
+}
+
+double sweep_guess_seconds(const sweep_loading *l, const sweep_work *work)
+{
+    const stopping *stop  = &l->s->stop;
+    const double    once  = sweep_once_seconds(l, work);
+    const double    timed = fmax((double)stop->min_repeats * once,
+                                 fmin((double)stop->max_repeats * once, stop->max_seconds));
+
+    return 0.05 + (double)stop->warmup * once + timed;
+}
+
+bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_work *work)
+{
+    return work->forward_flops >= v->min_flops &&
+           (v->max_flops <= 0 || work->forward_flops <= v->max_flops) &&
+           (v->max_bytes <= 0 || work->memory <= (double)v->max_bytes) &&
+           (v->once_seconds <= 0 || sweep_once_seconds(l, work) <= v->once_seconds);
 }

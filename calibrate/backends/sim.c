@@ -98,7 +98,7 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
 
     if (!w)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    if (what->point->kind == OBS_KERNEL) {
+    if (what->point->kind == OBS_KERNEL || what->point->kind == OBS_LAYER) {
         kernel_seconds(b, what, w);
     } else if (what->point->kind == OBS_COLLECTIVE) {
         status = part_seconds(b, PART_SYNC, &load, &w->seconds[PHASE_SYNC], err);
@@ -187,5 +187,7 @@ const backend_type backend_sim = {
     .run      = sim_run,
     .release  = sim_release,
     .serves   = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_SYNC | 1u << PHASE_UPDATE,
+    /* written down, so that what depends on them can be tested; they change no time */
+    .settings = 1u << SETTING_LAYOUT | 1u << SETTING_MATH,
     .virtual  = 1,
 };

@@ -92,6 +92,9 @@ static void print_warnings(const observations *obs, const points *p, const calib
     if (p->n_kernel_rows)
         fprintf(stderr, "layermeter: %zu rows of single kernels are not used by these models\n",
                 p->n_kernel_rows);
+    if (p->n_layer_rows)
+        fprintf(stderr, "layermeter: %zu rows of single layers are not used by these models\n",
+                p->n_layer_rows);
     if (p->n_other_optimizer)
         fprintf(stderr, "layermeter: the update of %zu points is left out: another optimizer\n",
                 p->n_other_optimizer);

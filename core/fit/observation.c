@@ -14,7 +14,7 @@
 #include "network/optimizer.h"
 
 static const char *const phases[N_PHASES]   = { "forward", "backward", "sync", "update", "step" };
-static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective" };
+static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective", "layer" };
 
 const char *phase_name(phase p)
 {
@@ -216,7 +216,7 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     while (row->kind < OBS_N_KINDS && strcmp(kinds[row->kind], kind))
         row->kind++;
     if (row->kind == OBS_N_KINDS)
-        return bad_word(l, "kind", kind, "network, kernel, collective");
+        return bad_word(l, "kind", kind, "network, kernel, collective, layer");
     if (row->kind == OBS_KERNEL ? kernel_pass_parse(phase_text, &row->pass, NULL)
                                 : phase_parse(phase_text, &row->phase))
         return bad_word(l, "phase", phase_text,
@@ -224,6 +224,8 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
                                                 : "forward, backward, sync, update, step");
     if (row->kind == OBS_COLLECTIVE && row->phase != PHASE_SYNC)
         return bad_word(l, "phase", phase_text, "sync");
+    if (row->kind == OBS_LAYER && row->phase == PHASE_SYNC)
+        return bad_word(l, "phase", phase_text, "forward, backward, update, step");
     if (*dtype && text_dtype(dtype, &row->dtype, NULL))
         return bad_word(l, "dtype", dtype, "f32, f16, bf16, f64, i32, i8, f8");
     row->skipped = *status_text && strcmp(status_text, "ok");
@@ -234,8 +236,11 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     if (!row->skipped && isnan(row->seconds))
         return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: seconds is empty", l->csv.path,
                             l->csv.line);
-    if (row->kind == OBS_NETWORK && row->batch < 1)
-        return lm_error_set(l->err, LM_E_ARG, "%s:%d: batch: a network needs 1 or more",
+    if ((row->kind == OBS_NETWORK || row->kind == OBS_LAYER) && row->batch < 1)
+        return lm_error_set(l->err, LM_E_ARG, "%s:%d: batch: a %s needs 1 or more", l->csv.path,
+                            l->csv.line, kinds[row->kind]);
+    if (row->kind == OBS_LAYER && !*row->input)
+        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: input: a layer needs its shape",
                             l->csv.path, l->csv.line);
     if (row->kind == OBS_COLLECTIVE && (row->bytes < 1 || row->ranks < 1))
         return lm_error_set(l->err, LM_E_ARG, "%s:%d: a collective needs bytes and ranks",
@@ -387,11 +392,12 @@ const char *observations_provenance(const observations *obs, const char *key)
     return NULL;
 }
 
-/* A network's step ends with momentum unless its row says otherwise. */
+/* A step ends with momentum unless its row says otherwise. */
 static const char *optimizer_of(const observation *r)
 {
-    return r->kind == OBS_NETWORK && !*r->optimizer ? optimizer_name(OPTIMIZER_MOMENTUM)
-                                                    : r->optimizer;
+    return (r->kind == OBS_NETWORK || r->kind == OBS_LAYER) && !*r->optimizer
+               ? optimizer_name(OPTIMIZER_MOMENTUM)
+               : r->optimizer;
 }
 
 void observation_key(const observation *r, char *buffer, size_t size)

@@ -47,9 +47,9 @@
 #include <layermeter/kernel.h>
 #include <layermeter/types.h>
 
-typedef enum { OBS_NETWORK, OBS_KERNEL, OBS_COLLECTIVE, OBS_N_KINDS } obs_kind;
+typedef enum { OBS_NETWORK, OBS_KERNEL, OBS_COLLECTIVE, OBS_LAYER, OBS_N_KINDS } obs_kind;
 
-/** Parts of a training step. PHASE_STEP is their sum as measured. */
+/** Parts of a training step. PHASE_STEP is their sum as measured. A layer has all but sync. */
 typedef enum {
     PHASE_FORWARD,
     PHASE_BACKWARD,
@@ -62,7 +62,7 @@ typedef enum {
 /** One row. Text points into the file's own storage. */
 typedef struct observation {
     obs_kind    kind;
-    phase       phase; /**< networks and collectives */
+    phase       phase; /**< all but kernels */
     lm_pass     pass;  /**< kernels */
     lm_dtype    dtype;
     const char *name, *input, *algorithm, *geometry, *optimizer, *settings, *flags;

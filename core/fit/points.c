@@ -327,7 +327,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         uint32_t           flags = 0;
 
         out->n_kernel_rows += row->kind == OBS_KERNEL;
-        if (row->kind == OBS_KERNEL || row->skipped)
+        out->n_layer_rows += row->kind == OBS_LAYER;
+        if (row->kind == OBS_KERNEL || row->kind == OBS_LAYER || row->skipped)
             continue;
         flags_parse(row->flags, &flags); /* was checked when the row was read */
         pt = point_for(&j, row, flags);

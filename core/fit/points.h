@@ -21,11 +21,11 @@ typedef struct points {
     size_t       n_points;
     const char **group; /**< names; text of the observations */
     size_t       n_groups;
-    size_t       collectives;   /**< the group of bare collectives; NAMES_NONE: there are none */
-    size_t       n_kernel_rows; /**< rows of single kernels, which no model here uses */
-    size_t n_other_optimizer;   /**< points whose update is left out: models know one optimizer */
-    size_t n_flagged_out;  /**< points left out, as the same was measured without these flags */
-    size_t n_flagged_used; /**< flagged points that are used, as there is nothing better */
+    size_t       collectives; /**< the group of bare collectives; NAMES_NONE: there are none */
+    size_t n_kernel_rows, n_layer_rows; /**< of single kernels and layers: no model uses them */
+    size_t n_other_optimizer; /**< points whose update is left out: models know one optimizer */
+    size_t n_flagged_out;     /**< points left out, as the same was measured without these flags */
+    size_t n_flagged_used;    /**< flagged points that are used, as there is nothing better */
 } points;
 
 /**

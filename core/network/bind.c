@@ -129,8 +129,10 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
         if (e.output >= from->n_outputs)
             return lm_error_set(b->err, LM_E_SHAPE, "'%s' has no output %u", from->decl->name,
                                 e.output);
-        in[i]   = from->output[e.output];
-        want[i] = lm_dtype_is_real(in[i].dtype) && (from->trained || from->needs_grad_input);
+        in[i] = from->output[e.output];
+        want[i] =
+            lm_dtype_is_real(in[i].dtype) && (from->trained || from->needs_grad_input ||
+                                              (b->out->options.input_gradient && is_data(from)));
         l->needs_grad_input |= want[i];
     }
     return LM_OK;

@@ -17,6 +17,7 @@ typedef struct bind_options {
     lm_dtype    dtype; /**< of activations and weights */
     const char *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
     int64_t     image; /**< height and width that replace the file's last two dimensions; 0: none */
+    bool input_gradient; /**< data wants a gradient, too, as if something trained lay before it */
 } bind_options;
 
 /** One layer with everything known about it. Owned by its network. */

@@ -531,22 +531,32 @@ static bool too_long(const uint8_t *data, size_t size)
     return digits == 4;
 }
 
-static bool fuzz_sweep(const uint8_t *data, size_t size)
+static lm_status three_ranks(void *context, const char *compute, sweep_limits *out, lm_error *err)
 {
     static const int       host[] = { 0, 0, 1 }, seat[] = { 0, 1, 0 };
     static const placement job = { 3, host, seat };
-    memory_file            f;
-    workloads             *loads = NULL;
-    sweep                 *plan  = NULL;
-    lm_error               err   = { 0 };
-    lm_status              status;
+
+    (void)context;
+    (void)compute;
+    (void)err;
+    *out = (sweep_limits){ .job = &job, .settings = UINT32_MAX };
+    return LM_OK;
+}
+
+static bool fuzz_sweep(const uint8_t *data, size_t size)
+{
+    memory_file f;
+    workloads  *loads = NULL;
+    sweep      *plan  = NULL;
+    lm_error    err   = { 0 };
+    lm_status   status;
 
     if (too_long(data, size))
         return false;
     f      = file_of(data, size);
     status = workloads_new(types, &loads, &err);
     if (!status)
-        status = sweep_load(f.path, types, loads, &job, &plan, &err);
+        status = sweep_load(f.path, types, loads, three_ranks, NULL, &plan, &err);
     close(f.fd);
     if (status)
         check_refusal(status, &err);
@@ -559,15 +569,9 @@ static bool fuzz_sweep(const uint8_t *data, size_t size)
 #endif
 
 const fuzz_target fuzz_targets[] = {
-    { "text", fuzz_text },
-    { "geometry", fuzz_geometry },
-    { "ini", fuzz_ini },
-    { "csv", fuzz_csv },
-    { "network", fuzz_network },
-    { "paleo", fuzz_paleo },
-    { "onnx", fuzz_onnx },
-    { "machine", fuzz_machine },
-    { "observations", fuzz_observations },
+    { "text", fuzz_text },   { "geometry", fuzz_geometry }, { "ini", fuzz_ini },
+    { "csv", fuzz_csv },     { "network", fuzz_network },   { "paleo", fuzz_paleo },
+    { "onnx", fuzz_onnx },   { "machine", fuzz_machine },   { "observations", fuzz_observations },
 #ifdef FUZZ_SWEEP
     { "sweep", fuzz_sweep },
 #endif

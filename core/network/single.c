@@ -1,0 +1,132 @@
+/* One layer by itself as a network. */
+#include "network/single.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "layers/schema.h"
+#include "network/build.h"
+
+enum { INPUTS_MAX = 16 };
+
+/* "3x224x224" or "128:i64" */
+static lm_status add_input(net_builder *b, char *text, size_t layer, size_t at, lm_error *err)
+{
+    char     *dtype = strchr(text, ':');
+    int64_t   dim[LM_MAX_RANK];
+    size_t    rank, data;
+    int32_t   known;
+    char      name[24];
+    lm_status status;
+
+    if (dtype) {
+        *dtype++ = '\0';
+        dtype    = text_trim(dtype);
+        if ((status = text_dtype(dtype, &known, err)))
+            return status;
+    }
+    text = text_trim(text);
+    if ((status = text_shape(text, dim, LM_MAX_RANK - 1, &rank, err)))
+        return status;
+    snprintf(name, sizeof name, "input%zu", at);
+    data = build_layer(b, name, "input");
+    build_key(b, data, "shape", "%s", text);
+    if (dtype)
+        build_key(b, data, "dtype", "%s", dtype);
+    build_input(b, layer, (net_edge){ data, 0 });
+    return LM_OK;
+}
+
+static lm_status add_inputs(net_builder *b, const char *input, size_t layer, lm_error *err)
+{
+    char     *copy = strdup(input), *part[INPUTS_MAX + 1];
+    size_t    n    = copy ? text_split(copy, ',', part, INPUTS_MAX + 1) : 0;
+    lm_status status;
+
+    if (!copy)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = n > INPUTS_MAX ? lm_error_set(err, LM_E_ARG, "more than %d", INPUTS_MAX) : LM_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        status = add_input(b, part[i], layer, i, err);
+    free(copy);
+    if (status)
+        lm_error_prefix(err, "input");
+    return status;
+}
+
+/* "filters=64": the builder keeps the type's own name of the key. */
+static lm_status add_key(net_builder *b, char *word, const lm_layer_type *type, size_t layer,
+                         uint64_t *given, lm_error *err)
+{
+    char    *equals = strchr(word, '=');
+    uint32_t at;
+
+    if (!equals || equals == word || !equals[1])
+        return lm_error_set(err, LM_E_SYNTAX, "geometry: expected KEY=VALUE, found '%.60s'", word);
+    *equals = '\0';
+    at      = schema_find(type, word);
+    if (at == type->n_params)
+        return lm_error_set(err, LM_E_NOTFOUND, "geometry: '%s' has no key '%.60s'", type->name,
+                            word);
+    if (at < 64 && *given >> at & 1)
+        return lm_error_set(err, LM_E_SYNTAX, "geometry: '%s' stands there twice", word);
+    *given |= at < 64 ? UINT64_C(1) << at : 0;
+    build_key(b, layer, schema_param(type, at).name, "%s", equals + 1);
+    return LM_OK;
+}
+
+static lm_status add_keys(net_builder *b, const char *geometry, const lm_layer_type *type,
+                          size_t layer, lm_error *err)
+{
+    char     *copy = strdup(geometry), *next = copy, *word;
+    uint64_t  given  = 0;
+    lm_status status = copy ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    while (!status && (word = strtok_r(next, " ", &next)))
+        status = add_key(b, word, type, layer, &given, err);
+    free(copy);
+    return status;
+}
+
+lm_status single_network(const char *type, const char *geometry, const char *input,
+                         const registry *reg, network **out, lm_error *err)
+{
+    const registry_entry *entry;
+    net_builder          *b = build_new("single layer", type);
+    size_t                layer;
+    lm_status             status;
+
+    if (!b)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (!(status = registry_need(reg, type, &entry, err))) {
+        layer  = build_layer(b, type, entry->type.name);
+        status = add_inputs(b, input, layer, err);
+        if (!status)
+            status = add_keys(b, geometry, &entry->type, layer, err);
+    }
+    if (status) {
+        build_free(b);
+        return status;
+    }
+    return build_finish(b, out, err);
+}
+
+lm_status single_bind(const char *type, const char *geometry, const char *input, int64_t batch,
+                      lm_dtype dtype, const registry *reg, network **net, bound_network **out,
+                      lm_error *err)
+{
+    const bind_options options = { .batch = batch, .dtype = dtype, .input_gradient = true };
+    network           *made    = NULL;
+    lm_status          status  = single_network(type, geometry, input, reg, &made, err);
+
+    if (!status)
+        status = bind_network(made, reg, &options, out, err);
+    if (status) {
+        network_free(made);
+        return status;
+    }
+    *net = made;
+    return LM_OK;
+}

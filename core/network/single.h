@@ -1,0 +1,26 @@
+/** One layer by itself as a network: what observations of kind `layer` are about. */
+#ifndef NETWORK_SINGLE_H
+#define NETWORK_SINGLE_H
+
+#include "network/bind.h"
+
+/**
+ * Makes a network of one layer and the data it reads.
+ *
+ * @param type     layer type by name
+ * @param geometry its keys as in a model file, "filters=64 kernel=3"; keys that are not there have
+ *                 the type's defaults
+ * @param input    shape of one sample without the batch, "3x224x224"; of several inputs, in their
+ *                 order, "49x64, 49x64"; an element type other than the network's stands behind a
+ *                 colon: "128:i64"
+ * @return LM_E_NOTFOUND, LM_E_SYNTAX; keys and shapes are judged when it is bound
+ */
+lm_status single_network(const char *type, const char *geometry, const char *input,
+                         const registry *reg, network **out, lm_error *err);
+
+/** The same, bound with a gradient for its inputs: as it would run in the middle of a network. */
+lm_status single_bind(const char *type, const char *geometry, const char *input, int64_t batch,
+                      lm_dtype dtype, const registry *reg, network **net, bound_network **out,
+                      lm_error *err);
+
+#endif
