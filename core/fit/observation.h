@@ -1,41 +1,9 @@
 /**
- * Observations: what was measured, as a CSV file that anyone can write.
+ * Observations: what was measured, as a CSV file that anyone can write. OBSERVATIONS.md, beside
+ * this file, is its specification: columns, units, words, and what a point is.
  *
  * One row is one time of one thing. The file holds geometry and seconds, never a regressor, so a
- * file measured with another framework fits as well as one of our own. Lines that begin with `#`
- * before the header row are provenance ("# key: value"). The columns, in any order; those without
- * (required) may be missing or empty:
- *
- *   kind       network | kernel | collective                                          (required)
- *   name       network: a model name or path; kernel: its op; collective: allreduce   (required)
- *   phase      network: forward backward sync update step;                            (required)
- *              kernel: forward grad_input grad_weight; collective: sync
- *   seconds    median wall time over the repetitions, the slowest rank's; > 0         (required)
- *   input      network: shape of one sample, 3x224x224 (default: the model file's)
- *   batch      samples per device and step; networks need it
- *   dtype      f32 (default) f16 bf16 f64 ...
- *   ranks      devices that took part (default 1)
- *   hosts      machines these ranks ran on (default 1)
- *   bytes      collective: message size per rank, in bytes
- *   algorithm  collective and sync: default | ring
- *   geometry   kernel: "n=8 c_in=64 ..." (see kernels.h)
- *   optimizer  network: sgd | momentum (default) | adam
- *   bucket_bytes  network: gradients were all-reduced in buckets of at most so many bytes, while
- *              the backward pass went on; `sync` is then what was left of it after the backward
- *              pass. Empty: in one message, after it
- *   settings   how the backend ran it, where that is a choice: "layout=nhwc math=tf32"; keys in
- *              alphabetical order (calibrate/settings.h)
- *   threads    threads per rank
- *   repeats    timed repetitions behind `seconds`
- *   min_seconds, p95_seconds  minimum and 95th percentile of the wall time
- *   cpu_seconds  median of the CPU time behind it: one thread's; of several threads the wall time
- *              less the longest that one of them waited for a core
- *   clock_mhz  median clock of the device while it was measured
- *   flags      what keeps the time from being taken at its word (flags.h), separated by spaces:
- *              contended throttled drifted: it is used only where the same was not measured
- *              without; anchor: a point once more, by which changes of the machine are seen
- *   status     ok (default), or why there is no time (skipped-memory, skipped-unsupported); our
- *              own files end each row with it, so that a row cut short is seen
+ * file measured with another framework fits as well as one of our own.
  */
 #ifndef FIT_OBSERVATION_H
 #define FIT_OBSERVATION_H
