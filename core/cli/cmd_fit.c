@@ -5,11 +5,13 @@
 #include "fit/fit.h"
 #include "report/table.h"
 
-enum { OUTPUT, FORMAT };
+enum { OUTPUT, ALGORITHM, FORMAT };
 
 static const option_spec specs[] = {
-    [OUTPUT] = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
-    [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
+    [OUTPUT]    = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
+    [ALGORITHM] = { "algorithm", "NAME", NULL,
+                    "fit these all-reduces only: default or ring; else all but ring" },
+    [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -112,6 +114,24 @@ static void print_warnings(const observations *obs, const points *p, const calib
     }
 }
 
+static lm_status choose_algorithm(const options *o, const observations *obs, points *p,
+                                  lm_error *err)
+{
+    const lm_status status = points_choose_algorithm(p, o->value[ALGORITHM], err);
+
+    if (status)
+        lm_error_prefix(err, "%s", obs->path);
+    return status;
+}
+
+/* A machine file says what it was fitted to. */
+static lm_status note_algorithm(const options *o, calibration *cal, lm_error *err)
+{
+    if (!o->value[ALGORITHM] || calibration_note(cal, "fitted_algorithm", o->value[ALGORITHM]))
+        return LM_OK;
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
 static int run(const options *o)
 {
     lm_error      err   = { 0 };
@@ -135,11 +155,12 @@ static int run(const options *o)
     }
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
+        (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
         fit_all(obs, &p, &cal, &err)) {
         code = report_failure(&err);
         goto out;
     }
-    if (calibration_save(cal, o->value[OUTPUT], &err)) {
+    if (note_algorithm(o, cal, &err) || calibration_save(cal, o->value[OUTPUT], &err)) {
         code = report_failure(&err);
         goto out;
     }

@@ -261,7 +261,7 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
         if (row->kind == OBS_NETWORK)
             cal->dtype = row->dtype;
         if (row->kind == OBS_COLLECTIVE && isnan(point_seconds(&p->point[i], PART_SYNC)))
-            continue; /* a ring of our own, which no fit uses */
+            continue; /* by an algorithm that is not fitted */
         cal->max_ranks = row->ranks > cal->max_ranks ? row->ranks : cal->max_ranks;
         cal->max_hosts = row->hosts > cal->max_hosts ? row->hosts : cal->max_hosts;
     }

@@ -96,8 +96,9 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
         p->point = more;
         j->room  = room;
     }
-    new  = &p->point[p->n_points];
-    *new = (point){ .row = row, .flags = flags };
+    new = &p->point[p->n_points];
+    *new =
+        (point){ .row = row, .flags = flags, .other_algorithm = !strcmp(row->algorithm, "ring") };
     for (phase f = 0; f < N_PHASES; f++)
         new->seconds[f] = NAN;
     if (!add_group(j, row->kind == OBS_NETWORK ? row->name : "(collectives)", &new->group))
@@ -358,6 +359,21 @@ void points_free(points *p)
     *p = (points){ 0 };
 }
 
+lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *err)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        point             *pt = &p->point[i];
+        const observation *r  = pt->row;
+
+        pt->other_algorithm = strcmp(*r->algorithm ? r->algorithm : "default", algorithm) != 0;
+        any |= !isnan(point_seconds(pt, PART_SYNC));
+    }
+    return any ? LM_OK
+               : lm_error_set(err, LM_E_ARG, "no all-reduce by the algorithm '%.40s'", algorithm);
+}
+
 double point_seconds(const point *p, part which)
 {
     const double *s     = p->seconds;
@@ -372,9 +388,7 @@ double point_seconds(const point *p, part which)
     case PART_GRAD_MANY: return whole && many ? s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
     case PART_JOINT:
         return whole && many ? s[PHASE_BACKWARD] + s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
-    case PART_SYNC:
-        /* of the library's own choice, which is what training uses */
-        return many && strcmp(p->row->algorithm, "ring") ? s[PHASE_SYNC] : NAN;
+    case PART_SYNC: return many && !p->other_algorithm ? s[PHASE_SYNC] : NAN;
     case N_PARTS: break;
     }
     return NAN;

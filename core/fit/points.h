@@ -13,6 +13,7 @@ typedef struct point {
     workload           load;
     size_t   group; /**< index into points.group: the network; the collectives are one group */
     uint32_t flags; /**< of each of its rows (flags.h) */
+    bool     other_algorithm;   /**< of its all-reduce: see points_choose_algorithm() */
     double   seconds[N_PHASES]; /**< NAN: not measured */
 } point;
 
@@ -37,6 +38,15 @@ typedef struct points {
  */
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
 void      points_free(points *p);
+
+/**
+ * Which all-reduces PART_SYNC is fitted to: those whose rows say `algorithm`. points_from() takes
+ * all but "ring": the library's own choice, which is what training uses. A forced ring shows a
+ * network's latency and bandwidth, whatever a library does.
+ *
+ * @return LM_E_ARG if there is none
+ */
+lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *err);
 
 /** Measured seconds of a part at a point, from the phases it is made of; NAN if one is missing or
  * the part does not exist there (several nodes only, ...). */
