@@ -23,7 +23,7 @@ typedef struct candidate {
 /* A tensor in memory, and where. */
 typedef struct bound {
     enum { BOUND_ARGUMENT, BOUND_SCRATCH, BOUND_NUMBER } kind;
-    size_t place; /* argument, offset in the scratch memory, or which number */
+    size_t place, offset; /* argument or number; bytes behind its start, or that of the scratch */
 } bound;
 
 /* Pointers once bound, as launches come again and again with the same ones. */
@@ -261,7 +261,13 @@ static graph_node make_bound(graph *g, bound where, const graph_layout *l, cudnn
 graph_node graph_argument(graph *g, size_t argument, const graph_layout *layout,
                           cudnnDataType_t type)
 {
-    return make_bound(g, (bound){ BOUND_ARGUMENT, argument }, layout, type);
+    return graph_part(g, argument, 0, layout, type);
+}
+
+graph_node graph_part(graph *g, size_t argument, size_t offset, const graph_layout *layout,
+                      cudnnDataType_t type)
+{
+    return make_bound(g, (bound){ BOUND_ARGUMENT, argument, offset }, layout, type);
 }
 
 graph_node graph_virtual(graph *g, const graph_layout *layout, cudnnDataType_t type)
@@ -284,7 +290,7 @@ graph_node graph_scratch(graph *g, const graph_layout *layout, cudnnDataType_t t
         return NULL;
     }
     g->scratch_bytes += aligned((size_t)bytes);
-    return make_bound(g, (bound){ BOUND_SCRATCH, offset }, layout, type);
+    return make_bound(g, (bound){ BOUND_SCRATCH, 0, offset }, layout, type);
 }
 
 static graph_node make_number(graph *g, int rank, number value, cudnnDataType_t type)
@@ -298,7 +304,7 @@ static graph_node make_number(graph *g, int rank, number value, cudnnDataType_t 
         return NULL;
     }
     g->number[g->n_numbers++] = value;
-    return make_bound(g, (bound){ BOUND_NUMBER, g->n_numbers - 1 }, &l, type);
+    return make_bound(g, (bound){ BOUND_NUMBER, g->n_numbers - 1, 0 }, &l, type);
 }
 
 graph_node graph_number(graph *g, int rank, float value)
@@ -723,8 +729,8 @@ static const void *pointer_of(const graph *g, const bound *b, void *const *at, s
                               const char *scratch)
 {
     switch (b->kind) {
-    case BOUND_ARGUMENT: return b->place < n ? at[b->place] : NULL;
-    case BOUND_SCRATCH: return scratch ? scratch + b->place : NULL;
+    case BOUND_ARGUMENT: return b->place < n ? (const char *)at[b->place] + b->offset : NULL;
+    case BOUND_SCRATCH: return scratch ? scratch + b->offset : NULL;
     default: return &g->number[b->place];
     }
 }

@@ -56,6 +56,9 @@ void graph_free(graph *g);
 /** Lies at at[argument] of graph_run(). */
 graph_node graph_argument(graph *g, size_t argument, const graph_layout *layout,
                           cudnnDataType_t type);
+/** Lies `offset` bytes behind that. */
+graph_node graph_part(graph *g, size_t argument, size_t offset, const graph_layout *layout,
+                      cudnnDataType_t type);
 /** Between operations; never in memory. */
 graph_node graph_virtual(graph *g, const graph_layout *layout, cudnnDataType_t type);
 /** In the graph's scratch memory. */

@@ -2,10 +2,11 @@
 #include "ops.h"
 
 static ops_prepare *const family[] = {
-    [LM_OP_CONV]   = ops_conv,
-    [LM_OP_MAP]    = ops_map,
-    [LM_OP_GATHER] = ops_gather,
-    [LM_OP_COPY]   = ops_copy,
+    [LM_OP_GEMM] = ops_gemm,     [LM_OP_CONV] = ops_conv,
+    [LM_OP_POOL] = ops_pool,     [LM_OP_MAP] = ops_map,
+    [LM_OP_NORM] = ops_norm,     [LM_OP_SOFTMAX] = ops_softmax,
+    [LM_OP_GATHER] = ops_gather, [LM_OP_COPY] = ops_copy,
+    [LM_OP_REDUCE] = ops_reduce, [LM_OP_ATTENTION] = ops_attention,
 };
 
 ops_prepare *ops_find(lm_op op, bool update)

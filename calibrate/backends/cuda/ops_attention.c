@@ -1,0 +1,306 @@
+/* Fused attention: cuDNN graphs of its parts, which the library knows as one kernel. */
+#include "ops.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "ops_graph.h"
+
+/*
+ * The library recognises the pattern, not a name: products, scale, mask, softmax, dropout, product,
+ * in the order and with the types in which its own front end draws them (cudnn-frontend,
+ * scaled_dot_product_flash_attention.h, which PyTorch's cuDNN attention uses). The unified
+ * operation of newer releases has neither masks nor dropout in 9.19.
+ *
+ * Keys and values lie in one buffer, one behind the other; so do the three gradients. All are
+ * packed batch, head, position, width. The backward kernel's sums of queries' gradients are f32 in
+ * scratch memory; the library clears them itself since 9.6, so older ones are refused.
+ */
+
+enum { CLEARS_SUMS = 90600 };
+
+static const double dropout = 0.1; /* of probabilities: as transformers are trained */
+
+typedef struct attention {
+    const lm_kernel *kernel;
+    graph           *g;
+    cudnnDataType_t  type;
+    graph_layout     q, k, v, o, kt, vt, scores, turned, stats, full_k, full_v;
+    size_t           v_offset, dk_offset, dv_offset; /* bytes behind the first */
+    size_t           q_at, kv_at, o_at, stats_at, do_at, dqkv_at, seed_at;
+    graph_node       scale;
+} attention;
+
+static const fill zero = { .kind = FILL_ZERO };
+
+/* ---- shapes ---------------------------------------------------------------------------------- */
+
+static graph_layout shape(int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    return graph_packed(4, (const int64_t[]){ a, b, c, d });
+}
+
+/* The same bytes with the last two axes exchanged. */
+static graph_layout exchanged(const graph_layout *l)
+{
+    graph_layout t = *l;
+
+    t.dim[2]    = l->dim[3];
+    t.dim[3]    = l->dim[2];
+    t.stride[2] = l->stride[3];
+    t.stride[3] = l->stride[2];
+    return t;
+}
+
+static size_t bytes_of(const attention *a, const graph_layout *l)
+{
+    const uint64_t bytes = lm_mul(graph_elements(l), lm_dtype_bytes(a->kernel->dtype));
+
+    return (size_t)(lm_add(bytes, 255) / 256 * 256);
+}
+
+static void set_shapes(attention *a)
+{
+    const lm_kernel *k = a->kernel;
+    const int64_t    b = k->u.attention.batch, h = k->u.attention.heads;
+    const int64_t    kv = k->u.attention.kv_heads;
+    const int64_t    sq = k->u.attention.queries, sk = k->u.attention.keys;
+    const int64_t    width = k->u.attention.width, value = k->u.attention.value_width;
+
+    a->q         = shape(b, h, sq, width);
+    a->k         = shape(b, kv, sk, width);
+    a->v         = shape(b, kv, sk, value);
+    a->o         = shape(b, h, sq, value);
+    a->kt        = exchanged(&a->k);
+    a->vt        = exchanged(&a->v);
+    a->scores    = shape(b, h, sq, sk);
+    a->turned    = exchanged(&a->scores);
+    a->stats     = shape(b, h, sq, 1);
+    a->full_k    = shape(b, h, sk, width);
+    a->full_v    = shape(b, h, sk, value);
+    a->v_offset  = bytes_of(a, &a->k);
+    a->dk_offset = bytes_of(a, &a->q);
+    a->dv_offset = a->dk_offset + bytes_of(a, &a->k);
+}
+
+/* A buffer of several tensors, as long as all of them. */
+static size_t add_buffer(cuda_kernel *k, cuda_argument argument, slot_role role, size_t bytes)
+{
+    cuda_add_slot(k, argument, role, bytes, cuda_normal(k->base.kernel.dtype, 1.0));
+    return k->base.n_slots - 1;
+}
+
+static void add_slots(cuda_kernel *k, attention *a)
+{
+    const bool     forward = k->base.kernel.pass == LM_FORWARD;
+    const lm_dtype t       = k->base.kernel.dtype;
+    const fill     normal  = cuda_normal(t, 1.0);
+
+    if (!forward)
+        a->do_at = ops_slot(k, CUDA_DIFF_DST, ROLE_IN, &a->o, t, normal);
+    a->q_at     = ops_slot(k, CUDA_SRC, forward ? ROLE_IN : ROLE_SAVED_IN, &a->q, t, normal);
+    a->kv_at    = add_buffer(k, CUDA_SRC_OTHER, ROLE_IN_OTHER, a->v_offset + bytes_of(a, &a->v));
+    a->o_at     = ops_slot(k, CUDA_DST, forward ? ROLE_OUT : ROLE_SAVED_OUT, &a->o, t, normal);
+    a->stats_at = ops_slot(k, CUDA_MEAN, ROLE_STATE, &a->stats, LM_F32, zero);
+    if (!forward)
+        a->dqkv_at = add_buffer(k, CUDA_DIFF_SRC, ROLE_OUT, a->dv_offset + bytes_of(a, &a->v));
+    if (a->kernel->u.attention.dropout) {
+        cuda_add_slot(k, CUDA_MASK, ROLE_STATE, sizeof(int64_t), (fill){ FILL_ZERO, LM_U8, 0 });
+        a->seed_at = k->base.n_slots - 1;
+    }
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+static graph_node between(attention *a, const graph_layout *l)
+{
+    return graph_virtual(a->g, l, CUDNN_DATA_FLOAT);
+}
+
+static graph_node combine(attention *a, cudnnPointwiseMode_t mode, graph_node x, graph_node b,
+                          graph_node y)
+{
+    graph_pointwise(a->g, mode, CUDNN_DATA_FLOAT, x, b, NULL, y);
+    return y;
+}
+
+static graph_node times(attention *a, graph_node scores, graph_node b)
+{
+    return combine(a, CUDNN_POINTWISE_MUL, scores, b, between(a, &a->scores));
+}
+
+/* Query i sees keys 0..i. */
+static graph_node mask(attention *a, graph_node scores)
+{
+    graph_node row, column, seen, y, least;
+
+    if (!a->kernel->u.attention.causal)
+        return scores;
+    row    = graph_virtual(a->g, &a->scores, CUDNN_DATA_INT32);
+    column = graph_virtual(a->g, &a->scores, CUDNN_DATA_INT32);
+    seen   = graph_virtual(a->g, &a->scores, CUDNN_DATA_BOOLEAN);
+    y      = between(a, &a->scores);
+    least  = graph_number(a->g, 4, -FLT_MAX);
+    graph_index(a->g, 2, scores, row);
+    graph_index(a->g, 3, scores, column);
+    graph_pointwise(a->g, CUDNN_POINTWISE_CMP_GE, CUDNN_DATA_BOOLEAN, row, column, NULL, seen);
+    graph_pointwise(a->g, CUDNN_POINTWISE_BINARY_SELECT, CUDNN_DATA_FLOAT, scores, least, seen, y);
+    return y;
+}
+
+/* 1 where a probability stays; NULL: without dropout. */
+static graph_node draw_kept(attention *a)
+{
+    const graph_layout one = shape(1, 1, 1, 1);
+    graph_node         kept, seed, offset;
+
+    if (!a->kernel->u.attention.dropout)
+        return NULL;
+    kept   = between(a, &a->scores);
+    seed   = graph_argument(a->g, a->seed_at, &one, CUDNN_DATA_INT64);
+    offset = graph_argument(a->g, a->seed_at, &one, CUDNN_DATA_INT64);
+    graph_random(a->g, 1 - dropout, seed, offset, kept);
+    return kept;
+}
+
+/* Scores of all pairs, scaled. */
+static graph_node draw_scores(attention *a, graph_node q)
+{
+    const float      root = (float)(1 / sqrt((double)a->kernel->u.attention.width));
+    const graph_node kt   = graph_argument(a->g, a->kv_at, &a->kt, a->type);
+    const graph_node raw  = between(a, &a->scores);
+
+    graph_matmul(a->g, q, kt, raw);
+    a->scale = graph_number(a->g, 4, root);
+    return times(a, raw, a->scale);
+}
+
+/* ---- forward --------------------------------------------------------------------------------- */
+
+static graph_node draw_softmax(attention *a, graph_node scores, graph_node y)
+{
+    const graph_node most = between(a, &a->stats), sum = between(a, &a->stats);
+    const graph_node stats = graph_argument(a->g, a->stats_at, &a->stats, CUDNN_DATA_FLOAT);
+    graph_node       powers;
+
+    graph_reduce(a->g, CUDNN_REDUCE_TENSOR_MAX, scores, most);
+    powers = combine(a, CUDNN_POINTWISE_SUB, scores, most, between(a, &a->scores));
+    powers = combine(a, CUDNN_POINTWISE_EXP, powers, NULL, between(a, &a->scores));
+    graph_reduce(a->g, CUDNN_REDUCE_TENSOR_ADD, powers, sum);
+    combine(a, CUDNN_POINTWISE_ADD, most,
+            combine(a, CUDNN_POINTWISE_LOG, sum, NULL, between(a, &a->stats)), stats);
+    return combine(a, CUDNN_POINTWISE_DIV, powers, sum, y);
+}
+
+static void draw_forward(attention *a)
+{
+    const graph_node q      = graph_argument(a->g, a->q_at, &a->q, a->type);
+    const graph_node v      = graph_part(a->g, a->kv_at, a->v_offset, &a->v, a->type);
+    const graph_node o      = graph_argument(a->g, a->o_at, &a->o, a->type);
+    const graph_node scores = mask(a, draw_scores(a, q));
+    const graph_node last   = graph_virtual(a->g, &a->scores, a->type);
+    const graph_node kept   = draw_kept(a);
+    graph_node       p;
+
+    if (kept) {
+        p = draw_softmax(a, scores, between(a, &a->scores));
+        p = times(a, p, kept);
+        combine(a, CUDNN_POINTWISE_MUL, p, graph_number(a->g, 4, (float)(1 / (1 - dropout))), last);
+    } else {
+        draw_softmax(a, scores, last);
+    }
+    graph_matmul(a->g, last, v, o);
+}
+
+/* ---- backward -------------------------------------------------------------------------------- */
+
+/* Of each query: the sum of dO O, on which all of its scores' gradients depend. */
+static graph_node draw_sums(attention *a, graph_node d_o)
+{
+    const graph_node o        = graph_argument(a->g, a->o_at, &a->o, a->type);
+    const graph_node products = between(a, &a->o), sums = between(a, &a->stats);
+    const double     inverse = a->kernel->u.attention.dropout ? 1 - dropout : 1;
+
+    combine(a, CUDNN_POINTWISE_MUL, d_o, o, products);
+    graph_reduce(a->g, CUDNN_REDUCE_TENSOR_ADD, products, sums);
+    return combine(a, CUDNN_POINTWISE_MUL, sums, graph_number(a->g, 4, (float)inverse),
+                   graph_scratch(a->g, &a->stats, CUDNN_DATA_FLOAT));
+}
+
+/* The transpose of `scores` times what belongs to queries; of heads that share keys, the sum. */
+static void draw_turned(attention *a, graph_node scores, graph_node queries, graph_node out,
+                        const graph_layout *full)
+{
+    const graph_node turned = graph_virtual(a->g, &a->turned, a->type);
+
+    graph_reshape(a->g, scores, turned);
+    if (a->kernel->u.attention.heads == a->kernel->u.attention.kv_heads) {
+        graph_matmul(a->g, turned, queries, out);
+    } else {
+        const graph_node all = graph_virtual(a->g, full, a->type);
+
+        graph_matmul(a->g, turned, queries, all);
+        graph_reduce(a->g, CUDNN_REDUCE_TENSOR_ADD, all, out);
+    }
+}
+
+static graph_node rescale(attention *a, graph_node x, graph_node back)
+{
+    return back ? times(a, x, back) : x;
+}
+
+static void draw_backward(attention *a)
+{
+    const graph_node d_o   = graph_argument(a->g, a->do_at, &a->o, a->type);
+    const graph_node q     = graph_argument(a->g, a->q_at, &a->q, a->type);
+    const graph_node vt    = graph_part(a->g, a->kv_at, a->v_offset, &a->vt, a->type);
+    const graph_node stats = graph_argument(a->g, a->stats_at, &a->stats, CUDNN_DATA_FLOAT);
+    const graph_node dq    = graph_argument(a->g, a->dqkv_at, &a->q, a->type);
+    const graph_node dk    = graph_part(a->g, a->dqkv_at, a->dk_offset, &a->k, a->type);
+    const graph_node dv    = graph_part(a->g, a->dqkv_at, a->dv_offset, &a->v, a->type);
+    const graph_node kept  = draw_kept(a);
+    const graph_node back =
+        kept ? graph_number(a->g, 4, (float)(1 / (1 - dropout))) : NULL; /* undoes its loss */
+    const graph_node sums = draw_sums(a, d_o);
+    const graph_node k    = between(a, &a->k);
+    const graph_node dq32 = graph_scratch(a->g, &a->q, CUDNN_DATA_FLOAT);
+    graph_node       p, s, scores = draw_scores(a, q);
+
+    scores = combine(a, CUDNN_POINTWISE_SUB, scores, stats, between(a, &a->scores));
+    p      = combine(a, CUDNN_POINTWISE_EXP, mask(a, scores), NULL, between(a, &a->scores));
+    draw_turned(a, rescale(a, kept ? times(a, p, kept) : p, back), d_o, dv, &a->full_v);
+
+    s = between(a, &a->scores);
+    graph_matmul(a->g, d_o, vt, s);
+    if (kept)
+        s = times(a, s, kept);
+    s = combine(a, CUDNN_POINTWISE_SUB, s, sums, between(a, &a->scores));
+    s = times(a, rescale(a, times(a, s, p), back), a->scale);
+    draw_turned(a, s, q, dk, &a->full_k);
+
+    graph_reshape(a->g, graph_argument(a->g, a->kv_at, &a->kt, a->type), k);
+    graph_matmul(a->g, s, k, dq32);
+    combine(a, CUDNN_POINTWISE_IDENTITY, dq32, NULL, dq);
+}
+
+lm_status ops_attention(const cuda_device *device, const settings *how, cuda_kernel *k,
+                        lm_error *err)
+{
+    const lm_kernel *s     = &k->base.kernel;
+    graph_rules      rules = ops_rules(device, how, s->dtype, CUDNN_HEUR_MODE_A);
+    attention        a     = { .kernel = s };
+
+    if (s->dtype != LM_F16 && s->dtype != LM_BF16)
+        return cuda_unsupported(k, "cuDNN", "of f16 and bf16 only", err);
+    if (s->pass != LM_FORWARD && cudnnGetVersion() < CLEARS_SUMS)
+        return cuda_unsupported(k, "cuDNN before 9.6", "its sums begin at chance", err);
+    (void)ops_type(s->dtype, &a.type);
+    set_shapes(&a);
+    add_slots(k, &a);
+    a.g = ops_graph_new(device);
+    if (a.g && s->pass == LM_FORWARD)
+        draw_forward(&a);
+    else if (a.g)
+        draw_backward(&a);
+    return ops_graph_finish(device, k, a.g, NULL, &rules, err);
+}
