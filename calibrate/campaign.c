@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "layers/loader.h"
+#include "watchdog.h"
 
 bool campaign_root(const campaign *c)
 {
@@ -150,18 +151,45 @@ static lm_status measure(campaign *c, sweep_point *p, point_result *out, lm_erro
     return status;
 }
 
+/* What the watchdog is told. No machine of today is slower than 1 GFLOP/s and 100 MB/s, no network
+ * slower than 1 MB/s. */
+static void announce(const campaign *c, const sweep_point *p)
+{
+    char           text[160];
+    watchdog_point w       = { .number = c->at, .total = c->plan->n_points, .text = text };
+    uint64_t       message = 0;
+    lm_work        work    = { 0 };
+
+    if (p->row.kind == OBS_NETWORK) {
+        work.flops      = p->counts.flops_forward + p->counts.flops_backward;
+        work.read_bytes = p->counts.read_bytes;
+        message         = p->counts.param_bytes;
+    } else if (p->row.kind == OBS_KERNEL) {
+        work = lm_kernel_work(&p->kernel);
+    } else {
+        message = (uint64_t)p->row.bytes;
+    }
+    w.work_seconds     = (double)work.flops / 1e9 + (double)work.read_bytes / 1e8;
+    w.exchange_seconds = 2 * (double)message / 1e6;
+    print_point(&p->row, text, sizeof text);
+    watchdog_begin(&w);
+}
+
 /* Measures a point and writes it down; all ranks end together. */
 static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *err)
 {
-    lm_status status = measure(c, p, out, err);
+    lm_status status;
     double    worst;
 
+    announce(c, p);
+    status = measure(c, p, out, err);
     if (!status && campaign_root(c))
         status = output_write(&c->file, p, out, c->plan->threads, err);
     worst = -(double)status;
     world_max(c->everyone, &worst, 1);
     if (worst > 0)
         return status ? status : lm_error_set(err, (lm_status)-worst, "another rank failed");
+    watchdog_end();
     c->n_measured++;
     c->n_skipped += strcmp(out->status, "ok") != 0;
     return LM_OK;
@@ -179,7 +207,8 @@ lm_status campaign_measure(campaign *c, progress *shown, lm_error *err)
         lm_status    status;
         int          skip;
 
-        skip = campaign_root(c) && output_has(&c->file, &p->row); /* others may not see the file */
+        c->at = i + 1;
+        skip  = campaign_root(c) && output_has(&c->file, &p->row); /* others may not see the file */
         world_broadcast(c->everyone, &skip, sizeof skip);
         if (skip) {
             progress_expect(shown, -p->weight);

@@ -17,6 +17,7 @@ typedef struct campaign {
     bool      *member; /**< of each rank: does it take part in the point at hand? */
     bench      b;
     output     file;
+    size_t     at;                    /**< which point of the plan is next, from 1 */
     size_t     n_measured, n_skipped; /**< in this run; skipped: points without a time */
 } campaign;
 

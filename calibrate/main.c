@@ -13,6 +13,7 @@
 #include "listing.h"
 #include "progress.h"
 #include "report.h"
+#include "watchdog.h"
 
 enum { OUTPUT, DRY_RUN, RESUME, FORCE, QUIET };
 
@@ -85,6 +86,31 @@ static lm_status open_all(job *j, world *everyone, const char *command_line)
         status = campaign_open(&j->c, everyone, path, o->plugin, (size_t)o->n_plugins, &j->err);
     if (!status && !o->value[DRY_RUN])
         status = open_files(j, command_line);
+    return status;
+}
+
+/* From the watchdog's thread. */
+static void say(const char *text)
+{
+    lm_error err;
+
+    lm_error_set(&err, LM_E_IO, "%s", text);
+    report_failure(&err);
+}
+
+/* Measures, while the watchdog looks after all ranks. */
+static lm_status measure_watched(job *j, progress *shown)
+{
+    const watchdog_config config = { .everyone = j->c.everyone,
+                                     .file     = j->folder.observations,
+                                     .held     = output_points(&j->c.file),
+                                     .say      = say };
+    lm_status             status = watchdog_start(&config, &j->err);
+
+    if (status)
+        return status;
+    status = campaign_measure(&j->c, shown, &j->err);
+    watchdog_stop();
     return status;
 }
 
@@ -162,7 +188,7 @@ static lm_status conclude(job *j)
 static lm_status measure(job *j)
 {
     progress  shown  = progress_begin(j->o->value[QUIET] != NULL);
-    lm_status status = campaign_measure(&j->c, &shown, &j->err);
+    lm_status status = measure_watched(j, &shown);
 
     if (status || !campaign_root(&j->c))
         return status;

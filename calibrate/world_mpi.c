@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "pulse.h"
 
 struct world {
     MPI_Comm  comm;
@@ -81,6 +84,12 @@ noreturn void world_close(world *w, int code)
     exit(code);
 }
 
+noreturn void world_abort(const world *w, int code)
+{
+    MPI_Abort(w->comm, code);
+    _exit(code);
+}
+
 int world_rank(const world *w)
 {
     return w->rank;
@@ -129,28 +138,66 @@ void world_free(world *group)
     free(group);
 }
 
+/* What a rank does in MPI is to wait for others. */
+static pulse_activity wait_begins(void)
+{
+    return pulse_enter(PULSE_WAIT);
+}
+
+static void wait_ends(pulse_activity before)
+{
+    pulse_enter(before);
+}
+
 void world_max(const world *w, double *values, int n)
 {
+    const pulse_activity before = wait_begins();
+
     MPI_Allreduce(MPI_IN_PLACE, values, n, MPI_DOUBLE, MPI_MAX, w->comm);
+    wait_ends(before);
 }
 
 void world_broadcast(const world *w, void *bytes, int n)
 {
+    const pulse_activity before = wait_begins();
+
     MPI_Bcast(bytes, n, MPI_BYTE, 0, w->comm);
+    wait_ends(before);
+}
+
+void world_gather(const world *w, const void *mine, int n, void *all)
+{
+    const pulse_activity before = wait_begins();
+
+    MPI_Allgather(mine, n, MPI_BYTE, all, n, MPI_BYTE, w->comm);
+    wait_ends(before);
+}
+
+void world_hosts_of(const world *w, char (*name)[WORLD_HOST])
+{
+    char mine[WORLD_HOST] = "";
+
+    gethostname(mine, sizeof mine - 1);
+    world_gather(w, mine, sizeof mine, name);
 }
 
 void world_wait(const world *w)
 {
-    const struct timespec nap  = { 0, 2000000 };
-    int                   done = 0;
+    const struct timespec nap    = { 0, 2000000 };
+    const pulse_activity  before = wait_begins();
+    int                   done   = 0;
     MPI_Request           all;
 
     MPI_Ibarrier(w->comm, &all);
     for (MPI_Test(&all, &done, MPI_STATUS_IGNORE); !done; MPI_Test(&all, &done, MPI_STATUS_IGNORE))
         nanosleep(&nap, NULL);
+    wait_ends(before);
 }
 
 void world_barrier(const world *w)
 {
+    const pulse_activity before = wait_begins();
+
     MPI_Barrier(w->comm);
+    wait_ends(before);
 }

@@ -8,6 +8,7 @@
 
 #include "backend.h"
 #include "clock.h"
+#include "pulse.h"
 #include "world_mpi.h"
 
 typedef struct mpi_backend {
@@ -67,10 +68,13 @@ static void ring_allreduce(const mpi_work *w)
 
 static void allreduce(const mpi_work *w)
 {
+    const pulse_activity before = pulse_enter(PULSE_EXCHANGE);
+
     if (w->ring)
         ring_allreduce(w);
     else
         MPI_Allreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm);
+    pulse_enter(before);
 }
 
 /* Ranks of the group on this rank's machine. */

@@ -1,5 +1,7 @@
-/* A plugin that does not come back: in cost(), or while it is loaded. */
+/* A plugin that does not come back: in cost(), while it is loaded, or, later, from lower() once the
+ * file $LAYERMETER_TEST_HANG is there. */
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <layermeter/plugin.h>
@@ -21,10 +23,26 @@ static lm_status cost(const lm_layer *layer, lm_cost *out)
 {
     (void)layer;
     (void)out;
+#ifndef STUCK_LATER
     while (pause()) /* never 0 */
         continue;
+#endif
     return LM_OK;
 }
+
+#ifdef STUCK_LATER
+static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
+{
+    const char *file = getenv("LAYERMETER_TEST_HANG");
+
+    (void)layer;
+    (void)pass;
+    (void)sink;
+    while (file && !access(file, F_OK))
+        pause();
+    return LM_OK;
+}
+#endif
 
 static const lm_layer_type hangs = {
     .size       = sizeof(lm_layer_type),
@@ -35,6 +53,9 @@ static const lm_layer_type hangs = {
     .n_outputs  = 1,
     .infer      = infer,
     .cost       = cost,
+#ifdef STUCK_LATER
+    .lower = lower,
+#endif
 };
 
 static const lm_layer_type *const types[] = { &hangs };

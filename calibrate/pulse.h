@@ -1,0 +1,40 @@
+/**
+ * What this rank is doing, as its watchdog sees it. The measuring thread alone writes; a store to
+ * memory of its own is all that it costs.
+ */
+#ifndef CALIBRATE_PULSE_H
+#define CALIBRATE_PULSE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+typedef enum {
+    PULSE_FREE,    /**< between points: nothing is expected of it */
+    PULSE_WORK,    /**< on its own, in a kernel or around one */
+    PULSE_WAIT,    /**< for other ranks */
+    PULSE_EXCHANGE /**< in an all-reduce that is measured: at work, and waiting for the others */
+} pulse_activity;
+
+/** One process measures one point at a time, so there is one of it. */
+extern _Atomic uint64_t pulse_count;
+extern _Atomic int      pulse_now;
+
+/** It goes on: between repetitions, or kernels. */
+static inline void pulse_tick(void)
+{
+    atomic_store_explicit(&pulse_count,
+                          atomic_load_explicit(&pulse_count, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+/** Returns what it did before, to go back to. */
+static inline pulse_activity pulse_enter(pulse_activity what)
+{
+    const int before = atomic_load_explicit(&pulse_now, memory_order_relaxed);
+
+    atomic_store_explicit(&pulse_now, (int)what, memory_order_relaxed);
+    pulse_tick();
+    return (pulse_activity)before;
+}
+
+#endif

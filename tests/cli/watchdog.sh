@@ -1,0 +1,178 @@
+#!/bin/sh
+# Ranks that are killed, stopped, hung or told to end: one line says which, where and at what, nothing is left running,
+# and it takes less than 30 s. Skipped (77) without mpirun or without the backends; what needs one process alone is not.
+. "$(dirname -- "$0")/common.sh"
+need_calibrate
+cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
+
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
+
+sed 's/^type = relu/type = hangs/' tiny.ini >hanging.ini
+cat >sweep.ini <<'END'
+[sweep]
+backend     = onednn
+collective  = mpi
+warmup      = 1
+min_repeats = 2
+max_repeats = 3
+max_seconds = 0.1
+
+[networks]
+networks = hanging.ini
+image    = 8, 16
+batch    = 1..2000
+ranks    = 1, 2
+END
+sed -e 's/onednn/sim/' -e '/^collective/d' sweep.ini >alone.ini
+printf '[sim]\nmachine = machine.ini\n' >>alone.ini
+measure="layermeter-calibrate --plugin $FAKES/hangs_later.so"
+
+# await FILE: until some points are in it
+await() {
+    while kill -0 "$run" 2>/dev/null && [ "$(cat "$1" 2>/dev/null | wc -l)" -lt 60 ]; do sleep 0.05; done
+    kill -0 "$run" 2>/dev/null || fail "$1: ended before anything happened: $(cat out)"
+}
+
+# gone PID: it is, or has ended and waits for its parent
+gone() {
+    ! kill -0 "$1" 2>/dev/null || [ "$(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null)" = Z ]
+}
+
+# said FILE TEXT: one line of ours says so, and how to go on
+said() {
+    [ "$(grep -c '^layermeter' out)" -eq 1 ] || fail "not one line: $(cat out)"
+    grep -q "^layermeter[a-z -]*: $2 while measuring '.*' (point [0-9]* of [0-9]*); $1 holds [0-9]* points, --resume goes on\$" out ||
+        fail "'$2' was not said: $(cat out)"
+    held=$(sed -n 's/.* holds \([0-9]*\) points.*/\1/p' out)
+    there=$(grep -c '^network,.*,step,.*,ok$' "$1")
+    # the line may be written just before the last point is
+    [ "$there" -eq "$held" ] || [ "$there" -eq $((held + 1)) ] || fail "$1 holds $there points: $(cat out)"
+}
+
+# ---- one process -------------------------------------------------------------------------------
+for signal in INT TERM HUP; do
+    rm -f alone.csv
+    # what shells start in the background ignores SIGINT
+    env --default-signal=INT,HUP $measure alone.ini -o alone.csv --quiet >out 2>&1 &
+    run=$!
+    await alone.csv
+    kill -$signal $run
+    wait $run
+    code=$?
+    [ "$(kill -l $code)" = $signal ] || fail "SIG$signal: exit status $code"
+    said alone.csv interrupted
+done
+nohup $measure alone.ini -o alone.csv --quiet --force >out 2>&1 &
+run=$!
+await alone.csv
+kill -HUP $run
+sleep 1
+gone $run && fail "nohup does not help: $(cat out)"
+kill -KILL $run
+wait $run 2>/dev/null
+
+# it hangs: its watchdog ends it
+rm -f alone.csv
+LAYERMETER_TEST_HANG=$work/hang $measure alone.ini -o alone.csv --quiet >out 2>&1 &
+run=$!
+await alone.csv
+ends_within_30() {
+    began=$(date +%s)
+    "$@"
+    wait $run
+    code=$?
+    took=$(($(date +%s) - began))
+    [ $code -ne 0 ] || fail "$*: exit status 0"
+    [ $took -lt 30 ] || fail "$*: only after $took s"
+    echo "$*: exit status $code after $took s"
+}
+ends_within_30 touch hang
+said alone.csv 'the run made no progress for 20 s'
+rm hang
+
+# ---- two ranks ---------------------------------------------------------------------------------
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+command -v mpirun >/dev/null || skip "no mpirun"
+layermeter-calibrate --plugin "$FAKES/hangs_later.so" sweep.ini --dry-run >out 2>&1 || {
+    grep -q 'this build has no backend' out && skip "$(cat out)"
+    fail "$(cat out)"
+}
+many=
+mpirun --oversubscribe -np 1 true >/dev/null 2>&1 && many=--oversubscribe
+mpirun $many -np 2 true >out 2>&1 || skip "mpirun cannot start 2 ranks here: $(head -n 3 out)"
+host=$(hostname)
+
+# begin: two ranks, the second of which may hang; $rank0 and $rank1 are their processes
+begin() {
+    rm -f o.csv
+    mpirun $many -np 1 $measure sweep.ini -o o.csv --quiet : \
+        -np 1 env "LAYERMETER_TEST_HANG=$work/hang" $measure sweep.ini -o o.csv --quiet >out 2>&1 &
+    run=$!
+    await o.csv
+    children=$(cat "/proc/$run/task/$run/children")
+    rank0=${children%% *}
+    rank1=${children#* }
+    rank1=${rank1%% *}
+}
+
+# all_gone: and o.csv is whole
+all_gone() {
+    for rank in $rank0 $rank1; do
+        tries=0
+        while ! gone "$rank" && [ $((tries += 1)) -lt 200 ]; do sleep 0.05; done
+        gone "$rank" || fail "a rank is left: $(cat out)"
+    done
+    cp o.csv left.csv
+    n=$(grep -c ',step,' left.csv)
+    sed 's/^batch .*/batch = 1..3/' sweep.ini >few.ini
+    $measure few.ini -o left.csv --quiet --resume >more 2>&1 || fail "what is left cannot be gone on with: $(cat more)"
+    [ "$(grep -c ',step,' left.csv)" -ge "$n" ] || fail "points were lost"
+}
+
+begin
+ends_within_30 kill -KILL $rank1
+said o.csv "rank 1 on $host died"
+all_gone
+
+begin
+ends_within_30 kill -KILL $rank0
+said o.csv "rank 0 on $host died"
+all_gone
+
+begin
+ends_within_30 kill -TERM $rank1
+said o.csv "rank 1 on $host was ended by a signal"
+all_gone
+
+begin
+ends_within_30 kill -STOP $rank1
+said o.csv "rank 1 on $host gave no sign of life for 15 s"
+all_gone
+
+begin
+ends_within_30 kill -STOP $rank0
+said o.csv "rank 0 on $host gave no sign of life for 15 s"
+all_gone
+
+begin
+ends_within_30 touch hang
+said o.csv "rank 1 on $host made no progress for 20 s"
+rm hang
+all_gone
+
+for signal in INT TERM; do
+    begin
+    ends_within_30 kill -$signal $run
+    said o.csv interrupted
+    all_gone
+done
+begin
+ends_within_30 kill -INT $rank0
+[ $code -eq 130 ] || fail "mpirun: exit status $code"
+said o.csv interrupted
+all_gone
