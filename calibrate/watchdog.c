@@ -39,11 +39,10 @@ typedef struct peer {
     double silent;
 } peer;
 
-/* How one rank gets on. */
+/* How a rank gets on. */
 typedef struct progress {
-    uint64_t count;
-    int      activity;
-    double   quiet; /* seconds since the count changed */
+    int    activity;
+    double quiet; /* seconds without progress, of those in which it could have made any */
 } progress;
 
 typedef struct watchdog {
@@ -54,7 +53,11 @@ typedef struct watchdog {
     progress *state;    /* rank 0: of each rank */
     int       order[2]; /* pipe: what the thread is to do */
     pthread_t thread;
-    bool      stopped; /* the thread's own: told to end */
+    clockid_t cpu;      /* of the thread that measures */
+    progress  own;      /* this rank's */
+    uint64_t  count;    /* pulse_count when it was looked at last */
+    double    cpu_time; /* the same of its CPU time, in seconds */
+    bool      stopped;  /* the thread's own: told to end */
 
     watchdog_point seen;             /* the thread's own copy of what is measured */
     bool           measuring, first; /* the same */
@@ -185,6 +188,28 @@ static void wait_for_news(const watchdog *d, struct pollfd *p, int64_t until)
     poll(p, n, left > 0 ? (int)(left / 1000000) + 1 : 0);
 }
 
+/* ---- how this rank gets on
+ * ----------------------------------------------------------------------- */
+
+/* One beat. On a machine that is busy with something else a rank gets a share of the time, and has
+ * to be granted more of it; one that uses none at all sleeps in its kernel, or waits for a device.
+ */
+static void look_at_self(watchdog *d, double passed)
+{
+    const uint64_t count = atomic_load_explicit(&pulse_count, memory_order_relaxed);
+    const double   cpu   = 1e-9 * (double)clock_nanoseconds(d->cpu);
+    const double   share = (cpu - d->cpu_time) / passed;
+
+    if (count == d->count)
+        d->own.quiet +=
+            (passed < LONGEST ? passed : LONGEST) * (share > 0.02 && share < 1 ? share : 1);
+    else
+        d->own.quiet = 0;
+    d->own.activity = atomic_load_explicit(&pulse_now, memory_order_relaxed);
+    d->count        = count;
+    d->cpu_time     = cpu;
+}
+
 /* ---- rank 0 -------------------------------------------------------------------------------------
  */
 
@@ -201,10 +226,8 @@ static void hear(watchdog *d, int r)
             p->fd   = -1;
             p->dead = true;
         } else if (m.kind == WIRE_BEAT) {
-            d->state[r].quiet *= d->state[r].count == m.count;
-            d->state[r].count    = m.count;
-            d->state[r].activity = m.activity;
-            p->silent            = 0;
+            d->state[r] = (progress){ m.activity, m.quiet };
+            p->silent   = 0;
         } else if (m.kind == WIRE_BYE) {
             p->signal = m.signal;
         }
@@ -332,21 +355,13 @@ static void judge_together(watchdog *d, struct pollfd *p, int number)
     judge(d);
 }
 
-/* One beat: how this rank gets on, and how long each was silent. */
+/* One beat, for rank 0: how it gets on itself, how long the others were silent, what is due. */
 static void pass_time(watchdog *d, double passed)
 {
-    const uint64_t count   = atomic_load_explicit(&pulse_count, memory_order_relaxed);
-    const double   seconds = passed < LONGEST ? passed : LONGEST;
-    progress      *own     = &d->state[0];
-
-    own->quiet *= own->count == count;
-    own->count    = count;
-    own->activity = atomic_load_explicit(&pulse_now, memory_order_relaxed);
-    own->quiet += seconds;
-    for (int r = 1; r < d->size; r++) {
-        d->state[r].quiet += d->peer[r].silent > 0 ? 0 : seconds; /* silence is another matter */
-        d->peer[r].silent += seconds;
-    }
+    look_at_self(d, passed);
+    d->state[0] = d->own;
+    for (int r = 1; r < d->size; r++)
+        d->peer[r].silent += passed < LONGEST ? passed : LONGEST;
     pthread_mutex_lock(&d->lock);
     d->seen      = d->point;
     d->measuring = d->in_point;
@@ -445,10 +460,9 @@ static void follow(watchdog *d, struct pollfd *p)
         if (passed < BEAT)
             continue;
         last = clock_nanoseconds(CLOCK_MONOTONIC);
+        look_at_self(d, passed);
         send_to_all(d, &(wire_message){
-                           .kind     = WIRE_BEAT,
-                           .count    = atomic_load_explicit(&pulse_count, memory_order_relaxed),
-                           .activity = atomic_load_explicit(&pulse_now, memory_order_relaxed) });
+                           .kind = WIRE_BEAT, .activity = d->own.activity, .quiet = d->own.quiet });
         d->peer[0].silent += passed < LONGEST ? passed : LONGEST;
         if (d->peer[0].fd >= 0 && d->peer[0].silent > SILENCE)
             succeed(d, silent);
@@ -580,7 +594,8 @@ lm_status watchdog_start(const watchdog_config *config, lm_error *err)
         tell_unconnected(d);
     the = d;
     catch_signals(true);
-    if (pthread_create(&d->thread, NULL, watch, d)) {
+    if (pthread_getcpuclockid(pthread_self(), &d->cpu) ||
+        pthread_create(&d->thread, NULL, watch, d)) {
         catch_signals(false);
         the = NULL;
         watchdog_free(d);

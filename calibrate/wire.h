@@ -27,9 +27,9 @@ typedef enum { WIRE_BEAT, WIRE_BYE, WIRE_END } wire_kind;
 typedef struct wire_message {
     uint32_t kind;
     int32_t  signal;   /**< BYE: what ends the sender; END: what ends all, 0: a failure */
-    uint64_t count;    /**< BEAT: see pulse.h */
-    int32_t  activity; /**< BEAT */
+    int32_t  activity; /**< BEAT: see pulse.h */
     uint32_t unused;
+    double   quiet; /**< BEAT: seconds without progress */
 } wire_message;
 
 /** Rank 0: listens on every interface; LM_E_IO where that cannot be. */

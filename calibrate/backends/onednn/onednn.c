@@ -11,6 +11,7 @@
 #include "onednn_api.h"
 #include "onednn_kernels.h"
 #include "plan.h"
+#include "pulse.h"
 
 /*
  * What is measured: convolutions in the layouts the library chooses, poolings and norms in the
@@ -138,6 +139,7 @@ static lm_status get_kernel(onednn_work *w, const lm_kernel *k, bool update,
     made = malloc(sizeof *made);
     if (!made)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    pulse_tick();
     status = kernel_prepare(w->device, k, update, made, err);
     if (status) {
         free(made);
@@ -252,6 +254,7 @@ static void fill_one(void *context, const fill *f, uint64_t offset, uint64_t byt
     const filling *c = context;
 
     fill_run(f, c->team, offset, c->memory + offset, (size_t)bytes);
+    pulse_tick();
 }
 
 /* How many processes of this case share a machine, at most. */
@@ -297,6 +300,7 @@ static dnnl_status_t run_launch(const onednn *me, const launch *l, const dnnl_ex
     dnnl_status_t          status = dnnl_success;
 
     for (uint32_t i = 0; i < l->repeat && status == dnnl_success; i++) {
+        pulse_tick();
         if (k->primitive.run)
             status = dnnl_primitive_execute(k->primitive.run, me->device.stream,
                                             (int)k->base.n_slots, argument);
