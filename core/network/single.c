@@ -18,7 +18,7 @@ static lm_status add_input(net_builder *b, char *text, size_t layer, size_t at, 
     int64_t   dim[LM_MAX_RANK];
     size_t    rank, data;
     int32_t   known;
-    char      name[24];
+    char      name[32];
     lm_status status;
 
     if (dtype) {

@@ -1,0 +1,103 @@
+#!/bin/sh
+# examples/pytorch/collect.py: what it writes is what layermeter-calibrate would write, and layermeter fit takes it; one and
+# two processes, resumed where it was cut, refusals. Skips without PyTorch.
+set -u
+here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
+python=/usr/bin/python3
+"$python" -c 'import torch' 2>/dev/null || { echo "skipped: no torch for $python"; exit 77; }
+PATH=${LAYERMETER_BIN:?}:$PATH
+collect=${LAYERMETER_SOURCE:?}/examples/pytorch/collect.py
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+cp "$here/../cli/inputs/tiny.ini" "$work" && cd "$work" || exit 1
+
+fail() {
+    echo "FAILED: $*"
+    exit 1
+}
+rows() {
+    grep -v '^#' "$1"
+}
+measure() { # options...
+    "$python" "$collect" --device cpu --warmup 1 --min-repeats 2 --max-repeats 3 "$@"
+}
+refused() { # options...: exit 1, one line that says $why, and no file changed
+    cp o.csv before.csv
+    measure "$@" >out 2>err
+    [ $? -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q -e "$why" err || fail "$*: $(cat err)"
+    cmp -s o.csv before.csv || fail "$*: changed the file"
+}
+
+cat >nets.py <<'END'
+import torch
+
+
+def small():
+    return torch.nn.Sequential(torch.nn.Conv2d(3, 8, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(8 * 36, 10))
+
+
+def greedy():
+    class Greedy(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.zeros(1))
+
+        def forward(self, x):
+            if len(x) > 1:
+                raise RuntimeError("CUDA out of memory")
+            raise ValueError("Expected more than 1 value per channel")
+
+    return Greedy()
+END
+
+# ---- one process ------------------------------------------------------------------------------------------------------
+measure nets:small --name tiny.ini --input 3x8x8 --batch 1..16*2 --optimizer momentum,adam -o o.csv 2>err || fail "$(cat err)"
+spec=$(awk -F '|' '$2 ~ /^ column / { on = 1; next } on && !/^\|/ { exit } on && $2 !~ /--/ { gsub(/[` ]/, "", $2); printf "%s%s", sep, $2; sep = "," }' \
+    "$LAYERMETER_SOURCE/core/fit/OBSERVATIONS.md")
+[ "$(rows o.csv | head -n 1)" = "$spec" ] || fail "other columns than specified: $(rows o.csv | head -n 1)"
+[ "$(rows o.csv | wc -l)" -eq $((1 + 5 * 2 * 4)) ] || fail "rows: $(rows o.csv)"
+layermeter fit o.csv -o m.ini --format csv >fitted 2>err || fail "fit: $(cat err)"
+grep -q '^layermeter,forward,[1-9]' fitted || fail "forward is not fitted: $(cat fitted)"
+grep -q 'points is left out: another optimizer' err || fail "optimizers are not told apart: $(cat err)"
+grep -q '^program *= *collect.py, PyTorch ' m.ini || fail "the machine file does not say where it is from"
+# the four phases are there, and the step is no less than the least of each together
+rows o.csv | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    $at["phase"] == "step" { if ($at["min_seconds"] < least * 0.999) exit 1; least = 0; next }
+    { least += $at["min_seconds"] }' || fail "steps below the sum of their parts: $(rows o.csv)"
+
+# ---- resumed ----------------------------------------------------------------------------------------------------------
+why='o.csv: is there already: --resume goes on with it, --force replaces it'
+refused nets:small --name tiny.ini --input 3x8x8 --batch 1 -o o.csv
+cut -d, -f1-16 o.csv | grep -v '^#' | awk -F, '{ $16 = ""; print }' >all
+for lines in 5 9 12 "$(wc -l <o.csv)"; do
+    head -n "$(($(wc -l <o.csv) - lines))" o.csv >cut.csv
+    printf 'network,tiny.ini,forward,3x8x8,1,f32,1,1,,def' >>cut.csv
+    measure nets:small --name tiny.ini --input 3x8x8 --batch 1..16*2 --optimizer momentum,adam -o cut.csv --resume 2>err ||
+        fail "resume: $(cat err)"
+    cut -d, -f1-16 cut.csv | grep -v '^#' | awk -F, '{ $16 = ""; print }' | cmp -s - all || fail "resumed: $(rows cut.csv)"
+done
+echo 'kind,name' >o.csv
+why='o.csv: other columns than this program writes'
+refused nets:small --name tiny.ini --input 3x8x8 -o o.csv --resume
+
+# ---- what cannot be ---------------------------------------------------------------------------------------------------
+measure nets:greedy --input 8 --batch 1,2 -o g.csv 2>err || fail "$(cat err)"
+[ "$(rows g.csv | sed 1d | sed 's/.*,//' | tr '\n' ' ')" = 'skipped-unsupported skipped-memory ' ] || fail "skipped: $(rows g.csv)"
+
+# ---- two processes ----------------------------------------------------------------------------------------------------
+port=$((20000 + $$ % 20000))
+for bucket in 0 1; do
+    for rank in 1 0; do
+        RANK=$rank WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$port timeout 120 "$python" "$collect" nets:small \
+            --device cpu --name tiny.ini --input 3x8x8 --batch 1,2 --bucket-mb $bucket --warmup 1 --min-repeats 2 \
+            --max-repeats 3 -o two$bucket.csv >out$rank 2>&1 &
+        eval "pid$rank=$!"
+    done
+    wait "$pid0" && wait "$pid1" || fail "two processes: $(cat out0 out1)"
+    port=$((port + 1))
+    rows two$bucket.csv | awk -F, -v bucket=$bucket 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        $at["ranks"] != 2 || $at["hosts"] != 1 || $at["bucket_bytes"] != (bucket ? 1048576 : "") || $at["status"] != "ok" { bad = 1 }
+        $at["phase"] == "sync" && $at["seconds"] > 0 { n++ }
+        END { exit bad || n != 2 || NR != 11 }' || fail "two processes, buckets of $bucket MiB: $(rows two$bucket.csv)"
+done
+echo "$(rows o.csv | wc -l) $(head -n 3 two1.csv | sed -n 's/^# program: //p')"
