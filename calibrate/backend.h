@@ -134,6 +134,9 @@ extern const backend_type backend_sim;
 #ifdef LAYERMETER_HAVE_ONEDNN
 extern const backend_type backend_onednn;
 #endif
+#ifdef LAYERMETER_HAVE_CUDA
+extern const backend_type backend_cudnn;
+#endif
 #ifdef LAYERMETER_HAVE_MPI
 extern const backend_type backend_mpi;
 #endif

@@ -6,6 +6,9 @@ const backend_type *const backends[] = {
 #ifdef LAYERMETER_HAVE_ONEDNN
     &backend_onednn,
 #endif
+#ifdef LAYERMETER_HAVE_CUDA
+    &backend_cudnn,
+#endif
 #ifdef LAYERMETER_HAVE_MPI
     &backend_mpi,
 #endif

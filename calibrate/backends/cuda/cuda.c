@@ -1,0 +1,184 @@
+/* NVIDIA GPUs: cuDNN, cuBLASLt and kernels of our own. */
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <nvrtc.h>
+
+#include "backend.h"
+#include "cuda_case.h"
+#include "cuda_device.h"
+
+/*
+ * What is measured: times between moments on the device, which all kernels of a phase lie between.
+ * Where the device waits for the host to launch, that is part of the time, as it is of a training
+ * step; "launch=graph" leaves it out. Where buffers lie, and what a kernel is taken to read, is in
+ * plan.c; which function stands for an element-wise kernel in ops_loops.c.
+ */
+typedef struct cuda {
+    backend     base; /* first */
+    cuda_device device;
+} cuda;
+
+static cuda *cuda_of(backend *self)
+{
+    return (cuda *)(void *)self;
+}
+
+/* ---- open, close, describe ------------------------------------------------------------------- */
+
+static void close_cuda(backend *self)
+{
+    if (!self)
+        return;
+    cuda_device_close(&cuda_of(self)->device);
+    free(self);
+}
+
+static int ranks_on_host(const placement *where, int host)
+{
+    int n = 0;
+
+    for (int i = 0; i < where->n_ranks; i++)
+        n += where->host[i] == host;
+    return n;
+}
+
+static lm_status open_cuda(const backend_config *config, backend **out, lm_error *err)
+{
+    const placement *where = world_placement(config->world);
+    const int        rank  = world_rank(config->world);
+    cuda            *self  = calloc(1, sizeof *self);
+    lm_status        status;
+
+    if (!self)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    self->base.type = &backend_cudnn;
+    status          = cuda_device_open(where->seat[rank], ranks_on_host(where, where->host[rank]),
+                                       &self->device, err);
+    if (status) {
+        free(self);
+        return status;
+    }
+    *out = &self->base;
+    return LM_OK;
+}
+
+typedef struct putter {
+    void (*put)(void *context, const char *key, const char *value);
+    void *context;
+} putter;
+
+/* 13000 is 13.0 */
+static void put_version(const putter *p, const char *key, int version)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%d.%d", version / 1000, version % 1000 / 10);
+    p->put(p->context, key, text);
+}
+
+static void put_libraries(const putter *p)
+{
+    const size_t dnn = cudnnGetVersion(), blas = cublasLtGetVersion();
+    int          version = 0, minor = 0;
+    char         text[48];
+
+    if (cudaRuntimeGetVersion(&version) == cudaSuccess)
+        put_version(p, "cuda_runtime", version);
+    if (cudaDriverGetVersion(&version) == cudaSuccess)
+        put_version(p, "cuda_driver", version);
+    if (nvrtcVersion(&version, &minor) == NVRTC_SUCCESS) {
+        snprintf(text, sizeof text, "%d.%d", version, minor);
+        p->put(p->context, "nvrtc", text);
+    }
+    snprintf(text, sizeof text, "%zu.%zu.%zu", dnn / 10000, dnn % 10000 / 100, dnn % 100);
+    p->put(p->context, "cudnn", text);
+    snprintf(text, sizeof text, "%zu.%zu.%zu", blas / 10000, blas % 10000 / 100, blas % 100);
+    p->put(p->context, "cublaslt", text);
+}
+
+static void describe(const backend *self,
+                     void (*put)(void *context, const char *key, const char *value), void *context)
+{
+    const cuda_device *d = &((const cuda *)(const void *)self)->device;
+    const putter       p = { put, context };
+    char               text[160];
+
+    put(context, "gpu", d->name);
+    snprintf(text, sizeof text,
+             "compute capability %d.%d, %d multiprocessors, %.0f MB memory, %.1f MB L2 cache",
+             d->major, d->minor, d->multiprocessors, (double)d->memory_bytes / 1e6,
+             (double)d->l2_bytes / 1e6);
+    put(context, "gpu_kind", text);
+    put_libraries(&p);
+    snprintf(text, sizeof text, "%.0f MB", (double)d->workspace_limit / 1e6);
+    put(context, "workspace_limit", text);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static lm_status prepare(backend *self, const bench_case *what, void **out, lm_error *err)
+{
+    cuda_case      *c      = NULL;
+    const lm_status status = cuda_case_new(&cuda_of(self)->device, what, &c, err);
+
+    if (!status)
+        *out = c;
+    return status;
+}
+
+static void release(backend *self, void *work)
+{
+    (void)self;
+    cuda_case_free(work);
+}
+
+static lm_status empty_cache(const cuda_case *c, lm_error *err)
+{
+    const cudaError_t cause =
+        c->flush ? cudaMemsetAsync(c->flush, 0, c->flush_bytes, c->device->stream) : cudaSuccess;
+
+    return cause == cudaSuccess ? LM_OK : cuda_failed(err, "emptying the cache", cause);
+}
+
+static lm_status run(backend *self, void *work, phase part, backend_time *out, lm_error *err)
+{
+    cuda_case *c = work;
+    double     seconds;
+    lm_status  status = empty_cache(c, err);
+
+    (void)self;
+    assert(part < N_PHASES && backend_cudnn.serves >> part & 1);
+    if (!status)
+        status = cuda_case_mark(c, MARK_BEGIN, err);
+    if (!status)
+        status = cuda_case_play(c, part, 0, c->plan.n[part], err);
+    if (!status)
+        status = cuda_case_mark(c, MARK_END, err);
+    if (!status)
+        status = cuda_case_wait(c, MARK_END, err);
+    if (!status)
+        status = cuda_case_between(c, MARK_BEGIN, MARK_END, &seconds, err);
+    if (status) {
+        lm_error_prefix(err, "%s", phase_name(part));
+        return status;
+    }
+    *out = (backend_time){ .wall = seconds, .cpu = (double)NAN };
+    return LM_OK;
+}
+
+const backend_type backend_cudnn = {
+    .name     = "cudnn",
+    .doc      = "NVIDIA GPU: cuDNN, cuBLASLt and own kernels",
+    .open     = open_cuda,
+    .close    = close_cuda,
+    .describe = describe,
+    .prepare  = prepare,
+    .run      = run,
+    .release  = release,
+    .serves   = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
+    .settings = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE | 1u << SETTING_LAUNCH |
+                1u << SETTING_LAYOUT | 1u << SETTING_MATH,
+};

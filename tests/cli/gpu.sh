@@ -1,0 +1,112 @@
+#!/bin/sh
+# The GPU backend, whole, on a device that is not there (tests/ports): what runs, what is skipped, what
+# ends the run. And the program itself says in one line that it finds no GPU, if that is so.
+. "$(dirname -- "$0")/common.sh"
+fake=$LAYERMETER_BIN/layermeter-calibrate-fake
+if [ ! -x "$fake" ]; then
+    echo "skipped: this build has no layermeter-calibrate-fake"
+    exit 77
+fi
+cd "$work" || exit 1
+ASAN_OPTIONS=detect_leaks=0 # of Open MPI
+export ASAN_OPTIONS
+
+cat >net.ini <<'END'
+[network]
+name = net
+
+[image]
+type  = input
+shape = 4x12x12
+
+[relu]
+type = relu
+
+[gelu]
+type = gelu
+
+[join]
+type   = concat
+inputs = relu, gelu
+axis   = 1
+
+[silu]
+type = silu
+END
+
+cat >gpu.ini <<'END'
+[sweep]
+backend     = cudnn
+warmup      = 1
+min_repeats = 2
+max_repeats = 2
+
+[networks]
+networks = net.ini
+batch    = 1, 64
+
+[kernels]
+networks = net.ini
+batch    = 3
+END
+
+# rows FILE: kind, name, phase, batch, status
+rows() {
+    grep -v '^#' "$1" | awk -F, 'NR > 1 { print $1, $2, $3, $5, $NF }'
+}
+
+# ---- all goes well -----------------------------------------------------------------------------
+"$fake" gpu.ini -o out.csv --quiet || fail "a sweep"
+cat >expected <<'END'
+network net.ini forward 1 ok
+network net.ini step 1 ok
+network net.ini forward 64 ok
+network net.ini step 64 ok
+kernel map forward  ok
+kernel map forward  ok
+kernel copy forward  ok
+kernel map forward  ok
+END
+rows out.csv | diff expected - || fail "rows"
+grep -q '^# compute_backend: cudnn$' out.csv || fail "provenance: $(grep '^#' out.csv)"
+grep -q '^# gpu: Fake device 0$' out.csv || fail "provenance: $(grep '^#' out.csv)"
+grep -q '^# cuda_runtime: 13.0$' out.csv || fail "provenance: $(grep '^#' out.csv)"
+
+# ---- what does not fit is skipped, and the next one measured ---------------------------------------
+LAYERMETER_FAKE_MEMORY=200000 "$fake" gpu.ini -o small.csv --quiet 2>err || fail "a small device: $(cat err)"
+[ "$(rows small.csv | grep -c skipped-memory)" -ge 1 ] || fail "a small device: $(rows small.csv)"
+[ "$(rows small.csv | grep -c 'ok$')" -eq 6 ] || fail "a small device: $(rows small.csv)"
+LAYERMETER_FAKE_ALLOCATION=1 "$fake" gpu.ini -o none.csv --quiet 2>err || fail "no memory: $(cat err)"
+rows none.csv | grep -q 'ok$' && fail "no memory: $(rows none.csv)"
+
+# ---- what the device does not come back from ends the run --------------------------------------------
+LAYERMETER_FAKE_LAUNCH=40 "$fake" gpu.ini -o lost.csv --quiet 2>err
+[ $? -eq 1 ] || fail "a lost device is no failure"
+[ "$(wc -l <err)" -eq 1 ] && grep -q 'unspecified launch failure' err || fail "a lost device: $(cat err)"
+"$fake" gpu.ini -o lost.csv --quiet --resume || fail "going on after a lost device"
+rows lost.csv | diff expected - || fail "rows after a lost device"
+
+# ---- no device ----------------------------------------------------------------------------------
+LAYERMETER_FAKE_DEVICES=0 "$fake" gpu.ini -o no.csv 2>err
+[ $? -eq 1 ] || fail "no device is no failure"
+grep -q 'gpu.ini: no CUDA device: driver for CUDA 13.0, cudaGetDeviceCount says: no CUDA-capable device is detected$' err ||
+    fail "no device: $(cat err)"
+LAYERMETER_FAKE_NO_DRIVER=1 "$fake" gpu.ini -o no.csv 2>err
+[ $? -eq 1 ] || fail "no driver is no failure"
+grep -q 'gpu.ini: no CUDA device: driver not found, cudaGetDeviceCount says: CUDA driver version is insufficient' err ||
+    fail "no driver: $(cat err)"
+[ ! -e no.csv ] || fail "a file without a device"
+LAYERMETER_FAKE_DEVICES=0 "$fake" gpu.ini --dry-run >listed || fail "a dry run needs a device"
+grep -q '^6 points' listed || fail "dry run: $(cat listed)"
+
+# ---- one process a GPU -----------------------------------------------------------------------------
+if grep -q '^# mpi: none' out.csv || ! command -v mpirun >/dev/null; then
+    exit 0
+fi
+ranks() {
+    mpirun --oversubscribe -np 2 "$fake" gpu.ini --quiet "$@"
+}
+ranks -o two.csv 2>err && fail "two processes on one GPU"
+grep -q 'gpu.ini: 2 processes on this host see 1 GPU: start one process a GPU$' err || fail "two processes: $(cat err)"
+LAYERMETER_FAKE_DEVICES=2 ranks -o two.csv 2>err || fail "two processes on two GPUs: $(cat err)"
+rows two.csv | diff expected - || fail "rows of two processes"
