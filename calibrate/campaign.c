@@ -98,12 +98,17 @@ lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     if (!status)
         status = open_sweep(c, sweep_path, err);
-    if (!status)
-        status = open_backend(c, c->plan->compute, &c->b.compute, err);
-    if (!status && c->plan->collective)
-        status = open_backend(c, c->plan->collective, &c->b.collective, err);
     c->b.reg  = c->reg;
     c->b.plan = c->plan;
+    return status;
+}
+
+lm_status campaign_connect(campaign *c, lm_error *err)
+{
+    lm_status status = open_backend(c, c->plan->compute, &c->b.compute, err);
+
+    if (!status && c->plan->collective)
+        status = open_backend(c, c->plan->collective, &c->b.collective, err);
     return status;
 }
 

@@ -30,6 +30,10 @@ lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
                         const char *const *plugin, size_t n_plugins, lm_error *err);
 void      campaign_close(campaign *c);
 
+/** Opens the backends, for which there must be a device: before anything is measured, and not to
+ * list points. Every rank. */
+lm_status campaign_connect(campaign *c, lm_error *err);
+
 /** Measures every point of the sweep that the file lacks, in the sweep's order. Every rank. */
 lm_status campaign_measure(campaign *c, progress *shown, lm_error *err);
 

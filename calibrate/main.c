@@ -76,7 +76,7 @@ static lm_status open_files(job *j, const char *command_line)
     return status;
 }
 
-static lm_status open_all(job *j, world *everyone, const char *command_line)
+static lm_status open_all(job *j, world *everyone)
 {
     const options *o = j->o;
     char           path[PATH_MAX];
@@ -85,7 +85,7 @@ static lm_status open_all(job *j, world *everyone, const char *command_line)
     if (!status)
         status = campaign_open(&j->c, everyone, path, o->plugin, (size_t)o->n_plugins, &j->err);
     if (!status && !o->value[DRY_RUN])
-        status = open_files(j, command_line);
+        status = campaign_connect(&j->c, &j->err);
     return status;
 }
 
@@ -112,6 +112,19 @@ static lm_status measure_watched(job *j, progress *shown)
     status = campaign_measure(&j->c, shown, &j->err);
     watchdog_stop();
     return status;
+}
+
+/* One rank's failure is everybody's. *speaks: this rank is to tell; what rank 0 says the others
+ * need not repeat. Every rank. */
+static lm_status agree(const job *j, lm_status mine, bool *speaks)
+{
+    const world *everyone  = j->c.everyone;
+    const bool   root      = world_rank(everyone) == 0;
+    double       failed[2] = { -(double)mine, root ? -(double)mine : 0 }; /* the worst; rank 0's */
+
+    world_max(everyone, failed, 2);
+    *speaks = root || failed[1] <= 0;
+    return failed[0] > 0 && !mine ? (lm_status)-failed[0] : mine;
 }
 
 static void say_measured(const job *j)
@@ -202,7 +215,6 @@ static int run(const options *o, world *everyone, const char *command_line)
                         .o     = o,
                         .began = clock_nanoseconds(CLOCK_MONOTONIC) };
     const bool root = world_rank(everyone) == 0;
-    double     failed[2]; /* the worst status of all ranks; rank 0's */
     bool       speaks;
     lm_status  status;
 
@@ -210,16 +222,12 @@ static int run(const options *o, world *everyone, const char *command_line)
         lm_error_set(&j.err, LM_E_ARG, "-o FOLDER/ is needed: where to write what is found");
         return root ? report_misuse("", &j.err) : EXIT_MISUSED;
     }
-    status    = open_all(&j, everyone, command_line);
-    failed[0] = -(double)status;
-    failed[1] = root ? -(double)status : 0;
-    world_max(everyone, failed, 2);
-    speaks = root || failed[1] <= 0; /* what rank 0 says the others need not repeat */
-    if (failed[0] > 0)
-        status = status ? status : (lm_status)-failed[0];
-    else if (!o->value[DRY_RUN])
+    status = agree(&j, open_all(&j, everyone), &speaks);
+    if (!status && !o->value[DRY_RUN])
+        status = agree(&j, open_files(&j, command_line), &speaks);
+    if (!status && !o->value[DRY_RUN])
         status = measure(&j);
-    else if (root)
+    else if (!status && root)
         status = listing_print(j.c.plan, &j.err);
     if (status && speaks && j.err.text[0] && (root || strcmp(j.err.text, "another rank failed")))
         report_failure(&j.err);
