@@ -13,6 +13,7 @@
 #include <layermeter/kernel.h>
 
 #include "fit/observation.h"
+#include "machine_state.h"
 #include "network/metrics.h"
 #include "network/optimizer.h"
 #include "settings.h"
@@ -99,6 +100,10 @@ struct backend_type {
     /** Runs one phase once, from start to finished, and says how long it took. */
     lm_status (*run)(backend *self, void *work, phase part, backend_time *out, lm_error *err);
     void (*release)(backend *self, void *work);
+
+    /** How fast the device is allowed to be at this moment. NULL: it is the CPU, or virtual. May be
+     * called between two runs; must not disturb them. */
+    void (*state)(const backend *self, machine_state *out);
 
     /* The native step; NULL where a backend cannot. */
 

@@ -82,6 +82,17 @@ static lm_status open_sweep(campaign *c, const char *path, lm_error *err)
     return check_ranks(c->plan, err);
 }
 
+/* A virtual machine does not change unless it is told to: there are no anchors but on request. */
+static lm_status open_trust(campaign *c, lm_error *err)
+{
+    trust_limits limits = c->plan->trust;
+
+    if (limits.anchor_share < 0)
+        limits.anchor_share = c->b.compute->type->virtual ? 0 : 0.03;
+    c->trust = trust_new(&limits, c->plan->n_points);
+    return c->trust ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
 lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
                         const char *const *plugin, size_t n_plugins, lm_error *err)
 {
@@ -109,6 +120,9 @@ lm_status campaign_connect(campaign *c, lm_error *err)
 
     if (!status && c->plan->collective)
         status = open_backend(c, c->plan->collective, &c->b.collective, err);
+    if (!status)
+        status = open_trust(c, err);
+    c->b.trust = c->trust;
     return status;
 }
 
@@ -119,6 +133,8 @@ void campaign_close(campaign *c)
     if (c->b.collective)
         c->b.collective->type->close(c->b.collective);
     output_close(&c->file);
+    trust_free(c->trust);
+    trust_summary_free(&c->seen);
     free(c->member);
     sweep_free(c->plan);
     workloads_free(c->loads);
@@ -195,15 +211,89 @@ static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *
     if (worst > 0)
         return status ? status : lm_error_set(err, (lm_status)-worst, "another rank failed");
     watchdog_end();
-    c->n_measured++;
-    c->n_skipped += strcmp(out->status, "ok") != 0;
+    if (campaign_root(c))
+        trust_note(c->trust, (size_t)(p - c->plan->point), p, out);
+    c->n_measured += !out->again;
+    c->n_skipped += !out->again && strcmp(out->status, "ok") != 0;
     return LM_OK;
 }
+
+/* ---- again --------------------------------------------------------------------------------------
+ */
+
+/* What rank 0 chose, on all ranks. */
+static size_t choice(const campaign *c, size_t mine)
+{
+    world_broadcast(c->everyone, &mine, sizeof mine);
+    return mine;
+}
+
+static lm_status take_again(campaign *c, size_t at, uint32_t flags, progress *shown, lm_error *err)
+{
+    sweep_point *p = &c->plan->point[at];
+    point_result r = { .status = "ok", .flags = flags, .again = true };
+    lm_status    status;
+
+    c->at  = at + 1;
+    status = take(c, p, &r, err);
+    if (!status && campaign_root(c))
+        progress_again(shown, flags & FLAG_ANCHOR ? "anchor" : "again", p, &r);
+    return status;
+}
+
+/* The anchor, if it is time for it. */
+static lm_status keep_watch(campaign *c, bool closing, progress *shown, lm_error *err)
+{
+    const size_t at =
+        choice(c, campaign_root(c) ? trust_anchor_due(c->trust, closing) : TRUST_NONE);
+
+    return at == TRUST_NONE ? LM_OK : take_again(c, at, FLAG_ANCHOR, shown, err);
+}
+
+/* What the file holds from earlier runs. */
+static void recall(campaign *c)
+{
+    for (size_t i = 0; i < c->plan->n_points; i++) {
+        const held_point *h = output_held(&c->file, &c->plan->point[i].row);
+
+        if (h)
+            trust_recall(c->trust, i, h->good ? 0 : h->tries, h->is_anchor);
+    }
+}
+
+lm_status campaign_conclude(campaign *c, double seconds_left, progress *shown, lm_error *err)
+{
+    lm_status status = LM_OK;
+    size_t    at;
+    double    worst;
+
+    while (!status && (at = choice(c, campaign_root(c) ? trust_retry(c->trust, seconds_left)
+                                                       : TRUST_NONE)) != TRUST_NONE)
+        if (!(status = keep_watch(c, false, shown, err)))
+            status = take_again(c, at, 0, shown, err);
+    if (!status)
+        status = keep_watch(c, true, shown, err);
+    if (status)
+        return status;
+    if ((status = trust_summarise(c->trust, c->everyone, &c->seen, err)))
+        return status;
+    if (campaign_root(c))
+        status = output_review(&c->file, &c->seen.found, err);
+    worst = -(double)status;
+    world_max(c->everyone, &worst, 1);
+    return worst > 0 && !status ? lm_error_set(err, (lm_status)-worst, "another rank failed")
+                                : status;
+}
+
+/* ---- the sweep ----------------------------------------------------------------------------------
+ */
 
 lm_status campaign_measure(campaign *c, progress *shown, lm_error *err)
 {
     const sweep *plan = c->plan;
 
+    if (campaign_root(c))
+        recall(c);
     for (size_t i = 0; i < plan->n_points; i++)
         progress_expect(shown, plan->point[i].weight);
     for (size_t i = 0; i < plan->n_points; i++) {
@@ -219,7 +309,10 @@ lm_status campaign_measure(campaign *c, progress *shown, lm_error *err)
             progress_expect(shown, -p->weight);
             continue;
         }
-        if ((status = take(c, p, &r, err)))
+        status = keep_watch(c, false, shown, err);
+        if (!status)
+            status = take(c, p, &r, err);
+        if (status)
             return status;
         if (campaign_root(c))
             progress_point(shown, i, plan->n_points, p, &r);

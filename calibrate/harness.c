@@ -8,6 +8,7 @@
 #include "base/stats.h"
 #include "network/kernels.h"
 #include "network/single.h"
+#include "trust.h"
 
 /* Kernels of a point, and the backends' work on them. */
 typedef struct setup {
@@ -153,6 +154,7 @@ static lm_status prepare(const bench *b, const world *group, const sweep_point *
 typedef struct samples {
     double *wall[N_PHASES], *cpu[N_PHASES], *scratch;
     int64_t n;
+    double  spent; /* seconds of all */
 } samples;
 
 static void samples_free(samples *s)
@@ -178,7 +180,7 @@ static bool samples_alloc(samples *s, int64_t room)
 
 /* One repetition; out holds wall times, then CPU times, the largest over the ranks. A rank that
  * fails goes on to where all meet, so that none waits for it. */
-static lm_status repeat_once(const bench *b, const world *group, const setup *s,
+static lm_status repeat_once(const bench *b, const world *group, const setup *s, conditions *seen,
                              double out[2 * N_PHASES], lm_error *err)
 {
     double    value[2 * N_PHASES + 1] = { 0 }; /* the last: how the ranks fared */
@@ -198,9 +200,13 @@ static lm_status repeat_once(const bench *b, const world *group, const setup *s,
                 return status;
             world_barrier(group); /* the wait for a slower rank is not the all-reduce's */
         }
+        if (p != PHASE_SYNC && seen)
+            conditions_phase_begins(seen);
         if (!status)
             status =
                 who->type->run(who, who == b->compute ? s->compute : s->collective, p, &t, err);
+        if (p != PHASE_SYNC && seen)
+            conditions_phase_ended(seen, &t);
         value[p]            = t.wall;
         value[N_PHASES + p] = t.cpu;
     }
@@ -231,8 +237,18 @@ static bool enough(const stopping *stop, samples *s, double spent)
     return 1.2533 * 1.4826 * mad / sqrt((double)n) <= stop->precision * median;
 }
 
-static lm_status sample(const bench *b, const world *group, const setup *s, samples *out,
-                        lm_error *err)
+static lm_status warm_up(const bench *b, const world *group, const setup *s, lm_error *err)
+{
+    double    once[2 * N_PHASES];
+    lm_status status = LM_OK;
+
+    for (int64_t i = 0; i < b->plan->stop.warmup && !status; i++)
+        status = repeat_once(b, group, s, NULL, once, err);
+    return status;
+}
+
+static lm_status sample(const bench *b, const world *group, const setup *s, conditions *seen,
+                        samples *out, lm_error *err)
 {
     const stopping *stop  = &b->plan->stop;
     double          spent = 0;
@@ -240,12 +256,10 @@ static lm_status sample(const bench *b, const world *group, const setup *s, samp
     double          once[2 * N_PHASES];
     lm_status       status;
 
-    for (int64_t i = 0; i < stop->warmup; i++)
-        if ((status = repeat_once(b, group, s, once, err)))
-            return status;
     while (go_on) {
-        if ((status = repeat_once(b, group, s, once, err)))
+        if ((status = repeat_once(b, group, s, seen, once, err)))
             return status;
+        conditions_repetition_ended(seen);
         for (phase p = 0; p < N_PHASES; p++) {
             out->wall[p][out->n] = once[p];
             out->cpu[p][out->n]  = once[N_PHASES + p];
@@ -255,7 +269,30 @@ static lm_status sample(const bench *b, const world *group, const setup *s, samp
         go_on = !enough(stop, out, spent);
         world_broadcast(group, &go_on, sizeof go_on); /* all ranks stop together */
     }
+    out->spent = spent;
     return LM_OK;
+}
+
+/* Samples, and judges under what conditions. */
+static lm_status sample_watched(const bench *b, const world *group, const setup *s, samples *times,
+                                point_result *out, lm_error *err)
+{
+    const size_t     room = (size_t)b->plan->stop.max_repeats + 1;
+    conditions       seen;
+    condition_report report;
+    lm_status        status = warm_up(b, group, s, err); /* before: all threads are there then */
+    lm_status        opened = conditions_open(&seen, b->compute, room, err);
+
+    if (!status)
+        status = meet(group, opened, err);
+    if (!status)
+        status = sample(b, group, s, &seen, times, err);
+    report       = conditions_close(&seen);
+    out->spent   = times->spent;
+    out->repeats = times->n;
+    if (!status)
+        trust_judge(b->trust, group, &report, out);
+    return status;
 }
 
 static phase_times summarise(samples *s, phase p)
@@ -282,7 +319,9 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
     lm_status mine;
     lm_status status = prepare(b, group, point, &s, &mine, err);
 
-    *out = (point_result){ .status = "ok" };
+    *out = (point_result){
+        .status = "ok", .stretch = NAN, .clock_mhz = NAN, .again = out->again, .flags = out->flags
+    };
     if (status == LM_E_NOMEM || status == LM_E_UNSUPPORTED) {
         out->status = status == LM_E_NOMEM ? "skipped-memory" : "skipped-unsupported";
         snprintf(out->why, sizeof out->why, "%.199s", mine ? err->text : "another rank could not");
@@ -298,7 +337,7 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     status = meet(group, status, err);
     if (!status)
-        status = sample(b, group, &s, &times, err);
+        status = sample_watched(b, group, &s, &times, out, err);
     for (phase p = 0; p < N_PHASES && !status; p++)
         if (runner(b, &s, p) || (p == PHASE_STEP && counted(&point->row)))
             out->phase[p] = summarise(&times, p);

@@ -10,6 +10,7 @@ typedef struct bench {
     backend        *compute, *collective;
     const registry *reg;
     const sweep    *plan;
+    struct trust   *trust; /**< judges what was measured (trust.h) */
 } bench;
 
 /** Times of one phase over the repetitions, in seconds. */
@@ -22,8 +23,14 @@ typedef struct phase_times {
 typedef struct point_result {
     phase_times phase[N_PHASES];
     const char
-        *status;   /**< "ok", or "skipped-memory", "skipped-unsupported": nothing was measured */
-    char why[200]; /**< behind a status that is not ok */
+            *status; /**< "ok", or "skipped-memory", "skipped-unsupported": nothing was measured */
+    char     why[200];  /**< behind a status that is not ok */
+    uint32_t flags;     /**< flags.h; those that the caller has set stay */
+    double   stretch;   /**< wall time over the time with a core (conditions.h); NAN: unknown */
+    double   clock_mhz; /**< NAN: unknown */
+    double   spent;     /**< seconds of all timed repetitions */
+    int64_t  repeats;
+    bool     again; /**< the caller's: it was measured before */
 } point_result;
 
 /**
@@ -33,6 +40,9 @@ typedef struct point_result {
  * all-reduce, then the update. Of each time the largest over the ranks counts. It stops after
  * min_repeats, once the standard error of the median of the sum (1.2533 * 1.4826 * MAD / sqrt(n))
  * is below `precision` of it, or at max_repeats or max_seconds.
+ *
+ * Waits for a core, clocks and the times of the ranks are noted beside it and judged by b->trust;
+ * a point without a time has no flags.
  *
  * @return an error only for what must end the whole run
  */

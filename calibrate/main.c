@@ -134,6 +134,7 @@ static void say_measured(const job *j)
     if (j->c.n_skipped)
         fprintf(stderr, "%zu of %zu points could not be measured: the column 'status' says why\n",
                 j->c.n_skipped, plan->n_points);
+    trust_print(&j->c.seen, j->o->value[QUIET] != NULL, stderr);
     if (!j->o->value[QUIET])
         fprintf(stderr, "%zu points in %s%s\n", plan->n_points, j->folder.observations,
                 plan->n_filtered ? " (some were left out: --dry-run counts them)" : "");
@@ -203,6 +204,8 @@ static lm_status measure(job *j)
     progress  shown  = progress_begin(j->o->value[QUIET] != NULL);
     lm_status status = measure_watched(j, &shown);
 
+    if (!status)
+        status = campaign_conclude(&j->c, HUGE_VAL, &shown, &j->err);
     if (status || !campaign_root(&j->c))
         return status;
     say_measured(j);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "fit/flags.h"
 #include "provenance.h"
 
 #define KEY_BYTES 1200
@@ -38,27 +39,49 @@ static size_t whole_points(const observations *obs, size_t lines)
     return n;
 }
 
+static lm_status note_held(output *o, const observation *row, lm_error *err)
+{
+    char        key[KEY_BYTES];
+    uint32_t    flags = 0;
+    size_t      at;
+    held_point *h;
+
+    observation_key(row, key, sizeof key);
+    at = names_find(&o->by_key, key);
+    if (at == NAMES_NONE) {
+        at              = o->n_held;
+        o->held[at].key = strdup(key);
+        if (!o->held[at].key || !names_add(&o->by_key, o->held[at].key, at))
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        o->n_held++;
+    }
+    h = &o->held[at];
+    flags_parse(row->flags, &flags); /* was checked when the row was read */
+    h->is_anchor |= (flags & FLAG_ANCHOR) != 0;
+    h->tries += !(flags & FLAG_ANCHOR);
+    h->good |= !(flags & (FLAG_CONTENDED | FLAG_THROTTLED));
+    return LM_OK;
+}
+
 static lm_status note_done(output *o, const observations *obs, size_t n, int64_t threads,
                            lm_error *err)
 {
-    char key[KEY_BYTES];
+    lm_status status = LM_OK;
 
-    o->done_key = calloc(n + 1, sizeof *o->done_key);
-    for (size_t i = 0; i < n; i++) {
+    o->held = calloc(n + 1, sizeof *o->held);
+    if (!o->held)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n && !status; i++) {
         if (obs->row[i].threads && obs->row[i].threads != threads)
             return lm_error_set(
                 err, LM_E_ARG,
                 "%s:%d: measured with %lld threads a rank, this sweep says %lld: give "
                 "another -o",
                 o->path, obs->row[i].line, (long long)obs->row[i].threads, (long long)threads);
-        observation_key(&obs->row[i], key, sizeof key);
-        if (!completes(&obs->row[i]) || names_find(&o->done, key) != NAMES_NONE)
-            continue;
-        if (!o->done_key || !(o->done_key[o->n_done] = strdup(key)) ||
-            !names_add(&o->done, o->done_key[o->n_done++], i))
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        if (completes(&obs->row[i]))
+            status = note_held(o, &obs->row[i], err);
     }
-    return LM_OK;
+    return status;
 }
 
 /* The start of line `line` + 1. */
@@ -258,7 +281,7 @@ lm_status output_open(output *o, const char *path, output_mode mode, const world
 {
     lm_status status;
 
-    *o = (output){ .path = path, .fd = -1 };
+    *o = (output){ .path = path, .fd = -1, .retries = b->plan->trust.retries };
     if (world_rank(w) > 0)
         return LM_OK;
     status = open_alone(o, mode, err);
@@ -273,25 +296,34 @@ lm_status output_open(output *o, const char *path, output_mode mode, const world
 
 void output_close(output *o)
 {
-    for (size_t i = 0; i < o->n_done; i++)
-        free(o->done_key[i]);
-    free(o->done_key);
-    names_free(&o->done);
+    for (size_t i = 0; i < o->n_held; i++)
+        free(o->held[i].key);
+    free(o->held);
+    names_free(&o->by_key);
     if (o->fd >= 0)
         close(o->fd);
 }
 
-bool output_has(const output *o, const observation *row)
+const held_point *output_held(const output *o, const observation *row)
 {
-    char key[KEY_BYTES];
+    char   key[KEY_BYTES];
+    size_t at;
 
     observation_key(row, key, sizeof key);
-    return names_find(&o->done, key) != NAMES_NONE;
+    at = names_find(&o->by_key, key);
+    return at == NAMES_NONE ? NULL : &o->held[at];
+}
+
+bool output_has(const output *o, const observation *row)
+{
+    const held_point *h = output_held(o, row);
+
+    return h && (h->good || h->tries > o->retries);
 }
 
 size_t output_points(const output *o)
 {
-    return o->n_done + o->n_written;
+    return o->n_held + o->n_written;
 }
 
 lm_status output_write(output *o, const sweep_point *p, const point_result *r, int64_t threads,
@@ -301,11 +333,15 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
     size_t      n    = 0;
     FILE       *out  = open_memstream(&text, &n);
     observation row  = p->row;
+    char        flags[FLAGS_TEXT_SIZE];
     lm_status   status;
 
     if (!out)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    row.threads = threads;
+    flags_print(r->flags, flags, sizeof flags);
+    row.flags     = flags;
+    row.clock_mhz = r->clock_mhz;
+    row.threads   = threads;
     if (strcmp(r->status, "ok")) {
         row.phase = has_step(&row) ? PHASE_STEP : row.phase;
         observation_print(out, &row, r->status);
@@ -329,7 +365,112 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
         status = check_place(o, err);
     if (!status)
         status = append(o, text, n, err);
-    o->n_written += !status;
+    o->n_written += !status && !r->again;
     free(text);
+    return status;
+}
+
+/* ---- review
+ * --------------------------------------------------------------------------------------
+ */
+
+/* A row with other flags; the last two fields of our rows are flags and status. */
+static void print_reflagged(FILE *out, const char *line, size_t n, uint32_t flags)
+{
+    char   text[FLAGS_TEXT_SIZE];
+    size_t status = n, at;
+
+    while (status > 0 && line[status - 1] != ',')
+        status--;
+    for (at = status ? status - 1 : 0; at > 0 && line[at - 1] != ',';)
+        at--;
+    flags_print(flags, text, sizeof text);
+    fprintf(out, "%.*s%s,%.*s\n", (int)at, line, text, (int)(n - status), line + status);
+}
+
+/* The file's text with rows flagged drifted where `drifted` says so, and only there. */
+static void print_reviewed(FILE *out, const char *text, const observations *obs,
+                           const bool *drifted)
+{
+    size_t i = 0;
+
+    for (int number = 1; *text; number++) {
+        const size_t n     = strcspn(text, "\n");
+        uint32_t     flags = 0;
+
+        if (i < obs->n_rows && obs->row[i].line == number) {
+            flags_parse(obs->row[i].flags, &flags); /* was checked when the row was read */
+            flags = drifted[i] ? flags | FLAG_DRIFTED : flags & ~(uint32_t)FLAG_DRIFTED;
+            print_reflagged(out, text, n, flags);
+            i++;
+        } else {
+            fprintf(out, "%.*s\n", (int)n, text);
+        }
+        text += n + (text[n] == '\n');
+    }
+}
+
+static bool flags_differ(const observations *obs, const bool *drifted)
+{
+    for (size_t i = 0; i < obs->n_rows; i++) {
+        uint32_t flags = 0;
+
+        flags_parse(obs->row[i].flags, &flags);
+        if (((flags & FLAG_DRIFTED) != 0) != drifted[i])
+            return true;
+    }
+    return false;
+}
+
+/* The new file is locked before it takes the old one's place. */
+static lm_status replace(output *o, const observations *obs, const bool *drifted, lm_error *err)
+{
+    file_draft draft = { .stream = NULL };
+    char      *text  = NULL;
+    size_t     size;
+    int        fd     = -1;
+    lm_status  status = file_read_text(o->path, &text, &size, err);
+
+    if (!status)
+        status = file_draft_open(&draft, o->path, err);
+    if (status)
+        goto out;
+    print_reviewed(draft.stream, text, obs, drifted);
+    fd = open(draft.temporary, O_RDWR | O_CLOEXEC);
+    if (fd < 0 || (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)) {
+        status = cause(o, err);
+        goto out;
+    }
+    if ((status = file_draft_commit(&draft, err)))
+        goto out;
+    close(o->fd);
+    o->fd  = fd;
+    fd     = -1;
+    o->end = lseek(o->fd, 0, SEEK_END);
+    status = sync_folder(o, err);
+out:
+    if (fd >= 0)
+        close(fd);
+    file_draft_drop(&draft);
+    free(text);
+    return status;
+}
+
+lm_status output_review(output *o, repeats *out, lm_error *err)
+{
+    observations *obs     = NULL;
+    bool         *drifted = NULL;
+    lm_status     status  = check_place(o, err);
+
+    if (!status)
+        status = observations_load(o->path, &obs, err);
+    if (!status && !(drifted = calloc(obs->n_rows + 1, sizeof *drifted)))
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (!status)
+        status = repeats_find(obs, drifted, out, err);
+    if (!status && flags_differ(obs, drifted))
+        status = replace(o, obs, drifted, err);
+    free(drifted);
+    observations_free(obs);
     return status;
 }

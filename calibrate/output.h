@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "base/names.h"
+#include "fit/repeats.h"
 #include "harness.h"
 
 typedef enum {
@@ -13,13 +14,22 @@ typedef enum {
     OUTPUT_RESUME /**< what it holds is not measured again */
 } output_mode;
 
+/** A point that the file held when it was opened. */
+typedef struct held_point {
+    char   *key;
+    int64_t tries;     /**< so often it was measured, repetitions as an anchor not counted */
+    bool    good;      /**< once without a flag that makes it doubtful, or skipped */
+    bool    is_anchor; /**< it was repeated as the anchor */
+} held_point;
+
 typedef struct output {
     const char *path;
-    int         fd;       /**< rank 0; else -1 */
-    off_t       end;      /**< behind the last whole point */
-    names       done;     /**< points that the file holds already */
-    char      **done_key; /**< owns their keys */
-    size_t      n_done;
+    int         fd;  /**< rank 0; else -1 */
+    off_t       end; /**< behind the last whole point */
+    names       by_key;
+    held_point *held;
+    size_t      n_held;
+    int64_t     retries; /**< a point without a good time counts as held after so many more tries */
     size_t      n_written; /**< points that this run added */
 } output;
 
@@ -32,8 +42,14 @@ lm_status output_open(output *o, const char *path, output_mode mode, const world
                       const char *command_line, lm_error *err);
 void      output_close(output *o);
 
-/** Does the file hold this point? Rank 0. */
+/**
+ * Does the file hold this point, so that it need not be measured? A point that was disturbed each
+ * time it was measured is held once its retries are used up. Rank 0.
+ */
 bool output_has(const output *o, const observation *row);
+
+/** What the file held of this point when it was opened; NULL: nothing. Rank 0. */
+const held_point *output_held(const output *o, const observation *row);
 
 /** How many points the file holds. Rank 0. */
 size_t output_points(const output *o);
@@ -45,5 +61,12 @@ size_t output_points(const output *o);
  */
 lm_status output_write(output *o, const sweep_point *p, const point_result *r, int64_t threads,
                        lm_error *err);
+
+/**
+ * Looks at the whole file for what was measured more than once (repeats.h), and flags rows that
+ * were measured while the anchor was off as drifted, and no others: then the file is written anew
+ * under a temporary name and takes its own place. Rank 0.
+ */
+lm_status output_review(output *o, repeats *out, lm_error *err);
 
 #endif

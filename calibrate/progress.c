@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "clock.h"
+#include "fit/flags.h"
 #include "network/kernels.h"
 
 progress progress_begin(bool quiet)
@@ -53,11 +54,44 @@ void print_point(const observation *r, char *buffer, size_t size)
     }
 }
 
+static double last_median(const point_result *r)
+{
+    double median = NAN;
+
+    for (phase f = 0; f < N_PHASES; f++)
+        if (r->phase[f].measured)
+            median = r->phase[f].median;
+    return median;
+}
+
+/* "contended" behind a time that is. */
+static void print_doubt(const point_result *r)
+{
+    char text[FLAGS_TEXT_SIZE];
+
+    flags_print(r->flags & FLAGS_DOUBTFUL, text, sizeof text);
+    if (*text)
+        fprintf(stderr, " (%s)", text);
+}
+
+void progress_again(progress *p, const char *why, const sweep_point *point, const point_result *r)
+{
+    char what[160];
+
+    if (p->quiet)
+        return;
+    print_point(&point->row, what, sizeof what);
+    fprintf(stderr, "[%s] %s: %.3f ms", why, what, 1e3 * last_median(r));
+    print_doubt(r);
+    fprintf(stderr, "\n");
+}
+
 void progress_point(progress *p, size_t at, size_t n, const sweep_point *point,
                     const point_result *r)
 {
-    const double spent = clock_seconds_since(CLOCK_MONOTONIC, p->began);
-    double       left, median = NAN;
+    const double spent  = clock_seconds_since(CLOCK_MONOTONIC, p->began);
+    const double median = last_median(r);
+    double       left;
     char         what[160];
 
     p->done += point->weight;
@@ -65,13 +99,11 @@ void progress_point(progress *p, size_t at, size_t n, const sweep_point *point,
     if (p->quiet)
         return;
     print_point(&point->row, what, sizeof what);
-    for (phase f = 0; f < N_PHASES; f++)
-        if (r->phase[f].measured)
-            median = r->phase[f].median;
     fprintf(stderr, "[%zu/%zu] %s: ", at + 1, n, what);
     if (isnan(median))
         fprintf(stderr, "%s (%s)", r->status, r->why);
     else
         fprintf(stderr, "%.3f ms", 1e3 * median);
+    print_doubt(r);
     fprintf(stderr, ", %.0f s left\n", left);
 }

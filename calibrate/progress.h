@@ -19,6 +19,9 @@ void progress_expect(progress *p, double seconds);
 void progress_point(progress *p, size_t at, size_t n, const sweep_point *point,
                     const point_result *r);
 
+/** A point was measured again, because of `why`: a line on stderr. */
+void progress_again(progress *p, const char *why, const sweep_point *point, const point_result *r);
+
 /** "resnet50 3x224x224 batch 8, 2 ranks": a point in words. */
 void print_point(const observation *row, char *buffer, size_t size);
 

@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "machine_state.h"
+
 static void put(void *context, const char *key, const char *value)
 {
     FILE *out = context;
@@ -66,6 +68,7 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
     put_from(out, "/proc/cpuinfo", "model name", "cpu");
     snprintf(text, sizeof text, "%ld", sysconf(_SC_NPROCESSORS_ONLN));
     put(out, "cores", text);
+    machine_describe_cpu(put, out);
     put_from(out, "/proc/meminfo", "MemTotal", "memory");
     if (!uname(&system)) {
         snprintf(text, sizeof text, "%.60s %.60s %.60s", system.sysname, system.release,

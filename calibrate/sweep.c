@@ -18,6 +18,9 @@ static const sweep_key sweep_keys[] = {
     { "precision", KEY_REAL, SWEEP_AT(precision), 0, 1 },
     { "flops_per_second", KEY_REAL, SWEEP_AT(flops_per_second), 1, 1e30 },
     { "bytes_per_second", KEY_REAL, SWEEP_AT(bytes_per_second), 1, 1e30 },
+    { "retries", KEY_NUMBER, SWEEP_AT(retries), 0, 100 },
+    { "retry_share", KEY_REAL, SWEEP_AT(retry_share), 0, 10 },
+    { "anchor_share", KEY_REAL, SWEEP_AT(anchor_share), 0, 1 },
     SWEEP_VARIANT_KEYS,
     { NULL, KEY_WORD, 0, 0, 0 },
 };
@@ -51,6 +54,7 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
     out->threads    = v->threads;
     out->stop =
         (stopping){ v->warmup, v->min_repeats, v->max_repeats, v->max_seconds, v->precision };
+    out->trust = (trust_limits){ v->retries, v->retry_share, v->anchor_share };
     if (out->stop.max_repeats < out->stop.min_repeats) {
         status = lm_error_set(l->err, LM_E_ARG, "is below min_repeats");
         return sweep_fail_at(l, s->line, status, "max_repeats");
@@ -119,6 +123,9 @@ static lm_status take_section(sweep_loading *l, const ini_section *s)
                        .max_repeats      = 20,
                        .max_seconds      = 2,
                        .precision        = 0.02,
+                       .retries          = 2,
+                       .retry_share      = 0.15,
+                       .anchor_share     = -1,
                        .model            = "layermeter",
                        .seed             = 1,
                        .flops_per_second = 1e11,

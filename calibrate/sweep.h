@@ -15,6 +15,14 @@ typedef struct stopping {
     double  precision; /**< stop when the standard error of the median is below this share of it */
 } stopping;
 
+/** What is spent on knowing whether the numbers can be trusted (trust.h), as shares of the time
+ * that points take. */
+typedef struct trust_limits {
+    int64_t retries;      /**< how often a point that was disturbed is measured again */
+    double  retry_share;  /**< for that, all together */
+    double  anchor_share; /**< for repeating one point; 0: not at all; below 0: not given */
+} trust_limits;
+
 /** One thing to measure. */
 typedef struct sweep_point {
     observation row;     /**< all that says what it is; no times */
@@ -30,6 +38,7 @@ typedef struct sweep {
     const char   *compute, *collective; /**< backends by name; collective NULL: none */
     int64_t       threads;
     stopping      stop;
+    trust_limits  trust;
     sim_config    sim;
     sweep_point  *point;
     size_t        n_points, n_filtered; /**< n_filtered: left out by filters or by too few ranks */

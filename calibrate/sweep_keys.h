@@ -22,9 +22,9 @@ number_list number_list_or(number_list l, int64_t *one);
 typedef struct sweep_values {
     const char *backend, *collective, *machine, *model, *algorithms, *networks, *dtype;
     const char *type, *input, *layer_batch, *setting[N_SETTINGS];
-    int64_t     threads, warmup, min_repeats, max_repeats, seed, limit, count;
+    int64_t     threads, warmup, min_repeats, max_repeats, retries, seed, limit, count;
     double      max_seconds, precision, noise, flops_per_second, bytes_per_second, launch_seconds;
-    double      min_flops, max_flops, once_seconds;
+    double      min_flops, max_flops, once_seconds, retry_share, anchor_share;
     int64_t     max_bytes;
     number_list batch, image, ranks, nodes, devices, bytes;
 } sweep_values;

@@ -17,6 +17,8 @@ warmup      = 1
 min_repeats = 2
 max_repeats = 3
 max_seconds = 0.1
+retries      = 0
+anchor_share = 0
 
 [networks]
 networks = tiny.ini
