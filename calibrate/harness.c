@@ -12,9 +12,10 @@
 
 /* Kernels of a point, and the backends' work on them. */
 typedef struct setup {
-    kernel_list list[N_PHASES];
-    bench_case  what;
-    void       *compute, *collective; /* work; NULL: this backend has nothing to do here */
+    kernel_list   list[N_PHASES];
+    gradient_list gradients;
+    bench_case    what;
+    void         *compute, *collective; /* work; NULL: this backend has nothing to do here */
 } setup;
 
 /* Of a network, or of a layer by itself. */
@@ -37,7 +38,9 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
     if (!status)
         status = kernels_backward(bound, &s->list[PHASE_BACKWARD], err);
     if (!status)
-        status = kernels_update(bound, &s->list[PHASE_UPDATE], err);
+        status = kernels_update(bound, p->optimizer, &s->list[PHASE_UPDATE], err);
+    if (!status)
+        status = kernels_gradients(bound, &s->gradients, err);
     bound_network_free(bound);
     network_free(net);
     return status;

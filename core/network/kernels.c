@@ -54,25 +54,77 @@ lm_status kernels_backward(const bound_network *net, kernel_list *list, lm_error
     return status;
 }
 
-lm_status kernels_update(const bound_network *net, kernel_list *list, lm_error *err)
+lm_status kernels_update(const bound_network *net, optimizer o, kernel_list *list, lm_error *err)
 {
     for (size_t i = 0; i < net->n_layers; i++)
         for (size_t w = 0; w < net->layer[i].n_weights; w++) {
             const lm_weight *weight = &net->layer[i].weights[w];
-            lm_kernel        k      = { .size   = sizeof k,
-                                        .op     = LM_OP_MAP,
-                                        .pass   = LM_GRAD_WEIGHT,
-                                        .dtype  = weight->tensor.dtype,
-                                        .repeat = 1 };
+            lm_kernel        k;
             lm_status        status;
 
             if (weight->flags & LM_FROZEN)
                 continue;
-            k.u.map.elements          = (int64_t)lm_elements(&weight->tensor);
-            k.u.map.operands          = 3;
-            k.u.map.flops_per_element = 4;
-            if ((status = kernel_list_add(list, &k, err)))
+            if ((status = optimizer_update(o, &weight->tensor, &k, err)) ||
+                (status = kernel_list_add(list, &k, err)))
                 return status;
         }
     return LM_OK;
+}
+
+/* For each layer the first that uses its parameters, in the order of the forward pass: where the
+ * backward pass completes their gradients. */
+static void find_first_users(const bound_network *net, size_t *first)
+{
+    for (size_t i = 0; i < net->n_layers; i++)
+        first[i] = i;
+    for (size_t i = net->n_layers; i-- > 0;)
+        if (net->layer[i].shares) {
+            const size_t owner = (size_t)(net->layer[i].shares - net->layer);
+
+            if (i < first[owner])
+                first[owner] = i;
+        }
+}
+
+static void add_gradients(const bound_layer *owner, size_t begin, size_t end, gradient_list *out)
+{
+    for (size_t w = owner->n_weights; w-- > 0;)
+        if (!(owner->weights[w].flags & LM_FROZEN))
+            out->gradient[out->n++] = (gradient){ .bytes = lm_bytes(&owner->weights[w].tensor),
+                                                  .dtype = owner->weights[w].tensor.dtype,
+                                                  .begin = begin,
+                                                  .end   = end };
+}
+
+lm_status kernels_gradients(const bound_network *net, gradient_list *out, lm_error *err)
+{
+    size_t *first = calloc(net->n_layers + 1, sizeof *first);
+    size_t  n = 0, end = 0;
+
+    for (size_t i = 0; i < net->n_layers; i++)
+        n += net->layer[i].n_weights;
+    *out = (gradient_list){ .gradient = calloc(n + 1, sizeof *out->gradient) };
+    if (!first || !out->gradient) {
+        free(first);
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    find_first_users(net, first);
+    for (size_t i = net->n_layers; i-- > 0;) {
+        const bound_layer *l     = &net->layer[i];
+        const size_t       begin = end;
+
+        end += l->n_kernels[LM_GRAD_INPUT] + l->n_kernels[LM_GRAD_WEIGHT];
+        if (l->shares && first[l->shares - net->layer] == i)
+            add_gradients(l->shares, begin, end, out);
+        if (first[i] == i)
+            add_gradients(l, begin, end, out);
+    }
+    free(first);
+    return LM_OK;
+}
+
+void gradient_list_free(gradient_list *list)
+{
+    free(list->gradient);
+    *list = (gradient_list){ NULL, 0 };
 }

@@ -7,6 +7,7 @@
 
 #include "layers/kernel_text.h"
 #include "network/bind.h"
+#include "network/optimizer.h"
 
 /** A list that grows. */
 typedef struct kernel_list {
@@ -22,8 +23,28 @@ lm_status kernels_forward(const bound_network *net, kernel_list *list, lm_error 
 /** Backward pass: the layers in reverse, each with its input gradient before its weight gradient.
  */
 lm_status kernels_backward(const bound_network *net, kernel_list *list, lm_error *err);
-/** One map a trained tensor: weight, gradient and momentum read, 4 FLOP an element (SGD with
- * momentum). */
-lm_status kernels_update(const bound_network *net, kernel_list *list, lm_error *err);
+/** One map a trained tensor: see optimizer_update(). */
+lm_status kernels_update(const bound_network *net, optimizer o, kernel_list *list, lm_error *err);
+
+/** The gradient of one trained tensor. */
+typedef struct gradient {
+    uint64_t bytes;
+    lm_dtype dtype;
+    size_t   begin, end; /**< the backward kernels of its layer: it is complete once those before
+                            `end` have run. begin = end: the layer has none */
+} gradient;
+
+typedef struct gradient_list {
+    gradient *gradient; /**< malloc'ed */
+    size_t    n;
+} gradient_list;
+
+/**
+ * The gradients in the order in which the pass of kernels_backward() completes them: layers in
+ * reverse, the tensors of a layer in reverse. Of a tensor that layers share, that is where the last
+ * of them has run. Their bytes add up to net_metrics.param_bytes. `out` is to be freed in any case.
+ */
+lm_status kernels_gradients(const bound_network *net, gradient_list *out, lm_error *err);
+void      gradient_list_free(gradient_list *list);
 
 #endif

@@ -1,4 +1,4 @@
-/* Optimizers, as far as memory goes. */
+/* Optimizers: what they keep, and what an update of theirs is. */
 #include "network/optimizer.h"
 
 #include <string.h>
@@ -51,4 +51,34 @@ uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight)
     case OPTIMIZER_ADAM: return lm_mul(2, lm_bytes(weight));
     default: return lm_mul(adafactor_elements(weight), lm_dtype_bytes(weight->dtype));
     }
+}
+
+lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err)
+{
+    static const struct {
+        int64_t operands, writes, flops;
+    } map[] = {
+        [OPTIMIZER_SGD]      = { 2, 1, 2 },
+        [OPTIMIZER_MOMENTUM] = { 3, 2, 4 },
+        [OPTIMIZER_ADAM]     = { 4, 3, 13 },
+    };
+    const uint64_t n = lm_elements(weight);
+
+    if ((size_t)o >= sizeof map / sizeof map[0])
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "the update of %s cannot be measured: choose sgd, momentum or adam",
+                            optimizer_name(o));
+    if (lm_mul(n, 4) > INT64_MAX)
+        return lm_error_set(err, LM_E_OVERFLOW, "a weight of more than 2^61 elements");
+    *out = (lm_kernel){ .size   = sizeof *out,
+                        .op     = LM_OP_MAP,
+                        .pass   = LM_GRAD_WEIGHT,
+                        .dtype  = weight->dtype,
+                        .repeat = 1 };
+
+    out->u.map.elements          = (int64_t)n;
+    out->u.map.operands          = map[o].operands;
+    out->u.map.flops_per_element = map[o].flops;
+    out->u.map.writes            = map[o].writes * (int64_t)n;
+    return LM_OK;
 }

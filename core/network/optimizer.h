@@ -1,8 +1,9 @@
-/** Optimizers, as far as memory goes. */
+/** Optimizers: what they keep, and what an update of theirs is. */
 #ifndef NETWORK_OPTIMIZER_H
 #define NETWORK_OPTIMIZER_H
 
 #include <layermeter/error.h>
+#include <layermeter/kernel.h>
 #include <layermeter/types.h>
 
 typedef enum optimizer {
@@ -18,5 +19,20 @@ const char *optimizer_name(optimizer o);
 
 /** What it keeps for one trained tensor, in the tensor's element type. Saturates. */
 uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight);
+
+/**
+ * The update of one trained tensor, as a map over its elements. `operands` tells them apart: the
+ * tensors read are weight, gradient, and the state; all but the gradient are written.
+ *
+ *  - sgd       w -= rate g: 2 operands, 2 FLOP
+ *  - momentum  m = decay m + g; w -= rate m: 3 operands, 4 FLOP (torch.optim.SGD without dampening)
+ *  - adam      4 operands, 13 FLOP (Kingma & Ba 2015, algorithm 1, as torch.optim.Adam computes it:
+ *              no weight decay; the first moment's correction is part of the rate, the second's is
+ *              not): m = b1 m + (1-b1) g: 3; v = b2 v + (1-b2) g^2: 4; sqrt(v) / c + eps: 3;
+ *              w -= rate m / that: 3
+ *
+ * @return LM_E_UNSUPPORTED for adafactor, whose sums over rows and columns are no map
+ */
+lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err);
 
 #endif

@@ -326,7 +326,7 @@ static bool fuzz_network(const uint8_t *data, size_t size)
         if (!status)
             status = kernels_backward(bound, &list, &err);
         if (!status)
-            status = kernels_update(bound, &list, &err);
+            status = kernels_update(bound, OPTIMIZER_MOMENTUM, &list, &err);
         for (size_t i = 0; !status && i < list.n; i++)
             lm_kernel_work(&list.kernel[i]);
     }

@@ -377,7 +377,7 @@ static void shared_parameters_are_counted_once(void **state)
     assert_int_equal(all.param_tensors, 2);
     assert_int_equal(all.param_bytes, 168);
     assert_int_equal(all.macs_linear, 3 * 5 * 36); /* the products are all computed */
-    assert_int_equal(kernels_update(m.bound, &update, NULL), LM_OK);
+    assert_int_equal(kernels_update(m.bound, OPTIMIZER_MOMENTUM, &update, NULL), LM_OK);
     assert_int_equal(update.n, 2);
     kernel_list_free(&update);
 

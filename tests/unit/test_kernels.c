@@ -308,7 +308,7 @@ static void a_step_lists_its_kernels_in_running_order(void **state)
                     list.kernel[3 + i].pass == backward[i].pass);
     assert_int_equal(list.kernel[3].u.conv.c_out, 5); /* the last layer comes first */
     /* one map for each trained tensor: a's 12 weights, 4 biases, b's 20 weights */
-    assert_int_equal(kernels_update(m.bound, &list, NULL), LM_OK);
+    assert_int_equal(kernels_update(m.bound, OPTIMIZER_MOMENTUM, &list, NULL), LM_OK);
     assert_int_equal(list.n, 7 + 3);
     assert_int_equal(list.kernel[7].u.map.elements, 12);
     assert_int_equal(list.kernel[8].u.map.elements, 4);
@@ -316,6 +316,85 @@ static void a_step_lists_its_kernels_in_running_order(void **state)
     assert_int_equal(list.kernel[9].u.map.operands, 3);
     assert_int_equal(list.kernel[9].u.map.flops_per_element, 4);
     kernel_list_free(&list);
+    nets_free(&m);
+}
+
+/* 12 weights in single precision; FLOPs are counted in optimizer.h. The state is what is read and
+ * written beside weight (both) and gradient (read): as many bytes as optimizer_state_bytes(). */
+static void updates_read_and_write_the_optimizers_state(void **state)
+{
+    static const struct {
+        optimizer o;
+        uint64_t  flops, read, written;
+    } cases[]              = { { OPTIMIZER_SGD, 2 * 12, 2 * 48, 48 },
+                               { OPTIMIZER_MOMENTUM, 4 * 12, 3 * 48, 2 * 48 },
+                               { OPTIMIZER_ADAM, 13 * 12, 4 * 48, 3 * 48 } };
+    const lm_tensor weight = { .dtype = LM_F32, .rank = 2, .dim = { 4, 3 } };
+    lm_kernel       k;
+    lm_error        err = { LM_OK, "" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lm_work w;
+
+        assert_int_equal(optimizer_update(cases[i].o, &weight, &k, NULL), LM_OK);
+        w = lm_kernel_work(&k);
+        assert_int_equal(w.flops, cases[i].flops);
+        assert_int_equal(w.read_bytes, cases[i].read);
+        assert_int_equal(w.written_bytes, cases[i].written);
+        assert_int_equal(w.read_bytes - 2 * 48, optimizer_state_bytes(cases[i].o, &weight));
+        assert_int_equal(w.written_bytes - 48, optimizer_state_bytes(cases[i].o, &weight));
+    }
+    assert_int_equal(optimizer_update(OPTIMIZER_ADAFACTOR, &weight, &k, &err), LM_E_UNSUPPORTED);
+    assert_string_equal(err.text, "the update of adafactor cannot be measured: choose sgd, "
+                                  "momentum or adam");
+}
+
+static void check_gradient(const gradient *g, uint64_t bytes, size_t begin, size_t end)
+{
+    assert_int_equal(g->bytes, bytes);
+    assert_int_equal(g->dtype, LM_F32);
+    assert_int_equal(g->begin, begin);
+    assert_int_equal(g->end, end);
+}
+
+/* Backward: b's two products are kernels 0 and 1, the rectifier is 2, a's weights are 3. */
+static void gradients_come_in_the_order_in_which_they_are_complete(void **state)
+{
+    bound_text    m = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 3x8x8\n"
+                                   "[a]\ntype = conv2d\nfilters = 4\nkernel = 1\n[r]\ntype = relu\n"
+                                   "[b]\ntype = conv2d\nfilters = 5\nkernel = 1\nbias = no\n",
+                                2);
+    gradient_list list;
+
+    (void)state;
+    assert_int_equal(kernels_gradients(m.bound, &list, NULL), LM_OK);
+    assert_int_equal(list.n, 3);
+    check_gradient(&list.gradient[0], 80, 0, 2);
+    check_gradient(&list.gradient[1], 16, 3, 4); /* a's bias, then its weights */
+    check_gradient(&list.gradient[2], 48, 3, 4);
+    gradient_list_free(&list);
+    nets_free(&m);
+}
+
+/* The matrix of a serves b, too, which runs behind it: only a's backward pass completes it. Linear
+ * layers without bias: c has kernels 0 and 1; b has 2, 3, and adds its gradient in 4; a has 5. */
+static void a_shared_gradient_is_complete_where_the_last_of_its_layers_has_run(void **state)
+{
+    bound_text    m = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 6\n"
+                                   "[a]\ntype = linear\nfeatures = 6\nbias = no\n"
+                                   "[b]\ntype = linear\nfeatures = 6\nbias = no\nshares = a\n"
+                                   "[c]\ntype = linear\nfeatures = 2\nbias = no\n",
+                                5);
+    gradient_list list;
+
+    (void)state;
+    assert_string_equal(m.err.text, "");
+    assert_int_equal(kernels_gradients(m.bound, &list, NULL), LM_OK);
+    assert_int_equal(list.n, 2);
+    check_gradient(&list.gradient[0], 48, 0, 2);
+    check_gradient(&list.gradient[1], 144, 5, 6);
+    gradient_list_free(&list);
     nets_free(&m);
 }
 
@@ -330,6 +409,9 @@ int main(void)
         cmocka_unit_test(work_matches_hand_counts),
         cmocka_unit_test(work_beyond_64_bits_saturates),
         cmocka_unit_test(a_step_lists_its_kernels_in_running_order),
+        cmocka_unit_test(updates_read_and_write_the_optimizers_state),
+        cmocka_unit_test(gradients_come_in_the_order_in_which_they_are_complete),
+        cmocka_unit_test(a_shared_gradient_is_complete_where_the_last_of_its_layers_has_run),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

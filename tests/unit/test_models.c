@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "network/kernels.h"
 #include "network/metrics.h"
 #include "network/network.h"
 #include "network/write.h"
@@ -220,12 +221,44 @@ static void what_is_written_unfolded_counts_the_same(void **state)
     for_each_network(check_written);
 }
 
+/* What is all-reduced is what is trained, and no kernel is waited for that comes before another. */
+static void check_gradients(const network *net)
+{
+    bound_network    *bound    = bind(net, 2);
+    const net_metrics m        = count(bound, NULL).metrics;
+    kernel_list       backward = { NULL, 0, 0 };
+    gradient_list     list;
+    uint64_t          bytes = 0;
+
+    assert_int_equal(kernels_backward(bound, &backward, NULL), LM_OK);
+    assert_int_equal(kernels_gradients(bound, &list, NULL), LM_OK);
+    assert_int_equal(list.n, m.param_tensors);
+    for (size_t i = 0; i < list.n; i++) {
+        bytes += list.gradient[i].bytes;
+        assert_true(list.gradient[i].begin <= list.gradient[i].end);
+        assert_true(list.gradient[i].end <= backward.n);
+        assert_true(i == 0 || list.gradient[i - 1].end <= list.gradient[i].end);
+    }
+    if (bytes != m.param_bytes)
+        fail_msg("%s: gradients of %llu bytes", net->name, (unsigned long long)bytes);
+    gradient_list_free(&list);
+    kernel_list_free(&backward);
+    bound_network_free(bound);
+}
+
+static void gradients_add_up_to_the_parameters(void **state)
+{
+    (void)state;
+    for_each_network(check_gradients);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_network_has_its_published_counts),
         cmocka_unit_test(counts_grow_evenly_with_the_batch),
         cmocka_unit_test(layers_and_blocks_add_up_to_the_network),
+        cmocka_unit_test(gradients_add_up_to_the_parameters),
         cmocka_unit_test(what_is_written_unfolded_counts_the_same),
         cmocka_unit_test(kernels_add_up_to_the_cost_of_each_pass),
     };
