@@ -14,6 +14,7 @@
 
 #include "fit/observation.h"
 #include "machine_state.h"
+#include "network/kernels.h"
 #include "network/metrics.h"
 #include "network/optimizer.h"
 #include "settings.h"
@@ -21,13 +22,15 @@
 
 /** What is to be measured: a network, a layer, a kernel (one phase, one kernel) or a collective. */
 typedef struct bench_case {
-    const observation *point;             /**< kind, name, batch, ranks, bytes, algorithm, dtype */
-    const world       *group;             /**< the ranks that take part, this one among them */
-    const net_metrics *metrics; /**< networks, layers: their counts at this batch; else NULL */
-    const lm_kernel   *kernels[N_PHASES]; /**< in the order in which they run */
-    size_t             n_kernels[N_PHASES]; /**< 0: the phase does not exist here */
-    settings           how;                 /**< those the backend obeys; zeroed: the defaults */
-    optimizer          optimizer;           /**< of the update phase */
+    const observation     *point;   /**< kind, name, batch, ranks, bytes, algorithm, dtype */
+    const world           *group;   /**< the ranks that take part, this one among them */
+    const net_metrics     *metrics; /**< networks, layers: their counts at this batch; else NULL */
+    const lm_kernel       *kernels[N_PHASES];   /**< in the order in which they run */
+    size_t                 n_kernels[N_PHASES]; /**< 0: the phase does not exist here */
+    const weight_gradient *gradients; /**< networks, layers: as kernels_gradients() lists them */
+    size_t                 n_gradients;
+    settings               how;       /**< those the backend obeys; zeroed: the defaults */
+    optimizer              optimizer; /**< of the update phase */
 } bench_case;
 
 /** What simulated hardware is like: [sim] of a sweep file. */
@@ -50,21 +53,22 @@ typedef struct backend_time {
 } backend_time;
 
 /**
- * Gradients that are all-reduced together: a piece of the compute backend's memory, complete once
- * the backward kernel `after` (its place in the backward phase) has run.
+ * Gradients: of one trained tensor, or of several that are all-reduced together. A piece of the
+ * compute backend's memory, of exactly as many bytes as the tensors have, whatever the layouts of
+ * the backend's kernels take (see plan_gradients()).
  */
 typedef struct gradient_bucket {
-    void    *data; /**< memory of the backend's device */
+    void    *data; /**< memory of the backend's device; NULL where there is none */
     uint64_t bytes;
     lm_dtype dtype;
-    size_t   after;
+    size_t   needs; /**< complete once so many of the backward kernels have run */
 } gradient_bucket;
 
 /** All-reduces that go on while a backward pass does: a collective backend, made ready for buckets.
  */
 typedef struct overlap {
-    struct backend        *collective;
-    void                  *work; /**< from its prepare_buckets() */
+    struct backend        *collective; /**< the compute backend itself, if it serves PHASE_SYNC */
+    void                  *work;       /**< from its prepare_buckets(), if it has that */
     const gradient_bucket *bucket;
     size_t                 n_buckets;
 } overlap;
@@ -108,12 +112,13 @@ struct backend_type {
     /* The native step; NULL where a backend cannot. */
 
     /**
-     * Compute: where the backward kernels' gradients lie, at most one entry a kernel, ascending by
-     * `after` and adjacent in memory. The array belongs to `work`.
+     * Compute: where what->gradients lie, one entry each, ascending in memory and in `needs`. The
+     * array belongs to `work`.
      */
     lm_status (*gradients)(backend *self, void *work, const gradient_bucket **out, size_t *n,
                            lm_error *err);
-    /** Compute: one step; sync NULL: no gradients to exchange. */
+    /** Compute: one step; sync NULL: no gradients to exchange. On failure, too, every bucket is
+     * started and finished: other ranks wait for them. */
     lm_status (*run_step)(backend *self, void *work, const overlap *sync, step_time *out,
                           lm_error *err);
 
@@ -121,7 +126,8 @@ struct backend_type {
     lm_status (*prepare_buckets)(backend *self, const bench_case *what,
                                  const gradient_bucket *bucket, size_t n, void **work,
                                  lm_error *err);
-    /** Collective: bucket `i` is complete behind what `stream` was given (host: now); starts its
+    /** Collective, from here on: sums are divided by the ranks, as an optimizer wants the mean.
+     * Bucket `i` is complete behind what `stream` was given (host: now); starts its
      * all-reduce and returns at once. In the same order on every rank. */
     lm_status (*start_bucket)(backend *self, void *work, size_t i, void *stream, lm_error *err);
     /** Collective, host memory: lets what was started go on. Between kernels. May be NULL. */
@@ -129,6 +135,8 @@ struct backend_type {
     /** Collective: all are reduced when this returns (host), or before what `stream` is given next.
      */
     lm_status (*finish_buckets)(backend *self, void *work, void *stream, lm_error *err);
+    /** Collective: not collective; nothing is under way. */
+    void (*release_buckets)(backend *self, void *work);
 
     uint32_t serves;   /**< bit 1 << phase for each phase it can run */
     uint32_t settings; /**< bit 1 << setting for each setting it obeys */

@@ -8,15 +8,23 @@
 #include "base/stats.h"
 #include "network/kernels.h"
 #include "network/single.h"
+#include "step.h"
 #include "trust.h"
 
 /* Kernels of a point, and the backends' work on them. */
 typedef struct setup {
     kernel_list   list[N_PHASES];
     gradient_list gradients;
+    optimizer     optimizer;
     bench_case    what;
     void         *compute, *collective; /* work; NULL: this backend has nothing to do here */
+    native_step   step;                 /* instead of `collective`, where gradients go in buckets */
 } setup;
+
+static const char *optimizer_text(const observation *row)
+{
+    return *row->optimizer ? row->optimizer : optimizer_name(OPTIMIZER_MOMENTUM);
+}
 
 /* Of a network, or of a layer by itself. */
 static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
@@ -38,7 +46,9 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
     if (!status)
         status = kernels_backward(bound, &s->list[PHASE_BACKWARD], err);
     if (!status)
-        status = kernels_update(bound, p->optimizer, &s->list[PHASE_UPDATE], err);
+        status = optimizer_parse(optimizer_text(&p->row), &s->optimizer, err);
+    if (!status)
+        status = kernels_update(bound, s->optimizer, &s->list[PHASE_UPDATE], err);
     if (!status)
         status = kernels_gradients(bound, &s->gradients, err);
     bound_network_free(bound);
@@ -60,12 +70,14 @@ static lm_status collective_kernel(const sweep_point *p, setup *s, lm_error *err
 
 static void setup_free(const bench *b, setup *s)
 {
+    step_release(&s->step); /* its buckets lie in the compute backend's memory */
     if (s->compute)
         b->compute->type->release(b->compute, s->compute);
     if (s->collective)
         b->collective->type->release(b->collective, s->collective);
     for (phase p = 0; p < N_PHASES; p++)
         kernel_list_free(&s->list[p]);
+    gradient_list_free(&s->gradients);
 }
 
 /* Which backend runs a phase of this point; NULL: nobody, since there is nothing to run. */
@@ -116,10 +128,13 @@ static lm_status list_work(const bench *b, const world *group, const sweep_point
         status = collective_kernel(point, s, err);
     if (status)
         return status;
-    s->what = (bench_case){ .point   = &point->row,
-                            .group   = group,
-                            .how     = point->how,
-                            .metrics = counted(&point->row) ? &point->counts : NULL };
+    s->what = (bench_case){ .point       = &point->row,
+                            .group       = group,
+                            .metrics     = counted(&point->row) ? &point->counts : NULL,
+                            .gradients   = s->gradients.gradient,
+                            .n_gradients = s->gradients.n,
+                            .how         = point->how,
+                            .optimizer   = s->optimizer };
     for (phase p = 0; p < N_PHASES; p++) {
         backend *who = runner(b, s, p);
 
@@ -132,7 +147,9 @@ static lm_status list_work(const bench *b, const world *group, const sweep_point
         *compute |= who && who == b->compute;
         *collective |= who && who == b->collective;
     }
-    return LM_OK;
+    return step_wanted(&point->row)
+               ? step_check(b->compute, runner(b, s, PHASE_SYNC), &point->how, err)
+               : LM_OK;
 }
 
 /* A collective backend's preparation is itself collective: no rank may enter it unless all do.
@@ -146,10 +163,15 @@ static lm_status prepare(const bench *b, const world *group, const sweep_point *
     *mine = list_work(b, group, point, s, &compute, &collective, err);
     if (!*mine && compute)
         *mine = b->compute->type->prepare(b->compute, &s->what, &s->compute, err);
+    if (!*mine && step_wanted(&point->row))
+        *mine = step_make_buckets(&s->step, b->compute, s->compute, &s->what, err);
     status = agree(group, *mine);
-    if (status || !collective)
+    if (status)
         return status;
-    *mine = b->collective->type->prepare(b->collective, &s->what, &s->collective, err);
+    if (step_wanted(&point->row))
+        *mine = step_prepare(&s->step, runner(b, s, PHASE_SYNC), &s->what, err);
+    else if (collective)
+        *mine = b->collective->type->prepare(b->collective, &s->what, &s->collective, err);
     return agree(group, *mine);
 }
 
@@ -181,16 +203,26 @@ static bool samples_alloc(samples *s, int64_t room)
     return ok;
 }
 
-/* One repetition; out holds wall times, then CPU times, the largest over the ranks. A rank that
- * fails goes on to where all meet, so that none waits for it. */
-static lm_status repeat_once(const bench *b, const world *group, const setup *s, conditions *seen,
-                             double out[2 * N_PHASES], lm_error *err)
-{
-    double    value[2 * N_PHASES + 1] = { 0 }; /* the last: how the ranks fared */
-    double    step                    = 0;
-    lm_status status                  = LM_OK;
+enum { N_VALUES = 2 * N_PHASES + 1 }; /* wall times, CPU times, the last: how the rank fared */
 
-    world_barrier(group);
+/* The largest over the ranks. */
+static lm_status largest(const world *group, double value[N_VALUES], lm_status status,
+                         lm_error *err)
+{
+    value[2 * N_PHASES] = -(double)status;
+    world_max(group, value, N_VALUES);
+    if (value[2 * N_PHASES] <= 0)
+        return LM_OK;
+    return status ? status
+                  : lm_error_set(err, (lm_status)-value[2 * N_PHASES], "another rank failed");
+}
+
+/* The phases one after the other; the step is their sum. */
+static lm_status run_phases(const bench *b, const world *group, const setup *s, conditions *seen,
+                            double value[N_VALUES], lm_error *err)
+{
+    lm_status status = LM_OK;
+
     for (phase p = 0; p < N_PHASES; p++) {
         backend     *who = runner(b, s, p);
         backend_time t   = { 0, 0 };
@@ -213,16 +245,42 @@ static lm_status repeat_once(const bench *b, const world *group, const setup *s,
         value[p]            = t.wall;
         value[N_PHASES + p] = t.cpu;
     }
-    value[2 * N_PHASES] = -(double)status;
-    world_max(group, value, 2 * N_PHASES + 1);
-    if (value[2 * N_PHASES] > 0)
-        return status ? status
-                      : lm_error_set(err, (lm_status)-value[2 * N_PHASES], "another rank failed");
+    status = largest(group, value, status, err);
     for (phase p = 0; p < PHASE_STEP; p++)
-        step += value[p];
-    value[PHASE_STEP] = step;
-    memcpy(out, value, 2 * N_PHASES * sizeof *out);
-    return LM_OK;
+        value[PHASE_STEP] += value[p];
+    return status;
+}
+
+/* The whole step at once: one phase to whoever watches the machine. */
+static lm_status run_step(const bench *b, const world *group, const setup *s, conditions *seen,
+                          double value[N_VALUES], lm_error *err)
+{
+    backend_time whole = { 0, 0 };
+    lm_status    status;
+
+    if (seen)
+        conditions_phase_begins(seen);
+    status     = step_run(&s->step, b->compute, s->compute, value, err);
+    whole.wall = value[PHASE_STEP];
+    if (seen)
+        conditions_phase_ended(seen, &whole);
+    return largest(group, value, status, err);
+}
+
+/* One repetition; out holds wall times, then CPU times, the largest over the ranks. A rank that
+ * fails goes on to where all meet, so that none waits for it. */
+static lm_status repeat_once(const bench *b, const world *group, const setup *s, conditions *seen,
+                             double out[2 * N_PHASES], lm_error *err)
+{
+    double    value[N_VALUES] = { 0 };
+    lm_status status;
+
+    world_barrier(group);
+    status = s->step.bucket ? run_step(b, group, s, seen, value, err)
+                            : run_phases(b, group, s, seen, value, err);
+    if (!status)
+        memcpy(out, value, 2 * N_PHASES * sizeof *out);
+    return status;
 }
 
 static bool enough(const stopping *stop, samples *s, double spent)

@@ -37,7 +37,8 @@ typedef struct point_result {
  * Measures a point on `group`; every rank of it calls this.
  *
  * Each repetition starts together (barrier) and runs forward, backward, then, together again, the
- * all-reduce, then the update. Of each time the largest over the ranks counts. It stops after
+ * all-reduce, then the update. With buckets it runs the whole step at once (step.h). Of each time
+ * the largest over the ranks counts. It stops after
  * min_repeats, once the standard error of the median of the sum (1.2533 * 1.4826 * MAD / sqrt(n))
  * is below `precision` of it, or at max_repeats or max_seconds.
  *

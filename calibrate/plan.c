@@ -66,14 +66,16 @@ static bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
 }
 
 typedef struct planner {
-    plan    *plan;
-    region  *product; /* of the forward phase, in order */
-    size_t   n_products;
-    uint8_t *taken; /* by forward launch: bit 1 << pass: a kernel of that pass belongs to it */
-    region   previous, before; /* the last two products of this phase; bytes 0: none */
-    uint64_t ring_bytes;
-    unsigned turn;
-    uint64_t weights, gradients; /* the optimizer's steps through them */
+    plan     *plan;
+    region   *product; /* of the forward phase, in order */
+    size_t    n_products;
+    uint8_t  *taken; /* by forward launch: bit 1 << pass: a kernel of that pass belongs to it */
+    region    previous, before; /* the last two products of this phase; bytes 0: none */
+    uint64_t  ring_bytes;
+    unsigned  turn;
+    uint64_t  weights, gradients; /* the optimizer's steps through them */
+    uint64_t *gradients_before;   /* by backward launch: how long their space was */
+    size_t    n_laid;             /* gradients that have their place */
 } planner;
 
 static uint64_t aligned(uint64_t bytes)
@@ -305,6 +307,31 @@ static void lay_ring(planner *p)
     whole->size[SPACE_RING] = lm_mul(regions, p->ring_bytes);
 }
 
+/* The gradients that are complete once `end` kernels have run, layer by layer: side by side from
+ * where the kernels of their layer put theirs, and room for all. */
+static void lay_gradients(planner *p, size_t end)
+{
+    plan     *whole = p->plan;
+    uint64_t *size  = &whole->size[SPACE_GRADIENTS];
+    size_t    i     = p->n_laid;
+
+    while (i < whole->n_gradients && whole->gradient[i].end <= end) {
+        const weight_gradient *layer = &whole->gradient[i];
+        const bool             none  = layer->begin == layer->end;
+        uint64_t               at    = none ? *size : p->gradients_before[layer->begin];
+
+        for (; i < whole->n_gradients && whole->gradient[i].begin == layer->begin &&
+               whole->gradient[i].end == layer->end;
+             i++) {
+            whole->gradient_at[i] = at;
+            at                    = lm_add(at, whole->gradient[i].bytes);
+        }
+        if (*size < at)
+            *size = aligned(at);
+    }
+    p->n_laid = i;
+}
+
 static void place_all_backward(planner *p)
 {
     launch *const list    = p->plan->launch[PHASE_BACKWARD];
@@ -316,10 +343,13 @@ static void place_all_backward(planner *p)
     for (size_t i = 0; i < p->plan->n[PHASE_BACKWARD]; i++) {
         const size_t match = find_match(p, &list[i]);
 
+        lay_gradients(p, i);
+        p->gradients_before[i] = p->plan->size[SPACE_GRADIENTS];
         place_backward(p, &list[i], i ? &list[i - 1] : NULL, match == NONE ? NULL : &forward[match],
                        match != NONE && match == last);
         last = match;
     }
+    lay_gradients(p, SIZE_MAX);
 }
 
 /* ---- update ---------------------------------------------------------------------------------- */
@@ -342,12 +372,14 @@ static void place_update(planner *p, launch *l)
 lm_status plan_make(plan *p, lm_error *err)
 {
     const size_t n      = p->n[PHASE_FORWARD] + 1;
-    planner      all    = { .plan    = p,
-                            .product = malloc(n * sizeof(region)),
-                            .taken   = calloc(n, sizeof(uint8_t)) };
+    planner      all    = { .plan             = p,
+                            .product          = malloc(n * sizeof(region)),
+                            .taken            = calloc(n, sizeof(uint8_t)),
+                            .gradients_before = calloc(p->n[PHASE_BACKWARD] + 1, sizeof(uint64_t)) };
     lm_status    status = LM_OK;
 
-    if (!all.product || !all.taken) {
+    p->gradient_at = calloc(p->n_gradients + 1, sizeof *p->gradient_at);
+    if (!all.product || !all.taken || !all.gradients_before || !p->gradient_at) {
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
         goto out;
     }
@@ -359,6 +391,7 @@ lm_status plan_make(plan *p, lm_error *err)
 out:
     free(all.product);
     free(all.taken);
+    free(all.gradients_before);
     return status;
 }
 
@@ -443,8 +476,34 @@ void plan_fill(const plan *p, plan_filler each, void *context)
             fill_launch(p, &p->launch[part][i], &usual, each, context);
 }
 
+void plan_gradients(const plan *p, char *memory, gradient_bucket *out)
+{
+    char *const begin = memory + plan_space_offset(p, SPACE_GRADIENTS);
+
+    for (size_t i = 0; i < p->n_gradients; i++)
+        out[i] = (gradient_bucket){ .data  = begin + p->gradient_at[i],
+                                    .bytes = p->gradient[i].bytes,
+                                    .dtype = p->gradient[i].dtype,
+                                    .needs = p->gradient[i].end };
+}
+
+uint64_t plan_gradients_written(const plan *p)
+{
+    uint64_t bytes = 0;
+
+    for (size_t i = 0; i < p->n[PHASE_BACKWARD]; i++) {
+        const plan_kernel *k = p->launch[PHASE_BACKWARD][i].kernel;
+
+        for (size_t s = 0; s < k->n_slots; s++)
+            if (k->slot[s].role == ROLE_GRADIENT)
+                bytes = lm_add(bytes, k->slot[s].bytes);
+    }
+    return bytes;
+}
+
 void plan_free(plan *p)
 {
+    free(p->gradient_at);
     for (int part = 0; part < N_PHASES; part++)
         free(p->launch[part]);
     *p = (plan){ 0 };

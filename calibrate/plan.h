@@ -9,6 +9,7 @@
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 
+#include "backend.h"
 #include "fit/observation.h"
 
 /** How a buffer begins. FILL_INDEX: int32_t, whatever `type`. */
@@ -59,7 +60,7 @@ typedef enum {
     SPACE_ACTIVATIONS,
     SPACE_STATE,
     SPACE_WEIGHTS,
-    SPACE_GRADIENTS, /**< of weights, in the order in which the backward pass makes them */
+    SPACE_GRADIENTS, /**< of weights, in the order in which the backward pass completes them */
     SPACE_MOMENTUM,
     SPACE_RING,  /**< gradients on their way back */
     SPACE_LOSS,  /**< a gradient that comes from no kernel */
@@ -85,9 +86,13 @@ typedef struct launch {
 
 /** Zeroed: nothing planned. */
 typedef struct plan {
-    launch  *launch[N_PHASES]; /**< malloc'ed; kernel and repeat are given */
-    size_t   n[N_PHASES];
-    uint64_t size[N_SPACES];
+    const weight_gradient
+             *gradient; /**< given, the caller's: what SPACE_GRADIENTS must have room for */
+    size_t    n_gradients;
+    uint64_t *gradient_at;      /**< malloc'ed: the offset of each in its space */
+    launch   *launch[N_PHASES]; /**< malloc'ed; kernel and repeat are given */
+    size_t    n[N_PHASES];
+    uint64_t  size[N_SPACES];
 } plan;
 
 /** Same work on the same shapes; `repeat` is left out. */
@@ -111,6 +116,22 @@ typedef void (*plan_filler)(void *context, const fill *f, uint64_t offset, uint6
 /** Small random numbers, ones where variances are, and so on: calls `each`, more than once for some
  * regions; the last call counts. */
 void plan_fill(const plan *p, plan_filler each, void *context);
+
+/**
+ * Where the gradients lie, once placed: one entry each for p->gradient, as many bytes as each has,
+ * none overlapping. Kernels fill a layer's part of the space in their own layouts, which may be
+ * padded: then some bytes of an entry are padding, and as many of the layer's lie behind it. What
+ * no kernel writes (a backend may have no kernel for a gradient, or write it elsewhere) keeps the
+ * numbers it was filled with. So messages are as long as they should be, and complete when they
+ * should be.
+ *
+ * @param memory as plan_place()
+ * @param out    room for p->n_gradients
+ */
+void plan_gradients(const plan *p, char *memory, gradient_bucket *out);
+
+/** Of SPACE_GRADIENTS: what kernels write, whether or not it is among p->gradient. For reports. */
+uint64_t plan_gradients_written(const plan *p);
 
 /** The launches. */
 void plan_free(plan *p);

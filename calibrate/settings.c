@@ -12,6 +12,7 @@ static const struct {
     [SETTING_LAUNCH]     = { "launch", { "stream", "graph" }, "stream graph" },
     [SETTING_LAYOUT]     = { "layout", { "nchw", "nhwc" }, "nchw nhwc" },
     [SETTING_MATH]       = { "math", { "ieee", "tf32" }, "ieee tf32" },
+    [SETTING_PROGRESS]   = { "progress", { "poll", "thread" }, "poll thread" },
 };
 
 const char *setting_name(setting s)

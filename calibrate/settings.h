@@ -15,6 +15,8 @@ typedef enum {
     SETTING_LAUNCH, /**< stream (default) | graph: kernels launched one by one, or replayed */
     SETTING_LAYOUT, /**< nchw (default) | nhwc: of images */
     SETTING_MATH,   /**< ieee (default) | tf32: products of f32 */
+    SETTING_PROGRESS, /**< poll (default) | thread: who moves all-reduces on while a backward pass
+                         runs: the computing thread between kernels, or one beside it */
     N_SETTINGS
 } setting;
 

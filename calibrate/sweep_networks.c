@@ -10,6 +10,9 @@ static const sweep_key keys[] = {
     { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
     { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
     SWEEP_SPREAD_KEYS(1),
+    { "optimizer", KEY_WORD, SWEEP_AT(optimizers), 0, 0 },
+    { "bucket", KEY_WORD, SWEEP_AT(buckets), 0, 0 },
+    { "progress", KEY_WORD, SWEEP_AT(progress), 0, 0 },
     SWEEP_VARIANT_KEYS,
     SWEEP_FILTER_KEYS,
     { NULL, KEY_WORD, 0, 0, 0 },
@@ -97,7 +100,6 @@ static lm_status add_network(sweep_loading *l, const sweep_values *v, const swee
     sweep_work  work;
     lm_status   status;
 
-    (void)context;
     p.row.kind      = OBS_NETWORK;
     p.row.algorithm = "default";
     status          = workloads_counts(l->loads, p.row.name, p.row.input, p.row.dtype, p.row.batch,
@@ -110,14 +112,17 @@ static lm_status add_network(sweep_loading *l, const sweep_values *v, const swee
         if (!fits || !sweep_wanted(l, v, &work))
             l->s->n_filtered++;
         else
-            status = sweep_add(l, &p);
+            status = sweep_steps_add(l, context, &p);
     }
     return status;
 }
 
 lm_status sweep_take_networks(sweep_loading *l, const ini_section *s, sweep_values *v)
 {
-    lm_status status = sweep_read(l, s, keys, v);
+    sweep_steps steps;
+    lm_status   status = sweep_read(l, s, keys, v);
 
-    return status ? status : sweep_visit_networks(l, s, v, add_network, NULL);
+    if (!status)
+        status = sweep_steps_read(l, s, v, &steps);
+    return status ? status : sweep_visit_networks(l, s, v, add_network, &steps);
 }

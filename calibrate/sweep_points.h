@@ -68,6 +68,25 @@ lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const swee
 /** Writes combination `i` into a point: dtype, how, and the column `settings`. */
 lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p);
 
+enum { SWEEP_MAX_OPTIMIZERS = 8, SWEEP_MAX_BUCKETS = 32 };
+
+/** How the steps of a section's networks are run. */
+typedef struct sweep_steps {
+    const char *optimizer[SWEEP_MAX_OPTIMIZERS]; /**< "": the usual one */
+    size_t      n_optimizers;
+    int64_t     bucket[SWEEP_MAX_BUCKETS]; /**< bytes; 0: one message behind the backward pass */
+    size_t      n_buckets;
+    uint8_t     progress[2]; /**< SETTING_PROGRESS, of points with buckets */
+    size_t      n_progress;
+    bool        says_progress;
+} sweep_steps;
+
+/** Reads them: optimizer, bucket, progress. */
+lm_status sweep_steps_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
+                           sweep_steps *out);
+/** Adds a network's point in all of these ways. */
+lm_status sweep_steps_add(sweep_loading *l, const sweep_steps *steps, const sweep_point *point);
+
 /* Sections. Each reads its own keys. */
 
 lm_status sweep_take_networks(sweep_loading *l, const ini_section *s, sweep_values *v);

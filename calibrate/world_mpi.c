@@ -1,4 +1,4 @@
-/* The ranks of an MPI job. With backends/mpi.c the only file that sees MPI. */
+/* The ranks of an MPI job. With backends/mpi*.c the only file that sees MPI. */
 #include "world_mpi.h"
 
 #include <stdio.h>
@@ -68,9 +68,9 @@ static world *wrap(MPI_Comm comm)
 
 lm_status world_open(int *argc, char ***argv, world **out, lm_error *err)
 {
-    int got;
+    int got; /* whoever needs what is asked for asks again (MPI_Query_thread) */
 
-    if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &got) != MPI_SUCCESS)
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &got) != MPI_SUCCESS)
         return lm_error_set(err, LM_E_IO, "MPI could not be started");
     *out = wrap(MPI_COMM_WORLD);
     return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");

@@ -8,6 +8,7 @@
 
 #include "backend.h"
 #include "clock.h"
+#include "mpi_buckets.h"
 #include "pulse.h"
 #include "world_mpi.h"
 
@@ -235,13 +236,19 @@ static void mpi_describe(const backend *self,
 }
 
 const backend_type backend_mpi = {
-    .name     = "mpi",
-    .doc      = "all-reduce over MPI on host memory",
-    .open     = mpi_open,
-    .close    = mpi_close,
-    .describe = mpi_describe,
-    .prepare  = mpi_prepare,
-    .run      = mpi_run,
-    .release  = mpi_release,
-    .serves   = 1u << PHASE_SYNC,
+    .name            = "mpi",
+    .doc             = "all-reduce over MPI on host memory",
+    .open            = mpi_open,
+    .close           = mpi_close,
+    .describe        = mpi_describe,
+    .prepare         = mpi_prepare,
+    .run             = mpi_run,
+    .release         = mpi_release,
+    .prepare_buckets = mpi_prepare_buckets,
+    .start_bucket    = mpi_start_bucket,
+    .poll_buckets    = mpi_poll_buckets,
+    .finish_buckets  = mpi_finish_buckets,
+    .release_buckets = mpi_release_buckets,
+    .serves          = 1u << PHASE_SYNC,
+    .settings        = 1u << SETTING_PROGRESS,
 };

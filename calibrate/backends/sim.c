@@ -15,7 +15,12 @@ typedef struct sim_backend {
 } sim_backend;
 
 typedef struct sim_work {
-    double seconds[N_PHASES]; /* without noise */
+    double           seconds[N_PHASES]; /* without noise */
+    int64_t          ranks;
+    double          *done; /* share of the backward pass behind so many of its kernels */
+    size_t           n_backward;
+    gradient_bucket *gradient;
+    size_t           n_gradients;
 } sim_work;
 
 /* splitmix64 (Steele et al. 2014) */
@@ -77,16 +82,59 @@ static lm_status grad_seconds(const sim_backend *b, const workload *load, sim_wo
     return LM_OK;
 }
 
+/* A kernel alone, by [sim]'s rates. */
+static double one_kernel(const sim_backend *b, const lm_kernel *kernel)
+{
+    const lm_work k = lm_kernel_work(kernel);
+
+    return b->config.launch_seconds + (double)k.flops / b->config.flops_per_second +
+           (double)(k.read_bytes + k.written_bytes) / b->config.bytes_per_second;
+}
+
 static void kernel_seconds(const sim_backend *b, const bench_case *what, sim_work *w)
 {
     for (phase p = 0; p < N_PHASES; p++)
-        for (size_t i = 0; i < what->n_kernels[p]; i++) {
-            const lm_work k = lm_kernel_work(&what->kernels[p][i]);
+        for (size_t i = 0; i < what->n_kernels[p]; i++)
+            w->seconds[p] += one_kernel(b, &what->kernels[p][i]);
+}
 
-            w->seconds[p] += b->config.launch_seconds +
-                             (double)k.flops / b->config.flops_per_second +
-                             (double)(k.read_bytes + k.written_bytes) / b->config.bytes_per_second;
-        }
+/* Coefficients know the whole backward pass: its kernels share it as they would run alone. */
+static lm_status share_backward(const sim_backend *b, const bench_case *what, sim_work *w,
+                                lm_error *err)
+{
+    const size_t n   = what->n_kernels[PHASE_BACKWARD];
+    double       sum = 0;
+
+    w->n_backward  = n;
+    w->n_gradients = what->n_gradients;
+    w->done        = calloc(n + 1, sizeof *w->done);
+    w->gradient    = calloc(w->n_gradients + 1, sizeof *w->gradient);
+    if (!w->done || !w->gradient)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        const lm_kernel *k = &what->kernels[PHASE_BACKWARD][i];
+
+        w->done[i + 1] = sum += k->repeat * one_kernel(b, k);
+    }
+    for (size_t i = 1; i <= n && sum > 0; i++)
+        w->done[i] /= sum;
+    for (size_t i = 0; i < w->n_gradients; i++)
+        w->gradient[i] = (gradient_bucket){ .bytes = what->gradients[i].bytes,
+                                            .dtype = what->gradients[i].dtype,
+                                            .needs = what->gradients[i].end };
+    return LM_OK;
+}
+
+static void sim_release(backend *self, void *work)
+{
+    sim_work *w = work;
+
+    (void)self;
+    if (!w)
+        return;
+    free(w->done);
+    free(w->gradient);
+    free(w);
 }
 
 static lm_status sim_prepare(backend *self, const bench_case *what, void **work, lm_error *err)
@@ -98,6 +146,7 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
 
     if (!w)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    w->ranks = what->point->ranks;
     if (what->point->kind == OBS_KERNEL || what->point->kind == OBS_LAYER) {
         kernel_seconds(b, what, w);
     } else if (what->point->kind == OBS_COLLECTIVE) {
@@ -110,33 +159,94 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
             status = part_seconds(b, PART_BACKWARD, &load, &w->seconds[PHASE_BACKWARD], err);
         if (!status)
             status = grad_seconds(b, &load, w, err);
+        if (!status)
+            status = share_backward(b, what, w, err);
     }
     if (status) {
-        free(w);
+        sim_release(self, w);
         return status;
     }
     *work = w;
     return LM_OK;
 }
 
+/* What noise makes of a time; never below a tenth: a time is positive. */
+static double noisy(sim_backend *b, double seconds)
+{
+    if (b->config.noise > 0)
+        seconds *= fmax(0.1, 1 + b->config.noise * next_normal(&b->state));
+    return seconds;
+}
+
 static lm_status sim_run(backend *self, void *work, phase part_of_step, backend_time *out,
                          lm_error *err)
 {
-    sim_backend    *b = (sim_backend *)self;
     const sim_work *w = work;
 
     (void)err;
-    out->wall = w->seconds[part_of_step];
-    out->cpu  = NAN;
-    if (b->config.noise > 0) /* never below a tenth: a time is positive */
-        out->wall *= fmax(0.1, 1 + b->config.noise * next_normal(&b->state));
+    *out = (backend_time){ noisy((sim_backend *)self, w->seconds[part_of_step]), NAN };
     return LM_OK;
 }
 
-static void sim_release(backend *self, void *work)
+static lm_status sim_gradients(backend *self, void *work, const gradient_bucket **out, size_t *n,
+                               lm_error *err)
 {
-    (void)self;
-    free(work);
+    const sim_backend *b = (const sim_backend *)self;
+    const sim_work    *w = work;
+
+    if (form_find(b->config.model, PART_SYNC) == n_forms)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "model '%s' knows no all-reduce apart from the update: its buckets "
+                            "cannot be simulated",
+                            b->config.model);
+    *out = w->gradient;
+    *n   = w->n_gradients;
+    return LM_OK;
+}
+
+/*
+ * One communication stream takes the buckets in order, each as soon as it is complete and the one
+ * before is reduced: e_j = max(e_{j-1}, r_j) + C_j, with r_j the time at which bucket j is
+ * complete and C_j its all-reduce; what is left behind the backward pass is e_J - T_bwd.
+ */
+static lm_status exposed_seconds(sim_backend *b, const sim_work *w, const overlap *sync,
+                                 double backward, double *out, lm_error *err)
+{
+    double end = 0, slower = noisy(b, 1);
+
+    for (size_t i = 0; i < sync->n_buckets; i++) {
+        const workload load = { .nodes = (double)w->ranks, .bytes = (double)sync->bucket[i].bytes };
+        const double   ready   = backward * w->done[sync->bucket[i].needs];
+        double         seconds = 0;
+        lm_status      status  = part_seconds(b, PART_SYNC, &load, &seconds, err);
+
+        if (status)
+            return status;
+        end = fmax(end, ready) + slower * seconds;
+    }
+    *out = fmax(0, end - backward);
+    return LM_OK;
+}
+
+static lm_status sim_run_step(backend *self, void *work, const overlap *sync, step_time *out,
+                              lm_error *err)
+{
+    sim_backend *b        = (sim_backend *)self;
+    sim_work    *w        = work;
+    double       exposed  = 0;
+    lm_status    status   = LM_OK;
+    const double forward  = noisy(b, w->seconds[PHASE_FORWARD]);
+    const double backward = noisy(b, w->seconds[PHASE_BACKWARD]);
+
+    if (sync)
+        status = exposed_seconds(b, w, sync, backward, &exposed, err);
+    if (status)
+        return status;
+    *out = (step_time){ .forward  = { forward, NAN },
+                        .backward = { backward, NAN },
+                        .exposed  = { exposed, NAN },
+                        .update   = { noisy(b, w->seconds[PHASE_UPDATE]), NAN } };
+    return LM_OK;
 }
 
 static void sim_close(backend *self)
@@ -178,15 +288,17 @@ static void sim_describe(const backend *self,
 }
 
 const backend_type backend_sim = {
-    .name     = "sim",
-    .doc      = "simulated: the times that a machine file gives, with seeded noise",
-    .open     = sim_open,
-    .close    = sim_close,
-    .describe = sim_describe,
-    .prepare  = sim_prepare,
-    .run      = sim_run,
-    .release  = sim_release,
-    .serves   = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_SYNC | 1u << PHASE_UPDATE,
+    .name      = "sim",
+    .doc       = "simulated: the times that a machine file gives, with seeded noise",
+    .open      = sim_open,
+    .close     = sim_close,
+    .describe  = sim_describe,
+    .prepare   = sim_prepare,
+    .run       = sim_run,
+    .release   = sim_release,
+    .gradients = sim_gradients,
+    .run_step  = sim_run_step,
+    .serves    = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_SYNC | 1u << PHASE_UPDATE,
     /* written down, so that what depends on them can be tested; they change no time */
     .settings = 1u << SETTING_LAYOUT | 1u << SETTING_MATH,
     .virtual  = 1,

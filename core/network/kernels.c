@@ -90,10 +90,11 @@ static void add_gradients(const bound_layer *owner, size_t begin, size_t end, gr
 {
     for (size_t w = owner->n_weights; w-- > 0;)
         if (!(owner->weights[w].flags & LM_FROZEN))
-            out->gradient[out->n++] = (gradient){ .bytes = lm_bytes(&owner->weights[w].tensor),
-                                                  .dtype = owner->weights[w].tensor.dtype,
-                                                  .begin = begin,
-                                                  .end   = end };
+            out->gradient[out->n++] =
+                (weight_gradient){ .bytes = lm_bytes(&owner->weights[w].tensor),
+                                   .dtype = owner->weights[w].tensor.dtype,
+                                   .begin = begin,
+                                   .end   = end };
 }
 
 lm_status kernels_gradients(const bound_network *net, gradient_list *out, lm_error *err)

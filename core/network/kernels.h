@@ -27,16 +27,16 @@ lm_status kernels_backward(const bound_network *net, kernel_list *list, lm_error
 lm_status kernels_update(const bound_network *net, optimizer o, kernel_list *list, lm_error *err);
 
 /** The gradient of one trained tensor. */
-typedef struct gradient {
+typedef struct weight_gradient {
     uint64_t bytes;
     lm_dtype dtype;
     size_t   begin, end; /**< the backward kernels of its layer: it is complete once those before
                             `end` have run. begin = end: the layer has none */
-} gradient;
+} weight_gradient;
 
 typedef struct gradient_list {
-    gradient *gradient; /**< malloc'ed */
-    size_t    n;
+    weight_gradient *gradient; /**< malloc'ed */
+    size_t           n;
 } gradient_list;
 
 /**

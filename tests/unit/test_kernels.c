@@ -350,7 +350,7 @@ static void updates_read_and_write_the_optimizers_state(void **state)
                                   "momentum or adam");
 }
 
-static void check_gradient(const gradient *g, uint64_t bytes, size_t begin, size_t end)
+static void check_gradient(const weight_gradient *g, uint64_t bytes, size_t begin, size_t end)
 {
     assert_int_equal(g->bytes, bytes);
     assert_int_equal(g->dtype, LM_F32);

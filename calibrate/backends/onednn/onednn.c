@@ -32,7 +32,8 @@ typedef struct onednn_work {
     size_t            n_kernels;
     plan              plan;
     dnnl_exec_arg_t (*argument[N_PHASES])[MAX_SLOTS]; /* by launch */
-    char *memory;
+    gradient_bucket *gradient;
+    char            *memory;
 } onednn_work;
 
 static const phase phases[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
@@ -115,6 +116,7 @@ static void release(backend *self, void *work)
         return;
     destroy_memories(w);
     plan_free(&w->plan);
+    free(w->gradient);
     free(w->memory);
     for (size_t i = 0; i < w->n_kernels; i++) {
         kernel_release(w->kernel[i]);
@@ -241,6 +243,10 @@ static lm_status allocate(onednn_work *w, int64_t ranks, lm_error *err)
         return lm_error_set(err, LM_E_NOMEM, "no %.0f MB to be had", (double)total / 1e6);
     w->memory = memory;
     plan_place(&w->plan, w->memory);
+    w->gradient = calloc(w->plan.n_gradients + 1, sizeof *w->gradient);
+    if (!w->gradient)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    plan_gradients(&w->plan, w->memory, w->gradient);
     return LM_OK;
 }
 
@@ -273,7 +279,9 @@ static lm_status prepare(backend *self, const bench_case *what, void **out, lm_e
 
     if (!w)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    w->device = &me->device;
+    w->device           = &me->device;
+    w->plan.gradient    = what->gradients;
+    w->plan.n_gradients = what->n_gradients;
     team_apply(&me->team);
     status = get_kernels(w, what, err);
     if (!status)
@@ -310,40 +318,167 @@ static dnnl_status_t run_launch(const onednn *me, const launch *l, const dnnl_ex
     return status;
 }
 
+static lm_status failed(dnnl_status_t status, phase part, lm_error *err)
+{
+    return lm_error_set(err, status == dnnl_out_of_memory ? LM_E_NOMEM : LM_E_UNSUPPORTED,
+                        "oneDNN: %s while running %s", dnnl_status2str(status), phase_name(part));
+}
+
+typedef struct stopwatch {
+    int64_t wall, cpu; /* when it was started */
+} stopwatch;
+
+static stopwatch start_watch(void)
+{
+    return (stopwatch){ clock_nanoseconds(CLOCK_MONOTONIC),
+                        clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID) };
+}
+
+static backend_time read_watch(const onednn *me, const stopwatch *w)
+{
+    const double cpu  = clock_seconds_since(CLOCK_THREAD_CPUTIME_ID, w->cpu);
+    const double wall = clock_seconds_since(CLOCK_MONOTONIC, w->wall);
+
+    return (backend_time){ .wall = wall, .cpu = me->team.threads > 1 ? (double)NAN : cpu };
+}
+
+static dnnl_status_t run_phase(const onednn *me, const onednn_work *w, phase part)
+{
+    dnnl_status_t status = dnnl_success;
+
+    for (size_t i = 0; i < w->plan.n[part] && status == dnnl_success; i++)
+        status = run_launch(me, &w->plan.launch[part][i], w->argument[part][i]);
+    return status == dnnl_success ? dnnl_stream_wait(me->device.stream) : status;
+}
+
 static lm_status run(backend *self, void *work, phase part, backend_time *out, lm_error *err)
 {
-    const onednn      *me     = onednn_of(self);
-    const onednn_work *w      = work;
-    dnnl_status_t      status = dnnl_success;
-    int64_t            wall_began, cpu_began;
-    double             wall, cpu;
+    const onednn *me = onednn_of(self);
+    stopwatch     watch;
+    dnnl_status_t status;
 
     assert(part < N_PHASES && backend_onednn.serves >> part & 1);
     team_apply(&me->team);
-    wall_began = clock_nanoseconds(CLOCK_MONOTONIC);
-    cpu_began  = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID);
-    for (size_t i = 0; i < w->plan.n[part] && status == dnnl_success; i++)
-        status = run_launch(me, &w->plan.launch[part][i], w->argument[part][i]);
-    if (status == dnnl_success)
-        status = dnnl_stream_wait(me->device.stream);
-    cpu  = clock_seconds_since(CLOCK_THREAD_CPUTIME_ID, cpu_began);
-    wall = clock_seconds_since(CLOCK_MONOTONIC, wall_began);
-    if (status != dnnl_success)
-        return lm_error_set(err, status == dnnl_out_of_memory ? LM_E_NOMEM : LM_E_UNSUPPORTED,
-                            "oneDNN: %s while running %s", dnnl_status2str(status),
-                            phase_name(part));
-    *out = (backend_time){ .wall = wall, .cpu = me->team.threads > 1 ? (double)NAN : cpu };
+    watch  = start_watch();
+    status = run_phase(me, work, part);
+    *out   = read_watch(me, &watch);
+    return status == dnnl_success ? LM_OK : failed(status, part, err);
+}
+
+/* ---- the whole step -------------------------------------------------------------------------- */
+
+static lm_status gradients(backend *self, void *work, const gradient_bucket **out, size_t *n,
+                           lm_error *err)
+{
+    const onednn_work *w = work;
+
+    (void)self;
+    (void)err;
+    *out = w->gradient;
+    *n   = w->plan.n_gradients;
     return LM_OK;
 }
 
+/* A step under way. The first failure is kept, and does not end it: other ranks wait for all of the
+ * buckets. */
+typedef struct stepping {
+    const onednn      *me;
+    const onednn_work *work;
+    const overlap     *sync; /* NULL: none */
+    size_t             next; /* bucket to be started */
+    lm_status          status;
+    lm_error          *err;
+} stepping;
+
+static void note_onednn(stepping *s, dnnl_status_t status, phase part)
+{
+    if (status != dnnl_success && !s->status)
+        s->status = failed(status, part, s->err);
+}
+
+/* Where a failure of the collective may be explained: not over the first one. */
+static lm_error *explanation(const stepping *s)
+{
+    return s->status ? NULL : s->err;
+}
+
+static void note(stepping *s, lm_status status)
+{
+    if (!s->status)
+        s->status = status;
+}
+
+/* Behind a kernel of the backward pass, so many being done. */
+static void move_buckets(stepping *s, size_t kernels)
+{
+    const overlap *sync = s->sync;
+    backend       *c    = sync->collective;
+
+    for (; s->next < sync->n_buckets && sync->bucket[s->next].needs <= kernels; s->next++)
+        note(s, c->type->start_bucket(c, sync->work, s->next, NULL, explanation(s)));
+    if (s->next > 0 && c->type->poll_buckets)
+        note(s, c->type->poll_buckets(c, sync->work, explanation(s)));
+}
+
+static void step_backward(stepping *s)
+{
+    const launch *list = s->work->plan.launch[PHASE_BACKWARD];
+    const size_t  n    = s->work->plan.n[PHASE_BACKWARD];
+
+    for (size_t i = 0; i < n; i++) {
+        if (!s->status) {
+            note_onednn(s, run_launch(s->me, &list[i], s->work->argument[PHASE_BACKWARD][i]),
+                        PHASE_BACKWARD);
+            note_onednn(s, dnnl_stream_wait(s->me->device.stream), PHASE_BACKWARD);
+        }
+        if (s->sync)
+            move_buckets(s, i + 1);
+    }
+}
+
+static void step_exposed(stepping *s)
+{
+    backend *c = s->sync->collective;
+
+    note(s, c->type->finish_buckets(c, s->sync->work, NULL, explanation(s)));
+}
+
+static lm_status run_step(backend *self, void *work, const overlap *sync, step_time *out,
+                          lm_error *err)
+{
+    stepping  s = { .me = onednn_of(self), .work = work, .sync = sync, .err = err };
+    stopwatch watch;
+
+    team_apply(&s.me->team);
+    *out  = (step_time){ .exposed = { 0, NAN } };
+    watch = start_watch();
+    note_onednn(&s, run_phase(s.me, work, PHASE_FORWARD), PHASE_FORWARD);
+    out->forward = read_watch(s.me, &watch);
+    watch        = start_watch();
+    step_backward(&s);
+    out->backward = read_watch(s.me, &watch);
+    if (sync) {
+        watch = start_watch();
+        step_exposed(&s);
+        out->exposed = read_watch(s.me, &watch);
+    }
+    watch = start_watch();
+    if (!s.status)
+        note_onednn(&s, run_phase(s.me, work, PHASE_UPDATE), PHASE_UPDATE);
+    out->update = read_watch(s.me, &watch);
+    return s.status;
+}
+
 const backend_type backend_onednn = {
-    .name     = "onednn",
-    .doc      = "CPU: Intel oneDNN",
-    .open     = open_onednn,
-    .close    = close_onednn,
-    .describe = describe,
-    .prepare  = prepare,
-    .run      = run,
-    .release  = release,
-    .serves   = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
+    .name      = "onednn",
+    .doc       = "CPU: Intel oneDNN",
+    .open      = open_onednn,
+    .close     = close_onednn,
+    .describe  = describe,
+    .prepare   = prepare,
+    .run       = run,
+    .release   = release,
+    .gradients = gradients,
+    .run_step  = run_step,
+    .serves    = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
 };

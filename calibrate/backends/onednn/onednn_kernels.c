@@ -54,17 +54,20 @@ static bool prepare_map_loop(prepared_kernel *k)
     return true;
 }
 
+/* Weight, gradient, and as many tensors of state as optimizer_update() has operands more. */
 static bool prepare_update_loop(prepared_kernel *k)
 {
-    const uint64_t bytes = lm_mul((uint64_t)k->base.kernel.u.map.elements, sizeof(float));
+    const uint64_t bytes    = lm_mul((uint64_t)k->base.kernel.u.map.elements, sizeof(float));
+    const int64_t  operands = k->base.kernel.u.map.operands;
 
-    if (k->base.kernel.op != LM_OP_MAP || k->base.kernel.dtype != LM_F32 ||
-        k->base.kernel.u.map.operands != 3)
+    if (k->base.kernel.op != LM_OP_MAP || k->base.kernel.dtype != LM_F32 || operands < 2 ||
+        operands > 4)
         return false;
-    k->loop = (loop){ LOOP_UPDATE, k->base.kernel.u.map.elements, 0, sizeof(float), 0 };
+    k->loop = (loop){ LOOP_UPDATE, k->base.kernel.u.map.elements, operands, sizeof(float), 0 };
     add_loop_slot(k, ROLE_WEIGHT, bytes, normal);
     add_loop_slot(k, ROLE_GRADIENT, bytes, normal);
-    add_loop_slot(k, ROLE_MOMENTUM, bytes, zero);
+    for (int64_t i = 2; i < operands; i++)
+        add_loop_slot(k, ROLE_MOMENTUM, bytes, zero);
     return true;
 }
 

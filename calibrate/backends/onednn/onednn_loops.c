@@ -134,23 +134,51 @@ static void map_body(void *context, int64_t begin, int64_t end)
     }
 }
 
-static void sgd(float *restrict weight, const float *restrict gradient, float *restrict momentum,
-                float rate, float decay, int64_t n)
+/* Small enough for weights to stay what they are over any number of repetitions, and large enough
+ * for no product to be denormal. */
+#define RATE 1e-12f
+
+static void sgd(float *restrict weight, const float *restrict gradient, int64_t n)
+{
+    EACH(i, n, weight[i] -= RATE * gradient[i]);
+}
+
+static void momentum(float *restrict weight, const float *restrict gradient, float *restrict state,
+                     int64_t n)
 {
     EACH(i, n, {
-        momentum[i] = decay * momentum[i] + gradient[i];
-        weight[i] -= rate * momentum[i];
+        state[i] = 0.9f * state[i] + gradient[i];
+        weight[i] -= RATE * state[i];
     });
 }
 
-/* The rate is small enough for weights to stay what they are over any number of repetitions, and
- * large enough for no product to be denormal. */
+/* The bias corrections are those of a step far on: nearly 1, and as much work as any. */
+static void adam(float *restrict weight, const float *restrict gradient, float *restrict first,
+                 float *restrict second, int64_t n)
+{
+    const float beta1 = 0.9f, beta2 = 0.999f, correction = 0.9999f, epsilon = 1e-8f;
+
+    EACH(i, n, {
+        const float g = gradient[i];
+
+        first[i]  = beta1 * first[i] + (1 - beta1) * g;
+        second[i] = beta2 * second[i] + (1 - beta2) * g * g;
+        weight[i] -= RATE * (first[i] / (sqrtf(second[i]) / correction + epsilon));
+    });
+}
+
 static void update_body(void *context, int64_t begin, int64_t end)
 {
-    const loop_context *c = context;
+    const loop_context *c        = context;
+    float              *weight   = (float *)c->at[0] + begin;
+    const float        *gradient = (const float *)c->at[1] + begin;
 
-    sgd((float *)c->at[0] + begin, (const float *)c->at[1] + begin, (float *)c->at[2] + begin,
-        1e-12f, 0.9f, end - begin);
+    switch (c->loop->width) {
+    case 2: sgd(weight, gradient, end - begin); break;
+    case 3: momentum(weight, gradient, (float *)c->at[2] + begin, end - begin); break;
+    default:
+        adam(weight, gradient, (float *)c->at[2] + begin, (float *)c->at[3] + begin, end - begin);
+    }
 }
 
 static void gather_body(void *context, int64_t begin, int64_t end)

@@ -1,0 +1,275 @@
+/* The native step: buckets, where gradients lie, and the simulator's recurrence. */
+#include "check.h"
+#include "folder.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "buckets.h"
+#include "plan.h"
+#include "step.h"
+
+/* ---- buckets --------------------------------------------------------------------------------- */
+
+enum { KIB = 1024, MIB = 1024 * KIB };
+
+static gradient_bucket of(uint64_t bytes, size_t needs)
+{
+    return (gradient_bucket){ .bytes = bytes, .dtype = LM_F32, .needs = needs };
+}
+
+static void check_bucket(const gradient_bucket *b, uint64_t bytes, size_t needs)
+{
+    assert_int_equal(b->bytes, bytes);
+    assert_int_equal(b->needs, needs);
+}
+
+/* Sizes, and what torch 1.13 makes of them: torch.distributed._compute_bucket_assignment_by_size(
+ * tensors, [1 MiB, limit]) gives 0 1 2 | 3 | 4 5 | 6 7 at 25 MiB and 0 1 2 | 3 | 4 5 | 6 | 7 at 4.
+ */
+static void buckets_are_those_of_torch(void **state)
+{
+    const gradient_bucket g[] = { of(300 * KIB, 1), of(700 * KIB, 1), of(100 * KIB, 2),
+                                  of(30 * MIB, 4),  of(1 * MIB, 4),   of(25 * MIB, 5),
+                                  of(24 * MIB, 6),  of(2 * MIB, 7) };
+    gradient_bucket       b[8];
+
+    (void)state;
+    assert_int_equal(buckets_make(g, 8, 25 * MIB, b), 4);
+    check_bucket(&b[0], 1100 * KIB, 2);
+    check_bucket(&b[1], 30 * MIB, 4);
+    check_bucket(&b[2], 26 * MIB, 5);
+    check_bucket(&b[3], 26 * MIB, 7);
+    assert_int_equal(buckets_make(g, 8, 4 * MIB, b), 5);
+    check_bucket(&b[2], 26 * MIB, 5);
+    check_bucket(&b[3], 24 * MIB, 6);
+    check_bucket(&b[4], 2 * MIB, 7); /* the last one is as full as it gets */
+}
+
+static void a_small_limit_holds_for_the_first_bucket_too(void **state)
+{
+    const gradient_bucket g[] = { of(40, 1), of(40, 2), of(40, 3), of(200, 4), of(4, 5) };
+    gradient_bucket       b[5];
+
+    (void)state;
+    assert_int_equal(buckets_make(g, 5, 80, b), 3);
+    check_bucket(&b[0], 80, 2);
+    check_bucket(&b[1], 240, 4);
+    check_bucket(&b[2], 4, 5);
+    assert_int_equal(buckets_make(g, 5, 1, b), 5); /* each tensor alone */
+    assert_int_equal(buckets_make(g, 0, 80, b), 0);
+}
+
+static void types_are_not_mixed(void **state)
+{
+    gradient_bucket g[] = { of(40, 1), of(40, 2), of(40, 3) };
+    gradient_bucket b[3];
+
+    (void)state;
+    g[1].dtype = LM_F64;
+    assert_int_equal(buckets_make(g, 3, MIB, b), 3);
+    assert_int_equal(b[1].dtype, LM_F64);
+    check_bucket(&b[1], 40, 2);
+}
+
+/* ---- where gradients lie --------------------------------------------------------------------- */
+
+static void add_gradient(plan_kernel *k, size_t bytes)
+{
+    k->slot[k->n_slots++] = (slot){ .role = ROLE_GRADIENT, .bytes = bytes };
+}
+
+/* Layers c, b, a have backward kernels 0 1, 2 and 3, and d has none. c's one tensor is padded in
+ * its kernel's layout; b's gradient is no kernel's; a has two; d follows a in the backward pass.
+ * Regions begin at multiples of 64. */
+static void gradients_lie_side_by_side_with_their_own_bytes(void **state)
+{
+    const weight_gradient want[]    = { { 80, LM_F32, 0, 2 },
+                                        { 40, LM_F32, 2, 3 },
+                                        { 16, LM_F32, 3, 4 },
+                                        { 64, LM_F32, 3, 4 },
+                                        { 8, LM_F32, 4, 4 } };
+    static const uint64_t at[]      = { 0, 128, 192, 208, 320 };
+    plan_kernel           kernel[4] = { { .n_slots = 0 } };
+    launch               *list      = calloc(4, sizeof *list);
+    plan                  p         = { .gradient = want, .n_gradients = 5 };
+    gradient_bucket       got[5];
+    char                 *memory;
+
+    (void)state;
+    assert_non_null(list);
+    add_gradient(&kernel[0], 100);
+    add_gradient(&kernel[3], 64);
+    add_gradient(&kernel[3], 16);
+    for (size_t i = 0; i < 4; i++) {
+        kernel[i].kernel.op   = LM_OP_CONV;
+        kernel[i].kernel.pass = LM_GRAD_WEIGHT;
+        list[i]               = (launch){ .kernel = &kernel[i], .repeat = 1 };
+    }
+    p.launch[PHASE_BACKWARD] = list;
+    p.n[PHASE_BACKWARD]      = 4;
+    assert_int_equal(plan_make(&p, NULL), LM_OK);
+    assert_int_equal(p.size[SPACE_GRADIENTS], 384);
+    assert_int_equal(plan_gradients_written(&p), 180);
+    memory = malloc(plan_bytes(&p));
+    plan_place(&p, memory);
+    plan_gradients(&p, memory, got);
+    for (size_t i = 0; i < 5; i++) {
+        assert_ptr_equal(got[i].data, memory + plan_space_offset(&p, SPACE_GRADIENTS) + at[i]);
+        check_bucket(&got[i], want[i].bytes, want[i].end);
+    }
+    assert_ptr_equal(list[0].at[0], got[0].data);
+    assert_ptr_equal(list[3].at[0], got[2].data);
+    free(memory);
+    plan_free(&p);
+}
+
+/* ---- the simulator --------------------------------------------------------------------------- */
+
+/*
+ * Four backward kernels of 0.1 s. Messages of S bytes on 2 ranks take 2 x 0.01 s and S x 1e-7 s.
+ * Buckets of 1.5 MB: the first is closed by the first tensor (2 MB, ready at 0.1), the second by
+ * the third (2 MB, ready at 0.3), the last holds 0.5 MB (ready at 0.4):
+ *
+ *   e_1 = 0.1 + 0.22 = 0.32, e_2 = max(0.32, 0.3) + 0.22 = 0.54, e_3 = 0.54 + 0.07 = 0.61
+ *
+ * of which 0.61 - 0.4 = 0.21 s are behind the backward pass.
+ */
+#define NO_MATTER  "flops = 0 s/FLOP\ninputs = 0 s/element\noutputs = 0 s/element\n"
+#define NO_WEIGHTS "weights = 0 s/element\n"
+
+static const char machine[] =
+    "[machine]\nmax_ranks = 2\n"
+    "[layermeter.forward]\n" NO_MATTER NO_WEIGHTS "layers = 0.05 s/layer\n"
+    "[layermeter.backward]\n" NO_MATTER NO_WEIGHTS "layers = %g s/layer\n"
+    "[layermeter.update]\nlayers = 0.01 s/layer\n" NO_WEIGHTS
+    "[layermeter.sync]\nring_steps = 0.01 s/message\nring_bytes = 1e-7 s/byte\n"
+    "[convmeter.forward]\n" NO_MATTER "one = 1 s/step\n"
+    "[convmeter.backward]\n" NO_MATTER "one = 1 s/step\n"
+    "[convmeter.grad_one]\nlayers = 0.01 s/layer\n"
+    "[convmeter.grad_many]\nlayers = 0.02 s/layer\n" NO_WEIGHTS "nodes = 0.1 s/node\n";
+
+typedef struct simulated {
+    backend    *b;
+    void       *work;
+    native_step step;
+    double      value[2 * N_PHASES];
+    lm_error    err;
+} simulated;
+
+static lm_status simulate(simulated *s, const char *model, double backward, int64_t bucket_bytes,
+                          const size_t needs[4])
+{
+    static const uint64_t bytes[4] = { 2000000, 1000000, 1000000, 500000 };
+    char                  text[sizeof machine + 40];
+    const char           *path   = "m.ini";
+    const net_metrics     counts = { .layers = 4, .param_bytes = 4500000 };
+    const observation     row    = {
+               .kind = OBS_NETWORK, .name = "n", .ranks = 2, .bucket_bytes = bucket_bytes
+    };
+    const backend_config config = { .sim = { .machine          = path,
+                                             .model            = model,
+                                             .flops_per_second = 1e30,
+                                             .bytes_per_second = 1e30,
+                                             .launch_seconds   = 1 } };
+    lm_kernel            k[4];
+    weight_gradient      g[4];
+    bench_case           what = { .point = &row, .metrics = &counts };
+    lm_status            status;
+
+    snprintf(text, sizeof text, machine, backward);
+    folder_file(path, text);
+    *s = (simulated){ .b = NULL };
+    for (size_t i = 0; i < 4; i++) {
+        k[i] = (lm_kernel){ .size = sizeof k[i], .op = LM_OP_MAP, .repeat = 1 };
+        g[i] = (weight_gradient){ bytes[i], LM_F32, 0, needs[i] };
+    }
+    what.kernels[PHASE_BACKWARD]   = k;
+    what.n_kernels[PHASE_BACKWARD] = 4;
+    what.gradients                 = g;
+    what.n_gradients               = 4;
+    status                         = backend_sim.open(&config, &s->b, &s->err);
+    if (!status)
+        status = backend_sim.prepare(s->b, &what, &s->work, &s->err);
+    if (!status)
+        status = step_make_buckets(&s->step, s->b, s->work, &what, &s->err);
+    if (!status)
+        status = step_prepare(&s->step, s->b, &what, &s->err);
+    if (!status)
+        status = step_run(&s->step, s->b, s->work, s->value, &s->err);
+    return status;
+}
+
+static void simulate_end(simulated *s)
+{
+    step_release(&s->step);
+    if (s->work)
+        backend_sim.release(s->b, s->work);
+    if (s->b)
+        backend_sim.close(s->b);
+}
+
+static void buckets_wait_for_their_gradients_and_for_each_other(void **state)
+{
+    static const size_t needs[4] = { 1, 2, 3, 4 };
+    simulated           s;
+
+    (void)state;
+    simulate(&s, "layermeter", 0.1, 1500000, needs);
+    assert_string_equal(s.err.text, "");
+    assert_int_equal(s.step.sync.n_buckets, 3);
+    assert_close(s.value[PHASE_FORWARD], 0.2, 1e-12);
+    assert_close(s.value[PHASE_BACKWARD], 0.4, 1e-12);
+    assert_close(s.value[PHASE_SYNC], 0.21, 1e-12);
+    assert_close(s.value[PHASE_UPDATE], 0.04, 1e-12);
+    assert_close(s.value[PHASE_STEP], 0.85, 1e-12);
+    simulate_end(&s);
+}
+
+/* All gradients after half of the pass: 2 MB, closed by the first bucket's 1 MiB, then 2.5 MB:
+ * 0.2 + 0.22 + 0.27 - 0.4. Ten times as long a pass hides them: less than the clock tells is left.
+ */
+static void what_ends_before_the_backward_pass_is_hidden(void **state)
+{
+    static const size_t half[4] = { 2, 2, 2, 2 };
+    simulated           s;
+
+    (void)state;
+    simulate(&s, "layermeter", 0.1, 25000000, half);
+    assert_string_equal(s.err.text, "");
+    assert_int_equal(s.step.sync.n_buckets, 2);
+    assert_close(s.value[PHASE_SYNC], 0.29, 1e-12);
+    simulate_end(&s);
+    simulate(&s, "layermeter", 1, 25000000, half);
+    assert_close(s.value[PHASE_SYNC] * 1e9, 1, 1e-12);
+    assert_close(s.value[PHASE_STEP], 0.2 + 4 + 0.04, 1e-12);
+    simulate_end(&s);
+}
+
+static void a_model_without_an_all_reduce_cannot_be_simulated(void **state)
+{
+    static const size_t needs[4] = { 1, 2, 3, 4 };
+    simulated           s;
+
+    (void)state;
+    simulate(&s, "convmeter", 0.1, 1500000, needs);
+    assert_error(s.err, LM_E_UNSUPPORTED,
+                 "model 'convmeter' knows no all-reduce apart from the update: its buckets cannot "
+                 "be simulated");
+    simulate_end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(buckets_are_those_of_torch),
+        cmocka_unit_test(a_small_limit_holds_for_the_first_bucket_too),
+        cmocka_unit_test(types_are_not_mixed),
+        cmocka_unit_test(gradients_lie_side_by_side_with_their_own_bytes),
+        cmocka_unit_test(buckets_wait_for_their_gradients_and_for_each_other),
+        cmocka_unit_test(what_ends_before_the_backward_pass_is_hidden),
+        cmocka_unit_test(a_model_without_an_all_reduce_cannot_be_simulated),
+    };
+
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
+}
