@@ -118,7 +118,7 @@ static void a_layer_by_itself_is_the_layer_of_a_network(void **state)
         assert_int_equal(here->n_kernels[p], 1);
         assert_memory_equal(here->kernels[p], there->kernels[p], sizeof(lm_kernel));
     }
-    assert_int_equal(kernels_update(alone, &list, &err), LM_OK);
+    assert_int_equal(kernels_update(alone, OPTIMIZER_MOMENTUM, &list, &err), LM_OK);
     assert_int_equal(list.n, 2); /* weight, bias */
     kernel_list_free(&list);
     bound_network_free(alone);
