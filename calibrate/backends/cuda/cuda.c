@@ -9,6 +9,7 @@
 #include "backend.h"
 #include "cuda_case.h"
 #include "cuda_device.h"
+#include "nvml.h"
 
 /*
  * What is measured: times between moments on the device, which all kernels of a phase lie between.
@@ -19,6 +20,7 @@
 typedef struct cuda {
     backend     base; /* first */
     cuda_device device;
+    nvml       *manager; /* NULL: there is none */
 } cuda;
 
 static cuda *cuda_of(backend *self)
@@ -32,6 +34,7 @@ static void close_cuda(backend *self)
 {
     if (!self)
         return;
+    nvml_close(cuda_of(self)->manager);
     cuda_device_close(&cuda_of(self)->device);
     free(self);
 }
@@ -61,7 +64,8 @@ static lm_status open_cuda(const backend_config *config, backend **out, lm_error
         free(self);
         return status;
     }
-    *out = &self->base;
+    self->manager = nvml_open(self->device.bus_id);
+    *out          = &self->base;
     return LM_OK;
 }
 
@@ -102,8 +106,9 @@ static void put_libraries(const putter *p)
 static void describe(const backend *self,
                      void (*put)(void *context, const char *key, const char *value), void *context)
 {
-    const cuda_device *d = &((const cuda *)(const void *)self)->device;
-    const putter       p = { put, context };
+    const cuda        *me = (const cuda *)(const void *)self;
+    const cuda_device *d  = &me->device;
+    const putter       p  = { put, context };
     char               text[160];
 
     put(context, "gpu", d->name);
@@ -112,6 +117,8 @@ static void describe(const backend *self,
              d->major, d->minor, d->multiprocessors, (double)d->memory_bytes / 1e6,
              (double)d->l2_bytes / 1e6);
     put(context, "gpu_kind", text);
+    if (me->manager)
+        nvml_describe(me->manager, put, context);
     put_libraries(&p);
     snprintf(text, sizeof text, "%.0f MB", (double)d->workspace_limit / 1e6);
     put(context, "workspace_limit", text);

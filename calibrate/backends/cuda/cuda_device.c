@@ -132,6 +132,8 @@ static lm_status ask(cuda_device *d, lm_error *err)
         (status = cudaDeviceGetAttribute(&d->multiprocessors, cudaDevAttrMultiProcessorCount,
                                          d->ordinal)) != cudaSuccess ||
         (status = cudaDeviceGetAttribute(&l2, cudaDevAttrL2CacheSize, d->ordinal)) != cudaSuccess ||
+        (status = cudaDeviceGetPCIBusId(d->bus_id, (int)sizeof d->bus_id, d->ordinal)) !=
+            cudaSuccess ||
         (status = cudaMemGetInfo(&unused, &d->memory_bytes)) != cudaSuccess)
         return cuda_failed(err, "CUDA device", status);
     d->l2_bytes = (size_t)l2;

@@ -28,9 +28,10 @@ typedef struct cuda_device {
     int                      major, minor, multiprocessors;
     size_t                   l2_bytes, memory_bytes;
     char                     name[256];
-    cuda_pool               *pool;  /**< see cuda_borrow() */
-    cuda_loops              *loops; /**< our own kernels, see cuda_loops.h */
-    int                      claim; /**< see cuda_claim.h */
+    char                     bus_id[32]; /**< "0000:1b:00.0" */
+    cuda_pool               *pool;       /**< see cuda_borrow() */
+    cuda_loops              *loops;      /**< our own kernels, see cuda_loops.h */
+    int                      claim;      /**< see cuda_claim.h */
 } cuda_device;
 
 /**
