@@ -72,6 +72,45 @@ grep -q '^# compute_backend: cudnn$' out.csv || fail "provenance: $(grep '^#' ou
 grep -q '^# gpu: Fake device 0$' out.csv || fail "provenance: $(grep '^#' out.csv)"
 grep -q '^# cuda_runtime: 13.0$' out.csv || fail "provenance: $(grep '^#' out.csv)"
 
+# ---- settings: every one is measured and written down -------------------------------------------
+cat >settings.ini <<'END'
+[sweep]
+backend     = cudnn
+warmup      = 0
+min_repeats = 2
+max_repeats = 2
+
+[networks]
+networks = net.ini
+batch    = 2
+launch   = stream, graph
+
+[kernels]
+networks = net.ini
+dtype    = f32, bf16
+cache    = warm, cold
+launch   = graph
+END
+"$fake" settings.ini -o settings.csv --quiet || fail "settings"
+for each in 'network 2 cache=warm launch=stream' 'network 2 cache=warm launch=graph' \
+    'kernel 4 cache=warm launch=graph' 'kernel 4 cache=cold launch=graph'; do
+    set -- $each
+    for dtype in f32 bf16; do
+        [ "$1 $dtype" != 'network bf16' ] || continue
+        [ "$(grep "^$1,.*,$dtype,.* $3 $4 .*,ok\$" settings.csv | wc -l)" -eq "$2" ] ||
+            fail "not $2 rows of $each, $dtype: $(grep -v '^#' settings.csv)"
+    done
+done
+
+# ---- what the driver tells of the device ---------------------------------------------------------
+grep -q '^# gpu_power_limit' out.csv && fail "a power limit from nowhere"
+LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml LAYERMETER_FAKE_HELD_DOWN=1 \
+    "$fake" gpu.ini -o told.csv --quiet || fail "NVML"
+for each in 'gpu_driver: 580.1' 'gpu_clock: 1200 MHz' 'gpu_clock_max: 1980 MHz' 'gpu_power_limit: 700 W' \
+    'gpu_temperature: 41 degrees Celsius' 'gpu_clock_held_down_by: power cap' 'gpu_ecc: on'; do
+    grep -q "^# $each\$" told.csv || fail "NVML: no '$each': $(grep '^# gpu' told.csv)"
+done
+
 # ---- what does not fit is skipped, and the next one measured ---------------------------------------
 LAYERMETER_FAKE_MEMORY=200000 "$fake" gpu.ini -o small.csv --quiet 2>err || fail "a small device: $(cat err)"
 [ "$(rows small.csv | grep -c skipped-memory)" -ge 1 ] || fail "a small device: $(rows small.csv)"
