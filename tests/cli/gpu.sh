@@ -111,6 +111,16 @@ for each in 'gpu_driver: 580.1' 'gpu_clock: 1200 MHz' 'gpu_clock_max: 1980 MHz' 
     grep -q "^# $each\$" told.csv || fail "NVML: no '$each': $(grep '^# gpu' told.csv)"
 done
 
+flags() { # the column's values, each once
+    grep -v '^#' "$1" | awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "'"$2"'") at = i; next } { print $at }' |
+        sort -u | tr '\n' ' '
+}
+[ "$(flags told.csv clock_mhz)" = '1200 ' ] || fail "the clock of each point: $(flags told.csv clock_mhz)"
+flags told.csv flags | grep -q throttled || fail "a clock held down is not told: $(flags told.csv flags)"
+LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml "$fake" gpu.ini -o free.csv --quiet || fail "NVML"
+[ "$(flags free.csv clock_mhz)" = '1980 ' ] || fail "the clock of each point: $(flags free.csv clock_mhz)"
+flags free.csv flags | grep -q throttled && fail "a free clock: $(flags free.csv flags)"
+
 # ---- what does not fit is skipped, and the next one measured ---------------------------------------
 LAYERMETER_FAKE_MEMORY=200000 "$fake" gpu.ini -o small.csv --quiet 2>err || fail "a small device: $(cat err)"
 [ "$(rows small.csv | grep -c skipped-memory)" -ge 1 ] || fail "a small device: $(rows small.csv)"

@@ -176,6 +176,20 @@ static lm_status run(backend *self, void *work, phase part, backend_time *out, l
     return LM_OK;
 }
 
+static void state(const backend *self, machine_state *out)
+{
+    const cuda  *me = (const cuda *)(const void *)self;
+    nvml_reading now;
+
+    *out = machine_state_unknown();
+    if (!me->manager)
+        return;
+    now            = nvml_read(me->manager);
+    out->clock_mhz = now.clock_mhz;
+    out->throttles = now.held_down_seconds; /* grows as often as it happens */
+    out->held_down = now.held_down;
+}
+
 const backend_type backend_cudnn = {
     .name     = "cudnn",
     .doc      = "NVIDIA GPU: cuDNN, cuBLASLt and own kernels",
@@ -185,6 +199,7 @@ const backend_type backend_cudnn = {
     .prepare  = prepare,
     .run      = run,
     .release  = release,
+    .state    = state,
     .serves   = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
     .settings = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE | 1u << SETTING_LAUNCH |
                 1u << SETTING_LAYOUT | 1u << SETTING_MATH,
