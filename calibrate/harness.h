@@ -7,10 +7,11 @@
 
 /** The open backends; collective may be NULL. */
 typedef struct bench {
-    backend        *compute, *collective;
-    const registry *reg;
-    const sweep    *plan;
-    struct trust   *trust; /**< judges what was measured (trust.h) */
+    backend                *compute, *collective;
+    const registry         *reg;
+    const sweep            *plan;
+    struct trust           *trust; /**< judges what was measured (trust.h) */
+    const struct agreement *ranks; /**< how they compare; NULL: not known */
 } bench;
 
 /** Times of one phase over the repetitions, in seconds. */

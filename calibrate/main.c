@@ -1,10 +1,14 @@
 /* layermeter-calibrate: measures what a sweep file lists, alone or under mpirun. */
+#define _GNU_SOURCE /* program_invocation_short_name */
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "agreement.h"
 #include "campaign.h"
 #include "cli/options.h"
 #include "clock.h"
@@ -15,7 +19,7 @@
 #include "report.h"
 #include "watchdog.h"
 
-enum { OUTPUT, DRY_RUN, RESUME, FORCE, QUIET };
+enum { OUTPUT, DRY_RUN, RESUME, FORCE, QUIET, ALLOW_MIXED };
 
 static const option_spec specs[] = {
     [OUTPUT]  = { "output", "FOLDER/", NULL,
@@ -24,6 +28,7 @@ static const option_spec specs[] = {
     [RESUME]  = { "resume", NULL, NULL, "go on with what -o holds: measure only what it lacks" },
     [FORCE]   = { "force", NULL, NULL, "replace what -o holds" },
     [QUIET]   = { "quiet", NULL, NULL, "no progress" },
+    [ALLOW_MIXED] = { "allow-mixed", NULL, NULL, "measure although the ranks' hardware differs" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -52,6 +57,7 @@ typedef struct job {
     campaign       c;
     const options *o;
     run_folder     folder;
+    agreement      ranks;
     int64_t        began; /* CLOCK_MONOTONIC */
     lm_error       err;
 } job;
@@ -76,7 +82,7 @@ static lm_status open_files(job *j, const char *command_line)
     return status;
 }
 
-static lm_status open_all(job *j, world *everyone)
+static lm_status open_plan(job *j, world *everyone)
 {
     const options *o = j->o;
     char           path[PATH_MAX];
@@ -87,6 +93,66 @@ static lm_status open_all(job *j, world *everyone)
     if (!status && !o->value[DRY_RUN])
         status = campaign_connect(&j->c, &j->err);
     return status;
+}
+
+static void name_rank(lm_error *err, int rank)
+{
+    char host[WORLD_HOST] = "";
+
+    gethostname(host, sizeof host - 1);
+    lm_error_prefix(err, "rank %d on %s", rank, host);
+}
+
+/* All ranks go on or none. Of those that know why not, the lowest speaks. */
+static lm_status meet(job *j, lm_status mine)
+{
+    const world *w        = j->c.everyone;
+    const int    rank     = world_rank(w);
+    const bool   knows    = mine && strcmp(j->err.text, "another rank failed") != 0;
+    double       value[2] = { -(double)mine, knows ? world_size(w) - rank : 0 };
+
+    world_wait(w); /* rank 0 may have more to do */
+    world_max(w, value, 2);
+    if (knows && (int)value[1] == world_size(w) - rank) {
+        if (rank > 0)
+            name_rank(&j->err, rank);
+        report_failure(&j->err);
+    }
+    return (lm_status)-value[0];
+}
+
+static void warn(const char *text)
+{
+    fprintf(stderr, "%s: warning: %s\n", program_invocation_short_name, text);
+}
+
+/* Programs, sweeps, hardware and room of all ranks. */
+static lm_status compare_ranks(job *j)
+{
+    const bool allowed = j->o->value[ALLOW_MIXED] != NULL;
+    lm_status  status  = agreement_open(&j->ranks, j->c.everyone, &j->c.b, &j->err);
+
+    if (!status)
+        status = agreement_check(&j->ranks, allowed, &j->err);
+    if (status)
+        return status;
+    j->c.b.ranks = &j->ranks;
+    if (campaign_root(&j->c) && j->ranks.mixed[0])
+        warn(j->ranks.mixed);
+    if (campaign_root(&j->c) && j->ranks.crowded[0])
+        warn(j->ranks.crowded);
+    return LM_OK;
+}
+
+/* Step by step, so that no rank waits for one that has failed. */
+static lm_status prepare(job *j, world *everyone, const char *command_line)
+{
+    lm_status status = meet(j, open_plan(j, everyone));
+
+    if (status || j->o->value[DRY_RUN])
+        return status;
+    status = meet(j, compare_ranks(j));
+    return status ? status : meet(j, open_files(j, command_line));
 }
 
 /* From the watchdog's thread. */
@@ -112,19 +178,6 @@ static lm_status measure_watched(job *j, progress *shown)
     status = campaign_measure(&j->c, shown, &j->err);
     watchdog_stop();
     return status;
-}
-
-/* One rank's failure is everybody's. *speaks: this rank is to tell; what rank 0 says the others
- * need not repeat. Every rank. */
-static lm_status agree(const job *j, lm_status mine, bool *speaks)
-{
-    const world *everyone  = j->c.everyone;
-    const bool   root      = world_rank(everyone) == 0;
-    double       failed[2] = { -(double)mine, root ? -(double)mine : 0 }; /* the worst; rank 0's */
-
-    world_max(everyone, failed, 2);
-    *speaks = root || failed[1] <= 0;
-    return failed[0] > 0 && !mine ? (lm_status)-failed[0] : mine;
 }
 
 static void say_measured(const job *j)
@@ -218,22 +271,18 @@ static int run(const options *o, world *everyone, const char *command_line)
                         .o     = o,
                         .began = clock_nanoseconds(CLOCK_MONOTONIC) };
     const bool root = world_rank(everyone) == 0;
-    bool       speaks;
     lm_status  status;
 
     if (!o->value[OUTPUT] && !o->value[DRY_RUN]) {
         lm_error_set(&j.err, LM_E_ARG, "-o FOLDER/ is needed: where to write what is found");
         return root ? report_misuse("", &j.err) : EXIT_MISUSED;
     }
-    status = agree(&j, open_all(&j, everyone), &speaks);
+    status = prepare(&j, everyone, command_line);
     if (!status && !o->value[DRY_RUN])
-        status = agree(&j, open_files(&j, command_line), &speaks);
-    if (!status && !o->value[DRY_RUN])
-        status = measure(&j);
-    else if (!status && root)
-        status = listing_print(j.c.plan, &j.err);
-    if (status && speaks && j.err.text[0] && (root || strcmp(j.err.text, "another rank failed")))
-        report_failure(&j.err);
+        status = meet(&j, measure(&j));
+    else if (!status)
+        status = meet(&j, root ? listing_print(j.c.plan, &j.err) : LM_OK);
+    agreement_close(&j.ranks);
     campaign_close(&j.c);
     return status ? EXIT_FAILED : EXIT_DONE;
 }

@@ -1,14 +1,13 @@
 /* Where and how something was measured. */
-#define _GNU_SOURCE /* sched_getaffinity() */
 #include "provenance.h"
 
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "agreement.h"
 #include "machine_state.h"
 
 static void put(void *context, const char *key, const char *value)
@@ -56,7 +55,6 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
     time_t          now  = time(NULL);
     struct tm       utc;
     struct utsname  system;
-    cpu_set_t       cpus;
     char            text[256];
 
     fputs("# layermeter observations, format 1\n", out);
@@ -79,10 +77,8 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
              world_hosts(w) == 1 ? "" : "s");
     put(out, "ranks", text);
     put(out, "mpi", world_library(w));
-    if (!sched_getaffinity(0, sizeof cpus, &cpus)) {
-        snprintf(text, sizeof text, "rank 0 may use %d cores", CPU_COUNT(&cpus));
-        put(out, "binding", text);
-    }
+    if (b->ranks)
+        agreement_describe(b->ranks, put, out);
     put_environment(out);
     put(out, "compute_backend", b->compute->type->name);
     b->compute->type->describe(b->compute, put, out);
