@@ -58,10 +58,67 @@ static void a_reduction_adds_up_every_row(void **state)
     }
 }
 
+static void check_relative(float got, double want)
+{
+    if (!(fabs((double)got - want) <= 1e-6 * fabs(want)))
+        fail_msg("%g, not %g", (double)got, want);
+}
+
+/*
+ * Weights and state begin at 0 and 0.75, gradients at whole numbers and a half; the rate is 1e-12.
+ *
+ * sgd: w = -rate g; momentum: m = 0.9 m + g, w = -rate m; adam (Kingma & Ba 2015, algorithm 1, the
+ * first moment's correction in the rate, the second's sqrt(1 - 0.999^t) = 0.9999):
+ * m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, w = -rate m / (sqrt(v) / 0.9999 + 1e-8).
+ */
+static void check_update(const team *t, int64_t operands, int64_t n)
+{
+    const loop l = { LOOP_UPDATE, n, operands, sizeof(float), 0 };
+    float     *at[4];
+
+    for (int k = 0; k < 4; k++)
+        at[k] = malloc((size_t)n * sizeof(float));
+    for (int64_t i = 0; i < n; i++) {
+        at[0][i] = 0;
+        at[1][i] = element(i) + 0.5f;
+        at[2][i] = at[3][i] = 0.75f;
+    }
+    loop_run(&l, t, (void *[]){ at[0], at[1], at[2], at[3] });
+    for (int64_t i = 0; i < n; i++) {
+        const double g     = (double)element(i) + 0.5;
+        const double first = operands == 2 ? g : operands == 3 ? 0.675 + g : 0.675 + 0.1 * g;
+        const double root  = sqrt(0.999 * 0.75 + 0.001 * g * g);
+
+        assert_true(at[1][i] >= (float)g && at[1][i] <= (float)g);
+        check_relative(at[0][i], -1e-12 * (operands == 4 ? first / (root / 0.9999 + 1e-8) : first));
+        check_relative(at[2][i], operands == 2 ? 0.75 : first);
+        check_relative(at[3][i], operands == 4 ? root * root : 0.75);
+    }
+    for (int k = 0; k < 4; k++)
+        free(at[k]);
+}
+
+static void updates_are_those_of_their_optimizers(void **state)
+{
+    (void)state;
+    for (int64_t threads = 1; threads <= 2; threads++) {
+        team     t;
+        lm_error err;
+
+        if (team_open(&t, threads, &err))
+            continue;
+        for (int64_t operands = 2; operands <= 4; operands++) {
+            check_update(&t, operands, 1);
+            check_update(&t, operands, 1000);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reduction_adds_up_every_row),
+        cmocka_unit_test(updates_are_those_of_their_optimizers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
