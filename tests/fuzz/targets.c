@@ -14,6 +14,7 @@
 #include "base/ini.h"
 #include "base/text.h"
 #include "fit/fit.h"
+#include "import/logs.h"
 #include "layers/loader.h"
 #include "network/kernels.h"
 #include "network/metrics.h"
@@ -423,6 +424,30 @@ static void check_saved(const calibration *cal)
     calibration_free(again);
 }
 
+/* Logs of other tools: what is taken from them are times of something. */
+static bool fuzz_logs(const uint8_t *data, size_t size)
+{
+    static const log_options given = { .ranks = 8, .hosts = 2 };
+    static const log_options nothing;
+    memory_file              f    = file_of(data, size);
+    log_rows                 rows = { 0 };
+    lm_error                 err  = { 0 };
+    lm_status                status;
+    bool                     any;
+
+    if ((status = log_read_osu(f.path, &given, &rows, &err)))
+        check_refusal(status, &err);
+    if ((status = log_read_nccl_tests(f.path, size % 2 ? &given : &nothing, &rows, &err)))
+        check_refusal(status, &err);
+    close(f.fd);
+    for (size_t i = 0; i < rows.n_rows; i++)
+        check(rows.row[i].seconds > 0 && isfinite(rows.row[i].seconds) && rows.row[i].bytes > 0 &&
+              rows.row[i].ranks > 0 && rows.row[i].hosts > 0 && rows.row[i].dtype);
+    any = rows.n_rows > 0;
+    log_rows_free(&rows);
+    return any;
+}
+
 static bool fuzz_machine(const uint8_t *data, size_t size)
 {
     memory_file  f      = file_of(data, size);
@@ -571,7 +596,8 @@ static bool fuzz_sweep(const uint8_t *data, size_t size)
 const fuzz_target fuzz_targets[] = {
     { "text", fuzz_text },   { "geometry", fuzz_geometry }, { "ini", fuzz_ini },
     { "csv", fuzz_csv },     { "network", fuzz_network },   { "paleo", fuzz_paleo },
-    { "onnx", fuzz_onnx },   { "machine", fuzz_machine },   { "observations", fuzz_observations },
+    { "onnx", fuzz_onnx },   { "logs", fuzz_logs },         { "machine", fuzz_machine },
+    { "observations", fuzz_observations },
 #ifdef FUZZ_SWEEP
     { "sweep", fuzz_sweep },
 #endif

@@ -1,0 +1,19 @@
+/** layermeter import nccl-tests|osu: logs of all-reduce benchmarks as observations. */
+#ifndef CLI_IMPORT_LOGS_H
+#define CLI_IMPORT_LOGS_H
+
+#include "cli/options.h"
+
+/** Places of its options in the command's table. */
+typedef struct log_places {
+    int output, ranks, hosts, algorithm;
+} log_places;
+
+/** Is this the name of a tool whose logs can be read? */
+bool import_is_log(const char *tool);
+
+/** Reads the logs that are arguments 1 and up, by the tool that is argument 0. Returns the exit
+ * code. */
+int import_logs(const options *o, const log_places *at);
+
+#endif

@@ -1,0 +1,135 @@
+/* What the readers of logs share. */
+#include "import/logs.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+
+lm_status log_open(log_file *log, const char *path, lm_error *err)
+{
+    size_t    size;
+    lm_status status;
+
+    *log   = (log_file){ .path = path };
+    status = file_read_text(path, &log->text, &size, err);
+    if (!status)
+        log->next = log->text;
+    return status;
+}
+
+void log_close(log_file *log)
+{
+    free(log->text);
+}
+
+/* "[1,0]<stdout>:" of mpirun --tag-output, "3: " of srun -l. */
+static char *behind_tag(char *line)
+{
+    char *p = line;
+
+    if (*p == '[') {
+        p = strstr(p, "<stdout>:");
+        return p ? p + strlen("<stdout>:") : line;
+    }
+    while (isdigit((unsigned char)*p))
+        p++;
+    return p > line && p[0] == ':' && p[1] == ' ' ? p + 2 : line;
+}
+
+char *log_line(log_file *log)
+{
+    char *line = log->next, *end;
+
+    if (!line || !*line)
+        return NULL;
+    end       = line + strcspn(line, "\n");
+    log->next = *end ? end + 1 : end;
+    *end      = '\0';
+    if (end > line && end[-1] == '\r')
+        end[-1] = '\0';
+    log->line++;
+    return behind_tag(line);
+}
+
+size_t log_words(char *line, char *word[LOG_WORDS])
+{
+    size_t n = 0;
+
+    for (char *p = strtok(line, " \t"); p && n < LOG_WORDS; p = strtok(NULL, " \t"))
+        word[n++] = p;
+    return n;
+}
+
+const char *log_keep(log_rows *rows, const char *text, size_t n)
+{
+    if (!rows->text)
+        rows->text = arena_new();
+    return rows->text ? arena_text(rows->text, text, n) : NULL;
+}
+
+observation log_blank_row(void)
+{
+    return (observation){ .kind        = OBS_COLLECTIVE,
+                          .phase       = PHASE_SYNC,
+                          .dtype       = LM_F32,
+                          .name        = "allreduce",
+                          .input       = "",
+                          .algorithm   = "default",
+                          .geometry    = "",
+                          .optimizer   = "",
+                          .settings    = "",
+                          .flags       = "",
+                          .seconds     = NAN,
+                          .min_seconds = NAN,
+                          .p95_seconds = NAN,
+                          .cpu_seconds = NAN,
+                          .clock_mhz   = NAN };
+}
+
+lm_status log_add(log_rows *rows, const observation *row, lm_error *err)
+{
+    if (rows->n_rows == rows->room) {
+        const size_t room = rows->room ? 2 * rows->room : 64;
+        observation *more = realloc(rows->row, room * sizeof *more);
+
+        if (!more)
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        rows->row  = more;
+        rows->room = room;
+    }
+    rows->row[rows->n_rows++] = *row;
+    return LM_OK;
+}
+
+static void print_entry(FILE *out, const char *key, const char *value)
+{
+    if (value)
+        fprintf(out, "# %s: %s\n", key, value);
+}
+
+void log_print(const log_rows *rows, const char *const *paths, int n_paths, FILE *out)
+{
+    fputs("# layermeter observations, format 1\n", out);
+    for (int i = 0; i < n_paths; i++) {
+        const char *slash = strrchr(paths[i], '/');
+
+        print_entry(out, "imported_from", slash ? slash + 1 : paths[i]);
+    }
+    print_entry(out, "tool", rows->tool);
+    print_entry(out, "library", rows->library);
+    print_entry(out, "device", rows->device);
+    print_entry(out, "statistics", rows->statistics);
+    observation_print_head(out);
+    for (size_t i = 0; i < rows->n_rows; i++)
+        observation_print(out, &rows->row[i], "ok");
+}
+
+void log_rows_free(log_rows *rows)
+{
+    free(rows->row);
+    arena_free(rows->text);
+    *rows = (log_rows){ 0 };
+}

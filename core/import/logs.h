@@ -1,0 +1,70 @@
+/** Logs of other tools' all-reduce benchmarks, as observations. */
+#ifndef IMPORT_LOGS_H
+#define IMPORT_LOGS_H
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "fit/observation.h"
+
+/** What a log may not say. 0 or NULL: not given. */
+typedef struct log_options {
+    int64_t     ranks, hosts; /**< override what the log says */
+    const char *algorithm;    /**< default | ring */
+} log_options;
+
+/** Rows of one or several logs, and what was passed over. Zeroed: empty. */
+typedef struct log_rows {
+    arena       *text; /**< owns what the rows point at */
+    observation *row;
+    size_t       n_rows, room;
+    size_t       n_wrong;  /**< rows whose result the tool found wrong */
+    size_t       n_other;  /**< of another reduction than the sum, or without a message */
+    size_t       n_broken; /**< rows cut short, or without a time */
+    const char  *tool;     /**< for the provenance; text of the arena or literal, NULL: not known */
+    const char  *library, *device, *statistics;
+} log_rows;
+
+/**
+ * Reads the output of nccl-tests' (or rccl-tests') all_reduce_perf, of all versions that print
+ * times in us, alone or among other lines; several runs in one file are fine. Of a size both in
+ * place and out of place, the time in place counts: gradients are reduced so. Appends to *out.
+ *
+ * @return LM_E_SYNTAX if it is no such log, or of another collective; LM_E_ARG if ranks or hosts
+ * are neither in it nor given. Texts begin with the path.
+ */
+lm_status log_read_nccl_tests(const char *path, const log_options *given, log_rows *out,
+                              lm_error *err);
+
+/** The same for OSU's osu_allreduce, whose logs say neither ranks nor hosts. */
+lm_status log_read_osu(const char *path, const log_options *given, log_rows *out, lm_error *err);
+
+/** Provenance, header row and rows, as observations_load() reads them. */
+void log_print(const log_rows *rows, const char *const *paths, int n_paths, FILE *out);
+void log_rows_free(log_rows *rows);
+
+/* For the readers. */
+
+#define LOG_WORDS 64
+
+/** A log, line by line. */
+typedef struct log_file {
+    const char *path;
+    char       *text, *next;
+    int         line;
+} log_file;
+
+lm_status log_open(log_file *log, const char *path, lm_error *err);
+void      log_close(log_file *log);
+/** The next line, without what mpirun or srun put before it; NULL at the end. May be written to. */
+char *log_line(log_file *log);
+/** Splits at blanks, in place; at most LOG_WORDS. */
+size_t log_words(char *line, char *word[LOG_WORDS]);
+/** A copy that lives as long as the rows; NULL when memory runs out. */
+const char *log_keep(log_rows *rows, const char *text, size_t n);
+
+/** An all-reduce of which only the kind is known. */
+observation log_blank_row(void);
+lm_status   log_add(log_rows *rows, const observation *row, lm_error *err);
+
+#endif
