@@ -42,7 +42,8 @@ static lm_status input_shape(sweep_loading *l, const char *name, int64_t image, 
     return status;
 }
 
-/* All of one network, in one variant. */
+/* All of one network, in one variant. Of several images those are left out that are too small for
+ * it, unless none remains. */
 static lm_status visit_network(sweep_loading *l, const sweep_values *v, sweep_point *p,
                                sweep_visitor each, void *context)
 {
@@ -50,15 +51,23 @@ static lm_status visit_network(sweep_loading *l, const sweep_values *v, sweep_po
     const number_list image = number_list_or(v->image, &zero),
                       batch = number_list_or(v->batch, &one);
     lm_status status        = LM_OK;
+    size_t    fits          = 0;
 
-    for (size_t k = 0; k < image.n && !status; k++) {
+    for (size_t k = 0; k < image.n; k++) {
         status = input_shape(l, p->row.name, image.value[k], p->row.dtype, &p->row.input);
+        if (status == LM_E_SHAPE && (fits || k + 1 < image.n)) {
+            l->s->n_filtered += batch.n;
+            continue;
+        }
+        fits++;
         for (size_t b = 0; b < batch.n && !status; b++) {
             p->row.batch = batch.value[b];
             status       = each(l, v, p, context);
         }
+        if (status)
+            return status;
     }
-    return status;
+    return LM_OK;
 }
 
 lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const sweep_values *v,
