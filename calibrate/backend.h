@@ -140,7 +140,8 @@ struct backend_type {
 
     uint32_t serves;   /**< bit 1 << phase for each phase it can run */
     uint32_t settings; /**< bit 1 << setting for each setting it obeys */
-    uint32_t virtual;  /**< 1: ranks exist in its numbers only, any count of them */
+    uint32_t on_gpu; /**< 1: its memory is a GPU's; buckets in it are for collectives of the same */
+    uint32_t virtual; /**< 1: ranks exist in its numbers only, any count of them */
 };
 
 extern const backend_type backend_sim;

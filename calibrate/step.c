@@ -24,6 +24,11 @@ lm_status step_check(const backend *compute, const backend *collective, const se
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "backend '%s' all-reduces no buckets: take 'bucket = 0'",
                             collective ? collective->type->name : "none");
+    if (collective->type->on_gpu != compute->type->on_gpu)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "backend '%s' cannot reach the gradients of '%s', which lie in other "
+                            "memory: take 'bucket = 0'",
+                            collective->type->name, compute->type->name);
     if (how->value[SETTING_PROGRESS] && !(collective->type->settings >> SETTING_PROGRESS & 1))
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "backend '%s' needs nobody to move it on: leave 'progress' out",

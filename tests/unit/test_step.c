@@ -259,6 +259,56 @@ static void a_model_without_an_all_reduce_cannot_be_simulated(void **state)
     simulate_end(&s);
 }
 
+static lm_status no_gradients(backend *self, void *work, const gradient_bucket **out, size_t *n,
+                              lm_error *err)
+{
+    (void)self;
+    (void)work;
+    (void)out;
+    (void)n;
+    return lm_error_set(err, LM_E_UNSUPPORTED, "not to be asked");
+}
+
+static lm_status no_step(backend *self, void *work, const overlap *sync, step_time *out,
+                         lm_error *err)
+{
+    (void)self;
+    (void)work;
+    (void)sync;
+    (void)out;
+    return lm_error_set(err, LM_E_UNSUPPORTED, "not to be asked");
+}
+
+static lm_status no_buckets(backend *self, const bench_case *what, const gradient_bucket *bucket,
+                            size_t n, void **work, lm_error *err)
+{
+    (void)self;
+    (void)what;
+    (void)bucket;
+    (void)n;
+    (void)work;
+    return lm_error_set(err, LM_E_UNSUPPORTED, "not to be asked");
+}
+
+static void a_collective_must_reach_the_gradients(void **state)
+{
+    const backend_type gpu = {
+        .name = "gpu", .gradients = no_gradients, .run_step = no_step, .on_gpu = 1
+    };
+    const backend_type host    = { .name = "host", .prepare_buckets = no_buckets };
+    const backend_type near    = { .name = "near", .prepare_buckets = no_buckets, .on_gpu = 1 };
+    const backend      compute = { &gpu }, far = { &host }, with = { &near };
+    const settings     how = { { 0 } };
+    lm_error           err;
+
+    (void)state;
+    assert_int_equal(step_check(&compute, &far, &how, &err), LM_E_UNSUPPORTED);
+    assert_error(err, LM_E_UNSUPPORTED,
+                 "backend 'host' cannot reach the gradients of 'gpu', which lie in other memory: "
+                 "take 'bucket = 0'");
+    assert_int_equal(step_check(&compute, &with, &how, &err), LM_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -268,6 +318,7 @@ int main(void)
         cmocka_unit_test(gradients_lie_side_by_side_with_their_own_bytes),
         cmocka_unit_test(buckets_wait_for_their_gradients_and_for_each_other),
         cmocka_unit_test(what_ends_before_the_backward_pass_is_hidden),
+        cmocka_unit_test(a_collective_must_reach_the_gradients),
         cmocka_unit_test(a_model_without_an_all_reduce_cannot_be_simulated),
     };
 

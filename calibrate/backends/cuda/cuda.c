@@ -9,6 +9,7 @@
 #include "backend.h"
 #include "cuda_case.h"
 #include "cuda_device.h"
+#include "cuda_step.h"
 #include "nvml.h"
 
 /*
@@ -176,6 +177,25 @@ static lm_status run(backend *self, void *work, phase part, backend_time *out, l
     return LM_OK;
 }
 
+static lm_status gradients(backend *self, void *work, const gradient_bucket **out, size_t *n,
+                           lm_error *err)
+{
+    const cuda_case *c = work;
+
+    (void)self;
+    (void)err;
+    *out = c->gradient;
+    *n   = c->plan.n_gradients;
+    return LM_OK;
+}
+
+static lm_status run_step(backend *self, void *work, const overlap *sync, step_time *out,
+                          lm_error *err)
+{
+    (void)self;
+    return cuda_step_run(work, sync, out, err);
+}
+
 static void state(const backend *self, machine_state *out)
 {
     const cuda  *me = (const cuda *)(const void *)self;
@@ -191,16 +211,19 @@ static void state(const backend *self, machine_state *out)
 }
 
 const backend_type backend_cudnn = {
-    .name     = "cudnn",
-    .doc      = "NVIDIA GPU: cuDNN, cuBLASLt and own kernels",
-    .open     = open_cuda,
-    .close    = close_cuda,
-    .describe = describe,
-    .prepare  = prepare,
-    .run      = run,
-    .release  = release,
-    .state    = state,
-    .serves   = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
-    .settings = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE | 1u << SETTING_LAUNCH |
+    .name      = "cudnn",
+    .doc       = "NVIDIA GPU: cuDNN, cuBLASLt and own kernels",
+    .open      = open_cuda,
+    .close     = close_cuda,
+    .describe  = describe,
+    .prepare   = prepare,
+    .run       = run,
+    .release   = release,
+    .state     = state,
+    .gradients = gradients,
+    .run_step  = run_step,
+    .on_gpu    = 1,
+    .serves    = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
+    .settings  = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE | 1u << SETTING_LAUNCH |
                 1u << SETTING_LAYOUT | 1u << SETTING_MATH,
 };

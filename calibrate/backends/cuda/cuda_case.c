@@ -102,6 +102,10 @@ static lm_status allocate(cuda_case *c, lm_error *err)
         return status;
     c->memory = memory;
     plan_place(&c->plan, c->memory);
+    c->gradient = calloc(c->plan.n_gradients + 1, sizeof *c->gradient);
+    if (!c->gradient)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    plan_gradients(&c->plan, c->memory, c->gradient);
     plan_fill(&c->plan, fill_one, &all);
     return all.status;
 }
@@ -270,9 +274,11 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
 
     if (!c)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    c->device = device;
-    c->replay = what->how.value[SETTING_LAUNCH] != 0;
-    status    = get_kernels(c, what, err);
+    c->device           = device;
+    c->replay           = what->how.value[SETTING_LAUNCH] != 0;
+    c->plan.gradient    = what->gradients;
+    c->plan.n_gradients = what->n_gradients;
+    status              = get_kernels(c, what, err);
     if (!status)
         status = plan_make(&c->plan, err);
     if (!status)
@@ -305,6 +311,7 @@ void cuda_case_free(cuda_case *c)
     cuda_give_back(c->device, c->flush);
     cuda_give_back(c->device, c->memory);
     plan_free(&c->plan);
+    free(c->gradient);
     for (size_t i = 0; i < c->n_kernels; i++) {
         cuda_kernel_release(c->kernel[i]);
         free(c->kernel[i]);

@@ -31,7 +31,8 @@ typedef struct cuda_case {
     size_t             n_kernels;
     plan               plan;
     char              *memory;
-    void              *flush; /**< NULL: caches are as the kernels leave them */
+    gradient_bucket   *gradient; /**< by plan.gradient */
+    void              *flush;    /**< NULL: caches are as the kernels leave them */
     size_t             flush_bytes;
     bool               replay; /**< from graphs */
     cuda_piece        *piece;  /**< those there are so far */

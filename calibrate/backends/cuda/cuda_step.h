@@ -1,0 +1,11 @@
+/** The native step on a GPU: see run_step in backend.h. */
+#ifndef CALIBRATE_BACKENDS_CUDA_STEP_H
+#define CALIBRATE_BACKENDS_CUDA_STEP_H
+
+#include "cuda_case.h"
+
+/** One step. All-reduces go on in the collective's own stream, behind the kernels that complete
+ * their buckets; the update waits for them on the device, not on the host. */
+lm_status cuda_step_run(cuda_case *c, const overlap *sync, step_time *out, lm_error *err);
+
+#endif
