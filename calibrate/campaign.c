@@ -68,7 +68,8 @@ static lm_status ask_backend(void *context, const char *compute, sweep_limits *o
 
     if (!type)
         return unknown_backend(compute, err);
-    *out = (sweep_limits){ .job      = type->virtual ? NULL : world_placement(c->everyone),
+    *out = (sweep_limits){ .job = type->virtual || !c->everyone ? NULL
+                                                                 : world_placement(c->everyone),
                            .settings = type->settings };
     return LM_OK;
 }
@@ -104,7 +105,7 @@ lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
         status = loader_open_all(c->reg, plugin, n_plugins, err);
     if (!status)
         status = workloads_new(c->reg, &c->loads, err);
-    c->member = calloc((size_t)world_size(everyone), sizeof *c->member);
+    c->member = calloc(everyone ? (size_t)world_size(everyone) : 1, sizeof *c->member);
     if (!status && !c->member)
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     if (!status)

@@ -27,6 +27,7 @@ typedef struct campaign {
 /**
  * Reads the sweep and opens its backends. Every rank. Close in either case.
  *
+ * @param everyone NULL: the sweep is only read, as if there were any number of ranks
  * @param plugin, n_plugins layer types before all others
  */
 lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agreement.h"
+#include "batch.h"
 #include "campaign.h"
 #include "cli/options.h"
 #include "clock.h"
@@ -19,7 +20,7 @@
 #include "report.h"
 #include "watchdog.h"
 
-enum { OUTPUT, DRY_RUN, RESUME, FORCE, QUIET, ALLOW_MIXED };
+enum { OUTPUT, DRY_RUN, RESUME, FORCE, QUIET, ALLOW_MIXED, SLURM, NODES, TASKS, GPUS, TIME };
 
 static const option_spec specs[] = {
     [OUTPUT]  = { "output", "FOLDER/", NULL,
@@ -29,6 +30,14 @@ static const option_spec specs[] = {
     [FORCE]   = { "force", NULL, NULL, "replace what -o holds" },
     [QUIET]   = { "quiet", NULL, NULL, "no progress" },
     [ALLOW_MIXED] = { "allow-mixed", NULL, NULL, "measure although the ranks' hardware differs" },
+    [SLURM]       = { "slurm", "FILE", NULL,
+                      "write a batch script for sbatch, measure nothing (-: to stdout)" },
+    [NODES]       = { "nodes", "N", NULL, "--slurm: nodes (default: as the sweep asks for)" },
+    [TASKS]       = { "tasks-per-node", "N", NULL,
+                      "--slurm: ranks on each (default: the GPUs, or as the sweep asks for)" },
+    [GPUS]        = { "gpus-per-node", "N", NULL, "--slurm: GPUs on each (default: none)" },
+    [TIME]        = { "time", "TIME", NULL,
+                      "--slurm: time limit (default: twice what it should take, and 10 min)" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -317,6 +326,18 @@ int main(int argc, char **argv)
     if (!options_parse(name, &self, argc, argv, &o, &code)) {
         free(line);
         return code;
+    }
+    if (o.value[SLURM]) {
+        free(line);
+        return batch_write(&o, &(batch_options){ .slurm   = SLURM,
+                                                 .nodes   = NODES,
+                                                 .tasks   = TASKS,
+                                                 .gpus    = GPUS,
+                                                 .time    = TIME,
+                                                 .output  = OUTPUT,
+                                                 .resume  = RESUME,
+                                                 .force   = FORCE,
+                                                 .dry_run = DRY_RUN });
     }
     if (world_open(&argc, &argv, &everyone, &err)) {
         free(line);
