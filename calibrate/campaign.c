@@ -1,10 +1,13 @@
 /* A calibration run: what a sweep lists, measured point by point on all ranks. */
 #include "campaign.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "clock.h"
+#include "findings.h"
 #include "layers/loader.h"
 #include "watchdog.h"
 
@@ -133,6 +136,7 @@ void campaign_close(campaign *c)
         c->b.compute->type->close(c->b.compute);
     if (c->b.collective)
         c->b.collective->type->close(c->b.collective);
+    chooser_free(c->pick);
     output_close(&c->file);
     trust_free(c->trust);
     trust_summary_free(&c->seen);
@@ -197,6 +201,17 @@ static void announce(const campaign *c, const sweep_point *p)
     watchdog_begin(&w);
 }
 
+/* Seconds that a simulated machine would have been busy. */
+static double simulated(const sweep *plan, const point_result *r)
+{
+    double seconds = 0;
+
+    for (phase f = 0; f < PHASE_STEP; f++)
+        if (r->phase[f].measured)
+            seconds += r->phase[f].median * (double)(plan->stop.warmup + r->phase[f].repeats);
+    return seconds;
+}
+
 /* Measures a point and writes it down; all ranks end together. */
 static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *err)
 {
@@ -214,6 +229,7 @@ static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *
     watchdog_end();
     if (campaign_root(c))
         trust_note(c->trust, (size_t)(p - c->plan->point), p, out);
+    c->virtual_seconds += simulated(c->plan, out);
     c->n_measured += !out->again;
     c->n_skipped += !out->again && strcmp(out->status, "ok") != 0;
     return LM_OK;
@@ -229,7 +245,8 @@ static size_t choice(const campaign *c, size_t mine)
     return mine;
 }
 
-static lm_status take_again(campaign *c, size_t at, uint32_t flags, progress *shown, lm_error *err)
+static lm_status take_again(campaign *c, size_t at, uint32_t flags, const progress *shown,
+                            lm_error *err)
 {
     sweep_point *p = &c->plan->point[at];
     point_result r = { .status = "ok", .flags = flags, .again = true };
@@ -243,7 +260,7 @@ static lm_status take_again(campaign *c, size_t at, uint32_t flags, progress *sh
 }
 
 /* The anchor, if it is time for it. */
-static lm_status keep_watch(campaign *c, bool closing, progress *shown, lm_error *err)
+static lm_status keep_watch(campaign *c, bool closing, const progress *shown, lm_error *err)
 {
     const size_t at =
         choice(c, campaign_root(c) ? trust_anchor_due(c->trust, closing) : TRUST_NONE);
@@ -251,24 +268,13 @@ static lm_status keep_watch(campaign *c, bool closing, progress *shown, lm_error
     return at == TRUST_NONE ? LM_OK : take_again(c, at, FLAG_ANCHOR, shown, err);
 }
 
-/* What the file holds from earlier runs. */
-static void recall(campaign *c)
-{
-    for (size_t i = 0; i < c->plan->n_points; i++) {
-        const held_point *h = output_held(&c->file, &c->plan->point[i].row);
-
-        if (h)
-            trust_recall(c->trust, i, h->good ? 0 : h->tries, h->is_anchor);
-    }
-}
-
-lm_status campaign_conclude(campaign *c, double seconds_left, progress *shown, lm_error *err)
+lm_status campaign_conclude(campaign *c, const progress *shown, lm_error *err)
 {
     lm_status status = LM_OK;
     size_t    at;
     double    worst;
 
-    while (!status && (at = choice(c, campaign_root(c) ? trust_retry(c->trust, seconds_left)
+    while (!status && (at = choice(c, campaign_root(c) ? trust_retry(c->trust, campaign_left(c))
                                                        : TRUST_NONE)) != TRUST_NONE)
         if (!(status = keep_watch(c, false, shown, err)))
             status = take_again(c, at, 0, shown, err);
@@ -286,37 +292,149 @@ lm_status campaign_conclude(campaign *c, double seconds_left, progress *shown, l
                                 : status;
 }
 
-/* ---- the sweep ----------------------------------------------------------------------------------
+/* ---- which ones ---------------------------------------------------------------------------------
  */
 
-lm_status campaign_measure(campaign *c, progress *shown, lm_error *err)
+static lm_status learn_earlier(campaign *c, lm_error *err)
 {
-    const sweep *plan = c->plan;
+    observations *obs    = NULL;
+    points        p      = { .n_points = 0 };
+    lm_status     status = observations_load(c->file.path, &obs, err);
 
-    if (campaign_root(c))
-        recall(c);
-    for (size_t i = 0; i < plan->n_points; i++)
-        progress_expect(shown, plan->point[i].weight);
-    for (size_t i = 0; i < plan->n_points; i++) {
-        sweep_point *p = &plan->point[i];
-        point_result r = { .status = "ok" };
-        lm_status    status;
-        int          skip;
+    if (!status)
+        status = points_from(obs, c->loads, &p, err);
+    if (!status)
+        status = chooser_recall(c->pick, &p, err);
+    points_free(&p);
+    observations_free(obs);
+    return status;
+}
 
-        c->at = i + 1;
-        skip  = campaign_root(c) && output_has(&c->file, &p->row); /* others may not see the file */
-        world_broadcast(c->everyone, &skip, sizeof skip);
-        if (skip) {
-            progress_expect(shown, -p->weight);
+lm_status campaign_aim(campaign *c, const chooser_aim *aim, lm_error *err)
+{
+    return chooser_new(c->plan, c->loads, aim, &c->pick, err);
+}
+
+lm_status campaign_recall(campaign *c, lm_error *err)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < c->plan->n_points; i++) {
+        const observation *row = &c->plan->point[i].row;
+        const held_point  *h   = output_held(&c->file, row);
+
+        if (h)
+            trust_recall(c->trust, i, h->good ? 0 : h->tries, h->is_anchor);
+        if (!output_has(&c->file, row))
             continue;
-        }
+        chooser_drop(c->pick, i);
+        any = true;
+    }
+    return any ? learn_earlier(c, err) : LM_OK;
+}
+
+bool campaign_virtual(const campaign *c)
+{
+    return find_backend(c->plan->compute)->virtual != 0;
+}
+
+double campaign_seconds(const campaign *c)
+{
+    return campaign_virtual(c) ? c->virtual_seconds
+                               : clock_seconds_since(CLOCK_MONOTONIC, c->began);
+}
+
+double campaign_left(const campaign *c)
+{
+    /* fits, report, and a point that takes a little longer than it should */
+    const double after = campaign_virtual(c) ? 0 : 1 + 0.02 * c->budget;
+
+    return c->budget > 0 ? c->budget - after - campaign_seconds(c) : HUGE_VAL;
+}
+
+/* What rank 0 decides; the same on all ranks. */
+typedef struct decision {
+    int64_t at;      /* -1: nothing more */
+    double  seconds; /* left for it; 0: no limit */
+} decision;
+
+static decision decide(campaign *c)
+{
+    decision next = { -1, 0 };
+
+    if (!campaign_root(c)) /* others may not see the file */
+        return next;
+    if (c->budget > 0) {
+        /* up to a tenth for what must be measured again */
+        const double left = campaign_left(c) - fmin(c->doubtful_seconds, 0.1 * c->budget);
+        const size_t at =
+            c->n_measured < CAMPAIGN_MOST ? chooser_next(c->pick, left) : CHOOSER_NONE;
+
+        if (at != CHOOSER_NONE)
+            next = (decision){ (int64_t)at, left };
+        return next;
+    }
+    while (c->next < c->plan->n_points && output_has(&c->file, &c->plan->point[c->next].row))
+        c->next++;
+    if (c->next < c->plan->n_points)
+        next.at = (int64_t)c->next++;
+    return next;
+}
+
+static double seconds_left(const campaign *c)
+{
+    const double all = chooser_cost_left(c->pick, NULL);
+
+    return fmin(all, campaign_left(c));
+}
+
+/* Measures what was decided, within the time there is, and learns from it. */
+static lm_status carry_out(campaign *c, const decision *what, const progress *shown, lm_error *err)
+{
+    const stopping usual  = c->plan->stop;
+    const double   before = campaign_seconds(c);
+    const size_t   at     = (size_t)what->at;
+    sweep_point   *p      = &c->plan->point[at];
+    point_result   r      = { .status = "ok" };
+    double         seconds;
+    lm_status      status;
+
+    if (what->seconds > 0) {
+        c->plan->stop.max_seconds = fmin(usual.max_seconds, what->seconds);
+        c->plan->stop.cut_seconds = what->seconds;
+    }
+    c->at         = at + 1;
+    status        = take(c, p, &r, err);
+    c->plan->stop = usual;
+    if (status || !campaign_root(c))
+        return status;
+    seconds = campaign_seconds(c) - before;
+    if (r.flags & FLAGS_DOUBTFUL)
+        c->doubtful_seconds += seconds;
+    status = chooser_learn(c->pick, at, &r, seconds, err);
+    if (!status)
+        progress_point(shown, c->budget > 0 ? c->n_measured : at + 1,
+                       c->budget > 0 ? 0 : c->plan->n_points, p, &r, seconds_left(c));
+    return status;
+}
+
+lm_status campaign_measure(campaign *c, const progress *shown, lm_error *err)
+{
+    lm_status status = LM_OK;
+    double    worst;
+
+    for (;;) {
+        decision next = decide(c);
+
+        world_broadcast(c->everyone, &next, sizeof next);
+        if (next.at < 0)
+            return LM_OK;
         status = keep_watch(c, false, shown, err);
         if (!status)
-            status = take(c, p, &r, err);
-        if (status)
-            return status;
-        if (campaign_root(c))
-            progress_point(shown, i, plan->n_points, p, &r);
+            status = carry_out(c, &next, shown, err);
+        worst = -(double)status;
+        world_max(c->everyone, &worst, 1);
+        if (worst > 0)
+            return status ? status : lm_error_set(err, (lm_status)-worst, "another rank failed");
     }
-    return LM_OK;
 }

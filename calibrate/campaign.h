@@ -2,6 +2,7 @@
 #ifndef CALIBRATE_CAMPAIGN_H
 #define CALIBRATE_CAMPAIGN_H
 
+#include "chooser.h"
 #include "harness.h"
 #include "output.h"
 #include "progress.h"
@@ -22,6 +23,12 @@ typedef struct campaign {
     trust_summary seen;                  /**< after campaign_conclude(), on rank 0 */
     size_t        at;                    /**< which point of the plan is next, from 1 */
     size_t        n_measured, n_skipped; /**< in this run; skipped: points without a time */
+    chooser      *pick;                  /**< rank 0; NULL elsewhere */
+    double        budget; /**< seconds for the whole run; 0: every point, in the file's order */
+    int64_t       began;  /**< CLOCK_MONOTONIC: what the budget counts from */
+    double        virtual_seconds;  /**< simulated so far: what the budget counts instead */
+    double        doubtful_seconds; /**< spent on points that are to be measured again */
+    size_t        next;             /**< point, without a budget */
 } campaign;
 
 /**
@@ -38,17 +45,34 @@ void      campaign_close(campaign *c);
  * list points. Every rank. */
 lm_status campaign_connect(campaign *c, lm_error *err);
 
-/**
- * Measures every point of the sweep that the file lacks, in the sweep's order; in between, one
- * again and again to see whether the machine changes. Every rank.
- */
-lm_status campaign_measure(campaign *c, progress *shown, lm_error *err);
+/** Points of a run under a budget: more have not been needed on any machine. */
+#define CAMPAIGN_MOST 500
+
+/** Makes rank 0's `pick`. Before output_open(): what is asked for may not be there. */
+lm_status campaign_aim(campaign *c, const chooser_aim *aim, lm_error *err);
+/** What the file holds already is not chosen again. Rank 0, after output_open(). */
+lm_status campaign_recall(campaign *c, lm_error *err);
 
 /**
- * Measures again what was disturbed, as far as retries, their share and `seconds_left` (HUGE_VAL:
- * no limit) go; then looks at the file as a whole. Every rank.
+ * Measures every point of the sweep that the file lacks, in the sweep's order; under a budget those
+ * that `pick` chooses, until it is spent. In between, one again and again to see whether the
+ * machine changes. Every rank.
  */
-lm_status campaign_conclude(campaign *c, double seconds_left, progress *shown, lm_error *err);
+lm_status campaign_measure(campaign *c, const progress *shown, lm_error *err);
+
+/** Are the ranks and their times numbers only? */
+bool campaign_virtual(const campaign *c);
+/** Seconds that this run took: simulated ones where ranks are virtual. */
+double campaign_seconds(const campaign *c);
+/** Seconds of the budget that are left for measuring, as what follows needs some, too; HUGE_VAL
+ * without a budget. */
+double campaign_left(const campaign *c);
+
+/**
+ * Measures again what was disturbed, as far as retries, their share and the budget go; then looks
+ * at the file as a whole. Every rank.
+ */
+lm_status campaign_conclude(campaign *c, const progress *shown, lm_error *err);
 
 /** Is this rank 0, which writes and speaks? */
 bool campaign_root(const campaign *c);

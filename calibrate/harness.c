@@ -293,6 +293,8 @@ static bool enough(const stopping *stop, samples *s, double spent)
     const size_t n = (size_t)s->n;
     double       mad, median;
 
+    if (stop->cut_seconds > 0 && spent >= stop->cut_seconds)
+        return true;
     if (s->n < stop->min_repeats)
         return false;
     if (s->n >= stop->max_repeats || spent >= stop->max_seconds)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "agreement.h"
+#include "base/text.h"
 #include "batch.h"
 #include "campaign.h"
 #include "cli/options.h"
@@ -20,12 +21,36 @@
 #include "report.h"
 #include "watchdog.h"
 
-enum { OUTPUT, DRY_RUN, RESUME, FORCE, QUIET, ALLOW_MIXED, SLURM, NODES, TASKS, GPUS, TIME };
+enum {
+    OUTPUT,
+    BUDGET,
+    FOR,
+    DRY_RUN,
+    MACHINE,
+    FORMAT,
+    RESUME,
+    FORCE,
+    QUIET,
+    ALLOW_MIXED,
+    SLURM,
+    NODES,
+    TASKS,
+    GPUS,
+    TIME
+};
 
 static const option_spec specs[] = {
     [OUTPUT]  = { "output", "FOLDER/", NULL,
                   "folder for all that is found, or a .csv for the observations only (also -o; needed)" },
-    [DRY_RUN] = { "dry-run", NULL, NULL, "list the points of the sweep, measure nothing" },
+    [BUDGET]  = { "budget", "TIME", NULL,
+                  "end within 5min, 90s ...: the points that tell most come first" },
+    [FOR]     = { "for", "NETWORKS", NULL,
+                  "what will be asked for: resnet50,vgg16 (default: of the shipped, a spread)" },
+    [DRY_RUN] = { "dry-run", NULL, NULL,
+                  "list the points and the time they will take, measure nothing" },
+    [MACHINE] = { "machine", "FILE", NULL,
+                  "expect the times of this machine file, instead of a guess" },
+    [FORMAT]  = { "format", "FORMAT", "table", "of --dry-run: table, csv or json" },
     [RESUME]  = { "resume", NULL, NULL, "go on with what -o holds: measure only what it lacks" },
     [FORCE]   = { "force", NULL, NULL, "replace what -o holds" },
     [QUIET]   = { "quiet", NULL, NULL, "no progress" },
@@ -42,18 +67,23 @@ static const option_spec specs[] = {
 };
 
 static const char details[] =
+    "Leaves observations.csv, machine.ini (which predict and scale take), report.txt and report.json in\n"
+    "the folder. SWEEP is a file, or the name of one that is installed: quick, standard ...\n"
+    "With --budget the whole run ends within that time. The sweep's points are then candidates, and the\n"
+    "next is always the one that narrows the intervals of what will be asked for most, per second.\n"
     "Each point is appended as soon as it is measured, so a run that is killed leaves a file that loads,\n"
     "and --resume goes on with it. Points that need more ranks than there are, are left out and counted.\n"
     "As root, Open MPI asks for OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.\n";
 
 static const char examples[] =
-    "  mpirun -np 2 layermeter-calibrate configs/sweeps/quick.ini -o observations.csv\n"
-    "  layermeter-calibrate configs/sweeps/quick.ini --dry-run\n";
+    "  mpirun -np 2 layermeter calibrate standard -o cluster/ --budget 5min\n"
+    "  mpirun -np 8 layermeter calibrate my-sweep.ini -o cluster/ --for resnet50,bert_base\n"
+    "  layermeter calibrate standard --budget 5min --dry-run\n";
 
 static const command self = {
     .name          = "",
     .arguments     = "SWEEP.ini",
-    .doc           = "Measure kernels, whole networks and all-reduces on this machine",
+    .doc           = "Measure this machine or cluster, fit, and write its machine file",
     .details       = details,
     .examples      = examples,
     .options       = specs,
@@ -67,7 +97,10 @@ typedef struct job {
     const options *o;
     run_folder     folder;
     agreement      ranks;
-    int64_t        began; /* CLOCK_MONOTONIC */
+    calibration   *known; /* --machine */
+    format         form;
+    double         budget; /* seconds; 0: none */
+    int64_t        began;  /* CLOCK_MONOTONIC */
     lm_error       err;
 } job;
 
@@ -79,16 +112,35 @@ static lm_status open_files(job *j, const char *command_line)
                                : o->value[FORCE] ? OUTPUT_REPLACE
                                                  : OUTPUT_NEW;
     campaign         *c      = &j->c;
-    lm_status         status = run_folder_name(o->value[OUTPUT], &j->folder, &j->err);
+    lm_status         status = LM_OK;
 
-    if (!status && campaign_root(c))
+    if (campaign_root(c))
         status = run_folder_make(o->value[OUTPUT], &j->folder, &j->err);
     if (!status)
         status = output_open(&c->file, j->folder.observations, mode, c->everyone, &c->b,
                              command_line, &j->err);
     if (!status && campaign_root(c) && mode == OUTPUT_REPLACE)
         status = run_folder_clear(&j->folder, &j->err);
+    if (!status && campaign_root(c))
+        status = campaign_recall(c, &j->err);
     return status;
+}
+
+/* Rank 0 decides what comes next, and knows how long it will take. */
+static lm_status aim(job *j)
+{
+    const options *o      = j->o;
+    chooser_aim    at     = { .networks = o->value[FOR],
+                              .own_only = !o->value[BUDGET] && !j->folder.whole,
+                              .virtual  = campaign_virtual(&j->c) };
+    lm_status      status = LM_OK;
+
+    if (!campaign_root(&j->c))
+        return LM_OK;
+    if (o->value[MACHINE])
+        status = calibration_load(o->value[MACHINE], &j->known, &j->err);
+    at.known = j->known;
+    return status ? status : campaign_aim(&j->c, &at, &j->err);
 }
 
 static lm_status open_plan(job *j, world *everyone)
@@ -97,8 +149,14 @@ static lm_status open_plan(job *j, world *everyone)
     char           path[PATH_MAX];
     lm_status      status = sweep_find(o->argument[0], path, sizeof path, &j->err);
 
+    if (!status && o->value[OUTPUT])
+        status = run_folder_name(o->value[OUTPUT], &j->folder, &j->err);
     if (!status)
         status = campaign_open(&j->c, everyone, path, o->plugin, (size_t)o->n_plugins, &j->err);
+    j->c.budget = j->budget;
+    j->c.began  = j->began;
+    if (!status)
+        status = aim(j);
     if (!status && !o->value[DRY_RUN])
         status = campaign_connect(&j->c, &j->err);
     return status;
@@ -174,7 +232,7 @@ static void say(const char *text)
 }
 
 /* Measures, while the watchdog looks after all ranks. */
-static lm_status measure_watched(job *j, progress *shown)
+static lm_status measure_watched(job *j, const progress *shown)
 {
     const watchdog_config config = { .everyone = j->c.everyone,
                                      .file     = j->folder.observations,
@@ -192,13 +250,14 @@ static lm_status measure_watched(job *j, progress *shown)
 static void say_measured(const job *j)
 {
     const sweep *plan = j->c.plan;
+    const size_t n    = j->c.budget > 0 ? j->c.n_measured : plan->n_points;
 
     if (j->c.n_skipped)
         fprintf(stderr, "%zu of %zu points could not be measured: the column 'status' says why\n",
-                j->c.n_skipped, plan->n_points);
+                j->c.n_skipped, n);
     trust_print(&j->c.seen, j->o->value[QUIET] != NULL, stderr);
     if (!j->o->value[QUIET])
-        fprintf(stderr, "%zu points in %s%s\n", plan->n_points, j->folder.observations,
+        fprintf(stderr, "%zu points in %s%s\n", n, j->folder.observations,
                 plan->n_filtered ? " (some were left out: --dry-run counts them)" : "");
 }
 
@@ -239,20 +298,39 @@ static void say_found(const job *j, const findings *found)
         fprintf(stderr, "report in %s\n", j->folder.report);
 }
 
+/* What the design expects of as much time again, and of three times as much. */
+static lm_status look_ahead(job *j, report_effort *e)
+{
+    const chooser *pick   = j->c.pick;
+    lm_status      status = LM_OK;
+
+    e->asked_for = chooser_asked_for(pick);
+    e->width     = chooser_width(pick);
+    chooser_cost_left(pick, &e->n_left);
+    for (size_t i = 0; i < 2 && e->budget > 0 && e->n_left && !status; i++) {
+        e->more[i].seconds = (i ? 3 : 1) * e->budget;
+        e->n_more          = i + 1;
+        status = chooser_forecast(pick, e->more[i].seconds, &e->more[i].width, &e->more[i].n_points,
+                                  NULL, &j->err);
+    }
+    return status;
+}
+
 /* Rank 0: fits, and writes what else belongs into the folder. */
 static lm_status conclude(job *j)
 {
-    report_effort effort = { .n_measured = j->c.n_measured,
+    report_effort effort = { .budget     = j->c.budget,
+                             .n_measured = j->c.n_measured,
                              .n_skipped  = j->c.n_skipped,
-                             .n_before   = output_points(&j->c.file) - j->c.n_measured,
-                             .asked_for  = "",
-                             .width      = NAN };
+                             .n_before   = output_points(&j->c.file) - j->c.n_measured };
     findings      found;
     lm_status     status = findings_make(j->folder.observations, j->c.loads, &found, &j->err);
 
     if (!status && found.cal)
         status = calibration_save(found.cal, j->folder.machine, &j->err);
-    effort.seconds = clock_seconds_since(CLOCK_MONOTONIC, j->began);
+    if (!status)
+        status = look_ahead(j, &effort);
+    effort.seconds = campaign_seconds(&j->c);
     if (!status)
         status = report_write(&j->folder, &found, &effort, &j->err);
     if (!status)
@@ -263,35 +341,57 @@ static lm_status conclude(job *j)
 
 static lm_status measure(job *j)
 {
-    progress  shown  = progress_begin(j->o->value[QUIET] != NULL);
-    lm_status status = measure_watched(j, &shown);
+    const progress shown  = { j->o->value[QUIET] != NULL };
+    lm_status      status = measure_watched(j, &shown);
 
     if (!status)
-        status = campaign_conclude(&j->c, HUGE_VAL, &shown, &j->err);
-    if (status || !campaign_root(&j->c))
-        return status;
-    say_measured(j);
-    return j->folder.whole ? conclude(j) : LM_OK;
+        status = campaign_conclude(&j->c, &shown, &j->err);
+    if (!status && campaign_root(&j->c))
+        say_measured(j);
+    if (!status && campaign_root(&j->c) && j->folder.whole)
+        status = conclude(j);
+    return status;
 }
 
-static int run(const options *o, world *everyone, const char *command_line)
+/* What can be told wrong without a look at any file. */
+static bool read_options(job *j, bool root, int *code)
 {
-    job        j    = { .c     = { .everyone = everyone, .file = { .fd = -1 } },
-                        .o     = o,
-                        .began = clock_nanoseconds(CLOCK_MONOTONIC) };
+    const options *o = j->o;
+
+    *code = EXIT_MISUSED;
+    if (!o->value[OUTPUT] && !o->value[DRY_RUN]) {
+        lm_error_set(&j->err, LM_E_ARG, "-o FOLDER/ is needed: where to write what is found");
+        return root ? report_misuse("", &j->err), false : false;
+    }
+    if (format_parse(o->value[FORMAT], &j->form, &j->err))
+        return root ? report_misuse("", &j->err), false : false;
+    if (!o->value[BUDGET])
+        return true;
+    if (!text_seconds(o->value[BUDGET], &j->budget, &j->err) && j->budget <= 0)
+        lm_error_set(&j->err, LM_E_ARG, "must be more than nothing, such as 5min");
+    else if (j->budget > 0)
+        return true;
+    return root ? report_misuse("--budget", &j->err), false : false;
+}
+
+static int run(const options *o, world *everyone, int64_t began, const char *command_line)
+{
+    job        j    = { .c = { .everyone = everyone, .file = { .fd = -1 } }, .o = o };
     const bool root = world_rank(everyone) == 0;
+    int        code;
     lm_status  status;
 
-    if (!o->value[OUTPUT] && !o->value[DRY_RUN]) {
-        lm_error_set(&j.err, LM_E_ARG, "-o FOLDER/ is needed: where to write what is found");
-        return root ? report_misuse("", &j.err) : EXIT_MISUSED;
-    }
-    status = prepare(&j, everyone, command_line);
+    if (!read_options(&j, root, &code))
+        return code;
+    j.began = began;
+    status  = prepare(&j, everyone, command_line);
     if (!status && !o->value[DRY_RUN])
         status = meet(&j, measure(&j));
     else if (!status)
-        status = meet(&j, root ? listing_print(j.c.plan, &j.err) : LM_OK);
+        status =
+            meet(&j, root ? listing_print(j.c.plan, j.c.pick, j.budget, j.form, &j.err) : LM_OK);
     agreement_close(&j.ranks);
+    calibration_free(j.known);
     campaign_close(&j.c);
     return status ? EXIT_FAILED : EXIT_DONE;
 }
@@ -313,10 +413,11 @@ static char *join(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    options  o;
-    lm_error err;
-    world   *everyone = NULL;
-    char    *line     = join(argc, argv);
+    options       o;
+    lm_error      err;
+    world        *everyone = NULL;
+    char         *line     = join(argc, argv);
+    const int64_t began    = clock_nanoseconds(CLOCK_MONOTONIC);
     /* "layermeter calibrate" where that started it */
     const char *slash = strrchr(argv[0], '/'), *name = slash ? slash + 1 : argv[0];
     int         code;
@@ -343,7 +444,7 @@ int main(int argc, char **argv)
         free(line);
         return report_failure(&err);
     }
-    code = run(&o, everyone, line);
+    code = run(&o, everyone, began, line);
     if (world_rank(everyone) == 0)
         code = finish_output(code);
     free(line);

@@ -4,19 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "clock.h"
 #include "fit/flags.h"
 #include "network/kernels.h"
-
-progress progress_begin(bool quiet)
-{
-    return (progress){ .quiet = quiet, .began = clock_nanoseconds(CLOCK_MONOTONIC) };
-}
-
-void progress_expect(progress *p, double seconds)
-{
-    p->total += seconds;
-}
 
 /* "1 rank", "4 ranks", "4 ranks on 2 hosts" */
 static void print_ranks(const observation *r, char *buffer, size_t size)
@@ -74,7 +63,8 @@ static void print_doubt(const point_result *r)
         fprintf(stderr, " (%s)", text);
 }
 
-void progress_again(progress *p, const char *why, const sweep_point *point, const point_result *r)
+void progress_again(const progress *p, const char *why, const sweep_point *point,
+                    const point_result *r)
 {
     char what[160];
 
@@ -86,24 +76,23 @@ void progress_again(progress *p, const char *why, const sweep_point *point, cons
     fprintf(stderr, "\n");
 }
 
-void progress_point(progress *p, size_t at, size_t n, const sweep_point *point,
-                    const point_result *r)
+void progress_point(const progress *p, size_t number, size_t total, const sweep_point *point,
+                    const point_result *r, double left)
 {
-    const double spent  = clock_seconds_since(CLOCK_MONOTONIC, p->began);
     const double median = last_median(r);
-    double       left;
     char         what[160];
 
-    p->done += point->weight;
-    left = p->done > 0 ? fmax(0, spent / p->done * (p->total - p->done)) : 0;
     if (p->quiet)
         return;
     print_point(&point->row, what, sizeof what);
-    fprintf(stderr, "[%zu/%zu] %s: ", at + 1, n, what);
+    fprintf(stderr, "[%zu", number);
+    if (total)
+        fprintf(stderr, "/%zu", total);
+    fprintf(stderr, "] %s: ", what);
     if (isnan(median))
         fprintf(stderr, "%s (%s)", r->status, r->why);
     else
         fprintf(stderr, "%.3f ms", 1e3 * median);
     print_doubt(r);
-    fprintf(stderr, ", %.0f s left\n", left);
+    fprintf(stderr, ", %.0f s left\n", fmax(0, left));
 }

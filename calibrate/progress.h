@@ -5,22 +5,17 @@
 #include "harness.h"
 
 typedef struct progress {
-    bool    quiet;
-    int64_t began;       /**< CLOCK_MONOTONIC */
-    double  total, done; /**< expected seconds of all points, and of those measured */
+    bool quiet;
 } progress;
 
-progress progress_begin(bool quiet);
-
-/** So many expected seconds more (or fewer) are to come. */
-void progress_expect(progress *p, double seconds);
-
-/** Point `at` of `n` is measured: a line on stderr. */
-void progress_point(progress *p, size_t at, size_t n, const sweep_point *point,
-                    const point_result *r);
+/** Point `number` of `total` (0: nobody knows of how many) is measured, `left` seconds are to come:
+ * a line on stderr. */
+void progress_point(const progress *p, size_t number, size_t total, const sweep_point *point,
+                    const point_result *r, double left);
 
 /** A point was measured again, because of `why`: a line on stderr. */
-void progress_again(progress *p, const char *why, const sweep_point *point, const point_result *r);
+void progress_again(const progress *p, const char *why, const sweep_point *point,
+                    const point_result *r);
 
 /** "resnet50 3x224x224 batch 8, 2 ranks": a point in words. */
 void print_point(const observation *row, char *buffer, size_t size);

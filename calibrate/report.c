@@ -39,11 +39,12 @@ static void fill_provenance(const findings *f, table *t)
 /* Rows of the observations with this name, of a kind. */
 static void fill_measured_one(const findings *f, const observation *first, table *t)
 {
-    static const char *const kinds[OBS_N_KINDS] = {
-        [OBS_NETWORK] = "network", [OBS_KERNEL] = "kernel", [OBS_COLLECTIVE] = "all-reduce"
-    };
-    size_t  rows = 0, skipped = 0, flagged = 0;
-    int64_t batch = 0, ranks = 1;
+    static const char *const kinds[OBS_N_KINDS] = { [OBS_NETWORK]    = "network",
+                                                    [OBS_KERNEL]     = "kernel",
+                                                    [OBS_COLLECTIVE] = "all-reduce",
+                                                    [OBS_LAYER]      = "layer" };
+    size_t                   rows = 0, skipped = 0, flagged = 0;
+    int64_t                  batch = 0, ranks = 1;
 
     for (size_t i = 0; i < f->obs->n_rows; i++) {
         const observation *r = &f->obs->row[i];
@@ -105,8 +106,8 @@ static void fill_spread(const findings *f, table *t)
         for (size_t i = 0; i < f->obs->n_rows; i++) {
             const observation *r = &f->obs->row[i];
 
-            if (r->kind == OBS_KERNEL || r->phase != p || r->skipped || isnan(r->p95_seconds) ||
-                isnan(r->min_seconds))
+            if (r->kind == OBS_KERNEL || r->kind == OBS_LAYER || r->phase != p || r->skipped ||
+                isnan(r->p95_seconds) || isnan(r->min_seconds))
                 continue;
             slow[n]   = r->p95_seconds / r->seconds - 1;
             fast[n++] = r->min_seconds / r->seconds - 1;
@@ -220,6 +221,8 @@ static void say_fit(FILE *out, const findings *f)
     if (f->p.n_kernel_rows)
         fprintf(out, "%zu rows of single kernels are not used by these models\n",
                 f->p.n_kernel_rows);
+    if (f->p.n_layer_rows)
+        fprintf(out, "%zu rows of single layers are not used by these models\n", f->p.n_layer_rows);
     for (size_t i = 0; f->cal && i < n_forms; i++)
         if (!f->cal->fitted[i].present)
             fprintf(out, "%s.%s is left out: too few rows for its %zu coefficients\n",

@@ -53,7 +53,7 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
     out->collective = v->collective;
     out->threads    = v->threads;
     out->stop =
-        (stopping){ v->warmup, v->min_repeats, v->max_repeats, v->max_seconds, v->precision };
+        (stopping){ v->warmup, v->min_repeats, v->max_repeats, v->max_seconds, v->precision, 0 };
     out->trust = (trust_limits){ v->retries, v->retry_share, v->anchor_share };
     if (out->stop.max_repeats < out->stop.min_repeats) {
         status = lm_error_set(l->err, LM_E_ARG, "is below min_repeats");
@@ -182,7 +182,7 @@ lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sw
     }
     s->arena = a;
     s->sim   = (sim_config){ .model = "layermeter", .seed = 1 };
-    s->stop  = (stopping){ 1, 3, 20, 2, 0.02 };
+    s->stop  = (stopping){ 1, 3, 20, 2, 0.02, 0 };
     status   = ini_load(path, &doc, err);
     if (!status)
         status = take_all(&l, doc);

@@ -13,6 +13,7 @@ typedef struct stopping {
     int64_t min_repeats, max_repeats;
     double  max_seconds; /**< of timed repetitions; min_repeats are made in any case */
     double  precision; /**< stop when the standard error of the median is below this share of it */
+    double  cut_seconds; /**< timed repetitions end after this even before min_repeats; 0: never */
 } stopping;
 
 /** What is spent on knowing whether the numbers can be trusted (trust.h), as shares of the time

@@ -610,7 +610,7 @@ static lm_status copy_state(const design *d, design *out, double **scratch, lm_e
 
 lm_status design_forecast(const design *d, const design_case *candidate, const double *cost,
                           const bool *taken, size_t n, double seconds, double *width,
-                          size_t *n_points, lm_error *err)
+                          size_t *n_points, size_t *order, lm_error *err)
 {
     bool     *gone    = malloc(n + 1);
     double   *scratch = NULL;
@@ -627,6 +627,8 @@ lm_status design_forecast(const design *d, const design_case *candidate, const d
                 learn(&copy, &copy.formula[i], &candidate[at], scratch);
             gone[at] = true;
             seconds -= cost[at];
+            if (order)
+                order[count] = at;
             count++;
         }
         *width    = design_width(&copy);

@@ -87,10 +87,11 @@ double design_width(const design *d);
 
 /**
  * The same after the next `seconds` of measuring were spent as design_next() says. Does not change
- * `d`. *n_points: how many it would be.
+ * `d`. *n_points: how many it would be; order: their numbers in turn, room for `n` (NULL: not
+ * wanted).
  */
 lm_status design_forecast(const design *d, const design_case *candidate, const double *cost,
                           const bool *taken, size_t n, double seconds, double *width,
-                          size_t *n_points, lm_error *err);
+                          size_t *n_points, size_t *order, lm_error *err);
 
 #endif

@@ -43,7 +43,7 @@ END
 # ---- dry run -----------------------------------------------------------------------------------
 layermeter-calibrate small.ini --dry-run -o dry.csv >listed || fail "dry run: $(cat listed)"
 [ ! -e dry.csv ] || fail "a dry run writes a file"
-grep -q '^13 points, ' listed || fail "dry run: $(cat listed)"
+grep -q '^13 points (8 networks, 3 kernels, 2 all-reduces), ' listed || fail "dry run: $(cat listed)"
 
 # ---- overwriting -------------------------------------------------------------------------------
 layermeter-calibrate small.ini -o full.csv --quiet || fail "a simulated sweep"

@@ -146,10 +146,12 @@ static void a_forecast_is_what_measuring_brings(void **state)
     lm_error          err;
 
     (void)state;
-    assert_int_equal(design_forecast(d, candidate, &cost, &taken, 1, 2.9, &width, &n, &err), LM_OK);
+    assert_int_equal(design_forecast(d, candidate, &cost, &taken, 1, 2.9, &width, &n, NULL, &err),
+                     LM_OK);
     assert_int_equal(n, 0);
     assert_close(width, before, 1e-12);
-    assert_int_equal(design_forecast(d, candidate, &cost, &taken, 1, 3, &width, &n, &err), LM_OK);
+    assert_int_equal(design_forecast(d, candidate, &cost, &taken, 1, 3, &width, &n, NULL, &err),
+                     LM_OK);
     assert_int_equal(n, 1);
     assert_true(width < before);
     assert_close(design_width(d), before, 0); /* it was a forecast only */
@@ -270,7 +272,8 @@ static void more_time_buys_narrower_intervals(void **state)
         size_t   n;
         lm_error err;
 
-        assert_int_equal(design_forecast(d, c, cost, taken, 64, budget, &width, &n, &err), LM_OK);
+        assert_int_equal(design_forecast(d, c, cost, taken, 64, budget, &width, &n, NULL, &err),
+                         LM_OK);
         assert_true(width <= last && n <= budget);
         last = width;
     }
