@@ -226,7 +226,7 @@ static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *
     world_max(c->everyone, &worst, 1);
     if (worst > 0)
         return status ? status : lm_error_set(err, (lm_status)-worst, "another rank failed");
-    watchdog_end();
+    watchdog_end(out->again);
     if (campaign_root(c))
         trust_note(c->trust, (size_t)(p - c->plan->point), p, out);
     c->virtual_seconds += simulated(c->plan, out);

@@ -256,7 +256,7 @@ static lm_status write_head(output *o, const world *w, const bench *b, const cha
 /* Opens without changing anything: the file may be another run's. */
 static lm_status open_alone(output *o, output_mode mode, lm_error *err)
 {
-    struct stat about;
+    struct stat about, there;
 
     signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is told like a full disk */
     o->fd = open(o->path, O_RDWR | O_CREAT | O_CLOEXEC | (mode == OUTPUT_NEW ? O_EXCL : 0), 0666);
@@ -270,8 +270,9 @@ static lm_status open_alone(output *o, output_mode mode, lm_error *err)
         return cause(o, err);
     if (!S_ISREG(about.st_mode))
         return lm_error_set(err, LM_E_IO, "%s: is not a regular file", o->path);
-    /* where folders know no locks, there is none */
-    if (flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
+    /* Where folders know no locks, there is none. A run that ends may have replaced the file. */
+    if ((flock(o->fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) || stat(o->path, &there) ||
+        there.st_dev != about.st_dev || there.st_ino != about.st_ino)
         return lm_error_set(err, LM_E_IO, "%s: is being written by another run", o->path);
     return LM_OK;
 }

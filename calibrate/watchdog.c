@@ -633,7 +633,7 @@ void watchdog_begin(const watchdog_point *point)
     pulse_enter(PULSE_WORK);
 }
 
-void watchdog_end(void)
+void watchdog_end(bool again)
 {
     watchdog *d = the;
 
@@ -644,7 +644,7 @@ void watchdog_end(void)
     d->spent += clock_seconds_since(CLOCK_MONOTONIC, d->began);
     d->granted += d->point.work_seconds;
     d->in_point = false;
-    d->held++;
+    d->held += !again;
     d->n_points++;
     pthread_mutex_unlock(&d->lock);
 }

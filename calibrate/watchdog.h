@@ -38,7 +38,7 @@ void watchdog_stop(void);
 
 /** Every rank, whether it takes part or sleeps. */
 void watchdog_begin(const watchdog_point *point);
-/** The point is over, and in the file. */
-void watchdog_end(void);
+/** The point is over, and in the file; `again`: which held it already. */
+void watchdog_end(bool again);
 
 #endif
