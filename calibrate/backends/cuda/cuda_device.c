@@ -161,7 +161,7 @@ enum { WORKSPACE_LIMIT = 1 << 30 };
 lm_status cuda_device_open(int local_rank, int local_ranks, cuda_device *out, lm_error *err)
 {
     cuda_device d       = { .claim = -1, .workspace_limit = WORKSPACE_LIMIT };
-    cuda_driver driver  = { NULL };
+    cuda_driver driver  = { .launch_kernel = NULL };
     int         visible = 0;
     cudaError_t cause;
     lm_status   status;
