@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "mpi_buckets.h"
 #include "pulse.h"
+#include "start_mpi.h"
 #include "world_mpi.h"
 
 typedef struct mpi_backend {
@@ -19,14 +20,16 @@ typedef struct mpi_backend {
 } mpi_backend;
 
 typedef struct mpi_work {
-    MPI_Comm comm;
-    int      rank, size;
-    int64_t  n;    /* floats */
-    float   *pool; /* the backend's: several messages, used in turn, see pool_slots() */
-    int64_t  slots, next;
-    float   *data;    /* the message in use */
-    float   *scratch; /* one chunk of the ring */
-    bool     ring;
+    const world *group;
+    start_line   start;
+    MPI_Comm     comm;
+    int          rank, size;
+    int64_t      n;    /* floats */
+    float       *pool; /* the backend's: several messages, used in turn, see pool_slots() */
+    int64_t      slots, next;
+    float       *data;    /* the message in use */
+    float       *scratch; /* one chunk of the ring */
+    bool         ring;
 } mpi_work;
 
 /* Elements of chunk c when n are dealt to `size` ranks. */
@@ -162,6 +165,7 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
                             (long long)bytes);
     w = calloc(1, sizeof *w);
     if (w) {
+        w->group   = what->group;
         w->comm    = world_communicator(what->group);
         w->rank    = world_rank(what->group);
         w->size    = world_size(what->group);
@@ -185,7 +189,8 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
         mpi_release(self, w);
         return status;
     }
-    *work = w;
+    w->start = start_line_draw(w->group);
+    *work    = w;
     return LM_OK;
 }
 
@@ -199,8 +204,9 @@ static lm_status mpi_run(backend *self, void *work, phase part, backend_time *ou
     (void)err;
     w->data = w->pool + w->next * w->n;
     w->next = (w->next + 1) % w->slots;
-    cpu     = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID); /* as long as a small message */
-    wall    = clock_nanoseconds(CLOCK_MONOTONIC);
+    start_line_wait(w->group, &w->start);
+    cpu  = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID); /* as long as a small message */
+    wall = clock_nanoseconds(CLOCK_MONOTONIC);
     allreduce(w);
     out->wall = clock_seconds_since(CLOCK_MONOTONIC, wall);
     out->cpu  = clock_seconds_since(CLOCK_THREAD_CPUTIME_ID, cpu);

@@ -19,11 +19,12 @@ static double slowest(const world *all, double seconds)
     return seconds;
 }
 
-static double plain_once(const world *all, float *data, int64_t n)
+static double plain_once(const world *all, const start_line *start, float *data, int64_t n)
 {
     int64_t began;
 
     world_barrier(all);
+    start_line_wait(all, start);
     began = clock_nanoseconds(CLOCK_MONOTONIC);
     MPI_Allreduce(MPI_IN_PLACE, data, (int)n, MPI_FLOAT, MPI_SUM, world_communicator(all));
     return slowest(all, clock_seconds_since(CLOCK_MONOTONIC, began));
@@ -64,16 +65,16 @@ static int compare(const world *all, backend *b, int64_t bytes, bool cold, doubl
         return 1;
     memset(pool, 0, (size_t)(w->slots * w->n) * sizeof *pool);
     for (int warm = 0; warm < 3; warm++) {
-        plain_once(all, pool, w->n);
+        plain_once(all, &w->start, pool, w->n);
         ours_once(all, b, w, &err);
     }
     for (int64_t slot = 0; go_on; slot = (slot + 1) % w->slots) {
         /* who goes first takes turns as well */
         if (n % 2)
-            plain[n] = plain_once(all, pool + slot * w->n, w->n);
+            plain[n] = plain_once(all, &w->start, pool + slot * w->n, w->n);
         ours[n] = ours_once(all, b, w, &err);
         if (n % 2 == 0)
-            plain[n] = plain_once(all, pool + slot * w->n, w->n);
+            plain[n] = plain_once(all, &w->start, pool + slot * w->n, w->n);
         spent += ours[n] + plain[n];
         n++;
         go_on = n < MAX && (n < 11 || spent < seconds);
