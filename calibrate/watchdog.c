@@ -89,9 +89,10 @@ static void tell(watchdog *d, const char *what)
 
     pthread_mutex_lock(&d->lock);
     n = (size_t)snprintf(line, sizeof line, "%s", what);
-    if (d->in_point)
-        n += (size_t)snprintf(line + n, sizeof line - n, " while measuring '%s' (point %zu of %zu)",
-                              d->text, d->point.number, d->point.total);
+    if (d->text[0])
+        n += (size_t)snprintf(line + n, sizeof line - n, " %s measuring '%s' (point %zu of %zu)",
+                              d->in_point ? "while" : "after", d->text, d->point.number,
+                              d->point.total);
     if (d->config.file && d->held)
         snprintf(line + n, sizeof line - n, "; %.120s holds %zu point%s, --resume goes on",
                  d->config.file, d->held, d->held == 1 ? "" : "s");

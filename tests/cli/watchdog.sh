@@ -43,7 +43,7 @@ gone() {
 # said FILE TEXT: one line of ours says so, and how to go on
 said() {
     [ "$(grep -c '^layermeter' out)" -eq 1 ] || fail "not one line: $(cat out)"
-    grep -q "^layermeter[a-z -]*: $2 while measuring '.*' (point [0-9]* of [0-9]*); $1 holds [0-9]* points, --resume goes on\$" out ||
+    grep -q "^layermeter[a-z -]*: $2 \(while\|after\) measuring '.*' (point [0-9]* of [0-9]*); $1 holds [0-9]* points, --resume goes on\$" out ||
         fail "'$2' was not said: $(cat out)"
     held=$(sed -n 's/.* holds \([0-9]*\) points.*/\1/p' out)
     there=$(grep -c '^network,.*,step,.*,ok$' "$1")
