@@ -1,10 +1,35 @@
-/* cuBLASLt of a device that is not there. */
+/* cuBLASLt of a device that is not there: descriptors as its documentation says, products by loops.
+ */
 #include <cublasLt.h>
 
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "fake.h"
+#include "fake_tensor.h"
 
 struct cublasLtContext {
     int unused;
+};
+
+struct cublasLtMatmulDesc {
+    cublasComputeType_t compute;
+    int32_t             turn_a, turn_b;
+    cublasLtEpilogue_t  epilogue;
+    const void         *bias;
+};
+
+struct cublasLtMatrixLayout {
+    cudaDataType_t type;
+    uint64_t       rows, columns;
+    int64_t        leading, offset;
+    int32_t        batch;
+};
+
+struct cublasLtMatmulPreference {
+    uint64_t workspace;
+    uint32_t alignment[4];
 };
 
 size_t cublasLtGetVersion(void)
@@ -32,4 +57,255 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle)
 {
     free(handle);
     return CUBLAS_STATUS_SUCCESS;
+}
+
+/* ---- descriptors ----------------------------------------------------------------------------- */
+
+static cublasStatus_t created(const void *made)
+{
+    if (!made)
+        return CUBLAS_STATUS_ALLOC_FAILED;
+    fake_descriptors++;
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+static cublasStatus_t destroyed(void *made)
+{
+    if (!made)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    fake_descriptors--;
+    free(made);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+/* Attributes have exact sizes. */
+static cublasStatus_t put(void *to, size_t room, const void *value, size_t size)
+{
+    if (!value || size != room)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    memcpy(to, value, size);
+    return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *out, cublasComputeType_t compute,
+                                        cudaDataType_t scale)
+{
+    if (scale != CUDA_R_32F)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    *out = calloc(1, sizeof **out);
+    if (*out)
+        **out = (struct cublasLtMatmulDesc){ .compute  = compute,
+                                             .epilogue = CUBLASLT_EPILOGUE_DEFAULT };
+    return created(*out);
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t d)
+{
+    return destroyed(d);
+}
+
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t           d,
+                                              cublasLtMatmulDescAttributes_t name,
+                                              const void *value, size_t size)
+{
+    switch (name) {
+    case CUBLASLT_MATMUL_DESC_TRANSA: return put(&d->turn_a, sizeof d->turn_a, value, size);
+    case CUBLASLT_MATMUL_DESC_TRANSB: return put(&d->turn_b, sizeof d->turn_b, value, size);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE: return put(&d->epilogue, sizeof d->epilogue, value, size);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER: return put(&d->bias, sizeof d->bias, value, size);
+    default: return CUBLAS_STATUS_INVALID_VALUE;
+    }
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *out, cudaDataType_t type,
+                                          uint64_t rows, uint64_t columns, int64_t leading)
+{
+    *out = calloc(1, sizeof **out);
+    if (*out)
+        **out = (struct cublasLtMatrixLayout){ type, rows, columns, leading, 0, 1 };
+    return created(*out);
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t l)
+{
+    return destroyed(l);
+}
+
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t          l,
+                                                cublasLtMatrixLayoutAttribute_t name,
+                                                const void *value, size_t size)
+{
+    switch (name) {
+    case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT: return put(&l->batch, sizeof l->batch, value, size);
+    case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+        return put(&l->offset, sizeof l->offset, value, size);
+    default: return CUBLAS_STATUS_INVALID_VALUE;
+    }
+}
+
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *out)
+{
+    *out = calloc(1, sizeof **out);
+    for (int i = 0; *out && i < 4; i++)
+        (*out)->alignment[i] = 256;
+    return created(*out);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t p)
+{
+    return destroyed(p);
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t           p,
+                                                    cublasLtMatmulPreferenceAttributes_t name,
+                                                    const void *value, size_t size)
+{
+    const int operand = (int)name - (int)CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES;
+
+    if (name == CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES)
+        return put(&p->workspace, sizeof p->workspace, value, size);
+    if (operand < 0 || operand > 3)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    return put(&p->alignment[operand], sizeof p->alignment[operand], value, size);
+}
+
+/* ---- products -------------------------------------------------------------------------------- */
+
+/* What is copied into the stream. */
+typedef struct product {
+    struct cublasLtMatmulDesc   what;
+    struct cublasLtMatrixLayout a, b, d;
+    const char                 *at_a, *at_b;
+    char                       *at_d;
+    double                      alpha, beta;
+} product;
+
+static cudnnDataType_t element(cudaDataType_t type)
+{
+    return type == CUDA_R_16F    ? CUDNN_DATA_HALF
+           : type == CUDA_R_16BF ? CUDNN_DATA_BFLOAT16
+                                 : CUDNN_DATA_FLOAT;
+}
+
+static size_t bytes_of(const struct cublasLtMatrixLayout *l)
+{
+    const size_t one = (l->columns - 1) * (size_t)l->leading + l->rows;
+
+    return ((size_t)(l->batch - 1) * (size_t)l->offset + one) *
+           fake_element_bytes(element(l->type));
+}
+
+static uint64_t outer(const struct cublasLtMatrixLayout *l, int32_t turned)
+{
+    return turned == CUBLAS_OP_T ? l->columns : l->rows;
+}
+
+static uint64_t inner(const struct cublasLtMatrixLayout *l, int32_t turned)
+{
+    return turned == CUBLAS_OP_T ? l->rows : l->columns;
+}
+
+static bool fits(const struct cublasLtMatmulDesc *w, const struct cublasLtMatrixLayout *a,
+                 const struct cublasLtMatrixLayout *b, const struct cublasLtMatrixLayout *d)
+{
+    return a->leading >= (int64_t)a->rows && b->leading >= (int64_t)b->rows &&
+           d->leading >= (int64_t)d->rows && outer(a, w->turn_a) == d->rows &&
+           inner(b, w->turn_b) == d->columns && inner(a, w->turn_a) == outer(b, w->turn_b) &&
+           a->batch == d->batch && b->batch == d->batch && a->type == d->type && b->type == d->type;
+}
+
+static double entry(const char *at, const struct cublasLtMatrixLayout *l, int32_t turned,
+                    int64_t batch, int64_t row, int64_t column)
+{
+    const int64_t r = turned == CUBLAS_OP_T ? column : row;
+    const int64_t c = turned == CUBLAS_OP_T ? row : column;
+
+    return fake_read(element(l->type), at, batch * l->offset + c * l->leading + r);
+}
+
+static void multiply(void *context)
+{
+    const product        *p     = context;
+    const cudnnDataType_t type  = element(p->d.type);
+    const int64_t         depth = (int64_t)inner(&p->a, p->what.turn_a);
+
+    for (int64_t z = 0; z < p->d.batch; z++)
+        for (int64_t j = 0; j < (int64_t)p->d.columns; j++)
+            for (int64_t i = 0; i < (int64_t)p->d.rows; i++) {
+                const int64_t place = z * p->d.offset + j * p->d.leading + i;
+                double        sum   = 0;
+
+                for (int64_t k = 0; k < depth; k++)
+                    sum += entry(p->at_a, &p->a, p->what.turn_a, z, i, k) *
+                           entry(p->at_b, &p->b, p->what.turn_b, z, k, j);
+                sum *= p->alpha;
+                if (p->beta < 0 || p->beta > 0)
+                    sum += p->beta * fake_read(type, p->at_d, place);
+                if (p->what.epilogue == CUBLASLT_EPILOGUE_BIAS)
+                    sum += fake_read(type, p->what.bias, i);
+                fake_write(type, p->at_d, place, sum);
+            }
+}
+
+/* Of the i-th algorithm it proposes. */
+static const size_t workspaces[] = { 1 << 20, 0, 4096 };
+
+enum { N_ALGORITHMS = sizeof workspaces / sizeof workspaces[0] };
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t what,
+                                              cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+                                              cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+                                              cublasLtMatmulPreference_t preference, int wanted,
+                                              cublasLtMatmulHeuristicResult_t *out, int *n)
+{
+    *n = 0;
+    if (!handle || !fits(what, a, b, d) || c->rows != d->rows || c->columns != d->columns)
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (what->compute == CUBLAS_COMPUTE_32F_FAST_TF32 && d->type != CUDA_R_32F)
+        return CUBLAS_STATUS_NOT_SUPPORTED;
+    if (what->epilogue == CUBLASLT_EPILOGUE_BIAS && !what->bias)
+        return CUBLAS_STATUS_INVALID_VALUE; /* its alignment would not be known */
+    for (uint64_t i = 0; i < N_ALGORITHMS && *n < wanted; i++)
+        if (workspaces[i] <= preference->workspace)
+            out[(*n)++] = (cublasLtMatmulHeuristicResult_t){ .algo = { .data = { 20 + i, 1 } },
+                                                             .workspaceSize = workspaces[i] };
+    return *n ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t          *algo,
+                                                    cublasLtMatmulAlgoConfigAttributes_t name,
+                                                    void *value, size_t size, size_t *written)
+{
+    const uint32_t it = (uint32_t)algo->data[name == CUBLASLT_ALGO_CONFIG_ID ? 0 : 1];
+
+    *written = sizeof it;
+    return put(value, size, &it, sizeof it);
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t what, const void *alpha,
+                              const void *a, cublasLtMatrixLayout_t a_type, const void *b,
+                              cublasLtMatrixLayout_t b_type, const void *beta, const void *c,
+                              cublasLtMatrixLayout_t c_type, void *d, cublasLtMatrixLayout_t d_type,
+                              const cublasLtMatmulAlgo_t *algo, void *workspace,
+                              size_t workspace_bytes, cudaStream_t stream)
+{
+    const product p = {
+        *what, *a_type, *b_type, *d_type, a, b, d, fake_factor(alpha), fake_factor(beta)
+    };
+    const size_t needed = workspaces[algo->data[0] - 20];
+
+    if (!handle || c != d || c_type != d_type || !fits(what, a_type, b_type, d_type))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (!fake_is_device_memory(a, bytes_of(a_type)) ||
+        !fake_is_device_memory(b, bytes_of(b_type)) || !fake_is_device_memory(d, bytes_of(d_type)))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (what->epilogue == CUBLASLT_EPILOGUE_BIAS &&
+        !fake_is_device_memory(what->bias,
+                               d_type->rows * fake_element_bytes(element(d_type->type))))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    if (workspace_bytes < needed || (needed && !fake_is_device_memory(workspace, needed)))
+        return CUBLAS_STATUS_INVALID_VALUE;
+    return fake_enqueue(stream, multiply, &p, sizeof p) == cudaSuccess
+               ? CUBLAS_STATUS_SUCCESS
+               : CUBLAS_STATUS_EXECUTION_FAILED;
 }

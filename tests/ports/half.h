@@ -1,0 +1,59 @@
+/** 16-bit floats as bits, for compilers without a type of their own. */
+#ifndef PORTS_HALF_H
+#define PORTS_HALF_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/** Nearest, ties to even; overflow is infinity, NaN stays one. (IEEE 754 binary16) */
+static inline uint16_t half_bits(double value)
+{
+    const uint16_t sign = signbit(value) ? 0x8000 : 0;
+    const double   size = fabs(value);
+    int            exponent;
+
+    if (isnan(value))
+        return 0x7e00;
+    if (size >= 65520) /* half way to the next power of two beyond the largest */
+        return (uint16_t)(sign | 0x7c00);
+    if (size < 0x1p-14) /* subnormal: multiples of 2^-24 */
+        return (uint16_t)(sign | (uint16_t)rint(size * 0x1p24));
+    (void)frexp(size, &exponent); /* size = [1/2, 1) 2^exponent; rint() may carry over: intended */
+    return (uint16_t)(sign | (uint16_t)((exponent + 14) * 1024 +
+                                        (int)(rint(ldexp(size, 11 - exponent)) - 1024)));
+}
+
+static inline double half_value(uint16_t bits)
+{
+    const int    exponent = bits >> 10 & 31;
+    const double fraction = bits & 1023;
+    const double size     = exponent == 31 ? (fraction > 0 ? (double)NAN : (double)INFINITY)
+                            : exponent     ? ldexp(1024 + fraction, exponent - 25)
+                                           : ldexp(fraction, -24);
+
+    return bits & 0x8000 ? -size : size;
+}
+
+/** bfloat16: the upper half of a float, rounded likewise. */
+static inline uint16_t bf16_bits(double value)
+{
+    const float f = (float)value;
+    uint32_t    bits;
+
+    memcpy(&bits, &f, sizeof bits);
+    if (isnan(value))
+        return 0x7fc0;
+    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+static inline double bf16_value(uint16_t bits)
+{
+    const uint32_t whole = (uint32_t)bits << 16;
+    float          f;
+
+    memcpy(&f, &whole, sizeof f);
+    return (double)f;
+}
+
+#endif
