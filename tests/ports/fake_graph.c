@@ -432,15 +432,21 @@ static const struct engine {
 
 enum { N_ENGINES = sizeof engines / sizeof engines[0] };
 
-/* Fused patterns are of 16-bit elements only. */
+/* Fused patterns multiply 16-bit elements only. */
 static bool supported(const fake_descriptor *graph)
 {
     int64_t                 n;
     fake_descriptor *const *op = fake_attribute(graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, &n);
-    const fake_ports        p  = fake_ports_of(op[0]);
-    const fake_tensor       t  = fake_shape(p.in[0]);
 
-    return n == 1 || t.type == CUDNN_DATA_HALF || t.type == CUDNN_DATA_BFLOAT16;
+    for (int64_t i = 0; n > 1 && i < n; i++) {
+        const fake_tensor b = fake_shape(fake_ports_of(op[i]).in[0]);
+
+        if (op[i]->type == CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR &&
+            !fake_is(fake_ports_of(op[i]).in[0], CUDNN_ATTR_TENSOR_IS_VIRTUAL) &&
+            b.type != CUDNN_DATA_HALF && b.type != CUDNN_DATA_BFLOAT16)
+            return false;
+    }
+    return true;
 }
 
 static int64_t propose(const fake_descriptor *heuristic, int64_t room, void *values)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cuda_loops.h"
+#include "half.h"
 #include "unit/check.h"
 
 static cuda_device device;
@@ -19,6 +20,11 @@ const cuda_device *gpu_open(lm_error *err)
 void gpu_close(void)
 {
     cuda_device_close(&device);
+}
+
+const cuda_device *gpu_device(void)
+{
+    return &device;
 }
 
 int gpu_teardown(void **state)
@@ -86,35 +92,10 @@ size_t gpu_elements(const gpu_case *c, size_t i)
     return c->kernel.base.slot[i].bytes / (size_t)lm_dtype_bytes(type_of(c, i));
 }
 
-static uint16_t to_bf16(float f)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &f, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
-
-static float from_bf16(uint16_t x)
-{
-    const uint32_t bits = (uint32_t)x << 16;
-    float          f;
-
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
-/* GCC and clang have the type on x86-64 and Arm alike. */
-#if defined(__FLT16_MANT_DIG__)
-__extension__ typedef _Float16 half;
-#else
-#error "tests of 16-bit kernels need a compiler that knows _Float16"
-#endif
-
 static void write_element(lm_dtype type, char *at, double value)
 {
     const float    f = (float)value;
-    const half     h = (half)f;
-    const uint16_t b = to_bf16(f);
+    const uint16_t h = half_bits(value), b = bf16_bits(value);
     const int32_t  i = (int32_t)value;
 
     switch (type) {
@@ -129,14 +110,13 @@ static void write_element(lm_dtype type, char *at, double value)
 static double read_element(lm_dtype type, const char *at)
 {
     float    f;
-    half     h;
     uint16_t b;
     int32_t  i;
 
     switch (type) {
     case LM_F32: memcpy(&f, at, sizeof f); return (double)f;
-    case LM_F16: memcpy(&h, at, sizeof h); return (double)(float)h;
-    case LM_BF16: memcpy(&b, at, sizeof b); return (double)from_bf16(b);
+    case LM_F16: memcpy(&b, at, sizeof b); return half_value(b);
+    case LM_BF16: memcpy(&b, at, sizeof b); return bf16_value(b);
     case LM_I32: memcpy(&i, at, sizeof i); return i;
     default: return *at;
     }

@@ -16,6 +16,8 @@ typedef struct gpu_case {
 /** The device of all tests; NULL: there is none, and *err says why. */
 const cuda_device *gpu_open(lm_error *err);
 void               gpu_close(void);
+/** The device that was opened. */
+const cuda_device *gpu_device(void);
 
 /** For main(): runs the tests, or 77 where there is no device. */
 #define gpu_run_tests(tests)                                                \

@@ -24,24 +24,37 @@ typedef enum {
     CUBLAS_STATUS_ARCH_MISMATCH    = 8,
     CUBLAS_STATUS_EXECUTION_FAILED = 13,
     CUBLAS_STATUS_INTERNAL_ERROR   = 14,
-    CUBLAS_STATUS_NOT_SUPPORTED    = 15
+    CUBLAS_STATUS_NOT_SUPPORTED    = 15,
 } cublasStatus_t;
 
-typedef enum { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 } cudaDataType_t;
-typedef enum { CUBLAS_OP_N = 0, CUBLAS_OP_T = 1 } cublasOperation_t;
-typedef enum { CUBLAS_COMPUTE_32F = 68, CUBLAS_COMPUTE_32F_FAST_TF32 = 77 } cublasComputeType_t;
-typedef enum { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 } cublasLtEpilogue_t;
+typedef enum {
+    CUDA_R_32F  = 0,
+    CUDA_R_16F  = 2,
+    CUDA_R_16BF = 14,
+} cudaDataType_t;
+typedef enum {
+    CUBLAS_OP_N = 0,
+    CUBLAS_OP_T = 1,
+} cublasOperation_t;
+typedef enum {
+    CUBLAS_COMPUTE_32F           = 68,
+    CUBLAS_COMPUTE_32F_FAST_TF32 = 77,
+} cublasComputeType_t;
+typedef enum {
+    CUBLASLT_EPILOGUE_DEFAULT = 1,
+    CUBLASLT_EPILOGUE_BIAS    = 4,
+} cublasLtEpilogue_t;
 
 typedef enum {
     CUBLASLT_MATMUL_DESC_TRANSA       = 3,
     CUBLASLT_MATMUL_DESC_TRANSB       = 4,
     CUBLASLT_MATMUL_DESC_EPILOGUE     = 7,
-    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8
+    CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,
 } cublasLtMatmulDescAttributes_t;
 
 typedef enum {
     CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT          = 5,
-    CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6
+    CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET = 6,
 } cublasLtMatrixLayoutAttribute_t;
 
 typedef enum {
@@ -49,12 +62,12 @@ typedef enum {
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES = 5,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES = 6,
     CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES = 7,
-    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8
+    CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,
 } cublasLtMatmulPreferenceAttributes_t;
 
 typedef enum {
     CUBLASLT_ALGO_CONFIG_ID      = 0,
-    CUBLASLT_ALGO_CONFIG_TILE_ID = 1
+    CUBLASLT_ALGO_CONFIG_TILE_ID = 1,
 } cublasLtMatmulAlgoConfigAttributes_t;
 
 typedef struct cublasLtMatmulHeuristicResult_t {

@@ -34,7 +34,7 @@ typedef enum {
     CUDNN_STATUS_INTERNAL_ERROR                          = 4000,
     CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED   = 4003,
     CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED = 4004,
-    CUDNN_STATUS_EXECUTION_FAILED                        = 5000
+    CUDNN_STATUS_EXECUTION_FAILED                        = 5000,
 } cudnnStatus_t;
 
 typedef enum {
@@ -45,14 +45,23 @@ typedef enum {
     CUDNN_DATA_UINT8    = 6,
     CUDNN_DATA_BFLOAT16 = 9,
     CUDNN_DATA_INT64    = 10,
-    CUDNN_DATA_BOOLEAN  = 11
+    CUDNN_DATA_BOOLEAN  = 11,
 } cudnnDataType_t;
 
-typedef enum { CUDNN_NOT_PROPAGATE_NAN = 0, CUDNN_PROPAGATE_NAN = 1 } cudnnNanPropagation_t;
+typedef enum {
+    CUDNN_NOT_PROPAGATE_NAN = 0,
+    CUDNN_PROPAGATE_NAN     = 1,
+} cudnnNanPropagation_t;
 
-typedef enum { CUDNN_REDUCE_TENSOR_ADD = 0, CUDNN_REDUCE_TENSOR_MAX = 3 } cudnnReduceTensorOp_t;
+typedef enum {
+    CUDNN_REDUCE_TENSOR_ADD = 0,
+    CUDNN_REDUCE_TENSOR_MAX = 3,
+} cudnnReduceTensorOp_t;
 
-typedef enum { CUDNN_CONVOLUTION = 0, CUDNN_CROSS_CORRELATION = 1 } cudnnConvolutionMode_t;
+typedef enum {
+    CUDNN_CONVOLUTION       = 0,
+    CUDNN_CROSS_CORRELATION = 1,
+} cudnnConvolutionMode_t;
 
 typedef enum {
     CUDNN_POINTWISE_ADD           = 0,
@@ -64,10 +73,12 @@ typedef enum {
     CUDNN_POINTWISE_IDENTITY      = 21,
     CUDNN_POINTWISE_CMP_GE        = 303,
     CUDNN_POINTWISE_GEN_INDEX     = 501,
-    CUDNN_POINTWISE_BINARY_SELECT = 601
+    CUDNN_POINTWISE_BINARY_SELECT = 601,
 } cudnnPointwiseMode_t;
 
-typedef enum { CUDNN_RNG_DISTRIBUTION_BERNOULLI = 0 } cudnnRngDistribution_t;
+typedef enum {
+    CUDNN_RNG_DISTRIBUTION_BERNOULLI = 0,
+} cudnnRngDistribution_t;
 
 typedef enum {
     CUDNN_ATTR_POINTWISE_MODE                             = 0,
@@ -161,7 +172,7 @@ typedef enum {
     CUDNN_ATTR_OPERATION_RNG_YDESC                        = 2310,
     CUDNN_ATTR_OPERATION_RNG_SEED                         = 2311,
     CUDNN_ATTR_OPERATION_RNG_DESC                         = 2312,
-    CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC                  = 2313
+    CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC                  = 2313,
 } cudnnBackendAttributeName_t;
 
 typedef enum {
@@ -181,7 +192,7 @@ typedef enum {
     CUDNN_TYPE_INT32                   = 23,
     CUDNN_TYPE_NORM_MODE               = 27,
     CUDNN_TYPE_NORM_FWD_PHASE          = 28,
-    CUDNN_TYPE_RNG_DISTRIBUTION        = 29
+    CUDNN_TYPE_RNG_DISTRIBUTION        = 29,
 } cudnnBackendAttributeType_t;
 
 typedef enum {
@@ -207,51 +218,66 @@ typedef enum {
     CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR                     = 31,
     CUDNN_BACKEND_RNG_DESCRIPTOR                                   = 32,
     CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR                         = 33,
-    CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR                            = 38
+    CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR                            = 38,
 } cudnnBackendDescriptorType_t;
 
 typedef enum {
     CUDNN_NUMERICAL_NOTE_TENSOR_CORE         = 0,
     CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS = 1,
     CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC    = 4,
-    CUDNN_NUMERICAL_NOTE_TYPE_COUNT          = 10
+    CUDNN_NUMERICAL_NOTE_TYPE_COUNT          = 10,
 } cudnnBackendNumericalNote_t;
 
 typedef enum {
     CUDNN_HEUR_MODE_INSTANT  = 0,
     CUDNN_HEUR_MODE_B        = 1,
     CUDNN_HEUR_MODE_FALLBACK = 2,
-    CUDNN_HEUR_MODE_A        = 3
+    CUDNN_HEUR_MODE_A        = 3,
 } cudnnBackendHeurMode_t;
 
-typedef enum { CUDNN_LAYER_NORM = 0, CUDNN_RMS_NORM = 4 } cudnnBackendNormMode_t;
+typedef enum {
+    CUDNN_LAYER_NORM = 0,
+    CUDNN_RMS_NORM   = 4,
+} cudnnBackendNormMode_t;
 
 typedef enum {
     CUDNN_NORM_FWD_INFERENCE = 0,
-    CUDNN_NORM_FWD_TRAINING  = 1
+    CUDNN_NORM_FWD_TRAINING  = 1,
 } cudnnBackendNormFwdPhase_t;
 
-typedef enum { CUDNN_REDUCE_TENSOR_NO_INDICES = 0 } cudnnReduceTensorIndices_t;
+typedef enum {
+    CUDNN_REDUCE_TENSOR_NO_INDICES = 0,
+} cudnnReduceTensorIndices_t;
 
-typedef enum { CUDNN_32BIT_INDICES = 0 } cudnnIndicesType_t;
+typedef enum {
+    CUDNN_32BIT_INDICES = 0,
+} cudnnIndicesType_t;
 
-typedef enum { CUDNN_SOFTMAX_FAST = 0, CUDNN_SOFTMAX_ACCURATE = 1 } cudnnSoftmaxAlgorithm_t;
+typedef enum {
+    CUDNN_SOFTMAX_FAST     = 0,
+    CUDNN_SOFTMAX_ACCURATE = 1,
+} cudnnSoftmaxAlgorithm_t;
 
-typedef enum { CUDNN_SOFTMAX_MODE_INSTANCE = 0, CUDNN_SOFTMAX_MODE_CHANNEL = 1 } cudnnSoftmaxMode_t;
+typedef enum {
+    CUDNN_SOFTMAX_MODE_INSTANCE = 0,
+    CUDNN_SOFTMAX_MODE_CHANNEL  = 1,
+} cudnnSoftmaxMode_t;
 
 typedef enum {
     CUDNN_POOLING_MAX                           = 0,
     CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING = 1,
-    CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING = 2
+    CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING = 2,
 } cudnnPoolingMode_t;
 
 typedef enum {
     CUDNN_BATCHNORM_PER_ACTIVATION     = 0,
     CUDNN_BATCHNORM_SPATIAL            = 1,
-    CUDNN_BATCHNORM_SPATIAL_PERSISTENT = 2
+    CUDNN_BATCHNORM_SPATIAL_PERSISTENT = 2,
 } cudnnBatchNormMode_t;
 
-typedef enum { CUDNN_BATCHNORM_OPS_BN = 0 } cudnnBatchNormOps_t;
+typedef enum {
+    CUDNN_BATCHNORM_OPS_BN = 0,
+} cudnnBatchNormOps_t;
 
 size_t        cudnnGetVersion(void);
 const char   *cudnnGetErrorString(cudnnStatus_t status);
