@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "fit/flags.h"
+#include "fingerprint.h"
 #include "provenance.h"
 
 #define KEY_BYTES 1200
@@ -123,7 +124,7 @@ static lm_status head_lines(const output *o, const char *text, size_t *out, lm_e
 }
 
 /* Which points the file holds, and where it goes on: behind the last whole one. */
-static lm_status load_done(output *o, int64_t threads, off_t *end, lm_error *err)
+static lm_status load_done(output *o, const bench *b, off_t *end, lm_error *err)
 {
     const char   *path = o->path;
     observations *obs  = NULL;
@@ -133,6 +134,8 @@ static lm_status load_done(output *o, int64_t threads, off_t *end, lm_error *err
 
     if (!status)
         status = head_lines(o, text, &head, err);
+    if (!status && head)
+        status = fingerprint_check(path, text, b, err);
     if (status)
         goto out;
     for (const char *p = text; (p = strchr(p, '\n')); p++)
@@ -144,7 +147,7 @@ static lm_status load_done(output *o, int64_t threads, off_t *end, lm_error *err
         if ((status = observations_load(path, &obs, err)))
             goto out;
         n = whole_points(obs, lines);
-        if ((status = note_done(o, obs, n, threads, err)))
+        if ((status = note_done(o, obs, n, b->plan->threads, err)))
             goto out;
         if (n)
             kept = (size_t)obs->row[n - 1].line;
@@ -287,7 +290,7 @@ lm_status output_open(output *o, const char *path, output_mode mode, const world
         return LM_OK;
     status = open_alone(o, mode, err);
     if (!status && mode == OUTPUT_RESUME)
-        status = load_done(o, b->plan->threads, &o->end, err);
+        status = load_done(o, b, &o->end, err);
     if (status)
         return status;
     if (ftruncate(o->fd, o->end) || lseek(o->fd, o->end, SEEK_SET) < 0)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "agreement.h"
+#include "fingerprint.h"
 #include "machine_state.h"
 
 static void put(void *context, const char *key, const char *value)
@@ -94,6 +95,11 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
         (long long)stop->warmup, (long long)stop->min_repeats, (long long)stop->max_repeats,
         100 * stop->precision, stop->max_seconds);
     put(out, "repetitions", text);
+    fingerprint_sweep(b->plan, text);
+    put(out, "sweep_fingerprint", text);
+    fingerprint_machine(b, text);
+    if (text[0])
+        put(out, "machine_fingerprint", text);
     put(out, "statistics",
         "seconds: median wall time; of each repetition the slowest rank counts; "
         "forward, backward, sync, update one after the other; step: their sum");

@@ -60,6 +60,27 @@ rows full.csv >a; rows forced.csv | cmp - a || fail "--force is not a fresh run"
 layermeter-calibrate small.ini -o fresh.csv --quiet --resume || fail "resuming without a file"
 rows fresh.csv | cmp - a || fail "resuming without a file is not a fresh run"
 
+# ---- another sweep -----------------------------------------------------------------------------
+why='full.csv: is of another sweep (its points are others): --force replaces it, another -o keeps it'
+sed 's/^batch .*/batch = 1, 3/' small.ini >other.ini
+refused layermeter-calibrate other.ini -o full.csv --quiet --resume
+why='another sweep (its repetitions are others)'
+sed 's/^max_repeats .*/max_repeats = 2/' small.ini >other.ini
+refused layermeter-calibrate other.ini -o full.csv --quiet --resume
+why='another sweep (its sim are others)'
+sed 's/^.sim./&\nseed = 7/' small.ini >other.ini
+refused layermeter-calibrate other.ini -o full.csv --quiet --resume
+why='another sweep (its points are others)' # nor below a head without rows
+sed '/^kind,/q' full.csv >head.csv
+sed 's/^batch .*/batch = 1, 3/' small.ini >other.ini
+refused layermeter-calibrate other.ini -o head.csv --quiet --resume
+cmp full.csv kept.csv || fail "a refused run changed the file"
+# the same points in another order, and another text, are the same sweep; so is a budget
+sed -e 's/^networks = tiny.ini, deep.ini/networks = deep.ini, tiny.ini/' -e 's/^batch .*/batch = 2,1/' small.ini >same.ini
+layermeter-calibrate same.ini -o full.csv --quiet --resume || fail "the same sweep in another order"
+layermeter-calibrate small.ini -o full.csv --quiet --resume --budget 1s || fail "the same sweep under a budget"
+cmp full.csv kept.csv || fail "resuming a finished run changed the file"
+
 # ---- other people's files ----------------------------------------------------------------------
 cp observations.csv other.csv
 why='other.csv:3: other columns'

@@ -92,8 +92,15 @@ mpirun $many -np 2 layermeter-calibrate none.ini -o p.csv >out 2>&1 && fail "a m
 mpirun $many -np 2 layermeter-calibrate sweep.ini -o o.csv >out 2>&1 && fail "overwriting"
 [ "$(grep -c 'o.csv: is there already' out)" -eq 1 ] || fail "$(cat out)"
 
+# Nor is a file gone on with on another machine.
+grep -q '^# machine_fingerprint: hosts=1 cores=' o.csv || fail "$(grep '^#' o.csv)"
+sed 's/^\(# machine_fingerprint: hosts=1 cores=\)/\19/' o.csv >moved.csv
+mpirun $many -np 2 layermeter-calibrate sweep.ini -o moved.csv --resume >out 2>&1 && fail "another machine"
+[ "$(grep -c 'moved.csv: was measured on another machine (cores differ): --force replaces it' out)" -eq 1 ] ||
+    fail "$(cat out)"
+
 # A killed job leaves a file that loads, and is resumed.
-sed -e 's/^batch .*/batch = 1..64/' -e '/^.collectives/,$d' sweep.ini >long.ini
+sed -e 's/^batch .*/batch = 1..24/' -e '/^.collectives/,$d' sweep.ini >long.ini
 mpirun $many -np 2 layermeter-calibrate long.ini -o killed.csv --quiet >out 2>&1 &
 pid=$!
 while kill -0 $pid 2>/dev/null && [ "$(cat killed.csv 2>/dev/null | wc -l)" -lt 60 ]; do sleep 0.05; done
@@ -104,7 +111,6 @@ for rank in $ranks; do
     while kill -0 "$rank" 2>/dev/null; do sleep 0.05; done
 done
 layermeter fit killed.csv -o m.ini >out 2>&1 || fail "fit of a killed job: $(cat out)"
-sed -i 's/^batch .*/batch = 1..5/' long.ini # enough; the rest stays unmeasured
 cp killed.csv before.csv
 mpirun $many -np 2 layermeter-calibrate long.ini -o killed.csv --quiet --resume >out 2>&1 || fail "$(cat out)"
 layermeter validate killed.csv >out 2>&1 || fail "$(cat out)"
