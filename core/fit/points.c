@@ -286,7 +286,8 @@ static lm_status settle_flags(points *p, lm_error *err)
 }
 
 /* Models know one optimizer: momentum where it was measured, else that of the first row. What is
- * left of an all-reduce behind a backward pass is no all-reduce's time. */
+ * left of an all-reduce behind a backward pass is no all-reduce's time, and what ran beside one is
+ * no backward pass's: they share cores, memory and links. */
 static void leave_out(points *p)
 {
     const char *usual = NULL;
@@ -311,8 +312,8 @@ static void leave_out(points *p)
             pt->seconds[PHASE_UPDATE] = pt->seconds[PHASE_STEP] = NAN;
             p->n_other_optimizer++;
         }
-        if (r->bucket_bytes)
-            pt->seconds[PHASE_SYNC] = pt->seconds[PHASE_STEP] = NAN;
+        if (r->bucket_bytes && r->ranks > 1)
+            pt->seconds[PHASE_BACKWARD] = pt->seconds[PHASE_SYNC] = pt->seconds[PHASE_STEP] = NAN;
     }
 }
 

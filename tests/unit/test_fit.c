@@ -218,6 +218,37 @@ static void parts_on_several_nodes_add_their_phases(void **state)
     workloads_free(loads);
 }
 
+/* The usual optimizer is momentum, as the first row does not say; buckets hide an all-reduce behind
+ * a backward pass that is no longer alone. Forward passes and the usual updates stay. */
+static void steps_of_other_kinds_are_left_out(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    points        p = join("kind,name,phase,seconds,batch,ranks,optimizer,bucket_bytes\n"
+                                  "network,n0.ini,backward,1,2,2,,\nnetwork,n0.ini,sync,2,2,2,,\n"
+                                  "network,n0.ini,update,3,2,2,,\n"
+                                  "network,n0.ini,backward,4,2,2,adam,\nnetwork,n0.ini,update,5,2,2,adam,\n"
+                                  "network,n0.ini,forward,6,2,2,momentum,1048576\n"
+                                  "network,n0.ini,backward,7,2,2,momentum,1048576\n"
+                                  "network,n0.ini,sync,8,2,2,momentum,1048576\n"
+                                  "network,n0.ini,update,9,2,2,momentum,1048576\n",
+                           loads, &obs);
+
+    (void)state;
+    assert_int_equal(p.n_points, 3);
+    assert_int_equal(p.n_other_optimizer, 1);
+    assert_true(point_seconds(&p.point[0], PART_SYNC) == 2);
+    assert_true(point_seconds(&p.point[1], PART_BACKWARD) == 4);
+    assert_true(isnan(point_seconds(&p.point[1], PART_UPDATE)));
+    assert_true(point_seconds(&p.point[2], PART_FORWARD) == 6);
+    assert_true(isnan(point_seconds(&p.point[2], PART_BACKWARD)));
+    assert_true(isnan(point_seconds(&p.point[2], PART_SYNC)));
+    assert_true(point_seconds(&p.point[2], PART_UPDATE) == 9);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
 /* Names so long that the key of a configuration is cut must still not join what differs. */
 static void long_names_do_not_join_different_batches(void **state)
 {
@@ -693,6 +724,7 @@ int main(void)
         cmocka_unit_test(rows_of_one_configuration_make_one_point),
         cmocka_unit_test(flagged_times_give_way_to_the_same_without),
         cmocka_unit_test(parts_on_several_nodes_add_their_phases),
+        cmocka_unit_test(steps_of_other_kinds_are_left_out),
         cmocka_unit_test(long_names_do_not_join_different_batches),
         cmocka_unit_test(a_row_whose_network_cannot_be_counted_is_named),
         cmocka_unit_test(every_form_recovers_the_coefficients_behind_the_times),
