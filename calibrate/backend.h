@@ -40,6 +40,9 @@ typedef struct sim_config {
     double      noise;   /**< standard deviation of the relative noise of one repetition */
     uint64_t    seed;
     double      flops_per_second, bytes_per_second, launch_seconds; /**< of single kernels */
+    double busy_from, busy_until; /**< of the time measured so far, in seconds: between the two,
+                                     somebody else has the core half of the time */
+    double drift; /**< everything gets slower by this share with each second measured */
 } sim_config;
 
 typedef struct backend_config {

@@ -81,7 +81,7 @@ void conditions_repetition_ended(conditions *c)
 
 condition_report conditions_close(conditions *c)
 {
-    condition_report r = { NAN, NAN, NAN, false };
+    condition_report r = { .stretch = NAN, .own_seconds = NAN, .clock_mhz = NAN };
 
     if (c->n) {
         look_at_clock(c);
@@ -91,7 +91,8 @@ condition_report conditions_close(conditions *c)
     }
     if (c->n_clocks)
         r.clock_mhz = stats_quantile(c->clock, c->n_clocks, 0.5);
-    r.throttled = c->throttled;
+    r.throttled    = c->throttled;
+    r.waits_untold = c->device && is_cpu(c->device) && !c->waits_known;
     run_queue_close(c->queue);
     free(c->stretch);
     free(c->own);

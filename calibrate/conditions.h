@@ -19,7 +19,8 @@ typedef struct condition_report {
     double
         own_seconds;  /**< this rank's median of its compute phases together; NAN: there are none */
     double clock_mhz; /**< median; NAN: unknown */
-    bool   throttled; /**< a throttle counter rose, or the device said so */
+    bool   waits_untold; /**< a CPU, and the system does not tell who waits for a core */
+    bool   throttled;    /**< a throttle counter rose, or the device said so */
 } condition_report;
 
 /** Kept while one point is measured. */

@@ -21,6 +21,7 @@ static const sweep_key sweep_keys[] = {
     { "retries", KEY_NUMBER, SWEEP_AT(retries), 0, 100 },
     { "retry_share", KEY_REAL, SWEEP_AT(retry_share), 0, 10 },
     { "anchor_share", KEY_REAL, SWEEP_AT(anchor_share), 0, 1 },
+    { "anchor_seconds", KEY_TIME, SWEEP_AT(anchor_seconds), 1e-6, 1e6 },
     SWEEP_VARIANT_KEYS,
     { NULL, KEY_WORD, 0, 0, 0 },
 };
@@ -33,6 +34,9 @@ static const sweep_key sim_keys[] = {
     { "flops_per_second", KEY_REAL, SWEEP_AT(flops_per_second), 1, 1e30 },
     { "bytes_per_second", KEY_REAL, SWEEP_AT(bytes_per_second), 1, 1e30 },
     { "launch_seconds", KEY_TIME, SWEEP_AT(launch_seconds), 0, 10 },
+    { "busy_from", KEY_TIME, SWEEP_AT(busy_from), 0, 1e9 },
+    { "busy_until", KEY_TIME, SWEEP_AT(busy_until), 0, 1e9 },
+    { "drift", KEY_REAL, SWEEP_AT(drift), -1, 1e6 },
     { NULL, KEY_WORD, 0, 0, 0 },
 };
 
@@ -54,7 +58,7 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
     out->threads    = v->threads;
     out->stop =
         (stopping){ v->warmup, v->min_repeats, v->max_repeats, v->max_seconds, v->precision, 0 };
-    out->trust = (trust_limits){ v->retries, v->retry_share, v->anchor_share };
+    out->trust = (trust_limits){ v->retries, v->retry_share, v->anchor_share, v->anchor_seconds };
     if (out->stop.max_repeats < out->stop.min_repeats) {
         status = lm_error_set(l->err, LM_E_ARG, "is below min_repeats");
         return sweep_fail_at(l, s->line, status, "max_repeats");
@@ -75,10 +79,16 @@ static lm_status take_sim(sweep_loading *l, const ini_section *s, sweep_values *
 
     if (status)
         return status;
-    l->s->sim = (sim_config){
-        v->machine,          v->model,         v->noise, (uint64_t)v->seed, v->flops_per_second,
-        v->bytes_per_second, v->launch_seconds
-    };
+    l->s->sim = (sim_config){ v->machine,
+                              v->model,
+                              v->noise,
+                              (uint64_t)v->seed,
+                              v->flops_per_second,
+                              v->bytes_per_second,
+                              v->launch_seconds,
+                              v->busy_from,
+                              v->busy_until,
+                              v->drift };
     if (!model_known(v->model)) {
         status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is no model", v->model);
         return sweep_fail_at(l, s->line, status, "model");
@@ -126,6 +136,7 @@ static lm_status take_section(sweep_loading *l, const ini_section *s)
                        .retries          = 2,
                        .retry_share      = 0.15,
                        .anchor_share     = -1,
+                       .anchor_seconds   = 0.1,
                        .model            = "layermeter",
                        .seed             = 1,
                        .flops_per_second = 1e11,

@@ -19,9 +19,10 @@ typedef struct stopping {
 /** What is spent on knowing whether the numbers can be trusted (trust.h), as shares of the time
  * that points take. */
 typedef struct trust_limits {
-    int64_t retries;      /**< how often a point that was disturbed is measured again */
-    double  retry_share;  /**< for that, all together */
-    double  anchor_share; /**< for repeating one point; 0: not at all; below 0: not given */
+    int64_t retries;        /**< how often a point that was disturbed is measured again */
+    double  retry_share;    /**< for that, all together */
+    double  anchor_share;   /**< for repeating one point; 0: not at all; below 0: not given */
+    double  anchor_seconds; /**< that a repetition of this point should take */
 } trust_limits;
 
 /** One thing to measure. */

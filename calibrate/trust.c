@@ -24,8 +24,7 @@ struct trust {
     history     *point;
     size_t       n_points;
     double       spent, on_retries, since_anchor; /* timed seconds */
-    size_t       anchor;                          /* TRUST_NONE: not chosen yet */
-    bool         anchor_fixed;                    /* it has been repeated */
+    size_t       anchor;                          /* TRUST_NONE: not repeated yet */
     size_t       n_judged, n_flagged, n_retries;
     bool         waits_unknown;
     double       clock_best; /* of this rank; NAN: unknown */
@@ -127,7 +126,7 @@ void trust_judge(trust *t, const world *group, const condition_report *mine, poi
     worst[0] = isnan(mine->stretch) ? 0 : mine->stretch;
     worst[1] = throttled;
     worst[2] = isnan(mine->clock_mhz) ? -HUGE_VAL : -mine->clock_mhz;
-    worst[3] = computes && isnan(mine->stretch);
+    worst[3] = computes && mine->waits_untold;
     world_max(group, worst, 4);
     r->stretch   = worst[0] > 0 ? worst[0] : (double)NAN;
     r->clock_mhz = isfinite(worst[2]) ? -worst[2] : (double)NAN;
@@ -148,27 +147,8 @@ void trust_recall(trust *t, size_t point, int64_t tries, bool is_anchor)
     t->point[point].flagged = tries > 0;
     if (is_anchor) {
         t->anchor       = point;
-        t->anchor_fixed = true;
         t->since_anchor = HUGE_VAL; /* what changed since that run? */
     }
-}
-
-/* How far a time is from that of a good anchor, as a factor. */
-static double distance(double seconds)
-{
-    return fabs(log(seconds / TRUST_ANCHOR_SECONDS));
-}
-
-/* Any point that computes can be the anchor; that on the most ranks would tell most, but a cheap
- * one can be repeated more often. */
-static void propose_anchor(trust *t, size_t at)
-{
-    const history *h = &t->point[at];
-
-    if (t->anchor_fixed || h->once <= 0)
-        return;
-    if (t->anchor == TRUST_NONE || distance(h->once) < distance(t->point[t->anchor].once))
-        t->anchor = at;
 }
 
 void trust_note(trust *t, size_t at, const sweep_point *p, const point_result *r)
@@ -178,7 +158,7 @@ void trust_note(trust *t, size_t at, const sweep_point *p, const point_result *r
     const bool again   = h->tries > 0;
 
     if (r->flags & FLAG_ANCHOR) {
-        t->anchor_fixed = true;
+        t->anchor       = at;
         t->since_anchor = 0;
         t->spent += r->spent;
         h->cost = r->spent;
@@ -194,28 +174,54 @@ void trust_note(trust *t, size_t at, const sweep_point *p, const point_result *r
     h->stretch = again ? fmin(h->stretch, r->stretch) : r->stretch;
     h->cost    = r->spent;
     h->tries++;
-    if (p->row.kind != OBS_COLLECTIVE && r->repeats > 0 && !flagged) {
+    if (p->row.kind != OBS_COLLECTIVE && r->repeats > 0 && !flagged)
         h->once = r->spent / (double)r->repeats;
-        propose_anchor(t, at);
-    }
 }
 
 /* What the closing repetition may take of the time of the whole run. */
 #define CLOSING_SHARE 0.1
 
+/* How far a time is from that of a good anchor, as a factor's logarithm. */
+static double distance(const trust *t, double seconds)
+{
+    return fabs(log(seconds / t->limits.anchor_seconds));
+}
+
+/* The best anchor so far that costs no more than this. */
+static size_t propose_anchor(const trust *t, double most)
+{
+    size_t best = TRUST_NONE;
+
+    for (size_t i = 0; i < t->n_points; i++) {
+        const history *h = &t->point[i];
+
+        if (h->once > 0 && h->cost <= most &&
+            (best == TRUST_NONE || distance(t, h->once) < distance(t, t->point[best].once)))
+            best = i;
+    }
+    return best;
+}
+
+#define GOOD_FACTOR 2.0
+#define PATIENCE    100 /* anchor_seconds without a good one */
+
 size_t trust_anchor_due(const trust *t, bool closing)
 {
-    double cost;
+    const double share = closing ? fmax(CLOSING_SHARE, t->limits.anchor_share) : 0;
+    const double most  = closing ? share * t->spent : t->limits.anchor_share * t->since_anchor;
+    size_t       at    = t->anchor;
+    bool         good;
 
-    if (t->anchor == TRUST_NONE || t->limits.anchor_share <= 0)
+    if (t->limits.anchor_share <= 0 || t->since_anchor <= 0 ||
+        (closing && !isfinite(t->since_anchor)))
         return TRUST_NONE;
-    cost = t->point[t->anchor].cost;
-    if (closing)
-        return t->since_anchor > 0 && isfinite(t->since_anchor) &&
-                       cost <= fmax(CLOSING_SHARE, t->limits.anchor_share) * t->spent
-                   ? t->anchor
-                   : TRUST_NONE;
-    return cost <= t->limits.anchor_share * t->since_anchor ? t->anchor : TRUST_NONE;
+    if (at != TRUST_NONE)
+        return t->point[at].cost <= most ? at : TRUST_NONE;
+    at = propose_anchor(t, most);
+    if (at == TRUST_NONE)
+        return TRUST_NONE;
+    good = distance(t, t->point[at].once) <= log(GOOD_FACTOR);
+    return good || closing || t->spent >= PATIENCE * t->limits.anchor_seconds ? at : TRUST_NONE;
 }
 
 size_t trust_retry(const trust *t, double seconds_left)

@@ -19,10 +19,7 @@
 #define TRUST_CLOCK 0.9
 /** A rank that needs more than so many times the median rank is slow. */
 #define TRUST_SLOW_RANK 1.1
-/** Repetitions of one anchor last about so long, in seconds, if there is a choice. */
-#define TRUST_ANCHOR_SECONDS 0.1
-
-#define TRUST_NONE ((size_t)-1)
+#define TRUST_NONE      ((size_t)-1)
 
 typedef struct point_result point_result;
 typedef struct trust        trust;
@@ -49,8 +46,14 @@ void trust_recall(trust *t, size_t point, int64_t tries, bool is_anchor);
  * trust_retry(). */
 void trust_note(trust *t, size_t point, const sweep_point *p, const point_result *r);
 
-/** The anchor, if it is time to repeat it; else TRUST_NONE. `closing`: nothing follows, so that it
- * is time unless it was just measured or would take too large a share. */
+/**
+ * The anchor, if it is time to repeat it; else TRUST_NONE. The first time it is chosen: an
+ * undisturbed point that computes, half to twice anchor_seconds a repetition; if there is none
+ * after a hundred times that, the nearest. Its first measurement is the first of its times.
+ *
+ * @param closing nothing follows, so that it is time unless it was just measured or would take too
+ *                large a share
+ */
 size_t trust_anchor_due(const trust *t, bool closing);
 
 /** A flagged point to measure again now, all others being done: the most disturbed that may still

@@ -12,6 +12,7 @@ typedef struct sim_backend {
     sim_config   config;
     calibration *cal;
     uint64_t state; /* of the generator; the same on every rank, so that all agree on each time */
+    double   now;   /* seconds measured so far */
 } sim_backend;
 
 typedef struct sim_work {
@@ -178,6 +179,20 @@ static double noisy(sim_backend *b, double seconds)
     return seconds;
 }
 
+/* The machine as it is now: slower than at first, and shared with somebody. */
+static void let_time_pass(sim_backend *b, backend_time *t)
+{
+    const sim_config *c    = &b->config;
+    const bool        busy = b->now >= c->busy_from && b->now < c->busy_until;
+
+    t->wall *= fmax(0.1, 1 + c->drift * b->now);
+    if (c->busy_until > c->busy_from)
+        t->cpu = t->wall;
+    if (busy)
+        t->wall *= 2;
+    b->now += t->wall;
+}
+
 static lm_status sim_run(backend *self, void *work, phase part_of_step, backend_time *out,
                          lm_error *err)
 {
@@ -185,6 +200,7 @@ static lm_status sim_run(backend *self, void *work, phase part_of_step, backend_
 
     (void)err;
     *out = (backend_time){ noisy((sim_backend *)self, w->seconds[part_of_step]), NAN };
+    let_time_pass((sim_backend *)self, out);
     return LM_OK;
 }
 
@@ -246,6 +262,10 @@ static lm_status sim_run_step(backend *self, void *work, const overlap *sync, st
                         .backward = { backward, NAN },
                         .exposed  = { exposed, NAN },
                         .update   = { noisy(b, w->seconds[PHASE_UPDATE]), NAN } };
+    let_time_pass(b, &out->forward);
+    let_time_pass(b, &out->backward);
+    let_time_pass(b, &out->exposed);
+    let_time_pass(b, &out->update);
     return LM_OK;
 }
 

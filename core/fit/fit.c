@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/text.h"
+#include "fit/repeats.h"
 
 /* Central share of measured / predicted that an interval is to hold. */
 #define COVERAGE 0.90
@@ -268,12 +269,28 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
     return LM_OK;
 }
 
+/* How much the same thing differs when it is measured again: no model is better than that. */
+static lm_status note_noise(const observations *obs, calibration *cal, lm_error *err)
+{
+    repeats   found;
+    char      text[120];
+    lm_status status = repeats_find(obs, NULL, &found, err);
+
+    if (status || isnan(found.noise_floor))
+        return status;
+    snprintf(text, sizeof text, "%.2g %%, median difference of %zu repetitions",
+             100 * found.noise_floor, found.n_noise);
+    return calibration_note(cal, "noise_floor", text) ? LM_OK : no_memory(err);
+}
+
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err)
 {
     calibration *cal    = calloc(1, sizeof *cal);
     lm_status    status = cal ? note_origin(obs, p, cal, err) : no_memory(err);
     bool         any    = false;
 
+    if (!status)
+        status = note_noise(obs, cal, err);
     for (size_t f = 0; f < n_forms && !status; f++) {
         status = fit_form(p, f, &cal->fitted[f], err);
         any |= cal->fitted[f].present;
