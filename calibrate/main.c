@@ -322,7 +322,8 @@ static lm_status conclude(job *j)
     report_effort effort = { .budget     = j->c.budget,
                              .n_measured = j->c.n_measured,
                              .n_skipped  = j->c.n_skipped,
-                             .n_before   = output_points(&j->c.file) - j->c.n_measured };
+                             .n_before   = output_points(&j->c.file) - j->c.n_measured,
+                             .seen       = &j->c.seen };
     findings      found;
     lm_status     status = findings_make(j->folder.observations, j->c.loads, &found, &j->err);
 

@@ -17,7 +17,7 @@ static const struct {
 } sections[N_SECTIONS] = {
     [PROVENANCE]   = { "provenance", "Where and how it was measured" },
     [MEASURED]     = { "measured", "What was measured" },
-    [SPREAD]       = { "spread", "How much repetitions differ" },
+    [SPREAD]       = { "spread", "How far the times can be trusted" },
     [COEFFICIENTS] = { "coefficients", "Coefficients" },
     [HELD_OUT]     = { "held_out", "Errors on networks left out of the fit, each in turn" },
     [MORE]         = { "more_time", "What more time would buy" },
@@ -237,8 +237,10 @@ static void say_before(FILE *out, section s, const findings *f, const report_eff
     putc('\n', out);
     if (s == MEASURED)
         say_effort(out, e);
-    if (s == SPREAD)
-        fputs("Against the median repetition; medians over all times of a phase.\n", out);
+    if (s == SPREAD) {
+        trust_print(e->seen, false, out);
+        fputs("Repetitions against their median; medians over all times of a phase:\n", out);
+    }
     if (s == COEFFICIENTS)
         say_fit(out, f);
     if (s == HELD_OUT && f->cal && f->p.n_groups < 2)
@@ -277,6 +279,30 @@ static lm_status write_text(const char *path, const findings *f, const report_ef
     return status;
 }
 
+/* What trust_print() says in words. */
+static void put_trust(json *j, const trust_summary *s)
+{
+    json_open(j, "trust", '{');
+    json_count(j, "points", s->n_points);
+    json_count(j, "disturbed", s->n_flagged);
+    json_count(j, "measured_again", s->n_retries);
+    json_count(j, "still_disturbed", s->n_left);
+    json_real(j, "noise_floor", s->found.noise_floor);
+    json_real(j, "drift", s->found.drift);
+    json_count(j, "drifted_rows", s->found.n_drifted);
+    json_real(j, "clock_best_mhz", s->clock_best_mhz);
+    json_open(j, "slow_ranks", '[');
+    for (size_t i = 0; i < s->n_slow; i++) {
+        json_open(j, NULL, '{');
+        json_count(j, "rank", (uint64_t)s->slow[i].rank);
+        json_text(j, "host", s->slow[i].host);
+        json_real(j, "ratio", s->slow[i].ratio);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
 static lm_status write_json(const char *path, const findings *f, const report_effort *e,
                             table *const t[N_SECTIONS], lm_error *err)
 {
@@ -297,6 +323,7 @@ static lm_status write_json(const char *path, const findings *f, const report_ef
     json_bool(&j, "fitted", f->cal != NULL);
     json_text(&j, "why_not_fitted", f->cal ? "" : f->why_not.text);
     json_text(&j, "asked_for", e->asked_for);
+    put_trust(&j, e->seen);
     for (section s = 0; s < N_SECTIONS; s++)
         table_json(t[s], &j, sections[s].key);
     json_close(&j, '}');

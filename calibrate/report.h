@@ -4,6 +4,7 @@
 
 #include "findings.h"
 #include "folder.h"
+#include "trust.h"
 
 /** What the run took, and what more of it would buy. */
 typedef struct report_effort {
@@ -19,7 +20,8 @@ typedef struct report_effort {
         size_t n_points;
         double width;
     } more[2];
-    size_t n_more;
+    size_t               n_more;
+    const trust_summary *seen; /**< whether the times can be trusted */
 } report_effort;
 
 /** Writes both files; each appears whole or not at all. */

@@ -49,10 +49,10 @@ END
 [ "$compared" -eq 14 ] && [ "$off" -eq 0 ] || fail "$(cat found)"
 layermeter fit cluster/observations.csv -o by_hand.ini >out 2>&1 || fail "$(cat out)"
 cmp by_hand.ini cluster/machine.ini || fail "a fit by hand differs"
-for word in 'resnet18  ' 'layermeter  sync  ' 'compute_backend  *sim' '105 points' '(all)  '; do
+for word in 'resnet18  ' 'layermeter  sync  ' 'compute_backend  *sim' '105 points' '(all)  ' 'disturbed: '; do
     grep -q -e "$word" cluster/report.txt || fail "the report lacks '$word': $(cat cluster/report.txt)"
 done
-grep -q '"points_measured": 105' cluster/report.json || fail "$(cat cluster/report.json)"
+grep -q '"trust": {' cluster/report.json && grep -q '"points_measured": 105' cluster/report.json || fail "$(cat cluster/report.json)"
 
 # ---- again -------------------------------------------------------------------------------------
 cp -R cluster kept
