@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "fit/flags.h"
 #include "network/kernels.h"
@@ -17,16 +18,28 @@ static void print_ranks(const observation *r, char *buffer, size_t size)
         snprintf(buffer + n, size - (size_t)n, " on %lld hosts", (long long)r->hosts);
 }
 
+/* ", adam, buckets of 1048576 bytes, progress=thread": as far as it was said. */
+static void print_step(const observation *r, char *buffer, size_t size)
+{
+    const char *moved = strstr(r->settings, "progress=");
+    char        bucket[48];
+
+    snprintf(bucket, sizeof bucket, ", buckets of %lld bytes", (long long)r->bucket_bytes);
+    snprintf(buffer, size, "%s%.20s%s%s%.20s", *r->optimizer ? ", " : "", r->optimizer,
+             r->bucket_bytes ? bucket : "", moved ? ", " : "", moved ? moved : "");
+}
+
 void print_point(const observation *r, char *buffer, size_t size)
 {
-    char geometry[400], ranks[64];
+    char geometry[400], ranks[64], step[120];
 
     print_ranks(r, ranks, sizeof ranks);
 
     switch (r->kind) {
     case OBS_NETWORK:
-        snprintf(buffer, size, "%s %s batch %lld, %s", r->name, r->input, (long long)r->batch,
-                 ranks);
+        print_step(r, step, sizeof step);
+        snprintf(buffer, size, "%s %s batch %lld, %s%s", r->name, r->input, (long long)r->batch,
+                 ranks, step);
         break;
     case OBS_KERNEL:
         snprintf(geometry, sizeof geometry, "%s", r->geometry);
