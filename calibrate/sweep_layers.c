@@ -12,6 +12,7 @@ static const sweep_key keys[] = {
     { "type", KEY_WORD, SWEEP_AT(type), 0, 0 },
     { "input", KEY_WORD, SWEEP_AT(input), 0, 0 },
     { "batch", KEY_WORD, SWEEP_AT(layer_batch), 0, 0 },
+    { "optimizer", KEY_WORD, SWEEP_AT(optimizers), 0, 0 },
     { "count", KEY_NUMBER, SWEEP_AT(count), 1, 1e5 },
     { "seed", KEY_NUMBER, SWEEP_AT(seed), 0, 9e18 },
     SWEEP_VARIANT_KEYS,
@@ -66,6 +67,12 @@ static lm_status read_keys(sweep_loading *l, const ini_section *s, sweep_values 
     return LM_OK;
 }
 
+/* Of the section's own keys those that are drawn. */
+static bool is_drawn(const char *key)
+{
+    return !strcmp(key, "input") || !strcmp(key, "batch") || !strcmp(key, "optimizer");
+}
+
 /* Draws every value, in the order in which they stand in the file. */
 static lm_status draw_all(drawing *w)
 {
@@ -77,11 +84,13 @@ static lm_status draw_all(drawing *w)
         const bool           input = !strcmp(p->key, "input");
         lm_status            status;
 
-        if (!input && strcmp(p->key, "batch") && sweep_key_find(keys, p->key))
+        if (!is_drawn(p->key) && sweep_key_find(keys, p->key))
             continue;
         status = draw_value(&w->d, p->key, p->value,
                             input || (at < t->n_params && schema_param(t, at).kind == LM_LIST),
                             w->l->err);
+        if (!status && !strcmp(p->key, "optimizer"))
+            status = sweep_check_optimizer(draw_get(&w->d, p->key), w->l->err);
         if (status)
             return sweep_fail_at(w->l, p->line, status, p->key);
     }
@@ -114,7 +123,7 @@ static lm_status print_geometry(const drawing *w, char *buffer, size_t size, lm_
 static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_error *err)
 {
     char           geometry[400];
-    const char    *input  = draw_get(&w->d, "input");
+    const char    *input = draw_get(&w->d, "input"), *o = draw_get(&w->d, "optimizer");
     network       *net    = NULL;
     bound_network *bound  = NULL;
     lm_status      status = text_int(draw_get(&w->d, "batch"), &p->row.batch, err);
@@ -130,10 +139,11 @@ static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_erro
     network_free(net);
     if (status)
         return status;
-    p->row.name     = w->v->type;
-    p->row.input    = arena_text(w->l->s->arena, input, strlen(input));
-    p->row.geometry = arena_text(w->l->s->arena, geometry, strlen(geometry));
-    return p->row.input && p->row.geometry ? LM_OK : sweep_no_memory(w->l);
+    p->row.name      = w->v->type;
+    p->row.input     = arena_text(w->l->s->arena, input, strlen(input));
+    p->row.geometry  = arena_text(w->l->s->arena, geometry, strlen(geometry));
+    p->row.optimizer = o ? arena_text(w->l->s->arena, o, strlen(o)) : "";
+    return p->row.input && p->row.geometry && p->row.optimizer ? LM_OK : sweep_no_memory(w->l);
 }
 
 /* In all variants; taken if the first one passes and is new. */

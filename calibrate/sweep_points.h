@@ -81,6 +81,8 @@ typedef struct sweep_steps {
     bool        says_progress;
 } sweep_steps;
 
+/** LM_E_UNSUPPORTED for an optimizer whose update cannot be run, LM_E_ARG for none. */
+lm_status sweep_check_optimizer(const char *word, lm_error *err);
 /** Reads them: optimizer, bucket, progress. */
 lm_status sweep_steps_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
                            sweep_steps *out);

@@ -17,12 +17,21 @@ static lm_status split(sweep_loading *l, const char *text, char **word, size_t m
     return *n > max ? lm_error_set(l->err, LM_E_SYNTAX, "more than %zu", max) : LM_OK;
 }
 
-static lm_status read_optimizers(sweep_loading *l, const char *text, sweep_steps *out)
+lm_status sweep_check_optimizer(const char *word, lm_error *err)
 {
     const lm_tensor any = { .dtype = LM_F32, .rank = 1, .dim = { 1 } };
-    char           *word[SWEEP_MAX_OPTIMIZERS + 1];
     lm_kernel       unused;
-    lm_status       status;
+    optimizer       o;
+    lm_status       status = optimizer_parse(word, &o, err);
+
+    /* one that is known may have no update that could be run */
+    return status ? status : optimizer_update(o, &any, &unused, err);
+}
+
+static lm_status read_optimizers(sweep_loading *l, const char *text, sweep_steps *out)
+{
+    char     *word[SWEEP_MAX_OPTIMIZERS + 1];
+    lm_status status;
 
     out->optimizer[0] = ""; /* the usual one */
     out->n_optimizers = 1;
@@ -30,11 +39,7 @@ static lm_status read_optimizers(sweep_loading *l, const char *text, sweep_steps
         return LM_OK;
     status = split(l, text, word, SWEEP_MAX_OPTIMIZERS, &out->n_optimizers);
     for (size_t i = 0; i < out->n_optimizers && !status; i++) {
-        optimizer o;
-
-        status = optimizer_parse(word[i], &o, l->err);
-        if (!status) /* one that is known may have no update that could be run */
-            status = optimizer_update(o, &any, &unused, l->err);
+        status            = sweep_check_optimizer(word[i], l->err);
         out->optimizer[i] = word[i];
     }
     return status;
