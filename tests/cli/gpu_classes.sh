@@ -1,0 +1,102 @@
+#!/bin/sh
+# A network that has every class of kernel cuDNN and cuBLASLt make, on a device that is not there: all
+# phases and all kernels run, in both layouts, chosen either way, launched one by one and replayed.
+. "$(dirname -- "$0")/common.sh"
+fake=$LAYERMETER_BIN/layermeter-calibrate-fake
+if [ ! -x "$fake" ]; then
+    echo "skipped: this build has no layermeter-calibrate-fake"
+    exit 77
+fi
+cd "$work" || exit 1
+ASAN_OPTIONS=detect_leaks=0 # of Open MPI
+export ASAN_OPTIONS
+
+cat >net.ini <<'END'
+[network]
+name = net
+
+[image]
+type  = input
+shape = 8x8x8
+
+[conv]
+type    = conv2d
+filters = 16
+kernel  = 3
+padding = 1
+
+[batch]
+type = batch_norm
+
+[relu]
+type = relu
+
+[max]
+type   = max_pool2d
+kernel = 2
+stride = 2
+
+[depthwise]
+type    = conv2d
+filters = 16
+kernel  = 3
+padding = 1
+groups  = 16
+
+[transposed]
+type    = conv_transpose2d
+filters = 8
+kernel  = 2
+stride  = 2
+
+[mean]
+type   = avg_pool2d
+kernel = 2
+stride = 2
+
+[flat]
+type = flatten
+
+[linear]
+type     = linear
+features = 10
+
+[softmax]
+type = softmax
+axis = 1
+
+[layer]
+type = layer_norm
+END
+
+cat >classes.ini <<'END'
+[sweep]
+backend     = cudnn
+warmup      = 1
+min_repeats = 2
+max_repeats = 2
+layout      = nchw, nhwc
+algorithms  = heuristic, autotuned
+launch      = stream, graph
+dtype       = f32, f16
+
+[networks]
+networks = net.ini
+batch    = 1
+END
+# kind, name and status of the rows
+rows() {
+    grep -v '^#' "$1" | awk -F, 'NR > 1 { print $1, $2, $NF }'
+}
+
+"$fake" classes.ini -o networks.csv --quiet || fail "networks"
+[ "$(rows networks.csv | grep -c ' ok$')" -ge 64 ] || fail "a row for each phase and choice"
+rows networks.csv | grep -v ' ok$' && fail "networks: not all ran"
+
+sed -e 's/^layout.*/layout = nhwc/' -e 's/^algorithms.*//' -e 's/^launch.*//' -e 's/^dtype.*/dtype = bf16/' \
+    -e 's/networks\]/kernels]/' classes.ini >kernels.ini
+"$fake" kernels.ini -o kernels.csv --quiet || fail "kernels"
+rows kernels.csv | grep -v ' ok$' && fail "kernels: not all ran"
+for class in conv norm map pool gemm softmax reduce; do
+    rows kernels.csv | grep -q "kernel $class" || fail "no $class"
+done
