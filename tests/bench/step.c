@@ -154,7 +154,7 @@ static lm_status run_all(subject *s, way *list, size_t n, double seconds, size_t
             status = run_way(s, &list[at], r, err);
             spent += list[at].all[r];
         }
-        go_on = r + 1 < MAX && (r + 1 < 5 || spent < seconds * (double)n);
+        go_on = r + 1 < MAX && (r + 1 < 3 || spent < seconds * (double)n);
         world_broadcast(s->group, &go_on, sizeof go_on);
     }
     *repetitions = r;
