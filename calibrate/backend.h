@@ -108,6 +108,10 @@ struct backend_type {
     lm_status (*run)(backend *self, void *work, phase part, backend_time *out, lm_error *err);
     void (*release)(backend *self, void *work);
 
+    /** Which implementation runs the one kernel of a case, in the library's words; lives as long as
+     * `work`. NULL: the backend has no choice. */
+    const char *(*implementation)(const backend *self, const void *work);
+
     /** How fast the device is allowed to be at this moment. NULL: it is the CPU, or virtual. May be
      * called between two runs; must not disturb them. */
     void (*state)(const backend *self, machine_state *out);

@@ -401,6 +401,9 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
             lm_error_set(err, status, "another rank failed");
         goto out;
     }
+    if (point->row.kind == OBS_KERNEL && b->compute->type->implementation)
+        snprintf(out->algorithm, sizeof out->algorithm, "%s",
+                 b->compute->type->implementation(b->compute, s.compute));
     if (!samples_alloc(&times, b->plan->stop.max_repeats + 1))
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     status = meet(group, status, err);

@@ -25,11 +25,12 @@ typedef struct point_result {
     phase_times phase[N_PHASES];
     const char
             *status; /**< "ok", or "skipped-memory", "skipped-unsupported": nothing was measured */
-    char     why[200];  /**< behind a status that is not ok */
-    uint32_t flags;     /**< flags.h; those that the caller has set stay */
-    double   stretch;   /**< wall time over the time with a core (conditions.h); NAN: unknown */
-    double   clock_mhz; /**< NAN: unknown */
-    double   spent;     /**< seconds of all timed repetitions */
+    char     why[200];      /**< behind a status that is not ok */
+    char     algorithm[64]; /**< of a kernel: its implementation; else empty */
+    uint32_t flags;         /**< flags.h; those that the caller has set stay */
+    double   stretch;       /**< wall time over the time with a core (conditions.h); NAN: unknown */
+    double   clock_mhz;     /**< NAN: unknown */
+    double   spent;         /**< seconds of all timed repetitions */
     int64_t  repeats;
     bool     again; /**< the caller's: it was measured before */
 } point_result;

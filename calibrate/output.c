@@ -345,7 +345,9 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
     flags_print(r->flags, flags, sizeof flags);
     row.flags     = flags;
     row.clock_mhz = r->clock_mhz;
-    row.threads   = threads;
+    if (r->algorithm[0])
+        row.algorithm = r->algorithm;
+    row.threads = threads;
     if (strcmp(r->status, "ok")) {
         row.phase = has_step(&row) ? PHASE_STEP : row.phase;
         observation_print(out, &row, r->status);

@@ -403,9 +403,10 @@ static const char *optimizer_of(const observation *r)
 void observation_key(const observation *r, char *buffer, size_t size)
 {
     snprintf(buffer, size, "%d %s %s %s %s %s %s %d %d %lld %lld %lld %lld %lld", r->kind, r->name,
-             r->input, r->algorithm, r->geometry, optimizer_of(r), r->settings,
-             r->kind == OBS_KERNEL ? r->pass : 0, r->dtype, (long long)r->batch,
-             (long long)r->ranks, (long long)r->hosts, (long long)r->bytes, (long long)r->bucket_bytes);
+             r->input, r->kind == OBS_KERNEL ? "" : r->algorithm, r->geometry, optimizer_of(r),
+             r->settings, r->kind == OBS_KERNEL ? r->pass : 0, r->dtype, (long long)r->batch,
+             (long long)r->ranks, (long long)r->hosts, (long long)r->bytes,
+             (long long)r->bucket_bytes);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------

@@ -72,6 +72,13 @@ grep -q '^# compute_backend: cudnn$' out.csv || fail "provenance: $(grep '^#' ou
 grep -q '^# gpu: Fake device$' out.csv || fail "provenance: $(grep '^#' out.csv)"
 grep -q '^# cuda_runtime: 13.0$' out.csv || fail "provenance: $(grep '^#' out.csv)"
 
+# ---- which implementation ran a kernel is written down, and is no part of the point -------------------
+[ "$(grep -v '^#' out.csv | awk -F, '$1 == "kernel" { print $10 }' | sort | uniq -c | tr -s ' ' | tr '\n' ';')" = \
+    ' 1 cudaMemcpyAsync; 3 own map;' ] || fail "implementations: $(grep '^kernel' out.csv)"
+cp out.csv again.csv
+"$fake" gpu.ini -o again.csv --quiet --resume || fail "resuming a finished run"
+cmp out.csv again.csv || fail "kernels were measured again"
+
 # ---- settings: every one is measured and written down -------------------------------------------
 cat >settings.ini <<'END'
 [sweep]

@@ -196,6 +196,14 @@ static lm_status run_step(backend *self, void *work, const overlap *sync, step_t
     return cuda_step_run(work, sync, out, err);
 }
 
+static const char *implementation(const backend *self, const void *work)
+{
+    const cuda_case *c = work;
+
+    (void)self;
+    return c->n_kernels ? c->kernel[0]->implementation : "";
+}
+
 static void state(const backend *self, machine_state *out)
 {
     const cuda  *me = (const cuda *)(const void *)self;
@@ -211,19 +219,20 @@ static void state(const backend *self, machine_state *out)
 }
 
 const backend_type backend_cudnn = {
-    .name      = "cudnn",
-    .doc       = "NVIDIA GPU: cuDNN, cuBLASLt and own kernels",
-    .open      = open_cuda,
-    .close     = close_cuda,
-    .describe  = describe,
-    .prepare   = prepare,
-    .run       = run,
-    .release   = release,
-    .state     = state,
-    .gradients = gradients,
-    .run_step  = run_step,
-    .on_gpu    = 1,
-    .serves    = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
-    .settings  = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE | 1u << SETTING_LAUNCH |
+    .name           = "cudnn",
+    .doc            = "NVIDIA GPU: cuDNN, cuBLASLt and own kernels",
+    .open           = open_cuda,
+    .close          = close_cuda,
+    .describe       = describe,
+    .prepare        = prepare,
+    .run            = run,
+    .release        = release,
+    .implementation = implementation,
+    .state          = state,
+    .gradients      = gradients,
+    .run_step       = run_step,
+    .on_gpu         = 1,
+    .serves         = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE,
+    .settings       = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE | 1u << SETTING_LAUNCH |
                 1u << SETTING_LAYOUT | 1u << SETTING_MATH,
 };
