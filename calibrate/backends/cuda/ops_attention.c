@@ -12,6 +12,9 @@
  * scaled_dot_product_flash_attention.h, which PyTorch's cuDNN attention uses). The unified
  * operation of newer releases has neither masks nor dropout in 9.19.
  *
+ * cuDNN 9.19 makes flash kernels' plans of these graphs for an H200 that is described to it; none
+ * has run on a device yet.
+ *
  * Keys and values lie in one buffer, one behind the other; so do the three gradients. All are
  * packed batch, head, position, width. The backward kernel's sums of queries' gradients are f32 in
  * scratch memory; the library clears them itself since 9.6, so older ones are refused.
