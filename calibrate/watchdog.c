@@ -29,7 +29,7 @@
 #define FIRST     30.0 /* libraries are loaded during the first point */
 #define GATHER    0.25 /* what happens at the same time is told together */
 #define CONNECT   15.0
-#define SUCCEED   0.5 /* seconds between the ranks that may speak where rank 0 cannot */
+#define SUCCEED   3.0 /* seconds between the ranks that may speak where rank 0 cannot */
 #define ABORTABLE 5   /* whole seconds that the end of an MPI job may take */
 
 typedef struct peer {
@@ -400,7 +400,7 @@ static void lead(watchdog *d, struct pollfd *p)
 /* Rank 0 cannot speak. The lowest rank does; the next ones in case it went with rank 0. */
 static _Noreturn void succeed(watchdog *d, const char *what)
 {
-    const double          wait = SUCCEED * (d->rank < 8 ? d->rank - 1 : 7);
+    const double          wait = SUCCEED * (d->rank < 4 ? d->rank - 1 : 3);
     const struct timespec nap  = { (time_t)wait, (long)(1e9 * (wait - (double)(time_t)wait)) };
     char                  text[200];
 
