@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "base/stats.h"
 #include "harness.h"
@@ -73,14 +72,6 @@ static double median_rank(double *seconds, size_t n)
     return seconds[(n - 1) / 2];
 }
 
-/* Every rank; all get one number above 0 from each. */
-static void gather(const world *w, double mine, double *all)
-{
-    memset(all, 0, (size_t)world_size(w) * sizeof *all);
-    all[world_rank(w)] = mine;
-    world_max(w, all, world_size(w));
-}
-
 /* This rank's time over the median rank's; NAN: there is nothing to compare. */
 static double compare_ranks(const world *group, double own)
 {
@@ -90,7 +81,7 @@ static double compare_ranks(const world *group, double own)
 
     world_max(group, &told, 1); /* a rank without memory must not be waited for */
     if (told < 0 && n > 1) {
-        gather(group, own, all);
+        world_gather(group, &own, sizeof own, all);
         ratio = own / median_rank(all, n);
     }
     free(all);
@@ -248,23 +239,8 @@ size_t trust_retry(const trust *t, double seconds_left)
 /* Fewer points say nothing of a rank. */
 #define RATIOS_LEAST 3
 
-/* Host names by rank, a letter a number. */
-static void gather_hosts(const world *w, double *letter, char (*host)[TRUST_HOST])
-{
-    const size_t   n = (size_t)world_size(w), me = (size_t)world_rank(w);
-    struct utsname system;
-
-    memset(letter, 0, n * TRUST_HOST * sizeof *letter);
-    if (uname(&system) >= 0)
-        for (size_t i = 0; i + 1 < TRUST_HOST && system.nodename[i]; i++)
-            letter[me * TRUST_HOST + i] = (unsigned char)system.nodename[i];
-    world_max(w, letter, (int)n * TRUST_HOST);
-    for (size_t i = 0; i < n * TRUST_HOST; i++)
-        host[i / TRUST_HOST][i % TRUST_HOST] = (char)(unsigned char)letter[i];
-}
-
 /* Ranks whose ratio says that they are slow. */
-static void name_slow(const double *ratio, char (*host)[TRUST_HOST], size_t n, trust_summary *out)
+static void name_slow(const double *ratio, char (*host)[WORLD_HOST], size_t n, trust_summary *out)
 {
     for (size_t i = 0; i < n; i++) {
         slow_rank *s = &out->slow[out->n_slow];
@@ -290,9 +266,9 @@ static double own_ratio(const trust *t, double *scratch)
 lm_status trust_summarise(const trust *t, const world *everyone, trust_summary *out, lm_error *err)
 {
     const size_t n          = (size_t)world_size(everyone);
-    double      *ratio      = malloc((n * TRUST_HOST + t->n_ratios + 1) * sizeof *ratio);
-    double      *letter     = malloc((n * TRUST_HOST + t->n_ratios + 1) * sizeof *letter);
-    char(*host)[TRUST_HOST] = calloc(n, sizeof *host);
+    double      *ratio      = malloc(n * sizeof *ratio);
+    double      *scratch    = malloc((t->n_ratios + 1) * sizeof *scratch);
+    char(*host)[WORLD_HOST] = calloc(n, sizeof *host);
     double best             = isnan(t->clock_best) ? 0 : t->clock_best, ready;
 
     *out = (trust_summary){
@@ -306,17 +282,19 @@ lm_status trust_summarise(const trust *t, const world *everyone, trust_summary *
     };
     for (size_t i = 0; i < t->n_points; i++)
         out->n_left += t->point[i].flagged;
-    ready = ratio && letter && host && out->slow ? -1 : 0;
+    ready = ratio && scratch && host && out->slow ? -1 : 0;
     world_max(everyone, &ready, 1); /* a rank without memory must not be waited for */
     if (ready < 0) {
-        gather(everyone, own_ratio(t, letter), ratio);
-        gather_hosts(everyone, letter, host);
+        const double mine = own_ratio(t, scratch);
+
+        world_gather(everyone, &mine, sizeof mine, ratio);
+        world_hosts_of(everyone, host);
         name_slow(ratio, host, n > 1 ? n : 0, out);
         world_max(everyone, &best, 1);
         out->clock_best_mhz = best > 0 ? best : (double)NAN;
     }
     free(ratio);
-    free(letter);
+    free(scratch);
     free(host);
     return ready < 0 ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 }

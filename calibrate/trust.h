@@ -62,13 +62,11 @@ size_t trust_retry(const trust *t, double seconds_left);
 
 /* ---- what came out --------------------------------------------------------------------------- */
 
-enum { TRUST_HOST = 64 };
-
 /** A rank that was slow over the run. */
 typedef struct slow_rank {
     int    rank;
     double ratio; /**< its time over the median rank's: median over the points */
-    char   host[TRUST_HOST];
+    char   host[WORLD_HOST];
 } slow_rank;
 
 typedef struct trust_summary {
