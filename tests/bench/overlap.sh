@@ -1,7 +1,7 @@
 #!/bin/sh
 # The native step, in ratios. First on one rank: the step run whole over the sum of its phases run one by one
-# ('step_over_phases', goal 0.98 to 1.02; 'least_over_least' the same of the minima, where the machine is
-# shared). Then on several: the all-reduce of one message behind the backward pass ('sync_ms' in the row of
+# ('step_over_phases', goal 0.98 to 1.02; 'least_over_least' the same of the minima and 'cpu_over_cpu' of the
+# thread's CPU time, where the machine is shared). Then on several: the all-reduce of one message behind the backward pass ('sync_ms' in the row of
 # progress none) against what is left of it behind a backward pass with buckets, moved on by polling between
 # kernels and by a thread; 'hidden' is the share that is gone, 'worth' how much faster the whole step is
 # (below 1: slower). All in turns within one process. Where ranks have no core to spare - as many ranks as
