@@ -62,7 +62,7 @@ typedef struct watchdog {
     watchdog_point seen;             /* the thread's own copy of what is measured */
     bool           measuring, first; /* the same */
     double         pace;             /* how this machine compares to the slowest */
-    bool           late;             /* this process was halted: others gave it up, and spoke */
+    int64_t        woken; /* when this process went on that had been halted; 0: it never was */
 
     pthread_mutex_t lock; /* of what follows */
     watchdog_point  point;
@@ -332,6 +332,13 @@ static void judge(watchdog *d)
     }
 }
 
+/* Was this process halted until just now? Then the others have spoken, and what happens is their
+ * doing. */
+static bool given_up(const watchdog *d)
+{
+    return d->woken && clock_seconds_since(CLOCK_MONOTONIC, d->woken) < SILENCE;
+}
+
 /* What happens within a moment belongs together: launchers end the other ranks when one dies, and
  * all of them when they are told to. */
 static void judge_together(watchdog *d, struct pollfd *p, int number)
@@ -346,10 +353,11 @@ static void judge_together(watchdog *d, struct pollfd *p, int number)
         number = order > STOP ? order : number;
         hear_all(d);
     }
-    if ((d->late && lost_somebody(d)) || report(d, is_dead, "died"))
+    if ((given_up(d) && lost_somebody(d)) || report(d, is_dead, "died"))
         end_all(d);
     if (number) {
-        tell(d, "interrupted");
+        if (!given_up(d))
+            tell(d, "interrupted");
         send_to_all(d, &(wire_message){ .kind = WIRE_END, .signal = number });
         end_by_signal(number);
     }
@@ -381,7 +389,8 @@ static void lead(watchdog *d, struct pollfd *p)
 
         if (order == STOP)
             return;
-        d->late |= passed > SILENCE / 2;
+        if (passed > SILENCE / 2)
+            d->woken = clock_nanoseconds(CLOCK_MONOTONIC);
         hear_all(d);
         if (order > STOP || lost_somebody(d)) {
             judge_together(d, p, order > STOP ? order : 0);
