@@ -71,9 +71,9 @@ static lm_status ask_backend(void *context, const char *compute, sweep_limits *o
 
     if (!type)
         return unknown_backend(compute, err);
-    *out = (sweep_limits){ .job = type->virtual || !c->everyone ? NULL
-                                                                 : world_placement(c->everyone),
-                           .settings = type->settings };
+    *out =
+        (sweep_limits){ .job = type->virtual || !c->everyone ? NULL : world_placement(c->everyone),
+                        .settings = type->settings };
     return LM_OK;
 }
 
@@ -367,8 +367,10 @@ static decision decide(campaign *c)
     if (c->budget > 0) {
         /* up to a tenth for what must be measured again */
         const double left = campaign_left(c) - fmin(c->doubtful_seconds, 0.1 * c->budget);
+        /* what a real machine takes is a guess: half as much again must fit, too */
+        const double safe = campaign_virtual(c) ? left : left / 1.5;
         const size_t at =
-            c->n_measured < CAMPAIGN_MOST ? chooser_next(c->pick, left) : CHOOSER_NONE;
+            c->n_measured < CAMPAIGN_MOST ? chooser_next(c->pick, safe) : CHOOSER_NONE;
 
         if (at != CHOOSER_NONE)
             next = (decision){ (int64_t)at, left };

@@ -31,8 +31,9 @@ void cost_begin(cost_model *m, bool virtual)
     for (obs_kind k = 0; k < OBS_N_KINDS; k++) {
         const double fixed = virtual ? 1e-9 : k == OBS_NETWORK ? 0.2 : 0.02;
 
-        /* as if one point had shown the one and another point the other */
-        m->kind[k] = (cost_line){ .ff = 1 / (fixed * fixed), .xx = 1, .f = 1 / fixed, .x = 1 };
+        /* as if a twentieth of a point had shown the one, and as much of another the other */
+        m->kind[k] =
+            (cost_line){ .ff = 0.05 / (fixed * fixed), .xx = 0.05, .f = 0.05 / fixed, .x = 0.05 };
         solve(&m->kind[k]);
     }
 }

@@ -6,7 +6,8 @@
 
 /**
  * Seconds = fixed + factor * (warm-up and repetitions times the seconds of one), for each kind of
- * point. Both are fitted to what points took, with relative errors, a guess counting as one point.
+ * point. Both are fitted to what points took, with relative errors, beside a guess that
+ * counts as little.
  */
 typedef struct cost_line {
     double ff, fx, xx, f, x; /* sums of the normal equations */
