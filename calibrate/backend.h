@@ -161,6 +161,9 @@ extern const backend_type backend_cudnn;
 #ifdef LAYERMETER_HAVE_MPI
 extern const backend_type backend_mpi;
 #endif
+#ifdef LAYERMETER_HAVE_NCCL
+extern const backend_type backend_nccl;
+#endif
 
 /** NULL-terminated; those this build has. */
 extern const backend_type *const backends[];

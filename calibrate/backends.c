@@ -12,5 +12,8 @@ const backend_type *const backends[] = {
 #ifdef LAYERMETER_HAVE_MPI
     &backend_mpi,
 #endif
+#ifdef LAYERMETER_HAVE_NCCL
+    &backend_nccl,
+#endif
     NULL,
 };

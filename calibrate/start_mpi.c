@@ -69,6 +69,18 @@ start_line start_line_draw(const world *group)
     return line;
 }
 
+lm_status start_line_agree(const world *group, lm_status mine, start_line *out, lm_error *err)
+{
+    double worst = -(double)mine;
+
+    world_max(group, &worst, 1);
+    if (worst <= 0)
+        *out = start_line_draw(group);
+    else if (!mine)
+        lm_error_set(err, (lm_status)-worst, "another rank failed");
+    return (lm_status)-worst;
+}
+
 void start_line_wait(const world *group, const start_line *line)
 {
     int64_t start = now() + line->slack, left;

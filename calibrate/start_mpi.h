@@ -21,6 +21,11 @@ typedef struct start_line {
  * trip off at most). Every rank; good for as long as clocks do not drift apart: a point.
  */
 start_line start_line_draw(const world *group);
+/**
+ * The same, by ranks that may have failed: none draws it alone. `mine` is this rank's status, with
+ * its text in err; returned is the worst, which gets a text where this rank is well.
+ */
+lm_status start_line_agree(const world *group, lm_status mine, start_line *out, lm_error *err);
 /** Returns at the same time on all ranks. Every rank, directly after a barrier. */
 void start_line_wait(const world *group, const start_line *line);
 

@@ -184,13 +184,12 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
         return lm_error_set(err, LM_E_NOMEM, "no memory for an all-reduce of %lld bytes",
                             (long long)bytes);
     }
-    status = verify(w, err);
+    status = start_line_agree(w->group, verify(w, err), &w->start, err);
     if (status) {
         mpi_release(self, w);
         return status;
     }
-    w->start = start_line_draw(w->group);
-    *work    = w;
+    *work = w;
     return LM_OK;
 }
 

@@ -1,0 +1,304 @@
+/* All-reduce of gradients over NCCL, on device memory, one process a GPU: the library's choice of
+ * algorithm, or its ring. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "nccl_buckets.h"
+#include "nccl_comm.h"
+#include "nccl_values.h"
+#include "pulse.h"
+#include "start_mpi.h"
+
+extern char **environ;
+
+typedef struct nccl_backend {
+    backend      base; /* first */
+    const world *everyone;
+    nccl_comms  *comms;
+    cudaStream_t stream;
+    cudaEvent_t  begin, end;
+    size_t       cache_bytes; /* of the device's L2 */
+    void        *pool;        /* zeros, kept from point to point */
+    size_t       pool_bytes;
+} nccl_backend;
+
+typedef struct nccl_work {
+    const world   *group;
+    start_line     start;
+    ncclComm_t     comm;
+    ncclDataType_t type;
+    int64_t        n; /* elements */
+    size_t         bytes;
+    int64_t        slots, next; /* messages of the pool, used in turn */
+} nccl_work;
+
+/* ---- open, close ----------------------------------------------------------------------------- */
+
+static void nccl_close(backend *self)
+{
+    nccl_backend *b = (nccl_backend *)self;
+
+    nccl_comms_free(b->comms);
+    if (b->pool)
+        cudaFree(b->pool);
+    if (b->begin)
+        cudaEventDestroy(b->begin);
+    if (b->end)
+        cudaEventDestroy(b->end);
+    if (b->stream)
+        cudaStreamDestroy(b->stream);
+    free(b);
+}
+
+/* The GPU that a compute backend on this rank takes, too: by the rank's number on its host, among
+ * those that its process sees. */
+static lm_status take_device(const world *everyone, size_t *cache_bytes, lm_error *err)
+{
+    const int   seat    = world_placement(everyone)->seat[world_rank(everyone)];
+    int         visible = 0, cache = 0;
+    cudaError_t status = cudaGetDeviceCount(&visible);
+
+    if (status != cudaSuccess || visible < 1)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "collective = nccl: no CUDA device: cudaGetDeviceCount says: %s",
+                            status == cudaSuccess ? "there are 0" : cudaGetErrorString(status));
+    if ((status = cudaSetDevice(seat % visible)) != cudaSuccess ||
+        (status = cudaDeviceGetAttribute(&cache, cudaDevAttrL2CacheSize, seat % visible)) !=
+            cudaSuccess)
+        return nccl_cuda_failed(err, "CUDA device", status);
+    *cache_bytes = (size_t)cache;
+    return LM_OK;
+}
+
+static lm_status nccl_open(const backend_config *config, backend **out, lm_error *err)
+{
+    nccl_backend *b = calloc(1, sizeof *b);
+    lm_status     status;
+    cudaError_t   cuda;
+
+    if (!b)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    b->base.type = &backend_nccl;
+    b->everyone  = config->world;
+    status       = take_device(config->world, &b->cache_bytes, err);
+    if (!status && !(b->comms = nccl_comms_new(config->world)))
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (!status &&
+        ((cuda = cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking)) != cudaSuccess ||
+         (cuda = cudaEventCreate(&b->begin)) != cudaSuccess ||
+         (cuda = cudaEventCreate(&b->end)) != cudaSuccess))
+        status = nccl_cuda_failed(err, "CUDA device", cuda);
+    if (status) {
+        nccl_close(&b->base);
+        return status;
+    }
+    *out = &b->base;
+    return LM_OK;
+}
+
+/* What was set from outside steers the library's choice. */
+static void put_environment(void (*put)(void *context, const char *key, const char *value),
+                            void *context)
+{
+    char text[400] = "";
+
+    for (char **e = environ; *e; e++) {
+        const size_t n = strlen(text);
+
+        if (!strncmp(*e, "NCCL_", 5))
+            snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", *e);
+    }
+    if (*text)
+        put(context, "nccl_environment", text);
+}
+
+static void nccl_describe(const backend *self,
+                          void (*put)(void *context, const char *key, const char *value),
+                          void *context)
+{
+    int  version = 0;
+    char text[32];
+
+    (void)self;
+    if (ncclGetVersion(&version) == ncclSuccess) {
+        snprintf(text, sizeof text, "%d.%d.%d", version / 10000, version / 100 % 100,
+                 version % 100);
+        put(context, "nccl", text);
+    }
+    put_environment(put, context);
+    put(context, "collective",
+        "ncclAllReduce in place on device memory, messages not in the L2 cache, between CUDA events; "
+        "ring: NCCL_ALGO=Ring");
+}
+
+/* ---- one message ----------------------------------------------------------------------------- */
+
+static lm_status allreduce(const nccl_backend *b, const nccl_work *w, void *data, lm_error *err)
+{
+    const ncclResult_t status =
+        ncclAllReduce(data, data, (size_t)w->n, w->type, ncclSum, w->comm, b->stream);
+
+    return status == ncclSuccess ? LM_OK : nccl_failed(err, w->comm, "all-reduce", status);
+}
+
+static lm_status grow_pool(nccl_backend *b, size_t bytes, lm_error *err)
+{
+    cudaError_t status;
+
+    if (b->pool_bytes >= bytes)
+        return LM_OK;
+    if (b->pool)
+        cudaFree(b->pool);
+    b->pool       = NULL;
+    b->pool_bytes = 0;
+    if ((status = cudaMalloc(&b->pool, bytes)) != cudaSuccess) {
+        cudaGetLastError(); /* or the next call says it again */
+        b->pool = NULL;
+        return lm_error_set(err, LM_E_NOMEM, "no device memory for messages of %zu bytes: %s",
+                            bytes, cudaGetErrorString(status));
+    }
+    b->pool_bytes = bytes;
+    status        = cudaMemsetAsync(b->pool, 0, bytes, b->stream);
+    return status == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "messages", status);
+}
+
+/* Whatever is timed must also be right. */
+static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error *err)
+{
+    const int   size   = world_size(w->group);
+    cudaError_t cuda   = cudaStreamSynchronize(b->stream);
+    lm_status   status = cuda == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "messages", cuda), one;
+
+    if (!status)
+        status = nccl_fill(b->pool, w->n, dtype, world_rank(w->group), size, 1, err);
+    /* the others count on this rank, whatever befell it */
+    one    = allreduce(b, w, b->pool, status ? NULL : err);
+    status = status ? status : one;
+    if (!status && (cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess)
+        status = nccl_cuda_failed(err, "all-reduce", cuda);
+    if (!status)
+        status = nccl_wait(w->comm, b->end, err);
+    if (!status)
+        status = nccl_check(b->pool, w->n, dtype, 0, err);
+    if (!status && ((cuda = cudaMemsetAsync(b->pool, 0, w->bytes, b->stream)) != cudaSuccess ||
+                    (cuda = cudaStreamSynchronize(b->stream)) != cudaSuccess))
+        status = nccl_cuda_failed(err, "messages", cuda);
+    return status;
+}
+
+static lm_status set_up(nccl_backend *b, const bench_case *what, nccl_work *w, lm_error *err)
+{
+    const int64_t bytes = what->metrics ? (int64_t)what->metrics->param_bytes : what->point->bytes;
+    const size_t  width = lm_dtype_bytes(what->point->dtype);
+    const size_t  least = 2 * b->cache_bytes;
+
+    if (bytes < 1 || !nccl_type(what->point->dtype, &w->type))
+        return lm_error_set(err, LM_E_UNSUPPORTED, "NCCL sums no such message");
+    w->group = what->group;
+    w->n     = (bytes + (int64_t)width - 1) / (int64_t)width;
+    w->bytes = (size_t)w->n * width;
+    w->slots = w->bytes >= least ? 1 : (int64_t)((least + w->bytes - 1) / w->bytes);
+    return grow_pool(b, (size_t)w->slots * w->bytes, err);
+}
+
+static void nccl_release(backend *self, void *work)
+{
+    enum { KEEP = 1 << 28 };
+    nccl_backend *b = (nccl_backend *)self;
+
+    free(work);
+    if (b->pool_bytes > KEEP) { /* networks need the memory more */
+        cudaFree(b->pool);
+        b->pool       = NULL;
+        b->pool_bytes = 0;
+    }
+}
+
+static lm_status nccl_prepare(backend *self, const bench_case *what, void **work, lm_error *err)
+{
+    nccl_backend *b    = (nccl_backend *)self;
+    nccl_work    *w    = calloc(1, sizeof *w);
+    const bool    ring = !strcmp(what->point->algorithm, "ring");
+    lm_status     status;
+    double        failed;
+
+    status = w ? set_up(b, what, w, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    failed = -(double)status; /* a communicator is made by all */
+    world_max(what->group, &failed, 1);
+    if (failed > 0 && !status)
+        status = lm_error_set(err, (lm_status)-failed, "another rank could not");
+    if (!status)
+        status = nccl_comms_get(b->comms, what->group, ring, &w->comm, err);
+    if (!status)
+        status =
+            start_line_agree(what->group, verify(b, w, what->point->dtype, err), &w->start, err);
+    if (status) {
+        nccl_release(self, w);
+        return status;
+    }
+    *work = w;
+    return LM_OK;
+}
+
+static lm_status nccl_run(backend *self, void *work, phase part, backend_time *out, lm_error *err)
+{
+    nccl_backend  *b    = (nccl_backend *)self;
+    nccl_work     *w    = work;
+    char          *data = (char *)b->pool + (size_t)w->next * w->bytes;
+    float          milliseconds;
+    pulse_activity before;
+    cudaError_t    cuda;
+    lm_status      status;
+
+    (void)part;
+    w->next = (w->next + 1) % w->slots;
+    start_line_wait(w->group, &w->start);
+    before = pulse_enter(PULSE_EXCHANGE);
+    cuda   = cudaEventRecord(b->begin, b->stream);
+    status = allreduce(b, w, data, err); /* in any case: the others wait for it */
+    if (!status &&
+        (cuda != cudaSuccess || (cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess))
+        status = nccl_cuda_failed(err, "all-reduce", cuda);
+    if (!status)
+        status = nccl_wait(w->comm, b->end, err);
+    pulse_enter(before);
+    if (!status && (cuda = cudaEventElapsedTime(&milliseconds, b->begin, b->end)) != cudaSuccess)
+        status = nccl_cuda_failed(err, "all-reduce", cuda);
+    if (status)
+        return status;
+    out->wall = (double)milliseconds / 1e3;
+    out->cpu  = (double)NAN;
+    return LM_OK;
+}
+
+static lm_status nccl_prepare_buckets(backend *self, const bench_case *what,
+                                      const gradient_bucket *bucket, size_t n, void **work,
+                                      lm_error *err)
+{
+    nccl_backend *b    = (nccl_backend *)self;
+    const bool    ring = !strcmp(what->point->algorithm, "ring");
+    ncclComm_t    comm;
+    lm_status     status = nccl_comms_get(b->comms, what->group, ring, &comm, err);
+
+    return status ? status : nccl_buckets_new(comm, what, bucket, n, work, err);
+}
+
+const backend_type backend_nccl = {
+    .name            = "nccl",
+    .doc             = "all-reduce over NCCL on GPUs, one process each",
+    .open            = nccl_open,
+    .close           = nccl_close,
+    .describe        = nccl_describe,
+    .prepare         = nccl_prepare,
+    .run             = nccl_run,
+    .release         = nccl_release,
+    .prepare_buckets = nccl_prepare_buckets,
+    .start_bucket    = nccl_start_bucket,
+    .finish_buckets  = nccl_finish_buckets,
+    .release_buckets = nccl_release_buckets,
+    .on_gpu          = 1,
+    .serves          = 1u << PHASE_SYNC,
+};

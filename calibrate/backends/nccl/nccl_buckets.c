@@ -1,0 +1,137 @@
+/* Gradient buckets over NCCL, in a stream of their own beside the backward pass. */
+#include "nccl_buckets.h"
+
+#include <stdlib.h>
+
+#include "nccl_values.h"
+
+typedef struct nccl_buckets {
+    ncclComm_t             comm;
+    const world           *group;
+    const gradient_bucket *bucket;
+    size_t                 n;
+    cudaStream_t           stream;
+    cudaEvent_t            ready, done;
+} nccl_buckets;
+
+static int64_t elements(const gradient_bucket *b)
+{
+    return (int64_t)(b->bytes / lm_dtype_bytes(b->dtype));
+}
+
+lm_status nccl_start_bucket(backend *self, void *work, size_t i, void *stream, lm_error *err)
+{
+    nccl_buckets          *b   = work;
+    const gradient_bucket *one = &b->bucket[i];
+    ncclDataType_t         type;
+    ncclResult_t           status;
+    cudaError_t            cuda;
+
+    (void)self;
+    nccl_type(one->dtype, &type); /* was checked */
+    if ((cuda = cudaEventRecord(b->ready, stream)) != cudaSuccess ||
+        (cuda = cudaStreamWaitEvent(b->stream, b->ready, 0)) != cudaSuccess)
+        return nccl_cuda_failed(err, "bucket", cuda);
+    status = ncclAllReduce(one->data, one->data, (size_t)elements(one), type, ncclAvg, b->comm,
+                           b->stream);
+    return status == ncclSuccess ? LM_OK : nccl_failed(err, b->comm, "bucket", status);
+}
+
+lm_status nccl_finish_buckets(backend *self, void *work, void *stream, lm_error *err)
+{
+    nccl_buckets *b     = work;
+    ncclResult_t  found = ncclSuccess;
+    cudaError_t   cuda;
+
+    (void)self;
+    if ((cuda = cudaEventRecord(b->done, b->stream)) != cudaSuccess ||
+        (cuda = cudaStreamWaitEvent(stream, b->done, 0)) != cudaSuccess)
+        return nccl_cuda_failed(err, "buckets", cuda);
+    if (ncclCommGetAsyncError(b->comm, &found) != ncclSuccess ||
+        (found != ncclSuccess && found != ncclInProgress))
+        return nccl_failed(err, b->comm, "buckets", found);
+    return LM_OK;
+}
+
+void nccl_release_buckets(backend *self, void *work)
+{
+    nccl_buckets *b = work;
+
+    (void)self;
+    if (!b)
+        return;
+    if (b->ready)
+        cudaEventDestroy(b->ready);
+    if (b->done)
+        cudaEventDestroy(b->done);
+    if (b->stream)
+        cudaStreamDestroy(b->stream);
+    free(b);
+}
+
+static lm_status set_up(nccl_buckets *b, lm_error *err)
+{
+    ncclDataType_t type;
+    cudaError_t    cuda;
+
+    for (size_t i = 0; i < b->n; i++)
+        if (!nccl_type(b->bucket[i].dtype, &type))
+            return lm_error_set(err, LM_E_UNSUPPORTED, "NCCL does not sum this type of gradients");
+    if ((cuda = cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking)) != cudaSuccess ||
+        (cuda = cudaEventCreateWithFlags(&b->ready, cudaEventDisableTiming)) != cudaSuccess ||
+        (cuda = cudaEventCreateWithFlags(&b->done, cudaEventDisableTiming)) != cudaSuccess)
+        return nccl_cuda_failed(err, "buckets", cuda);
+    return LM_OK;
+}
+
+/* Every rank brings the same calls, whatever it finds. */
+static lm_status verify(nccl_buckets *b, lm_error *err)
+{
+    const int size   = world_size(b->group);
+    lm_status status = LM_OK, one;
+
+    for (size_t i = 0; i < b->n; i++) {
+        const gradient_bucket *g = &b->bucket[i];
+
+        one    = nccl_fill(g->data, elements(g), g->dtype, world_rank(b->group), size, size,
+                        status ? NULL : err);
+        status = status ? status : one;
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        one    = nccl_start_bucket(NULL, b, i, b->stream, status ? NULL : err);
+        status = status ? status : one;
+    }
+    one    = nccl_finish_buckets(NULL, b, b->stream, status ? NULL : err);
+    status = status ? status : one;
+    one    = nccl_wait(b->comm, b->done, status ? NULL : err);
+    status = status ? status : one;
+    /* a mean is divided before it is summed: in 16 bit with a last place to spare */
+    for (size_t i = 0; i < b->n && !status; i++)
+        status =
+            nccl_check(b->bucket[i].data, elements(&b->bucket[i]), b->bucket[i].dtype, 0.02, err);
+    return status;
+}
+
+lm_status nccl_buckets_new(ncclComm_t comm, const bench_case *what, const gradient_bucket *bucket,
+                           size_t n, void **work, lm_error *err)
+{
+    nccl_buckets *b = calloc(1, sizeof *b);
+    lm_status     status;
+    double        failed;
+
+    if (b)
+        *b = (nccl_buckets){ .comm = comm, .group = what->group, .bucket = bucket, .n = n };
+    status = b ? set_up(b, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    failed = -(double)status; /* none verifies alone */
+    world_max(what->group, &failed, 1);
+    if (failed > 0 && !status)
+        status = lm_error_set(err, (lm_status)-failed, "another rank could not");
+    if (!status)
+        status = verify(b, err);
+    if (status) {
+        nccl_release_buckets(NULL, b);
+        return status;
+    }
+    *work = b;
+    return LM_OK;
+}

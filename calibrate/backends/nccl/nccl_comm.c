@@ -1,0 +1,182 @@
+/* Communicators of NCCL. */
+#include "nccl_comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct kept {
+    struct kept *next;
+    double      *member; /* 1 for each rank of the job that is in it */
+    bool         ring;
+    ncclComm_t   comm;
+} kept;
+
+struct nccl_comms {
+    const world *everyone;
+    kept        *first;
+};
+
+/* ---- failures -------------------------------------------------------------------------------- */
+
+lm_status nccl_failed(lm_error *err, ncclComm_t comm, const char *what, ncclResult_t cause)
+{
+    const char *more = ncclGetLastError(comm);
+
+    return lm_error_set(err, LM_E_IO, "%s: NCCL: %s%s%.300s", what, ncclGetErrorString(cause),
+                        more && *more ? ": " : "", more ? more : "");
+}
+
+lm_status nccl_cuda_failed(lm_error *err, const char *what, cudaError_t cause)
+{
+    return lm_error_set(err, cause == cudaErrorMemoryAllocation ? LM_E_NOMEM : LM_E_IO, "%s: %s",
+                        what, cudaGetErrorString(cause));
+}
+
+lm_status nccl_wait(ncclComm_t comm, cudaEvent_t event, lm_error *err)
+{
+    cudaError_t  status;
+    ncclResult_t found = ncclSuccess, asked;
+
+    while ((status = cudaEventQuery(event)) == cudaErrorNotReady) {
+        asked = ncclCommGetAsyncError(comm, &found);
+        if (asked != ncclSuccess)
+            found = asked;
+        if (found != ncclSuccess && found != ncclInProgress)
+            return nccl_failed(err, comm, "all-reduce", found);
+    }
+    return status == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "all-reduce", status);
+}
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+nccl_comms *nccl_comms_new(const world *everyone)
+{
+    nccl_comms *all = calloc(1, sizeof *all);
+
+    if (all)
+        all->everyone = everyone;
+    return all;
+}
+
+static void kept_free(kept *k)
+{
+    if (k->comm)
+        ncclCommAbort(k->comm); /* unlike ncclCommDestroy() it does not wait for the others */
+    free(k->member);
+    free(k);
+}
+
+void nccl_comms_free(nccl_comms *all)
+{
+    for (kept *k = all ? all->first : NULL, *next; k; k = next) {
+        next = k->next;
+        kept_free(k);
+    }
+    free(all);
+}
+
+/* All ranks of the group are well, or none is. */
+static lm_status meet(const world *group, lm_status mine, lm_error *err)
+{
+    double worst = -(double)mine;
+
+    world_max(group, &worst, 1);
+    if (mine || worst <= 0)
+        return mine;
+    return lm_error_set(err, (lm_status)-worst, "another rank could not join NCCL's communicator");
+}
+
+/* Rank 0 alone knows the id; the others take it from there. */
+static lm_status share_id(const world *group, ncclUniqueId *id, lm_error *err)
+{
+    struct {
+        ncclResult_t status;
+        ncclUniqueId id;
+    } told = { .status = ncclSuccess };
+
+    if (world_rank(group) == 0)
+        told.status = ncclGetUniqueId(&told.id);
+    world_broadcast(group, &told, sizeof told);
+    *id = told.id;
+    return told.status == ncclSuccess ? LM_OK : nccl_failed(err, NULL, "unique id", told.status);
+}
+
+static lm_status initialise(const world *group, const ncclUniqueId *id, bool ring, ncclComm_t *out,
+                            lm_error *err)
+{
+    const char  *before = getenv("NCCL_ALGO");
+    char        *own    = before ? strdup(before) : NULL;
+    ncclResult_t status;
+
+    if (before && !own)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (ring)
+        setenv("NCCL_ALGO", "Ring", 1);
+    status = ncclCommInitRank(out, world_size(group), *id, world_rank(group));
+    if (ring && own)
+        setenv("NCCL_ALGO", own, 1);
+    else if (ring)
+        unsetenv("NCCL_ALGO");
+    free(own);
+    if (status == ncclSuccess)
+        return LM_OK;
+    *out = NULL;
+    return nccl_failed(err, NULL, "communicator", status);
+}
+
+/* Which ranks of the job are in the group: as long as the job, 1 for each. */
+static lm_status find_members(const nccl_comms *all, const world *group, double **out,
+                              lm_error *err)
+{
+    const int n      = world_size(all->everyone);
+    double   *member = calloc((size_t)n, sizeof *member);
+    lm_status status;
+
+    status = meet(group, member ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
+    if (status) {
+        free(member);
+        return status;
+    }
+    member[world_rank(all->everyone)] = 1;
+    world_max(group, member, n);
+    *out = member;
+    return LM_OK;
+}
+
+lm_status nccl_comms_get(nccl_comms *all, const world *group, bool ring, ncclComm_t *out,
+                         lm_error *err)
+{
+    const size_t bytes = (size_t)world_size(all->everyone) * sizeof(double);
+    kept        *k     = NULL;
+    double      *member;
+    ncclUniqueId id;
+    lm_status    status = find_members(all, group, &member, err);
+
+    if (status)
+        return status;
+    for (k = all->first; k; k = k->next)
+        if (k->ring == ring && !memcmp(k->member, member, bytes)) {
+            free(member);
+            *out = k->comm; /* all of its ranks have it: they made it together */
+            return LM_OK;
+        }
+    k = calloc(1, sizeof *k);
+    if (!k)
+        free(member);
+    status = meet(group, k ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
+    if (k)
+        *k = (kept){ .member = member, .ring = ring };
+    if (!status)
+        status = share_id(group, &id, err);
+    if (!status)
+        status = meet(group, initialise(group, &id, ring, &k->comm, err), err);
+    if (status) {
+        if (k)
+            kept_free(k);
+        return status;
+    }
+    k->next    = all->first;
+    all->first = k;
+    *out       = k->comm;
+    return LM_OK;
+}

@@ -1,0 +1,124 @@
+/* Elements of messages in device memory. */
+#include "nccl_values.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nccl_comm.h"
+
+#define PIECE (1 << 20) /* elements that pass through host memory at a time */
+
+bool nccl_type(lm_dtype dtype, ncclDataType_t *out)
+{
+    switch (dtype) {
+    case LM_F16: *out = ncclFloat16; return true;
+    case LM_BF16: *out = ncclBfloat16; return true;
+    case LM_F32: *out = ncclFloat32; return true;
+    case LM_F64: *out = ncclFloat64; return true;
+    default: return false;
+    }
+}
+
+/* Small numbers only: no subnormal one, no rounding that matters. */
+static uint16_t to_half(double value)
+{
+    int       exponent;
+    const int bits = (int)lround(ldexp(frexp(value, &exponent), 11));
+
+    return value == 0 ? 0 : (uint16_t)((exponent + 14) << 10 | (bits & 0x3ff));
+}
+
+static double from_half(uint16_t h)
+{
+    const int    exponent = h >> 10 & 31;
+    const double value =
+        exponent ? ldexp(1024 + (h & 0x3ff), exponent - 25) : ldexp(h & 0x3ff, -24);
+
+    if (exponent == 31)
+        return (double)NAN;
+    return h >> 15 ? -value : value;
+}
+
+static void put(void *at, int64_t i, lm_dtype dtype, double value)
+{
+    const float single = (float)value;
+    uint32_t    bits;
+
+    switch (dtype) {
+    case LM_F64: ((double *)at)[i] = value; return;
+    case LM_F16: ((uint16_t *)at)[i] = to_half(value); return;
+    case LM_BF16:
+        memcpy(&bits, &single, sizeof bits);
+        ((uint16_t *)at)[i] = (uint16_t)(bits >> 16);
+        return;
+    default: ((float *)at)[i] = single;
+    }
+}
+
+static double get(const void *at, int64_t i, lm_dtype dtype)
+{
+    uint32_t bits;
+    float    single;
+
+    switch (dtype) {
+    case LM_F64: return ((const double *)at)[i];
+    case LM_F16: return from_half(((const uint16_t *)at)[i]);
+    case LM_BF16:
+        bits = (uint32_t)((const uint16_t *)at)[i] << 16;
+        memcpy(&single, &bits, sizeof single);
+        return (double)single;
+    default: return (double)((const float *)at)[i];
+    }
+}
+
+lm_status nccl_fill(void *memory, int64_t n, lm_dtype dtype, int rank, int size, int scale,
+                    lm_error *err)
+{
+    const size_t width  = lm_dtype_bytes(dtype);
+    void        *host   = malloc(PIECE * width);
+    cudaError_t  status = cudaSuccess;
+
+    if (!host)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (int64_t at = 0; at < n && status == cudaSuccess; at += PIECE) {
+        const int64_t part = n - at < PIECE ? n - at : PIECE;
+
+        for (int64_t k = 0; k < part; k++)
+            put(host, k, dtype, (at + k) % size == rank ? scale * (double)(1 + (at + k) % 3) : 0);
+        status = cudaMemcpy((char *)memory + (size_t)at * width, host, (size_t)part * width,
+                            cudaMemcpyHostToDevice);
+    }
+    free(host);
+    return status == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "message", status);
+}
+
+lm_status nccl_check(const void *memory, int64_t n, lm_dtype dtype, double tolerance, lm_error *err)
+{
+    const size_t width = lm_dtype_bytes(dtype);
+    void        *host  = malloc(PIECE * width);
+    lm_status    found = LM_OK;
+
+    if (!host)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (int64_t at = 0; at < n && !found; at += PIECE) {
+        const int64_t     part   = n - at < PIECE ? n - at : PIECE;
+        const cudaError_t status = cudaMemcpy(host, (const char *)memory + (size_t)at * width,
+                                              (size_t)part * width, cudaMemcpyDeviceToHost);
+
+        if (status != cudaSuccess)
+            found = nccl_cuda_failed(err, "message", status);
+        for (int64_t k = 0; k < part && !found; k++) {
+            const double right = (double)(1 + (at + k) % 3), value = get(host, k, dtype);
+
+            if (!(fabs(value - right) <= tolerance * right))
+                found = lm_error_set(err, LM_E_IO,
+                                     "the all-reduce gave %g instead of %g at element %lld of %lld",
+                                     value, right, (long long)(at + k), (long long)n);
+        }
+    }
+    free(host);
+    return found;
+}

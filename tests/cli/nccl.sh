@@ -1,0 +1,84 @@
+#!/bin/sh
+# The NCCL backend, whole, on devices and a library that are not there (tests/ports), with real ranks. Skipped
+# (77) without mpirun or MPI. And the program itself says in one line that it finds no GPU, if that is so.
+. "$(dirname -- "$0")/common.sh"
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+fake=$LAYERMETER_BIN/layermeter-calibrate-fake
+[ -x "$fake" ] || skip "this build has no layermeter-calibrate-fake"
+command -v mpirun >/dev/null || skip "no mpirun"
+cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
+OMPI_ALLOW_RUN_AS_ROOT=1
+OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+ASAN_OPTIONS=detect_leaks=0 # of Open MPI
+LAYERMETER_FAKE_DEVICES=3
+export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM ASAN_OPTIONS LAYERMETER_FAKE_DEVICES
+many=
+mpirun --oversubscribe -np 1 true >/dev/null 2>&1 && many=--oversubscribe
+mpirun $many -np 3 true >out 2>&1 || skip "mpirun cannot start 3 ranks here: $(head -n 3 out)"
+
+cat >sweep.ini <<'END'
+[sweep]
+backend     = cudnn
+collective  = nccl
+warmup      = 1
+min_repeats = 2
+max_repeats = 2
+
+[collectives]
+bytes      = 6, 64KiB, 1MiB
+algorithms = default, ring
+ranks      = 2, 3
+END
+"$fake" sweep.ini -o alone.csv >out 2>&1
+grep -q "no backend 'nccl'" out && skip "$(cat out)"
+run() { # RANKS ARGUMENTS
+    ranks=$1
+    shift
+    timeout 100 mpirun $many -np "$ranks" "$fake" "$@" --quiet 2>err
+}
+errors() { grep '^layermeter-calibrate-fake: [^w]' err; } # not mpirun's words, and no warnings
+
+# ---- every point, once; a communicator for each set of ranks, once, and a ring where it is forced --------
+LAYERMETER_FAKE_NCCL_LOG=$work/made run 3 sweep.ini -o o.csv || fail "a sweep: $(cat err)"
+[ "$(grep -c '^collective,.*,ok$' o.csv)" -eq 12 ] || fail "rows: $(grep -v '^#' o.csv)"
+for each in '2,1,6,default' '2,1,6,ring' '3,1,1048576,default' '3,1,1048576,ring'; do
+    [ "$(grep -c ",f32,$each," o.csv)" -eq 1 ] || fail "$each: $(grep -v '^#' o.csv)"
+done
+grep -q '^# nccl: 2\.' o.csv || fail "no version: $(grep '^#' o.csv)"
+[ "$(sort made | tr '\n' ',')" = "0 of 2: ,0 of 2: Ring,0 of 3: ,0 of 3: Ring,1 of 2: ,1 of 2: Ring,1 of 3: ,1 of 3: Ring,2 of 3: ,2 of 3: Ring," ] ||
+    fail "communicators: $(sort made)"
+
+# what the user has set is the library's choice, and written down
+NCCL_ALGO=Tree LAYERMETER_FAKE_NCCL_LOG=$work/tree run 2 sweep.ini -o tree.csv || fail "NCCL_ALGO: $(cat err)"
+[ "$(sort tree | tr '\n' ',')" = "0 of 2: Ring,0 of 2: Tree,1 of 2: Ring,1 of 2: Tree," ] || fail "NCCL_ALGO: $(sort tree)"
+grep -q '^# nccl_environment: .*NCCL_ALGO=Tree' tree.csv || fail "NCCL_ALGO: $(grep '^#' tree.csv)"
+
+# ---- what is wrong ends the run, with one line ------------------------------------------------------------
+LAYERMETER_FAKE_NCCL_WRONG=1 run 2 sweep.ini -o wrong.csv && fail "a wrong sum is no failure"
+[ "$(errors | wc -l)" -eq 1 ] && errors | grep -q 'the all-reduce gave' || fail "a wrong sum: $(cat err)"
+LAYERMETER_FAKE_NCCL_LOST=3 run 2 sweep.ini -o lost.csv && fail "a lost network is no failure"
+errors | grep -q 'NCCL: remote process exited' || fail "a lost network: $(cat err)"
+[ "$(errors | wc -l)" -eq 1 ] || fail "a lost network, more than once: $(cat err)"
+
+# ---- the native step: gradients in buckets -----------------------------------------------------------------
+sed '/^.collectives/,$d' sweep.ini >step.ini
+cat >>step.ini <<'END'
+[networks]
+networks = tiny.ini
+image    = 8
+batch    = 2
+ranks    = 2
+bucket   = 0, 1KiB
+END
+run 2 step.ini -o step.csv || fail "a step: $(cat err)"
+for bucket in '' 1024; do
+    [ "$(awk -F, -v b="$bucket" '/^network/ && $13 == b && $NF == "ok"' step.csv | wc -l)" -eq 5 ] ||
+        fail "a step in buckets of '$bucket': $(grep -v '^#' step.csv)"
+done
+
+# ---- no device ---------------------------------------------------------------------------------------------
+LAYERMETER_FAKE_DEVICES=0 run 2 sweep.ini -o no.csv && fail "no device is no failure"
+errors | grep -q 'no CUDA device' || fail "no device: $(cat err)"
