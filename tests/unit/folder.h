@@ -17,15 +17,21 @@ static inline int folder_enter(void **state)
     static char path[256];
 
     snprintf(path, sizeof path, "%s/layermeter-unit-XXXXXX", base ? base : "/tmp");
+    if (!mkdtemp(path) || chdir(path))
+        return -1;
     *state = path;
-    return mkdtemp(path) ? chdir(path) : -1;
+    return 0;
 }
 
-/** Group teardown: removes the folder with its files. */
+/** Group teardown: removes the folder with its files. Nothing where the setup failed: the folder
+ * that the test was started in is not its own. */
 static inline int folder_leave(void **state)
 {
-    DIR *folder = opendir(".");
+    DIR *folder;
 
+    if (!*state)
+        return 0;
+    folder = opendir(".");
     for (struct dirent *entry; folder && (entry = readdir(folder));)
         if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
             unlink(entry->d_name);
