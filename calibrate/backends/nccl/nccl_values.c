@@ -28,7 +28,7 @@ static uint16_t to_half(double value)
     int       exponent;
     const int bits = (int)lround(ldexp(frexp(value, &exponent), 11));
 
-    return value == 0 ? 0 : (uint16_t)((exponent + 14) << 10 | (bits & 0x3ff));
+    return (uint16_t)(value == 0 ? 0 : (exponent + 14) << 10 | (bits & 0x3ff));
 }
 
 static double from_half(uint16_t h)
