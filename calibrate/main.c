@@ -8,18 +8,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agreement.h"
 #include "base/text.h"
-#include "batch.h"
-#include "campaign.h"
 #include "cli/options.h"
-#include "clock.h"
-#include "find.h"
-#include "folder.h"
-#include "listing.h"
-#include "progress.h"
-#include "report.h"
-#include "watchdog.h"
+#include "measure/clock.h"
+#include "ranks/watchdog.h"
+#include "run/agreement.h"
+#include "run/batch.h"
+#include "run/campaign.h"
+#include "run/folder.h"
+#include "run/listing.h"
+#include "run/progress.h"
+#include "run/report.h"
+#include "sweep/find.h"
 
 enum {
     OUTPUT,

@@ -6,12 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend.h"
-#include "clock.h"
+#include "measure/backend.h"
+#include "measure/clock.h"
 #include "mpi_buckets.h"
-#include "pulse.h"
-#include "start_mpi.h"
-#include "world_mpi.h"
+#include "ranks/pulse.h"
+#include "ranks/start_mpi.h"
+#include "ranks/world_mpi.h"
 
 typedef struct mpi_backend {
     backend base; /* first */

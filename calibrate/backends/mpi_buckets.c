@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "pulse.h"
-#include "world_mpi.h"
+#include "ranks/pulse.h"
+#include "ranks/world_mpi.h"
 
 typedef struct mpi_buckets {
     MPI_Comm               comm;

@@ -2,7 +2,7 @@
 #ifndef CALIBRATE_BACKENDS_MPI_BUCKETS_H
 #define CALIBRATE_BACKENDS_MPI_BUCKETS_H
 
-#include "backend.h"
+#include "measure/backend.h"
 
 /**
  * As backend_type says. How they get on is what->how's `progress`:

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
+#include "measure/backend.h"
 #include "fit/calibration.h"
 
 typedef struct sim_backend {

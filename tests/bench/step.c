@@ -14,7 +14,7 @@
 #include "base/stats.h"
 #include "layers/loader.h"
 #include "network/metrics.h"
-#include "step.h"
+#include "measure/step.h"
 
 #define MAX 400 /* repetitions */
 

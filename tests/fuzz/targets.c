@@ -22,7 +22,7 @@
 #include "network/paleo/paleo.h"
 #include "network/write.h"
 #ifdef FUZZ_SWEEP
-#include "sweep.h"
+#include "sweep/sweep.h"
 #endif
 
 /* More layers than this are parsed, but not bound: that is slow and no parser. */

@@ -1,7 +1,7 @@
 /* How long measuring a point takes. */
 #include "check.h"
 
-#include "cost.h"
+#include "run/cost.h"
 
 static const stopping stop = {
     .warmup = 2, .min_repeats = 5, .max_repeats = 20, .max_seconds = 1, .precision = 0.01

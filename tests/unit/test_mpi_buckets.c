@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "backends/mpi_buckets.h"
-#include "pulse.h"
-#include "world_mpi.h"
+#include "ranks/pulse.h"
+#include "ranks/world_mpi.h"
 
 _Atomic uint64_t pulse_count; /* the watchdog's, which is not here */
 _Atomic int      pulse_now;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "placement.h"
+#include "ranks/placement.h"
 
 #define RANKS 12
 

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "buckets.h"
-#include "plan.h"
-#include "step.h"
+#include "measure/buckets.h"
+#include "measure/plan.h"
+#include "measure/step.h"
 
 /* ---- buckets --------------------------------------------------------------------------------- */
 

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "draw.h"
+#include "sweep/draw.h"
 #include "network/kernels.h"
 #include "network/single.h"
-#include "sweep.h"
+#include "sweep/sweep.h"
 
 /* Expected: the same few lines in Python. */
 static void the_generator_is_what_its_header_says(void **state)

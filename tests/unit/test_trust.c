@@ -3,10 +3,10 @@
 
 #include <sys/stat.h>
 
-#include "harness.h"
-#include "machine_state.h"
-#include "run_queue.h"
-#include "trust.h"
+#include "measure/harness.h"
+#include "measure/machine_state.h"
+#include "measure/run_queue.h"
+#include "measure/trust.h"
 
 /* ---- a world whose other ranks say what a test wants ----------------------------------------- */
 

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "wire.h"
+#include "ranks/wire.h"
 
 enum { N = 3 };
 

@@ -6,7 +6,7 @@
 
 #include <nvrtc.h>
 
-#include "backend.h"
+#include "measure/backend.h"
 #include "cuda_case.h"
 #include "cuda_device.h"
 #include "cuda_step.h"

@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-#include "backend.h"
+#include "measure/backend.h"
 #include "cuda_kernels.h"
-#include "plan.h"
+#include "measure/plan.h"
 
 /** Launches begin..end-1 of a phase, recorded to be replayed. */
 typedef struct cuda_piece {

@@ -24,8 +24,8 @@
 #include <layermeter/kernel.h>
 
 #include "cuda_device.h"
-#include "plan.h"
-#include "settings.h"
+#include "measure/plan.h"
+#include "measure/settings.h"
 
 /** Names for slot.argument. */
 typedef enum cuda_argument {

@@ -10,7 +10,7 @@
 #include "cuda_device.h"
 #include "cuda_driver.h"
 #include "loop_args.h"
-#include "plan.h"
+#include "measure/plan.h"
 
 typedef enum cuda_loop {
     LOOP_RELU,      /**< at[0] -> at[1] */

@@ -5,12 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend.h"
+#include "measure/backend.h"
 #include "nccl_buckets.h"
 #include "nccl_comm.h"
 #include "nccl_values.h"
-#include "pulse.h"
-#include "start_mpi.h"
+#include "ranks/pulse.h"
+#include "ranks/start_mpi.h"
 
 extern char **environ;
 

@@ -2,7 +2,7 @@
 #ifndef CALIBRATE_BACKENDS_NCCL_BUCKETS_H
 #define CALIBRATE_BACKENDS_NCCL_BUCKETS_H
 
-#include "backend.h"
+#include "measure/backend.h"
 #include "nccl_comm.h"
 
 /** As backend_type says. An all-reduce waits for the event that marks its bucket complete, as in

@@ -5,7 +5,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include "world.h"
+#include "ranks/world.h"
 
 /** Those made so far: one for each set of ranks and algorithm, since making one takes long. */
 typedef struct nccl_comms nccl_comms;

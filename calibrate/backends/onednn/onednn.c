@@ -1,6 +1,6 @@
 /* oneDNN on the CPU: networks and kernels, forward, backward and update. */
-#include "backend.h"
-#include "clock.h"
+#include "measure/backend.h"
+#include "measure/clock.h"
 
 #include <assert.h>
 #include <math.h>
@@ -10,8 +10,8 @@
 
 #include "onednn_api.h"
 #include "onednn_kernels.h"
-#include "plan.h"
-#include "pulse.h"
+#include "measure/plan.h"
+#include "ranks/pulse.h"
 
 /*
  * What is measured: convolutions in the layouts the library chooses, poolings and norms in the

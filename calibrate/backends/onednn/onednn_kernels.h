@@ -9,7 +9,7 @@
 
 #include "onednn_api.h"
 #include "onednn_loops.h"
-#include "plan.h"
+#include "measure/plan.h"
 
 /** A kernel made ready, used by all launches of equal kernels. */
 typedef struct prepared_kernel {

@@ -8,7 +8,7 @@
 #include <layermeter/error.h>
 #include <oneapi/dnnl/dnnl.h>
 
-#include "plan.h"
+#include "measure/plan.h"
 
 /**
  * The OpenMP threads oneDNN runs on, found at run time: no compiler's OpenMP is linked. Our loops

@@ -1,0 +1,419 @@
+/* Measures one point. */
+#include "measure/harness.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "measure/step.h"
+#include "measure/trust.h"
+#include "network/kernels.h"
+#include "network/single.h"
+
+/* Kernels of a point, and the backends' work on them. */
+typedef struct setup {
+    kernel_list   list[N_PHASES];
+    gradient_list gradients;
+    optimizer     optimizer;
+    bench_case    what;
+    void         *compute, *collective; /* work; NULL: this backend has nothing to do here */
+    native_step   step;                 /* instead of `collective`, where gradients go in buckets */
+} setup;
+
+static const char *optimizer_text(const observation *row)
+{
+    return *row->optimizer ? row->optimizer : optimizer_name(OPTIMIZER_MOMENTUM);
+}
+
+/* Of a network, or of a layer by itself. */
+static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s, lm_error *err)
+{
+    const bind_options options = { .batch = p->row.batch,
+                                   .dtype = p->row.dtype,
+                                   .input = p->row.input };
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
+    lm_status          status;
+
+    if (p->row.kind == OBS_LAYER)
+        status = single_bind(p->row.name, p->row.geometry, p->row.input, p->row.batch, p->row.dtype,
+                             b->reg, &net, &bound, err);
+    else if (!(status = network_open(p->row.name, b->reg, NULL, &net, err)))
+        status = bind_network(net, b->reg, &options, &bound, err);
+    if (!status)
+        status = kernels_forward(bound, &s->list[PHASE_FORWARD], err);
+    if (!status)
+        status = kernels_backward(bound, &s->list[PHASE_BACKWARD], err);
+    if (!status)
+        status = optimizer_parse(optimizer_text(&p->row), &s->optimizer, err);
+    if (!status)
+        status = kernels_update(bound, s->optimizer, &s->list[PHASE_UPDATE], err);
+    if (!status)
+        status = kernels_gradients(bound, &s->gradients, err);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+static lm_status collective_kernel(const sweep_point *p, setup *s, lm_error *err)
+{
+    const int64_t bytes =
+        p->row.kind == OBS_NETWORK ? (int64_t)p->counts.param_bytes : p->row.bytes;
+    lm_kernel k = { .size = sizeof k, .op = LM_OP_ALLREDUCE, .dtype = p->row.dtype, .repeat = 1 };
+
+    k.u.collective.bytes = bytes;
+    k.u.collective.ranks = p->row.ranks;
+    k.u.collective.nodes = p->row.hosts;
+    return kernel_list_add(&s->list[PHASE_SYNC], &k, err);
+}
+
+static void setup_free(const bench *b, setup *s)
+{
+    step_release(&s->step); /* its buckets lie in the compute backend's memory */
+    if (s->compute)
+        b->compute->type->release(b->compute, s->compute);
+    if (s->collective)
+        b->collective->type->release(b->collective, s->collective);
+    for (phase p = 0; p < N_PHASES; p++)
+        kernel_list_free(&s->list[p]);
+    gradient_list_free(&s->gradients);
+}
+
+/* Which backend runs a phase of this point; NULL: nobody, since there is nothing to run. */
+static backend *runner(const bench *b, const setup *s, phase p)
+{
+    if (!s->list[p].n)
+        return NULL;
+    if (b->compute->type->serves & 1u << p)
+        return b->compute;
+    return b->collective && b->collective->type->serves & 1u << p ? b->collective : NULL;
+}
+
+/* All ranks go on, or none: the worst status of all. */
+static lm_status agree(const world *group, lm_status status)
+{
+    double worst = -(double)status;
+
+    world_max(group, &worst, 1);
+    return (lm_status)-worst;
+}
+
+/* The same, with a text on the ranks that are well. */
+static lm_status meet(const world *group, lm_status mine, lm_error *err)
+{
+    const lm_status status = agree(group, mine);
+
+    return status && !mine ? lm_error_set(err, status, "another rank failed") : status;
+}
+
+/* Networks and layers: they have counts, and a step. */
+static bool counted(const observation *row)
+{
+    return row->kind == OBS_NETWORK || row->kind == OBS_LAYER;
+}
+
+/* What is to be run, and by whom. */
+static lm_status list_work(const bench *b, const world *group, const sweep_point *point, setup *s,
+                           bool *compute, bool *collective, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    if (counted(&point->row))
+        status = network_kernels(b, point, s, err);
+    else if (point->row.kind == OBS_KERNEL)
+        status = kernel_list_add(&s->list[PHASE_FORWARD], &point->kernel, err);
+    if (!status && point->row.kind != OBS_KERNEL && point->row.kind != OBS_LAYER &&
+        point->row.ranks > 1)
+        status = collective_kernel(point, s, err);
+    if (status)
+        return status;
+    s->what = (bench_case){ .point       = &point->row,
+                            .group       = group,
+                            .metrics     = counted(&point->row) ? &point->counts : NULL,
+                            .gradients   = s->gradients.gradient,
+                            .n_gradients = s->gradients.n,
+                            .how         = point->how,
+                            .optimizer   = s->optimizer };
+    for (phase p = 0; p < N_PHASES; p++) {
+        backend *who = runner(b, s, p);
+
+        if (s->list[p].n && !who)
+            return lm_error_set(err, LM_E_UNSUPPORTED,
+                                "no backend runs the %s phase: set 'collective =' in [sweep]",
+                                phase_name(p));
+        s->what.kernels[p]   = s->list[p].kernel;
+        s->what.n_kernels[p] = s->list[p].n;
+        *compute |= who && who == b->compute;
+        *collective |= who && who == b->collective;
+    }
+    return step_wanted(&point->row)
+               ? step_check(b->compute, runner(b, s, PHASE_SYNC), &point->how, err)
+               : LM_OK;
+}
+
+/* A collective backend's preparation is itself collective: no rank may enter it unless all do.
+ * *mine is this rank's own status, behind which a text stands in err. */
+static lm_status prepare(const bench *b, const world *group, const sweep_point *point, setup *s,
+                         lm_status *mine, lm_error *err)
+{
+    bool      compute = false, collective = false;
+    lm_status status;
+
+    *mine = list_work(b, group, point, s, &compute, &collective, err);
+    if (!*mine && compute)
+        *mine = b->compute->type->prepare(b->compute, &s->what, &s->compute, err);
+    if (!*mine && step_wanted(&point->row))
+        *mine = step_make_buckets(&s->step, b->compute, s->compute, &s->what, err);
+    status = agree(group, *mine);
+    if (status)
+        return status;
+    if (step_wanted(&point->row))
+        *mine = step_prepare(&s->step, runner(b, s, PHASE_SYNC), &s->what, err);
+    else if (collective)
+        *mine = b->collective->type->prepare(b->collective, &s->what, &s->collective, err);
+    return agree(group, *mine);
+}
+
+/* Times of all repetitions. */
+typedef struct samples {
+    double *wall[N_PHASES], *cpu[N_PHASES], *scratch;
+    int64_t n;
+    double  spent; /* seconds of all */
+} samples;
+
+static void samples_free(samples *s)
+{
+    for (phase p = 0; p < N_PHASES; p++) {
+        free(s->wall[p]);
+        free(s->cpu[p]);
+    }
+    free(s->scratch);
+}
+
+static bool samples_alloc(samples *s, int64_t room)
+{
+    bool ok = (s->scratch = malloc(2 * (size_t)room * sizeof(double))) != NULL;
+
+    for (phase p = 0; p < N_PHASES; p++) {
+        s->wall[p] = malloc((size_t)room * sizeof(double));
+        s->cpu[p]  = malloc((size_t)room * sizeof(double));
+        ok &= s->wall[p] && s->cpu[p];
+    }
+    return ok;
+}
+
+enum { N_VALUES = 2 * N_PHASES + 1 }; /* wall times, CPU times, the last: how the rank fared */
+
+/* The largest over the ranks. */
+static lm_status largest(const world *group, double value[N_VALUES], lm_status status,
+                         lm_error *err)
+{
+    value[2 * N_PHASES] = -(double)status;
+    world_max(group, value, N_VALUES);
+    if (value[2 * N_PHASES] <= 0)
+        return LM_OK;
+    return status ? status
+                  : lm_error_set(err, (lm_status)-value[2 * N_PHASES], "another rank failed");
+}
+
+/* The phases one after the other; the step is their sum. */
+static lm_status run_phases(const bench *b, const world *group, const setup *s, conditions *seen,
+                            double value[N_VALUES], lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (phase p = 0; p < N_PHASES; p++) {
+        backend     *who = runner(b, s, p);
+        backend_time t   = { 0, 0 };
+
+        if (!who)
+            continue;
+        if (p == PHASE_SYNC) {
+            status = meet(group, status, err);
+            if (status)
+                return status;
+            world_barrier(group); /* the wait for a slower rank is not the all-reduce's */
+        }
+        if (p != PHASE_SYNC && seen)
+            conditions_phase_begins(seen);
+        if (!status)
+            status =
+                who->type->run(who, who == b->compute ? s->compute : s->collective, p, &t, err);
+        if (p != PHASE_SYNC && seen)
+            conditions_phase_ended(seen, &t);
+        value[p]            = t.wall;
+        value[N_PHASES + p] = t.cpu;
+    }
+    status = largest(group, value, status, err);
+    for (phase p = 0; p < PHASE_STEP; p++)
+        value[PHASE_STEP] += value[p];
+    return status;
+}
+
+/* The whole step at once: to whoever watches the machine one phase, without what is waited for
+ * other ranks. */
+static lm_status run_step(const bench *b, const world *group, const setup *s, conditions *seen,
+                          double value[N_VALUES], lm_error *err)
+{
+    static const phase own[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
+    backend_time       whole = { 0, 0 };
+    lm_status          status;
+
+    if (seen)
+        conditions_phase_begins(seen);
+    status = step_run(&s->step, b->compute, s->compute, value, err);
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) {
+        whole.wall += value[own[i]];
+        whole.cpu += value[N_PHASES + own[i]];
+    }
+    if (seen)
+        conditions_phase_ended(seen, &whole);
+    return largest(group, value, status, err);
+}
+
+/* One repetition; out holds wall times, then CPU times, the largest over the ranks. A rank that
+ * fails goes on to where all meet, so that none waits for it. */
+static lm_status repeat_once(const bench *b, const world *group, const setup *s, conditions *seen,
+                             double out[2 * N_PHASES], lm_error *err)
+{
+    double    value[N_VALUES] = { 0 };
+    lm_status status;
+
+    world_barrier(group);
+    status = s->step.bucket ? run_step(b, group, s, seen, value, err)
+                            : run_phases(b, group, s, seen, value, err);
+    if (!status)
+        memcpy(out, value, 2 * N_PHASES * sizeof *out);
+    return status;
+}
+
+static bool enough(const stopping *stop, samples *s, double spent)
+{
+    const size_t n = (size_t)s->n;
+    double       mad, median;
+
+    if (stop->cut_seconds > 0 && spent >= stop->cut_seconds)
+        return true;
+    if (s->n < stop->min_repeats)
+        return false;
+    if (s->n >= stop->max_repeats || spent >= stop->max_seconds)
+        return true;
+    memcpy(s->scratch, s->wall[PHASE_STEP], n * sizeof(double));
+    mad    = stats_mad(s->scratch, s->scratch + n, n);
+    median = s->scratch[n / 2]; /* sorted by stats_mad() */
+    return 1.2533 * 1.4826 * mad / sqrt((double)n) <= stop->precision * median;
+}
+
+static lm_status warm_up(const bench *b, const world *group, const setup *s, lm_error *err)
+{
+    double    once[2 * N_PHASES];
+    lm_status status = LM_OK;
+
+    for (int64_t i = 0; i < b->plan->stop.warmup && !status; i++)
+        status = repeat_once(b, group, s, NULL, once, err);
+    return status;
+}
+
+static lm_status sample(const bench *b, const world *group, const setup *s, conditions *seen,
+                        samples *out, lm_error *err)
+{
+    const stopping *stop  = &b->plan->stop;
+    double          spent = 0;
+    int             go_on = 1;
+    double          once[2 * N_PHASES];
+    lm_status       status;
+
+    while (go_on) {
+        if ((status = repeat_once(b, group, s, seen, once, err)))
+            return status;
+        conditions_repetition_ended(seen);
+        for (phase p = 0; p < N_PHASES; p++) {
+            out->wall[p][out->n] = once[p];
+            out->cpu[p][out->n]  = once[N_PHASES + p];
+        }
+        out->n++;
+        spent += once[PHASE_STEP];
+        go_on = !enough(stop, out, spent);
+        world_broadcast(group, &go_on, sizeof go_on); /* all ranks stop together */
+    }
+    out->spent = spent;
+    return LM_OK;
+}
+
+/* Samples, and judges under what conditions. */
+static lm_status sample_watched(const bench *b, const world *group, const setup *s, samples *times,
+                                point_result *out, lm_error *err)
+{
+    const size_t     room = (size_t)b->plan->stop.max_repeats + 1;
+    conditions       seen;
+    condition_report report;
+    lm_status        status = warm_up(b, group, s, err); /* before: all threads are there then */
+    lm_status        opened = conditions_open(&seen, b->compute, room, err);
+
+    if (!status)
+        status = meet(group, opened, err);
+    if (!status)
+        status = sample(b, group, s, &seen, times, err);
+    report       = conditions_close(&seen);
+    out->spent   = times->spent;
+    out->repeats = times->n;
+    if (!status)
+        trust_judge(b->trust, group, &report, out);
+    return status;
+}
+
+static phase_times summarise(samples *s, phase p)
+{
+    const size_t n   = (size_t)s->n;
+    phase_times  t   = { .measured = true, .repeats = s->n, .cpu = NAN };
+    bool         cpu = p != PHASE_STEP;
+
+    for (size_t i = 0; i < n; i++)
+        cpu &= isfinite(s->cpu[p][i]) && s->cpu[p][i] > 0;
+    if (cpu)
+        t.cpu = stats_quantile(s->cpu[p], n, 0.5);
+    t.median = stats_quantile(s->wall[p], n, 0.5); /* sorts */
+    t.min    = s->wall[p][0];
+    t.p95    = stats_quantile(s->wall[p], n, 0.95);
+    return t;
+}
+
+lm_status harness_measure(const bench *b, const world *group, const sweep_point *point,
+                          point_result *out, lm_error *err)
+{
+    setup     s     = { .compute = NULL };
+    samples   times = { .n = 0 };
+    lm_status mine;
+    lm_status status = prepare(b, group, point, &s, &mine, err);
+
+    *out = (point_result){
+        .status = "ok", .stretch = NAN, .clock_mhz = NAN, .again = out->again, .flags = out->flags
+    };
+    if (status == LM_E_NOMEM || status == LM_E_UNSUPPORTED) {
+        out->status = status == LM_E_NOMEM ? "skipped-memory" : "skipped-unsupported";
+        snprintf(out->why, sizeof out->why, "%.199s", mine ? err->text : "another rank could not");
+        status = LM_OK;
+        goto out;
+    }
+    if (status) {
+        if (!mine)
+            lm_error_set(err, status, "another rank failed");
+        goto out;
+    }
+    if (point->row.kind == OBS_KERNEL && b->compute->type->implementation)
+        snprintf(out->algorithm, sizeof out->algorithm, "%s",
+                 b->compute->type->implementation(b->compute, s.compute));
+    if (!samples_alloc(&times, b->plan->stop.max_repeats + 1))
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = meet(group, status, err);
+    if (!status)
+        status = sample_watched(b, group, &s, &times, out, err);
+    for (phase p = 0; p < N_PHASES && !status; p++)
+        if (runner(b, &s, p) || (p == PHASE_STEP && counted(&point->row)))
+            out->phase[p] = summarise(&times, p);
+out:
+    samples_free(&times);
+    setup_free(b, &s);
+    return status;
+}

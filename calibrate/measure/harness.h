@@ -1,0 +1,55 @@
+/** Measures one point: warm-up, repetitions until they suffice, statistics, the rule over ranks. */
+#ifndef CALIBRATE_HARNESS_H
+#define CALIBRATE_HARNESS_H
+
+#include "measure/backend.h"
+#include "sweep/sweep.h"
+
+/** The open backends; collective may be NULL. */
+typedef struct bench {
+    backend                *compute, *collective;
+    const registry         *reg;
+    const sweep            *plan;
+    struct trust           *trust; /**< judges what was measured (trust.h) */
+    const struct agreement *ranks; /**< how they compare; NULL: not known */
+} bench;
+
+/** Times of one phase over the repetitions, in seconds. */
+typedef struct phase_times {
+    bool    measured;
+    int64_t repeats;
+    double  median, min, p95, cpu; /**< cpu: median, NAN if unknown */
+} phase_times;
+
+typedef struct point_result {
+    phase_times phase[N_PHASES];
+    const char
+            *status; /**< "ok", or "skipped-memory", "skipped-unsupported": nothing was measured */
+    char     why[200];      /**< behind a status that is not ok */
+    char     algorithm[64]; /**< of a kernel: its implementation; else empty */
+    uint32_t flags;         /**< flags.h; those that the caller has set stay */
+    double   stretch;       /**< wall time over the time with a core (conditions.h); NAN: unknown */
+    double   clock_mhz;     /**< NAN: unknown */
+    double   spent;         /**< seconds of all timed repetitions */
+    int64_t  repeats;
+    bool     again; /**< the caller's: it was measured before */
+} point_result;
+
+/**
+ * Measures a point on `group`; every rank of it calls this.
+ *
+ * Each repetition starts together (barrier) and runs forward, backward, then, together again, the
+ * all-reduce, then the update. With buckets it runs the whole step at once (step.h). Of each time
+ * the largest over the ranks counts. It stops after
+ * min_repeats, once the standard error of the median of the sum (1.2533 * 1.4826 * MAD / sqrt(n))
+ * is below `precision` of it, or at max_repeats or max_seconds.
+ *
+ * Waits for a core, clocks and the times of the ranks are noted beside it and judged by b->trust;
+ * a point without a time has no flags.
+ *
+ * @return an error only for what must end the whole run
+ */
+lm_status harness_measure(const bench *b, const world *group, const sweep_point *point,
+                          point_result *out, lm_error *err);
+
+#endif

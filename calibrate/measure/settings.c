@@ -1,0 +1,47 @@
+/* How a backend runs things, where that is a choice. */
+#include "measure/settings.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *word[2], *both;
+} known[N_SETTINGS] = {
+    [SETTING_ALGORITHMS] = { "algorithms", { "heuristic", "autotuned" }, "heuristic autotuned" },
+    [SETTING_CACHE]      = { "cache", { "warm", "cold" }, "warm cold" },
+    [SETTING_LAUNCH]     = { "launch", { "stream", "graph" }, "stream graph" },
+    [SETTING_LAYOUT]     = { "layout", { "nchw", "nhwc" }, "nchw nhwc" },
+    [SETTING_MATH]       = { "math", { "ieee", "tf32" }, "ieee tf32" },
+    [SETTING_PROGRESS]   = { "progress", { "poll", "thread" }, "poll thread" },
+};
+
+const char *setting_name(setting s)
+{
+    return known[s].name;
+}
+
+const char *setting_words(setting s)
+{
+    return known[s].both;
+}
+
+lm_status setting_parse(setting s, const char *word, uint8_t *out, lm_error *err)
+{
+    for (uint8_t i = 0; i < 2; i++)
+        if (!strcmp(word, known[s].word[i])) {
+            *out = i;
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_ARG, "'%.40s' is none of %s", word, known[s].both);
+}
+
+void settings_print(const settings *s, uint32_t mask, char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    buffer[0] = '\0';
+    for (setting i = 0; i < N_SETTINGS; i++)
+        if (mask >> i & 1 && n < size)
+            n += (size_t)snprintf(buffer + n, size - n, "%s%s=%s", n ? " " : "", known[i].name,
+                                  known[i].word[s->value[i]]);
+}

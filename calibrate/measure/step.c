@@ -1,0 +1,94 @@
+/* The native training step: a backward pass behind whose kernels gradients are all-reduced. */
+#include "measure/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "measure/buckets.h"
+
+bool step_wanted(const observation *point)
+{
+    return point->kind == OBS_NETWORK && point->ranks > 1 && point->bucket_bytes > 0;
+}
+
+lm_status step_check(const backend *compute, const backend *collective, const settings *how,
+                     lm_error *err)
+{
+    if (!compute->type->run_step || !compute->type->gradients)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "backend '%s' runs no step with buckets: take 'bucket = 0'",
+                            compute->type->name);
+    if (collective == compute)
+        return LM_OK;
+    if (!collective || !collective->type->prepare_buckets)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "backend '%s' all-reduces no buckets: take 'bucket = 0'",
+                            collective ? collective->type->name : "none");
+    if (collective->type->on_gpu != compute->type->on_gpu)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "backend '%s' cannot reach the gradients of '%s', which lie in other "
+                            "memory: take 'bucket = 0'",
+                            collective->type->name, compute->type->name);
+    if (how->value[SETTING_PROGRESS] && !(collective->type->settings >> SETTING_PROGRESS & 1))
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "backend '%s' needs nobody to move it on: leave 'progress' out",
+                            collective->type->name);
+    return LM_OK;
+}
+
+lm_status step_make_buckets(native_step *s, backend *compute, void *work, const bench_case *what,
+                            lm_error *err)
+{
+    const gradient_bucket *gradient;
+    size_t                 n;
+    lm_status              status = compute->type->gradients(compute, work, &gradient, &n, err);
+
+    if (status)
+        return status;
+    s->bucket = calloc(n + 1, sizeof *s->bucket);
+    if (!s->bucket)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    s->sync.bucket    = s->bucket;
+    s->sync.n_buckets = buckets_make(gradient, n, (uint64_t)what->point->bucket_bytes, s->bucket);
+    return LM_OK;
+}
+
+lm_status step_prepare(native_step *s, backend *collective, const bench_case *what, lm_error *err)
+{
+    s->sync.collective = collective;
+    if (!collective->type->prepare_buckets)
+        return LM_OK;
+    return collective->type->prepare_buckets(collective, what, s->bucket, s->sync.n_buckets,
+                                             &s->sync.work, err);
+}
+
+void step_release(native_step *s)
+{
+    if (s->sync.work)
+        s->sync.collective->type->release_buckets(s->sync.collective, s->sync.work);
+    free(s->bucket);
+    *s = (native_step){ .bucket = NULL };
+}
+
+lm_status step_run(const native_step *s, backend *compute, void *work, double out[2 * N_PHASES],
+                   lm_error *err)
+{
+    step_time                 t;
+    const lm_status           status = compute->type->run_step(compute, work, &s->sync, &t, err);
+    const backend_time *const part[] = { [PHASE_FORWARD]  = &t.forward,
+                                         [PHASE_BACKWARD] = &t.backward,
+                                         [PHASE_SYNC]     = &t.exposed,
+                                         [PHASE_UPDATE]   = &t.update };
+
+    if (status)
+        return status;
+    out[PHASE_STEP] = 0;
+    for (phase p = 0; p < PHASE_STEP; p++) {
+        out[p]            = part[p]->wall;
+        out[N_PHASES + p] = part[p]->cpu;
+        out[PHASE_STEP] += part[p]->wall;
+    }
+    /* where all is hidden: less than the clock tells, which no row can say otherwise */
+    out[PHASE_SYNC] = fmax(out[PHASE_SYNC], 1e-9);
+    return LM_OK;
+}

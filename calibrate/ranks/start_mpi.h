@@ -1,0 +1,32 @@
+/**
+ * A common start for ranks that are about to be timed. Ranks leave a barrier as far apart as
+ * messages take: by up to log2(ranks) latencies, as much as a small all-reduce itself, which the
+ * first to leave would count as its own. So clocks are compared once, and each repetition begins at
+ * an agreed time.
+ */
+#ifndef CALIBRATE_START_MPI_H
+#define CALIBRATE_START_MPI_H
+
+#include <stdint.h>
+
+#include "ranks/world.h"
+
+typedef struct start_line {
+    int64_t ahead; /**< ns: what rank 0's clock shows more than this rank's */
+    int64_t slack; /**< ns: how long after it was agreed on a start lies */
+} start_line;
+
+/**
+ * Compares clocks, by the fastest of some exchanges with rank 0 (Cristian 1989: half of its round
+ * trip off at most). Every rank; good for as long as clocks do not drift apart: a point.
+ */
+start_line start_line_draw(const world *group);
+/**
+ * The same, by ranks that may have failed: none draws it alone. `mine` is this rank's status, with
+ * its text in err; returned is the worst, which gets a text where this rank is well.
+ */
+lm_status start_line_agree(const world *group, lm_status mine, start_line *out, lm_error *err);
+/** Returns at the same time on all ranks. Every rank, directly after a barrier. */
+void start_line_wait(const world *group, const start_line *line);
+
+#endif

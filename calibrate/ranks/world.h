@@ -1,0 +1,55 @@
+/** Who else measures: one process alone, or the ranks of an MPI job. */
+#ifndef CALIBRATE_WORLD_H
+#define CALIBRATE_WORLD_H
+
+#include <stdbool.h>
+#include <stdnoreturn.h>
+
+#include <layermeter/error.h>
+
+#include "ranks/placement.h"
+
+/**
+ * A group of ranks. `world_split` makes the smaller groups on which fewer ranks are measured.
+ * All functions with "every rank" in their text are collective.
+ */
+typedef struct world world;
+
+/** Starts; without MPI, or started alone, this is one rank. */
+lm_status world_open(int *argc, char ***argv, world **out, lm_error *err);
+/** Ends the process with `code`. Every rank. */
+noreturn void world_close(world *w, int code);
+
+/** Ends all ranks at once, with `code`, whatever they do. */
+noreturn void world_abort(const world *w, int code);
+
+int world_rank(const world *w);
+int world_size(const world *w);
+enum { WORLD_HOST = 64 };
+/** Every rank; the names of their hosts, by rank. */
+void world_hosts_of(const world *w, char (*name)[WORLD_HOST]);
+
+/** Number of different machines the ranks run on. */
+int world_hosts(const world *w);
+/** Where each rank of this world is; lives as long as it. */
+const placement *world_placement(const world *w);
+/** Library and version, for the provenance. */
+const char *world_library(const world *w);
+
+/** The ranks r with member[r] as a group of their own; NULL in *out on the others. Every rank, with
+ * the same `member`. */
+lm_status world_split(const world *w, const bool *member, world **out, lm_error *err);
+void      world_free(world *group);
+
+/** Every rank; values[i] becomes the largest over the ranks. */
+void world_max(const world *w, double *values, int n);
+/** Every rank; rank 0's bytes reach all. */
+void world_broadcast(const world *w, void *bytes, int n);
+/** Every rank; all get `n` bytes from each, in the order of ranks. */
+void world_gather(const world *w, const void *mine, int n, void *all);
+/** Every rank. Sleeps while it waits, so that ranks left out do not disturb those measured. */
+void world_wait(const world *w);
+/** Every rank. Spins: ranks leave it as close together as they can. */
+void world_barrier(const world *w);
+
+#endif

@@ -1,0 +1,442 @@
+/* A calibration run: what a sweep lists, measured point by point on all ranks. */
+#include "run/campaign.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layers/loader.h"
+#include "measure/clock.h"
+#include "ranks/watchdog.h"
+#include "run/findings.h"
+
+bool campaign_root(const campaign *c)
+{
+    return world_rank(c->everyone) == 0;
+}
+
+/* ---- backends -----------------------------------------------------------------------------------
+ */
+
+static const backend_type *find_backend(const char *name)
+{
+    for (size_t i = 0; backends[i]; i++)
+        if (!strcmp(backends[i]->name, name))
+            return backends[i];
+    return NULL;
+}
+
+static lm_status unknown_backend(const char *name, lm_error *err)
+{
+    char known[120] = "";
+
+    for (size_t i = 0; backends[i]; i++) {
+        const size_t n = strlen(known);
+
+        snprintf(known + n, sizeof known - n, " %s", backends[i]->name);
+    }
+    return lm_error_set(err, LM_E_NOTFOUND, "this build has no backend '%.40s' (it has:%s)", name,
+                        known);
+}
+
+static lm_status open_backend(const campaign *c, const char *name, backend **out, lm_error *err)
+{
+    const backend_type  *type   = find_backend(name);
+    const backend_config config = { c->everyone, c->plan->threads, c->plan->sim };
+    lm_status            status;
+
+    status = type ? type->open(&config, out, err) : unknown_backend(name, err);
+    if (status)
+        lm_error_prefix(err, "%s", c->plan->path);
+    return status;
+}
+
+/* Points on several ranks need somebody who runs their all-reduce. */
+static lm_status check_ranks(const sweep *plan, lm_error *err)
+{
+    for (size_t i = 0; i < plan->n_points; i++)
+        if (plan->point[i].row.ranks > 1)
+            return lm_error_set(err, LM_E_ARG,
+                                "%s: points on %lld ranks need 'collective = mpi' in [sweep]",
+                                plan->path, (long long)plan->point[i].row.ranks);
+    return LM_OK;
+}
+
+/* What the sweep's compute backend can do: only that says whether ranks are real. */
+static lm_status ask_backend(void *context, const char *compute, sweep_limits *out, lm_error *err)
+{
+    const campaign     *c    = context;
+    const backend_type *type = find_backend(compute);
+
+    if (!type)
+        return unknown_backend(compute, err);
+    *out =
+        (sweep_limits){ .job = type->virtual || !c->everyone ? NULL : world_placement(c->everyone),
+                        .settings = type->settings };
+    return LM_OK;
+}
+
+static lm_status open_sweep(campaign *c, const char *path, lm_error *err)
+{
+    const lm_status status = sweep_load(path, c->reg, c->loads, ask_backend, c, &c->plan, err);
+
+    if (status || find_backend(c->plan->compute)->virtual || c->plan->collective)
+        return status;
+    return check_ranks(c->plan, err);
+}
+
+/* A virtual machine does not change unless it is told to: there are no anchors but on request. */
+static lm_status open_trust(campaign *c, lm_error *err)
+{
+    trust_limits limits = c->plan->trust;
+
+    if (limits.anchor_share < 0)
+        limits.anchor_share = c->b.compute->type->virtual ? 0 : 0.03;
+    c->trust = trust_new(&limits, c->plan->n_points);
+    return c->trust ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
+                        const char *const *plugin, size_t n_plugins, lm_error *err)
+{
+    lm_status status;
+
+    *c     = (campaign){ .everyone = everyone, .file = { .fd = -1 } };
+    status = registry_new(&c->reg, err);
+    if (!status)
+        status = loader_open_all(c->reg, plugin, n_plugins, err);
+    if (!status)
+        status = workloads_new(c->reg, &c->loads, err);
+    c->member = calloc(everyone ? (size_t)world_size(everyone) : 1, sizeof *c->member);
+    if (!status && !c->member)
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (!status)
+        status = open_sweep(c, sweep_path, err);
+    c->b.reg  = c->reg;
+    c->b.plan = c->plan;
+    return status;
+}
+
+lm_status campaign_connect(campaign *c, lm_error *err)
+{
+    lm_status status = open_backend(c, c->plan->compute, &c->b.compute, err);
+
+    if (!status && c->plan->collective)
+        status = open_backend(c, c->plan->collective, &c->b.collective, err);
+    if (!status)
+        status = open_trust(c, err);
+    c->b.trust = c->trust;
+    return status;
+}
+
+void campaign_close(campaign *c)
+{
+    if (c->b.compute)
+        c->b.compute->type->close(c->b.compute);
+    if (c->b.collective)
+        c->b.collective->type->close(c->b.collective);
+    chooser_free(c->pick);
+    output_close(&c->file);
+    trust_free(c->trust);
+    trust_summary_free(&c->seen);
+    free(c->member);
+    sweep_free(c->plan);
+    workloads_free(c->loads);
+    registry_free(c->reg);
+}
+
+/* ---- points -------------------------------------------------------------------------------------
+ */
+
+/* Virtual ranks are no processes: all that there are stand for them. */
+static void choose_ranks(campaign *c, const sweep_point *p)
+{
+    const placement *all = world_placement(c->everyone);
+    const bool virtual   = c->b.compute->type->virtual != 0;
+
+    if (p->devices && !virtual)
+        placement_choose(all, (int)p->row.hosts, (int)p->devices, c->member);
+    else
+        for (int r = 0; r < all->n_ranks; r++)
+            c->member[r] = virtual || r < p->row.ranks;
+}
+
+/* One point on the ranks it asks for; the others sleep. */
+static lm_status measure(campaign *c, sweep_point *p, point_result *out, lm_error *err)
+{
+    world    *group = NULL;
+    lm_status status;
+
+    choose_ranks(c, p);
+    status = world_split(c->everyone, c->member, &group, err);
+    if (!status && group)
+        status = harness_measure(&c->b, group, p, out, err);
+    world_free(group);
+    world_wait(c->everyone);
+    return status;
+}
+
+/* What the watchdog is told. No machine of today is slower than 1 GFLOP/s and 100 MB/s, no network
+ * slower than 1 MB/s. */
+static void announce(const campaign *c, const sweep_point *p)
+{
+    char           text[160];
+    watchdog_point w       = { .number = c->at, .total = c->plan->n_points, .text = text };
+    uint64_t       message = 0;
+    lm_work        work    = { 0 };
+
+    if (p->row.kind == OBS_NETWORK) {
+        work.flops      = p->counts.flops_forward + p->counts.flops_backward;
+        work.read_bytes = p->counts.read_bytes;
+        message         = p->counts.param_bytes;
+    } else if (p->row.kind == OBS_KERNEL) {
+        work = lm_kernel_work(&p->kernel);
+    } else {
+        message = (uint64_t)p->row.bytes;
+    }
+    w.work_seconds     = (double)work.flops / 1e9 + (double)work.read_bytes / 1e8;
+    w.exchange_seconds = 2 * (double)message / 1e6;
+    print_point(&p->row, text, sizeof text);
+    watchdog_begin(&w);
+}
+
+/* Seconds that a simulated machine would have been busy. */
+static double simulated(const sweep *plan, const point_result *r)
+{
+    double seconds = 0;
+
+    for (phase f = 0; f < PHASE_STEP; f++)
+        if (r->phase[f].measured)
+            seconds += r->phase[f].median * (double)(plan->stop.warmup + r->phase[f].repeats);
+    return seconds;
+}
+
+/* Measures a point and writes it down; all ranks end together. */
+static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *err)
+{
+    lm_status status;
+    double    worst;
+
+    announce(c, p);
+    status = measure(c, p, out, err);
+    if (!status && campaign_root(c))
+        status = output_write(&c->file, p, out, c->plan->threads, err);
+    worst = -(double)status;
+    world_max(c->everyone, &worst, 1);
+    if (worst > 0)
+        return status ? status : lm_error_set(err, (lm_status)-worst, "another rank failed");
+    watchdog_end(out->again);
+    if (campaign_root(c))
+        trust_note(c->trust, (size_t)(p - c->plan->point), p, out);
+    c->virtual_seconds += simulated(c->plan, out);
+    c->n_measured += !out->again;
+    c->n_skipped += !out->again && strcmp(out->status, "ok") != 0;
+    return LM_OK;
+}
+
+/* ---- again --------------------------------------------------------------------------------------
+ */
+
+/* What rank 0 chose, on all ranks. */
+static size_t choice(const campaign *c, size_t mine)
+{
+    world_broadcast(c->everyone, &mine, sizeof mine);
+    return mine;
+}
+
+static lm_status take_again(campaign *c, size_t at, uint32_t flags, const progress *shown,
+                            lm_error *err)
+{
+    sweep_point *p = &c->plan->point[at];
+    point_result r = { .status = "ok", .flags = flags, .again = true };
+    lm_status    status;
+
+    c->at  = at + 1;
+    status = take(c, p, &r, err);
+    if (!status && campaign_root(c))
+        progress_again(shown, flags & FLAG_ANCHOR ? "anchor" : "again", p, &r);
+    return status;
+}
+
+/* The anchor, if it is time for it. */
+static lm_status keep_watch(campaign *c, bool closing, const progress *shown, lm_error *err)
+{
+    const size_t at =
+        choice(c, campaign_root(c) ? trust_anchor_due(c->trust, closing) : TRUST_NONE);
+
+    return at == TRUST_NONE ? LM_OK : take_again(c, at, FLAG_ANCHOR, shown, err);
+}
+
+lm_status campaign_conclude(campaign *c, const progress *shown, lm_error *err)
+{
+    lm_status status = LM_OK;
+    size_t    at;
+    double    worst;
+
+    while (!status && (at = choice(c, campaign_root(c) ? trust_retry(c->trust, campaign_left(c))
+                                                       : TRUST_NONE)) != TRUST_NONE)
+        if (!(status = keep_watch(c, false, shown, err)))
+            status = take_again(c, at, 0, shown, err);
+    if (!status)
+        status = keep_watch(c, true, shown, err);
+    if (status)
+        return status;
+    if ((status = trust_summarise(c->trust, c->everyone, &c->seen, err)))
+        return status;
+    if (campaign_root(c))
+        status = output_review(&c->file, &c->seen.found, err);
+    worst = -(double)status;
+    world_max(c->everyone, &worst, 1);
+    return worst > 0 && !status ? lm_error_set(err, (lm_status)-worst, "another rank failed")
+                                : status;
+}
+
+/* ---- which ones ---------------------------------------------------------------------------------
+ */
+
+static lm_status learn_earlier(campaign *c, lm_error *err)
+{
+    observations *obs    = NULL;
+    points        p      = { .n_points = 0 };
+    lm_status     status = observations_load(c->file.path, &obs, err);
+
+    if (!status)
+        status = points_from(obs, c->loads, &p, err);
+    if (!status)
+        status = chooser_recall(c->pick, &p, err);
+    points_free(&p);
+    observations_free(obs);
+    return status;
+}
+
+lm_status campaign_aim(campaign *c, const chooser_aim *aim, lm_error *err)
+{
+    return chooser_new(c->plan, c->loads, aim, &c->pick, err);
+}
+
+lm_status campaign_recall(campaign *c, lm_error *err)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < c->plan->n_points; i++) {
+        const observation *row = &c->plan->point[i].row;
+        const held_point  *h   = output_held(&c->file, row);
+
+        if (h)
+            trust_recall(c->trust, i, h->good ? 0 : h->tries, h->is_anchor);
+        if (!output_has(&c->file, row))
+            continue;
+        chooser_drop(c->pick, i);
+        any = true;
+    }
+    return any ? learn_earlier(c, err) : LM_OK;
+}
+
+bool campaign_virtual(const campaign *c)
+{
+    return find_backend(c->plan->compute)->virtual != 0;
+}
+
+double campaign_seconds(const campaign *c)
+{
+    return campaign_virtual(c) ? c->virtual_seconds
+                               : clock_seconds_since(CLOCK_MONOTONIC, c->began);
+}
+
+double campaign_left(const campaign *c)
+{
+    /* fits, report, and a point that takes a little longer than it should */
+    const double after = campaign_virtual(c) ? 0 : 1 + 0.02 * c->budget;
+
+    return c->budget > 0 ? c->budget - after - campaign_seconds(c) : HUGE_VAL;
+}
+
+/* What rank 0 decides; the same on all ranks. */
+typedef struct decision {
+    int64_t at;      /* -1: nothing more */
+    double  seconds; /* left for it; 0: no limit */
+} decision;
+
+static decision decide(campaign *c)
+{
+    decision next = { -1, 0 };
+
+    if (!campaign_root(c)) /* others may not see the file */
+        return next;
+    if (c->budget > 0) {
+        /* up to a tenth for what must be measured again */
+        const double left = campaign_left(c) - fmin(c->doubtful_seconds, 0.1 * c->budget);
+        /* what a real machine takes is a guess: half as much again must fit, too */
+        const double safe = campaign_virtual(c) ? left : left / 1.5;
+        const size_t at =
+            c->n_measured < CAMPAIGN_MOST ? chooser_next(c->pick, safe) : CHOOSER_NONE;
+
+        if (at != CHOOSER_NONE)
+            next = (decision){ (int64_t)at, left };
+        return next;
+    }
+    while (c->next < c->plan->n_points && output_has(&c->file, &c->plan->point[c->next].row))
+        c->next++;
+    if (c->next < c->plan->n_points)
+        next.at = (int64_t)c->next++;
+    return next;
+}
+
+static double seconds_left(const campaign *c)
+{
+    const double all = chooser_cost_left(c->pick, NULL);
+
+    return fmin(all, campaign_left(c));
+}
+
+/* Measures what was decided, within the time there is, and learns from it. */
+static lm_status carry_out(campaign *c, const decision *what, const progress *shown, lm_error *err)
+{
+    const stopping usual  = c->plan->stop;
+    const double   before = campaign_seconds(c);
+    const size_t   at     = (size_t)what->at;
+    sweep_point   *p      = &c->plan->point[at];
+    point_result   r      = { .status = "ok" };
+    double         seconds;
+    lm_status      status;
+
+    if (what->seconds > 0) {
+        c->plan->stop.max_seconds = fmin(usual.max_seconds, what->seconds);
+        c->plan->stop.cut_seconds = what->seconds;
+    }
+    c->at         = at + 1;
+    status        = take(c, p, &r, err);
+    c->plan->stop = usual;
+    if (status || !campaign_root(c))
+        return status;
+    seconds = campaign_seconds(c) - before;
+    if (r.flags & FLAGS_DOUBTFUL)
+        c->doubtful_seconds += seconds;
+    status = chooser_learn(c->pick, at, &r, seconds, err);
+    if (!status)
+        progress_point(shown, c->budget > 0 ? c->n_measured : at + 1,
+                       c->budget > 0 ? 0 : c->plan->n_points, p, &r, seconds_left(c));
+    return status;
+}
+
+lm_status campaign_measure(campaign *c, const progress *shown, lm_error *err)
+{
+    lm_status status = LM_OK;
+    double    worst;
+
+    for (;;) {
+        decision next = decide(c);
+
+        world_broadcast(c->everyone, &next, sizeof next);
+        if (next.at < 0)
+            return LM_OK;
+        status = keep_watch(c, false, shown, err);
+        if (!status)
+            status = carry_out(c, &next, shown, err);
+        worst = -(double)status;
+        world_max(c->everyone, &worst, 1);
+        if (worst > 0)
+            return status ? status : lm_error_set(err, (lm_status)-worst, "another rank failed");
+    }
+}

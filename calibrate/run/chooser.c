@@ -1,0 +1,373 @@
+/* Which point of a sweep to measure next. */
+#include "run/chooser.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/text.h"
+#include "fit/design.h"
+#include "fit/targets.h"
+#include "run/cost.h"
+
+#define MANY_NODES 16 /* planners ask for more nodes than a job has */
+#define FOR_MAX    64
+
+struct chooser {
+    const sweep *plan;
+    design      *d;
+    design_case *candidate; /* of each point of the plan */
+    double      *once;      /* seconds of one repetition, as expected */
+    double      *cost;      /* seconds that measuring takes */
+    bool        *taken;
+    cost_model   costs;
+    names        by_name; /* networks of the plan */
+    size_t       n_networks;
+    size_t       n_learned, n_updated; /* points; when the design was last fitted */
+    const char  *asked_for;
+    char        *asked_for_text; /* owned; or NULL */
+};
+
+/* Whether a fit takes a part's time from such a row: as if all its phases had been measured. */
+static uint32_t parts_of(const observation *row)
+{
+    point    p     = { .row = row, .other_algorithm = !strcmp(row->algorithm, "ring") };
+    uint32_t parts = 0;
+
+    for (phase f = 0; f < N_PHASES; f++)
+        p.seconds[f] = 1;
+    if (row->bucket_bytes)
+        p.seconds[PHASE_SYNC] = NAN;
+    if (*row->optimizer && strcmp(row->optimizer, "momentum") != 0)
+        p.seconds[PHASE_UPDATE] = NAN;
+    for (part w = 0; w < N_PARTS; w++)
+        if (!isnan(point_seconds(&p, w)))
+            parts |= 1u << w;
+    return parts;
+}
+
+static design_case candidate_of(const chooser *c, const sweep_point *p)
+{
+    const bool whole = p->row.kind == OBS_NETWORK;
+
+    return (design_case){
+        .load    = { .counts = whole ? p->counts : (net_metrics){ 0 },
+                     .nodes  = (double)p->row.ranks,
+                     .bytes  = (double)(whole ? (int64_t)p->counts.param_bytes : p->row.bytes) },
+        .parts   = p->row.kind == OBS_KERNEL ? 0 : parts_of(&p->row),
+        .network = whole ? names_find(&c->by_name, p->row.name) : DESIGN_NONE,
+    };
+}
+
+/* ---- what is asked for --------------------------------------------------------------------------
+ */
+
+static lm_status add_named(chooser *c, const char *list, workloads *loads, lm_dtype dtype,
+                           int64_t most, targets *t, lm_error *err)
+{
+    char     *name[FOR_MAX], *copy = strdup(list);
+    lm_status status = copy ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    size_t    n      = copy ? text_split(copy, ',', name, FOR_MAX) : 0;
+
+    for (size_t i = 0; i < n && !status; i++)
+        if ((status = targets_add(t, loads, name[i], dtype, most, err)))
+            lm_error_prefix(err, "--for");
+    free(copy);
+    c->asked_for_text = strdup(list);
+    c->asked_for      = c->asked_for_text ? c->asked_for_text : "";
+    return status;
+}
+
+static lm_status add_own(chooser *c, workloads *loads, lm_dtype dtype, int64_t most, targets *t,
+                         lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0, seen = 0; i < c->plan->n_points && !status; i++) {
+        const observation *r = &c->plan->point[i].row;
+
+        if (r->kind != OBS_NETWORK || names_find(&c->by_name, r->name) != seen)
+            continue;
+        seen++;
+        status = targets_add(t, loads, r->name, dtype, most, err);
+    }
+    c->asked_for = "the networks of the sweep";
+    return status;
+}
+
+/* A sweep without networks asks for its all-reduces. */
+static lm_status add_nothing_better(const chooser *c, targets *t, lm_error *err)
+{
+    if (t->n)
+        return LM_OK;
+    t->item = malloc((c->plan->n_points + 1) * sizeof *t->item);
+    if (!t->item)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < c->plan->n_points; i++)
+        if (c->candidate[i].parts)
+            t->item[t->n++] = c->candidate[i];
+    if (!t->n) /* of single kernels: no formula speaks of them */
+        t->item[t->n++] = (design_case){ .load = { .nodes = 1 }, .network = DESIGN_NONE };
+    return LM_OK;
+}
+
+static lm_status aim_at(chooser *c, workloads *loads, const chooser_aim *aim, targets *t,
+                        lm_error *err)
+{
+    lm_dtype  dtype = LM_F32;
+    int64_t   most  = 1;
+    lm_status status;
+
+    for (size_t i = c->plan->n_points; i-- > 0;) {
+        const observation *r = &c->plan->point[i].row;
+
+        dtype = r->kind == OBS_NETWORK ? r->dtype : dtype;
+        most  = r->ranks > most ? r->ranks : most;
+    }
+    if (most > 1 && most < MANY_NODES)
+        most = MANY_NODES;
+    if (aim->networks)
+        return add_named(c, aim->networks, loads, dtype, most, t, err);
+    c->asked_for = "a spread of the shipped networks";
+    status       = aim->own_only ? LM_OK : targets_add_known(t, loads, dtype, most, err);
+    if (!status && !t->n)
+        status = add_own(c, loads, dtype, most, t, err);
+    return status ? status : add_nothing_better(c, t, err);
+}
+
+/* ---- opening ------------------------------------------------------------------------------------
+ */
+
+static lm_status name_networks(chooser *c, lm_error *err)
+{
+    for (size_t i = 0; i < c->plan->n_points; i++) {
+        const observation *r = &c->plan->point[i].row;
+
+        if (r->kind == OBS_NETWORK && names_find(&c->by_name, r->name) == NAMES_NONE &&
+            !names_add(&c->by_name, r->name, c->n_networks++))
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    return LM_OK;
+}
+
+/* Times and costs of all that is left, by what is known now. */
+static void expect(chooser *c)
+{
+    for (size_t i = 0; i < c->plan->n_points; i++) {
+        const sweep_point *p    = &c->plan->point[i];
+        const design_times t    = design_expected(c->d, &c->candidate[i]);
+        double             once = 0;
+
+        if (c->taken[i])
+            continue;
+        for (part w = 0; w < N_PARTS; w++)
+            once += isnan(t.seconds[w]) ? 0 : t.seconds[w];
+        c->once[i] = c->candidate[i].parts ? once : cost_guess_once(p);
+        c->cost[i] = cost_expected(&c->costs, &c->plan->stop, p->row.kind, c->once[i]);
+    }
+}
+
+lm_status chooser_new(const sweep *plan, workloads *loads, const chooser_aim *aim, chooser **out,
+                      lm_error *err)
+{
+    const size_t n      = plan->n_points + 1;
+    chooser     *c      = calloc(1, sizeof *c);
+    targets      t      = { .item = NULL };
+    lm_status    status = LM_OK;
+
+    if (c) {
+        c->plan      = plan;
+        c->asked_for = "";
+        c->candidate = calloc(n, sizeof *c->candidate);
+        c->once      = calloc(n, sizeof *c->once);
+        c->cost      = calloc(n, sizeof *c->cost);
+        c->taken     = calloc(n, sizeof *c->taken);
+        cost_begin(&c->costs, aim->virtual);
+    }
+    if (!c || !c->candidate || !c->once || !c->cost || !c->taken)
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (!status)
+        status = name_networks(c, err);
+    for (size_t i = 0; i < plan->n_points && !status; i++)
+        c->candidate[i] = candidate_of(c, &plan->point[i]);
+    if (!status)
+        status = aim_at(c, loads, aim, &t, err);
+    if (!status)
+        status = design_new(t.item, t.n, c->n_networks, aim->known, &c->d, err);
+    targets_free(&t);
+    if (status) {
+        chooser_free(c);
+        return status;
+    }
+    expect(c);
+    *out = c;
+    return LM_OK;
+}
+
+void chooser_free(chooser *c)
+{
+    if (!c)
+        return;
+    design_free(c->d);
+    names_free(&c->by_name);
+    free(c->candidate);
+    free(c->once);
+    free(c->cost);
+    free(c->taken);
+    free(c->asked_for_text);
+    free(c);
+}
+
+/* ---- learning -----------------------------------------------------------------------------------
+ */
+
+lm_status chooser_recall(chooser *c, const points *earlier, lm_error *err)
+{
+    for (size_t i = 0; i < earlier->n_points; i++) {
+        const point *p    = &earlier->point[i];
+        design_case  what = { .load = p->load, .network = DESIGN_NONE };
+        design_times t;
+        lm_status    status;
+
+        if (p->row->kind == OBS_NETWORK)
+            what.network = names_find(&c->by_name, p->row->name);
+        for (part w = 0; w < N_PARTS; w++) {
+            t.seconds[w] = point_seconds(p, w);
+            what.parts |= isnan(t.seconds[w]) ? 0 : 1u << w;
+        }
+        if ((status = design_measured(c->d, &what, &t, err)))
+            return status;
+    }
+    if (design_update(c->d, err))
+        return err->code;
+    expect(c);
+    return LM_OK;
+}
+
+void chooser_drop(chooser *c, size_t at)
+{
+    c->taken[at] = true;
+}
+
+/* Measured seconds by part, and of one repetition of all. */
+static design_times times_of(const point_result *r, double *once)
+{
+    static const part of[N_PHASES] = { [PHASE_FORWARD]  = PART_FORWARD,
+                                       [PHASE_BACKWARD] = PART_BACKWARD,
+                                       [PHASE_SYNC]     = PART_SYNC,
+                                       [PHASE_UPDATE]   = PART_UPDATE,
+                                       [PHASE_STEP]     = N_PARTS };
+    design_times      t;
+
+    *once = 0;
+    for (part w = 0; w < N_PARTS; w++)
+        t.seconds[w] = NAN;
+    for (phase f = 0; f < N_PHASES; f++)
+        if (r->phase[f].measured && of[f] < N_PARTS) {
+            t.seconds[of[f]] = r->phase[f].median;
+            *once += r->phase[f].median;
+        }
+    return t;
+}
+
+lm_status chooser_learn(chooser *c, size_t at, const point_result *r, double seconds, lm_error *err)
+{
+    const sweep_point *p = &c->plan->point[at];
+    double             once;
+    const design_times t      = times_of(r, &once);
+    lm_status          status = LM_OK;
+
+    c->taken[at] = true;
+    if (!strcmp(r->status, "ok")) {
+        /* where no formula speaks of it, the guess must learn, too */
+        cost_learn(&c->costs, &c->plan->stop, p->row.kind,
+                   c->candidate[at].parts ? once : c->once[at], seconds);
+        status = design_measured(c->d, &c->candidate[at], &t, err);
+    }
+    c->n_learned++;
+    /* a fit is cheap, but not for each of very many points */
+    if (!status && c->n_learned - c->n_updated > c->n_updated / 20) {
+        status       = design_update(c->d, err);
+        c->n_updated = c->n_learned;
+    }
+    if (!status)
+        expect(c);
+    return status;
+}
+
+/* ---- choice -------------------------------------------------------------------------------------
+ */
+
+double chooser_cost(const chooser *c, size_t at)
+{
+    return c->cost[at];
+}
+
+double chooser_cost_left(const chooser *c, size_t *n_left)
+{
+    double seconds = 0;
+    size_t n       = 0;
+
+    for (size_t i = 0; i < c->plan->n_points; i++)
+        if (!c->taken[i]) {
+            seconds += c->cost[i];
+            n++;
+        }
+    if (n_left)
+        *n_left = n;
+    return seconds;
+}
+
+size_t chooser_next(const chooser *c, double seconds)
+{
+    const size_t n  = c->plan->n_points;
+    const size_t at = design_next(c->d, c->candidate, c->cost, c->taken, n, seconds);
+
+    if (at != DESIGN_NONE)
+        return at;
+    for (size_t i = 0; i < n; i++)
+        if (!c->taken[i] && c->cost[i] <= seconds)
+            return i;
+    return CHOOSER_NONE;
+}
+
+double chooser_width(const chooser *c)
+{
+    return design_width(c->d);
+}
+
+/* What tells nothing fills the time that is left, as in chooser_next(). */
+static lm_status fill(const chooser *c, double seconds, size_t *order, size_t *n, lm_error *err)
+{
+    bool *gone = malloc(c->plan->n_points + 1);
+
+    if (!gone)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    memcpy(gone, c->taken, c->plan->n_points * sizeof *gone);
+    for (size_t i = 0; i < *n; i++) {
+        gone[order[i]] = true;
+        seconds -= c->cost[order[i]];
+    }
+    for (size_t i = 0; i < c->plan->n_points; i++)
+        if (!gone[i] && c->cost[i] <= seconds) {
+            order[(*n)++] = i;
+            seconds -= c->cost[i];
+        }
+    free(gone);
+    return LM_OK;
+}
+
+lm_status chooser_forecast(const chooser *c, double seconds, double *width, size_t *n,
+                           size_t *order, lm_error *err)
+{
+    lm_status status = design_forecast(c->d, c->candidate, c->cost, c->taken, c->plan->n_points,
+                                       seconds, width, n, order, err);
+
+    return status || !order ? status : fill(c, seconds, order, n, err);
+}
+
+const char *chooser_asked_for(const chooser *c)
+{
+    return c->asked_for;
+}

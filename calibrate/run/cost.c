@@ -1,0 +1,72 @@
+/* How long measuring a point takes. */
+#include "run/cost.h"
+
+#include <math.h>
+
+static double timed(const stopping *stop, double once)
+{
+    return (double)stop->warmup * once +
+           fmax((double)stop->min_repeats * once,
+                fmin((double)stop->max_repeats * once, stop->max_seconds));
+}
+
+static void solve(cost_line *l)
+{
+    const double below = l->ff * l->xx - l->fx * l->fx;
+
+    l->fixed  = (l->f * l->xx - l->x * l->fx) / below;
+    l->factor = (l->x * l->ff - l->f * l->fx) / below;
+    if (l->fixed < 0) {
+        l->fixed  = 0;
+        l->factor = l->x / l->xx;
+    }
+    if (l->factor < 0.05) { /* repetitions are part of what it takes in any case */
+        l->factor = 0.05;
+        l->fixed  = fmax(0, (l->f - 0.05 * l->fx) / l->ff);
+    }
+}
+
+void cost_begin(cost_model *m, bool virtual)
+{
+    for (obs_kind k = 0; k < OBS_N_KINDS; k++) {
+        const double fixed = virtual ? 1e-9 : k == OBS_NETWORK ? 0.2 : 0.02;
+
+        /* as if a twentieth of a point had shown the one, and as much of another the other */
+        m->kind[k] =
+            (cost_line){ .ff = 0.05 / (fixed * fixed), .xx = 0.05, .f = 0.05 / fixed, .x = 0.05 };
+        solve(&m->kind[k]);
+    }
+}
+
+double cost_expected(const cost_model *m, const stopping *stop, obs_kind kind, double once)
+{
+    return m->kind[kind].fixed + m->kind[kind].factor * timed(stop, once);
+}
+
+void cost_learn(cost_model *m, const stopping *stop, obs_kind kind, double once, double seconds)
+{
+    cost_line   *l = &m->kind[kind];
+    const double f = 1 / seconds, x = timed(stop, once) / seconds;
+
+    if (!(seconds > 0) || !isfinite(x))
+        return;
+    l->ff += f * f;
+    l->fx += f * x;
+    l->xx += x * x;
+    l->f += f;
+    l->x += x;
+    solve(l);
+}
+
+double cost_guess_once(const sweep_point *p)
+{
+    if (p->row.kind == OBS_KERNEL) {
+        const lm_work w = lm_kernel_work(&p->kernel);
+
+        return 1e-5 + (double)w.flops / 4e10 + (double)(w.read_bytes + w.written_bytes) / 1e10;
+    }
+    if (p->row.kind == OBS_LAYER)
+        return 3e-5 + 3 * (double)p->counts.flops_forward / 4e10 +
+               (double)(p->counts.read_bytes + p->counts.written_bytes) / 1e10;
+    return 2e-5 * (double)p->row.ranks + 2e-9 * (double)p->row.bytes;
+}

@@ -1,0 +1,39 @@
+/** What a rank runs on, and what it runs: to compare ranks, and to write it down. */
+#ifndef CALIBRATE_FACTS_H
+#define CALIBRATE_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "measure/harness.h"
+
+enum { FACTS_CORES = 1024, FACTS_DEVICES = 12 };
+
+/** Plain data: travels over MPI. Text that is not known is empty, a number 0. */
+typedef struct rank_facts {
+    char     host[WORLD_HOST];
+    char     cpu[96];
+    int64_t  cores;                     /**< of the machine */
+    int64_t  memory_kib;                /**< of the machine */
+    uint64_t allowed[FACTS_CORES / 64]; /**< bit c: may run on core c; none: not known */
+    char     numa[32];                  /**< nodes of these cores: "0-1" */
+    int64_t  threads;
+    /** What the backends say of themselves: devices, drivers, versions of libraries. */
+    struct {
+        char key[32], value[96];
+    } device[FACTS_DEVICES];
+    int32_t  n_devices;
+    uint32_t unused;
+    char     build[96];
+    uint64_t program, plugins, sweep; /**< hashes of the contents */
+} rank_facts;
+
+/** Of this rank. $LAYERMETER_PROC and $LAYERMETER_SYS stand in for /proc and /sys. */
+void facts_find(const bench *b, rank_facts *out);
+
+/** "0-3,8": cores as the system writes them; "" for none. */
+void facts_print_cores(const uint64_t *allowed, char *buffer, size_t size);
+/** How many cores. */
+int facts_count_cores(const uint64_t *allowed);
+
+#endif

@@ -1,0 +1,52 @@
+/* What a run's observations say. */
+#include "run/findings.h"
+
+#include <stdlib.h>
+
+static lm_status validate(findings *f, lm_error *err)
+{
+    for (size_t m = 0; m < FINDINGS_MODELS && model_at(m); m++) {
+        lm_status status;
+
+        f->model[m]    = model_at(m);
+        f->held_out[m] = calloc(f->p.n_points + 1, sizeof(comparison));
+        f->n_models    = m + 1;
+        if (!f->held_out[m])
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = validate_model(&f->p, f->model[m], VALIDATE_LEFT_OUT, NULL, f->held_out[m], err);
+        if (status)
+            return status;
+    }
+    return LM_OK;
+}
+
+lm_status findings_make(const char *observations_path, workloads *loads, findings *out,
+                        lm_error *err)
+{
+    lm_status status;
+
+    *out   = (findings){ .obs = NULL };
+    status = observations_load(observations_path, &out->obs, err);
+    if (!status)
+        status = points_from(out->obs, loads, &out->p, err);
+    if (status)
+        return status;
+    status = fit_all(out->obs, &out->p, &out->cal, &out->why_not);
+    if (status == LM_E_ARG) /* too few rows, or of several element types: kept, not fitted */
+        return LM_OK;
+    if (status) {
+        *err = out->why_not;
+        return status;
+    }
+    return validate(out, err);
+}
+
+void findings_free(findings *f)
+{
+    for (size_t m = 0; m < f->n_models; m++)
+        free(f->held_out[m]);
+    calibration_free(f->cal);
+    points_free(&f->p);
+    observations_free(f->obs);
+    *f = (findings){ .obs = NULL };
+}

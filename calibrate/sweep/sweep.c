@@ -1,0 +1,221 @@
+/* What to measure: a sweep file and the points it stands for. */
+#include "sweep/sweep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/forms.h"
+#include "sweep/sweep_points.h"
+
+static const sweep_key sweep_keys[] = {
+    { "backend", KEY_WORD, SWEEP_AT(backend), 0, 0 },
+    { "collective", KEY_WORD, SWEEP_AT(collective), 0, 0 },
+    { "threads", KEY_NUMBER, SWEEP_AT(threads), 1, 4096 },
+    { "warmup", KEY_NUMBER, SWEEP_AT(warmup), 0, 1e6 },
+    { "min_repeats", KEY_NUMBER, SWEEP_AT(min_repeats), 1, 1e6 },
+    { "max_repeats", KEY_NUMBER, SWEEP_AT(max_repeats), 1, 1e6 },
+    { "max_seconds", KEY_TIME, SWEEP_AT(max_seconds), 0, 1e6 },
+    { "precision", KEY_REAL, SWEEP_AT(precision), 0, 1 },
+    { "flops_per_second", KEY_REAL, SWEEP_AT(flops_per_second), 1, 1e30 },
+    { "bytes_per_second", KEY_REAL, SWEEP_AT(bytes_per_second), 1, 1e30 },
+    { "retries", KEY_NUMBER, SWEEP_AT(retries), 0, 100 },
+    { "retry_share", KEY_REAL, SWEEP_AT(retry_share), 0, 10 },
+    { "anchor_share", KEY_REAL, SWEEP_AT(anchor_share), 0, 1 },
+    { "anchor_seconds", KEY_TIME, SWEEP_AT(anchor_seconds), 1e-6, 1e6 },
+    SWEEP_VARIANT_KEYS,
+    { NULL, KEY_WORD, 0, 0, 0 },
+};
+
+static const sweep_key sim_keys[] = {
+    { "machine", KEY_WORD, SWEEP_AT(machine), 0, 0 },
+    { "model", KEY_WORD, SWEEP_AT(model), 0, 0 },
+    { "noise", KEY_REAL, SWEEP_AT(noise), 0, 1 },
+    { "seed", KEY_NUMBER, SWEEP_AT(seed), 0, 9e18 },
+    { "flops_per_second", KEY_REAL, SWEEP_AT(flops_per_second), 1, 1e30 },
+    { "bytes_per_second", KEY_REAL, SWEEP_AT(bytes_per_second), 1, 1e30 },
+    { "launch_seconds", KEY_TIME, SWEEP_AT(launch_seconds), 0, 10 },
+    { "busy_from", KEY_TIME, SWEEP_AT(busy_from), 0, 1e9 },
+    { "busy_until", KEY_TIME, SWEEP_AT(busy_until), 0, 1e9 },
+    { "drift", KEY_REAL, SWEEP_AT(drift), -1, 1e6 },
+    { NULL, KEY_WORD, 0, 0, 0 },
+};
+
+static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values *v)
+{
+    sweep    *out = l->s;
+    lm_status status;
+
+    v->flops_per_second = 4e10; /* a core */
+    v->bytes_per_second = 4e9;
+    if ((status = sweep_read(l, s, sweep_keys, v)))
+        return status;
+    if (!v->backend) {
+        status = lm_error_set(l->err, LM_E_SYNTAX, "'backend =' is missing");
+        return sweep_fail_at(l, s->line, status, s->name);
+    }
+    out->compute    = v->backend;
+    out->collective = v->collective;
+    out->threads    = v->threads;
+    out->stop =
+        (stopping){ v->warmup, v->min_repeats, v->max_repeats, v->max_seconds, v->precision, 0 };
+    out->trust = (trust_limits){ v->retries, v->retry_share, v->anchor_share, v->anchor_seconds };
+    if (out->stop.max_repeats < out->stop.min_repeats) {
+        status = lm_error_set(l->err, LM_E_ARG, "is below min_repeats");
+        return sweep_fail_at(l, s->line, status, "max_repeats");
+    }
+    l->common = *v; /* [sweep] has no lists, which would be freed */
+    if (l->ask && (status = l->ask(l->context, out->compute, &l->limits, l->err)))
+        return sweep_fail_at(l, ini_get(s, "backend")->line, status, "backend");
+    return LM_OK;
+}
+
+/* A machine file is found beside the sweep file. */
+static lm_status take_sim(sweep_loading *l, const ini_section *s, sweep_values *v)
+{
+    const char  *slash  = strrchr(l->s->path, '/');
+    const size_t folder = slash ? (size_t)(slash - l->s->path) + 1 : 0;
+    char        *path;
+    lm_status    status = sweep_read(l, s, sim_keys, v);
+
+    if (status)
+        return status;
+    l->s->sim = (sim_config){ v->machine,
+                              v->model,
+                              v->noise,
+                              (uint64_t)v->seed,
+                              v->flops_per_second,
+                              v->bytes_per_second,
+                              v->launch_seconds,
+                              v->busy_from,
+                              v->busy_until,
+                              v->drift };
+    if (!model_known(v->model)) {
+        status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is no model", v->model);
+        return sweep_fail_at(l, s->line, status, "model");
+    }
+    if (v->machine && v->machine[0] != '/' && folder) {
+        path = arena_alloc(l->s->arena, folder + strlen(v->machine) + 1);
+        if (!path)
+            return sweep_no_memory(l);
+        memcpy(path, l->s->path, folder);
+        strcpy(path + folder, v->machine);
+        l->s->sim.machine = path;
+    }
+    return LM_OK;
+}
+
+/* "networks" and "networks.small" are sections of one kind, of which there may be several. */
+static const struct section {
+    const char *name;
+    bool        several;
+    lm_status (*take)(sweep_loading *l, const ini_section *s, sweep_values *v);
+} sections[] = {
+    { "sweep", false, take_sweep },
+    { "networks", true, sweep_take_networks },
+    { "kernels", true, sweep_take_kernels },
+    { "layers", true, sweep_take_layers },
+    { "collectives", true, sweep_take_collectives },
+    { "sim", false, take_sim },
+};
+
+static bool is_kind(const char *name, const struct section *kind)
+{
+    const size_t n = strlen(kind->name);
+
+    return !strncmp(name, kind->name, n) && (!name[n] || (kind->several && name[n] == '.'));
+}
+
+static lm_status take_section(sweep_loading *l, const ini_section *s)
+{
+    sweep_values v = { .threads          = 1,
+                       .warmup           = 1,
+                       .min_repeats      = 3,
+                       .max_repeats      = 20,
+                       .max_seconds      = 2,
+                       .precision        = 0.02,
+                       .retries          = 2,
+                       .retry_share      = 0.15,
+                       .anchor_share     = -1,
+                       .anchor_seconds   = 0.1,
+                       .model            = "layermeter",
+                       .seed             = 1,
+                       .flops_per_second = 1e11,
+                       .bytes_per_second = 1e10,
+                       .launch_seconds   = 5e-6 };
+    lm_status    status;
+
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
+        if (is_kind(s->name, &sections[i])) {
+            status = sections[i].take(l, s, &v);
+            sweep_values_free(&v);
+            return status;
+        }
+    status = lm_error_set(l->err, LM_E_NOTFOUND,
+                          "a sweep has no such section (sweep, networks, kernels, layers, "
+                          "collectives, sim)");
+    return sweep_fail_at(l, s->line, status, s->name);
+}
+
+/* [sweep] first, wherever it stands: the others depend on it. */
+static lm_status take_all(sweep_loading *l, const ini_document *doc)
+{
+    const ini_section *common = ini_find(doc, "sweep");
+    lm_status          status;
+
+    if (!common)
+        return lm_error_set(l->err, LM_E_SYNTAX, "%s: no [sweep] section: is this a sweep?",
+                            l->s->path);
+    status = take_section(l, common);
+    for (size_t i = 0; i < doc->n_sections && !status; i++)
+        if (&doc->section[i] != common)
+            status = take_section(l, &doc->section[i]);
+    return status;
+}
+
+lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sweep_asker ask,
+                     void *context, sweep **out, lm_error *err)
+{
+    ini_document *doc = NULL;
+    arena        *a   = arena_new();
+    sweep        *s   = a ? arena_alloc(a, sizeof *s) : NULL;
+    sweep_loading l   = { .s       = s,
+                          .reg     = reg,
+                          .loads   = loads,
+                          .ask     = ask,
+                          .context = context,
+                          .limits  = { .settings = UINT32_MAX },
+                          .err     = err };
+    lm_status     status;
+
+    if (!s || !(s->path = arena_text(a, path, strlen(path)))) {
+        arena_free(a);
+        return sweep_no_memory(&l);
+    }
+    s->arena = a;
+    s->sim   = (sim_config){ .model = "layermeter", .seed = 1 };
+    s->stop  = (stopping){ 1, 3, 20, 2, 0.02, 0 };
+    status   = ini_load(path, &doc, err);
+    if (!status)
+        status = take_all(&l, doc);
+    if (!status && !s->n_points)
+        status =
+            lm_error_set(err, LM_E_ARG, "%s: nothing to measure%s", path,
+                         s->n_filtered ? " (every point needs more ranks or is filtered out)"
+                                       : ": add [networks], [kernels], [layers] or [collectives]");
+    ini_free(doc);
+    names_free(&l.keys);
+    if (status) {
+        sweep_free(s);
+        return status;
+    }
+    *out = s;
+    return LM_OK;
+}
+
+void sweep_free(sweep *s)
+{
+    if (!s)
+        return;
+    free(s->point);
+    arena_free(s->arena);
+}

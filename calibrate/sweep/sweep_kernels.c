@@ -1,0 +1,80 @@
+/* [kernels] of a sweep: every different kernel of some networks, each once, by itself. */
+#include <string.h>
+
+#include "network/kernels.h"
+#include "sweep/sweep_points.h"
+
+static const sweep_key keys[] = {
+    { "networks", KEY_WORD, SWEEP_AT(networks), 0, 0 },
+    { "batch", KEY_LIST, SWEEP_AT(batch), 1, 1e9 },
+    { "image", KEY_LIST, SWEEP_AT(image), 1, 1e6 },
+    SWEEP_VARIANT_KEYS,
+    SWEEP_FILTER_KEYS,
+    { "limit", KEY_NUMBER, SWEEP_AT(limit), 1, 1e6 },
+    { NULL, KEY_WORD, 0, 0, 0 },
+};
+
+static lm_status add_kernel(sweep_loading *l, const sweep_values *v, const sweep_point *point,
+                            const lm_kernel *k, int64_t *n_kernels)
+{
+    const lm_work    once = lm_kernel_work(k);
+    const sweep_work work = { (double)once.flops, (double)once.flops,
+                              (double)once.read_bytes + (double)once.written_bytes,
+                              (double)once.read_bytes + (double)once.written_bytes };
+    sweep_point      p    = *point;
+    char             text[512];
+
+    if (k->op == LM_OP_OPAQUE)
+        return LM_OK;
+    kernel_print_geometry(k, text, sizeof text);
+    p.kernel       = *k;
+    p.weight       = sweep_guess_seconds(l, &work);
+    p.row.kind     = OBS_KERNEL;
+    p.row.name     = kernel_op_name(k->op);
+    p.row.pass     = k->pass;
+    p.row.dtype    = k->dtype;
+    p.row.input    = "";
+    p.row.batch    = 0;
+    p.row.geometry = arena_text(l->s->arena, text, strlen(text));
+    if (!p.row.geometry)
+        return sweep_no_memory(l);
+    if (!sweep_wanted(l, v, &work) ||
+        (v->limit && *n_kernels >= v->limit && !sweep_has(l, &p.row))) {
+        l->s->n_filtered++;
+        return LM_OK;
+    }
+    *n_kernels += !sweep_has(l, &p.row);
+    return sweep_add(l, &p);
+}
+
+static lm_status add_kernels(sweep_loading *l, const sweep_values *v, const sweep_point *point,
+                             void *n_kernels)
+{
+    const bind_options options = { .batch = point->row.batch,
+                                   .dtype = point->row.dtype,
+                                   .input = point->row.input };
+    network           *net     = NULL;
+    bound_network     *bound   = NULL;
+    kernel_list        all     = { NULL, 0, 0 };
+    lm_status          status;
+
+    status = network_open(point->row.name, l->reg, NULL, &net, l->err);
+    if (!status)
+        status = bind_network(net, l->reg, &options, &bound, l->err);
+    if (!status && !(status = kernels_forward(bound, &all, l->err)))
+        status = kernels_backward(bound, &all, l->err);
+    for (size_t i = 0; i < all.n && !status; i++)
+        status = add_kernel(l, v, point, &all.kernel[i], n_kernels);
+    kernel_list_free(&all);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+lm_status sweep_take_kernels(sweep_loading *l, const ini_section *s, sweep_values *v)
+{
+    int64_t   n_kernels = 0; /* of this section */
+    lm_status status    = sweep_read(l, s, keys, v);
+
+    return status ? status : sweep_visit_networks(l, s, v, add_kernels, &n_kernels);
+}

@@ -1,0 +1,112 @@
+/* A sweep's points while it is read. */
+#include "sweep/sweep_points.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POINTS_MAX 100000 /* more is a typing error, not a sweep */
+#define KEY_BYTES  1200
+
+const observation sweep_blank = { .input       = "",
+                                  .algorithm   = "",
+                                  .geometry    = "",
+                                  .optimizer   = "",
+                                  .settings    = "",
+                                  .flags       = "",
+                                  .clock_mhz   = NAN,
+                                  .ranks       = 1,
+                                  .hosts       = 1,
+                                  .seconds     = NAN,
+                                  .min_seconds = NAN,
+                                  .p95_seconds = NAN,
+                                  .cpu_seconds = NAN };
+
+lm_status sweep_fail_at(sweep_loading *l, int line, lm_status status, const char *key)
+{
+    lm_error_prefix(l->err, "%s:%d: %s", l->s->path, line, key);
+    return status;
+}
+
+lm_status sweep_no_memory(sweep_loading *l)
+{
+    return lm_error_set(l->err, LM_E_NOMEM, "out of memory");
+}
+
+lm_status sweep_read(sweep_loading *l, const ini_section *s, const sweep_key *keys,
+                     sweep_values *out)
+{
+    return sweep_read_section(l->s->path, s, keys, l->s->arena, out, l->err);
+}
+
+bool sweep_has(const sweep_loading *l, const observation *row)
+{
+    char text[KEY_BYTES];
+
+    observation_key(row, text, sizeof text);
+    return names_find(&l->keys, text) != NAMES_NONE;
+}
+
+lm_status sweep_add(sweep_loading *l, const sweep_point *p)
+{
+    sweep *s = l->s;
+    char   text[KEY_BYTES], *kept;
+
+    if (sweep_has(l, &p->row))
+        return LM_OK;
+    if (s->n_points == POINTS_MAX)
+        return lm_error_set(l->err, LM_E_ARG, "more than %d points", POINTS_MAX);
+    if (s->n_points == l->room) {
+        const size_t room = l->room ? 2 * l->room : 128;
+        sweep_point *more = realloc(s->point, room * sizeof *more);
+
+        if (!more)
+            return sweep_no_memory(l);
+        s->point = more;
+        l->room  = room;
+    }
+    observation_key(&p->row, text, sizeof text);
+    kept = arena_text(s->arena, text, strlen(text));
+    if (!kept || !names_add(&l->keys, kept, s->n_points))
+        return sweep_no_memory(l);
+    s->point[s->n_points++] = *p;
+    return LM_OK;
+}
+
+sweep_work sweep_work_of_counts(const net_metrics *c)
+{
+    const double traffic = (double)c->read_bytes + (double)c->written_bytes;
+
+    return (sweep_work){
+        .forward_flops = (double)c->flops_forward,
+        .all_flops     = (double)c->flops_forward + (double)c->flops_backward +
+                     (double)c->other_flops_forward + (double)c->other_flops_backward,
+        .all_bytes = traffic + 4 * (double)c->param_bytes,
+        /* weights, gradients, momentum; outputs, and their gradients, as if all were kept */
+        .memory = 3 * (double)c->param_bytes + 2 * (double)c->activation_bytes,
+    };
+}
+
+double sweep_once_seconds(const sweep_loading *l, const sweep_work *work)
+{
+    return work->all_flops / l->common.flops_per_second +
+           work->all_bytes / l->common.bytes_per_second + 1e-4;
+}
+
+double sweep_guess_seconds(const sweep_loading *l, const sweep_work *work)
+{
+    const stopping *stop  = &l->s->stop;
+    const double    once  = sweep_once_seconds(l, work);
+    const double    timed = fmax((double)stop->min_repeats * once,
+                                 fmin((double)stop->max_repeats * once, stop->max_seconds));
+
+    return 0.05 + (double)stop->warmup * once + timed;
+}
+
+bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_work *work)
+{
+    return work->forward_flops >= v->min_flops &&
+           (v->max_flops <= 0 || work->forward_flops <= v->max_flops) &&
+           (v->max_bytes <= 0 || work->memory <= (double)v->max_bytes) &&
+           (v->once_seconds <= 0 || sweep_once_seconds(l, work) <= v->once_seconds);
+}

@@ -1,0 +1,105 @@
+/** A sweep while it is read: its points, and the sections that add them. */
+#ifndef CALIBRATE_SWEEP_POINTS_H
+#define CALIBRATE_SWEEP_POINTS_H
+
+#include "base/names.h"
+#include "sweep/sweep.h"
+#include "sweep/sweep_keys.h"
+
+typedef struct sweep_loading {
+    sweep          *s;
+    const registry *reg;
+    workloads      *loads;
+    sweep_asker     ask; /**< NULL: no limits */
+    void           *context;
+    sweep_limits    limits;
+    sweep_values    common; /**< of [sweep]: what sections do not say themselves */
+    size_t          room;
+    names           keys; /**< of the points that are in already */
+    lm_error       *err;
+} sweep_loading;
+
+/** A row of which nothing is known yet. */
+extern const observation sweep_blank;
+
+/** Puts "path:line: key" before the error; returns `status`. */
+lm_status sweep_fail_at(sweep_loading *l, int line, lm_status status, const char *key);
+lm_status sweep_no_memory(sweep_loading *l);
+
+/** Reads the section's keys. */
+lm_status sweep_read(sweep_loading *l, const ini_section *s, const sweep_key *keys,
+                     sweep_values *out);
+
+/** Is a point like this one in already? */
+bool sweep_has(const sweep_loading *l, const observation *row);
+/** Adds a point, unless there is one like it: sections may overlap, and networks share kernels. */
+lm_status sweep_add(sweep_loading *l, const sweep_point *p);
+
+/** What one repetition of a point has to do on each rank. */
+typedef struct sweep_work {
+    double forward_flops;
+    double all_flops; /**< of all passes */
+    double all_bytes; /**< read and written */
+    double memory;    /**< bytes that live at once, roughly: buffers and gradients of all layers */
+} sweep_work;
+
+sweep_work sweep_work_of_counts(const net_metrics *counts);
+
+/** Seconds of one repetition, by the speeds that [sweep] tells to expect. */
+double sweep_once_seconds(const sweep_loading *l, const sweep_work *work);
+/** Seconds that a point may take with its warm-up and repetitions: an estimate, for the listing and
+ * the time left; progress scales it by the time that was needed so far. */
+double sweep_guess_seconds(const sweep_loading *l, const sweep_work *work);
+/** Do the section's filters (max_flops, max_bytes, max_seconds ...) let it pass? */
+bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_work *work);
+
+/** Element types and settings of a section. */
+typedef struct sweep_variants {
+    lm_dtype dtype[8];
+    size_t   n_dtypes;
+    uint8_t  choice[N_SETTINGS][2];
+    size_t   n_choices[N_SETTINGS];
+    size_t   n; /**< combinations */
+} sweep_variants;
+
+/** Reads them; LM_E_ARG for a setting that the backend does not obey. */
+lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
+                              sweep_variants *out);
+/** Writes combination `i` into a point: dtype, how, and the column `settings`. */
+lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p);
+
+enum { SWEEP_MAX_OPTIMIZERS = 8, SWEEP_MAX_BUCKETS = 32 };
+
+/** How the steps of a section's networks are run. */
+typedef struct sweep_steps {
+    const char *optimizer[SWEEP_MAX_OPTIMIZERS]; /**< "": the usual one */
+    size_t      n_optimizers;
+    int64_t     bucket[SWEEP_MAX_BUCKETS]; /**< bytes; 0: one message behind the backward pass */
+    size_t      n_buckets;
+    uint8_t     progress[2]; /**< SETTING_PROGRESS, of points with buckets */
+    size_t      n_progress;
+    bool        says_progress;
+} sweep_steps;
+
+/** LM_E_UNSUPPORTED for an optimizer whose update cannot be run, LM_E_ARG for none. */
+lm_status sweep_check_optimizer(const char *word, lm_error *err);
+/** Reads them: optimizer, bucket, progress. */
+lm_status sweep_steps_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
+                           sweep_steps *out);
+/** Adds a network's point in all of these ways. */
+lm_status sweep_steps_add(sweep_loading *l, const sweep_steps *steps, const sweep_point *point);
+
+/* Sections. Each reads its own keys. */
+
+lm_status sweep_take_networks(sweep_loading *l, const ini_section *s, sweep_values *v);
+lm_status sweep_take_kernels(sweep_loading *l, const ini_section *s, sweep_values *v);
+lm_status sweep_take_layers(sweep_loading *l, const ini_section *s, sweep_values *v);
+lm_status sweep_take_collectives(sweep_loading *l, const ini_section *s, sweep_values *v);
+
+/** Calls `each` for every variant, network, image and batch of a section that has `networks =`. */
+typedef lm_status (*sweep_visitor)(sweep_loading *l, const sweep_values *v,
+                                   const sweep_point *point, void *context);
+lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const sweep_values *v,
+                               sweep_visitor each, void *context);
+
+#endif

@@ -1,0 +1,95 @@
+/* Element types and settings of a section: every combination of them is measured. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "sweep/sweep_points.h"
+
+/* Where a key stands: in the section, or in [sweep], whose line is not known any more. */
+static lm_status fail_key(sweep_loading *l, const ini_section *s, const char *key, lm_status status)
+{
+    const ini_pair *p = ini_get(s, key);
+
+    if (p)
+        return sweep_fail_at(l, p->line, status, key);
+    lm_error_prefix(l->err, "%s: [sweep]: %s", l->s->path, key);
+    return status;
+}
+
+/* The words of a list, which lie in `copy`. */
+static lm_status split(sweep_loading *l, const char *text, char *copy, size_t size, char **word,
+                       size_t max, size_t *n)
+{
+    if (strlen(text) >= size)
+        return lm_error_set(l->err, LM_E_SYNTAX, "is longer than %zu bytes", size - 1);
+    strcpy(copy, text);
+    *n = text_split(copy, ',', word, max + 1);
+    if (*n > max)
+        return lm_error_set(l->err, LM_E_SYNTAX, "more than %zu", max);
+    return LM_OK;
+}
+
+static lm_status read_dtypes(sweep_loading *l, const char *text, sweep_variants *out)
+{
+    char      copy[80], *word[9];
+    lm_status status;
+
+    out->dtype[0] = LM_F32;
+    out->n_dtypes = 1;
+    if (!text)
+        return LM_OK;
+    status = split(l, text, copy, sizeof copy, word, 8, &out->n_dtypes);
+    for (size_t i = 0; i < out->n_dtypes && !status; i++)
+        status = text_dtype(word[i], &out->dtype[i], l->err);
+    return status;
+}
+
+static lm_status read_setting(sweep_loading *l, setting at, const char *text, sweep_variants *out)
+{
+    char      copy[80], *word[3];
+    lm_status status;
+
+    out->choice[at][0] = 0;
+    out->n_choices[at] = 1;
+    if (!text)
+        return LM_OK;
+    if (!(l->limits.settings >> at & 1))
+        return lm_error_set(l->err, LM_E_ARG, "backend '%s' has no such choice: leave it out",
+                            l->s->compute);
+    status = split(l, text, copy, sizeof copy, word, 2, &out->n_choices[at]);
+    for (size_t i = 0; i < out->n_choices[at] && !status; i++)
+        status = setting_parse(at, word[i], &out->choice[at][i], l->err);
+    return status;
+}
+
+lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const sweep_values *v,
+                              sweep_variants *out)
+{
+    lm_status status = read_dtypes(l, v->dtype ? v->dtype : l->common.dtype, out);
+
+    if (status)
+        return fail_key(l, s, "dtype", status);
+    out->n = out->n_dtypes;
+    for (setting at = 0; at < N_SETTINGS; at++) {
+        status = read_setting(l, at, v->setting[at] ? v->setting[at] : l->common.setting[at], out);
+        if (status)
+            return fail_key(l, s, setting_name(at), status);
+        out->n *= out->n_choices[at];
+    }
+    return LM_OK;
+}
+
+lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p)
+{
+    char text[200];
+
+    p->row.dtype = all->dtype[i % all->n_dtypes];
+    i /= all->n_dtypes;
+    for (setting at = 0; at < N_SETTINGS; at++) {
+        p->how.value[at] = all->choice[at][i % all->n_choices[at]];
+        i /= all->n_choices[at];
+    }
+    settings_print(&p->how, l->limits.settings, text, sizeof text);
+    p->row.settings = arena_text(l->s->arena, text, strlen(text));
+    return p->row.settings ? LM_OK : sweep_no_memory(l);
+}
