@@ -114,11 +114,44 @@ static void updates_are_those_of_their_optimizers(void **state)
     }
 }
 
+/* On every thread, not only on the one that says it. */
+static void multiply_small(void *context, int64_t begin, int64_t end)
+{
+    volatile float small = 1e-30f;
+
+    for (int64_t i = begin; i < end; i++)
+        ((float *)context)[i] = small * 1e-10f;
+}
+
+static void what_is_too_small_counts_as_zero_on_all_threads(void **state)
+{
+    enum { N = 4 * 64 };
+    lm_error err;
+    team     t;
+
+    (void)state;
+    for (int64_t threads = 1; threads <= 2; threads++) {
+        float product[N];
+
+        if (team_open(&t, threads, &err))
+            continue;
+        team_flush_small(&t);
+        for (int i = 0; i < N; i++)
+            product[i] = 1;
+        team_run(&t, N, multiply_small, product);
+        for (int i = 0; i < N; i++)
+            if (product[i] > 0) /* 1e-40 */
+                fail_msg("%lld threads: element %d is %g", (long long)threads, i,
+                         (double)product[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_reduction_adds_up_every_row),
         cmocka_unit_test(updates_are_those_of_their_optimizers),
+        cmocka_unit_test(what_is_too_small_counts_as_zero_on_all_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

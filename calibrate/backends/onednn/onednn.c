@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "measure/plan.h"
 #include "onednn_api.h"
 #include "onednn_kernels.h"
-#include "measure/plan.h"
 #include "ranks/pulse.h"
 
 /*
@@ -67,6 +67,7 @@ static lm_status open_onednn(const backend_config *config, backend **out, lm_err
     status          = team_open(&self->team, config->threads, err);
     if (status)
         goto out;
+    team_flush_small(&self->team);
     cause = api_open(&self->device);
     if (cause != dnnl_success) {
         status = lm_error_set(err, LM_E_UNSUPPORTED, "oneDNN: %s", dnnl_status2str(cause));
@@ -92,6 +93,7 @@ static void describe(const backend *self,
     put(context, "onednn_isa", api_isa(isa, sizeof isa));
     snprintf(text, sizeof text, "%d", me->team.threads);
     put(context, "onednn_threads", text);
+    put(context, "subnormals", "count as zero");
 }
 
 /* ---- prepare, release ------------------------------------------------------------------------ */

@@ -5,6 +5,9 @@
 #include <dlfcn.h>
 #include <math.h>
 #include <string.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
@@ -75,6 +78,28 @@ void team_run(const team *t, int64_t n, team_body body, void *context)
         t->parallel(run_share, &s, (unsigned)t->threads, 0);
     else
         body(context, 0, n);
+}
+
+/* FTZ and DAZ (Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1, 10.2.3); FZ
+ * (Arm Architecture Reference Manual, FPCR). */
+static void flush_small(void *context, int64_t begin, int64_t end)
+{
+    (void)context;
+    (void)begin;
+    (void)end;
+#if defined(__SSE__)
+    _mm_setcsr(_mm_getcsr() | 0x8040);
+#elif defined(__aarch64__)
+    uint64_t control;
+
+    __asm__ volatile("mrs %0, fpcr" : "=r"(control));
+    __asm__ volatile("msr fpcr, %0" : : "r"(control | UINT64_C(1) << 24));
+#endif
+}
+
+void team_flush_small(const team *t)
+{
+    team_run(t, 64 * (int64_t)t->threads, flush_small, NULL);
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */

@@ -27,6 +27,14 @@ lm_status team_open(team *t, int64_t threads, lm_error *err);
 /** Another library of the process may have changed the number since. */
 void team_apply(const team *t);
 
+/**
+ * Numbers too small to be normal count as zero from here on, on all threads of the team. Gradients
+ * of random data fade on their way through a deep network, those of a trained one do not, and a CPU
+ * takes a hundred times as long for such numbers: DenseNet-121's backward pass 2.4 s instead of
+ * 0.07.
+ */
+void team_flush_small(const team *t);
+
 /** Body of a loop over begin <= i < end. */
 typedef void (*team_body)(void *context, int64_t begin, int64_t end);
 
