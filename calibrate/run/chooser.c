@@ -163,7 +163,7 @@ static void expect(chooser *c)
             continue;
         for (part w = 0; w < N_PARTS; w++)
             once += isnan(t.seconds[w]) ? 0 : t.seconds[w];
-        c->once[i] = c->candidate[i].parts ? once : cost_guess_once(p);
+        c->once[i] = c->candidate[i].parts ? once : cost_guess_once(c->plan, p);
         c->cost[i] = cost_expected(&c->costs, &c->plan->stop, p->row.kind, c->once[i]);
     }
 }
@@ -171,10 +171,11 @@ static void expect(chooser *c)
 lm_status chooser_new(const sweep *plan, workloads *loads, const chooser_aim *aim, chooser **out,
                       lm_error *err)
 {
-    const size_t n      = plan->n_points + 1;
-    chooser     *c      = calloc(1, sizeof *c);
-    targets      t      = { .item = NULL };
-    lm_status    status = LM_OK;
+    const size_t        n      = plan->n_points + 1;
+    chooser            *c      = calloc(1, sizeof *c);
+    targets             t      = { .item = NULL };
+    lm_status           status = LM_OK;
+    const design_speeds speeds = { plan->flops_per_second, plan->bytes_per_second };
 
     if (c) {
         c->plan      = plan;
@@ -194,7 +195,7 @@ lm_status chooser_new(const sweep *plan, workloads *loads, const chooser_aim *ai
     if (!status)
         status = aim_at(c, loads, aim, &t, err);
     if (!status)
-        status = design_new(t.item, t.n, c->n_networks, aim->known, &c->d, err);
+        status = design_new(t.item, t.n, c->n_networks, &speeds, aim->known, &c->d, err);
     targets_free(&t);
     if (status) {
         chooser_free(c);

@@ -58,15 +58,18 @@ void cost_learn(cost_model *m, const stopping *stop, obs_kind kind, double once,
     solve(l);
 }
 
-double cost_guess_once(const sweep_point *p)
+double cost_guess_once(const sweep *plan, const sweep_point *p)
 {
+    /* by itself, much of what a kernel reads is in a cache */
+    const double flop = 1 / plan->flops_per_second, byte = 0.4 / plan->bytes_per_second;
+
     if (p->row.kind == OBS_KERNEL) {
         const lm_work w = lm_kernel_work(&p->kernel);
 
-        return 1e-5 + (double)w.flops / 4e10 + (double)(w.read_bytes + w.written_bytes) / 1e10;
+        return 1e-5 + (double)w.flops * flop + (double)(w.read_bytes + w.written_bytes) * byte;
     }
     if (p->row.kind == OBS_LAYER)
-        return 3e-5 + 3 * (double)p->counts.flops_forward / 4e10 +
-               (double)(p->counts.read_bytes + p->counts.written_bytes) / 1e10;
-    return 2e-5 * (double)p->row.ranks + 2e-9 * (double)p->row.bytes;
+        return 3e-5 + 3 * (double)p->counts.flops_forward * flop +
+               (double)(p->counts.read_bytes + p->counts.written_bytes) * byte;
+    return 2e-5 * (double)p->row.ranks + 20 * byte * (double)p->row.bytes;
 }

@@ -27,7 +27,8 @@ double cost_expected(const cost_model *m, const stopping *stop, obs_kind kind, d
 /** A point took `seconds`; `once` is what cost_expected() was asked with. */
 void cost_learn(cost_model *m, const stopping *stop, obs_kind kind, double once, double seconds);
 
-/** Seconds of one repetition of a kernel, a layer or a ring, of which no formula speaks. */
-double cost_guess_once(const sweep_point *p);
+/** Seconds of one repetition of a kernel, a layer or a ring, of which no formula speaks: by the
+ * speeds that the sweep tells to expect. */
+double cost_guess_once(const sweep *plan, const sweep_point *p);
 
 #endif

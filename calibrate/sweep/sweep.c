@@ -59,6 +59,8 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
     out->stop =
         (stopping){ v->warmup, v->min_repeats, v->max_repeats, v->max_seconds, v->precision, 0 };
     out->trust = (trust_limits){ v->retries, v->retry_share, v->anchor_share, v->anchor_seconds };
+    out->flops_per_second = v->flops_per_second;
+    out->bytes_per_second = v->bytes_per_second;
     if (out->stop.max_repeats < out->stop.min_repeats) {
         status = lm_error_set(l->err, LM_E_ARG, "is below min_repeats");
         return sweep_fail_at(l, s->line, status, "max_repeats");
@@ -172,6 +174,25 @@ static lm_status take_all(sweep_loading *l, const ini_document *doc)
     return status;
 }
 
+static lm_status nothing_to_measure(const sweep_loading *l)
+{
+    const sweep     *s   = l->s;
+    const placement *job = l->limits.job;
+
+    if (!s->n_filtered)
+        return lm_error_set(l->err, LM_E_ARG,
+                            "%s: nothing to measure: add [networks], [kernels], [layers] or "
+                            "[collectives]",
+                            s->path);
+    if (!job)
+        return lm_error_set(l->err, LM_E_ARG,
+                            "%s: nothing to measure: filters leave out every point", s->path);
+    return lm_error_set(l->err, LM_E_ARG,
+                        "%s: nothing to measure: every point needs other ranks than the %d that "
+                        "there %s ('mpirun -np N' starts N), or is left out by a filter",
+                        s->path, job->n_ranks, job->n_ranks == 1 ? "is" : "are");
+}
+
 lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sweep_asker ask,
                      void *context, sweep **out, lm_error *err)
 {
@@ -198,10 +219,7 @@ lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sw
     if (!status)
         status = take_all(&l, doc);
     if (!status && !s->n_points)
-        status =
-            lm_error_set(err, LM_E_ARG, "%s: nothing to measure%s", path,
-                         s->n_filtered ? " (every point needs more ranks or is filtered out)"
-                                       : ": add [networks], [kernels], [layers] or [collectives]");
+        status = nothing_to_measure(&l);
     ini_free(doc);
     names_free(&l.keys);
     if (status) {

@@ -41,6 +41,7 @@ typedef struct sweep {
     int64_t       threads;
     stopping      stop;
     trust_limits  trust;
+    double        flops_per_second, bytes_per_second; /**< what to expect of a rank */
     sim_config    sim;
     sweep_point  *point;
     size_t        n_points, n_filtered; /**< n_filtered: left out by filters or by too few ranks */

@@ -27,20 +27,22 @@ static const part parts[] = { PART_FORWARD, PART_BACKWARD, PART_UPDATE, PART_SYN
 
 #define N_STEP_PARTS (sizeof parts / sizeof parts[0])
 
-/* Coefficients of a CPU with few threads, in the order of the forms' features: nothing but an order
- * of magnitude, scaled as a whole as soon as one time is known. */
-static double usual_guess(part p, feature f)
+/* Coefficients, in the order of the forms' features: nothing but an order of magnitude, scaled as a
+ * whole as soon as one time is known. Seen on CPUs of one thread: 4e10 FLOP a second, 4e9 bytes of
+ * all that is read and written, 4e-10 s for each element that a convolution takes and gives, 1e-9 s
+ * for a byte between ranks. */
+static double usual_guess(const design_speeds *s, part p, feature f)
 {
-    const double twice = p == PART_BACKWARD ? 2 : 1;
+    const double twice = p == PART_BACKWARD ? 2 : 1, element = 1.6 / s->bytes_per_second;
 
     switch (f) {
-    case FEATURE_FLOPS: return twice / 4e10;
+    case FEATURE_FLOPS: return twice / s->flops_per_second;
     case FEATURE_INPUTS:
-    case FEATURE_OUTPUTS: return twice * 4e-10;
-    case FEATURE_WEIGHTS: return p == PART_UPDATE ? 1.6e-9 : twice * 4e-10;
+    case FEATURE_OUTPUTS: return twice * element;
+    case FEATURE_WEIGHTS: return (p == PART_UPDATE ? 4 : twice) * element;
     case FEATURE_LAYERS: return p == PART_UPDATE ? 5e-6 : twice * 2e-5;
     case FEATURE_RING_STEPS: return 2e-5;
-    case FEATURE_RING_BYTES: return 1e-9;
+    case FEATURE_RING_BYTES: return 4 / s->bytes_per_second;
     default: return 1e-4;
     }
 }
@@ -170,8 +172,8 @@ static bool case_row(const formula *m, const design_case *what, bool with_networ
 /* ---- opening ------------------------------------------------------------------------------------
  */
 
-static lm_status formula_new(const design *d, formula *m, part p, const calibration *known,
-                             lm_error *err)
+static lm_status formula_new(const design *d, formula *m, part p, const design_speeds *speeds,
+                             const calibration *known, lm_error *err)
 {
     const size_t  at    = form_find(model_at(0), p);
     const fitted *given = known && known->fitted[at].present ? &known->fitted[at] : NULL;
@@ -179,7 +181,7 @@ static lm_status formula_new(const design *d, formula *m, part p, const calibrat
     m->part = p;
     m->f    = &forms[at];
     for (size_t k = 0; k < m->f->n_features; k++) {
-        const double usual = usual_guess(p, m->f->feature[k]);
+        const double usual = usual_guess(speeds, p, m->f->feature[k]);
 
         m->guess[k]    = given ? given->coefficient[k].value : usual;
         m->guess_sd[k] = GUESS_SD * fmax(m->guess[k], given ? 0.1 * usual : usual);
@@ -190,7 +192,8 @@ static lm_status formula_new(const design *d, formula *m, part p, const calibrat
 }
 
 lm_status design_new(const design_case *target, size_t n_targets, size_t n_networks,
-                     const calibration *known, design **out, lm_error *err)
+                     const design_speeds *speeds, const calibration *known, design **out,
+                     lm_error *err)
 {
     design   *d      = calloc(1, sizeof *d);
     lm_status status = LM_OK;
@@ -205,7 +208,7 @@ lm_status design_new(const design_case *target, size_t n_targets, size_t n_netwo
     else if (!n_targets)
         status = lm_error_set(err, LM_E_ARG, "nothing is asked for: no targets");
     for (size_t i = 0; i < N_STEP_PARTS && !status; i++)
-        status = formula_new(d, &d->formula[i], parts[i], known, err);
+        status = formula_new(d, &d->formula[i], parts[i], speeds, known, err);
     if (!status) {
         memcpy(d->target, target, n_targets * sizeof *target);
         status = design_update(d, err);

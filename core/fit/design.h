@@ -47,13 +47,20 @@ typedef struct design_times {
 
 typedef struct design design;
 
+/** What to expect of one rank. Each layer and each message has a latency beside that. */
+typedef struct design_speeds {
+    double flops_per_second, bytes_per_second;
+} design_speeds;
+
 /**
  * @param target, n_targets what will be asked for: their parts add up to a step; at least one
  * @param n_networks        numbers of networks that cases may have
- * @param known             a machine's coefficients to begin with; NULL: those of a small CPU
+ * @param speeds            to guess coefficients by
+ * @param known             a machine's coefficients to begin with, where it has them; NULL: guesses
  */
 lm_status design_new(const design_case *target, size_t n_targets, size_t n_networks,
-                     const calibration *known, design **out, lm_error *err);
+                     const design_speeds *speeds, const calibration *known, design **out,
+                     lm_error *err);
 void      design_free(design *d);
 
 /** Adds a measured case; parts with NAN, or that are no part of the model, are left out. Takes

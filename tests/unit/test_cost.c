@@ -49,12 +49,30 @@ static void no_point_is_free(void **state)
     assert_true(cost_expected(&m, &stop, OBS_NETWORK, 1) > 0);
 }
 
+/* 1 GFLOP forward and 1 GB moved: on what is 100 times as fast a hundredth, but for the launch. */
+static void what_no_formula_speaks_of_is_guessed_from_the_speeds_to_expect(void **state)
+{
+    const sweep core  = { .flops_per_second = 4e10, .bytes_per_second = 4e9 };
+    const sweep gpu   = { .flops_per_second = 4e12, .bytes_per_second = 4e11 };
+    sweep_point layer = { .row = { .kind = OBS_LAYER } };
+    sweep_point ring  = { .row = { .kind = OBS_COLLECTIVE, .ranks = 4, .bytes = 1000000000 } };
+
+    (void)state;
+    layer.counts.flops_forward = 1000000000;
+    layer.counts.read_bytes    = 1000000000;
+    assert_close(cost_guess_once(&core, &layer), 3e-5 + 0.075 + 0.1, 1e-9);
+    assert_close(cost_guess_once(&gpu, &layer), 3e-5 + 0.00075 + 0.001, 1e-9);
+    assert_close(cost_guess_once(&core, &ring), 8e-5 + 2, 1e-9);
+    assert_close(cost_guess_once(&gpu, &ring), 8e-5 + 0.02, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_simulated_point_takes_its_repetitions),
         cmocka_unit_test(what_points_took_is_what_is_expected_of_others),
         cmocka_unit_test(no_point_is_free),
+        cmocka_unit_test(what_no_formula_speaks_of_is_guessed_from_the_speeds_to_expect),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

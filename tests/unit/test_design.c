@@ -33,12 +33,15 @@ static design_case allreduce(double bytes, double nodes)
                           .network = DESIGN_NONE };
 }
 
+/* What a sweep tells to expect of a core, where it does not say. */
+static const design_speeds core = { 4e10, 4e9 };
+
 static design *open_design(const design_case *target, size_t n)
 {
     design  *d;
     lm_error err;
 
-    assert_int_equal(design_new(target, n, 8, NULL, &d, &err), LM_OK);
+    assert_int_equal(design_new(target, n, 8, &core, NULL, &d, &err), LM_OK);
     return d;
 }
 
@@ -56,7 +59,7 @@ static void nothing_asked_for_is_refused(void **state)
     lm_error err;
 
     (void)state;
-    assert_int_equal(design_new(NULL, 0, 1, NULL, &d, &err), LM_E_ARG);
+    assert_int_equal(design_new(NULL, 0, 1, &core, NULL, &d, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "nothing is asked for: no targets");
 }
 
@@ -84,6 +87,28 @@ static void before_anything_is_measured_a_guess_is_expected(void **state)
     design_free(d);
 }
 
+/* A GPU of 100 times the FLOP and 50 times the bytes: what a layer costs in any case stays. */
+static void the_guess_is_made_from_the_speeds_to_expect(void **state)
+{
+    static const design_speeds gpu = { 4e12, 2e11 };
+    const design_case          c   = net(0, 10, 64, 8, 2);
+    const net_metrics         *n   = &c.load.counts;
+    const double elements = (double)n->conv_inputs + (double)n->conv_outputs + (double)n->params;
+    design      *d;
+    design_times t;
+    lm_error     err;
+
+    (void)state;
+    assert_int_equal(design_new(&c, 1, 1, &gpu, NULL, &d, &err), LM_OK);
+    t = design_expected(d, &c);
+    assert_close(t.seconds[PART_FORWARD] /
+                     ((double)n->flops_forward / 4e12 + elements * 8e-12 + 2e-4),
+                 1, 1e-9);
+    assert_close(t.seconds[PART_UPDATE] / (5e-5 + (double)n->params * 3.2e-11), 1, 1e-9);
+    assert_close(t.seconds[PART_SYNC] / (2 * 2e-5 + c.load.bytes * 2e-11), 1, 1e-9);
+    design_free(d);
+}
+
 static void a_machine_file_replaces_the_guess(void **state)
 {
     const design_case target   = net(0, 10, 64, 1, 2);
@@ -97,7 +122,7 @@ static void a_machine_file_replaces_the_guess(void **state)
     f->present              = true;
     f->coefficient[0].value = 0.5; /* seconds a message, 2 (N - 1) of them */
     f->coefficient[1].value = 0.25;
-    assert_int_equal(design_new(&target, 1, 1, cal, &d, &err), LM_OK);
+    assert_int_equal(design_new(&target, 1, 1, &core, cal, &d, &err), LM_OK);
     assert_close(design_expected(d, &target).seconds[PART_SYNC] / expected, 1, 1e-9);
     design_free(d);
     free(cal);
@@ -286,6 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_asked_for_is_refused),
         cmocka_unit_test(before_anything_is_measured_a_guess_is_expected),
+        cmocka_unit_test(the_guess_is_made_from_the_speeds_to_expect),
         cmocka_unit_test(a_machine_file_replaces_the_guess),
         cmocka_unit_test(expectations_follow_what_was_measured),
         cmocka_unit_test(a_forecast_is_what_measuring_brings),
