@@ -41,7 +41,7 @@ enum {
 
 static const option_spec specs[] = {
     [OUTPUT]  = { "output", "FOLDER/", NULL,
-                  "folder for all that is found, or a .csv for the observations only (also -o; needed)" },
+                  "folder for all that is found, or a .csv for the observations alone (also -o; needed)" },
     [BUDGET]  = { "budget", "TIME", NULL,
                   "end within 5min, 90s ...: the points that tell most come first" },
     [FOR]     = { "for", "NETWORKS", NULL,
@@ -68,21 +68,25 @@ static const option_spec specs[] = {
 
 static const char details[] =
     "Leaves observations.csv, machine.ini (which predict and scale take), report.txt and report.json in\n"
-    "the folder. SWEEP is a file, or the name of one that is installed: quick, standard ...\n"
-    "With --budget the whole run ends within that time. The sweep's points are then candidates, and the\n"
-    "next is always the one that narrows the intervals of what will be asked for most, per second.\n"
+    "the folder. SWEEP is a file, or the name of one that is installed: quick, standard, thorough,\n"
+    "layers and collectives measure CPUs, the same with -gpu behind (quick-gpu ...) NVIDIA GPUs.\n"
+    "With --budget the whole run ends within that time, after 500 points at most. The sweep's points are\n"
+    "then candidates, and the next is always the one that narrows the intervals of what will be asked for\n"
+    "most, per second. Without it every point is measured, in the sweep's order.\n"
     "Each point is appended as soon as it is measured, so a run that is killed leaves a file that loads,\n"
     "and --resume goes on with it. Points that need more ranks than there are, are left out and counted.\n"
     "As root, Open MPI asks for OMPI_ALLOW_RUN_AS_ROOT=1 and OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1.\n";
 
 static const char examples[] =
     "  mpirun -np 2 layermeter calibrate standard -o cluster/ --budget 5min\n"
-    "  mpirun -np 8 layermeter calibrate my-sweep.ini -o cluster/ --for resnet50,bert_base\n"
-    "  layermeter calibrate standard --budget 5min --dry-run\n";
+    "  mpirun -np 2 layermeter calibrate standard -o cluster/ --budget 5min --resume\n"
+    "  mpirun -np 8 layermeter calibrate my-sweep.ini -o eight/ --budget 10min --for resnet50,bert_base\n"
+    "  layermeter calibrate standard --budget 5min --dry-run\n"
+    "  layermeter calibrate standard -o cluster/ --slurm job.sh --nodes 8 --tasks-per-node 4\n";
 
 static const command self = {
     .name          = "",
-    .arguments     = "SWEEP.ini",
+    .arguments     = "SWEEP",
     .doc           = "Measure this machine or cluster, fit, and write its machine file",
     .details       = details,
     .examples      = examples,
@@ -354,25 +358,43 @@ static lm_status measure(job *j)
     return status;
 }
 
+/* Options that mean nothing beside the others: who gave them meant something else. */
+static lm_status check_options(const options *o, lm_error *err)
+{
+    static const int of_slurm[] = { NODES, TASKS, GPUS, TIME };
+
+    if (!o->value[OUTPUT] && !o->value[DRY_RUN])
+        return lm_error_set(err, LM_E_ARG, "-o FOLDER/ is needed: where to write what is found");
+    if (o->value[RESUME] && o->value[FORCE])
+        return lm_error_set(err, LM_E_ARG,
+                            "--resume keeps what -o holds, --force replaces it: give one of them");
+    for (size_t i = 0; i < sizeof of_slurm / sizeof of_slurm[0]; i++)
+        if (o->value[of_slurm[i]])
+            return lm_error_set(err, LM_E_ARG, "--%s is of --slurm%s", specs[of_slurm[i]].name,
+                                of_slurm[i] == TIME ? "; --budget limits a run"
+                                                    : ": ranks are the launcher's (mpirun, srun)");
+    return LM_OK;
+}
+
 /* What can be told wrong without a look at any file. */
 static bool read_options(job *j, bool root, int *code)
 {
-    const options *o = j->o;
+    const options *o     = j->o;
+    const char    *which = "";
 
     *code = EXIT_MISUSED;
-    if (!o->value[OUTPUT] && !o->value[DRY_RUN]) {
-        lm_error_set(&j->err, LM_E_ARG, "-o FOLDER/ is needed: where to write what is found");
-        return root ? report_misuse("", &j->err), false : false;
+    if (!check_options(o, &j->err) && !format_parse(o->value[FORMAT], &j->form, &j->err)) {
+        if (!o->value[BUDGET])
+            return true;
+        which = "--budget";
+        if (!text_seconds(o->value[BUDGET], &j->budget, &j->err) && j->budget <= 0)
+            lm_error_set(&j->err, LM_E_ARG, "must be more than nothing, such as 5min");
+        else if (j->budget > 0)
+            return true;
     }
-    if (format_parse(o->value[FORMAT], &j->form, &j->err))
-        return root ? report_misuse("", &j->err), false : false;
-    if (!o->value[BUDGET])
-        return true;
-    if (!text_seconds(o->value[BUDGET], &j->budget, &j->err) && j->budget <= 0)
-        lm_error_set(&j->err, LM_E_ARG, "must be more than nothing, such as 5min");
-    else if (j->budget > 0)
-        return true;
-    return root ? report_misuse("--budget", &j->err), false : false;
+    if (root)
+        report_misuse(which, &j->err);
+    return false;
 }
 
 static int run(const options *o, world *everyone, int64_t began, const char *command_line)

@@ -56,7 +56,8 @@ lm_status run_folder_make(const char *given, const run_folder *f, lm_error *err)
     if (errno == EEXIST || errno == ENOTDIR)
         return lm_error_set(err, LM_E_IO,
                             "%s: is a file: -o takes a folder, or a file that ends in .csv", given);
-    return lm_error_set(err, LM_E_IO, "%s: %s", given, strerror(errno));
+    return lm_error_set(err, LM_E_IO, "%s: %s%s", given, strerror(errno),
+                        errno == ENOENT ? ": the folder above it must be there" : "");
 }
 
 lm_status run_folder_clear(const run_folder *f, lm_error *err)

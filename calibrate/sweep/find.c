@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/place.h"
@@ -16,6 +17,14 @@ static bool ends_in_ini(const char *name)
     return n > 4 && !strcmp(name + n - 4, ".ini");
 }
 
+/* A folder is none: results are often kept in one that is named like the sweep. */
+static bool is_there(const char *path)
+{
+    struct stat s;
+
+    return !stat(path, &s) && !S_ISDIR(s.st_mode);
+}
+
 lm_status sweep_find(const char *name, char *path, size_t size, lm_error *err)
 {
     char      folder[PATH_MAX];
@@ -25,7 +34,7 @@ lm_status sweep_find(const char *name, char *path, size_t size, lm_error *err)
     if (strlen(name) >= size)
         return lm_error_set(err, LM_E_ARG, "%.40s...: path is too long", name);
     strcpy(path, name);
-    if (!access(name, F_OK) || strchr(name, '/'))
+    if (is_there(name) || strchr(name, '/'))
         return LM_OK;
     if ((status = place_installed(LAYERMETER_CONFIG_DIR "/sweeps", folder, sizeof folder, err)))
         return status;

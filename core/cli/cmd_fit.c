@@ -19,7 +19,7 @@ static const char details[] =
     "Fits every model: 'convmeter' as published, by ordinary least squares; 'nnls', the same regressors\n"
     "with relative weights and non-negative coefficients; 'layermeter', ours. 'held out' is the error on\n"
     "networks that the fit did not see, each left out in turn. Needs no device: old observations can be\n"
-    "fitted again anywhere, and so can those of another framework (the CSV's columns: README.md).\n";
+    "fitted again anywhere, and so can those of another framework (its columns: OBSERVATIONS.md).\n";
 
 static const char examples[] = "  layermeter fit observations.csv -o machine.ini\n";
 

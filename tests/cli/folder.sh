@@ -80,12 +80,16 @@ grep -q '^network,tiny.ini,step' cluster/observations.csv || fail "$(cat cluster
 
 # ---- refusals ----------------------------------------------------------------------------------
 refused 'truth.ini: is a file: -o takes a folder' layermeter calibrate sweep.ini -o truth.ini
-refused 'none/cluster: No such file' layermeter calibrate sweep.ini -o none/cluster
+refused 'none/cluster: No such file or directory: the folder above it must be there' layermeter calibrate sweep.ini -o none/cluster
 mkdir blocked blocked/machine.ini
 refused 'blocked/machine.ini: ' layermeter calibrate sweep.ini -o blocked --force --quiet
 rm -r blocked && mkdir blocked blocked/machine.ini
 refused 'blocked/machine.ini: ' layermeter calibrate sweep.ini -o blocked --quiet
 [ ! -e blocked/report.txt ] || fail "a report of a run that failed"
+
+# ---- a folder that is named like a sweep is not taken for one ----------------------------------
+mkdir quick
+layermeter calibrate quick --dry-run >out 2>&1 || grep -q 'quick.ini: this build has no backend' out || fail "$(cat out)"
 
 # ---- without the program -----------------------------------------------------------------------
 mkdir alone alone/bin && cp "$LAYERMETER_BIN/layermeter" alone/bin/

@@ -32,6 +32,7 @@ ranks      = 2, 3
 END
 layermeter-calibrate sweep.ini --dry-run >out 2>&1
 grep -q 'this build has no backend' out && skip "$(cat out)"
+grep -q "nothing to measure: every point needs other ranks than the 1 that there is ('mpirun -np N' starts N)" out || fail "$(cat out)"
 
 # What should start a daemon on another host starts it here. Shared memory of two "hosts" would collide.
 printf '#!/bin/sh\nshift\nexec /bin/sh -c "$*"\n' >here
