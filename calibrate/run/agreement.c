@@ -48,53 +48,62 @@ static void print_ranks(const agreement *a, const int *group, int which, char *o
 
 typedef struct fact {
     const char *name;
-    void (*print)(const rank_facts *of, const rank_facts *first, int i, char *out, size_t size);
+    /* in words; of the i-th device key of `like`, if it is that */
+    void (*print)(const rank_facts *of, const rank_facts *like, int i, char *out, size_t size);
 } fact;
 
-static void print_cpu(const rank_facts *of, const rank_facts *first, int i, char *out, size_t size)
+static void print_cpu(const rank_facts *of, const rank_facts *like, int i, char *out, size_t size)
 {
-    (void)first;
+    (void)like;
     (void)i;
     snprintf(out, size, "%s", of->cpu);
 }
 
-static void print_core_count(const rank_facts *of, const rank_facts *first, int i, char *out,
+static void print_core_count(const rank_facts *of, const rank_facts *like, int i, char *out,
                              size_t size)
 {
-    (void)first;
+    (void)like;
     (void)i;
     snprintf(out, size, "%lld", (long long)of->cores);
 }
 
 /* Equal machines differ by what their firmware keeps. */
-static void print_memory(const rank_facts *of, const rank_facts *first, int i, char *out,
+static void print_memory(const rank_facts *of, const rank_facts *like, int i, char *out,
                          size_t size)
 {
-    const int64_t off = of->memory_kib - first->memory_kib;
+    const int64_t off = of->memory_kib - like->memory_kib;
 
     (void)i;
-    if ((off < 0 ? -off : off) <= first->memory_kib / 33)
-        of = first;
+    if ((off < 0 ? -off : off) <= like->memory_kib / 33)
+        of = like;
     snprintf(out, size, "%.1f GiB", (double)of->memory_kib / 1048576);
 }
 
-/* The i-th of the first rank's; another rank may lack it. */
-static void print_device(const rank_facts *of, const rank_facts *first, int i, char *out,
+static const char *find_device(const rank_facts *of, const char *key)
+{
+    for (int i = 0; i < of->n_devices; i++)
+        if (!strcmp(of->device[i].key, key))
+            return of->device[i].value;
+    return NULL;
+}
+
+/* A rank may lack what another has. */
+static void print_device(const rank_facts *of, const rank_facts *like, int i, char *out,
                          size_t size)
 {
-    snprintf(out, size, "none");
-    for (int j = 0; j < of->n_devices; j++)
-        if (!strcmp(of->device[j].key, first->device[i].key))
-            snprintf(out, size, "%s", of->device[j].value);
+    const char *value = find_device(of, like->device[i].key);
+
+    snprintf(out, size, "%s", value ? value : "none");
 }
 
 /* Ranks with the same value are one group, named after its first rank. */
-static bool group_ranks(const agreement *a, const fact *f, int i, char (*value)[96], int *group)
+static bool group_ranks(const agreement *a, const fact *f, const rank_facts *like, int i,
+                        char (*value)[96], int *group)
 {
     bool differ = false;
 
     for (int r = 0; r < a->n_ranks; r++) {
-        f->print(&a->rank[r], &a->rank[0], i, value[r], sizeof value[r]);
+        f->print(&a->rank[r], like, i, value[r], sizeof value[r]);
         group[r] = 0;
         while (group[r] < r && (group[group[r]] != group[r] || strcmp(value[group[r]], value[r])))
             group[r]++;
@@ -120,6 +129,15 @@ static void add_groups(agreement *a, const char *name, char (*value)[96], const 
         add(a->mixed, sizeof a->mixed, " and %d more", n - 4);
 }
 
+/* Has a rank before this one said something of it? */
+static bool compared(const agreement *a, int rank, const char *key)
+{
+    for (int r = 0; r < rank; r++)
+        if (find_device(&a->rank[r], key))
+            return true;
+    return false;
+}
+
 static void find_mixed(agreement *a, char (*value)[96], int *group)
 {
     static const fact machine[] = { { "cpu", print_cpu },
@@ -128,11 +146,13 @@ static void find_mixed(agreement *a, char (*value)[96], int *group)
     const fact        device    = { NULL, print_device };
 
     for (size_t f = 0; f < sizeof machine / sizeof machine[0]; f++)
-        if (group_ranks(a, &machine[f], 0, value, group))
+        if (group_ranks(a, &machine[f], &a->rank[0], 0, value, group))
             add_groups(a, machine[f].name, value, group);
-    for (int i = 0; i < a->rank[0].n_devices; i++)
-        if (group_ranks(a, &device, i, value, group))
-            add_groups(a, a->rank[0].device[i].key, value, group);
+    for (int r = 0; r < a->n_ranks; r++)
+        for (int i = 0; i < a->rank[r].n_devices; i++)
+            if (!compared(a, r, a->rank[r].device[i].key) &&
+                group_ranks(a, &device, &a->rank[r], i, value, group))
+                add_groups(a, a->rank[r].device[i].key, value, group);
 }
 
 /* ---- room ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* sched_getaffinity() */
 #include "run/facts.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
 #include <stdio.h>
@@ -151,19 +152,6 @@ static void find_numa(rank_facts *f)
     print_set(nodes, 64, f->numa, sizeof f->numa);
 }
 
-static void add_device(void *context, const char *key, const char *value)
-{
-    rank_facts  *f = context;
-    const size_t n = strlen(key);
-
-    /* what names one device among equals is no difference */
-    if (f->n_devices == FACTS_DEVICES || (n > 3 && !strcmp(key + n - 3, "_id")))
-        return;
-    snprintf(f->device[f->n_devices].key, sizeof f->device[0].key, "%s", key);
-    snprintf(f->device[f->n_devices].value, sizeof f->device[0].value, "%s", value);
-    f->n_devices++;
-}
-
 /* ---- what is run --------------------------------------------------------------------------------
  */
 
@@ -180,6 +168,37 @@ static uint64_t hash(uint64_t seed, const void *bytes, size_t n)
 }
 
 static const uint64_t empty = UINT64_C(14695981039346656037);
+
+/* What names one device among equals, or tells of the moment, is no difference. */
+static bool distinguishes(const char *key)
+{
+    static const char *const momentary[] = { "gpu_clock", "gpu_memory_clock", "gpu_temperature",
+                                             "gpu_clock_held_down_by" };
+    const size_t             n           = strlen(key);
+
+    for (size_t i = 0; i < sizeof momentary / sizeof momentary[0]; i++)
+        if (!strcmp(key, momentary[i]))
+            return false;
+    return n <= 3 || strcmp(key + n - 3, "_id") != 0;
+}
+
+static void add_device(void *context, const char *key, const char *value)
+{
+    rank_facts  *f = context;
+    const size_t n = strlen(value);
+    char        *to;
+
+    if (f->n_devices == FACTS_DEVICES || !distinguishes(key))
+        return;
+    to = f->device[f->n_devices].value;
+    snprintf(f->device[f->n_devices].key, sizeof f->device[0].key, "%s", key);
+    if (n < sizeof f->device[0].value)
+        strcpy(to, value);
+    else /* it may differ behind what there is room for */
+        snprintf(to, sizeof f->device[0].value, "%.70s... (%016" PRIx64 ")", value,
+                 hash(empty, value, n));
+    f->n_devices++;
+}
 
 static uint64_t hash_file(const char *path)
 {

@@ -7,7 +7,7 @@
 
 #include "measure/harness.h"
 
-enum { FACTS_CORES = 1024, FACTS_DEVICES = 12 };
+enum { FACTS_CORES = 1024, FACTS_DEVICES = 40 };
 
 /** Plain data: travels over MPI. Text that is not known is empty, a number 0. */
 typedef struct rank_facts {
@@ -18,7 +18,8 @@ typedef struct rank_facts {
     uint64_t allowed[FACTS_CORES / 64]; /**< bit c: may run on core c; none: not known */
     char     numa[32];                  /**< nodes of these cores: "0-1" */
     int64_t  threads;
-    /** What the backends say of themselves: devices, drivers, versions of libraries. */
+    /** What the backends say of themselves: devices, drivers, versions of libraries. Values too
+     * long for their place end in a hash of the whole. */
     struct {
         char key[32], value[96];
     } device[FACTS_DEVICES];

@@ -94,6 +94,24 @@ if [ "$isa" != SSE4.1 ] && [ -n "$isa" ]; then
         env DNNL_MAX_CPU_ISA=SSE41 layermeter-calibrate sweep.ini -o o.csv
 fi
 
+# ---- GPUs: what another rank alone knows is a difference, what it is like at the moment is none -----
+fake=$LAYERMETER_BIN/layermeter-calibrate-fake
+if [ -x "$fake" ] && [ -d "$LAYERMETER_BUILD/tests/ports/nvml" ]; then
+    sed 's/^backend .*/backend = cudnn/; s/^collective .*/collective = nccl/; s/^ranks .*/ranks = 1/' sweep.ini >gpu.ini
+    nvml="LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml:${LD_LIBRARY_PATH:-} LAYERMETER_FAKE_DEVICES=2 ASAN_OPTIONS=detect_leaks=0"
+    none="LAYERMETER_FAKE_DEVICES=2 ASAN_OPTIONS=detect_leaks=0"
+    gpus() { # ENVIRONMENT OF RANK 0, OF RANK 1
+        rm -f o.csv
+        timeout 120 mpirun $many -np 1 env $1 "$fake" gpu.ini -o o.csv --quiet : \
+            -np 1 env $2 "$fake" gpu.ini -o o.csv --quiet >out 2>&1
+    }
+    gpus "$nvml" "$nvml LAYERMETER_FAKE_HELD_DOWN=1" || fail "another clock at the moment: $(cat out)"
+    gpus "$none" "$nvml" && fail "a driver that rank 1 alone has is not refused"
+    grep -q 'different hardware .*gpu_driver: none (rank 0), 580.1 (rank 1)' out || fail "rank 1 alone: $(cat out)"
+    gpus "$nvml" "$none" && fail "a driver that rank 0 alone has is not refused"
+    grep -q 'different hardware .*gpu_driver: 580.1 (rank 0), none (rank 1)' out || fail "rank 0 alone: $(cat out)"
+fi
+
 # ---- other plugins, sweeps, builds ---------------------------------------------------------------
 refused "rank 1 on $host has other plugins than rank 0 on $host: layer types would differ\$" \
     layermeter-calibrate sweep.ini -o o.csv --plugin "$FAKES/hangs_later.so"
