@@ -60,6 +60,26 @@ lm_status run_folder_make(const char *given, const run_folder *f, lm_error *err)
                         errno == ENOENT ? ": the folder above it must be there" : "");
 }
 
+lm_status run_folder_check(const run_folder *f, bool replace, lm_error *err)
+{
+    const char *const path[] = { f->machine, f->report, f->report_json };
+    const bool        begun  = !access(f->observations, F_OK);
+    struct stat       s;
+
+    for (size_t i = 0; f->whole && i < sizeof path / sizeof path[0]; i++) {
+        if (lstat(path[i], &s))
+            continue;
+        if (S_ISDIR(s.st_mode))
+            return lm_error_set(err, LM_E_IO, "%s: is a folder: give another -o", path[i]);
+        if (!begun && !replace)
+            return lm_error_set(err, LM_E_IO,
+                                "%s: is there already, and not of a run into this folder: --force "
+                                "replaces it, another -o keeps it",
+                                path[i]);
+    }
+    return LM_OK;
+}
+
 lm_status run_folder_clear(const run_folder *f, lm_error *err)
 {
     const char *const path[] = { f->machine, f->report, f->report_json };

@@ -23,6 +23,12 @@ lm_status run_folder_name(const char *given, run_folder *out, lm_error *err);
 /** Makes the folder where it is not there; the one above it must be. */
 lm_status run_folder_make(const char *given, const run_folder *f, lm_error *err);
 
+/**
+ * Can what is found be written into it? Refuses folders in its files' places, and files that are no
+ * run's, as there are no observations beside them, unless they are to be replaced. Before a run.
+ */
+lm_status run_folder_check(const run_folder *f, bool replace, lm_error *err);
+
 /** Removes what an earlier run found out: it would be of other observations. */
 lm_status run_folder_clear(const run_folder *f, lm_error *err);
 

@@ -65,6 +65,18 @@ layermeter calibrate sweep.ini -o cluster --resume --quiet >out 2>&1 || fail "$(
 diff cluster/machine.ini kept/machine.ini || fail "a resumed run found something else"
 grep -q 'were there before' cluster/report.txt || fail "$(cat cluster/report.txt)"
 
+# a machine file and reports of before stay beside observations that are gone on with, and are written anew
+head -n 60 kept/observations.csv >cluster/observations.csv
+layermeter calibrate sweep.ini -o cluster --resume --quiet >out 2>&1 || fail "$(cat out)"
+diff cluster/machine.ini kept/machine.ini || fail "resumed beside a machine file: something else was found"
+# without observations they are somebody's
+mkdir someone && cp machine.ini someone
+for how in '' --resume; do
+    refused 'someone/machine.ini: is there already, and not of a run into this folder: --force' \
+        layermeter calibrate sweep.ini -o someone --quiet $how
+done
+cmp machine.ini someone/machine.ini && [ "$(ls someone)" = machine.ini ] || fail "a refused run wrote something"
+
 # ---- too little for a fit ----------------------------------------------------------------------
 sed -e '/^.collectives/,$d' -e 's/^networks .*/networks = tiny.ini/' -e 's/^batch .*/batch = 1/' \
     -e '/^image /d' -e '/^ranks /d' sweep.ini >one.ini
@@ -85,6 +97,7 @@ mkdir blocked blocked/machine.ini
 refused 'blocked/machine.ini: ' layermeter calibrate sweep.ini -o blocked --force --quiet
 rm -r blocked && mkdir blocked blocked/machine.ini
 refused 'blocked/machine.ini: ' layermeter calibrate sweep.ini -o blocked --quiet
+[ ! -e blocked/observations.csv ] || fail "measured, although nothing could be made of it"
 [ ! -e blocked/report.txt ] || fail "a report of a run that failed"
 
 # ---- a folder that is named like a sweep is not taken for one ----------------------------------
