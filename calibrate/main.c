@@ -120,6 +120,8 @@ static lm_status open_files(job *j, const char *command_line)
 
     if (campaign_root(c))
         status = run_folder_make(o->value[OUTPUT], &j->folder, &j->err);
+    if (!status && campaign_root(c))
+        status = run_folder_check(&j->folder, mode == OUTPUT_REPLACE, &j->err);
     if (!status)
         status = output_open(&c->file, j->folder.observations, mode, c->everyone, &c->b,
                              command_line, &j->err);
@@ -235,22 +237,6 @@ static void say(const char *text)
     report_failure(&err);
 }
 
-/* Measures, while the watchdog looks after all ranks. */
-static lm_status measure_watched(job *j, const progress *shown)
-{
-    const watchdog_config config = { .everyone = j->c.everyone,
-                                     .file     = j->folder.observations,
-                                     .held     = output_points(&j->c.file),
-                                     .say      = say };
-    lm_status             status = watchdog_start(&config, &j->err);
-
-    if (status)
-        return status;
-    status = campaign_measure(&j->c, shown, &j->err);
-    watchdog_stop();
-    return status;
-}
-
 static void say_measured(const job *j)
 {
     const sweep *plan = j->c.plan;
@@ -326,7 +312,7 @@ static lm_status conclude(job *j)
     report_effort effort = { .budget     = j->c.budget,
                              .n_measured = j->c.n_measured,
                              .n_skipped  = j->c.n_skipped,
-                             .n_before   = output_points(&j->c.file) - j->c.n_measured,
+                             .n_before   = j->c.file.n_held,
                              .seen       = &j->c.seen };
     findings      found;
     lm_status     status = findings_make(j->folder.observations, j->c.loads, &found, &j->err);
@@ -344,10 +330,11 @@ static lm_status conclude(job *j)
     return status;
 }
 
-static lm_status measure(job *j)
+/* To the end: signals and lost ranks come while rank 0 fits and writes, too. */
+static lm_status measure_watched(job *j)
 {
     const progress shown  = { j->o->value[QUIET] != NULL };
-    lm_status      status = measure_watched(j, &shown);
+    lm_status      status = campaign_measure(&j->c, &shown, &j->err);
 
     if (!status)
         status = campaign_conclude(&j->c, &shown, &j->err);
@@ -355,6 +342,21 @@ static lm_status measure(job *j)
         say_measured(j);
     if (!status && campaign_root(&j->c) && j->folder.whole)
         status = conclude(j);
+    return status;
+}
+
+static lm_status measure(job *j)
+{
+    const watchdog_config config = { .everyone = j->c.everyone,
+                                     .file     = j->folder.observations,
+                                     .held     = output_points(&j->c.file),
+                                     .say      = say };
+    lm_status             status = watchdog_start(&config, &j->err);
+
+    if (status)
+        return status;
+    status = measure_watched(j);
+    watchdog_stop();
     return status;
 }
 

@@ -6,10 +6,12 @@
 #include <string.h>
 
 #include "base/stats.h"
+#include "measure/slowest.h"
 #include "measure/step.h"
 #include "measure/trust.h"
 #include "network/kernels.h"
 #include "network/single.h"
+#include "ranks/pulse.h"
 
 /* Kernels of a point, and the backends' work on them. */
 typedef struct setup {
@@ -152,6 +154,30 @@ static lm_status list_work(const bench *b, const world *group, const sweep_point
                : LM_OK;
 }
 
+/* For a library that compiles and tries kernels when it meets them for the first time, and ranks
+ * that find each other. */
+#define PREPARING 60.0 /* seconds */
+
+/* What may pass until a backend says that it goes on. CPUs do behind each kernel, and none of today
+ * is slower than 1 GFLOP/s and 100 MB/s, whatever the kernel; GPUs behind a phase or a step, and
+ * they are a hundred times as fast. */
+static double slowest_seconds(const bench *b, const setup *s)
+{
+    double longest = 0, all = 0;
+
+    for (phase p = 0; p < N_PHASES; p++)
+        for (size_t i = 0; p != PHASE_SYNC && i < s->list[p].n; i++) {
+            const lm_kernel *k    = &s->list[p].kernel[i];
+            const lm_work    work = lm_kernel_work(k);
+            const double     one  = (double)work.flops / 1e9 +
+                               ((double)work.read_bytes + (double)work.written_bytes) / 1e8;
+
+            longest = fmax(longest, one);
+            all += one * k->repeat;
+        }
+    return b->compute->type->on_gpu ? all / 100 : longest;
+}
+
 /* A collective backend's preparation is itself collective: no rank may enter it unless all do.
  * *mine is this rank's own status, behind which a text stands in err. */
 static lm_status prepare(const bench *b, const world *group, const sweep_point *point, setup *s,
@@ -161,6 +187,7 @@ static lm_status prepare(const bench *b, const world *group, const sweep_point *
     lm_status status;
 
     *mine = list_work(b, group, point, s, &compute, &collective, err);
+    pulse_allow(PREPARING + slowest_seconds(b, s));
     if (!*mine && compute)
         *mine = b->compute->type->prepare(b->compute, &s->what, &s->compute, err);
     if (!*mine && step_wanted(&point->row))
@@ -172,7 +199,9 @@ static lm_status prepare(const bench *b, const world *group, const sweep_point *
         *mine = step_prepare(&s->step, runner(b, s, PHASE_SYNC), &s->what, err);
     else if (collective)
         *mine = b->collective->type->prepare(b->collective, &s->what, &s->collective, err);
-    return agree(group, *mine);
+    status = agree(group, *mine);
+    pulse_allow(slowest_seconds(b, s));
+    return status;
 }
 
 /* Times of all repetitions. */
@@ -205,14 +234,19 @@ static bool samples_alloc(samples *s, int64_t room)
 
 enum { N_VALUES = 2 * N_PHASES + 1 }; /* wall times, CPU times, the last: how the rank fared */
 
-/* The largest over the ranks. */
+/* The largest over the ranks, with the CPU times of the ranks that took so long. */
 static lm_status largest(const world *group, double value[N_VALUES], lm_status status,
                          lm_error *err)
 {
+    double own[2 * N_PHASES];
+
+    memcpy(own, value, sizeof own);
     value[2 * N_PHASES] = -(double)status;
     world_max(group, value, N_VALUES);
-    if (value[2 * N_PHASES] <= 0)
+    if (value[2 * N_PHASES] <= 0) {
+        slowest_cpu(group, own, value, value + N_PHASES);
         return LM_OK;
+    }
     return status ? status
                   : lm_error_set(err, (lm_status)-value[2 * N_PHASES], "another rank failed");
 }
@@ -272,7 +306,7 @@ static lm_status run_step(const bench *b, const world *group, const setup *s, co
     return largest(group, value, status, err);
 }
 
-/* One repetition; out holds wall times, then CPU times, the largest over the ranks. A rank that
+/* One repetition; out holds wall times, then CPU times, of the slowest rank. A rank that
  * fails goes on to where all meet, so that none waits for it. */
 static lm_status repeat_once(const bench *b, const world *group, const setup *s, conditions *seen,
                              double out[2 * N_PHASES], lm_error *err)

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "measure/clock.h"
+#include "ranks/pulse.h"
 #include "ranks/world_mpi.h"
 
 #define EXCHANGES 8
@@ -48,10 +49,11 @@ static int64_t ask(MPI_Comm comm)
 
 start_line start_line_draw(const world *group)
 {
-    MPI_Comm   comm = world_communicator(group);
-    start_line line = { 0, 0 };
-    double     longest;
-    int64_t    began;
+    MPI_Comm             comm   = world_communicator(group);
+    const pulse_activity before = pulse_enter(PULSE_WAIT);
+    start_line           line   = { 0, 0 };
+    double               longest;
+    int64_t              began;
 
     for (int r = 1; r < world_size(group); r++) { /* one after the other: they must not disturb */
         if (world_rank(group) == 0)
@@ -59,6 +61,7 @@ start_line start_line_draw(const world *group)
         else if (world_rank(group) == r)
             line.ahead = ask(comm);
     }
+    pulse_enter(before);
     world_barrier(group);
     began = now();
     world_barrier(group);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "measure/clock.h"
+#include "measure/run_queue.h"
 #include "ranks/pulse.h"
 #include "ranks/wire.h"
 
@@ -25,7 +27,7 @@
 #define BEAT      1.0  /* seconds between signs of life */
 #define LONGEST   2.0  /* what one beat counts at most */
 #define SILENCE   15.0 /* no sign of life for so long: stopped */
-#define PATIENCE  20.0 /* no progress for so long, beside what the point may take: hung */
+#define PATIENCE  20.0 /* no progress for so long, beside what it may take: hung */
 #define FIRST     30.0 /* libraries are loaded during the first point */
 #define GATHER    0.25 /* what happens at the same time is told together */
 #define CONNECT   15.0
@@ -42,41 +44,37 @@ typedef struct peer {
 /* How a rank gets on. */
 typedef struct progress {
     int    activity;
-    double quiet; /* seconds without progress, of those in which it could have made any */
+    double quiet;   /* seconds without progress, of those in which it could have made any */
+    double allowed; /* seconds that what it does may take */
 } progress;
 
 typedef struct watchdog {
     watchdog_config config;
     int             rank, size;
     char (*host)[WORLD_HOST];
-    peer     *peer;     /* rank 0: of each rank; others: peer[0] alone */
-    progress *state;    /* rank 0: of each rank */
-    int       order[2]; /* pipe: what the thread is to do */
-    pthread_t thread;
-    clockid_t cpu;      /* of the thread that measures */
-    progress  own;      /* this rank's */
-    uint64_t  count;    /* pulse_count when it was looked at last */
-    double    cpu_time; /* the same of its CPU time, in seconds */
-    bool      stopped;  /* the thread's own: told to end */
+    peer      *peer;     /* rank 0: of each rank; others: peer[0] alone */
+    progress  *state;    /* rank 0: of each rank */
+    int        order[2]; /* pipe: what the thread is to do */
+    pthread_t  thread;
+    clockid_t  cpu;      /* of the thread that measures */
+    progress   own;      /* this rank's */
+    uint64_t   count;    /* pulse_count when it was looked at last */
+    double     cpu_time; /* the same of its CPU time, in seconds */
+    run_queue *queue;    /* the same of its waits for a core; NULL: it went on, or nobody tells */
+    bool       stopped;  /* the thread's own: told to end */
 
     watchdog_point seen;             /* the thread's own copy of what is measured */
     bool           measuring, first; /* the same */
-    double         pace;             /* how this machine compares to the slowest */
     int64_t        woken; /* when this process went on that had been halted; 0: it never was */
 
     pthread_mutex_t lock; /* of what follows */
     watchdog_point  point;
     char            text[200];
     bool            in_point;
-    int64_t         began; /* the point */
     size_t          held, n_points;
-    double          spent, granted; /* seconds of points that are over, and their work_seconds */
 } watchdog;
 
 static watchdog *the;
-
-_Atomic uint64_t pulse_count;
-_Atomic int      pulse_now;
 
 /* ---- the line -----------------------------------------------------------------------------------
  */
@@ -155,16 +153,19 @@ static void on_signal(int number)
 
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
+/* nohup ignores one: so be it, also when the watchdog has gone. */
 static void catch_signals(bool on)
 {
     struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-    struct sigaction before;
+    struct sigaction now;
 
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        if (!on)
+        if (sigaction(signals[i], NULL, &now) || now.sa_handler == SIG_IGN)
+            continue;
+        if (on)
+            sigaction(signals[i], &action, NULL);
+        else
             signal(signals[i], SIG_DFL);
-        else if (!sigaction(signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
-            sigaction(signals[i], &action, NULL); /* nohup ignores one: so be it */
     }
 }
 
@@ -192,23 +193,36 @@ static void wait_for_news(const watchdog *d, struct pollfd *p, int64_t until)
 /* ---- how this rank gets on
  * ----------------------------------------------------------------------- */
 
-/* One beat. On a machine that is busy with something else a rank gets a share of the time, and has
- * to be granted more of it; one that uses none at all sleeps in its kernel, or waits for a device.
- */
+/* Of the last beat: the share in which this rank could go on. On a machine that is busy with
+ * something else its threads wait for a core, which the system counts; where it does not, the CPU
+ * time has to tell, of which a rank that sleeps in its kernel, or waits for a device, uses none at
+ * all. */
+static double had_a_core(const watchdog *d, double passed, double cpu)
+{
+    const double waited = run_queue_waited(d->queue);
+    const double share  = (isnan(waited) ? cpu - d->cpu_time : passed - waited) / passed;
+
+    if (isnan(waited))
+        return share > 0.02 && share < 1 ? share : 1;
+    return fmin(fmax(share, 0), 1);
+}
+
+/* One beat. */
 static void look_at_self(watchdog *d, double passed)
 {
-    const uint64_t count = atomic_load_explicit(&pulse_count, memory_order_relaxed);
-    const double   cpu   = 1e-9 * (double)clock_nanoseconds(d->cpu);
-    const double   share = (cpu - d->cpu_time) / passed;
+    const int      activity = atomic_load_explicit(&pulse_now, memory_order_acquire);
+    const uint32_t allowed  = atomic_load_explicit(&pulse_allowed_ms, memory_order_acquire);
+    const uint64_t count    = atomic_load_explicit(&pulse_count, memory_order_relaxed);
+    const double   cpu      = 1e-9 * (double)clock_nanoseconds(d->cpu);
+    const bool     still    = count == d->count;
 
-    if (count == d->count)
-        d->own.quiet +=
-            (passed < LONGEST ? passed : LONGEST) * (share > 0.02 && share < 1 ? share : 1);
-    else
-        d->own.quiet = 0;
-    d->own.activity = atomic_load_explicit(&pulse_now, memory_order_relaxed);
+    d->own.activity = activity;
+    d->own.allowed  = 1e-3 * allowed;
+    d->own.quiet    = still ? d->own.quiet + fmin(passed, LONGEST) * had_a_core(d, passed, cpu) : 0;
     d->count        = count;
     d->cpu_time     = cpu;
+    run_queue_close(d->queue);
+    d->queue = still ? run_queue_open(NULL) : NULL;
 }
 
 /* ---- rank 0 -------------------------------------------------------------------------------------
@@ -227,7 +241,7 @@ static void hear(watchdog *d, int r)
             p->fd   = -1;
             p->dead = true;
         } else if (m.kind == WIRE_BEAT) {
-            d->state[r] = (progress){ m.activity, m.quiet };
+            d->state[r] = (progress){ m.activity, m.quiet, 1e-3 * m.allowed_ms };
             p->silent   = 0;
         } else if (m.kind == WIRE_BYE) {
             p->signal = m.signal;
@@ -264,21 +278,25 @@ static bool is_silent(const watchdog *d, int r)
     return d->peer[r].fd >= 0 && d->peer[r].silent > SILENCE;
 }
 
-/* How long nothing need go on. */
-static double patience(const watchdog *d, double seconds)
+/* How long a rank need not go on. */
+static double patience(const watchdog *d, int r)
 {
-    return PATIENCE + seconds + (d->first ? FIRST : 0);
-}
-
-/* A step alone; its pace is known from whole points, which are several. */
-static double work_patience(const watchdog *d)
-{
-    return patience(d, d->seen.work_seconds * (d->pace < 1.0 / 3 ? 3 * d->pace : 1));
+    return PATIENCE + d->state[r].allowed + (d->first ? FIRST : 0);
 }
 
 static bool is_stuck(const watchdog *d, int r)
 {
-    return d->state[r].activity == PULSE_WORK && d->state[r].quiet > work_patience(d);
+    return d->state[r].activity == PULSE_WORK && d->state[r].quiet > patience(d, r);
+}
+
+/* Of the first rank that is. */
+static double stuck_for(const watchdog *d)
+{
+    int r = 0;
+
+    while (r + 1 < d->size && !is_stuck(d, r))
+        r++;
+    return patience(d, r);
 }
 
 /* Nobody works, and nobody goes on: an all-reduce hangs, or MPI itself. */
@@ -286,7 +304,7 @@ static bool all_wait(const watchdog *d)
 {
     for (int r = 0; r < d->size; r++)
         if (d->state[r].activity == PULSE_WORK || d->state[r].activity == PULSE_FREE ||
-            d->state[r].quiet <= patience(d, d->seen.exchange_seconds))
+            d->state[r].quiet <= patience(d, r) + d->seen.exchange_seconds)
             return false;
     return true;
 }
@@ -322,7 +340,7 @@ static void judge(watchdog *d)
     char silent[60], stuck[60];
 
     snprintf(silent, sizeof silent, "gave no sign of life for %.0f s", SILENCE);
-    snprintf(stuck, sizeof stuck, "made no progress for %.0f s", work_patience(d));
+    snprintf(stuck, sizeof stuck, "made no progress for %.0f s", stuck_for(d));
     if (report(d, is_dead, "died") || report(d, is_ended, "was ended by a signal") ||
         report(d, is_silent, silent) || (d->measuring && report(d, is_stuck, stuck)))
         end_all(d);
@@ -375,7 +393,6 @@ static void pass_time(watchdog *d, double passed)
     d->seen      = d->point;
     d->measuring = d->in_point;
     d->first     = d->n_points == 0;
-    d->pace      = d->granted > 0 ? d->spent / d->granted : 1;
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -471,8 +488,10 @@ static void follow(watchdog *d, struct pollfd *p)
             continue;
         last = clock_nanoseconds(CLOCK_MONOTONIC);
         look_at_self(d, passed);
-        send_to_all(d, &(wire_message){
-                           .kind = WIRE_BEAT, .activity = d->own.activity, .quiet = d->own.quiet });
+        send_to_all(d, &(wire_message){ .kind       = WIRE_BEAT,
+                                        .activity   = d->own.activity,
+                                        .allowed_ms = (uint32_t)(1e3 * d->own.allowed),
+                                        .quiet      = d->own.quiet });
         d->peer[0].silent += passed < LONGEST ? passed : LONGEST;
         if (d->peer[0].fd >= 0 && d->peer[0].silent > SILENCE)
             succeed(d, silent);
@@ -505,6 +524,7 @@ static void watchdog_free(watchdog *d)
     for (int i = 0; i < 2; i++)
         if (d->order[i] >= 0)
             close(d->order[i]);
+    run_queue_close(d->queue);
     free(d->host);
     free(d->peer);
     free(d->state);
@@ -586,10 +606,19 @@ static void tell_unconnected(const watchdog *d)
     d->config.say(text);
 }
 
+static void end_thread(watchdog *d)
+{
+    const unsigned char byte = STOP;
+
+    if (write(d->order[1], &byte, 1) == 1)
+        pthread_join(d->thread, NULL);
+}
+
 lm_status watchdog_start(const watchdog_config *config, lm_error *err)
 {
     watchdog *d      = watchdog_new(config);
     double    failed = !d;
+    bool      mine;
 
     world_max(config->everyone, &failed, 1);
     if (failed > 0) {
@@ -602,27 +631,30 @@ lm_status watchdog_start(const watchdog_config *config, lm_error *err)
         connect_all(d);
     if (d->rank == 0)
         tell_unconnected(d);
-    the = d;
-    catch_signals(true);
-    if (pthread_getcpuclockid(pthread_self(), &d->cpu) ||
-        pthread_create(&d->thread, NULL, watch, d)) {
-        catch_signals(false);
-        the = NULL;
+    failed = pthread_getcpuclockid(pthread_self(), &d->cpu) ||
+             pthread_create(&d->thread, NULL, watch, d);
+    mine = failed <= 0;
+    world_max(config->everyone, &failed, 1); /* none goes on alone */
+    if (failed > 0) {
+        if (mine)
+            end_thread(d);
+        world_wait(config->everyone); /* nobody looks at a connection that closes now */
         watchdog_free(d);
         return lm_error_set(err, LM_E_IO, "no thread can be started");
     }
+    the = d;
+    catch_signals(true);
     return LM_OK;
 }
 
 void watchdog_stop(void)
 {
-    const unsigned char byte = STOP;
-
     if (!the)
         return;
+    /* a rank whose thread has ended gives no sign of life: all end theirs together */
+    world_wait(the->config.everyone);
     catch_signals(false);
-    if (write(the->order[1], &byte, 1) == 1)
-        pthread_join(the->thread, NULL);
+    end_thread(the);
     world_wait(the->config.everyone); /* nobody looks at a connection that closes now */
     watchdog_free(the);
     the = NULL;
@@ -638,12 +670,12 @@ void watchdog_begin(const watchdog_point *point)
     d->point = *point;
     snprintf(d->text, sizeof d->text, "%s", point->text);
     d->in_point = true;
-    d->began    = clock_nanoseconds(CLOCK_MONOTONIC);
     pthread_mutex_unlock(&d->lock);
+    pulse_allow(0);
     pulse_enter(PULSE_WORK);
 }
 
-void watchdog_end(bool again)
+void watchdog_end(size_t held)
 {
     watchdog *d = the;
 
@@ -651,10 +683,8 @@ void watchdog_end(bool again)
     if (!d)
         return;
     pthread_mutex_lock(&d->lock);
-    d->spent += clock_seconds_since(CLOCK_MONOTONIC, d->began);
-    d->granted += d->point.work_seconds;
     d->in_point = false;
-    d->held += !again;
+    d->held     = held;
     d->n_points++;
     pthread_mutex_unlock(&d->lock);
 }

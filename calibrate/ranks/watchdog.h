@@ -15,8 +15,7 @@
 /** What is measured now, for its line and its patience. */
 typedef struct watchdog_point {
     size_t      number, total;    /**< "point 17 of 120" */
-    double      work_seconds;     /**< what a step may take the slowest machine there is */
-    double      exchange_seconds; /**< the same, of an all-reduce */
+    double      exchange_seconds; /**< what an all-reduce may take the slowest network */
     const char *text;             /**< is copied */
 } watchdog_point;
 
@@ -33,12 +32,13 @@ typedef struct watchdog_config {
  * if there can be no thread.
  */
 lm_status watchdog_start(const watchdog_config *config, lm_error *err);
-/** Every rank, before it goes to MPI_Finalize. */
+/** Every rank, before it goes to MPI_Finalize: ranks that have nothing more to do wait here,
+ * watched, for those that have. */
 void watchdog_stop(void);
 
 /** Every rank, whether it takes part or sleeps. */
 void watchdog_begin(const watchdog_point *point);
-/** The point is over, and in the file; `again`: which held it already. */
-void watchdog_end(bool again);
+/** The point is over, and in the file, which holds so many by now; the same on every rank. */
+void watchdog_end(size_t held);
 
 #endif

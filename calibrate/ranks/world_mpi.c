@@ -115,29 +115,6 @@ const char *world_library(const world *w)
     return w->library;
 }
 
-lm_status world_split(const world *w, const bool *member, world **out, lm_error *err)
-{
-    const int color = member[w->rank] ? 0 : MPI_UNDEFINED;
-    MPI_Comm  comm;
-
-    *out = NULL;
-    if (MPI_Comm_split(w->comm, color, w->rank, &comm) != MPI_SUCCESS)
-        return lm_error_set(err, LM_E_IO, "MPI could not make a group of ranks");
-    if (comm == MPI_COMM_NULL)
-        return LM_OK;
-    *out = wrap(comm);
-    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
-
-void world_free(world *group)
-{
-    if (!group)
-        return;
-    MPI_Comm_free(&group->comm);
-    free(group->numbers);
-    free(group);
-}
-
 /* What a rank does in MPI is to wait for others. */
 static pulse_activity wait_begins(void)
 {
@@ -147,6 +124,37 @@ static pulse_activity wait_begins(void)
 static void wait_ends(pulse_activity before)
 {
     pulse_enter(before);
+}
+
+lm_status world_split(const world *w, const bool *member, world **out, lm_error *err)
+{
+    const int            color  = member[w->rank] ? 0 : MPI_UNDEFINED;
+    const pulse_activity before = wait_begins();
+    MPI_Comm             comm   = MPI_COMM_NULL;
+    const int            failed = MPI_Comm_split(w->comm, color, w->rank, &comm) != MPI_SUCCESS;
+
+    *out = NULL;
+    if (!failed && comm != MPI_COMM_NULL)
+        *out = wrap(comm);
+    wait_ends(before);
+    if (failed)
+        return lm_error_set(err, LM_E_IO, "MPI could not make a group of ranks");
+    if (comm == MPI_COMM_NULL)
+        return LM_OK;
+    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+void world_free(world *group)
+{
+    pulse_activity before;
+
+    if (!group)
+        return;
+    before = wait_begins();
+    MPI_Comm_free(&group->comm);
+    wait_ends(before);
+    free(group->numbers);
+    free(group);
 }
 
 void world_max(const world *w, double *values, int n)

@@ -8,6 +8,7 @@
 
 #include "layers/loader.h"
 #include "measure/clock.h"
+#include "ranks/pulse.h"
 #include "ranks/watchdog.h"
 #include "run/findings.h"
 
@@ -177,26 +178,18 @@ static lm_status measure(campaign *c, sweep_point *p, point_result *out, lm_erro
     return status;
 }
 
-/* What the watchdog is told. No machine of today is slower than 1 GFLOP/s and 100 MB/s, no network
- * slower than 1 MB/s. */
+/* What the watchdog is told. No network of today is slower than 1 MB/s. */
 static void announce(const campaign *c, const sweep_point *p)
 {
     char           text[160];
     watchdog_point w       = { .number = c->at, .total = c->plan->n_points, .text = text };
-    uint64_t       message = 0;
-    lm_work        work    = { 0 };
+    double         message = 0;
 
-    if (p->row.kind == OBS_NETWORK) {
-        work.flops      = p->counts.flops_forward + p->counts.flops_backward;
-        work.read_bytes = p->counts.read_bytes;
-        message         = p->counts.param_bytes;
-    } else if (p->row.kind == OBS_KERNEL) {
-        work = lm_kernel_work(&p->kernel);
-    } else {
-        message = (uint64_t)p->row.bytes;
-    }
-    w.work_seconds     = (double)work.flops / 1e9 + (double)work.read_bytes / 1e8;
-    w.exchange_seconds = 2 * (double)message / 1e6;
+    if (p->row.kind == OBS_NETWORK)
+        message = (double)p->counts.param_bytes;
+    else if (p->row.kind == OBS_COLLECTIVE)
+        message = (double)p->row.bytes;
+    w.exchange_seconds = 2 * message / 1e6;
     print_point(&p->row, text, sizeof text);
     watchdog_begin(&w);
 }
@@ -216,17 +209,19 @@ static double simulated(const sweep *plan, const point_result *r)
 static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *err)
 {
     lm_status status;
-    double    worst;
+    double    told[2]; /* how the ranks fared, what rank 0's file holds */
 
     announce(c, p);
     status = measure(c, p, out, err);
+    pulse_enter(PULSE_FREE); /* a file server may take its time */
     if (!status && campaign_root(c))
         status = output_write(&c->file, p, out, c->plan->threads, err);
-    worst = -(double)status;
-    world_max(c->everyone, &worst, 1);
-    if (worst > 0)
-        return status ? status : lm_error_set(err, (lm_status)-worst, "another rank failed");
-    watchdog_end(out->again);
+    told[0] = -(double)status;
+    told[1] = (double)output_points(&c->file);
+    world_max(c->everyone, told, 2);
+    if (told[0] > 0)
+        return status ? status : lm_error_set(err, (lm_status)-told[0], "another rank failed");
+    watchdog_end((size_t)told[1]);
     if (campaign_root(c))
         trust_note(c->trust, (size_t)(p - c->plan->point), p, out);
     c->virtual_seconds += simulated(c->plan, out);

@@ -371,7 +371,7 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
         status = check_place(o, err);
     if (!status)
         status = append(o, text, n, err);
-    o->n_written += !status && !r->again;
+    o->n_written += !status && !r->again && !output_held(o, &p->row);
     free(text);
     return status;
 }

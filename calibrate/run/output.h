@@ -30,7 +30,7 @@ typedef struct output {
     held_point *held;
     size_t      n_held;
     int64_t     retries; /**< a point without a good time counts as held after so many more tries */
-    size_t      n_written; /**< points that this run added */
+    size_t      n_written; /**< points that this run added to those held */
 } output;
 
 /**

@@ -84,9 +84,11 @@ void progress_again(const progress *p, const char *why, const sweep_point *point
     if (p->quiet)
         return;
     print_point(&point->row, what, sizeof what);
+    flockfile(stderr); /* the watchdog may have something to say, too */
     fprintf(stderr, "[%s] %s: %.3f ms", why, what, 1e3 * last_median(r));
     print_doubt(r);
     fprintf(stderr, "\n");
+    funlockfile(stderr);
 }
 
 void progress_point(const progress *p, size_t number, size_t total, const sweep_point *point,
@@ -98,6 +100,7 @@ void progress_point(const progress *p, size_t number, size_t total, const sweep_
     if (p->quiet)
         return;
     print_point(&point->row, what, sizeof what);
+    flockfile(stderr);
     fprintf(stderr, "[%zu", number);
     if (total)
         fprintf(stderr, "/%zu", total);
@@ -108,4 +111,5 @@ void progress_point(const progress *p, size_t number, size_t total, const sweep_
         fprintf(stderr, "%.3f ms", 1e3 * median);
     print_doubt(r);
     fprintf(stderr, ", %.0f s left\n", fmax(0, left));
+    funlockfile(stderr);
 }

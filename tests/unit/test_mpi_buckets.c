@@ -6,11 +6,7 @@
 #include <string.h>
 
 #include "backends/mpi_buckets.h"
-#include "ranks/pulse.h"
 #include "ranks/world_mpi.h"
-
-_Atomic uint64_t pulse_count; /* the watchdog's, which is not here */
-_Atomic int      pulse_now;
 
 /* What Open MPI keeps until the process ends is not ours. */
 const char *__asan_default_options(void);
