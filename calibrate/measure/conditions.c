@@ -89,6 +89,9 @@ condition_report conditions_close(conditions *c)
         if (c->waits_known)
             r.stretch = stats_quantile(c->stretch, c->n, 0.5);
     }
+    for (size_t i = 0; i < c->n; i++)
+        r.seconds += c->own[i];
+    r.heat_told = !isnan(c->throttles);
     if (c->n_clocks)
         r.clock_mhz = stats_quantile(c->clock, c->n_clocks, 0.5);
     r.throttled    = c->throttled;

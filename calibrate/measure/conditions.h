@@ -18,9 +18,11 @@ typedef struct condition_report {
     double stretch;
     double
         own_seconds;  /**< this rank's median of its compute phases together; NAN: there are none */
+    double seconds;   /**< of all of them */
     double clock_mhz; /**< median; NAN: unknown */
     bool   waits_untold; /**< a CPU, and the system does not tell who waits for a core */
-    bool   throttled;    /**< a throttle counter rose, or the device said so */
+    bool   heat_told;    /**< there is a throttle counter */
+    bool   throttled;    /**< it rose, or the device said so */
 } condition_report;
 
 /** Kept while one point is measured. */

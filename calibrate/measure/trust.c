@@ -110,9 +110,9 @@ void trust_judge(trust *t, const world *group, const condition_report *mine, poi
     bool       throttled = mine->throttled;
     double     worst[4];
 
-    if (computes && !isnan(mine->clock_mhz)) {
+    if (computes && mine->seconds >= TRUST_CLOCK_SECONDS && !isnan(mine->clock_mhz)) {
         t->clock_best = fmax(t->clock_best, mine->clock_mhz);
-        throttled |= mine->clock_mhz < TRUST_CLOCK * t->clock_best;
+        throttled |= !mine->heat_told && mine->clock_mhz < TRUST_CLOCK * t->clock_best;
     }
     worst[0] = isnan(mine->stretch) ? 0 : mine->stretch;
     worst[1] = throttled;

@@ -15,8 +15,13 @@
 
 /** Wall time over the time with a core above this, in the median: contended. */
 #define TRUST_CONTENDED 1.1
-/** A clock below this share of the best of the run so far: throttled. */
+/**
+ * Where no counter tells of throttling, a clock below this share of the best of the run so far is.
+ * Where one does, clocks say less: wide instructions and many busy cores lower them for good.
+ */
 #define TRUST_CLOCK 0.9
+/** Seconds that a point must compute for its clock to count: an idle machine's rises by and by. */
+#define TRUST_CLOCK_SECONDS 0.5
 /** A rank that needs more than so many times the median rank is slow. */
 #define TRUST_SLOW_RANK 1.1
 #define TRUST_NONE      ((size_t)-1)

@@ -6,6 +6,7 @@
 #include "measure/harness.h"
 #include "measure/machine_state.h"
 #include "measure/run_queue.h"
+#include "measure/slowest.h"
 #include "measure/trust.h"
 
 /* ---- a world whose other ranks say what a test wants ----------------------------------------- */
@@ -176,6 +177,13 @@ static void the_longest_wait_of_a_thread_counts(void **state)
     run_queue_mark(q);
     assert_close(run_queue_waited(q), 0, 0);
     run_queue_close(q);
+    for (int i = 1; i <= 3; i++) {
+        char path[40];
+
+        snprintf(path, sizeof path, "task/%d/schedstat", i);
+        put_file(path, "0 0 0\n");
+    }
+    assert_null(run_queue_open("task")); /* a kernel that does not count */
     put_file("task/1/schedstat", "no numbers\n");
     put_file("task/2/schedstat", "1\n");
     put_file("task/3/schedstat", "");
@@ -224,6 +232,8 @@ static void the_median_repetition_decides_over_contention(void **state)
     r = conditions_close(&c);
     assert_close(r.stretch, 1.1, 1e-12);
     assert_close(r.own_seconds, 2.2, 1e-12);
+    assert_close(r.seconds, 2 + 3 + 2.2, 1e-12);
+    assert_false(r.heat_told);
     assert_true(isnan(r.clock_mhz));
     assert_false(r.throttled || r.waits_untold);
 
@@ -254,7 +264,7 @@ static void a_counter_that_rises_or_a_device_that_says_so_is_throttling(void **s
     put_file(CPU0 "thermal_throttle/core_throttle_count", "4\n");
     repeat(&c, 1, 1, 1, 1);
     r = conditions_close(&c);
-    assert_true(r.throttled);
+    assert_true(r.throttled && r.heat_told);
 
     assert_int_equal(conditions_open(&c, &device, 10, NULL), LM_OK); /* 1000 MHz */
     repeat(&c, 1, NAN, 1, NAN);                                      /* 1100 */
@@ -273,8 +283,10 @@ static const trust_limits limits = {
 
 static point_result judged(trust *t, const world *w, double stretch, double own, double clock)
 {
-    const condition_report c = { .stretch = stretch, .own_seconds = own, .clock_mhz = clock };
-    point_result           r = { .status = "ok" };
+    const condition_report c = {
+        .stretch = stretch, .own_seconds = own, .seconds = own, .clock_mhz = clock
+    };
+    point_result r = { .status = "ok" };
 
     trust_judge(t, w, &c, &r);
     return r;
@@ -292,6 +304,18 @@ static void contention_and_clocks_are_flagged(void **state)
     assert_close(r.clock_mhz, 3000, 0);
     assert_int_equal(judged(t, &alone, 1.11, 1, 2700).flags, FLAG_CONTENDED);
     assert_int_equal(judged(t, &alone, 1, 1, 2699).flags, FLAG_THROTTLED);
+    /* an idle machine's clock rises by and by; and where a counter tells, it alone does */
+    assert_int_equal(judged(t, &alone, 1, 0.9 * TRUST_CLOCK_SECONDS, 1000).flags, 0);
+    {
+        const condition_report wide = {
+            .stretch = 1, .own_seconds = 1, .seconds = 1, .clock_mhz = 2000, .heat_told = true
+        };
+        point_result of = { .status = "ok" };
+
+        trust_judge(t, &alone, &wide, &of);
+        assert_int_equal(of.flags, 0);
+        assert_close(of.clock_mhz, 2000, 0);
+    }
     /* an all-reduce need not heat anything */
     assert_int_equal(judged(t, &alone, NAN, NAN, 800).flags, 0);
     r = judged(t, &alone, NAN, 1, NAN);
@@ -315,6 +339,32 @@ static void the_worst_rank_decides(void **state)
     others_say(hot, NULL, NULL);
     assert_int_equal(judged(t, &w, 1, NAN, 3000).flags, FLAG_THROTTLED);
     trust_free(t);
+}
+
+/* The other rank was preempted in the forward pass: its CPU time belongs to its wall time, however
+ * much this one's used. Of the update it knows none. */
+static void a_preempted_rank_s_cpu_time_is_not_hidden(void **state)
+{
+    enum { F = PHASE_FORWARD, B = PHASE_BACKWARD, U = PHASE_UPDATE, CPU = N_PHASES };
+    const world w                 = { 0, 2 };
+    double      own[2 * N_PHASES] = { [F] = 1,         [B] = 2,         [U] = 1,
+                                      [CPU + F] = 0.9, [CPU + B] = 1.9, [CPU + U] = 1 };
+    double      longest[N_PHASES] = { [F] = 2, [B] = 2, [U] = 3 };
+    double      others[N_PHASES], out[N_PHASES];
+
+    (void)state;
+    for (phase p = 0; p < N_PHASES; p++)
+        others[p] = -HUGE_VAL;
+    others[F] = 0.5;
+    others_say(others, NULL, NULL);
+    slowest_cpu(&w, own, longest, out);
+    assert_close(out[F], 0.5, 0);
+    assert_close(out[B], 1.9, 0);
+    assert_true(isnan(out[U]));
+    own[CPU + B] = NAN;
+    slowest_cpu(&alone, own, own, out);
+    assert_close(out[F], 0.9, 0);
+    assert_true(isnan(out[B]));
 }
 
 /* Four ranks, of which this is the third. */
@@ -472,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_counter_that_rises_or_a_device_that_says_so_is_throttling),
         cmocka_unit_test(contention_and_clocks_are_flagged),
         cmocka_unit_test(the_worst_rank_decides),
+        cmocka_unit_test(a_preempted_rank_s_cpu_time_is_not_hidden),
         cmocka_unit_test(a_rank_slow_over_the_run_is_named_with_its_host),
         cmocka_unit_test(flagged_points_are_measured_again_the_worst_first),
         cmocka_unit_test(retries_of_earlier_runs_count),
