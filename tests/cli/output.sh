@@ -17,18 +17,21 @@ machine = machine.ini
 
 [networks]
 networks = tiny.ini, wide.ini, deep.ini
-batch    = 1..200
+batch    = 1..300
 ranks    = 1, 2, 4
 END
+
+# so many points that none of them is the last, however late this script gets its turn
+sed -e 's/1..300$/1..2000/' long.ini >endless.ini
 
 # points FILE: which ones, once each line
 points() {
     grep -v -e '^#' -e '^kind,' "$1" | cut -d, -f1-3,5-7 | sort
 }
 
-# begin FILE: starts a run, and halts it when the first points are there
+# begin FILE [SWEEP]: starts a run, and halts it when the first points are there
 begin() {
-    layermeter-calibrate long.ini -o "$1" --quiet >out 2>err &
+    layermeter-calibrate "${2:-endless.ini}" -o "$1" --quiet >out 2>err &
     pid=$!
     while kill -0 $pid 2>/dev/null && [ "$(cat "$1" 2>/dev/null | wc -l)" -lt 60 ]; do :; done
     kill -STOP $pid || fail "finished before anything could happen to it"
@@ -64,8 +67,8 @@ refused() {
 # ---- two runs at once --------------------------------------------------------------------------
 begin twice.csv
 cp twice.csv before.csv
-refused 'twice.csv: is being written by another run' layermeter-calibrate long.ini -o twice.csv --quiet --resume
-refused 'twice.csv: is being written by another run' layermeter-calibrate long.ini -o twice.csv --quiet --force
+refused 'twice.csv: is being written by another run' layermeter-calibrate endless.ini -o twice.csv --quiet --resume
+refused 'twice.csv: is being written by another run' layermeter-calibrate endless.ini -o twice.csv --quiet --force
 cmp twice.csv before.csv || fail "a refused run changed the file of another"
 kill -KILL $pid
 wait $pid 2>/dev/null
@@ -108,7 +111,7 @@ no_room() {
     points whole.csv | cmp - a || fail "the points of a run that had no room"
 }
 layermeter-calibrate long.ini -o whole.csv --quiet || fail "a simulated run"
-begin limited.csv
+begin limited.csv long.ini
 prlimit --pid $pid --fsize=$(($(wc -c <limited.csv) + 5000)) || fail "no limit could be set"
 kill -CONT $pid
 wait $pid
