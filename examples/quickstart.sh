@@ -32,13 +32,10 @@ two_ranks() {
     mpirun -np 2 --oversubscribe --bind-to none "$@"
 }
 
-say "3. Calibrate: six networks, forward, backward, all-reduce and update, on 1 and 2 ranks"
-two_ranks layermeter-calibrate "$here/configs/sweeps/quickstart.ini" -o "$results/observations.csv" --force
+say "3. Calibrate: six networks, forward, backward, all-reduce and update, on 1 and 2 ranks, and fit"
+two_ranks layermeter calibrate "$here/configs/sweeps/quickstart.ini" -o "$results" --force --budget 150s
 
-say "4. Fit"
-layermeter fit "$results/observations.csv" -o "$results/machine.ini"
-
-say "5. Predict ResNet-50, which the calibration has not seen"
+say "4. Predict ResNet-50, which the calibration has not seen"
 layermeter predict resnet50 --machine "$results/machine.ini" --batch 1,2,4
 echo
 layermeter scale resnet50 --machine "$results/machine.ini" --batch 4 --nodes '1..64*2' \
@@ -47,8 +44,8 @@ layermeter scale resnet50 --machine "$results/machine.ini" --batch 4 --nodes '1.
     --plot "$results/resnet50.png" >"$results/resnet50.csv" 2>"$build.plot.log" ||
     { cat "$build.plot.log" >&2; exit 1; }
 
-say "6. Measure ResNet-50 now, and compare"
-two_ranks layermeter-calibrate "$here/configs/sweeps/quickstart-check.ini" -o "$results/check.csv" --force
+say "5. Measure ResNet-50 now, and compare"
+two_ranks layermeter calibrate "$here/configs/sweeps/quickstart-check.ini" -o "$results/check.csv" --force
 echo
 layermeter validate "$results/check.csv" --machine "$results/machine.ini" --points
 echo
@@ -57,6 +54,7 @@ layermeter validate "$results/check.csv" --machine "$results/machine.ini" --pool
 say "Done"
 echo "observations  $results/observations.csv"
 echo "coefficients  $results/machine.ini"
+echo "report        $results/report.txt"
 echo "curve         $results/resnet50.csv"
 echo "plot          $results/resnet50.svg, $results/resnet50.png"
 echo "check         $results/check.csv"
