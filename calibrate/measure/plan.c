@@ -24,7 +24,11 @@
  * layouts holds random numbers, too: times are those of true data, sums over padded channels are
  * not.
  */
-enum { RING = 3, ALIGN = 64 };
+enum {
+    RING          = 3,
+    ALIGN         = 64,
+    SCRATCH_ALIGN = 256 /* in the block: cuBLASLt refuses other workspaces on Hopper */
+};
 #define NONE ((size_t)-1)
 
 static size_t geometry_size(lm_op op)
@@ -401,9 +405,13 @@ uint64_t plan_space_offset(const plan *p, plan_space space)
 {
     uint64_t offset = 0;
 
-    for (plan_space s = 0; s < space; s++)
+    for (plan_space s = 0;; s++) {
+        if (s == SPACE_SCRATCH)
+            offset = lm_add(offset, SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
+        if (s >= space)
+            return offset;
         offset = lm_add(offset, p->size[s]);
-    return offset;
+    }
 }
 
 uint64_t plan_bytes(const plan *p)

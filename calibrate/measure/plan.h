@@ -104,7 +104,7 @@ lm_status plan_make(plan *p, lm_error *err);
 /** Of all spaces together; saturates. */
 uint64_t plan_bytes(const plan *p);
 
-/** Where a space begins in the block. */
+/** Where a space begins in the block; SPACE_SCRATCH at a multiple of 256. */
 uint64_t plan_space_offset(const plan *p, plan_space space);
 
 /** Sets `at` of all launches: the block, of plan_bytes(), begins at `memory` (aligned to 64). */

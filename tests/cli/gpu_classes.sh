@@ -100,3 +100,9 @@ rows kernels.csv | grep -v ' ok$' && fail "kernels: not all ran"
 for class in conv norm map pool gemm softmax reduce; do
     rows kernels.csv | grep -q "kernel $class" || fail "no $class"
 done
+
+# ---- a kernel that a library cannot launch is skipped; the device is as before, and the next one measured ----
+LAYERMETER_FAKE_REFUSED=1 "$fake" kernels.ini -o refused.csv --quiet 2>err || fail "a launch that is refused: $(cat err)"
+rows refused.csv | grep -v ' ok$' | sort -u >skipped
+[ "$(cat skipped)" = 'kernel conv skipped-unsupported' ] || fail "a launch that is refused: $(cat skipped)"
+[ "$(rows refused.csv | grep -c ' ok$')" -ge "$(($(rows kernels.csv | sort -u | wc -l) - 1))" ] || fail "rows after it: $(rows refused.csv)"

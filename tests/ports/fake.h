@@ -11,6 +11,8 @@
  *   LAYERMETER_FAKE_MEMORY=BYTES     of each device (default 1 GiB)
  *   LAYERMETER_FAKE_ALLOCATION=N     the N-th allocation finds no memory, nor do those after it
  *   LAYERMETER_FAKE_LAUNCH=N         the N-th launch breaks the device
+ *   LAYERMETER_FAKE_REFUSED=N        the N-th launch of a library fails, and the device is none the
+ * worse
  */
 #ifndef PORTS_FAKE_H
 #define PORTS_FAKE_H
@@ -26,6 +28,10 @@ typedef void fake_call(void *context);
 /** For libraries: enqueues `call`, with a copy of `size` bytes of context. Captured where the
  * stream is. NULL is the stream of those that have none. */
 cudaError_t fake_enqueue(cudaStream_t stream, fake_call *call, const void *context, size_t size);
+
+/** The same for what a library launches by itself. */
+cudaError_t fake_library_enqueue(cudaStream_t stream, fake_call *call, const void *context,
+                                 size_t size);
 
 /** Do these bytes lie in device memory that is allocated? */
 bool fake_is_device_memory(const void *at, size_t bytes);

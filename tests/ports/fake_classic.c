@@ -162,7 +162,7 @@ static cudnnStatus_t wrong(const char *reason)
 
 static cudnnStatus_t enqueue(cudnnHandle_t handle, fake_call *run, const call *c)
 {
-    return fake_enqueue(fake_stream(handle), run, c, sizeof *c) == cudaSuccess
+    return fake_library_enqueue(fake_stream(handle), run, c, sizeof *c) == cudaSuccess
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_EXECUTION_FAILED;
 }

@@ -303,9 +303,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t what
         !fake_is_device_memory(what->bias,
                                d_type->rows * fake_element_bytes(element(d_type->type))))
         return CUBLAS_STATUS_INVALID_VALUE;
-    if (workspace_bytes < needed || (needed && !fake_is_device_memory(workspace, needed)))
+    if (workspace_bytes < needed || (needed && !fake_is_device_memory(workspace, needed)) ||
+        (uintptr_t)workspace % 256)
         return CUBLAS_STATUS_INVALID_VALUE;
-    return fake_enqueue(stream, multiply, &p, sizeof p) == cudaSuccess
+    return fake_library_enqueue(stream, multiply, &p, sizeof p) == cudaSuccess
                ? CUBLAS_STATUS_SUCCESS
                : CUBLAS_STATUS_EXECUTION_FAILED;
 }

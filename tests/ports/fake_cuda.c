@@ -234,6 +234,18 @@ cudaError_t fake_enqueue(cudaStream_t stream, fake_call *call, const void *conte
     return leave(cudaSuccess);
 }
 
+cudaError_t fake_library_enqueue(cudaStream_t stream, fake_call *call, const void *context,
+                                 size_t size)
+{
+    static long long n;
+    bool             refused;
+
+    enter();
+    refused = ++n == fake_number("LAYERMETER_FAKE_REFUSED", 0);
+    leave(refused ? cudaErrorInvalidValue : cudaSuccess);
+    return refused ? cudaErrorInvalidValue : fake_enqueue(stream, call, context, size);
+}
+
 /* ---- errors ------------------------------------------------------------------------------------
  */
 
@@ -437,16 +449,43 @@ static bool copy_is_sane(const void *to, const void *from, size_t bytes, enum cu
            fake_is_device_memory(from, bytes) == from_device;
 }
 
-/* Not in any stream, as with streams that do not wait for the one of those that have none. */
+/* What is still on its way when cudaMemcpy() to the device returns. */
+enum { TAIL = 4096 };
+
+typedef struct tail {
+    char  *to;
+    size_t bytes;
+    char   data[TAIL];
+} tail;
+
+static void run_tail(void *context)
+{
+    const tail *t = context;
+
+    memcpy(t->to, t->data, t->bytes);
+}
+
+/* Not in any stream, as with streams that do not wait for the one of those that have none. From the
+ * host it returns early: "the DMA to final destination may not have completed" (CUDA Runtime API,
+ * API synchronization behavior). */
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
 {
+    tail end;
+
     enter();
     if (capturing())
         return leave(cudaErrorStreamCaptureUnsupported);
     if (!copy_is_sane(to, from, bytes, kind))
         return leave(cudaErrorInvalidValue);
     run_until(&fake.none, NULL, 0);
-    memcpy(to, from, bytes);
+    end.bytes = kind != cudaMemcpyHostToDevice ? 0 : bytes < TAIL ? bytes : TAIL;
+    memcpy(to, from, bytes - end.bytes);
+    if (end.bytes) {
+        end.to = (char *)to + bytes - end.bytes;
+        memcpy(end.data, (const char *)from + bytes - end.bytes, end.bytes);
+        (void)leave(fake_enqueue(NULL, run_tail, &end, sizeof end));
+        return cudaSuccess;
+    }
     return leave(cudaSuccess);
 }
 

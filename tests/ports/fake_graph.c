@@ -586,7 +586,8 @@ cudnnStatus_t cudnnBackendExecute(cudnnHandle_t handle, cudnnBackendDescriptor_t
     wrong = bind_all(v, &run);
     if (wrong)
         return fake_refuse(CUDNN_STATUS_BAD_PARAM, wrong);
-    return fake_enqueue(fake_stream(handle), fake_graph_run, &run, sizeof run) == cudaSuccess
+    return fake_library_enqueue(fake_stream(handle), fake_graph_run, &run, sizeof run) ==
+                   cudaSuccess
                ? CUDNN_STATUS_SUCCESS
                : CUDNN_STATUS_EXECUTION_FAILED;
 }

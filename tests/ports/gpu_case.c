@@ -7,10 +7,15 @@
 
 #include "cuda_loops.h"
 #include "half.h"
+#include "network/kernels.h"
+#include "ranks/pulse.h"
 #include "unit/check.h"
 
 static cuda_device device;
 lm_error           gpu_why;
+
+_Atomic uint64_t pulse_count; /* the watchdog's, which is not here */
+_Atomic int      pulse_now;
 
 const cuda_device *gpu_open(lm_error *err)
 {
@@ -32,6 +37,38 @@ int gpu_teardown(void **state)
     (void)state;
     gpu_close();
     return 0;
+}
+
+/* all but collectives */
+enum { N_CLASSES = LM_OP_ATTENTION + 1 };
+
+static int verdicts[N_CLASSES][N_GPU_VERDICTS];
+
+static gpu_verdict told = GPU_AGREES;
+
+void gpu_not_here(lm_op op)
+{
+    verdicts[op][GPU_NOT_HERE]++;
+}
+
+void gpu_tell(gpu_verdict verdict)
+{
+    told = verdict;
+}
+
+int gpu_summarise(int failed_tests)
+{
+    int differ = 0;
+
+    for (int op = 0; op < N_CLASSES; op++) {
+        const int *v = verdicts[op];
+
+        differ += v[GPU_DIFFERS];
+        if (v[GPU_AGREES] + v[GPU_DIFFERS] + v[GPU_NOT_HERE])
+            printf("class %s: %d agree, %d differ, %d not on this device\n",
+                   kernel_op_name((lm_op)op), v[GPU_AGREES], v[GPU_DIFFERS], v[GPU_NOT_HERE]);
+    }
+    return failed_tests || differ;
 }
 
 static void check(lm_status status, const lm_error *err)
@@ -66,6 +103,8 @@ void gpu_release(gpu_case *c)
 {
     for (size_t i = 0; i < c->kernel.base.n_slots; i++)
         cuda_give_back(&device, c->memory[i]);
+    verdicts[c->kernel.base.kernel.op][told]++;
+    told = GPU_AGREES;
     cuda_kernel_release(&c->kernel);
 }
 
@@ -145,6 +184,7 @@ void gpu_put(const gpu_case *c, size_t i, const double *values)
     for (size_t j = 0; j < bytes / size; j++)
         write_element(type, host + j * size, values[j]);
     check_cuda(cudaMemcpy(c->memory[i], host, bytes, cudaMemcpyHostToDevice));
+    check_cuda(cudaStreamSynchronize(NULL)); /* some of it may still be on its way */
     free(host);
 }
 

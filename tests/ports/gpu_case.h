@@ -19,12 +19,24 @@ void               gpu_close(void);
 /** The device that was opened. */
 const cuda_device *gpu_device(void);
 
-/** For main(): runs the tests, or 77 where there is no device. */
-#define gpu_run_tests(tests)                                                \
-    (gpu_open(&gpu_why) ? cmocka_run_group_tests(tests, NULL, gpu_teardown) \
+/** For main(): runs the tests, or 77 where there is no device; 1 if a test failed or a kernel's
+ * result is wrong. */
+#define gpu_run_tests(tests)                                                               \
+    (gpu_open(&gpu_why) ? gpu_summarise(cmocka_run_group_tests(tests, NULL, gpu_teardown)) \
                         : (printf("skipped: %s\n", gpu_why.text), 77))
 extern lm_error gpu_why;
 int             gpu_teardown(void **state);
+
+/** What became of a kernel. */
+typedef enum { GPU_AGREES, GPU_DIFFERS, GPU_NOT_HERE, N_GPU_VERDICTS } gpu_verdict;
+
+/** Counts a kernel of this class that could not be made. */
+void gpu_not_here(lm_op op);
+/** Of the kernel that is open, counted when it is released; else it agrees. */
+void gpu_tell(gpu_verdict verdict);
+/** Prints "class conv: 36 agree, 0 differ, 0 not on this device" for each; 1 if tests failed or
+ * something differs. */
+int gpu_summarise(int failed_tests);
 
 /** Makes the kernel and fills its buffers as it says. */
 void gpu_prepare(gpu_case *c, const settings *how, const lm_kernel *k, bool update);

@@ -2,6 +2,7 @@
 #include "cuda_device.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,38 +15,50 @@
 
 /* ---- failures -------------------------------------------------------------------------------- */
 
+/* Something that cannot be recorded into a graph: the stream itself is as good as before. */
+static bool is_of_capture(cudaError_t cause)
+{
+    return cause >= cudaErrorStreamCaptureUnsupported && cause <= cudaErrorStreamCaptureWrongThread;
+}
+
 lm_status cuda_failed(lm_error *err, const char *what, cudaError_t cause)
 {
     lm_status code = LM_E_IO;
 
+    (void)cudaGetLastError(); /* it is told here: what comes next shall not tell it again */
     if (cause == cudaErrorMemoryAllocation || cause == cudaErrorLaunchOutOfResources)
         code = LM_E_NOMEM;
     else if (cause == cudaErrorNotSupported || cause == cudaErrorInvalidConfiguration ||
-             cause == cudaErrorNoKernelImageForDevice || cause == cudaErrorUnsupportedPtxVersion)
+             cause == cudaErrorNoKernelImageForDevice || cause == cudaErrorUnsupportedPtxVersion ||
+             is_of_capture(cause))
         code = LM_E_UNSUPPORTED;
     return lm_error_set(err, code, "%s: %s", what, cudaGetErrorString(cause));
 }
 
-/* What the libraries call an internal error may be the device's. */
+/*
+ * What a library failed at may have cost the device: then every call says so from now on. The last
+ * error of the runtime says less: it may be of something that a library tried and went on without,
+ * and libraries with a runtime of their own leave theirs elsewhere.
+ */
 static lm_status library_failed(lm_error *err, const char *what, const char *cause, lm_status code)
 {
-    const cudaError_t device = cudaPeekAtLastError();
+    size_t            unused = 0, all = 0;
+    const cudaError_t device = cudaMemGetInfo(&unused, &all);
 
-    if (device != cudaSuccess)
+    if (device != cudaSuccess && !is_of_capture(device))
         return cuda_failed(err, what, device);
+    (void)cudaGetLastError();
     return lm_error_set(err, code, "%s: %s", what, cause);
 }
 
+/* A launch that fails and leaves the device whole is that of one implementation. */
 lm_status cudnn_failed(lm_error *err, const char *what, cudnnStatus_t cause)
 {
-    enum { CATEGORY = 1000 };
     lm_status code = LM_E_UNSUPPORTED; /* of what was asked, this time */
 
     if (cause == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED ||
         cause == CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED)
         code = LM_E_NOMEM;
-    else if ((int)cause / CATEGORY == CUDNN_STATUS_EXECUTION_FAILED / CATEGORY)
-        code = LM_E_IO;
     return library_failed(err, what, cudnnGetErrorString(cause), code);
 }
 
@@ -55,8 +68,6 @@ lm_status blas_failed(lm_error *err, const char *what, cublasStatus_t cause)
 
     if (cause == CUBLAS_STATUS_ALLOC_FAILED)
         code = LM_E_NOMEM;
-    else if (cause == CUBLAS_STATUS_EXECUTION_FAILED)
-        code = LM_E_IO;
     return library_failed(err, what, cublasLtGetStatusString(cause), code);
 }
 

@@ -5,7 +5,7 @@
  *  - slot[i] goes with at[i]; buffers are aligned to 64 bytes, lie in one block, and begin as
  *    slot[i].fill says. plan.h says which role lies where.
  *  - Scratch ("workspace") is a slot of role ROLE_SCRATCH, all kernels of a case share one: at most
- *    device->workspace_limit bytes.
+ *    device->workspace_limit bytes, aligned to 256.
  *  - ROLE_WEIGHT and ROLE_STATE of a backward kernel are those of its forward kernel where
  *    `argument` is the same and the sizes fit.
  *  - run() only enqueues, to device->stream: no allocation, no waiting, no other stream, since it

@@ -8,6 +8,10 @@
  */
 enum { WASTE = 4 };
 
+/* What is left to others: the libraries load their kernels when they are first run, NCCL has
+ * buffers. Blocks that nobody has borrowed may hold a part of the device, lest those find none. */
+enum { RESERVE = 256 << 20, RESERVE_PART = 64, IDLE_PART = 4 };
+
 typedef struct block {
     struct block *next;
     void         *at;
@@ -74,18 +78,32 @@ static lm_status too_large(size_t bytes, lm_error *err)
                         (double)bytes / 1e6, (double)free_bytes / 1e6, (double)all_bytes / 1e6);
 }
 
+/* Is as much left as others may need? */
+static bool leaves_enough(size_t bytes)
+{
+    size_t free_bytes = 0, all_bytes = 0, reserve;
+
+    if (cudaMemGetInfo(&free_bytes, &all_bytes) != cudaSuccess)
+        return true; /* cudaMalloc() will say what is wrong */
+    reserve = all_bytes / RESERVE_PART < RESERVE ? all_bytes / RESERVE_PART : RESERVE;
+    return free_bytes >= reserve && bytes <= free_bytes - reserve;
+}
+
 static lm_status allocate(cuda_pool *pool, size_t bytes, void **out, lm_error *err)
 {
-    cudaError_t status = cudaMalloc(out, bytes);
+    cudaError_t status = cudaErrorMemoryAllocation;
 
-    if (status != cudaErrorMemoryAllocation)
-        return status == cudaSuccess ? LM_OK : cuda_failed(err, "device memory", status);
-    cudaGetLastError(); /* or the next call reports it again */
-    trim(pool, false);
-    status = cudaMalloc(out, bytes);
+    if (leaves_enough(bytes))
+        status = cudaMalloc(out, bytes);
+    if (status == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError(); /* or the next call reports it again */
+        trim(pool, false);
+        if (leaves_enough(bytes))
+            status = cudaMalloc(out, bytes);
+    }
     if (status == cudaSuccess)
         return LM_OK;
-    cudaGetLastError();
+    (void)cudaGetLastError();
     return status == cudaErrorMemoryAllocation ? too_large(bytes, err)
                                                : cuda_failed(err, "device memory", status);
 }
@@ -116,7 +134,13 @@ lm_status cuda_borrow(const cuda_device *device, size_t bytes, void **out, lm_er
 
 void cuda_give_back(const cuda_device *device, void *memory)
 {
-    for (block *b = device->pool->first; b; b = b->next)
+    size_t idle = 0;
+
+    for (block *b = device->pool->first; b; b = b->next) {
         if (b->at == memory)
             b->lent = false;
+        idle += b->lent ? 0 : b->bytes;
+    }
+    if (idle > device->memory_bytes / IDLE_PART)
+        trim(device->pool, false);
 }

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "ranks/pulse.h"
+
 /* A step under way. The first failure is kept, and does not end it: other ranks wait for all of the
  * buckets. */
 typedef struct stepping {
@@ -63,6 +65,16 @@ static void exchange(stepping *s)
     note(s, who->type->finish_buckets(who, s->sync->work, s->c->device->stream, explanation(s)));
 }
 
+/* With buckets the other ranks are waited for, too. */
+static void wait_for_all(stepping *s)
+{
+    const pulse_activity before = pulse_enter(s->sync ? PULSE_EXCHANGE : PULSE_WORK);
+
+    if (!s->status)
+        s->status = cuda_case_wait(s->c, MARK_END, s->err);
+    pulse_enter(before);
+}
+
 static void read_times(stepping *s, step_time *out)
 {
     const struct {
@@ -99,8 +111,7 @@ lm_status cuda_step_run(cuda_case *c, const overlap *sync, step_time *out, lm_er
     mark(&s, MARK_SYNC_END);
     play(&s, PHASE_UPDATE, 0, c->plan.n[PHASE_UPDATE]);
     mark(&s, MARK_END);
-    if (!s.status)
-        s.status = cuda_case_wait(c, MARK_END, err);
+    wait_for_all(&s);
     read_times(&s, out);
     return s.status;
 }

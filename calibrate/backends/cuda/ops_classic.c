@@ -11,6 +11,8 @@ lm_status ops_tensor_make(const graph_layout *layout, cudnnDataType_t type,
     cudnnTensorDescriptor_t t = NULL;
     cudnnStatus_t           cause;
 
+    if (graph_elements(layout) > INT_MAX)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "a tensor beyond 31 bits");
     for (int i = 0; i < rank; i++) {
         const int64_t d = i < layout->rank ? layout->dim[i] : 1;
         const int64_t s = i < layout->rank ? layout->stride[i] : 1;

@@ -10,6 +10,8 @@
  * What is run is what PyTorch runs: the product alone, and its bias by a kernel of its own (there
  * "output.add_(bias)", here cudnnAddTensor), the bias' gradient by a sum of its own (here
  * cudnnConvolutionBackwardBias). Images of one axis are images of two, of height 1, as there.
+ * Batches of more than 2^31 elements, which it splits, since few implementations can count so far,
+ * are refused.
  */
 
 enum { DEPTH, HEIGHT, WIDTH };
@@ -177,6 +179,8 @@ lm_status ops_conv(const cuda_device *device, const settings *how, cuda_kernel *
         return cuda_unsupported(k, "cuDNN", "no such element type", err);
     if (!describe(s, nhwc, &c))
         return cuda_unsupported(k, "cuDNN", "channels do not divide into the groups", err);
+    if (graph_elements(&c.image) > INT32_MAX || graph_elements(&c.result) > INT32_MAX)
+        return cuda_unsupported(k, "cuDNN", "a tensor beyond 31 bits", err);
     add_slots(k, &c, bias, &p);
     if (bias) {
         status = make_bias(&c, &p, type, s->pass == LM_FORWARD, &after, err);

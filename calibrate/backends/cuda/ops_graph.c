@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "ranks/pulse.h"
+
 enum { NO_SLOT = MAX_SLOTS };
 
 typedef struct made {
@@ -128,6 +130,7 @@ lm_status ops_tune(const cuda_device *device, cuda_kernel *k, size_t n,
         double          seconds = INFINITY;
         const lm_status here    = (choose(k, i), cuda_kernel_time(k, device, at, &seconds, &why));
 
+        pulse_tick();
         if (here == LM_E_IO)
             status = here;
         if (!here && seconds < least) {

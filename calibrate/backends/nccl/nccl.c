@@ -168,9 +168,10 @@ static lm_status grow_pool(nccl_backend *b, size_t bytes, lm_error *err)
 /* Whatever is timed must also be right. */
 static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error *err)
 {
-    const int   size   = world_size(w->group);
-    cudaError_t cuda   = cudaStreamSynchronize(b->stream);
-    lm_status   status = cuda == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "messages", cuda), one;
+    const int      size = world_size(w->group);
+    pulse_activity before;
+    cudaError_t    cuda = cudaStreamSynchronize(b->stream);
+    lm_status status = cuda == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "messages", cuda), one;
 
     if (!status)
         status = nccl_fill(b->pool, w->n, dtype, world_rank(w->group), size, 1, err);
@@ -179,8 +180,10 @@ static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error 
     status = status ? status : one;
     if (!status && (cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess)
         status = nccl_cuda_failed(err, "all-reduce", cuda);
+    before = pulse_enter(PULSE_EXCHANGE);
     if (!status)
         status = nccl_wait(w->comm, b->end, err);
+    pulse_enter(before);
     if (!status)
         status = nccl_check(b->pool, w->n, dtype, 0, err);
     if (!status && ((cuda = cudaMemsetAsync(b->pool, 0, w->bytes, b->stream)) != cudaSuccess ||

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "ranks/pulse.h"
+
 #include "nccl_values.h"
 
 typedef struct nccl_buckets {
@@ -87,8 +89,9 @@ static lm_status set_up(nccl_buckets *b, lm_error *err)
 /* Every rank brings the same calls, whatever it finds. */
 static lm_status verify(nccl_buckets *b, lm_error *err)
 {
-    const int size   = world_size(b->group);
-    lm_status status = LM_OK, one;
+    const int      size   = world_size(b->group);
+    lm_status      status = LM_OK, one;
+    pulse_activity before;
 
     for (size_t i = 0; i < b->n; i++) {
         const gradient_bucket *g = &b->bucket[i];
@@ -103,8 +106,10 @@ static lm_status verify(nccl_buckets *b, lm_error *err)
     }
     one    = nccl_finish_buckets(NULL, b, b->stream, status ? NULL : err);
     status = status ? status : one;
+    before = pulse_enter(PULSE_EXCHANGE);
     one    = nccl_wait(b->comm, b->done, status ? NULL : err);
     status = status ? status : one;
+    pulse_enter(before);
     /* a mean is divided before it is summed: in 16 bit with a last place to spare */
     for (size_t i = 0; i < b->n && !status; i++)
         status =

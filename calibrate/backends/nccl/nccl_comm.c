@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ranks/pulse.h"
+
 typedef struct kept {
     struct kept *next;
     double      *member; /* 1 for each rank of the job that is in it */
@@ -38,6 +40,7 @@ lm_status nccl_wait(ncclComm_t comm, cudaEvent_t event, lm_error *err)
     ncclResult_t found = ncclSuccess, asked;
 
     while ((status = cudaEventQuery(event)) == cudaErrorNotReady) {
+        (void)cudaGetLastError(); /* is no error, but kept as one: the next call would tell it */
         asked = ncclCommGetAsyncError(comm, &found);
         if (asked != ncclSuccess)
             found = asked;
@@ -104,15 +107,18 @@ static lm_status share_id(const world *group, ncclUniqueId *id, lm_error *err)
 static lm_status initialise(const world *group, const ncclUniqueId *id, bool ring, ncclComm_t *out,
                             lm_error *err)
 {
-    const char  *before = getenv("NCCL_ALGO");
-    char        *own    = before ? strdup(before) : NULL;
-    ncclResult_t status;
+    const char    *before = getenv("NCCL_ALGO");
+    char          *own    = before ? strdup(before) : NULL;
+    ncclResult_t   status;
+    pulse_activity doing;
 
     if (before && !own)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     if (ring)
         setenv("NCCL_ALGO", "Ring", 1);
+    doing  = pulse_enter(PULSE_EXCHANGE); /* the ranks meet in it */
     status = ncclCommInitRank(out, world_size(group), *id, world_rank(group));
+    pulse_enter(doing);
     if (ring && own)
         setenv("NCCL_ALGO", own, 1);
     else if (ring)

@@ -91,6 +91,10 @@ lm_status nccl_fill(void *memory, int64_t n, lm_dtype dtype, int rank, int size,
         status = cudaMemcpy((char *)memory + (size_t)at * width, host, (size_t)part * width,
                             cudaMemcpyHostToDevice);
     }
+    /* cudaMemcpy() may return while the last of it is on its way, and the all-reduce goes on in a
+     * stream that does not wait for it */
+    if (status == cudaSuccess)
+        status = cudaStreamSynchronize(NULL);
     free(host);
     return status == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "message", status);
 }

@@ -33,6 +33,7 @@ typedef enum cudaError {
     cudaErrorNotSupported             = 801,
     cudaErrorStreamCaptureUnsupported = 900,
     cudaErrorStreamCaptureInvalidated = 901,
+    cudaErrorStreamCaptureWrongThread = 908,
     cudaErrorUnknown                  = 999
 } cudaError_t;
 
