@@ -127,6 +127,9 @@ flags told.csv flags | grep -q throttled || fail "a clock held down is not told:
 LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml "$fake" gpu.ini -o free.csv --quiet || fail "NVML"
 [ "$(flags free.csv clock_mhz)" = '1980 ' ] || fail "the clock of each point: $(flags free.csv clock_mhz)"
 flags free.csv flags | grep -q throttled && fail "a free clock: $(flags free.csv flags)"
+LD_LIBRARY_PATH=$LAYERMETER_BUILD/tests/ports/nvml LAYERMETER_FAKE_IDLE=1 "$fake" gpu.ini -o idle.csv --quiet || fail "NVML"
+[ "$(flags idle.csv clock_mhz)" = ' ' ] || fail "the clock of a GPU at rest: $(flags idle.csv clock_mhz)"
+flags idle.csv flags | grep -q throttled && fail "a GPU at rest is held down: $(flags idle.csv flags)"
 
 # ---- what does not fit is skipped, and the next one measured ---------------------------------------
 LAYERMETER_FAKE_MEMORY=200000 "$fake" gpu.ini -o small.csv --quiet 2>err || fail "a small device: $(cat err)"

@@ -1,5 +1,6 @@
 /* The driver's management library of a device that is not there: found under its name by whoever
- * has this folder in LD_LIBRARY_PATH. LAYERMETER_FAKE_HELD_DOWN=1: power holds its clock down. */
+ * has this folder in LD_LIBRARY_PATH. LAYERMETER_FAKE_HELD_DOWN=1: power holds its clock down;
+ * LAYERMETER_FAKE_IDLE=1: nothing runs on it whenever it is asked. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +22,21 @@ int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *
 int nvmlDeviceGetViolationStatus(void *device, int policy, violation_time *out);
 int nvmlDeviceGetEccMode(void *device, int *current, int *pending);
 
-static bool held_down(void)
+static bool is_set(const char *name)
 {
-    const char *text = getenv("LAYERMETER_FAKE_HELD_DOWN");
+    const char *text = getenv(name);
 
     return text && *text == '1';
+}
+
+static bool held_down(void)
+{
+    return is_set("LAYERMETER_FAKE_HELD_DOWN");
+}
+
+static bool idle(void)
+{
+    return is_set("LAYERMETER_FAKE_IDLE");
 }
 
 int nvmlInit_v2(void)
@@ -55,7 +66,7 @@ int nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, void **out)
 int nvmlDeviceGetClockInfo(void *device, int kind, unsigned *mhz)
 {
     (void)device;
-    *mhz = kind == 1 ? held_down() ? 1200 : 1980 : 2619;
+    *mhz = kind != 1 ? 2619 : held_down() ? 1200 : idle() ? 345 : 1980;
     return 0;
 }
 
@@ -84,7 +95,7 @@ int nvmlDeviceGetTemperature(void *device, int sensor, unsigned *celsius)
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *bits)
 {
     (void)device;
-    *bits = held_down() ? 0x4 : 0x1; /* the power cap; idle */
+    *bits = held_down() ? 0x4 : idle() ? 0x1 : 0; /* the power cap; idle */
     return 0;
 }
 

@@ -6,17 +6,19 @@
 
 #include <nvrtc.h>
 
-#include "measure/backend.h"
 #include "cuda_case.h"
 #include "cuda_device.h"
 #include "cuda_step.h"
+#include "measure/backend.h"
 #include "nvml.h"
 
 /*
  * What is measured: times between moments on the device, which all kernels of a phase lie between.
  * Where the device waits for the host to launch, that is part of the time, as it is of a training
- * step; "launch=graph" leaves it out. Where buffers lie, and what a kernel is taken to read, is in
- * plan.c; which function stands for an element-wise kernel in ops_loops.c.
+ * step; "launch=graph" leaves it out. Events tell half a microsecond. There is no CPU time: the
+ * host spins while it waits, so that its own time would be the wall time again. Where buffers lie,
+ * and what a kernel is taken to read, is in plan.c; which function stands for an element-wise
+ * kernel in ops_loops.c.
  */
 typedef struct cuda {
     backend     base; /* first */

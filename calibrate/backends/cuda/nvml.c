@@ -22,6 +22,7 @@ enum {
     TEMPERATURE_GPU     = 0,
     POLICY_POWER        = 0,
     POLICY_THERMAL      = 1,
+    REASON_IDLE         = 0x1,
     REASON_POWER_CAP    = 0x4,
     REASON_HARDWARE     = 0x8,
     REASON_THERMAL      = 0x20,
@@ -67,7 +68,9 @@ static void find_all(nvml *n)
     find(n, "nvmlDeviceGetMaxClockInfo", &n->max_clock);
     find(n, "nvmlDeviceGetEnforcedPowerLimit", &n->power_limit);
     find(n, "nvmlDeviceGetTemperature", &n->temperature);
-    find(n, "nvmlDeviceGetCurrentClocksThrottleReasons", &n->reasons);
+    find(n, "nvmlDeviceGetCurrentClocksEventReasons", &n->reasons);
+    if (!n->reasons) /* its name before NVML 12.2 */
+        find(n, "nvmlDeviceGetCurrentClocksThrottleReasons", &n->reasons);
     find(n, "nvmlDeviceGetViolationStatus", &n->violation);
     find(n, "nvmlDeviceGetEccMode", &n->ecc);
     find(n, "nvmlDeviceGetPersistenceMode", &n->persistence);
@@ -131,15 +134,17 @@ static unsigned long long reasons(const nvml *n)
 
 nvml_reading nvml_read(const nvml *n)
 {
-    const double power = violation_seconds(n, POLICY_POWER);
-    const double heat  = violation_seconds(n, POLICY_THERMAL);
+    const double             power = violation_seconds(n, POLICY_POWER);
+    const double             heat  = violation_seconds(n, POLICY_THERMAL);
+    const unsigned long long bits  = reasons(n);
 
     return (nvml_reading){
-        .clock_mhz         = clock_of(n, n->clock, CLOCK_SM),
+        /* at rest it is low because there is nothing to do, which says nothing of a measurement */
+        .clock_mhz         = bits & REASON_IDLE ? (double)NAN : clock_of(n, n->clock, CLOCK_SM),
         .held_down_seconds = isnan(power)  ? heat
                              : isnan(heat) ? power
                                            : power + heat,
-        .held_down         = (reasons(n) & REASONS_OF_HARDSHIP) != 0,
+        .held_down         = (bits & REASONS_OF_HARDSHIP) != 0,
     };
 }
 

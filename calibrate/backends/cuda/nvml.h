@@ -14,7 +14,7 @@ void nvml_close(nvml *n);
 
 /** NAN: unknown. */
 typedef struct nvml_reading {
-    double clock_mhz;         /**< of the multiprocessors, now */
+    double clock_mhz;         /**< of the multiprocessors, now; unknown while the GPU is idle */
     double held_down_seconds; /**< how long heat or power has held the clock down so far */
     bool   held_down;         /**< now */
 } nvml_reading;
