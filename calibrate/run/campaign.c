@@ -53,6 +53,14 @@ static lm_status open_backend(const campaign *c, const char *name, backend **out
     return status;
 }
 
+static bool has_ranks(const sweep *plan)
+{
+    for (size_t i = 0; i < plan->n_points; i++)
+        if (plan->point[i].row.ranks > 1)
+            return true;
+    return false;
+}
+
 /* Points on several ranks need somebody who runs their all-reduce. */
 static lm_status check_ranks(const sweep *plan, lm_error *err)
 {
@@ -119,11 +127,12 @@ lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
     return status;
 }
 
+/* On one GPU a sweep's 'collective = nccl' asks for nothing: it need not be in the build. */
 lm_status campaign_connect(campaign *c, lm_error *err)
 {
     lm_status status = open_backend(c, c->plan->compute, &c->b.compute, err);
 
-    if (!status && c->plan->collective)
+    if (!status && c->plan->collective && (find_backend(c->plan->collective) || has_ranks(c->plan)))
         status = open_backend(c, c->plan->collective, &c->b.collective, err);
     if (!status)
         status = open_trust(c, err);
