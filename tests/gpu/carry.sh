@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a build needs of a system's packages (inih, LAPACKE with BLAS, cmocka), as one archive: for machines
+# What a build needs of a system's packages (inih, LAPACKE with BLAS, cmocka, pkg-config), as one archive: for machines
 # with a GPU, a compiler and CMake, where nothing can be installed. Made on a machine of the same kind of
 # processor, with a C library that is not newer.
 # usage: tests/gpu/carry.sh ARCHIVE.tar.gz      here, where the packages are
@@ -12,10 +12,10 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/include" "$work/lib/pkgconfig"
 
-# The C library's own stay where they are.
+# The C library's own, and the compiler's, are where the build is.
 needed() {
     ldd "$1" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
-        grep -vE '/(libc|libm|libdl|libpthread|librt|ld-linux[^/]*)\.so' || true
+        grep -vE '/(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[^/]*)\.so' || true
 }
 
 for package in inih lapacke cmocka; do
@@ -38,8 +38,14 @@ for package in inih lapacke cmocka; do
     printf 'prefix=${pcfiledir}/../..\nName: %s\nDescription: carried\nVersion: %s\nLibs: -L${prefix}/lib -l%s\nCflags: -I${prefix}/include\n' \
         "$package" "$version" "$name" >"$work/lib/pkgconfig/$package.pc"
 done
+mkdir "$work/bin"
+program=$(readlink -f "$(command -v pkg-config)")
+cp -L "$program" "$work/bin/pkg-config"
+for file in $(needed "$program"); do
+    cp -L "$file" "$work/lib/$(basename "$file")"
+done
 include=$(dirname "$(find /usr/include -name lapacke.h | head -n 1)")
 cp "$include"/lapacke*.h "$include"/lapack.h "$work/include/" 2>/dev/null || cp "$include"/lapacke*.h "$work/include/"
 cp /usr/include/ini.h /usr/include/cmocka*.h "$work/include/"
-tar -czf "$1" -C "$work" include lib
+tar -czf "$1" -C "$work" bin include lib
 echo "$1: $(du -h "$1" | cut -f 1): $(ls "$work/lib" | grep -c '\.so') libraries"
