@@ -3,12 +3,15 @@
 
 #include "cli/commands.h"
 #include "fit/fit.h"
+#include "fit/variants.h"
 #include "report/table.h"
 
-enum { OUTPUT, ALGORITHM, FORMAT };
+enum { OUTPUT, WHERE, ALGORITHM, FORMAT };
 
 static const option_spec specs[] = {
     [OUTPUT]    = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
+    [WHERE]     = { "where", "WORDS", NULL,
+                    "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
     [ALGORITHM] = { "algorithm", "NAME", NULL,
                     "fit these all-reduces only: default or ring; else all but ring" },
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
@@ -19,9 +22,13 @@ static const char details[] =
     "Fits every model: 'convmeter' as published, by ordinary least squares; 'nnls', the same regressors\n"
     "with relative weights and non-negative coefficients; 'layermeter', ours. 'held out' is the error on\n"
     "networks that the fit did not see, each left out in turn. Needs no device: old observations can be\n"
-    "fitted again anywhere, and so can those of another framework (its columns: OBSERVATIONS.md).\n";
+    "fitted again anywhere, and so can those of another framework (its columns: OBSERVATIONS.md).\n"
+    "Each element type and each choice of settings has coefficients of its own: of a file with several,\n"
+    "--where says which. All-reduces by themselves belong to all of them.\n";
 
-static const char examples[] = "  layermeter fit observations.csv -o machine.ini\n";
+static const char examples[] =
+    "  layermeter fit observations.csv -o machine.ini\n"
+    "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n";
 
 static void add_columns(table *t)
 {
@@ -114,6 +121,15 @@ static void print_warnings(const observations *obs, const points *p, const calib
     }
 }
 
+static lm_status choose_where(const options *o, const observations *obs, points *p, lm_error *err)
+{
+    const lm_status status = points_where(p, o->value[WHERE], err);
+
+    if (status)
+        lm_error_prefix(err, "%s", obs->path);
+    return status;
+}
+
 static lm_status choose_algorithm(const options *o, const observations *obs, points *p,
                                   lm_error *err)
 {
@@ -155,6 +171,7 @@ static int run(const options *o)
     }
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
+        (o->value[WHERE] && choose_where(o, obs, &p, &err)) ||
         (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
         fit_all(obs, &p, &cal, &err)) {
         code = report_failure(&err);

@@ -8,14 +8,17 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "fit/validate.h"
+#include "fit/variants.h"
 #include "report/table.h"
 
-enum { LEAVE_OUT, MACHINE, MODEL, POOLED, POINTS, FORMAT };
+enum { LEAVE_OUT, MACHINE, WHERE, MODEL, POOLED, POINTS, FORMAT };
 
 static const option_spec specs[] = {
     [LEAVE_OUT] = { "leave-out", "WHAT", "network",
                     "network: each predicted unseen; none: fit to all" },
     [MACHINE]   = { "machine", "FILE", NULL, "coefficients of this machine file, instead of fits" },
+    [WHERE]     = { "where", "WORDS", NULL,
+                    "these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls", "models, side by side" },
     [POOLED]    = { "pooled", NULL, NULL, "only all networks together" },
     [POINTS]    = { "points", NULL, NULL, "every point: the step as measured and as predicted" },
@@ -118,6 +121,18 @@ static void list_points(const points *p, const judged *j, size_t n, table *t)
 
 #define MODELS_MAX 8
 
+/* Fits that leave networks out must not mix element types and settings either. */
+static lm_status choose(const options *o, validate_mode mode, points *p, lm_error *err)
+{
+    lm_status status = o->value[WHERE] ? points_where(p, o->value[WHERE], err) : LM_OK;
+
+    if (status)
+        lm_error_prefix(err, "%s", o->argument[0]);
+    else if (mode != VALIDATE_GIVEN)
+        status = points_check_variants(p, o->argument[0], err);
+    return status;
+}
+
 static int run(const options *o)
 {
     lm_error      err               = { 0 };
@@ -159,6 +174,7 @@ static int run(const options *o)
         }
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
+        choose(o, mode, &p, &err) ||
         (o->value[MACHINE] && calibration_load(o->value[MACHINE], &cal, &err))) {
         code = report_failure(&err);
         goto out;

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "base/text.h"
 #include "fit/repeats.h"
+#include "fit/variants.h"
 
 /* Central share of measured / predicted that an interval is to hold. */
 #define COVERAGE 0.90
@@ -255,10 +255,6 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
     for (size_t i = 0; i < p->n_points; i++) {
         const observation *row = p->point[i].row;
 
-        if (row->kind == OBS_NETWORK && cal->dtype && row->dtype != cal->dtype)
-            return lm_error_set(
-                err, LM_E_ARG, "%s:%d: %s after rows of %s: fit each element type by itself",
-                obs->path, row->line, text_dtype_name(row->dtype), text_dtype_name(cal->dtype));
         if (row->kind == OBS_NETWORK)
             cal->dtype = row->dtype;
         if (row->kind == OBS_COLLECTIVE && isnan(point_seconds(&p->point[i], PART_SYNC)))
@@ -267,6 +263,22 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
         cal->max_hosts = row->hosts > cal->max_hosts ? row->hosts : cal->max_hosts;
     }
     return LM_OK;
+}
+
+/* What the networks were run with: the same for all of them. */
+static lm_status note_variant(const points *p, calibration *cal, lm_error *err)
+{
+    variants    all;
+    lm_status   status = variants_of(p, &all, err);
+    const char *behind;
+
+    if (status)
+        return status;
+    behind = all.n ? strchr(all.text[0], ' ') : NULL; /* the element type has a place of its own */
+    if (behind && !calibration_note(cal, "settings", behind + 1))
+        status = no_memory(err);
+    variants_free(&all);
+    return status;
 }
 
 /* How much the same thing differs when it is measured again: no model is better than that. */
@@ -286,9 +298,13 @@ static lm_status note_noise(const observations *obs, calibration *cal, lm_error 
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err)
 {
     calibration *cal    = calloc(1, sizeof *cal);
-    lm_status    status = cal ? note_origin(obs, p, cal, err) : no_memory(err);
+    lm_status    status = cal ? points_check_variants(p, obs->path, err) : no_memory(err);
     bool         any    = false;
 
+    if (!status)
+        status = note_origin(obs, p, cal, err);
+    if (!status)
+        status = note_variant(p, cal, err);
     if (!status)
         status = note_noise(obs, cal, err);
     for (size_t f = 0; f < n_forms && !status; f++) {

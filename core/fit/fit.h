@@ -34,7 +34,8 @@ lm_status form_data_held_out(const form_data *d, const points *p, double *predic
 /**
  * Fits every form that has enough rows (others stay absent) and judges it on networks left out.
  *
- * @return LM_E_ARG if not a single form could be fitted; the text says what was missing
+ * @return LM_E_ARG if not a single form could be fitted, or if the networks are of several element
+ *         types or settings (variants.h); the text says what is missing
  */
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err);
 
