@@ -268,8 +268,21 @@ static void say_lacking(const job *j, const findings *found)
         fputs("\n", stderr);
 }
 
+/* Another element type, or other settings. */
+static void say_other(const machine_found *m, bool quiet)
+{
+    if (!*m->file)
+        fprintf(stderr, "no machine file of %s: %s\n", m->of, m->why_not);
+    else if (!quiet && isnan(m->step_mape))
+        fprintf(stderr, "coefficients of %s in %s\n", m->of, m->file);
+    else if (!quiet)
+        fprintf(stderr,
+                "coefficients of %s in %s: a step of a network left out is off by %.1f %%\n", m->of,
+                m->file, 100 * m->step_mape);
+}
+
 /* The error of a step on networks left out, in the model that commands take by default. */
-static void say_found(const job *j, const findings *found)
+static void say_found(const job *j, const findings *found, const machines *wrote)
 {
     if (!found->cal)
         fprintf(stderr, "no machine file, the observations are kept: %s\n", found->why_not.text);
@@ -284,6 +297,8 @@ static void say_found(const job *j, const findings *found)
             fprintf(stderr, ": a step of a network left out is off by %.1f %%", 100 * e.mape);
         fputs("\n", stderr);
     }
+    for (size_t i = 1; i < wrote->n; i++)
+        say_other(&wrote->item[i], j->o->value[QUIET] != NULL);
     if (!j->o->value[QUIET])
         fprintf(stderr, "report in %s\n", j->folder.report);
 }
@@ -309,23 +324,26 @@ static lm_status look_ahead(job *j, report_effort *e)
 /* Rank 0: fits, and writes what else belongs into the folder. */
 static lm_status conclude(job *j)
 {
+    machines      wrote  = { .n = 0 };
     report_effort effort = { .budget     = j->c.budget,
                              .n_measured = j->c.n_measured,
                              .n_skipped  = j->c.n_skipped,
                              .n_before   = j->c.file.n_held,
-                             .seen       = &j->c.seen };
+                             .seen       = &j->c.seen,
+                             .wrote      = &wrote };
     findings      found;
-    lm_status     status = findings_make(j->folder.observations, j->c.loads, &found, &j->err);
+    lm_status     status = findings_make(j->folder.observations, j->c.loads, NULL, &found, &j->err);
 
-    if (!status && found.cal)
-        status = calibration_save(found.cal, j->folder.machine, &j->err);
+    if (!status)
+        status = machines_write(&j->folder, j->c.loads, &found, &wrote, &j->err);
     if (!status)
         status = look_ahead(j, &effort);
     effort.seconds = campaign_seconds(&j->c);
     if (!status)
         status = report_write(&j->folder, &found, &effort, &j->err);
     if (!status)
-        say_found(j, &found);
+        say_found(j, &found, &wrote);
+    machines_free(&wrote);
     findings_free(&found);
     return status;
 }

@@ -232,7 +232,9 @@ static bool samples_alloc(samples *s, int64_t room)
     return ok;
 }
 
-enum { N_VALUES = 2 * N_PHASES + 1 }; /* wall times, CPU times, the last: how the rank fared */
+/* Wall times, CPU times, how the rank fared; and wall times of what ranks do without waiting for
+ * each other: until the all-reduce, and from there on. */
+enum { FARED = 2 * N_PHASES, BEFORE_SYNC, FROM_SYNC, N_VALUES };
 
 /* The largest over the ranks, with the CPU times of the ranks that took so long. */
 static lm_status largest(const world *group, double value[N_VALUES], lm_status status,
@@ -241,17 +243,17 @@ static lm_status largest(const world *group, double value[N_VALUES], lm_status s
     double own[2 * N_PHASES];
 
     memcpy(own, value, sizeof own);
-    value[2 * N_PHASES] = -(double)status;
+    value[FARED] = -(double)status;
     world_max(group, value, N_VALUES);
-    if (value[2 * N_PHASES] <= 0) {
+    if (value[FARED] <= 0) {
         slowest_cpu(group, own, value, value + N_PHASES);
         return LM_OK;
     }
-    return status ? status
-                  : lm_error_set(err, (lm_status)-value[2 * N_PHASES], "another rank failed");
+    return status ? status : lm_error_set(err, (lm_status)-value[FARED], "another rank failed");
 }
 
-/* The phases one after the other; the step is their sum. */
+/* The phases one after the other. The step is what passes until the slowest rank has done them:
+ * each is slow in its own phase, so that this may be less than the sum of the slowest. */
 static lm_status run_phases(const bench *b, const world *group, const setup *s, conditions *seen,
                             double value[N_VALUES], lm_error *err)
 {
@@ -278,10 +280,10 @@ static lm_status run_phases(const bench *b, const world *group, const setup *s, 
             conditions_phase_ended(seen, &t);
         value[p]            = t.wall;
         value[N_PHASES + p] = t.cpu;
+        value[p < PHASE_SYNC ? BEFORE_SYNC : FROM_SYNC] += t.wall;
     }
-    status = largest(group, value, status, err);
-    for (phase p = 0; p < PHASE_STEP; p++)
-        value[PHASE_STEP] += value[p];
+    status            = largest(group, value, status, err);
+    value[PHASE_STEP] = value[BEFORE_SYNC] + value[FROM_SYNC];
     return status;
 }
 
@@ -322,12 +324,13 @@ static lm_status repeat_once(const bench *b, const world *group, const setup *s,
     return status;
 }
 
-static bool enough(const stopping *stop, samples *s, double spent)
+/* warm: seconds of the untimed repetitions. */
+static bool enough(const stopping *stop, samples *s, double warm, double spent)
 {
     const size_t n = (size_t)s->n;
     double       mad, median;
 
-    if (stop->cut_seconds > 0 && spent >= stop->cut_seconds)
+    if (stop->cut_seconds > 0 && warm + spent >= stop->cut_seconds)
         return true;
     if (s->n < stop->min_repeats)
         return false;
@@ -339,18 +342,26 @@ static bool enough(const stopping *stop, samples *s, double spent)
     return 1.2533 * 1.4826 * mad / sqrt((double)n) <= stop->precision * median;
 }
 
-static lm_status warm_up(const bench *b, const world *group, const setup *s, lm_error *err)
+/* Times are the same on all ranks, so that they end together. */
+static lm_status warm_up(const bench *b, const world *group, const setup *s, double *seconds,
+                         lm_error *err)
 {
-    double    once[2 * N_PHASES];
-    lm_status status = LM_OK;
+    const stopping *stop = &b->plan->stop;
+    double          once[2 * N_PHASES];
+    lm_status       status = LM_OK;
 
-    for (int64_t i = 0; i < b->plan->stop.warmup && !status; i++)
+    *seconds = 0;
+    for (int64_t i = 0; i < stop->warmup && !status; i++) {
+        if (stop->cut_seconds > 0 && *seconds >= stop->cut_seconds)
+            break;
         status = repeat_once(b, group, s, NULL, once, err);
+        *seconds += status ? 0 : once[PHASE_STEP];
+    }
     return status;
 }
 
 static lm_status sample(const bench *b, const world *group, const setup *s, conditions *seen,
-                        samples *out, lm_error *err)
+                        double warm, samples *out, lm_error *err)
 {
     const stopping *stop  = &b->plan->stop;
     double          spent = 0;
@@ -368,7 +379,7 @@ static lm_status sample(const bench *b, const world *group, const setup *s, cond
         }
         out->n++;
         spent += once[PHASE_STEP];
-        go_on = !enough(stop, out, spent);
+        go_on = !enough(stop, out, warm, spent);
         world_broadcast(group, &go_on, sizeof go_on); /* all ranks stop together */
     }
     out->spent = spent;
@@ -382,13 +393,14 @@ static lm_status sample_watched(const bench *b, const world *group, const setup 
     const size_t     room = (size_t)b->plan->stop.max_repeats + 1;
     conditions       seen;
     condition_report report;
-    lm_status        status = warm_up(b, group, s, err); /* before: all threads are there then */
-    lm_status        opened = conditions_open(&seen, b->compute, room, err);
+    double           warm;
+    lm_status status = warm_up(b, group, s, &warm, err); /* before: all threads are there then */
+    lm_status opened = conditions_open(&seen, b->compute, room, err);
 
     if (!status)
         status = meet(group, opened, err);
     if (!status)
-        status = sample(b, group, s, &seen, times, err);
+        status = sample(b, group, s, &seen, warm, times, err);
     report       = conditions_close(&seen);
     out->spent   = times->spent;
     out->repeats = times->n;

@@ -40,7 +40,12 @@ typedef struct point_result {
  *
  * Each repetition starts together (barrier) and runs forward, backward, then, together again, the
  * all-reduce, then the update. With buckets it runs the whole step at once (step.h). Of each time
- * the largest over the ranks counts, with the CPU time of that rank. It stops after
+ * the largest over the ranks counts, with the CPU time of that rank. That of a step is what passes
+ * until the slowest rank has done it: the largest sum of forward and backward over the ranks and the
+ * largest of all-reduce and update; with buckets the largest sum of all. It is no more than the sum
+ * of its phases' times, each of which may be another rank's.
+ *
+ * It stops after
  * min_repeats, once the standard error of the median of the sum (1.2533 * 1.4826 * MAD / sqrt(n))
  * is below `precision` of it, or at max_repeats or max_seconds.
  *

@@ -130,12 +130,24 @@ static lm_status write_script(const options *o, const batch_options *at, const s
     return status;
 }
 
+/* What a dry run tells; within a budget all of it is taken. */
+static lm_status expect_seconds(campaign *c, double budget, double *out, lm_error *err)
+{
+    const chooser_aim aim    = { .own_only = true, .virtual = campaign_virtual(c) };
+    lm_status         status = LM_OK;
+
+    *out = budget;
+    if (budget <= 0 && !(status = campaign_aim(c, &aim, err)))
+        *out = chooser_cost_left(c->pick, NULL);
+    return status;
+}
+
 int batch_write(const options *o, const batch_options *at)
 {
     lm_error  err    = { 0 };
     campaign  c      = { .file = { .fd = -1 } };
     slurm_job job    = { 0 };
-    double    budget = 0;
+    double    budget = 0, expected = 0;
     char      path[PATH_MAX];
     lm_status status;
 
@@ -144,8 +156,10 @@ int batch_write(const options *o, const batch_options *at)
     status = sweep_find(o->argument[0], path, sizeof path, &err);
     if (!status)
         status = campaign_open(&c, NULL, path, o->plugin, (size_t)o->n_plugins, &err);
+    if (!status)
+        status = expect_seconds(&c, budget, &expected, &err);
     if (!status) {
-        slurm_defaults(c.plan, budget, &job);
+        slurm_defaults(c.plan, expected, &job);
         status = write_script(o, at, c.plan, &job, &err);
     }
     campaign_close(&c);

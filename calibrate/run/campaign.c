@@ -239,63 +239,6 @@ static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *
     return LM_OK;
 }
 
-/* ---- again --------------------------------------------------------------------------------------
- */
-
-/* What rank 0 chose, on all ranks. */
-static size_t choice(const campaign *c, size_t mine)
-{
-    world_broadcast(c->everyone, &mine, sizeof mine);
-    return mine;
-}
-
-static lm_status take_again(campaign *c, size_t at, uint32_t flags, const progress *shown,
-                            lm_error *err)
-{
-    sweep_point *p = &c->plan->point[at];
-    point_result r = { .status = "ok", .flags = flags, .again = true };
-    lm_status    status;
-
-    c->at  = at + 1;
-    status = take(c, p, &r, err);
-    if (!status && campaign_root(c))
-        progress_again(shown, flags & FLAG_ANCHOR ? "anchor" : "again", p, &r);
-    return status;
-}
-
-/* The anchor, if it is time for it. */
-static lm_status keep_watch(campaign *c, bool closing, const progress *shown, lm_error *err)
-{
-    const size_t at =
-        choice(c, campaign_root(c) ? trust_anchor_due(c->trust, closing) : TRUST_NONE);
-
-    return at == TRUST_NONE ? LM_OK : take_again(c, at, FLAG_ANCHOR, shown, err);
-}
-
-lm_status campaign_conclude(campaign *c, const progress *shown, lm_error *err)
-{
-    lm_status status = LM_OK;
-    size_t    at;
-    double    worst;
-
-    while (!status && (at = choice(c, campaign_root(c) ? trust_retry(c->trust, campaign_left(c))
-                                                       : TRUST_NONE)) != TRUST_NONE)
-        if (!(status = keep_watch(c, false, shown, err)))
-            status = take_again(c, at, 0, shown, err);
-    if (!status)
-        status = keep_watch(c, true, shown, err);
-    if (status)
-        return status;
-    if ((status = trust_summarise(c->trust, c->everyone, &c->seen, err)))
-        return status;
-    if (campaign_root(c))
-        status = output_review(&c->file, &c->seen.found, err);
-    worst = -(double)status;
-    world_max(c->everyone, &worst, 1);
-    return worst > 0 && !status ? lm_error_set(err, (lm_status)-worst, "another rank failed")
-                                : status;
-}
-
 /* ---- which ones ---------------------------------------------------------------------------------
  */
 
@@ -356,11 +299,131 @@ double campaign_left(const campaign *c)
     return c->budget > 0 ? c->budget - after - campaign_seconds(c) : HUGE_VAL;
 }
 
+/* ---- again --------------------------------------------------------------------------------------
+ */
+
 /* What rank 0 decides; the same on all ranks. */
 typedef struct decision {
     int64_t at;      /* -1: nothing more */
     double  seconds; /* left for it; 0: no limit */
 } decision;
+
+/* All ranks go on, or none. */
+static lm_status agree(const campaign *c, lm_status mine, lm_error *err)
+{
+    double worst = -(double)mine;
+
+    world_max(c->everyone, &worst, 1);
+    return worst > 0 && !mine ? lm_error_set(err, (lm_status)-worst, "another rank failed") : mine;
+}
+
+/* Measures a point, and no longer than there is time. */
+static lm_status take_within(campaign *c, const decision *what, point_result *r, lm_error *err)
+{
+    const stopping usual = c->plan->stop;
+    lm_status      status;
+
+    if (what->seconds > 0) {
+        c->plan->stop.max_seconds = fmin(usual.max_seconds, what->seconds);
+        c->plan->stop.cut_seconds = what->seconds;
+    }
+    c->at         = (size_t)what->at + 1;
+    status        = take(c, &c->plan->point[what->at], r, err);
+    c->plan->stop = usual;
+    return status;
+}
+
+/* What rank 0 chose, on all ranks: `at`, or TRUST_NONE. */
+static decision choice(const campaign *c, size_t at)
+{
+    decision mine = { -1, 0 };
+
+    if (campaign_root(c) && at != TRUST_NONE)
+        mine = (decision){ (int64_t)at, c->budget > 0 ? campaign_left(c) : 0 };
+    world_broadcast(c->everyone, &mine, sizeof mine);
+    return mine;
+}
+
+static lm_status take_again(campaign *c, const decision *what, uint32_t flags,
+                            const progress *shown, lm_error *err)
+{
+    point_result r      = { .status = "ok", .flags = flags, .again = true };
+    lm_status    status = take_within(c, what, &r, err);
+
+    if (!status && campaign_root(c)) {
+        progress_again(shown, flags & FLAG_ANCHOR ? "anchor" : "again", &c->plan->point[what->at],
+                       &r);
+        status = chooser_learn_again(c->pick, (size_t)what->at, &r, err);
+    }
+    return agree(c, status, err);
+}
+
+/* The anchor, if it is time for it, and there is time for it. */
+static lm_status keep_watch(campaign *c, bool closing, const progress *shown, lm_error *err)
+{
+    size_t   at = campaign_root(c) ? trust_anchor_due(c->trust, closing) : TRUST_NONE;
+    decision next;
+
+    if (at != TRUST_NONE && chooser_cost(c->pick, at) > campaign_left(c))
+        at = TRUST_NONE;
+    next = choice(c, at);
+    return next.at < 0 ? LM_OK : take_again(c, &next, FLAG_ANCHOR, shown, err);
+}
+
+/* A point that was disturbed. What is left goes into repetitions, preparing them and warming up:
+ * in the same proportion as so far. */
+static decision choose_retry(const campaign *c)
+{
+    const double timed = c->timed_seconds, all = c->point_seconds;
+    const double share = timed > 0 && all > timed ? timed / all : 1;
+
+    return choice(c,
+                  campaign_root(c) ? trust_retry(c->trust, share * campaign_left(c)) : TRUST_NONE);
+}
+
+static lm_status retry_all(campaign *c, const progress *shown, lm_error *err)
+{
+    for (;;) {
+        lm_status status = keep_watch(c, false, shown, err);
+        decision  next;
+
+        if (status)
+            return status;
+        next = choose_retry(c);
+        if (next.at < 0)
+            return LM_OK;
+        if ((status = take_again(c, &next, 0, shown, err)))
+            return status;
+    }
+}
+
+lm_status campaign_conclude(campaign *c, const progress *shown, lm_error *err)
+{
+    lm_status status = retry_all(c, shown, err);
+
+    if (!status)
+        status = keep_watch(c, true, shown, err);
+    if (status)
+        return status;
+    if ((status = trust_summarise(c->trust, c->everyone, &c->seen, err)))
+        return status;
+    if (campaign_root(c))
+        status = output_review(&c->file, &c->seen.found, err);
+    if (!status && campaign_root(c))
+        status = chooser_settle(c->pick, err);
+    return agree(c, status, err);
+}
+
+/* ---- run ----------------------------------------------------------------------------------------
+ */
+
+/* Seconds that the anchor's last repetition will take. */
+static double closing_seconds(const campaign *c)
+{
+    const size_t at = trust_anchor_due(c->trust, true);
+
+    return at == TRUST_NONE ? 0 : chooser_cost(c->pick, at);
+}
 
 static decision decide(campaign *c)
 {
@@ -370,7 +433,8 @@ static decision decide(campaign *c)
         return next;
     if (c->budget > 0) {
         /* up to a tenth for what must be measured again */
-        const double left = campaign_left(c) - fmin(c->doubtful_seconds, 0.1 * c->budget);
+        const double left =
+            campaign_left(c) - closing_seconds(c) - fmin(c->doubtful_seconds, 0.1 * c->budget);
         /* what a real machine takes is a guess: half as much again must fit, too */
         const double safe = campaign_virtual(c) ? left : left / 1.5;
         const size_t at =
@@ -397,24 +461,18 @@ static double seconds_left(const campaign *c)
 /* Measures what was decided, within the time there is, and learns from it. */
 static lm_status carry_out(campaign *c, const decision *what, const progress *shown, lm_error *err)
 {
-    const stopping usual  = c->plan->stop;
-    const double   before = campaign_seconds(c);
-    const size_t   at     = (size_t)what->at;
-    sweep_point   *p      = &c->plan->point[at];
-    point_result   r      = { .status = "ok" };
-    double         seconds;
-    lm_status      status;
+    const double before = campaign_seconds(c);
+    const size_t at     = (size_t)what->at;
+    sweep_point *p      = &c->plan->point[at];
+    point_result r      = { .status = "ok" };
+    lm_status    status = take_within(c, what, &r, err);
+    double       seconds;
 
-    if (what->seconds > 0) {
-        c->plan->stop.max_seconds = fmin(usual.max_seconds, what->seconds);
-        c->plan->stop.cut_seconds = what->seconds;
-    }
-    c->at         = at + 1;
-    status        = take(c, p, &r, err);
-    c->plan->stop = usual;
     if (status || !campaign_root(c))
         return status;
     seconds = campaign_seconds(c) - before;
+    c->point_seconds += seconds;
+    c->timed_seconds += r.spent;
     if (r.flags & FLAGS_DOUBTFUL)
         c->doubtful_seconds += seconds;
     status = chooser_learn(c->pick, at, &r, seconds, err);
@@ -426,21 +484,17 @@ static lm_status carry_out(campaign *c, const decision *what, const progress *sh
 
 lm_status campaign_measure(campaign *c, const progress *shown, lm_error *err)
 {
-    lm_status status = LM_OK;
-    double    worst;
-
     for (;;) {
-        decision next = decide(c);
+        lm_status status = keep_watch(c, false, shown, err); /* takes of the time that is left */
+        decision  next;
 
+        if (status)
+            return status;
+        next = decide(c);
         world_broadcast(c->everyone, &next, sizeof next);
         if (next.at < 0)
             return LM_OK;
-        status = keep_watch(c, false, shown, err);
-        if (!status)
-            status = carry_out(c, &next, shown, err);
-        worst = -(double)status;
-        world_max(c->everyone, &worst, 1);
-        if (worst > 0)
-            return status ? status : lm_error_set(err, (lm_status)-worst, "another rank failed");
+        if ((status = agree(c, carry_out(c, &next, shown, err), err)))
+            return status;
     }
 }

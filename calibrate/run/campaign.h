@@ -28,7 +28,8 @@ typedef struct campaign {
     int64_t       began;  /**< CLOCK_MONOTONIC: what the budget counts from */
     double        virtual_seconds;  /**< simulated so far: what the budget counts instead */
     double        doubtful_seconds; /**< spent on points that are to be measured again */
-    size_t        next;             /**< point, without a budget */
+    double        point_seconds, timed_seconds; /**< rank 0: that points took; repetitions of it */
+    size_t        next;                         /**< point, without a budget */
 } campaign;
 
 /**

@@ -5,46 +5,96 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/names.h"
 #include "base/text.h"
 #include "fit/design.h"
+#include "fit/flags.h"
 #include "fit/targets.h"
+#include "fit/variants.h"
 #include "run/cost.h"
 
+#define KEY_BYTES  1200
 #define MANY_NODES 16 /* planners ask for more nodes than a job has */
 #define FOR_MAX    64
+
+/* A measured point, as the design was told of it. */
+typedef struct lesson {
+    design_case  what;
+    design_times times;
+    uint32_t     flags;
+} lesson;
 
 struct chooser {
     const sweep *plan;
     design      *d;
-    design_case *candidate; /* of each point of the plan */
-    double      *once;      /* seconds of one repetition, as expected */
-    double      *cost;      /* seconds that measuring takes */
+    design_case *candidate;  /* of each point of the plan: what fits take of it */
+    uint32_t    *runs;       /* its parts, whether or not fits take them */
+    double      *once;       /* seconds of one repetition, as expected */
+    double      *cost;       /* seconds that measuring takes, or took */
+    size_t      *learned_at; /* its lesson; CHOOSER_NONE: none yet */
     bool        *taken;
+    lesson      *learned;
+    size_t       n_learned, learned_room;
+    bool         stale; /* one of them was replaced */
     cost_model   costs;
     names        by_name; /* networks of the plan */
     size_t       n_networks;
-    size_t       n_learned, n_updated; /* points; when the design was last fitted */
+    size_t       n_told, n_updated;     /* lessons; when the design was last fitted */
+    char         variant[VARIANT_TEXT]; /* element type and settings of the fit that is aimed at */
+    const char  *optimizer;             /* whose updates fits take */
     const char  *asked_for;
     char        *asked_for_text; /* owned; or NULL */
 };
 
+/* ---- candidates ---------------------------------------------------------------------------------
+ */
+
+/* The plan's first networks decide, as they do in a fit to what is measured first. */
+static void find_variant(chooser *c)
+{
+    for (size_t i = c->plan->n_points; i-- > 0;)
+        if (c->plan->point[i].row.kind == OBS_NETWORK)
+            variant_print(&c->plan->point[i].row, c->variant);
+    for (size_t i = 0; i < c->plan->n_points; i++)
+        c->optimizer = points_usual_optimizer(c->optimizer, &c->plan->point[i].row);
+}
+
+/* Has it coefficients that the fit is about? */
+static bool of_variant(const chooser *c, const observation *row)
+{
+    char text[VARIANT_TEXT];
+
+    if (row->kind != OBS_NETWORK)
+        return true;
+    variant_print(row, text);
+    return !strcmp(text, c->variant);
+}
+
 /* Whether a fit takes a part's time from such a row: as if all its phases had been measured. */
-static uint32_t parts_of(const observation *row)
+static uint32_t parts_of(const chooser *c, const observation *row)
 {
     point    p     = { .row = row, .other_algorithm = !strcmp(row->algorithm, "ring") };
     uint32_t parts = 0;
 
     for (phase f = 0; f < N_PHASES; f++)
-        p.seconds[f] = 1;
-    if (row->bucket_bytes)
-        p.seconds[PHASE_SYNC] = NAN;
-    if (*row->optimizer && strcmp(row->optimizer, "momentum") != 0)
-        p.seconds[PHASE_UPDATE] = NAN;
+        p.seconds[f] = of_variant(c, row) && points_takes(row, c->optimizer, f) ? 1 : NAN;
     for (part w = 0; w < N_PARTS; w++)
         if (!isnan(point_seconds(&p, w)))
             parts |= 1u << w;
     return parts;
+}
+
+/* What it runs, of which the design has formulas. */
+static uint32_t runs_of(const observation *row)
+{
+    const uint32_t sync = row->ranks > 1 ? 1u << PART_SYNC : 0;
+
+    switch (row->kind) {
+    case OBS_NETWORK: return 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE | sync;
+    case OBS_COLLECTIVE: return sync;
+    default: return 0;
+    }
 }
 
 static design_case candidate_of(const chooser *c, const sweep_point *p)
@@ -55,7 +105,7 @@ static design_case candidate_of(const chooser *c, const sweep_point *p)
         .load    = { .counts = whole ? p->counts : (net_metrics){ 0 },
                      .nodes  = (double)p->row.ranks,
                      .bytes  = (double)(whole ? (int64_t)p->counts.param_bytes : p->row.bytes) },
-        .parts   = p->row.kind == OBS_KERNEL ? 0 : parts_of(&p->row),
+        .parts   = parts_of(c, &p->row),
         .network = whole ? names_find(&c->by_name, p->row.name) : DESIGN_NONE,
     };
 }
@@ -156,14 +206,17 @@ static void expect(chooser *c)
 {
     for (size_t i = 0; i < c->plan->n_points; i++) {
         const sweep_point *p    = &c->plan->point[i];
-        const design_times t    = design_expected(c->d, &c->candidate[i]);
+        design_case        all  = c->candidate[i];
         double             once = 0;
+        design_times       t;
 
         if (c->taken[i])
             continue;
+        all.parts = c->runs[i];
+        t         = design_expected(c->d, &all);
         for (part w = 0; w < N_PARTS; w++)
             once += isnan(t.seconds[w]) ? 0 : t.seconds[w];
-        c->once[i] = c->candidate[i].parts ? once : cost_guess_once(c->plan, p);
+        c->once[i] = c->runs[i] ? once : cost_guess_once(c->plan, p);
         c->cost[i] = cost_expected(&c->costs, &c->plan->stop, p->row.kind, c->once[i]);
     }
 }
@@ -178,20 +231,26 @@ lm_status chooser_new(const sweep *plan, workloads *loads, const chooser_aim *ai
     const design_speeds speeds = { plan->flops_per_second, plan->bytes_per_second };
 
     if (c) {
-        c->plan      = plan;
-        c->asked_for = "";
-        c->candidate = calloc(n, sizeof *c->candidate);
-        c->once      = calloc(n, sizeof *c->once);
-        c->cost      = calloc(n, sizeof *c->cost);
-        c->taken     = calloc(n, sizeof *c->taken);
+        c->plan       = plan;
+        c->asked_for  = "";
+        c->candidate  = calloc(n, sizeof *c->candidate);
+        c->runs       = calloc(n, sizeof *c->runs);
+        c->once       = calloc(n, sizeof *c->once);
+        c->cost       = calloc(n, sizeof *c->cost);
+        c->learned_at = calloc(n, sizeof *c->learned_at);
+        c->taken      = calloc(n, sizeof *c->taken);
+        find_variant(c);
         cost_begin(&c->costs, aim->virtual);
     }
-    if (!c || !c->candidate || !c->once || !c->cost || !c->taken)
+    if (!c || !c->candidate || !c->runs || !c->once || !c->cost || !c->learned_at || !c->taken)
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     if (!status)
         status = name_networks(c, err);
-    for (size_t i = 0; i < plan->n_points && !status; i++)
-        c->candidate[i] = candidate_of(c, &plan->point[i]);
+    for (size_t i = 0; i < plan->n_points && !status; i++) {
+        c->candidate[i]  = candidate_of(c, &plan->point[i]);
+        c->runs[i]       = runs_of(&plan->point[i].row);
+        c->learned_at[i] = CHOOSER_NONE;
+    }
     if (!status)
         status = aim_at(c, loads, aim, &t, err);
     if (!status)
@@ -213,9 +272,12 @@ void chooser_free(chooser *c)
     design_free(c->d);
     names_free(&c->by_name);
     free(c->candidate);
+    free(c->runs);
     free(c->once);
     free(c->cost);
+    free(c->learned_at);
     free(c->taken);
+    free(c->learned);
     free(c->asked_for_text);
     free(c);
 }
@@ -223,27 +285,116 @@ void chooser_free(chooser *c)
 /* ---- learning -----------------------------------------------------------------------------------
  */
 
+static double sum_of(const design_times *t)
+{
+    double sum = 0;
+
+    for (part w = 0; w < N_PARTS; w++)
+        sum += isnan(t->seconds[w]) ? 0 : t->seconds[w];
+    return sum;
+}
+
+/* Measured once more: does it count instead? What is wrong with doubtful times makes them longer;
+ * anchors are measured again for another reason. */
+static bool is_better(const lesson *then, const lesson *now)
+{
+    if (!(then->flags & FLAGS_DOUBTFUL) || now->flags & FLAG_ANCHOR)
+        return false;
+    return !(now->flags & FLAGS_DOUBTFUL) || sum_of(&now->times) < sum_of(&then->times);
+}
+
+/* at: CHOOSER_NONE for what is not in the plan. */
+static lm_status remember(chooser *c, size_t at, const lesson *l, lm_error *err)
+{
+    const size_t before = at == CHOOSER_NONE ? CHOOSER_NONE : c->learned_at[at];
+
+    if (before != CHOOSER_NONE) {
+        if (is_better(&c->learned[before], l)) {
+            c->learned[before] = *l;
+            c->stale           = true;
+        }
+        return LM_OK;
+    }
+    if (c->n_learned == c->learned_room) {
+        const size_t room = c->learned_room ? 2 * c->learned_room : 64;
+        lesson      *more = realloc(c->learned, room * sizeof *more);
+
+        if (!more)
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        c->learned      = more;
+        c->learned_room = room;
+    }
+    if (at != CHOOSER_NONE)
+        c->learned_at[at] = c->n_learned;
+    c->learned[c->n_learned++] = *l;
+    return design_measured(c->d, &l->what, &l->times, err);
+}
+
+lm_status chooser_settle(chooser *c, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    if (c->stale)
+        design_forget(c->d);
+    for (size_t i = 0; c->stale && i < c->n_learned && !status; i++)
+        status = design_measured(c->d, &c->learned[i].what, &c->learned[i].times, err);
+    c->stale     = false;
+    c->n_updated = c->n_told;
+    if (!status)
+        status = design_update(c->d, err);
+    if (!status)
+        expect(c);
+    return status;
+}
+
+static lesson lesson_of(const chooser *c, const point *p)
+{
+    lesson l = { .what = { .load = p->load, .network = DESIGN_NONE }, .flags = p->flags };
+
+    if (p->row->kind == OBS_NETWORK)
+        l.what.network = names_find(&c->by_name, p->row->name);
+    for (part w = 0; w < N_PARTS; w++) {
+        l.times.seconds[w] = of_variant(c, p->row) ? point_seconds(p, w) : NAN;
+        l.what.parts |= isnan(l.times.seconds[w]) ? 0 : 1u << w;
+    }
+    return l;
+}
+
+/* What the file held of it may be measured again. */
+static size_t find_in_plan(const names *by_key, const observation *row)
+{
+    char   key[KEY_BYTES];
+    size_t at;
+
+    observation_key(row, key, sizeof key);
+    at = names_find(by_key, key);
+    return at == NAMES_NONE ? CHOOSER_NONE : at;
+}
+
 lm_status chooser_recall(chooser *c, const points *earlier, lm_error *err)
 {
-    for (size_t i = 0; i < earlier->n_points; i++) {
-        const point *p    = &earlier->point[i];
-        design_case  what = { .load = p->load, .network = DESIGN_NONE };
-        design_times t;
-        lm_status    status;
+    names     by_key = { 0 };
+    arena    *text   = arena_new();
+    lm_status status = text ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
-        if (p->row->kind == OBS_NETWORK)
-            what.network = names_find(&c->by_name, p->row->name);
-        for (part w = 0; w < N_PARTS; w++) {
-            t.seconds[w] = point_seconds(p, w);
-            what.parts |= isnan(t.seconds[w]) ? 0 : 1u << w;
-        }
-        if ((status = design_measured(c->d, &what, &t, err)))
-            return status;
+    for (size_t i = 0; i < c->plan->n_points && !status; i++) {
+        char        key[KEY_BYTES];
+        const char *kept;
+
+        observation_key(&c->plan->point[i].row, key, sizeof key);
+        kept = arena_text(text, key, strlen(key));
+        if (!kept || !names_add(&by_key, kept, i))
+            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     }
-    if (design_update(c->d, err))
-        return err->code;
-    expect(c);
-    return LM_OK;
+    for (size_t i = 0; i < earlier->n_points && !status; i++) {
+        const lesson l = lesson_of(c, &earlier->point[i]);
+
+        if (l.what.parts)
+            status = remember(c, find_in_plan(&by_key, earlier->point[i].row), &l, err);
+    }
+    names_free(&by_key);
+    arena_free(text);
+    return status ? status : chooser_settle(c, err);
 }
 
 void chooser_drop(chooser *c, size_t at)
@@ -272,29 +423,38 @@ static design_times times_of(const point_result *r, double *once)
     return t;
 }
 
+static lm_status tell(chooser *c, size_t at, const point_result *r, double *once, lm_error *err)
+{
+    const lesson l = { .what = c->candidate[at], .times = times_of(r, once), .flags = r->flags };
+
+    return strcmp(r->status, "ok") ? LM_OK : remember(c, at, &l, err);
+}
+
 lm_status chooser_learn(chooser *c, size_t at, const point_result *r, double seconds, lm_error *err)
 {
-    const sweep_point *p = &c->plan->point[at];
-    double             once;
-    const design_times t      = times_of(r, &once);
-    lm_status          status = LM_OK;
+    double    once;
+    lm_status status = tell(c, at, r, &once, err);
 
     c->taken[at] = true;
-    if (!strcmp(r->status, "ok")) {
-        /* where no formula speaks of it, the guess must learn, too */
-        cost_learn(&c->costs, &c->plan->stop, p->row.kind,
-                   c->candidate[at].parts ? once : c->once[at], seconds);
-        status = design_measured(c->d, &c->candidate[at], &t, err);
-    }
-    c->n_learned++;
+    /* where no formula speaks of it, the guess must learn, too */
+    if (!strcmp(r->status, "ok"))
+        cost_learn(&c->costs, &c->plan->stop, c->plan->point[at].row.kind,
+                   c->runs[at] ? once : c->once[at], seconds);
+    c->cost[at] = seconds;
+    c->n_told++;
     /* a fit is cheap, but not for each of very many points */
-    if (!status && c->n_learned - c->n_updated > c->n_updated / 20) {
-        status       = design_update(c->d, err);
-        c->n_updated = c->n_learned;
-    }
+    if (!status && c->n_told - c->n_updated > c->n_updated / 20)
+        return chooser_settle(c, err);
     if (!status)
         expect(c);
     return status;
+}
+
+lm_status chooser_learn_again(chooser *c, size_t at, const point_result *r, lm_error *err)
+{
+    double once;
+
+    return tell(c, at, r, &once, err);
 }
 
 /* ---- choice -------------------------------------------------------------------------------------

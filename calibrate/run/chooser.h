@@ -18,7 +18,12 @@ typedef struct chooser_aim {
     bool virtual;                /**< simulated */
 } chooser_aim;
 
-/** Rank 0 only. `plan` and `loads` must outlive it. */
+/**
+ * Of several element types and settings it aims at those of the plan's first network: others tell
+ * it nothing, and cost what these would.
+ *
+ * Rank 0 only. `plan` and `loads` must outlive it.
+ */
 lm_status chooser_new(const sweep *plan, workloads *loads, const chooser_aim *aim, chooser **out,
                       lm_error *err);
 void      chooser_free(chooser *c);
@@ -33,7 +38,14 @@ void chooser_drop(chooser *c, size_t at);
 lm_status chooser_learn(chooser *c, size_t at, const point_result *r, double seconds,
                         lm_error *err);
 
-/** Seconds that a point will take, and all that are left together. */
+/** Point `at` was measured once more: instead of a time that was doubted (flags.h) the better one
+ * counts. Takes effect with chooser_settle(). */
+lm_status chooser_learn_again(chooser *c, size_t at, const point_result *r, lm_error *err);
+
+/** Fits again to all that was learned: before what follows is asked for a last time. */
+lm_status chooser_settle(chooser *c, lm_error *err);
+
+/** Seconds that a point will take, or took, and all that are left together: see cost.h. */
 double chooser_cost(const chooser *c, size_t at);
 double chooser_cost_left(const chooser *c, size_t *n_left);
 

@@ -1,4 +1,11 @@
-/** How long measuring a point takes: a guess that learns. */
+/**
+ * How long measuring a point takes: a guess that learns.
+ *
+ * What is expected of a point is told here and nowhere else, for listings, budgets, the time left
+ * and batch scripts: cost_expected() of the seconds of one repetition. These are the design's
+ * (design_expected()) where a formula speaks of them: of --machine, else guessed from the sweep's
+ * speeds to expect until times are known; and cost_guess_once() for the rest.
+ */
 #ifndef CALIBRATE_COST_H
 #define CALIBRATE_COST_H
 

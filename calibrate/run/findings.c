@@ -20,8 +20,8 @@ static lm_status validate(findings *f, lm_error *err)
     return LM_OK;
 }
 
-lm_status findings_make(const char *observations_path, workloads *loads, findings *out,
-                        lm_error *err)
+lm_status findings_make(const char *observations_path, workloads *loads, const char *where,
+                        findings *out, lm_error *err)
 {
     lm_status status;
 
@@ -29,10 +29,16 @@ lm_status findings_make(const char *observations_path, workloads *loads, finding
     status = observations_load(observations_path, &out->obs, err);
     if (!status)
         status = points_from(out->obs, loads, &out->p, err);
+    if (!status)
+        status = variants_of(&out->p, &out->all, err);
+    if (!status && !where && out->all.n)
+        where = out->all.text[0];
+    if (!status && where)
+        status = points_where(&out->p, where, err);
     if (status)
         return status;
     status = fit_all(out->obs, &out->p, &out->cal, &out->why_not);
-    if (status == LM_E_ARG) /* too few rows, or of several element types: kept, not fitted */
+    if (status == LM_E_ARG) /* too few rows: kept, not fitted */
         return LM_OK;
     if (status) {
         *err = out->why_not;
@@ -46,6 +52,7 @@ void findings_free(findings *f)
     for (size_t m = 0; m < f->n_models; m++)
         free(f->held_out[m]);
     calibration_free(f->cal);
+    variants_free(&f->all);
     points_free(&f->p);
     observations_free(f->obs);
     *f = (findings){ .obs = NULL };

@@ -4,12 +4,14 @@
 
 #include "fit/fit.h"
 #include "fit/validate.h"
+#include "fit/variants.h"
 
 #define FINDINGS_MODELS 8
 
 typedef struct findings {
     observations *obs;
-    points        p;
+    points        p;       /**< of one element type and choice of settings */
+    variants      all;     /**< all that there are; the first is that of `p` unless it was chosen */
     calibration  *cal;     /**< NULL: no fit */
     lm_error      why_not; /**< behind cal == NULL */
     const char   *model[FINDINGS_MODELS];
@@ -20,9 +22,11 @@ typedef struct findings {
 /**
  * Reads the observations, fits every model and validates it on networks left out. Observations that
  * no formula can be fitted to are no error: `why_not` says what they lack. Free in either case.
+ *
+ * @param where words of points_where(); NULL: the element type and settings with the most points
  */
-lm_status findings_make(const char *observations_path, workloads *loads, findings *out,
-                        lm_error *err);
+lm_status findings_make(const char *observations_path, workloads *loads, const char *where,
+                        findings *out, lm_error *err);
 void      findings_free(findings *f);
 
 #endif

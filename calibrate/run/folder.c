@@ -1,6 +1,8 @@
 /* Where a run's files go. */
 #include "run/folder.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,12 +82,67 @@ lm_status run_folder_check(const run_folder *f, bool replace, lm_error *err)
     return LM_OK;
 }
 
+lm_status run_folder_machine(const run_folder *f, const char *of, char out[PATH_MAX], lm_error *err)
+{
+    char   name[NAME_MAX] = "machine";
+    size_t n              = strlen(name);
+
+    for (const char *word = of; *word; word += strspn(word, " ")) {
+        const size_t length = strcspn(word, " ");
+        const char  *equals = memchr(word, '=', length);
+        const char  *value  = equals ? equals + 1 : word;
+
+        for (name[n++] = '-'; value < word + length && n + 6 < sizeof name; value++)
+            name[n++] = isalnum((unsigned char)*value) || *value == '.' ? *value : '_';
+        word += length;
+        if (n + 6 >= sizeof name)
+            return lm_error_set(err, LM_E_ARG, "'%.60s...' is too long for the name of a file", of);
+    }
+    strcpy(name + n, ".ini");
+    n = strlen(f->machine) - strlen("machine.ini");
+    if (snprintf(out, PATH_MAX, "%.*s%s", (int)n, f->machine, name) >= PATH_MAX)
+        return lm_error_set(err, LM_E_ARG, "%.60s...: path is too long", f->machine);
+    return LM_OK;
+}
+
+static lm_status clear_one(const char *path, lm_error *err)
+{
+    return unlink(path) && errno != ENOENT
+               ? lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(errno))
+               : LM_OK;
+}
+
+/* Those of run_folder_machine(). */
+static lm_status clear_machines(const run_folder *f, lm_error *err)
+{
+    const int      n = (int)(strlen(f->machine) - strlen("machine.ini"));
+    char           path[PATH_MAX];
+    DIR           *folder;
+    struct dirent *entry;
+    lm_status      status = LM_OK;
+
+    snprintf(path, sizeof path, "%.*s", n, f->machine);
+    folder = opendir(path);
+    while (folder && !status && (entry = readdir(folder))) {
+        const size_t length = strlen(entry->d_name);
+
+        if (strncmp(entry->d_name, "machine-", 8) != 0 || length < 4 ||
+            strcmp(entry->d_name + length - 4, ".ini") != 0)
+            continue;
+        if (snprintf(path, sizeof path, "%.*s%s", n, f->machine, entry->d_name) < PATH_MAX)
+            status = clear_one(path, err);
+    }
+    if (folder)
+        closedir(folder);
+    return status;
+}
+
 lm_status run_folder_clear(const run_folder *f, lm_error *err)
 {
     const char *const path[] = { f->machine, f->report, f->report_json };
+    lm_status         status = LM_OK;
 
-    for (size_t i = 0; f->whole && i < sizeof path / sizeof path[0]; i++)
-        if (unlink(path[i]) && errno != ENOENT)
-            return lm_error_set(err, LM_E_IO, "%s: %s", path[i], strerror(errno));
-    return LM_OK;
+    for (size_t i = 0; f->whole && i < sizeof path / sizeof path[0] && !status; i++)
+        status = clear_one(path[i], err);
+    return status || !f->whole ? status : clear_machines(f, err);
 }

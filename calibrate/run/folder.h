@@ -29,6 +29,11 @@ lm_status run_folder_make(const char *given, const run_folder *f, lm_error *err)
  */
 lm_status run_folder_check(const run_folder *f, bool replace, lm_error *err);
 
+/** Where the machine file of other networks than those of `machine` goes: of "dtype=bf16
+ * layout=nhwc" into machine-bf16-nhwc.ini beside it. LM_E_ARG for a path that is too long. */
+lm_status run_folder_machine(const run_folder *f, const char *of, char out[PATH_MAX],
+                             lm_error *err);
+
 /** Removes what an earlier run found out: it would be of other observations. */
 lm_status run_folder_clear(const run_folder *f, lm_error *err);
 

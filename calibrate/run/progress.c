@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "fit/flags.h"
+#include "measure/settings.h"
 #include "network/kernels.h"
 
 /* "1 rank", "4 ranks", "4 ranks on 2 hosts" */
@@ -29,26 +31,58 @@ static void print_step(const observation *r, char *buffer, size_t size)
              r->bucket_bytes ? bucket : "", moved ? ", " : "", moved ? moved : "");
 }
 
+/* Is "layout=nhwc" what is taken where nothing is said? */
+static bool is_default(const char *word, size_t n)
+{
+    for (setting s = 0; s < N_SETTINGS; s++) {
+        const settings none = { { 0 } };
+        char           text[40];
+
+        settings_print(&none, 1u << s, text, sizeof text);
+        if (strlen(text) == n && !strncmp(text, word, n))
+            return true;
+    }
+    return false;
+}
+
+/* ", bf16, layout=nhwc": what is not as usual, but for who moves all-reduces on. */
+static void print_variant(const observation *r, char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    buffer[0] = '\0';
+    if (r->dtype != LM_F32)
+        n = (size_t)snprintf(buffer, size, ", %s", text_dtype_name(r->dtype));
+    for (const char *word = r->settings; *(word += strspn(word, " "));) {
+        const size_t length = strcspn(word, " ");
+
+        if (strncmp(word, "progress=", 9) != 0 && !is_default(word, length) && n < size)
+            n += (size_t)snprintf(buffer + n, size - n, ", %.*s", (int)length, word);
+        word += length;
+    }
+}
+
 void print_point(const observation *r, char *buffer, size_t size)
 {
-    char geometry[400], ranks[64], step[120];
+    char geometry[400], ranks[64], step[120], variant[120];
 
     print_ranks(r, ranks, sizeof ranks);
-
+    print_variant(r, variant, sizeof variant);
     switch (r->kind) {
     case OBS_NETWORK:
         print_step(r, step, sizeof step);
-        snprintf(buffer, size, "%s %s batch %lld, %s%s", r->name, r->input, (long long)r->batch,
-                 ranks, step);
+        snprintf(buffer, size, "%s %s batch %lld, %s%s%s", r->name, r->input, (long long)r->batch,
+                 ranks, variant, step);
         break;
     case OBS_KERNEL:
         snprintf(geometry, sizeof geometry, "%s", r->geometry);
-        snprintf(buffer, size, "%s %s %.60s", r->name, kernel_pass_name(r->pass), geometry);
+        snprintf(buffer, size, "%s %s %.60s%s", r->name, kernel_pass_name(r->pass), geometry,
+                 variant);
         break;
     case OBS_LAYER:
         snprintf(geometry, sizeof geometry, "%s", r->geometry);
-        snprintf(buffer, size, "%s %s batch %lld%s%.60s", r->name, r->input, (long long)r->batch,
-                 *geometry ? " " : "", geometry);
+        snprintf(buffer, size, "%s %s batch %lld%s%.60s%s", r->name, r->input, (long long)r->batch,
+                 *geometry ? " " : "", geometry, variant);
         break;
     default:
         snprintf(buffer, size, "all-reduce (%s) of %lld bytes, %s", r->algorithm,

@@ -17,7 +17,7 @@ void progress_point(const progress *p, size_t number, size_t total, const sweep_
 void progress_again(const progress *p, const char *why, const sweep_point *point,
                     const point_result *r);
 
-/** "resnet50 3x224x224 batch 8, 2 ranks": a point in words. */
+/** "resnet50 3x224x224 batch 8, 2 ranks, bf16, layout=nhwc": a point in words. */
 void print_point(const observation *row, char *buffer, size_t size);
 
 #endif

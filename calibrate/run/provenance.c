@@ -102,5 +102,5 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
         put(out, "machine_fingerprint", text);
     put(out, "statistics",
         "seconds: median wall time; of each repetition the slowest rank counts; "
-        "forward, backward, sync, update one after the other; step: their sum");
+        "forward, backward, sync, update one after the other; step: until the slowest rank has done them");
 }

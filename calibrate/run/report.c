@@ -10,14 +10,24 @@
 #include "base/stats.h"
 #include "report/table.h"
 
-typedef enum { PROVENANCE, MEASURED, SPREAD, COEFFICIENTS, HELD_OUT, MORE, N_SECTIONS } section;
+typedef enum {
+    PROVENANCE,
+    MEASURED,
+    SPREAD,
+    MACHINES,
+    COEFFICIENTS,
+    HELD_OUT,
+    MORE,
+    N_SECTIONS
+} section;
 
 static const struct {
     const char *key, *title;
 } sections[N_SECTIONS] = {
-    [PROVENANCE]   = { "provenance", "Where and how it was measured" },
-    [MEASURED]     = { "measured", "What was measured" },
-    [SPREAD]       = { "spread", "How far the times can be trusted" },
+    [PROVENANCE] = { "provenance", "Where and how it was measured" },
+    [MEASURED]   = { "measured", "What was measured" },
+    [SPREAD]     = { "spread", "How far the times can be trusted" },
+    [MACHINES] = { "machines", "Machine files: one for each element type and choice of settings" },
     [COEFFICIENTS] = { "coefficients", "Coefficients" },
     [HELD_OUT]     = { "held_out", "Errors on networks left out of the fit, each in turn" },
     [MORE]         = { "more_time", "What more time would buy" },
@@ -109,6 +119,8 @@ static void fill_spread(const findings *f, table *t)
             if (r->kind == OBS_KERNEL || r->kind == OBS_LAYER || r->phase != p || r->skipped ||
                 isnan(r->p95_seconds) || isnan(r->min_seconds))
                 continue;
+            if (p == PHASE_SYNC && r->bucket_bytes) /* what was not hidden: next to nothing */
+                continue;
             slow[n]   = r->p95_seconds / r->seconds - 1;
             fast[n++] = r->min_seconds / r->seconds - 1;
         }
@@ -121,6 +133,24 @@ static void fill_spread(const findings *f, table *t)
     }
     free(slow);
     free(fast);
+}
+
+static void fill_machines(const machines *wrote, table *t)
+{
+    table_column(t, "file", "file", 0);
+    table_column(t, "of", "of", 0);
+    table_column(t, "points", "points", 0);
+    table_column(t, "step_mape_percent", "MAPE of a step [%]", 1);
+    table_column(t, "remark", "remark", 0);
+    for (size_t i = 0; i < wrote->n; i++) {
+        const machine_found *m = &wrote->item[i];
+
+        table_text(t, *m->file ? m->file : "(none)");
+        table_text(t, m->of);
+        table_count(t, m->n_points);
+        table_real(t, 100 * m->step_mape);
+        table_text(t, m->why_not);
+    }
 }
 
 static void fill_coefficient(const form *f, const coefficient *c, feature of, table *t)
@@ -208,8 +238,14 @@ static void say_effort(FILE *out, const report_effort *e)
     fprintf(out, "; %zu of the sweep are left\n", e->n_left);
 }
 
-static void say_fit(FILE *out, const findings *f)
+static void say_fit(FILE *out, const findings *f, const machines *wrote)
 {
+    if (wrote->n > 1)
+        fprintf(
+            out,
+            "What follows is of %s. Of the others: layermeter validate observations.csv --where "
+            "'%s' ...\n",
+            wrote->item[0].of, wrote->item[1].of);
     if (!f->cal)
         fprintf(out, "No fit, and no machine file: %s\n", f->why_not.text);
     if (f->p.n_flagged_out)
@@ -242,7 +278,7 @@ static void say_before(FILE *out, section s, const findings *f, const report_eff
         fputs("Repetitions against their median; medians over all times of a phase:\n", out);
     }
     if (s == COEFFICIENTS)
-        say_fit(out, f);
+        say_fit(out, f, e->wrote);
     if (s == HELD_OUT && f->cal && f->p.n_groups < 2)
         fputs("A single network cannot be left out.\n", out);
     if (s != MORE)
@@ -343,6 +379,7 @@ lm_status report_write(const run_folder *to, const findings *found, const report
         fill_provenance(found, t[PROVENANCE]);
         fill_measured(found, t[MEASURED]);
         fill_spread(found, t[SPREAD]);
+        fill_machines(effort->wrote, t[MACHINES]);
         fill_coefficients(found, t[COEFFICIENTS]);
         fill_held_out(found, t[HELD_OUT]);
         fill_more(effort, t[MORE]);

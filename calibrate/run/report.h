@@ -5,6 +5,7 @@
 #include "measure/trust.h"
 #include "run/findings.h"
 #include "run/folder.h"
+#include "run/machines.h"
 
 /** What the run took, and what more of it would buy. */
 typedef struct report_effort {
@@ -21,7 +22,8 @@ typedef struct report_effort {
         double width;
     } more[2];
     size_t               n_more;
-    const trust_summary *seen; /**< whether the times can be trusted */
+    const trust_summary *seen;  /**< whether the times can be trusted */
+    const machines      *wrote; /**< machine files */
 } report_effort;
 
 /** Writes both files; each appears whole or not at all. */

@@ -10,15 +10,13 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-void slurm_defaults(const sweep *plan, double budget, slurm_job *job)
+void slurm_defaults(const sweep *plan, double expected, slurm_job *job)
 {
     int64_t ranks = 1, hosts = 1, devices = 1;
-    double  seconds = 0;
 
     for (size_t i = 0; i < plan->n_points; i++) {
         const sweep_point *p = &plan->point[i];
 
-        seconds += p->weight;
         if (p->devices) {
             devices = larger(devices, p->devices);
             hosts   = larger(hosts, p->row.hosts);
@@ -31,7 +29,7 @@ void slurm_defaults(const sweep *plan, double budget, slurm_job *job)
     if (!job->nodes)
         job->nodes = larger(hosts, (ranks + job->tasks_per_node - 1) / job->tasks_per_node);
     if (job->seconds <= 0)
-        job->seconds = 600 + 2 * (budget > 0 ? budget : seconds);
+        job->seconds = 600 + 2 * expected;
 }
 
 /* As one word of a shell. */

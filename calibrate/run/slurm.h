@@ -18,9 +18,9 @@ typedef struct slurm_job {
  * `devices`, else 1; nodes for its largest `nodes`, or for its largest number of ranks; twice the
  * time it is expected to take and ten minutes to begin with.
  *
- * @param budget seconds that the run is limited to, in place of the sweep's; 0: none
+ * @param expected seconds that the run will take
  */
-void slurm_defaults(const sweep *plan, double budget, slurm_job *job);
+void slurm_defaults(const sweep *plan, double expected, slurm_job *job);
 
 /**
  * Writes the script. It goes on with what a job before it left, so that it may be requeued or

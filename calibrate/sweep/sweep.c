@@ -45,7 +45,7 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
     sweep    *out = l->s;
     lm_status status;
 
-    v->flops_per_second = 4e10; /* a core */
+    v->flops_per_second = 4e10;
     v->bytes_per_second = 4e9;
     if ((status = sweep_read(l, s, sweep_keys, v)))
         return status;

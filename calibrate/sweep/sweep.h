@@ -13,7 +13,8 @@ typedef struct stopping {
     int64_t min_repeats, max_repeats;
     double  max_seconds; /**< of timed repetitions; min_repeats are made in any case */
     double  precision; /**< stop when the standard error of the median is below this share of it */
-    double  cut_seconds; /**< timed repetitions end after this even before min_repeats; 0: never */
+    double  cut_seconds; /**< repetitions, untimed ones too, end after this even before min_repeats,
+                            but for one of each; 0: never */
 } stopping;
 
 /** What is spent on knowing whether the numbers can be trusted (trust.h), as shares of the time
@@ -32,7 +33,6 @@ typedef struct sweep_point {
     lm_kernel   kernel;  /**< kernels */
     settings    how;     /**< as row.settings says */
     net_metrics counts;  /**< networks, layers */
-    double      weight;  /**< seconds it may take: a guess, for the time left */
 } sweep_point;
 
 typedef struct sweep {

@@ -27,8 +27,6 @@ static lm_status add_algorithm(sweep_loading *l, const sweep_values *v, const ch
 
         for (size_t b = 0; b < v->bytes.n && !status; b++) {
             p.row.bytes = v->bytes.value[b];
-            p.weight =
-                sweep_guess_seconds(l, &(sweep_work){ .all_bytes = 4 * (double)p.row.bytes });
             if (p.row.ranks < 2)
                 continue; /* one device on one node has nothing to reduce */
             if (fits)

@@ -28,7 +28,6 @@ static lm_status add_kernel(sweep_loading *l, const sweep_values *v, const sweep
         return LM_OK;
     kernel_print_geometry(k, text, sizeof text);
     p.kernel       = *k;
-    p.weight       = sweep_guess_seconds(l, &work);
     p.row.kind     = OBS_KERNEL;
     p.row.name     = kernel_op_name(k->op);
     p.row.pass     = k->pass;

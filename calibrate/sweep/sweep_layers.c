@@ -168,8 +168,7 @@ static lm_status add_layer(drawing *w)
             *w->l->err = err;
             return status;
         }
-        work     = sweep_work_of_counts(&p.counts);
-        p.weight = sweep_guess_seconds(w->l, &work);
+        work = sweep_work_of_counts(&p.counts);
         if (i == 0 && (!sweep_wanted(w->l, w->v, &work) || sweep_has(w->l, &p.row))) {
             snprintf(w->refused, sizeof w->refused, "%s",
                      sweep_has(w->l, &p.row) ? "it is there already" : "a filter left it out");

@@ -117,7 +117,6 @@ static lm_status add_network(sweep_loading *l, const sweep_values *v, const swee
     for (size_t i = 0; i < sweep_spreads(v) && !status; i++) {
         const bool fits = sweep_spread(l, v, i, 1, &p);
 
-        p.weight = sweep_guess_seconds(l, &work);
         if (!fits || !sweep_wanted(l, v, &work))
             l->s->n_filtered++;
         else

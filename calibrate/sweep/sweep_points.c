@@ -93,16 +93,6 @@ double sweep_once_seconds(const sweep_loading *l, const sweep_work *work)
            work->all_bytes / l->common.bytes_per_second + 1e-4;
 }
 
-double sweep_guess_seconds(const sweep_loading *l, const sweep_work *work)
-{
-    const stopping *stop  = &l->s->stop;
-    const double    once  = sweep_once_seconds(l, work);
-    const double    timed = fmax((double)stop->min_repeats * once,
-                                 fmin((double)stop->max_repeats * once, stop->max_seconds));
-
-    return 0.05 + (double)stop->warmup * once + timed;
-}
-
 bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_work *work)
 {
     return work->forward_flops >= v->min_flops &&

@@ -45,11 +45,9 @@ typedef struct sweep_work {
 
 sweep_work sweep_work_of_counts(const net_metrics *counts);
 
-/** Seconds of one repetition, by the speeds that [sweep] tells to expect. */
+/** Seconds of one repetition by the speeds to expect: for the filter max_seconds only, which must
+ * mean the same points on every machine. How long points take is told by run/cost.h. */
 double sweep_once_seconds(const sweep_loading *l, const sweep_work *work);
-/** Seconds that a point may take with its warm-up and repetitions: an estimate, for the listing and
- * the time left; progress scales it by the time that was needed so far. */
-double sweep_guess_seconds(const sweep_loading *l, const sweep_work *work);
 /** Do the section's filters (max_flops, max_bytes, max_seconds ...) let it pass? */
 bool sweep_wanted(const sweep_loading *l, const sweep_values *v, const sweep_work *work);
 

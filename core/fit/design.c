@@ -266,6 +266,12 @@ lm_status design_measured(design *d, const design_case *what, const design_times
     return LM_OK;
 }
 
+void design_forget(design *d)
+{
+    for (size_t i = 0; i < N_STEP_PARTS; i++)
+        d->formula[i].n_rows = 0;
+}
+
 /* ---- fit ----------------------------------------------------------------------------------------
  */
 

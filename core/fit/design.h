@@ -14,9 +14,9 @@
  *            of each of 24 networks were nearly as good as twelve of each, while four networks
  *            instead of 24 were twice as bad. Counts are not all that a network is.
  *   size     what all times of one order of magnitude deviate (caches, launches hidden behind
- * work): straight lines between half decades of seconds. Without it a design measures the cheapest
- * points only and trusts the formula to reach the targets from there. noise    the same point
- * measured twice
+ *            work): straight lines between half decades of seconds. Without it a design measures
+ * the cheapest points only and trusts the formula to reach the targets from there. noise    the
+ * same point measured twice
  *
  * Their standard deviations are estimated from the residuals once there are enough. Adding a row w
  * to the information matrix lowers the variance of a target v by (v.Pw)^2 / (noise^2 + w.Pw), with
@@ -67,6 +67,8 @@ void      design_free(design *d);
  * effect with design_update(). */
 lm_status design_measured(design *d, const design_case *what, const design_times *times,
                           lm_error *err);
+/** Takes back all that was measured, as if it had never been; with design_update(), too. */
+void design_forget(design *d);
 /** Fits again and takes stock: to be called after design_measured(), before what follows. */
 lm_status design_update(design *d, lm_error *err);
 

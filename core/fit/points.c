@@ -285,35 +285,42 @@ static lm_status settle_flags(points *p, lm_error *err)
     return by && same ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 }
 
-/* Models know one optimizer: momentum where it was measured, else that of the first row. What is
- * left of an all-reduce behind a backward pass is no all-reduce's time, and what ran beside one is
- * no backward pass's: they share cores, memory and links. */
+static const char *optimizer_of(const observation *row)
+{
+    return *row->optimizer ? row->optimizer : "momentum";
+}
+
+const char *points_usual_optimizer(const char *so_far, const observation *row)
+{
+    if (row->kind != OBS_NETWORK || (so_far && strcmp(optimizer_of(row), "momentum") != 0))
+        return so_far;
+    return optimizer_of(row);
+}
+
+bool points_takes(const observation *row, const char *usual_optimizer, phase f)
+{
+    if (row->kind != OBS_NETWORK)
+        return row->kind == OBS_COLLECTIVE;
+    if ((f == PHASE_UPDATE || f == PHASE_STEP) &&
+        strcmp(optimizer_of(row), usual_optimizer ? usual_optimizer : "momentum") != 0)
+        return false;
+    return !(row->bucket_bytes && row->ranks > 1) || f == PHASE_FORWARD || f == PHASE_UPDATE;
+}
+
 static void leave_out(points *p)
 {
     const char *usual = NULL;
 
+    for (size_t i = 0; i < p->n_points; i++)
+        usual = points_usual_optimizer(usual, p->point[i].row);
     for (size_t i = 0; i < p->n_points; i++) {
-        const observation *r = p->point[i].row;
+        point *pt = &p->point[i];
 
-        if (r->kind != OBS_NETWORK)
-            continue;
-        if (!*r->optimizer || !strcmp(r->optimizer, "momentum"))
-            usual = "momentum";
-        else if (!usual)
-            usual = r->optimizer;
-    }
-    for (size_t i = 0; i < p->n_points; i++) {
-        point             *pt = &p->point[i];
-        const observation *r  = pt->row;
-
-        if (r->kind != OBS_NETWORK)
-            continue;
-        if (strcmp(*r->optimizer ? r->optimizer : "momentum", usual)) {
-            pt->seconds[PHASE_UPDATE] = pt->seconds[PHASE_STEP] = NAN;
-            p->n_other_optimizer++;
-        }
-        if (r->bucket_bytes && r->ranks > 1)
-            pt->seconds[PHASE_BACKWARD] = pt->seconds[PHASE_SYNC] = pt->seconds[PHASE_STEP] = NAN;
+        p->n_other_optimizer +=
+            pt->row->kind == OBS_NETWORK && strcmp(optimizer_of(pt->row), usual) != 0;
+        for (phase f = 0; f < N_PHASES; f++)
+            if (!points_takes(pt->row, usual, f))
+                pt->seconds[f] = NAN;
     }
 }
 

@@ -39,6 +39,18 @@ typedef struct points {
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
 void      points_free(points *p);
 
+/** Models know one optimizer: momentum where it was measured, else that of the first row. To be
+ * asked row by row, from NULL on. */
+const char *points_usual_optimizer(const char *so_far, const observation *row);
+
+/**
+ * Do fits take the time of this phase from such a row? Not the update of another optimizer than the
+ * usual one; and of networks whose gradients went in buckets neither what was left of the
+ * all-reduce behind the backward pass, which is no all-reduce's time, nor that pass: it shared
+ * cores, memory and links with them. A step that holds such a part is not taken either.
+ */
+bool points_takes(const observation *row, const char *usual_optimizer, phase f);
+
 /**
  * Which all-reduces PART_SYNC is fitted to: those whose rows say `algorithm`. points_from() takes
  * all but "ring": the library's own choice, which is what training uses. A forced ring shows a
