@@ -70,6 +70,32 @@ const char *log_keep(log_rows *rows, const char *text, size_t n)
     return rows->text ? arena_text(rows->text, text, n) : NULL;
 }
 
+/* Is `text` one of the entry's parts? */
+static bool noted(const char *entry, const char *text)
+{
+    const size_t n = strlen(text);
+
+    for (const char *at = entry; (at = strstr(at, text)); at++)
+        if ((at == entry || (at - entry > 1 && at[-2] == ';')) && (!at[n] || at[n] == ';'))
+            return true;
+    return false;
+}
+
+void log_note(log_rows *rows, const char **entry, const char *text)
+{
+    char        both[400];
+    const char *kept;
+    int         n;
+
+    if (!*text || (*entry && noted(*entry, text)))
+        return;
+    n = snprintf(both, sizeof both, "%s%s%s", *entry ? *entry : "", *entry ? "; " : "", text);
+    if (n >= (int)sizeof both) /* of very many the first ones */
+        return;
+    kept   = log_keep(rows, both, (size_t)n);
+    *entry = kept ? kept : *entry;
+}
+
 observation log_blank_row(void)
 {
     return (observation){ .kind        = OBS_COLLECTIVE,

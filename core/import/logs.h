@@ -63,6 +63,10 @@ size_t log_words(char *line, char *word[LOG_WORDS]);
 /** A copy that lives as long as the rows; NULL when memory runs out. */
 const char *log_keep(log_rows *rows, const char *text, size_t n);
 
+/** `text` behind what another log said, unless it is there already: "2.18.3; 2.21.5". What memory
+ * is too short for is left out. */
+void log_note(log_rows *rows, const char **entry, const char *text);
+
 /** An all-reduce of which only the kind is known. */
 observation log_blank_row(void);
 lm_status   log_add(log_rows *rows, const observation *row, lm_error *err);

@@ -105,10 +105,8 @@ static lm_status take_rank(reader *r, const char *line)
         strcat(r->host, host + 1);
         r->hosts++;
     }
-    if (name && !r->out->device) {
-        name += 1 + strspn(name + 1, " ");
-        r->out->device = *name ? log_keep(r->out, name, strlen(name)) : NULL;
-    }
+    if (name)
+        log_note(r->out, &r->out->device, name + 1 + strspn(name + 1, " "));
     return LM_OK;
 }
 
@@ -135,7 +133,7 @@ static lm_status take_note(reader *r, const char *line)
     const char *test    = word_behind(r, line, "Collective test starting:");
 
     if (library)
-        r->out->library = library;
+        log_note(r->out, &r->out->library, library);
     if (test && strncmp(test, "all_reduce", 10))
         return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.40s' is no all-reduce", r->log.path,
                             r->log.line, test);

@@ -86,10 +86,9 @@ static lm_status take_title(reader *r, const char *title)
     version         = strrchr(test, ' ');
     if (version && version[1] == 'v') {
         char text[80];
-        int  n =
-            snprintf(text, sizeof text, "OSU micro-benchmarks %.40s, osu_allreduce", version + 1);
 
-        r->out->tool = log_keep(r->out, text, (size_t)n);
+        snprintf(text, sizeof text, "OSU micro-benchmarks %.40s, osu_allreduce", version + 1);
+        log_note(r->out, &r->out->tool, text);
     }
     return LM_OK;
 }
