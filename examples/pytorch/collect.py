@@ -14,7 +14,7 @@ core/fit/OBSERVATIONS.md has it:
   sync      several processes. With --bucket-mb: by DistributedDataParallel, from the moment when the last bucket is full until
             all are reduced. Without: an all-reduce of one message as large as all gradients, after the backward pass
   update    the optimizer's step; with --amp f16 unscaling as well
-  step      their sum
+  step      all of them, until the slowest process is done
 
 Phases are timed one by one: by events on a GPU, by the monotonic clock on a CPU. Times of a repetition are the slowest
 process's, `seconds` is the median over the repetitions. PyTorch 1.13 or later; nothing else but torchvision for its names.
@@ -267,9 +267,12 @@ def measure(step, o, world):
     while True:
         world.barrier()
         times = step.run(step.module, exchange)
-        worst = world.worst([t[0] for t in times] + [t[1] for t in times])
-        wall.append(worst[:4] + [sum(worst[:4])])
-        cpu.append(worst[4:])
+        own = [t[0] for t in times]
+        # between which processes wait for each other: all of a step, or what is before the all-reduce and what is not
+        spans = [sum(own), 0] if step.flat is None else [own[0] + own[1], own[2] + own[3]]
+        worst = world.worst(own + [t[1] for t in times] + spans)
+        wall.append(worst[:4] + [sum(worst[8:])])
+        cpu.append(worst[4:8])
         if world.worst([1 if enough([w[4] for w in wall], o) else 0])[0]:
             return wall, cpu
 
@@ -357,7 +360,7 @@ def provenance(o, world):
     yield "repetitions", (f"{o.warmup} warm-up, {o.min_repeats} to {o.max_repeats} repetitions, until the standard error of "
                           f"the median is below {100 * o.precision:g} % or {o.seconds:g} s")
     yield "statistics", ("seconds: median wall time; of each repetition the slowest process counts; forward, backward, sync, "
-                         "update one after the other; step: their sum; no loss")
+                         "update one after the other; step: until the slowest process is done; no loss")
 
 
 class Output:
