@@ -358,8 +358,10 @@ static lm_status take_again(campaign *c, const decision *what, uint32_t flags,
     return agree(c, status, err);
 }
 
-/* The anchor, if it is time for it, and there is time for it. */
-static lm_status keep_watch(campaign *c, bool closing, const progress *shown, lm_error *err)
+/* The anchor, if it is time for it, and there is time for it. *measured: NULL, or whether it was.
+ */
+static lm_status keep_watch(campaign *c, bool closing, const progress *shown, bool *measured,
+                            lm_error *err)
 {
     size_t   at = campaign_root(c) ? trust_anchor_due(c->trust, closing) : TRUST_NONE;
     decision next;
@@ -367,6 +369,8 @@ static lm_status keep_watch(campaign *c, bool closing, const progress *shown, lm
     if (at != TRUST_NONE && chooser_cost(c->pick, at) > campaign_left(c))
         at = TRUST_NONE;
     next = choice(c, at);
+    if (measured)
+        *measured = next.at >= 0;
     return next.at < 0 ? LM_OK : take_again(c, &next, FLAG_ANCHOR, shown, err);
 }
 
@@ -384,14 +388,16 @@ static decision choose_retry(const campaign *c)
 static lm_status retry_all(campaign *c, const progress *shown, lm_error *err)
 {
     for (;;) {
-        lm_status status = keep_watch(c, false, shown, err);
-        decision  next;
+        const decision next = choose_retry(c);
+        bool           measured;
+        lm_status      status;
 
-        if (status)
-            return status;
-        next = choose_retry(c);
         if (next.at < 0)
             return LM_OK;
+        if ((status = keep_watch(c, false, shown, &measured, err)))
+            return status;
+        if (measured && c->budget > 0)
+            continue;
         if ((status = take_again(c, &next, 0, shown, err)))
             return status;
     }
@@ -402,7 +408,7 @@ lm_status campaign_conclude(campaign *c, const progress *shown, lm_error *err)
     lm_status status = retry_all(c, shown, err);
 
     if (!status)
-        status = keep_watch(c, true, shown, err);
+        status = keep_watch(c, true, shown, NULL, err);
     if (status)
         return status;
     if ((status = trust_summarise(c->trust, c->everyone, &c->seen, err)))
@@ -485,15 +491,17 @@ static lm_status carry_out(campaign *c, const decision *what, const progress *sh
 lm_status campaign_measure(campaign *c, const progress *shown, lm_error *err)
 {
     for (;;) {
-        lm_status status = keep_watch(c, false, shown, err); /* takes of the time that is left */
-        decision  next;
+        decision  next = decide(c);
+        bool      measured;
+        lm_status status;
 
-        if (status)
-            return status;
-        next = decide(c);
         world_broadcast(c->everyone, &next, sizeof next);
         if (next.at < 0)
             return LM_OK;
+        if ((status = keep_watch(c, false, shown, &measured, err)))
+            return status;
+        if (measured && c->budget > 0) /* there is less time than there was */
+            continue;
         if ((status = agree(c, carry_out(c, &next, shown, err), err)))
             return status;
     }
