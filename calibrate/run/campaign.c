@@ -53,23 +53,24 @@ static lm_status open_backend(const campaign *c, const char *name, backend **out
     return status;
 }
 
-static bool has_ranks(const sweep *plan)
+/* The first point on several ranks; NULL: there is none. */
+static const sweep_point *with_ranks(const sweep *plan)
 {
     for (size_t i = 0; i < plan->n_points; i++)
         if (plan->point[i].row.ranks > 1)
-            return true;
-    return false;
+            return &plan->point[i];
+    return NULL;
 }
 
 /* Points on several ranks need somebody who runs their all-reduce. */
 static lm_status check_ranks(const sweep *plan, lm_error *err)
 {
-    for (size_t i = 0; i < plan->n_points; i++)
-        if (plan->point[i].row.ranks > 1)
-            return lm_error_set(err, LM_E_ARG,
-                                "%s: points on %lld ranks need 'collective = mpi' in [sweep]",
-                                plan->path, (long long)plan->point[i].row.ranks);
-    return LM_OK;
+    const sweep_point *p = with_ranks(plan);
+
+    return p ? lm_error_set(err, LM_E_ARG,
+                            "%s: points on %lld ranks need 'collective = mpi' in [sweep]",
+                            plan->path, (long long)p->row.ranks)
+             : LM_OK;
 }
 
 /* What the sweep's compute backend can do: only that says whether ranks are real. */
@@ -132,7 +133,8 @@ lm_status campaign_connect(campaign *c, lm_error *err)
 {
     lm_status status = open_backend(c, c->plan->compute, &c->b.compute, err);
 
-    if (!status && c->plan->collective && (find_backend(c->plan->collective) || has_ranks(c->plan)))
+    if (!status && c->plan->collective &&
+        (find_backend(c->plan->collective) || with_ranks(c->plan)))
         status = open_backend(c, c->plan->collective, &c->b.collective, err);
     if (!status)
         status = open_trust(c, err);

@@ -14,7 +14,7 @@ static const sweep_key keys[] = {
 /* All sizes on all counts of ranks, by one algorithm. */
 static lm_status add_algorithm(sweep_loading *l, const sweep_values *v, const char *algorithm)
 {
-    sweep_point p      = { .row = sweep_blank };
+    sweep_point p      = { .row = sweep_row() };
     lm_status   status = LM_OK;
 
     p.row.kind      = OBS_COLLECTIVE;

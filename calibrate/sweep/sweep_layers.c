@@ -149,7 +149,7 @@ static lm_status count_layer(drawing *w, lm_dtype dtype, sweep_point *p, lm_erro
 /* In all variants; taken if the first one passes and is new. */
 static lm_status add_layer(drawing *w)
 {
-    sweep_point p = { .row = sweep_blank };
+    sweep_point p = { .row = sweep_row() };
     lm_error    err;
     lm_status   status;
 

@@ -76,7 +76,7 @@ lm_status sweep_visit_networks(sweep_loading *l, const ini_section *s, const swe
     char           *name[64], *copy;
     size_t          n;
     sweep_variants  variants;
-    sweep_point     p      = { .row = sweep_blank };
+    sweep_point     p      = { .row = sweep_row() };
     lm_status       status = LM_OK;
     const ini_pair *where  = ini_get(s, "networks");
 

@@ -8,19 +8,13 @@
 #define POINTS_MAX 100000 /* more is a typing error, not a sweep */
 #define KEY_BYTES  1200
 
-const observation sweep_blank = { .input       = "",
-                                  .algorithm   = "",
-                                  .geometry    = "",
-                                  .optimizer   = "",
-                                  .settings    = "",
-                                  .flags       = "",
-                                  .clock_mhz   = NAN,
-                                  .ranks       = 1,
-                                  .hosts       = 1,
-                                  .seconds     = NAN,
-                                  .min_seconds = NAN,
-                                  .p95_seconds = NAN,
-                                  .cpu_seconds = NAN };
+observation sweep_row(void)
+{
+    observation row = observation_blank;
+
+    row.ranks = row.hosts = 1;
+    return row;
+}
 
 lm_status sweep_fail_at(sweep_loading *l, int line, lm_status status, const char *key)
 {

@@ -19,8 +19,8 @@ typedef struct sweep_loading {
     lm_error       *err;
 } sweep_loading;
 
-/** A row of which nothing is known yet. */
-extern const observation sweep_blank;
+/** A row of which nothing is known yet but that it is of one rank. */
+observation sweep_row(void);
 
 /** Puts "path:line: key" before the error; returns `status`. */
 lm_status sweep_fail_at(sweep_loading *l, int line, lm_status status, const char *key);

@@ -16,6 +16,20 @@
 static const char *const phases[N_PHASES]   = { "forward", "backward", "sync", "update", "step" };
 static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective", "layer" };
 
+const observation observation_blank = { .name        = "",
+                                        .input       = "",
+                                        .algorithm   = "",
+                                        .geometry    = "",
+                                        .optimizer   = "",
+                                        .settings    = "",
+                                        .flags       = "",
+                                        .dtype       = LM_F32,
+                                        .seconds     = NAN,
+                                        .min_seconds = NAN,
+                                        .p95_seconds = NAN,
+                                        .cpu_seconds = NAN,
+                                        .clock_mhz   = NAN };
+
 const char *phase_name(phase p)
 {
     return phases[p];
@@ -258,23 +272,11 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
 
 static lm_status read_row(loading *l, char *field[], size_t n)
 {
-    observation row  = { .name        = "",
-                         .input       = "",
-                         .algorithm   = "",
-                         .geometry    = "",
-                         .optimizer   = "",
-                         .settings    = "",
-                         .flags       = "",
-                         .dtype       = LM_F32,
-                         .seconds     = NAN,
-                         .min_seconds = NAN,
-                         .p95_seconds = NAN,
-                         .cpu_seconds = NAN,
-                         .clock_mhz   = NAN,
-                         .line        = l->csv.line };
+    observation row  = observation_blank;
     const char *kind = "", *phase_text = "", *dtype = "", *status_text = "";
     lm_status   status = LM_OK;
 
+    row.line = l->csv.line;
     if (n != l->n_fields)
         return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: %zu fields, the header has %zu",
                             l->csv.path, l->csv.line, n, l->n_fields);

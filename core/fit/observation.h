@@ -56,6 +56,9 @@ typedef struct observations {
     char             *text;      /**< owns what the rows point at */
 } observations;
 
+/** A row of which nothing is given: an f32 network's, its text empty, counts 0, times NAN. */
+extern const observation observation_blank;
+
 const char *phase_name(phase p);
 /** LM_E_NOTFOUND for a name that is no phase. */
 lm_status   phase_parse(const char *text, phase *out);

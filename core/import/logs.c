@@ -98,21 +98,13 @@ void log_note(log_rows *rows, const char **entry, const char *text)
 
 observation log_blank_row(void)
 {
-    return (observation){ .kind        = OBS_COLLECTIVE,
-                          .phase       = PHASE_SYNC,
-                          .dtype       = LM_F32,
-                          .name        = "allreduce",
-                          .input       = "",
-                          .algorithm   = "default",
-                          .geometry    = "",
-                          .optimizer   = "",
-                          .settings    = "",
-                          .flags       = "",
-                          .seconds     = NAN,
-                          .min_seconds = NAN,
-                          .p95_seconds = NAN,
-                          .cpu_seconds = NAN,
-                          .clock_mhz   = NAN };
+    observation row = observation_blank;
+
+    row.kind      = OBS_COLLECTIVE;
+    row.phase     = PHASE_SYNC;
+    row.name      = "allreduce";
+    row.algorithm = "default";
+    return row;
 }
 
 lm_status log_add(log_rows *rows, const observation *row, lm_error *err)

@@ -5,14 +5,6 @@
 need_calibrate
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 
-OMPI_ALLOW_RUN_AS_ROOT=1
-OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
 cat >sweep.ini <<'END'
 [sweep]
 backend     = onednn

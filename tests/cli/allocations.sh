@@ -6,10 +6,6 @@ need_calibrate
 : "${COUNT_ALLOCATIONS:?}"
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
 cat >sweep.ini <<'END'
 [sweep]
 backend      = onednn

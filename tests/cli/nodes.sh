@@ -5,14 +5,6 @@
 need_calibrate
 cd "$work" || exit 1
 
-OMPI_ALLOW_RUN_AS_ROOT=1
-OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
 mpirun --version 2>/dev/null | grep -q 'Open MPI' || skip "no Open MPI"
 
 cat >sweep.ini <<'END'

@@ -6,15 +6,6 @@
 need_calibrate
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 
-OMPI_ALLOW_RUN_AS_ROOT=1
-OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_ALLOW_RUN_AS_ROOT OMPI_ALLOW_RUN_AS_ROOT_CONFIRM
-
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-
 # tiny.ini holds 3048 bytes of weights: 40 + 2560 of the last layer are one bucket at 1KiB, the other 448
 # the second; at 1 byte there are four, at 1MiB there is one.
 cat >sweep.ini <<'END'
