@@ -290,7 +290,7 @@ static void say_found(const job *j, const findings *found, const machines *wrote
         say_lacking(j, found);
     if (found->cal && !j->o->value[QUIET]) {
         const stats_errors e =
-            validate_errors(&found->p, found->held_out[0], QUANTITY_STEP, NAMES_NONE);
+            validate_errors(&found->p, found->held_out[0], QUANTITY_STEP, &found->networks, SPLIT_ALWAYS);
 
         fprintf(stderr, "coefficients in %s", j->folder.machine);
         if (e.n)

@@ -13,7 +13,7 @@ static lm_status validate(findings *f, lm_error *err)
         f->n_models    = m + 1;
         if (!f->held_out[m])
             return lm_error_set(err, LM_E_NOMEM, "out of memory");
-        status = validate_model(&f->p, f->model[m], VALIDATE_LEFT_OUT, NULL, f->held_out[m], err);
+        status = validate_model(&f->p, f->model[m], &f->networks, NULL, f->held_out[m], err);
         if (status)
             return status;
     }
@@ -35,6 +35,8 @@ lm_status findings_make(const char *observations_path, workloads *loads, const c
         where = out->all.text[0];
     if (!status && where)
         status = points_where(&out->p, where, err);
+    if (!status)
+        status = split_new(&out->p, &(split_rule){ .kind = SPLIT_NETWORK }, &out->networks, err);
     if (status)
         return status;
     status = fit_all(out->obs, &out->p, &out->cal, &out->why_not);
@@ -52,6 +54,7 @@ void findings_free(findings *f)
     for (size_t m = 0; m < f->n_models; m++)
         free(f->held_out[m]);
     calibration_free(f->cal);
+    split_free(&f->networks);
     variants_free(&f->all);
     points_free(&f->p);
     observations_free(f->obs);

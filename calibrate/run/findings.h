@@ -12,6 +12,7 @@ typedef struct findings {
     observations *obs;
     points        p;       /**< of one element type and choice of settings */
     variants      all;     /**< all that there are; the first is that of `p` unless it was chosen */
+    split         networks; /**< each network a fold */
     calibration  *cal;     /**< NULL: no fit */
     lm_error      why_not; /**< behind cal == NULL */
     const char   *model[FINDINGS_MODELS];

@@ -180,22 +180,24 @@ static void fill_coefficients(const findings *f, table *t)
 
 static void fill_held_out(const findings *f, table *t)
 {
+    const split *by = &f->networks;
+
     table_column(t, "network", "network", 0);
     table_column(t, "phase", "phase", 0);
     table_column(t, "model", "model", 0);
     table_column(t, "points", "points", 0);
     table_column(t, "mape_percent", "MAPE [%]", 1);
     table_column(t, "median_ape_percent", "median [%]", 1);
-    for (size_t g = 0; f->cal && g <= f->p.n_groups; g++)
+    for (size_t g = 0; f->cal && g <= by->n_folds; g++)
         for (quantity q = 0; q < N_QUANTITIES; q++)
             for (size_t m = 0; m < f->n_models; m++) {
-                const bool         all = g == f->p.n_groups;
+                const bool         all = g == by->n_folds;
                 const stats_errors e =
-                    validate_errors(&f->p, f->held_out[m], q, all ? NAMES_NONE : g);
+                    validate_errors(&f->p, f->held_out[m], q, by, all ? SPLIT_ALWAYS : g);
 
                 if (!e.n || (!all && m > 0)) /* network by network: the default model's */
                     continue;
-                table_text(t, all ? "(all)" : f->p.group[g]);
+                table_text(t, all ? "(all)" : by->name[g]);
                 table_text(t, quantity_name(q));
                 table_text(t, f->model[m]);
                 table_count(t, e.n);

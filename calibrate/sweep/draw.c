@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/expr.h"
+#include "base/random.h"
 #include "base/text.h"
 
 enum { ALTERNATIVES_MAX = 64 };
@@ -22,16 +23,12 @@ draw draw_begin(uint64_t seed, const char *name)
 
 uint64_t draw_next(draw *d)
 {
-    uint64_t z = d->state += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
+    return random_next(&d->state);
 }
 
 uint64_t draw_below(draw *d, uint64_t n)
 {
-    return draw_next(d) % n;
+    return random_below(&d->state, n);
 }
 
 int64_t draw_log(draw *d, int64_t low, int64_t high)

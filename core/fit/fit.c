@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/names.h"
 #include "fit/repeats.h"
 #include "fit/variants.h"
 
@@ -18,142 +17,7 @@ static lm_status no_memory(lm_error *err)
     return lm_error_set(err, LM_E_NOMEM, "out of memory");
 }
 
-/* Rows of one group: regressors, times, weights. */
-static lm_status factor_group(const points *p, form_data *d, size_t first, size_t n, lm_error *err)
-{
-    const form *f       = &forms[d->form];
-    double     *a       = malloc(n * f->n_features * sizeof *a);
-    double     *weight  = malloc(n * sizeof *weight);
-    lsq_block  *block   = malloc(sizeof *block);
-    lsq_problem problem = {
-        .a = a, .b = d->seconds + first, .weight = weight, .rows = n, .columns = f->n_features
-    };
-    lm_status status = a && weight && block ? LM_OK : no_memory(err);
-
-    for (size_t i = 0; i < n && !status; i++) {
-        const point *pt = &p->point[d->point[first + i]];
-
-        for (size_t k = 0; k < f->n_features; k++)
-            a[i * f->n_features + k] = feature_value(f->feature[k], &pt->load);
-        weight[i] = f->relative ? 1 / d->seconds[first + i] : 1;
-    }
-    if (!status)
-        status = lsq_factor(&problem, block, err);
-    free(a);
-    free(weight);
-    if (status)
-        free(block);
-    else
-        d->block[p->point[d->point[first]].group] = block;
-    return status;
-}
-
-lm_status form_data_new(const points *p, size_t form_at, form_data *out, lm_error *err)
-{
-    form_data d      = { .form = form_at, .n_groups = p->n_groups };
-    size_t   *first  = calloc(p->n_groups + 1, sizeof *first);
-    size_t   *next   = calloc(p->n_groups + 1, sizeof *next);
-    lm_status status = LM_OK;
-
-    d.point   = malloc((p->n_points + 1) * sizeof *d.point);
-    d.seconds = malloc((p->n_points + 1) * sizeof *d.seconds);
-    d.block   = calloc(p->n_groups + 1, sizeof(lsq_block *));
-    if (!first || !next || !d.point || !d.seconds || !d.block) {
-        status = no_memory(err);
-        goto out;
-    }
-    /* counting sort by group */
-    for (size_t i = 0; i < p->n_points; i++)
-        if (!isnan(point_seconds(&p->point[i], forms[form_at].part)))
-            first[p->point[i].group + 1]++;
-    for (size_t g = 0; g < p->n_groups; g++) {
-        first[g + 1] += first[g];
-        next[g] = first[g];
-    }
-    for (size_t i = 0; i < p->n_points; i++) {
-        const double seconds = point_seconds(&p->point[i], forms[form_at].part);
-        size_t       at;
-
-        if (isnan(seconds))
-            continue;
-        at            = next[p->point[i].group]++;
-        d.point[at]   = i;
-        d.seconds[at] = seconds;
-    }
-    d.n_rows = first[p->n_groups];
-    for (size_t g = 0; g < p->n_groups && !status; g++)
-        if (first[g + 1] > first[g])
-            status = factor_group(p, &d, first[g], first[g + 1] - first[g], err);
-out:
-    free(first);
-    free(next);
-    if (status)
-        form_data_free(&d);
-    else
-        *out = d;
-    return status;
-}
-
-void form_data_free(form_data *d)
-{
-    for (size_t g = 0; d->block && g < d->n_groups; g++)
-        free(d->block[g]);
-    free(d->block);
-    free(d->point);
-    free(d->seconds);
-    *d = (form_data){ 0 };
-}
-
-lm_status form_data_fit(const form_data *d, size_t without, lsq_solution *out, lm_error *err)
-{
-    const lsq_block **use = calloc(d->n_groups + 1, sizeof *use);
-    lm_status         status;
-
-    if (!use)
-        return no_memory(err);
-    for (size_t g = 0; g < d->n_groups; g++)
-        use[g] = g == without ? NULL : d->block[g];
-    status = lsq_solve(use, d->n_groups, forms[d->form].non_negative, out, err);
-    free(use);
-    return status;
-}
-
-double form_seconds(size_t form_at, const lsq_solution *s, const workload *load)
-{
-    double seconds = 0;
-
-    for (size_t k = 0; k < forms[form_at].n_features; k++)
-        seconds += s->x[k] * feature_value(forms[form_at].feature[k], load);
-    return seconds;
-}
-
-lm_status form_data_held_out(const form_data *d, const points *p, double *predicted, lm_error *err)
-{
-    lsq_solution s;
-    bool         known = false;
-    size_t       group = NAMES_NONE;
-
-    for (size_t i = 0; i < d->n_rows; i++) {
-        const point *pt = &p->point[d->point[i]];
-
-        if (pt->group == p->collectives) {
-            predicted[i] = NAN;
-            continue;
-        }
-        if (pt->group != group) {
-            const lm_status status = form_data_fit(d, pt->group, &s, err);
-
-            if (status && status != LM_E_ARG)
-                return status;
-            group = pt->group;
-            known = !status;
-        }
-        predicted[i] = known ? form_seconds(d->form, &s, &pt->load) : NAN;
-    }
-    return LM_OK;
-}
-
-/* Quantiles of measured / predicted over rows whose group was left out. The level is raised a
+/* Quantiles of measured / predicted over rows whose fold was left out. The level is raised a
  * little for small samples (split conformal prediction, Vovk et al. 2005): with n ratios, (1 + 1/n)
  * times. */
 static lm_status judge_held_out(const form_data *d, const points *p, fitted *out, lm_error *err)
@@ -163,20 +27,20 @@ static lm_status judge_held_out(const form_data *d, const points *p, fitted *out
     double    sum       = 0;
     size_t    n         = 0;
     lm_status status =
-        predicted && ratio ? form_data_held_out(d, p, predicted, err) : no_memory(err);
+        predicted && ratio ? form_data_predict(d, p, predicted, err) : no_memory(err);
 
     out->held_out_mape = out->ratio_low = out->ratio_high = NAN;
     out->held_out_groups                                  = 0;
     for (size_t i = 0; i < d->n_rows && !status; i++) {
         if (isnan(predicted[i]))
             continue;
-        out->held_out_groups +=
-            n == 0 || p->point[d->point[i]].group != p->point[d->point[i - 1]].group;
         sum += fabs(predicted[i] - d->seconds[i]) / d->seconds[i];
         /* a prediction of nothing, or less, has no ratio: as far off as it can be */
         ratio[n++] = predicted[i] > 0 ? d->seconds[i] / predicted[i] : HUGE_VAL;
     }
-    if (!status && n && out->held_out_groups > 1) {
+    for (size_t f = 0; f < d->by->n_folds && !status; f++)
+        out->held_out_groups += d->first[f] < d->first[f + 1] && !isnan(predicted[d->first[f]]);
+    if (!status && out->held_out_groups > 1) {
         const double tail = (1 - fmin(1, COVERAGE * (1 + 1 / (double)n))) / 2;
 
         out->held_out_mape = sum / (double)n;
@@ -190,13 +54,15 @@ static lm_status judge_held_out(const form_data *d, const points *p, fitted *out
     return status;
 }
 
-static lm_status fit_form(const points *p, size_t form_at, fitted *out, lm_error *err)
+static lm_status fit_form(const points *p, size_t form_at, const split *by, fitted *out,
+                          lm_error *err)
 {
-    const form  *f = &forms[form_at];
-    form_data    d;
-    lsq_solution s;
-    double      *predicted;
-    lm_status    status = form_data_new(p, form_at, &d, err);
+    const form         *f = &forms[form_at];
+    form_data           d;
+    form_solution       found;
+    const lsq_solution *s = &found.linear;
+    double             *predicted;
+    lm_status           status = form_data_new(p, form_at, by, &d, err);
 
     if (status)
         return status;
@@ -204,7 +70,7 @@ static lm_status fit_form(const points *p, size_t form_at, fitted *out, lm_error
         form_data_free(&d);
         return LM_OK;
     }
-    if ((status = form_data_fit(&d, NAMES_NONE, &s, err)))
+    if ((status = form_data_fit(&d, SPLIT_ALWAYS, &found, err)))
         goto out;
     predicted = malloc(d.n_rows * sizeof *predicted);
     if (!predicted) {
@@ -212,18 +78,18 @@ static lm_status fit_form(const points *p, size_t form_at, fitted *out, lm_error
         goto out;
     }
     for (size_t i = 0; i < d.n_rows; i++)
-        predicted[i] = form_seconds(form_at, &s, &p->point[d.point[i]].load);
+        predicted[i] = form_seconds(form_at, &found, &p->point[d.point[i]].load);
     *out = (fitted){ .present   = true,
                      .rows      = d.n_rows,
-                     .rank      = s.rank,
-                     .condition = s.condition,
+                     .rank      = s->rank,
+                     .condition = s->condition,
                      .errors    = stats_compare(predicted, d.seconds, d.n_rows) };
     free(predicted);
     for (size_t k = 0; k < f->n_features; k++) {
         coefficient *c = &out->coefficient[k];
 
-        *c = (coefficient){ s.x[k],    s.standard_error[k], HUGE_VAL,
-                            -HUGE_VAL, s.determined[k],     s.at_bound[k] };
+        *c = (coefficient){ s->x[k],   s->standard_error[k], HUGE_VAL,
+                            -HUGE_VAL, s->determined[k],     s->at_bound[k] };
         for (size_t i = 0; i < d.n_rows; i++) {
             const double value = feature_value(f->feature[k], &p->point[d.point[i]].load);
 
@@ -299,8 +165,11 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
 {
     calibration *cal    = calloc(1, sizeof *cal);
     lm_status    status = cal ? points_check_variants(p, obs->path, err) : no_memory(err);
+    split        by     = { .n_folds = 0 };
     bool         any    = false;
 
+    if (!status)
+        status = split_new(p, &(split_rule){ .kind = SPLIT_NETWORK }, &by, err);
     if (!status)
         status = note_origin(obs, p, cal, err);
     if (!status)
@@ -308,7 +177,7 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     if (!status)
         status = note_noise(obs, cal, err);
     for (size_t f = 0; f < n_forms && !status; f++) {
-        status = fit_form(p, f, &cal->fitted[f], err);
+        status = fit_form(p, f, &by, &cal->fitted[f], err);
         any |= cal->fitted[f].present;
         if (status)
             lm_error_prefix(err, "%s: %s.%s", obs->path, forms[f].model, part_name(forms[f].part));
@@ -319,6 +188,7 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
                          "%s: too few rows: no formula has as many observations as coefficients; "
                          "measure more networks, batches or images",
                          obs->path);
+    split_free(&by);
     if (status) {
         calibration_free(cal);
         return status;

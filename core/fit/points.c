@@ -148,12 +148,15 @@ static lm_status count_loads(const observations *obs, workloads *loads, points *
         const observation *row = pt->row;
         lm_status          status;
 
+        pt->input      = "";
         pt->load.nodes = (double)row->ranks;
         pt->load.bytes = (double)row->bytes;
         if (row->kind != OBS_NETWORK)
             continue;
         status = workloads_counts(loads, row->name, row->input, row->dtype, row->batch,
                                   &pt->load.counts, err);
+        if (!status)
+            status = workloads_input(loads, row->name, row->input, row->dtype, &pt->input, err);
         if (status) {
             lm_error_prefix(err, "%s:%d", obs->path, row->line);
             return status;

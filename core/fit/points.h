@@ -9,7 +9,8 @@
 #include "fit/workloads.h"
 
 typedef struct point {
-    const observation *row; /**< the first of its rows: name, input, batch, ranks */
+    const observation *row;   /**< the first of its rows: name, input, batch, ranks */
+    const char        *input; /**< shape of one sample in use, "3x224x224"; collectives: "" */
     workload           load;
     size_t   group; /**< index into points.group: the network; the collectives are one group */
     uint32_t flags; /**< of each of its rows (flags.h) */

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/names.h"
-
 static const char *const quantities[N_QUANTITIES] = { "forward", "backward", "grad",
                                                       "backward+grad", "step" };
 
@@ -14,30 +12,19 @@ const char *quantity_name(quantity q)
     return quantities[q];
 }
 
-/* Seconds by one form, from a fit to the points themselves. */
-static lm_status predict_fitted(const points *p, size_t form_at, bool leave_out, double *seconds,
+/* Seconds by one form, from fits to the points themselves. */
+static lm_status predict_fitted(const points *p, size_t form_at, const split *by, double *seconds,
                                 lm_error *err)
 {
     form_data d;
     double   *rows;
-    lm_status status = form_data_new(p, form_at, &d, err);
+    lm_status status = form_data_new(p, form_at, by, &d, err);
 
     if (status)
         return status;
     rows = malloc((d.n_rows + 1) * sizeof *rows);
-    if (!rows) {
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
-    } else if (leave_out) {
-        status = form_data_held_out(&d, p, rows, err);
-    } else {
-        lsq_solution s;
-
-        status = form_data_fit(&d, NAMES_NONE, &s, err);
-        for (size_t i = 0; i < d.n_rows; i++)
-            rows[i] = status ? NAN : form_seconds(form_at, &s, &p->point[d.point[i]].load);
-        if (status == LM_E_ARG) /* too few rows: this part stays unknown */
-            status = LM_OK;
-    }
+    status =
+        rows ? form_data_predict(&d, p, rows, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
     for (size_t i = 0; i < d.n_rows && !status; i++)
         seconds[d.point[i]] = rows[i];
     free(rows);
@@ -46,7 +33,7 @@ static lm_status predict_fitted(const points *p, size_t form_at, bool leave_out,
 }
 
 /* Seconds by one part of the model, for all points that have it measured. */
-static lm_status predict_part(const points *p, const char *model, part which, validate_mode mode,
+static lm_status predict_part(const points *p, const char *model, part which, const split *by,
                               const calibration *cal, double *seconds, lm_error *err)
 {
     const size_t form_at = form_find(model, which);
@@ -55,8 +42,8 @@ static lm_status predict_part(const points *p, const char *model, part which, va
         seconds[i] = NAN;
     if (form_at == n_forms)
         return LM_OK;
-    if (mode != VALIDATE_GIVEN)
-        return predict_fitted(p, form_at, mode == VALIDATE_LEFT_OUT, seconds, err);
+    if (!cal)
+        return predict_fitted(p, form_at, by, seconds, err);
     for (size_t i = 0; i < p->n_points; i++)
         if (!isnan(point_seconds(&p->point[i], which)))
             seconds[i] = calibration_seconds(cal, form_at, &p->point[i].load);
@@ -78,30 +65,30 @@ static void measure(const point *pt, comparison *c)
             : c->measured[QUANTITY_FORWARD] + c->measured[QUANTITY_BACKWARD_GRAD];
 }
 
-lm_status validate_model(const points *p, const char *model, validate_mode mode,
+lm_status validate_model(const points *p, const char *model, const split *by,
                          const calibration *cal, comparison *out, lm_error *err)
 {
     double   *seconds = malloc((p->n_points * N_PARTS + 1) * sizeof *seconds);
     lm_status status  = seconds ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
     for (part w = 0; w < N_PARTS && !status; w++)
-        status = predict_part(p, model, w, mode, cal, seconds + p->n_points * w, err);
+        status = predict_part(p, model, w, by, cal, seconds + p->n_points * w, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
         const bool many = p->point[i].row->ranks > 1;
-        double     by[N_PARTS];
+        double     at[N_PARTS];
         double    *to = out[i].predicted;
 
         for (part w = 0; w < N_PARTS; w++)
-            by[w] = seconds[p->n_points * w + i];
+            at[w] = seconds[p->n_points * w + i];
         measure(&p->point[i], &out[i]);
-        to[QUANTITY_FORWARD]  = by[PART_FORWARD];
-        to[QUANTITY_BACKWARD] = by[PART_BACKWARD];
+        to[QUANTITY_FORWARD]  = at[PART_FORWARD];
+        to[QUANTITY_BACKWARD] = at[PART_BACKWARD];
         if (form_find(model, PART_UPDATE) < n_forms)
-            to[QUANTITY_GRAD] = by[PART_UPDATE] + (many ? by[PART_SYNC] : 0);
+            to[QUANTITY_GRAD] = at[PART_UPDATE] + (many ? at[PART_SYNC] : 0);
         else
-            to[QUANTITY_GRAD] = many ? by[PART_GRAD_MANY] : by[PART_GRAD_ONE];
+            to[QUANTITY_GRAD] = many ? at[PART_GRAD_MANY] : at[PART_GRAD_ONE];
         to[QUANTITY_BACKWARD_GRAD] = many && form_find(model, PART_JOINT) < n_forms
-                                         ? by[PART_JOINT]
+                                         ? at[PART_JOINT]
                                          : to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
         to[QUANTITY_STEP] = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
     }
@@ -109,7 +96,8 @@ lm_status validate_model(const points *p, const char *model, validate_mode mode,
     return status;
 }
 
-stats_errors validate_errors(const points *p, const comparison *c, quantity q, size_t group)
+stats_errors validate_errors(const points *p, const comparison *c, quantity q, const split *by,
+                             size_t fold)
 {
     double      *predicted = malloc((p->n_points + 1) * sizeof *predicted);
     double      *measured  = malloc((p->n_points + 1) * sizeof *measured);
@@ -117,7 +105,7 @@ stats_errors validate_errors(const points *p, const comparison *c, quantity q, s
     stats_errors e;
 
     for (size_t i = 0; predicted && measured && i < p->n_points; i++)
-        if ((group == NAMES_NONE || p->point[i].group == group) && !isnan(c[i].predicted[q]) &&
+        if ((fold == SPLIT_ALWAYS || by->fold[i] == fold) && !isnan(c[i].predicted[q]) &&
             !isnan(c[i].measured[q])) {
             predicted[n]  = c[i].predicted[q];
             measured[n++] = c[i].measured[q];

@@ -23,19 +23,18 @@ typedef struct comparison {
     double predicted[N_QUANTITIES], measured[N_QUANTITIES];
 } comparison;
 
-/** Where the coefficients come from. */
-typedef enum {
-    VALIDATE_LEFT_OUT, /**< each network is predicted by fits to all others */
-    VALIDATE_FITTED,   /**< by fits to all points */
-    VALIDATE_GIVEN     /**< by a calibration made elsewhere */
-} validate_mode;
-
-/** Compares one model with every point (out: n_points of them). `cal`: for VALIDATE_GIVEN, else
- * NULL. */
-lm_status validate_model(const points *p, const char *model, validate_mode mode,
+/**
+ * Compares one model with every point (out: n_points of them). Each point is predicted by fits that
+ * did not see its fold, as form_data_predict() has it.
+ *
+ * @param by  split of the points
+ * @param cal coefficients made elsewhere, which predict all points whatever their fold; NULL: none
+ */
+lm_status validate_model(const points *p, const char *model, const split *by,
                          const calibration *cal, comparison *out, lm_error *err);
 
-/** Errors over the points of one group (NAMES_NONE: of all). */
-stats_errors validate_errors(const points *p, const comparison *c, quantity q, size_t group);
+/** Errors over the points of one fold (SPLIT_ALWAYS: of all points, those of no fold too). */
+stats_errors validate_errors(const points *p, const comparison *c, quantity q, const split *by,
+                             size_t fold);
 
 #endif

@@ -21,6 +21,7 @@ typedef union counts {
 typedef struct entry {
     struct loaded *from;
     const char    *name, *input;
+    char           in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
     lm_dtype       dtype;
     counts         first, second; /* at batches 1 and 2 */
     bool           even;          /* the counts grow by equal steps */
@@ -40,7 +41,7 @@ struct workloads {
     loaded        **net;
     size_t          n_nets, net_room;
     names           by_key, by_name;
-    const entry    *last; /* asked for: files list the points of a network together */
+    entry          *last; /* asked for: files list the points of a network together */
     arena          *arena;
 };
 
@@ -118,8 +119,7 @@ static lm_status load_network(workloads *w, const char *name, loaded **out, lm_e
     return LM_OK;
 }
 
-static lm_status count(const workloads *w, const entry *e, int64_t batch, counts *out,
-                       lm_error *err)
+static lm_status count(const workloads *w, entry *e, int64_t batch, counts *out, lm_error *err)
 {
     const bind_options options = { .batch = batch,
                                    .dtype = e->dtype,
@@ -130,6 +130,7 @@ static lm_status count(const workloads *w, const entry *e, int64_t batch, counts
     if (status)
         return status;
     status = metrics_of_network(bound, NULL, &out->metrics, err);
+    memcpy(e->in_use, bound->input, sizeof e->in_use);
     bound_network_free(bound);
     return status;
 }
@@ -174,7 +175,7 @@ static lm_status new_entry(workloads *w, const char *network_name, const char *i
 }
 
 static lm_status find_entry(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                            const entry **out, lm_error *err)
+                            entry **out, lm_error *err)
 {
     char      key[PATH_MAX];
     size_t    at;
@@ -199,9 +200,9 @@ static lm_status find_entry(workloads *w, const char *name, const char *input, l
 lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
                            int64_t batch, net_metrics *out, lm_error *err)
 {
-    const entry *e;
-    counts       result;
-    lm_status    status;
+    entry    *e;
+    counts    result;
+    lm_status status;
 
     if (!input)
         input = "";
@@ -226,4 +227,15 @@ lm_status workloads_counts(workloads *w, const char *name, const char *input, lm
     }
     *out = result.metrics;
     return LM_OK;
+}
+
+lm_status workloads_input(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                          const char **out, lm_error *err)
+{
+    entry          *e;
+    const lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
+
+    if (!status)
+        *out = e->in_use;
+    return status;
 }

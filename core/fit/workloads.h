@@ -24,4 +24,9 @@ lm_status workloads_give(workloads *w, const char *name, network *net, lm_error 
 lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
                            int64_t batch, net_metrics *out, lm_error *err);
 
+/** Shape of one sample that the same counts are of, the file's own if none is given. *out lives as
+ * long as `w`. */
+lm_status workloads_input(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                          const char **out, lm_error *err);
+
 #endif

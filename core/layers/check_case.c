@@ -5,22 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "layers/schema.h"
 
-/* splitmix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators"). */
-static uint64_t next(case_random *r)
-{
-    uint64_t z = r->state += UINT64_C(0x9E3779B97F4A7C15);
-
-    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
-    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
-    return z ^ z >> 31;
-}
-
 uint64_t case_below(case_random *r, uint64_t n)
 {
-    return next(r) % n;
+    return random_below(&r->state, n);
 }
 
 static bool chance(case_random *r, unsigned percent)

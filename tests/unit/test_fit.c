@@ -472,15 +472,17 @@ static void bare_collectives_stay_in_every_fit(void **state)
                                   "collective,allreduce,sync,0.1,,2,1024\n"
                                   "collective,allreduce,sync,0.2,,2,4096\n",
                            loads, &obs);
+    split         by;
     form_data     d;
     double        predicted[4];
     size_t        known = 0;
     calibration  *cal;
 
     (void)state;
-    assert_int_equal(form_data_new(&p, form_find("layermeter", PART_SYNC), &d, NULL), LM_OK);
+    assert_int_equal(split_new(&p, &(split_rule){ .kind = SPLIT_NETWORK }, &by, NULL), LM_OK);
+    assert_int_equal(form_data_new(&p, form_find("layermeter", PART_SYNC), &by, &d, NULL), LM_OK);
     assert_int_equal(d.n_rows, 4);
-    assert_int_equal(form_data_held_out(&d, &p, predicted, NULL), LM_OK);
+    assert_int_equal(form_data_predict(&d, &p, predicted, NULL), LM_OK);
     for (size_t i = 0; i < 4; i++) {
         const bool network_row = p.point[d.point[i]].row->kind == OBS_NETWORK;
 
@@ -492,6 +494,7 @@ static void bare_collectives_stay_in_every_fit(void **state)
     assert_int_equal(cal->fitted[form_find("layermeter", PART_SYNC)].held_out_groups, 2);
     calibration_free(cal);
     form_data_free(&d);
+    split_free(&by);
     points_free(&p);
     observations_free(obs);
     workloads_free(loads);

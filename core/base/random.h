@@ -1,0 +1,14 @@
+/** Numbers that look random and follow from the seed alone, the same ones on every machine. */
+#ifndef BASE_RANDOM_H
+#define BASE_RANDOM_H
+
+#include <stdint.h>
+
+/** The next output of splitmix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number
+ * generators"), whose state begins as the seed. */
+uint64_t random_next(uint64_t *state);
+
+/** A number below n >= 1: the next output modulo n. */
+uint64_t random_below(uint64_t *state, uint64_t n);
+
+#endif

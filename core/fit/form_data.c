@@ -1,0 +1,169 @@
+/* Rows of one formula by fold. */
+#include "fit/form_data.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "fit/forms.h"
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+/* Where rows of a fold stand: those of no fold behind all others. */
+static size_t place_of(const split *by, size_t fold)
+{
+    return fold == SPLIT_ALWAYS ? by->n_folds : fold;
+}
+
+/* Rows of one place: regressors, times, weights. */
+static lm_status factor_rows(const points *p, const form_data *d, size_t place, lm_error *err)
+{
+    const form  *f     = &forms[d->form];
+    const size_t first = d->first[place], n = d->first[place + 1] - first;
+    double      *a       = malloc(n * f->n_features * sizeof *a);
+    double      *weight  = malloc(n * sizeof *weight);
+    lsq_block   *block   = malloc(sizeof *block);
+    lsq_problem  problem = {
+         .a = a, .b = d->seconds + first, .weight = weight, .rows = n, .columns = f->n_features
+    };
+    lm_status status = a && weight && block ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < n && !status; i++) {
+        const point *pt = &p->point[d->point[first + i]];
+
+        for (size_t k = 0; k < f->n_features; k++)
+            a[i * f->n_features + k] = feature_value(f->feature[k], &pt->load);
+        weight[i] = f->relative ? 1 / d->seconds[first + i] : 1;
+    }
+    if (!status)
+        status = lsq_factor(&problem, block, err);
+    free(a);
+    free(weight);
+    if (status)
+        free(block);
+    else
+        d->block[place] = block;
+    return status;
+}
+
+/* Counting sort by fold. */
+static lm_status sort_rows(const points *p, form_data *d, lm_error *err)
+{
+    const size_t n_places = d->by->n_folds + 1;
+    const part   which    = forms[d->form].part;
+    size_t      *next     = malloc(n_places * sizeof *next);
+
+    if (!next)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points; i++)
+        if (!isnan(point_seconds(&p->point[i], which)))
+            d->first[place_of(d->by, d->by->fold[i]) + 1]++;
+    for (size_t f = 0; f < n_places; f++) {
+        next[f] = d->first[f];
+        d->first[f + 1] += d->first[f];
+    }
+    for (size_t i = 0; i < p->n_points; i++) {
+        const double seconds = point_seconds(&p->point[i], which);
+        size_t       at;
+
+        if (isnan(seconds))
+            continue;
+        at             = next[place_of(d->by, d->by->fold[i])]++;
+        d->point[at]   = i;
+        d->seconds[at] = seconds;
+    }
+    d->n_rows = d->first[n_places];
+    free(next);
+    return LM_OK;
+}
+
+lm_status form_data_new(const points *p, size_t form_at, const split *by, form_data *out,
+                        lm_error *err)
+{
+    form_data d      = { .form    = form_at,
+                         .by      = by,
+                         .point   = malloc((p->n_points + 1) * sizeof *d.point),
+                         .seconds = malloc((p->n_points + 1) * sizeof *d.seconds),
+                         .first   = calloc(by->n_folds + 2, sizeof *d.first),
+                         .block   = calloc(by->n_folds + 1, sizeof(lsq_block *)) };
+    lm_status status = d.point && d.seconds && d.first && d.block ? LM_OK : no_memory(err);
+
+    if (!status)
+        status = sort_rows(p, &d, err);
+    for (size_t f = 0; f <= by->n_folds && !status; f++)
+        if (d.first[f + 1] > d.first[f])
+            status = factor_rows(p, &d, f, err);
+    if (status)
+        form_data_free(&d);
+    else
+        *out = d;
+    return status;
+}
+
+void form_data_free(form_data *d)
+{
+    for (size_t f = 0; d->block && f <= d->by->n_folds; f++)
+        free(d->block[f]);
+    free(d->block);
+    free(d->first);
+    free(d->point);
+    free(d->seconds);
+    *d = (form_data){ .n_rows = 0 };
+}
+
+lm_status form_data_fit(const form_data *d, size_t without, form_solution *out, lm_error *err)
+{
+    const size_t      n_places = d->by->n_folds + 1;
+    const lsq_block **use      = calloc(n_places, sizeof *use);
+    lm_status         status;
+
+    if (!use)
+        return no_memory(err);
+    for (size_t f = 0; f < n_places; f++)
+        use[f] = f == without ? NULL : d->block[f];
+    status = lsq_solve(use, n_places, forms[d->form].non_negative, &out->linear, err);
+    free(use);
+    return status;
+}
+
+double form_seconds(size_t form_at, const form_solution *s, const workload *load)
+{
+    double seconds = 0;
+
+    for (size_t k = 0; k < forms[form_at].n_features; k++)
+        seconds += s->linear.x[k] * feature_value(forms[form_at].feature[k], load);
+    return seconds;
+}
+
+/* The rows of one place, by a fit without a fold. Too few rows for a fit is no error: NAN. */
+static lm_status predict_rows(const form_data *d, const points *p, size_t place, size_t without,
+                              double *predicted, lm_error *err)
+{
+    form_solution s;
+    lm_status     status = LM_OK;
+
+    if (d->first[place] == d->first[place + 1])
+        return LM_OK;
+    status = form_data_fit(d, without, &s, err);
+    if (status && status != LM_E_ARG)
+        return status;
+    for (size_t i = d->first[place]; i < d->first[place + 1]; i++)
+        predicted[i] = status ? NAN : form_seconds(d->form, &s, &p->point[d->point[i]].load);
+    return LM_OK;
+}
+
+lm_status form_data_predict(const form_data *d, const points *p, double *predicted, lm_error *err)
+{
+    const size_t always = d->by->n_folds;
+    lm_status    status = LM_OK;
+
+    for (size_t f = 0; f < d->by->n_folds && !status; f++)
+        status = predict_rows(d, p, f, f, predicted, err);
+    if (!status && d->by->rule.kind == SPLIT_NONE)
+        return predict_rows(d, p, always, SPLIT_ALWAYS, predicted, err);
+    for (size_t i = d->first[always]; i < d->n_rows; i++)
+        predicted[i] = NAN;
+    return status;
+}

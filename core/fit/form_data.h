@@ -1,0 +1,43 @@
+/** Rows of one formula, ready to be fitted to all folds of a split but one. */
+#ifndef FIT_FORM_DATA_H
+#define FIT_FORM_DATA_H
+
+#include "base/lsq.h"
+#include "fit/points.h"
+#include "fit/split.h"
+
+/** Rows are factored fold by fold, so that leaving one out costs next to nothing. */
+typedef struct form_data {
+    size_t       form;
+    const split *by;
+    size_t       n_rows;
+    size_t      *point;   /**< of each row: by fold, then those of no fold */
+    double      *seconds; /**< measured, of each row */
+    size_t      *first;   /**< row of each fold, then of those of no fold, then n_rows */
+    lsq_block  **block;   /**< of each fold, then of those of no fold; NULL: no rows in it */
+} form_data;
+
+/** Coefficients, and what else a fit finds out. */
+typedef struct form_solution {
+    lsq_solution linear;
+} form_solution;
+
+/** `by` is of the same points and must outlive it. */
+lm_status form_data_new(const points *p, size_t form, const split *by, form_data *out,
+                        lm_error *err);
+void      form_data_free(form_data *d);
+
+/** Fits to all folds but `without` (SPLIT_ALWAYS: to all). LM_E_ARG for too few rows. */
+lm_status form_data_fit(const form_data *d, size_t without, form_solution *out, lm_error *err);
+
+/** Seconds by a solution. */
+double form_seconds(size_t form, const form_solution *s, const workload *load);
+
+/**
+ * Predicted seconds of every row of `d` by fits that did not see its fold; NAN where the rest is
+ * too little, and for rows of no fold, which stay in every fit. Without folds (SPLIT_NONE) those of
+ * the fit to all rows. `predicted` holds n_rows.
+ */
+lm_status form_data_predict(const form_data *d, const points *p, double *predicted, lm_error *err);
+
+#endif
