@@ -181,6 +181,47 @@ lm_status text_seconds(const char *text, double *out, lm_error *err)
     return LM_OK;
 }
 
+/* NAN if it is no such number. */
+static double quantity(const char *text, const char *of)
+{
+    static const char   prefixes[] = "kMGTP";
+    static const double factor[]   = { 1e3, 1e6, 1e9, 1e12, 1e15 };
+    const size_t        n          = strlen(of);
+    double              value;
+    const char         *end = read_real(skip_blanks(text), &value), *prefix;
+
+    if (!end)
+        return NAN;
+    end    = skip_blanks(end);
+    prefix = *end && strncmp(end, of, n) != 0 ? strchr(prefixes, *end) : NULL;
+    end += prefix != NULL;
+    if (strncmp(end, of, n) != 0 || *skip_blanks(end + n))
+        return NAN;
+    return prefix ? value * factor[prefix - prefixes] : value;
+}
+
+lm_status text_quantity(const char *text, const char *of, double *out, lm_error *err)
+{
+    const double value = quantity(text, of);
+
+    if (!isfinite(value))
+        return lm_error_set(err, LM_E_ARG, "expected a number of %s such as 1.5 G%s, found '%.80s'",
+                            of, of, text);
+    *out = value;
+    return LM_OK;
+}
+
+lm_status text_rate(const char *text, double *out, lm_error *err)
+{
+    const double bytes = quantity(text, "B/s"), bits = quantity(text, "bit/s");
+    const double value = isfinite(bytes) ? bytes : bits / 8;
+
+    if (!isfinite(value))
+        return expected(err, "a rate such as 10Gbit/s or 1.25 GB/s", text);
+    *out = value;
+    return LM_OK;
+}
+
 lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_error *err)
 {
     int64_t     dim[LM_MAX_RANK];

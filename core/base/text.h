@@ -21,6 +21,11 @@ lm_status text_bool(const char *text, bool *out, lm_error *err);
 lm_status text_bytes(const char *text, int64_t *out, lm_error *err);
 /** Seconds: 5min, 200ms, 1.5 s, 2h, 50us; a bare number is seconds. */
 lm_status text_seconds(const char *text, double *out, lm_error *err);
+/** A number of `unit` with or without an SI prefix (k M G T P): "15.7 TFLOP/s" of "FLOP/s"
+ * is 1.57e13. The unit must be there. */
+lm_status text_quantity(const char *text, const char *unit, double *out, lm_error *err);
+/** Bytes per second: 10Gbit/s, 1.25 GB/s, either with an SI prefix. */
+lm_status text_rate(const char *text, double *out, lm_error *err);
 /** A shape, "3x224x224": 1 to `max` integers >= 1 joined by x. */
 lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_error *err);
 /** Element type by name: f32 f16 bf16 f64 i32 i8 f8 i64 u8. */

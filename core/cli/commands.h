@@ -11,7 +11,7 @@
 #include "report/table.h"
 
 extern const command cmd_show, cmd_layers, cmd_fit, cmd_validate, cmd_predict, cmd_scale,
-    cmd_import, cmd_models, cmd_memory, cmd_check, cmd_calibrate;
+    cmd_import, cmd_models, cmd_memory, cmd_check, cmd_calibrate, cmd_devices;
 
 /** All layer types, from --plugin and the usual places. */
 lm_status open_registry(const options *o, registry **out, lm_error *err);
@@ -33,6 +33,11 @@ typedef struct network_options {
 #define OPTION_SET                                                                     \
     {                                                                                  \
         "set", "NAME=VALUE", NULL, "one of the network's [arguments]; may be repeated" \
+    }
+
+#define OPTION_DEVICES                                                                          \
+    {                                                                                           \
+        "devices", "FILE", NULL, "devices of your own, looked at before the shipped datasheets" \
     }
 
 /** Says on stderr which flagged times are left out, and which are used for want of better. */

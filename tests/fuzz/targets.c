@@ -13,6 +13,7 @@
 #include "base/csv.h"
 #include "base/ini.h"
 #include "base/text.h"
+#include "fit/device.h"
 #include "fit/fit.h"
 #include "import/logs.h"
 #include "layers/loader.h"
@@ -160,6 +161,14 @@ static bool fuzz_text(const uint8_t *data, size_t size)
         check_refusal(status, &err);
     else
         check(isfinite(real) && real >= 0);
+    if ((status = text_quantity(text, "W", &real, &err)))
+        check_refusal(status, &err);
+    else
+        check(isfinite(real));
+    if ((status = text_rate(text, &real, &err)))
+        check_refusal(status, &err);
+    else
+        check(isfinite(real));
     if ((status = text_bool(text, &yes, &err)))
         check_refusal(status, &err);
     if ((status = text_dtype(text, &dtype, &err)))
@@ -462,6 +471,30 @@ static bool fuzz_machine(const uint8_t *data, size_t size)
     return !status;
 }
 
+static bool fuzz_devices(const uint8_t *data, size_t size)
+{
+    memory_file   f      = file_of(data, size);
+    device_list  *list   = NULL;
+    const device *found  = NULL;
+    lm_error      err    = { 0 };
+    lm_status     status = devices_load(f.path, &list, &err);
+
+    close(f.fd);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        check(!devices_find(list, list->device[i].name, &found, &err) && found == &list->device[i]);
+        for (int k = 0; k < N_DEVICE_FIGURES; k++)
+            check(isnan(found->figure[k]) || (isfinite(found->figure[k]) && found->figure[k] > 0));
+    }
+    if ((status = devices_find(list, "anything", &found, &err)))
+        check_refusal(status, &err);
+    devices_free(list);
+    return true;
+}
+
 static void check_fit(const observations *obs)
 {
     workloads   *loads  = NULL;
@@ -594,10 +627,17 @@ static bool fuzz_sweep(const uint8_t *data, size_t size)
 #endif
 
 const fuzz_target fuzz_targets[] = {
-    { "text", fuzz_text },   { "geometry", fuzz_geometry }, { "ini", fuzz_ini },
-    { "csv", fuzz_csv },     { "network", fuzz_network },   { "paleo", fuzz_paleo },
-    { "onnx", fuzz_onnx },   { "logs", fuzz_logs },         { "machine", fuzz_machine },
+    { "text", fuzz_text },
+    { "geometry", fuzz_geometry },
+    { "ini", fuzz_ini },
+    { "csv", fuzz_csv },
+    { "network", fuzz_network },
+    { "paleo", fuzz_paleo },
+    { "onnx", fuzz_onnx },
+    { "logs", fuzz_logs },
+    { "machine", fuzz_machine },
     { "observations", fuzz_observations },
+    { "devices", fuzz_devices },
 #ifdef FUZZ_SWEEP
     { "sweep", fuzz_sweep },
 #endif

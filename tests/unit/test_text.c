@@ -37,6 +37,53 @@ static void sizes_refuse_what_is_none(void **state)
     assert_string_equal(err.text, "expected a size such as 64KiB, 25 MiB or 1GB, found '1e30'");
 }
 
+static void quantities_need_their_unit_and_take_prefixes(void **state)
+{
+    static const struct {
+        const char *text, *unit;
+        double      value;
+    } cases[] = {
+        { "15.7 TFLOP/s", "FLOP/s", 15.7e12 }, { "300W", "W", 300 }, { " 1530 MHz ", "Hz", 1.53e9 },
+        { "2 PFLOP/s", "FLOP/s", 2e15 },       { "7 kW", "W", 7e3 }, { "1.5 GHz", "Hz", 1.5e9 },
+    };
+    static const char *const bad[] = { "",        "W",     "300",   "300 w",   "300 mW",
+                                       "300 kHz", "3 kkW", "3 W/s", "1e999 W", "3 G" };
+    double                   value;
+    lm_error                 err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(text_quantity(cases[i].text, cases[i].unit, &value, NULL), LM_OK);
+        assert_close(value, cases[i].value, 1e-12);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(text_quantity(bad[i], "W", &value, &err), LM_E_ARG);
+    assert_string_equal(err.text, "expected a number of W such as 1.5 GW, found '3 G'");
+}
+
+static void rates_are_bytes_or_bits_a_second(void **state)
+{
+    static const struct {
+        const char *text;
+        double      value;
+    } cases[] = {
+        { "10Gbit/s", 1.25e9 }, { "1.25 GB/s", 1.25e9 }, { "3.35TB/s", 3.35e12 },
+        { "8 bit/s", 1 },       { "1 B/s", 1 },
+    };
+    static const char *const bad[] = { "", "10", "10G", "10Gb/s", "10 GiB/s", "10 Gbps" };
+    double                   value;
+    lm_error                 err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(text_rate(cases[i].text, &value, NULL), LM_OK);
+        assert_close(value, cases[i].value, 1e-12);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(text_rate(bad[i], &value, &err), LM_E_ARG);
+    assert_string_equal(err.text, "expected a rate such as 10Gbit/s or 1.25 GB/s, found '10 Gbps'");
+}
+
 static void assert_list(const char *text, const int64_t *expected, size_t n_expected)
 {
     int64_t *list;
@@ -142,6 +189,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_take_binary_and_decimal_units),
         cmocka_unit_test(sizes_refuse_what_is_none),
+        cmocka_unit_test(quantities_need_their_unit_and_take_prefixes),
+        cmocka_unit_test(rates_are_bytes_or_bits_a_second),
         cmocka_unit_test(lists_take_ranges_and_end_where_they_say),
         cmocka_unit_test(lists_refuse_what_would_never_end),
         cmocka_unit_test(exact_text_reads_back_as_the_same_double),
