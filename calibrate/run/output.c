@@ -30,12 +30,19 @@ static bool completes(const observation *r)
     return !has_step(r) || r->phase == PHASE_STEP || r->skipped;
 }
 
+/* A time that others added and that is of no step. */
+static bool stands_alone(const observation *r)
+{
+    return r->phase == PHASE_INFERENCE;
+}
+
 /* Rows of whole points among the first `lines` lines: what follows was cut off. */
 static size_t whole_points(const observations *obs, size_t lines)
 {
     size_t n = obs->n_rows;
 
-    while (n > 0 && ((size_t)obs->row[n - 1].line > lines || !completes(&obs->row[n - 1])))
+    while (n > 0 && ((size_t)obs->row[n - 1].line > lines ||
+                     !(completes(&obs->row[n - 1]) || stands_alone(&obs->row[n - 1]))))
         n--;
     return n;
 }

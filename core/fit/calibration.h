@@ -21,7 +21,7 @@ typedef struct coefficient {
 /** One formula of one model, fitted. */
 typedef struct fitted {
     bool         present;
-    size_t       rows, rank;
+    size_t       rows, rank; /**< rows: too few, where it is not present */
     double       condition;
     stats_errors errors; /**< on the rows it was fitted to */
     /* On networks left out one at a time; NAN and 0 where there are fewer than two. */

@@ -67,6 +67,7 @@ static lm_status fit_form(const points *p, size_t form_at, const split *by, fitt
     if (status)
         return status;
     if (d.n_rows < f->n_features || d.n_rows == 0) {
+        out->rows = d.n_rows;
         form_data_free(&d);
         return LM_OK;
     }

@@ -7,6 +7,11 @@
 
 #define FIOC { FEATURE_FLOPS, FEATURE_INPUTS, FEATURE_OUTPUTS, FEATURE_ONE }, 4
 #define LWN  { FEATURE_LAYERS, FEATURE_WEIGHTS, FEATURE_NODES }, 3
+#define FIOCLW                                                                                       \
+    {                                                                                                \
+        FEATURE_FLOPS, FEATURE_INPUTS, FEATURE_OUTPUTS, FEATURE_ONE, FEATURE_LAYERS, FEATURE_WEIGHTS \
+    },                                                                                               \
+        6
 #define JOINT                                                        \
     { FEATURE_FLOPS,  FEATURE_INPUTS,  FEATURE_OUTPUTS, FEATURE_ONE, \
       FEATURE_LAYERS, FEATURE_WEIGHTS, FEATURE_NODES },              \
@@ -45,6 +50,14 @@ const form forms[] = {
       true,
       true,
       "ring all-reduce, latency and bandwidth (Hockney 1994; Patarasuk & Yuan 2009)" },
+    { "layermeter",
+      PART_INFERENCE,
+      { FEATURE_FLOPS, FEATURE_INPUTS, FEATURE_OUTPUTS, FEATURE_WEIGHTS, FEATURE_LAYERS },
+      5,
+      true,
+      true,
+      "ConvMeter's regressors with weights and layers" },
+    { "layermeter", PART_STEP, FIOCLW, true, true, "the regressors of the step's parts" },
 
     { "convmeter", PART_FORWARD, FIOC, false, false, CONVMETER ", eq. 2" },
     { "convmeter", PART_BACKWARD, FIOC, false, false, CONVMETER ", eq. 3" },
@@ -57,6 +70,8 @@ const form forms[] = {
       CONVMETER ", T_grad, N = 1" },
     { "convmeter", PART_GRAD_MANY, LWN, false, false, CONVMETER ", T_grad, N > 1" },
     { "convmeter", PART_JOINT, JOINT, false, false, CONVMETER ", T_bwd + T_grad" },
+    { "convmeter", PART_INFERENCE, FIOC, false, false, CONVMETER ", eq. 2" },
+    { "convmeter", PART_STEP, FIOCLW, false, false, CONVMETER ", T_fwd + T_bwd + T_grad, N = 1" },
 
     { "nnls", PART_FORWARD, FIOC, true, true, CONVMETER ", eq. 2, relative NNLS" },
     { "nnls", PART_BACKWARD, FIOC, true, true, CONVMETER ", eq. 3, relative NNLS" },
@@ -69,14 +84,17 @@ const form forms[] = {
       CONVMETER ", T_grad, relative NNLS" },
     { "nnls", PART_GRAD_MANY, LWN, true, true, CONVMETER ", T_grad, relative NNLS" },
     { "nnls", PART_JOINT, JOINT, true, true, CONVMETER ", T_bwd + T_grad, relative NNLS" },
+    { "nnls", PART_INFERENCE, FIOC, true, true, CONVMETER ", eq. 2, relative NNLS" },
+    { "nnls", PART_STEP, FIOCLW, true, true,
+      CONVMETER ", T_fwd + T_bwd + T_grad, N = 1, relative NNLS" },
 };
 
 const size_t n_forms = sizeof forms / sizeof forms[0];
 
 static const char *const parts[N_PARTS] = {
-    [PART_FORWARD] = "forward",     [PART_BACKWARD] = "backward", [PART_GRAD_ONE] = "grad_one",
-    [PART_GRAD_MANY] = "grad_many", [PART_JOINT] = "joint",       [PART_UPDATE] = "update",
-    [PART_SYNC] = "sync",
+    [PART_FORWARD] = "forward",     [PART_BACKWARD] = "backward",   [PART_GRAD_ONE] = "grad_one",
+    [PART_GRAD_MANY] = "grad_many", [PART_JOINT] = "joint",         [PART_UPDATE] = "update",
+    [PART_SYNC] = "sync",           [PART_INFERENCE] = "inference", [PART_STEP] = "step",
 };
 
 const char *part_name(part p)

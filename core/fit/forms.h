@@ -15,6 +15,8 @@ typedef enum part {
     PART_JOINT,     /**< backward and PART_GRAD_MANY together, where they cannot be told apart */
     PART_UPDATE,    /**< optimizer */
     PART_SYNC,      /**< all-reduce of the gradients */
+    PART_INFERENCE, /**< forward pass when nothing is trained */
+    PART_STEP,      /**< a step on one node of which no phases are known */
     N_PARTS
 } part;
 

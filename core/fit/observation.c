@@ -13,7 +13,8 @@
 #include "network/kernels.h"
 #include "network/optimizer.h"
 
-static const char *const phases[N_PHASES]   = { "forward", "backward", "sync", "update", "step" };
+static const char *const phases[N_PHASES]   = { "forward", "backward", "sync",
+                                                "update",  "step",     "inference" };
 static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective", "layer" };
 
 const observation observation_blank = { .name        = "",
@@ -23,6 +24,7 @@ const observation observation_blank = { .name        = "",
                                         .optimizer   = "",
                                         .settings    = "",
                                         .flags       = "",
+                                        .group       = "",
                                         .dtype       = LM_F32,
                                         .seconds     = NAN,
                                         .min_seconds = NAN,
@@ -88,11 +90,13 @@ static const column columns[] = {
     { "cpu_seconds", POSITIVE, offsetof(observation, cpu_seconds), false },
     { "clock_mhz", POSITIVE, offsetof(observation, clock_mhz), false },
     { "flags", TEXT, offsetof(observation, flags), false },
+    { "group", TEXT, offsetof(observation, group), false },
 };
 
 #define N_COLUMNS (sizeof columns / sizeof columns[0])
 
-/* Order in which our own files have them; status last, so that a row cut short is seen. */
+/* Order in which our own files have them; status last, so that a row cut short is seen. They have
+ * no groups: what is left out together is the choice of whoever joins files for it. */
 static const char *const written[] = {
     "kind",         "name",        "phase",     "input",     "batch",    "dtype",
     "ranks",        "hosts",       "bytes",     "algorithm", "geometry", "optimizer",
@@ -234,12 +238,13 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     if (row->kind == OBS_KERNEL ? kernel_pass_parse(phase_text, &row->pass, NULL)
                                 : phase_parse(phase_text, &row->phase))
         return bad_word(l, "phase", phase_text,
-                        row->kind == OBS_KERNEL ? "forward, grad_input, grad_weight"
-                                                : "forward, backward, sync, update, step");
+                        row->kind == OBS_KERNEL
+                            ? "forward, grad_input, grad_weight"
+                            : "forward, backward, sync, update, step, inference");
     if (row->kind == OBS_COLLECTIVE && row->phase != PHASE_SYNC)
         return bad_word(l, "phase", phase_text, "sync");
     if (row->kind == OBS_LAYER && row->phase == PHASE_SYNC)
-        return bad_word(l, "phase", phase_text, "forward, backward, update, step");
+        return bad_word(l, "phase", phase_text, "forward, backward, update, step, inference");
     if (*dtype && text_dtype(dtype, &row->dtype, NULL))
         return bad_word(l, "dtype", dtype, "f32, f16, bf16, f64, i32, i8, f8");
     row->skipped = *status_text && strcmp(status_text, "ok");

@@ -17,13 +17,15 @@
 
 typedef enum { OBS_NETWORK, OBS_KERNEL, OBS_COLLECTIVE, OBS_LAYER, OBS_N_KINDS } obs_kind;
 
-/** Parts of a training step. PHASE_STEP is their sum as measured. A layer has all but sync. */
+/** Parts of a training step, the step (their sum as measured), and what is no part of it: the
+ * forward pass as it runs when nothing is trained. A layer has all but sync. */
 typedef enum {
     PHASE_FORWARD,
     PHASE_BACKWARD,
     PHASE_SYNC,   /**< all-reduce of the gradients */
     PHASE_UPDATE, /**< optimizer */
     PHASE_STEP,
+    PHASE_INFERENCE, /**< forward pass in evaluation mode, without gradients */
     N_PHASES
 } phase;
 
@@ -34,6 +36,7 @@ typedef struct observation {
     lm_pass     pass;  /**< kernels */
     lm_dtype    dtype;
     const char *name, *input, *algorithm, *geometry, *optimizer, *settings, *flags;
+    const char *group; /**< what it is left out with; "": its name */
     int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
         repeats; /**< 0: not given (ranks, hosts: 1) */
     double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz; /**< NAN: not given */

@@ -101,7 +101,11 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
         (point){ .row = row, .flags = flags, .other_algorithm = !strcmp(row->algorithm, "ring") };
     for (phase f = 0; f < N_PHASES; f++)
         new->seconds[f] = NAN;
-    if (!add_group(j, row->kind == OBS_NETWORK ? row->name : "(collectives)", &new->group))
+    if (!add_group(j,
+                   row->kind == OBS_COLLECTIVE ? "(collectives)"
+                   : *row->group               ? row->group
+                                               : row->name,
+                   &new->group))
         return NULL;
     if (row->kind == OBS_COLLECTIVE)
         p->collectives = new->group;
@@ -385,6 +389,12 @@ lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *er
                : lm_error_set(err, LM_E_ARG, "no all-reduce by the algorithm '%.40s'", algorithm);
 }
 
+/* A step of one device that is known as a whole only. */
+static bool undivided(const double *s)
+{
+    return isnan(s[PHASE_FORWARD]) || isnan(s[PHASE_BACKWARD]) || isnan(s[PHASE_UPDATE]);
+}
+
 double point_seconds(const point *p, part which)
 {
     const double *s     = p->seconds;
@@ -400,6 +410,8 @@ double point_seconds(const point *p, part which)
     case PART_JOINT:
         return whole && many ? s[PHASE_BACKWARD] + s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
     case PART_SYNC: return many && !p->other_algorithm ? s[PHASE_SYNC] : NAN;
+    case PART_INFERENCE: return whole ? s[PHASE_INFERENCE] : NAN;
+    case PART_STEP: return whole && !many && undivided(s) ? s[PHASE_STEP] : NAN;
     case N_PARTS: break;
     }
     return NAN;

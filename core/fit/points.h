@@ -12,7 +12,8 @@ typedef struct point {
     const observation *row;   /**< the first of its rows: name, input, batch, ranks */
     const char        *input; /**< shape of one sample in use, "3x224x224"; collectives: "" */
     workload           load;
-    size_t   group; /**< index into points.group: the network; the collectives are one group */
+    size_t group;   /**< index into points.group: what it is left out with, its row's group or the
+                       network; the collectives are one group */
     uint32_t flags; /**< of each of its rows (flags.h) */
     bool     other_algorithm;   /**< of its all-reduce: see points_choose_algorithm() */
     double   seconds[N_PHASES]; /**< NAN: not measured */

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const char *const quantities[N_QUANTITIES] = { "forward", "backward", "grad",
-                                                      "backward+grad", "step" };
+static const char *const quantities[N_QUANTITIES] = { "forward",       "backward", "grad",
+                                                      "backward+grad", "step",     "inference" };
 
 const char *quantity_name(quantity q)
 {
@@ -32,7 +32,7 @@ static lm_status predict_fitted(const points *p, size_t form_at, const split *by
     return status;
 }
 
-/* Seconds by one part of the model, for all points that have it measured. */
+/* Seconds by one part of the model: of fits, for all points that have it measured. */
 static lm_status predict_part(const points *p, const char *model, part which, const split *by,
                               const calibration *cal, double *seconds, lm_error *err)
 {
@@ -45,8 +45,7 @@ static lm_status predict_part(const points *p, const char *model, part which, co
     if (!cal)
         return predict_fitted(p, form_at, by, seconds, err);
     for (size_t i = 0; i < p->n_points; i++)
-        if (!isnan(point_seconds(&p->point[i], which)))
-            seconds[i] = calibration_seconds(cal, form_at, &p->point[i].load);
+        seconds[i] = calibration_seconds(cal, form_at, &p->point[i].load);
     return LM_OK;
 }
 
@@ -56,6 +55,7 @@ static void measure(const point *pt, comparison *c)
     const double grad = many ? point_seconds(pt, PART_GRAD_MANY) : point_seconds(pt, PART_GRAD_ONE);
 
     c->measured[QUANTITY_FORWARD]       = point_seconds(pt, PART_FORWARD);
+    c->measured[QUANTITY_INFERENCE]     = point_seconds(pt, PART_INFERENCE);
     c->measured[QUANTITY_BACKWARD]      = point_seconds(pt, PART_BACKWARD);
     c->measured[QUANTITY_GRAD]          = grad;
     c->measured[QUANTITY_BACKWARD_GRAD] = c->measured[QUANTITY_BACKWARD] + grad;
@@ -63,6 +63,16 @@ static void measure(const point *pt, comparison *c)
         pt->row->kind == OBS_NETWORK && !isnan(pt->seconds[PHASE_STEP])
             ? pt->seconds[PHASE_STEP]
             : c->measured[QUANTITY_FORWARD] + c->measured[QUANTITY_BACKWARD_GRAD];
+}
+
+/* A step as it was measured, as a whole or part by part, if the model can; else the other way. */
+static double step_seconds(const point *pt, double whole, double sum)
+{
+    const bool as_whole = !isnan(point_seconds(pt, PART_STEP));
+
+    if (pt->row->ranks > 1)
+        return sum;
+    return isnan(as_whole ? whole : sum) ? (as_whole ? sum : whole) : as_whole ? whole : sum;
 }
 
 lm_status validate_model(const points *p, const char *model, const split *by,
@@ -90,7 +100,10 @@ lm_status validate_model(const points *p, const char *model, const split *by,
         to[QUANTITY_BACKWARD_GRAD] = many && form_find(model, PART_JOINT) < n_forms
                                          ? at[PART_JOINT]
                                          : to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
-        to[QUANTITY_STEP] = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
+        to[QUANTITY_STEP] =
+            step_seconds(&p->point[i], at[PART_STEP],
+                         to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD]);
+        to[QUANTITY_INFERENCE] = at[PART_INFERENCE];
     }
     free(seconds);
     return status;

@@ -11,7 +11,8 @@ typedef enum quantity {
     QUANTITY_BACKWARD,
     QUANTITY_GRAD,          /**< synchronisation and update */
     QUANTITY_BACKWARD_GRAD, /**< backward and grad; the joint fit where a model has one and N > 1 */
-    QUANTITY_STEP,          /**< forward, backward and grad */
+    QUANTITY_STEP,          /**< forward, backward and grad; as a whole where they are not known */
+    QUANTITY_INFERENCE,
     N_QUANTITIES
 } quantity;
 

@@ -9,11 +9,23 @@
  */
 #define TOLERANCE 1.05
 
-/* The parts whose times add up to a step. */
-static size_t parts_of_step(const char *model, bool many, part out[4])
+static bool has(const predictor *who, part which)
 {
-    size_t n = 0;
+    const size_t at = form_find(who->model, which);
 
+    return at < n_forms && who->cal->fitted[at].present;
+}
+
+/* The parts whose times add up to a step. */
+static size_t parts_of_step(const predictor *who, bool many, part out[4])
+{
+    const char *model = who->model;
+    size_t      n     = 0;
+
+    if (!many && !has(who, PART_FORWARD) && has(who, PART_STEP)) {
+        out[n++] = PART_STEP; /* nothing but whole steps was measured */
+        return n;
+    }
     out[n++] = PART_FORWARD;
     out[n++] = PART_BACKWARD;
     if (form_find(model, PART_UPDATE) == n_forms) {
@@ -30,7 +42,7 @@ double predict_seconds(const predictor *who, const net_metrics *counts, int64_t 
 {
     const workload load = { *counts, (double)nodes, (double)counts->param_bytes };
     part           parts[4];
-    const size_t   n       = parts_of_step(who->model, nodes > 1, parts);
+    const size_t   n       = parts_of_step(who, nodes > 1, parts);
     double         seconds = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -86,6 +98,8 @@ static lm_status missing(sum *s, part which)
         [PART_JOINT]     = "calibrate whole networks on 2 ranks or more (mpirun)",
         [PART_UPDATE]    = "calibrate whole networks with their update",
         [PART_SYNC]      = "calibrate on 2 ranks or more (mpirun)",
+        [PART_INFERENCE] = "measure whole networks in evaluation mode",
+        [PART_STEP]      = "measure steps of whole networks",
     };
 
     return lm_error_set(s->err, LM_E_NOTFOUND, "%s has no %s.%s: %s, then fit again",
@@ -129,7 +143,7 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
     load.bytes = (double)load.counts.param_bytes;
     if (nodes > 1 && nodes > who->cal->max_ranks)
         note_beyond(&result, "nodes", (double)nodes / (double)who->cal->max_ranks);
-    n = parts_of_step(who->model, nodes > 1, parts);
+    n = parts_of_step(who, nodes > 1, parts);
     for (size_t i = 0; i < n; i++)
         if ((status = add_part(&s, parts[i], &seconds[parts[i]])))
             return status;
@@ -142,13 +156,18 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
             note(&result, "negative time");
             break;
         }
-    result.forward  = seconds[PART_FORWARD];
-    result.backward = seconds[PART_BACKWARD];
-    for (size_t i = 2; i < n; i++)
-        result.grad += seconds[parts[i]];
-    /* a model without an update of its own does not tell the all-reduce from it */
-    result.sync      = nodes > 1 && parts[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
-    result.step      = result.forward + result.backward + result.grad;
+    if (n == 1) {
+        result.forward = result.backward = result.grad = result.sync = NAN;
+        result.step                                                  = seconds[PART_STEP];
+    } else {
+        result.forward  = seconds[PART_FORWARD];
+        result.backward = seconds[PART_BACKWARD];
+        for (size_t i = 2; i < n; i++)
+            result.grad += seconds[parts[i]];
+        /* a model without an update of its own does not tell the all-reduce from it */
+        result.sync = nodes > 1 && parts[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
+        result.step = result.forward + result.backward + result.grad;
+    }
     result.step_low  = s.low;
     result.step_high = s.high;
     *out             = result;

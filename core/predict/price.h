@@ -18,12 +18,12 @@ typedef struct predictor {
 
 /** One step, in seconds. */
 typedef struct prediction {
-    int64_t batch; /**< samples per device */
-    int64_t nodes; /**< one device each */
-    double  forward, backward;
-    double  sync; /**< all-reduce; NAN: this model does not tell it from the update */
-    double  grad; /**< all-reduce and update */
-    double  step; /**< forward, backward and grad, one after the other */
+    int64_t batch;             /**< samples per device */
+    int64_t nodes;             /**< one device each */
+    double  forward, backward; /**< with sync and grad NAN where only whole steps were fitted */
+    double  sync;              /**< all-reduce; NAN: this model does not tell it from the update */
+    double  grad;              /**< all-reduce and update */
+    double  step;              /**< forward, backward and grad, one after the other */
     /* Each part by the central 90 % of measured / predicted on networks left out, added up; NAN:
      * unknown. */
     double step_low, step_high;

@@ -218,6 +218,58 @@ static void parts_on_several_nodes_add_their_phases(void **state)
     workloads_free(loads);
 }
 
+/* A step is one part where its phases are not known, and on one node; an evaluation is none of it.
+ */
+static void steps_without_phases_and_evaluations_are_parts(void **state)
+{
+    workloads    *loads = new_loads();
+    observations *obs;
+    points        p = join("kind,name,phase,seconds,batch,ranks\n"
+                                  "network,n0.ini,step,1,2,1\nnetwork,n0.ini,inference,2,2,1\n"
+                                  "network,n1.ini,forward,3,2,1\nnetwork,n1.ini,backward,4,2,1\n"
+                                  "network,n1.ini,step,5,2,1\nnetwork,n2.ini,step,6,2,4\n"
+                                  "network,n3.ini,forward,7,2,1\nnetwork,n3.ini,backward,8,2,1\n"
+                                  "network,n3.ini,update,9,2,1\nnetwork,n3.ini,step,10,2,1\n",
+                           loads, &obs);
+
+    (void)state;
+    assert_int_equal(p.n_points, 4);
+    assert_true(point_seconds(&p.point[0], PART_STEP) == 1);
+    assert_true(point_seconds(&p.point[0], PART_INFERENCE) == 2);
+    assert_true(isnan(point_seconds(&p.point[0], PART_FORWARD)));
+    assert_true(point_seconds(&p.point[1], PART_STEP) == 5); /* without its update */
+    assert_true(isnan(point_seconds(&p.point[1], PART_INFERENCE)));
+    assert_true(isnan(point_seconds(&p.point[2], PART_STEP))); /* of several nodes */
+    assert_true(isnan(point_seconds(&p.point[3], PART_STEP)));
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
+/* Rows are left out by their group, those without one by their network; a collective has none. */
+static void what_is_left_out_together_may_be_said(void **state)
+{
+    static const size_t group[] = { 0, 0, 1, 2, 0 };
+    workloads          *loads   = new_loads();
+    observations       *obs;
+    points              p = join("kind,name,phase,seconds,batch,ranks,bytes,group\n"
+                                              "network,n0.ini,forward,1,2,1,,odd\nnetwork,n1.ini,forward,2,2,1,,odd\n"
+                                              "network,n1.ini,forward,3,4,1,,\ncollective,allreduce,sync,4,,2,8,odd\n"
+                                              "network,n2.ini,forward,5,2,1,,odd\n",
+                                 loads, &obs);
+
+    (void)state;
+    assert_int_equal(p.n_groups, 3);
+    assert_string_equal(p.group[0], "odd");
+    assert_string_equal(p.group[1], "n1.ini");
+    assert_int_equal(p.collectives, 2);
+    for (size_t i = 0; i < p.n_points; i++)
+        assert_int_equal(p.point[i].group, group[i]);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
 /* The usual optimizer is momentum, as the first row does not say; buckets hide an all-reduce behind
  * a backward pass that is no longer alone. Forward passes and the usual updates stay. */
 static void steps_of_other_kinds_are_left_out(void **state)
@@ -316,6 +368,10 @@ static size_t phases_of(part which, const char *out[3])
     if (which == PART_UPDATE || which == PART_GRAD_ONE || which == PART_GRAD_MANY ||
         which == PART_JOINT)
         out[n++] = "update";
+    if (which == PART_INFERENCE)
+        out[n++] = "inference";
+    if (which == PART_STEP)
+        out[n++] = "step";
     return n;
 }
 
@@ -727,6 +783,8 @@ int main(void)
         cmocka_unit_test(rows_of_one_configuration_make_one_point),
         cmocka_unit_test(flagged_times_give_way_to_the_same_without),
         cmocka_unit_test(parts_on_several_nodes_add_their_phases),
+        cmocka_unit_test(steps_without_phases_and_evaluations_are_parts),
+        cmocka_unit_test(what_is_left_out_together_may_be_said),
         cmocka_unit_test(steps_of_other_kinds_are_left_out),
         cmocka_unit_test(long_names_do_not_join_different_batches),
         cmocka_unit_test(a_row_whose_network_cannot_be_counted_is_named),

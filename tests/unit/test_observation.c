@@ -144,7 +144,7 @@ static void refusals_name_file_line_and_column(void **state)
         { HEAD ",n,forward,1,1,,,,\n",
           "o.csv:2: kind: '' is none of network, kernel, collective, layer", LM_E_NOTFOUND },
         { HEAD "network,n,fwd,1,1,,,,\n",
-          "o.csv:2: phase: 'fwd' is none of forward, backward, sync, update, step", LM_E_NOTFOUND },
+          "o.csv:2: phase: 'fwd' is none of forward, backward, sync, update, step, inference", LM_E_NOTFOUND },
         { HEAD "kernel,conv,backward,1,,,,,\n",
           "o.csv:2: phase: 'backward' is none of forward, grad_input, grad_weight", LM_E_NOTFOUND },
         { HEAD "collective,allreduce,forward,1,,2,8,,\n",

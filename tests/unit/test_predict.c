@@ -88,6 +88,32 @@ static void a_step_is_the_sum_of_its_parts(void **state)
     calibration_free(cal);
 }
 
+/* 64 b FLOP, 2 layers, 32 weights: 0.064 b + 3 + 2 * 0.5 + 32 * 0.01. Several nodes need parts. */
+static void a_step_that_was_measured_as_a_whole_is_one_part(void **state)
+{
+    calibration *cal = NULL;
+    predictor    p;
+    prediction   out;
+    net_metrics  counts;
+    lm_error     err = { LM_OK, "" };
+
+    (void)state;
+    calibration_load(folder_file("s.ini", "[machine]\nmax_ranks = 1\n[layermeter.step]\n"
+                                          "flops = 0.001 s/FLOP\ninputs = 0 s/element\n"
+                                          "outputs = 0 s/element\none = 3 s/step\n"
+                                          "layers = 0.5 s/layer\nweights = 0.01 s/element\n"),
+                     &cal, &err);
+    assert_string_equal(err.text, "");
+    p = who(cal);
+    assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK);
+    assert_close(out.step, 0.64 + 3 + 1 + 0.32, 1e-14);
+    assert_true(isnan(out.forward) && isnan(out.backward) && isnan(out.grad) && isnan(out.sync));
+    assert_int_equal(workloads_counts(loads, "n.ini", "", LM_F32, 10, &counts, NULL), LM_OK);
+    assert_close(predict_seconds(&p, &counts, 1), out.step, 1e-14);
+    assert_int_equal(predict_step(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
+    calibration_free(cal);
+}
+
 static void the_time_alone_is_the_same_sum(void **state)
 {
     calibration    *cal = machine(0.25, 0.001, "", "");
@@ -332,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_the_sum_of_its_parts),
+        cmocka_unit_test(a_step_that_was_measured_as_a_whole_is_one_part),
         cmocka_unit_test(the_time_alone_is_the_same_sum),
         cmocka_unit_test(the_interval_adds_up_like_the_parts),
         cmocka_unit_test(counts_outside_their_range_are_marked),
