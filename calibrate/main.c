@@ -257,7 +257,8 @@ static void say_lacking(const job *j, const findings *found)
     bool any = false;
 
     for (size_t i = 0; i < n_forms; i++) {
-        if (found->cal->fitted[i].present || strcmp(forms[i].model, model_at(0)) != 0)
+        if (found->cal->fitted[i].present || strcmp(forms[i].model, model_at(0)) != 0 ||
+            forms[i].part == PART_INFERENCE || forms[i].part == PART_STEP) /* it measures none */
             continue;
         if (!any)
             fprintf(stderr, "%s lacks, for too few points, the parts:", j->folder.machine);
@@ -289,8 +290,8 @@ static void say_found(const job *j, const findings *found, const machines *wrote
     else
         say_lacking(j, found);
     if (found->cal && !j->o->value[QUIET]) {
-        const stats_errors e =
-            validate_errors(&found->p, found->held_out[0], QUANTITY_STEP, &found->networks, SPLIT_ALWAYS);
+        const stats_errors e = validate_errors(&found->p, found->held_out[0], QUANTITY_STEP,
+                                               &found->networks, SPLIT_ALWAYS);
 
         fprintf(stderr, "coefficients in %s", j->folder.machine);
         if (e.n)

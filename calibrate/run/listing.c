@@ -9,7 +9,8 @@
 static const char *const kinds[OBS_N_KINDS] = { [OBS_NETWORK]    = "network",
                                                 [OBS_KERNEL]     = "kernel",
                                                 [OBS_COLLECTIVE] = "all-reduce",
-                                                [OBS_LAYER]      = "layer" };
+                                                [OBS_LAYER]      = "layer",
+                                                [OBS_COUNTS]     = "counts" };
 
 typedef struct sums {
     size_t n, of[OBS_N_KINDS];

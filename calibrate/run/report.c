@@ -52,7 +52,8 @@ static void fill_measured_one(const findings *f, const observation *first, table
     static const char *const kinds[OBS_N_KINDS] = { [OBS_NETWORK]    = "network",
                                                     [OBS_KERNEL]     = "kernel",
                                                     [OBS_COLLECTIVE] = "all-reduce",
-                                                    [OBS_LAYER]      = "layer" };
+                                                    [OBS_LAYER]      = "layer",
+                                                    [OBS_COUNTS]     = "counts" };
     size_t                   rows = 0, skipped = 0, flagged = 0;
     int64_t                  batch = 0, ranks = 1;
 

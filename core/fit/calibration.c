@@ -84,8 +84,8 @@ double calibration_seconds(const calibration *cal, size_t form_at, const workloa
     if (form_at >= n_forms || !cal->fitted[form_at].present)
         return NAN;
     for (size_t k = 0; k < forms[form_at].n_features; k++)
-        seconds += cal->fitted[form_at].coefficient[k].value *
-                   feature_value(forms[form_at].feature[k], load);
+        seconds += feature_seconds(forms[form_at].feature[k],
+                                   cal->fitted[form_at].coefficient[k].value, load);
     return seconds;
 }
 
@@ -112,8 +112,10 @@ static void put_coefficient(FILE *out, feature f, const coefficient *c)
         fputs(", undetermined", out);
     if (c->at_bound)
         fputs(", bound", out);
-    fprintf(out, ", range %s .. %s\n", text_exact(c->low, low, sizeof low),
-            text_exact(c->high, high, sizeof high));
+    if (isfinite(c->low))
+        fprintf(out, ", range %s .. %s", text_exact(c->low, low, sizeof low),
+                text_exact(c->high, high, sizeof high));
+    putc('\n', out);
 }
 
 static void put_fitted(FILE *out, size_t form_at, const fitted *f)

@@ -13,7 +13,7 @@
 typedef struct coefficient {
     double value;          /**< seconds per unit of the feature */
     double standard_error; /**< NAN: unknown */
-    double low, high;      /**< range of the feature in the data */
+    double low, high;      /**< range of the feature in the data; NAN: not known there */
     bool   determined;     /**< false: the data cannot tell it from the others */
     bool   at_bound;       /**< held at 0 */
 } coefficient;

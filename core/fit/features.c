@@ -1,6 +1,7 @@
 /* Regressors. */
 #include "fit/features.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -21,6 +22,8 @@ double feature_value(feature f, const workload *w)
 {
     const net_metrics *m = &w->counts;
 
+    if (w->unknown >> f & 1)
+        return NAN;
     switch (f) {
     case FEATURE_FLOPS: return (double)m->flops_forward;
     case FEATURE_INPUTS: return (double)m->conv_inputs;
@@ -34,6 +37,11 @@ double feature_value(feature f, const workload *w)
     case N_FEATURES: break;
     }
     return 0;
+}
+
+double feature_seconds(feature f, double coefficient, const workload *w)
+{
+    return coefficient == 0 ? 0 : coefficient * feature_value(f, w);
 }
 
 const char *feature_name(feature f)

@@ -6,9 +6,10 @@
 
 /** What a step does: the counts at its batch, and how many take part. */
 typedef struct workload {
-    net_metrics counts; /**< of a network at its per-device batch; zero for a bare collective */
-    double      nodes;  /**< N: ranks that share the gradients, one device each */
-    double      bytes;  /**< all-reduced per step and rank */
+    net_metrics counts;  /**< of a network at its per-device batch; zero for a bare collective */
+    double      nodes;   /**< N: ranks that share the gradients, one device each */
+    double      bytes;   /**< all-reduced per step and rank */
+    uint32_t    unknown; /**< bit 1 << feature for each count that is not known of this network */
 } workload;
 
 /** Symbols as in ConvMeter. */
@@ -26,7 +27,10 @@ typedef enum feature {
     N_FEATURES
 } feature;
 
-double      feature_value(feature f, const workload *w);
+/** NAN where it is unknown. */
+double feature_value(feature f, const workload *w);
+/** Seconds of a term, `coefficient` of them per unit. What costs nothing need not be known. */
+double      feature_seconds(feature f, double coefficient, const workload *w);
 const char *feature_name(feature f);
 /** What one of it is, FLOP or element ...: coefficients are in seconds per that. */
 const char *feature_unit(feature f);

@@ -89,9 +89,13 @@ static lm_status fit_form(const points *p, size_t form_at, const split *by, fitt
     for (size_t k = 0; k < f->n_features; k++) {
         coefficient *c = &out->coefficient[k];
 
-        *c = (coefficient){ s->x[k],   s->standard_error[k], HUGE_VAL,
-                            -HUGE_VAL, s->determined[k],     s->at_bound[k] };
-        for (size_t i = 0; i < d.n_rows; i++) {
+        *c = (coefficient){ s->x[k],
+                            s->standard_error[k],
+                            d.known[k] ? HUGE_VAL : NAN,
+                            d.known[k] ? -HUGE_VAL : NAN,
+                            s->determined[k],
+                            s->at_bound[k] };
+        for (size_t i = 0; i < d.n_rows && d.known[k]; i++) {
             const double value = feature_value(f->feature[k], &p->point[d.point[i]].load);
 
             c->low  = fmin(c->low, value);
@@ -122,7 +126,7 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
     for (size_t i = 0; i < p->n_points; i++) {
         const observation *row = p->point[i].row;
 
-        if (row->kind == OBS_NETWORK)
+        if (observation_of_network(row))
             cal->dtype = row->dtype;
         if (row->kind == OBS_COLLECTIVE && isnan(point_seconds(&p->point[i], PART_SYNC)))
             continue; /* by an algorithm that is not fitted */

@@ -34,7 +34,7 @@ static lm_status factor_rows(const points *p, const form_data *d, size_t place, 
         const point *pt = &p->point[d->point[first + i]];
 
         for (size_t k = 0; k < f->n_features; k++)
-            a[i * f->n_features + k] = feature_value(f->feature[k], &pt->load);
+            a[i * f->n_features + k] = d->known[k] ? feature_value(f->feature[k], &pt->load) : 0;
         weight[i] = f->relative ? 1 / d->seconds[first + i] : 1;
     }
     if (!status)
@@ -79,6 +79,14 @@ static lm_status sort_rows(const points *p, form_data *d, lm_error *err)
     return LM_OK;
 }
 
+static bool known_everywhere(const points *p, const form_data *d, feature f)
+{
+    for (size_t i = 0; i < d->n_rows; i++)
+        if (isnan(feature_value(f, &p->point[d->point[i]].load)))
+            return false;
+    return true;
+}
+
 lm_status form_data_new(const points *p, size_t form_at, const split *by, form_data *out,
                         lm_error *err)
 {
@@ -92,6 +100,8 @@ lm_status form_data_new(const points *p, size_t form_at, const split *by, form_d
 
     if (!status)
         status = sort_rows(p, &d, err);
+    for (size_t k = 0; k < forms[form_at].n_features && !status; k++)
+        d.known[k] = known_everywhere(p, &d, forms[form_at].feature[k]);
     for (size_t f = 0; f <= by->n_folds && !status; f++)
         if (d.first[f + 1] > d.first[f])
             status = factor_rows(p, &d, f, err);
@@ -133,7 +143,7 @@ double form_seconds(size_t form_at, const form_solution *s, const workload *load
     double seconds = 0;
 
     for (size_t k = 0; k < forms[form_at].n_features; k++)
-        seconds += s->linear.x[k] * feature_value(forms[form_at].feature[k], load);
+        seconds += feature_seconds(forms[form_at].feature[k], s->linear.x[k], load);
     return seconds;
 }
 

@@ -8,7 +8,9 @@
 
 /** Rows are factored fold by fold, so that leaving one out costs next to nothing. */
 typedef struct form_data {
-    size_t       form;
+    size_t form;
+    bool   known[FORM_MAX_FEATURES]; /**< features that are known of all rows: others are left
+                                        out, their coefficients 0 */
     const split *by;
     size_t       n_rows;
     size_t      *point;   /**< of each row: by fold, then those of no fold */

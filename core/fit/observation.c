@@ -15,7 +15,8 @@
 
 static const char *const phases[N_PHASES]   = { "forward", "backward", "sync",
                                                 "update",  "step",     "inference" };
-static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective", "layer" };
+static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective", "layer",
+                                                "counts" };
 
 const observation observation_blank = { .name        = "",
                                         .input       = "",
@@ -234,7 +235,7 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     while (row->kind < OBS_N_KINDS && strcmp(kinds[row->kind], kind))
         row->kind++;
     if (row->kind == OBS_N_KINDS)
-        return bad_word(l, "kind", kind, "network, kernel, collective, layer");
+        return bad_word(l, "kind", kind, "network, kernel, collective, layer, counts");
     if (row->kind == OBS_KERNEL ? kernel_pass_parse(phase_text, &row->pass, NULL)
                                 : phase_parse(phase_text, &row->phase))
         return bad_word(l, "phase", phase_text,
@@ -255,7 +256,7 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     if (!row->skipped && isnan(row->seconds))
         return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: seconds is empty", l->csv.path,
                             l->csv.line);
-    if ((row->kind == OBS_NETWORK || row->kind == OBS_LAYER) && row->batch < 1)
+    if ((observation_of_network(row) || row->kind == OBS_LAYER) && row->batch < 1)
         return lm_error_set(l->err, LM_E_ARG, "%s:%d: batch: a %s needs 1 or more", l->csv.path,
                             l->csv.line, kinds[row->kind]);
     if (row->kind == OBS_LAYER && !*row->input)
@@ -399,10 +400,15 @@ const char *observations_provenance(const observations *obs, const char *key)
     return NULL;
 }
 
+bool observation_of_network(const observation *row)
+{
+    return row->kind == OBS_NETWORK || row->kind == OBS_COUNTS;
+}
+
 /* A step ends with momentum unless its row says otherwise. */
 static const char *optimizer_of(const observation *r)
 {
-    return (r->kind == OBS_NETWORK || r->kind == OBS_LAYER) && !*r->optimizer
+    return (observation_of_network(r) || r->kind == OBS_LAYER) && !*r->optimizer
                ? optimizer_name(OPTIMIZER_MOMENTUM)
                : r->optimizer;
 }

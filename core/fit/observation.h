@@ -15,7 +15,15 @@
 #include <layermeter/kernel.h>
 #include <layermeter/types.h>
 
-typedef enum { OBS_NETWORK, OBS_KERNEL, OBS_COLLECTIVE, OBS_LAYER, OBS_N_KINDS } obs_kind;
+/** OBS_COUNTS: a network of which only counts are known. */
+typedef enum {
+    OBS_NETWORK,
+    OBS_KERNEL,
+    OBS_COLLECTIVE,
+    OBS_LAYER,
+    OBS_COUNTS,
+    OBS_N_KINDS
+} obs_kind;
 
 /** Parts of a training step, the step (their sum as measured), and what is no part of it: the
  * forward pass as it runs when nothing is trained. A layer has all but sync. */
@@ -76,6 +84,9 @@ void      observations_free(observations *obs);
 
 /** First value under `key` in the provenance; NULL if there is none. */
 const char *observations_provenance(const observations *obs, const char *key);
+
+/** Is it of a whole network, be its layers known or only its counts? */
+bool observation_of_network(const observation *row);
 
 /** What tells one measured point from another, whatever its times, flags and threads: for
  * sets of points. */

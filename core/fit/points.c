@@ -8,6 +8,7 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "base/text.h"
+#include "fit/counts.h"
 #include "fit/flags.h"
 
 static bool same_configuration(const observation *a, const observation *b)
@@ -17,7 +18,7 @@ static bool same_configuration(const observation *a, const observation *b)
            a->threads == b->threads && a->bucket_bytes == b->bucket_bytes &&
            !strcmp(a->name, b->name) && !strcmp(a->input, b->input) &&
            !strcmp(a->algorithm, b->algorithm) && !strcmp(a->optimizer, b->optimizer) &&
-           !strcmp(a->settings, b->settings);
+           !strcmp(a->settings, b->settings) && !strcmp(a->geometry, b->geometry);
 }
 
 /* A configuration as a number; same_configuration() has the last word. (Composing the whole text
@@ -30,7 +31,7 @@ static uint64_t hash_of(const observation *r)
                                (uint64_t)r->ranks,        (uint64_t)r->hosts,
                                (uint64_t)r->bytes,        (uint64_t)r->threads,
                                (uint64_t)r->bucket_bytes, text_hash(r->optimizer),
-                               text_hash(r->settings) };
+                               text_hash(r->settings),    text_hash(r->geometry) };
     uint64_t       hash    = 0;
 
     for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
@@ -145,27 +146,36 @@ static point *point_for(joining *j, const observation *row, uint32_t flags)
     return add_point(j, row, flags);
 }
 
-static lm_status count_loads(const observations *obs, workloads *loads, points *p, lm_error *err)
+static lm_status count_load(workloads *loads, point *pt, lm_error *err)
 {
-    for (size_t i = 0; i < p->n_points; i++) {
-        point             *pt  = &p->point[i];
-        const observation *row = pt->row;
-        lm_status          status;
+    const observation *row    = pt->row;
+    lm_status          status = LM_OK;
 
-        pt->input      = "";
-        pt->load.nodes = (double)row->ranks;
-        pt->load.bytes = (double)row->bytes;
-        if (row->kind != OBS_NETWORK)
-            continue;
+    pt->input = "";
+    if (row->kind == OBS_COUNTS) {
+        pt->input = row->input;
+        status    = counts_parse(row->geometry, row->batch, row->dtype, &pt->load, err);
+    } else if (row->kind == OBS_NETWORK) {
         status = workloads_counts(loads, row->name, row->input, row->dtype, row->batch,
                                   &pt->load.counts, err);
         if (!status)
             status = workloads_input(loads, row->name, row->input, row->dtype, &pt->input, err);
+    }
+    pt->load.nodes = (double)row->ranks;
+    pt->load.bytes =
+        row->kind == OBS_COLLECTIVE ? (double)row->bytes : (double)pt->load.counts.param_bytes;
+    return status;
+}
+
+static lm_status count_loads(const observations *obs, workloads *loads, points *p, lm_error *err)
+{
+    for (size_t i = 0; i < p->n_points; i++) {
+        const lm_status status = count_load(loads, &p->point[i], err);
+
         if (status) {
-            lm_error_prefix(err, "%s:%d", obs->path, row->line);
+            lm_error_prefix(err, "%s:%d", obs->path, p->point[i].row->line);
             return status;
         }
-        pt->load.bytes = (double)pt->load.counts.param_bytes;
     }
     return LM_OK;
 }
@@ -299,14 +309,14 @@ static const char *optimizer_of(const observation *row)
 
 const char *points_usual_optimizer(const char *so_far, const observation *row)
 {
-    if (row->kind != OBS_NETWORK || (so_far && strcmp(optimizer_of(row), "momentum") != 0))
+    if (!observation_of_network(row) || (so_far && strcmp(optimizer_of(row), "momentum") != 0))
         return so_far;
     return optimizer_of(row);
 }
 
 bool points_takes(const observation *row, const char *usual_optimizer, phase f)
 {
-    if (row->kind != OBS_NETWORK)
+    if (!observation_of_network(row))
         return row->kind == OBS_COLLECTIVE;
     if ((f == PHASE_UPDATE || f == PHASE_STEP) &&
         strcmp(optimizer_of(row), usual_optimizer ? usual_optimizer : "momentum") != 0)
@@ -324,7 +334,7 @@ static void leave_out(points *p)
         point *pt = &p->point[i];
 
         p->n_other_optimizer +=
-            pt->row->kind == OBS_NETWORK && strcmp(optimizer_of(pt->row), usual) != 0;
+            observation_of_network(pt->row) && strcmp(optimizer_of(pt->row), usual) != 0;
         for (phase f = 0; f < N_PHASES; f++)
             if (!points_takes(pt->row, usual, f))
                 pt->seconds[f] = NAN;
@@ -399,7 +409,7 @@ double point_seconds(const point *p, part which)
 {
     const double *s     = p->seconds;
     const bool    many  = p->row->ranks > 1;
-    const bool    whole = p->row->kind == OBS_NETWORK;
+    const bool    whole = observation_of_network(p->row);
 
     switch (which) {
     case PART_FORWARD: return whole ? s[PHASE_FORWARD] : NAN;

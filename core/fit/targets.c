@@ -22,7 +22,7 @@ static lm_status add(targets *t, const net_metrics *counts, int64_t nodes, lm_er
         t->room = room;
     }
     t->item[t->n++] = (design_case){
-        .load  = { *counts, (double)nodes, (double)counts->param_bytes },
+        .load = { .counts = *counts, .nodes = (double)nodes, .bytes = (double)counts->param_bytes },
         .parts = 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE |
                  (nodes > 1 ? 1u << PART_SYNC : 0),
         .network = DESIGN_NONE,

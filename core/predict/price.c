@@ -40,7 +40,9 @@ static size_t parts_of_step(const predictor *who, bool many, part out[4])
 
 double predict_seconds(const predictor *who, const net_metrics *counts, int64_t nodes)
 {
-    const workload load = { *counts, (double)nodes, (double)counts->param_bytes };
+    const workload load = { .counts = *counts,
+                            .nodes  = (double)nodes,
+                            .bytes  = (double)counts->param_bytes };
     part           parts[4];
     const size_t   n       = parts_of_step(who, nodes > 1, parts);
     double         seconds = 0;
