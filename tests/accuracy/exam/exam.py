@@ -1,0 +1,121 @@
+"""What the questions on all data sets share: where data is, what runs, what came out."""
+import concurrent.futures
+import csv
+import gzip
+import os
+import statistics
+import tempfile
+
+from program import MODELS, write_observations
+
+
+class Exam:
+    def __init__(self, program, results, source, data, heldout, quick, keep):
+        self.program, self.results = program, results
+        self.data, self.heldout, self.quick = data, heldout, quick
+        self.models = os.environ.get("LAYERMETER_MODEL_PATH") or os.path.join(source, "models")
+        self.temporary = None if keep else tempfile.TemporaryDirectory()
+        self.work = keep or self.temporary.name
+        os.makedirs(self.work, exist_ok=True)
+        self.pool = concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1))
+        self.missing = {}
+        self.skipped = []
+
+    def close(self):
+        self.pool.shutdown(cancel_futures=True)
+        if self.temporary:
+            self.temporary.cleanup()
+
+    def skip(self, line):
+        self.skipped.append(line)
+        print(f"skipped: {line}", flush=True)
+
+    # ---- data ----------------------------------------------------------------------------------------------------
+
+    def read(self, folder, *path):
+        """Rows of a CSV file below a folder, as dicts; None where there is none."""
+        path = folder and os.path.join(folder, *path)
+        if not path or not os.path.exists(path):
+            return None
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", newline="") as file:
+            return list(csv.DictReader(file))
+
+    def network(self, dataset, name):
+        """What observations call a network: a shipped model, or an ONNX file of the data; None: not to be had."""
+        if os.path.exists(os.path.join(self.models, name + ".ini")):
+            return name
+        for folder in self.data, self.heldout:
+            path = folder and os.path.join(folder, "torchvision", "onnx", name + ".onnx")
+            if path and os.path.exists(path):
+                return path
+        if (dataset, name) not in self.missing:
+            self.missing[dataset, name] = True
+            self.skip(f"{dataset}: neither a model nor an ONNX file of '{name}'")
+        return None
+
+    def write(self, name, rows):
+        """Observations as a file of the working folder."""
+        return write_observations(os.path.join(self.work, name), rows)
+
+    # ---- running -------------------------------------------------------------------------------------------------
+
+    def map(self, function, items):
+        """As many at a time as there are cores for them; in order."""
+        return list(self.pool.map(function, items))
+
+    def left_out(self, name, rows):
+        """Errors with each group left out in turn."""
+        return self.program.validate(self.write(name + ".csv", rows))
+
+    def unseen(self, name, rows, other):
+        """Errors on `other` by a fit to `rows`."""
+        machine = os.path.join(self.work, name + ".ini")
+        self.program.fit(self.write(name + "-fit.csv", rows), machine)
+        return self.program.validate(self.write(name + ".csv", other), machine)
+
+    # ---- figures -------------------------------------------------------------------------------------------------
+
+    def errors(self, dataset, question, found, quantity, target=None, published=None, group="all", column="mape_percent",
+               metric="MAPE %"):
+        """Figures of all groups together, as `group`; and of single groups where that is all."""
+        for (name, what, model), row in found.items():
+            if what != quantity or not row[column]:
+                continue
+            if name == "(all)":
+                self.results.add(dataset, question, group, int(row["points"]), model, metric, float(row[column]), target,
+                                 published)
+            elif group == "all":
+                self.results.add(dataset, question, os.path.basename(name), int(row["points"]), model, metric,
+                                 float(row[column]))
+
+    def worst(self, dataset, question, found, quantity, target=None):
+        """The group with the largest error of each model."""
+        for model in MODELS:
+            groups = [(float(r["mape_percent"]), int(r["points"])) for (name, what, m), r in found.items()
+                      if m == model and what == quantity and name != "(all)" and r["mape_percent"]]
+            if groups:
+                value, points = max(groups)
+                self.results.add(dataset, question, "all", points, model, "MAPE %", value, target)
+
+    def beside(self, dataset, question, found, quantity, baseline):
+        """The largest error in a setting as a multiple of a baseline's: 1 is never worse."""
+        ratios = [float(e["(all)", quantity, "layermeter"]["mape_percent"]) /
+                  float(e["(all)", quantity, baseline]["mape_percent"])
+                  for e in found.values() if ("(all)", quantity, "layermeter") in e and ("(all)", quantity, baseline) in e]
+        if ratios:
+            points = sum(int(e["(all)", quantity, "layermeter"]["points"]) for e in found.values())
+            self.results.add(dataset, question, "all", points, "layermeter", "ratio", max(ratios), 1.0)
+
+    def over_settings(self, dataset, question, found, quantity, target_mean=None, target_worst=None):
+        """`found` by setting: each, the mean over them, and the worst."""
+        for setting, errors in found.items():
+            self.errors(dataset, question, errors, quantity, group=setting)
+        for model in MODELS:
+            rows = [e["(all)", quantity, model] for e in found.values() if ("(all)", quantity, model) in e]
+            values = [float(r["mape_percent"]) for r in rows]
+            if values:
+                points = sum(int(r["points"]) for r in rows)
+                self.results.add(dataset, f"{question}: mean over {len(values)} settings", "all", points, model, "MAPE %",
+                                 statistics.mean(values), target_mean)
+                self.results.add(dataset, f"{question}: worst setting", "all", points, model, "MAPE %", max(values),
+                                 target_worst)

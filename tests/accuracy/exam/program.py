@@ -1,0 +1,51 @@
+"""The program under examination, and the observations it reads."""
+import csv
+import io
+import os
+import subprocess
+
+MODELS = ("layermeter", "nnls", "convmeter")
+
+
+class Failed(Exception):
+    """What ends the exam: the text is for people."""
+
+
+class Program:
+    def __init__(self, source, environ):
+        folder = environ.get("LAYERMETER_BIN") or os.path.join(source, "build", "bin")
+        self.path = os.path.join(folder, "layermeter")
+        if not os.access(self.path, os.X_OK):
+            raise Failed(f"no program {self.path}: build it (cmake -S . -B build && cmake --build build), or set LAYERMETER_BIN")
+        # one thread for each run: as many run at a time as there are cores for them
+        self.environ = dict(environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+
+    def run(self, *arguments):
+        """What it prints. Warnings are not for this table; a failure is."""
+        done = subprocess.run([self.path, *arguments], env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True)
+        if done.returncode:
+            raise Failed(f"layermeter {' '.join(arguments)}: exit status {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def table(self, *arguments):
+        return list(csv.DictReader(io.StringIO(self.run(*arguments, "--format", "csv"))))
+
+    def fit(self, observations, machine):
+        self.run("fit", observations, "-o", machine)
+
+    def validate(self, observations, machine=None, options=()):
+        """Errors by (group, quantity, model); the group of all is '(all)'."""
+        where = ("--machine", machine) if machine else ("--leave-out", "network")
+        rows = self.table("validate", observations, *where, "--model", ",".join(MODELS), *options)
+        return {(r["group"], r["phase"], r["model"]): r for r in rows}
+
+
+def write_observations(path, rows):
+    """Rows are dicts by column; those that lack a column leave it empty."""
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    with open(path, "w", newline="") as out:
+        writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path

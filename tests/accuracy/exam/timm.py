@@ -1,0 +1,121 @@
+"""timm's published step times: ConvNets whose layers we know, and all models by their counts alone."""
+NAME = "timm"
+TARGETS = {"inference, GPUs": (8.0, 12.0), "inference, CPU": (15.0, None), "train step": (9.0, None)}
+DTYPES = {"fp32": ("f32", ""), "bf16": ("bf16", ""), "amp": ("f32", "amp=f16 "), "amp_bf16": ("f32", "amp=bf16 ")}
+FEWEST = 4  # networks of a setting, below which leaving one out says nothing
+
+
+def setting_of(r):
+    return tuple(r[k] for k in ("device", "phase", "dtype", "layout", "torch", "compiled"))
+
+
+def topic(setting):
+    if setting[1] == "train_step":
+        return "train step"
+    return "inference, CPU" if setting[0].startswith("cpu") else "inference, GPUs"
+
+
+def common(r):
+    """What a row of timm is in any case."""
+    dtype, amp = DTYPES[r["dtype"]]
+    return {"phase": "inference" if r["phase"] == "inference" else "step", "input": f"3x{r['image_px']}x{r['image_px']}",
+            "batch": int(float(r["batch"])), "dtype": dtype, "seconds": f"{float(r['step_time_ms']) * 1e-3:.9g}",
+            "settings": f"{amp}compile={'yes' if r['compiled'] == '1' else 'no'} layout={r['layout']}"}
+
+
+def by_setting(rows, convert):
+    out = {}
+    for r in rows:
+        row = convert(r)
+        if row:
+            out.setdefault(setting_of(r), []).append(row)
+    return out
+
+
+def known_networks(exam, folder):
+    """Rows of networks that torchvision has as well, by setting."""
+    names = {r["model"]: r["torchvision_network"] for f in (exam.data, folder)
+             for r in exam.read(f, NAME, "torchvision_names.csv") or []}
+
+    def convert(r):
+        name = r["model"] in names and exam.network(NAME, names[r["model"]])
+        return name and {"kind": "network", "name": name, **common(r)}
+
+    return by_setting(exam.read(folder, NAME, "networks.csv.gz") or [], convert)
+
+
+def counted(exam, folder):
+    """All rows, by setting, as counts of a sample. Rows without counts take those of the same model at the nearest image,
+    which grow with its area."""
+    rows = exam.read(folder, NAME, "networks.csv.gz") or []
+    counts = {}
+    for r in rows + (exam.read(exam.data, NAME, "networks.csv.gz") if folder != exam.data else []):
+        if r["gmacs_per_image"]:
+            counts.setdefault(r["model"], []).append(r)
+
+    def convert(r):
+        px = int(r["image_px"])
+        c = r if r["gmacs_per_image"] else min(counts.get(r["model"], []), key=lambda c: abs(int(c["image_px"]) - px),
+                                               default=None)
+        if c is None:
+            return None
+        area = (px / int(c["image_px"])) ** 2
+        # two decimals of 10^9 and 10^6: half a unit of the last is what a zero may be
+        macs = max(float(c["gmacs_per_image"]), 0.005) * 1e9 * area
+        outputs = max(float(c["mactivations_per_image"]), 0.005) * 1e6 * area
+        geometry = f"macs={macs:.9g} outputs={outputs:.9g} params={float(c['params_millions']) * 1e6:.9g}"
+        return {"kind": "counts", "name": r["model"], "group": r["family"], "geometry": geometry, **common(r)}
+
+    return by_setting(rows, convert)
+
+
+def label(setting):
+    return " ".join(setting[:1] + setting[2:5]) + (" compiled" if setting[5] == "1" else "")
+
+
+def examine(exam, what, rows, other, key):
+    """Errors by setting: of all with each group left out in turn; where something is held out, of that, by a fit to the
+    rest, or within it where its setting is new."""
+    def one(setting):
+        name = f"{NAME}-{what}-{'-'.join(setting)}"
+        if not exam.heldout:
+            return exam.left_out(name, rows[setting])
+        return exam.unseen(name, rows[setting], other[setting]) if setting in rows else exam.left_out(name, other[setting])
+
+    source = other if exam.heldout else rows
+    # of few networks none can be predicted by the others; a fit to another folder needs no more than one
+    settings = [s for s in source if (exam.heldout and s in rows) or len({r[key] for r in source[s]}) >= FEWEST]
+    if exam.quick:
+        settings = settings[::4]
+    return dict(zip(settings, exam.map(one, settings)))
+
+
+def split(exam, setting, rows, left_out):
+    if not exam.heldout:
+        return left_out
+    return "held out" if setting in rows else f"new setting, {left_out}"
+
+
+def by_topic(exam, found, rows, left_out):
+    """Settings that are asked the same, together."""
+    out = {}
+    for setting, errors in found.items():
+        out.setdefault((topic(setting), split(exam, setting, rows, left_out)), {})[label(setting)] = errors
+    return out
+
+
+def run(exam):
+    rows, other = known_networks(exam, exam.data), known_networks(exam, exam.heldout)
+    if not rows:
+        return exam.skip(f"{NAME}: no networks.csv.gz, or none of its networks")
+    if exam.heldout and not other:
+        return exam.skip(f"{NAME}: nothing held out")
+    found = examine(exam, "networks", rows, other, "name")
+    for (what, how), errors in by_topic(exam, found, rows, "network left out").items():
+        exam.over_settings(NAME, f"{what}, {how}", errors, "step" if what == "train step" else "inference", *TARGETS[what])
+    rows, other = counted(exam, exam.data), counted(exam, exam.heldout)
+    found = examine(exam, "counts", rows, other, "group")
+    for (what, how), errors in by_topic(exam, found, rows, "family left out").items():
+        quantity = "step" if what == "train step" else "inference"
+        exam.over_settings(NAME, f"counts alone, {what}, {how}", errors, quantity)
+        exam.beside(NAME, f"counts alone, {what}, {how}: beside nnls, worst setting", errors, quantity, "nnls")
