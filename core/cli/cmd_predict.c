@@ -8,21 +8,48 @@
 #include "predict/scaling.h"
 #include "report/table.h"
 
-enum { MACHINE, MODEL, BATCH, NODES, DATASET, IMAGE, INPUT, DTYPE, FORMAT, TREAT, IGNORE, SET };
+enum {
+    MACHINE,
+    MODEL,
+    BATCH,
+    NODES,
+    DATASET,
+    IMAGE,
+    INPUT,
+    DTYPE,
+    DEVICE,
+    DEVICES,
+    PPP_COMP,
+    PPP_COMM,
+    BANDWIDTH,
+    SCHEME,
+    FORMAT,
+    TREAT,
+    IGNORE,
+    SET
+};
 
 static const option_spec specs[] = {
-    [MACHINE] = { "machine", "FILE", NULL, "machine file, written by 'layermeter fit' (needed)" },
-    [MODEL]   = { "model", "NAME", "layermeter", "formulas: layermeter, convmeter or nnls" },
+    [MACHINE] = { "machine", "FILE", NULL,
+                  "machine file, written by 'layermeter fit' (needed but for paleo)" },
+    [MODEL]   = { "model", "NAME", "layermeter",
+                  "formulas: layermeter, convmeter or nnls; or paleo" },
     [BATCH]   = { "batch", "LIST", "32", "samples per device: 8 or 1,2,4 or 1..64*2" },
     [NODES]   = { "nodes", "LIST", "1", "nodes, one device each" },
     [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
     [IMAGE]   = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
     [INPUT]   = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
     [DTYPE]   = { "dtype", "TYPE", "f32", "element type" },
-    [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
-    [TREAT]   = OPTION_TREAT,
-    [IGNORE]  = OPTION_IGNORE,
-    [SET]     = OPTION_SET,
+    [DEVICE]  = OPTION_DEVICE,
+    [DEVICES] = OPTION_DEVICES,
+    [PPP_COMP]  = OPTION_PPP_COMP,
+    [PPP_COMM]  = OPTION_PPP_COMM,
+    [BANDWIDTH] = OPTION_BANDWIDTH,
+    [SCHEME]    = OPTION_SCHEME,
+    [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
+    [TREAT]     = OPTION_TREAT,
+    [IGNORE]    = OPTION_IGNORE,
+    [SET]       = OPTION_SET,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -30,11 +57,15 @@ static const char details[] =
     "A step is forward, backward and gradient (all-reduce and update), one after the other: the\n"
     "calibrated steps do not hide the all-reduce behind the backward pass, frameworks may. low and high\n"
     "add up, part by part, the central 90 % of measured / predicted on networks left out. An epoch takes\n"
-    "ceil(dataset / (batch x nodes)) steps. 'beyond' names what leaves the calibrated range.\n";
+    "ceil(dataset / (batch x nodes)) steps. 'beyond' names what leaves the calibrated range.\n"
+    "--model paleo is PALEO (ICLR 2017), which knows a datasheet and a percent of peak instead of\n"
+    "measurements: arithmetic over peak plus traffic over bandwidth, nothing overlapped, no interval.\n";
 
 static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"
-    "  layermeter predict vgg16 --machine machine.ini --image 128 --nodes 1,2,4 --format csv\n";
+    "  layermeter predict vgg16 --machine machine.ini --image 128 --nodes 1,2,4 --format csv\n"
+    "  layermeter predict vgg16 --model paleo --device 'Tesla T4' --ppp-comp 0.5 --bandwidth 10Gbit/s "
+    "--nodes 1..8*2\n";
 
 static void add_columns(table *t, const char *set)
 {
@@ -77,7 +108,13 @@ static void add_row(table *t, const scale_point *p, const char *set)
 static int run(const options *o)
 {
     static const session_options at = {
-        MACHINE, MODEL, IMAGE, INPUT, DTYPE, { TREAT, IGNORE, SET }
+        MACHINE,
+        MODEL,
+        IMAGE,
+        INPUT,
+        DTYPE,
+        { TREAT, IGNORE, SET },
+        { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
     };
     lm_error err   = { 0 };
     session  s     = { 0 };

@@ -18,6 +18,12 @@ enum {
     IMAGE,
     INPUT,
     DTYPE,
+    DEVICE,
+    DEVICES,
+    PPP_COMP,
+    PPP_COMM,
+    BANDWIDTH,
+    SCHEME,
     FORMAT,
     PLOT,
     KEEP_SCRIPT,
@@ -27,8 +33,10 @@ enum {
 };
 
 static const option_spec specs[] = {
-    [MACHINE] = { "machine", "FILE", NULL, "machine file, written by 'layermeter fit' (needed)" },
-    [MODEL]   = { "model", "NAME", "layermeter", "formulas: layermeter, convmeter or nnls" },
+    [MACHINE] = { "machine", "FILE", NULL,
+                  "machine file, written by 'layermeter fit' (needed but for paleo)" },
+    [MODEL]   = { "model", "NAME", "layermeter",
+                  "formulas: layermeter, convmeter or nnls; or paleo" },
     [NODES]   = { "nodes", "LIST", "1..64*2", "nodes, one device each" },
     [BATCH]   = { "batch", "N", "32", "samples: of each device (weak), of all together (strong)" },
     [SCALING] = { "scaling", "KIND", "weak",
@@ -37,8 +45,14 @@ static const option_spec specs[] = {
     [IMAGE]   = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
     [INPUT]   = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
     [DTYPE]   = { "dtype", "TYPE", "f32", "element type" },
-    [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
-    [PLOT]    = { "plot", "FILE", NULL, "draw the curve: FILE.svg, .png or .pdf (needs gnuplot)" },
+    [DEVICE]  = OPTION_DEVICE,
+    [DEVICES] = OPTION_DEVICES,
+    [PPP_COMP]  = OPTION_PPP_COMP,
+    [PPP_COMM]  = OPTION_PPP_COMM,
+    [BANDWIDTH] = OPTION_BANDWIDTH,
+    [SCHEME]    = OPTION_SCHEME,
+    [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
+    [PLOT] = { "plot", "FILE", NULL, "draw the curve: FILE.svg, .png or .pdf (needs gnuplot)" },
     [KEEP_SCRIPT] = { "keep-script", NULL, NULL, "leave the gnuplot script beside the picture" },
     [TREAT]       = OPTION_TREAT,
     [IGNORE]      = OPTION_IGNORE,
@@ -120,7 +134,7 @@ static void print_words(const curve *c, const session *s, FILE *out)
                 c->kind == SCALING_WEAK ? "10 % of throughput" : "5 % of the epoch time");
     else
         fprintf(out, "turning point: none up to %d nodes\n", TURNING_LIMIT);
-    if (c->point[c->n - 1].step.nodes > s->cal->max_ranks)
+    if (s->cal && c->point[c->n - 1].step.nodes > s->cal->max_ranks)
         fprintf(
             out,
             "note: calibrated on at most %lld rank%s on %lld host%s; beyond that the curve is an "
@@ -151,8 +165,12 @@ static lm_status print_curve(const curve *c, const session *s, const options *o,
         json_text(&j, "model", s->who.model);
         json_text(&j, "scaling", o->value[SCALING]);
         json_count(&j, "dataset", (uint64_t)c->dataset);
-        json_count(&j, "calibrated_ranks", (uint64_t)s->cal->max_ranks);
-        json_count(&j, "calibrated_hosts", (uint64_t)s->cal->max_hosts);
+        if (s->cal) {
+            json_count(&j, "calibrated_ranks", (uint64_t)s->cal->max_ranks);
+            json_count(&j, "calibrated_hosts", (uint64_t)s->cal->max_hosts);
+        } else {
+            json_text(&j, "device", o->value[DEVICE]);
+        }
         if (c->turning > 0)
             json_count(&j, "turning_point_nodes", (uint64_t)c->turning);
         else
@@ -179,8 +197,8 @@ static lm_status draw(const curve *c, const session *s, const options *o, lm_err
     snprintf(title, sizeof title, "%.60s: %s scaling, batch %lld%s, %s", o->argument[0],
              o->value[SCALING], (long long)c->batch, c->kind == SCALING_WEAK ? " per device" : "",
              s->who.model);
-    return plot_scaling(o->value[PLOT], title, c->point, c->n, s->cal->max_ranks, c->turning,
-                        o->value[KEEP_SCRIPT] != NULL, err);
+    return plot_scaling(o->value[PLOT], title, c->point, c->n, s->cal ? s->cal->max_ranks : 0,
+                        c->turning, o->value[KEEP_SCRIPT] != NULL, err);
 }
 
 static int by_number(const void *a, const void *b)
@@ -193,7 +211,13 @@ static int by_number(const void *a, const void *b)
 static int run(const options *o)
 {
     static const session_options at = {
-        MACHINE, MODEL, IMAGE, INPUT, DTYPE, { TREAT, IGNORE, SET }
+        MACHINE,
+        MODEL,
+        IMAGE,
+        INPUT,
+        DTYPE,
+        { TREAT, IGNORE, SET },
+        { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
     };
     lm_error err   = { 0 };
     session  s     = { 0 };

@@ -20,7 +20,8 @@ static const option_spec specs[] = {
     [TREAT]  = OPTION_TREAT,
     [IGNORE] = OPTION_IGNORE,
     [SET]    = OPTION_SET,
-    [FEATURES] = { "features", "NAME", NULL, "regressors of a model instead of counts: prenet" },
+    [FEATURES] = { "features", "NAME", NULL,
+                   "what another model takes instead of counts: prenet or paleo" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -31,7 +32,9 @@ static const char details[] =
     "flatten are listed but are none.\n"
     "Backward leaves out what does not happen: the first layer has no input gradient.\n"
     "--features prenet prints what the models of PreNeT (ICPE 2025) take, in training, layer by layer:\n"
-    "operations and memory (in elements) by its own published formulas, which are no counts.\n";
+    "operations and memory (in elements) by its own published formulas, which are no counts.\n"
+    "--features paleo prints the arithmetic and traffic that PALEO (ICLR 2017) counts, each convolution\n"
+    "as one product: with zeros around and between pixels, and nothing for layers it does not know.\n";
 
 static const char examples[] = "  layermeter show resnet50\n"
                                "  layermeter show resnet50 --image 128 --batch 32 --block layer3\n"
@@ -241,7 +244,7 @@ static lm_status print_counts(const bound_network *net, const options *o, format
 static lm_status print_network(const bound_network *net, const options *o, format f, lm_error *err)
 {
     if (o->value[FEATURES])
-        return show_prenet(net, o->value[BLOCK], f, err);
+        return show_features(o->value[FEATURES], net, o->value[BLOCK], f, err);
     return print_counts(net, o, f, err);
 }
 
@@ -267,8 +270,8 @@ static int run(const options *o)
     if (text_dtype(o->value[DTYPE], &b.dtype, &err))
         return report_misuse("--dtype", &err);
 
-    if (o->value[FEATURES] && strcmp(o->value[FEATURES], "prenet") != 0) {
-        lm_error_set(&err, LM_E_ARG, "expected prenet, found '%.40s'", o->value[FEATURES]);
+    if (o->value[FEATURES] && !features_known(o->value[FEATURES])) {
+        lm_error_set(&err, LM_E_ARG, "expected prenet or paleo, found '%.40s'", o->value[FEATURES]);
         return report_misuse("--features", &err);
     }
     if (o->value[FEATURES] && o->value[TOTALS]) {

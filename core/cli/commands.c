@@ -118,7 +118,7 @@ bool session_open(const options *o, const session_options *at, session *s, int *
     memset(s, 0, sizeof *s);
     if (o->value[at->image] && !option_count(o, at->image, &image, exit_code))
         return false;
-    if (!o->value[at->machine]) {
+    if (!session_wants_paleo(o, at) && !o->value[at->machine]) {
         lm_error_set(&err, LM_E_ARG,
                      "--machine FILE is needed: the coefficients that 'layermeter fit' "
                      "wrote");
@@ -129,13 +129,17 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         *exit_code = report_misuse("--dtype", &err);
         return false;
     }
-    if (!model_known(o->value[at->model])) {
-        lm_error_set(&err, LM_E_ARG, "expected one of layermeter, convmeter, nnls; found '%.40s'",
+    if (!session_wants_paleo(o, at) && !model_known(o->value[at->model])) {
+        lm_error_set(&err, LM_E_ARG,
+                     "expected one of layermeter, convmeter, nnls, paleo; found '%.40s'",
                      o->value[at->model]);
         *exit_code = report_misuse("--model", &err);
         return false;
     }
-    if (open_registry(o, &s->reg, &err) || calibration_load(o->value[at->machine], &s->cal, &err) ||
+    if (!session_platform(o, at, s->who.dtype, &s->paleo.platform, exit_code))
+        return false;
+    if (open_registry(o, &s->reg, &err) ||
+        (!session_wants_paleo(o, at) && calibration_load(o->value[at->machine], &s->cal, &err)) ||
         workloads_new(s->reg, &s->loads, &err) || session_network(o, at, s, &err) ||
         session_input(o, at, image, s, &err))
         return failed(&err, exit_code);
@@ -145,6 +149,13 @@ bool session_open(const options *o, const session_options *at, session *s, int *
     s->who.model   = o->value[at->model];
     s->who.network = o->argument[0];
     s->who.input   = *s->input ? s->input : NULL;
+    if (session_wants_paleo(o, at)) {
+        s->paleo.reg   = s->reg;
+        s->paleo.net   = s->net;
+        s->paleo.input = s->who.input;
+        s->paleo.dtype = s->who.dtype;
+        s->who.paleo   = &s->paleo;
+    }
     return true;
 }
 

@@ -5,8 +5,10 @@
 #include <stdio.h>
 
 #include "cli/options.h"
+#include "fit/device.h"
 #include "layers/registry.h"
 #include "network/bind.h"
+#include "predict/paleo_step.h"
 #include "predict/price.h"
 #include "report/table.h"
 
@@ -40,6 +42,33 @@ typedef struct network_options {
         "devices", "FILE", NULL, "devices of your own, looked at before the shipped datasheets" \
     }
 
+/** Options of --model paleo, by their place in the command's own table. */
+typedef struct paleo_options {
+    int device, devices, ppp_comp, ppp_comm, bandwidth, scheme;
+} paleo_options;
+
+/** Rows of a command's table for them. */
+#define OPTION_DEVICE                                                                            \
+    {                                                                                            \
+        "device", "NAME", NULL, "paleo: the device, by its datasheet (see 'layermeter devices')" \
+    }
+#define OPTION_PPP_COMP                                                                  \
+    {                                                                                    \
+        "ppp-comp", "FRACTION", "1", "paleo: part of the device's peaks that is reached" \
+    }
+#define OPTION_PPP_COMM                                                                   \
+    {                                                                                     \
+        "ppp-comm", "FRACTION", "1", "paleo: part of the bandwidth between nodes that is" \
+    }
+#define OPTION_BANDWIDTH                                                        \
+    {                                                                           \
+        "bandwidth", "RATE", NULL, "paleo: between nodes, 10Gbit/s or 1.25GB/s" \
+    }
+#define OPTION_SCHEME                                                                      \
+    {                                                                                      \
+        "scheme", "NAME", "tree", "paleo: one_to_all, tree, butterfly or butterfly_mixing" \
+    }
+
 /** Says on stderr which flagged times are left out, and which are used for want of better. */
 struct observations;
 struct points;
@@ -51,24 +80,38 @@ lm_status open_network(const options *o, const network_options *at, const regist
 /** "note: ..." if there is something to know about its counts. */
 void print_note(const network *net, FILE *out);
 
-/** Prints PreNeT's features of the layers under `block` (NULL: of all). */
-lm_status show_prenet(const bound_network *net, const char *block, format f, lm_error *err);
+/** Models whose features of layers can be shown: prenet, paleo. */
+bool features_known(const char *name);
+/** Prints those of the layers under `block` (NULL: of all). */
+lm_status show_features(const char *name, const bound_network *net, const char *block, format f,
+                        lm_error *err);
 
 /** What a prediction needs, opened together. */
 typedef struct session {
-    registry      *reg;
-    calibration   *cal;
-    workloads     *loads;
-    predictor      who;
-    const network *net;       /**< owned by `loads` */
-    char           input[64]; /**< behind who.input */
+    registry       *reg;
+    calibration    *cal; /**< NULL: of --model paleo */
+    workloads      *loads;
+    predictor       who;
+    const network  *net;       /**< owned by `loads` */
+    char            input[64]; /**< behind who.input */
+    paleo_predictor paleo;     /**< behind who.paleo */
 } session;
 
 /** Options by their place in the command's own table. */
 typedef struct session_options {
     int             machine, model, image, input, dtype;
     network_options network;
+    paleo_options   paleo;
 } session_options;
+
+/**
+ * The platform of --model paleo as the options say it. False after a message, with *exit_code set.
+ * Without that model: are its options left alone?
+ */
+bool session_platform(const options *o, const session_options *at, lm_dtype dtype,
+                      paleo_platform *out, int *exit_code);
+/** Is --model paleo wanted? */
+bool session_wants_paleo(const options *o, const session_options *at);
 
 /**
  * Opens what `o` names; the network is argument 0. False after a message, with *exit_code set;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "predict/paleo_step.h"
+
 /* A count this far outside its range is not worth a mark: rounding of batches, not another regime.
  */
 #define TOLERANCE 1.05
@@ -136,6 +138,8 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
     sum        s      = { .who = who, .load = &load, .out = &result, .err = err };
     lm_status  status;
 
+    if (who->paleo)
+        return paleo_predict(who->paleo, batch, nodes, out, err);
     if (nodes < 1)
         return lm_error_set(err, LM_E_ARG, "%lld nodes: must be 1 or more", (long long)nodes);
     status = workloads_counts(who->loads, who->network, who->input, who->dtype, batch, &load.counts,

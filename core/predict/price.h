@@ -14,6 +14,9 @@ typedef struct predictor {
     const char        *input;   /**< shape of one sample; NULL: the file's */
     lm_dtype           dtype;
     const char        *machine; /**< file behind `cal`, for messages; may be NULL */
+    /** PALEO's model, which has a platform instead of `cal` and is asked instead of the formulas;
+     *  NULL: the formulas of `model`. */
+    struct paleo_predictor *paleo;
 } predictor;
 
 /** One step, in seconds. */

@@ -46,8 +46,16 @@ static lm_status throughput(const predictor *who, scaling_kind kind, int64_t bat
                             int64_t *counted, net_metrics *counts, double *out, lm_error *err)
 {
     const int64_t mine = device_batch(kind, batch, n);
+    const double  work = kind == SCALING_WEAK ? (double)mine * (double)n : (double)batch;
+    prediction    step;
     lm_status     status;
 
+    if (who->paleo) {
+        if ((status = predict_step(who, mine, n, &step, err)))
+            return status;
+        *out = work / step.step;
+        return LM_OK;
+    }
     if (mine != *counted) {
         status =
             workloads_counts(who->loads, who->network, who->input, who->dtype, mine, counts, err);
@@ -55,8 +63,7 @@ static lm_status throughput(const predictor *who, scaling_kind kind, int64_t bat
             return status;
         *counted = mine;
     }
-    *out = (kind == SCALING_WEAK ? (double)mine * (double)n : (double)batch) /
-           predict_seconds(who, counts, n);
+    *out = work / predict_seconds(who, counts, n);
     return LM_OK;
 }
 

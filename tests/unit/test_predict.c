@@ -303,10 +303,13 @@ static void the_turning_point_matches_its_formula(void **state)
     assert_int_equal(out, 725);
     calibration_free(cal);
     cal = machine(0, 0, "", ""); /* free communication: it never stops to pay */
-    assert_int_equal(
-        scale_turning_point(&(predictor){ cal, loads, "layermeter", "n.ini", NULL, LM_F32, NULL },
-                            SCALING_WEAK, 10, &out, NULL),
-        LM_OK);
+    assert_int_equal(scale_turning_point(&(predictor){ .cal     = cal,
+                                                       .loads   = loads,
+                                                       .model   = "layermeter",
+                                                       .network = "n.ini",
+                                                       .dtype   = LM_F32 },
+                                         SCALING_WEAK, 10, &out, NULL),
+                     LM_OK);
     assert_int_equal(out, 0);
     calibration_free(cal);
 }

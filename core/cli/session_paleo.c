@@ -1,0 +1,107 @@
+/* What --model paleo takes in place of a machine file. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+
+bool session_wants_paleo(const options *o, const session_options *at)
+{
+    return !strcmp(o->value[at->model], "paleo");
+}
+
+static bool misuse(const options *o, int at, const lm_error *err, int *exit_code)
+{
+    char name[40];
+
+    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
+    *exit_code = report_misuse(name, err);
+    return false;
+}
+
+/* Percents above 100 are told, as no platform has them. */
+static bool read_fraction(const options *o, int at, double *out, int *exit_code)
+{
+    lm_error err = { 0 };
+
+    if (!text_real(o->value[at], out, &err) && *out > 0 && *out <= 1)
+        return true;
+    lm_error_set(&err, LM_E_ARG, "expected a fraction above 0, at most 1, found '%.40s'",
+                 o->value[at]);
+    return misuse(o, at, &err, exit_code);
+}
+
+/* Options that would change nothing. */
+static bool left_alone(const options *o, const session_options *at, int *exit_code)
+{
+    const paleo_options *p = &at->paleo;
+    const int own[] = { p->device, p->devices, p->ppp_comp, p->ppp_comm, p->bandwidth, p->scheme };
+    lm_error  err   = { 0 };
+
+    if (session_wants_paleo(o, at)) {
+        if (!o->given[at->machine])
+            return true;
+        lm_error_set(&err, LM_E_ARG, "--model paleo takes a device (--device), no machine file");
+        return misuse(o, at->machine, &err, exit_code);
+    }
+    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+        if (o->given[own[i]]) {
+            lm_error_set(&err, LM_E_ARG, "is for --model paleo");
+            return misuse(o, own[i], &err, exit_code);
+        }
+    return true;
+}
+
+static lm_status figures_of(const options *o, const paleo_options *at, lm_dtype dtype,
+                            paleo_platform *out, lm_error *err)
+{
+    device_list  *list   = NULL;
+    const device *d      = NULL;
+    lm_status     status = devices_open(o->value[at->devices], &list, err);
+
+    if (!status)
+        status = devices_find(list, o->value[at->device], &d, err);
+    if (!status) {
+        out->peak      = device_peak(d, dtype);
+        out->bandwidth = d->figure[DEVICE_BANDWIDTH];
+        if (isnan(out->peak) || isnan(out->bandwidth))
+            status = lm_error_set(err, LM_E_NOTFOUND, "%s:%d: '%.60s' has no %s", d->path, d->line,
+                                  d->name, isnan(out->peak) ? text_dtype_name(dtype) : "bandwidth");
+    }
+    devices_free(list);
+    return status;
+}
+
+bool session_platform(const options *o, const session_options *at, lm_dtype dtype,
+                      paleo_platform *out, int *exit_code)
+{
+    const paleo_options *p   = &at->paleo;
+    lm_error             err = { 0 };
+
+    if (!left_alone(o, at, exit_code))
+        return false;
+    if (!session_wants_paleo(o, at))
+        return true;
+    if (!o->value[p->device]) {
+        lm_error_set(&err, LM_E_ARG,
+                     "--model paleo needs a device; 'layermeter devices' lists "
+                     "those there are");
+        return misuse(o, p->device, &err, exit_code);
+    }
+    if (!read_fraction(o, p->ppp_comp, &out->ppp_comp, exit_code) ||
+        !read_fraction(o, p->ppp_comm, &out->ppp_comm, exit_code))
+        return false;
+    out->link = NAN;
+    if (o->value[p->bandwidth] &&
+        (text_rate(o->value[p->bandwidth], &out->link, &err) ||
+         (!(out->link > 0) && lm_error_set(&err, LM_E_ARG, "must be above 0"))))
+        return misuse(o, p->bandwidth, &err, exit_code);
+    if (paleo_scheme_parse(o->value[p->scheme], &out->scheme, &err))
+        return misuse(o, p->scheme, &err, exit_code);
+    if (figures_of(o, p, dtype, out, &err)) {
+        *exit_code = report_failure(&err);
+        return false;
+    }
+    return true;
+}
