@@ -310,19 +310,14 @@ static lm_status solve(const lsq_problem *problem, double *inverse, lm_error *er
     blocks[0] = block;
     if (!status)
         status = lsq_solve(blocks, 1, true, found, err);
-    for (size_t k = 0; !status && k < problem->columns; k++) {
+    for (size_t k = 0; !status && k < problem->columns; k++)
         inverse[k] = found->x[k];
-        if (!(inverse[k] > 0))
-            status = lm_error_set(err, LM_E_ARG,
-                                  "the times are shorter than any percent of peak allows: is it "
-                                  "the right device, are they in seconds?");
-    }
     free(found);
     free(block);
     return status;
 }
 
-lm_status paleo_fit(const paleo_point *point, size_t n, double *ppp_comp, double *ppp_comm,
+lm_status paleo_fit(const paleo_point *row, size_t n, double *ppp_comp, double *ppp_comm,
                     lm_error *err)
 {
     double     *cell       = malloc((4 * n + 1) * sizeof *cell), *rest, *weight;
@@ -336,24 +331,28 @@ lm_status paleo_fit(const paleo_point *point, size_t n, double *ppp_comp, double
     rest   = cell + 2 * n;
     weight = rest + n;
     for (size_t i = 0; i < n; i++) {
-        computed |= point[i].computed > 0;
-        sent |= point[i].sent > 0;
+        computed |= row[i].computed > 0;
+        sent |= row[i].sent > 0;
     }
     problem.columns = (size_t)computed + sent;
     for (size_t i = 0; i < n; i++) {
-        double *row = cell + i * problem.columns;
+        double *a = cell + i * problem.columns;
 
         if (computed)
-            *row++ = point[i].computed;
+            *a++ = row[i].computed;
         if (sent)
-            *row = point[i].sent;
-        rest[i]   = point[i].measured - point[i].fixed;
-        weight[i] = 1 / point[i].measured;
+            *a = row[i].sent;
+        rest[i]   = row[i].measured - row[i].fixed;
+        weight[i] = 1 / row[i].measured;
     }
     problem.b      = rest;
     problem.weight = weight;
     status         = problem.columns ? solve(&problem, computed ? inverse : inverse + 1, err)
                                      : lm_error_set(err, LM_E_ARG, "no times that tell a percent of peak");
+    if (!status && inverse[0] <= 0)
+        status = lm_error_set(err, LM_E_ARG,
+                              "the times are shorter than any percent of peak allows: is it the "
+                              "right device, are they in seconds?");
     if (!status) {
         *ppp_comp = 1 / inverse[0];
         *ppp_comm = 1 / inverse[1];

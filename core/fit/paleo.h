@@ -96,11 +96,12 @@ typedef struct paleo_point {
 
 /**
  * The percents of peak with the least sum of squares of (predicted - measured) / measured: one
- * scalar each, as the paper estimates them for a platform. NAN for one that no point tells of.
+ * scalar each, as the paper estimates them for a platform. NAN for one that no point tells of;
+ * `ppp_comm` is INFINITY where the times are best without any for the network.
  *
  * @return LM_E_ARG without points, or where the times are shorter than any percent would allow
  */
-lm_status paleo_fit(const paleo_point *point, size_t n, double *ppp_comp, double *ppp_comm,
+lm_status paleo_fit(const paleo_point *row, size_t n, double *ppp_comp, double *ppp_comm,
                     lm_error *err);
 
 #endif

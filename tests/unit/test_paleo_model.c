@@ -1,9 +1,10 @@
-/* PALEO's model: what it counts in layers, its times and schemes, and how its percents are fitted.
+/* PALEO's model: what it counts in layers, its times and schemes, and how its percents are all.
  */
 #include "nets.h"
 
 #include <math.h>
 
+#include "fit/paleo_points.h"
 #include "predict/paleo_step.h"
 #include "predict/scaling.h"
 
@@ -170,32 +171,32 @@ static void schemes_have_names(void **state)
 /* 1.5 / 1.25: minimises (x - 1)^2 + (x / 2 - 1)^2. */
 static void one_percent_has_the_least_relative_squares(void **state)
 {
-    const paleo_point point[] = { { .computed = 1, .measured = 1 },
+    const paleo_point times[] = { { .computed = 1, .measured = 1 },
                                   { .computed = 1, .measured = 2 } };
     double            comp, comm;
 
     (void)state;
-    assert_int_equal(paleo_fit(point, 2, &comp, &comm, NULL), LM_OK);
+    assert_int_equal(paleo_fit(times, 2, &comp, &comm, NULL), LM_OK);
     assert_close(comp, 1 / 1.2, 1e-12);
     assert_true(isnan(comm));
 }
 
 static void both_percents_come_back_from_times_that_they_made(void **state)
 {
-    paleo_point point[6];
+    paleo_point times[6];
     double      comp, comm;
 
     (void)state;
     for (int i = 0; i < 6; i++) {
-        point[i]          = (paleo_point){ .computed = 1 + i, .sent = i % 3, .fixed = 0.1 * i };
-        point[i].measured = point[i].computed / 0.62 + point[i].sent / 0.72 + point[i].fixed;
+        times[i]          = (paleo_point){ .computed = 1 + i, .sent = i % 3, .fixed = 0.1 * i };
+        times[i].measured = times[i].computed / 0.62 + times[i].sent / 0.72 + times[i].fixed;
     }
-    assert_int_equal(paleo_fit(point, 6, &comp, &comm, NULL), LM_OK);
+    assert_int_equal(paleo_fit(times, 6, &comp, &comm, NULL), LM_OK);
     assert_close(comp, 0.62, 1e-12);
     assert_close(comm, 0.72, 1e-12);
     for (int i = 0; i < 6; i++)
-        point[i] = (paleo_point){ .sent = 1, .measured = 4 };
-    assert_int_equal(paleo_fit(point, 6, &comp, &comm, NULL), LM_OK);
+        times[i] = (paleo_point){ .sent = 1, .measured = 4 };
+    assert_int_equal(paleo_fit(times, 6, &comp, &comm, NULL), LM_OK);
     assert_true(isnan(comp));
     assert_close(comm, 0.25, 1e-12);
 }
@@ -215,6 +216,91 @@ static void times_that_tell_no_percent_are_refused(void **state)
     assert_string_equal(err.text,
                         "the times are shorter than any percent of peak allows: is it the "
                         "right device, are they in seconds?");
+}
+
+/* Rows of a network by its times on a platform, which must then come back, whatever is left out. */
+static void add_rows(char *text, size_t size, const bound_text *m, const char *name, int64_t ranks)
+{
+    const paleo_counts c = paleo_of_network(m->bound);
+    const paleo_times  t = paleo_step(&c, &platform, ranks);
+    const size_t       n = strlen(text);
+
+    snprintf(text + n, size - n,
+             "network,%s,forward,%.17g,%lld,%lld,\nnetwork,%s,backward,%.17g,%lld,%lld,\n", name,
+             t.forward, (long long)m->bound->options.batch, (long long)ranks, name, t.backward,
+             (long long)m->bound->options.batch, (long long)ranks);
+    if (ranks > 1)
+        snprintf(text + strlen(text), size - strlen(text), "network,%s,sync,%.17g,%lld,%lld,\n",
+                 name, t.sync, (long long)m->bound->options.batch, (long long)ranks);
+}
+
+static void points_are_predicted_by_those_of_other_folds(void **state)
+{
+    static const char a[]        = "[network]\nname = a\n[x]\ntype = input\nshape = 3x9x9\n"
+                                   "[c]\ntype = conv2d\nfilters = 2\nkernel = 3\n[r]\ntype = relu\n"
+                                   "[d]\ntype = conv2d\nfilters = 2\nkernel = 3\nstride = 2\n";
+    static const char b[]        = "[network]\nname = b\n[x]\ntype = input\nshape = 8\n"
+                                   "[l]\ntype = linear\nfeatures = 5\n";
+    char              text[4000] = "kind,name,phase,seconds,batch,ranks,bytes\n";
+    double            seconds[8][N_PHASES];
+    bound_text        a7 = nets_bind(a, 7), a2 = nets_bind(a, 2), b3 = nets_bind(b, 3);
+    lm_error          err   = { LM_OK, "" };
+    device_list      *list  = NULL;
+    workloads        *loads = NULL;
+    observations     *obs   = NULL;
+    points            p     = { 0 };
+    split             by;
+    split_rule        rule;
+
+    (void)state;
+    folder_file("a.ini", a);
+    folder_file("b.ini", b);
+    add_rows(text, sizeof text, &a7, "a.ini", 1);
+    add_rows(text, sizeof text, &a2, "a.ini", 4);
+    add_rows(text, sizeof text, &b3, "b.ini", 1);
+    snprintf(text + strlen(text), sizeof text - strlen(text),
+             "collective,allreduce,sync,%.17g,,8,1000\n", 6 * 1000 / 25.0); /* 2 log2(8) */
+    folder_file("o.csv", text);
+    assert_int_equal(
+        devices_load(folder_file("d.ini", "[D]\nf32 = 1 GFLOP/s\nbandwidth = 1 GB/s\n"), &list,
+                     &err),
+        LM_OK);
+    assert_int_equal(workloads_new(nets_registry, &loads, &err), LM_OK);
+    assert_int_equal(observations_load("o.csv", &obs, &err), LM_OK);
+    assert_int_equal(points_from(obs, loads, &p, &err), LM_OK);
+    assert_int_equal(p.n_points, 4);
+    for (int all = 0; all < 2; all++) {
+        assert_int_equal(split_rule_parse(all ? "none" : "network", &rule, &err), LM_OK);
+        assert_int_equal(split_new(&p, &rule, &by, &err), LM_OK);
+        assert_int_equal(paleo_predict_points(&p, &by, nets_registry, &list->device[0], PALEO_TREE,
+                                              seconds, &err),
+                         LM_OK);
+        for (size_t i = 0; i < p.n_points; i++)
+            for (phase f = 0; f < N_PHASES; f++)
+                if (!isnan(p.point[i].seconds[f]) && (all || i < 3))
+                    assert_close(1e6 * seconds[i][f] / p.point[i].seconds[f], 1e6, 1e-9);
+        assert_close(seconds[1][PHASE_STEP],
+                     seconds[1][PHASE_FORWARD] + seconds[1][PHASE_BACKWARD] +
+                         seconds[1][PHASE_UPDATE] + seconds[1][PHASE_SYNC],
+                     1e-12);
+        assert_true(isnan(seconds[0][PHASE_SYNC])); /* one node */
+        assert_true(isnan(seconds[3][PHASE_SYNC]) == !all);
+        split_free(&by);
+    }
+    list->device[0].figure[DEVICE_F32] = NAN;
+    assert_int_equal(split_new(&p, &rule, &by, &err), LM_OK);
+    assert_int_equal(
+        paleo_predict_points(&p, &by, nets_registry, &list->device[0], PALEO_TREE, seconds, &err),
+        LM_E_NOTFOUND);
+    assert_string_equal(err.text, "d.ini:1: 'D' has no f32");
+    split_free(&by);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+    devices_free(list);
+    nets_free(&b3);
+    nets_free(&a2);
+    nets_free(&a7);
 }
 
 /* Strong scaling takes the batch apart, so that curves and turning points go by the same steps. */
@@ -276,6 +362,7 @@ int main(void)
         cmocka_unit_test(one_percent_has_the_least_relative_squares),
         cmocka_unit_test(both_percents_come_back_from_times_that_they_made),
         cmocka_unit_test(times_that_tell_no_percent_are_refused),
+        cmocka_unit_test(points_are_predicted_by_those_of_other_folds),
         cmocka_unit_test(curves_go_by_its_steps),
     };
 
