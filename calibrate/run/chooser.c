@@ -65,6 +65,8 @@ static bool of_variant(const chooser *c, const observation *row)
 {
     char text[VARIANT_TEXT];
 
+    if (row->kind == OBS_LAYER) /* formulas are of whole networks here */
+        return false;
     if (row->kind != OBS_NETWORK)
         return true;
     variant_print(row, text);

@@ -261,9 +261,11 @@ static void say_fit(FILE *out, const findings *f, const machines *wrote)
         fprintf(out, "%zu rows of single kernels are not used by these models\n",
                 f->p.n_kernel_rows);
     if (f->p.n_layer_rows)
-        fprintf(out, "%zu rows of single layers are not used by these models\n", f->p.n_layer_rows);
+        fprintf(out, "%zu rows of single layers are not used beside whole networks\n",
+                f->p.n_layer_rows);
     for (size_t i = 0; f->cal && i < n_forms; i++)
-        if (!f->cal->fitted[i].present)
+        if (!f->cal->fitted[i].present && forms[i].part != PART_INFERENCE &&
+            forms[i].part != PART_STEP) /* calibrations measure none */
             fprintf(out, "%s.%s is left out: too few rows for its %zu coefficients\n",
                     forms[i].model, part_name(forms[i].part), forms[i].n_features);
 }

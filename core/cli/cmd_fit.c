@@ -102,7 +102,8 @@ static void print_warnings(const observations *obs, const points *p, const calib
         fprintf(stderr, "layermeter: %zu rows of single kernels are not used by these models\n",
                 p->n_kernel_rows);
     if (p->n_layer_rows)
-        fprintf(stderr, "layermeter: %zu rows of single layers are not used by these models\n",
+        fprintf(stderr,
+                "layermeter: %zu rows of single layers are not used beside whole networks\n",
                 p->n_layer_rows);
     if (p->n_other_optimizer)
         fprintf(stderr, "layermeter: the update of %zu points is left out: another optimizer\n",

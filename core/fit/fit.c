@@ -126,7 +126,7 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
     for (size_t i = 0; i < p->n_points; i++) {
         const observation *row = p->point[i].row;
 
-        if (observation_of_network(row))
+        if (row->kind != OBS_COLLECTIVE)
             cal->dtype = row->dtype;
         if (row->kind == OBS_COLLECTIVE && isnan(point_seconds(&p->point[i], PART_SYNC)))
             continue; /* by an algorithm that is not fitted */

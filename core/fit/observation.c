@@ -225,6 +225,12 @@ static lm_status bad_word(loading *l, const char *column_name, const char *word,
                         l->csv.line, column_name, word, known);
 }
 
+/* Those whose times are told from others', though no kernel of their update is known. */
+static bool other_optimizer(const char *name)
+{
+    return !strcmp(name, "adagrad") || !strcmp(name, "adadelta") || !strcmp(name, "rmsprop");
+}
+
 /* The words of a row, and what must be there for its kind. */
 static lm_status finish_row(loading *l, observation *row, const char *kind, const char *phase_text,
                             const char *dtype, const char *status_text)
@@ -259,14 +265,13 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     if ((observation_of_network(row) || row->kind == OBS_LAYER) && row->batch < 1)
         return lm_error_set(l->err, LM_E_ARG, "%s:%d: batch: a %s needs 1 or more", l->csv.path,
                             l->csv.line, kinds[row->kind]);
-    if (row->kind == OBS_LAYER && !*row->input)
-        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: input: a layer needs its shape",
-                            l->csv.path, l->csv.line);
     if (row->kind == OBS_COLLECTIVE && (row->bytes < 1 || row->ranks < 1))
         return lm_error_set(l->err, LM_E_ARG, "%s:%d: a collective needs bytes and ranks",
                             l->csv.path, l->csv.line);
-    if (*row->optimizer && optimizer_parse(row->optimizer, &known, NULL))
-        return bad_word(l, "optimizer", row->optimizer, "sgd, momentum, adam, adafactor");
+    if (*row->optimizer && optimizer_parse(row->optimizer, &known, NULL) &&
+        !other_optimizer(row->optimizer))
+        return bad_word(l, "optimizer", row->optimizer,
+                        "sgd, momentum, adam, adafactor, adagrad, adadelta, rmsprop");
     if (flags_parse(row->flags, &flags))
         return bad_word(l, "flags", row->flags, FLAGS_KNOWN);
     if (row->ranks < 1)

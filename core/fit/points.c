@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "fit/counts.h"
 #include "fit/flags.h"
+#include "network/network.h"
+#include "network/single.h"
 
 static bool same_configuration(const observation *a, const observation *b)
 {
@@ -146,6 +148,22 @@ static point *point_for(joining *j, const observation *row, uint32_t flags)
     return add_point(j, row, flags);
 }
 
+static lm_status layer_counts(const observation *row, const registry *reg, net_metrics *out,
+                              lm_error *err)
+{
+    network       *net;
+    bound_network *bound;
+    lm_status status = single_bind(row->name, row->geometry, row->input, row->batch, row->dtype,
+                                   reg, &net, &bound, err);
+
+    if (status)
+        return status;
+    status = metrics_of_network(bound, NULL, out, err);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
 static lm_status count_load(workloads *loads, point *pt, lm_error *err)
 {
     const observation *row    = pt->row;
@@ -160,6 +178,9 @@ static lm_status count_load(workloads *loads, point *pt, lm_error *err)
                                   &pt->load.counts, err);
         if (!status)
             status = workloads_input(loads, row->name, row->input, row->dtype, &pt->input, err);
+    } else if (row->kind == OBS_LAYER) {
+        pt->input = row->input;
+        status    = layer_counts(row, workloads_registry(loads), &pt->load.counts, err);
     }
     pt->load.nodes = (double)row->ranks;
     pt->load.bytes =
@@ -317,7 +338,7 @@ const char *points_usual_optimizer(const char *so_far, const observation *row)
 bool points_takes(const observation *row, const char *usual_optimizer, phase f)
 {
     if (!observation_of_network(row))
-        return row->kind == OBS_COLLECTIVE;
+        return row->kind != OBS_KERNEL;
     if ((f == PHASE_UPDATE || f == PHASE_STEP) &&
         strcmp(optimizer_of(row), usual_optimizer ? usual_optimizer : "momentum") != 0)
         return false;
@@ -343,18 +364,21 @@ static void leave_out(points *p)
 
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err)
 {
-    joining   j      = { .out = out, .arena = arena_new() };
-    lm_status status = j.arena ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    joining   j        = { .out = out, .arena = arena_new() };
+    bool      networks = false;
+    lm_status status   = j.arena ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
     *out = (points){ .collectives = NAMES_NONE };
+    for (size_t i = 0; i < obs->n_rows; i++)
+        networks |= observation_of_network(&obs->row[i]);
     for (size_t i = 0; i < obs->n_rows && !status; i++) {
         const observation *row = &obs->row[i];
         point             *pt;
         uint32_t           flags = 0;
 
         out->n_kernel_rows += row->kind == OBS_KERNEL;
-        out->n_layer_rows += row->kind == OBS_LAYER;
-        if (row->kind == OBS_KERNEL || row->kind == OBS_LAYER || row->skipped)
+        out->n_layer_rows += row->kind == OBS_LAYER && networks;
+        if (row->kind == OBS_KERNEL || (row->kind == OBS_LAYER && networks) || row->skipped)
             continue;
         flags_parse(row->flags, &flags); /* was checked when the row was read */
         pt = point_for(&j, row, flags);
@@ -409,7 +433,7 @@ double point_seconds(const point *p, part which)
 {
     const double *s     = p->seconds;
     const bool    many  = p->row->ranks > 1;
-    const bool    whole = observation_of_network(p->row);
+    const bool    whole = p->row->kind != OBS_COLLECTIVE;
 
     switch (which) {
     case PART_FORWARD: return whole ? s[PHASE_FORWARD] : NAN;

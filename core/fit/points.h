@@ -25,18 +25,21 @@ typedef struct points {
     const char **group; /**< names; text of the observations */
     size_t       n_groups;
     size_t       collectives; /**< the group of bare collectives; NAMES_NONE: there are none */
-    size_t n_kernel_rows, n_layer_rows; /**< of single kernels and layers: no model uses them */
+    size_t n_kernel_rows, n_layer_rows; /**< of single kernels, and of single layers beside whole
+                                           networks: no model uses them */
     size_t n_other_optimizer; /**< points whose update is left out: models know one optimizer */
     size_t n_flagged_out;     /**< points left out, as the same was measured without these flags */
     size_t n_flagged_used;    /**< flagged points that are used, as there is nothing better */
 } points;
 
 /**
- * Joins the rows of each configuration and counts its network. Repeated measurements of one time in
- * one configuration stay separate points, unless flags tell which is the better: a time that is
- * flagged contended, throttled or drifted is left out (NAN) where the same was measured without,
- * else the fastest such time counts, once; repetitions of an anchor are left out beside the point
- * they repeat, which must not count more than others. Errors name the row.
+ * Joins the rows of each configuration and counts its network. Single layers are points like
+ * networks where no network was measured; beside networks they are none, as their coefficients are
+ * others: within networks launches hide behind work, and caches are warm. Repeated measurements of
+ * one time in one configuration stay separate points, unless flags tell which is the better: a time
+ * that is flagged contended, throttled or drifted is left out (NAN) where the same was measured
+ * without, else the fastest such time counts, once; repetitions of an anchor are left out beside
+ * the point they repeat, which must not count more than others. Errors name the row.
  */
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
 void      points_free(points *p);

@@ -58,7 +58,7 @@ lm_status variants_of(const points *p, variants *out, lm_error *err)
         char   text[VARIANT_TEXT];
         size_t at = 0;
 
-        if (!observation_of_network(p->point[i].row) || !has_time(&p->point[i]))
+        if (p->point[i].row->kind == OBS_COLLECTIVE || !has_time(&p->point[i]))
             continue;
         variant_print(p->point[i].row, text);
         while (at < out->n && strcmp(out->text[at], text) != 0)
@@ -169,7 +169,7 @@ lm_status points_where(points *p, const char *where, lm_error *err)
     char   text[sizeof err->text - 120];
 
     for (size_t i = 0; i < p->n_points; i++)
-        if (observation_of_network(p->point[i].row)) {
+        if (p->point[i].row->kind != OBS_COLLECTIVE) {
             variant_print(p->point[i].row, text);
             n_networks += has_all(text, where);
         }
@@ -185,7 +185,7 @@ lm_status points_where(points *p, const char *where, lm_error *err)
         const observation *r = p->point[i].row;
 
         variant_print(r, text);
-        if (!observation_of_network(r) || has_all(text, where))
+        if (r->kind == OBS_COLLECTIVE || has_all(text, where))
             p->point[n++] = p->point[i];
     }
     p->n_points = n;

@@ -74,6 +74,11 @@ void workloads_free(workloads *w)
     free(w);
 }
 
+const registry *workloads_registry(const workloads *w)
+{
+    return w->reg;
+}
+
 static bool make_room(void **array, size_t n, size_t *room)
 {
     void *more;

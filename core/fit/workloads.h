@@ -10,6 +10,8 @@ typedef struct workloads workloads;
 /** `reg` must outlive it. */
 lm_status workloads_new(const registry *reg, workloads **out, lm_error *err);
 void      workloads_free(workloads *w);
+/** Where its layer types come from. */
+const registry *workloads_registry(const workloads *w);
 
 /** Hands over a network that is open already, to be found under `name`. It is freed with `w`, or at
  * once on failure. */

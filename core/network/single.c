@@ -1,4 +1,4 @@
-/* One layer by itself as a network. */
+/* One layer, or a few one after the other, by themselves as a network. */
 #include "network/single.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "layers/schema.h"
 #include "network/build.h"
 
-enum { INPUTS_MAX = 16 };
+enum { INPUTS_MAX = 16, CHAIN_MAX = 8 };
 
 /* "3x224x224" or "128:i64" */
 static lm_status add_input(net_builder *b, char *text, size_t layer, size_t at, lm_error *err)
@@ -90,22 +90,51 @@ static lm_status add_keys(net_builder *b, const char *geometry, const lm_layer_t
     return status;
 }
 
+/* A layer of the chain: the first reads `input`, any other the one before it. */
+static lm_status add_layer(net_builder *b, const char *type, const char *geometry,
+                           const char *input, const registry *reg, size_t at, size_t *layer,
+                           lm_error *err)
+{
+    const size_t          before = *layer;
+    const registry_entry *entry;
+    char                  name[80];
+    lm_status             status = registry_need(reg, type, &entry, err);
+
+    if (status)
+        return status;
+    snprintf(name, sizeof name, at ? "%.60s%zu" : "%.60s", type, at);
+    *layer = build_layer(b, name, entry->type.name);
+    if (at)
+        build_input(b, *layer, (net_edge){ before, 0 });
+    else if (!*input)
+        status = lm_error_set(err, LM_E_SYNTAX, "input: a layer needs its shape");
+    else
+        status = add_inputs(b, input, *layer, err);
+    return status ? status : add_keys(b, geometry, &entry->type, *layer, err);
+}
+
 lm_status single_network(const char *type, const char *geometry, const char *input,
                          const registry *reg, network **out, lm_error *err)
 {
-    const registry_entry *entry;
-    net_builder          *b = build_new("single layer", type);
-    size_t                layer;
-    lm_status             status;
+    net_builder *b     = build_new("single layer", type);
+    char        *types = strdup(type), *keys = strdup(geometry);
+    char        *name[CHAIN_MAX + 1], *key[CHAIN_MAX + 1];
+    size_t       layer = 0, n = 0, n_keys = 0;
+    lm_status status = b && types && keys ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
-    if (!b)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    if (!(status = registry_need(reg, type, &entry, err))) {
-        layer  = build_layer(b, type, entry->type.name);
-        status = add_inputs(b, input, layer, err);
-        if (!status)
-            status = add_keys(b, geometry, &entry->type, layer, err);
+    if (!status) {
+        n      = text_split(types, ';', name, CHAIN_MAX + 1);
+        n_keys = text_split(keys, ';', key, CHAIN_MAX + 1);
+        if (n > CHAIN_MAX)
+            status = lm_error_set(err, LM_E_ARG, "more than %d layers", CHAIN_MAX);
+        else if (n_keys > n)
+            status = lm_error_set(err, LM_E_SYNTAX,
+                                  "geometry: of more layers than there are: '%.60s'", key[n]);
     }
+    for (size_t i = 0; i < n && !status; i++)
+        status = add_layer(b, name[i], i < n_keys ? key[i] : "", input, reg, i, &layer, err);
+    free(types);
+    free(keys);
     if (status) {
         build_free(b);
         return status;

@@ -1,4 +1,5 @@
-/** One layer by itself as a network: what observations of kind `layer` are about. */
+/** One layer by itself, or a few one after the other, as a network: what observations of kind
+ * `layer` are about. */
 #ifndef NETWORK_SINGLE_H
 #define NETWORK_SINGLE_H
 
@@ -7,9 +8,10 @@
 /**
  * Makes a network of one layer and the data it reads.
  *
- * @param type     layer type by name
+ * @param type     layer type by name; of several layers in a row, each the only reader of the one
+ *                 before it, "conv2d; relu"
  * @param geometry its keys as in a model file, "filters=64 kernel=3"; keys that are not there have
- *                 the type's defaults
+ *                 the type's defaults. Of several layers in their order: "filters=64; alpha=0.1"
  * @param input    shape of one sample without the batch, "3x224x224"; of several inputs, in their
  *                 order, "49x64, 49x64"; an element type other than the network's stands behind a
  *                 colon: "128:i64"

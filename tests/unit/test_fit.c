@@ -320,6 +320,47 @@ static void what_is_left_out_together_may_be_said(void **state)
     workloads_free(loads);
 }
 
+/* conv2d: 3x8x8 -> 4x8x8 by a 3x3 window, 108 weights and 4 of its bias; what follows adds none.
+ */
+static void single_layers_are_points_where_there_is_no_network(void **state)
+{
+    static const char layers[] =
+        "kind,name,phase,seconds,batch,input,geometry,optimizer\n"
+        "layer,conv2d,inference,1,2,3x8x8,filters=4 kernel=3 padding=1,\n"
+        "layer,conv2d; relu,step,2,2,3x8x8,filters=4 kernel=3 padding=1;,rmsprop\n"
+        "layer,conv2d; relu; mse_loss,step,3,2,3x8x8,filters=4 kernel=3 padding=1,adam\n";
+    workloads    *loads = new_loads();
+    observations *obs;
+    points        p = join(layers, loads, &obs);
+    char          text[1000];
+
+    (void)state;
+    assert_int_equal(p.n_points, 3);
+    assert_int_equal(p.n_layer_rows, 0);
+    assert_string_equal(p.group[1], "conv2d; relu");
+    assert_true(point_seconds(&p.point[0], PART_INFERENCE) == 1);
+    assert_true(point_seconds(&p.point[1], PART_STEP) == 2);
+    assert_true(point_seconds(&p.point[2], PART_STEP) == 3); /* of any optimizer */
+    for (size_t i = 0; i < 3; i++) {
+        const net_metrics *m = &p.point[i].load.counts;
+
+        assert_int_equal(m->flops_forward, 2 * 2 * 64 * 4 * 27);
+        assert_int_equal(m->conv_inputs, 2 * 3 * 64);
+        assert_int_equal(m->conv_outputs, 2 * 4 * 64);
+        assert_int_equal(m->params, 112);
+    }
+    points_free(&p);
+    observations_free(obs);
+
+    snprintf(text, sizeof text, "%snetwork,n0.ini,forward,1,1,,,\n", layers);
+    p = join(text, loads, &obs);
+    assert_int_equal(p.n_points, 1);
+    assert_int_equal(p.n_layer_rows, 3);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+}
+
 /* T = 2e-12 FLOP + 1e-3; outputs are known of two rows only and left out, which is said. */
 static void a_count_that_some_rows_lack_is_left_out(void **state)
 {
@@ -419,6 +460,9 @@ static void a_row_whose_network_cannot_be_counted_is_named(void **state)
         const char *row, *message;
     } cases[] = {
         { "network,gone.ini,forward,1,2,\n", "o.csv:2: gone.ini: No such file or directory" },
+        { "layer,relu,forward,1,2,\n", "o.csv:2: input: a layer needs its shape" },
+        { "layer,relu;nothing,forward,1,2,8\n",
+          "o.csv:2: unknown layer type 'nothing'; 'layermeter layers' lists them" },
         { "network,n0.ini,forward,1,2,3x\n",
           "o.csv:2: n0.ini:3: layer 'x': expected a shape such as 3x224x224, found '3x'" },
     };
@@ -876,6 +920,7 @@ int main(void)
         cmocka_unit_test(parts_on_several_nodes_add_their_phases),
         cmocka_unit_test(steps_without_phases_and_evaluations_are_parts),
         cmocka_unit_test(what_is_left_out_together_may_be_said),
+        cmocka_unit_test(single_layers_are_points_where_there_is_no_network),
         cmocka_unit_test(a_count_that_some_rows_lack_is_left_out),
         cmocka_unit_test(steps_of_other_kinds_are_left_out),
         cmocka_unit_test(long_names_do_not_join_different_batches),

@@ -137,8 +137,6 @@ static void refusals_name_file_line_and_column(void **state)
         { HEAD "block,n,forward,1,1,,,,\n",
           "o.csv:2: kind: 'block' is none of network, kernel, collective, layer, counts",
           LM_E_NOTFOUND },
-        { HEAD "layer,relu,forward,1,1,,,,\n", "o.csv:2: input: a layer needs its shape",
-          LM_E_SYNTAX },
         { HEAD "layer,relu,forward,1,,,,,\n", "o.csv:2: batch: a layer needs 1 or more", LM_E_ARG },
         { HEAD "layer,relu,sync,1,1,,,,\n",
           "o.csv:2: phase: 'sync' is none of forward, backward, update, step, inference",
