@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "network/single.h"
 
 /* Nobody says what the link of observations is: the percent of this one is fitted. */
 #define LINK 1e9
@@ -57,8 +58,26 @@ static double line(double one, double two, int64_t batch)
     return one + (double)(batch - 1) * (two - one);
 }
 
+/* Layers by themselves differ from row to row: each is counted anew. */
+static lm_status counts_of_layer(const registry *reg, const observation *row, paleo_counts *out,
+                                 lm_error *err)
+{
+    network       *net   = NULL;
+    bound_network *bound = NULL;
+    lm_status status     = single_bind(row->name, row->geometry, row->input, row->batch, row->dtype,
+                                       reg, &net, &bound, err);
+
+    if (!status)
+        *out = paleo_of_network(bound);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
 static lm_status counts_of(counted *c, const observation *row, paleo_counts *out, lm_error *err)
 {
+    if (row->kind == OBS_LAYER)
+        return counts_of_layer(c->reg, row, out, err);
     if (!c->row || strcmp(c->row->name, row->name) != 0 || c->row->dtype != row->dtype ||
         strcmp(c->row->input, row->input) != 0) {
         const lm_status status = count_anew(c, row, err);
@@ -92,7 +111,7 @@ static lm_status times_of(counted *c, const point *pt, const device *of, paleo_s
         out->sync = paleo_step(&counts, &at, pt->row->ranks).sync;
         return LM_OK;
     }
-    if (pt->row->kind != OBS_NETWORK)
+    if (pt->row->kind != OBS_NETWORK && pt->row->kind != OBS_LAYER)
         return LM_OK;
     if (isnan(at.peak) || isnan(at.bandwidth))
         return lm_error_set(err, LM_E_NOTFOUND, "%s:%d: '%.60s' has no %s", of->path, of->line,

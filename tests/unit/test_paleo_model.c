@@ -303,6 +303,41 @@ static void points_are_predicted_by_those_of_other_folds(void **state)
     nets_free(&a7);
 }
 
+/* 5x5 over 5x5 pixels at batch 3, as in the middle of a network: 50 x 4 products a sample forward,
+ * 25 times that for the gradient of the input; a bandwidth at which bytes count for nothing. */
+static void layers_by_themselves_are_points_too(void **state)
+{
+    double        seconds[1][N_PHASES];
+    lm_error      err   = { LM_OK, "" };
+    device_list  *list  = NULL;
+    workloads    *loads = NULL;
+    observations *obs   = NULL;
+    points        p     = { 0 };
+    split         by;
+
+    (void)state;
+    folder_file("o.csv", "kind,name,phase,seconds,batch,input,geometry\n"
+                         "layer,conv2d,forward,2,3,2x5x5,filters=4 kernel=5\n");
+    assert_int_equal(
+        devices_load(folder_file("d.ini", "[D]\nf32 = 1200 FLOP/s\nbandwidth = 1000 PB/s\n"), &list,
+                     &err),
+        LM_OK);
+    assert_int_equal(workloads_new(nets_registry, &loads, &err), LM_OK);
+    assert_int_equal(observations_load("o.csv", &obs, &err), LM_OK);
+    assert_int_equal(points_from(obs, loads, &p, &err), LM_OK);
+    assert_int_equal(split_new(&p, &(split_rule){ .kind = SPLIT_NONE }, &by, &err), LM_OK);
+    assert_int_equal(
+        paleo_predict_points(&p, &by, nets_registry, &list->device[0], PALEO_TREE, seconds, &err),
+        LM_OK);
+    assert_close(seconds[0][PHASE_FORWARD], 2, 1e-9); /* 1200 FLOP at half the peak */
+    assert_close(seconds[0][PHASE_BACKWARD], 2 + 25 * 2, 1e-9);
+    split_free(&by);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+    devices_free(list);
+}
+
 /* Strong scaling takes the batch apart, so that curves and turning points go by the same steps. */
 static void curves_go_by_its_steps(void **state)
 {
@@ -363,6 +398,7 @@ int main(void)
         cmocka_unit_test(both_percents_come_back_from_times_that_they_made),
         cmocka_unit_test(times_that_tell_no_percent_are_refused),
         cmocka_unit_test(points_are_predicted_by_those_of_other_folds),
+        cmocka_unit_test(layers_by_themselves_are_points_too),
         cmocka_unit_test(curves_go_by_its_steps),
     };
 
