@@ -60,7 +60,7 @@ static void measure(const point *pt, comparison *c)
     c->measured[QUANTITY_GRAD]          = grad;
     c->measured[QUANTITY_BACKWARD_GRAD] = c->measured[QUANTITY_BACKWARD] + grad;
     c->measured[QUANTITY_STEP] =
-        observation_of_network(pt->row) && !isnan(pt->seconds[PHASE_STEP])
+        pt->row->kind != OBS_COLLECTIVE && !isnan(pt->seconds[PHASE_STEP])
             ? pt->seconds[PHASE_STEP]
             : c->measured[QUANTITY_FORWARD] + c->measured[QUANTITY_BACKWARD_GRAD];
 }
