@@ -34,10 +34,10 @@ class Program:
     def fit(self, observations, machine):
         self.run("fit", observations, "-o", machine)
 
-    def validate(self, observations, machine=None, options=()):
+    def validate(self, observations, machine=None, leave_out="network"):
         """Errors by (group, quantity, model); the group of all is '(all)'."""
-        where = ("--machine", machine) if machine else ("--leave-out", "network")
-        rows = self.table("validate", observations, *where, "--model", ",".join(MODELS), *options)
+        where = ("--machine", machine) if machine else ("--leave-out", leave_out)
+        rows = self.table("validate", observations, *where, "--model", ",".join(MODELS))
         return {(r["group"], r["phase"], r["model"]): r for r in rows}
 
 

@@ -1,0 +1,54 @@
+"""Convolutions of nine systems (DeepBench)."""
+import statistics
+
+from program import MODELS
+
+NAME = "deepbench"
+DTYPES = {"fp32": ("f32", ""), "fp16_storage_fp32_math": ("f16", "math=f32"), "fp16_mixed": ("f16", "")}
+FORWARD, PARTS = 15.0, 10
+
+
+def convolutions(exam, folder):
+    """By system and element type. The two gradients are a layer's backward pass together."""
+    out = {}
+    for r in exam.read(folder, NAME, "conv.csv") or []:
+        dtype, settings = DTYPES[r["precision"]]
+        row = {"kind": "layer", "name": "conv2d", "input": f"{r['in_channels']}x{r['in_height']}x{r['in_width']}",
+               "batch": r["batch"], "dtype": dtype, "settings": settings,
+               "geometry": f"filters={r['out_channels']} kernel={r['kernel_h']},{r['kernel_w']} "
+                           f"stride={r['stride_h']},{r['stride_w']} padding={r['pad_h']},{r['pad_w']} bias=no"}
+        times = {"forward": [r["forward_ms"]], "backward": [r["backward_data_ms"], r["backward_weights_ms"]]}
+        for phase, parts in times.items():
+            if all(parts):
+                out.setdefault((r["system"], r["precision"]), []).append(
+                    {**row, "phase": phase, "seconds": f"{sum(map(float, parts)) * 1e-3:.9g}"})
+    return out
+
+
+def run(exam):
+    rows, other = convolutions(exam, exam.data), convolutions(exam, exam.heldout)
+    asked = other if exam.heldout else rows
+    if not asked:
+        return exam.skip(f"{NAME}: no conv.csv")
+
+    def one(key):
+        name = f"{NAME}-{'-'.join(key)}"
+        if exam.heldout and key in rows:
+            return exam.unseen(name, rows[key], other[key])
+        return exam.program.validate(exam.write(name + ".csv", asked[key]), leave_out=f"kfold={PARTS}")
+
+    found = dict(zip(asked, exam.map(one, asked)))
+    for what, target in ("forward", FORWARD), ("backward", None):
+        by_split = {}
+        for key, errors in found.items():
+            split = "ten parts" if not exam.heldout else "held out" if key in rows else "new system, ten parts"
+            by_split.setdefault(split, {})[" ".join(key)] = errors
+        for split, group in by_split.items():
+            for system, errors in group.items():
+                exam.errors(NAME, f"convolutions, {what}, {split}", errors, what, group=system)
+            for model in MODELS:
+                rows_of = [e["(all)", what, model] for e in group.values() if ("(all)", what, model) in e]
+                if rows_of:
+                    exam.results.add(NAME, f"convolutions, {what}, {split}: mean over {len(rows_of)} systems", "all",
+                                     sum(int(r["points"]) for r in rows_of), model, "MAPE %",
+                                     statistics.mean(float(r["mape_percent"]) for r in rows_of), target)
