@@ -11,7 +11,7 @@ from program import MODELS, write_observations
 
 class Exam:
     def __init__(self, program, results, source, data, heldout, quick, keep):
-        self.program, self.results = program, results
+        self.program, self.results, self.source = program, results, source
         self.data, self.heldout, self.quick = data, heldout, quick
         self.models = os.environ.get("LAYERMETER_MODEL_PATH") or os.path.join(source, "models")
         self.temporary = None if keep else tempfile.TemporaryDirectory()

@@ -15,10 +15,10 @@ class Results:
     def __init__(self):
         self.rows = []
 
-    def add(self, dataset, question, group, rows, model, metric, value, target=None, published=None):
-        """`target` is ours to meet: baselines have none."""
+    def add(self, dataset, question, group, rows, model, metric, value, target=None, published=None, judged=OURS):
+        """`target` is for one model to meet: baselines beside it have none."""
         self.rows.append(dict(zip(COLUMNS, (dataset, question, group, rows, model, metric, value,
-                                            target if model == OURS else None, published))))
+                                            target if model == judged else None, published))))
 
     def write(self, path):
         with open(path, "w", newline="") as out:
@@ -33,8 +33,10 @@ class Results:
         lines = {}
         for row in self.rows:
             line = lines.setdefault(tuple(row[k] for k in ("dataset", "question", "group", "metric")),
-                                    dict(row, target=None, published=None, by={}))
+                                    dict(row, target=None, published=None, by={}, met=""))
             line["by"][row["model"]] = row["value"]
+            if row["target"] is not None:
+                line["met"] = "met" if row["value"] <= row["target"] else "missed"
             for k in "target", "published":
                 line[k] = row[k] if row[k] is not None else line[k]
         return [x for x in lines.values()
@@ -46,9 +48,8 @@ class Results:
         head = ["data set", "question", "group", "rows", "metric", *models, "published", "target", ""]
         cells = [head]
         for x in lines:
-            met = "" if x["target"] is None else "met" if x["by"].get(OURS, float("inf")) <= x["target"] else "missed"
             cells.append([x["dataset"], x["question"], x["group"], text(x["rows"]), x["metric"],
-                          *(number(x["by"].get(m)) for m in models), number(x["published"]), number(x["target"]), met])
+                          *(number(x["by"].get(m)) for m in models), number(x["published"]), number(x["target"]), x["met"]])
         width = [max(len(row[c]) for row in cells) for c in range(len(head))]
         for row in cells:
             yield "  ".join(cell.ljust(w) if c in (0, 1, 2, 4) else cell.rjust(w)
