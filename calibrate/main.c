@@ -290,8 +290,9 @@ static void say_found(const job *j, const findings *found, const machines *wrote
     else
         say_lacking(j, found);
     if (found->cal && !j->o->value[QUIET]) {
-        const stats_errors e = validate_errors(&found->p, found->held_out[0], QUANTITY_STEP,
-                                               &found->networks, SPLIT_ALWAYS);
+        const stats_errors e = validate_judge(&found->p, found->held_out[0], QUANTITY_STEP,
+                                              &found->networks, SPLIT_ALWAYS)
+                                   .errors;
 
         fprintf(stderr, "coefficients in %s", j->folder.machine);
         if (e.n)

@@ -13,7 +13,7 @@ static lm_status validate(findings *f, lm_error *err)
         f->n_models    = m + 1;
         if (!f->held_out[m])
             return lm_error_set(err, LM_E_NOMEM, "out of memory");
-        status = validate_model(&f->p, f->model[m], &f->networks, NULL, f->held_out[m], err);
+        status = compare_points(&f->p, f->model[m], &f->networks, NULL, f->held_out[m], err);
         if (status)
             return status;
     }

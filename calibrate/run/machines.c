@@ -21,7 +21,7 @@ static lm_status write_one(const findings *f, const char *path, machine_found *o
         snprintf(out->why_not, sizeof out->why_not, "%.199s", f->why_not.text);
         return LM_OK;
     }
-    e = validate_errors(&f->p, f->held_out[0], QUANTITY_STEP, &f->networks, SPLIT_ALWAYS);
+    e = validate_judge(&f->p, f->held_out[0], QUANTITY_STEP, &f->networks, SPLIT_ALWAYS).errors;
     if (e.n)
         out->step_mape = e.mape;
     snprintf(out->file, sizeof out->file, "%.*s", NAME_MAX, name_in_folder(path));

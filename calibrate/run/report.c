@@ -194,9 +194,10 @@ static void fill_held_out(const findings *f, table *t)
             for (size_t m = 0; m < f->n_models; m++) {
                 const bool         all = g == by->n_folds;
                 const stats_errors e =
-                    validate_errors(&f->p, f->held_out[m], q, by, all ? SPLIT_ALWAYS : g);
+                    validate_judge(&f->p, f->held_out[m], q, by, all ? SPLIT_ALWAYS : g).errors;
 
-                if (!e.n || (!all && m > 0)) /* network by network: the default model's */
+                if (!e.n || (!all && m > 0) ||
+                    !validate_tells(&f->p, q)) /* network by network: the default model's */
                     continue;
                 table_text(t, all ? "(all)" : by->name[g]);
                 table_text(t, quantity_name(q));

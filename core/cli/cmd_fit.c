@@ -80,6 +80,19 @@ static void print_undetermined(const form *f, const fitted *found)
                 nodes ? "node counts, or more networks" : "networks, batches or images");
 }
 
+/* Too few networks for any interval. */
+static void print_unknown_intervals(const observations *obs, const calibration *cal)
+{
+    for (size_t m = 0; model_at(m); m++)
+        for (size_t s = 0; s < N_INTERVALS; s++)
+            if (interval_known(&cal->intervals[m].of[s]))
+                return;
+    fprintf(stderr,
+            "layermeter: %s: intervals are unknown: they take %d networks or more that can be left "
+            "out\n",
+            obs->path, INTERVAL_GROUPS);
+}
+
 /* What the data cannot say, in words. */
 static void print_warnings(const observations *obs, const points *p, const calibration *cal)
 {
@@ -123,6 +136,7 @@ static void print_warnings(const observations *obs, const points *p, const calib
         }
         print_undetermined(&forms[i], f);
     }
+    print_unknown_intervals(obs, cal);
 }
 
 static lm_status choose_where(const options *o, const observations *obs, points *p, lm_error *err)

@@ -56,7 +56,8 @@ static const option_spec specs[] = {
 static const char details[] =
     "A step is forward, backward and gradient (all-reduce and update), one after the other: the\n"
     "calibrated steps do not hide the all-reduce behind the backward pass, frameworks may. low and high\n"
-    "add up, part by part, the central 90 % of measured / predicted on networks left out. An epoch takes\n"
+    "are by the central 90 % of measured / predicted on networks left out, wider for each octave beyond\n"
+    "what was measured; CSV and JSON have them for each part, too. An epoch takes\n"
     "ceil(dataset / (batch x nodes)) steps. 'beyond' names what leaves the calibrated range.\n"
     "--model paleo is PALEO (ICLR 2017), which knows a datasheet and a percent of peak instead of\n"
     "measurements: arithmetic over peak plus traffic over bandwidth, nothing overlapped, no interval.\n";
@@ -66,6 +67,10 @@ static const char examples[] =
     "  layermeter predict vgg16 --machine machine.ini --image 128 --nodes 1,2,4 --format csv\n"
     "  layermeter predict vgg16 --model paleo --device 'Tesla T4' --ppp-comp 0.5 --bandwidth 10Gbit/s "
     "--nodes 1..8*2\n";
+
+/* Whose bounds only CSV and JSON hold. */
+static const quantity parts[] = { QUANTITY_FORWARD, QUANTITY_BACKWARD, QUANTITY_SYNC,
+                                  QUANTITY_GRAD };
 
 static void add_columns(table *t, const char *set)
 {
@@ -83,6 +88,14 @@ static void add_columns(table *t, const char *set)
     table_column(t, "beyond", "beyond", 0);
     if (set)
         table_column(t, "set", "set", 0);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        char key[40];
+
+        snprintf(key, sizeof key, "%s_low_ms", quantity_name(parts[i]));
+        table_column(t, key, NULL, 2);
+        snprintf(key, sizeof key, "%s_high_ms", quantity_name(parts[i]));
+        table_column(t, key, NULL, 2);
+    }
 }
 
 static void add_row(table *t, const scale_point *p, const char *set)
@@ -96,13 +109,17 @@ static void add_row(table *t, const scale_point *p, const char *set)
     table_real(t, 1e3 * s->sync);
     table_real(t, 1e3 * s->grad);
     table_real(t, 1e3 * s->step);
-    table_real(t, 1e3 * s->step_low);
-    table_real(t, 1e3 * s->step_high);
+    table_real(t, 1e3 * s->low[QUANTITY_STEP]);
+    table_real(t, 1e3 * s->high[QUANTITY_STEP]);
     table_real(t, p->samples_per_second);
     table_real(t, p->epoch_seconds);
     table_text(t, s->beyond_what);
     if (set)
         table_text(t, set);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        table_real(t, 1e3 * s->low[parts[i]]);
+        table_real(t, 1e3 * s->high[parts[i]]);
+    }
 }
 
 static int run(const options *o)

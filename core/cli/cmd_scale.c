@@ -102,8 +102,8 @@ static void add_row(table *t, const scale_point *p, const char *set)
     table_real(t, 1e3 * s->backward);
     table_real(t, 1e3 * s->grad);
     table_real(t, 1e3 * s->step);
-    table_real(t, 1e3 * s->step_low);
-    table_real(t, 1e3 * s->step_high);
+    table_real(t, 1e3 * s->low[QUANTITY_STEP]);
+    table_real(t, 1e3 * s->high[QUANTITY_STEP]);
     table_real(t, p->samples_per_second);
     table_real(t, p->speedup);
     table_real(t, p->efficiency);

@@ -1,4 +1,5 @@
 /* layermeter validate: how good the models are on observations. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +9,10 @@
 #include "cli/commands.h"
 #include "fit/validate.h"
 #include "fit/variants.h"
+#include "report/scatter.h"
 #include "report/table.h"
 
-enum { LEAVE_OUT, SEED, MACHINE, WHERE, MODEL, POOLED, POINTS, FORMAT };
+enum { LEAVE_OUT, SEED, MACHINE, WHERE, MODEL, POOLED, POINTS, PHASE, PLOT, FORMAT };
 
 static const option_spec specs[] = {
     [LEAVE_OUT] = { "leave-out", "WHAT", "network",
@@ -20,8 +22,11 @@ static const option_spec specs[] = {
     [WHERE]     = { "where", "WORDS", NULL,
                     "these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls", "models, side by side" },
-    [POOLED]    = { "pooled", NULL, NULL, "only all networks together" },
-    [POINTS]    = { "points", NULL, NULL, "every point: the step as measured and as predicted" },
+    [POOLED]    = { "pooled", NULL, NULL, "only all groups together" },
+    [POINTS]    = { "points", NULL, NULL, "every point as measured and as predicted, see --phase" },
+    [PHASE]     = { "phase", "PHASE", "step", "of --points and --plot" },
+    [PLOT]      = { "plot", "FILE", NULL,
+                    "draw predicted against measured times: FILE.svg, .png or .pdf" },
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
     { NULL, NULL, NULL, NULL },
 };
@@ -33,14 +38,77 @@ static const char details[] =
     "or image=256.. that range alone, by all that lies outside it. What has no such number, as an\n"
     "all-reduce by itself has no batch, stays in every fit.\n"
     "MAPE is mean |predicted - measured| / measured, NRMSE is RMSE over the range of the measurements.\n"
+    "'in 90 %' is the share of points inside the stated interval, which nothing that was left out with\n"
+    "them took part in, and 'width' the median of its high - low over the prediction.\n"
     "With --machine the coefficients were fitted elsewhere, so every network here counts as unseen.\n"
     "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
 
 static const char examples[] =
     "  layermeter validate observations.csv\n"
+    "  layermeter validate observations.csv --leave-out batch=32.. --model layermeter --plot batch.svg\n"
     "  layermeter validate new.csv --machine machine.ini --points\n"
-    "  layermeter validate observations.csv --leave-out batch=32.. --model layermeter\n"
     "  layermeter validate observations.csv --leave-out none --pooled --format csv\n";
+
+/* What is judged, and by what. */
+typedef struct judged {
+    const char *model;
+    comparison *at;
+} judged;
+
+typedef struct judging {
+    const points *p;
+    const split  *by, *groups; /* what is left out, what errors are told by */
+    const judged *model;
+    size_t        n;
+} judging;
+
+static void add_split_columns(table *t)
+{
+    table_column(t, "leave_out", NULL, 0);
+    table_column(t, "seed", NULL, 0);
+    table_column(t, "folds", NULL, 0);
+    table_column(t, "fold_points_least", NULL, 0);
+    table_column(t, "fold_points_most", NULL, 0);
+}
+
+static void fold_sizes(const split *by, size_t *least, size_t *most)
+{
+    *least = *most = by->n_folds ? by->points[0] : 0;
+    for (size_t f = 1; f < by->n_folds; f++) {
+        *least = by->points[f] < *least ? by->points[f] : *least;
+        *most  = by->points[f] > *most ? by->points[f] : *most;
+    }
+}
+
+static void add_split(table *t, const split *by)
+{
+    char   text[64];
+    size_t least, most;
+
+    fold_sizes(by, &least, &most);
+    table_text(t, split_rule_print(&by->rule, text, sizeof text));
+    table_count(t, by->rule.seed);
+    table_count(t, by->n_folds);
+    table_count(t, least);
+    table_count(t, most);
+}
+
+static void print_split(const split *by)
+{
+    char   text[64];
+    size_t least, most;
+
+    if (!by->n_folds)
+        return;
+    fold_sizes(by, &least, &most);
+    printf("left out: %s", split_rule_print(&by->rule, text, sizeof text));
+    if (by->rule.kind == SPLIT_KFOLD)
+        printf(", seed %" PRIu64, by->rule.seed);
+    printf("; %zu fold%s of %zu", by->n_folds, by->n_folds == 1 ? "" : "s", least);
+    if (most > least)
+        printf(" to %zu", most);
+    printf(" points\n");
+}
 
 static void add_columns(table *t)
 {
@@ -53,63 +121,71 @@ static void add_columns(table *t)
     table_column(t, "nrmse", "NRMSE", 3);
     table_column(t, "mape_percent", "MAPE [%]", 1);
     table_column(t, "median_ape_percent", "median [%]", 1);
+    table_column(t, "coverage_percent", "in 90 % [%]", 1);
+    table_column(t, "width_percent", "width [%]", 1);
+    add_split_columns(t);
 }
 
-static void add_row(table *t, const char *group, quantity q, const char *model,
-                    const stats_errors *e)
+static void add_row(const judging *all, size_t fold, quantity q, const judged *m, table *t)
 {
-    table_text(t, group);
+    const bool      pooled = fold == all->groups->n_folds;
+    const judgement j = validate_judge(all->p, m->at, q, all->groups, pooled ? SPLIT_ALWAYS : fold);
+    const stats_errors *e = &j.errors;
+
+    if (!e->n)
+        return;
+    table_text(t, pooled ? "(all)" : all->groups->name[fold]);
     table_text(t, quantity_name(q));
-    table_text(t, model);
+    table_text(t, m->model);
     table_count(t, e->n);
     table_real(t, e->r2);
     table_real(t, 1e3 * e->rmse);
     table_real(t, e->nrmse);
     table_real(t, 100 * e->mape);
     table_real(t, 100 * e->median_ape);
+    table_real(t, 100 * j.coverage);
+    table_real(t, 100 * j.width);
+    add_split(t, all->by);
 }
 
-typedef struct judged {
-    const char *model;
-    comparison *at;
-} judged;
-
-static void fill(const points *p, const split *groups, const judged *j, size_t n, bool pooled,
-                 table *t)
+static void fill(const judging *all, bool pooled, table *t)
 {
     add_columns(t);
-    for (size_t g = pooled ? groups->n_folds : 0; g <= groups->n_folds; g++)
+    for (size_t g = pooled ? all->groups->n_folds : 0; g <= all->groups->n_folds; g++)
         for (quantity q = 0; q < N_QUANTITIES; q++)
-            for (size_t m = 0; m < n; m++) {
-                const bool         all = g == groups->n_folds;
-                const stats_errors e =
-                    validate_errors(p, j[m].at, q, groups, all ? SPLIT_ALWAYS : g);
-
-                if (e.n)
-                    add_row(t, all ? "(all)" : groups->name[g], q, j[m].model, &e);
-            }
+            for (size_t m = 0; m < all->n && validate_tells(all->p, q); m++)
+                add_row(all, g, q, &all->model[m], t);
 }
 
-/* One row a point: the step as measured, and by each model with its error. */
-static void list_points(const points *p, const judged *j, size_t n, table *t)
+/* One row a point: a time as measured, and by each model with its bounds and its error. */
+static void list_points(const judging *all, quantity q, table *t)
 {
-    char key[80], title[80];
+    const points *p = all->p;
+    const judged *j = all->model;
+    char          key[80], title[80];
 
     table_column(t, "network", "network", 0);
     table_column(t, "input", "input", 0);
     table_column(t, "batch", "batch", 0);
     table_column(t, "nodes", "nodes", 0);
-    table_column(t, "step_ms", "measured step [ms]", 2);
-    for (size_t m = 0; m < n; m++) {
+    snprintf(key, sizeof key, "%s_ms", quantity_name(q));
+    snprintf(title, sizeof title, "measured %s [ms]", quantity_name(q));
+    table_column(t, key, title, 2);
+    for (size_t m = 0; m < all->n; m++) {
         snprintf(key, sizeof key, "%s_ms", j[m].model);
         snprintf(title, sizeof title, "%s [ms]", j[m].model);
         table_column(t, key, title, 2);
+        snprintf(key, sizeof key, "%s_low_ms", j[m].model);
+        table_column(t, key, "low", 2);
+        snprintf(key, sizeof key, "%s_high_ms", j[m].model);
+        table_column(t, key, "high", 2);
         snprintf(key, sizeof key, "%s_error_percent", j[m].model);
         table_column(t, key, "error [%]", 1);
     }
+    add_split_columns(t);
     for (size_t i = 0; i < p->n_points; i++) {
         const observation *row      = p->point[i].row;
-        const double       measured = n ? j[0].at[i].measured[QUANTITY_STEP] : NAN;
+        const double       measured = all->n ? j[0].at[i].measured[q] : NAN;
 
         if (isnan(measured))
             continue;
@@ -118,13 +194,64 @@ static void list_points(const points *p, const judged *j, size_t n, table *t)
         table_count(t, (uint64_t)row->batch);
         table_count(t, (uint64_t)row->ranks);
         table_real(t, 1e3 * measured);
-        for (size_t m = 0; m < n; m++) {
-            const double predicted = j[m].at[i].predicted[QUANTITY_STEP];
+        for (size_t m = 0; m < all->n; m++) {
+            const comparison *at = &j[m].at[i];
 
-            table_real(t, 1e3 * predicted);
-            table_real(t, 100 * (predicted - measured) / measured);
+            table_real(t, 1e3 * at->predicted[q]);
+            table_real(t, 1e3 * at->low[q]);
+            table_real(t, 1e3 * at->high[q]);
+            table_real(t, 100 * (at->predicted[q] - measured) / measured);
         }
+        add_split(t, all->by);
     }
+}
+
+/* Predicted against measured, a panel a model. */
+static lm_status draw(const judging *all, quantity q, const char *path, lm_error *err)
+{
+    const size_t   n         = all->p->n_points;
+    double        *predicted = malloc((all->n * n + 1) * sizeof *predicted);
+    double        *measured  = malloc((n + 1) * sizeof *measured);
+    scatter_panel *panel     = calloc(all->n + 1, sizeof *panel);
+    char           title[120], rule[64], text[8][120];
+    lm_status      status =
+        predicted && measured && panel ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    snprintf(title, sizeof title, "%s, left out: %s", quantity_name(q),
+             split_rule_print(&all->by->rule, rule, sizeof rule));
+    for (size_t i = 0; i < n && !status; i++)
+        measured[i] = all->n ? all->model[0].at[i].measured[q] : NAN;
+    for (size_t m = 0; m < all->n && !status; m++) {
+        const judgement j = validate_judge(all->p, all->model[m].at, q, all->groups, SPLIT_ALWAYS);
+
+        for (size_t i = 0; i < n; i++)
+            predicted[m * n + i] = all->model[m].at[i].predicted[q];
+        snprintf(text[m], sizeof text[m], "%s: %zu points, MAPE %.1f %%", all->model[m].model,
+                 j.errors.n, 100 * j.errors.mape);
+        panel[m] = (scatter_panel){ text[m], predicted + m * n, measured, n };
+    }
+    if (!status)
+        status = plot_scatter(path, title, panel, all->n, false, err);
+    free(predicted);
+    free(measured);
+    free(panel);
+    return status;
+}
+
+/* Is no interval stated of anything that is predicted? */
+static bool without_intervals(const judging *all)
+{
+    bool predicted = false;
+
+    for (size_t m = 0; m < all->n; m++)
+        for (quantity q = 0; q < N_QUANTITIES; q++) {
+            const judgement j = validate_judge(all->p, all->model[m].at, q, all->by, SPLIT_ALWAYS);
+
+            predicted |= j.errors.n > 0;
+            if (j.n_stated)
+                return false;
+        }
+    return predicted;
 }
 
 #define MODELS_MAX 8
@@ -162,6 +289,23 @@ static bool choose_rule(const options *o, split_rule *out, int *code)
     return true;
 }
 
+static bool choose_phase(const options *o, quantity *out, int *code)
+{
+    lm_error err = { 0 };
+
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        if (!strcmp(quantity_name(q), o->value[PHASE])) {
+            *out = q;
+            return true;
+        }
+    lm_error_set(&err, LM_E_ARG,
+                 "expected forward, backward, update, sync, grad, backward+grad, step or "
+                 "inference; found '%.40s'",
+                 o->value[PHASE]);
+    *code = report_misuse("--phase", &err);
+    return false;
+}
+
 /* `groups`: what errors are told by. Parts drawn at random tell nothing, networks do. */
 static lm_status split_points(const options *o, const points *p, const split_rule *rule, split *by,
                               split *groups, lm_error *err)
@@ -192,13 +336,15 @@ static int run(const options *o)
     calibration  *cal  = NULL;
     split         by = { .n_folds = 0 }, groups = { .n_folds = 0 };
     split_rule    rule;
+    quantity      q;
+    judging       all = { &p, &by, &groups, judge, 0 };
     format        f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
         goto out;
     }
-    if (!choose_rule(o, &rule, &code))
+    if (!choose_rule(o, &rule, &code) || !choose_phase(o, &q, &code))
         goto out;
     snprintf(list, sizeof list, "%s", o->value[MODEL]);
     n = text_split(list, ',', name, MODELS_MAX);
@@ -225,15 +371,28 @@ static int run(const options *o)
     print_flagged(obs, &p);
     for (size_t m = 0; m < n; m++) {
         judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
-        if (!judge[m].at || validate_model(&p, name[m], &by, cal, judge[m].at, &err)) {
+        if (!judge[m].at || compare_points(&p, name[m], &by, cal, judge[m].at, &err) ||
+            (!cal && compare_left_out(&p, name[m], &by, judge[m].at, &err))) {
             code = report_failure(&err);
             goto out;
         }
     }
+    all.n = n;
+    if (rule.kind != SPLIT_NONE && without_intervals(&all))
+        fprintf(stderr,
+                "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
+                "that is left out\n",
+                o->argument[0], INTERVAL_GROUPS);
+    if (o->value[PLOT] && draw(&all, q, o->value[PLOT], &err)) {
+        code = report_failure(&err);
+        goto out;
+    }
+    if (f == FORMAT_TABLE)
+        print_split(&by);
     if (o->value[POINTS])
-        list_points(&p, judge, n, t);
+        list_points(&all, q, t);
     else
-        fill(&p, &groups, judge, n, o->value[POOLED] != NULL, t);
+        fill(&all, o->value[POOLED] != NULL, t);
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:

@@ -89,6 +89,15 @@ double calibration_seconds(const calibration *cal, size_t form_at, const workloa
     return seconds;
 }
 
+const intervals *calibration_intervals(const calibration *cal, const char *model)
+{
+    size_t m = 0;
+
+    while (strcmp(model_at(m), model) != 0)
+        m++;
+    return &cal->intervals[m];
+}
+
 /* ---- writing ------------------------------------------------------------------------------------
  */
 
@@ -135,11 +144,24 @@ static void put_fitted(FILE *out, size_t form_at, const fitted *f)
     if (f->held_out_groups) {
         fprintf(out, "held_out_networks = %zu\n", f->held_out_groups);
         put_number(out, "held_out_mape_percent", 100 * f->held_out_mape);
-        put_number(out, "ratio_low", f->ratio_low);
-        put_number(out, "ratio_high", f->ratio_high);
     }
     for (size_t k = 0; k < form_here->n_features; k++)
         put_coefficient(out, form_here->feature[k], &f->coefficient[k]);
+}
+
+static void put_intervals(FILE *out, const char *model, const intervals *all)
+{
+    bool any = false;
+    char text[INTERVAL_TEXT];
+
+    for (size_t s = 0; s < N_INTERVALS; s++) {
+        if (!interval_known(&all->of[s]))
+            continue;
+        if (!any)
+            fprintf(out, "\n[%s.intervals]\n", model);
+        any = true;
+        fprintf(out, "%s = %s\n", interval_slot_name(s), interval_print(&all->of[s], text));
+    }
 }
 
 lm_status calibration_save(const calibration *cal, const char *path, lm_error *err)
@@ -152,8 +174,9 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     fputs(
         "; Coefficients of a machine, written by layermeter fit. Times are in seconds; `se` is a standard\n"
         "; error, `range` what the feature covered in the data, `bound` a coefficient held at 0, and\n"
-        "; `undetermined` one that the data cannot tell from the others. Of measured / predicted on\n"
-        "; networks left out of a fit, the central 90 % lie between ratio_low and ratio_high.\n\n"
+        "; `undetermined` one that the data cannot tell from the others. Intervals: the central 90 % of\n"
+        "; measured / predicted on groups left out of a fit, how many these were, by what factor bounds\n"
+        "; widen for each octave beyond what was measured, and what that was.\n\n"
         "[machine]\n",
         draft.stream);
     fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\n", (long long)cal->max_ranks,
@@ -166,6 +189,8 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     for (size_t f = 0; f < n_forms; f++)
         if (cal->fitted[f].present)
             put_fitted(draft.stream, f, &cal->fitted[f]);
+    for (size_t m = 0; model_at(m); m++)
+        put_intervals(draft.stream, model_at(m), &cal->intervals[m]);
     return file_draft_commit(&draft, err);
 }
 
@@ -247,8 +272,6 @@ static const number_key number_keys[] = {
     { "r2", offsetof(fitted, errors.r2), 1, false },
     { "held_out_networks", offsetof(fitted, held_out_groups), 1, true },
     { "held_out_mape_percent", offsetof(fitted, held_out_mape), 0.01, false },
-    { "ratio_low", offsetof(fitted, ratio_low), 1, false },
-    { "ratio_high", offsetof(fitted, ratio_high), 1, false },
 };
 
 static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, fitted *out,
@@ -295,9 +318,7 @@ static lm_status read_form(const reading *r, const ini_section *s, calibration *
     fitted      f                       = { .present       = true,
                                             .condition     = NAN,
                                             .errors        = { 0, NAN, NAN, NAN, NAN, NAN },
-                                            .held_out_mape = NAN,
-                                            .ratio_low     = NAN,
-                                            .ratio_high    = NAN };
+                                            .held_out_mape = NAN };
     size_t      at;
     lm_status   status = LM_OK;
 
@@ -320,6 +341,35 @@ static lm_status read_form(const reading *r, const ini_section *s, calibration *
                                           s->name, feature_name(forms[at].feature[k])));
     f.errors.n      = f.rows;
     cal->fitted[at] = f;
+    return status;
+}
+
+static lm_status read_intervals(const reading *r, const ini_section *s, calibration *cal)
+{
+    char      model[50];
+    size_t    m      = 0;
+    lm_status status = LM_OK;
+
+    snprintf(model, sizeof model, "%.*s", (int)strcspn(s->name, "."), s->name);
+    while (model_at(m) && strcmp(model_at(m), model) != 0)
+        m++;
+    if (!model_at(m))
+        return fail_at(r, s->line,
+                       lm_error_set(r->err, LM_E_NOTFOUND, "[%s]: no model of that name", s->name));
+    for (size_t i = 0; i < s->n_pairs && !status; i++) {
+        const ini_pair *p    = &s->pair[i];
+        size_t          slot = 0;
+
+        while (slot < N_INTERVALS && strcmp(interval_slot_name(slot), p->key) != 0)
+            slot++;
+        status = slot < N_INTERVALS
+                     ? interval_parse(p->value, &cal->intervals[m].of[slot], r->err)
+                     : lm_error_set(r->err, LM_E_NOTFOUND, "no quantity of that name");
+        if (status) {
+            lm_error_prefix(r->err, "%s", p->key);
+            fail_at(r, p->line, status);
+        }
+    }
     return status;
 }
 
@@ -368,6 +418,8 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
             for (size_t k = 0; k < s->n_pairs && !status; k++)
                 if (!calibration_note(cal, s->pair[k].key, s->pair[k].value))
                     status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        } else if (strchr(s->name, '.') && !strcmp(strchr(s->name, '.'), ".intervals")) {
+            status = read_intervals(&r, s, cal);
         } else {
             status = read_form(&r, s, cal);
             any    = true;

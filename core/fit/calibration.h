@@ -6,8 +6,10 @@
 #include "base/stats.h"
 #include "fit/forms.h"
 #include "fit/observation.h"
+#include "fit/quantity.h"
 
-#define MAX_FORMS 32
+#define MAX_FORMS  32
+#define MAX_MODELS 8
 
 /** One coefficient with what the data say of it. */
 typedef struct coefficient {
@@ -27,14 +29,14 @@ typedef struct fitted {
     /* On networks left out one at a time; NAN and 0 where there are fewer than two. */
     double      held_out_mape;
     size_t      held_out_groups;
-    double      ratio_low, ratio_high; /**< hold the central 90 % of measured / predicted there */
     coefficient coefficient[FORM_MAX_FEATURES];
 } fitted;
 
 /** Everything `fit` found out. */
 typedef struct calibration {
-    fitted            fitted[MAX_FORMS]; /**< by place in `forms` */
-    provenance_entry *provenance;        /**< of the observations, and "fitted from" */
+    fitted            fitted[MAX_FORMS];     /**< by place in `forms` */
+    intervals         intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
+    provenance_entry *provenance;            /**< of the observations, and "fitted from" */
     size_t            n_provenance;
     int64_t           max_ranks, max_hosts; /**< most that were measured together; >= 1 */
     lm_dtype          dtype;                /**< of all observations; 0: not known */
@@ -55,5 +57,8 @@ bool calibration_note(calibration *cal, const char *key, const char *value);
 
 /** Seconds of a part: coefficients times features. NAN if the form is not fitted. */
 double calibration_seconds(const calibration *cal, size_t form, const workload *load);
+
+/** Intervals of a model that model_known(). */
+const intervals *calibration_intervals(const calibration *cal, const char *model);
 
 #endif

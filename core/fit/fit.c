@@ -6,51 +6,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/comparison.h"
 #include "fit/repeats.h"
 #include "fit/variants.h"
-
-/* Central share of measured / predicted that an interval is to hold. */
-#define COVERAGE 0.90
 
 static lm_status no_memory(lm_error *err)
 {
     return lm_error_set(err, LM_E_NOMEM, "out of memory");
 }
 
-/* Quantiles of measured / predicted over rows whose fold was left out. The level is raised a
- * little for small samples (split conformal prediction, Vovk et al. 2005): with n ratios, (1 + 1/n)
- * times. */
-static lm_status judge_held_out(const form_data *d, const points *p, fitted *out, lm_error *err)
+/* How good a formula is on networks that were left out. */
+static void judge_held_out(const points *p, const split *networks, const comparison *c, part which,
+                           fitted *out)
 {
-    double   *predicted = malloc((d->n_rows + 1) * sizeof *predicted);
-    double   *ratio     = malloc((d->n_rows + 1) * sizeof *ratio);
-    double    sum       = 0;
-    size_t    n         = 0;
-    lm_status status =
-        predicted && ratio ? form_data_predict(d, p, predicted, err) : no_memory(err);
+    double sum = 0;
+    size_t n = 0, folds = 0;
 
-    out->held_out_mape = out->ratio_low = out->ratio_high = NAN;
-    out->held_out_groups                                  = 0;
-    for (size_t i = 0; i < d->n_rows && !status; i++) {
-        if (isnan(predicted[i]))
-            continue;
-        sum += fabs(predicted[i] - d->seconds[i]) / d->seconds[i];
-        /* a prediction of nothing, or less, has no ratio: as far off as it can be */
-        ratio[n++] = predicted[i] > 0 ? d->seconds[i] / predicted[i] : HUGE_VAL;
-    }
-    for (size_t f = 0; f < d->by->n_folds && !status; f++)
-        out->held_out_groups += d->first[f] < d->first[f + 1] && !isnan(predicted[d->first[f]]);
-    if (!status && out->held_out_groups > 1) {
-        const double tail = (1 - fmin(1, COVERAGE * (1 + 1 / (double)n))) / 2;
+    for (size_t f = 0; f < networks->n_folds; f++) {
+        const size_t before = n;
 
-        out->held_out_mape = sum / (double)n;
-        out->ratio_low     = fmin(1, stats_quantile(ratio, n, tail));
-        out->ratio_high    = fmax(1, stats_quantile(ratio, n, 1 - tail));
-    } else {
-        out->held_out_groups = 0;
+        for (size_t i = 0; i < p->n_points; i++) {
+            const double seconds = point_seconds(&p->point[i], which);
+
+            if (networks->fold[i] != f || isnan(seconds) || isnan(c[i].part[which]))
+                continue;
+            sum += fabs(c[i].part[which] - seconds) / seconds;
+            n++;
+        }
+        folds += n > before;
     }
-    free(predicted);
-    free(ratio);
+    out->held_out_groups = folds > 1 ? folds : 0;
+    out->held_out_mape   = folds > 1 ? sum / (double)n : NAN;
+}
+
+/* What each model says of networks that it did not see. */
+static lm_status judge_models(const points *p, const split *networks, calibration *cal,
+                              lm_error *err)
+{
+    comparison *c      = malloc((p->n_points + 1) * sizeof *c);
+    lm_status   status = c ? LM_OK : no_memory(err);
+
+    for (size_t m = 0; model_at(m) && !status; m++) {
+        status = compare_points(p, model_at(m), networks, NULL, c, err);
+        if (!status)
+            status = compare_intervals(p, model_at(m), networks, c, &cal->intervals[m], err);
+        for (size_t f = 0; f < n_forms && !status; f++)
+            if (cal->fitted[f].present && !strcmp(forms[f].model, model_at(m)))
+                judge_held_out(p, networks, c, forms[f].part, &cal->fitted[f]);
+    }
+    free(c);
     return status;
 }
 
@@ -102,7 +106,6 @@ static lm_status fit_form(const points *p, size_t form_at, const split *by, fitt
             c->high = fmax(c->high, value);
         }
     }
-    status = judge_held_out(&d, p, out, err);
 out:
     form_data_free(&d);
     return status;
@@ -193,6 +196,8 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
                          "%s: too few rows: no formula has as many observations as coefficients; "
                          "measure more networks, batches or images",
                          obs->path);
+    if (!status)
+        status = judge_models(p, &by, cal, err);
     split_free(&by);
     if (status) {
         calibration_free(cal);

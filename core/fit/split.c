@@ -267,6 +267,7 @@ static lm_status fold_randomly(const points *p, split *s, keyed *key, lm_error *
     for (size_t i = 0; i < p->n_points; i++) {
         n += i > 0 && key[i].value != key[i - 1].value;
         put_point(s, key[i].at, place[n] % s->rule.k);
+        s->unit[key[i].at] = n;
     }
     free(place);
     return LM_OK;
@@ -276,6 +277,7 @@ lm_status split_new(const points *p, const split_rule *rule, split *out, lm_erro
 {
     const size_t most   = (p->n_points > rule->k ? p->n_points : rule->k) + p->n_groups + 1;
     split        s      = { .rule   = *rule,
+                            .unit   = malloc((p->n_points + 1) * sizeof *s.unit),
                             .fold   = malloc((p->n_points + 1) * sizeof *s.fold),
                             .name   = calloc(most, sizeof *s.name),
                             .points = calloc(most, sizeof *s.points),
@@ -283,7 +285,7 @@ lm_status split_new(const points *p, const split_rule *rule, split *out, lm_erro
     keyed       *key    = malloc((p->n_points + 1) * sizeof *key);
     lm_status    status = LM_OK;
 
-    if (!s.fold || !s.name || !s.points || !s.arena || !key)
+    if (!s.fold || !s.unit || !s.name || !s.points || !s.arena || !key)
         status = no_memory(err);
     for (size_t i = 0; i < p->n_points && !status; i++)
         s.fold[i] = SPLIT_ALWAYS;
@@ -302,6 +304,8 @@ lm_status split_new(const points *p, const split_rule *rule, split *out, lm_erro
         case SPLIT_NONE: break;
         }
     free(key);
+    if (!status && rule->kind != SPLIT_KFOLD)
+        memcpy(s.unit, s.fold, p->n_points * sizeof *s.unit);
     if (status)
         split_free(&s);
     else
@@ -313,6 +317,7 @@ void split_free(split *s)
 {
     arena_free(s->arena);
     free(s->fold);
+    free(s->unit);
     free(s->name);
     free(s->points);
     *s = (split){ .n_folds = 0 };

@@ -29,8 +29,10 @@ typedef struct split_rule {
 
 /** Each point's fold. */
 typedef struct split {
-    split_rule   rule;
-    size_t      *fold; /**< of each point: 0 .. n_folds - 1, or SPLIT_ALWAYS */
+    split_rule rule;
+    size_t    *fold; /**< of each point: 0 .. n_folds - 1, or SPLIT_ALWAYS */
+    size_t    *unit; /**< of each point, what was drawn as one: SPLIT_KFOLD its configuration, else
+                        its fold */
     size_t       n_folds;
     const char **name;   /**< of each fold: a network, "2", "4..7" */
     size_t      *points; /**< how many each has */

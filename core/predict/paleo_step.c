@@ -41,16 +41,16 @@ lm_status paleo_predict(paleo_predictor *who, int64_t batch, int64_t nodes, pred
     if (isnan(t.sync))
         return lm_error_set(err, LM_E_NOTFOUND,
                             "what nodes exchange needs a bandwidth (--bandwidth 10Gbit/s)");
-    *out = (prediction){ .batch     = batch,
-                         .nodes     = nodes,
-                         .forward   = t.forward,
-                         .backward  = t.backward,
-                         .sync      = t.sync,
-                         .grad      = t.update + t.sync,
-                         .step      = t.step,
-                         .step_low  = NAN,
-                         .step_high = NAN,
-                         .beyond    = counts->unknown > 0 };
+    *out = (prediction){ .batch    = batch,
+                         .nodes    = nodes,
+                         .forward  = t.forward,
+                         .backward = t.backward,
+                         .sync     = t.sync,
+                         .grad     = t.update + t.sync,
+                         .step     = t.step,
+                         .beyond   = counts->unknown > 0 };
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        out->low[q] = out->high[q] = NAN;
     if (counts->unknown)
         snprintf(out->beyond_what, sizeof out->beyond_what, "%zu layer%s nothing here",
                  counts->unknown, counts->unknown == 1 ? " costs" : "s cost");

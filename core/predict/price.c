@@ -54,11 +54,10 @@ double predict_seconds(const predictor *who, const net_metrics *counts, int64_t 
     return seconds;
 }
 
-/* A sum of parts with its interval and the counts that leave their range. */
+/* A sum of parts with the counts that leave their range. */
 typedef struct sum {
     const predictor *who;
     const workload  *load;
-    double           low, high;
     prediction      *out;
     lm_error        *err;
 } sum;
@@ -119,12 +118,34 @@ static lm_status add_part(sum *s, part which, double *seconds)
     if (!f || !f->present)
         return missing(s, which);
     *seconds = calibration_seconds(s->who->cal, at, s->load);
-    /* an unconstrained form may give a negative time: its interval is not upside down for that */
-    s->low += *seconds * (*seconds < 0 ? f->ratio_high : f->ratio_low);
-    s->high += *seconds * (*seconds < 0 ? f->ratio_low : f->ratio_high);
     for (size_t k = 0; k < forms[at].n_features; k++)
         check_range(s, forms[at].feature[k], &f->coefficient[k]);
     return LM_OK;
+}
+
+/* Bounds of all that is predicted. An update that the model does not tell from the all-reduce has
+ * none. */
+static void state_intervals(const predictor *who, const double part_seconds[N_PARTS],
+                            bool whole_step, prediction *out)
+{
+    const intervals *known = calibration_intervals(who->cal, who->model);
+    double           s[N_QUANTITIES];
+
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        s[q] = NAN;
+    s[QUANTITY_FORWARD]  = out->forward;
+    s[QUANTITY_BACKWARD] = out->backward;
+    if (form_find(who->model, PART_UPDATE) < n_forms)
+        s[QUANTITY_UPDATE] = part_seconds[PART_UPDATE];
+    s[QUANTITY_SYNC]          = out->sync;
+    s[QUANTITY_GRAD]          = out->grad;
+    s[QUANTITY_BACKWARD_GRAD] = out->backward + out->grad;
+    s[QUANTITY_STEP]          = out->step;
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        if (whole_step && q != QUANTITY_STEP)
+            out->low[q] = out->high[q] = NAN;
+        else
+            intervals_at(known, q, s, out->batch, out->nodes, &out->low[q], &out->high[q]);
 }
 
 lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
@@ -174,8 +195,7 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
         result.sync = nodes > 1 && parts[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
         result.step = result.forward + result.backward + result.grad;
     }
-    result.step_low  = s.low;
-    result.step_high = s.high;
-    *out             = result;
+    state_intervals(who, seconds, n == 1, &result);
+    *out = result;
     return LM_OK;
 }

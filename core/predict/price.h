@@ -27,9 +27,10 @@ typedef struct prediction {
     double  sync;              /**< all-reduce; NAN: this model does not tell it from the update */
     double  grad;              /**< all-reduce and update */
     double  step;              /**< forward, backward and grad, one after the other */
-    /* Each part by the central 90 % of measured / predicted on networks left out, added up; NAN:
-     * unknown. */
-    double step_low, step_high;
+    /** Bounds by quantity, from ratios measured / predicted on what was left out of the fit
+     * (interval.h); of a step that has none of its own, those of its parts added up. NAN: unknown.
+     */
+    double low[N_QUANTITIES], high[N_QUANTITIES];
     bool   beyond;           /**< some count lies outside what was calibrated */
     char   beyond_what[160]; /**< which, "batch (flops x4.0), nodes" */
 } prediction;

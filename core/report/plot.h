@@ -1,4 +1,4 @@
-/** Pictures, drawn by gnuplot. */
+/** Scaling curves as pictures. */
 #ifndef REPORT_PLOT_H
 #define REPORT_PLOT_H
 

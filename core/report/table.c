@@ -80,8 +80,8 @@ void table_column(table *t, const char *key, const char *title, int decimals)
         t->column      = more;
         t->column_room = room;
     }
-    t->column[t->n_columns] = (column){ strdup(key), strdup(title), decimals };
-    t->failed               = !t->column[t->n_columns].key || !t->column[t->n_columns].title;
+    t->column[t->n_columns] = (column){ strdup(key), title ? strdup(title) : NULL, decimals };
+    t->failed = !t->column[t->n_columns].key || (title && !t->column[t->n_columns].title);
     t->n_columns++;
 }
 
@@ -156,26 +156,31 @@ static void pad(FILE *out, int n)
 static void print_aligned(const table *t, FILE *out)
 {
     const size_t n     = t->n_columns;
+    size_t       shown = 0;
     int         *width = calloc(n ? n : 1, sizeof *width);
     char         buffer[64];
 
-    for (size_t j = 0; width && j < n; j++)
+    while (shown < n && t->column[shown].title)
+        shown++;
+    for (size_t j = 0; width && j < shown; j++)
         width[j] = width_of(t->column[j].title);
     for (size_t i = 0; width && i < t->n_cells; i++) {
+        if (i % n >= shown)
+            continue;
         const int w =
             width_of(print_cell(&t->cell[i], t->column[i % n].decimals, buffer, sizeof buffer));
 
         if (w > width[i % n])
             width[i % n] = w;
     }
-    for (size_t j = 0; width && j < n; j++) {
+    for (size_t j = 0; width && j < shown; j++) {
         /* text to the left, numbers to the right */
         const bool left = j < t->n_cells && t->cell[j].kind == CELL_TEXT;
         const int  gap  = width[j] - width_of(t->column[j].title);
 
         pad(out, left ? 0 : gap);
         fputs(t->column[j].title, out);
-        if (j + 1 < n)
+        if (j + 1 < shown)
             pad(out, (left ? gap : 0) + 2);
     }
     putc('\n', out);
@@ -186,9 +191,11 @@ static void print_aligned(const table *t, FILE *out)
         const bool   left = c->kind == CELL_TEXT;
         const int    gap  = width[j] - width_of(text);
 
+        if (j >= shown)
+            continue;
         pad(out, left ? 0 : gap);
         fputs(text, out);
-        if (j + 1 < n)
+        if (j + 1 < shown)
             pad(out, (left ? gap : 0) + 2);
         else
             putc('\n', out);

@@ -22,6 +22,7 @@ void   table_free(table *t);
 /**
  * @param key      column name in CSV and JSON, with the unit: forward_ms
  * @param title    head of the printed table, with the unit: "forward [ms]"
+ *              NULL: only in CSV and JSON; such columns stand behind all others
  * @param decimals of printed reals; -1: three significant digits. CSV and JSON hold every digit.
  */
 void table_column(table *t, const char *key, const char *title, int decimals);

@@ -585,8 +585,17 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
         assert_close(cal->fitted[at].errors.r2, 1, 1e-9);
         assert_int_equal(cal->fitted[at].held_out_groups, N_NETS);
         assert_close(cal->fitted[at].held_out_mape, 0, 1e-6);
-        assert_close(cal->fitted[at].ratio_low, 1, 1e-6);
-        assert_close(cal->fitted[at].ratio_high, 1, 1e-6);
+        if (f->part == PART_FORWARD) {
+            const interval *i = &calibration_intervals(cal, f->model)->of[QUANTITY_FORWARD];
+
+            assert_int_equal(i->groups, N_NETS);
+            assert_close(i->low, 1, 1e-6);
+            assert_close(i->high, 1, 1e-6);
+            assert_close(i->per_octave, 1, 1e-6);
+            assert_true(i->range[SCOPE_BATCH].low == (double)batches[0] &&
+                        i->range[SCOPE_BATCH].high == (double)batches[3]);
+            assert_true(isnan(i->range[SCOPE_NODES].low));
+        }
         calibration_free(cal);
         points_free(&p);
         observations_free(obs);
@@ -603,13 +612,14 @@ static void errors_on_networks_left_out_match_hand_computation(void **state)
 {
     static const double left_out[] = { 0.94, 2 * 15.4 / 17, 4 * 1.08 },
                         measured[] = { 1, 2.2, 3.6 };
-    workloads    *loads            = new_loads();
-    observations *obs;
-    calibration  *cal;
-    const fitted *f;
-    points        p;
-    double        mape = 0, low = 1, high = 1;
-    lm_error      err;
+    workloads      *loads          = new_loads();
+    observations   *obs;
+    calibration    *cal;
+    const fitted   *f;
+    const interval *stated;
+    points          p;
+    double          mape = 0, low = 1, high = 1;
+    lm_error        err;
 
     (void)state;
     for (int n = 1; n <= 4; n *= 2) {
@@ -637,8 +647,10 @@ static void errors_on_networks_left_out_match_hand_computation(void **state)
     assert_int_equal(f->held_out_groups, 3);
     assert_close(f->held_out_mape, mape, 1e-13);
     /* of three ratios, 90 % raised by a third is all of them: the interval is their range */
-    assert_close(f->ratio_low, low, 1e-13);
-    assert_close(f->ratio_high, high, 1e-13);
+    stated = &calibration_intervals(cal, "convmeter")->of[QUANTITY_UPDATE];
+    assert_int_equal(stated->groups, 3);
+    assert_close(stated->low, low, 1e-13);
+    assert_close(stated->high, high, 1e-13);
     /* relative errors: weights 1/t, c = sum(L/t) / sum((L/t)^2) */
     f = &cal->fitted[form_find("nnls", PART_GRAD_ONE)];
     assert_close(f->coefficient[0].value,
@@ -704,7 +716,8 @@ static void one_network_alone_has_nothing_to_be_left_out_against(void **state)
     f = &cal->fitted[form_find("convmeter", PART_GRAD_ONE)];
     assert_true(f->present);
     assert_int_equal(f->held_out_groups, 0);
-    assert_true(isnan(f->held_out_mape) && isnan(f->ratio_low) && isnan(f->ratio_high));
+    assert_true(isnan(f->held_out_mape));
+    assert_false(interval_known(&calibration_intervals(cal, "convmeter")->of[QUANTITY_UPDATE]));
     assert_false(cal->fitted[form_find("convmeter", PART_FORWARD)].present);
     calibration_free(cal);
     points_free(&p);
@@ -793,9 +806,7 @@ static void a_machine_file_keeps_every_bit_of_a_coefficient(void **state)
                         .condition       = 1.0 / 3,
                         .errors          = { 12 + f, 0.125, NAN, 0.25, 1.0 / 7, 0.9 },
                         .held_out_mape   = 0.5,
-                        .held_out_groups = f % 4 ? 0 : 5,
-                        .ratio_low       = 0.7,
-                        .ratio_high      = 4.0 / 3 };
+                        .held_out_groups = f % 4 ? 0 : 5 };
         for (size_t k = 0; k < forms[f].n_features; k++)
             to->coefficient[k] = (coefficient){ 1e-11 / (double)(3 + f + 7 * k),
                                                 k ? 1e-13 / 7 : NAN,
@@ -827,9 +838,6 @@ static void a_machine_file_keeps_every_bit_of_a_coefficient(void **state)
         assert_close(b->errors.mape, a->errors.mape, 1e-15); /* in percent there */
         assert_close(b->errors.rmse, a->errors.rmse, 1e-15); /* in ms there */
         assert_int_equal(b->held_out_groups, a->held_out_groups);
-        assert_true(a->held_out_groups
-                        ? same(b->ratio_low, a->ratio_low) && same(b->ratio_high, a->ratio_high)
-                        : isnan(b->ratio_low) && isnan(b->ratio_high));
         for (size_t k = 0; k < forms[f].n_features; k++) {
             const coefficient *x = &a->coefficient[k], *y = &b->coefficient[k];
 
@@ -881,8 +889,19 @@ static void what_is_no_machine_file_is_refused_by_line(void **state)
           "m.ini:2: layers: expected a finite number, found 'x'", LM_E_ARG },
         { "[convmeter.grad_one]\nrows = -1\nlayers = 1 s/layer\n",
           "m.ini:2: rows: expected a whole number from 0 to 2^64-1, found '-1'", LM_E_ARG },
-        { "[convmeter.grad_one]\nratio_low = x\nlayers = 1 s/layer\n",
-          "m.ini:2: ratio_low: expected a finite number, found 'x'", LM_E_ARG },
+        { "[convmeter.grad_one]\ncondition = x\nlayers = 1 s/layer\n",
+          "m.ini:2: condition: expected a finite number, found 'x'", LM_E_ARG },
+        { "[nets.intervals]\nstep = 1 .. 2\n", "m.ini:1: [nets.intervals]: no model of that name",
+          LM_E_NOTFOUND },
+        { "[layermeter.intervals]\nspeed = 1 .. 2\n", "m.ini:2: speed: no quantity of that name",
+          LM_E_NOTFOUND },
+        { "[layermeter.intervals]\nstep = 0.9\n",
+          "m.ini:2: step: expected two numbers with .. between, found '0.9'", LM_E_SYNTAX },
+        { "[layermeter.intervals]\nstep = 0.9 .. 1.1, groups 5, width 2\n",
+          "m.ini:2: step: unknown word 'width'", LM_E_SYNTAX },
+        { "[layermeter.intervals]\nstep = 1.2 .. 1.1, groups 5\n",
+          "m.ini:2: step: expected bounds around 1 and a factor per octave of 1 or more",
+          LM_E_ARG },
     };
 
     (void)state;

@@ -369,7 +369,7 @@ static void curves_go_by_its_steps(void **state)
         assert_close(p.grad, t.update + t.sync, 1e-12);
         assert_close(p.step, t.step, 1e-12);
     }
-    assert_true(isnan(p.step_low) && isnan(p.step_high));
+    assert_true(isnan(p.low[QUANTITY_STEP]) && isnan(p.high[QUANTITY_STEP]));
     assert_string_equal(p.beyond_what, "1 layer costs nothing here");
     assert_int_equal(scale_at(&who, SCALING_STRONG, 40, 4, 100, &s, &err), LM_OK);
     assert_int_equal(s.step.batch, 10);

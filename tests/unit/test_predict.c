@@ -24,7 +24,7 @@ static int leave(void **state)
 
 /* A machine by a latency a message and seconds a byte, and what stands behind each coefficient. */
 static calibration *machine(double latency, double per_byte, const char *behind,
-                            const char *interval)
+                            const char *intervals_text)
 {
     char         text[2000];
     calibration *cal = NULL;
@@ -35,12 +35,12 @@ static calibration *machine(double latency, double per_byte, const char *behind,
         "[machine]\nmax_ranks = 8\n"
         "[layermeter.forward]\nflops = 0.001 s/FLOP%s\ninputs = 0 s/element\noutputs = 0 "
         "s/element\n"
-        "weights = 0 s/element\nlayers = 0.5 s/layer\n%s"
+        "weights = 0 s/element\nlayers = 0.5 s/layer\n"
         "[layermeter.backward]\nflops = 0.002 s/FLOP\ninputs = 0 s/element\noutputs = 0 s/element\n"
-        "weights = 0 s/element\nlayers = 0 s/layer\n%s"
-        "[layermeter.update]\nlayers = 0 s/layer\nweights = 0.01 s/element\n%s"
+        "weights = 0 s/element\nlayers = 0 s/layer\n"
+        "[layermeter.update]\nlayers = 0 s/layer\nweights = 0.01 s/element\n"
         "[layermeter.sync]\nring_steps = %.17g s/message\nring_bytes = %.17g s/byte\n%s",
-        behind, interval, interval, interval, latency, per_byte, interval);
+        behind, latency, per_byte, intervals_text);
     calibration_load(folder_file("m.ini", text), &cal, &err);
     assert_string_equal(err.text, "");
     return cal;
@@ -71,7 +71,7 @@ static void a_step_is_the_sum_of_its_parts(void **state)
     assert_close(out.grad, 0.32, 1e-14);
     assert_true(out.sync == 0);
     assert_close(out.step, 3.24, 1e-14);
-    assert_true(isnan(out.step_low) && isnan(out.step_high));
+    assert_true(isnan(out.low[QUANTITY_STEP]) && isnan(out.high[QUANTITY_STEP]));
     assert_false(out.beyond);
 
     assert_int_equal(predict_step(&p, 10, 4, &out, &err), LM_OK);
@@ -131,18 +131,21 @@ static void the_time_alone_is_the_same_sum(void **state)
     calibration_free(cal);
 }
 
-/* Each part from 0.8 to 1.5 times its time: so is the sum. */
+/* Each part from 0.8 to 1.5 times its time: so is the sum, where steps have no interval of their
+ * own. */
 static void the_interval_adds_up_like_the_parts(void **state)
 {
-    calibration *cal =
-        machine(0.25, 0.001, "", "held_out_networks = 3\nratio_low = 0.8\nratio_high = 1.5\n");
-    const predictor p = who(cal);
+    calibration    *cal = machine(0.25, 0.001, "",
+                                  "[layermeter.intervals]\nforward = 0.8 .. 1.5, groups 3\n"
+                                     "backward = 0.8 .. 1.5, groups 3\nupdate = 0.8 .. 1.5, groups 3\n"
+                                     "sync = 0.8 .. 1.5, groups 4\n");
+    const predictor p   = who(cal);
     prediction      out;
 
     (void)state;
     assert_int_equal(predict_step(&p, 10, 4, &out, NULL), LM_OK);
-    assert_close(out.step_low, 0.8 * 4.932, 1e-14);
-    assert_close(out.step_high, 1.5 * 4.932, 1e-14);
+    assert_close(out.low[QUANTITY_STEP], 0.8 * 4.932, 1e-14);
+    assert_close(out.high[QUANTITY_STEP], 1.5 * 4.932, 1e-14);
     calibration_free(cal);
 }
 

@@ -1,0 +1,464 @@
+/* Predicted and measured times, point by point. */
+#include "fit/comparison.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+/* ---- predictions --------------------------------------------------------------------------------
+ */
+
+/* Seconds by one form, from fits to the points themselves. */
+static lm_status predict_fitted(const points *p, size_t form_at, const split *by, comparison *out,
+                                lm_error *err)
+{
+    const part which = forms[form_at].part;
+    form_data  d;
+    double    *rows;
+    lm_status  status = form_data_new(p, form_at, by, &d, err);
+
+    if (status)
+        return status;
+    rows   = malloc((d.n_rows + 1) * sizeof *rows);
+    status = rows ? form_data_predict(&d, p, rows, err) : no_memory(err);
+    for (size_t i = 0; i < d.n_rows && !status; i++)
+        out[d.point[i]].part[which] = rows[i];
+    free(rows);
+    form_data_free(&d);
+    return status;
+}
+
+/* Seconds by one part of the model: of fits, for all points that have it measured. */
+static lm_status predict_part(const points *p, const char *model, part which, const split *by,
+                              const calibration *cal, comparison *out, lm_error *err)
+{
+    const size_t form_at = form_find(model, which);
+
+    for (size_t i = 0; i < p->n_points; i++)
+        out[i].part[which] = NAN;
+    if (form_at == n_forms)
+        return LM_OK;
+    if (!cal)
+        return predict_fitted(p, form_at, by, out, err);
+    for (size_t i = 0; i < p->n_points; i++)
+        out[i].part[which] = calibration_seconds(cal, form_at, &p->point[i].load);
+    return LM_OK;
+}
+
+static void measure(const point *pt, double to[N_QUANTITIES])
+{
+    const bool   many   = pt->row->ranks > 1;
+    const double update = point_seconds(pt, PART_UPDATE);
+    const double grad   = many ? point_seconds(pt, PART_GRAD_MANY) : update;
+
+    to[QUANTITY_FORWARD]       = point_seconds(pt, PART_FORWARD);
+    to[QUANTITY_BACKWARD]      = point_seconds(pt, PART_BACKWARD);
+    to[QUANTITY_UPDATE]        = update;
+    to[QUANTITY_SYNC]          = point_seconds(pt, PART_SYNC);
+    to[QUANTITY_GRAD]          = grad;
+    to[QUANTITY_BACKWARD_GRAD] = to[QUANTITY_BACKWARD] + grad;
+    to[QUANTITY_INFERENCE]     = point_seconds(pt, PART_INFERENCE);
+    to[QUANTITY_STEP]          = pt->row->kind != OBS_COLLECTIVE && !isnan(pt->seconds[PHASE_STEP])
+                                     ? pt->seconds[PHASE_STEP]
+                                     : to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
+}
+
+/* A step as it was measured, as a whole or part by part, if the model can; else the other way. */
+static double step_seconds(const point *pt, double whole, double sum)
+{
+    const bool as_whole = !isnan(point_seconds(pt, PART_STEP));
+
+    if (pt->row->ranks > 1)
+        return sum;
+    return isnan(as_whole ? whole : sum) ? (as_whole ? sum : whole) : as_whole ? whole : sum;
+}
+
+static void predict(const point *pt, const char *model, const double parts[N_PARTS],
+                    double to[N_QUANTITIES])
+{
+    const bool many       = pt->row->ranks > 1;
+    const bool has_update = form_find(model, PART_UPDATE) < n_forms;
+    double    *grad       = &to[QUANTITY_GRAD];
+
+    to[QUANTITY_FORWARD]  = parts[PART_FORWARD];
+    to[QUANTITY_BACKWARD] = parts[PART_BACKWARD];
+    to[QUANTITY_UPDATE]   = has_update ? parts[PART_UPDATE] : many ? NAN : parts[PART_GRAD_ONE];
+    to[QUANTITY_SYNC]     = parts[PART_SYNC];
+    *grad                 = !many        ? to[QUANTITY_UPDATE]
+                            : has_update ? parts[PART_UPDATE] + parts[PART_SYNC]
+                                         : parts[PART_GRAD_MANY];
+    to[QUANTITY_BACKWARD_GRAD] = many && form_find(model, PART_JOINT) < n_forms
+                                     ? parts[PART_JOINT]
+                                     : to[QUANTITY_BACKWARD] + *grad;
+    to[QUANTITY_INFERENCE]     = parts[PART_INFERENCE];
+    to[QUANTITY_STEP] =
+        step_seconds(pt, parts[PART_STEP], to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD] + *grad);
+}
+
+/* ---- intervals ----------------------------------------------------------------------------------
+ */
+
+static void place_of(const point *pt, double seconds, double at[N_SCOPES])
+{
+    at[SCOPE_SECONDS] = seconds;
+    at[SCOPE_BATCH]   = pt->row->batch ? (double)pt->row->batch : NAN;
+    at[SCOPE_NODES]   = (double)pt->row->ranks;
+}
+
+/* Does it matter to the quantity? Bytes do not depend on the batch, nor layers on nodes. */
+static bool matters(size_t slot, scope s)
+{
+    switch (s) {
+    case SCOPE_BATCH:
+        return slot != QUANTITY_UPDATE && slot != QUANTITY_SYNC && slot != QUANTITY_GRAD;
+    case SCOPE_NODES:
+        return slot == QUANTITY_SYNC || slot == QUANTITY_GRAD || slot == INTERVAL_STEP_MANY ||
+               slot == QUANTITY_BACKWARD_GRAD;
+    default: return true;
+    }
+}
+
+static bool in_slot(const point *pt, size_t slot)
+{
+    if (slot == INTERVAL_STEP_MANY || slot == QUANTITY_GRAD)
+        return pt->row->ranks > 1;
+    return slot != QUANTITY_STEP || pt->row->ranks == 1;
+}
+
+static quantity quantity_of(size_t slot)
+{
+    return slot == INTERVAL_STEP_MANY ? QUANTITY_STEP : (quantity)slot;
+}
+
+/* The range of what was measured in all folds but one. */
+static void range_without(const points *p, const split *by, size_t without, const comparison *c,
+                          size_t slot, interval *out)
+{
+    for (scope s = 0; s < N_SCOPES; s++)
+        out->range[s].low = out->range[s].high = NAN;
+    for (size_t i = 0; i < p->n_points; i++) {
+        const double seconds = c[i].measured[quantity_of(slot)];
+        double       at[N_SCOPES];
+
+        if (isnan(seconds) || !in_slot(&p->point[i], slot) ||
+            (without != SPLIT_ALWAYS && by->fold[i] == without))
+            continue;
+        place_of(&p->point[i], seconds, at);
+        for (scope s = 0; s < N_SCOPES; s++)
+            if (matters(slot, s)) { /* fmin() and fmax() pass over NAN */
+                out->range[s].low  = fmin(out->range[s].low, at[s]);
+                out->range[s].high = fmax(out->range[s].high, at[s]);
+            }
+    }
+}
+
+/* Residuals of one slot, and the points they are of. */
+typedef struct residuals {
+    residual *item;
+    size_t   *point;
+    size_t    n;
+} residuals;
+
+/* Of how many lots residuals can be: left out by network or node count, and two upper octaves. */
+#define LOTS 4
+
+static void residuals_free(residuals r[N_INTERVALS])
+{
+    for (size_t s = 0; s < N_INTERVALS; s++) {
+        free(r[s].item);
+        free(r[s].point);
+    }
+}
+
+static lm_status residuals_new(const points *p, residuals r[N_INTERVALS], lm_error *err)
+{
+    bool ok = true;
+
+    for (size_t s = 0; s < N_INTERVALS; s++) {
+        r[s] = (residuals){ malloc((LOTS * p->n_points + 1) * sizeof(residual)),
+                            malloc((LOTS * p->n_points + 1) * sizeof(size_t)), 0 };
+        ok &= r[s].item && r[s].point;
+    }
+    if (ok)
+        return LM_OK;
+    residuals_free(r);
+    return no_memory(err);
+}
+
+/* Residuals of a slot, fold by fold, behind those that are there. Their groups are the units of the
+ * split, or the networks. */
+static void add_residuals(const points *p, const split *by, bool by_network, const comparison *c,
+                          size_t slot, residuals *to)
+{
+    const quantity q = quantity_of(slot);
+
+    for (size_t f = 0; f < by->n_folds; f++) {
+        interval seen;
+
+        range_without(p, by, f, c, slot, &seen);
+        for (size_t i = 0; i < p->n_points; i++) {
+            const double predicted = c[i].predicted[q], measured = c[i].measured[q];
+            double       at[N_SCOPES];
+
+            if (by->fold[i] != f || !in_slot(&p->point[i], slot) || isnan(predicted) ||
+                isnan(measured))
+                continue;
+            place_of(&p->point[i], predicted, at);
+            to->point[to->n]  = i;
+            to->item[to->n++] = (residual){ predicted > 0 ? measured / predicted : HUGE_VAL,
+                                            by_network ? p->point[i].group : by->unit[i],
+                                            interval_beyond(&seen, at) };
+        }
+    }
+}
+
+/* The upper octave of batches or of nodes, left out at once: what extrapolation looks like from
+ * here. Nothing is added where there is only one octave. */
+static lm_status add_upper_octave(const points *p, const char *model, split_kind kind,
+                                  comparison *scratch, residuals to[N_INTERVALS], lm_error *err)
+{
+    split_rule rule = { .kind = kind, .from = 1, .to = INT64_MAX };
+    int64_t    low = INT64_MAX, high = 0;
+    split      by;
+    lm_status  status;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        const observation *row   = p->point[i].row;
+        const int64_t      value = kind == SPLIT_RANKS ? row->ranks : row->batch;
+
+        if (value < 1)
+            continue;
+        low  = value < low ? value : low;
+        high = value > high ? value : high;
+    }
+    while (rule.from <= high / 2)
+        rule.from *= 2;
+    if (low >= rule.from)
+        return LM_OK;
+    if ((status = split_new(p, &rule, &by, err)))
+        return status;
+    status = compare_points(p, model, &by, NULL, scratch, err);
+    for (size_t s = 0; s < N_INTERVALS && !status; s++)
+        add_residuals(p, &by, true, scratch, s, &to[s]);
+    split_free(&by);
+    return status;
+}
+
+static lm_status add_upper_octaves(const points *p, const char *model, residuals to[N_INTERVALS],
+                                   lm_error *err)
+{
+    comparison *scratch = malloc((p->n_points + 1) * sizeof *scratch);
+    lm_status   status  = scratch ? LM_OK : no_memory(err);
+
+    if (!status)
+        status = add_upper_octave(p, model, SPLIT_BATCH, scratch, to, err);
+    if (!status)
+        status = add_upper_octave(p, model, SPLIT_RANKS, scratch, to, err);
+    free(scratch);
+    return status;
+}
+
+static size_t groups_of(const residuals *r)
+{
+    size_t n = 0; /* residuals of a fold follow each other */
+
+    for (size_t i = 0; i < r->n; i++)
+        n += i == 0 || r->item[i].group != r->item[i - 1].group;
+    return n;
+}
+
+/* Single layers that belong to no group: the next one is one more of them, not another type. */
+static bool of_layers(const points *p)
+{
+    for (size_t i = 0; i < p->n_points; i++)
+        if (p->point[i].row->kind == OBS_LAYER)
+            return !*p->point[i].row->group;
+    return false;
+}
+
+/* What is left out instead where too few networks can be, as of all-reduces by themselves: node
+ * counts; of single layers a tenth of them at a time. */
+static lm_status replace_few(const points *p, const char *model, residuals r[N_INTERVALS],
+                             lm_error *err)
+{
+    const bool       layers = of_layers(p);
+    const split_rule rule   = { .kind = layers ? SPLIT_KFOLD : SPLIT_RANKS, .k = 10, .seed = 1 };
+    comparison      *c      = NULL;
+    split            by;
+    lm_status        status = LM_OK;
+
+    if (layers && p->n_points < 10 * rule.k)
+        return LM_OK;
+    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
+        if (!layers && groups_of(&r[s]) >= INTERVAL_GROUPS)
+            continue;
+        if (!c) {
+            if ((status = split_new(p, &rule, &by, err)))
+                return status;
+            c      = malloc((p->n_points + 1) * sizeof *c);
+            status = c ? compare_points(p, model, &by, NULL, c, err) : no_memory(err);
+        }
+        r[s].n = 0;
+        if (!status)
+            add_residuals(p, &by, false, c, s, &r[s]);
+    }
+    if (c)
+        split_free(&by);
+    free(c);
+    return status;
+}
+
+lm_status compare_intervals(const points *p, const char *model, const split *by_network,
+                            const comparison *network_left_out, intervals *out, lm_error *err)
+{
+    residuals r[N_INTERVALS];
+    size_t    n[N_INTERVALS];
+    lm_status status = residuals_new(p, r, err);
+
+    if (status)
+        return status;
+    for (size_t s = 0; s < N_INTERVALS; s++)
+        add_residuals(p, by_network, false, network_left_out, s, &r[s]);
+    status = replace_few(p, model, r, err);
+    for (size_t s = 0; s < N_INTERVALS; s++)
+        n[s] = r[s].n;
+    if (!status)
+        status = add_upper_octaves(p, model, r, err);
+    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
+        out->of[s] = interval_unknown;
+        status     = interval_bounds(r[s].item, n[s], &out->of[s], err);
+        if (!status)
+            status = interval_growth(r[s].item, r[s].n, &out->of[s], err);
+        range_without(p, by_network, SPLIT_ALWAYS, network_left_out, s, &out->of[s]);
+    }
+    residuals_free(r);
+    return status;
+}
+
+static void state_bounds(const points *p, const intervals *known, size_t i, comparison *c)
+{
+    const observation *row = p->point[i].row;
+
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        intervals_at(known, q, c->predicted, row->batch, row->ranks, &c->low[q], &c->high[q]);
+}
+
+/* Of one fold, by the residuals of all others. */
+static lm_status bounds_of_others(const points *p, const split *by, size_t fold,
+                                  const residuals all[N_INTERVALS], const size_t n[N_INTERVALS],
+                                  residual *scratch, comparison *c, lm_error *err)
+{
+    intervals known;
+    lm_status status = LM_OK;
+
+    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
+        size_t bounding = 0, kept = 0;
+
+        for (size_t i = 0; i < all[s].n; i++) {
+            if (by->fold[all[s].point[i]] != fold)
+                scratch[kept++] = all[s].item[i];
+            if (i + 1 == n[s])
+                bounding = kept;
+        }
+        known.of[s] = interval_unknown;
+        range_without(p, by, fold, c, s, &known.of[s]);
+        status = interval_bounds(scratch, bounding, &known.of[s], err);
+        if (!status)
+            status = interval_growth(scratch, kept, &known.of[s], err);
+    }
+    for (size_t i = 0; i < p->n_points && !status; i++)
+        if (by->fold[i] == fold)
+            state_bounds(p, &known, i, &c[i]);
+    return status;
+}
+
+static lm_status bounds_of_folds(const points *p, const char *model, const split *by, comparison *c,
+                                 lm_error *err)
+{
+    residuals r[N_INTERVALS];
+    size_t    n[N_INTERVALS];
+    residual *scratch = malloc((LOTS * p->n_points + 1) * sizeof *scratch);
+    lm_status status  = scratch ? residuals_new(p, r, err) : no_memory(err);
+
+    if (status) {
+        free(scratch);
+        return status;
+    }
+    for (size_t s = 0; s < N_INTERVALS; s++) {
+        add_residuals(p, by, false, c, s, &r[s]);
+        n[s] = r[s].n;
+    }
+    status = add_upper_octaves(p, model, r, err);
+    for (size_t f = 0; f < by->n_folds && !status; f++)
+        status = bounds_of_others(p, by, f, r, n, scratch, c, err);
+    residuals_free(r);
+    free(scratch);
+    return status;
+}
+
+/* Of one fold, as a fit to the rest would state them. */
+static lm_status bounds_of_rest(const points *p, const char *model, const split *by, size_t fold,
+                                comparison *c, lm_error *err)
+{
+    points      rest = *p;
+    split       networks;
+    comparison *left_out = malloc((p->n_points + 1) * sizeof *left_out);
+    intervals   known;
+    lm_status   status;
+
+    rest.n_points = 0;
+    rest.point    = malloc((p->n_points + 1) * sizeof *rest.point);
+    for (size_t i = 0; rest.point && i < p->n_points; i++)
+        if (by->fold[i] != fold)
+            rest.point[rest.n_points++] = p->point[i];
+    status = rest.point && left_out
+                 ? split_new(&rest, &(split_rule){ .kind = SPLIT_NETWORK }, &networks, err)
+                 : no_memory(err);
+    if (!status) {
+        status = compare_points(&rest, model, &networks, NULL, left_out, err);
+        if (!status)
+            status = compare_intervals(&rest, model, &networks, left_out, &known, err);
+        split_free(&networks);
+    }
+    for (size_t i = 0; i < p->n_points && !status; i++)
+        if (by->fold[i] == fold)
+            state_bounds(p, &known, i, &c[i]);
+    free(rest.point);
+    free(left_out);
+    return status;
+}
+
+lm_status compare_left_out(const points *p, const char *model, const split *by, comparison *c,
+                           lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    if (by->rule.kind == SPLIT_NETWORK || by->rule.kind == SPLIT_KFOLD)
+        return bounds_of_folds(p, model, by, c, err);
+    for (size_t f = 0; f < by->n_folds && !status; f++)
+        status = bounds_of_rest(p, model, by, f, c, err);
+    return status;
+}
+
+lm_status compare_points(const points *p, const char *model, const split *by,
+                         const calibration *cal, comparison *out, lm_error *err)
+{
+    const intervals *known  = cal ? calibration_intervals(cal, model) : NULL;
+    lm_status        status = LM_OK;
+
+    for (part w = 0; w < N_PARTS && !status; w++)
+        status = predict_part(p, model, w, by, cal, out, err);
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        measure(&p->point[i], out[i].measured);
+        predict(&p->point[i], model, out[i].part, out[i].predicted);
+        for (quantity q = 0; q < N_QUANTITIES; q++)
+            out[i].low[q] = out[i].high[q] = NAN;
+        if (known)
+            state_bounds(p, known, i, &out[i]);
+    }
+    return status;
+}

@@ -1,0 +1,50 @@
+/** Predicted and measured times, point by point. */
+#ifndef FIT_COMPARISON_H
+#define FIT_COMPARISON_H
+
+#include "fit/calibration.h"
+#include "fit/form_data.h"
+
+/** Predicted and measured seconds at one point; NAN: not measured, or not predicted by this model.
+ */
+typedef struct comparison {
+    double part[N_PARTS]; /**< predicted, of what the model has a formula for */
+    double predicted[N_QUANTITIES], measured[N_QUANTITIES];
+    double low[N_QUANTITIES], high[N_QUANTITIES]; /**< of the stated interval; NAN: unknown */
+} comparison;
+
+/**
+ * Compares one model with every point (out: n_points of them). Each point is predicted by fits that
+ * did not see its fold, as form_data_predict() has it. low and high become NAN.
+ *
+ * @param by  split of the points
+ * @param cal coefficients made elsewhere, which predict all points whatever their fold, and bounds;
+ *            NULL: none
+ */
+lm_status compare_points(const points *p, const char *model, const split *by,
+                         const calibration *cal, comparison *out, lm_error *err);
+
+/**
+ * Intervals of a model, as they are written into the machine file: from points that were left out
+ * network by network, or where there are no three networks by number of nodes; from single layers,
+ * unless they have groups, left out a tenth at a time (none from fewer than 100). How they widen
+ * beyond what was measured is seen where the upper octave of batches, or of nodes, is left out.
+ *
+ * @param by_network      split of the points by network
+ * @param network_left_out what compare_points() says of it
+ */
+lm_status compare_intervals(const points *p, const char *model, const split *by_network,
+                            const comparison *network_left_out, intervals *out, lm_error *err);
+
+/**
+ * Bounds for points that were left out, by what is known without them.
+ *
+ * Where networks, or parts drawn at random, were left out: from the ratios of all other folds, as
+ * compare_points() found them (in the spirit of CV+; Barber, Candes, Ramdas, Tibshirani 2021,
+ * "Predictive inference with the jackknife+"). Where node counts, batches, images or a range were:
+ * compare_intervals() of the rest, as a fit to it would state them. Without folds: unknown.
+ */
+lm_status compare_left_out(const points *p, const char *model, const split *by, comparison *c,
+                           lm_error *err);
+
+#endif

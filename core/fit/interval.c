@@ -1,0 +1,237 @@
+/* Intervals of predictions. */
+#include "fit/interval.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+const interval interval_unknown = { .low        = NAN,
+                                    .high       = NAN,
+                                    .per_octave = INTERVAL_PER_OCTAVE,
+                                    .range      = { { NAN, NAN }, { NAN, NAN }, { NAN, NAN } } };
+
+/* A value of a group, and its weight: all of a group weigh 1 / K together. */
+typedef struct weighted {
+    double value, weight;
+} weighted;
+
+static int by_group(const void *a, const void *b)
+{
+    const residual *x = a, *y = b;
+
+    return x->group != y->group ? (x->group > y->group) - (x->group < y->group)
+                                : (x->ratio > y->ratio) - (x->ratio < y->ratio);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const weighted *x = a, *y = b;
+
+    return (x->value > y->value) - (x->value < y->value);
+}
+
+/* Sorts by group; returns how many there are. */
+static size_t count_groups(residual *r, size_t n)
+{
+    size_t k = 0;
+
+    if (n)
+        qsort(r, n, sizeof *r, by_group);
+    for (size_t i = 0; i < n; i++)
+        k += i == 0 || r[i].group != r[i - 1].group;
+    return k;
+}
+
+/* Weights of residuals that are sorted by group, then in the order of their values. */
+static void weigh(const residual *r, size_t n, size_t k, weighted *w)
+{
+    for (size_t first = 0, m; first < n; first += m) {
+        for (m = 1; first + m < n && r[first + m].group == r[first].group;)
+            m++;
+        for (size_t i = first; i < first + m; i++)
+            w[i].weight = 1 / ((double)m * (double)k);
+    }
+    qsort(w, n, sizeof *w, by_value);
+}
+
+/* The value below which, coming from one end, at most `tail` of the weight lies. Rounding of sums
+ * of weights must not cost a value. */
+static double cut(const weighted *w, size_t n, double tail, bool from_above)
+{
+    double sum = 0;
+    size_t i   = 0;
+
+    for (; i + 1 < n; i++) {
+        sum += w[from_above ? n - 1 - i : i].weight;
+        if (sum > tail + 1e-9)
+            break;
+    }
+    return w[from_above ? n - 1 - i : i].value;
+}
+
+/* Weight of what may lie outside on both sides together, for K groups. */
+static double outside(size_t k)
+{
+    return 1 - fmin(1, INTERVAL_COVERAGE * (1 + 1 / (double)k));
+}
+
+lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err)
+{
+    const size_t k = count_groups(r, n);
+    weighted    *w;
+
+    out->groups = k;
+    out->low = out->high = NAN;
+    if (k < INTERVAL_GROUPS)
+        return LM_OK;
+    w = malloc(n * sizeof *w);
+    if (!w)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        w[i].value = r[i].ratio;
+    weigh(r, n, k, w);
+    out->low  = fmin(1, cut(w, n, outside(k) / 2, false));
+    out->high = fmax(1, cut(w, n, outside(k) / 2, true));
+    free(w);
+    return LM_OK;
+}
+
+lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err)
+{
+    size_t    beyond = 0, k;
+    weighted *w;
+
+    out->per_octave = INTERVAL_PER_OCTAVE;
+    if (isnan(out->low))
+        return LM_OK;
+    for (size_t i = 0; i < n; i++)
+        if (r[i].beyond > 0) {
+            const residual keep = r[beyond];
+
+            r[beyond++] = r[i];
+            r[i]        = keep;
+        }
+    k = count_groups(r, beyond);
+    if (k < INTERVAL_GROUPS)
+        return LM_OK;
+    w = malloc(beyond * sizeof *w);
+    if (!w)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < beyond; i++) {
+        const double above = log2(r[i].ratio / out->high), below = log2(out->low / r[i].ratio);
+
+        w[i].value = fmax(0, fmax(above, below)) / r[i].beyond;
+    }
+    weigh(r, beyond, k, w);
+    out->per_octave = exp2(cut(w, beyond, outside(k), true));
+    free(w);
+    return LM_OK;
+}
+
+double interval_beyond(const interval *i, const double at[N_SCOPES])
+{
+    double beyond = 0;
+
+    for (scope s = 0; s < N_SCOPES; s++) {
+        /* comparisons with NAN are false */
+        if (at[s] > i->range[s].high)
+            beyond = fmax(beyond, log2(at[s] / i->range[s].high));
+        if (at[s] > 0 && at[s] < i->range[s].low)
+            beyond = fmax(beyond, log2(i->range[s].low / at[s]));
+    }
+    return beyond;
+}
+
+bool interval_known(const interval *i)
+{
+    return i->groups >= INTERVAL_GROUPS && isfinite(i->low) && isfinite(i->high) &&
+           isfinite(i->per_octave);
+}
+
+void interval_at(const interval *i, double seconds, const double at[N_SCOPES], double *low,
+                 double *high)
+{
+    const double wider = pow(i->per_octave, interval_beyond(i, at));
+    const double a = seconds * i->low / wider, b = seconds * i->high * wider;
+
+    *low  = seconds < 0 ? b : a;
+    *high = seconds < 0 ? a : b;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------
+ */
+
+static const char *const scopes[N_SCOPES] = { "seconds", "batch", "nodes" };
+
+const char *interval_print(const interval *i, char buffer[INTERVAL_TEXT])
+{
+    size_t n = 0;
+
+    n += (size_t)snprintf(buffer, INTERVAL_TEXT, "%.6g .. %.6g, groups %zu, per_octave %.4g",
+                          i->low, i->high, i->groups, i->per_octave);
+    for (scope s = 0; s < N_SCOPES; s++)
+        if (!isnan(i->range[s].low))
+            n += (size_t)snprintf(buffer + n, INTERVAL_TEXT - n, ", %s %.5g .. %.5g", scopes[s],
+                                  i->range[s].low, i->range[s].high);
+    return buffer;
+}
+
+static lm_status parse_range(char *text, double *low, double *high, lm_error *err)
+{
+    char     *dots = strstr(text, "..");
+    lm_status status;
+
+    if (!dots)
+        return lm_error_set(err, LM_E_SYNTAX, "expected two numbers with .. between, found '%.40s'",
+                            text);
+    *dots  = '\0';
+    status = text_real(text, low, err);
+    return status ? status : text_real(dots + 2, high, err);
+}
+
+/* "batch 1 .. 64" */
+static lm_status parse_word(char *word, interval *out, lm_error *err)
+{
+    char *value = word + strcspn(word, " ");
+
+    if (*value)
+        *value++ = '\0';
+    if (!strcmp(word, "per_octave"))
+        return text_real(value, &out->per_octave, err);
+    if (!strcmp(word, "groups")) {
+        uint64_t        n;
+        const lm_status status = text_uint(value, &n, err);
+
+        if (!status)
+            out->groups = (size_t)n;
+        return status;
+    }
+    for (scope s = 0; s < N_SCOPES; s++)
+        if (!strcmp(word, scopes[s]))
+            return parse_range(value, &out->range[s].low, &out->range[s].high, err);
+    return lm_error_set(err, LM_E_SYNTAX, "unknown word '%.40s'", word);
+}
+
+lm_status interval_parse(const char *text, interval *out, lm_error *err)
+{
+    interval  found = interval_unknown;
+    char      copy[INTERVAL_TEXT], *word[8];
+    size_t    n;
+    lm_status status;
+
+    snprintf(copy, sizeof copy, "%s", text);
+    n      = text_split(copy, ',', word, 8);
+    status = parse_range(word[0], &found.low, &found.high, err);
+    for (size_t i = 1; i < n && !status; i++)
+        status = parse_word(word[i], &found, err);
+    if (status)
+        return status;
+    if (!(found.low >= 0 && found.low <= 1 && found.high >= 1 && found.per_octave >= 1))
+        return lm_error_set(err, LM_E_ARG,
+                            "expected bounds around 1 and a factor per octave of 1 or more");
+    *out = found;
+    return LM_OK;
+}

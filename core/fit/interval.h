@@ -1,0 +1,82 @@
+/** Intervals of predictions, from ratios measured / predicted on groups that were left out. */
+#ifndef FIT_INTERVAL_H
+#define FIT_INTERVAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <layermeter/error.h>
+
+/** Central share of new points that an interval is to hold. */
+#define INTERVAL_COVERAGE 0.90
+/** Fewer groups say nothing of the next one. */
+#define INTERVAL_GROUPS 3
+/** What an interval widens by for each octave beyond what was measured, up and down, where the data
+ * do not show how the error grows: 10 %. */
+#define INTERVAL_PER_OCTAVE 1.10
+
+/** Where a prediction lies, and what was measured: by what extrapolation is told. */
+typedef enum scope {
+    SCOPE_SECONDS, /**< the time itself */
+    SCOPE_BATCH,
+    SCOPE_NODES,
+    N_SCOPES
+} scope;
+
+typedef struct interval {
+    size_t groups;     /**< behind it */
+    double low, high;  /**< of measured / predicted; NAN: fewer than INTERVAL_GROUPS */
+    double per_octave; /**< >= 1: low is divided and high multiplied by it for each octave beyond */
+    struct {
+        double low, high; /**< what was measured; NAN: does not matter */
+    } range[N_SCOPES];
+} interval;
+
+/** One point that was left out. */
+typedef struct residual {
+    double ratio;  /**< measured / predicted, > 0; HUGE_VAL for a prediction that is not above 0 */
+    size_t group;  /**< what was left out together: ratios of a group are not independent */
+    double beyond; /**< octaves beyond what its fit saw; 0: none */
+} residual;
+
+/**
+ * Bounds that hold the central INTERVAL_COVERAGE of ratios of a new group: quantiles of the mean of
+ * the groups' own distributions, so that each group weighs the same (CDF pooling: Dunn, Wasserman,
+ * Ramdas 2022, "Distribution-free prediction sets for two-layer hierarchical models"), the share
+ * raised (K + 1) / K times for K groups (conformal prediction, Vovk et al. 2005). Always around 1.
+ * Sets low, high and groups; NAN below INTERVAL_GROUPS groups. Sorts `r`.
+ */
+lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
+
+/**
+ * How bounds have to widen beyond the range: the smallest factor per octave with which they hold
+ * the central INTERVAL_COVERAGE of residuals that lie beyond, each group weighing the same (the
+ * score is a residual's distance to the interval in octaves, as in Romano, Patterson, Candes 2019,
+ * "Conformalized quantile regression"). Below INTERVAL_GROUPS groups beyond: INTERVAL_PER_OCTAVE.
+ * Reads low and high, sets per_octave. Sorts `r`.
+ */
+lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err);
+
+/** Octaves by which a place lies outside the ranges, the largest of all; NAN in `at` or a range:
+ * does not matter. */
+double interval_beyond(const interval *i, const double at[N_SCOPES]);
+
+/** Bounds of seconds at a place, widened by interval_beyond(). NAN: unknown. Of a time below 0 low
+ * is still the smaller one. */
+void interval_at(const interval *i, double seconds, const double at[N_SCOPES], double *low,
+                 double *high);
+
+/** An interval of which nothing is known. */
+extern const interval interval_unknown;
+
+/** Do its bounds say anything? */
+bool interval_known(const interval *i);
+
+/** "0.85 .. 1.2, groups 19, per_octave 1.1, seconds 1e-3 .. 2, batch 1 .. 64": low .. high, and
+ * what is known of the rest. */
+#define INTERVAL_TEXT 192
+const char *interval_print(const interval *i, char buffer[INTERVAL_TEXT]);
+/** Reads it back. LM_E_SYNTAX; LM_E_ARG for bounds that are not around 1, or a factor below 1. */
+lm_status interval_parse(const char *text, interval *out, lm_error *err);
+
+#endif

@@ -1,0 +1,150 @@
+/* Intervals from ratios on groups that were left out. */
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fit/interval.h"
+
+/* 18 groups of 20 ratios, 0.82 to 1.179 in steps of a thousandth: what may lie outside is 1 - 0.9 *
+ * 19 / 18 = 5 %, half of it on each side, which is 9 of 360: the tenth from each end is the bound.
+ */
+static void bounds_hold_the_central_share_of_what_was_left_out(void **state)
+{
+    residual r[360];
+    interval i = interval_unknown;
+
+    (void)state;
+    for (size_t k = 0; k < 360; k++)
+        r[k] = (residual){ 0.82 + 1e-3 * (double)k, k % 18, 0 };
+    assert_int_equal(interval_bounds(r, 360, &i, NULL), LM_OK);
+    assert_int_equal(i.groups, 18);
+    assert_close(i.low, 0.829, 1e-14);
+    assert_close(i.high, 1.170, 1e-14);
+    assert_true(interval_known(&i));
+}
+
+/* 40 groups: 1 - 0.9 * 41 / 40 = 7.75 % may lie outside, of which a group that is far off in all of
+ * its 400 ratios is 2.5 %. Of the ratios it is nine tenths. */
+static void each_group_weighs_the_same(void **state)
+{
+    residual r[439];
+    interval i = interval_unknown;
+
+    (void)state;
+    for (size_t k = 0; k < 439; k++)
+        r[k] = k < 400 ? (residual){ 10, 0, 0 } : (residual){ 1.1, k - 399, 0 };
+    assert_int_equal(interval_bounds(r, 439, &i, NULL), LM_OK);
+    assert_int_equal(i.groups, 40);
+    assert_close(i.high, 1.1, 0);
+    assert_close(i.low, 1, 0); /* always around the prediction itself */
+}
+
+/* 90 % raised by a third is all. */
+static void of_three_groups_the_bounds_are_the_range(void **state)
+{
+    residual r[] = { { 0.8, 4, 0 }, { 1.2, 4, 0 }, { 1.05, 7, 0 }, { 0.7, 9, 0 }, { 0.9, 9, 0 } };
+    interval i   = interval_unknown;
+
+    (void)state;
+    assert_int_equal(interval_bounds(r, 5, &i, NULL), LM_OK);
+    assert_int_equal(i.groups, 3);
+    assert_close(i.low, 0.7, 0);
+    assert_close(i.high, 1.2, 0);
+}
+
+static void fewer_groups_say_nothing(void **state)
+{
+    residual r[] = { { 0.8, 0, 0 }, { 1.2, 0, 0 }, { 1.05, 1, 0 } };
+    interval i   = interval_unknown;
+
+    (void)state;
+    for (size_t n = 0; n <= 3; n++) {
+        assert_int_equal(interval_bounds(r, n, &i, NULL), LM_OK);
+        assert_true(isnan(i.low) && isnan(i.high));
+        assert_int_equal(interval_growth(r, n, &i, NULL), LM_OK);
+        assert_false(interval_known(&i));
+    }
+}
+
+/*
+ * Bounds 0.8 .. 1.25. 2.5 lies an octave above them one octave beyond; 0.2 two octaves below them
+ * four octaves beyond, so a half for each; 1 within. Three groups: all must be held.
+ */
+static void bounds_widen_as_errors_grow(void **state)
+{
+    residual r[] = { { 1.24, 5, 0 }, { 2.5, 0, 1 }, { 0.2, 1, 4 }, { 1, 2, 3 }, { 9, 6, 0 } };
+    interval i   = { .low = 0.8, .high = 1.25 };
+
+    (void)state;
+    assert_int_equal(interval_growth(r, 5, &i, NULL), LM_OK);
+    assert_close(i.per_octave, 2, 1e-14);
+    for (size_t k = 0; k < 5; k++) /* two groups beyond only: the rule */
+        if (r[k].group == 2)
+            r[k].beyond = 0;
+    assert_int_equal(interval_growth(r, 5, &i, NULL), LM_OK);
+    assert_close(i.per_octave, INTERVAL_PER_OCTAVE, 0);
+}
+
+static void bounds_widen_by_the_farthest_of_all_scopes(void **state)
+{
+    const interval i = { .groups     = 3,
+                         .low        = 0.8,
+                         .high       = 1.25,
+                         .per_octave = 2,
+                         .range      = { { 1, 8 }, { 2, 16 }, { NAN, NAN } } };
+    double         low, high;
+
+    (void)state;
+    assert_close(interval_beyond(&i, (double[]){ 2, 16, 99 }), 0, 0);
+    assert_close(interval_beyond(&i, (double[]){ 16, 64, 99 }), 2, 1e-14);
+    assert_close(interval_beyond(&i, (double[]){ 0.125, 1, 99 }), 3, 1e-14);
+    assert_close(interval_beyond(&i, (double[]){ 2, NAN, NAN }), 0, 0);
+    interval_at(&i, 2, (double[]){ 2, 16, 1 }, &low, &high);
+    assert_close(low, 1.6, 1e-14);
+    assert_close(high, 2.5, 1e-14);
+    interval_at(&i, 2, (double[]){ 2, 64, 1 }, &low, &high);
+    assert_close(low, 0.4, 1e-14);
+    assert_close(high, 10, 1e-14);
+    interval_at(&i, -2, (double[]){ -2, 16, 1 }, &low, &high);
+    assert_close(low, -2.5, 1e-14);
+    assert_close(high, -1.6, 1e-14);
+}
+
+static void a_line_holds_an_interval(void **state)
+{
+    const interval i = { .groups     = 19,
+                         .low        = 0.85,
+                         .high       = 1.2,
+                         .per_octave = 1.125,
+                         .range      = { { 0.0005, 2 }, { 1, 64 }, { NAN, NAN } } };
+    interval       back;
+    lm_error       err;
+    char           text[INTERVAL_TEXT];
+
+    (void)state;
+    assert_string_equal(
+        interval_print(&i, text),
+        "0.85 .. 1.2, groups 19, per_octave 1.125, seconds 0.0005 .. 2, batch 1 .. 64");
+    assert_int_equal(interval_parse(text, &back, &err), LM_OK);
+    assert_int_equal(back.groups, 19);
+    assert_true(back.low == i.low && back.high == i.high && back.per_octave == i.per_octave);
+    for (scope s = 0; s < SCOPE_NODES; s++)
+        assert_true(back.range[s].low == i.range[s].low && back.range[s].high == i.range[s].high);
+    assert_true(isnan(back.range[SCOPE_NODES].low) && isnan(back.range[SCOPE_NODES].high));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bounds_hold_the_central_share_of_what_was_left_out),
+        cmocka_unit_test(each_group_weighs_the_same),
+        cmocka_unit_test(of_three_groups_the_bounds_are_the_range),
+        cmocka_unit_test(fewer_groups_say_nothing),
+        cmocka_unit_test(bounds_widen_as_errors_grow),
+        cmocka_unit_test(bounds_widen_by_the_farthest_of_all_scopes),
+        cmocka_unit_test(a_line_holds_an_interval),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
