@@ -1,0 +1,220 @@
+/* Prices of operators: one fit a class. */
+#include "single/operator_model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/random.h"
+
+#define RIDGE        0.01
+#define TRIAL_ROWS   1200 /* of the cross-validation that chooses a tiling */
+#define TRIAL_FOLDS  3
+#define BETTER       0.001 /* mean relative error by which another tiling must win */
+#define STREAM_POWER 4
+
+/* ---- one class ----------------------------------------------------------------------------------
+ */
+
+typedef struct class_rows {
+    const timed_kernel *row;
+    size_t             *at; /* of its rows among all, in a random order */
+    size_t              n;
+    operator_class class;
+} class_rows;
+
+static lm_status fill(const class_rows *from, size_t n, const tiling *how, columns *c, rows *r,
+                      lm_error *err)
+{
+    row_item item[OPERATOR_ITEMS_MAX];
+
+    for (size_t i = 0; i < n; i++) {
+        const timed_kernel *k       = &from->row[from->at[i]];
+        const size_t        n_items = operator_items(&k->kernel, k->tag, how, true, c, item);
+
+        rows_begin(r, k->seconds, 1, 0);
+        for (size_t j = 0; j < n_items; j++)
+            rows_item(r, item[j].column < c->n ? item[j].column : COLUMN_NONE, item[j].value);
+    }
+    return rows_check(r, err);
+}
+
+static cheapest_options options_of(operator_class class)
+{
+    cheapest_options o = cheapest_default;
+
+    o.p     = operator_power(class);
+    o.ridge = RIDGE;
+    o.least = 1;
+    return o;
+}
+
+static void forget(columns *c)
+{
+    for (size_t j = 0; j < c->n; j++)
+        c->column[j].price = 0;
+}
+
+/* Mean relative error in the cross-validation. */
+static lm_status try_tiling(const class_rows *from, const tiling *how, double *error, lm_error *err)
+{
+    const size_t           n      = from->n < TRIAL_ROWS ? from->n : TRIAL_ROWS;
+    const cheapest_options o      = options_of(from->class);
+    columns                c      = { 0 };
+    rows                   r      = { 0 };
+    bool                  *in     = calloc(n, sizeof *in);
+    lm_status              status = in ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    *error = 0;
+    if (!status)
+        status = fill(from, n, how, &c, &r, err);
+    for (size_t f = 0; f < TRIAL_FOLDS && !status; f++) {
+        for (size_t i = 0; i < n; i++)
+            in[i] = i % TRIAL_FOLDS != f;
+        forget(&c);
+        status = cheapest_fit(&r, in, &o, &c, err);
+        for (size_t i = f; i < n && !status; i += TRIAL_FOLDS)
+            *error += fabs(cheapest_seconds(&r, i, &c, o.p) / r.row[i].seconds - 1) / (double)n;
+    }
+    free(in);
+    columns_free(&c);
+    rows_free(&r);
+    return status;
+}
+
+static lm_status choose_tiling(const class_rows *from, double multiprocessors, tiling *out,
+                               lm_error *err)
+{
+    size_t        n;
+    const tiling *of     = operator_tilings(from->class, &n);
+    double        best   = INFINITY;
+    lm_status     status = LM_OK;
+
+    for (size_t i = 0; i < n && !status; i++) {
+        tiling how          = of[i];
+        double error        = 0;
+        how.multiprocessors = multiprocessors;
+        if (n > 1)
+            status = try_tiling(from, &how, &error, err);
+        if (!status && (i == 0 || error < best - BETTER)) {
+            best = error;
+            *out = how;
+        }
+    }
+    return status;
+}
+
+static lm_status fit_class(const class_rows *from, double multiprocessors, operator_prices *out,
+                           lm_error *err)
+{
+    const cheapest_options o      = options_of(from->class);
+    rows                   r      = { 0 };
+    lm_status              status = choose_tiling(from, multiprocessors, &out->how, err);
+
+    out->power = o.p;
+    out->rows  = from->n;
+    if (!status)
+        status = fill(from, from->n, &out->how, &out->columns, &r, err);
+    if (!status)
+        status = cheapest_fit(&r, NULL, &o, &out->columns, err);
+    rows_free(&r);
+    return status;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------
+ */
+
+static void shuffle(size_t *at, size_t n)
+{
+    uint64_t state = 1;
+
+    for (size_t i = n; i > 1; i--) {
+        const size_t with = (size_t)random_below(&state, i);
+        const size_t last = at[i - 1];
+
+        at[i - 1] = at[with];
+        at[with]  = last;
+    }
+}
+
+lm_status operator_model_fit(const timed_kernel *row, const bool *in, size_t n,
+                             double multiprocessors, operator_model *out, lm_error *err)
+{
+    class_rows of     = { .row = row, .at = malloc((n + 1) * sizeof *of.at) };
+    size_t     fitted = 0;
+    lm_status  status = of.at ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    *out = (operator_model){ 0 };
+    for (operator_class c = 0; c < OPERATOR_OTHER && !status; c++) {
+        of.class = c;
+        of.n     = 0;
+        for (size_t i = 0; i < n; i++)
+            if ((!in || in[i]) && operator_class_of(&row[i].kernel) == c)
+                of.at[of.n++] = i;
+        if (of.n < OPERATOR_LEAST_ROWS)
+            continue;
+        shuffle(of.at, of.n);
+        status = fit_class(&of, multiprocessors, &out->of[c], err);
+        fitted++;
+    }
+    if (!status && !fitted)
+        status = lm_error_set(
+            err, LM_E_ARG, "single kernels: no kind of operator has the %d rows that a fit needs",
+            OPERATOR_LEAST_ROWS);
+    free(of.at);
+    return status;
+}
+
+void operator_model_free(operator_model *m)
+{
+    for (operator_class c = 0; c < N_OPERATOR_CLASSES; c++)
+        columns_free(&m->of[c].columns);
+}
+
+/* ---- prediction ---------------------------------------------------------------------------------
+ */
+
+launch_cost operator_model_cost(const operator_model *m, const lm_kernel *k, const char *tag)
+{
+    /* nothing is made here, so the columns stay as they are */
+    operator_prices *p = (operator_prices *)&m->of[operator_class_of(k)];
+    row_item         item[OPERATOR_ITEMS_MAX];
+    launch_cost      cost = { 0 };
+    size_t           n;
+
+    if (!p->columns.n)
+        return (launch_cost){ 0, 0, NAN };
+    n = operator_items(k, tag, &p->how, false, &p->columns, item);
+    for (size_t i = 0; i < n; i++) {
+        const double seconds = p->columns.column[item[i].column].price * item[i].value;
+
+        if (p->columns.column[item[i].column].floor)
+            cost.floor += seconds;
+        else if (i + 1 == n) /* the last is the launch */
+            cost.start += seconds;
+        else
+            cost.work += seconds;
+    }
+    return cost;
+}
+
+double operator_model_seconds(const operator_model *m, const lm_kernel *k, const char *tag)
+{
+    const launch_cost cost  = operator_model_cost(m, k, tag);
+    const double      power = m->of[operator_class_of(k)].power;
+
+    return isnan(cost.work) ? NAN
+                            : rows_seconds((row_cost){ cost.floor, cost.start + cost.work }, power);
+}
+
+void stream_add(stream_cost *s, const operator_model *m, const lm_kernel *k, const char *tag)
+{
+    const launch_cost cost = operator_model_cost(m, k, tag);
+
+    s->floors += k->repeat * cost.floor;
+    s->work += k->repeat * cost.work;
+}
+
+double stream_seconds(const stream_cost *s)
+{
+    return isnan(s->work) ? NAN : rows_seconds((row_cost){ s->floors, s->work }, STREAM_POWER);
+}

@@ -1,0 +1,299 @@
+/* Columns of single operators, by hand. */
+#include "check.h"
+
+#include <string.h>
+
+#include "single/operator_model.h"
+
+static lm_kernel gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t activations)
+{
+    return (lm_kernel){ .size   = sizeof(lm_kernel),
+                        .op     = LM_OP_GEMM,
+                        .dtype  = LM_F32,
+                        .repeat = 1,
+                        .u.gemm = { batch, m, n, k, 0, activations } };
+}
+
+/* 200 x 300 over 100: four 128x128 tiles hold 2 x 3 = 6; sums count as 104. On 4 multiprocessors
+ * two waves, 8 slots. Of 64x64: 4 x 5 = 20 tiles, 5 waves; of 32x32: 7 x 10 = 70, 18 waves. */
+static void the_cheapest_tiles_by_whole_waves(void **state)
+{
+    const tiling    how   = { TILES_MIXED, false, 4 };
+    const tile_plan p     = tile_plan_of(1, 200, 300, 100, &how);
+    const double    large = 2 * 8 * 128. * 128 * 104, medium = 2 * 20 * 64. * 64 * 104 / 0.95,
+                 small = 2 * 72 * 32. * 32 * 104 / 0.72;
+
+    (void)state;
+    assert_true(medium < large && medium < small);
+    assert_close(p.wave_flops, medium, 1e-15);
+    assert_close(p.tile_flops, medium, 1e-15); /* 20 tiles fill 5 waves of 4 */
+    assert_close(p.elements, 20 * 64 * 64, 0);
+    assert_close(p.steps, 13, 0);
+}
+
+static void without_multiprocessors_there_are_no_waves(void **state)
+{
+    const tiling    how = { TILES_128, false, 0 };
+    const tile_plan p   = tile_plan_of(3, 129, 1, 8, &how);
+
+    (void)state;
+    assert_close(p.wave_flops, 2 * 6 * 128. * 128 * 8, 0);
+    assert_close(p.tile_flops, p.wave_flops, 0);
+    assert_close(p.elements, 6 * 128 * 128, 0);
+    assert_close(p.steps, 1, 0);
+}
+
+/* 32x32 over 8000 on 64 multiprocessors: one tile would leave 63 idle for 8000 steps; cut in 64,
+ * each sums 125 and 16 more. */
+static void long_sums_are_split_over_idle_multiprocessors(void **state)
+{
+    const tiling    whole = { TILES_64, false, 64 }, cut = { TILES_64, true, 64 };
+    const tile_plan a = tile_plan_of(1, 32, 32, 8000, &whole),
+                    b = tile_plan_of(1, 32, 32, 8000, &cut);
+
+    (void)state;
+    assert_close(a.wave_flops, 2 * 64 * 64. * 64 * 8000, 0);
+    assert_close(b.wave_flops, 2 * 64 * 64. * 64 * 141, 0);
+    assert_close(b.tile_flops, 2 * 64 * 64. * 64 * 125, 0);
+    assert_close(b.steps, 16, 0); /* 1000 / 64 = 15.6 */
+}
+
+/* The count in a column, made where it is not there; -1: none of it. */
+static double count(const lm_kernel *k, const char *tag, const tiling *how, const char *name)
+{
+    columns      c = { 0 };
+    row_item     item[OPERATOR_ITEMS_MAX];
+    const size_t n     = operator_items(k, tag, how, true, &c, item);
+    double       value = -1;
+
+    assert_in_range(n, 3, OPERATOR_ITEMS_MAX);
+    assert_true(c.column[item[0].column].floor);
+    assert_close(item[0].value, 1, 0);
+    assert_memory_equal(c.column[item[n - 1].column].name, "launch", 6);
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(c.column[item[i].column].name, name))
+            value = item[i].value;
+    columns_free(&c);
+    return value;
+}
+
+static void a_product_with_weights_counts_long_rows(void **state)
+{
+    const tiling    how = { TILES_128, false, 0 };
+    const lm_kernel k   = gemm(1, 128, 128, 16384, 0);
+    const double    f   = 2 * 128. * 128 * 16384;
+
+    (void)state;
+    assert_int_equal(operator_class_of(&k), OPERATOR_GEMM);
+    assert_close(count(&k, "", &how, "wave_flops"), f, 0);
+    assert_close(count(&k, "", &how, "tile_elements"), 128 * 128, 0);
+    assert_close(count(&k, "", &how, "steps"), 2048, 0);
+    assert_close(count(&k, "", &how, "bytes"), 4 * (2 * 128. * 16384 + 128. * 128), 0);
+    assert_close(count(&k, "", &how, "long_flops"), 2 * f, 0); /* log2(16384 / 4096) = 2 */
+    assert_close(count(&k, "", &how, "tile_bytes"), -1, 0);
+}
+
+static void a_product_of_activations_counts_what_tiles_read(void **state)
+{
+    const tiling    how = { TILES_MIXED, false, 0 };
+    const lm_kernel k   = gemm(2, 100, 200, 10, 1);
+
+    (void)state;
+    assert_int_equal(operator_class_of(&k), OPERATOR_BATCHED);
+    assert_close(count(&k, "", &how, "bytes"), 4 * 2 * (1000. + 2000 + 20000), 0);
+    /* 200 / 64: 4 tiles; 100 / 64: 2 */
+    assert_close(count(&k, "", &how, "tile_bytes"), 4 * 2 * (1000. * 4 + 2000 * 2), 0);
+}
+
+static void rows_longer_than_a_block_are_read_again(void **state)
+{
+    const tiling how = { TILES_MIXED, false, 0 };
+    lm_kernel    k   = { .size      = sizeof k,
+                         .op        = LM_OP_SOFTMAX,
+                         .dtype     = LM_F32,
+                         .repeat    = 1,
+                         .u.softmax = { 10, 1024 } };
+
+    (void)state;
+    assert_close(count(&k, "", &how, "bytes"), 8 * 10240, 0);
+    assert_close(count(&k, "", &how, "rows"), 10, 0);
+    assert_close(count(&k, "", &how, "long_bytes"), 0, 0);
+    k.u.softmax.group = 1025;
+    k.pass            = LM_GRAD_INPUT;
+    assert_close(count(&k, "", &how, "long_bytes"), 12 * 10250, 0);
+}
+
+/* Gradients of a norm: of its input x and dy are read and dx written, of its weights x and dy read.
+ */
+static void norms_read_twice_backward(void **state)
+{
+    const tiling how = { TILES_MIXED, false, 0 };
+    lm_kernel    k   = { .size   = sizeof k,
+                         .op     = LM_OP_NORM,
+                         .pass   = LM_GRAD_INPUT,
+                         .dtype  = LM_F32,
+                         .repeat = 1,
+                         .u.norm = { 7, 100, 100, 0 } };
+
+    (void)state;
+    assert_close(count(&k, "", &how, "bytes"), 12 * 700, 0);
+    k.pass = LM_GRAD_WEIGHT;
+    assert_close(count(&k, "", &how, "bytes"), 8 * 700, 0);
+}
+
+static void maps_and_copies_count_bytes_of_their_own_kind(void **state)
+{
+    const tiling how = { TILES_MIXED, false, 0 };
+    lm_kernel    k   = { .size   = sizeof k,
+                         .op     = LM_OP_MAP,
+                         .dtype  = LM_F32,
+                         .repeat = 1,
+                         .u.map  = { 1000, 2, 1, 0, 0 } };
+
+    (void)state;
+    assert_close(count(&k, "add", &how, "bytes.add"), 12000, 0);
+    assert_close(count(&k, "add", &how, "launch.add"), 1, 0);
+    assert_close(count(&k, "", &how, "bytes"), 12000, 0);
+    k.op           = LM_OP_COPY;
+    k.u.copy.bytes = 4000;
+    assert_close(count(&k, "", &how, "bytes"), 8000, 0);
+    k.op = LM_OP_POOL;
+    assert_int_equal(operator_class_of(&k), OPERATOR_OTHER);
+    assert_int_equal(operator_items(&k, "", &how, true, NULL, NULL), 0);
+}
+
+static lm_kernel conv(lm_pass pass, int64_t groups, int64_t window, int64_t stride)
+{
+    const int64_t out = (16 - window) / stride + 1;
+
+    return (lm_kernel){ .size   = sizeof(lm_kernel),
+                        .op     = LM_OP_CONV,
+                        .pass   = pass,
+                        .dtype  = LM_F32,
+                        .repeat = 1,
+                        .u.conv = { .n        = 2,
+                                    .c_in     = 64,
+                                    .c_out    = 128,
+                                    .groups   = groups,
+                                    .in       = { 1, 16, 16 },
+                                    .out      = { 1, out, out },
+                                    .window   = { 1, window, window },
+                                    .stride   = { 1, stride, stride },
+                                    .dilation = { 1, 1, 1 } } };
+}
+
+/* 3x3 of 16x16 are 14x14: 2 x 196 = 392 pixels; of 128x128 tiles 4 x 1. */
+static void a_convolution_is_an_implicit_product(void **state)
+{
+    const tiling    how = { TILES_128, false, 0 };
+    const lm_kernel f = conv(LM_FORWARD, 1, 3, 1), i = conv(LM_GRAD_INPUT, 1, 4, 2),
+                    w = conv(LM_GRAD_WEIGHT, 2, 1, 1), u = conv(LM_FORWARD, 1, 1, 2);
+
+    (void)state;
+    assert_close(count(&f, "", &how, "flops.3x3"), 2 * 392. * 128 * 64 * 9, 0);
+    assert_close(count(&f, "", &how, "wave_flops.3x3"), 2 * 4 * 128. * 128 * 576, 0);
+    assert_close(count(&f, "", &how, "input_bytes.3x3"), 4 * 2 * 64 * 256, 0);
+    assert_close(count(&f, "", &how, "output_bytes.3x3"), 4 * 392 * 128, 0);
+    assert_close(count(&f, "", &how, "weight_bytes"), 4 * 64 * 128 * 9, 0);
+    assert_close(count(&f, "", &how, "steps"), 72, 0);
+    /* 512 inputs in 4 tiles, 64 channels in 1; 4 of the 16 taps see each: 128 x 4 */
+    assert_close(count(&i, "", &how, "wave_flops.strided"), 2 * 4 * 128. * 128 * 512, 0);
+    /* two groups of 64 x 32 over 512 pixels */
+    assert_close(count(&w, "", &how, "wave_flops.1x1"), 2 * 2 * 128. * 128 * 512, 0);
+    assert_true(count(&u, "", &how, "flops.1x1_strided") > 0);
+}
+
+/* 100 us that nothing is faster than, 2 FLOP at 1 TFLOP/s, 500 GB/s: exact in, exact out. */
+static double truth(const lm_kernel *k)
+{
+    const tiling    how = { TILES_MIXED, false, 0 };
+    const tile_plan p   = tile_plan_of((double)k->u.gemm.batch, (double)k->u.gemm.m,
+                                       (double)k->u.gemm.n, (double)k->u.gemm.k, &how);
+    const lm_work   w   = lm_kernel_work(k);
+    const double    work =
+        1e-12 * p.wave_flops + 2e-12 * (double)(w.read_bytes + w.written_bytes) + 5e-6;
+
+    return pow(pow(1e-4, 4) + pow(work, 4), 0.25);
+}
+
+#define LAUNCHES 300
+
+static void prices_of_products_are_found_again(void **state)
+{
+    static timed_kernel row[LAUNCHES];
+    operator_model      m;
+    lm_kernel           k    = gemm(1, 1000, 3000, 700, 0);
+    double              fit  = 0;
+    stream_cost         both = { 0 };
+    launch_cost         one;
+
+    (void)state;
+    for (int64_t i = 0; i < LAUNCHES; i++) {
+        row[i].kernel  = gemm(1, 1 + i * 37 % 3001, 1 + i * 101 % 2003, 1 + i * 53 % 1999, 0);
+        row[i].tag     = "";
+        row[i].seconds = truth(&row[i].kernel);
+    }
+    assert_int_equal(operator_model_fit(row, NULL, LAUNCHES, 0, &m, NULL), LM_OK);
+    for (size_t i = 0; i < LAUNCHES; i++)
+        fit = fmax(fit, fabs(operator_model_seconds(&m, &row[i].kernel, "") / row[i].seconds - 1));
+    assert_true(fit < 0.01);
+    assert_close(operator_model_seconds(&m, &k, "") / truth(&k), 1, 0.01);
+
+    /* a stream of it: neither floor nor start adds up where there is work to hide them */
+    one      = operator_model_cost(&m, &k, "");
+    k.repeat = 1000;
+    stream_add(&both, &m, &k, "");
+    assert_close(stream_seconds(&both),
+                 pow(pow(1000 * one.floor, 4) + pow(1000 * one.work, 4), 0.25), 1e-12);
+
+    /* what no row shows has no price */
+    k.u.gemm.activations = 1;
+    assert_true(isnan(operator_model_seconds(&m, &k, "")));
+    stream_add(&both, &m, &k, "");
+    assert_true(isnan(stream_seconds(&both)));
+    operator_model_free(&m);
+}
+
+static void too_few_rows_are_refused(void **state)
+{
+    timed_kernel   row = { gemm(1, 8, 8, 8, 0), "", 1e-5 };
+    operator_model m;
+    lm_error       err = { 0 };
+
+    (void)state;
+    assert_int_equal(operator_model_fit(&row, NULL, 1, 0, &m, &err), LM_E_ARG);
+    assert_string_equal(err.text,
+                        "single kernels: no kind of operator has the 20 rows that a fit needs");
+    operator_model_free(&m);
+}
+
+static void sets_of_tiles_have_names(void **state)
+{
+    tile_set s;
+
+    (void)state;
+    assert_true(tile_set_parse("128", &s));
+    assert_int_equal(s, TILES_128);
+    assert_string_equal(tile_set_name(TILES_MIXED), "mixed");
+    assert_false(tile_set_parse("256", &s));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_cheapest_tiles_by_whole_waves),
+        cmocka_unit_test(without_multiprocessors_there_are_no_waves),
+        cmocka_unit_test(long_sums_are_split_over_idle_multiprocessors),
+        cmocka_unit_test(a_product_with_weights_counts_long_rows),
+        cmocka_unit_test(a_product_of_activations_counts_what_tiles_read),
+        cmocka_unit_test(rows_longer_than_a_block_are_read_again),
+        cmocka_unit_test(norms_read_twice_backward),
+        cmocka_unit_test(maps_and_copies_count_bytes_of_their_own_kind),
+        cmocka_unit_test(a_convolution_is_an_implicit_product),
+        cmocka_unit_test(prices_of_products_are_found_again),
+        cmocka_unit_test(too_few_rows_are_refused),
+        cmocka_unit_test(sets_of_tiles_have_names),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
