@@ -7,12 +7,26 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "fit/compare_paleo.h"
 #include "fit/validate.h"
 #include "fit/variants.h"
 #include "report/scatter.h"
 #include "report/table.h"
 
-enum { LEAVE_OUT, SEED, MACHINE, WHERE, MODEL, POOLED, POINTS, PHASE, PLOT, FORMAT };
+enum {
+    LEAVE_OUT,
+    SEED,
+    MACHINE,
+    WHERE,
+    MODEL,
+    DEVICE,
+    DEVICES,
+    POOLED,
+    POINTS,
+    PHASE,
+    PLOT,
+    FORMAT
+};
 
 static const option_spec specs[] = {
     [LEAVE_OUT] = { "leave-out", "WHAT", "network",
@@ -21,7 +35,10 @@ static const option_spec specs[] = {
     [MACHINE]   = { "machine", "FILE", NULL, "coefficients of this machine file, instead of fits" },
     [WHERE]     = { "where", "WORDS", NULL,
                     "these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
-    [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls", "models, side by side" },
+    [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
+                    "models, side by side; paleo too, of a --device" },
+    [DEVICE]    = { "device", "NAME", NULL, "paleo: what was measured on, by its datasheet" },
+    [DEVICES]   = OPTION_DEVICES,
     [POOLED]    = { "pooled", NULL, NULL, "only all groups together" },
     [POINTS]    = { "points", NULL, NULL, "every point as measured and as predicted, see --phase" },
     [PHASE]     = { "phase", "PHASE", "step", "of --points and --plot" },
@@ -47,6 +64,7 @@ static const char examples[] =
     "  layermeter validate observations.csv\n"
     "  layermeter validate observations.csv --leave-out batch=32.. --model layermeter --plot batch.svg\n"
     "  layermeter validate new.csv --machine machine.ini --points\n"
+    "  layermeter validate observations.csv --model layermeter,paleo --device 'Tesla T4' --pooled\n"
     "  layermeter validate observations.csv --leave-out none --pooled --format csv\n";
 
 /* What is judged, and by what. */
@@ -321,6 +339,42 @@ static lm_status split_points(const options *o, const points *p, const split_rul
     return status;
 }
 
+/* PALEO has no formulas in machine files: its percents of peak are fitted to these points, and it
+ * takes a datasheet. */
+static bool choose_model(const options *o, const char *name, int *code)
+{
+    const bool paleo = !strcmp(name, "paleo");
+    lm_error   err   = { 0 };
+
+    if (paleo && (!o->value[DEVICE] || o->value[MACHINE])) {
+        lm_error_set(&err, LM_E_ARG,
+                     o->value[MACHINE]
+                         ? "paleo has no coefficients in machine files"
+                         : "paleo needs a device; 'layermeter devices' lists those there are");
+        *code = report_misuse(o->value[MACHINE] ? "--machine" : "--device", &err);
+        return false;
+    }
+    if (paleo || model_known(name))
+        return true;
+    lm_error_set(&err, LM_E_ARG, "expected some of layermeter,convmeter,nnls,paleo; found '%.40s'",
+                 name);
+    *code = report_misuse("--model", &err);
+    return false;
+}
+
+static lm_status judge_model(const judging *all, const char *name, const calibration *cal,
+                             const registry *reg, const device *on, comparison *out, lm_error *err)
+{
+    lm_status status;
+
+    if (!strcmp(name, "paleo"))
+        return compare_paleo(all->p, all->by, reg, on, out, err);
+    status = compare_points(all->p, name, all->by, cal, out, err);
+    if (!status && !cal)
+        status = compare_left_out(all->p, name, all->by, out, err);
+    return status;
+}
+
 static int run(const options *o)
 {
     lm_error      err               = { 0 };
@@ -331,9 +385,11 @@ static int run(const options *o)
     table        *t                 = table_new();
     judged        judge[MODELS_MAX] = { { 0 } };
     char          list[128], *name[MODELS_MAX];
-    size_t        n    = 0;
-    int           code = EXIT_DONE;
-    calibration  *cal  = NULL;
+    size_t        n       = 0;
+    int           code    = EXIT_DONE;
+    calibration  *cal     = NULL;
+    device_list  *devices = NULL;
+    const device *on      = NULL;
     split         by = { .n_folds = 0 }, groups = { .n_folds = 0 };
     split_rule    rule;
     quantity      q;
@@ -349,17 +405,16 @@ static int run(const options *o)
     snprintf(list, sizeof list, "%s", o->value[MODEL]);
     n = text_split(list, ',', name, MODELS_MAX);
     for (size_t m = 0; m < n; m++)
-        if (!model_known(name[m])) {
-            lm_error_set(&err, LM_E_ARG,
-                         "expected some of layermeter,convmeter,nnls; found '%.40s'", name[m]);
-            n    = 0;
-            code = report_misuse("--model", &err);
+        if (!choose_model(o, name[m], &code)) {
+            n = 0;
             goto out;
         }
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
         choose(o, &p, &err) || split_points(o, &p, &rule, &by, &groups, &err) ||
-        (o->value[MACHINE] && calibration_load(o->value[MACHINE], &cal, &err))) {
+        (o->value[MACHINE] && calibration_load(o->value[MACHINE], &cal, &err)) ||
+        (o->value[DEVICE] && (devices_open(o->value[DEVICES], &devices, &err) ||
+                              devices_find(devices, o->value[DEVICE], &on, &err)))) {
         code = report_failure(&err);
         goto out;
     }
@@ -371,8 +426,7 @@ static int run(const options *o)
     print_flagged(obs, &p);
     for (size_t m = 0; m < n; m++) {
         judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
-        if (!judge[m].at || compare_points(&p, name[m], &by, cal, judge[m].at, &err) ||
-            (!cal && compare_left_out(&p, name[m], &by, judge[m].at, &err))) {
+        if (!judge[m].at || judge_model(&all, name[m], cal, reg, on, judge[m].at, &err)) {
             code = report_failure(&err);
             goto out;
         }
@@ -400,6 +454,7 @@ out:
         free(judge[m].at);
     table_free(t);
     calibration_free(cal);
+    devices_free(devices);
     split_free(&groups);
     split_free(&by);
     points_free(&p);

@@ -49,8 +49,9 @@ static lm_status predict_part(const points *p, const char *model, part which, co
     return LM_OK;
 }
 
-static void measure(const point *pt, double to[N_QUANTITIES])
+void compare_measured(const point *pt, comparison *out)
 {
+    double      *to     = out->measured;
     const bool   many   = pt->row->ranks > 1;
     const double update = point_seconds(pt, PART_UPDATE);
     const double grad   = many ? point_seconds(pt, PART_GRAD_MANY) : update;
@@ -453,7 +454,7 @@ lm_status compare_points(const points *p, const char *model, const split *by,
     for (part w = 0; w < N_PARTS && !status; w++)
         status = predict_part(p, model, w, by, cal, out, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
-        measure(&p->point[i], out[i].measured);
+        compare_measured(&p->point[i], &out[i]);
         predict(&p->point[i], model, out[i].part, out[i].predicted);
         for (quantity q = 0; q < N_QUANTITIES; q++)
             out[i].low[q] = out[i].high[q] = NAN;

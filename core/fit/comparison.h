@@ -13,6 +13,9 @@ typedef struct comparison {
     double low[N_QUANTITIES], high[N_QUANTITIES]; /**< of the stated interval; NAN: unknown */
 } comparison;
 
+/** The measured side alone. */
+void compare_measured(const point *pt, comparison *out);
+
 /**
  * Compares one model with every point (out: n_points of them). Each point is predicted by fits that
  * did not see its fold, as form_data_predict() has it. low and high become NAN.
