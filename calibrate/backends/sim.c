@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "measure/backend.h"
 #include "fit/calibration.h"
+#include "measure/backend.h"
 
 typedef struct sim_backend {
     backend      base; /* first */
@@ -126,6 +126,18 @@ static lm_status share_backward(const sim_backend *b, const bench_case *what, si
     return LM_OK;
 }
 
+/* Terms of one phase's kernels, for models that are stated in them. */
+static term_vector phase_terms(const sim_backend *b, const bench_case *what, phase p,
+                               term_item *room)
+{
+    double     sum[N_TERMS] = { 0 };
+    term_chain chain        = { .backward = p == PHASE_BACKWARD };
+
+    for (size_t i = 0; i < what->n_kernels[p]; i++)
+        terms_add(&what->kernels[p][i], &b->cal->settings, &chain, sum);
+    return terms_pack(sum, room);
+}
+
 static void sim_release(backend *self, void *work)
 {
     sim_work *w = work;
@@ -142,7 +154,8 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
 {
     const sim_backend *b = (const sim_backend *)self;
     sim_work          *w = calloc(1, sizeof *w);
-    workload  load   = { .nodes = (double)what->point->ranks, .bytes = (double)what->point->bytes };
+    workload  load = { .nodes = (double)what->point->ranks, .bytes = (double)what->point->bytes };
+    term_item forward[N_TERMS], backward[N_TERMS];
     lm_status status = LM_OK;
 
     if (!w)
@@ -153,9 +166,11 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
     } else if (what->point->kind == OBS_COLLECTIVE) {
         status = part_seconds(b, PART_SYNC, &load, &w->seconds[PHASE_SYNC], err);
     } else {
-        load.counts = *what->metrics;
-        load.bytes  = (double)what->metrics->param_bytes;
-        status      = part_seconds(b, PART_FORWARD, &load, &w->seconds[PHASE_FORWARD], err);
+        load.counts   = *what->metrics;
+        load.bytes    = (double)what->metrics->param_bytes;
+        load.forward  = phase_terms(b, what, PHASE_FORWARD, forward);
+        load.backward = phase_terms(b, what, PHASE_BACKWARD, backward);
+        status        = part_seconds(b, PART_FORWARD, &load, &w->seconds[PHASE_FORWARD], err);
         if (!status)
             status = part_seconds(b, PART_BACKWARD, &load, &w->seconds[PHASE_BACKWARD], err);
         if (!status)

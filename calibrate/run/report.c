@@ -267,8 +267,8 @@ static void say_fit(FILE *out, const findings *f, const machines *wrote)
     for (size_t i = 0; f->cal && i < n_forms; i++)
         if (!f->cal->fitted[i].present && forms[i].part != PART_INFERENCE &&
             forms[i].part != PART_STEP) /* calibrations measure none */
-            fprintf(out, "%s.%s is left out: too few rows for its %zu coefficients\n",
-                    forms[i].model, part_name(forms[i].part), forms[i].n_features);
+            fprintf(out, "%s.%s is left out: too few rows, it needs %zu\n", forms[i].model,
+                    part_name(forms[i].part), form_rows(&forms[i]));
 }
 
 static void say_before(FILE *out, section s, const findings *f, const report_effort *e)

@@ -139,7 +139,7 @@ static lm_status take_section(sweep_loading *l, const ini_section *s)
                        .retry_share      = 0.15,
                        .anchor_share     = -1,
                        .anchor_seconds   = 0.1,
-                       .model            = "layermeter",
+                       .model            = "counts",
                        .seed             = 1,
                        .flops_per_second = 1e11,
                        .bytes_per_second = 1e10,
@@ -213,7 +213,7 @@ lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sw
         return sweep_no_memory(&l);
     }
     s->arena = a;
-    s->sim   = (sim_config){ .model = "layermeter", .seed = 1 };
+    s->sim   = (sim_config){ .model = "counts", .seed = 1 };
     s->stop  = (stopping){ 1, 3, 20, 2, 0.02, 0 };
     status   = ini_load(path, &doc, err);
     if (!status)

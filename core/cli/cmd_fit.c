@@ -50,7 +50,8 @@ static void add_row(table *t, size_t form_at, const fitted *f)
     table_text(t, forms[form_at].model);
     table_text(t, part_name(forms[form_at].part));
     table_count(t, f->rows);
-    table_count(t, forms[form_at].n_features);
+    /* of terms those that some row has */
+    table_count(t, forms[form_at].n_features ? forms[form_at].n_features : f->rank);
     table_count(t, f->rank);
     table_real(t, f->condition);
     table_real(t, f->errors.r2);
@@ -129,9 +130,8 @@ static void print_warnings(const observations *obs, const points *p, const calib
             /* what few files hold is not missed */
             if (!f->rows && (forms[i].part == PART_INFERENCE || forms[i].part == PART_STEP))
                 continue;
-            fprintf(stderr,
-                    "layermeter: %s.%s is left out: too few rows for its %zu coefficients\n",
-                    forms[i].model, part_name(forms[i].part), forms[i].n_features);
+            fprintf(stderr, "layermeter: %s.%s is left out: too few rows, it needs %zu\n",
+                    forms[i].model, part_name(forms[i].part), form_rows(&forms[i]));
             continue;
         }
         print_undetermined(&forms[i], f);

@@ -22,6 +22,8 @@ void calibration_free(calibration *cal)
         free(cal->provenance[i].value);
     }
     free(cal->provenance);
+    for (size_t f = 0; f < MAX_FORMS; f++)
+        free(cal->fitted[f].term);
     free(cal);
 }
 
@@ -77,12 +79,26 @@ bool calibration_note(calibration *cal, const char *key, const char *value)
     return new.key &&new.value;
 }
 
+/* Nothing costs nothing, but what is not known of a network has no price. */
+static double term_seconds(const form *f, const coefficient *c, const workload *load)
+{
+    term_item         room[N_TERMS];
+    const term_vector terms   = form_terms(f, load, room);
+    double            seconds = 0;
+
+    for (size_t k = 0; k < terms.n; k++)
+        seconds += c[terms.item[k].term].value * terms.item[k].value;
+    return terms.n ? seconds : NAN;
+}
+
 double calibration_seconds(const calibration *cal, size_t form_at, const workload *load)
 {
     double seconds = 0;
 
     if (form_at >= n_forms || !cal->fitted[form_at].present)
         return NAN;
+    if (!forms[form_at].n_features)
+        return term_seconds(&forms[form_at], cal->fitted[form_at].term, load);
     for (size_t k = 0; k < forms[form_at].n_features; k++)
         seconds += feature_seconds(forms[form_at].feature[k],
                                    cal->fitted[form_at].coefficient[k].value, load);
@@ -109,22 +125,32 @@ static void put_number(FILE *out, const char *key, double value)
         fprintf(out, "%s = %s\n", key, text_exact(value, text, sizeof text));
 }
 
-static void put_coefficient(FILE *out, feature f, const coefficient *c)
+static void put_coefficient(FILE *out, const char *name, const char *unit, const coefficient *c)
 {
     char value[40], error[40], low[40], high[40];
 
-    fprintf(out, "%-10s = %s s/%s", feature_name(f), text_exact(c->value, value, sizeof value),
-            feature_unit(f));
+    fprintf(out, "%-10s = %s s/%s", name, text_exact(c->value, value, sizeof value), unit);
     if (isfinite(c->standard_error))
         fprintf(out, ", se %s", text_exact(c->standard_error, error, sizeof error));
     if (!c->determined)
         fputs(", undetermined", out);
     if (c->at_bound)
         fputs(", bound", out);
+    if (isfinite(c->known))
+        fprintf(out, ", known %s", text_exact(c->known, error, sizeof error));
     if (isfinite(c->low))
         fprintf(out, ", range %s .. %s", text_exact(c->low, low, sizeof low),
                 text_exact(c->high, high, sizeof high));
-    putc('\n', out);
+    fputc('\n', out);
+}
+
+static void put_terms(FILE *out, const coefficient *c)
+{
+    char name[64];
+
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (!isnan(c[t].value))
+            put_coefficient(out, term_name(t, name, sizeof name), term_unit(t), &c[t]);
 }
 
 static void put_fitted(FILE *out, size_t form_at, const fitted *f)
@@ -146,7 +172,10 @@ static void put_fitted(FILE *out, size_t form_at, const fitted *f)
         put_number(out, "held_out_mape_percent", 100 * f->held_out_mape);
     }
     for (size_t k = 0; k < form_here->n_features; k++)
-        put_coefficient(out, form_here->feature[k], &f->coefficient[k]);
+        put_coefficient(out, feature_name(form_here->feature[k]),
+                        feature_unit(form_here->feature[k]), &f->coefficient[k]);
+    if (!form_here->n_features)
+        put_terms(out, f->term);
 }
 
 static void put_intervals(FILE *out, const char *model, const intervals *all)
@@ -179,8 +208,9 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
         "; widen for each octave beyond what was measured, and what that was.\n\n"
         "[machine]\n",
         draft.stream);
-    fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\n", (long long)cal->max_ranks,
-            (long long)cal->max_hosts);
+    fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\ntile = %lld\ngroup_tile = %lld\n",
+            (long long)cal->max_ranks, (long long)cal->max_hosts, (long long)cal->settings.tile,
+            (long long)cal->settings.group_tile);
     if (cal->dtype)
         fprintf(draft.stream, "dtype = %s\n", text_dtype_name(cal->dtype));
     fputs("\n[provenance]\n", draft.stream);
@@ -209,16 +239,19 @@ static lm_status fail_at(const reading *r, int line, lm_status status)
 }
 
 /* "1.2e-11 s/FLOP, se 3e-13, range 1 .. 2" */
-static lm_status read_coefficient(const reading *r, const ini_pair *p, feature f, coefficient *out)
+static lm_status read_coefficient(const reading *r, const ini_pair *p, const char *of,
+                                  coefficient *out)
 {
     char        copy[200], *word[8], unit[40];
-    coefficient c = { .standard_error = NAN, .low = NAN, .high = NAN, .determined = true };
-    size_t      n;
-    lm_status   status = LM_OK;
-    char       *space;
+    coefficient c = {
+        .standard_error = NAN, .low = NAN, .high = NAN, .determined = true, .known = NAN
+    };
+    size_t    n;
+    lm_status status = LM_OK;
+    char     *space;
 
     snprintf(copy, sizeof copy, "%s", p->value);
-    snprintf(unit, sizeof unit, "s/%s", feature_unit(f));
+    snprintf(unit, sizeof unit, "s/%s", of);
     n     = text_split(copy, ',', word, 8);
     space = strchr(word[0], ' ');
     if (!space || strcmp(text_trim(space), unit))
@@ -234,6 +267,8 @@ static lm_status read_coefficient(const reading *r, const ini_pair *p, feature f
 
         if (!strncmp(word[i], "se ", 3)) {
             status = text_real(word[i] + 3, &c.standard_error, r->err);
+        } else if (!strncmp(word[i], "known ", 6)) {
+            status = text_real(word[i] + 6, &c.known, r->err);
         } else if (!strcmp(word[i], "undetermined")) {
             c.determined = false;
         } else if (!strcmp(word[i], "bound")) {
@@ -303,11 +338,28 @@ static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, 
     for (size_t k = 0; k < f->n_features; k++)
         if (!strcmp(feature_name(f->feature[k]), p->key)) {
             seen[k] = true;
-            return read_coefficient(r, p, f->feature[k], &out->coefficient[k]);
+            return read_coefficient(r, p, feature_unit(f->feature[k]), &out->coefficient[k]);
         }
+    if (!f->n_features) {
+        const size_t t = term_parse(p->key);
+
+        if (t < N_TERMS)
+            return read_coefficient(r, p, term_unit(t), &out->term[t]);
+    }
     return fail_at(r, p->line,
                    lm_error_set(r->err, LM_E_NOTFOUND, "'%s' is no key of %s.%s", p->key, f->model,
                                 part_name(f->part)));
+}
+
+static coefficient *terms_unknown(void)
+{
+    coefficient *c = malloc(N_TERMS * sizeof *c);
+
+    for (size_t t = 0; c && t < N_TERMS; t++)
+        c[t] = (coefficient){
+            .value = NAN, .standard_error = NAN, .low = NAN, .high = NAN, .known = NAN
+        };
+    return c;
 }
 
 static lm_status read_form(const reading *r, const ini_section *s, calibration *cal)
@@ -330,6 +382,11 @@ static lm_status read_form(const reading *r, const ini_section *s, calibration *
                                     "[%s]: no formula of that name; "
                                     "is this a machine file?",
                                     s->name));
+    if (cal->fitted[at].present)
+        return fail_at(r, s->line,
+                       lm_error_set(r->err, LM_E_SYNTAX, "[%s] is there twice", s->name));
+    if (!forms[at].n_features && !(f.term = terms_unknown()))
+        return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
     for (size_t i = 0; i < s->n_pairs && !status; i++)
         status = read_pair(r, &s->pair[i], at, &f, seen);
     for (size_t k = 0; k < forms[at].n_features && !status; k++)
@@ -377,9 +434,11 @@ static lm_status read_machine(const reading *r, const ini_section *s, calibratio
 {
     for (size_t i = 0; i < s->n_pairs; i++) {
         const ini_pair *p  = &s->pair[i];
-        int64_t        *to = !strcmp(p->key, "max_ranks")   ? &cal->max_ranks
-                             : !strcmp(p->key, "max_hosts") ? &cal->max_hosts
-                                                            : NULL;
+        int64_t        *to = !strcmp(p->key, "max_ranks")    ? &cal->max_ranks
+                             : !strcmp(p->key, "max_hosts")  ? &cal->max_hosts
+                             : !strcmp(p->key, "tile")       ? &cal->settings.tile
+                             : !strcmp(p->key, "group_tile") ? &cal->settings.group_tile
+                                                             : NULL;
         lm_status       status;
 
         if (!strcmp(p->key, "dtype"))
@@ -407,8 +466,10 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
     cal = calloc(1, sizeof *cal);
     if (!cal)
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
-    else
+    else {
         cal->max_ranks = cal->max_hosts = 1;
+        cal->settings                   = term_settings_default;
+    }
     for (size_t i = 0; i < doc->n_sections && !status; i++) {
         const ini_section *s = &doc->section[i];
 

@@ -18,6 +18,7 @@ typedef struct coefficient {
     double low, high;      /**< range of the feature in the data; NAN: not known there */
     bool   determined;     /**< false: the data cannot tell it from the others */
     bool   at_bound;       /**< held at 0 */
+    double known;          /**< of terms: how much of it is the measurements', 0 to 1 (shrink.h) */
 } coefficient;
 
 /** One formula of one model, fitted. */
@@ -27,9 +28,10 @@ typedef struct fitted {
     double       condition;
     stats_errors errors; /**< on the rows it was fitted to */
     /* On networks left out one at a time; NAN and 0 where there are fewer than two. */
-    double      held_out_mape;
-    size_t      held_out_groups;
-    coefficient coefficient[FORM_MAX_FEATURES];
+    double       held_out_mape;
+    size_t       held_out_groups;
+    coefficient  coefficient[FORM_MAX_FEATURES];
+    coefficient *term; /**< of a form in terms: N_TERMS of them; NAN: unknown */
 } fitted;
 
 /** Everything `fit` found out. */
@@ -40,6 +42,7 @@ typedef struct calibration {
     size_t            n_provenance;
     int64_t           max_ranks, max_hosts; /**< most that were measured together; >= 1 */
     lm_dtype          dtype;                /**< of all observations; 0: not known */
+    term_settings     settings;             /**< what terms were counted with */
 } calibration;
 
 /**
@@ -55,7 +58,8 @@ void      calibration_free(calibration *cal);
 /** Adds an entry, its key numbered if it is there already; false when memory runs out. */
 bool calibration_note(calibration *cal, const char *key, const char *value);
 
-/** Seconds of a part: coefficients times features. NAN if the form is not fitted. */
+/** Seconds of a part: coefficients times features or terms. NAN if the form is not fitted, or a
+ * coefficient it needs is unknown. */
 double calibration_seconds(const calibration *cal, size_t form, const workload *load);
 
 /** Intervals of a model that model_known(). */

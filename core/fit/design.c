@@ -22,7 +22,11 @@
 
 #define WIDTH_90 (2 * 1.6449) /* standard normal */
 
-/* The parts a step is made of in the default model. */
+/* The model that is fitted meanwhile: few coefficients, known after few points, each of which says
+ * something of all of them. */
+#define MODEL "counts"
+
+/* The parts a step is made of in it. */
 static const part parts[] = { PART_FORWARD, PART_BACKWARD, PART_UPDATE, PART_SYNC };
 
 #define N_STEP_PARTS (sizeof parts / sizeof parts[0])
@@ -175,7 +179,7 @@ static bool case_row(const formula *m, const design_case *what, bool with_networ
 static lm_status formula_new(const design *d, formula *m, part p, const design_speeds *speeds,
                              const calibration *known, lm_error *err)
 {
-    const size_t  at    = form_find(model_at(0), p);
+    const size_t  at    = form_find(MODEL, p);
     const fitted *given = known && known->fitted[at].present ? &known->fitted[at] : NULL;
 
     m->part = p;

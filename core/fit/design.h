@@ -1,7 +1,7 @@
 /**
  * Which point to measure next, so that what people will ask for is known best.
  *
- * A sequential design for the formulas of the default model (forms.h), V-optimal (also called
+ * A sequential design for the formulas of the model `counts` (forms.h), V-optimal (also called
  * I-optimal; Atkinson, Donev & Tobias 2007, chapter 10): of the candidates the one that lowers the
  * mean expected variance of the targets' step times the most, per second that measuring it takes.
  *

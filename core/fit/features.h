@@ -2,6 +2,7 @@
 #ifndef FIT_FEATURES_H
 #define FIT_FEATURES_H
 
+#include "fit/terms.h"
 #include "network/metrics.h"
 
 /** What a step does: the counts at its batch, and how many take part. */
@@ -10,6 +11,8 @@ typedef struct workload {
     double      nodes;   /**< N: ranks that share the gradients, one device each */
     double      bytes;   /**< all-reduced per step and rank */
     uint32_t    unknown; /**< bit 1 << feature for each count that is not known of this network */
+    term_vector forward, backward,
+        update; /**< what the kernels of each pass do; empty: not known */
 } workload;
 
 /** Symbols as in ConvMeter. */

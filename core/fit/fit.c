@@ -58,19 +58,71 @@ static lm_status judge_models(const points *p, const split *networks, calibratio
     return status;
 }
 
+/* Coefficients of a form in features, and the ranges of these. */
+static void take_linear(const form_data *d, const points *p, const lsq_solution *s, fitted *out)
+{
+    const form *f = &forms[d->form];
+
+    out->rank      = s->rank;
+    out->condition = s->condition;
+    for (size_t k = 0; k < f->n_features; k++) {
+        coefficient *c = &out->coefficient[k];
+
+        *c = (coefficient){ s->x[k],
+                            s->standard_error[k],
+                            d->known[k] ? HUGE_VAL : NAN,
+                            d->known[k] ? -HUGE_VAL : NAN,
+                            s->determined[k],
+                            s->at_bound[k],
+                            NAN };
+        for (size_t i = 0; i < d->n_rows && d->known[k]; i++) {
+            const double value = feature_value(f->feature[k], &p->point[d->point[i]].load);
+
+            c->low  = fmin(c->low, value);
+            c->high = fmax(c->high, value);
+        }
+    }
+}
+
+/* The same in terms. Those without a coefficient stay unknown. */
+static lm_status take_terms(const form_data *d, const shrink_fit *s, fitted *out, lm_error *err)
+{
+    out->term = malloc(N_TERMS * sizeof *out->term);
+    if (!out->term)
+        return no_memory(err);
+    for (size_t t = 0; t < N_TERMS; t++)
+        out->term[t] = (coefficient){ .value          = s->coefficient[t],
+                                      .standard_error = s->spread[t],
+                                      .low            = HUGE_VAL,
+                                      .high           = -HUGE_VAL,
+                                      .determined     = true,
+                                      .at_bound       = s->at_bound[t],
+                                      .known          = s->known[t] };
+    for (size_t i = 0; i < d->n_rows; i++)
+        for (size_t k = 0; k < d->row[i].terms.n; k++) {
+            const term_item *item = &d->row[i].terms.item[k];
+            coefficient     *c    = &out->term[item->term];
+
+            c->low  = fmin(c->low, item->value);
+            c->high = fmax(c->high, item->value);
+        }
+    out->rank      = s->n_used;
+    out->condition = NAN;
+    return LM_OK;
+}
+
 static lm_status fit_form(const points *p, size_t form_at, const split *by, fitted *out,
                           lm_error *err)
 {
-    const form         *f = &forms[form_at];
-    form_data           d;
-    form_solution       found;
-    const lsq_solution *s = &found.linear;
-    double             *predicted;
-    lm_status           status = form_data_new(p, form_at, by, &d, err);
+    const form   *f = &forms[form_at];
+    form_data     d;
+    form_solution found;
+    double       *predicted;
+    lm_status     status = form_data_new(p, form_at, by, &d, err);
 
     if (status)
         return status;
-    if (d.n_rows < f->n_features || d.n_rows == 0) {
+    if (d.n_rows < form_rows(f)) {
         out->rows = d.n_rows;
         form_data_free(&d);
         return LM_OK;
@@ -84,28 +136,14 @@ static lm_status fit_form(const points *p, size_t form_at, const split *by, fitt
     }
     for (size_t i = 0; i < d.n_rows; i++)
         predicted[i] = form_seconds(form_at, &found, &p->point[d.point[i]].load);
-    *out = (fitted){ .present   = true,
-                     .rows      = d.n_rows,
-                     .rank      = s->rank,
-                     .condition = s->condition,
-                     .errors    = stats_compare(predicted, d.seconds, d.n_rows) };
+    *out = (fitted){ .present = true,
+                     .rows    = d.n_rows,
+                     .errors  = stats_compare(predicted, d.seconds, d.n_rows) };
     free(predicted);
-    for (size_t k = 0; k < f->n_features; k++) {
-        coefficient *c = &out->coefficient[k];
-
-        *c = (coefficient){ s->x[k],
-                            s->standard_error[k],
-                            d.known[k] ? HUGE_VAL : NAN,
-                            d.known[k] ? -HUGE_VAL : NAN,
-                            s->determined[k],
-                            s->at_bound[k] };
-        for (size_t i = 0; i < d.n_rows && d.known[k]; i++) {
-            const double value = feature_value(f->feature[k], &p->point[d.point[i]].load);
-
-            c->low  = fmin(c->low, value);
-            c->high = fmax(c->high, value);
-        }
-    }
+    if (f->n_features)
+        take_linear(&d, p, &found.linear, out);
+    else
+        status = take_terms(&d, &found.terms, out, err);
 out:
     form_data_free(&d);
     return status;
@@ -176,6 +214,8 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     split        by     = { .n_folds = 0 };
     bool         any    = false;
 
+    if (cal)
+        cal->settings = term_settings_default;
     if (!status)
         status = split_new(p, &(split_rule){ .kind = SPLIT_NETWORK }, &by, err);
     if (!status)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fit/forms.h"
 
@@ -48,24 +49,54 @@ static lm_status factor_rows(const points *p, const form_data *d, size_t place, 
     return status;
 }
 
+/* Rows of a form in terms. */
+static lm_status term_rows(const points *p, form_data *d, lm_error *err)
+{
+    d->row   = malloc((d->n_rows + 1) * sizeof *d->row);
+    d->terms = arena_new();
+    if (!d->row || !d->terms)
+        return no_memory(err);
+    for (size_t f = 0; f <= d->by->n_folds; f++)
+        for (size_t i = d->first[f]; i < d->first[f + 1]; i++) {
+            const point      *pt = &p->point[d->point[i]];
+            term_item         room[N_TERMS];
+            const term_vector v    = form_terms(&forms[d->form], &pt->load, room);
+            term_item        *kept = arena_alloc(d->terms, v.n * sizeof *kept + 1);
+
+            if (!kept)
+                return no_memory(err);
+            memcpy(kept, v.item, v.n * sizeof *kept);
+            d->row[i] = (shrink_row){ { kept, v.n }, d->seconds[i], f, pt->group };
+        }
+    return LM_OK;
+}
+
+/* Seconds of the form's part at a point; NAN where it has none, or where the form needs kernels and
+ * only counts are known. */
+static double row_seconds(const form_data *d, const point *pt)
+{
+    const form *f = &forms[d->form];
+
+    return f->n_features || pt->load.forward.n ? point_seconds(pt, f->part) : NAN;
+}
+
 /* Counting sort by fold. */
 static lm_status sort_rows(const points *p, form_data *d, lm_error *err)
 {
     const size_t n_places = d->by->n_folds + 1;
-    const part   which    = forms[d->form].part;
     size_t      *next     = malloc(n_places * sizeof *next);
 
     if (!next)
         return no_memory(err);
     for (size_t i = 0; i < p->n_points; i++)
-        if (!isnan(point_seconds(&p->point[i], which)))
+        if (!isnan(row_seconds(d, &p->point[i])))
             d->first[place_of(d->by, d->by->fold[i]) + 1]++;
     for (size_t f = 0; f < n_places; f++) {
         next[f] = d->first[f];
         d->first[f + 1] += d->first[f];
     }
     for (size_t i = 0; i < p->n_points; i++) {
-        const double seconds = point_seconds(&p->point[i], which);
+        const double seconds = row_seconds(d, &p->point[i]);
         size_t       at;
 
         if (isnan(seconds))
@@ -102,8 +133,10 @@ lm_status form_data_new(const points *p, size_t form_at, const split *by, form_d
         status = sort_rows(p, &d, err);
     for (size_t k = 0; k < forms[form_at].n_features && !status; k++)
         d.known[k] = known_everywhere(p, &d, forms[form_at].feature[k]);
+    if (!status && !forms[form_at].n_features)
+        status = term_rows(p, &d, err);
     for (size_t f = 0; f <= by->n_folds && !status; f++)
-        if (d.first[f + 1] > d.first[f])
+        if (forms[form_at].n_features && d.first[f + 1] > d.first[f])
             status = factor_rows(p, &d, f, err);
     if (status)
         form_data_free(&d);
@@ -117,6 +150,8 @@ void form_data_free(form_data *d)
     for (size_t f = 0; d->block && f <= d->by->n_folds; f++)
         free(d->block[f]);
     free(d->block);
+    free(d->row);
+    arena_free(d->terms);
     free(d->first);
     free(d->point);
     free(d->seconds);
@@ -126,9 +161,12 @@ void form_data_free(form_data *d)
 lm_status form_data_fit(const form_data *d, size_t without, form_solution *out, lm_error *err)
 {
     const size_t      n_places = d->by->n_folds + 1;
-    const lsq_block **use      = calloc(n_places, sizeof *use);
+    const lsq_block **use;
     lm_status         status;
 
+    if (!forms[d->form].n_features)
+        return shrink_solve(d->row, d->n_rows, without, &shrink_default, &out->terms, err);
+    use = calloc(n_places, sizeof *use);
     if (!use)
         return no_memory(err);
     for (size_t f = 0; f < n_places; f++)
@@ -142,6 +180,12 @@ double form_seconds(size_t form_at, const form_solution *s, const workload *load
 {
     double seconds = 0;
 
+    if (!forms[form_at].n_features) {
+        term_item         room[N_TERMS];
+        const term_vector v = form_terms(&forms[form_at], load, room);
+
+        return shrink_seconds(&s->terms, &v);
+    }
     for (size_t k = 0; k < forms[form_at].n_features; k++)
         seconds += feature_seconds(forms[form_at].feature[k], s->linear.x[k], load);
     return seconds;

@@ -4,6 +4,7 @@
 
 #include "base/lsq.h"
 #include "fit/points.h"
+#include "fit/shrink.h"
 #include "fit/split.h"
 
 /** Rows are factored fold by fold, so that leaving one out costs next to nothing. */
@@ -17,11 +18,14 @@ typedef struct form_data {
     double      *seconds; /**< measured, of each row */
     size_t      *first;   /**< row of each fold, then of those of no fold, then n_rows */
     lsq_block  **block;   /**< of each fold, then of those of no fold; NULL: no rows in it */
+    shrink_row  *row;     /**< of a form in terms, instead of blocks */
+    arena       *terms;   /**< owns theirs */
 } form_data;
 
 /** Coefficients, and what else a fit finds out. */
 typedef struct form_solution {
     lsq_solution linear;
+    shrink_fit   terms; /**< of a form in terms, instead */
 } form_solution;
 
 /** `by` is of the same points and must outlive it. */

@@ -4,89 +4,72 @@
 #include <string.h>
 
 #define CONVMETER "ConvMeter"
+#define KERNELS   "terms of the kernels, shrunk to families"
+#define COUNTS    "ConvMeter's regressors with weights and layers"
+#define OPTIMIZER "launches and traffic of the optimizer"
+#define RING_SYNC "ring all-reduce, latency and bandwidth (Hockney 1994; Patarasuk & Yuan 2009)"
+#define STEP_ONE  ", T_fwd + T_bwd + T_grad, N = 1"
+#define NNLS      ", relative NNLS"
 
-#define FIOC { FEATURE_FLOPS, FEATURE_INPUTS, FEATURE_OUTPUTS, FEATURE_ONE }, 4
-#define LWN  { FEATURE_LAYERS, FEATURE_WEIGHTS, FEATURE_NODES }, 3
-#define FIOCLW                                                                                       \
-    {                                                                                                \
-        FEATURE_FLOPS, FEATURE_INPUTS, FEATURE_OUTPUTS, FEATURE_ONE, FEATURE_LAYERS, FEATURE_WEIGHTS \
-    },                                                                                               \
-        6
-#define JOINT                                                        \
-    { FEATURE_FLOPS,  FEATURE_INPUTS,  FEATURE_OUTPUTS, FEATURE_ONE, \
-      FEATURE_LAYERS, FEATURE_WEIGHTS, FEATURE_NODES },              \
-        7
+#define F   FEATURE_FLOPS
+#define I   FEATURE_INPUTS
+#define O   FEATURE_OUTPUTS
+#define W   FEATURE_WEIGHTS
+#define L   FEATURE_LAYERS
+#define N   FEATURE_NODES
+#define ONE FEATURE_ONE
+
+#define FIOC   { F, I, O, ONE }, 4, 0
+#define FIOWL  { F, I, O, W, L }, 5, 0
+#define LWN    { L, W, N }, 3, 0
+#define LW     { L, W }, 2, 0
+#define ONLY_L { L }, 1, 0
+#define FIOCLW { F, I, O, ONE, L, W }, 6, 0
+#define JOINT  { F, I, O, ONE, L, W, N }, 7, 0
+#define RING   { FEATURE_RING_STEPS, FEATURE_RING_BYTES }, 2, 0
+
+#define TERMS(passes) { F }, 0, (passes)
+
+/* relative, non-negative */
+#define OURS true, true
+#define OLS  false, false
 
 /* F, I, O scale with the batch; the features hold them at the batch, which is the same. */
 const form forms[] = {
-    /* Ours: relative errors, non-negative, and what ConvMeter lacks in small batches: the weights
-     * that every layer reads and the launch of every layer. Bytes and nodes multiply in the sync.
-     */
-    { "layermeter",
-      PART_FORWARD,
-      { FEATURE_FLOPS, FEATURE_INPUTS, FEATURE_OUTPUTS, FEATURE_WEIGHTS, FEATURE_LAYERS },
-      5,
-      true,
-      true,
-      "ConvMeter's regressors with weights and layers" },
-    { "layermeter",
-      PART_BACKWARD,
-      { FEATURE_FLOPS, FEATURE_INPUTS, FEATURE_OUTPUTS, FEATURE_WEIGHTS, FEATURE_LAYERS },
-      5,
-      true,
-      true,
-      "ConvMeter's regressors with weights and layers" },
-    { "layermeter",
-      PART_UPDATE,
-      { FEATURE_LAYERS, FEATURE_WEIGHTS },
-      2,
-      true,
-      true,
-      "launches and traffic of the optimizer" },
-    { "layermeter",
-      PART_SYNC,
-      { FEATURE_RING_STEPS, FEATURE_RING_BYTES },
-      2,
-      true,
-      true,
-      "ring all-reduce, latency and bandwidth (Hockney 1994; Patarasuk & Yuan 2009)" },
-    { "layermeter",
-      PART_INFERENCE,
-      { FEATURE_FLOPS, FEATURE_INPUTS, FEATURE_OUTPUTS, FEATURE_WEIGHTS, FEATURE_LAYERS },
-      5,
-      true,
-      true,
-      "ConvMeter's regressors with weights and layers" },
-    { "layermeter", PART_STEP, FIOCLW, true, true, "the regressors of the step's parts" },
+    /* Ours: what the kernels do, class by class and pass by pass. Bytes and nodes multiply in the
+     * sync. */
+    { "layermeter", PART_FORWARD, TERMS(FORM_FORWARD), OURS, KERNELS },
+    { "layermeter", PART_BACKWARD, TERMS(FORM_BACKWARD), OURS, KERNELS },
+    { "layermeter", PART_UPDATE, TERMS(FORM_UPDATE), OURS, OPTIMIZER },
+    { "layermeter", PART_SYNC, RING, OURS, RING_SYNC },
+    { "layermeter", PART_INFERENCE, TERMS(FORM_FORWARD), OURS, KERNELS },
+    { "layermeter", PART_STEP, TERMS(FORM_FORWARD | FORM_BACKWARD | FORM_UPDATE), OURS, KERNELS },
 
-    { "convmeter", PART_FORWARD, FIOC, false, false, CONVMETER ", eq. 2" },
-    { "convmeter", PART_BACKWARD, FIOC, false, false, CONVMETER ", eq. 3" },
-    { "convmeter",
-      PART_GRAD_ONE,
-      { FEATURE_LAYERS },
-      1,
-      false,
-      false,
-      CONVMETER ", T_grad, N = 1" },
-    { "convmeter", PART_GRAD_MANY, LWN, false, false, CONVMETER ", T_grad, N > 1" },
-    { "convmeter", PART_JOINT, JOINT, false, false, CONVMETER ", T_bwd + T_grad" },
-    { "convmeter", PART_INFERENCE, FIOC, false, false, CONVMETER ", eq. 2" },
-    { "convmeter", PART_STEP, FIOCLW, false, false, CONVMETER ", T_fwd + T_bwd + T_grad, N = 1" },
+    /* The same from what is known of a network without its layers: relative errors, non-negative,
+     * and what ConvMeter lacks in small batches: the weights that every layer reads and the launch
+     * of every layer. */
+    { "counts", PART_FORWARD, FIOWL, OURS, COUNTS },
+    { "counts", PART_BACKWARD, FIOWL, OURS, COUNTS },
+    { "counts", PART_UPDATE, LW, OURS, OPTIMIZER },
+    { "counts", PART_SYNC, RING, OURS, RING_SYNC },
+    { "counts", PART_INFERENCE, FIOWL, OURS, COUNTS },
+    { "counts", PART_STEP, FIOCLW, OURS, "the regressors of the step's parts" },
 
-    { "nnls", PART_FORWARD, FIOC, true, true, CONVMETER ", eq. 2, relative NNLS" },
-    { "nnls", PART_BACKWARD, FIOC, true, true, CONVMETER ", eq. 3, relative NNLS" },
-    { "nnls",
-      PART_GRAD_ONE,
-      { FEATURE_LAYERS },
-      1,
-      true,
-      true,
-      CONVMETER ", T_grad, relative NNLS" },
-    { "nnls", PART_GRAD_MANY, LWN, true, true, CONVMETER ", T_grad, relative NNLS" },
-    { "nnls", PART_JOINT, JOINT, true, true, CONVMETER ", T_bwd + T_grad, relative NNLS" },
-    { "nnls", PART_INFERENCE, FIOC, true, true, CONVMETER ", eq. 2, relative NNLS" },
-    { "nnls", PART_STEP, FIOCLW, true, true,
-      CONVMETER ", T_fwd + T_bwd + T_grad, N = 1, relative NNLS" },
+    { "convmeter", PART_FORWARD, FIOC, OLS, CONVMETER ", eq. 2" },
+    { "convmeter", PART_BACKWARD, FIOC, OLS, CONVMETER ", eq. 3" },
+    { "convmeter", PART_GRAD_ONE, ONLY_L, OLS, CONVMETER ", T_grad, N = 1" },
+    { "convmeter", PART_GRAD_MANY, LWN, OLS, CONVMETER ", T_grad, N > 1" },
+    { "convmeter", PART_JOINT, JOINT, OLS, CONVMETER ", T_bwd + T_grad" },
+    { "convmeter", PART_INFERENCE, FIOC, OLS, CONVMETER ", eq. 2" },
+    { "convmeter", PART_STEP, FIOCLW, OLS, CONVMETER STEP_ONE },
+
+    { "nnls", PART_FORWARD, FIOC, OURS, CONVMETER ", eq. 2" NNLS },
+    { "nnls", PART_BACKWARD, FIOC, OURS, CONVMETER ", eq. 3" NNLS },
+    { "nnls", PART_GRAD_ONE, ONLY_L, OURS, CONVMETER ", T_grad" NNLS },
+    { "nnls", PART_GRAD_MANY, LWN, OURS, CONVMETER ", T_grad" NNLS },
+    { "nnls", PART_JOINT, JOINT, OURS, CONVMETER ", T_bwd + T_grad" NNLS },
+    { "nnls", PART_INFERENCE, FIOC, OURS, CONVMETER ", eq. 2" NNLS },
+    { "nnls", PART_STEP, FIOCLW, OURS, CONVMETER STEP_ONE NNLS },
 };
 
 const size_t n_forms = sizeof forms / sizeof forms[0];
@@ -132,4 +115,28 @@ size_t form_find_named(const char *model, const char *part_text)
            (strcmp(parts[forms[f].part], part_text) || strcmp(forms[f].model, model)))
         f++;
     return f;
+}
+
+size_t form_rows(const form *f)
+{
+    return f->n_features ? f->n_features : 4;
+}
+
+static void add_terms(const term_vector *v, double *sum)
+{
+    for (size_t i = 0; i < v->n; i++)
+        sum[v->item[i].term] += v->item[i].value;
+}
+
+term_vector form_terms(const form *f, const workload *load, term_item *room)
+{
+    double sum[N_TERMS] = { 0 };
+
+    if (f->passes & FORM_FORWARD)
+        add_terms(&load->forward, sum);
+    if (f->passes & FORM_BACKWARD)
+        add_terms(&load->backward, sum);
+    if (f->passes & FORM_UPDATE)
+        add_terms(&load->update, sum);
+    return terms_pack(sum, room);
 }

@@ -22,11 +22,16 @@ typedef enum part {
 
 #define FORM_MAX_FEATURES 8
 
+/** Passes whose kernels a form counts. */
+enum { FORM_FORWARD = 1, FORM_BACKWARD = 2, FORM_UPDATE = 4 };
+
+/** Linear in a few features of the whole network, or in the terms of its kernels (terms.h). */
 typedef struct form {
     const char *model;
     part        part;
     feature     feature[FORM_MAX_FEATURES];
-    size_t      n_features;
+    size_t      n_features;   /**< 0: in terms */
+    unsigned    passes;       /**< in terms: of the kernels of these */
     bool        relative;     /**< weights 1 / measured: small times count as much as large ones */
     bool        non_negative; /**< coefficients >= 0 */
     const char *source;       /**< paper and equation */
@@ -37,6 +42,13 @@ extern const form   forms[];
 extern const size_t n_forms;
 
 const char *part_name(part p);
+
+/** Fewest rows that it can be fitted to: as many as it has coefficients; of a form in terms, which
+ * ties what the rows cannot tell apart, 4. */
+size_t form_rows(const form *f);
+
+/** Terms of the passes that a form counts, added up, in `room` (N_TERMS). */
+term_vector form_terms(const form *f, const workload *load, term_item *room);
 
 /** Models in the order of `forms`; NULL past the last. */
 const char *model_at(size_t i);

@@ -201,6 +201,56 @@ static lm_status count_loads(const observations *obs, workloads *loads, points *
     return LM_OK;
 }
 
+static const char *optimizer_of(const observation *row)
+{
+    return *row->optimizer ? row->optimizer : "momentum";
+}
+
+static lm_status keep_terms(arena *a, const term_vector *from, term_vector *to, lm_error *err)
+{
+    term_item *item = arena_alloc(a, from->n * sizeof *item + 1);
+
+    if (!item)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    memcpy(item, from->item, from->n * sizeof *item);
+    *to = (term_vector){ item, from->n };
+    return LM_OK;
+}
+
+/* Optimizers whose update is no map of the weights have no terms; nor are their updates fitted. */
+static optimizer update_by(const observation *row)
+{
+    optimizer o;
+
+    return optimizer_parse(optimizer_of(row), &o, NULL) || o == OPTIMIZER_ADAFACTOR
+               ? OPTIMIZER_MOMENTUM
+               : o;
+}
+
+lm_status points_count_terms(points *p, workloads *loads, const term_settings *s, lm_error *err)
+{
+    arena         *a      = arena_new();
+    full_workload *full   = malloc(sizeof *full);
+    lm_status      status = a && full ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        workload          *load = &p->point[i].load;
+        const observation *row  = p->point[i].row;
+
+        if (row->kind != OBS_NETWORK)
+            continue;
+        status = workloads_full(loads, row->name, row->input, row->dtype, row->batch, s,
+                                update_by(row), full, err);
+        if (!status && !(status = keep_terms(a, &full->load.forward, &load->forward, err)) &&
+            !(status = keep_terms(a, &full->load.backward, &load->backward, err)))
+            status = keep_terms(a, &full->load.update, &load->update, err);
+    }
+    free(full);
+    arena_free(p->terms);
+    p->terms = a;
+    return status;
+}
+
 /* ---- flags ------------------------------------------------------------------------------------
  */
 
@@ -323,11 +373,6 @@ static lm_status settle_flags(points *p, lm_error *err)
     return by && same ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 }
 
-static const char *optimizer_of(const observation *row)
-{
-    return *row->optimizer ? row->optimizer : "momentum";
-}
-
 const char *points_usual_optimizer(const char *so_far, const observation *row)
 {
     if (!observation_of_network(row) || (so_far && strcmp(optimizer_of(row), "momentum") != 0))
@@ -392,6 +437,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         status = count_loads(obs, loads, out, err);
     if (!status)
         status = settle_flags(out, err);
+    if (!status)
+        status = points_count_terms(out, loads, &term_settings_default, err);
     leave_out(out);
     names_free(&j.by_key);
     names_free(&j.by_group);
@@ -405,6 +452,7 @@ void points_free(points *p)
 {
     free(p->point);
     free(p->group);
+    arena_free(p->terms);
     *p = (points){ 0 };
 }
 

@@ -30,6 +30,7 @@ typedef struct points {
     size_t n_other_optimizer; /**< points whose update is left out: models know one optimizer */
     size_t n_flagged_out;     /**< points left out, as the same was measured without these flags */
     size_t n_flagged_used;    /**< flagged points that are used, as there is nothing better */
+    struct arena *terms;      /**< owns those of the points' workloads */
 } points;
 
 /**
@@ -43,6 +44,9 @@ typedef struct points {
  */
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
 void      points_free(points *p);
+
+/** Counts the terms of all networks again, with other constants. */
+lm_status points_count_terms(points *p, workloads *loads, const term_settings *s, lm_error *err);
 
 /** Models know one optimizer: momentum where it was measured, else that of the first row. To be
  * asked row by row, from NULL on. */

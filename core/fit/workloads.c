@@ -19,13 +19,21 @@ typedef union counts {
 
 /* One network with one input shape. */
 typedef struct entry {
-    struct loaded *from;
-    const char    *name, *input;
-    char           in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
-    lm_dtype       dtype;
-    counts         first, second; /* at batches 1 and 2 */
-    bool           even;          /* the counts grow by equal steps */
+    struct loaded   *from;
+    const char      *name, *input;
+    char             in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
+    lm_dtype         dtype;
+    counts           first, second; /* at batches 1 and 2 */
+    bool             even;          /* the counts grow by equal steps */
+    struct terms_at *terms;         /* NULL: nobody has asked */
 } entry;
+
+/* Terms at batches 1 and 2, and what they were computed with. */
+typedef struct terms_at {
+    term_settings settings;
+    optimizer     o;
+    pass_terms    first, second;
+} terms_at;
 
 /* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the
  * input's size: the first input that is asked for decides. */
@@ -124,13 +132,20 @@ static lm_status load_network(workloads *w, const char *name, loaded **out, lm_e
     return LM_OK;
 }
 
-static lm_status count(const workloads *w, entry *e, int64_t batch, counts *out, lm_error *err)
+static lm_status bind_entry(const workloads *w, const entry *e, int64_t batch, bound_network **out,
+                            lm_error *err)
 {
     const bind_options options = { .batch = batch,
                                    .dtype = e->dtype,
                                    .input = *e->input ? e->input : NULL };
-    bound_network     *bound;
-    lm_status          status = bind_network(e->from->net, w->reg, &options, &bound, err);
+
+    return bind_network(e->from->net, w->reg, &options, out, err);
+}
+
+static lm_status count(const workloads *w, entry *e, int64_t batch, counts *out, lm_error *err)
+{
+    bound_network *bound;
+    lm_status      status = bind_entry(w, e, batch, &bound, err);
 
     if (status)
         return status;
@@ -243,4 +258,81 @@ lm_status workloads_input(workloads *w, const char *name, const char *input, lm_
     if (!status)
         *out = e->in_use;
     return status;
+}
+
+static lm_status terms_of(const workloads *w, const entry *e, int64_t batch,
+                          const term_settings *settings, optimizer o, pass_terms *out,
+                          lm_error *err)
+{
+    bound_network *bound;
+    lm_status      status = bind_entry(w, e, batch, &bound, err);
+
+    if (status)
+        return status;
+    status = terms_of_network(bound, settings, o, out, err);
+    bound_network_free(bound);
+    return status;
+}
+
+static lm_status prepare_terms(const workloads *w, entry *e, const term_settings *settings,
+                               optimizer o, lm_error *err)
+{
+    terms_at *t = e->terms;
+    lm_status status;
+
+    if (t && t->o == o && !memcmp(&t->settings, settings, sizeof *settings))
+        return LM_OK;
+    if (!t && !(t = arena_alloc(w->arena, sizeof *t)))
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    e->terms = NULL; /* until it is whole */
+    if ((status = terms_of(w, e, 1, settings, o, &t->first, err)) ||
+        (status = terms_of(w, e, 2, settings, o, &t->second, err)))
+        return status;
+    t->settings = *settings;
+    t->o        = o;
+    e->terms    = t;
+    return LM_OK;
+}
+
+static void extend(const double *first, const double *second, int64_t batch, double *out)
+{
+    for (size_t t = 0; t < N_TERMS; t++)
+        out[t] = first[t] + (double)(batch - 1) * (second[t] - first[t]);
+}
+
+static lm_status terms_at_batch(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                                int64_t batch, const term_settings *settings, optimizer o,
+                                pass_terms *out, lm_error *err)
+{
+    entry    *e;
+    lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
+
+    if (status)
+        return status;
+    if (!e->even)
+        return terms_of(w, e, batch, settings, o, out, err);
+    if ((status = prepare_terms(w, e, settings, o, err)))
+        return status;
+    extend(e->terms->first.forward, e->terms->second.forward, batch, out->forward);
+    extend(e->terms->first.backward, e->terms->second.backward, batch, out->backward);
+    extend(e->terms->first.update, e->terms->second.update, batch, out->update);
+    return LM_OK;
+}
+
+lm_status workloads_full(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                         int64_t batch, const term_settings *settings, optimizer o,
+                         full_workload *out, lm_error *err)
+{
+    pass_terms sum;
+    lm_status  status;
+
+    out->load = (workload){ .nodes = 1 };
+    if ((status = workloads_counts(w, name, input, dtype, batch, &out->load.counts, err)) ||
+        (status = terms_at_batch(w, name, input, dtype, batch, settings, o, &sum, err)))
+        return status;
+    out->load.bytes    = (double)out->load.counts.param_bytes;
+    out->load.forward  = terms_pack(sum.forward, out->room[0]);
+    out->load.backward = terms_pack(sum.backward, out->room[1]);
+    out->load.update   = terms_pack(sum.update, out->room[2]);
+    return LM_OK;
 }

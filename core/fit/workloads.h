@@ -2,6 +2,7 @@
 #ifndef FIT_WORKLOADS_H
 #define FIT_WORKLOADS_H
 
+#include "fit/features.h"
 #include "layers/registry.h"
 #include "network/metrics.h"
 
@@ -30,5 +31,19 @@ lm_status workloads_counts(workloads *w, const char *name, const char *input, lm
  * long as `w`. */
 lm_status workloads_input(workloads *w, const char *name, const char *input, lm_dtype dtype,
                           const char **out, lm_error *err);
+
+/** A workload with room for its terms: not to be copied, which would leave them behind. */
+typedef struct full_workload {
+    workload  load;
+    term_item room[3][N_TERMS];
+} full_workload;
+
+/**
+ * Counts and terms of the same on one node, with an update by optimizer `o`. Terms, too, come from
+ * batches 1 and 2 where the counts grow by equal steps.
+ */
+lm_status workloads_full(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                         int64_t batch, const term_settings *s, optimizer o, full_workload *out,
+                         lm_error *err);
 
 #endif

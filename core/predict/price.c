@@ -40,15 +40,20 @@ static size_t parts_of_step(const predictor *who, bool many, part out[4])
     return n;
 }
 
-double predict_seconds(const predictor *who, const net_metrics *counts, int64_t nodes)
+lm_status predict_load(const predictor *who, int64_t batch, full_workload *out, lm_error *err)
 {
-    const workload load = { .counts = *counts,
-                            .nodes  = (double)nodes,
-                            .bytes  = (double)counts->param_bytes };
-    part           parts[4];
-    const size_t   n       = parts_of_step(who, nodes > 1, parts);
-    double         seconds = 0;
+    return workloads_full(who->loads, who->network, who->input, who->dtype, batch,
+                          &who->cal->settings, OPTIMIZER_MOMENTUM, out, err);
+}
 
+double predict_seconds(const predictor *who, const full_workload *counted, int64_t nodes)
+{
+    workload     load = counted->load;
+    part         parts[4];
+    const size_t n       = parts_of_step(who, nodes > 1, parts);
+    double       seconds = 0;
+
+    load.nodes = (double)nodes;
     for (size_t i = 0; i < n; i++)
         seconds += calibration_seconds(who->cal, form_find(who->model, parts[i]), &load);
     return seconds;
@@ -72,7 +77,7 @@ static void note(prediction *out, const char *word)
 
 static void note_beyond(prediction *out, const char *what, double factor)
 {
-    char word[48];
+    char word[80];
 
     snprintf(word, sizeof word, "%s x%.3g", what, factor);
     if (!strstr(out->beyond_what, what))
@@ -89,6 +94,38 @@ static void check_range(sum *s, feature f, const coefficient *c)
         note_beyond(s->out, feature_name(f), value / c->high);
     else if (value * TOLERANCE < c->low)
         note_beyond(s->out, feature_name(f), value / c->low);
+}
+
+/* Of terms only those that hold a share of the time worth a mark. */
+#define SHARE 0.1
+
+/* A coefficient that nobody has fitted is no zero. */
+static lm_status check_terms(sum *s, size_t at, const fitted *f, double seconds)
+{
+    term_item         room[N_TERMS];
+    const term_vector terms = form_terms(&forms[at], s->load, room);
+
+    for (size_t k = 0; k < terms.n; k++) {
+        const term_item   *item = &terms.item[k];
+        const coefficient *c    = &f->term[item->term];
+        char               name[64];
+
+        term_name(item->term, name, sizeof name);
+        if (isnan(c->value))
+            return lm_error_set(s->err, LM_E_NOTFOUND,
+                                "%s: %s.%s has no coefficient '%s', which the network needs: "
+                                "calibrate networks with such layers, then fit again",
+                                s->who->machine ? s->who->machine : "the machine file",
+                                s->who->model, part_name(forms[at].part), name);
+        if (isnan(c->low) || c->value * item->value < SHARE * seconds)
+            continue;
+        *strrchr(name, '.') = '\0'; /* the pass */
+        if (item->value > c->high * TOLERANCE)
+            note_beyond(s->out, name, item->value / c->high);
+        else if (item->value * TOLERANCE < c->low)
+            note_beyond(s->out, name, item->value / c->low);
+    }
+    return LM_OK;
 }
 
 static lm_status missing(sum *s, part which)
@@ -120,7 +157,7 @@ static lm_status add_part(sum *s, part which, double *seconds)
     *seconds = calibration_seconds(s->who->cal, at, s->load);
     for (size_t k = 0; k < forms[at].n_features; k++)
         check_range(s, forms[at].feature[k], &f->coefficient[k]);
-    return LM_OK;
+    return forms[at].n_features ? LM_OK : check_terms(s, at, f, *seconds);
 }
 
 /* Bounds of all that is predicted. An update that the model does not tell from the all-reduce has
@@ -151,30 +188,28 @@ static void state_intervals(const predictor *who, const double part_seconds[N_PA
 lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
                        lm_error *err)
 {
-    double     seconds[N_PARTS] = { 0 };
-    part       parts[4];
-    size_t     n;
-    workload   load   = { .nodes = (double)nodes };
-    prediction result = { .batch = batch, .nodes = nodes };
-    sum        s      = { .who = who, .load = &load, .out = &result, .err = err };
-    lm_status  status;
+    double        seconds[N_PARTS] = { 0 };
+    part          parts[4];
+    size_t        n;
+    full_workload counted;
+    prediction    result = { .batch = batch, .nodes = nodes };
+    sum           s      = { .who = who, .load = &counted.load, .out = &result, .err = err };
+    lm_status     status;
 
     if (who->paleo)
         return paleo_predict(who->paleo, batch, nodes, out, err);
     if (nodes < 1)
         return lm_error_set(err, LM_E_ARG, "%lld nodes: must be 1 or more", (long long)nodes);
-    status = workloads_counts(who->loads, who->network, who->input, who->dtype, batch, &load.counts,
-                              err);
-    if (status)
+    if ((status = predict_load(who, batch, &counted, err)))
         return status;
-    load.bytes = (double)load.counts.param_bytes;
+    counted.load.nodes = (double)nodes;
     if (nodes > 1 && nodes > who->cal->max_ranks)
         note_beyond(&result, "nodes", (double)nodes / (double)who->cal->max_ranks);
     n = parts_of_step(who, nodes > 1, parts);
     for (size_t i = 0; i < n; i++)
         if ((status = add_part(&s, parts[i], &seconds[parts[i]])))
             return status;
-    if (load.counts.layers_not_lowered)
+    if (counted.load.counts.layers_not_lowered)
         note(&result, "layers without kernels are not in it");
     if (who->cal->dtype && who->dtype != who->cal->dtype)
         note(&result, "dtype");

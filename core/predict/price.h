@@ -44,10 +44,13 @@ typedef struct prediction {
 lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
                        lm_error *err);
 
+/** Counts and terms of the predictor's network at a batch. */
+lm_status predict_load(const predictor *who, int64_t batch, full_workload *out, lm_error *err);
+
 /**
  * Step time alone, for scans over many nodes: the same sum as prediction.step, from counts taken
  * once. NAN if a formula is missing.
  */
-double predict_seconds(const predictor *who, const net_metrics *counts, int64_t nodes);
+double predict_seconds(const predictor *who, const full_workload *counted, int64_t nodes);
 
 #endif

@@ -43,7 +43,7 @@ lm_status scale_at(const predictor *who, scaling_kind kind, int64_t batch, int64
 
 /* Samples per second on n nodes; the counts are taken anew only where the batch changes. */
 static lm_status throughput(const predictor *who, scaling_kind kind, int64_t batch, int64_t n,
-                            int64_t *counted, net_metrics *counts, double *out, lm_error *err)
+                            int64_t *batch_of, full_workload *counted, double *out, lm_error *err)
 {
     const int64_t mine = device_batch(kind, batch, n);
     const double  work = kind == SCALING_WEAK ? (double)mine * (double)n : (double)batch;
@@ -56,14 +56,12 @@ static lm_status throughput(const predictor *who, scaling_kind kind, int64_t bat
         *out = work / step.step;
         return LM_OK;
     }
-    if (mine != *counted) {
-        status =
-            workloads_counts(who->loads, who->network, who->input, who->dtype, mine, counts, err);
-        if (status)
+    if (mine != *batch_of) {
+        if ((status = predict_load(who, mine, counted, err)))
             return status;
-        *counted = mine;
+        *batch_of = mine;
     }
-    *out = work / predict_seconds(who, counts, n);
+    *out = work / predict_seconds(who, counted, n);
     return LM_OK;
 }
 
@@ -73,9 +71,9 @@ lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t b
     /* throughput must grow by this; an epoch is the data set over the throughput */
     const double needed =
         kind == SCALING_WEAK ? 1 + TURNING_GAIN_WEAK : 1 / (1 - TURNING_GAIN_STRONG);
-    int64_t     counted_now = 0, counted_twice = 0;
-    net_metrics counts_now, counts_twice;
-    scale_point ignored;
+    int64_t       batch_now = 0, batch_twice = 0;
+    full_workload now_at, twice_at;
+    scale_point   ignored;
 
     /* a formula that is missing is an error, not a curve that turns at one node */
     for (int64_t n = 1; n <= 2; n++) {
@@ -86,11 +84,10 @@ lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t b
     }
     for (int64_t n = 1; n <= TURNING_LIMIT; n += n / TURNING_STEPS + 1) {
         double    now, twice;
-        lm_status status = throughput(who, kind, batch, n, &counted_now, &counts_now, &now, err);
+        lm_status status = throughput(who, kind, batch, n, &batch_now, &now_at, &now, err);
 
         if (!status)
-            status =
-                throughput(who, kind, batch, 2 * n, &counted_twice, &counts_twice, &twice, err);
+            status = throughput(who, kind, batch, 2 * n, &batch_twice, &twice_at, &twice, err);
         if (status)
             return status;
         if (!(twice >= now * needed)) {

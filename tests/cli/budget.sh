@@ -60,7 +60,7 @@ done
 points b5/observations.csv | awk '/^kernel/ || / ring / { late = 1; next } late { exit 1 }' ||
     fail "what no formula uses: $(points b5/observations.csv)"
 # Every formula has its points after the first few seconds, and several networks.
-awk -v model=layermeter -v mode=exact -f compare.awk truth.ini b5/machine.ini >found
+awk -v model=counts -v mode=exact -f compare.awk truth.ini b5/machine.ini >found
 [ "$(tail -n 1 found | cut -d' ' -f1,2)" = "14 0" ] || fail "coefficients after 5 s: $(cat found)"
 [ "$(points b5/observations.csv | awk '$1 == "network" { print $2 }' | sort -u | wc -l)" -ge 3 ] ||
     fail "networks: $(points b5/observations.csv)"

@@ -30,7 +30,7 @@ image    = 64, 128
 ranks    = 1, 2, 8
 END
     # the other models do not tell the all-reduce from the update
-    [ "$1" != layermeter ] || cat >>sweep.ini <<END
+    [ "$1" != counts ] || cat >>sweep.ini <<END
 
 [collectives]
 bytes = 4KiB..64MiB*16
@@ -48,7 +48,7 @@ compare() {
 
 cp "$here/roundtrip/truth.ini" "$here/roundtrip/compare.awk" "$work" && cd "$work" || exit 1
 
-for model in layermeter convmeter nnls; do
+for model in counts convmeter nnls; do
     there=$(awk -v m="[$model." 'index($0, "[") == 1 { on = index($0, m) == 1 } on && / s\// { n++ } END { print n }' \
         truth.ini)
     simulate "$model" 0 1

@@ -113,7 +113,7 @@ static void a_machine_file_replaces_the_guess(void **state)
 {
     const design_case target   = net(0, 10, 64, 1, 2);
     calibration      *cal      = calloc(1, sizeof *cal);
-    fitted           *f        = &cal->fitted[form_find("layermeter", PART_SYNC)];
+    fitted           *f        = &cal->fitted[form_find("counts", PART_SYNC)];
     const double      expected = 2 * 0.5 + target.load.bytes * 0.25;
     design           *d;
     lm_error          err;
@@ -134,7 +134,7 @@ static void expectations_follow_what_was_measured(void **state)
     static const double c[]      = { 2e-10, 3e-9, 4e-9, 5e-9, 1e-4 };
     const design_case   big      = net(0, 40, 200, 32, 1);
     design             *d        = open_design(&big, 1);
-    const size_t        at       = form_find("layermeter", PART_FORWARD);
+    const size_t        at       = form_find("counts", PART_FORWARD);
     double              expected = 0;
 
     (void)state;

@@ -33,13 +33,13 @@ static calibration *machine(double latency, double per_byte, const char *behind,
     snprintf(
         text, sizeof text,
         "[machine]\nmax_ranks = 8\n"
-        "[layermeter.forward]\nflops = 0.001 s/FLOP%s\ninputs = 0 s/element\noutputs = 0 "
+        "[counts.forward]\nflops = 0.001 s/FLOP%s\ninputs = 0 s/element\noutputs = 0 "
         "s/element\n"
         "weights = 0 s/element\nlayers = 0.5 s/layer\n"
-        "[layermeter.backward]\nflops = 0.002 s/FLOP\ninputs = 0 s/element\noutputs = 0 s/element\n"
+        "[counts.backward]\nflops = 0.002 s/FLOP\ninputs = 0 s/element\noutputs = 0 s/element\n"
         "weights = 0 s/element\nlayers = 0 s/layer\n"
-        "[layermeter.update]\nlayers = 0 s/layer\nweights = 0.01 s/element\n"
-        "[layermeter.sync]\nring_steps = %.17g s/message\nring_bytes = %.17g s/byte\n%s",
+        "[counts.update]\nlayers = 0 s/layer\nweights = 0.01 s/element\n"
+        "[counts.sync]\nring_steps = %.17g s/message\nring_bytes = %.17g s/byte\n%s",
         behind, latency, per_byte, intervals_text);
     calibration_load(folder_file("m.ini", text), &cal, &err);
     assert_string_equal(err.text, "");
@@ -49,7 +49,7 @@ static calibration *machine(double latency, double per_byte, const char *behind,
 static predictor who(const calibration *cal)
 {
     return (predictor){
-        .cal = cal, .loads = loads, .model = "layermeter", .network = "n.ini", .dtype = LM_F32
+        .cal = cal, .loads = loads, .model = "counts", .network = "n.ini", .dtype = LM_F32
     };
 }
 
@@ -94,11 +94,11 @@ static void a_step_that_was_measured_as_a_whole_is_one_part(void **state)
     calibration *cal = NULL;
     predictor    p;
     prediction   out;
-    net_metrics  counts;
+    full_workload counted;
     lm_error     err = { LM_OK, "" };
 
     (void)state;
-    calibration_load(folder_file("s.ini", "[machine]\nmax_ranks = 1\n[layermeter.step]\n"
+    calibration_load(folder_file("s.ini", "[machine]\nmax_ranks = 1\n[counts.step]\n"
                                           "flops = 0.001 s/FLOP\ninputs = 0 s/element\n"
                                           "outputs = 0 s/element\none = 3 s/step\n"
                                           "layers = 0.5 s/layer\nweights = 0.01 s/element\n"),
@@ -108,8 +108,8 @@ static void a_step_that_was_measured_as_a_whole_is_one_part(void **state)
     assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK);
     assert_close(out.step, 0.64 + 3 + 1 + 0.32, 1e-14);
     assert_true(isnan(out.forward) && isnan(out.backward) && isnan(out.grad) && isnan(out.sync));
-    assert_int_equal(workloads_counts(loads, "n.ini", "", LM_F32, 10, &counts, NULL), LM_OK);
-    assert_close(predict_seconds(&p, &counts, 1), out.step, 1e-14);
+    assert_int_equal(predict_load(&p, 10, &counted, NULL), LM_OK);
+    assert_close(predict_seconds(&p, &counted, 1), out.step, 1e-14);
     assert_int_equal(predict_step(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
     calibration_free(cal);
 }
@@ -118,15 +118,14 @@ static void the_time_alone_is_the_same_sum(void **state)
 {
     calibration    *cal = machine(0.25, 0.001, "", "");
     const predictor p   = who(cal);
-    net_metrics     counts;
+    full_workload   counted;
     prediction      out;
 
     (void)state;
     for (int64_t nodes = 1; nodes < 100; nodes += 7) {
-        assert_int_equal(workloads_counts(loads, "n.ini", "", LM_F32, nodes + 1, &counts, NULL),
-                         LM_OK);
+        assert_int_equal(predict_load(&p, nodes + 1, &counted, NULL), LM_OK);
         assert_int_equal(predict_step(&p, nodes + 1, nodes, &out, NULL), LM_OK);
-        assert_close(predict_seconds(&p, &counts, nodes), out.step, 1e-14);
+        assert_close(predict_seconds(&p, &counted, nodes), out.step, 1e-14);
     }
     calibration_free(cal);
 }
@@ -136,7 +135,7 @@ static void the_time_alone_is_the_same_sum(void **state)
 static void the_interval_adds_up_like_the_parts(void **state)
 {
     calibration    *cal = machine(0.25, 0.001, "",
-                                  "[layermeter.intervals]\nforward = 0.8 .. 1.5, groups 3\n"
+                                  "[counts.intervals]\nforward = 0.8 .. 1.5, groups 3\n"
                                      "backward = 0.8 .. 1.5, groups 3\nupdate = 0.8 .. 1.5, groups 3\n"
                                      "sync = 0.8 .. 1.5, groups 4\n");
     const predictor p   = who(cal);
@@ -214,23 +213,23 @@ static void a_missing_formula_says_how_to_get_it(void **state)
     int64_t      turning;
 
     (void)state;
-    cal->fitted[form_find("layermeter", PART_SYNC)].present = false;
+    cal->fitted[form_find("counts", PART_SYNC)].present = false;
     assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK); /* one node needs none */
     assert_int_equal(predict_step(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
-                 "the machine file has no layermeter.sync: calibrate on 2 ranks or more "
+                 "the machine file has no counts.sync: calibrate on 2 ranks or more "
                  "(mpirun), then fit again");
     /* nor is there a turning point to be found */
     assert_int_equal(scale_turning_point(&p, SCALING_WEAK, 10, &turning, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
-                 "the machine file has no layermeter.sync: calibrate on 2 ranks or more "
+                 "the machine file has no counts.sync: calibrate on 2 ranks or more "
                  "(mpirun), then fit again");
     p.model = "nnls";
     assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
                  "the machine file has no nnls.forward: calibrate whole networks, then "
                  "fit again");
-    p.model   = "layermeter";
+    p.model   = "counts";
     p.network = "gone.ini";
     assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_E_IO);
     assert_error(err, LM_E_IO, "gone.ini: No such file or directory");
@@ -308,7 +307,7 @@ static void the_turning_point_matches_its_formula(void **state)
     cal = machine(0, 0, "", ""); /* free communication: it never stops to pay */
     assert_int_equal(scale_turning_point(&(predictor){ .cal     = cal,
                                                        .loads   = loads,
-                                                       .model   = "layermeter",
+                                                       .model   = "counts",
                                                        .network = "n.ini",
                                                        .dtype   = LM_F32 },
                                          SCALING_WEAK, 10, &out, NULL),

@@ -140,10 +140,10 @@ static void gradients_lie_side_by_side_with_their_own_bytes(void **state)
 
 static const char machine[] =
     "[machine]\nmax_ranks = 2\n"
-    "[layermeter.forward]\n" NO_MATTER NO_WEIGHTS "layers = 0.05 s/layer\n"
-    "[layermeter.backward]\n" NO_MATTER NO_WEIGHTS "layers = %g s/layer\n"
-    "[layermeter.update]\nlayers = 0.01 s/layer\n" NO_WEIGHTS
-    "[layermeter.sync]\nring_steps = 0.01 s/message\nring_bytes = 1e-7 s/byte\n"
+    "[counts.forward]\n" NO_MATTER NO_WEIGHTS "layers = 0.05 s/layer\n"
+    "[counts.backward]\n" NO_MATTER NO_WEIGHTS "layers = %g s/layer\n"
+    "[counts.update]\nlayers = 0.01 s/layer\n" NO_WEIGHTS
+    "[counts.sync]\nring_steps = 0.01 s/message\nring_bytes = 1e-7 s/byte\n"
     "[convmeter.forward]\n" NO_MATTER "one = 1 s/step\n"
     "[convmeter.backward]\n" NO_MATTER "one = 1 s/step\n"
     "[convmeter.grad_one]\nlayers = 0.01 s/layer\n"
@@ -215,7 +215,7 @@ static void buckets_wait_for_their_gradients_and_for_each_other(void **state)
     simulated           s;
 
     (void)state;
-    simulate(&s, "layermeter", 0.1, 1500000, needs);
+    simulate(&s, "counts", 0.1, 1500000, needs);
     assert_string_equal(s.err.text, "");
     assert_int_equal(s.step.sync.n_buckets, 3);
     assert_close(s.value[PHASE_FORWARD], 0.2, 1e-12);
@@ -235,12 +235,12 @@ static void what_ends_before_the_backward_pass_is_hidden(void **state)
     simulated           s;
 
     (void)state;
-    simulate(&s, "layermeter", 0.1, 25000000, half);
+    simulate(&s, "counts", 0.1, 25000000, half);
     assert_string_equal(s.err.text, "");
     assert_int_equal(s.step.sync.n_buckets, 2);
     assert_close(s.value[PHASE_SYNC], 0.29, 1e-12);
     simulate_end(&s);
-    simulate(&s, "layermeter", 1, 25000000, half);
+    simulate(&s, "counts", 1, 25000000, half);
     assert_close(s.value[PHASE_SYNC] * 1e9, 1, 1e-12);
     assert_close(s.value[PHASE_STEP], 0.2 + 4 + 0.04, 1e-12);
     simulate_end(&s);

@@ -1,0 +1,359 @@
+/* Shrunk fits. */
+#include "fit/shrink.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nnls.h"
+
+const shrink_options shrink_default = { .mu = 0.02, .huber = 0.15, .alike = 0.5, .rounds = 5 };
+
+/* What stands in for a family that no row has: another one's coefficient, so many times. Little is
+ * reused there, and vectors instead of matrix units compute it. */
+static const struct {
+    term_family other;
+    double      times;
+} stand_in[N_TERM_FAMILIES] = {
+    [FAMILY_DENSE]    = { FAMILY_DENSE, NAN },
+    [FAMILY_GROUPED]  = { FAMILY_DENSE, 4 },
+    [FAMILY_WEIGHTS]  = { FAMILY_TRAFFIC, 1 },
+    [FAMILY_TRAFFIC]  = { FAMILY_TRAFFIC, NAN },
+    [FAMILY_LAUNCHES] = { FAMILY_LAUNCHES, NAN },
+    [FAMILY_PLANES]   = { FAMILY_PLANES, 0 }, /* this and what follows: corrections */
+    [FAMILY_POOL]     = { FAMILY_POOL, 0 },
+    [FAMILY_ELEMENTS] = { FAMILY_ELEMENTS, 0 },
+};
+
+/* One stage: its columns, and the rows in them. */
+typedef struct stage {
+    size_t  key[N_TERMS];    /* column of each term; N_TERMS: none */
+    size_t  n;               /* columns */
+    double *a;               /* rows x n: relative times by the coefficients so far */
+    double  factor[N_TERMS]; /* by column */
+    double *gram, *h;        /* of the last round */
+} stage;
+
+typedef struct solving {
+    const shrink_row    **row; /* those that take part */
+    size_t                n;
+    const shrink_options *options;
+    double               *weight; /* by row: of this round */
+    double               *share;  /* by row: what it counts beside others of its group */
+    bool                  used[N_TERMS];
+    double                scale[N_TERMS]; /* seconds per unit so far */
+    lm_error             *err;
+} solving;
+
+static size_t family_key(size_t term)
+{
+    return term_family_of(term);
+}
+
+static size_t term_key(size_t term)
+{
+    return term;
+}
+
+static void stage_free(stage *st)
+{
+    free(st->a);
+    free(st->gram);
+    free(st->h);
+}
+
+/* Numbers the keys that are in use, and adds up the rows by them. */
+static lm_status stage_new(const solving *s, size_t (*key_of)(size_t), stage *out)
+{
+    size_t column[N_TERMS];
+
+    *out = (stage){ 0 };
+    for (size_t t = 0; t < N_TERMS; t++)
+        column[t] = out->key[t] = N_TERMS;
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (s->used[t]) {
+            const size_t k = key_of(t);
+
+            if (column[k] == N_TERMS)
+                column[k] = out->n++;
+            out->key[t] = column[k];
+        }
+    out->a    = calloc(s->n * out->n + 1, sizeof *out->a);
+    out->gram = malloc((out->n * out->n + 1) * sizeof *out->gram);
+    out->h    = malloc((out->n + 1) * sizeof *out->h);
+    if (!out->a || !out->gram || !out->h)
+        return lm_error_set(s->err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < s->n; i++) {
+        const shrink_row *r = s->row[i];
+
+        for (size_t k = 0; k < r->terms.n; k++)
+            out->a[i * out->n + out->key[r->terms.item[k].term]] +=
+                r->terms.item[k].value * s->scale[r->terms.item[k].term] / r->seconds;
+    }
+    return LM_OK;
+}
+
+/* Normal equations of the weighted rows, with the ridge towards factors of 1. */
+static void stage_equations(const solving *s, stage *st, double mu)
+{
+    const size_t n = st->n;
+
+    memset(st->gram, 0, n * n * sizeof *st->gram);
+    memset(st->h, 0, n * sizeof *st->h);
+    for (size_t i = 0; i < s->n; i++) {
+        const double *a = st->a + i * n;
+        const double  w = s->weight[i];
+
+        for (size_t j = 0; j < n; j++) {
+            double *to = st->gram + j * n;
+
+            if (a[j] == 0)
+                continue;
+            st->h[j] += w * a[j];
+            for (size_t k = 0; k <= j; k++)
+                to[k] += w * a[j] * a[k];
+        }
+    }
+    for (size_t j = 0; j < n; j++) {
+        st->gram[j * n + j] += mu;
+        st->h[j] += mu;
+        for (size_t k = 0; k < j; k++)
+            st->gram[k * n + j] = st->gram[j * n + k];
+    }
+}
+
+static lm_status stage_solve(solving *s, stage *st, double mu)
+{
+    lm_status status = LM_OK;
+
+    memcpy(s->weight, s->share, s->n * sizeof *s->weight);
+    for (int round = 0; round <= s->options->rounds && !status; round++) {
+        stage_equations(s, st, mu);
+        if ((status = nnls_solve(st->gram, st->h, st->n, st->factor, s->err)))
+            break;
+        for (size_t i = 0; i < s->n; i++) {
+            double r = -1;
+
+            for (size_t j = 0; j < st->n; j++)
+                r += st->a[i * st->n + j] * st->factor[j];
+            r            = fabs(r);
+            s->weight[i] = s->share[i] * (r <= s->options->huber ? 1 : s->options->huber / r);
+        }
+    }
+    return status;
+}
+
+/* Families differ by decades: columns of about 1 first. */
+static void scale_families(solving *s)
+{
+    double largest[N_TERM_FAMILIES] = { 0 };
+
+    for (size_t i = 0; i < s->n; i++) {
+        double sum[N_TERM_FAMILIES] = { 0 };
+
+        for (size_t k = 0; k < s->row[i]->terms.n; k++)
+            sum[term_family_of(s->row[i]->terms.item[k].term)] += s->row[i]->terms.item[k].value;
+        for (size_t f = 0; f < N_TERM_FAMILIES; f++)
+            largest[f] = fmax(largest[f], sum[f] / s->row[i]->seconds);
+    }
+    for (size_t t = 0; t < N_TERMS; t++)
+        s->scale[t] = largest[term_family_of(t)] > 0 ? 1 / largest[term_family_of(t)] : 0;
+}
+
+/* Coefficients of all families after the first stage, also of those that no row has. */
+static void take_families(solving *s, const stage *st)
+{
+    double family[N_TERM_FAMILIES];
+    bool   seen[N_TERM_FAMILIES] = { false };
+
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (s->used[t]) {
+            seen[term_family_of(t)]   = true;
+            family[term_family_of(t)] = s->scale[t] * st->factor[st->key[t]];
+        }
+    for (size_t pass = 0; pass < 2; pass++) /* one stands in for one that stands in for another */
+        for (size_t f = 0; f < N_TERM_FAMILIES; f++)
+            if (!seen[f]) {
+                const term_family other = stand_in[f].other;
+
+                family[f] = stand_in[f].times == 0 ? 0
+                            : seen[other] || pass  ? stand_in[f].times * family[other]
+                                                   : NAN;
+            }
+    for (size_t t = 0; t < N_TERMS; t++)
+        s->scale[t] = family[term_family_of(t)];
+}
+
+/* Of each column: how far the rows fix its factor, and the factor's variance in units of the
+ * residuals'. Columns at their bound: 1 and NAN. */
+static lm_status stage_judge(const solving *s, const stage *st, double mu, double *known,
+                             double *variance)
+{
+    double   *inverse = malloc((st->n * st->n + 1) * sizeof *inverse);
+    size_t   *use     = malloc((st->n + 1) * sizeof *use);
+    size_t    n       = 0;
+    lm_status status  = LM_OK;
+
+    if (!inverse || !use)
+        status = lm_error_set(s->err, LM_E_NOMEM, "out of memory");
+    for (size_t j = 0; j < st->n && !status; j++) {
+        known[j]    = 1;
+        variance[j] = NAN;
+        if (st->factor[j] > 0)
+            use[n++] = j;
+    }
+    if (!status && n) {
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < n; j++)
+                inverse[i * n + j] = st->gram[use[i] * st->n + use[j]];
+        if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n) ||
+            LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n))
+            n = 0; /* columns that are the same: nothing is said of them */
+        for (size_t i = 0; i < n; i++) {
+            variance[use[i]] = inverse[i * n + i];
+            known[use[i]]    = fmax(0, 1 - mu * inverse[i * n + i]);
+        }
+    }
+    free(inverse);
+    free(use);
+    return status;
+}
+
+/* One of the stages that refine: factors on what there is. */
+static lm_status refine(solving *s, size_t (*key_of)(size_t), shrink_fit *out)
+{
+    const double mu = s->options->mu;
+    double       known[N_TERMS], variance[N_TERMS];
+    stage        st;
+    lm_status    status = stage_new(s, key_of, &st);
+
+    for (size_t j = 0; j < st.n; j++)
+        st.factor[j] = 1;
+    if (!status && !(status = stage_solve(s, &st, mu)) &&
+        !(status = stage_judge(s, &st, mu, known, variance)))
+        for (size_t t = 0; t < N_TERMS; t++) {
+            const size_t j = st.key[t];
+
+            if (j == N_TERMS)
+                continue;
+            out->spread[t] = sqrt(variance[j]) * s->scale[t];
+            s->scale[t] *= st.factor[j];
+            out->at_bound[t] |= st.factor[j] == 0;
+            out->known[t] = 1 - (1 - out->known[t]) * (1 - known[j]);
+        }
+    out->weighted_rss = 0;
+    for (size_t i = 0; i < s->n && !status; i++) {
+        double r = -1;
+
+        for (size_t j = 0; j < st.n; j++)
+            r += st.a[i * st.n + j] * st.factor[j];
+        out->weighted_rss += s->weight[i] * r * r;
+    }
+    stage_free(&st);
+    return status;
+}
+
+/* A slot's terms of all passes have what the slot was found to be. */
+static void spread_slots(solving *s, shrink_fit *out)
+{
+    double known[N_TERM_SLOTS] = { 0 }, factor[N_TERM_SLOTS];
+    bool   seen[N_TERM_SLOTS]  = { false };
+
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (s->used[t]) {
+            seen[term_slot(t)]   = true;
+            factor[term_slot(t)] = s->scale[t];
+            known[term_slot(t)]  = out->known[t];
+        }
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (!s->used[t] && seen[term_slot(t)]) {
+            s->scale[t]   = factor[term_slot(t)];
+            out->known[t] = known[term_slot(t)];
+        }
+}
+
+static lm_status share_groups(solving *s)
+{
+    size_t  n_groups = 0;
+    size_t *count;
+
+    for (size_t i = 0; i < s->n; i++)
+        n_groups = s->row[i]->group >= n_groups ? s->row[i]->group + 1 : n_groups;
+    count = calloc(n_groups, sizeof *count);
+    if (!count)
+        return lm_error_set(s->err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < s->n; i++)
+        count[s->row[i]->group]++;
+    for (size_t i = 0; i < s->n; i++)
+        s->share[i] = 1 / (1 + ((double)count[s->row[i]->group] - 1) * s->options->alike);
+    free(count);
+    return LM_OK;
+}
+
+static lm_status take_rows(solving *s, const shrink_row *row, size_t n, size_t without)
+{
+    s->row    = malloc((n + 1) * sizeof *s->row);
+    s->weight = malloc((n + 1) * sizeof *s->weight);
+    s->share  = malloc((n + 1) * sizeof *s->share);
+    if (!s->row || !s->weight || !s->share)
+        return lm_error_set(s->err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++) {
+        if (row[i].fold == without)
+            continue;
+        if (!(row[i].seconds > 0 && isfinite(row[i].seconds)))
+            return lm_error_set(s->err, LM_E_ARG, "row %zu: time is not above 0", i);
+        for (size_t k = 0; k < row[i].terms.n; k++) {
+            if (!isfinite(row[i].terms.item[k].value))
+                return lm_error_set(s->err, LM_E_ARG, "row %zu: a term is not finite", i);
+            s->used[row[i].terms.item[k].term] = true;
+        }
+        s->row[s->n++] = &row[i];
+    }
+    return s->n ? share_groups(s) : lm_error_set(s->err, LM_E_ARG, "no rows to fit");
+}
+
+lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
+                       const shrink_options *options, shrink_fit *out, lm_error *err)
+{
+    solving   s = { .options = options, .err = err };
+    stage     st;
+    double    spare;
+    lm_status status = take_rows(&s, row, n, without);
+
+    memset(out, 0, sizeof *out);
+    if (status)
+        goto out;
+    for (size_t t = 0; t < N_TERMS; t++) {
+        out->n_used += s.used[t];
+        out->spread[t] = NAN;
+    }
+    scale_families(&s);
+    if (!(status = stage_new(&s, family_key, &st)) && !(status = stage_solve(&s, &st, 0)))
+        take_families(&s, &st);
+    stage_free(&st);
+    if (!status && !(status = refine(&s, term_slot, out))) {
+        spread_slots(&s, out);
+        status = refine(&s, term_key, out);
+    }
+    spare = (double)s.n - (double)out->n_used;
+    for (size_t t = 0; t < N_TERMS && !status; t++) {
+        out->coefficient[t] = s.scale[t];
+        out->spread[t] *= spare > 0 ? sqrt(out->weighted_rss / spare) : NAN;
+    }
+    out->rows = s.n;
+out:
+    free(s.row);
+    free(s.weight);
+    free(s.share);
+    return status;
+}
+
+double shrink_seconds(const shrink_fit *f, const term_vector *terms)
+{
+    double seconds = 0;
+
+    for (size_t k = 0; k < terms->n; k++)
+        seconds += f->coefficient[terms->item[k].term] * terms->item[k].value;
+    return seconds;
+}

@@ -1,0 +1,66 @@
+/**
+ * Shrunk fits: coefficients for many terms from few measurements.
+ *
+ * Three stages, each a robust relative non-negative least squares fit of what the one before left:
+ *
+ *  1. one coefficient for each family of terms (terms.h);
+ *  2. a factor on it for each slot;
+ *  3. a factor on that for each term, which tells the passes of a slot apart.
+ *
+ * Factors are held near 1 by a ridge, mu (factor - 1)^2 beside the sum over the rows of squared
+ * relative residuals. mu does not grow with the number of rows, so that its weight falls as
+ * measurements are added; slots and passes nobody measured keep their family's coefficient. (Ridge
+ * regression towards a prior: Hoerl & Kennard 1970; the same in tiers: Gelman & Hill 2007,
+ * chapter 12.)
+ *
+ * Relative: rows are divided by the measured time, so that small times count as much as large ones.
+ * Robust: residuals beyond `huber` count linearly (Huber 1964), by repeated reweighting.
+ */
+#ifndef FIT_SHRINK_H
+#define FIT_SHRINK_H
+
+#include <stdbool.h>
+
+#include "fit/terms.h"
+
+typedef struct shrink_row {
+    term_vector terms;
+    double      seconds; /**< > 0 */
+    size_t      fold;
+    size_t      group; /**< rows of one group, a network's, are alike: each counts less */
+} shrink_row;
+
+typedef struct shrink_options {
+    double mu;    /**< of both stages */
+    double huber; /**< relative residual */
+    double alike; /**< correlation of the deviations of a group's rows: of n of them each counts
+                     1 / (1 + (n - 1) alike) (the design effect of cluster sampling, Kish 1965), so
+                     that mu means the same for one batch a network and for thirty */
+    int rounds;   /**< of reweighting, in each stage */
+} shrink_options;
+
+extern const shrink_options shrink_default;
+
+typedef struct shrink_fit {
+    double coefficient[N_TERMS]; /**< seconds per unit */
+    double spread[N_TERMS];      /**< standard error; NAN: at its bound, or nobody measured it */
+    /** How much of a coefficient is the measurements': 1, all; 0: it is its family's. Of a ridge
+     * factor, 1 - mu (G + mu)^-1_jj (G: its information). */
+    double known[N_TERMS];
+    bool   at_bound[N_TERMS];
+    size_t rows, n_used; /**< rows; terms that any of them has */
+    double weighted_rss; /**< of relative residuals */
+} shrink_fit;
+
+/**
+ * Fits to the rows whose fold is not `without`.
+ *
+ * @return LM_E_ARG for no rows, or numbers that are not finite; LM_E_NOMEM
+ */
+lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
+                       const shrink_options *options, shrink_fit *out, lm_error *err);
+
+/** Seconds: coefficients times terms. */
+double shrink_seconds(const shrink_fit *f, const term_vector *terms);
+
+#endif

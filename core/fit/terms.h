@@ -1,0 +1,103 @@
+/**
+ * Terms: the regressors of single kernels. A term is a count (FLOPs, bytes, launches ...) of one
+ * class of kernels in one pass; of anything that is timed, be it a kernel, a layer or a network, it
+ * is the sum over its kernels. Each has a coefficient in seconds.
+ *
+ * Terms stand in a tree, so that few measurements suffice: a term is of a slot (the same count of
+ * the same class, whatever the pass), a slot of a family (arithmetic, traffic ...). See shrink.h.
+ */
+#ifndef FIT_TERMS_H
+#define FIT_TERMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <layermeter/error.h>
+#include <layermeter/kernel.h>
+
+#include "network/bind.h"
+#include "network/optimizer.h"
+
+/** What bounds a kernel as far as a family says: for explanations. */
+typedef enum term_bound { BOUND_ARITHMETIC, BOUND_TRAFFIC, BOUND_LAUNCH, N_TERM_BOUNDS } term_bound;
+
+typedef enum term_family {
+    FAMILY_DENSE,    /**< arithmetic that reuses what it reads: convolutions, products */
+    FAMILY_GROUPED,  /**< arithmetic of grouped and depthwise convolutions, which reuse little */
+    FAMILY_WEIGHTS,  /**< bytes of weights: they come from memory, and may have to be reordered */
+    FAMILY_TRAFFIC,  /**< all other bytes read and written: often from a cache */
+    FAMILY_LAUNCHES, /**< kernels started */
+    FAMILY_PLANES, /**< images x channels: what each costs beside its pixels, felt where images are
+                      small */
+    FAMILY_POOL,   /**< arithmetic of pooling */
+    FAMILY_ELEMENTS, /**< elements of elementwise functions of more than two FLOP: exp and the like
+                      */
+    N_TERM_FAMILIES
+} term_family;
+
+#define N_TERM_SLOTS 36
+#define N_TERMS      (N_TERM_SLOTS * LM_N_PASSES)
+
+/** Constants in the counts that are not linear: chosen by fits, kept in machine files. */
+typedef struct term_settings {
+    int64_t tile;       /**< channels of convolutions count up to a multiple of this */
+    int64_t group_tile; /**< the same of the channels of one group */
+} term_settings;
+
+/** Before anything else is known. */
+extern const term_settings term_settings_default;
+
+/** Values of some terms, ascending. Owns nothing. */
+typedef struct term_item {
+    uint32_t term;
+    double   value;
+} term_item;
+
+typedef struct term_vector {
+    const term_item *item;
+    size_t           n;
+} term_vector;
+
+/** "conv3x3.flops.grad_input" in `buffer`; returns it. */
+const char *term_name(size_t term, char *buffer, size_t size);
+/** N_TERMS if there is none of that name. */
+size_t term_parse(const char *name);
+/** What one of it is: FLOP, byte, launch ... */
+const char *term_unit(size_t term);
+size_t      term_slot(size_t term);
+term_family term_family_of(size_t term);
+term_bound  term_family_bound(term_family f);
+const char *term_family_name(term_family f);
+
+/** What terms need to know of the kernel before: begin a pass with zeros. */
+typedef struct term_chain {
+    bool   backward; /**< of a backward pass */
+    bool   product;  /**< it was a convolution or a product ... */
+    bool   follows;  /**< ... or what it computes follows element by element from one's output */
+    bool   elementwise;
+    double elements; /**< it wrote */
+} term_chain;
+
+/**
+ * Adds those of the next kernel of a pass, `repeat` included, to all N_TERMS of `sum`. Norms and
+ * maps that follow a product element by element are slots of their own, as what compilers fuse and
+ * caches still hold; in backward passes also a map of what an elementwise kernel has just written.
+ */
+void terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, double *sum);
+/** Those of an optimizer's kernel, which have slots of their own. */
+void terms_add_update(const lm_kernel *k, double *sum);
+
+/** What a step's passes do: all N_TERMS of each. */
+typedef struct pass_terms {
+    double forward[N_TERMS], backward[N_TERMS], update[N_TERMS];
+} pass_terms;
+
+/** All of a network; `o` says what its update is. LM_E_UNSUPPORTED: see optimizer_update(). */
+lm_status terms_of_network(const bound_network *net, const term_settings *s, optimizer o,
+                           pass_terms *out, lm_error *err);
+
+/** Those that are not 0, into `room` (N_TERMS of them). */
+term_vector terms_pack(const double *sum, term_item *room);
+
+#endif

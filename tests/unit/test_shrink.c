@@ -1,0 +1,222 @@
+/* Shrunk fits: what they recover, what they tie, what they ignore. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/shrink.h"
+
+enum { ROWS = 40, ITEMS = 6 };
+
+/* Rows of two dense slots, their traffic and launches, with times by known coefficients. */
+typedef struct rows {
+    shrink_row row[ROWS];
+    term_item  item[ROWS][ITEMS];
+} rows;
+
+static const char *const names[ITEMS] = { "conv1x1.flops.forward", "conv3x3.flops.forward",
+                                          "gemm.flops.forward",    "conv.bytes.forward",
+                                          "gemm.bytes.forward",    "conv.launches.forward" };
+static const double      truth[ITEMS] = { 2e-11, 1e-11, 1.5e-11, 1e-10, 1.2e-10, 5e-6 };
+
+static uint64_t seed;
+
+static double uniform(void)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (double)(seed >> 11) / 9007199254740992.0;
+}
+
+static int by_term(const void *a, const void *b)
+{
+    const term_item *x = a, *y = b;
+
+    return (x->term > y->term) - (x->term < y->term);
+}
+
+static void make(rows *r)
+{
+    static const double size[ITEMS] = { 1e9, 1e9, 1e9, 1e8, 1e8, 1e4 };
+
+    seed = 1;
+    for (size_t i = 0; i < ROWS; i++) {
+        r->row[i] = (shrink_row){ { r->item[i], ITEMS }, 0, i % 4, i };
+        for (size_t k = 0; k < ITEMS; k++) {
+            r->item[i][k] =
+                (term_item){ (uint32_t)term_parse(names[k]), size[k] * pow(10, 2 * uniform() - 1) };
+            r->row[i].seconds += truth[k] * r->item[i][k].value;
+        }
+        qsort(r->item[i], ITEMS, sizeof(term_item), by_term);
+    }
+}
+
+static shrink_fit solve(const rows *r, size_t n, size_t without, const shrink_options *o)
+{
+    shrink_fit f;
+
+    assert_int_equal(shrink_solve(r->row, n, without, o, &f, NULL), LM_OK);
+    return f;
+}
+
+static void many_exact_rows_give_the_coefficients(void **state)
+{
+    const shrink_options loose = { .mu = 1e-9, .huber = 0.1, .rounds = 5 };
+    rows                 r;
+    shrink_fit           f;
+
+    (void)state;
+    make(&r);
+    f = solve(&r, ROWS, ROWS, &loose);
+    assert_int_equal(f.rows, ROWS);
+    assert_int_equal(f.n_used, ITEMS);
+    for (size_t k = 0; k < ITEMS; k++) {
+        const size_t t = term_parse(names[k]);
+
+        assert_close(f.coefficient[t] / truth[k], 1, 1e-3);
+        assert_true(f.known[t] > 0.999);
+    }
+}
+
+static void a_heavy_ridge_ties_a_family(void **state)
+{
+    const shrink_options tied = { .mu = 1e6, .huber = 0.1, .rounds = 5 };
+    rows                 r;
+    shrink_fit           f;
+
+    (void)state;
+    make(&r);
+    f = solve(&r, ROWS, ROWS, &tied);
+    for (size_t k = 1; k < 3; k++)
+        assert_close(f.coefficient[term_parse(names[k])] / f.coefficient[term_parse(names[0])], 1,
+                     1e-3);
+    assert_true(f.known[term_parse(names[0])] < 0.01);
+    /* between the smallest and the largest of the true ones */
+    assert_true(f.coefficient[term_parse(names[0])] > 1e-11 &&
+                f.coefficient[term_parse(names[0])] < 2e-11);
+}
+
+static void what_nobody_measured_has_its_slots_or_familys_coefficient(void **state)
+{
+    rows       r;
+    shrink_fit f;
+
+    (void)state;
+    make(&r);
+    f = solve(&r, ROWS, ROWS, &shrink_default);
+    /* another pass of a slot that was measured */
+    assert_close(f.coefficient[term_parse("conv1x1.flops.grad_input")] / 2e-11, 1, 0.1);
+    /* another slot of a family that was */
+    assert_true(f.coefficient[term_parse("conv_large.flops.forward")] > 1e-11);
+    assert_true(f.coefficient[term_parse("conv_large.flops.forward")] < 2e-11);
+    assert_close(f.known[term_parse("conv_large.flops.forward")], 0, 0);
+    /* a family that was not: a stated multiple of another's */
+    assert_close(f.coefficient[term_parse("conv_depthwise.flops.forward")] /
+                     f.coefficient[term_parse("conv_large.flops.forward")],
+                 4, 1e-12);
+    assert_close(f.coefficient[term_parse("conv_depthwise.planes.forward")], 0, 0);
+}
+
+static void one_row_ten_times_too_slow_hardly_counts(void **state)
+{
+    rows       r;
+    shrink_fit clean, spoilt;
+
+    (void)state;
+    make(&r);
+    clean = solve(&r, ROWS, ROWS, &shrink_default);
+    r.row[3].seconds *= 10;
+    spoilt = solve(&r, ROWS, ROWS, &shrink_default);
+    for (size_t i = 0; i < ROWS; i++)
+        assert_close(shrink_seconds(&spoilt, &r.row[i].terms) /
+                         shrink_seconds(&clean, &r.row[i].terms),
+                     1, 0.05);
+}
+
+static void a_fold_left_out_is_not_seen(void **state)
+{
+    rows       r, other;
+    shrink_fit a, b;
+
+    (void)state;
+    make(&r);
+    make(&other);
+    for (size_t i = 2; i < ROWS; i += 4)
+        other.row[i].seconds *= 7;
+    a = solve(&r, ROWS, 2, &shrink_default);
+    b = solve(&other, ROWS, 2, &shrink_default);
+    assert_int_equal(a.rows, ROWS * 3 / 4);
+    for (size_t t = 0; t < N_TERMS; t++)
+        assert_true(a.coefficient[t] == b.coefficient[t] ||
+                    (isnan(a.coefficient[t]) && isnan(b.coefficient[t])));
+}
+
+static void time_scales_with_its_unit(void **state)
+{
+    rows       r, milli;
+    shrink_fit a, b;
+
+    (void)state;
+    make(&r);
+    make(&milli);
+    for (size_t i = 0; i < ROWS; i++)
+        milli.row[i].seconds *= 1e3;
+    a = solve(&r, ROWS, ROWS, &shrink_default);
+    b = solve(&milli, ROWS, ROWS, &shrink_default);
+    for (size_t i = 0; i < ROWS; i++)
+        assert_close(shrink_seconds(&b, &r.row[i].terms) / shrink_seconds(&a, &r.row[i].terms), 1e3,
+                     1e-6);
+}
+
+/* Three rows of one network, all twice as slow, do not outvote three networks. */
+static void rows_of_one_group_count_less(void **state)
+{
+    rows       r;
+    shrink_fit apart, together;
+    double     pull_apart = 0, pull_together = 0;
+
+    (void)state;
+    make(&r);
+    for (size_t i = 0; i < ROWS / 2; i++)
+        r.row[i].seconds *= 1.1;
+    apart = solve(&r, ROWS, ROWS, &shrink_default);
+    for (size_t i = 0; i < ROWS / 2; i++)
+        r.row[i].group = 0;
+    together = solve(&r, ROWS, ROWS, &shrink_default);
+    for (size_t i = ROWS / 2; i < ROWS; i++) {
+        pull_apart += shrink_seconds(&apart, &r.row[i].terms) / r.row[i].seconds - 1;
+        pull_together += shrink_seconds(&together, &r.row[i].terms) / r.row[i].seconds - 1;
+    }
+    assert_true(pull_apart > 0.3); /* 20 rows: more than 1.5 % each */
+    assert_true(pull_together < 0.5 * pull_apart);
+}
+
+static void nothing_and_nonsense_are_refused(void **state)
+{
+    rows       r;
+    shrink_fit f;
+    lm_error   err = { 0 };
+
+    (void)state;
+    make(&r);
+    assert_int_equal(shrink_solve(r.row, 0, ROWS, &shrink_default, &f, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "no rows to fit");
+    r.row[1].seconds = 0;
+    assert_int_equal(shrink_solve(r.row, ROWS, ROWS, &shrink_default, &f, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "row 1: time is not above 0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_exact_rows_give_the_coefficients),
+        cmocka_unit_test(a_heavy_ridge_ties_a_family),
+        cmocka_unit_test(what_nobody_measured_has_its_slots_or_familys_coefficient),
+        cmocka_unit_test(one_row_ten_times_too_slow_hardly_counts),
+        cmocka_unit_test(a_fold_left_out_is_not_seen),
+        cmocka_unit_test(time_scales_with_its_unit),
+        cmocka_unit_test(rows_of_one_group_count_less),
+        cmocka_unit_test(nothing_and_nonsense_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
