@@ -272,32 +272,41 @@ static size_t groups_of(const residuals *r)
     return n;
 }
 
-/* Single layers that belong to no group: the next one is one more of them, not another type. */
-static bool of_layers(const points *p)
+/* Are the points single layers, and do they belong to no group? Then the next one is one more of
+ * them, not another type. */
+static void of_layers(const points *p, bool *layers, bool *alike)
 {
-    for (size_t i = 0; i < p->n_points; i++)
-        if (p->point[i].row->kind == OBS_LAYER)
-            return !*p->point[i].row->group;
-    return false;
+    *layers = *alike = false;
+    for (size_t i = 0; i < p->n_points && !*layers; i++) {
+        *layers = p->point[i].row->kind == OBS_LAYER;
+        *alike  = *layers && !*p->point[i].row->group;
+    }
 }
+
+/* Fewer parts of a tenth hold too little to tell a quantile by. */
+#define LAYERS_LEAST 100
 
 /* What is left out instead where too few networks can be, as of all-reduces by themselves: node
  * counts; of single layers a tenth of them at a time. */
 static lm_status replace_few(const points *p, const char *model, residuals r[N_INTERVALS],
                              lm_error *err)
 {
-    const bool       layers = of_layers(p);
-    const split_rule rule   = { .kind = layers ? SPLIT_KFOLD : SPLIT_RANKS, .k = 10, .seed = 1 };
-    comparison      *c      = NULL;
-    split            by;
-    lm_status        status = LM_OK;
+    bool        layers, alike;
+    comparison *c = NULL;
+    split       by;
+    lm_status   status = LM_OK;
 
-    if (layers && p->n_points < 10 * rule.k)
+    of_layers(p, &layers, &alike);
+    if (layers && p->n_points < LAYERS_LEAST)
         return LM_OK;
     for (size_t s = 0; s < N_INTERVALS && !status; s++) {
-        if (!layers && groups_of(&r[s]) >= INTERVAL_GROUPS)
+        if (!alike && groups_of(&r[s]) >= INTERVAL_GROUPS)
             continue;
         if (!c) {
+            const split_rule rule = { .kind = layers ? SPLIT_KFOLD : SPLIT_RANKS,
+                                      .k    = 10,
+                                      .seed = 1 };
+
             if ((status = split_new(p, &rule, &by, err)))
                 return status;
             c      = malloc((p->n_points + 1) * sizeof *c);

@@ -29,8 +29,8 @@ lm_status compare_points(const points *p, const char *model, const split *by,
 
 /**
  * Intervals of a model, as they are written into the machine file: from points that were left out
- * network by network, or where there are no three networks by number of nodes; from single layers,
- * unless they have groups, left out a tenth at a time (none from fewer than 100). How they widen
+ * network by network, or where there are no three networks by number of nodes; from 100
+ * single layers or more, unless they have three groups, left out a tenth at a time. How they widen
  * beyond what was measured is seen where the upper octave of batches, or of nodes, is left out.
  *
  * @param by_network      split of the points by network

@@ -72,15 +72,50 @@ static double cut(const weighted *w, size_t n, double tail, bool from_above)
     return w[from_above ? n - 1 - i : i].value;
 }
 
-/* Weight of what may lie outside on both sides together, for K groups. */
-static double outside(size_t k)
+/*
+ * How many independent values the k groups are worth, k at least: the variance of one value over
+ * that of the mean of the groups' means, by the components between and within groups (one-way
+ * analysis of variance of logarithms; Searle, Casella, McCulloch 1992, "Variance components",
+ * chapter 3). Sorted by group.
+ */
+static double effective_size(const residual *r, size_t n, size_t k)
 {
-    return 1 - fmin(1, INTERVAL_COVERAGE * (1 + 1 / (double)k));
+    double all = 0, between = 0, within = 0, squares = 0, inverse = 0, n0;
+
+    for (size_t i = 0; i < n; i++)
+        all += log(r[i].ratio) / (double)n;
+    if (!isfinite(all) || n == k)
+        return (double)k;
+    for (size_t first = 0, m; first < n; first += m) {
+        double mean = 0;
+
+        for (m = 1; first + m < n && r[first + m].group == r[first].group;)
+            m++;
+        for (size_t i = first; i < first + m; i++)
+            mean += log(r[i].ratio) / (double)m;
+        for (size_t i = first; i < first + m; i++)
+            within += pow(log(r[i].ratio) - mean, 2) / (double)(n - k);
+        between += (double)m * pow(mean - all, 2) / (double)(k - 1);
+        squares += (double)m * (double)m;
+        inverse += 1 / (double)m;
+    }
+    n0      = ((double)n - squares / (double)n) / (double)(k - 1);
+    between = fmax(0, (between - within) / n0);
+    if (between + within <= 0)
+        return (double)k;
+    return (between + within) / (between / (double)k + within * inverse / ((double)k * (double)k));
+}
+
+/* Weight of what may lie outside on both sides together, for a sample of n independent values. */
+static double outside(double n)
+{
+    return 1 - fmin(1, INTERVAL_COVERAGE * (1 + 1 / n));
 }
 
 lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err)
 {
     const size_t k = count_groups(r, n);
+    double       tail;
     weighted    *w;
 
     out->groups = k;
@@ -93,8 +128,9 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err)
     for (size_t i = 0; i < n; i++)
         w[i].value = r[i].ratio;
     weigh(r, n, k, w);
-    out->low  = fmin(1, cut(w, n, outside(k) / 2, false));
-    out->high = fmax(1, cut(w, n, outside(k) / 2, true));
+    tail      = outside(effective_size(r, n, k)) / 2;
+    out->low  = fmin(1, cut(w, n, tail, false));
+    out->high = fmax(1, cut(w, n, tail, true));
     free(w);
     return LM_OK;
 }
@@ -126,7 +162,7 @@ lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err)
         w[i].value = fmax(0, fmax(above, below)) / r[i].beyond;
     }
     weigh(r, beyond, k, w);
-    out->per_octave = exp2(cut(w, beyond, outside(k), true));
+    out->per_octave = fmax(INTERVAL_PER_OCTAVE, exp2(cut(w, beyond, outside((double)k), true)));
     free(w);
     return LM_OK;
 }

@@ -11,8 +11,8 @@
 #define INTERVAL_COVERAGE 0.90
 /** Fewer groups say nothing of the next one. */
 #define INTERVAL_GROUPS 3
-/** What an interval widens by for each octave beyond what was measured, up and down, where the data
- * do not show how the error grows: 10 %. */
+/** What an interval widens by at least for each octave beyond what was measured, up and down: 10 %.
+ * That errors did not grow up to there says little of what comes behind. */
 #define INTERVAL_PER_OCTAVE 1.10
 
 /** Where a prediction lies, and what was measured: by what extrapolation is told. */
@@ -43,8 +43,10 @@ typedef struct residual {
  * Bounds that hold the central INTERVAL_COVERAGE of ratios of a new group: quantiles of the mean of
  * the groups' own distributions, so that each group weighs the same (CDF pooling: Dunn, Wasserman,
  * Ramdas 2022, "Distribution-free prediction sets for two-layer hierarchical models"), the share
- * raised (K + 1) / K times for K groups (conformal prediction, Vovk et al. 2005). Always around 1.
- * Sets low, high and groups; NAN below INTERVAL_GROUPS groups. Sorts `r`.
+ * raised (1 + 1 / n) times (conformal prediction, Vovk et al. 2005). n is how many independent
+ * ratios these are worth: the number of groups where all of a group deviate alike, that of ratios
+ * where groups do not differ (components of variance of their logarithms). Always around 1. Sets
+ * low, high and groups; NAN below INTERVAL_GROUPS groups. Sorts `r`.
  */
 lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
 
@@ -52,7 +54,8 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
  * How bounds have to widen beyond the range: the smallest factor per octave with which they hold
  * the central INTERVAL_COVERAGE of residuals that lie beyond, each group weighing the same (the
  * score is a residual's distance to the interval in octaves, as in Romano, Patterson, Candes 2019,
- * "Conformalized quantile regression"). Below INTERVAL_GROUPS groups beyond: INTERVAL_PER_OCTAVE.
+ * "Conformalized quantile regression"). INTERVAL_PER_OCTAVE at least, and below INTERVAL_GROUPS
+ * groups beyond.
  * Reads low and high, sets per_octave. Sorts `r`.
  */
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err);

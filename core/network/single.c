@@ -97,7 +97,7 @@ static lm_status add_layer(net_builder *b, const char *type, const char *geometr
 {
     const size_t          before = *layer;
     const registry_entry *entry;
-    char                  name[80];
+    char                  name[88];
     lm_status             status = registry_need(reg, type, &entry, err);
 
     if (status)

@@ -595,7 +595,7 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
             assert_int_equal(i->groups, N_NETS);
             assert_close(i->low, 1, 1e-6);
             assert_close(i->high, 1, 1e-6);
-            assert_close(i->per_octave, 1, 1e-6);
+            assert_close(i->per_octave, INTERVAL_PER_OCTAVE, 0);
             assert_true(i->range[SCOPE_BATCH].low == (double)batches[0] &&
                         i->range[SCOPE_BATCH].high == (double)batches[3]);
             assert_true(isnan(i->range[SCOPE_NODES].low));

@@ -6,9 +6,9 @@
 
 #include "fit/interval.h"
 
-/* 18 groups of 20 ratios, 0.82 to 1.179 in steps of a thousandth: what may lie outside is 1 - 0.9 *
- * 19 / 18 = 5 %, half of it on each side, which is 9 of 360: the tenth from each end is the bound.
- */
+/* 18 groups of 20 ratios, 0.82 to 1.179 in steps of a thousandth, dealt out: the groups do not
+ * differ, so these are worth 360. What may lie outside is 1 - 0.9 * 361 / 360 = 9.75 %, half of it
+ * on each side, which is 17.55 of 360: the 18th from each end is the bound. */
 static void bounds_hold_the_central_share_of_what_was_left_out(void **state)
 {
     residual r[360];
@@ -19,9 +19,45 @@ static void bounds_hold_the_central_share_of_what_was_left_out(void **state)
         r[k] = (residual){ 0.82 + 1e-3 * (double)k, k % 18, 0 };
     assert_int_equal(interval_bounds(r, 360, &i, NULL), LM_OK);
     assert_int_equal(i.groups, 18);
-    assert_close(i.low, 0.829, 1e-14);
-    assert_close(i.high, 1.170, 1e-14);
+    assert_close(i.low, 0.837, 1e-14);
+    assert_close(i.high, 1.162, 1e-14);
     assert_true(interval_known(&i));
+}
+
+/* Each group has one ratio twenty times: worth 18, so 1 - 0.9 * 19 / 18 = 5 % may lie outside, half
+ * of it on each side, which is less than the 1 / 18 of a group. */
+static void groups_that_deviate_alike_are_worth_one_ratio_each(void **state)
+{
+    residual r[360];
+    interval i = interval_unknown;
+
+    (void)state;
+    for (size_t k = 0; k < 360; k++)
+        r[k] = (residual){ 0.82 + 0.02 * (double)(k % 18), k % 18, 0 };
+    assert_int_equal(interval_bounds(r, 360, &i, NULL), LM_OK);
+    assert_close(i.low, 0.82, 1e-14);
+    assert_close(i.high, 1.16, 1e-14);
+}
+
+/*
+ * Logarithms of 40 groups of two: numbers a, evenly from -0.78 to 0.78, each once 0.3 above and
+ * once 0.3 below. Mean square within 80 * 0.3^2 / 40 = 0.18; between 2 sum(a^2) / 39 = 2 * 8.528 /
+ * 39 = 0.43733, so the component between is (0.43733 - 0.18) / 2 = 0.128667. Worth (0.128667 +
+ * 0.18) / (0.128667 / 40 + 0.18 * 20 / 1600) = 56.45 ratios. Outside may lie 1 - 0.9 * (1 + 1
+ * / 56.45) = 8.406 %, on each side 4.203 %, which is 3.36 of 80: the fourth from each end is the
+ * bound, -1.08, -1.04, -1.00, -0.96.
+ */
+static void what_ratios_are_worth_is_by_components_of_variance(void **state)
+{
+    residual r[80];
+    interval i = interval_unknown;
+
+    (void)state;
+    for (size_t k = 0; k < 80; k++)
+        r[k] = (residual){ exp(-0.78 + 0.04 * (double)(k / 2) + (k % 2 ? 0.3 : -0.3)), k / 2, 0 };
+    assert_int_equal(interval_bounds(r, 80, &i, NULL), LM_OK);
+    assert_close(i.low, exp(-0.96), 1e-14);
+    assert_close(i.high, exp(0.96), 1e-14);
 }
 
 /* 40 groups: 1 - 0.9 * 41 / 40 = 7.75 % may lie outside, of which a group that is far off in all of
@@ -138,6 +174,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bounds_hold_the_central_share_of_what_was_left_out),
+        cmocka_unit_test(groups_that_deviate_alike_are_worth_one_ratio_each),
+        cmocka_unit_test(what_ratios_are_worth_is_by_components_of_variance),
         cmocka_unit_test(each_group_weighs_the_same),
         cmocka_unit_test(of_three_groups_the_bounds_are_the_range),
         cmocka_unit_test(fewer_groups_say_nothing),
