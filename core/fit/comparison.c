@@ -286,10 +286,18 @@ static void of_layers(const points *p, bool *layers, bool *alike)
 /* Fewer parts of a tenth hold too little to tell a quantile by. */
 #define LAYERS_LEAST 100
 
-/* What is left out instead where too few networks can be, as of all-reduces by themselves: node
- * counts; of single layers a tenth of them at a time. */
-static lm_status replace_few(const points *p, const char *model, residuals r[N_INTERVALS],
-                             lm_error *err)
+static bool is_measured(const points *p, const comparison *c, size_t slot)
+{
+    for (size_t i = 0; i < p->n_points; i++)
+        if (in_slot(&p->point[i], slot) && !isnan(c[i].measured[quantity_of(slot)]))
+            return true;
+    return false;
+}
+
+/* What is left out instead where too few networks can be: node counts of all-reduces, which also
+ * stand by themselves; of single layers a tenth of them at a time. */
+static lm_status replace_few(const points *p, const char *model, const comparison *network_left_out,
+                             residuals r[N_INTERVALS], lm_error *err)
 {
     bool        layers, alike;
     comparison *c = NULL;
@@ -300,7 +308,9 @@ static lm_status replace_few(const points *p, const char *model, residuals r[N_I
     if (layers && p->n_points < LAYERS_LEAST)
         return LM_OK;
     for (size_t s = 0; s < N_INTERVALS && !status; s++) {
-        if (!alike && groups_of(&r[s]) >= INTERVAL_GROUPS)
+        if (!alike && (groups_of(&r[s]) >= INTERVAL_GROUPS || !(layers || s == QUANTITY_SYNC)))
+            continue;
+        if (!is_measured(p, network_left_out, s))
             continue;
         if (!c) {
             const split_rule rule = { .kind = layers ? SPLIT_KFOLD : SPLIT_RANKS,
@@ -333,7 +343,7 @@ lm_status compare_intervals(const points *p, const char *model, const split *by_
         return status;
     for (size_t s = 0; s < N_INTERVALS; s++)
         add_residuals(p, by_network, false, network_left_out, s, &r[s]);
-    status = replace_few(p, model, r, err);
+    status = replace_few(p, model, network_left_out, r, err);
     for (size_t s = 0; s < N_INTERVALS; s++)
         n[s] = r[s].n;
     if (!status)

@@ -29,7 +29,7 @@ lm_status compare_points(const points *p, const char *model, const split *by,
 
 /**
  * Intervals of a model, as they are written into the machine file: from points that were left out
- * network by network, or where there are no three networks by number of nodes; from 100
+ * network by network, all-reduces where there are no three networks by number of nodes; from 100
  * single layers or more, unless they have three groups, left out a tenth at a time. How they widen
  * beyond what was measured is seen where the upper octave of batches, or of nodes, is left out.
  *
