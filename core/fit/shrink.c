@@ -10,20 +10,24 @@
 
 const shrink_options shrink_default = { .mu = 0.02, .huber = 0.15, .alike = 0.5, .rounds = 5 };
 
-/* What stands in for a family that no row has: another one's coefficient, so many times. Little is
- * reused there, and vectors instead of matrix units compute it. */
+/* What a family is held near as long as its rows say little of it, and what it costs where no row
+ * has it: another one's coefficient, so many times (`weight`: of the ridge that holds it there; 0:
+ * its rows alone decide).
+ *
+ * Grouped arithmetic reuses little, and vectors instead of matrix units compute it. The last three
+ * correct what the others miss. In few networks they are a percent of the time, and what is found
+ * there may be anything; in the next network they can be most of it. So they begin as a few bytes
+ * of traffic each: an element of a function two of f32's, a plane a cache line, a FLOP of a pooling
+ * window one of its elements. Pooling is let go sooner: networks do it twenty times dearer than
+ * that, or for nothing. */
 static const struct {
     term_family other;
-    double      times;
+    double      times, weight;
 } stand_in[N_TERM_FAMILIES] = {
-    [FAMILY_DENSE]    = { FAMILY_DENSE, NAN },
-    [FAMILY_GROUPED]  = { FAMILY_DENSE, 4 },
-    [FAMILY_WEIGHTS]  = { FAMILY_TRAFFIC, 1 },
-    [FAMILY_TRAFFIC]  = { FAMILY_TRAFFIC, NAN },
-    [FAMILY_LAUNCHES] = { FAMILY_LAUNCHES, NAN },
-    [FAMILY_PLANES]   = { FAMILY_PLANES, 0 }, /* this and what follows: corrections */
-    [FAMILY_POOL]     = { FAMILY_POOL, 0 },
-    [FAMILY_ELEMENTS] = { FAMILY_ELEMENTS, 0 },
+    [FAMILY_DENSE] = { FAMILY_DENSE, NAN, 0 },       [FAMILY_GROUPED] = { FAMILY_DENSE, 4, 0 },
+    [FAMILY_WEIGHTS] = { FAMILY_TRAFFIC, 1, 0 },     [FAMILY_TRAFFIC] = { FAMILY_TRAFFIC, NAN, 0 },
+    [FAMILY_LAUNCHES] = { FAMILY_LAUNCHES, NAN, 0 }, [FAMILY_PLANES] = { FAMILY_TRAFFIC, 64, 1 },
+    [FAMILY_POOL] = { FAMILY_TRAFFIC, 4, 0.2 },      [FAMILY_ELEMENTS] = { FAMILY_TRAFFIC, 8, 1 },
 };
 
 /* One stage: its columns, and the rows in them. */
@@ -32,6 +36,7 @@ typedef struct stage {
     size_t  n;               /* columns */
     double *a;               /* rows x n: relative times by the coefficients so far */
     double  factor[N_TERMS]; /* by column */
+    double  mu[N_TERMS];     /* by column: how firmly it is held near 1 */
     double *gram, *h;        /* of the last round */
 } stage;
 
@@ -87,15 +92,19 @@ static lm_status stage_new(const solving *s, size_t (*key_of)(size_t), stage *ou
     for (size_t i = 0; i < s->n; i++) {
         const shrink_row *r = s->row[i];
 
-        for (size_t k = 0; k < r->terms.n; k++)
-            out->a[i * out->n + out->key[r->terms.item[k].term]] +=
-                r->terms.item[k].value * s->scale[r->terms.item[k].term] / r->seconds;
+        for (size_t k = 0; k < r->terms.n; k++) {
+            const term_item *item = &r->terms.item[k];
+
+            if (out->key[item->term] < N_TERMS)
+                out->a[i * out->n + out->key[item->term]] +=
+                    item->value * s->scale[item->term] / r->seconds;
+        }
     }
     return LM_OK;
 }
 
 /* Normal equations of the weighted rows, with the ridge towards factors of 1. */
-static void stage_equations(const solving *s, stage *st, double mu)
+static void stage_equations(const solving *s, stage *st)
 {
     const size_t n = st->n;
 
@@ -116,20 +125,20 @@ static void stage_equations(const solving *s, stage *st, double mu)
         }
     }
     for (size_t j = 0; j < n; j++) {
-        st->gram[j * n + j] += mu;
-        st->h[j] += mu;
+        st->gram[j * n + j] += st->mu[j];
+        st->h[j] += st->mu[j];
         for (size_t k = 0; k < j; k++)
             st->gram[k * n + j] = st->gram[j * n + k];
     }
 }
 
-static lm_status stage_solve(solving *s, stage *st, double mu)
+static lm_status stage_solve(solving *s, stage *st)
 {
     lm_status status = LM_OK;
 
     memcpy(s->weight, s->share, s->n * sizeof *s->weight);
     for (int round = 0; round <= s->options->rounds && !status; round++) {
-        stage_equations(s, st, mu);
+        stage_equations(s, st);
         if ((status = nnls_solve(st->gram, st->h, st->n, st->factor, s->err)))
             break;
         for (size_t i = 0; i < s->n; i++) {
@@ -161,28 +170,34 @@ static void scale_families(solving *s)
         s->scale[t] = largest[term_family_of(t)] > 0 ? 1 / largest[term_family_of(t)] : 0;
 }
 
-/* Coefficients of all families after the first stage, also of those that no row has. */
+/* What a family costs as long as only others are known. NAN: these are not known either. */
+static double family_guess(const double *family, const bool *known, term_family f)
+{
+    for (int hops = 0; hops < N_TERM_FAMILIES && !known[f]; hops++) {
+        const term_family other = stand_in[f].other;
+
+        if (isnan(stand_in[f].times))
+            return NAN;
+        if (known[other])
+            return stand_in[f].times * family[other];
+        f = other;
+    }
+    return known[f] ? family[f] : NAN;
+}
+
+/* Coefficients of families after a stage that had `st`'s columns; the others' are guessed. */
 static void take_families(solving *s, const stage *st)
 {
     double family[N_TERM_FAMILIES];
-    bool   seen[N_TERM_FAMILIES] = { false };
+    bool   known[N_TERM_FAMILIES] = { false };
 
     for (size_t t = 0; t < N_TERMS; t++)
-        if (s->used[t]) {
-            seen[term_family_of(t)]   = true;
+        if (st->key[t] < N_TERMS) {
+            known[term_family_of(t)]  = true;
             family[term_family_of(t)] = s->scale[t] * st->factor[st->key[t]];
         }
-    for (size_t pass = 0; pass < 2; pass++) /* one stands in for one that stands in for another */
-        for (size_t f = 0; f < N_TERM_FAMILIES; f++)
-            if (!seen[f]) {
-                const term_family other = stand_in[f].other;
-
-                family[f] = stand_in[f].times == 0 ? 0
-                            : seen[other] || pass  ? stand_in[f].times * family[other]
-                                                   : NAN;
-            }
     for (size_t t = 0; t < N_TERMS; t++)
-        s->scale[t] = family[term_family_of(t)];
+        s->scale[t] = family_guess(family, known, term_family_of(t));
 }
 
 /* Of each column: how far the rows fix its factor, and the factor's variance in units of the
@@ -228,9 +243,11 @@ static lm_status refine(solving *s, size_t (*key_of)(size_t), shrink_fit *out)
     stage        st;
     lm_status    status = stage_new(s, key_of, &st);
 
-    for (size_t j = 0; j < st.n; j++)
+    for (size_t j = 0; j < st.n; j++) {
         st.factor[j] = 1;
-    if (!status && !(status = stage_solve(s, &st, mu)) &&
+        st.mu[j]     = mu;
+    }
+    if (!status && !(status = stage_solve(s, &st)) &&
         !(status = stage_judge(s, &st, mu, known, variance)))
         for (size_t t = 0; t < N_TERMS; t++) {
             const size_t j = st.key[t];
@@ -313,11 +330,41 @@ static lm_status take_rows(solving *s, const shrink_row *row, size_t n, size_t w
     return s->n ? share_groups(s) : lm_error_set(s->err, LM_E_ARG, "no rows to fit");
 }
 
+/* Families that stand on their own first; then all of them, the rest beginning from their guesses.
+ */
+static lm_status solve_families(solving *s)
+{
+    bool      all[N_TERMS];
+    stage     st;
+    lm_status status;
+
+    memcpy(all, s->used, sizeof all);
+    for (size_t t = 0; t < N_TERMS; t++)
+        s->used[t] &= stand_in[term_family_of(t)].weight == 0;
+    scale_families(s);
+    if (!(status = stage_new(s, family_key, &st)) && !(status = stage_solve(s, &st)))
+        take_families(s, &st);
+    stage_free(&st);
+    memcpy(s->used, all, sizeof all);
+    if (status)
+        return status;
+    if (!(status = stage_new(s, family_key, &st))) {
+        for (size_t t = 0; t < N_TERMS; t++)
+            if (st.key[t] < N_TERMS) {
+                st.mu[st.key[t]]     = s->options->mu * stand_in[term_family_of(t)].weight;
+                st.factor[st.key[t]] = 1;
+            }
+        if (!(status = stage_solve(s, &st)))
+            take_families(s, &st);
+    }
+    stage_free(&st);
+    return status;
+}
+
 lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
                        const shrink_options *options, shrink_fit *out, lm_error *err)
 {
     solving   s = { .options = options, .err = err };
-    stage     st;
     double    spare;
     lm_status status = take_rows(&s, row, n, without);
 
@@ -328,10 +375,7 @@ lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
         out->n_used += s.used[t];
         out->spread[t] = NAN;
     }
-    scale_families(&s);
-    if (!(status = stage_new(&s, family_key, &st)) && !(status = stage_solve(&s, &st, 0)))
-        take_families(&s, &st);
-    stage_free(&st);
+    status = solve_families(&s);
     if (!status && !(status = refine(&s, term_slot, out))) {
         spread_slots(&s, out);
         status = refine(&s, term_key, out);

@@ -3,7 +3,8 @@
  *
  * Three stages, each a robust relative non-negative least squares fit of what the one before left:
  *
- *  1. one coefficient for each family of terms (terms.h);
+ *  1. one coefficient for each family of terms (terms.h): first for those that stand on their own,
+ *     then for all, where the ones that correct begin as a stated multiple of another family's;
  *  2. a factor on it for each slot;
  *  3. a factor on that for each term, which tells the passes of a slot apart.
  *

@@ -113,7 +113,9 @@ static void what_nobody_measured_has_its_slots_or_familys_coefficient(void **sta
     assert_close(f.coefficient[term_parse("conv_depthwise.flops.forward")] /
                      f.coefficient[term_parse("conv_large.flops.forward")],
                  4, 1e-12);
-    assert_close(f.coefficient[term_parse("conv_depthwise.planes.forward")], 0, 0);
+    assert_close(f.coefficient[term_parse("conv_depthwise.planes.forward")] /
+                     f.coefficient[term_parse("conv_depthwise.bytes.forward")],
+                 64, 1e-12);
 }
 
 static void one_row_ten_times_too_slow_hardly_counts(void **state)
@@ -167,6 +169,39 @@ static void time_scales_with_its_unit(void **state)
                      1e-6);
 }
 
+/* Elements of functions that are a thousandth of the time say nothing of what one costs; where they
+ * are half of it, they do. */
+static void a_correction_that_hardly_shows_stays_what_it_was_taken_for(void **state)
+{
+    const size_t elements = term_parse("map.elements.forward"),
+                 bytes    = term_parse("map.bytes.forward");
+
+    (void)state;
+    for (int much = 0; much < 2; much++) {
+        term_item  items[ROWS][ITEMS + 1];
+        rows       r;
+        shrink_fit f;
+        double     ratio;
+
+        make(&r);
+        for (size_t i = 0; i < ROWS; i++) {
+            const double share = (much ? 1 : 1e-3) * (i % 2 ? 1 : 0.5) * r.row[i].seconds;
+
+            memcpy(items[i], r.item[i], sizeof r.item[i]);
+            items[i][ITEMS] = (term_item){ (uint32_t)elements, share / 1e-8 };
+            r.row[i].seconds += share;
+            r.row[i].terms = (term_vector){ items[i], ITEMS + 1 };
+            qsort(items[i], ITEMS + 1, sizeof(term_item), by_term);
+        }
+        f     = solve(&r, ROWS, ROWS, &shrink_default);
+        ratio = f.coefficient[elements] / f.coefficient[bytes];
+        if (much)
+            assert_close(f.coefficient[elements] / 1e-8, 1, 0.3);
+        else
+            assert_close(ratio / 8, 1, 0.5);
+    }
+}
+
 /* Three rows of one network, all twice as slow, do not outvote three networks. */
 static void rows_of_one_group_count_less(void **state)
 {
@@ -214,6 +249,7 @@ int main(void)
         cmocka_unit_test(one_row_ten_times_too_slow_hardly_counts),
         cmocka_unit_test(a_fold_left_out_is_not_seen),
         cmocka_unit_test(time_scales_with_its_unit),
+        cmocka_unit_test(a_correction_that_hardly_shows_stays_what_it_was_taken_for),
         cmocka_unit_test(rows_of_one_group_count_less),
         cmocka_unit_test(nothing_and_nonsense_are_refused),
     };
