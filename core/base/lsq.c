@@ -1,13 +1,13 @@
 /* Linear least squares on LAPACKE. */
-#define _GNU_SOURCE /* RTLD_DEFAULT */
 #include "base/lsq.h"
 
-#include <dlfcn.h>
 #include <float.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/blas.h"
 
 static lm_status check(const lsq_problem *p, lm_error *err)
 {
@@ -39,18 +39,6 @@ static lm_status triangle(double *a, size_t m, size_t n, double *r, lm_error *er
     return LM_OK;
 }
 
-/* OpenBLAS wakes a thread a core for problems this small and then waits for them; other libraries
- * lack the call and the fault. */
-static void use_one_thread(void)
-{
-    void (*set)(int);
-    void *symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
-
-    memcpy(&set, &symbol, sizeof set); /* ISO C has no cast from object to function pointer */
-    if (symbol)
-        set(1);
-}
-
 lm_status lsq_factor(const lsq_problem *p, lsq_block *out, lm_error *err)
 {
     const size_t n      = p->columns + 1;
@@ -60,7 +48,7 @@ lm_status lsq_factor(const lsq_problem *p, lsq_block *out, lm_error *err)
 
     if (status)
         return status;
-    use_one_thread();
+    blas_one_thread();
     a = calloc(m * n, sizeof *a);
     if (!a)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");

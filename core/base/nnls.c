@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blas.h"
+
 #define APART     1e-10 /* of the diagonal */
 #define TOLERANCE 1e-10
 
@@ -120,6 +122,7 @@ lm_status nnls_solve(const double *gram, const double *h, size_t n, double *x, l
 
     if (!n)
         return LM_OK;
+    blas_one_thread();
     room  = malloc((3 * n + n * n) * sizeof *room);
     f.use = malloc(n * sizeof *f.use);
     f.in  = calloc(n, sizeof *f.in);
