@@ -6,11 +6,10 @@
 #include "network/kernels.h"
 #include "run/progress.h"
 
-static const char *const kinds[OBS_N_KINDS] = { [OBS_NETWORK]    = "network",
-                                                [OBS_KERNEL]     = "kernel",
-                                                [OBS_COLLECTIVE] = "all-reduce",
-                                                [OBS_LAYER]      = "layer",
-                                                [OBS_COUNTS]     = "counts" };
+static const char *const kinds[OBS_N_KINDS] = {
+    [OBS_NETWORK] = "network", [OBS_KERNEL] = "kernel", [OBS_COLLECTIVE] = "all-reduce",
+    [OBS_LAYER] = "layer",     [OBS_COUNTS] = "counts", [OBS_STREAM] = "stream"
+};
 
 typedef struct sums {
     size_t n, of[OBS_N_KINDS];

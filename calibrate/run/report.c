@@ -49,13 +49,12 @@ static void fill_provenance(const findings *f, table *t)
 /* Rows of the observations with this name, of a kind. */
 static void fill_measured_one(const findings *f, const observation *first, table *t)
 {
-    static const char *const kinds[OBS_N_KINDS] = { [OBS_NETWORK]    = "network",
-                                                    [OBS_KERNEL]     = "kernel",
-                                                    [OBS_COLLECTIVE] = "all-reduce",
-                                                    [OBS_LAYER]      = "layer",
-                                                    [OBS_COUNTS]     = "counts" };
-    size_t                   rows = 0, skipped = 0, flagged = 0;
-    int64_t                  batch = 0, ranks = 1;
+    static const char *const kinds[OBS_N_KINDS] = {
+        [OBS_NETWORK] = "network", [OBS_KERNEL] = "kernel", [OBS_COLLECTIVE] = "all-reduce",
+        [OBS_LAYER] = "layer",     [OBS_COUNTS] = "counts", [OBS_STREAM] = "stream"
+    };
+    size_t  rows = 0, skipped = 0, flagged = 0;
+    int64_t batch = 0, ranks = 1;
 
     for (size_t i = 0; i < f->obs->n_rows; i++) {
         const observation *r = &f->obs->row[i];
@@ -258,8 +257,8 @@ static void say_fit(FILE *out, const findings *f, const machines *wrote)
     if (f->p.n_flagged_used)
         fprintf(out, "%zu flagged points are in the fit, as there is nothing better\n",
                 f->p.n_flagged_used);
-    if (f->p.n_kernel_rows)
-        fprintf(out, "%zu rows of single kernels are not used by these models\n",
+    if (f->p.n_kernel_rows && !(f->cal && f->cal->operators))
+        fprintf(out, "%zu rows of single kernels are too few of each kind for a fit\n",
                 f->p.n_kernel_rows);
     if (f->p.n_layer_rows)
         fprintf(out, "%zu rows of single layers are not used beside whole networks\n",

@@ -1,10 +1,12 @@
 /* layermeter fit: observations to coefficients. */
+#include <math.h>
 #include <stdio.h>
 
 #include "cli/commands.h"
 #include "fit/fit.h"
 #include "fit/variants.h"
 #include "report/table.h"
+#include "single/operator_model.h"
 
 enum { OUTPUT, WHERE, ALGORITHM, FORMAT };
 
@@ -61,6 +63,23 @@ static void add_row(table *t, size_t form_at, const fitted *f)
     table_real(t, 100 * f->held_out_mape);
 }
 
+/* Prices of one kind of kernels. */
+static void add_operators(table *t, operator_class class, const operator_prices *p)
+{
+    char name[60];
+
+    snprintf(name, sizeof name, "kernels %s", operator_class_name(class));
+    table_text(t, "layermeter");
+    table_text(t, name);
+    table_count(t, p->rows);
+    table_count(t, p->columns.n);
+    table_text(t, "");
+    for (int i = 0; i < 4; i++) /* condition, R2, RMSE, NRMSE */
+        table_real(t, NAN);
+    table_real(t, 100 * p->mape);
+    table_real(t, NAN);
+}
+
 /* Coefficients that the data cannot tell apart, in one line. */
 static void print_undetermined(const form *f, const fitted *found)
 {
@@ -112,9 +131,10 @@ static void print_warnings(const observations *obs, const points *p, const calib
                     p->point[i].row->name);
             break;
         }
-    if (p->n_kernel_rows)
-        fprintf(stderr, "layermeter: %zu rows of single kernels are not used by these models\n",
-                p->n_kernel_rows);
+    if (p->n_kernel_rows && !cal->operators)
+        fprintf(stderr,
+                "layermeter: %zu rows of single kernels are not used: of no kind there are %d\n",
+                p->n_kernel_rows, OPERATOR_LEAST_ROWS);
     if (p->n_layer_rows)
         fprintf(stderr,
                 "layermeter: %zu rows of single layers are not used beside whole networks\n",
@@ -123,7 +143,7 @@ static void print_warnings(const observations *obs, const points *p, const calib
         fprintf(stderr, "layermeter: the update of %zu points is left out: another optimizer\n",
                 p->n_other_optimizer);
     print_flagged(obs, p);
-    for (size_t i = 0; i < n_forms; i++) {
+    for (size_t i = 0; i < n_forms && p->n_points; i++) {
         const fitted *f = &cal->fitted[i];
 
         if (!f->present) {
@@ -136,7 +156,8 @@ static void print_warnings(const observations *obs, const points *p, const calib
         }
         print_undetermined(&forms[i], f);
     }
-    print_unknown_intervals(obs, cal);
+    if (p->n_points)
+        print_unknown_intervals(obs, cal);
 }
 
 static lm_status choose_where(const options *o, const observations *obs, points *p, lm_error *err)
@@ -204,6 +225,9 @@ static int run(const options *o)
     for (size_t i = 0; i < n_forms; i++)
         if (cal->fitted[i].present)
             add_row(t, i, &cal->fitted[i]);
+    for (operator_class c = 0; cal->operators && c < N_OPERATOR_CLASSES; c++)
+        if (cal->operators->of[c].columns.n)
+            add_operators(t, c, &cal->operators->of[c]);
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/ini.h"
 #include "base/text.h"
+#include "single/operator_file.h"
 
 /* A key and its value have to pass through an INI line. */
 #define VALUE_MAX_BYTES 140
@@ -24,6 +25,9 @@ void calibration_free(calibration *cal)
     free(cal->provenance);
     for (size_t f = 0; f < MAX_FORMS; f++)
         free(cal->fitted[f].term);
+    if (cal->operators)
+        operator_model_free(cal->operators);
+    free(cal->operators);
     free(cal);
 }
 
@@ -219,6 +223,8 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     for (size_t f = 0; f < n_forms; f++)
         if (cal->fitted[f].present)
             put_fitted(draft.stream, f, &cal->fitted[f]);
+    if (cal->operators)
+        operator_file_write(draft.stream, cal->operators);
     for (size_t m = 0; model_at(m); m++)
         put_intervals(draft.stream, model_at(m), &cal->intervals[m]);
     return file_draft_commit(&draft, err);
@@ -481,6 +487,12 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
                     status = lm_error_set(err, LM_E_NOMEM, "out of memory");
         } else if (strchr(s->name, '.') && !strcmp(strchr(s->name, '.'), ".intervals")) {
             status = read_intervals(&r, s, cal);
+        } else if (operator_file_owns(s)) {
+            if (!cal->operators && !(cal->operators = calloc(1, sizeof *cal->operators)))
+                status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            else
+                status = operator_file_read(doc, s, cal->operators, err);
+            any = true;
         } else {
             status = read_form(&r, s, cal);
             any    = true;

@@ -8,6 +8,8 @@
 #include "fit/observation.h"
 #include "fit/quantity.h"
 
+struct operator_model; /* single/operator_model.h */
+
 #define MAX_FORMS  32
 #define MAX_MODELS 8
 
@@ -36,13 +38,14 @@ typedef struct fitted {
 
 /** Everything `fit` found out. */
 typedef struct calibration {
-    fitted            fitted[MAX_FORMS];     /**< by place in `forms` */
-    intervals         intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
-    provenance_entry *provenance;            /**< of the observations, and "fitted from" */
-    size_t            n_provenance;
-    int64_t           max_ranks, max_hosts; /**< most that were measured together; >= 1 */
-    lm_dtype          dtype;                /**< of all observations; 0: not known */
-    term_settings     settings;             /**< what terms were counted with */
+    fitted                 fitted[MAX_FORMS];     /**< by place in `forms` */
+    intervals              intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
+    struct operator_model *operators;             /**< of single kernels; NULL: none was fitted */
+    provenance_entry      *provenance;            /**< of the observations, and "fitted from" */
+    size_t                 n_provenance;
+    int64_t                max_ranks, max_hosts; /**< most that were measured together; >= 1 */
+    lm_dtype               dtype;                /**< of all observations; 0: not known */
+    term_settings          settings;             /**< what terms were counted with */
 } calibration;
 
 /**

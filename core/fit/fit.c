@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fit/comparison.h"
+#include "fit/launches.h"
 #include "fit/repeats.h"
 #include "fit/variants.h"
 
@@ -207,6 +208,31 @@ static lm_status note_noise(const observations *obs, calibration *cal, lm_error 
     return calibration_note(cal, "noise_floor", text) ? LM_OK : no_memory(err);
 }
 
+/* Prices of single kernels, where there are enough of a kind. */
+static lm_status fit_operators(const observations *obs, calibration *cal, lm_error *err)
+{
+    launches  l;
+    lm_status status = launches_from(obs, &l, err);
+
+    if (status || !l.n) {
+        if (!status)
+            launches_free(&l);
+        return status;
+    }
+    if (!(cal->operators = calloc(1, sizeof *cal->operators)))
+        status = no_memory(err);
+    else
+        status = operator_model_fit(l.launch, NULL, l.n, l.multiprocessors, cal->operators, err);
+    launches_free(&l);
+    if (status == LM_E_ARG) { /* too few of any */
+        operator_model_free(cal->operators);
+        free(cal->operators);
+        cal->operators = NULL;
+        return lm_error_set(err, LM_OK, "%s", "");
+    }
+    return status;
+}
+
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err)
 {
     calibration *cal    = calloc(1, sizeof *cal);
@@ -214,8 +240,10 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     split        by     = { .n_folds = 0 };
     bool         any    = false;
 
-    if (cal)
-        cal->settings = term_settings_default;
+    if (cal) {
+        cal->settings  = term_settings_default;
+        cal->max_ranks = cal->max_hosts = 1;
+    }
     if (!status)
         status = split_new(p, &(split_rule){ .kind = SPLIT_NETWORK }, &by, err);
     if (!status)
@@ -230,6 +258,8 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
         if (status)
             lm_error_prefix(err, "%s: %s.%s", obs->path, forms[f].model, part_name(forms[f].part));
     }
+    if (!status && !(status = fit_operators(obs, cal, err)))
+        any |= cal->operators != NULL;
     if (!status && !any)
         status =
             lm_error_set(err, LM_E_ARG,

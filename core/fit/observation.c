@@ -16,7 +16,7 @@
 static const char *const phases[N_PHASES]   = { "forward", "backward", "sync",
                                                 "update",  "step",     "inference" };
 static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective", "layer",
-                                                "counts" };
+                                                "counts",  "stream" };
 
 const observation observation_blank = { .name        = "",
                                         .input       = "",
@@ -241,7 +241,7 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     while (row->kind < OBS_N_KINDS && strcmp(kinds[row->kind], kind))
         row->kind++;
     if (row->kind == OBS_N_KINDS)
-        return bad_word(l, "kind", kind, "network, kernel, collective, layer, counts");
+        return bad_word(l, "kind", kind, "network, kernel, collective, layer, counts, stream");
     if (row->kind == OBS_KERNEL ? kernel_pass_parse(phase_text, &row->pass, NULL)
                                 : phase_parse(phase_text, &row->phase))
         return bad_word(l, "phase", phase_text,
@@ -250,6 +250,8 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
                             : "forward, backward, sync, update, step, inference");
     if (row->kind == OBS_COLLECTIVE && row->phase != PHASE_SYNC)
         return bad_word(l, "phase", phase_text, "sync");
+    if (row->kind == OBS_STREAM && (row->phase == PHASE_SYNC || row->phase == PHASE_UPDATE))
+        return bad_word(l, "phase", phase_text, "forward, backward, step, inference");
     if (row->kind == OBS_LAYER && row->phase == PHASE_SYNC)
         return bad_word(l, "phase", phase_text, "forward, backward, update, step, inference");
     if (*dtype && text_dtype(dtype, &row->dtype, NULL))

@@ -15,13 +15,15 @@
 #include <layermeter/kernel.h>
 #include <layermeter/types.h>
 
-/** OBS_COUNTS: a network of which only counts are known. */
+/** OBS_COUNTS: a network of which only counts are known; OBS_STREAM: one of which only its kernels
+ * are. */
 typedef enum {
     OBS_NETWORK,
     OBS_KERNEL,
     OBS_COLLECTIVE,
     OBS_LAYER,
     OBS_COUNTS,
+    OBS_STREAM,
     OBS_N_KINDS
 } obs_kind;
 

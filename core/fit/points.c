@@ -423,7 +423,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
 
         out->n_kernel_rows += row->kind == OBS_KERNEL;
         out->n_layer_rows += row->kind == OBS_LAYER && networks;
-        if (row->kind == OBS_KERNEL || (row->kind == OBS_LAYER && networks) || row->skipped)
+        if (row->kind == OBS_KERNEL || row->kind == OBS_STREAM ||
+            (row->kind == OBS_LAYER && networks) || row->skipped)
             continue;
         flags_parse(row->flags, &flags); /* was checked when the row was read */
         pt = point_for(&j, row, flags);

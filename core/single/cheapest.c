@@ -309,7 +309,8 @@ static lm_status begin_floors(fitting *f, lm_error *err)
             rows_cost(f->r, f->row[i], f->c, f->price, f->vector, &items);
             for (size_t k = 0; k < items; k++) {
                 floors += f->c->column[f->vector[k].column].floor;
-                value += f->vector[k].column == j ? f->vector[k].value : 0;
+                if (f->vector[k].column == j || unknown(f, f->vector[k].column) == j)
+                    value += f->vector[k].value;
             }
             if (value > 0)
                 times[n++] = f->r->row[f->row[i]].seconds / value / (double)floors;
@@ -322,6 +323,7 @@ static lm_status begin_floors(fitting *f, lm_error *err)
         f->most[j] *= FLOOR_MOST;
     }
     free(times);
+    spread(f, f->price);
     return LM_OK;
 }
 

@@ -116,6 +116,9 @@ static lm_status fit_class(const class_rows *from, double multiprocessors, opera
         status = fill(from, from->n, &out->how, &out->columns, &r, err);
     if (!status)
         status = cheapest_fit(&r, NULL, &o, &out->columns, err);
+    for (size_t i = 0; i < r.n && !status; i++)
+        out->mape +=
+            fabs(cheapest_seconds(&r, i, &out->columns, o.p) / r.row[i].seconds - 1) / (double)r.n;
     rows_free(&r);
     return status;
 }

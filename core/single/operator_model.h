@@ -18,6 +18,7 @@ typedef struct operator_prices {
     tiling  how;
     double  power;
     size_t  rows; /**< that it was fitted to */
+    double  mape; /**< of these */
 } operator_prices;
 
 typedef struct operator_model {

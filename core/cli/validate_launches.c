@@ -1,0 +1,225 @@
+/* Errors of models on single kernels and streams. */
+#include "cli/validate_launches.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+
+#define ALL "(all)"
+
+/* One time: measured, and predicted by each model. */
+typedef struct timed {
+    size_t      group;
+    const char *phase;
+    double      measured;
+} timed;
+
+typedef struct judging {
+    const launch_question *q;
+    timed                 *time;
+    double                *predicted; /* of each time by model 0, then by model 1 ... */
+    size_t                 n;
+    const char           **group;
+    size_t                 n_groups;
+    names                  index;
+    arena                 *arena;
+} judging;
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+static lm_status need_group(judging *j, const char *name, size_t *out, lm_error *err)
+{
+    const char **more;
+
+    *out = names_find(&j->index, name);
+    if (*out != NAMES_NONE)
+        return LM_OK;
+    more = realloc(j->group, (j->n_groups + 1) * sizeof *more);
+    if (!more)
+        return no_memory(err);
+    j->group          = more;
+    more[j->n_groups] = arena_text(j->arena, name, strlen(name));
+    if (!more[j->n_groups] || !names_add(&j->index, more[j->n_groups], j->n_groups))
+        return no_memory(err);
+    *out = j->n_groups++;
+    return LM_OK;
+}
+
+/* "map/add": the kind, and what its library calls it where that tells something. */
+static lm_status launch_group(judging *j, const timed_kernel *k, const observation *row,
+                              size_t *out, lm_error *err)
+{
+    const operator_class class = operator_class_of(&k->kernel);
+    char name[160];
+
+    if (*row->group)
+        return need_group(j, row->group, out, err);
+    snprintf(name, sizeof name, "%s%s%.80s",
+             class == OPERATOR_OTHER ? row->name : operator_class_name(class),
+             class == OPERATOR_MAP && *k->tag ? "/" : "", class == OPERATOR_MAP ? k->tag : "");
+    return need_group(j, name, out, err);
+}
+
+static lm_status add_launches(judging *j, const launches *l, const launch_folds *by, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < l->n && !status; i++) {
+        j->time[i] = (timed){ 0, kernel_pass_name(l->launch[i].kernel.pass), l->launch[i].seconds };
+        status     = launch_group(j, &l->launch[i], l->row[i], &j->time[i].group, err);
+    }
+    for (size_t m = 0; m < j->q->n_models && !status; m++)
+        status =
+            launches_predict(l, j->q->model[m], by, j->q->given ? j->q->given->operators : NULL,
+                             j->predicted + m * j->n, err);
+    return status;
+}
+
+/* Rows of one file stand together, as a rule. */
+static lm_status add_streams(judging *j, size_t at, const operator_model *m, lm_error *err)
+{
+    const observations *obs    = j->q->obs;
+    const char         *path   = "";
+    kernel_stream       s      = { 0 };
+    lm_status           status = LM_OK;
+
+    for (size_t i = 0; i < obs->n_rows && !status; i++) {
+        const observation *row = &obs->row[i];
+
+        if (row->kind != OBS_STREAM || row->skipped)
+            continue;
+        if (strcmp(row->name, path)) {
+            kernel_stream_free(&s);
+            path   = row->name;
+            status = kernel_stream_load(path, &s, err);
+        }
+        if (!status)
+            status = need_group(j, *row->group ? row->group : row->name, &j->time[at].group, err);
+        j->time[at].phase    = phase_name(row->phase);
+        j->time[at].measured = row->seconds;
+        for (size_t k = 0; k < j->q->n_models && !status; k++)
+            j->predicted[k * j->n + at] = m && !strcmp(j->q->model[k], "layermeter")
+                                              ? kernel_stream_seconds(&s, m, row->phase)
+                                              : NAN;
+        at++;
+    }
+    kernel_stream_free(&s);
+    return status;
+}
+
+static void add_columns(table *t)
+{
+    table_column(t, "group", "group", 0);
+    table_column(t, "phase", "phase", 0);
+    table_column(t, "model", "model", 0);
+    table_column(t, "points", "points", 0);
+    table_column(t, "r2", "R2", 4);
+    table_column(t, "rmse_ms", "RMSE [ms]", 3);
+    table_column(t, "nrmse", "NRMSE", 3);
+    table_column(t, "mape_percent", "MAPE [%]", 1);
+    table_column(t, "median_ape_percent", "median [%]", 1);
+}
+
+/* Of a group (n_groups: of all) and phase. */
+static void add_row(const judging *j, size_t group, const char *phase_text, size_t model,
+                    double *room, table *t)
+{
+    double      *measured = room, *predicted = room + j->n;
+    size_t       n = 0;
+    stats_errors e;
+
+    for (size_t i = 0; i < j->n; i++) {
+        const double p = j->predicted[model * j->n + i];
+
+        if ((group == j->n_groups || j->time[i].group == group) &&
+            !strcmp(j->time[i].phase, phase_text) && !isnan(p)) {
+            measured[n]    = j->time[i].measured;
+            predicted[n++] = p;
+        }
+    }
+    if (!n)
+        return;
+    e = stats_compare(predicted, measured, n);
+    table_text(t, group == j->n_groups ? ALL : j->group[group]);
+    table_text(t, phase_text);
+    table_text(t, j->q->model[model]);
+    table_count(t, e.n);
+    table_real(t, e.r2);
+    table_real(t, 1e3 * e.rmse);
+    table_real(t, e.nrmse);
+    table_real(t, 100 * e.mape);
+    table_real(t, 100 * e.median_ape);
+}
+
+static lm_status fill(const judging *j, table *t, lm_error *err)
+{
+    static const char *const order[] = { "forward",  "grad_input", "grad_weight",
+                                         "backward", "step",       "inference" };
+    double                  *room    = malloc((2 * j->n + 1) * sizeof *room);
+
+    if (!room)
+        return no_memory(err);
+    add_columns(t);
+    for (size_t g = 0; g <= j->n_groups; g++)
+        for (size_t p = 0; p < sizeof order / sizeof order[0]; p++)
+            for (size_t m = 0; m < j->q->n_models; m++)
+                add_row(j, g, order[p], m, room, t);
+    free(room);
+    return LM_OK;
+}
+
+static size_t count_streams(const observations *obs)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < obs->n_rows; i++)
+        n += obs->row[i].kind == OBS_STREAM && !obs->row[i].skipped;
+    return n;
+}
+
+lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
+{
+    judging               j       = { .q = q, .arena = arena_new() };
+    launches              l       = { 0 };
+    launch_folds          by      = { 0 };
+    operator_model        own     = { 0 };
+    const operator_model *m       = q->given ? q->given->operators : NULL;
+    const size_t          streams = count_streams(q->obs);
+    lm_status             status  = j.arena ? launches_from(q->obs, &l, err) : no_memory(err);
+
+    if (!status && q->given && !m)
+        status = lm_error_set(err, LM_E_NOTFOUND,
+                              "%s: the machine file has no prices of single kernels: fit some",
+                              q->obs->path);
+    j.n         = l.n + streams;
+    j.time      = calloc(j.n + 1, sizeof *j.time);
+    j.predicted = calloc(j.n * q->n_models + 1, sizeof *j.predicted);
+    if (!status && (!j.time || !j.predicted))
+        status = no_memory(err);
+    if (!status)
+        status = launch_folds_new(&l, q->rule, &by, err);
+    if (!status)
+        status = add_launches(&j, &l, &by, err);
+    if (!status && streams && !m && l.n &&
+        !(status = operator_model_fit(l.launch, NULL, l.n, l.multiprocessors, &own, err)))
+        m = &own;
+    if (!status && streams)
+        status = add_streams(&j, l.n, m, err);
+    if (!status)
+        status = fill(&j, t, err);
+    launch_folds_free(&by);
+    operator_model_free(&own);
+    launches_free(&l);
+    free(j.group);
+    free(j.time);
+    free(j.predicted);
+    names_free(&j.index);
+    arena_free(j.arena);
+    return status;
+}

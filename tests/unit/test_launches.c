@@ -1,0 +1,293 @@
+/* Single kernels in observations, streams of them, and their prices in machine files. */
+#include "check.h"
+#include "folder.h"
+
+#include "fit/calibration.h"
+#include "fit/fit.h"
+#include "fit/launch_models.h"
+
+/* Two operators whose launches cost floors of 20 and 40 us, and 500 GB/s (p = 6). */
+static double truth(bool gelu, double bytes)
+{
+    const double floor = gelu ? 40e-6 : 20e-6, work = bytes / 500e9;
+
+    return pow(pow(floor, 6) + pow(work, 6), 1. / 6);
+}
+
+#define SIZES 60
+
+static observations *maps(const char *head)
+{
+    observations *obs;
+    FILE         *out = fopen("maps.csv", "w");
+
+    assert_non_null(out);
+    fprintf(out, "%skind,name,phase,geometry,algorithm,seconds\n", head);
+    for (int i = 0; i < SIZES; i++)
+        for (int gelu = 0; gelu < 2; gelu++) {
+            const long elements = 1000L + i * i * 40000L;
+
+            fprintf(out,
+                    "kernel,map,forward,elements=%ld operands=1 flops_per_element=1,%s,%.17g\n",
+                    elements, gelu ? "gelu" : "add", truth(gelu, 8. * (double)elements));
+        }
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(observations_load("maps.csv", &obs, NULL), LM_OK);
+    return obs;
+}
+
+static lm_kernel map(int64_t elements)
+{
+    return (lm_kernel){ .size   = sizeof(lm_kernel),
+                        .op     = LM_OP_MAP,
+                        .dtype  = LM_F32,
+                        .repeat = 1,
+                        .u.map  = { .elements = elements, .operands = 1, .flops_per_element = 1 } };
+}
+
+static void multiprocessors_are_those_of_the_provenance(void **state)
+{
+    static const struct {
+        const char *head;
+        double      n;
+    } cases[] = { { "# multiprocessors: 108\n", 108 }, { "# device: nobody's\n", 0 }, { "", 0 } };
+    observations *obs = maps("# multiprocessors: -1\n");
+    lm_error      err = { 0 };
+    launches      l;
+
+    (void)state;
+    assert_int_equal(launches_from(obs, &l, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG,
+                 "maps.csv: multiprocessors: expected a number of 1 or more, found '-1'");
+    observations_free(obs);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        obs = maps(cases[i].head);
+        assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
+        assert_int_equal(l.n, 2 * SIZES);
+        assert_close(l.multiprocessors, cases[i].n, 0);
+        assert_true(launches_only(obs));
+        launches_free(&l);
+        observations_free(obs);
+    }
+}
+
+static void a_kernel_that_is_none_is_an_error_with_its_line(void **state)
+{
+    lm_error      err = { 0 };
+    observations *obs;
+    launches      l;
+
+    (void)state;
+    folder_file("o.csv", "kind,name,phase,geometry,seconds\n"
+                         "kernel,softmax,forward,rows=3 group=4,1e-5\n"
+                         "kernel,softmax,forward,rows=3,1e-5\n");
+    assert_int_equal(observations_load("o.csv", &obs, NULL), LM_OK);
+    assert_int_not_equal(launches_from(obs, &l, &err), LM_OK);
+    assert_memory_equal(err.text, "o.csv:3: ", 9);
+    observations_free(obs);
+}
+
+static void operators_are_told_apart_and_others_cost_what_the_family_does(void **state)
+{
+    observations  *obs = maps("");
+    launches       l;
+    operator_model m;
+    lm_kernel      k = map(1000);
+
+    (void)state;
+    assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
+    assert_int_equal(operator_model_fit(l.launch, NULL, l.n, 0, &m, NULL), LM_OK);
+    assert_close(1e6 * operator_model_seconds(&m, &k, "add"), 20, 0.02);
+    assert_close(1e6 * operator_model_seconds(&m, &k, "gelu"), 40, 0.02);
+    assert_in_range(1e9 * operator_model_seconds(&m, &k, "tanh"), 20000, 40000);
+    k = map(100000000);
+    assert_close(1e3 * operator_model_seconds(&m, &k, ""), 1.6, 0.02);
+    operator_model_free(&m);
+    launches_free(&l);
+    observations_free(obs);
+}
+
+static void parts_hold_whole_configurations(void **state)
+{
+    const split_rule rule = { .kind = SPLIT_KFOLD, .k = 3, .seed = 1 },
+                     none = { .kind = SPLIT_NETWORK }, many = { .kind = SPLIT_KFOLD, .k = 100 };
+    observations *obs = maps("");
+    lm_error      err = { 0 };
+    launches      l;
+    launch_folds  by;
+    size_t        n[3] = { 0 };
+
+    (void)state;
+    assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
+    assert_int_equal(launch_folds_new(&l, &rule, &by, NULL), LM_OK);
+    for (size_t i = 0; i < l.n; i++)
+        n[by.fold[i]]++;
+    assert_int_equal(n[0], 40);
+    assert_int_equal(n[1], 40);
+    /* both operators at one size are one configuration: `algorithm` is not what was asked for */
+    for (size_t i = 0; i < l.n; i += 2)
+        assert_int_equal(by.fold[i], by.fold[i + 1]);
+    launch_folds_free(&by);
+    assert_int_equal(launch_folds_new(&l, &none, &by, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG,
+                 "of single kernels parts at random can be left out, kfold=10, or none");
+    assert_int_equal(launch_folds_new(&l, &many, &by, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "100 parts of 60 configurations");
+    launches_free(&l);
+    observations_free(obs);
+}
+
+static double worst(const launches *l, const double *predicted)
+{
+    double e = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        e = fmax(e, fabs(predicted[i] / l->launch[i].seconds - 1));
+    return e;
+}
+
+static void models_predict_what_they_did_not_see(void **state)
+{
+    const split_rule rule = { .kind = SPLIT_KFOLD, .k = 5, .seed = 2 };
+    observations    *obs  = maps("");
+    double           ours[2 * SIZES], theirs[2 * SIZES];
+    launches         l;
+    launch_folds     by;
+
+    (void)state;
+    assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
+    assert_int_equal(launch_folds_new(&l, &rule, &by, NULL), LM_OK);
+    assert_int_equal(launches_predict(&l, "layermeter", &by, NULL, ours, NULL), LM_OK);
+    assert_int_equal(launches_predict(&l, "nnls", &by, NULL, theirs, NULL), LM_OK);
+    assert_true(worst(&l, ours) < 0.05);
+    assert_in_range(100 * worst(&l, theirs), 20, 200); /* it knows neither floor nor operator */
+    launch_folds_free(&by);
+    launches_free(&l);
+    observations_free(obs);
+}
+
+static void prices_pass_through_a_machine_file(void **state)
+{
+    observations *obs = maps("# multiprocessors: 80\n");
+    calibration  *cal, *read;
+    workloads    *loads;
+    registry     *reg;
+    points        p;
+    lm_kernel     k = map(5000000);
+
+    (void)state;
+    assert_int_equal(registry_new(&reg, NULL), LM_OK);
+    assert_int_equal(workloads_new(reg, &loads, NULL), LM_OK);
+    assert_int_equal(points_from(obs, loads, &p, NULL), LM_OK);
+    assert_int_equal(fit_all(obs, &p, &cal, NULL), LM_OK);
+    assert_int_equal(calibration_save(cal, "m.ini", NULL), LM_OK);
+    assert_int_equal(calibration_load("m.ini", &read, NULL), LM_OK);
+    assert_non_null(read->operators);
+    assert_close(operator_model_seconds(read->operators, &k, "gelu"),
+                 operator_model_seconds(cal->operators, &k, "gelu"), 0);
+    assert_close(read->operators->of[OPERATOR_MAP].how.multiprocessors, 80, 0);
+    assert_int_equal(read->operators->of[OPERATOR_MAP].rows, 2 * SIZES);
+    calibration_free(read);
+    calibration_free(cal);
+    points_free(&p);
+    workloads_free(loads);
+    registry_free(reg);
+    observations_free(obs);
+}
+
+static void machine_files_edited_by_hand_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        { "[kernels.foo]\nfloor = 1 s/launch, floor\n",
+          "m.ini:1: [kernels.foo]: no such kind of kernels" },
+        { "[kernels.map]\nrows = 3\n", "m.ini:1: [kernels.map]: 'floor' is missing" },
+        { "[kernels.map]\nfloor = 1 s/launch\n",
+          "m.ini:2: floor: expected a price as '1.2e-13 s/FLOP, flops', found '1 s/launch'" },
+        { "[kernels.map]\nfloor = -1 s/launch, floor\n", "m.ini:2: floor: a price below 0" },
+        { "[kernels.map]\nbytes = 1 s/byte, luck\n",
+          "m.ini:2: bytes: 'luck' is none of floor, host, flops, bandwidth, depth" },
+        { "[kernels.gemm]\ntiles = 7\n", "m.ini:2: tiles: '7' is none of mixed, 128, 64" },
+        { "[kernels.gemm]\npower = 0.5\n", "m.ini:2: power: must be 1 or more, found 0.5" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        calibration *cal;
+        lm_error     err = { 0 };
+
+        assert_int_not_equal(calibration_load(folder_file("m.ini", cases[i].text), &cal, &err),
+                             LM_OK);
+        assert_string_equal(err.text, cases[i].message);
+    }
+}
+
+/* 1000 launches of 40 MB at 500 GB/s: 80 ms; their floors, 20 ms, hide. Backward they do not:
+ * 100000 of 8 kB, 2 s of floors and 1.6 ms of work. */
+static void a_stream_is_bound_by_the_device_or_the_host(void **state)
+{
+    observations  *obs = maps("");
+    launches       l;
+    operator_model m;
+    kernel_stream  s;
+
+    (void)state;
+    folder_file("s.csv",
+                "name,phase,geometry,algorithm,repeats\n"
+                "map,forward,elements=5000000 operands=1 flops_per_element=1,add,1000\n"
+                "map,grad_input,elements=1000 operands=1 flops_per_element=1,add,100000\n");
+    assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
+    assert_int_equal(operator_model_fit(l.launch, NULL, l.n, 0, &m, NULL), LM_OK);
+    assert_int_equal(kernel_stream_load("s.csv", &s, NULL), LM_OK);
+    assert_close(kernel_stream_seconds(&s, &m, PHASE_FORWARD), 0.080, 0.001);
+    assert_close(kernel_stream_seconds(&s, &m, PHASE_INFERENCE), 0.080, 0.001);
+    assert_close(kernel_stream_seconds(&s, &m, PHASE_BACKWARD), 2, 0.02);
+    assert_close(kernel_stream_seconds(&s, &m, PHASE_STEP), 2.08, 0.02);
+    kernel_stream_free(&s);
+    operator_model_free(&m);
+    launches_free(&l);
+    observations_free(obs);
+}
+
+static void lists_of_kernels_are_checked(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        { "name,phase\nmap,forward\n", "s.csv: a list of kernels has a column 'geometry'" },
+        { "name,phase,geometry\n", "s.csv: lists no kernels" },
+        { "name,phase,geometry\nmap,forward\n", "s.csv:2: 2 fields, the header has 3" },
+        { "name,phase,geometry\nmap,sideways,bytes=3\n",
+          "s.csv:2: unknown pass 'sideways' (forward grad_input grad_weight)" },
+        { "name,phase,geometry,repeats\ncopy,forward,bytes=3,0\n",
+          "s.csv:2: repeats: must be 1 or more, found 0" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        kernel_stream s;
+        lm_error      err = { 0 };
+
+        assert_int_not_equal(kernel_stream_load(folder_file("s.csv", cases[i].text), &s, &err),
+                             LM_OK);
+        assert_string_equal(err.text, cases[i].message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(multiprocessors_are_those_of_the_provenance),
+        cmocka_unit_test(a_kernel_that_is_none_is_an_error_with_its_line),
+        cmocka_unit_test(operators_are_told_apart_and_others_cost_what_the_family_does),
+        cmocka_unit_test(parts_hold_whole_configurations),
+        cmocka_unit_test(models_predict_what_they_did_not_see),
+        cmocka_unit_test(prices_pass_through_a_machine_file),
+        cmocka_unit_test(machine_files_edited_by_hand_are_refused),
+        cmocka_unit_test(a_stream_is_bound_by_the_device_or_the_host),
+        cmocka_unit_test(lists_of_kernels_are_checked),
+    };
+
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
+}
