@@ -258,7 +258,7 @@ static void say_lacking(const job *j, const findings *found)
 
     for (size_t i = 0; i < n_forms; i++) {
         if (found->cal->fitted[i].present || strcmp(forms[i].model, model_at(0)) != 0 ||
-            forms[i].part == PART_INFERENCE || forms[i].part == PART_STEP) /* it measures none */
+            !part_calibrated(forms[i].part))
             continue;
         if (!any)
             fprintf(stderr, "%s lacks, for too few points, the parts:", j->folder.machine);

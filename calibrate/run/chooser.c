@@ -407,12 +407,15 @@ void chooser_drop(chooser *c, size_t at)
 /* Measured seconds by part, and of one repetition of all. */
 static design_times times_of(const point_result *r, double *once)
 {
-    static const part of[N_PHASES] = {
-        [PHASE_FORWARD] = PART_FORWARD, [PHASE_BACKWARD] = PART_BACKWARD,
-        [PHASE_SYNC] = PART_SYNC,       [PHASE_UPDATE] = PART_UPDATE,
-        [PHASE_STEP] = N_PARTS,         [PHASE_INFERENCE] = PART_INFERENCE
-    };
-    design_times t;
+    static const part of[N_PHASES] = { [PHASE_FORWARD]     = PART_FORWARD,
+                                       [PHASE_BACKWARD]    = PART_BACKWARD,
+                                       [PHASE_SYNC]        = PART_SYNC,
+                                       [PHASE_UPDATE]      = PART_UPDATE,
+                                       [PHASE_STEP]        = N_PARTS,
+                                       [PHASE_INFERENCE]   = PART_INFERENCE,
+                                       [PHASE_GRAD_INPUT]  = PART_GRAD_INPUT,
+                                       [PHASE_GRAD_WEIGHT] = PART_GRAD_WEIGHT };
+    design_times      t;
 
     *once = 0;
     for (part w = 0; w < N_PARTS; w++)

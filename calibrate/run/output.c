@@ -33,7 +33,8 @@ static bool completes(const observation *r)
 /* A time that others added and that is of no step. */
 static bool stands_alone(const observation *r)
 {
-    return r->phase == PHASE_INFERENCE;
+    return r->phase == PHASE_INFERENCE || r->phase == PHASE_GRAD_INPUT ||
+           r->phase == PHASE_GRAD_WEIGHT;
 }
 
 /* Rows of whole points among the first `lines` lines: what follows was cut off. */

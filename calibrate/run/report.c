@@ -264,8 +264,7 @@ static void say_fit(FILE *out, const findings *f, const machines *wrote)
         fprintf(out, "%zu rows of single layers are not used beside whole networks\n",
                 f->p.n_layer_rows);
     for (size_t i = 0; f->cal && i < n_forms; i++)
-        if (!f->cal->fitted[i].present && forms[i].part != PART_INFERENCE &&
-            forms[i].part != PART_STEP) /* calibrations measure none */
+        if (!f->cal->fitted[i].present && part_calibrated(forms[i].part))
             fprintf(out, "%s.%s is left out: too few rows, it needs %zu\n", forms[i].model,
                     part_name(forms[i].part), form_rows(&forms[i]));
 }

@@ -148,7 +148,7 @@ static void print_warnings(const observations *obs, const points *p, const calib
 
         if (!f->present) {
             /* what few files hold is not missed */
-            if (!f->rows && (forms[i].part == PART_INFERENCE || forms[i].part == PART_STEP))
+            if (!f->rows && !part_calibrated(forms[i].part))
                 continue;
             fprintf(stderr, "layermeter: %s.%s is left out: too few rows, it needs %zu\n",
                     forms[i].model, part_name(forms[i].part), form_rows(&forms[i]));

@@ -10,7 +10,7 @@
 
 struct operator_model; /* single/operator_model.h */
 
-#define MAX_FORMS  32
+#define MAX_FORMS  48
 #define MAX_MODELS 8
 
 /** One coefficient with what the data say of it. */

@@ -63,6 +63,8 @@ void compare_measured(const point *pt, comparison *out)
     to[QUANTITY_GRAD]          = grad;
     to[QUANTITY_BACKWARD_GRAD] = to[QUANTITY_BACKWARD] + grad;
     to[QUANTITY_INFERENCE]     = point_seconds(pt, PART_INFERENCE);
+    to[QUANTITY_GRAD_INPUT]    = point_seconds(pt, PART_GRAD_INPUT);
+    to[QUANTITY_GRAD_WEIGHT]   = point_seconds(pt, PART_GRAD_WEIGHT);
     to[QUANTITY_STEP]          = pt->row->kind != OBS_COLLECTIVE && !isnan(pt->seconds[PHASE_STEP])
                                      ? pt->seconds[PHASE_STEP]
                                      : to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
@@ -96,6 +98,8 @@ static void predict(const point *pt, const char *model, const double parts[N_PAR
                                      ? parts[PART_JOINT]
                                      : to[QUANTITY_BACKWARD] + *grad;
     to[QUANTITY_INFERENCE]     = parts[PART_INFERENCE];
+    to[QUANTITY_GRAD_INPUT]    = parts[PART_GRAD_INPUT];
+    to[QUANTITY_GRAD_WEIGHT]   = parts[PART_GRAD_WEIGHT];
     to[QUANTITY_STEP] =
         step_seconds(pt, parts[PART_STEP], to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD] + *grad);
 }

@@ -44,6 +44,8 @@ const form forms[] = {
     { "layermeter", PART_SYNC, RING, OURS, RING_SYNC },
     { "layermeter", PART_INFERENCE, TERMS(FORM_FORWARD), OURS, KERNELS },
     { "layermeter", PART_STEP, TERMS(FORM_FORWARD | FORM_BACKWARD | FORM_UPDATE), OURS, KERNELS },
+    { "layermeter", PART_GRAD_INPUT, TERMS(FORM_GRAD_INPUT), OURS, KERNELS },
+    { "layermeter", PART_GRAD_WEIGHT, TERMS(FORM_GRAD_WEIGHT), OURS, KERNELS },
 
     /* The same from what is known of a network without its layers: relative errors, non-negative,
      * and what ConvMeter lacks in small batches: the weights that every layer reads and the launch
@@ -54,6 +56,8 @@ const form forms[] = {
     { "counts", PART_SYNC, RING, OURS, RING_SYNC },
     { "counts", PART_INFERENCE, FIOWL, OURS, COUNTS },
     { "counts", PART_STEP, FIOCLW, OURS, "the regressors of the step's parts" },
+    { "counts", PART_GRAD_INPUT, FIOWL, OURS, COUNTS },
+    { "counts", PART_GRAD_WEIGHT, FIOWL, OURS, COUNTS },
 
     { "convmeter", PART_FORWARD, FIOC, OLS, CONVMETER ", eq. 2" },
     { "convmeter", PART_BACKWARD, FIOC, OLS, CONVMETER ", eq. 3" },
@@ -62,6 +66,8 @@ const form forms[] = {
     { "convmeter", PART_JOINT, JOINT, OLS, CONVMETER ", T_bwd + T_grad" },
     { "convmeter", PART_INFERENCE, FIOC, OLS, CONVMETER ", eq. 2" },
     { "convmeter", PART_STEP, FIOCLW, OLS, CONVMETER STEP_ONE },
+    { "convmeter", PART_GRAD_INPUT, FIOC, OLS, CONVMETER ", eq. 3, of single layers" },
+    { "convmeter", PART_GRAD_WEIGHT, FIOC, OLS, CONVMETER ", eq. 3, of single layers" },
 
     { "nnls", PART_FORWARD, FIOC, OURS, CONVMETER ", eq. 2" NNLS },
     { "nnls", PART_BACKWARD, FIOC, OURS, CONVMETER ", eq. 3" NNLS },
@@ -70,19 +76,34 @@ const form forms[] = {
     { "nnls", PART_JOINT, JOINT, OURS, CONVMETER ", T_bwd + T_grad" NNLS },
     { "nnls", PART_INFERENCE, FIOC, OURS, CONVMETER ", eq. 2" NNLS },
     { "nnls", PART_STEP, FIOCLW, OURS, CONVMETER STEP_ONE NNLS },
+    { "nnls", PART_GRAD_INPUT, FIOC, OURS, CONVMETER ", eq. 3, of single layers" NNLS },
+    { "nnls", PART_GRAD_WEIGHT, FIOC, OURS, CONVMETER ", eq. 3, of single layers" NNLS },
 };
 
 const size_t n_forms = sizeof forms / sizeof forms[0];
 
 static const char *const parts[N_PARTS] = {
-    [PART_FORWARD] = "forward",     [PART_BACKWARD] = "backward",   [PART_GRAD_ONE] = "grad_one",
-    [PART_GRAD_MANY] = "grad_many", [PART_JOINT] = "joint",         [PART_UPDATE] = "update",
-    [PART_SYNC] = "sync",           [PART_INFERENCE] = "inference", [PART_STEP] = "step",
+    [PART_FORWARD]     = "forward",
+    [PART_BACKWARD]    = "backward",
+    [PART_GRAD_ONE]    = "grad_one",
+    [PART_GRAD_MANY]   = "grad_many",
+    [PART_JOINT]       = "joint",
+    [PART_UPDATE]      = "update",
+    [PART_SYNC]        = "sync",
+    [PART_INFERENCE]   = "inference",
+    [PART_STEP]        = "step",
+    [PART_GRAD_INPUT]  = "grad_input",
+    [PART_GRAD_WEIGHT] = "grad_weight",
 };
 
 const char *part_name(part p)
 {
     return parts[p];
+}
+
+bool part_calibrated(part p)
+{
+    return p != PART_INFERENCE && p != PART_STEP && p != PART_GRAD_INPUT && p != PART_GRAD_WEIGHT;
 }
 
 const char *model_at(size_t i)
@@ -138,5 +159,13 @@ term_vector form_terms(const form *f, const workload *load, term_item *room)
         add_terms(&load->backward, sum);
     if (f->passes & FORM_UPDATE)
         add_terms(&load->update, sum);
+    for (size_t i = 0; i < load->backward.n; i++) {
+        const term_item *item = &load->backward.item[i];
+
+        if (f->passes & FORM_GRAD_INPUT && term_pass(item->term) == LM_GRAD_INPUT)
+            sum[item->term] += item->value;
+        if (f->passes & FORM_GRAD_WEIGHT && term_pass(item->term) == LM_GRAD_WEIGHT)
+            sum[item->term] += item->value;
+    }
     return terms_pack(sum, room);
 }

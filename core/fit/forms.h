@@ -17,13 +17,21 @@ typedef enum part {
     PART_SYNC,      /**< all-reduce of the gradients */
     PART_INFERENCE, /**< forward pass when nothing is trained */
     PART_STEP,      /**< a step on one node of which no phases are known */
+    PART_GRAD_INPUT,
+    PART_GRAD_WEIGHT, /**< of single layers */
     N_PARTS
 } part;
 
 #define FORM_MAX_FEATURES 8
 
 /** Passes whose kernels a form counts. */
-enum { FORM_FORWARD = 1, FORM_BACKWARD = 2, FORM_UPDATE = 4 };
+enum {
+    FORM_FORWARD     = 1,
+    FORM_BACKWARD    = 2,
+    FORM_UPDATE      = 4,
+    FORM_GRAD_INPUT  = 8, /**< half of the backward ones */
+    FORM_GRAD_WEIGHT = 16
+};
 
 /** Linear in a few features of the whole network, or in the terms of its kernels (terms.h). */
 typedef struct form {
@@ -42,6 +50,8 @@ extern const form   forms[];
 extern const size_t n_forms;
 
 const char *part_name(part p);
+/** Does a calibration measure it? What only tables of others hold is not missed. */
+bool part_calibrated(part p);
 
 /** Fewest rows that it can be fitted to: as many as it has coefficients; of a form in terms, which
  * ties what the rows cannot tell apart, 4. */

@@ -13,8 +13,8 @@
 #include "network/kernels.h"
 #include "network/optimizer.h"
 
-static const char *const phases[N_PHASES]   = { "forward", "backward", "sync",
-                                                "update",  "step",     "inference" };
+static const char *const phases[N_PHASES]   = { "forward", "backward",  "sync",       "update",
+                                                "step",    "inference", "grad_input", "grad_weight" };
 static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective", "layer",
                                                 "counts",  "stream" };
 
@@ -253,7 +253,11 @@ static lm_status finish_row(loading *l, observation *row, const char *kind, cons
     if (row->kind == OBS_STREAM && (row->phase == PHASE_SYNC || row->phase == PHASE_UPDATE))
         return bad_word(l, "phase", phase_text, "forward, backward, step, inference");
     if (row->kind == OBS_LAYER && row->phase == PHASE_SYNC)
-        return bad_word(l, "phase", phase_text, "forward, backward, update, step, inference");
+        return bad_word(l, "phase", phase_text,
+                        "forward, backward, update, step, inference, grad_input, grad_weight");
+    if (observation_of_network(row) &&
+        (row->phase == PHASE_GRAD_INPUT || row->phase == PHASE_GRAD_WEIGHT))
+        return bad_word(l, "phase", phase_text, "forward, backward, sync, update, step, inference");
     if (*dtype && text_dtype(dtype, &row->dtype, NULL))
         return bad_word(l, "dtype", dtype, "f32, f16, bf16, f64, i32, i8, f8");
     row->skipped = *status_text && strcmp(status_text, "ok");

@@ -36,6 +36,8 @@ typedef enum {
     PHASE_UPDATE, /**< optimizer */
     PHASE_STEP,
     PHASE_INFERENCE, /**< forward pass in evaluation mode, without gradients */
+    PHASE_GRAD_INPUT,
+    PHASE_GRAD_WEIGHT, /**< of a single layer: the two halves of its backward pass */
     N_PHASES
 } phase;
 

@@ -152,6 +152,8 @@ static void predict(const point *pt, const paleo_times *t, double comp, double c
 {
     const double sync = t->sync > 0 ? t->sync / comm : t->sync;
 
+    for (phase f = 0; f < N_PHASES; f++)
+        seconds[f] = NAN;
     seconds[PHASE_FORWARD]   = t->forward / comp;
     seconds[PHASE_INFERENCE] = seconds[PHASE_FORWARD];
     seconds[PHASE_BACKWARD]  = t->backward / comp;

@@ -495,6 +495,8 @@ double point_seconds(const point *p, part which)
     case PART_SYNC: return many && !p->other_algorithm ? s[PHASE_SYNC] : NAN;
     case PART_INFERENCE: return whole ? s[PHASE_INFERENCE] : NAN;
     case PART_STEP: return whole && !many && undivided(s) ? s[PHASE_STEP] : NAN;
+    case PART_GRAD_INPUT: return whole ? s[PHASE_GRAD_INPUT] : NAN;
+    case PART_GRAD_WEIGHT: return whole ? s[PHASE_GRAD_WEIGHT] : NAN;
     case N_PARTS: break;
     }
     return NAN;

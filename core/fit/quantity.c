@@ -4,11 +4,17 @@
 #include <math.h>
 
 static const char *const names[N_INTERVALS] = {
-    [QUANTITY_FORWARD] = "forward",     [QUANTITY_BACKWARD] = "backward",
-    [QUANTITY_UPDATE] = "update",       [QUANTITY_SYNC] = "sync",
-    [QUANTITY_GRAD] = "grad",           [QUANTITY_BACKWARD_GRAD] = "backward+grad",
-    [QUANTITY_STEP] = "step",           [QUANTITY_INFERENCE] = "inference",
-    [INTERVAL_STEP_MANY] = "step_many",
+    [QUANTITY_FORWARD]       = "forward",
+    [QUANTITY_BACKWARD]      = "backward",
+    [QUANTITY_UPDATE]        = "update",
+    [QUANTITY_SYNC]          = "sync",
+    [QUANTITY_GRAD]          = "grad",
+    [QUANTITY_BACKWARD_GRAD] = "backward+grad",
+    [QUANTITY_STEP]          = "step",
+    [QUANTITY_INFERENCE]     = "inference",
+    [QUANTITY_GRAD_INPUT]    = "grad_input",
+    [QUANTITY_GRAD_WEIGHT]   = "grad_weight",
+    [INTERVAL_STEP_MANY]     = "step_many",
 };
 
 const char *quantity_name(quantity q)

@@ -17,6 +17,8 @@ typedef enum quantity {
     QUANTITY_BACKWARD_GRAD, /**< backward and grad; the joint fit where a model has one and N > 1 */
     QUANTITY_STEP,          /**< forward, backward and grad; as a whole where they are not known */
     QUANTITY_INFERENCE,     /**< forward pass when nothing is trained: no part of a step */
+    QUANTITY_GRAD_INPUT,
+    QUANTITY_GRAD_WEIGHT, /**< halves of a single layer's backward pass */
     N_QUANTITIES
 } quantity;
 

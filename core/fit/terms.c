@@ -136,6 +136,11 @@ const char *term_unit(size_t term)
     return slots[term / LM_N_PASSES].unit;
 }
 
+lm_pass term_pass(size_t term)
+{
+    return (lm_pass)(term % LM_N_PASSES);
+}
+
 size_t term_slot(size_t term)
 {
     return term / LM_N_PASSES;

@@ -66,6 +66,7 @@ size_t term_parse(const char *name);
 /** What one of it is: FLOP, byte, launch ... */
 const char *term_unit(size_t term);
 size_t      term_slot(size_t term);
+lm_pass     term_pass(size_t term);
 term_family term_family_of(size_t term);
 term_bound  term_family_bound(term_family f);
 const char *term_family_name(term_family f);

@@ -131,15 +131,17 @@ static lm_status check_terms(sum *s, size_t at, const fitted *f, double seconds)
 static lm_status missing(sum *s, part which)
 {
     static const char *const remedy[N_PARTS] = {
-        [PART_FORWARD]   = "calibrate whole networks",
-        [PART_BACKWARD]  = "calibrate whole networks with their backward pass",
-        [PART_GRAD_ONE]  = "calibrate whole networks with their update on 1 rank",
-        [PART_GRAD_MANY] = "calibrate whole networks on 2 ranks or more (mpirun)",
-        [PART_JOINT]     = "calibrate whole networks on 2 ranks or more (mpirun)",
-        [PART_UPDATE]    = "calibrate whole networks with their update",
-        [PART_SYNC]      = "calibrate on 2 ranks or more (mpirun)",
-        [PART_INFERENCE] = "measure whole networks in evaluation mode",
-        [PART_STEP]      = "measure steps of whole networks",
+        [PART_FORWARD]     = "calibrate whole networks",
+        [PART_BACKWARD]    = "calibrate whole networks with their backward pass",
+        [PART_GRAD_ONE]    = "calibrate whole networks with their update on 1 rank",
+        [PART_GRAD_MANY]   = "calibrate whole networks on 2 ranks or more (mpirun)",
+        [PART_JOINT]       = "calibrate whole networks on 2 ranks or more (mpirun)",
+        [PART_UPDATE]      = "calibrate whole networks with their update",
+        [PART_SYNC]        = "calibrate on 2 ranks or more (mpirun)",
+        [PART_INFERENCE]   = "measure whole networks in evaluation mode",
+        [PART_STEP]        = "measure steps of whole networks",
+        [PART_GRAD_INPUT]  = "measure single layers",
+        [PART_GRAD_WEIGHT] = "measure single layers",
     };
 
     return lm_error_set(s->err, LM_E_NOTFOUND, "%s has no %s.%s: %s, then fit again",

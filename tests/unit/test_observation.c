@@ -139,7 +139,7 @@ static void refusals_name_file_line_and_column(void **state)
           LM_E_NOTFOUND },
         { HEAD "layer,relu,forward,1,,,,,\n", "o.csv:2: batch: a layer needs 1 or more", LM_E_ARG },
         { HEAD "layer,relu,sync,1,1,,,,\n",
-          "o.csv:2: phase: 'sync' is none of forward, backward, update, step, inference",
+          "o.csv:2: phase: 'sync' is none of forward, backward, update, step, inference, grad_input, grad_weight",
           LM_E_NOTFOUND },
         { HEAD ",n,forward,1,1,,,,\n",
           "o.csv:2: kind: '' is none of network, kernel, collective, layer, counts, stream",

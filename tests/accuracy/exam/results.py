@@ -44,7 +44,7 @@ class Results:
 
     def table(self, every=False):
         lines = self.lines(every)
-        models = list(dict.fromkeys(m for x in lines for m in x["by"]))
+        models = sorted(dict.fromkeys(m for x in lines for m in x["by"]), key=lambda m: m != OURS)
         head = ["data set", "question", "group", "rows", "metric", *models, "published", "target", ""]
         cells = [head]
         for x in lines:
