@@ -49,6 +49,7 @@ def run(exam):
             for model in MODELS:
                 rows_of = [e["(all)", what, model] for e in group.values() if ("(all)", what, model) in e]
                 if rows_of:
+                    exam.coverage(NAME, f"convolutions, {WORDS[what]}, {split}: {len(rows_of)} systems", "all", model, rows_of)
                     exam.results.add(NAME, f"convolutions, {WORDS[what]}, {split}: mean over {len(rows_of)} systems", "all",
                                      sum(int(r["points"]) for r in rows_of), model, "MAPE %",
                                      statistics.mean(float(r["mape_percent"]) for r in rows_of), target)

@@ -7,6 +7,7 @@ import statistics
 import tempfile
 
 from program import MODELS, write_observations
+from results import COVERAGE
 
 
 class Exam:
@@ -31,6 +32,11 @@ class Exam:
         print(f"skipped: {line}", flush=True)
 
     # ---- data ----------------------------------------------------------------------------------------------------
+
+    def files(self, folder, dataset):
+        """Names of a data set's files."""
+        path = os.path.join(folder, dataset)
+        return os.listdir(path) if os.path.isdir(path) else []
 
     def read(self, folder, *path):
         """Rows of a CSV file below a folder, as dicts; None where there is none."""
@@ -82,11 +88,21 @@ class Exam:
             if what != quantity or not row[column]:
                 continue
             if name == "(all)":
+                if group == "all":
+                    self.coverage(dataset, question, group, model, [row])
                 self.results.add(dataset, question, group, int(row["points"]), model, metric, float(row[column]), target,
                                  published)
             elif group == "all":
                 self.results.add(dataset, question, os.path.basename(name), int(row["points"]), model, metric,
                                  float(row[column]))
+
+    def coverage(self, dataset, question, group, model, rows):
+        """How far the share of rows inside their stated 90 % interval is from that: within 5 % it holds."""
+        rows = [r for r in rows if r["coverage_percent"]]
+        points = sum(int(r["points"]) for r in rows)
+        if points:
+            share = sum(int(r["points"]) * float(r["coverage_percent"]) for r in rows) / points
+            self.results.add(dataset, question, group, points, model, COVERAGE, abs(share - 90), 5.0)
 
     def worst(self, dataset, question, found, quantity, target=None):
         """The group with the largest error of each model."""
@@ -117,5 +133,6 @@ class Exam:
                 points = sum(int(r["points"]) for r in rows)
                 self.results.add(dataset, f"{question}: mean over {len(values)} settings", "all", points, model, "MAPE %",
                                  statistics.mean(values), target_mean)
+                self.coverage(dataset, f"{question}: {len(values)} settings", "all", model, rows)
                 self.results.add(dataset, f"{question}: worst setting", "all", points, model, "MAPE %", max(values),
                                  target_worst)

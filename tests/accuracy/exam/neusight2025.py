@@ -21,8 +21,8 @@ NETWORKS = {"bert_large": ("bert_base", "width = 1024\nlayers = 24\nheads = 16\n
             "gpt3_xl": ("gpt2", "positions = 2048\nwidth = 3072\nlayers = 24\nheads = 24")}
 
 
-def layer(op, **more):
-    return {"kind": "layer", "phase": "forward", "dtype": "f32", "group": CLASSES.get(op, "elementwise"), **more}
+def layer(**more):
+    return {"kind": "layer", "phase": "forward", "dtype": "f32", **more}
 
 
 def operators(exam, folder):
@@ -35,13 +35,13 @@ def operators(exam, folder):
         shape = ({"name": "linear", "geometry": f"features={n}", "input": f"{m}x{k}"} if r["op"] == "linear" else
                  {"name": "matmul", "input": f"{m}x{k}, {k}x{n}"})
         out.setdefault((r["gpu"], r["op"]), []).append(
-            layer(r["op"], batch=r["batch"], seconds=f"{float(r['time_ms']) * 1e-3:.9g}", **shape))
+            layer(batch=r["batch"], seconds=f"{float(r['time_ms']) * 1e-3:.9g}", **shape))
     for r in exam.read(folder, NAME, "op_vector.csv.gz") or []:
         if r["op"] not in VECTOR:
             continue
         name, inputs = VECTOR[r["op"]]
         out.setdefault((r["gpu"], r["op"]), []).append(
-            layer(r["op"], name=name, input=", ".join([r["cols"]] * inputs), batch=r["rows"],
+            layer(name=name, input=", ".join([r["cols"]] * inputs), batch=r["rows"],
                   seconds=f"{float(r['time_ms']) * 1e-3:.9g}"))
     return {key: random.Random(SEED).sample(rows, min(MOST, len(rows))) for key, rows in out.items()}
 
@@ -73,16 +73,21 @@ def labels(exam, folder):
 
 def single(exam, rows, other):
     """Each class of operators on each device: what is held out, or three parts at random."""
+    def of_class(source):
+        out = {}
+        for (gpu, op), found in source.items():
+            out.setdefault((gpu, CLASSES.get(op, "elementwise")), []).extend(found)
+        return out
+
+    known, asked = of_class(rows), of_class(other if exam.heldout else rows)
+
     def one(key):
-        group = [r for k, found in (other if exam.heldout else rows).items() if (k[0], found[0]["group"]) == key
-                 for r in found]
-        train = [r for k, found in rows.items() if (k[0], found[0]["group"]) == key for r in found]
+        group, train = asked[key], known.get(key)
         name = f"{NAME}-{key[1]}-{key[0]}".replace(" ", "-")
         if exam.heldout and train:
             return exam.unseen(name, train, group)
         return exam.program.validate(exam.write(name + ".csv", group), leave_out="kfold=3")
 
-    asked = list(dict.fromkeys((k[0], found[0]["group"]) for k, found in (other if exam.heldout else rows).items()))
     split = "held out" if exam.heldout else "three parts"
     for (gpu, what), found in zip(asked, exam.map(one, asked)):
         exam.errors(NAME, f"{what}, {split}", found, "forward", group=gpu)
@@ -105,6 +110,9 @@ def whole(exam, rows, other):
                     errors = [e[phase, quantity, model] for e in (found[g] for g in chosen) if (phase, quantity, model) in e]
                     points = sum(int(e["points"]) for e in errors)
                     if points:
+                        if question == "all devices":
+                            exam.coverage(NAME, f"whole networks from own operators, {phase}, {quantity}: {question}", "all",
+                                          model, errors)
                         value = sum(int(e["points"]) * float(e["mape_percent"]) for e in errors) / points
                         exam.results.add(NAME, f"whole networks from own operators, {phase}, {quantity}: {question}", "all",
                                          points, model, "MAPE %", value, target,
