@@ -2,6 +2,7 @@
 import concurrent.futures
 import csv
 import gzip
+import math
 import os
 import statistics
 import tempfile
@@ -115,11 +116,14 @@ class Exam:
 
     def beside(self, dataset, question, found, quantity, baseline):
         """The largest error in a setting as a multiple of a baseline's: 1 is never worse."""
-        ratios = [float(e["(all)", quantity, "layermeter"]["mape_percent"]) /
-                  float(e["(all)", quantity, baseline]["mape_percent"])
-                  for e in found.values() if ("(all)", quantity, "layermeter") in e and ("(all)", quantity, baseline) in e]
+        def error(e, model):
+            return float(e["(all)", quantity, model]["mape_percent"]) if ("(all)", quantity, model) in e else math.inf
+
+        ratios = [error(e, "layermeter") / error(e, baseline) for e in found.values()
+                  if math.isfinite(error(e, baseline))]
         if ratios:
-            points = sum(int(e["(all)", quantity, "layermeter"]["points"]) for e in found.values())
+            points = sum(int(e["(all)", quantity, baseline]["points"]) for e in found.values()
+                         if ("(all)", quantity, baseline) in e)
             self.results.add(dataset, question, "all", points, "layermeter", "ratio", max(ratios), 1.0)
 
     def over_settings(self, dataset, question, found, quantity, target_mean=None, target_worst=None):

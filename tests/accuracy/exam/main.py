@@ -74,6 +74,7 @@ def main():
         if not results.rows:
             print("skipped: no data (set LAYERMETER_DATA)")
             return 77
+        results.unanswered()
         print()
         for line in results.table(o.every):
             print(line)

@@ -4,7 +4,7 @@ import io
 import os
 import subprocess
 
-MODELS = ("layermeter", "nnls", "convmeter")
+MODELS = ("layermeter", "counts", "nnls", "convmeter")
 
 
 class Failed(Exception):

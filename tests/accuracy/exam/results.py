@@ -1,5 +1,6 @@
 """Figures: kept, printed as a table, written as CSV, compared with those expected."""
 import csv
+import math
 
 COLUMNS = "dataset,question,group,rows,model,metric,value,target,published".split(",")
 KEY = COLUMNS[:3] + ["model", "metric"]
@@ -15,11 +16,21 @@ def text(value):
 class Results:
     def __init__(self):
         self.rows = []
+        self.asked = {}  # what a model is to meet, by question
 
     def add(self, dataset, question, group, rows, model, metric, value, target=None, published=None, judged=OURS):
         """`target` is for one model to meet: baselines beside it have none."""
+        if target is not None:
+            self.asked.setdefault((dataset, question, group, metric), (judged, target, published))
         self.rows.append(dict(zip(COLUMNS, (dataset, question, group, rows, model, metric, value,
                                             target if model == judged else None, published))))
+
+    def unanswered(self):
+        """A model that gives no figure where it is asked for one is infinitely far off: to be called in the end."""
+        there = {(r["dataset"], r["question"], r["group"], r["metric"], r["model"]) for r in self.rows}
+        for (dataset, question, group, metric), (judged, target, published) in self.asked.items():
+            if (dataset, question, group, metric, judged) not in there:
+                self.add(dataset, question, group, 0, judged, metric, math.inf, target, published, judged)
 
     def write(self, path):
         with open(path, "w", newline="") as out:
@@ -35,6 +46,7 @@ class Results:
         for row in self.rows:
             line = lines.setdefault(tuple(row[k] for k in ("dataset", "question", "group", "metric")),
                                     dict(row, target=None, published=None, by={}, met=""))
+            line["rows"] = max(line["rows"], row["rows"])
             line["by"][row["model"]] = row["value"]
             if row["target"] is not None:
                 line["met"] = "met" if row["value"] <= row["target"] else "missed"
@@ -100,4 +112,6 @@ def number(value):
     """Three digits, as errors deserve."""
     if value is None:
         return ""
+    if math.isinf(value):
+        return "none"
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
