@@ -59,8 +59,8 @@ def expected(o, results):
     if o.update:
         results.write_expected(EXPECTED)
         return 0
-    worse, agree = results.compare(EXPECTED)
-    print(f"{agree} figures as expected or better than a tenth worse, {len(worse)} not")
+    worse, agree, new = results.compare(EXPECTED)
+    print(f"{agree} figures as expected, at most a tenth worse; {len(worse)} not; {new} new ones (--update keeps them)")
     for line in worse:
         print(f"worse: {line}")
     return 1 if worse else 0

@@ -77,7 +77,8 @@ class Results:
 
     def figures(self):
         """Those worth keeping: of all rows of a question together. A tenth of what a coverage is off is nothing."""
-        return [r for r in self.rows if (r["group"] == "all" or r["target"] is not None) and r["metric"] != COVERAGE]
+        return [r for r in self.rows if (r["group"] == "all" or r["target"] is not None) and r["metric"] != COVERAGE
+                and math.isfinite(r["value"])]
 
     def write_expected(self, path):
         with open(path, "w", newline="") as out:
@@ -87,17 +88,17 @@ class Results:
                 writer.writerow({k: text(row[k]) for k in COLUMNS[:7]})
 
     def compare(self, path):
-        """Lines on what is worse than expected, or cannot be told; and how many figures agree."""
+        """Lines on what is worse than expected, or not there; how many figures agree, and how many are new."""
         with open(path, newline="") as file:
             expected = {tuple(r[k] for k in KEY): r for r in csv.DictReader(file)}
-        worse, agree = [], 0
+        worse, agree, new = [], 0, 0
         ran = {r["dataset"] for r in self.rows}
         for row in self.figures():
             key = tuple(str(row[k]) for k in KEY)
             was = expected.pop(key, None)
             what = " / ".join(key)
             if was is None:
-                worse.append(f"{what}: not among the expected figures: --update")
+                new += 1
             elif was["rows"] != text(row["rows"]):
                 worse.append(f"{what}: {text(row['rows'])} rows, the expected figure is of {was['rows']}: other data?")
             elif not row["value"] <= WORSE * float(was["value"]):
@@ -105,7 +106,7 @@ class Results:
             else:
                 agree += 1
         worse += [f"{' / '.join(key)}: expected, and not there" for key in expected if key[0] in ran]
-        return worse, agree
+        return worse, agree, new
 
 
 def number(value):
