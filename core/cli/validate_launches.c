@@ -124,6 +124,7 @@ static void add_columns(table *t)
     table_column(t, "nrmse", "NRMSE", 3);
     table_column(t, "mape_percent", "MAPE [%]", 1);
     table_column(t, "median_ape_percent", "median [%]", 1);
+    table_column(t, "coverage_percent", NULL, 1); /* no intervals of single launches yet */
 }
 
 /* Of a group (n_groups: of all) and phase. */
@@ -155,6 +156,7 @@ static void add_row(const judging *j, size_t group, const char *phase_text, size
     table_real(t, e.nrmse);
     table_real(t, 100 * e.mape);
     table_real(t, 100 * e.median_ape);
+    table_real(t, NAN);
 }
 
 static lm_status fill(const judging *j, table *t, lm_error *err)

@@ -213,7 +213,10 @@ lm_status launches_predict(const launches *l, const char *model, const launch_fo
             if (ours)
                 price(&t, given);
         } else if (any(in, l->n)) {
-            status = ours ? by_prices(&t, err) : by_counts(&t, !strcmp(model, "nnls"), err);
+            if (ours)
+                status = by_prices(&t, err);
+            else if (!strcmp(model, "nnls") || !strcmp(model, "convmeter"))
+                status = by_counts(&t, !strcmp(model, "nnls"), err);
         }
     }
     free(in);

@@ -210,7 +210,7 @@ static void of_rows(listing *l, const lm_kernel *k, int64_t n, int64_t group)
     const double bytes = traffic(k);
 
     put(l, "bytes", "", "byte", RESOURCE_BANDWIDTH, bytes);
-    put(l, "rows", "", "row", RESOURCE_FLOPS, (double)n);
+    put(l, "row_count", "", "row", RESOURCE_FLOPS, (double)n);
     put(l, "long_bytes", "", "byte", RESOURCE_BANDWIDTH, group > LONG_ROW ? bytes : 0);
 }
 

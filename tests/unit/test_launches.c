@@ -195,6 +195,64 @@ static void prices_pass_through_a_machine_file(void **state)
     observations_free(obs);
 }
 
+/* Of every kind that has columns: no column is named as another key of its section is. */
+static void all_kinds_pass_through_a_machine_file(void **state)
+{
+    static const char *const kernel[][3] = {
+        { "gemm", "forward", "batch=1 m=2 n=3 k=4 bias=1" },
+        { "gemm", "forward", "batch=1 m=2 n=3 k=4 bias=0 activations=1" },
+        { "map", "forward", "elements=4 operands=1 flops_per_element=1" },
+        { "norm", "forward", "rows=3 group=4 inner=4" },
+        { "softmax", "forward", "rows=3 group=4" },
+#define CONV                                                                                    \
+    "n=1 c_in=1 c_out=1 groups=1 bias=0 in=1x3x3 out=1x1x1 window=1x3x3 stride=1x1x1 pad=0x0x0" \
+    " dilation=1x1x1"
+        { "conv", "forward", CONV },
+        { "conv", "grad_input", CONV },
+        { "conv", "grad_weight", CONV },
+    };
+    operator_model m   = { 0 };
+    calibration    cal = { .max_ranks = 1,
+                           .max_hosts = 1,
+                           .operators = &m,
+                           .settings  = term_settings_default },
+                *read;
+    row_item item[OPERATOR_ITEMS_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kernel / sizeof kernel[0]; i++) {
+        lm_kernel        k = { .size = sizeof k, .dtype = LM_F32, .repeat = 1 };
+        operator_prices *p;
+        size_t           n;
+
+        assert_int_equal(kernel_op_parse(kernel[i][0], &k.op, NULL), LM_OK);
+        assert_int_equal(kernel_pass_parse(kernel[i][1], &k.pass, NULL), LM_OK);
+        assert_int_equal(kernel_parse_geometry(kernel[i][2], &k, NULL), LM_OK);
+        p        = &m.of[operator_class_of(&k)];
+        p->how   = *operator_tilings(operator_class_of(&k), &n);
+        p->power = operator_power(operator_class_of(&k));
+        operator_items(&k, "gelu", &p->how, true, &p->columns, item);
+        for (size_t j = 0; j < p->columns.n; j++)
+            p->columns.column[j].price = 1e-9 * (double)(j + 1);
+    }
+    assert_int_equal(calibration_save(&cal, "m.ini", NULL), LM_OK);
+    assert_int_equal(calibration_load("m.ini", &read, NULL), LM_OK);
+    for (operator_class c = 0; c < OPERATOR_OTHER; c++) {
+        const columns *a = &m.of[c].columns, *b = &read->operators->of[c].columns;
+
+        assert_int_equal(a->n, b->n);
+        for (size_t j = 0; j < a->n; j++) {
+            assert_string_equal(a->column[j].name, b->column[j].name);
+            assert_string_equal(a->column[j].unit, b->column[j].unit);
+            assert_close(1e9 * a->column[j].price, 1e9 * b->column[j].price, 1e-15);
+            assert_int_equal(a->column[j].floor, b->column[j].floor);
+            assert_int_equal(a->column[j].parent, b->column[j].parent);
+        }
+    }
+    calibration_free(read);
+    operator_model_free(&m);
+}
+
 static void machine_files_edited_by_hand_are_refused(void **state)
 {
     static const struct {
@@ -284,6 +342,7 @@ int main(void)
         cmocka_unit_test(parts_hold_whole_configurations),
         cmocka_unit_test(models_predict_what_they_did_not_see),
         cmocka_unit_test(prices_pass_through_a_machine_file),
+        cmocka_unit_test(all_kinds_pass_through_a_machine_file),
         cmocka_unit_test(machine_files_edited_by_hand_are_refused),
         cmocka_unit_test(a_stream_is_bound_by_the_device_or_the_host),
         cmocka_unit_test(lists_of_kernels_are_checked),

@@ -116,7 +116,7 @@ static void rows_longer_than_a_block_are_read_again(void **state)
 
     (void)state;
     assert_close(count(&k, "", &how, "bytes"), 8 * 10240, 0);
-    assert_close(count(&k, "", &how, "rows"), 10, 0);
+    assert_close(count(&k, "", &how, "row_count"), 10, 0);
     assert_close(count(&k, "", &how, "long_bytes"), 0, 0);
     k.u.softmax.group = 1025;
     k.pass            = LM_GRAD_INPUT;

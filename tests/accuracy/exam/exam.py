@@ -60,9 +60,9 @@ class Exam:
             self.skip(f"{dataset}: neither a model nor an ONNX file of '{name}'")
         return None
 
-    def write(self, name, rows):
+    def write(self, name, rows, provenance=()):
         """Observations as a file of the working folder."""
-        return write_observations(os.path.join(self.work, name), rows)
+        return write_observations(os.path.join(self.work, name), rows, provenance)
 
     # ---- running -------------------------------------------------------------------------------------------------
 
@@ -74,10 +74,10 @@ class Exam:
         """Errors with each group left out in turn."""
         return self.program.validate(self.write(name + ".csv", rows))
 
-    def unseen(self, name, rows, other):
+    def unseen(self, name, rows, other, provenance=()):
         """Errors on `other` by a fit to `rows`."""
         machine = os.path.join(self.work, name + ".ini")
-        self.program.fit(self.write(name + "-fit.csv", rows), machine)
+        self.program.fit(self.write(name + "-fit.csv", rows, provenance), machine)
         return self.program.validate(self.write(name + ".csv", other), machine)
 
     # ---- figures -------------------------------------------------------------------------------------------------

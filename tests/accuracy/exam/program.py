@@ -41,10 +41,11 @@ class Program:
         return {(r["group"], r["phase"], r["model"]): r for r in rows}
 
 
-def write_observations(path, rows):
-    """Rows are dicts by column; those that lack a column leave it empty."""
+def write_observations(path, rows, provenance=()):
+    """Rows are dicts by column; those that lack a column leave it empty. `provenance`: pairs of key and value."""
     columns = list(dict.fromkeys(key for row in rows for key in row))
     with open(path, "w", newline="") as out:
+        out.writelines(f"# {key}: {value}\n" for key, value in provenance)
         writer = csv.DictWriter(out, columns, restval="", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
