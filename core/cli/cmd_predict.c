@@ -24,6 +24,9 @@ enum {
     BANDWIDTH,
     SCHEME,
     FORMAT,
+    EXPLAIN,
+    BY,
+    TOP,
     TREAT,
     IGNORE,
     SET
@@ -47,6 +50,9 @@ static const option_spec specs[] = {
     [BANDWIDTH] = OPTION_BANDWIDTH,
     [SCHEME]    = OPTION_SCHEME,
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
+    [EXPLAIN]   = { "explain", NULL, NULL, "what one step is made of, and what bounds it" },
+    [BY]        = { "by", "KEY", "layer", "explain: by layer, block, class (of kernels) or term" },
+    [TOP]       = { "top", "N", "20", "explain: the longest so many, the rest as one; 0: all" },
     [TREAT]     = OPTION_TREAT,
     [IGNORE]    = OPTION_IGNORE,
     [SET]       = OPTION_SET,
@@ -59,11 +65,18 @@ static const char details[] =
     "are by the central 90 % of measured / predicted on networks left out, wider for each octave beyond\n"
     "what was measured; CSV and JSON have them for each part, too. An epoch takes\n"
     "ceil(dataset / (batch x nodes)) steps. 'beyond' names what leaves the calibrated range.\n"
+    "in/ex/as is the ledger, the share of the step that is interpolated (within what was measured, by a\n"
+    "coefficient that the measurements tell), extrapolated (by such a one, outside), or assumed (by a\n"
+    "coefficient of similar kernels, or one behind which no range is known).\n"
+    "--explain takes one batch and number of nodes apart. A block is a layer's name up to the first number\n"
+    "that is not its end, else up to the last dot. Terms are what is counted of a class of kernels: their\n"
+    "arithmetic, traffic and launches times a coefficient; each row says which of these is most of it.\n"
     "--model paleo is PALEO (ICLR 2017), which knows a datasheet and a percent of peak instead of\n"
     "measurements: arithmetic over peak plus traffic over bandwidth, nothing overlapped, no interval.\n";
 
 static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"
+    "  layermeter predict resnet50 --machine machine.ini --batch 64 --explain --by block\n"
     "  layermeter predict vgg16 --machine machine.ini --image 128 --nodes 1,2,4 --format csv\n"
     "  layermeter predict vgg16 --model paleo --device 'Tesla T4' --ppp-comp 0.5 --bandwidth 10Gbit/s "
     "--nodes 1..8*2\n";
@@ -85,9 +98,11 @@ static void add_columns(table *t, const char *set)
     table_column(t, "step_high_ms", "high", 2);
     table_column(t, "samples_per_s", "samples/s", 1);
     table_column(t, "epoch_s", "epoch [s]", 0);
+    ledger_column(t);
     table_column(t, "beyond", "beyond", 0);
     if (set)
         table_column(t, "set", "set", 0);
+    ledger_hidden_columns(t);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char key[40];
 
@@ -113,13 +128,75 @@ static void add_row(table *t, const scale_point *p, const char *set)
     table_real(t, 1e3 * s->high[QUANTITY_STEP]);
     table_real(t, p->samples_per_second);
     table_real(t, p->epoch_seconds);
+    ledger_cell(t, &s->ledger);
     table_text(t, s->beyond_what);
     if (set)
         table_text(t, set);
+    ledger_hidden_cells(t, &s->ledger);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         table_real(t, 1e3 * s->low[parts[i]]);
         table_real(t, 1e3 * s->high[parts[i]]);
     }
+}
+
+/* What --explain asks for. */
+typedef struct question {
+    explain_key key;
+    int64_t     top;
+} question;
+
+/* --by and --top, which are nothing without --explain; one point, not a list. */
+static bool read_question(const options *o, size_t n_points, question *q, int *code)
+{
+    lm_error err = { 0 };
+
+    if (!o->value[EXPLAIN] && (o->given[BY] || o->given[TOP])) {
+        lm_error_set(&err, LM_E_ARG, "is for --explain");
+        *code = report_misuse(o->given[BY] ? "--by" : "--top", &err);
+        return false;
+    }
+    if (o->value[EXPLAIN] && n_points > 1) {
+        lm_error_set(&err, LM_E_ARG, "takes one batch and one number of nodes");
+        *code = report_misuse("--explain", &err);
+        return false;
+    }
+    if (explain_key_parse(o->value[BY], &q->key, &err)) {
+        *code = report_misuse("--by", &err);
+        return false;
+    }
+    if (text_int(o->value[TOP], &q->top, &err) ||
+        (q->top < 0 && lm_error_set(&err, LM_E_ARG, "must be 0 or more"))) {
+        *code = report_misuse("--top", &err);
+        return false;
+    }
+    return true;
+}
+
+/* One row a point, batches within nodes. */
+typedef struct points_of {
+    const int64_t *batch, *nodes;
+    size_t         n_batch, n_nodes;
+    int64_t        dataset;
+} points_of;
+
+static lm_status print_points(const session *s, const points_of *p, format f, lm_error *err)
+{
+    table    *t      = table_new();
+    lm_status status = LM_OK;
+
+    add_columns(t, s->net->set);
+    for (size_t i = 0; i < p->n_nodes * p->n_batch && !status; i++) {
+        scale_point x;
+
+        status = scale_at(&s->who, SCALING_WEAK, p->batch[i % p->n_batch], p->nodes[i / p->n_batch],
+                          p->dataset, &x, err);
+        if (!status)
+            add_row(t, &x, s->net->set);
+    }
+    if (!status)
+        status = table_print(t, f, stdout, err);
+    table_free(t);
+    return status;
 }
 
 static int run(const options *o)
@@ -133,40 +210,33 @@ static int run(const options *o)
         { TREAT, IGNORE, SET },
         { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
     };
-    lm_error err   = { 0 };
-    session  s     = { 0 };
-    int64_t *batch = NULL, *nodes = NULL, dataset;
-    size_t   n_batch, n_nodes;
-    table   *t    = table_new();
-    int      code = EXIT_DONE;
-    format   f;
+    lm_error  err   = { 0 };
+    session   s     = { 0 };
+    int64_t  *batch = NULL, *nodes = NULL;
+    points_of p = { 0 };
+    question  q;
+    int       code = EXIT_DONE;
+    format    f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
         goto out;
     }
-    if (!option_list(o, BATCH, &batch, &n_batch, &code) ||
-        !option_list(o, NODES, &nodes, &n_nodes, &code) ||
-        !option_count(o, DATASET, &dataset, &code) || !session_open(o, &at, &s, &code))
+    if (!option_list(o, BATCH, &batch, &p.n_batch, &code) ||
+        !option_list(o, NODES, &nodes, &p.n_nodes, &code) ||
+        !option_count(o, DATASET, &p.dataset, &code) ||
+        !read_question(o, p.n_batch * p.n_nodes, &q, &code) || !session_open(o, &at, &s, &code))
         goto out;
-    add_columns(t, s.net->set);
-    for (size_t i = 0; i < n_nodes; i++)
-        for (size_t k = 0; k < n_batch; k++) {
-            scale_point p;
-
-            if (scale_at(&s.who, SCALING_WEAK, batch[k], nodes[i], dataset, &p, &err)) {
-                code = report_failure(&err);
-                goto out;
-            }
-            add_row(t, &p, s.net->set);
-        }
-    if (table_print(t, f, stdout, &err))
+    p.batch = batch;
+    p.nodes = nodes;
+    if (o->value[EXPLAIN]
+            ? print_explanation(&s.who, batch[0], nodes[0], q.key, (size_t)q.top, f, &err)
+            : print_points(&s, &p, f, &err))
         code = report_failure(&err);
     else
         print_note(s.net, f == FORMAT_TABLE ? stdout : stderr);
 out:
     session_close(&s);
-    table_free(t);
     free(batch);
     free(nodes);
     return code;

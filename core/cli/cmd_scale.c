@@ -65,7 +65,8 @@ static const char details[] =
     "smallest number of nodes whose doubling gains less than 10 % of throughput (weak scaling) or\n"
     "shortens the epoch by less than 5 % (strong; each device takes ceil(batch / nodes) samples, and only\n"
     "the batch itself counts as work). The all-reduce is not hidden behind the backward\n"
-    "pass: frameworks that overlap them do better. 'beyond' names what leaves the calibrated range.\n";
+    "pass: frameworks that overlap them do better. 'beyond' names what leaves the calibrated range;\n"
+    "in/ex/as is the share of the step that is interpolated, extrapolated and assumed, see predict.\n";
 
 static const char examples[] =
     "  layermeter scale resnet50 --machine machine.ini --batch 32 --plot resnet50.svg\n"
@@ -86,9 +87,11 @@ static void add_columns(table *t, const char *set)
     table_column(t, "speedup", "speed-up", 2);
     table_column(t, "efficiency", "efficiency", 3);
     table_column(t, "epoch_s", "epoch [s]", 0);
+    ledger_column(t);
     table_column(t, "beyond", "beyond", 0);
     if (set)
         table_column(t, "set", "set", 0);
+    ledger_hidden_columns(t);
 }
 
 static void add_row(table *t, const scale_point *p, const char *set)
@@ -108,9 +111,11 @@ static void add_row(table *t, const scale_point *p, const char *set)
     table_real(t, p->speedup);
     table_real(t, p->efficiency);
     table_real(t, p->epoch_seconds);
+    ledger_cell(t, &s->ledger);
     table_text(t, s->beyond_what);
     if (set)
         table_text(t, set);
+    ledger_hidden_cells(t, &s->ledger);
 }
 
 /* One node may be calibrated and the all-reduce not: then nobody knows where more stop paying. */

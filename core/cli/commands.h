@@ -8,6 +8,7 @@
 #include "fit/device.h"
 #include "layers/registry.h"
 #include "network/bind.h"
+#include "predict/explain.h"
 #include "predict/paleo_step.h"
 #include "predict/price.h"
 #include "report/table.h"
@@ -79,6 +80,17 @@ lm_status open_network(const options *o, const network_options *at, const regist
                        network **out, lm_error *err);
 /** "note: ..." if there is something to know about its counts. */
 void print_note(const network *net, FILE *out);
+
+/** A column of a ledger's shares in one, and its cell. */
+void ledger_column(table *t);
+void ledger_cell(table *t, const ledger *l);
+/** Columns of each share, which only CSV and JSON hold, and their cells. */
+void ledger_hidden_columns(table *t);
+void ledger_hidden_cells(table *t, const ledger *l);
+
+/** Prints what a step is made of, the `top` longest rows and the rest as one; 0: all. */
+lm_status print_explanation(const predictor *who, int64_t batch, int64_t nodes, explain_key key,
+                            size_t top, format f, lm_error *err);
 
 /** Models whose features of layers can be shown: prenet, paleo. */
 bool features_known(const char *name);

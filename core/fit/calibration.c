@@ -83,30 +83,50 @@ bool calibration_note(calibration *cal, const char *key, const char *value)
     return new.key &&new.value;
 }
 
-/* Nothing costs nothing, but what is not known of a network has no price. */
-static double term_seconds(const form *f, const coefficient *c, const workload *load)
+static size_t term_contributions(const form *f, const coefficient *c, const workload *load,
+                                 contribution *out)
 {
     term_item         room[N_TERMS];
-    const term_vector terms   = form_terms(f, load, room);
-    double            seconds = 0;
+    const term_vector terms = form_terms(f, load, room);
 
-    for (size_t k = 0; k < terms.n; k++)
-        seconds += c[terms.item[k].term].value * terms.item[k].value;
-    return terms.n ? seconds : NAN;
+    for (size_t k = 0; k < terms.n; k++) {
+        const term_item *t = &terms.item[k];
+
+        out[k] = (contribution){ t->term, &c[t->term], t->value, c[t->term].value * t->value };
+    }
+    return terms.n;
+}
+
+size_t calibration_contributions(const calibration *cal, size_t form_at, const workload *load,
+                                 contribution *out)
+{
+    const form   *f    = &forms[form_at];
+    const fitted *here = &cal->fitted[form_at];
+
+    if (!f->n_features)
+        return term_contributions(f, here->term, load, out);
+    for (size_t k = 0; k < f->n_features; k++) {
+        const coefficient *c = &here->coefficient[k];
+
+        out[k] = (contribution){ f->feature[k], c, feature_value(f->feature[k], load),
+                                 feature_seconds(f->feature[k], c->value, load) };
+    }
+    return f->n_features;
 }
 
 double calibration_seconds(const calibration *cal, size_t form_at, const workload *load)
 {
-    double seconds = 0;
+    contribution room[MAX_CONTRIBUTIONS];
+    double       seconds = 0;
+    size_t       n;
 
     if (form_at >= n_forms || !cal->fitted[form_at].present)
         return NAN;
-    if (!forms[form_at].n_features)
-        return term_seconds(&forms[form_at], cal->fitted[form_at].term, load);
-    for (size_t k = 0; k < forms[form_at].n_features; k++)
-        seconds += feature_seconds(forms[form_at].feature[k],
-                                   cal->fitted[form_at].coefficient[k].value, load);
-    return seconds;
+    n = calibration_contributions(cal, form_at, load, room);
+    for (size_t k = 0; k < n; k++)
+        seconds += room[k].seconds;
+    /* nothing costs nothing, but what is not known of a network has no price */
+    return n ? seconds : NAN;
 }
 
 const intervals *calibration_intervals(const calibration *cal, const char *model)

@@ -61,6 +61,22 @@ void      calibration_free(calibration *cal);
 /** Adds an entry, its key numbered if it is there already; false when memory runs out. */
 bool calibration_note(calibration *cal, const char *key, const char *value);
 
+/** What one regressor adds to the seconds of a part. */
+typedef struct contribution {
+    uint32_t           regressor; /**< a term, or of a form in features a feature */
+    const coefficient *c;
+    double             count;   /**< NAN: not known of this network */
+    double             seconds; /**< coefficient times count; NAN: one of them is unknown */
+} contribution;
+
+/** At most this many in a part. */
+#define MAX_CONTRIBUTIONS N_TERMS
+
+/** Regressors of a form that is present, into `room` (MAX_CONTRIBUTIONS); their seconds add up to
+ * calibration_seconds(). How many; 0 where no terms are known of the network. */
+size_t calibration_contributions(const calibration *cal, size_t form, const workload *load,
+                                 contribution *room);
+
 /** Seconds of a part: coefficients times features or terms. NAN if the form is not fitted, or a
  * coefficient it needs is unknown. */
 double calibration_seconds(const calibration *cal, size_t form, const workload *load);

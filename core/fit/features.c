@@ -6,17 +6,34 @@
 
 static const struct {
     const char *name, *unit;
+    term_bound  bound;
+    bool        of_layers;
 } features[N_FEATURES] = {
-    [FEATURE_FLOPS]      = { "flops", "FLOP" },
-    [FEATURE_INPUTS]     = { "inputs", "element" },
-    [FEATURE_OUTPUTS]    = { "outputs", "element" },
-    [FEATURE_ONE]        = { "one", "step" },
-    [FEATURE_LAYERS]     = { "layers", "layer" },
-    [FEATURE_WEIGHTS]    = { "weights", "element" },
-    [FEATURE_NODES]      = { "nodes", "node" },
-    [FEATURE_RING_STEPS] = { "ring_steps", "message" },
-    [FEATURE_RING_BYTES] = { "ring_bytes", "byte" },
+    [FEATURE_FLOPS]      = { "flops", "FLOP", BOUND_ARITHMETIC, true },
+    [FEATURE_INPUTS]     = { "inputs", "element", BOUND_TRAFFIC, true },
+    [FEATURE_OUTPUTS]    = { "outputs", "element", BOUND_TRAFFIC, true },
+    [FEATURE_ONE]        = { "one", "step", BOUND_LAUNCH, false },
+    [FEATURE_LAYERS]     = { "layers", "layer", BOUND_LAUNCH, true },
+    [FEATURE_WEIGHTS]    = { "weights", "element", BOUND_TRAFFIC, true },
+    [FEATURE_NODES]      = { "nodes", "node", BOUND_LAUNCH, false },
+    [FEATURE_RING_STEPS] = { "ring_steps", "message", BOUND_LAUNCH, false },
+    [FEATURE_RING_BYTES] = { "ring_bytes", "byte", BOUND_TRAFFIC, true },
 };
+
+bool feature_of_nodes(feature f)
+{
+    return f == FEATURE_NODES || f == FEATURE_RING_STEPS || f == FEATURE_RING_BYTES;
+}
+
+double feature_at_nodes(feature f, double nodes, double bytes)
+{
+    switch (f) {
+    case FEATURE_NODES: return nodes;
+    case FEATURE_RING_STEPS: return 2 * (nodes - 1);
+    case FEATURE_RING_BYTES: return 2 * (nodes - 1) / nodes * bytes;
+    default: return 0;
+    }
+}
 
 double feature_value(feature f, const workload *w)
 {
@@ -31,12 +48,8 @@ double feature_value(feature f, const workload *w)
     case FEATURE_ONE: return 1;
     case FEATURE_LAYERS: return (double)m->layers;
     case FEATURE_WEIGHTS: return (double)m->params;
-    case FEATURE_NODES: return w->nodes;
-    case FEATURE_RING_STEPS: return 2 * (w->nodes - 1);
-    case FEATURE_RING_BYTES: return 2 * (w->nodes - 1) / w->nodes * w->bytes;
-    case N_FEATURES: break;
+    default: return feature_at_nodes(f, w->nodes, w->bytes);
     }
-    return 0;
 }
 
 double feature_seconds(feature f, double coefficient, const workload *w)
@@ -47,6 +60,16 @@ double feature_seconds(feature f, double coefficient, const workload *w)
 const char *feature_name(feature f)
 {
     return features[f].name;
+}
+
+bool feature_of_layers(feature f)
+{
+    return features[f].of_layers;
+}
+
+term_bound feature_bound(feature f)
+{
+    return features[f].bound;
 }
 
 const char *feature_unit(feature f)

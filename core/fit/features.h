@@ -35,6 +35,14 @@ double feature_value(feature f, const workload *w);
 /** Seconds of a term, `coefficient` of them per unit. What costs nothing need not be known. */
 double      feature_seconds(feature f, double coefficient, const workload *w);
 const char *feature_name(feature f);
+/** Does it depend on the number of nodes, and on no count but the bytes that are all-reduced? */
+bool feature_of_nodes(feature f);
+/** Its value, if so. */
+double feature_at_nodes(feature f, double nodes, double bytes);
+/** Is it a network's as the sum over its layers'? */
+bool feature_of_layers(feature f);
+/** What it stands for: what bounds the work that it is proportional to. */
+term_bound feature_bound(feature f);
 /** What one of it is, FLOP or element ...: coefficients are in seconds per that. */
 const char *feature_unit(feature f);
 /** N_FEATURES if there is none of that name. */

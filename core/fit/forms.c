@@ -153,6 +153,12 @@ term_vector form_terms(const form *f, const workload *load, term_item *room)
 {
     double sum[N_TERMS] = { 0 };
 
+    switch (f->passes) { /* of one pass as they are */
+    case FORM_FORWARD: return load->forward;
+    case FORM_BACKWARD: return load->backward;
+    case FORM_UPDATE: return load->update;
+    default: break;
+    }
     if (f->passes & FORM_FORWARD)
         add_terms(&load->forward, sum);
     if (f->passes & FORM_BACKWARD)

@@ -57,7 +57,8 @@ bool part_calibrated(part p);
  * ties what the rows cannot tell apart, 4. */
 size_t form_rows(const form *f);
 
-/** Terms of the passes that a form counts, added up, in `room` (N_TERMS). */
+/** Terms of the passes that a form counts, added up: those of `load`, or of several passes in
+ * `room` (N_TERMS). */
 term_vector form_terms(const form *f, const workload *load, term_item *room);
 
 /** Models in the order of `forms`; NULL past the last. */

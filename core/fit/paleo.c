@@ -227,6 +227,11 @@ paleo_work paleo_backward(const paleo_counts *c)
     return sum;
 }
 
+paleo_work paleo_update(const paleo_counts *c)
+{
+    return (paleo_work){ 2 * c->params, 3 * c->param_bytes };
+}
+
 /* ---- times --------------------------------------------------------------------------------------
  */
 
@@ -283,13 +288,12 @@ static double rounds(paleo_scheme s, int64_t workers)
 paleo_times paleo_step(const paleo_counts *c, const paleo_platform *p, int64_t workers)
 {
     const paleo_work backward = paleo_backward(c);
-    /* w - rate * gradient: reads both, writes one */
-    const paleo_work update = { 2 * c->params, 3 * c->param_bytes };
-    const double     n      = rounds(p->scheme, workers);
-    paleo_times      t      = { .forward  = paleo_seconds(&c->pass[LM_FORWARD], p, p->ppp_comp),
-                                .backward = paleo_seconds(&backward, p, p->ppp_comp),
-                                .update   = paleo_seconds(&update, p, 1),
-                                .sync     = n > 0 ? n * c->param_bytes / p->link / p->ppp_comm : 0 };
+    const paleo_work update   = paleo_update(c);
+    const double     n        = rounds(p->scheme, workers);
+    paleo_times      t        = { .forward  = paleo_seconds(&c->pass[LM_FORWARD], p, p->ppp_comp),
+                                  .backward = paleo_seconds(&backward, p, p->ppp_comp),
+                                  .update   = paleo_seconds(&update, p, 1),
+                                  .sync     = n > 0 ? n * c->param_bytes / p->link / p->ppp_comm : 0 };
 
     t.step = t.forward + t.backward + t.update + t.sync;
     return t;

@@ -52,6 +52,9 @@ paleo_counts paleo_of_network(const bound_network *net);
 /** Sum of both gradients. */
 paleo_work paleo_backward(const paleo_counts *c);
 
+/** Of an update: w - rate * gradient reads both and writes one. */
+paleo_work paleo_update(const paleo_counts *c);
+
 /** How workers add up their gradients; S bytes over a link of B, N workers. */
 typedef enum paleo_scheme {
     PALEO_ONE_TO_ALL,       /**< 2 (N - 1) S / B: all send to one, which sends to all */

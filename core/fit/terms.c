@@ -161,6 +161,23 @@ const char *term_family_name(term_family f)
     return families[f].name;
 }
 
+const char *term_bound_name(term_bound b)
+{
+    static const char *const names[N_TERM_BOUNDS] = {
+        [BOUND_ARITHMETIC] = "arithmetic",
+        [BOUND_TRAFFIC]    = "traffic",
+        [BOUND_LAUNCH]     = "launch",
+    };
+
+    return names[b];
+}
+
+const char *term_slot_class(size_t slot, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%.*s", (int)strcspn(slots[slot].name, "."), slots[slot].name);
+    return buffer;
+}
+
 static double round_up(int64_t n, int64_t tile)
 {
     return (double)((n + tile - 1) / tile * tile);
@@ -192,7 +209,7 @@ static void add(const adding *a, int slot, double value)
     a->sum[(size_t)slot * LM_N_PASSES + (size_t)a->k->pass] += a->repeat * value;
 }
 
-static void add_conv(const adding *a, const term_settings *s)
+static size_t add_conv(const adding *a, const term_settings *s)
 {
     const lm_kernel *k       = a->k;
     const bool       grouped = k->u.conv.groups > 1;
@@ -202,6 +219,10 @@ static void add_conv(const adding *a, const term_settings *s)
     const double     weights = (double)lm_dtype_bytes(k->dtype) * (double)k->u.conv.c_out *
                            (double)(k->u.conv.c_in / k->u.conv.groups) * window;
     const double flops = conv_flops(k, s), bytes = a->bytes - weights;
+    const int class = k->u.conv.c_in <= STEM_CHANNELS ? STEM_FLOPS
+                      : window <= 1                   ? CONV1_FLOPS
+                      : window <= 9                   ? CONV3_FLOPS
+                                                      : CONVL_FLOPS;
 
     add(a, CONV_WEIGHTS, weights);
     add(a, CONV_LAUNCHES, 1);
@@ -209,19 +230,17 @@ static void add_conv(const adding *a, const term_settings *s)
         add(a, DEPTHWISE_FLOPS, flops);
         add(a, DEPTHWISE_BYTES, bytes);
         add(a, DEPTHWISE_PLANES, planes);
-    } else if (grouped) {
+        return DEPTHWISE_FLOPS;
+    }
+    if (grouped) {
         add(a, GROUPED_FLOPS, flops);
         add(a, GROUPED_BYTES, bytes);
         add(a, GROUPED_PLANES, planes);
-    } else {
-        add(a,
-            k->u.conv.c_in <= STEM_CHANNELS ? STEM_FLOPS
-            : window <= 1                   ? CONV1_FLOPS
-            : window <= 9                   ? CONV3_FLOPS
-                                            : CONVL_FLOPS,
-            flops);
-        add(a, CONV_BYTES, bytes);
+        return GROUPED_FLOPS;
     }
+    add(a, class, flops);
+    add(a, CONV_BYTES, bytes);
+    return (size_t) class;
 }
 
 /* Of the three products of a layer, the one that makes the weights' gradient writes them. */
@@ -233,7 +252,7 @@ static double gemm_weights(const lm_kernel *k)
            (double)(k->pass == LM_GRAD_WEIGHT ? k->u.gemm.m : k->u.gemm.k);
 }
 
-static void add_gemm(const adding *a)
+static size_t add_gemm(const adding *a)
 {
     const double weights = gemm_weights(a->k);
 
@@ -241,9 +260,10 @@ static void add_gemm(const adding *a)
     add(a, a->k->u.gemm.m <= GEMV_ROWS ? GEMV_WEIGHTS : GEMM_WEIGHTS, weights);
     add(a, GEMM_BYTES, a->bytes - weights);
     add(a, GEMM_LAUNCHES, 1);
+    return GEMM_FLOPS;
 }
 
-static void add_pool(const adding *a)
+static size_t add_pool(const adding *a)
 {
     const bool average = a->k->u.pool.mode == LM_POOL_AVG;
 
@@ -251,9 +271,10 @@ static void add_pool(const adding *a)
     add(a, average ? AVG_POOL_BYTES : MAX_POOL_BYTES, a->bytes);
     add(a, POOL_PLANES, (double)a->k->u.pool.n * (double)a->k->u.pool.channels);
     add(a, OTHER_LAUNCHES, 1);
+    return average ? AVG_POOL_BYTES : MAX_POOL_BYTES;
 }
 
-static void add_norm(const adding *a, bool after)
+static size_t add_norm(const adding *a, bool after)
 {
     const lm_kernel *k = a->k;
 
@@ -262,10 +283,11 @@ static void add_norm(const adding *a, bool after)
         add(a, NORM_PLANES,
             (double)k->u.norm.rows * (double)k->u.norm.group / (double)k->u.norm.inner);
     add(a, after ? AFTER_LAUNCHES : NORM_LAUNCHES, 1);
+    return after ? NORM_AFTER_BYTES : NORM_BYTES;
 }
 
 /* Everything else moves data, more or less. */
-static void add_map(const adding *a, bool after, bool cached)
+static size_t add_map(const adding *a, bool after, bool cached)
 {
     const lm_kernel *k = a->k;
 
@@ -273,6 +295,7 @@ static void add_map(const adding *a, bool after, bool cached)
     if (k->op == LM_OP_MAP && k->u.map.flops_per_element > 2)
         add(a, MAP_ELEMENTS, (double)k->u.map.elements);
     add(a, after ? AFTER_LAUNCHES : OTHER_LAUNCHES, 1);
+    return cached ? MAP_AFTER_BYTES : MAP_BYTES;
 }
 
 /* Elements that a kernel works through one by one; of products those of the forward output. */
@@ -289,7 +312,7 @@ static double elements_of(const lm_kernel *k, double bytes)
     }
 }
 
-void terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, double *sum)
+size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, double *sum)
 {
     const lm_work work = lm_kernel_work(k);
     const adding  a = { k, (double)k->repeat, (double)work.read_bytes + (double)work.written_bytes,
@@ -302,22 +325,22 @@ void terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, do
         (k->op == LM_OP_MAP || k->op == LM_OP_NORM) && same && (chain->product || chain->follows);
     const bool cached = after || (chain->backward && one_by_one && chain->elementwise && same);
 
+    *chain = (term_chain){ chain->backward, product, after, one_by_one, elements };
     switch (k->op) {
-    case LM_OP_CONV: add_conv(&a, s); break;
-    case LM_OP_GEMM: add_gemm(&a); break;
-    case LM_OP_POOL: add_pool(&a); break;
-    case LM_OP_NORM: add_norm(&a, after); break;
+    case LM_OP_CONV: return add_conv(&a, s);
+    case LM_OP_GEMM: return add_gemm(&a);
+    case LM_OP_POOL: return add_pool(&a);
+    case LM_OP_NORM: return add_norm(&a, after);
     case LM_OP_ATTENTION:
         add(&a, ATTENTION_FLOPS, (double)work.flops);
         add(&a, ATTENTION_BYTES, a.bytes);
         add(&a, GEMM_LAUNCHES, 1);
-        break;
-    default: add_map(&a, after, cached); break;
+        return ATTENTION_FLOPS;
+    default: return add_map(&a, after, cached);
     }
-    *chain = (term_chain){ chain->backward, product, after, one_by_one, elements };
 }
 
-void terms_add_update(const lm_kernel *k, double *sum)
+size_t terms_add_update(const lm_kernel *k, double *sum)
 {
     const lm_work work = lm_kernel_work(k);
     const adding  a = { k, (double)k->repeat, (double)work.read_bytes + (double)work.written_bytes,
@@ -325,46 +348,86 @@ void terms_add_update(const lm_kernel *k, double *sum)
 
     add(&a, UPDATE_BYTES, a.bytes);
     add(&a, UPDATE_LAUNCHES, 1);
+    return UPDATE_BYTES;
 }
 
-static void add_pass(const bound_layer *layer, lm_pass pass, const term_settings *s,
-                     term_chain *chain, double *sum)
+/* Who is told of the kernels. */
+typedef struct audience {
+    terms_visitor *visit;
+    void          *context;
+} audience;
+
+static void visit_pass(const audience *a, const bound_network *net, size_t layer, lm_pass pass,
+                       term_chain *chain)
 {
-    for (size_t i = 0; i < layer->n_kernels[pass]; i++)
-        terms_add(&layer->kernels[pass][i], s, chain, sum);
+    const bound_layer *l     = &net->layer[layer];
+    const term_phase   phase = pass == LM_FORWARD ? TERMS_FORWARD : TERMS_BACKWARD;
+
+    for (size_t i = 0; i < l->n_kernels[pass]; i++)
+        a->visit(a->context, layer, phase, &l->kernels[pass][i], chain);
 }
 
-static lm_status add_update(const bound_layer *layer, optimizer o, double *sum, lm_error *err)
+static lm_status visit_update(const audience *a, const bound_network *net, size_t layer,
+                              optimizer o, lm_error *err)
 {
-    for (size_t i = 0; i < layer->n_weights; i++) {
+    const bound_layer *l = &net->layer[layer];
+
+    for (size_t i = 0; i < l->n_weights; i++) {
         lm_kernel k;
         lm_status status;
 
-        if (layer->weights[i].flags & LM_FROZEN)
+        if (l->weights[i].flags & LM_FROZEN)
             continue;
-        if ((status = optimizer_update(o, &layer->weights[i].tensor, &k, err)))
+        if ((status = optimizer_update(o, &l->weights[i].tensor, &k, err)))
             return status;
-        terms_add_update(&k, sum);
+        a->visit(a->context, layer, TERMS_UPDATE, &k, NULL);
     }
     return LM_OK;
+}
+
+lm_status terms_visit(const bound_network *net, optimizer o, terms_visitor *visit, void *context,
+                      lm_error *err)
+{
+    const audience a       = { visit, context };
+    term_chain     forward = { 0 }, backward = { .backward = true };
+    lm_status      status = LM_OK;
+
+    for (size_t i = 0; i < net->n_layers && !status; i++) {
+        visit_pass(&a, net, i, LM_FORWARD, &forward);
+        status = visit_update(&a, net, i, o, err);
+    }
+    for (size_t i = net->n_layers; i-- > 0;) {
+        visit_pass(&a, net, i, LM_GRAD_INPUT, &backward);
+        visit_pass(&a, net, i, LM_GRAD_WEIGHT, &backward);
+    }
+    return status;
+}
+
+/* Where terms_of_network() adds. */
+typedef struct total {
+    const term_settings *settings;
+    double              *sum[N_TERM_PHASES];
+} total;
+
+static void add_to_total(void *context, size_t layer, term_phase phase, const lm_kernel *k,
+                         term_chain *chain)
+{
+    const total *t = context;
+
+    (void)layer;
+    if (chain)
+        terms_add(k, t->settings, chain, t->sum[phase]);
+    else
+        terms_add_update(k, t->sum[phase]);
 }
 
 lm_status terms_of_network(const bound_network *net, const term_settings *s, optimizer o,
                            pass_terms *out, lm_error *err)
 {
-    term_chain forward = { 0 }, backward = { .backward = true };
-    lm_status  status = LM_OK;
+    total t = { s, { out->forward, out->backward, out->update } };
 
     memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < net->n_layers && !status; i++) {
-        add_pass(&net->layer[i], LM_FORWARD, s, &forward, out->forward);
-        status = add_update(&net->layer[i], o, out->update, err);
-    }
-    for (size_t i = net->n_layers; i-- > 0;) {
-        add_pass(&net->layer[i], LM_GRAD_INPUT, s, &backward, out->backward);
-        add_pass(&net->layer[i], LM_GRAD_WEIGHT, s, &backward, out->backward);
-    }
-    return status;
+    return terms_visit(net, o, add_to_total, &t, err);
 }
 
 term_vector terms_pack(const double *sum, term_item *room)

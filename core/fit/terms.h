@@ -70,6 +70,8 @@ lm_pass     term_pass(size_t term);
 term_family term_family_of(size_t term);
 term_bound  term_family_bound(term_family f);
 const char *term_family_name(term_family f);
+/** "arithmetic", "traffic" or "launch". */
+const char *term_bound_name(term_bound b);
 
 /** What terms need to know of the kernel before: begin a pass with zeros. */
 typedef struct term_chain {
@@ -84,10 +86,25 @@ typedef struct term_chain {
  * Adds those of the next kernel of a pass, `repeat` included, to all N_TERMS of `sum`. Norms and
  * maps that follow a product element by element are slots of their own, as what compilers fuse and
  * caches still hold; in backward passes also a map of what an elementwise kernel has just written.
+ *
+ * @return the slot that names the kernel's class, see term_slot_class()
  */
-void terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, double *sum);
+size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, double *sum);
 /** Those of an optimizer's kernel, which have slots of their own. */
-void terms_add_update(const lm_kernel *k, double *sum);
+size_t terms_add_update(const lm_kernel *k, double *sum);
+
+/** Class of the kernels that a slot is counted of, "conv3x3", in `buffer`; returns it. */
+const char *term_slot_class(size_t slot, char *buffer, size_t size);
+
+typedef enum term_phase { TERMS_FORWARD, TERMS_BACKWARD, TERMS_UPDATE, N_TERM_PHASES } term_phase;
+
+/** Kernels of a step as terms_of_network() meets them: forward by the layers' order, backward
+ * against it, an update behind each forward layer. To each belongs one call of
+ * terms_add(k, ..., chain, ...), or of terms_add_update() where `chain` is NULL. */
+typedef void terms_visitor(void *context, size_t layer, term_phase phase, const lm_kernel *k,
+                           term_chain *chain);
+lm_status    terms_visit(const bound_network *net, optimizer o, terms_visitor *visit, void *context,
+                         lm_error *err);
 
 /** What a step's passes do: all N_TERMS of each. */
 typedef struct pass_terms {

@@ -28,11 +28,23 @@ typedef struct entry {
     struct terms_at *terms;         /* NULL: nobody has asked */
 } entry;
 
-/* Terms at batches 1 and 2, and what they were computed with. */
+/* A term at batch 1, and by how much it grows with each sample more. */
+typedef struct growing {
+    uint32_t term;
+    double   first, step;
+} growing;
+
+/* Those of a pass that are not 0 at batches 1 and 2. */
+typedef struct growing_pass {
+    growing item[N_TERMS];
+    size_t  n;
+} growing_pass;
+
+/* Terms at all batches, and what they were computed with. */
 typedef struct terms_at {
     term_settings settings;
     optimizer     o;
-    pass_terms    first, second;
+    growing_pass  forward, backward, update;
 } terms_at;
 
 /* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the
@@ -260,6 +272,17 @@ lm_status workloads_input(workloads *w, const char *name, const char *input, lm_
     return status;
 }
 
+lm_status workloads_even(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                         bool *out, lm_error *err)
+{
+    entry          *e;
+    const lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
+
+    if (!status)
+        *out = e->even;
+    return status;
+}
+
 static lm_status terms_of(const workloads *w, const entry *e, int64_t batch,
                           const term_settings *settings, optimizer o, pass_terms *out,
                           lm_error *err)
@@ -274,48 +297,72 @@ static lm_status terms_of(const workloads *w, const entry *e, int64_t batch,
     return status;
 }
 
+static void grow(const double *first, const double *second, growing_pass *out)
+{
+    out->n = 0;
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (first[t] != 0 || second[t] != 0)
+            out->item[out->n++] = (growing){ (uint32_t)t, first[t], second[t] - first[t] };
+}
+
 static lm_status prepare_terms(const workloads *w, entry *e, const term_settings *settings,
                                optimizer o, lm_error *err)
 {
-    terms_at *t = e->terms;
-    lm_status status;
+    terms_at  *t = e->terms;
+    pass_terms first, second;
+    lm_status  status;
 
     if (t && t->o == o && !memcmp(&t->settings, settings, sizeof *settings))
         return LM_OK;
     if (!t && !(t = arena_alloc(w->arena, sizeof *t)))
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     e->terms = NULL; /* until it is whole */
-    if ((status = terms_of(w, e, 1, settings, o, &t->first, err)) ||
-        (status = terms_of(w, e, 2, settings, o, &t->second, err)))
+    if ((status = terms_of(w, e, 1, settings, o, &first, err)) ||
+        (status = terms_of(w, e, 2, settings, o, &second, err)))
         return status;
+    grow(first.forward, second.forward, &t->forward);
+    grow(first.backward, second.backward, &t->backward);
+    grow(first.update, second.update, &t->update);
     t->settings = *settings;
     t->o        = o;
     e->terms    = t;
     return LM_OK;
 }
 
-static void extend(const double *first, const double *second, int64_t batch, double *out)
+static term_vector extend(const growing_pass *p, int64_t batch, term_item *room)
 {
-    for (size_t t = 0; t < N_TERMS; t++)
-        out[t] = first[t] + (double)(batch - 1) * (second[t] - first[t]);
+    term_vector v = { room, 0 };
+
+    for (size_t i = 0; i < p->n; i++) {
+        const double value = p->item[i].first + (double)(batch - 1) * p->item[i].step;
+
+        if (value != 0)
+            room[v.n++] = (term_item){ p->item[i].term, value };
+    }
+    return v;
 }
 
-static lm_status terms_at_batch(workloads *w, const char *name, const char *input, lm_dtype dtype,
-                                int64_t batch, const term_settings *settings, optimizer o,
-                                pass_terms *out, lm_error *err)
+static lm_status terms_at_batch(workloads *w, entry *e, int64_t batch,
+                                const term_settings *settings, optimizer o, full_workload *out,
+                                lm_error *err)
 {
-    entry    *e;
-    lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
+    workload  *load = &out->load;
+    pass_terms sum;
+    lm_status  status;
 
-    if (status)
-        return status;
-    if (!e->even)
-        return terms_of(w, e, batch, settings, o, out, err);
+    if (!e->even) {
+        if ((status = terms_of(w, e, batch, settings, o, &sum, err)))
+            return status;
+        load->forward  = terms_pack(sum.forward, out->room[0]);
+        load->backward = terms_pack(sum.backward, out->room[1]);
+        load->update   = terms_pack(sum.update, out->room[2]);
+        return LM_OK;
+    }
     if ((status = prepare_terms(w, e, settings, o, err)))
         return status;
-    extend(e->terms->first.forward, e->terms->second.forward, batch, out->forward);
-    extend(e->terms->first.backward, e->terms->second.backward, batch, out->backward);
-    extend(e->terms->first.update, e->terms->second.update, batch, out->update);
+    load->forward  = extend(&e->terms->forward, batch, out->room[0]);
+    load->backward = extend(&e->terms->backward, batch, out->room[1]);
+    load->update   = extend(&e->terms->update, batch, out->room[2]);
     return LM_OK;
 }
 
@@ -323,16 +370,31 @@ lm_status workloads_full(workloads *w, const char *name, const char *input, lm_d
                          int64_t batch, const term_settings *settings, optimizer o,
                          full_workload *out, lm_error *err)
 {
-    pass_terms sum;
-    lm_status  status;
+    entry    *e;
+    lm_status status;
 
     out->load = (workload){ .nodes = 1 };
     if ((status = workloads_counts(w, name, input, dtype, batch, &out->load.counts, err)) ||
-        (status = terms_at_batch(w, name, input, dtype, batch, settings, o, &sum, err)))
+        (status = find_entry(w, name, input ? input : "", dtype, &e, err)) ||
+        (status = terms_at_batch(w, e, batch, settings, o, out, err)))
         return status;
-    out->load.bytes    = (double)out->load.counts.param_bytes;
-    out->load.forward  = terms_pack(sum.forward, out->room[0]);
-    out->load.backward = terms_pack(sum.backward, out->room[1]);
-    out->load.update   = terms_pack(sum.update, out->room[2]);
+    out->load.bytes = (double)out->load.counts.param_bytes;
     return LM_OK;
+}
+
+lm_status workloads_bind(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                         int64_t batch, bound_network *out[2], lm_error *err)
+{
+    entry    *e;
+    lm_status status;
+
+    out[0] = out[1] = NULL;
+    if ((status = find_entry(w, name, input ? input : "", dtype, &e, err)) ||
+        (status = bind_entry(w, e, e->even ? 1 : batch, &out[0], err)) || !e->even)
+        return status;
+    if ((status = bind_entry(w, e, 2, &out[1], err))) {
+        bound_network_free(out[0]);
+        out[0] = NULL;
+    }
+    return status;
 }

@@ -32,6 +32,10 @@ lm_status workloads_counts(workloads *w, const char *name, const char *input, lm
 lm_status workloads_input(workloads *w, const char *name, const char *input, lm_dtype dtype,
                           const char **out, lm_error *err);
 
+/** Do all counts grow by equal steps with the batch? */
+lm_status workloads_even(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                         bool *out, lm_error *err);
+
 /** A workload with room for its terms: not to be copied, which would leave them behind. */
 typedef struct full_workload {
     workload  load;
@@ -45,5 +49,13 @@ typedef struct full_workload {
 lm_status workloads_full(workloads *w, const char *name, const char *input, lm_dtype dtype,
                          int64_t batch, const term_settings *s, optimizer o, full_workload *out,
                          lm_error *err);
+
+/**
+ * What workloads_full() comes from, layer by layer: where the counts grow by equal steps the
+ * network at batches 1 and 2, a count at batch b being first + (b - 1) (second - first); else the
+ * network at that batch, and out[1] is NULL. To be freed by bound_network_free().
+ */
+lm_status workloads_bind(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                         int64_t batch, bound_network *out[2], lm_error *err);
 
 #endif

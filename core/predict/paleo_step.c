@@ -49,6 +49,7 @@ lm_status paleo_predict(paleo_predictor *who, int64_t batch, int64_t nodes, pred
                          .grad     = t.update + t.sync,
                          .step     = t.step,
                          .beyond   = counts->unknown > 0 };
+    ledger_add(&out->ledger, CERTAINTY_ASSUMED, t.step); /* a datasheet's figures */
     for (quantity q = 0; q < N_QUANTITIES; q++)
         out->low[q] = out->high[q] = NAN;
     if (counts->unknown)

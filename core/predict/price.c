@@ -7,10 +7,6 @@
 
 #include "predict/paleo_step.h"
 
-/* A count this far outside its range is not worth a mark: rounding of batches, not another regime.
- */
-#define TOLERANCE 1.05
-
 static bool has(const predictor *who, part which)
 {
     const size_t at = form_find(who->model, which);
@@ -18,8 +14,7 @@ static bool has(const predictor *who, part which)
     return at < n_forms && who->cal->fitted[at].present;
 }
 
-/* The parts whose times add up to a step. */
-static size_t parts_of_step(const predictor *who, bool many, part out[4])
+size_t predict_parts(const predictor *who, bool many, part out[4])
 {
     const char *model = who->model;
     size_t      n     = 0;
@@ -40,23 +35,20 @@ static size_t parts_of_step(const predictor *who, bool many, part out[4])
     return n;
 }
 
+static bool other_dtype(const predictor *who)
+{
+    return who->cal->dtype && who->dtype != who->cal->dtype;
+}
+
+certainty predict_certainty(const predictor *who, const contribution *c)
+{
+    return certainty_of(c->c, c->count, other_dtype(who));
+}
+
 lm_status predict_load(const predictor *who, int64_t batch, full_workload *out, lm_error *err)
 {
     return workloads_full(who->loads, who->network, who->input, who->dtype, batch,
-                          &who->cal->settings, OPTIMIZER_MOMENTUM, out, err);
-}
-
-double predict_seconds(const predictor *who, const full_workload *counted, int64_t nodes)
-{
-    workload     load = counted->load;
-    part         parts[4];
-    const size_t n       = parts_of_step(who, nodes > 1, parts);
-    double       seconds = 0;
-
-    load.nodes = (double)nodes;
-    for (size_t i = 0; i < n; i++)
-        seconds += calibration_seconds(who->cal, form_find(who->model, parts[i]), &load);
-    return seconds;
+                          &who->cal->settings, PREDICT_OPTIMIZER, out, err);
 }
 
 /* A sum of parts with the counts that leave their range. */
@@ -84,48 +76,36 @@ static void note_beyond(prediction *out, const char *what, double factor)
         note(out, word);
 }
 
-static void check_range(sum *s, feature f, const coefficient *c)
-{
-    const double value = feature_value(f, s->load);
-
-    if (isnan(c->low))
-        return;
-    if (value > c->high * TOLERANCE)
-        note_beyond(s->out, feature_name(f), value / c->high);
-    else if (value * TOLERANCE < c->low)
-        note_beyond(s->out, feature_name(f), value / c->low);
-}
-
 /* Of terms only those that hold a share of the time worth a mark. */
 #define SHARE 0.1
 
 /* A coefficient that nobody has fitted is no zero. */
-static lm_status check_terms(sum *s, size_t at, const fitted *f, double seconds)
+static lm_status unknown_term(const sum *s, size_t at, const contribution *c)
 {
-    term_item         room[N_TERMS];
-    const term_vector terms = form_terms(&forms[at], s->load, room);
+    char name[64];
 
-    for (size_t k = 0; k < terms.n; k++) {
-        const term_item   *item = &terms.item[k];
-        const coefficient *c    = &f->term[item->term];
-        char               name[64];
+    return lm_error_set(s->err, LM_E_NOTFOUND,
+                        "%s: %s.%s has no coefficient '%s', which the network needs: "
+                        "calibrate networks with such layers, then fit again",
+                        s->who->machine ? s->who->machine : "the machine file", s->who->model,
+                        part_name(forms[at].part), term_name(c->regressor, name, sizeof name));
+}
 
-        term_name(item->term, name, sizeof name);
-        if (isnan(c->value))
-            return lm_error_set(s->err, LM_E_NOTFOUND,
-                                "%s: %s.%s has no coefficient '%s', which the network needs: "
-                                "calibrate networks with such layers, then fit again",
-                                s->who->machine ? s->who->machine : "the machine file",
-                                s->who->model, part_name(forms[at].part), name);
-        if (isnan(c->low) || c->value * item->value < SHARE * seconds)
-            continue;
-        *strrchr(name, '.') = '\0'; /* the pass */
-        if (item->value > c->high * TOLERANCE)
-            note_beyond(s->out, name, item->value / c->high);
-        else if (item->value * TOLERANCE < c->low)
-            note_beyond(s->out, name, item->value / c->low);
+static void check_range(sum *s, size_t at, const contribution *c, double seconds)
+{
+    const bool   term   = !forms[at].n_features;
+    const double factor = range_beyond(c->c, c->count);
+    char         name[64];
+
+    if (factor == 1 || (term && c->seconds < SHARE * seconds))
+        return;
+    if (!term) {
+        note_beyond(s->out, feature_name((feature)c->regressor), factor);
+        return;
     }
-    return LM_OK;
+    term_name(c->regressor, name, sizeof name);
+    *strrchr(name, '.') = '\0'; /* the pass */
+    note_beyond(s->out, name, factor);
 }
 
 static lm_status missing(sum *s, part which)
@@ -151,15 +131,23 @@ static lm_status missing(sum *s, part which)
 
 static lm_status add_part(sum *s, part which, double *seconds)
 {
-    const size_t  at = form_find(s->who->model, which);
-    const fitted *f  = at < n_forms ? &s->who->cal->fitted[at] : NULL;
+    const size_t at = form_find(s->who->model, which);
+    contribution room[MAX_CONTRIBUTIONS];
+    size_t       n;
 
-    if (!f || !f->present)
+    if (at == n_forms || !s->who->cal->fitted[at].present)
         return missing(s, which);
-    *seconds = calibration_seconds(s->who->cal, at, s->load);
-    for (size_t k = 0; k < forms[at].n_features; k++)
-        check_range(s, forms[at].feature[k], &f->coefficient[k]);
-    return forms[at].n_features ? LM_OK : check_terms(s, at, f, *seconds);
+    n        = calibration_contributions(s->who->cal, at, s->load, room);
+    *seconds = n ? 0 : NAN;
+    for (size_t k = 0; k < n; k++)
+        *seconds += room[k].seconds;
+    for (size_t k = 0; k < n; k++) {
+        if (!forms[at].n_features && isnan(room[k].c->value))
+            return unknown_term(s, at, &room[k]);
+        check_range(s, at, &room[k], *seconds);
+        ledger_add(&s->out->ledger, predict_certainty(s->who, &room[k]), room[k].seconds);
+    }
+    return LM_OK;
 }
 
 /* Bounds of all that is predicted. An update that the model does not tell from the all-reduce has
@@ -207,13 +195,13 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
     counted.load.nodes = (double)nodes;
     if (nodes > 1 && nodes > who->cal->max_ranks)
         note_beyond(&result, "nodes", (double)nodes / (double)who->cal->max_ranks);
-    n = parts_of_step(who, nodes > 1, parts);
+    n = predict_parts(who, nodes > 1, parts);
     for (size_t i = 0; i < n; i++)
         if ((status = add_part(&s, parts[i], &seconds[parts[i]])))
             return status;
     if (counted.load.counts.layers_not_lowered)
         note(&result, "layers without kernels are not in it");
-    if (who->cal->dtype && who->dtype != who->cal->dtype)
+    if (other_dtype(who))
         note(&result, "dtype");
     for (size_t i = 0; i < n; i++)
         if (seconds[parts[i]] < 0) {

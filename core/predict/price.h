@@ -4,6 +4,7 @@
 
 #include "fit/calibration.h"
 #include "fit/workloads.h"
+#include "predict/ledger.h"
 
 /** Who predicts what, on which machine. Owns nothing. */
 typedef struct predictor {
@@ -33,7 +34,14 @@ typedef struct prediction {
     double low[N_QUANTITIES], high[N_QUANTITIES];
     bool   beyond;           /**< some count lies outside what was calibrated */
     char   beyond_what[160]; /**< which, "batch (flops x4.0), nodes" */
+    ledger ledger;           /**< what the step's seconds stand on; all 0: of no measurement */
 } prediction;
+
+/** The parts whose times add up to a step, on one node or many, into `out`; returns how many. */
+size_t predict_parts(const predictor *who, bool many, part out[4]);
+
+/** What a contribution stands on: certainty_of(), with the element type looked at, too. */
+certainty predict_certainty(const predictor *who, const contribution *c);
 
 /**
  * Predicts. Pure but for the cache in `loads`.
@@ -44,13 +52,10 @@ typedef struct prediction {
 lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
                        lm_error *err);
 
+/** Updates that are predicted: momentum's. */
+#define PREDICT_OPTIMIZER OPTIMIZER_MOMENTUM
+
 /** Counts and terms of the predictor's network at a batch. */
 lm_status predict_load(const predictor *who, int64_t batch, full_workload *out, lm_error *err);
-
-/**
- * Step time alone, for scans over many nodes: the same sum as prediction.step, from counts taken
- * once. NAN if a formula is missing.
- */
-double predict_seconds(const predictor *who, const full_workload *counted, int64_t nodes);
 
 #endif

@@ -1,6 +1,8 @@
 /* Curves over nodes. */
 #include "predict/scaling.h"
 
+#include "predict/surface.h"
+
 static int64_t device_batch(scaling_kind kind, int64_t batch, int64_t nodes)
 {
     return kind == SCALING_WEAK ? batch : (batch - 1) / nodes + 1;
@@ -41,9 +43,10 @@ lm_status scale_at(const predictor *who, scaling_kind kind, int64_t batch, int64
     return LM_OK;
 }
 
-/* Samples per second on n nodes; the counts are taken anew only where the batch changes. */
+/* Samples per second on n nodes; counts are taken anew only where the surface is of another batch.
+ */
 static lm_status throughput(const predictor *who, scaling_kind kind, int64_t batch, int64_t n,
-                            int64_t *batch_of, full_workload *counted, double *out, lm_error *err)
+                            step_surface *surface, double *out, lm_error *err)
 {
     const int64_t mine = device_batch(kind, batch, n);
     const double  work = kind == SCALING_WEAK ? (double)mine * (double)n : (double)batch;
@@ -56,12 +59,9 @@ static lm_status throughput(const predictor *who, scaling_kind kind, int64_t bat
         *out = work / step.step;
         return LM_OK;
     }
-    if (mine != *batch_of) {
-        if ((status = predict_load(who, mine, counted, err)))
-            return status;
-        *batch_of = mine;
-    }
-    *out = work / predict_seconds(who, counted, n);
+    if (!step_surface_holds(surface, mine) && (status = step_surface_of(who, mine, surface, err)))
+        return status;
+    *out = work / step_surface_at(surface, mine, n);
     return LM_OK;
 }
 
@@ -71,9 +71,8 @@ lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t b
     /* throughput must grow by this; an epoch is the data set over the throughput */
     const double needed =
         kind == SCALING_WEAK ? 1 + TURNING_GAIN_WEAK : 1 / (1 - TURNING_GAIN_STRONG);
-    int64_t       batch_now = 0, batch_twice = 0;
-    full_workload now_at, twice_at;
-    scale_point   ignored;
+    step_surface now_at = { .batch = -1 }, twice_at = { .batch = -1 }; /* of none yet */
+    scale_point  ignored;
 
     /* a formula that is missing is an error, not a curve that turns at one node */
     for (int64_t n = 1; n <= 2; n++) {
@@ -84,10 +83,10 @@ lm_status scale_turning_point(const predictor *who, scaling_kind kind, int64_t b
     }
     for (int64_t n = 1; n <= TURNING_LIMIT; n += n / TURNING_STEPS + 1) {
         double    now, twice;
-        lm_status status = throughput(who, kind, batch, n, &batch_now, &now_at, &now, err);
+        lm_status status = throughput(who, kind, batch, n, &now_at, &now, err);
 
         if (!status)
-            status = throughput(who, kind, batch, 2 * n, &batch_twice, &twice_at, &twice, err);
+            status = throughput(who, kind, batch, 2 * n, &twice_at, &twice, err);
         if (status)
             return status;
         if (!(twice >= now * needed)) {

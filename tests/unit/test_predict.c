@@ -2,6 +2,7 @@
 #include "nets.h"
 
 #include "predict/scaling.h"
+#include "predict/surface.h"
 
 static workloads *loads;
 
@@ -94,7 +95,7 @@ static void a_step_that_was_measured_as_a_whole_is_one_part(void **state)
     calibration *cal = NULL;
     predictor    p;
     prediction   out;
-    full_workload counted;
+    step_surface surface;
     lm_error     err = { LM_OK, "" };
 
     (void)state;
@@ -108,8 +109,9 @@ static void a_step_that_was_measured_as_a_whole_is_one_part(void **state)
     assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK);
     assert_close(out.step, 0.64 + 3 + 1 + 0.32, 1e-14);
     assert_true(isnan(out.forward) && isnan(out.backward) && isnan(out.grad) && isnan(out.sync));
-    assert_int_equal(predict_load(&p, 10, &counted, NULL), LM_OK);
-    assert_close(predict_seconds(&p, &counted, 1), out.step, 1e-14);
+    assert_int_equal(step_surface_of(&p, 10, &surface, NULL), LM_OK);
+    assert_close(step_surface_at(&surface, 10, 1), out.step, 1e-14);
+    assert_true(isnan(step_surface_at(&surface, 10, 2)));
     assert_int_equal(predict_step(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
     calibration_free(cal);
 }
@@ -118,15 +120,18 @@ static void the_time_alone_is_the_same_sum(void **state)
 {
     calibration    *cal = machine(0.25, 0.001, "", "");
     const predictor p   = who(cal);
-    full_workload   counted;
+    step_surface    surface;
     prediction      out;
 
     (void)state;
+    assert_int_equal(step_surface_of(&p, 7, &surface, NULL), LM_OK);
     for (int64_t nodes = 1; nodes < 100; nodes += 7) {
-        assert_int_equal(predict_load(&p, nodes + 1, &counted, NULL), LM_OK);
+        assert_true(step_surface_holds(&surface, nodes + 1));
         assert_int_equal(predict_step(&p, nodes + 1, nodes, &out, NULL), LM_OK);
-        assert_close(predict_seconds(&p, &counted, nodes), out.step, 1e-14);
+        assert_close(step_surface_at(&surface, nodes + 1, nodes), out.step, 1e-14);
     }
+    /* 3.24 and a ring of 4, by hand as above */
+    assert_close(step_surface_at(&surface, 10, 4), 3.24 + 1.692, 1e-14);
     calibration_free(cal);
 }
 

@@ -1,0 +1,544 @@
+/* What a predicted step is made of. */
+#include "predict/explain.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "predict/paleo_step.h"
+
+/* ---- taking apart -------------------------------------------------------------------------------
+ */
+
+/* Everything that is needed meanwhile. */
+typedef struct work {
+    const predictor *who;
+    explanation     *e;
+    full_workload    load;     /* of the whole network */
+    bound_network   *bound[2]; /* see workloads_bind() */
+    double           steps;    /* from the first to the batch */
+    const char *class[N_TERM_SLOTS];
+    lm_error *err;
+} work;
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+static lm_status add_share(work *w, const share *s)
+{
+    explanation *e = w->e;
+
+    if (e->n_shares == e->room) {
+        const size_t room = e->room ? 2 * e->room : 256;
+        share       *more = realloc(e->share, room * sizeof *more);
+
+        if (!more)
+            return no_memory(w->err);
+        e->share = more;
+        e->room  = room;
+    }
+    e->share[e->n_shares++] = *s;
+    return LM_OK;
+}
+
+static const char *keep(explanation *e, const char *text)
+{
+    return arena_text(e->arena, text, strlen(text));
+}
+
+static lm_status name_layers(explanation *e, const bound_network *net, lm_error *err)
+{
+    e->n_layers = net->n_layers;
+    e->layer    = arena_alloc(e->arena, (net->n_layers + 1) * sizeof *e->layer);
+    for (size_t i = 0; e->layer && i < net->n_layers; i++) {
+        e->layer[i] = (explained_layer){ keep(e, net->layer[i].decl->name),
+                                         keep(e, net->layer[i].entry->type.name) };
+        if (!e->layer[i].name || !e->layer[i].type)
+            return no_memory(err);
+    }
+    return e->layer ? LM_OK : no_memory(err);
+}
+
+/* ---- features: of each layer its own counts -----------------------------------------------------
+ */
+
+/* Counts of a layer at the batch: they grow by equal steps like the network's. */
+static lm_status layer_load(work *w, size_t layer, workload *out)
+{
+    union {
+        net_metrics metrics;
+        uint64_t    value[sizeof(net_metrics) / sizeof(uint64_t)];
+    } first, second;
+    lm_status status = metrics_of_layer(&w->bound[0]->layer[layer], &first.metrics, w->err);
+
+    if (!status && w->bound[1]) {
+        status = metrics_of_layer(&w->bound[1]->layer[layer], &second.metrics, w->err);
+        for (size_t i = 0; i < sizeof first.value / sizeof first.value[0]; i++)
+            first.value[i] += (uint64_t)w->steps * (second.value[i] - first.value[i]);
+    }
+    *out = (workload){ .counts = first.metrics,
+                       .nodes  = w->load.load.nodes,
+                       .bytes  = (double)first.metrics.param_bytes };
+    return status;
+}
+
+static lm_status share_feature(work *w, part which, const contribution *whole)
+{
+    const feature f      = (feature)whole->regressor;
+    share         mine   = { .layer       = NO_LAYER,
+                             .part        = which,
+                             .kernels     = "step",
+                             .regressor   = feature_name(f),
+                             .unit        = feature_unit(f),
+                             .count       = whole->count,
+                             .coefficient = whole->c->value,
+                             .seconds     = whole->seconds,
+                             .bound       = feature_bound(f),
+                             .standing    = predict_certainty(w->who, whole) };
+    lm_status     status = LM_OK;
+
+    if (!feature_of_layers(f))
+        return add_share(w, &mine);
+    for (size_t l = 0; l < w->e->n_layers && !status; l++) {
+        workload load;
+
+        if ((status = layer_load(w, l, &load)))
+            return status;
+        mine.layer   = l;
+        mine.kernels = w->e->layer[l].type;
+        mine.count   = feature_value(f, &load);
+        mine.seconds = feature_seconds(f, whole->c->value, &load);
+        if (mine.count != 0)
+            status = add_share(w, &mine);
+    }
+    return status;
+}
+
+/* ---- terms: of each kernel its own --------------------------------------------------------------
+ */
+
+/* A term of a class of kernels of a layer. */
+typedef struct cell {
+    size_t     layer, class;
+    term_phase when;
+    uint32_t   term;
+    double     value[2]; /* of each of the bound networks */
+} cell;
+
+typedef struct cells {
+    const term_settings *settings;
+    cell                *cell;
+    size_t               n, room;
+    size_t              *last; /* of each layer and phase, 1 + the one added last; 0: none */
+    size_t              *next; /* behind each cell the one before it */
+    size_t               which;
+    bool                 failed;
+} cells;
+
+static cell *new_cell(cells *c, size_t *last)
+{
+    if (c->n == c->room) {
+        const size_t room = c->room ? 2 * c->room : 1024;
+        cell        *more = realloc(c->cell, room * sizeof *more);
+        size_t      *next;
+
+        if (more)
+            c->cell = more;
+        next = realloc(c->next, room * sizeof *next);
+        if (next)
+            c->next = next;
+        if (!more || !next) {
+            c->failed = true;
+            return NULL;
+        }
+        c->room = room;
+    }
+    c->next[c->n] = *last;
+    *last         = c->n + 1;
+    return &c->cell[c->n++];
+}
+
+static void add_to_cell(cells *c, size_t layer, term_phase when, size_t class, uint32_t term,
+                        double value)
+{
+    size_t *last = &c->last[layer * N_TERM_PHASES + when];
+    cell *new;
+
+    for (size_t i = *last; i; i = c->next[i - 1])
+        if (c->cell[i - 1].term == term && c->cell[i - 1].class == class) {
+            c->cell[i - 1].value[c->which] += value;
+            return;
+        }
+    if (!(new = new_cell(c, last)))
+        return;
+    *new                 = (cell){ layer, class, when, term, { 0 } };
+    new->value[c->which] = value;
+}
+
+static void visit(void *context, size_t layer, term_phase when, const lm_kernel *k,
+                  term_chain *chain)
+{
+    cells *c            = context;
+    double sum[N_TERMS] = { 0 };
+    const size_t class  = chain ? terms_add(k, c->settings, chain, sum) : terms_add_update(k, sum);
+
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (sum[t] != 0)
+            add_to_cell(c, layer, when, class, (uint32_t)t, sum[t]);
+}
+
+static const char *class_name(work *w, size_t slot)
+{
+    char text[64];
+
+    if (!w->class[slot])
+        w->class[slot] = keep(w->e, term_slot_class(slot, text, sizeof text));
+    return w->class[slot];
+}
+
+/* Shares of one part, which counts the kernels of some passes. */
+static lm_status share_cells(work *w, part which, const cells *c, const contribution *whole,
+                             size_t n)
+{
+    const unsigned      passes      = forms[form_find(w->who->model, which)].passes;
+    const contribution *of[N_TERMS] = { NULL };
+    const char         *name[N_TERMS];
+    lm_status           status = LM_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        char text[64];
+
+        of[whole[i].regressor]   = &whole[i];
+        name[whole[i].regressor] = keep(w->e, term_name(whole[i].regressor, text, sizeof text));
+        if (!name[whole[i].regressor])
+            return no_memory(w->err);
+    }
+    for (size_t i = 0; i < c->n && !status; i++) {
+        const cell         *x    = &c->cell[i];
+        const contribution *from = of[x->term];
+        share               s    = { .layer = x->layer, .part = which };
+
+        s.count = x->value[0] + (w->bound[1] ? w->steps * (x->value[1] - x->value[0]) : 0);
+        if (!(passes & 1u << x->when) || s.count == 0 || !from)
+            continue;
+        if (!(s.kernels = class_name(w, x->class)))
+            return no_memory(w->err);
+        s.regressor   = name[x->term];
+        s.unit        = term_unit(x->term);
+        s.coefficient = from->c->value;
+        s.seconds     = s.coefficient * s.count;
+        s.bound       = term_family_bound(term_family_of(x->term));
+        s.standing    = predict_certainty(w->who, from);
+        status        = add_share(w, &s);
+    }
+    return status;
+}
+
+static lm_status count_cells(work *w, cells *c)
+{
+    lm_status status = LM_OK;
+
+    c->settings = &w->who->cal->settings;
+    c->last     = calloc(w->e->n_layers * N_TERM_PHASES + 1, sizeof *c->last);
+    if (!c->last)
+        return no_memory(w->err);
+    for (c->which = 0; c->which < 2 && w->bound[c->which] && !status; c->which++)
+        status = terms_visit(w->bound[c->which], PREDICT_OPTIMIZER, visit, c, w->err);
+    return !status && c->failed ? no_memory(w->err) : status;
+}
+
+static lm_status share_forms(work *w)
+{
+    cells     c      = { 0 };
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < w->e->n_parts && !status; i++) {
+        const part   which = w->e->part[i];
+        const size_t at    = form_find(w->who->model, which);
+        contribution room[MAX_CONTRIBUTIONS];
+        const size_t n = calibration_contributions(w->who->cal, at, &w->load.load, room);
+
+        for (size_t k = 0; k < n && forms[at].n_features && !status; k++)
+            status = share_feature(w, which, &room[k]);
+        if (forms[at].n_features)
+            continue;
+        if (!c.last)
+            status = count_cells(w, &c);
+        if (!status)
+            status = share_cells(w, which, &c, room, n);
+    }
+    free(c.cell);
+    free(c.last);
+    free(c.next);
+    return status;
+}
+
+static lm_status take_apart(work *w, int64_t batch, int64_t nodes)
+{
+    const predictor *who = w->who;
+    lm_status        status;
+
+    w->steps      = (double)(batch - 1);
+    w->e->n_parts = predict_parts(who, nodes > 1, w->e->part);
+    if ((status = predict_load(who, batch, &w->load, w->err)) ||
+        (status = workloads_bind(who->loads, who->network, who->input, who->dtype, batch, w->bound,
+                                 w->err)))
+        return status;
+    w->load.load.nodes = (double)nodes;
+    if (!(status = name_layers(w->e, w->bound[0], w->err)))
+        status = share_forms(w);
+    bound_network_free(w->bound[0]);
+    bound_network_free(w->bound[1]);
+    return status;
+}
+
+/* ---- PALEO: arithmetic and traffic of each layer ------------------------------------------------
+ */
+
+/* Its times are linear in its counts: those of a layer by its FLOPs alone, and by its bytes. */
+static lm_status share_paleo(work *w, size_t layer, const paleo_counts *c, bool arithmetic,
+                             int64_t nodes)
+{
+    paleo_counts      mine = *c;
+    paleo_times       t;
+    double            count[4] = { 0 }, seconds[4];
+    const paleo_work  backward = paleo_backward(c), update = paleo_update(c);
+    const paleo_work *done[] = { &c->pass[LM_FORWARD], &backward, &update };
+    lm_status         status = LM_OK;
+
+    for (int pass = 0; pass < LM_N_PASSES; pass++)
+        *(arithmetic ? &mine.pass[pass].bytes : &mine.pass[pass].flops) = 0;
+    *(arithmetic ? &mine.param_bytes : &mine.params) = 0;
+    t          = paleo_step(&mine, &w->who->paleo->platform, nodes);
+    seconds[0] = t.forward;
+    seconds[1] = t.backward;
+    seconds[2] = t.update;
+    seconds[3] = t.sync;
+    for (int i = 0; i < 3; i++)
+        count[i] = arithmetic ? done[i]->flops : done[i]->bytes;
+    count[3] = arithmetic ? 0 : c->param_bytes;
+    for (size_t i = 0; i < 4 && !status; i++) {
+        const share s = { .layer       = layer,
+                          .part        = w->e->part[i],
+                          .kernels     = w->e->layer[layer].type,
+                          .regressor   = arithmetic ? "flops" : "bytes",
+                          .unit        = arithmetic ? "FLOP" : "byte",
+                          .count       = count[i],
+                          .coefficient = seconds[i] / count[i],
+                          .seconds     = seconds[i],
+                          .bound       = arithmetic ? BOUND_ARITHMETIC : BOUND_TRAFFIC,
+                          .standing    = CERTAINTY_ASSUMED };
+
+        if (count[i] > 0 && seconds[i] > 0)
+            status = add_share(w, &s);
+    }
+    return status;
+}
+
+static lm_status take_paleo_apart(work *w, int64_t batch, int64_t nodes)
+{
+    static const part      parts[] = { PART_FORWARD, PART_BACKWARD, PART_UPDATE, PART_SYNC };
+    const paleo_predictor *p       = w->who->paleo;
+    const bind_options     with    = { .batch = batch, .dtype = p->dtype, .input = p->input };
+    bound_network         *net     = NULL;
+    lm_status              status  = bind_network(p->net, p->reg, &with, &net, w->err);
+
+    if (status)
+        return status;
+    w->e->n_parts = sizeof parts / sizeof parts[0];
+    memcpy(w->e->part, parts, sizeof parts);
+    status = name_layers(w->e, net, w->err);
+    for (size_t l = 0; l < net->n_layers && !status; l++) {
+        const paleo_counts c = paleo_of_layer(net, l);
+
+        if (!(status = share_paleo(w, l, &c, true, nodes)))
+            status = share_paleo(w, l, &c, false, nodes);
+    }
+    bound_network_free(net);
+    return status;
+}
+
+lm_status explain_step(const predictor *who, int64_t batch, int64_t nodes, explanation **out,
+                       lm_error *err)
+{
+    explanation *e = calloc(1, sizeof *e);
+    work        *w = calloc(1, sizeof *w);
+    lm_status    status;
+
+    if (!e || !w || !(e->arena = arena_new())) {
+        free(w);
+        free(e);
+        return no_memory(err);
+    }
+    *w     = (work){ .who = who, .e = e, .err = err };
+    status = predict_step(who, batch, nodes, &e->step, err);
+    if (!status)
+        status = who->paleo ? take_paleo_apart(w, batch, nodes) : take_apart(w, batch, nodes);
+    free(w);
+    if (status) {
+        explanation_free(e);
+        return status;
+    }
+    *out = e;
+    return LM_OK;
+}
+
+void explanation_free(explanation *e)
+{
+    if (!e)
+        return;
+    free(e->share);
+    arena_free(e->arena);
+    free(e);
+}
+
+/* ---- putting together ---------------------------------------------------------------------------
+ */
+
+static const char *const keys[N_EXPLAIN_KEYS] = {
+    [EXPLAIN_LAYER] = "layer",
+    [EXPLAIN_BLOCK] = "block",
+    [EXPLAIN_CLASS] = "class",
+    [EXPLAIN_TERM]  = "term",
+};
+
+const char *explain_key_name(explain_key k)
+{
+    return keys[k];
+}
+
+lm_status explain_key_parse(const char *text, explain_key *out, lm_error *err)
+{
+    for (explain_key k = 0; k < N_EXPLAIN_KEYS; k++)
+        if (!strcmp(text, keys[k])) {
+            *out = k;
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_ARG, "expected layer, block, class or term, found '%.40s'", text);
+}
+
+void explain_block(const char *layer, char *out, size_t size)
+{
+    const char *end = strrchr(layer, '.');
+
+    for (const char *word = layer, *dot; (dot = strchr(word, '.')); word = dot + 1)
+        if (strspn(word, "0123456789") == (size_t)(dot - word)) {
+            end = dot;
+            break;
+        }
+    snprintf(out, size, "%.*s", end ? (int)(end - layer) : (int)strlen(layer), layer);
+}
+
+/* What a share is put together under. */
+static void key_of(const explanation *e, const share *s, explain_key key, char *out, size_t size)
+{
+    const char *layer = s->layer == NO_LAYER ? "(step)" : e->layer[s->layer].name;
+
+    switch (key) {
+    case EXPLAIN_BLOCK: explain_block(layer, out, size); break;
+    case EXPLAIN_CLASS: snprintf(out, size, "%s", s->kernels); break;
+    case EXPLAIN_TERM: snprintf(out, size, "%s %s", part_name(s->part), s->regressor); break;
+    default: snprintf(out, size, "%s", layer); break;
+    }
+}
+
+static explained of_share(const share *s)
+{
+    explained x = { .seconds     = s->seconds,
+                    .shares      = 1,
+                    .unit        = s->unit,
+                    .count       = s->count,
+                    .coefficient = s->coefficient };
+
+    x.part[s->part]   = s->seconds;
+    x.bound[s->bound] = s->seconds;
+    ledger_add(&x.ledger, s->standing, s->seconds);
+    return x;
+}
+
+void explained_add(explained *a, const explained *b)
+{
+    a->seconds += b->seconds;
+    a->shares += b->shares;
+    a->count += b->count;
+    for (part p = 0; p < N_PARTS; p++)
+        a->part[p] += b->part[p];
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        a->bound[k] += b->bound[k];
+    for (certainty c = 0; c < N_CERTAINTIES; c++)
+        a->ledger.seconds[c] += b->ledger.seconds[c];
+}
+
+term_bound explained_bound(const explained *x)
+{
+    term_bound most = 0;
+
+    for (term_bound k = 1; k < N_TERM_BOUNDS; k++)
+        if (fabs(x->bound[k]) > fabs(x->bound[most]))
+            most = k;
+    return most;
+}
+
+static int longest_first(const void *a, const void *b)
+{
+    const explained *x = a, *y = b;
+
+    if (x->seconds != y->seconds)
+        return x->seconds < y->seconds ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+/* The row that a share belongs to, made when it is the first. */
+static explained *row_of(explanation *e, const share *s, explain_key key, names *known,
+                         explained *row, size_t *n)
+{
+    char        text[512];
+    size_t      at;
+    const char *name;
+
+    key_of(e, s, key, text, sizeof text);
+    at = names_find(known, text);
+    if (at != NAMES_NONE)
+        return &row[at];
+    name = keep(e, text);
+    if (!name || !names_add(known, name, *n))
+        return NULL;
+    row[*n] = (explained){ .name        = name,
+                           .type        = key != EXPLAIN_LAYER   ? NULL
+                                          : s->layer == NO_LAYER ? ""
+                                                                 : e->layer[s->layer].type,
+                           .unit        = key == EXPLAIN_TERM ? s->unit : NULL,
+                           .coefficient = key == EXPLAIN_TERM ? s->coefficient : NAN };
+    return &row[(*n)++];
+}
+
+lm_status explain_by(explanation *e, explain_key key, explained **out, size_t *n, lm_error *err)
+{
+    explained *row    = calloc(e->n_shares + 1, sizeof *row);
+    names      known  = { 0 };
+    lm_status  status = row ? LM_OK : no_memory(err);
+
+    *n = 0;
+    for (size_t i = 0; i < e->n_shares && !status; i++) {
+        const explained x  = of_share(&e->share[i]);
+        explained      *to = row_of(e, &e->share[i], key, &known, row, n);
+
+        if (to)
+            explained_add(to, &x);
+        else
+            status = no_memory(err);
+    }
+    names_free(&known);
+    if (status) {
+        free(row);
+        return status;
+    }
+    qsort(row, *n, sizeof *row, longest_first);
+    *out = row;
+    return LM_OK;
+}

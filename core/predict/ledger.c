@@ -1,0 +1,63 @@
+/* How well a predicted time is founded. */
+#include "predict/ledger.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char *const names[N_CERTAINTIES] = {
+    [CERTAINTY_INTERPOLATED] = "interpolated",
+    [CERTAINTY_EXTRAPOLATED] = "extrapolated",
+    [CERTAINTY_ASSUMED]      = "assumed",
+};
+
+const char *certainty_name(certainty c)
+{
+    return names[c];
+}
+
+double range_beyond(const coefficient *c, double count)
+{
+    if (!isfinite(c->low))
+        return 1;
+    if (count > c->high * RANGE_TOLERANCE)
+        return count / c->high;
+    if (count * RANGE_TOLERANCE < c->low)
+        return count / c->low;
+    return 1;
+}
+
+certainty certainty_of(const coefficient *c, double count, bool elsewhere)
+{
+    /* `known` is of terms only; a fit leaves the range of what no row has empty, a file leaves it
+     * out
+     */
+    if (!isfinite(c->low) || !c->determined || c->known <= KNOWN_LEAST)
+        return CERTAINTY_ASSUMED;
+    return elsewhere || range_beyond(c, count) != 1 ? CERTAINTY_EXTRAPOLATED
+                                                    : CERTAINTY_INTERPOLATED;
+}
+
+void ledger_add(ledger *l, certainty c, double seconds)
+{
+    l->seconds[c] += fabs(seconds);
+}
+
+double ledger_share(const ledger *l, certainty c)
+{
+    double all = 0;
+
+    for (certainty k = 0; k < N_CERTAINTIES; k++)
+        all += l->seconds[k];
+    return all > 0 ? l->seconds[c] / all : NAN;
+}
+
+const char *ledger_print(const ledger *l, char buffer[LEDGER_TEXT])
+{
+    size_t n = 0;
+
+    snprintf(buffer, LEDGER_TEXT, "-");
+    for (certainty k = 0; k < N_CERTAINTIES && !isnan(ledger_share(l, k)); k++)
+        n += (size_t)snprintf(buffer + n, LEDGER_TEXT - n, "%s%.0f", k ? "/" : "",
+                              100 * ledger_share(l, k));
+    return buffer;
+}

@@ -1,0 +1,87 @@
+/* Seconds of a step over batches and nodes. */
+#include "predict/surface.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Adds a contribution: of the nodes, or of what grows with the batch. */
+static void add(surface_side *side, const contribution *c, bool in_features)
+{
+    if (!in_features || !feature_of_nodes((feature)c->regressor)) {
+        side->first += c->seconds;
+        return;
+    }
+    for (size_t i = 0; i < side->n; i++)
+        if (side->node[i].of == (feature)c->regressor) {
+            side->node[i].coefficient += c->c->value;
+            return;
+        }
+    side->node[side->n].of            = (feature)c->regressor;
+    side->node[side->n++].coefficient = c->c->value;
+}
+
+static surface_side side_at(const predictor *who, const workload *load, bool many)
+{
+    surface_side side = { .first = 0 };
+    part         parts[4];
+    const size_t n = predict_parts(who, many, parts);
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = form_find(who->model, parts[i]);
+        contribution room[MAX_CONTRIBUTIONS];
+        size_t       found = 0;
+
+        if (at < n_forms && who->cal->fitted[at].present)
+            found = calibration_contributions(who->cal, at, load, room);
+        if (!found)
+            side.first = NAN;
+        for (size_t k = 0; k < found; k++)
+            add(&side, &room[k], forms[at].n_features > 0);
+    }
+    return side;
+}
+
+lm_status step_surface_of(const predictor *who, int64_t batch, step_surface *out, lm_error *err)
+{
+    full_workload *load    = malloc(2 * sizeof *load);
+    step_surface   surface = { .batch = 0 };
+    bool           even    = false;
+    lm_status      status =
+        load ? workloads_even(who->loads, who->network, who->input, who->dtype, &even, err)
+                  : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    if (!status)
+        status = predict_load(who, even ? 1 : batch, &load[0], err);
+    if (!status)
+        status = predict_load(who, even ? 2 : batch, &load[1], err);
+    for (int many = 0; many < 2 && !status; many++) {
+        surface.side[many] = side_at(who, &load[0].load, many);
+        surface.side[many].more =
+            side_at(who, &load[1].load, many).first - surface.side[many].first;
+    }
+    if (!status) {
+        surface.bytes = load[0].load.bytes;
+        surface.batch = even ? 0 : batch;
+        *out          = surface;
+    }
+    free(load);
+    return status;
+}
+
+bool step_surface_holds(const step_surface *s, int64_t batch)
+{
+    return !s->batch || s->batch == batch;
+}
+
+double step_surface_at(const step_surface *s, int64_t batch, int64_t nodes)
+{
+    const surface_side *side    = &s->side[nodes > 1];
+    double              seconds = side->first;
+
+    if (!s->batch)
+        seconds += (double)(batch - 1) * side->more;
+    for (size_t i = 0; i < side->n; i++)
+        seconds +=
+            side->node[i].coefficient * feature_at_nodes(side->node[i].of, (double)nodes, s->bytes);
+    return seconds;
+}

@@ -1,0 +1,87 @@
+/* Predictions per second of one core: (batch, node) points of a network, as every command computes
+ * them, with intervals and ledger; and seconds of a step alone. Lines "NAME POINTS_PER_SECOND".
+ * usage: points NETWORK MACHINE MODEL POINTS */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "layers/loader.h"
+#include "predict/surface.h"
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Batches 1 to 256, each on 1 to 64 nodes, over and over. */
+static int64_t batch_at(int64_t i)
+{
+    return i / 64 % 256 + 1;
+}
+
+static int64_t nodes_at(int64_t i)
+{
+    return i % 64 + 1;
+}
+
+static lm_status whole(const predictor *who, int64_t n, double *sum, lm_error *err)
+{
+    for (int64_t i = 0; i < n; i++) {
+        prediction step;
+        lm_status  status = predict_step(who, batch_at(i), nodes_at(i), &step, err);
+
+        if (status)
+            return status;
+        *sum += step.step;
+    }
+    return LM_OK;
+}
+
+static lm_status alone(const predictor *who, int64_t n, double *sum, lm_error *err)
+{
+    step_surface surface;
+    lm_status    status = step_surface_of(who, 1, &surface, err);
+
+    for (int64_t i = 0; i < n && !status; i++)
+        *sum += step_surface_at(&surface, batch_at(i), nodes_at(i));
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    lm_error     err   = { LM_OK, "" };
+    registry    *reg   = NULL;
+    workloads   *loads = NULL;
+    calibration *cal   = NULL;
+    double       sum   = 0, begin;
+    int64_t      n;
+
+    if (argc != 5 || (n = atoll(argv[4])) < 1)
+        return 2;
+    if (!registry_new(&reg, &err) && !loader_open_all(reg, NULL, 0, &err) &&
+        !workloads_new(reg, &loads, &err) && !calibration_load(argv[2], &cal, &err)) {
+        const predictor who = {
+            .cal = cal, .loads = loads, .model = argv[3], .network = argv[1], .dtype = LM_F32
+        };
+
+        if (!whole(&who, 1, &sum, &err)) { /* the network is read and bound */
+            begin = now();
+            if (!whole(&who, n, &sum, &err))
+                printf("answers %.4g\n", (double)n / (now() - begin));
+            begin = now();
+            if (!err.code && !alone(&who, n, &sum, &err))
+                printf("steps %.4g\n", (double)n / (now() - begin));
+        }
+    }
+    if (err.code)
+        fprintf(stderr, "points: %s\n", err.text);
+    else
+        fprintf(stderr, "points: %g s in all\n", sum); /* so that nothing is left out */
+    calibration_free(cal);
+    workloads_free(loads);
+    registry_free(reg);
+    return err.code ? 1 : 0;
+}
