@@ -79,7 +79,7 @@ done
 awk -F '|' '/^\| kind \| `phase`/ { on = 1; next } on && !/^\|/ { exit } on && $3 !~ /--/ {
     kind = $2; gsub(/ /, "", kind); if (kind != "") last = kind; n = split($3, part, ",")
     for (i = 1; i <= n; i++) { gsub(/[` ]/, "", part[i]); print last, part[i] } }' "$spec" >phases
-[ "$(wc -l <phases)" -eq 23 ] || fail "phases: $(cat phases)"
+[ "$(wc -l <phases)" -eq 27 ] || fail "phases: $(cat phases)"
 while read -r kind phase; do
     printf 'kind,name,phase,seconds,batch,input,bytes,ranks\n%s,n,%s,1,1,8,8,2\n' "$kind" "$phase" >one.csv
     layermeter fit one.csv -o m.ini 2>err >out
