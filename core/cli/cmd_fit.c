@@ -3,12 +3,13 @@
 #include <stdio.h>
 
 #include "cli/commands.h"
+#include "cli/fit_like.h"
 #include "fit/fit.h"
 #include "fit/variants.h"
 #include "report/table.h"
 #include "single/operator_model.h"
 
-enum { OUTPUT, WHERE, ALGORITHM, FORMAT };
+enum { OUTPUT, WHERE, ALGORITHM, LIKE, FORMAT };
 
 static const option_spec specs[] = {
     [OUTPUT]    = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
@@ -16,6 +17,8 @@ static const option_spec specs[] = {
                     "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
     [ALGORITHM] = { "algorithm", "NAME", NULL,
                     "fit these all-reduces only: default or ring; else all but ring" },
+    [LIKE]      = { "like", "FILES", NULL,
+                    "single kernels that were not measured: by these machine files and datasheets" },
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
     { NULL, NULL, NULL, NULL },
 };
@@ -26,7 +29,10 @@ static const char details[] =
     "networks that the fit did not see, each left out in turn. Needs no device: old observations can be\n"
     "fitted again anywhere, and so can those of another framework (its columns: OBSERVATIONS.md).\n"
     "Each element type and each choice of settings has coefficients of its own: of a file with several,\n"
-    "--where says which. All-reduces by themselves belong to all of them.\n";
+    "--where says which. All-reduces by themselves belong to all of them.\n"
+    "Single kernels are priced by kind of operator, 20 rows or more of a kind; kinds without, by --like,\n"
+    "take the prices of other machines, carried over by the datasheets of both devices: see layermeter\n"
+    "devices, and `device` in the observations' provenance.\n";
 
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"
@@ -212,7 +218,8 @@ static int run(const options *o)
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
         (o->value[WHERE] && choose_where(o, obs, &p, &err)) ||
         (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
-        fit_all(obs, &p, &cal, &err)) {
+        fit_all(obs, &p, &cal, &err) ||
+        (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err))) {
         code = report_failure(&err);
         goto out;
     }

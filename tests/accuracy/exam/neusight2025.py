@@ -52,6 +52,10 @@ def sheets(exam):
             for folder in (exam.data, exam.heldout) for r in exam.read(folder, NAME, "devices.csv") or []}
 
 
+def vendors(exam):
+    return {r["gpu"]: r["vendor"] for folder in (exam.data, exam.heldout) for r in exam.read(folder, NAME, "devices.csv") or []}
+
+
 def labels(exam, folder):
     """Whole networks on one device, eager, whose labels agree with the sum of their operators: lists of their kernels."""
     graphs, out = {}, {}
@@ -119,26 +123,38 @@ def single(exam, rows, other, known):
 
 def whole(exam, rows, other, known):
     """Networks by prices of their device's operators alone."""
-    tests = labels(exam, exam.heldout or exam.data)
+    tests, vendor = labels(exam, exam.heldout or exam.data), vendors(exam)
     trains = {gpu: [r for source in (rows, other) for k, found in source.items() if k[0] == gpu for r in found]
               for gpu in tests}
     for gpu in [g for g in tests if not trains[g]]:
         exam.skip(f"{NAME}: whole networks of {gpu}: no operators of it")
     gpus = [g for g in tests if trains[g]]
-    found = dict(zip(gpus, exam.map(
-        lambda g: exam.unseen(f"{NAME}-networks-{g}", trains[g], tests[g], known.get(g, ())), gpus)))
+    kinds = {gpu: {topic(r["group"]) for r in trains[gpu]} for gpu in gpus}
+    complete = [g for g in gpus if kinds[g] == set(TARGETS)]
+    # what a device was not measured on, by the others of its vendor and the datasheets
+    like = ",".join(os.path.join(exam.work, f"{NAME}-networks-{g}.ini") for g in complete if vendor.get(g) == "nvidia")
+
+    def one(gpu):
+        return exam.unseen(f"{NAME}-networks-{gpu}", trains[gpu], tests[gpu], known.get(gpu, ()),
+                           () if gpu in complete or not like else ("--like", like))
+
+    found = dict(zip(complete, exam.map(one, complete)))
+    rest = [g for g in gpus if g not in complete]
+    found.update(zip(rest, exam.map(one, rest)))
     for question, chosen, target in (("A100, V100, H100", [g for g in gpus if g.startswith(STEADY)], TARGET),
                                      ("all devices", gpus, TARGET_ALL)):
         theirs = published(exam, chosen)
-        for what, phase in ("inference", "inference"), ("training", "step"), ("training", "forward"), ("training", "backward"):
+        for what, phases in (("inference and training", ("inference", "step")), ("inference", ("inference",)),
+                             ("training", ("step",)), ("training, forward", ("forward",)),
+                             ("training, backward", ("backward",))):
             for model in MODELS:
-                e = [found[g]["(all)", phase, model] for g in chosen if ("(all)", phase, model) in found[g]]
+                e = [found[g]["(all)", phase, model] for g in chosen for phase in phases
+                     if ("(all)", phase, model) in found[g]]
                 points = sum(int(x["points"]) for x in e)
                 if points:
-                    total = phase in ("inference", "step")
-                    exam.results.add(NAME, f"whole networks from own operators, {what}, {phase}: {question}", "all", points,
-                                     model, "MAPE %", sum(int(x["points"]) * float(x["mape_percent"]) for x in e) / points,
-                                     target if total else None, theirs.get(what) if total else None)
+                    exam.results.add(NAME, f"whole networks from own operators, {what}: {question}", "all", points, model,
+                                     "MAPE %", sum(int(x["points"]) * float(x["mape_percent"]) for x in e) / points,
+                                     target if len(phases) > 1 else None, theirs.get(what))
     for gpu in gpus:
         for phase in "inference", "step":
             exam.errors(NAME, f"whole networks from own operators, {phase}", found[gpu], phase, group=gpu)

@@ -31,8 +31,8 @@ class Program:
     def table(self, *arguments):
         return list(csv.DictReader(io.StringIO(self.run(*arguments, "--format", "csv"))))
 
-    def fit(self, observations, machine):
-        self.run("fit", observations, "-o", machine)
+    def fit(self, observations, machine, options=()):
+        self.run("fit", observations, "-o", machine, *options)
 
     def validate(self, observations, machine=None, leave_out="network"):
         """Errors by (group, quantity, model); the group of all is '(all)'."""
