@@ -235,6 +235,8 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\ntile = %lld\ngroup_tile = %lld\n",
             (long long)cal->max_ranks, (long long)cal->max_hosts, (long long)cal->settings.tile,
             (long long)cal->settings.group_tile);
+    if (cal->transferred)
+        fputs("transferred = yes\n", draft.stream);
     if (cal->dtype)
         fprintf(draft.stream, "dtype = %s\n", text_dtype_name(cal->dtype));
     fputs("\n[provenance]\n", draft.stream);
@@ -469,6 +471,12 @@ static lm_status read_machine(const reading *r, const ini_section *s, calibratio
 
         if (!strcmp(p->key, "dtype"))
             status = text_dtype(p->value, &cal->dtype, r->err);
+        else if (!strcmp(p->key, "transferred"))
+            status = !strcmp(p->value, "yes")
+                         ? (cal->transferred = true, LM_OK)
+                         : lm_error_set(r->err, LM_E_ARG,
+                                        "transferred: expected yes, or no such key, found '%.40s'",
+                                        p->value);
         else if (!to)
             status = lm_error_set(r->err, LM_E_NOTFOUND, "[machine] has no key '%s'", p->key);
         else if (!(status = text_int(p->value, to, r->err)) && *to < 1)

@@ -46,6 +46,7 @@ typedef struct calibration {
     int64_t                max_ranks, max_hosts; /**< most that were measured together; >= 1 */
     lm_dtype               dtype;                /**< of all observations; 0: not known */
     term_settings          settings;             /**< what terms were counted with */
+    bool                   transferred; /**< carried over from other machines, see transfer.h */
 } calibration;
 
 /**

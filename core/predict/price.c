@@ -201,6 +201,8 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
             return status;
     if (counted.load.counts.layers_not_lowered)
         note(&result, "layers without kernels are not in it");
+    if (who->cal->transferred)
+        note(&result, "transferred");
     if (other_dtype(who))
         note(&result, "dtype");
     for (size_t i = 0; i < n; i++)

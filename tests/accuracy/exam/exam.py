@@ -60,6 +60,10 @@ class Exam:
             self.skip(f"{dataset}: neither a model nor an ONNX file of '{name}'")
         return None
 
+    def path(self, name):
+        """Of a file of the working folder."""
+        return os.path.join(self.work, name)
+
     def write(self, name, rows, provenance=()):
         """Observations as a file of the working folder."""
         return write_observations(os.path.join(self.work, name), rows, provenance)

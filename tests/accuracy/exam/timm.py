@@ -1,7 +1,13 @@
 """timm's published step times: ConvNets whose layers we know, and all models by their counts alone."""
+import random
+import statistics
+
 NAME = "timm"
 TARGETS = {"inference, GPUs": (8.0, 12.0), "inference, CPU": (15.0, None), "train step": (9.0, None)}
 DTYPES = {"fp32": ("f32", ""), "bf16": ("bf16", ""), "amp": ("f32", "amp=f16 "), "amp_bf16": ("f32", "amp=bf16 ")}
+DATASHEETS = {"rtx3090": "GeForce RTX 3090", "rtx4090": "GeForce RTX 4090",
+              "pro6000maxq": "RTX PRO 6000 Blackwell Max-Q Workstation Edition"}
+FEW, DRAWS = 5, 8  # networks that correct a transfer, and how often they are drawn, by seeds 0, 1 ...
 FEWEST = 4  # networks of a setting, below which leaving one out says nothing
 
 
@@ -104,6 +110,42 @@ def by_topic(exam, found, rows, left_out):
     return out
 
 
+def transferred(exam, source, rows, target, other):
+    """MAPE in % on a device that was not measured, by its datasheet alone and with FEW networks measured on it, the mean over
+    DRAWS of the error on the others."""
+    name = f"{NAME}-transfer-{'-'.join(target)}-from-{source[0]}"
+    machine = exam.path(name + "-source.ini")
+    exam.program.fit(exam.write(name + "-source.csv", rows), machine)
+
+    def errors(part, test, *options):
+        new = exam.path(f"{name}-{part}.ini")
+        exam.program.run("transfer", machine, "--from", DATASHEETS[source[0]], "--to", DATASHEETS[target[0]], "-o", new, *options)
+        found = exam.program.table("validate", exam.write(f"{name}-{part}.csv", test), "--machine", new, "--model", "layermeter",
+                                   "--pooled")
+        return float(found[0]["mape_percent"])
+
+    def corrected(seed):
+        few = random.Random(seed).sample(sorted({r["name"] for r in other}), FEW)
+        with_ = exam.write(f"{name}-few{seed}.csv", [r for r in other if r["name"] in few])
+        return errors(seed, [r for r in other if r["name"] not in few], "--with", with_)
+
+    return errors("alone", other), statistics.mean(corrected(seed) for seed in range(DRAWS))
+
+
+def transfers(exam, rows):
+    """Inference between GPUs in settings that were measured on both: figures without a target."""
+    pairs = [(a, b) for a in rows for b in rows if a[0] != b[0] and a[1:] == b[1:] and {a[0], b[0]} <= DATASHEETS.keys()]
+    found = exam.map(lambda p: transferred(exam, p[0], rows[p[0]], p[1], rows[p[1]]), pairs)
+    for at, what in enumerate(("by datasheet alone", f"with {FEW} networks")):
+        values = [f[at] for f in found]
+        for (a, b), value in zip(pairs, values):
+            exam.results.add(NAME, f"GPU not measured, inference, {what}", f"{label(b)}, from {a[0]}", len(rows[b]),
+                             "layermeter", "MAPE %", value)
+        if values:
+            exam.results.add(NAME, f"GPU not measured, inference, {what}: mean over {len(values)} pairs", "all",
+                             sum(len(rows[b]) for _, b in pairs), "layermeter", "MAPE %", statistics.mean(values))
+
+
 def run(exam):
     rows, other = known_networks(exam, exam.data), known_networks(exam, exam.heldout)
     if not rows:
@@ -113,6 +155,8 @@ def run(exam):
     found = examine(exam, "networks", rows, other, "name")
     for (what, how), errors in by_topic(exam, found, rows, "network left out").items():
         exam.over_settings(NAME, f"{what}, {how}", errors, "step" if what == "train step" else "inference", *TARGETS[what])
+    if not exam.quick:
+        transfers(exam, rows)
     rows, other = counted(exam, exam.data), counted(exam, exam.heldout)
     found = examine(exam, "counts", rows, other, "group")
     for (what, how), errors in by_topic(exam, found, rows, "family left out").items():
