@@ -45,6 +45,7 @@ typedef struct solving {
     size_t                n;
     const shrink_options *options;
     double               *weight; /* by row: of this round */
+    double               *summed; /* by row: the weight with which it is in the sums */
     double               *share;  /* by row: what it counts beside others of its group */
     bool                  used[N_TERMS];
     double                scale[N_TERMS]; /* seconds per unit so far */
@@ -103,33 +104,42 @@ static lm_status stage_new(const solving *s, size_t (*key_of)(size_t), stage *ou
     return LM_OK;
 }
 
-/* Normal equations of the weighted rows, with the ridge towards factors of 1. */
+/* Normal equations of the weighted rows, with the ridge towards factors of 1. From one round to the
+ * next most rows keep their weight, and with it their share in the sums. */
 static void stage_equations(const solving *s, stage *st)
 {
     const size_t n = st->n;
 
-    memset(st->gram, 0, n * n * sizeof *st->gram);
-    memset(st->h, 0, n * sizeof *st->h);
     for (size_t i = 0; i < s->n; i++) {
         const double *a = st->a + i * n;
-        const double  w = s->weight[i];
+        const double  w = s->weight[i] - s->summed[i];
 
+        if (w == 0)
+            continue;
+        s->summed[i] = s->weight[i];
         for (size_t j = 0; j < n; j++) {
-            double *to = st->gram + j * n;
+            double      *to = st->gram + j * n;
+            const double wa = w * a[j];
 
-            if (a[j] == 0)
+            if (wa == 0)
                 continue;
-            st->h[j] += w * a[j];
+            st->h[j] += wa;
             for (size_t k = 0; k <= j; k++)
-                to[k] += w * a[j] * a[k];
+                to[k] += wa * a[k];
         }
     }
-    for (size_t j = 0; j < n; j++) {
-        st->gram[j * n + j] += st->mu[j];
-        st->h[j] += st->mu[j];
+    for (size_t j = 0; j < n; j++)
         for (size_t k = 0; k < j; k++)
             st->gram[k * n + j] = st->gram[j * n + k];
-    }
+}
+
+/* Nothing is in the sums yet but the ridge. */
+static void stage_begin(const solving *s, stage *st)
+{
+    memset(st->gram, 0, st->n * st->n * sizeof *st->gram);
+    memset(s->summed, 0, s->n * sizeof *s->summed);
+    for (size_t j = 0; j < st->n; j++)
+        st->gram[j * st->n + j] = st->h[j] = st->mu[j];
 }
 
 static lm_status stage_solve(solving *s, stage *st)
@@ -137,6 +147,7 @@ static lm_status stage_solve(solving *s, stage *st)
     lm_status status = LM_OK;
 
     memcpy(s->weight, s->share, s->n * sizeof *s->weight);
+    stage_begin(s, st);
     for (int round = 0; round <= s->options->rounds && !status; round++) {
         stage_equations(s, st);
         if ((status = nnls_solve(st->gram, st->h, st->n, st->factor, s->err)))
@@ -313,7 +324,8 @@ static lm_status take_rows(solving *s, const shrink_row *row, size_t n, size_t w
     s->row    = malloc((n + 1) * sizeof *s->row);
     s->weight = malloc((n + 1) * sizeof *s->weight);
     s->share  = malloc((n + 1) * sizeof *s->share);
-    if (!s->row || !s->weight || !s->share)
+    s->summed = malloc((n + 1) * sizeof *s->summed);
+    if (!s->row || !s->weight || !s->share || !s->summed)
         return lm_error_set(s->err, LM_E_NOMEM, "out of memory");
     for (size_t i = 0; i < n; i++) {
         if (row[i].fold == without)
@@ -390,6 +402,7 @@ out:
     free(s.row);
     free(s.weight);
     free(s.share);
+    free(s.summed);
     return status;
 }
 
