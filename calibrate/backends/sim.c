@@ -131,7 +131,7 @@ static term_vector phase_terms(const sim_backend *b, const bench_case *what, pha
                                term_item *room)
 {
     double     sum[N_TERMS] = { 0 };
-    term_chain chain        = { .backward = p == PHASE_BACKWARD };
+    term_chain chain        = { .backward = p == PHASE_BACKWARD, .samples = what->point->batch };
 
     for (size_t i = 0; i < what->n_kernels[p]; i++)
         terms_add(&what->kernels[p][i], &b->cal->settings, &chain, sum);

@@ -107,7 +107,7 @@ static const struct {
 };
 
 #define STEM_CHANNELS 4 /* an image's */
-#define GEMV_ROWS     8 /* so few: a product with a vector, as far as the weights are concerned */
+#define GEMV_ROWS     8 /* of a sample; so few: a product with a vector, as far as weights matter */
 
 const term_settings term_settings_default = { .tile = 16, .group_tile = 8 };
 
@@ -252,12 +252,12 @@ static double gemm_weights(const lm_kernel *k)
            (double)(k->pass == LM_GRAD_WEIGHT ? k->u.gemm.m : k->u.gemm.k);
 }
 
-static size_t add_gemm(const adding *a)
+static size_t add_gemm(const adding *a, int64_t samples)
 {
     const double weights = gemm_weights(a->k);
 
     add(a, GEMM_FLOPS, (double)lm_kernel_work(a->k).flops);
-    add(a, a->k->u.gemm.m <= GEMV_ROWS ? GEMV_WEIGHTS : GEMM_WEIGHTS, weights);
+    add(a, a->k->u.gemm.m <= GEMV_ROWS * samples ? GEMV_WEIGHTS : GEMM_WEIGHTS, weights);
     add(a, GEMM_BYTES, a->bytes - weights);
     add(a, GEMM_LAUNCHES, 1);
     return GEMM_FLOPS;
@@ -325,10 +325,10 @@ size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, 
         (k->op == LM_OP_MAP || k->op == LM_OP_NORM) && same && (chain->product || chain->follows);
     const bool cached = after || (chain->backward && one_by_one && chain->elementwise && same);
 
-    *chain = (term_chain){ chain->backward, product, after, one_by_one, elements };
+    *chain = (term_chain){ chain->backward, chain->samples, product, after, one_by_one, elements };
     switch (k->op) {
     case LM_OP_CONV: return add_conv(&a, s);
-    case LM_OP_GEMM: return add_gemm(&a);
+    case LM_OP_GEMM: return add_gemm(&a, chain->samples > 0 ? chain->samples : 1);
     case LM_OP_POOL: return add_pool(&a);
     case LM_OP_NORM: return add_norm(&a, after);
     case LM_OP_ATTENTION:
@@ -388,9 +388,10 @@ static lm_status visit_update(const audience *a, const bound_network *net, size_
 lm_status terms_visit(const bound_network *net, optimizer o, terms_visitor *visit, void *context,
                       lm_error *err)
 {
-    const audience a       = { visit, context };
-    term_chain     forward = { 0 }, backward = { .backward = true };
-    lm_status      status = LM_OK;
+    const audience a        = { visit, context };
+    term_chain     forward  = { .samples = net->options.batch };
+    term_chain     backward = { .backward = true, .samples = net->options.batch };
+    lm_status      status   = LM_OK;
 
     for (size_t i = 0; i < net->n_layers && !status; i++) {
         visit_pass(&a, net, i, LM_FORWARD, &forward);

@@ -73,13 +73,14 @@ const char *term_family_name(term_family f);
 /** "arithmetic", "traffic" or "launch". */
 const char *term_bound_name(term_bound b);
 
-/** What terms need to know of the kernel before: begin a pass with zeros. */
+/** What terms need to know of the pass and of the kernel before: zeros but for the first two. */
 typedef struct term_chain {
-    bool   backward; /**< of a backward pass */
-    bool   product;  /**< it was a convolution or a product ... */
-    bool   follows;  /**< ... or what it computes follows element by element from one's output */
-    bool   elementwise;
-    double elements; /**< it wrote */
+    bool    backward; /**< of a backward pass */
+    int64_t samples;  /**< the batch; 0: 1 */
+    bool    product;  /**< it was a convolution or a product ... */
+    bool    follows;  /**< ... or what it computes follows element by element from one's output */
+    bool    elementwise;
+    double  elements; /**< it wrote */
 } term_chain;
 
 /**

@@ -131,7 +131,7 @@ static void products_tell_weights_from_activations(void **state)
 {
     lm_kernel forward = product(LM_FORWARD, 20, 3, 5), few = product(LM_FORWARD, 8, 3, 5);
     lm_kernel weight       = product(LM_GRAD_WEIGHT, 5, 3, 20);
-    double    sum[N_TERMS] = { 0 };
+    double    sum[N_TERMS] = { 0 }, of_three[N_TERMS] = { 0 };
 
     (void)state;
     add(&forward, sum);
@@ -142,6 +142,9 @@ static void products_tell_weights_from_activations(void **state)
     assert_close(value(sum, "gemv.weights.forward"), 2 * 3 * 5, 0);
     add(&weight, sum); /* written: 5 x 3 */
     assert_close(value(sum, "gemv.weights.grad_weight"), 2 * 5 * 3, 0);
+    /* 20 rows of 3 samples are 7 of each */
+    terms_add(&forward, &term_settings_default, &(term_chain){ .samples = 3 }, of_three);
+    assert_close(value(of_three, "gemv.weights.forward"), 2 * 3 * 5, 0);
     forward.u.gemm.activations = 1;
     add(&forward, sum);
     assert_close(value(sum, "gemm.weights.forward"), 2 * 3 * 5, 0);
