@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/fit_like.h"
 #include "fit/fit.h"
+#include "fit/launches.h"
 #include "fit/variants.h"
 #include "report/table.h"
 #include "single/operator_model.h"
@@ -193,6 +194,15 @@ static lm_status note_algorithm(const options *o, calibration *cal, lm_error *er
     return lm_error_set(err, LM_E_NOMEM, "out of memory");
 }
 
+/* Streams alone are nothing to fit to; other machines can price them. */
+static lm_status fit_to(const options *o, const observations *obs, const points *p,
+                        calibration **cal, lm_error *err)
+{
+    if (o->value[LIKE] && launches_only(obs) && !p->n_kernel_rows)
+        return fit_none(obs, p, cal, err);
+    return fit_all(obs, p, cal, err);
+}
+
 static int run(const options *o)
 {
     lm_error      err   = { 0 };
@@ -218,7 +228,7 @@ static int run(const options *o)
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
         (o->value[WHERE] && choose_where(o, obs, &p, &err)) ||
         (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
-        fit_all(obs, &p, &cal, &err) ||
+        fit_to(o, obs, &p, &cal, &err) ||
         (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err))) {
         code = report_failure(&err);
         goto out;

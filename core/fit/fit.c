@@ -276,3 +276,20 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     *out = cal;
     return LM_OK;
 }
+
+lm_status fit_none(const observations *obs, const points *p, calibration **out, lm_error *err)
+{
+    calibration *cal = calloc(1, sizeof *cal);
+    lm_status    status;
+
+    if (!cal)
+        return no_memory(err);
+    cal->settings  = term_settings_default;
+    cal->max_ranks = cal->max_hosts = 1;
+    if ((status = note_origin(obs, p, cal, err))) {
+        calibration_free(cal);
+        return status;
+    }
+    *out = cal;
+    return LM_OK;
+}

@@ -13,4 +13,8 @@
  */
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err);
 
+/** Of observations that hold nothing to fit to: where they are from, for prices of other machines.
+ */
+lm_status fit_none(const observations *obs, const points *p, calibration **out, lm_error *err);
+
 #endif

@@ -308,6 +308,24 @@ static void a_stream_is_bound_by_the_device_or_the_host(void **state)
     observations_free(obs);
 }
 
+static void streams_alone_leave_only_where_they_are_from(void **state)
+{
+    observations *obs;
+    calibration  *cal;
+    points        p = { 0 };
+
+    (void)state;
+    folder_file("o.csv", "# device: Tesla T4\nkind,name,phase,seconds\nstream,s.csv,step,0.1\n");
+    assert_int_equal(observations_load("o.csv", &obs, NULL), LM_OK);
+    assert_true(launches_only(obs));
+    assert_int_equal(fit_none(obs, &p, &cal, NULL), LM_OK);
+    assert_null(cal->operators);
+    assert_string_equal(cal->provenance[0].key, "device");
+    assert_string_equal(cal->provenance[0].value, "Tesla T4");
+    calibration_free(cal);
+    observations_free(obs);
+}
+
 static void lists_of_kernels_are_checked(void **state)
 {
     static const struct {
@@ -345,6 +363,7 @@ int main(void)
         cmocka_unit_test(all_kinds_pass_through_a_machine_file),
         cmocka_unit_test(machine_files_edited_by_hand_are_refused),
         cmocka_unit_test(a_stream_is_bound_by_the_device_or_the_host),
+        cmocka_unit_test(streams_alone_leave_only_where_they_are_from),
         cmocka_unit_test(lists_of_kernels_are_checked),
     };
 
