@@ -97,6 +97,7 @@ static void add_columns(table *t, const char *set)
 static void add_row(table *t, const scale_point *p, const char *set)
 {
     const prediction *s = &p->step;
+    char              beyond[200];
 
     table_count(t, (uint64_t)s->nodes);
     table_count(t, (uint64_t)s->batch);
@@ -112,7 +113,7 @@ static void add_row(table *t, const scale_point *p, const char *set)
     table_real(t, p->efficiency);
     table_real(t, p->epoch_seconds);
     ledger_cell(t, &s->ledger);
-    table_text(t, s->beyond_what);
+    table_text(t, prediction_beyond(s, beyond, sizeof beyond));
     if (set)
         table_text(t, set);
     ledger_hidden_cells(t, &s->ledger);

@@ -93,6 +93,7 @@ static void add_row(const listing *p, const char *name, const explained *x)
 static void print_words(const listing *p, const explained *total, FILE *out)
 {
     const ledger *l = &p->e->step.ledger;
+    char          beyond[200];
 
     fputs("bound by:", out);
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
@@ -102,8 +103,8 @@ static void print_words(const listing *p, const explained *total, FILE *out)
     for (certainty c = 0; c < N_CERTAINTIES; c++)
         fprintf(out, "%s %.0f %% %s", c ? "," : "", 100 * ledger_share(l, c), certainty_name(c));
     fputc('\n', out);
-    if (*p->e->step.beyond_what)
-        fprintf(out, "beyond: %s\n", p->e->step.beyond_what);
+    if (p->e->step.n_beyond)
+        fprintf(out, "beyond: %s\n", prediction_beyond(&p->e->step, beyond, sizeof beyond));
 }
 
 static lm_status print_rows(const explained *row, size_t n, size_t top, listing *p, format f,

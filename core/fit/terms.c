@@ -172,6 +172,11 @@ const char *term_bound_name(term_bound b)
     return names[b];
 }
 
+const char *term_slot_name(size_t slot)
+{
+    return slots[slot].name;
+}
+
 const char *term_slot_class(size_t slot, char *buffer, size_t size)
 {
     snprintf(buffer, size, "%.*s", (int)strcspn(slots[slot].name, "."), slots[slot].name);

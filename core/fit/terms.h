@@ -94,6 +94,8 @@ size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, 
 /** Those of an optimizer's kernel, which have slots of their own. */
 size_t terms_add_update(const lm_kernel *k, double *sum);
 
+/** "conv3x3.flops". */
+const char *term_slot_name(size_t slot);
 /** Class of the kernels that a slot is counted of, "conv3x3", in `buffer`; returns it. */
 const char *term_slot_class(size_t slot, char *buffer, size_t size);
 

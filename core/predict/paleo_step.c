@@ -2,7 +2,6 @@
 #include "predict/paleo_step.h"
 
 #include <math.h>
-#include <stdio.h>
 
 static lm_status count(paleo_predictor *who, int64_t batch, const paleo_counts **out, lm_error *err)
 {
@@ -47,13 +46,14 @@ lm_status paleo_predict(paleo_predictor *who, int64_t batch, int64_t nodes, pred
                          .backward = t.backward,
                          .sync     = t.sync,
                          .grad     = t.update + t.sync,
-                         .step     = t.step,
-                         .beyond   = counts->unknown > 0 };
+                         .step     = t.step };
     ledger_add(&out->ledger, CERTAINTY_ASSUMED, t.step); /* a datasheet's figures */
     for (quantity q = 0; q < N_QUANTITIES; q++)
         out->low[q] = out->high[q] = NAN;
-    if (counts->unknown)
-        snprintf(out->beyond_what, sizeof out->beyond_what, "%zu layer%s nothing here",
-                 counts->unknown, counts->unknown == 1 ? " costs" : "s cost");
+    if (counts->unknown) {
+        out->beyond[0].what   = "nothing here";
+        out->beyond[0].layers = counts->unknown;
+        out->n_beyond         = 1;
+    }
     return LM_OK;
 }

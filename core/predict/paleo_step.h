@@ -21,7 +21,7 @@ typedef struct paleo_predictor {
 
 /**
  * Predicts one step of `nodes` workers with `batch` samples each. There is no interval; layers that
- * the model does not know stand in `beyond_what`. Pure but for what `who` keeps.
+ * the model does not know stand in `beyond`. Pure but for what `who` keeps.
  *
  * @return LM_E_NOTFOUND for several workers without a link, or what binding the network returns
  */

@@ -42,6 +42,8 @@ static bool other_dtype(const predictor *who)
 
 certainty predict_certainty(const predictor *who, const contribution *c)
 {
+    if (who->cal->transferred) /* of another machine */
+        return CERTAINTY_ASSUMED;
     return certainty_of(c->c, c->count, other_dtype(who));
 }
 
@@ -59,21 +61,39 @@ typedef struct sum {
     lm_error        *err;
 } sum;
 
-static void note(prediction *out, const char *word)
+/* Texts are printed when somebody asks: most of those who scan do not. */
+static void note(prediction *out, const char *what, double factor)
 {
-    const size_t n = strlen(out->beyond_what);
-
-    out->beyond = true;
-    snprintf(out->beyond_what + n, sizeof out->beyond_what - n, "%s%s", n ? ", " : "", word);
+    for (size_t i = 0; i < out->n_beyond; i++)
+        if (!strcmp(out->beyond[i].what, what))
+            return;
+    if (out->n_beyond < PREDICTION_NOTES) {
+        out->beyond[out->n_beyond].what   = what;
+        out->beyond[out->n_beyond].layers = 0;
+        out->beyond[out->n_beyond].factor = factor;
+        out->n_beyond++;
+    }
 }
 
-static void note_beyond(prediction *out, const char *what, double factor)
+const char *prediction_beyond(const prediction *p, char *buffer, size_t size)
 {
-    char word[80];
+    size_t n = 0;
 
-    snprintf(word, sizeof word, "%s x%.3g", what, factor);
-    if (!strstr(out->beyond_what, what))
-        note(out, word);
+    *buffer = '\0';
+    for (size_t i = 0; i < p->n_beyond && n < size; i++) {
+        const size_t layers = p->beyond[i].layers;
+
+        if (i)
+            n += (size_t)snprintf(buffer + n, size - n, ", ");
+        if (layers && n < size)
+            n += (size_t)snprintf(buffer + n, size - n, "%zu layer%s ", layers,
+                                  layers == 1 ? " costs" : "s cost");
+        if (n < size)
+            n += (size_t)snprintf(buffer + n, size - n, "%s", p->beyond[i].what);
+        if (p->beyond[i].factor > 0 && n < size)
+            n += (size_t)snprintf(buffer + n, size - n, " x%.3g", p->beyond[i].factor);
+    }
+    return buffer;
 }
 
 /* Of terms only those that hold a share of the time worth a mark. */
@@ -95,17 +115,12 @@ static void check_range(sum *s, size_t at, const contribution *c, double seconds
 {
     const bool   term   = !forms[at].n_features;
     const double factor = range_beyond(c->c, c->count);
-    char         name[64];
 
     if (factor == 1 || (term && c->seconds < SHARE * seconds))
         return;
-    if (!term) {
-        note_beyond(s->out, feature_name((feature)c->regressor), factor);
-        return;
-    }
-    term_name(c->regressor, name, sizeof name);
-    *strrchr(name, '.') = '\0'; /* the pass */
-    note_beyond(s->out, name, factor);
+    note(s->out,
+         term ? term_slot_name(term_slot(c->regressor)) : feature_name((feature)c->regressor),
+         factor);
 }
 
 static lm_status missing(sum *s, part which)
@@ -194,20 +209,20 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
         return status;
     counted.load.nodes = (double)nodes;
     if (nodes > 1 && nodes > who->cal->max_ranks)
-        note_beyond(&result, "nodes", (double)nodes / (double)who->cal->max_ranks);
+        note(&result, "nodes", (double)nodes / (double)who->cal->max_ranks);
     n = predict_parts(who, nodes > 1, parts);
     for (size_t i = 0; i < n; i++)
         if ((status = add_part(&s, parts[i], &seconds[parts[i]])))
             return status;
     if (counted.load.counts.layers_not_lowered)
-        note(&result, "layers without kernels are not in it");
+        note(&result, "layers without kernels are not in it", 0);
     if (who->cal->transferred)
-        note(&result, "transferred");
+        note(&result, "transferred", 0);
     if (other_dtype(who))
-        note(&result, "dtype");
+        note(&result, "dtype", 0);
     for (size_t i = 0; i < n; i++)
         if (seconds[parts[i]] < 0) {
-            note(&result, "negative time");
+            note(&result, "negative time", 0);
             break;
         }
     if (n == 1) {

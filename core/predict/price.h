@@ -20,6 +20,8 @@ typedef struct predictor {
     struct paleo_predictor *paleo;
 } predictor;
 
+#define PREDICTION_NOTES 12
+
 /** One step, in seconds. */
 typedef struct prediction {
     int64_t batch;             /**< samples per device */
@@ -32,10 +34,18 @@ typedef struct prediction {
      * (interval.h); of a step that has none of its own, those of its parts added up. NAN: unknown.
      */
     double low[N_QUANTITIES], high[N_QUANTITIES];
-    bool   beyond;           /**< some count lies outside what was calibrated */
-    char   beyond_what[160]; /**< which, "batch (flops x4.0), nodes" */
-    ledger ledger;           /**< what the step's seconds stand on; all 0: of no measurement */
+    struct {
+        const char *what;       /**< a regressor, or what is wrong */
+        double      factor;     /**< count over the range's end; 0: what says it all */
+        size_t      layers;     /**< so many; else 0 */
+    } beyond[PREDICTION_NOTES]; /**< what leaves the calibrated range; see prediction_beyond() */
+    size_t n_beyond;
+    ledger ledger; /**< what the step's seconds stand on; all 0: of no measurement */
 } prediction;
+
+/** "nodes x2, conv3x3.flops x16": what leaves the calibrated range, in `buffer`; "": nothing does.
+ */
+const char *prediction_beyond(const prediction *p, char *buffer, size_t size);
 
 /** The parts whose times add up to a step, on one node or many, into `out`; returns how many. */
 size_t predict_parts(const predictor *who, bool many, part out[4]);

@@ -16,8 +16,8 @@ fi
 "$here/examples/setup.sh" build
 build=$here/build/bench
 mkdir -p "$build"
-{ cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLAYERMETER_TESTS=OFF &&
-  ninja -C "$build" && cc -O2 -o "$build/timer" "$here/tests/bench/timer.c"; } >"$build.log" 2>&1 ||
+{ cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release &&
+  ninja -C "$build" core/all plugins/all models/all configs/all calibrate/all bench_points && cc -O2 -o "$build/timer" "$here/tests/bench/timer.c"; } >"$build.log" 2>&1 ||
     { tail -n 20 "$build.log" >&2; exit 1; }
 PATH=$build/bin:$PATH
 work=$(mktemp -d)
@@ -34,7 +34,7 @@ bytes() { "$build/timer" "$@" | cut -d' ' -f2; }
 
 # --- a prediction as a process, against the least that a Python peer costs
 machine=$here/tests/bench/machine.ini
-scale="layermeter scale resnet50 --machine $machine --nodes 1..128*2"
+scale="layermeter scale resnet50 --machine $machine --model counts --nodes 1..128*2"
 python=$(for p in /usr/bin/python3 python3; do
              "$p" -c 'import torch' 2>/dev/null && { echo "$p"; break; }
          done || true)
@@ -84,13 +84,28 @@ per() { echo "$1 $2" | awk '{ printf "%.4g", $1 / $2 }'; }
 row fit_per_observation_s_20000_to_5000 "$(per "$fit_20000" 20000)" "$(per "$fit_5000" 5000)" 0.8
 row fit_per_observation_s_80000_to_20000 "$(per "$fit_80000" 80000)" "$(per "$fit_20000" 20000)" 0.8
 
+# --- (batch, node) points of ResNet-50 in a process, of a machine file with every model: whole answers with
+# intervals and ledger, and the step's seconds alone; on one core, and linear in their number
+# per_point KIND MODEL POINTS: seconds
+per_point() {
+    "$build/bin/bench_points" resnet50 "$work/fitted.ini" "$2" "$3" 2>/dev/null |
+        awk -v kind="$1" '$1 == kind { printf "%.4g", 1 / $2 }'
+}
+export LAYERMETER_PLUGIN_PATH=$build/lib/layermeter/plugins LAYERMETER_MODEL_PATH=$here/models
+row point_layermeter_answer_s "$(per_point answers layermeter 400000)" 5e-6 1
+row point_convmeter_step_s "$(per_point steps convmeter 20000000)" 1e-7 1
+row point_layermeter_answer_s_800000_to_200000 "$(per_point answers layermeter 800000)" \
+    "$(per_point answers layermeter 200000)" 0.8
+row point_convmeter_step_s_20000000_to_5000000 "$(per_point steps convmeter 20000000)" \
+    "$(per_point steps convmeter 5000000)" 0.8
+
 # --- cost by the number of layers, and of points
 for n in 1000 4000 16000; do
     { printf '[network]\nname = deep\n[x]\ntype = input\nshape = 8x16x16\n'
       printf '[block pair]\n[pair/conv]\ntype = conv2d\nfilters = 8\nkernel = 3\npadding = 1\n'
       printf '[pair/relu]\ntype = relu\n[part.0..%d]\nblock = pair\n' $((n / 2 - 1)); } >"$work/deep$n.ini"
     eval "layers_$n=\$(seconds 7 layermeter show $work/deep$n.ini --totals)"
-    eval "points_$n=\$(seconds 7 layermeter scale resnet18 --machine $machine --nodes 1..$n)"
+    eval "points_$n=\$(seconds 7 layermeter scale resnet18 --machine $machine --model counts --nodes 1..$n)"
 done
 row show_per_layer_s_4000_to_1000 "$(per "$layers_4000" 4000)" "$(per "$layers_1000" 1000)" 0.8
 row show_per_layer_s_16000_to_4000 "$(per "$layers_16000" 16000)" "$(per "$layers_4000" 4000)" 0.8

@@ -353,6 +353,7 @@ static void curves_go_by_its_steps(void **state)
     int64_t     turning;
     lm_error    err = { LM_OK, "" };
     bound_text  ten;
+    char        text[80];
 
     (void)state;
     ten = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
@@ -370,7 +371,7 @@ static void curves_go_by_its_steps(void **state)
         assert_close(p.step, t.step, 1e-12);
     }
     assert_true(isnan(p.low[QUANTITY_STEP]) && isnan(p.high[QUANTITY_STEP]));
-    assert_string_equal(p.beyond_what, "1 layer costs nothing here");
+    assert_string_equal(prediction_beyond(&p, text, sizeof text), "1 layer costs nothing here");
     assert_int_equal(scale_at(&who, SCALING_STRONG, 40, 4, 100, &s, &err), LM_OK);
     assert_int_equal(s.step.batch, 10);
     assert_close(s.step.step, p.step, 0);
