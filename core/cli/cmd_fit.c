@@ -8,6 +8,7 @@
 #include "fit/launches.h"
 #include "fit/variants.h"
 #include "report/table.h"
+#include "single/model.h"
 #include "single/operator_model.h"
 
 enum { OUTPUT, WHERE, ALGORITHM, LIKE, FORMAT };
@@ -29,6 +30,8 @@ static const char details[] =
     "with relative weights and non-negative coefficients; 'layermeter', ours. 'held out' is the error on\n"
     "networks that the fit did not see, each left out in turn. Needs no device: old observations can be\n"
     "fitted again anywhere, and so can those of another framework (its columns: OBSERVATIONS.md).\n"
+    "Where no network was measured, single layers are: 'layermeter' prices convolutions and products of\n"
+    "few rows by their algorithms (single.conv, single.dense), and predicts them and networks of them.\n"
     "Each element type and each choice of settings has coefficients of its own: of a file with several,\n"
     "--where says which. All-reduces by themselves belong to all of them.\n"
     "Single kernels are priced by kind of operator, 20 rows or more of a kind; kinds without, by --like,\n"
@@ -85,6 +88,33 @@ static void add_operators(table *t, operator_class class, const operator_prices 
         table_real(t, NAN);
     table_real(t, 100 * p->mape);
     table_real(t, NAN);
+}
+
+/* Classes of single layers. */
+static void add_layers(table *t, const layer_model *m)
+{
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
+        const layer_prices *p    = &m->of[c];
+        size_t              used = 0;
+        char                part_text[40];
+
+        if (!p->present)
+            continue;
+        for (size_t j = 0; j < p->columns.n; j++)
+            used += p->columns.column[j].rows > 0;
+        snprintf(part_text, sizeof part_text, "single.%s", layer_classes[c]->name);
+        table_text(t, model_at(0));
+        table_text(t, part_text);
+        table_count(t, p->rows);
+        table_count(t, p->columns.n);
+        table_count(t, used);
+        table_real(t, NAN);
+        table_real(t, p->errors.r2);
+        table_real(t, 1e3 * p->errors.rmse);
+        table_real(t, NAN);
+        table_real(t, 100 * p->errors.mape);
+        table_real(t, NAN);
+    }
 }
 
 /* Coefficients that the data cannot tell apart, in one line. */
@@ -150,6 +180,13 @@ static void print_warnings(const observations *obs, const points *p, const calib
         fprintf(stderr, "layermeter: the update of %zu points is left out: another optimizer\n",
                 p->n_other_optimizer);
     print_flagged(obs, p);
+    for (size_t c = 0; cal->layers && c < N_LAYER_CLASSES; c++)
+        if (cal->layers->of[c].rows && !cal->layers->of[c].present)
+            fprintf(stderr,
+                    "layermeter: %s.single.%s is left out: %zu times of such layers, %zu are "
+                    "needed\n",
+                    model_at(0), layer_classes[c]->name, cal->layers->of[c].rows,
+                    layer_classes[c]->fewest);
     for (size_t i = 0; i < n_forms && p->n_points; i++) {
         const fitted *f = &cal->fitted[i];
 
@@ -245,6 +282,8 @@ static int run(const options *o)
     for (operator_class c = 0; cal->operators && c < N_OPERATOR_CLASSES; c++)
         if (cal->operators->of[c].columns.n)
             add_operators(t, c, &cal->operators->of[c]);
+    if (cal->layers)
+        add_layers(t, cal->layers);
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:

@@ -10,6 +10,7 @@
 #include "base/ini.h"
 #include "base/text.h"
 #include "single/operator_file.h"
+#include "single/store.h"
 
 /* A key and its value have to pass through an INI line. */
 #define VALUE_MAX_BYTES 140
@@ -28,6 +29,9 @@ void calibration_free(calibration *cal)
     if (cal->operators)
         operator_model_free(cal->operators);
     free(cal->operators);
+    if (cal->layers)
+        layer_model_free(cal->layers);
+    free(cal->layers);
     free(cal);
 }
 
@@ -247,6 +251,8 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
             put_fitted(draft.stream, f, &cal->fitted[f]);
     if (cal->operators)
         operator_file_write(draft.stream, cal->operators);
+    if (cal->layers)
+        layer_model_print(draft.stream, cal->layers);
     for (size_t m = 0; model_at(m); m++)
         put_intervals(draft.stream, model_at(m), &cal->intervals[m]);
     return file_draft_commit(&draft, err);
@@ -458,6 +464,16 @@ static lm_status read_intervals(const reading *r, const ini_section *s, calibrat
     return status;
 }
 
+static lm_status read_layers(const reading *r, const ini_section *s, calibration *cal)
+{
+    if (!cal->layers) {
+        cal->layers = calloc(1, sizeof *cal->layers);
+        if (!cal->layers)
+            return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
+    }
+    return layer_model_read(s, r->path, cal->layers, r->err);
+}
+
 static lm_status read_machine(const reading *r, const ini_section *s, calibration *cal)
 {
     for (size_t i = 0; i < s->n_pairs; i++) {
@@ -521,6 +537,9 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
             else
                 status = operator_file_read(doc, s, cal->operators, err);
             any = true;
+        } else if (layer_model_section(s->name)) {
+            status = read_layers(&r, s, cal);
+            any    = true;
         } else {
             status = read_form(&r, s, cal);
             any    = true;

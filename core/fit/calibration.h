@@ -41,6 +41,7 @@ typedef struct calibration {
     fitted                 fitted[MAX_FORMS];     /**< by place in `forms` */
     intervals              intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
     struct operator_model *operators;             /**< of single kernels; NULL: none was fitted */
+    struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
     provenance_entry      *provenance;            /**< of the observations, and "fitted from" */
     size_t                 n_provenance;
     int64_t                max_ranks, max_hosts; /**< most that were measured together; >= 1 */

@@ -3,6 +3,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "fit/singles.h"
 
 static lm_status no_memory(lm_error *err)
 {
@@ -47,6 +50,36 @@ static lm_status predict_part(const points *p, const char *model, part which, co
     for (size_t i = 0; i < p->n_points; i++)
         out[i].part[which] = calibration_seconds(cal, form_at, &p->point[i].load);
     return LM_OK;
+}
+
+/* The default model prices single layers by what they are, where it can. */
+static lm_status predict_singles(const points *p, const char *model, const split *by,
+                                 const calibration *cal, comparison *out, lm_error *err)
+{
+    const size_t n       = p->n_points * N_PHASES;
+    double      *seconds = NULL;
+    lm_status    status  = LM_OK;
+
+    if (strcmp(model, model_at(0)) != 0 || (cal && !cal->layers))
+        return LM_OK;
+    seconds = malloc((n + 1) * sizeof *seconds);
+    if (!seconds)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++)
+        seconds[i] = NAN;
+    status = cal ? singles_by_model(p, cal->layers, seconds, err)
+                 : singles_left_out(p, by, seconds, err);
+    for (size_t i = 0; i < p->n_points && !status; i++)
+        for (part w = 0; w < N_PARTS; w++) {
+            phase f;
+
+            /* a network's own coefficients know more of it than its layers' */
+            if (singles_phase(w, &f) && !isnan(seconds[i * N_PHASES + f]) &&
+                (p->point[i].shape || isnan(out[i].part[w])))
+                out[i].part[w] = seconds[i * N_PHASES + f];
+        }
+    free(seconds);
+    return status;
 }
 
 void compare_measured(const point *pt, comparison *out)
@@ -476,6 +509,8 @@ lm_status compare_points(const points *p, const char *model, const split *by,
 
     for (part w = 0; w < N_PARTS && !status; w++)
         status = predict_part(p, model, w, by, cal, out, err);
+    if (!status)
+        status = predict_singles(p, model, by, cal, out, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
         compare_measured(&p->point[i], &out[i]);
         predict(&p->point[i], model, out[i].part, out[i].predicted);

@@ -9,7 +9,9 @@
 #include "fit/comparison.h"
 #include "fit/launches.h"
 #include "fit/repeats.h"
+#include "fit/singles.h"
 #include "fit/variants.h"
+#include "single/model.h"
 
 static lm_status no_memory(lm_error *err)
 {
@@ -233,6 +235,27 @@ static lm_status fit_operators(const observations *obs, calibration *cal, lm_err
     return status;
 }
 
+/* Single layers, of which there are none beside whole networks. */
+static lm_status fit_singles(const points *p, calibration *cal, lm_error *err)
+{
+    layer_model found;
+    lm_status   status = singles_fit(p, &found, err);
+
+    if (status)
+        return status;
+    if (layer_model_rows(&found)) {
+        cal->layers = malloc(sizeof *cal->layers);
+        if (!cal->layers) {
+            layer_model_free(&found);
+            return no_memory(err);
+        }
+        *cal->layers = found;
+    } else {
+        layer_model_free(&found);
+    }
+    return LM_OK;
+}
+
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err)
 {
     calibration *cal    = calloc(1, sizeof *cal);
@@ -260,7 +283,9 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     }
     if (!status && !(status = fit_operators(obs, cal, err)))
         any |= cal->operators != NULL;
-    if (!status && !any)
+    if (!status)
+        status = fit_singles(p, cal, err);
+    if (!status && !any && !(cal->layers && layer_model_any(cal->layers)))
         status =
             lm_error_set(err, LM_E_ARG,
                          "%s: too few rows: no formula has as many observations as coefficients; "

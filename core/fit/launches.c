@@ -28,7 +28,7 @@ static lm_status parse(const char *name, const char *geometry, lm_pass pass, lm_
 }
 
 /* A device without a datasheet is no error: waves are then not counted. */
-static lm_status find_multiprocessors(const observations *obs, double *out, lm_error *err)
+lm_status launches_multiprocessors(const observations *obs, double *out, lm_error *err)
 {
     const char   *given = observations_provenance(obs, "multiprocessors");
     const char   *name  = observations_provenance(obs, "device");
@@ -82,7 +82,7 @@ lm_status launches_from(const observations *obs, launches *out, lm_error *err)
         out->row[out->n++] = row;
     }
     if (!status)
-        status = find_multiprocessors(obs, &out->multiprocessors, err);
+        status = launches_multiprocessors(obs, &out->multiprocessors, err);
     if (status)
         launches_free(out);
     return status;

@@ -24,6 +24,9 @@ typedef struct launches {
 lm_status launches_from(const observations *obs, launches *out, lm_error *err);
 void      launches_free(launches *l);
 
+/** The device's multiprocessors, as above; 0: not known. */
+lm_status launches_multiprocessors(const observations *obs, double *out, lm_error *err);
+
 /** Has the file single kernels or streams, and nothing else that was timed? */
 bool launches_only(const observations *obs);
 

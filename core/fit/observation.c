@@ -15,8 +15,8 @@
 
 static const char *const phases[N_PHASES]   = { "forward", "backward",  "sync",       "update",
                                                 "step",    "inference", "grad_input", "grad_weight" };
-static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective", "layer",
-                                                "counts",  "stream" };
+static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective",
+                                                "layer",   "counts", "stream" };
 
 const observation observation_blank = { .name        = "",
                                         .input       = "",

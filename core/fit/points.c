@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "fit/counts.h"
 #include "fit/flags.h"
+#include "fit/launches.h"
 #include "network/network.h"
 #include "network/single.h"
 
@@ -148,8 +149,8 @@ static point *point_for(joining *j, const observation *row, uint32_t flags)
     return add_point(j, row, flags);
 }
 
-static lm_status layer_counts(const observation *row, const registry *reg, net_metrics *out,
-                              lm_error *err)
+static lm_status layer_counts(const observation *row, const registry *reg, layer_shape *shape,
+                              net_metrics *out, lm_error *err)
 {
     network       *net;
     bound_network *bound;
@@ -159,15 +160,17 @@ static lm_status layer_counts(const observation *row, const registry *reg, net_m
     if (status)
         return status;
     status = metrics_of_network(bound, NULL, out, err);
+    shape_of_chain(bound, shape);
     bound_network_free(bound);
     network_free(net);
     return status;
 }
 
-static lm_status count_load(workloads *loads, point *pt, lm_error *err)
+static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error *err)
 {
     const observation *row    = pt->row;
     lm_status          status = LM_OK;
+    layer_shape        shape;
 
     pt->input = "";
     if (row->kind == OBS_COUNTS) {
@@ -180,7 +183,10 @@ static lm_status count_load(workloads *loads, point *pt, lm_error *err)
             status = workloads_input(loads, row->name, row->input, row->dtype, &pt->input, err);
     } else if (row->kind == OBS_LAYER) {
         pt->input = row->input;
-        status    = layer_counts(row, workloads_registry(loads), &pt->load.counts, err);
+        status    = layer_counts(row, workloads_registry(loads), &shape, &pt->load.counts, err);
+        if (!status && shape.kind != SHAPE_OTHER &&
+            !(pt->shape = arena_copy(shapes, &shape, 1, sizeof shape)))
+            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     }
     pt->load.nodes = (double)row->ranks;
     pt->load.bytes =
@@ -191,7 +197,7 @@ static lm_status count_load(workloads *loads, point *pt, lm_error *err)
 static lm_status count_loads(const observations *obs, workloads *loads, points *p, lm_error *err)
 {
     for (size_t i = 0; i < p->n_points; i++) {
-        const lm_status status = count_load(loads, &p->point[i], err);
+        const lm_status status = count_load(loads, p->shapes, &p->point[i], err);
 
         if (status) {
             lm_error_prefix(err, "%s:%d", obs->path, p->point[i].row->line);
@@ -413,7 +419,9 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
     bool      networks = false;
     lm_status status   = j.arena ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
-    *out = (points){ .collectives = NAMES_NONE };
+    *out = (points){ .collectives = NAMES_NONE, .loads = loads, .shapes = arena_new() };
+    if (!out->shapes)
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     for (size_t i = 0; i < obs->n_rows; i++)
         networks |= observation_of_network(&obs->row[i]);
     for (size_t i = 0; i < obs->n_rows && !status; i++) {
@@ -435,6 +443,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         pt->seconds[row->phase] = row->seconds;
     }
     if (!status)
+        status = launches_multiprocessors(obs, &out->multiprocessors, err);
+    if (!status)
         status = count_loads(obs, loads, out, err);
     if (!status)
         status = settle_flags(out, err);
@@ -454,6 +464,7 @@ void points_free(points *p)
     free(p->point);
     free(p->group);
     arena_free(p->terms);
+    arena_free(p->shapes);
     *p = (points){ 0 };
 }
 

@@ -2,21 +2,24 @@
 #ifndef FIT_POINTS_H
 #define FIT_POINTS_H
 
+#include "base/arena.h"
 #include "base/names.h"
 #include "fit/features.h"
 #include "fit/forms.h"
 #include "fit/observation.h"
 #include "fit/workloads.h"
+#include "single/shape.h"
 
 typedef struct point {
     const observation *row;   /**< the first of its rows: name, input, batch, ranks */
     const char        *input; /**< shape of one sample in use, "3x224x224"; collectives: "" */
     workload           load;
-    size_t group;   /**< index into points.group: what it is left out with, its row's group or the
-                       network; the collectives are one group */
-    uint32_t flags; /**< of each of its rows (flags.h) */
-    bool     other_algorithm;   /**< of its all-reduce: see points_choose_algorithm() */
-    double   seconds[N_PHASES]; /**< NAN: not measured */
+    size_t group; /**< index into points.group: what it is left out with, its row's group or the
+                     network; the collectives are one group */
+    uint32_t           flags;             /**< of each of its rows (flags.h) */
+    const layer_shape *shape;             /**< of a single layer that has one; else NULL */
+    bool               other_algorithm;   /**< of its all-reduce: see points_choose_algorithm() */
+    double             seconds[N_PHASES]; /**< NAN: not measured */
 } point;
 
 typedef struct points {
@@ -31,6 +34,9 @@ typedef struct points {
     size_t n_flagged_out;     /**< points left out, as the same was measured without these flags */
     size_t n_flagged_used;    /**< flagged points that are used, as there is nothing better */
     struct arena *terms;      /**< owns those of the points' workloads */
+    struct arena *shapes;     /**< owns the points' shapes */
+    workloads    *loads;      /**< whose networks they are */
+    double        multiprocessors; /**< of the device; 0: unknown */
 } points;
 
 /**

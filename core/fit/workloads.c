@@ -398,3 +398,12 @@ lm_status workloads_bind(workloads *w, const char *name, const char *input, lm_d
     }
     return status;
 }
+
+lm_status workloads_bind_at(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                            int64_t batch, bound_network **out, lm_error *err)
+{
+    entry          *e;
+    const lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
+
+    return status ? status : bind_entry(w, e, batch, out, err);
+}

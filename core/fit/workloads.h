@@ -4,6 +4,7 @@
 
 #include "fit/features.h"
 #include "layers/registry.h"
+#include "network/bind.h"
 #include "network/metrics.h"
 
 typedef struct workloads workloads;
@@ -26,6 +27,10 @@ lm_status workloads_give(workloads *w, const char *name, network *net, lm_error 
  */
 lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
                            int64_t batch, net_metrics *out, lm_error *err);
+
+/** The network itself at that batch: to be freed before `w`. */
+lm_status workloads_bind_at(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                            int64_t batch, bound_network **out, lm_error *err);
 
 /** Shape of one sample that the same counts are of, the file's own if none is given. *out lives as
  * long as `w`. */

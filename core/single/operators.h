@@ -48,8 +48,8 @@ const tiling *operator_tilings(operator_class c, size_t *n);
  *    efficient primitives for deep learning", section 3) in waves, its steps, bytes of input,
  *    output and weights. FLOPs and the first two have families by window, so that the few rows of
  *    a window share what others show: no formula knows of Winograd's or FFT's discount.
- *  - softmax, norms: bytes, row_count, and long_bytes, those of rows over 1024 elements, which a block
- *    of threads does not keep.
+ *  - softmax, norms: bytes, row_count, and long_bytes, those of rows over 1024 elements, which a
+ * block of threads does not keep.
  *  - all else: bytes. With families by `tag`, since what a host does to launch `add` or `gelu`
  *    takes longer than the kernel.
  *  - all: launch, 1

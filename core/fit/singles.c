@@ -1,0 +1,203 @@
+/* Points of single layers as the model of single layers sees them. */
+#include "fit/singles.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "single/whole.h"
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+bool singles_phase(part which, phase *out)
+{
+    switch (which) {
+    case PART_FORWARD: *out = PHASE_FORWARD; return true;
+    case PART_BACKWARD: *out = PHASE_BACKWARD; return true;
+    case PART_UPDATE: *out = PHASE_UPDATE; return true;
+    case PART_INFERENCE: *out = PHASE_INFERENCE; return true;
+    case PART_STEP: *out = PHASE_STEP; return true;
+    default: return false;
+    }
+}
+
+/* One of the words of `settings`. */
+static bool has_setting(const char *settings, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *at = settings; (at = strstr(at, word)); at += n)
+        if ((at == settings || at[-1] == ' ') && (!at[n] || at[n] == ' '))
+            return true;
+    return false;
+}
+
+/* What was run of a layer in a phase of its point. */
+static layer_run run_of(const point *pt, phase f, double multiprocessors)
+{
+    return (layer_run){ .forward  = f == PHASE_FORWARD || f == PHASE_INFERENCE || f == PHASE_STEP,
+                        .backward = f == PHASE_BACKWARD || f == PHASE_STEP,
+                        .update   = f == PHASE_UPDATE || f == PHASE_STEP,
+                        .alone    = true,
+                        .input_gradient  = true,
+                        .trains_inputs   = has_setting(pt->row->settings, "trains=inputs"),
+                        .optimizer       = *pt->row->optimizer ? pt->row->optimizer : "momentum",
+                        .multiprocessors = multiprocessors };
+}
+
+/* Times of all points, and which they are. */
+typedef struct times {
+    layer_time *time;
+    size_t     *point;
+    phase      *phase;
+    size_t      n;
+} times;
+
+static void times_free(times *t)
+{
+    free(t->time);
+    free(t->point);
+    free(t->phase);
+}
+
+/* Of one class, or (N_LAYER_CLASSES) of all. A step beside its own phases is their sum. */
+static lm_status gather(const points *p, size_t class, times *out, lm_error *err)
+{
+    const size_t most = p->n_points * N_PHASES + 1;
+
+    *out = (times){ malloc(most * sizeof *out->time), malloc(most * sizeof *out->point),
+                    malloc(most * sizeof *out->phase), 0 };
+    if (!out->time || !out->point || !out->phase) {
+        times_free(out);
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < p->n_points; i++)
+        for (part w = 0; w < N_PARTS; w++) {
+            const point *pt = &p->point[i];
+            phase        f;
+
+            if (!pt->shape || !singles_phase(w, &f) || isnan(point_seconds(pt, w)) ||
+                (class < N_LAYER_CLASSES && layer_class_of(pt->shape) != class))
+                continue;
+            out->time[out->n] =
+                (layer_time){ pt->shape, run_of(pt, f, p->multiprocessors), point_seconds(pt, w) };
+            out->point[out->n]   = i;
+            out->phase[out->n++] = f;
+        }
+    return LM_OK;
+}
+
+lm_status singles_fit(const points *p, layer_model *out, lm_error *err)
+{
+    times     t;
+    lm_status status = gather(p, N_LAYER_CLASSES, &t, err);
+
+    if (status)
+        return status;
+    status = layer_model_fit(t.time, t.n, out, err);
+    times_free(&t);
+    return status;
+}
+
+/* One fold, or (SPLIT_ALWAYS) all times by a fit to all. */
+static lm_status predict_fold(const points *p, const split *by, size_t fold, const times *t,
+                              layer_rows *r, bool *in, double *seconds, lm_error *err)
+{
+    size_t    count;
+    lm_status status;
+
+    for (size_t i = 0; i < t->n; i++)
+        in[i] = fold == SPLIT_ALWAYS || by->fold[t->point[i]] != fold;
+    (void)p;
+    status = layer_rows_fit(r, in, &count, err);
+    if (status == LM_E_ARG)
+        return LM_OK; /* too few */
+    for (size_t i = 0; i < t->n && !status; i++)
+        if (fold == SPLIT_ALWAYS || !in[i])
+            seconds[t->point[i] * N_PHASES + t->phase[i]] =
+                cheapest_seconds(&r->rows, i, &r->columns, r->class->options.p);
+    return status;
+}
+
+static lm_status predict_class(const points *p, const split *by, size_t class, double *seconds,
+                               lm_error *err)
+{
+    times      t;
+    layer_rows r;
+    bool      *in;
+    lm_status  status = gather(p, class, &t, err);
+
+    if (status)
+        return status;
+    status = layer_rows_new(layer_classes[class], t.time, t.n, &r, err);
+    if (!status) {
+        in = malloc(t.n + 1);
+        if (!in)
+            status = no_memory(err);
+        else if (by->rule.kind == SPLIT_NONE)
+            status = predict_fold(p, by, SPLIT_ALWAYS, &t, &r, in, seconds, err);
+        for (size_t f = 0; f < by->n_folds && !status; f++)
+            status = predict_fold(p, by, f, &t, &r, in, seconds, err);
+        free(in);
+        layer_rows_free(&r);
+    }
+    times_free(&t);
+    return status;
+}
+
+lm_status singles_left_out(const points *p, const split *by, double *seconds, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t c = 0; c < N_LAYER_CLASSES && !status; c++)
+        status = predict_class(p, by, c, seconds, err);
+    return status;
+}
+
+/* A network by its layers; what has no price is not predicted. */
+static lm_status whole_network(const points *p, size_t at, layer_model *m, double *seconds,
+                               lm_error *err)
+{
+    const observation *row = p->point[at].row;
+    bound_network     *bound;
+    whole_seconds      found;
+    lm_status          status =
+        workloads_bind_at(p->loads, row->name, row->input, row->dtype, row->batch, &bound, err);
+
+    if (status)
+        return status;
+    if (!whole_predict(m, bound, *row->optimizer ? row->optimizer : "momentum", &found, NULL)) {
+        seconds[PHASE_FORWARD] = seconds[PHASE_INFERENCE] = found.forward;
+        seconds[PHASE_BACKWARD]                           = found.backward;
+        seconds[PHASE_UPDATE]                             = found.update;
+        seconds[PHASE_STEP] = found.forward + found.backward + found.update;
+    }
+    bound_network_free(bound);
+    return LM_OK;
+}
+
+static void single_layer(const point *pt, layer_model *m, double *seconds)
+{
+    for (phase f = 0; f < N_PHASES; f++) {
+        const layer_run run = run_of(pt, f, m->multiprocessors);
+        const double    t   = layer_model_seconds(m, pt->shape, &run);
+
+        if (!isnan(t))
+            seconds[f] = t;
+    }
+}
+
+lm_status singles_by_model(const points *p, layer_model *m, double *seconds, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < p->n_points && !status; i++)
+        if (p->point[i].shape)
+            single_layer(&p->point[i], m, seconds + i * N_PHASES);
+        else if (p->point[i].row->kind == OBS_NETWORK && layer_model_any(m))
+            status = whole_network(p, i, m, seconds + i * N_PHASES, err);
+    return status;
+}

@@ -1,0 +1,28 @@
+/** Points of single layers as the model of single layers (single/model.h) sees them. */
+#ifndef FIT_SINGLES_H
+#define FIT_SINGLES_H
+
+#include "fit/points.h"
+#include "fit/split.h"
+
+/** Which phase of a single layer a part of a step is; false: none. */
+bool singles_phase(part which, phase *out);
+
+struct layer_model;
+
+/** Fits all classes of layers that have enough times. */
+lm_status singles_fit(const points *p, struct layer_model *out, lm_error *err);
+
+/**
+ * Seconds of every phase of every point by fits that did not see the point's fold; without folds by
+ * the fit to all.
+ *
+ * @param seconds n_points x N_PHASES; left as it is where the model says nothing: no class, nothing
+ *                measured, too few others
+ */
+lm_status singles_left_out(const points *p, const split *by, double *seconds, lm_error *err);
+
+/** The same of a model made elsewhere, of all phases; and of networks by their layers. */
+lm_status singles_by_model(const points *p, struct layer_model *m, double *seconds, lm_error *err);
+
+#endif

@@ -1,0 +1,71 @@
+/* Classes of single layers. */
+#include "single/classes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const layer_class *const layer_classes[N_LAYER_CLASSES] = { &layer_class_conv, &layer_class_dense };
+
+size_t layer_class_of(const layer_shape *s)
+{
+    size_t i = 0;
+
+    while (i < N_LAYER_CLASSES && !layer_classes[i]->has(s))
+        i++;
+    return i;
+}
+
+double shape_flops(const layer_shape *s)
+{
+    const double outputs = s->kind == SHAPE_CONV ? (double)lm_volume(s->out) : 1;
+
+    return 2 * (double)s->n * outputs * s->weights;
+}
+
+double shape_bytes(const layer_shape *s)
+{
+    return 4 * (s->inputs + s->outputs);
+}
+
+#define UPDATE "update."
+#define CALL   ".call"
+
+static bool ends_with(const char *text, const char *end)
+{
+    const size_t n = strlen(text), m = strlen(end);
+
+    return n >= m && !strcmp(text + n - m, end);
+}
+
+size_t columns_need_update(columns *c, const char *name)
+{
+    const bool call = ends_with(name, CALL);
+
+    return columns_need(c, name, call ? "call" : "element",
+                        call ? RESOURCE_HOST : RESOURCE_BANDWIDTH);
+}
+
+bool optimizer_priced(const columns *c, const char *optimizer)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, UPDATE "%.40s", optimizer);
+    return columns_find(c, name) != COLUMN_NONE;
+}
+
+void optimizer_item(columns *c, rows *r, const char *optimizer, double elements, bool call)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, UPDATE "%.40s", optimizer);
+    rows_item(r, columns_need_update(c, name), elements);
+    if (!call || !strcmp(optimizer, "sgd")) /* all others keep more, and launch more */
+        return;
+    snprintf(name, sizeof name, UPDATE "%.40s" CALL, optimizer);
+    rows_item(r, columns_need_update(c, name), 1);
+}
+
+bool optimizer_column(const char *name)
+{
+    return !strncmp(name, UPDATE, strlen(UPDATE)) && name[strlen(UPDATE)];
+}

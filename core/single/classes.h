@@ -1,0 +1,61 @@
+/** Classes of single layers: which columns their times are sums of. */
+#ifndef SINGLE_CLASSES_H
+#define SINGLE_CLASSES_H
+
+#include "single/cheapest.h"
+#include "single/shape.h"
+
+/** What of a layer was timed, or is asked for. */
+typedef struct layer_run {
+    bool        forward, backward, update;
+    bool        alone; /**< by itself, with what a call costs; else as a part of a network */
+    bool        input_gradient;
+    bool        trains_inputs;   /**< the update moves its inputs and its loss's target, too */
+    const char *optimizer;       /**< any word */
+    double      multiprocessors; /**< of the device; 0: unknown */
+} layer_run;
+
+/** What a device reaches, to begin a fit with. */
+typedef struct layer_rates {
+    double flops, bytes; /**< per second */
+} layer_rates;
+
+typedef struct layer_class {
+    const char      *name; /**< "conv": of its section in machine files */
+    cheapest_options options;
+    size_t           fewest; /**< rows, below which there is no fit */
+    bool (*has)(const layer_shape *s);
+    /** Makes its columns; those of optimizers come as they are met. False: memory ran out. */
+    bool (*make)(columns *c);
+    /** Is it a column of this class? Of names in files. */
+    bool (*known)(const char *name);
+    /** Prices to begin with. */
+    void (*begin)(columns *c, const layer_rates *rates);
+    /** What a call costs, whatever it does: once a row. */
+    void (*add_call)(columns *c, rows *r, const layer_run *run, const layer_shape *s);
+    /** What a layer does. */
+    void (*add_layer)(columns *c, rows *r, const layer_run *run, const layer_shape *s);
+} layer_class;
+
+extern const layer_class layer_class_conv, layer_class_dense;
+
+#define N_LAYER_CLASSES 2
+extern const layer_class *const layer_classes[N_LAYER_CLASSES];
+
+/** N_LAYER_CLASSES: of none. */
+size_t layer_class_of(const layer_shape *s);
+
+/** FLOP of the forward product, and bytes of its input and output in 32 bits. */
+double shape_flops(const layer_shape *s);
+double shape_bytes(const layer_shape *s);
+
+/* For the classes: columns of an optimizer, by its name. */
+void optimizer_item(columns *c, rows *r, const char *optimizer, double elements, bool call);
+/** Is it the name of one? */
+bool optimizer_column(const char *name);
+/** The column of that name, which is one; made if it is not there. COLUMN_NONE: out of memory. */
+size_t columns_need_update(columns *c, const char *name);
+/** Is the update by that optimizer priced? */
+bool optimizer_priced(const columns *c, const char *optimizer);
+
+#endif

@@ -1,0 +1,439 @@
+/*
+ * Convolutions by themselves, as GPU libraries run them: for each of the three products the fastest
+ * of a direct product, FFTs in tiles or of whole planes, and Winograd's.
+ *
+ * n: samples, a, b: channels in and out, M: n x output pixels, K: a x window, X, Y, W: elements of
+ * input, output and weights. Sides of tiles are what kernels compute together: what is less counts
+ * in full.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "single/classes.h"
+
+#define NARROW 16  /* channels: rows of fewer are shorter than a memory transaction wants */
+#define LONG_W 2e7 /* weights from which reordering them costs in full */
+#define LEAST  8   /* side of an FFT */
+#define MOST   256
+#define TILE   32 /* side of an FFT in tiles */
+
+/* Ways to do a product with transforms: "tiles" FFTs in tiles of 32 x 32, "plane" FFTs of the whole
+ * plane, "winograd4" tiles of 4 x 4 outputs, "winograd2" of 2 x 2 without intermediate results. */
+typedef enum transform_column {
+    T_TILES,
+    T_TILES_IN,
+    T_TILES_OUT,
+    T_TILES_FLOPS,
+    T_PLANE_IN,
+    T_PLANE_OUT,
+    T_PLANE_WEIGHTS,
+    T_WINO4_IN,
+    T_WINO4_OUT,
+    T_WINO4_WEIGHTS,
+    T_WINO4_FLOPS,
+    T_WINO2_FLOPS,
+    N_TRANSFORM
+} transform_column;
+
+enum {
+    CALL,
+    ACTIVATION,
+    BIAS,
+    F_IN,
+    F_IN_NARROW,
+    F_IN_PADDED,
+    F_OUT,
+    F_OUT_NARROW,
+    F_WEIGHTS,
+    F_WEIGHTS_LONG,
+    FP_IN,
+    FP_OUT,
+    FP_WEIGHTS,
+    FP_FLOPS,
+    F_FLOPS,
+    F_DEPTH,
+    TRAIN_CALL,
+    TRAIN_BIAS,
+    LOSS,
+    ACTIVATION_GRAD,
+    B_IN,
+    B_IN_NARROW,
+    B_IN_PADDED,
+    B_OUT,
+    B_WEIGHTS,
+    B_WEIGHTS_WINDOW,
+    B_WEIGHTS_LONG,
+    B_WEIGHTS_SAMPLES,
+    BP_IN,
+    BP_OUT,
+    BP_WEIGHTS,
+    BP_FLOPS,
+    BP_DEPTH,
+    I_FLOPS,
+    I_SCATTER,
+    W_FLOPS,
+    W_FLOPS_WIDE,
+    W_SHORT_FLOPS,
+    W_SHORT_DEPTH,
+    W_SHORT_OUT,
+    F_TRANSFORM,
+    I_TRANSFORM = F_TRANSFORM + N_TRANSFORM,
+    W_TRANSFORM = I_TRANSFORM + N_TRANSFORM,
+    N_COLUMNS   = W_TRANSFORM + N_TRANSFORM - 1 /* without T_WINO2_FLOPS */
+};
+
+typedef struct spec {
+    const char *name, *unit;
+    resource    resource;
+} spec;
+
+static const spec specs[N_COLUMNS] = {
+    [CALL]              = { "call", "call", RESOURCE_HOST },
+    [ACTIVATION]        = { "forward.activation", "element", RESOURCE_BANDWIDTH },
+    [BIAS]              = { "forward.bias", "element", RESOURCE_BANDWIDTH },
+    [F_IN]              = { "forward.input", "element", RESOURCE_BANDWIDTH },
+    [F_IN_NARROW]       = { "forward.input.narrow", "element", RESOURCE_BANDWIDTH },
+    [F_IN_PADDED]       = { "forward.input.padded", "element", RESOURCE_BANDWIDTH },
+    [F_OUT]             = { "forward.output", "element", RESOURCE_BANDWIDTH },
+    [F_OUT_NARROW]      = { "forward.output.narrow", "element", RESOURCE_BANDWIDTH },
+    [F_WEIGHTS]         = { "forward.weights", "element", RESOURCE_BANDWIDTH },
+    [F_WEIGHTS_LONG]    = { "forward.weights.long", "element", RESOURCE_BANDWIDTH },
+    [FP_IN]             = { "forward.pointwise.input", "element", RESOURCE_BANDWIDTH },
+    [FP_OUT]            = { "forward.pointwise.output", "element", RESOURCE_BANDWIDTH },
+    [FP_WEIGHTS]        = { "forward.pointwise.weights", "element", RESOURCE_BANDWIDTH },
+    [FP_FLOPS]          = { "forward.pointwise.flops", "FLOP", RESOURCE_FLOPS },
+    [F_FLOPS]           = { "forward.direct.flops", "FLOP", RESOURCE_FLOPS },
+    [F_DEPTH]           = { "forward.direct.depth", "step", RESOURCE_DEPTH },
+    [TRAIN_CALL]        = { "backward.call", "call", RESOURCE_HOST },
+    [TRAIN_BIAS]        = { "backward.call.bias", "call", RESOURCE_HOST },
+    [LOSS]              = { "loss", "element", RESOURCE_BANDWIDTH },
+    [ACTIVATION_GRAD]   = { "backward.activation", "element", RESOURCE_BANDWIDTH },
+    [B_IN]              = { "backward.input", "element", RESOURCE_BANDWIDTH },
+    [B_IN_NARROW]       = { "backward.input.narrow", "element", RESOURCE_BANDWIDTH },
+    [B_IN_PADDED]       = { "backward.input.padded", "element", RESOURCE_BANDWIDTH },
+    [B_OUT]             = { "backward.output", "element", RESOURCE_BANDWIDTH },
+    [B_WEIGHTS]         = { "backward.weights", "element", RESOURCE_BANDWIDTH },
+    [B_WEIGHTS_WINDOW]  = { "backward.weights.window", "element", RESOURCE_BANDWIDTH },
+    [B_WEIGHTS_LONG]    = { "backward.weights.long", "element", RESOURCE_BANDWIDTH },
+    [B_WEIGHTS_SAMPLES] = { "backward.weights.samples", "element", RESOURCE_BANDWIDTH },
+    [BP_IN]             = { "backward.pointwise.input", "element", RESOURCE_BANDWIDTH },
+    [BP_OUT]            = { "backward.pointwise.output", "element", RESOURCE_BANDWIDTH },
+    [BP_WEIGHTS]        = { "backward.pointwise.weights", "element", RESOURCE_BANDWIDTH },
+    [BP_FLOPS]          = { "backward.pointwise.flops", "FLOP", RESOURCE_FLOPS },
+    [BP_DEPTH]          = { "backward.pointwise.depth", "step", RESOURCE_DEPTH },
+    [I_FLOPS]           = { "grad_input.direct.flops", "FLOP", RESOURCE_FLOPS },
+    [I_SCATTER]         = { "grad_input.direct.scatter", "element", RESOURCE_BANDWIDTH },
+    [W_FLOPS]           = { "grad_weight.direct.flops", "FLOP", RESOURCE_FLOPS },
+    [W_FLOPS_WIDE]      = { "grad_weight.direct.flops.wide", "FLOP", RESOURCE_FLOPS },
+    [W_SHORT_FLOPS]     = { "grad_weight.short.flops", "FLOP", RESOURCE_FLOPS },
+    [W_SHORT_DEPTH]     = { "grad_weight.short.depth", "step", RESOURCE_DEPTH },
+    [W_SHORT_OUT]       = { "grad_weight.short.output", "element", RESOURCE_BANDWIDTH },
+#define TRANSFORM(at, pass)                                                                          \
+    [(at) + T_TILES]                 = { pass ".tiles", "tile", RESOURCE_DEPTH },                    \
+            [(at) + T_TILES_IN]      = { pass ".tiles.input", "element", RESOURCE_BANDWIDTH },       \
+            [(at) + T_TILES_OUT]     = { pass ".tiles.output", "element", RESOURCE_BANDWIDTH },      \
+            [(at) + T_TILES_FLOPS]   = { pass ".tiles.flops", "FLOP", RESOURCE_FLOPS },              \
+            [(at) + T_PLANE_IN]      = { pass ".plane.input", "element", RESOURCE_BANDWIDTH },       \
+            [(at) + T_PLANE_OUT]     = { pass ".plane.output", "element", RESOURCE_BANDWIDTH },      \
+            [(at) + T_PLANE_WEIGHTS] = { pass ".plane.weights", "element", RESOURCE_BANDWIDTH },     \
+            [(at) + T_WINO4_IN]      = { pass ".winograd4.input", "element", RESOURCE_BANDWIDTH },   \
+            [(at) + T_WINO4_OUT]     = { pass ".winograd4.output", "element", RESOURCE_BANDWIDTH },  \
+            [(at) +                                                                                  \
+                T_WINO4_WEIGHTS]     = { pass ".winograd4.weights", "element", RESOURCE_BANDWIDTH }, \
+            [(at) + T_WINO4_FLOPS]   = { pass ".winograd4.flops", "FLOP", RESOURCE_FLOPS }
+    TRANSFORM(F_TRANSFORM, "forward"),
+    TRANSFORM(I_TRANSFORM, "grad_input"),
+    TRANSFORM(W_TRANSFORM, "grad_weight"),
+    [F_TRANSFORM + T_WINO2_FLOPS]    = { "forward.winograd2.flops", "FLOP", RESOURCE_FLOPS },
+    [I_TRANSFORM + T_WINO2_FLOPS]    = { "grad_input.winograd2.flops", "FLOP", RESOURCE_FLOPS },
+};
+
+static void begin_from(columns *c, size_t at, size_t from, double share)
+{
+    c->column[at].from  = from;
+    c->column[at].share = share;
+}
+
+static bool make(columns *c)
+{
+    for (size_t j = 0; j < N_COLUMNS; j++)
+        if (columns_need(c, specs[j].name, specs[j].unit, specs[j].resource) != j)
+            return false;
+    for (size_t t = 0; t < N_TRANSFORM - 1; t++) {
+        begin_from(c, I_TRANSFORM + t, F_TRANSFORM + t, 0.7);
+        begin_from(c, W_TRANSFORM + t, F_TRANSFORM + t, 0.7);
+    }
+    begin_from(c, I_TRANSFORM + T_WINO2_FLOPS, F_TRANSFORM + T_WINO2_FLOPS, 1);
+    begin_from(c, I_FLOPS, F_FLOPS, 0.8);
+    begin_from(c, W_FLOPS, F_FLOPS, 1);
+    begin_from(c, W_SHORT_FLOPS, F_FLOPS, 1);
+    return true;
+}
+
+static bool known(const char *name)
+{
+    for (size_t j = 0; j < N_COLUMNS; j++)
+        if (!strcmp(specs[j].name, name))
+            return true;
+    return optimizer_column(name);
+}
+
+/* Arithmetic at 0.6 of the peak, 16 bytes for each transformed element (8 in tiles, which stay in
+ * caches), 10 us to launch a tile: near enough for a choice to begin with. */
+static void begin(columns *c, const layer_rates *rates)
+{
+    static const size_t products[] = {
+        FP_FLOPS, F_FLOPS, BP_FLOPS, I_FLOPS, W_FLOPS, W_SHORT_FLOPS
+    };
+    const double flop = 1 / (0.6 * rates->flops), element = 16 / rates->bytes;
+
+    for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
+        c->column[products[i]].price = flop;
+    for (size_t at = F_TRANSFORM; at <= W_TRANSFORM; at += N_TRANSFORM) {
+        c->column[at + T_TILES].price         = 1e-5;
+        c->column[at + T_TILES_IN].price      = element / 2;
+        c->column[at + T_TILES_OUT].price     = element / 2;
+        c->column[at + T_TILES_FLOPS].price   = flop;
+        c->column[at + T_PLANE_IN].price      = element;
+        c->column[at + T_PLANE_OUT].price     = element;
+        c->column[at + T_PLANE_WEIGHTS].price = element;
+        c->column[at + T_WINO4_IN].price      = element;
+        c->column[at + T_WINO4_OUT].price     = element;
+        c->column[at + T_WINO4_WEIGHTS].price = element;
+        if (at != W_TRANSFORM)
+            c->column[at + T_WINO2_FLOPS].price = 0.8 * flop;
+    }
+}
+
+static bool has(const layer_shape *s)
+{
+    return s->kind == SHAPE_CONV;
+}
+
+/* x in tiles of t. */
+static double tiles(double x, double t)
+{
+    return ceil(x / t);
+}
+
+static double up(double x, double t)
+{
+    return t * ceil(x / t);
+}
+
+/* One window of 1 x 1 at each place: a product of matrices as it stands in memory. */
+static bool pointwise(const layer_shape *s)
+{
+    for (int i = 0; i < 3; i++)
+        if (s->window[i] != 1 || s->stride[i] != 1)
+            return false;
+    return s->groups == 1;
+}
+
+/* Square windows at stride 1 over two dimensions: what transforms are for. */
+static bool transformable(const layer_shape *s)
+{
+    return s->in[0] == 1 && s->window[0] == 1 && s->window[1] == s->window[2] && s->window[1] > 1 &&
+           s->window[1] <= TILE && s->stride[1] == 1 && s->stride[2] == 1 && s->dilation[1] == 1 &&
+           s->dilation[2] == 1 && s->groups == 1;
+}
+
+/* Padding of which more is behind than in front is a copy: libraries know only as much on both
+ * sides. */
+static bool lopsided(const layer_shape *s)
+{
+    for (int i = 0; i < 3; i++)
+        if (s->behind[i] > s->before[i])
+            return true;
+    return false;
+}
+
+/* Side of an FFT of the padded plane: the power of two that holds it. */
+static double fft_side(const layer_shape *s, int axis)
+{
+    const double padded =
+        (double)(s->in[axis] + s->before[axis] + (s->behind[axis] > 0 ? s->behind[axis] : 0));
+
+    return exp2(ceil(log2(fmax(LEAST, padded))));
+}
+
+/* Alternatives with transforms: a channels are summed over, b produced, on planes of which `plane`
+ * is what tiles cover. */
+static void add_transforms(rows *r, size_t at, const layer_shape *s, double a, double b,
+                           const int64_t plane[3], bool fused)
+{
+    const double n = (double)s->n, k = (double)s->window[1];
+    const double q = tiles((double)plane[1], TILE + 1 - k) * tiles((double)plane[2], TILE + 1 - k);
+    const double four = tiles((double)plane[1], 4) * tiles((double)plane[2], 4);
+    const double two  = tiles((double)plane[1], 2) * tiles((double)plane[2], 2);
+    const double e    = (k + 3) * (k + 3);
+    const double high = fft_side(s, 1), wide = fft_side(s, 2);
+
+    rows_alternative(r);
+    rows_item(r, at + T_TILES, q);
+    rows_item(r, at + T_TILES_IN, n * q * a * TILE * TILE);
+    rows_item(r, at + T_TILES_OUT, n * q * b * TILE * TILE);
+    rows_item(r, at + T_TILES_FLOPS, q * up(n, 32) * up(a, 8) * up(b, 64) * TILE * TILE);
+    if (fmax(high, wide) <= MOST) {
+        rows_alternative(r);
+        rows_item(r, at + T_PLANE_IN, n * a * high * wide);
+        rows_item(r, at + T_PLANE_OUT, n * b * high * wide);
+        rows_item(r, at + T_PLANE_WEIGHTS, a * b * high * wide);
+    }
+    if (k == 3 || k == 5) {
+        rows_alternative(r);
+        rows_item(r, at + T_WINO4_IN, n * four * a * e);
+        rows_item(r, at + T_WINO4_OUT, n * four * b * e);
+        rows_item(r, at + T_WINO4_WEIGHTS, a * b * e);
+        rows_item(r, at + T_WINO4_FLOPS, 2 * n * four * up(a, 8) * up(b, 32) * e);
+    }
+    if (k == 3 && fused) {
+        rows_alternative(r);
+        rows_item(r, at + T_WINO2_FLOPS, 2 * n * two * 16 * up(a, 8) * up(b, 32));
+    }
+}
+
+/* Sizes of the products of one group. */
+typedef struct product {
+    double g, a, b, m, k, window, x, y, w;
+} product;
+
+static product product_of(const layer_shape *s)
+{
+    const double window = (double)lm_volume(s->window), g = (double)s->groups;
+
+    return (product){ .g      = g,
+                      .a      = (double)s->c_in / g,
+                      .b      = (double)s->c_out / g,
+                      .m      = (double)s->n * (double)lm_volume(s->out),
+                      .k      = (double)s->c_in / g * window,
+                      .window = window,
+                      .x      = s->inputs,
+                      .y      = s->outputs,
+                      .w      = s->weights };
+}
+
+/* Weights that are reordered, which costs more the more there are. */
+static double reordered(const product *p)
+{
+    return p->w * fmin(1, p->w / LONG_W) * (1 - 1 / p->window);
+}
+
+static void add_forward(rows *r, const layer_shape *s)
+{
+    const product p = product_of(s);
+
+    rows_item(r, ACTIVATION, s->activation ? p.y : 0);
+    rows_item(r, BIAS, s->bias ? p.y : 0);
+    if (pointwise(s)) {
+        rows_item(r, FP_IN, p.x);
+        rows_item(r, FP_OUT, p.y);
+        rows_item(r, FP_WEIGHTS, p.w);
+        rows_item(r, FP_FLOPS, 2 * up(p.m, 128) * up(p.b, 64) * up(p.a, 8));
+        return;
+    }
+    rows_item(r, F_IN, s->c_in > 1 ? p.x : 0);
+    rows_item(r, F_IN_NARROW, s->c_in > 1 && s->c_in < NARROW ? p.x : 0);
+    rows_item(r, F_IN_PADDED, lopsided(s) ? p.x : 0);
+    rows_item(r, F_OUT, p.y);
+    rows_item(r, F_OUT_NARROW, s->c_out < NARROW ? p.y : 0);
+    rows_item(r, F_WEIGHTS, p.w);
+    rows_item(r, F_WEIGHTS_LONG, reordered(&p));
+    rows_part(r);
+    rows_alternative(r);
+    rows_item(r, F_FLOPS, 2 * p.g * p.m * p.k * up(p.b, 32));
+    rows_item(r, F_DEPTH, p.k);
+    if (transformable(s))
+        add_transforms(r, F_TRANSFORM, s, p.a, p.b, s->out, true);
+}
+
+static void add_gradients(rows *r, const layer_run *run, const layer_shape *s)
+{
+    const product p = product_of(s);
+
+    rows_item(r, B_IN, s->c_in > 1 ? p.x : 0);
+    rows_item(r, B_IN_NARROW, s->c_in > 1 && s->c_in < NARROW ? p.x : 0);
+    rows_item(r, B_IN_PADDED, lopsided(s) ? p.x : 0);
+    rows_item(r, B_OUT, p.y);
+    rows_item(r, B_WEIGHTS, p.w);
+    rows_item(r, B_WEIGHTS_WINDOW, p.w * (1 - 1 / p.window));
+    rows_item(r, B_WEIGHTS_LONG, reordered(&p));
+    rows_item(r, B_WEIGHTS_SAMPLES, (double)s->n * p.w);
+    if (run->input_gradient) {
+        rows_part(r);
+        rows_alternative(r);
+        rows_item(r, I_FLOPS, 2 * p.g * p.m * up(p.k, 64) * up(p.b, 8));
+        rows_item(r, I_SCATTER, p.g * p.m * p.k);
+        if (transformable(s))
+            add_transforms(r, I_TRANSFORM, s, p.b, p.a, s->in, true);
+    }
+    rows_part(r);
+    rows_alternative(r);
+    rows_item(r, W_FLOPS, 2 * p.g * p.m * up(p.k, 32) * up(p.b, 32));
+    rows_item(r, W_FLOPS_WIDE, 2 * p.g * p.m * up(p.k, 128) * up(p.b, 32));
+    rows_alternative(r);
+    rows_item(r, W_SHORT_FLOPS, 2 * p.g * p.m * up(p.k, 8) * up(p.b, 64));
+    rows_item(r, W_SHORT_DEPTH, p.m);
+    rows_item(r, W_SHORT_OUT, p.y);
+    if (transformable(s))
+        add_transforms(r, W_TRANSFORM, s, p.a, p.b, s->out, false);
+}
+
+static void add_pointwise_gradients(rows *r, const layer_shape *s)
+{
+    const product p = product_of(s);
+
+    rows_item(r, BP_IN, p.x);
+    rows_item(r, BP_OUT, p.y);
+    rows_item(r, BP_WEIGHTS, p.w);
+    rows_item(r, BP_FLOPS, 2 * up(p.k, 32) * up(p.b, 32) * up(p.m, 8));
+    rows_item(r, BP_DEPTH, p.m);
+}
+
+static void add_call(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+{
+    (void)c;
+    rows_item(r, CALL, 1);
+    if (!run->backward)
+        return;
+    rows_item(r, TRAIN_CALL, 1);
+    rows_item(r, TRAIN_BIAS, s->bias);
+    rows_item(r, LOSS, s->loss ? s->outputs : 0);
+}
+
+static void add_layer(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+{
+    rows_part(r); /* of what is done anyway */
+    rows_alternative(r);
+    if (run->update)
+        optimizer_item(c, r, run->optimizer,
+                       s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
+    if (run->backward)
+        rows_item(r, ACTIVATION_GRAD, s->activation ? s->outputs : 0);
+    if (run->forward)
+        add_forward(r, s);
+    if (!run->backward)
+        return;
+    rows_part(r);
+    rows_alternative(r);
+    if (pointwise(s))
+        add_pointwise_gradients(r, s);
+    else
+        add_gradients(r, run, s);
+}
+
+const layer_class layer_class_conv = { .name      = "conv",
+                                       .options   = { .p      = 1,
+                                                      .huber  = 0.1,
+                                                      .power  = 1,
+                                                      .rounds = 8,
+                                                      .least  = 15,
+                                                      .sample = 4000,
+                                                      .seed   = 1 },
+                                       .fewest    = 60,
+                                       .has       = has,
+                                       .make      = make,
+                                       .known     = known,
+                                       .begin     = begin,
+                                       .add_call  = add_call,
+                                       .add_layer = add_layer };

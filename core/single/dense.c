@@ -1,0 +1,234 @@
+/*
+ * Products of few rows with a weight matrix by themselves. Libraries have a kernel for each range
+ * of sizes, which nobody knows: prices by bands of sizes.
+ *
+ * M x N from sums over K: forward (n, b, a), input gradient (n, a, b), weight gradient (a, b, n) of
+ * n rows, a features in and b out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "single/classes.h"
+
+#define N_BANDS     8
+#define BAND        512 /* features: what lies in one of N_BANDS, the last of them open */
+#define N_ROW_BANDS 6
+
+static const int64_t row_bands[N_ROW_BANDS] = { 1, 4, 8, 16, 32, 64 }; /* last of each */
+
+/* Tiles of outputs of one multiprocessor. */
+#define N_TILES 4
+static const int64_t tile_sizes[N_TILES][2] = { { 32, 32 }, { 64, 64 }, { 128, 64 }, { 32, 128 } };
+
+/* Columns of one product, in the order of their numbers. Which of the rows' columns exist depends
+ * on whether its rows are few. */
+enum {
+    P_MACS,
+    P_FACTOR,
+    P_RESULT,
+    P_TILED,
+    P_WEIGHTS,
+    P_WIDTH,                       /* by bands of N */
+    P_DEPTH   = P_WIDTH + N_BANDS, /* by bands of K */
+    P_MATRIX  = P_DEPTH + N_BANDS, /* by bands of rows */
+    P_STEPS   = P_MATRIX + N_ROW_BANDS,
+    P_WAVES   = P_STEPS + N_ROW_BANDS,
+    N_PRODUCT = P_WAVES + N_TILES
+};
+
+enum {
+    CALL,
+    CALL_ACTIVATION,
+    ACTIVATION,
+    TRAIN_CALL,
+    TRAIN_ACTIVATION,
+    LOSS,
+    FORWARD,
+    GRAD_INPUT  = FORWARD + N_PRODUCT,
+    GRAD_WEIGHT = GRAD_INPUT + N_PRODUCT,
+    N_COLUMNS   = GRAD_WEIGHT + N_PRODUCT
+};
+
+static const struct {
+    const char *name, *unit;
+    resource    resource;
+} calls[FORWARD] = {
+    [CALL]             = { "call", "call", RESOURCE_HOST },
+    [CALL_ACTIVATION]  = { "call.activation", "call", RESOURCE_HOST },
+    [ACTIVATION]       = { "forward.activation", "element", RESOURCE_BANDWIDTH },
+    [TRAIN_CALL]       = { "backward.call", "call", RESOURCE_HOST },
+    [TRAIN_ACTIVATION] = { "backward.call.activation", "call", RESOURCE_HOST },
+    [LOSS]             = { "loss", "element", RESOURCE_BANDWIDTH },
+};
+
+static const char *const passes[LM_N_PASSES] = { "forward", "grad_input", "grad_weight" };
+
+/* Name, unit and resource of a column; NULL is past the last. */
+static const char *describe(size_t at, char name[64], const char **unit, resource *what)
+{
+    const char  *pass;
+    const size_t k = at < FORWARD ? 0 : (at - FORWARD) % N_PRODUCT;
+
+    *what = RESOURCE_BANDWIDTH;
+    *unit = "element";
+    if (at < FORWARD) {
+        *unit = calls[at].unit;
+        *what = calls[at].resource;
+        return calls[at].name;
+    }
+    if (at >= N_COLUMNS)
+        return NULL;
+    pass = passes[(at - FORWARD) / N_PRODUCT];
+    if (k == P_MACS || k == P_TILED) {
+        *unit = "MAC";
+        *what = RESOURCE_FLOPS;
+        snprintf(name, 64, "%s.%s", pass, k == P_MACS ? "macs" : "tiled");
+    } else if (k < P_WIDTH) {
+        snprintf(name, 64, "%s.%s", pass,
+                 k == P_FACTOR   ? "factor"
+                 : k == P_RESULT ? "result"
+                                 : "matrix");
+    } else if (k < P_MATRIX) {
+        *unit = "step";
+        *what = RESOURCE_DEPTH;
+        snprintf(name, 64, "%s.%s%d", pass, k < P_DEPTH ? "columns" : "depth",
+                 (int)((k - P_WIDTH) % N_BANDS * BAND + 1));
+    } else if (k < P_STEPS) {
+        snprintf(name, 64, "%s.matrix.rows%d", pass, (int)row_bands[k - P_MATRIX]);
+    } else if (k < P_WAVES) {
+        *unit = "step";
+        *what = RESOURCE_DEPTH;
+        snprintf(name, 64, "%s.steps.rows%d", pass, (int)row_bands[k - P_STEPS]);
+    } else {
+        *unit = "step";
+        *what = RESOURCE_DEPTH;
+        snprintf(name, 64, "%s.waves%dx%d", pass, (int)tile_sizes[k - P_WAVES][0],
+                 (int)tile_sizes[k - P_WAVES][1]);
+    }
+    return name;
+}
+
+static bool make(columns *c)
+{
+    for (size_t j = 0; j < N_COLUMNS; j++) {
+        char        name[64];
+        const char *unit;
+        resource    what;
+        const char *text = describe(j, name, &unit, &what);
+
+        if (columns_need(c, text, unit, what) != j)
+            return false;
+    }
+    return true;
+}
+
+static bool known(const char *name)
+{
+    for (size_t j = 0; j < N_COLUMNS; j++) {
+        char        room[64];
+        const char *unit;
+        resource    what;
+
+        if (!strcmp(describe(j, room, &unit, &what), name))
+            return true;
+    }
+    return optimizer_column(name);
+}
+
+/* No part has alternatives: nothing to begin with is needed. */
+static void begin(columns *c, const layer_rates *rates)
+{
+    (void)c;
+    (void)rates;
+}
+
+static bool has(const layer_shape *s)
+{
+    return s->kind == SHAPE_DENSE && s->n <= row_bands[N_ROW_BANDS - 1];
+}
+
+static size_t band_of(double width)
+{
+    const double at = floor((width - 1) / BAND);
+
+    return at < N_BANDS ? (size_t)at : N_BANDS - 1;
+}
+
+static double up(double x, double t)
+{
+    return t * ceil(x / t);
+}
+
+static void add_product(rows *r, size_t at, double m, double n, double k, double multiprocessors)
+{
+    rows_item(r, at + P_MACS, m * n * k);
+    rows_item(r, at + P_FACTOR, m * k);
+    rows_item(r, at + P_RESULT, m * n);
+    rows_item(r, at + P_WIDTH + band_of(n), k);
+    rows_item(r, at + P_DEPTH + band_of(k), n);
+    if (at == GRAD_WEIGHT) {
+        rows_item(r, at + P_TILED, up(m, 64) * up(n, 64) * up(k, 8));
+        rows_item(r, at + P_WEIGHTS, n * k);
+    } else {
+        size_t band = 0;
+
+        while (band < N_ROW_BANDS - 1 && m > (double)row_bands[band])
+            band++;
+        rows_item(r, at + P_MATRIX + band, n * k);
+        if (multiprocessors > 0)
+            rows_item(r, at + P_STEPS + band, k);
+    }
+    for (size_t t = 0; t < N_TILES && multiprocessors > 0; t++)
+        rows_item(r, at + P_WAVES + t,
+                  ceil(ceil(m / (double)tile_sizes[t][0]) * ceil(n / (double)tile_sizes[t][1]) /
+                       multiprocessors) *
+                      up(k, 8));
+}
+
+static void add_call(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+{
+    (void)c;
+    rows_item(r, CALL, 1);
+    rows_item(r, CALL_ACTIVATION, s->activation);
+    if (!run->backward)
+        return;
+    rows_item(r, TRAIN_CALL, 1);
+    rows_item(r, TRAIN_ACTIVATION, s->activation);
+    rows_item(r, LOSS, s->loss ? s->outputs : 0);
+}
+
+static void add_layer(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+{
+    const double n = (double)s->n, a = (double)s->c_in, b = (double)s->c_out;
+
+    rows_part(r);
+    rows_alternative(r);
+    if (run->update)
+        optimizer_item(c, r, run->optimizer,
+                       s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
+    if (run->forward) {
+        rows_item(r, ACTIVATION, s->activation ? s->outputs : 0);
+        add_product(r, FORWARD, n, b, a, run->multiprocessors);
+    }
+    if (run->backward && run->input_gradient)
+        add_product(r, GRAD_INPUT, n, a, b, run->multiprocessors);
+    if (run->backward)
+        add_product(r, GRAD_WEIGHT, a, b, n, run->multiprocessors);
+}
+
+const layer_class layer_class_dense = { .name      = "dense",
+                                        .options   = { .p      = 1,
+                                                       .huber  = 0.2,
+                                                       .power  = 0.5,
+                                                       .rounds = 8,
+                                                       .least  = 1,
+                                                       .sample = 4000,
+                                                       .seed   = 1 },
+                                        .fewest    = 60,
+                                        .has       = has,
+                                        .make      = make,
+                                        .known     = known,
+                                        .begin     = begin,
+                                        .add_call  = add_call,
+                                        .add_layer = add_layer };

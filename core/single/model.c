@@ -1,0 +1,185 @@
+/* Fitted classes of single layers. */
+#include "single/model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Of all rows these reach the most; a device can do somewhat more, of what is no overhead. */
+#define HIGH       0.99
+#define MORE_FLOPS 1.2
+#define MORE_BYTES 1.5
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+static bool forward_only(const layer_run *run)
+{
+    return run->forward && !run->backward && !run->update;
+}
+
+/* What the device reaches, by forward passes where there are any. */
+static lm_status reached(const layer_time *time, size_t n, layer_rates *out, lm_error *err)
+{
+    double *flops = malloc((n + 1) * sizeof *flops), *bytes = malloc((n + 1) * sizeof *bytes);
+    size_t  used = 0;
+
+    for (int any = 0; flops && bytes && any < 2 && !used; any++)
+        for (size_t i = 0; i < n; i++)
+            if (any || forward_only(&time[i].run)) {
+                flops[used]   = shape_flops(time[i].shape) / time[i].seconds;
+                bytes[used++] = shape_bytes(time[i].shape) / time[i].seconds;
+            }
+    if (used)
+        *out = (layer_rates){ MORE_FLOPS * stats_quantile(flops, used, HIGH),
+                              MORE_BYTES * stats_quantile(bytes, used, HIGH) };
+    free(flops);
+    free(bytes);
+    return flops && bytes ? LM_OK : no_memory(err);
+}
+
+static void add(columns *c, rows *r, const layer_class *class, const layer_time *t)
+{
+    rows_begin(r, t->seconds, 1, !forward_only(&t->run));
+    if (t->run.alone)
+        class->add_call(c, r, &t->run, t->shape);
+    class->add_layer(c, r, &t->run, t->shape);
+}
+
+lm_status layer_rows_new(const layer_class *class, const layer_time *time, size_t n,
+                         layer_rows *out, lm_error *err)
+{
+    lm_status status;
+
+    *out   = (layer_rows){ .class = class };
+    status = class->make(&out->columns) ? reached(time, n, &out->rates, err) : no_memory(err);
+    for (size_t i = 0; i < n && !status; i++)
+        add(&out->columns, &out->rows, class, &time[i]);
+    if (!status)
+        status = rows_check(&out->rows, err);
+    if (status)
+        layer_rows_free(out);
+    return status;
+}
+
+void layer_rows_free(layer_rows *r)
+{
+    columns_free(&r->columns);
+    rows_free(&r->rows);
+}
+
+lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error *err)
+{
+    *count = 0;
+    for (size_t i = 0; i < r->rows.n; i++)
+        *count += !in || in[i];
+    if (*count < r->class->fewest)
+        return lm_error_set(err, LM_E_ARG, "%zu times of single layers ('%s'): %zu are needed",
+                            *count, r->class->name, r->class->fewest);
+    for (size_t j = 0; j < r->columns.n; j++)
+        r->columns.column[j].price = 0;
+    r->class->begin(&r->columns, &r->rates);
+    return cheapest_fit(&r->rows, in, &r->class->options, &r->columns, err);
+}
+
+static lm_status judge(const layer_rows *r, layer_prices *out, lm_error *err)
+{
+    double *predicted = malloc((r->rows.n + 1) * sizeof *predicted);
+    double *measured  = malloc((r->rows.n + 1) * sizeof *measured);
+
+    for (size_t i = 0; predicted && measured && i < r->rows.n; i++) {
+        predicted[i] = cheapest_seconds(&r->rows, i, &r->columns, r->class->options.p);
+        measured[i]  = r->rows.row[i].seconds;
+    }
+    if (predicted && measured)
+        out->errors = stats_compare(predicted, measured, r->rows.n);
+    free(predicted);
+    free(measured);
+    return predicted && measured ? LM_OK : no_memory(err);
+}
+
+static lm_status fit_class(size_t class, const layer_time *time, size_t n, layer_prices *out,
+                           lm_error *err)
+{
+    layer_time *of_class = malloc((n + 1) * sizeof *of_class);
+    size_t      found    = 0;
+    layer_rows  r;
+    lm_status   status;
+
+    for (size_t i = 0; of_class && i < n; i++)
+        if (layer_class_of(time[i].shape) == class)
+            of_class[found++] = time[i];
+    status =
+        of_class ? layer_rows_new(layer_classes[class], of_class, found, &r, err) : no_memory(err);
+    free(of_class);
+    if (status)
+        return status;
+    out->rows = found;
+    if (found >= layer_classes[class]->fewest) {
+        status = layer_rows_fit(&r, NULL, &found, err);
+        if (!status)
+            status = judge(&r, out, err);
+        if (!status) {
+            out->present = true;
+            out->columns = r.columns;
+            r.columns    = (columns){ 0 };
+        }
+    }
+    layer_rows_free(&r);
+    return status;
+}
+
+lm_status layer_model_fit(const layer_time *time, size_t n, layer_model *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    *out = (layer_model){ .multiprocessors = n ? time[0].run.multiprocessors : 0 };
+    for (size_t c = 0; c < N_LAYER_CLASSES && !status; c++)
+        status = fit_class(c, time, n, &out->of[c], err);
+    if (status)
+        layer_model_free(out);
+    return status;
+}
+
+void layer_model_free(layer_model *m)
+{
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++)
+        columns_free(&m->of[c].columns);
+    *m = (layer_model){ .multiprocessors = 0 };
+}
+
+bool layer_model_any(const layer_model *m)
+{
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++)
+        if (m->of[c].present)
+            return true;
+    return false;
+}
+
+size_t layer_model_rows(const layer_model *m)
+{
+    size_t n = 0;
+
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++)
+        n += m->of[c].rows;
+    return n;
+}
+
+double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run)
+{
+    const size_t class    = layer_class_of(s);
+    const layer_time time = { s, *run, NAN };
+    rows             r    = { 0 };
+    double           seconds;
+
+    if (class == N_LAYER_CLASSES || !m->of[class].present ||
+        (run->update && !optimizer_priced(&m->of[class].columns, run->optimizer)))
+        return NAN;
+    add(&m->of[class].columns, &r, layer_classes[class], &time);
+    seconds = rows_check(&r, NULL)
+                  ? NAN
+                  : cheapest_seconds(&r, 0, &m->of[class].columns, layer_classes[class]->options.p);
+    rows_free(&r);
+    return seconds;
+}

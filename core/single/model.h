@@ -1,0 +1,60 @@
+/** Fitted classes of single layers: prices, and what they predict. */
+#ifndef SINGLE_MODEL_H
+#define SINGLE_MODEL_H
+
+#include "base/stats.h"
+#include "single/classes.h"
+
+/** One class, fitted. */
+typedef struct layer_prices {
+    bool         present;
+    columns      columns;
+    size_t       rows;   /**< too few, where it is not present */
+    stats_errors errors; /**< on the rows it was fitted to */
+} layer_prices;
+
+typedef struct layer_model {
+    layer_prices of[N_LAYER_CLASSES];
+    double       multiprocessors; /**< of the device; 0: not known when it was fitted */
+} layer_model;
+
+/** One time: a layer, what of it, and how long. */
+typedef struct layer_time {
+    const layer_shape *shape;
+    layer_run          run;
+    double             seconds;
+} layer_time;
+
+/** Rows of one class, which can be fitted without some of them again and again. */
+typedef struct layer_rows {
+    const layer_class *class;
+    columns     columns; /**< with prices of no fit */
+    rows        rows;
+    layer_rates rates;
+} layer_rows;
+
+/** All times must be of the class. */
+lm_status layer_rows_new(const layer_class *class, const layer_time *time, size_t n,
+                         layer_rows *out, lm_error *err);
+void      layer_rows_free(layer_rows *r);
+
+/**
+ * Prices of the columns from those rows that are `in` (NULL: all). LM_E_ARG for too few.
+ *
+ * @param count of these rows; also on LM_E_ARG
+ */
+lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error *err);
+
+/** Fits all classes that have enough rows; the others stay absent. */
+lm_status layer_model_fit(const layer_time *time, size_t n, layer_model *out, lm_error *err);
+void      layer_model_free(layer_model *m);
+/** Is any class there? */
+bool layer_model_any(const layer_model *m);
+/** Times of all classes, also of those with too few for a fit. */
+size_t layer_model_rows(const layer_model *m);
+
+/** Seconds of a layer, by itself or as a part of a network; NAN: its class has no prices, or its
+ * optimizer has none there. */
+double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run);
+
+#endif

@@ -1,0 +1,47 @@
+/** Shapes: a convolution or a product with weights as single layers are timed, with what a
+ * framework runs beside it in the same call. */
+#ifndef SINGLE_SHAPE_H
+#define SINGLE_SHAPE_H
+
+#include <stdbool.h>
+
+#include "network/bind.h"
+
+typedef enum shape_kind {
+    SHAPE_OTHER,
+    SHAPE_CONV, /**< a convolution of 1 to 3 dimensions, no transposed one */
+    SHAPE_DENSE /**< rows of features times a weight matrix */
+} shape_kind;
+
+typedef struct layer_shape {
+    shape_kind kind;
+    int64_t    n; /**< samples; of a product rows */
+    int64_t    c_in, c_out, groups;
+    /* depth, height, width, 1 where an axis does not exist. `in` is without padding, which is
+     * `before` in front and `behind` behind (negative: pixels no window reaches). */
+    int64_t in[3], out[3], window[3], stride[3], dilation[3], before[3], behind[3];
+    bool    bias;
+    bool    activation;               /**< a function of each output */
+    bool    loss;                     /**< of the outputs */
+    double  inputs, outputs, weights; /**< elements; weights without the bias */
+} layer_shape;
+
+/**
+ * The shape of a network of a few layers in a row: padding, a convolution or product, a function of
+ * its elements, a loss. Of any other, and of more than one convolution or product, SHAPE_OTHER.
+ */
+void shape_of_chain(const bound_network *chain, layer_shape *out);
+
+/** The same of one layer of a network. */
+void shape_of_layer(const bound_layer *layer, layer_shape *out);
+
+/** Takes padding, a layer of its own in front, into the convolution. */
+void shape_pad(const bound_layer *pad, layer_shape *conv);
+
+/**
+ * A product whose features were channels x height x width before they were put in a row, as the
+ * convolution that it is: of windows over the whole image. Images of one pixel as well.
+ */
+void shape_as_conv(layer_shape *product, const lm_tensor *image);
+
+#endif

@@ -1,0 +1,145 @@
+/* Networks by what their layers take by themselves. */
+#include "single/whole.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Columns that both classes have by these names. */
+#define CALL            "call"
+#define BACKWARD_CALL   "backward.call"
+#define ACTIVATION      "forward.activation"
+#define ACTIVATION_GRAD "backward.activation"
+
+typedef struct walk {
+    layer_model         *m;
+    const bound_network *net;
+    const layer_prices
+                 *usual; /**< class of what is no product: convolutions where they are known */
+    const char   *optimizer;
+    whole_seconds sum;
+    lm_error     *err;
+} walk;
+
+/* NAN where the class has no such column. */
+static double price(const layer_prices *p, const char *name)
+{
+    const size_t at = columns_find(&p->columns, name);
+
+    return at == COLUMN_NONE ? NAN : p->columns.column[at].price;
+}
+
+/* What the layer reads, if that is another's output put in a row: the image it was. */
+static const lm_tensor *image_behind(const walk *w, const bound_layer *l)
+{
+    const bound_layer *before;
+
+    if (!l->decl->n_inputs || l->decl->input[0].layer >= w->net->n_layers)
+        return NULL;
+    before = &w->net->layer[l->decl->input[0].layer];
+    if (before->decl != &w->net->net->layer[l->decl->input[0].layer] || before->n_inputs != 1 ||
+        before->n_kernels[LM_FORWARD] || before->input[0].rank < 4 || before->output[0].rank != 2)
+        return NULL;
+    return &before->input[0];
+}
+
+static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
+{
+    const lm_tensor *image = s->kind == SHAPE_DENSE ? image_behind(w, l) : NULL;
+    const bool       conv  = w->m->of[0].present;
+    layer_run        run   = { .input_gradient  = l->needs_grad_input,
+                               .optimizer       = w->optimizer,
+                               .multiprocessors = w->m->multiprocessors };
+    size_t class           = layer_class_of(s);
+
+    if (s->kind == SHAPE_DENSE && conv &&
+        (image || class == N_LAYER_CLASSES || !w->m->of[class].present)) {
+        shape_as_conv(s, image);
+        class = 0;
+    }
+    if (class == N_LAYER_CLASSES || !w->m->of[class].present)
+        return lm_error_set(w->err, LM_E_NOTFOUND,
+                            "layer '%s': nothing like it was among the single layers that were "
+                            "measured: measure some, then fit again",
+                            l->decl->name);
+    run.forward = true;
+    w->sum.forward += layer_model_seconds(w->m, s, &run);
+    run.forward  = false;
+    run.backward = l->trained || l->needs_grad_input;
+    if (run.backward)
+        w->sum.backward += layer_model_seconds(w->m, s, &run);
+    run.backward = false;
+    run.update   = l->trained && l->n_weights;
+    if (run.update)
+        w->sum.update += layer_model_seconds(w->m, s, &run);
+    return LM_OK;
+}
+
+/* Half of each element read or written, at the price of a function that does both. */
+static double traffic(const bound_layer *l, lm_pass pass, double element)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < l->n_kernels[pass]; i++) {
+        const lm_kernel *k    = &l->kernels[pass][i];
+        const lm_work    work = lm_kernel_work(k);
+
+        sum += (k->repeat > 1 ? k->repeat : 1) *
+               (double)lm_add(work.read_bytes, work.written_bytes) /
+               (double)lm_dtype_bytes(k->dtype);
+    }
+    return sum / 2 * element;
+}
+
+static lm_status add_layer(walk *w, const bound_layer *l)
+{
+    const double element = price(w->usual, ACTIVATION);
+    double       grad    = price(w->usual, ACTIVATION_GRAD);
+    layer_shape  s;
+
+    shape_of_layer(l, &s);
+    if (s.kind != SHAPE_OTHER)
+        return add_product(w, l, &s);
+    for (lm_pass p = 0; p < LM_N_PASSES; p++)
+        for (size_t i = 0; i < l->n_kernels[p]; i++)
+            if (lm_kernel_macs(&l->kernels[p][i]))
+                return lm_error_set(w->err, LM_E_NOTFOUND,
+                                    "layer '%s': products of its kind (%s) have no prices among "
+                                    "those of single layers",
+                                    l->decl->name, l->decl->type);
+    grad = isnan(grad) ? element : grad;
+    if (l->n_kernels[LM_FORWARD] == 1 && l->kernels[LM_FORWARD]->op == LM_OP_MAP &&
+        l->n_inputs == 1) {
+        w->sum.forward += (double)lm_elements(&l->output[0]) * element;
+        if (l->needs_grad_input)
+            w->sum.backward += (double)lm_elements(&l->output[0]) * grad;
+        return LM_OK;
+    }
+    w->sum.forward += traffic(l, LM_FORWARD, element);
+    w->sum.backward += traffic(l, LM_GRAD_INPUT, element) + traffic(l, LM_GRAD_WEIGHT, element);
+    return LM_OK;
+}
+
+lm_status whole_predict(layer_model *m, const bound_network *net, const char *optimizer,
+                        whole_seconds *out, lm_error *err)
+{
+    walk      w      = { .m = m, .net = net, .optimizer = optimizer, .err = err };
+    lm_status status = LM_OK;
+
+    for (size_t c = N_LAYER_CLASSES; c-- > 0;)
+        if (m->of[c].present)
+            w.usual = &m->of[c];
+    if (!w.usual)
+        return lm_error_set(err, LM_E_NOTFOUND, "no single layers were measured");
+    for (size_t i = 0; i < net->n_layers && !status; i++)
+        status = add_layer(&w, &net->layer[i]);
+    if (!status && isnan(w.sum.update)) /* the only price that can be missing here */
+        status = lm_error_set(err, LM_E_NOTFOUND,
+                              "updates by '%s' have no price: measure steps of single layers with "
+                              "it, then fit again",
+                              optimizer);
+    w.sum.forward += price(w.usual, CALL);
+    w.sum.backward += price(w.usual, BACKWARD_CALL);
+    if (!status)
+        *out = w.sum;
+    return status;
+}

@@ -1,0 +1,26 @@
+/** Networks by what their layers take by themselves: nothing of a network need be measured. */
+#ifndef SINGLE_WHOLE_H
+#define SINGLE_WHOLE_H
+
+#include "single/model.h"
+
+/** Seconds of one step's passes. */
+typedef struct whole_seconds {
+    double forward, backward, update;
+} whole_seconds;
+
+/**
+ * Adds up all layers and what one call costs, once for a pass.
+ *
+ * Products of flattened images are convolutions over them where convolutions have prices; products
+ * with more rows than those that were measured are, too, of one pixel. A function of each element
+ * costs what it does behind a convolution; what only moves data (pooling, norms ...) as much for
+ * each element read or written, half of that function's two. Sums of layers by themselves know
+ * nothing of caches that are warm, nor of launches that hide behind work.
+ *
+ * @return LM_E_NOTFOUND for a layer or an optimizer without a price
+ */
+lm_status whole_predict(layer_model *m, const bound_network *net, const char *optimizer,
+                        whole_seconds *out, lm_error *err);
+
+#endif
