@@ -3,13 +3,6 @@
 
 #include <math.h>
 
-static double timed(const stopping *stop, double once)
-{
-    return (double)stop->warmup * once +
-           fmax((double)stop->min_repeats * once,
-                fmin((double)stop->max_repeats * once, stop->max_seconds));
-}
-
 static void solve(cost_line *l)
 {
     const double below = l->ff * l->xx - l->fx * l->fx;
@@ -29,7 +22,7 @@ static void solve(cost_line *l)
 void cost_begin(cost_model *m, bool virtual)
 {
     for (obs_kind k = 0; k < OBS_N_KINDS; k++) {
-        const double fixed = virtual ? 1e-9 : k == OBS_NETWORK ? 0.2 : 0.02;
+        const double fixed = virtual ? 1e-9 : k == OBS_NETWORK ? STOPPING_NETWORK_SECONDS : 0.02;
 
         /* as if a twentieth of a point had shown the one, and as much of another the other */
         m->kind[k] =
@@ -40,13 +33,13 @@ void cost_begin(cost_model *m, bool virtual)
 
 double cost_expected(const cost_model *m, const stopping *stop, obs_kind kind, double once)
 {
-    return m->kind[kind].fixed + m->kind[kind].factor * timed(stop, once);
+    return m->kind[kind].fixed + m->kind[kind].factor * stopping_seconds(stop, once);
 }
 
 void cost_learn(cost_model *m, const stopping *stop, obs_kind kind, double once, double seconds)
 {
     cost_line   *l = &m->kind[kind];
-    const double f = 1 / seconds, x = timed(stop, once) / seconds;
+    const double f = 1 / seconds, x = stopping_seconds(stop, once) / seconds;
 
     if (!(seconds > 0) || !isfinite(x))
         return;

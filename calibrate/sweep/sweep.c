@@ -214,7 +214,7 @@ lm_status sweep_load(const char *path, const registry *reg, workloads *loads, sw
     }
     s->arena = a;
     s->sim   = (sim_config){ .model = "counts", .seed = 1 };
-    s->stop  = (stopping){ 1, 3, 20, 2, 0.02, 0 };
+    s->stop  = stopping_usual;
     status   = ini_load(path, &doc, err);
     if (!status)
         status = take_all(&l, doc);

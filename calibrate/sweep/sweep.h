@@ -3,19 +3,10 @@
 #define CALIBRATE_SWEEP_H
 
 #include "fit/observation.h"
+#include "fit/stopping.h"
 #include "fit/workloads.h"
 #include "measure/backend.h"
 #include "ranks/placement.h"
-
-/** When a point has been measured often enough. */
-typedef struct stopping {
-    int64_t warmup; /**< untimed repetitions first */
-    int64_t min_repeats, max_repeats;
-    double  max_seconds; /**< of timed repetitions; min_repeats are made in any case */
-    double  precision; /**< stop when the standard error of the median is below this share of it */
-    double  cut_seconds; /**< repetitions, untimed ones too, end after this even before min_repeats,
-                            but for one of each; 0: never */
-} stopping;
 
 /** What is spent on knowing whether the numbers can be trusted (trust.h), as shares of the time
  * that points take. */

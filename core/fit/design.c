@@ -73,6 +73,7 @@ typedef struct formula {
 
 struct design {
     formula      formula[N_STEP_PARTS];
+    double      *scratch; /* as long as the longest side of a P */
     design_case *target;
     size_t       n_targets, n_networks;
 };
@@ -86,6 +87,12 @@ static size_t known_size(const formula *m)
 static size_t full_size(const design *d, const formula *m)
 {
     return known_size(m) + d->n_networks;
+}
+
+/* Of a side of any P. */
+static size_t longest(const design *d)
+{
+    return FORM_MAX_FEATURES + N_SIZES + d->n_networks;
 }
 
 static lm_status no_memory(lm_error *err)
@@ -176,6 +183,13 @@ static bool case_row(const formula *m, const design_case *what, bool with_networ
 /* ---- opening ------------------------------------------------------------------------------------
  */
 
+static bool formula_room(const design *d, formula *m)
+{
+    m->p = malloc(full_size(d, m) * full_size(d, m) * sizeof *m->p);
+    m->t = malloc(known_size(m) * known_size(m) * sizeof *m->t);
+    return m->p && m->t;
+}
+
 static lm_status formula_new(const design *d, formula *m, part p, const design_speeds *speeds,
                              const calibration *known, lm_error *err)
 {
@@ -190,9 +204,7 @@ static lm_status formula_new(const design *d, formula *m, part p, const design_s
         m->guess[k]    = given ? given->coefficient[k].value : usual;
         m->guess_sd[k] = GUESS_SD * fmax(m->guess[k], given ? 0.1 * usual : usual);
     }
-    m->p = malloc(full_size(d, m) * full_size(d, m) * sizeof *m->p);
-    m->t = malloc(known_size(m) * known_size(m) * sizeof *m->t);
-    return m->p && m->t ? LM_OK : no_memory(err);
+    return formula_room(d, m) ? LM_OK : no_memory(err);
 }
 
 lm_status design_new(const design_case *target, size_t n_targets, size_t n_networks,
@@ -207,7 +219,8 @@ lm_status design_new(const design_case *target, size_t n_targets, size_t n_netwo
     d->n_targets  = n_targets;
     d->n_networks = n_networks;
     d->target     = malloc((n_targets + 1) * sizeof *d->target);
-    if (!d->target)
+    d->scratch    = malloc(longest(d) * sizeof *d->scratch);
+    if (!d->target || !d->scratch)
         status = no_memory(err);
     else if (!n_targets)
         status = lm_error_set(err, LM_E_ARG, "nothing is asked for: no targets");
@@ -234,6 +247,7 @@ void design_free(design *d)
         free(d->formula[i].p);
         free(d->formula[i].t);
     }
+    free(d->scratch);
     free(d->target);
     free(d);
 }
@@ -555,6 +569,31 @@ size_t design_next(const design *d, const design_case *candidate, const double *
 /* ---- what is known ------------------------------------------------------------------------------
  */
 
+/* Of one target, relative to its step. */
+static double target_width(const design *d, const design_case *target)
+{
+    const double step  = step_seconds(d, target);
+    double       width = 0;
+
+    for (size_t i = 0; i < N_STEP_PARTS; i++) {
+        const formula *m = &d->formula[i];
+        sparse         v;
+        double         sum;
+
+        if (!case_row(m, target, false, &v))
+            continue;
+        sum = variance(m, full_size(d, m), &v) + m->network * m->network + m->noise * m->noise;
+        width += WIDTH_90 * sqrt(sum) * part_seconds(m, &target->load) / step;
+    }
+    return width;
+}
+
+void design_widths(const design *d, double *width)
+{
+    for (size_t j = 0; j < d->n_targets; j++)
+        width[j] = target_width(d, &d->target[j]);
+}
+
 double design_width(const design *d)
 {
     double *width = malloc(d->n_targets * sizeof *width);
@@ -562,94 +601,93 @@ double design_width(const design *d)
 
     if (!width)
         return NAN;
-    for (size_t j = 0; j < d->n_targets; j++) {
-        const double step = step_seconds(d, &d->target[j]);
-
-        width[j] = 0;
-        for (size_t i = 0; i < N_STEP_PARTS; i++) {
-            const formula *m = &d->formula[i];
-            sparse         v;
-            double         sum;
-
-            if (!case_row(m, &d->target[j], false, &v))
-                continue;
-            sum = variance(m, full_size(d, m), &v) + m->network * m->network + m->noise * m->noise;
-            width[j] += WIDTH_90 * sqrt(sum) * part_seconds(m, &d->target[j].load) / step;
-        }
-    }
+    design_widths(d, width);
     median = stats_quantile(width, d->n_targets, 0.5);
     free(width);
     return median;
 }
 
 /* P after a row more (Sherman & Morrison). */
-static void learn(const design *d, formula *m, const design_case *what, double *scratch)
+static void learn(const design *d, formula *m, const design_case *what)
 {
     const size_t n = full_size(d, m);
+    double      *a = d->scratch;
     sparse       w;
     double       below;
 
     if (!case_row(m, what, true, &w))
         return;
-    times_p(m, n, &w, n, scratch);
+    times_p(m, n, &w, n, a);
     below = m->noise * m->noise + variance(m, n, &w);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
-            m->p[i * n + j] -= scratch[i] * scratch[j] / below;
-    m->n_rows++; /* counted only, for design_lacks(); the copy has no rows */
+            m->p[i * n + j] -= a[i] * a[j] / below;
+    m->n_rows++; /* counted only, for design_lacks(); a copy has no rows */
 }
 
-/* A design that may be spoiled: without rows, with a P of its own. */
-static lm_status copy_state(const design *d, design *out, double **scratch, lm_error *err)
+void design_suppose(design *copy, const design_case *what)
 {
-    size_t largest = 1;
-    bool   ok      = true;
-
-    *out = *d;
     for (size_t i = 0; i < N_STEP_PARTS; i++)
-        out->formula[i].p = NULL;
-    for (size_t i = 0; i < N_STEP_PARTS; i++) {
-        const size_t n = full_size(d, &d->formula[i]);
+        learn(copy, &copy->formula[i], what);
+}
 
-        largest           = n > largest ? n : largest;
-        out->formula[i].p = malloc(n * n * sizeof(double));
-        ok &= out->formula[i].p != NULL;
-        if (ok)
-            memcpy(out->formula[i].p, d->formula[i].p, n * n * sizeof(double));
+lm_status design_copy(const design *d, design **out, lm_error *err)
+{
+    design *c  = malloc(sizeof *c);
+    bool    ok = c != NULL;
+
+    if (!ok)
+        return no_memory(err);
+    *c         = *d;
+    c->target  = malloc((d->n_targets + 1) * sizeof *c->target);
+    c->scratch = malloc(longest(d) * sizeof *c->scratch);
+    ok         = c->target && c->scratch;
+    for (size_t i = 0; i < N_STEP_PARTS; i++) {
+        formula       *m    = &c->formula[i];
+        const formula *from = &d->formula[i];
+        const size_t   n = full_size(d, m), q = known_size(m);
+
+        m->row  = NULL;
+        m->room = 0;
+        if (!formula_room(d, m)) {
+            ok = false;
+            continue;
+        }
+        memcpy(m->p, from->p, n * n * sizeof *m->p);
+        memcpy(m->t, from->t, q * q * sizeof *m->t);
     }
-    *scratch = malloc(largest * sizeof **scratch);
-    return ok && *scratch ? LM_OK : no_memory(err);
+    if (!ok) {
+        design_free(c);
+        return no_memory(err);
+    }
+    memcpy(c->target, d->target, d->n_targets * sizeof *c->target);
+    *out = c;
+    return LM_OK;
 }
 
 lm_status design_forecast(const design *d, const design_case *candidate, const double *cost,
                           const bool *taken, size_t n, double seconds, double *width,
                           size_t *n_points, size_t *order, lm_error *err)
 {
-    bool     *gone    = malloc(n + 1);
-    double   *scratch = NULL;
+    bool     *gone = malloc(n + 1);
     size_t    at, count = 0;
-    design    copy;
-    lm_status status = copy_state(d, &copy, &scratch, err);
+    design   *copy   = NULL;
+    lm_status status = gone ? design_copy(d, &copy, err) : no_memory(err);
 
-    if (!status && !gone)
-        status = no_memory(err);
     if (!status) {
         memcpy(gone, taken, n * sizeof *gone);
-        while ((at = design_next(&copy, candidate, cost, gone, n, seconds)) != DESIGN_NONE) {
-            for (size_t i = 0; i < N_STEP_PARTS; i++)
-                learn(&copy, &copy.formula[i], &candidate[at], scratch);
+        while ((at = design_next(copy, candidate, cost, gone, n, seconds)) != DESIGN_NONE) {
+            design_suppose(copy, &candidate[at]);
             gone[at] = true;
             seconds -= cost[at];
             if (order)
                 order[count] = at;
             count++;
         }
-        *width    = design_width(&copy);
+        *width    = design_width(copy);
         *n_points = count;
     }
-    for (size_t i = 0; i < N_STEP_PARTS; i++)
-        free(copy.formula[i].p);
-    free(scratch);
+    design_free(copy);
     free(gone);
     return status;
 }

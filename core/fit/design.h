@@ -94,10 +94,20 @@ size_t design_next(const design *d, const design_case *candidate, const double *
  * to it: what can be learned, and what a network and a repetition deviate in any case. */
 double design_width(const design *d);
 
+/** The same of each target, in their order. */
+void design_widths(const design *d, double *width);
+
+/** One that knows the same and can be told what to suppose; design_measured() and design_update()
+ * are not for it. */
+lm_status design_copy(const design *d, design **out, lm_error *err);
+/** As if `what` had been measured, and had taken the seconds that are expected: what is known of
+ * coefficients gets sharper, their values stay. */
+void design_suppose(design *copy, const design_case *what);
+
 /**
- * The same after the next `seconds` of measuring were spent as design_next() says. Does not change
- * `d`. *n_points: how many it would be; order: their numbers in turn, room for `n` (NULL: not
- * wanted).
+ * design_width() after the next `seconds` of measuring were spent as design_next() says. Does not
+ * change `d`. *n_points: how many it would be; order: their numbers in turn, room for `n` (NULL:
+ * not wanted).
  */
 lm_status design_forecast(const design *d, const design_case *candidate, const double *cost,
                           const bool *taken, size_t n, double seconds, double *width,

@@ -8,7 +8,7 @@
 #define EVERY       3
 #define MOST_PARAMS 500000000u
 
-static const int64_t batches[] = { 1, 8, 64 };
+const int64_t targets_batches[TARGETS_N_BATCHES] = { 1, 8, 64 };
 
 static lm_status add(targets *t, const net_metrics *counts, int64_t nodes, lm_error *err)
 {
@@ -30,21 +30,30 @@ static lm_status add(targets *t, const net_metrics *counts, int64_t nodes, lm_er
     return LM_OK;
 }
 
-lm_status targets_add(targets *t, workloads *loads, const char *name, lm_dtype dtype, int64_t most,
-                      lm_error *err)
+lm_status targets_add_at(targets *t, workloads *loads, const char *name, lm_dtype dtype,
+                         const int64_t *batch, size_t n_batch, const int64_t *nodes, size_t n_nodes,
+                         lm_error *err)
 {
     lm_status status = LM_OK;
 
-    for (size_t b = 0; b < sizeof batches / sizeof batches[0] && !status; b++) {
+    for (size_t b = 0; b < n_batch && !status; b++) {
         net_metrics counts;
 
-        if ((status = workloads_counts(loads, name, NULL, dtype, batches[b], &counts, err)))
+        if ((status = workloads_counts(loads, name, NULL, dtype, batch[b], &counts, err)))
             return b ? LM_OK : status;
-        status = add(t, &counts, 1, err);
-        if (!status && most > 1)
-            status = add(t, &counts, most, err);
+        for (size_t k = 0; k < n_nodes && !status; k++)
+            status = add(t, &counts, nodes[k], err);
     }
     return status;
+}
+
+lm_status targets_add(targets *t, workloads *loads, const char *name, lm_dtype dtype, int64_t most,
+                      lm_error *err)
+{
+    const int64_t nodes[] = { 1, most };
+
+    return targets_add_at(t, loads, name, dtype, targets_batches, TARGETS_N_BATCHES, nodes,
+                          most > 1 ? 2 : 1, err);
 }
 
 lm_status targets_add_known(targets *t, workloads *loads, lm_dtype dtype, int64_t most,

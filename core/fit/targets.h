@@ -10,6 +10,20 @@ typedef struct targets {
     size_t       n, room;
 } targets;
 
+/** Batches that are asked for where nobody says which. */
+#define TARGETS_N_BATCHES 3
+extern const int64_t targets_batches[TARGETS_N_BATCHES];
+
+/**
+ * Adds a network with its file's input at each batch, on each number of nodes. A batch that the
+ * network refuses is left out.
+ *
+ * @return what counting it at the first batch says, LM_E_NOMEM
+ */
+lm_status targets_add_at(targets *t, workloads *loads, const char *name, lm_dtype dtype,
+                         const int64_t *batch, size_t n_batch, const int64_t *nodes, size_t n_nodes,
+                         lm_error *err);
+
 /**
  * Adds a network at batches 1, 8 and 64, with its file's input, alone and on `most` nodes where
  * that is more than one. A batch that the network refuses is left out.
