@@ -73,6 +73,10 @@ static const char examples[] =
 #define NAMES_MAX 64
 /* Nobody wants to wait for these unasked. */
 #define MOST_PARAMS 500000000u
+/* Of which the design has formulas. */
+#define STEP_PARTS (1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE | 1u << PART_SYNC)
+/* An interval that keeps more than this share of its width has not been narrowed. */
+#define HARDLY 0.98
 
 static const design_speeds usual_speeds = { 4e10, 4e9 };
 
@@ -231,7 +235,7 @@ static lm_status learn(question *q, lm_error *err)
         design_times      times;
         const design_case what = candidates_case(&q->c, &q->p.point[i], &times);
 
-        if (!what.parts)
+        if (!(what.parts & STEP_PARTS))
             continue;
         q->n_learned++;
         status = design_measured(q->d, &what, &times, err);
@@ -494,16 +498,31 @@ static double add_rows(const question *q, table *t)
     return total;
 }
 
-static void print_words(const question *q, double total, FILE *out)
+/* What is left where nothing more can be learned is told as well. */
+static void print_gain(const question *q, size_t k, double total, FILE *out)
 {
-    for (size_t k = 0; k < q->n_asked; k++)
+    const double before = half_width(q, 0, k), after = half_width(q, q->s.n, k);
+
+    if (after > HARDLY * before)
+        fprintf(
+            out,
+            "%zu point%s in %.3g s would hardly narrow the interval of %s, +-%.3g %%: what is left is how "
+            "much networks and repetitions differ from any formula\n",
+            q->s.n, q->s.n == 1 ? "" : "s", total, q->asked[k], before);
+    else
         fprintf(
             out,
             "%zu point%s in %.3g s would narrow the interval of %s from +-%.3g %% to +-%.3g %%\n",
-            q->s.n, q->s.n == 1 ? "" : "s", total, q->asked[k], half_width(q, 0, k),
-            half_width(q, q->s.n, k));
+            q->s.n, q->s.n == 1 ? "" : "s", total, q->asked[k], before, after);
+}
+
+static void print_words(const question *q, double total, FILE *out)
+{
+    for (size_t k = 0; k < q->n_asked; k++)
+        print_gain(q, k, total, out);
     if (q->s.n_refused)
-        fprintf(out, "%zu points that would tell more do not fit into %s\n", q->s.n_refused,
+        fprintf(out, "%zu point%s that would tell more %s not fit into %s\n", q->s.n_refused,
+                q->s.n_refused == 1 ? "" : "s", q->s.n_refused == 1 ? "does" : "do",
                 q->o->value[MEMORY]);
     if (!q->n_learned)
         fprintf(

@@ -380,9 +380,12 @@ static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, 
         if (t < N_TERMS)
             return read_coefficient(r, p, term_unit(t), &out->term[t]);
     }
-    return fail_at(r, p->line,
-                   lm_error_set(r->err, LM_E_NOTFOUND, "'%s' is no key of %s.%s", p->key, f->model,
-                                part_name(f->part)));
+    return fail_at(
+        r, p->line,
+        lm_error_set(r->err, LM_E_NOTFOUND,
+                     "'%s' is no key of %s.%s: written by another version, or by hand? fit the "
+                     "observations again",
+                     p->key, f->model, part_name(f->part)));
 }
 
 static coefficient *terms_unknown(void)
@@ -411,11 +414,12 @@ static lm_status read_form(const reading *r, const ini_section *s, calibration *
     snprintf(model, sizeof model, "%.*s", dot ? (int)(dot - s->name) : 0, s->name);
     at = dot ? form_find_named(model, dot + 1) : n_forms;
     if (at == n_forms)
-        return fail_at(r, s->line,
-                       lm_error_set(r->err, LM_E_NOTFOUND,
-                                    "[%s]: no formula of that name; "
-                                    "is this a machine file?",
-                                    s->name));
+        return fail_at(
+            r, s->line,
+            lm_error_set(r->err, LM_E_NOTFOUND,
+                         "[%s]: no formula of that name; is this a machine file, and of this "
+                         "version? fit the observations again",
+                         s->name));
     if (cal->fitted[at].present)
         return fail_at(r, s->line,
                        lm_error_set(r->err, LM_E_SYNTAX, "[%s] is there twice", s->name));
@@ -425,11 +429,12 @@ static lm_status read_form(const reading *r, const ini_section *s, calibration *
         status = read_pair(r, &s->pair[i], at, &f, seen);
     for (size_t k = 0; k < forms[at].n_features && !status; k++)
         if (!seen[k])
-            status = fail_at(r, s->line,
-                             lm_error_set(r->err, LM_E_NOTFOUND,
-                                          "[%s]: coefficient '%s' is "
-                                          "missing",
-                                          s->name, feature_name(forms[at].feature[k])));
+            status = fail_at(
+                r, s->line,
+                lm_error_set(r->err, LM_E_NOTFOUND,
+                             "[%s]: coefficient '%s' is missing: cut short, or edited? fit the "
+                             "observations again",
+                             s->name, feature_name(forms[at].feature[k])));
     f.errors.n      = f.rows;
     cal->fitted[at] = f;
     return status;

@@ -807,7 +807,7 @@ static void a_machine_file_keeps_every_bit_of_a_coefficient(void **state)
 
     (void)state;
     cal->max_ranks = 64;
-    cal->settings = term_settings_default;
+    cal->settings  = term_settings_default;
     cal->max_hosts = 8;
     assert_true(calibration_note(cal, "machine", "node 7; 2 sockets"));
     assert_true(calibration_note(cal, "a key: with = all [of] it #", "value"));
@@ -905,14 +905,20 @@ static void what_is_no_machine_file_is_refused_by_line(void **state)
         { "[machine]\nmax_ranks = many\n", "m.ini:2: expected a whole number, found 'many'",
           LM_E_ARG },
         { "[network]\nname = n\n",
-          "m.ini:1: [network]: no formula of that name; is this a machine file?", LM_E_NOTFOUND },
+          "m.ini:1: [network]: no formula of that name; is this a machine file, and of this version? fit the observations "
+          "again",
+          LM_E_NOTFOUND },
         { "\n[convmeter.wait]\n",
-          "m.ini:2: [convmeter.wait]: no formula of that name; is this a machine file?",
+          "m.ini:2: [convmeter.wait]: no formula of that name; is this a machine file, and of this version? fit the observations "
+          "again",
           LM_E_NOTFOUND },
         { "[convmeter.grad_one]\nrows = 3\n",
-          "m.ini:1: [convmeter.grad_one]: coefficient 'layers' is missing", LM_E_NOTFOUND },
+          "m.ini:1: [convmeter.grad_one]: coefficient 'layers' is missing: cut short, or edited? fit the observations again",
+          LM_E_NOTFOUND },
         { "[convmeter.grad_one]\nlayers = 1 s/layer\nnodes = 1 s/node\n",
-          "m.ini:3: 'nodes' is no key of convmeter.grad_one", LM_E_NOTFOUND },
+          "m.ini:3: 'nodes' is no key of convmeter.grad_one: written by another version, or by hand? fit "
+          "the observations again",
+          LM_E_NOTFOUND },
         { "[convmeter.grad_one]\nlayers = 1 s/FLOP\n",
           "m.ini:2: layers: expected a number and 's/layer', found '1 s/FLOP'", LM_E_SYNTAX },
         { "[convmeter.grad_one]\nlayers = 1\n",
