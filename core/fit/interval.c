@@ -159,7 +159,9 @@ lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err)
     for (size_t i = 0; i < beyond; i++) {
         const double above = log2(r[i].ratio / out->high), below = log2(out->low / r[i].ratio);
 
-        w[i].value = fmax(0, fmax(above, below)) / r[i].beyond;
+        /* what is missed a little beyond is not missed for lying beyond: no steeper than by the
+         * first whole octave */
+        w[i].value = fmax(0, fmax(above, below)) / fmax(1, r[i].beyond);
     }
     weigh(r, beyond, k, w);
     out->per_octave = fmax(INTERVAL_PER_OCTAVE, exp2(cut(w, beyond, outside((double)k), true)));

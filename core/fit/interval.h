@@ -53,10 +53,10 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
 /**
  * How bounds have to widen beyond the range: the smallest factor per octave with which they hold
  * the central INTERVAL_COVERAGE of residuals that lie beyond, each group weighing the same (the
- * score is a residual's distance to the interval in octaves, as in Romano, Patterson, Candes 2019,
- * "Conformalized quantile regression"). INTERVAL_PER_OCTAVE at least, and below INTERVAL_GROUPS
- * groups beyond.
- * Reads low and high, sets per_octave. Sorts `r`.
+ * score is a residual's distance to the interval by octaves beyond, those of less than one counting
+ * as one, as in Romano, Patterson, Candes 2019, "Conformalized quantile regression").
+ * INTERVAL_PER_OCTAVE at least, and below INTERVAL_GROUPS groups beyond. Reads low and high, sets
+ * per_octave. Sorts `r`.
  */
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err);
 
