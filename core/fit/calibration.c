@@ -87,16 +87,17 @@ bool calibration_note(calibration *cal, const char *key, const char *value)
     return new.key &&new.value;
 }
 
-static size_t term_contributions(const form *f, const coefficient *c, const workload *load,
+static size_t term_contributions(const form *f, const fitted *found, const workload *load,
                                  contribution *out)
 {
     term_item         room[N_TERMS];
-    const term_vector terms = form_terms(f, load, room);
+    const term_vector terms = form_terms(f, load, &found->knots, room);
 
     for (size_t k = 0; k < terms.n; k++) {
         const term_item *t = &terms.item[k];
 
-        out[k] = (contribution){ t->term, &c[t->term], t->value, c[t->term].value * t->value };
+        out[k] = (contribution){ t->term, &found->term[t->term], t->value,
+                                 found->term[t->term].value * t->value };
     }
     return terms.n;
 }
@@ -108,7 +109,7 @@ size_t calibration_contributions(const calibration *cal, size_t form_at, const w
     const fitted *here = &cal->fitted[form_at];
 
     if (!f->n_features)
-        return term_contributions(f, here->term, load, out);
+        return term_contributions(f, here, load, out);
     for (size_t k = 0; k < f->n_features; k++) {
         const coefficient *c = &here->coefficient[k];
 
@@ -172,9 +173,15 @@ static void put_coefficient(FILE *out, const char *name, const char *unit, const
     fputc('\n', out);
 }
 
-static void put_terms(FILE *out, const coefficient *c)
+static void put_terms(FILE *out, const fitted *f)
 {
-    char name[64];
+    const coefficient *c = f->term;
+    char               name[64], text[COUNTED_TEXT];
+
+    if (f->knots.macs[0] > 0)
+        fprintf(out, "macs_knots = %s\n", counted_print(f->knots.macs, text));
+    if (f->knots.reuse[0] > 0)
+        fprintf(out, "reuse_knots = %s\n", counted_print(f->knots.reuse, text));
 
     for (size_t t = 0; t < N_TERMS; t++)
         if (!isnan(c[t].value))
@@ -203,7 +210,7 @@ static void put_fitted(FILE *out, size_t form_at, const fitted *f)
         put_coefficient(out, feature_name(form_here->feature[k]),
                         feature_unit(form_here->feature[k]), &f->coefficient[k]);
     if (!form_here->n_features)
-        put_terms(out, f->term);
+        put_terms(out, f);
 }
 
 static void put_intervals(FILE *out, const char *model, const intervals *all)
@@ -375,8 +382,17 @@ static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, 
             return read_coefficient(r, p, feature_unit(f->feature[k]), &out->coefficient[k]);
         }
     if (!f->n_features) {
-        const size_t t = term_parse(p->key);
+        const size_t t     = term_parse(p->key);
+        double      *knots = !strcmp(p->key, "macs_knots")    ? out->knots.macs
+                             : !strcmp(p->key, "reuse_knots") ? out->knots.reuse
+                                                              : NULL;
 
+        if (knots && (status = counted_parse(p->value, knots, r->err))) {
+            lm_error_prefix(r->err, "%s", p->key);
+            return fail_at(r, p->line, status);
+        }
+        if (knots)
+            return LM_OK;
         if (t < N_TERMS)
             return read_coefficient(r, p, term_unit(t), &out->term[t]);
     }
@@ -407,7 +423,8 @@ static lm_status read_form(const reading *r, const ini_section *s, calibration *
     fitted      f                       = { .present       = true,
                                             .condition     = NAN,
                                             .errors        = { 0, NAN, NAN, NAN, NAN, NAN },
-                                            .held_out_mape = NAN };
+                                            .held_out_mape = NAN,
+                                            .knots         = count_knots_none };
     size_t      at;
     lm_status   status = LM_OK;
 

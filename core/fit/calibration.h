@@ -33,7 +33,8 @@ typedef struct fitted {
     double       held_out_mape;
     size_t       held_out_groups;
     coefficient  coefficient[FORM_MAX_FEATURES];
-    coefficient *term; /**< of a form in terms: N_TERMS of them; NAN: unknown */
+    count_knots  knots; /**< of a form in terms: of networks of which only counts are known */
+    coefficient *term;  /**< of a form in terms: N_TERMS of them; NAN: unknown */
 } fitted;
 
 /** Everything `fit` found out. */

@@ -94,8 +94,9 @@ static bool told(size_t form_at, quantity *out)
 static bool split_seconds(const calibration *cal, size_t form_at, const point *pt, correct_row *out)
 {
     term_item         room[N_TERMS];
-    const term_vector terms = form_terms(&forms[form_at], &pt->load, room);
-    double            sum   = 0;
+    const term_vector terms =
+        form_terms(&forms[form_at], &pt->load, &cal->fitted[form_at].knots, room);
+    double sum = 0;
 
     for (size_t k = 0; k < terms.n; k++) {
         const size_t term    = terms.item[k].term;

@@ -71,7 +71,7 @@ static lm_status read_word(const char *word, int64_t batch, workload *out, lm_er
 lm_status counts_parse(const char *text, int64_t batch, lm_dtype dtype, workload *out,
                        lm_error *err)
 {
-    workload result = { .nodes = 1 };
+    workload result = { .nodes = 1, .samples = (double)batch };
 
     for (size_t k = 0; k < N_KEYS; k++)
         result.unknown |= 1u << keys[k].of;

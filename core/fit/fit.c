@@ -88,8 +88,11 @@ static void take_linear(const form_data *d, const points *p, const lsq_solution 
 }
 
 /* The same in terms. Those without a coefficient stay unknown. */
-static lm_status take_terms(const form_data *d, const shrink_fit *s, fitted *out, lm_error *err)
+static lm_status take_terms(const form_data *d, const form_solution *found, fitted *out,
+                            lm_error *err)
 {
+    const shrink_fit *s = &found->terms;
+
     out->term = malloc(N_TERMS * sizeof *out->term);
     if (!out->term)
         return no_memory(err);
@@ -101,14 +104,20 @@ static lm_status take_terms(const form_data *d, const shrink_fit *s, fitted *out
                                       .determined     = true,
                                       .at_bound       = s->at_bound[t],
                                       .known          = s->known[t] };
-    for (size_t i = 0; i < d->n_rows; i++)
-        for (size_t k = 0; k < d->row[i].terms.n; k++) {
-            const term_item *item = &d->row[i].terms.item[k];
+    out->knots = found->knots;
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const workload   *load = &d->points->point[d->point[i]].load;
+        term_item         room[N_TERMS];
+        const term_vector terms = form_terms(&forms[d->form], load, &found->knots, room);
+
+        for (size_t k = 0; k < terms.n; k++) {
+            const term_item *item = &terms.item[k];
             coefficient     *c    = &out->term[item->term];
 
             c->low  = fmin(c->low, item->value);
             c->high = fmax(c->high, item->value);
         }
+    }
     out->rank      = s->n_used;
     out->condition = NAN;
     return LM_OK;
@@ -146,7 +155,7 @@ static lm_status fit_form(const points *p, size_t form_at, const split *by, fitt
     if (f->n_features)
         take_linear(&d, p, &found.linear, out);
     else
-        status = take_terms(&d, &found.terms, out, err);
+        status = take_terms(&d, &found, out, err);
 out:
     form_data_free(&d);
     return status;

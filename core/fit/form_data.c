@@ -60,7 +60,7 @@ static lm_status term_rows(const points *p, form_data *d, lm_error *err)
         for (size_t i = d->first[f]; i < d->first[f + 1]; i++) {
             const point      *pt = &p->point[d->point[i]];
             term_item         room[N_TERMS];
-            const term_vector v    = form_terms(&forms[d->form], &pt->load, room);
+            const term_vector v = form_terms(&forms[d->form], &pt->load, &count_knots_none, room);
             term_item        *kept = arena_alloc(d->terms, v.n * sizeof *kept + 1);
 
             if (!kept)
@@ -72,12 +72,14 @@ static lm_status term_rows(const points *p, form_data *d, lm_error *err)
 }
 
 /* Seconds of the form's part at a point; NAN where it has none, or where the form needs kernels and
- * only counts are known. */
+ * too little is known. */
 static double row_seconds(const form_data *d, const point *pt)
 {
     const form *f = &forms[d->form];
 
-    return f->n_features || pt->load.forward.n ? point_seconds(pt, f->part) : NAN;
+    return f->n_features || pt->load.forward.n || counted_only(&pt->load)
+               ? point_seconds(pt, f->part)
+               : NAN;
 }
 
 /* Counting sort by fold. */
@@ -122,6 +124,7 @@ lm_status form_data_new(const points *p, size_t form_at, const split *by, form_d
                         lm_error *err)
 {
     form_data d      = { .form    = form_at,
+                         .points  = p,
                          .by      = by,
                          .point   = malloc((p->n_points + 1) * sizeof *d.point),
                          .seconds = malloc((p->n_points + 1) * sizeof *d.seconds),
@@ -158,6 +161,104 @@ void form_data_free(form_data *d)
     *d = (form_data){ .n_rows = 0 };
 }
 
+/* Rows of networks of which only counts are known, or the others, with the terms of this fit. */
+static lm_status take_rows(const form_data *d, bool want_counted, const count_knots *knots,
+                           shrink_row *to, size_t *n, arena *terms, lm_error *err)
+{
+    *n = 0;
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const workload *load = &d->points->point[d->point[i]].load;
+        term_item       room[N_TERMS];
+        term_vector     v;
+        term_item      *kept;
+
+        if (counted_only(load) != want_counted)
+            continue;
+        to[*n] = d->row[i];
+        if (want_counted) {
+            v    = form_terms(&forms[d->form], load, knots, room);
+            kept = arena_alloc(terms, v.n * sizeof *kept + 1);
+            if (!kept)
+                return no_memory(err);
+            memcpy(kept, v.item, v.n * sizeof *kept);
+            to[*n].terms = (term_vector){ kept, v.n };
+        }
+        ++*n;
+    }
+    return LM_OK;
+}
+
+/* Knots by the rows that a fit sees, and how many these are of either kind. */
+static lm_status look_at_rows(const form_data *d, size_t without, size_t seen[2],
+                              count_knots *knots, lm_error *err)
+{
+    const workload **load = malloc((d->n_rows + 1) * sizeof *load);
+    lm_status        status;
+
+    seen[false] = seen[true] = 0;
+    if (!load)
+        return no_memory(err);
+    for (size_t i = 0; i < d->n_rows; i++) {
+        const workload *l = &d->points->point[d->point[i]].load;
+
+        if (d->row[i].fold == without)
+            continue;
+        if (counted_only(l))
+            load[seen[true]] = l;
+        seen[counted_only(l)]++;
+    }
+    status = counted_knots(load, seen[true], knots, err);
+    free(load);
+    return status;
+}
+
+/* Coefficients of one kind of terms, from a fit to its rows. */
+static void merge_terms(const shrink_fit *from, bool of_counts, shrink_fit *to)
+{
+    for (size_t t = 0; t < N_TERMS; t++) {
+        if (term_counted(t) != of_counts || (of_counts && t % LM_N_PASSES != LM_FORWARD))
+            continue;
+        to->coefficient[t] = from->coefficient[t];
+        to->spread[t]      = from->spread[t];
+        to->known[t]       = from->known[t];
+        to->at_bound[t]    = from->at_bound[t];
+    }
+    to->rows += from->rows;
+    to->n_used += from->n_used;
+    to->weighted_rss += from->weighted_rss;
+}
+
+/* What is known of kernels and what is known of counts are two fits that share no coefficient. */
+static lm_status fit_terms(const form_data *d, size_t without, form_solution *out, lm_error *err)
+{
+    shrink_row *row   = malloc((d->n_rows + 1) * sizeof *row);
+    arena      *terms = arena_new();
+    size_t      seen[2], n;
+    shrink_fit  found;
+    lm_status   status = row && terms ? LM_OK : no_memory(err);
+
+    memset(&out->terms, 0, sizeof out->terms);
+    for (size_t t = 0; t < N_TERMS; t++)
+        out->terms.coefficient[t] = out->terms.spread[t] = NAN;
+    if (!status)
+        status = look_at_rows(d, without, seen, &out->knots, err);
+    if (!status && !seen[false] && !seen[true])
+        status = lm_error_set(err, LM_E_ARG, "no rows to fit");
+    for (int of_counts = 0; of_counts < 2 && !status; of_counts++) {
+        if (!seen[of_counts])
+            continue;
+        status = take_rows(d, of_counts, &out->knots, row, &n, terms, err);
+        if (!status)
+            status = shrink_solve(row, n, without, of_counts ? &shrink_counted : &shrink_default,
+                                  &found, err);
+        if (!status)
+            merge_terms(&found, of_counts, &out->terms);
+    }
+    free(row);
+    arena_free(terms);
+    return status;
+}
+
 lm_status form_data_fit(const form_data *d, size_t without, form_solution *out, lm_error *err)
 {
     const size_t      n_places = d->by->n_folds + 1;
@@ -165,7 +266,7 @@ lm_status form_data_fit(const form_data *d, size_t without, form_solution *out, 
     lm_status         status;
 
     if (!forms[d->form].n_features)
-        return shrink_solve(d->row, d->n_rows, without, &shrink_default, &out->terms, err);
+        return fit_terms(d, without, out, err);
     use = calloc(n_places, sizeof *use);
     if (!use)
         return no_memory(err);
@@ -182,9 +283,9 @@ double form_seconds(size_t form_at, const form_solution *s, const workload *load
 
     if (!forms[form_at].n_features) {
         term_item         room[N_TERMS];
-        const term_vector v = form_terms(&forms[form_at], load, room);
+        const term_vector v = form_terms(&forms[form_at], load, &s->knots, room);
 
-        return shrink_seconds(&s->terms, &v);
+        return v.n ? shrink_seconds(&s->terms, &v) : NAN;
     }
     for (size_t k = 0; k < forms[form_at].n_features; k++)
         seconds += feature_seconds(forms[form_at].feature[k], s->linear.x[k], load);

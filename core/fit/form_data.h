@@ -12,23 +12,26 @@ typedef struct form_data {
     size_t form;
     bool   known[FORM_MAX_FEATURES]; /**< features that are known of all rows: others are left
                                         out, their coefficients 0 */
-    const split *by;
-    size_t       n_rows;
-    size_t      *point;   /**< of each row: by fold, then those of no fold */
-    double      *seconds; /**< measured, of each row */
-    size_t      *first;   /**< row of each fold, then of those of no fold, then n_rows */
-    lsq_block  **block;   /**< of each fold, then of those of no fold; NULL: no rows in it */
-    shrink_row  *row;     /**< of a form in terms, instead of blocks */
-    arena       *terms;   /**< owns theirs */
+    const points *points;
+    const split  *by;
+    size_t        n_rows;
+    size_t       *point;   /**< of each row: by fold, then those of no fold */
+    double       *seconds; /**< measured, of each row */
+    size_t       *first;   /**< row of each fold, then of those of no fold, then n_rows */
+    lsq_block   **block;   /**< of each fold, then of those of no fold; NULL: no rows in it */
+    shrink_row   *row; /**< of a form in terms, instead of blocks; terms of networks of which only
+                          counts are known are those of each fit */
+    arena *terms;      /**< owns theirs */
 } form_data;
 
 /** Coefficients, and what else a fit finds out. */
 typedef struct form_solution {
     lsq_solution linear;
-    shrink_fit   terms; /**< of a form in terms, instead */
+    shrink_fit   terms; /**< of a form in terms, instead; NAN: of rows that were not there */
+    count_knots  knots;
 } form_solution;
 
-/** `by` is of the same points and must outlive it. */
+/** `by` is of the same points; both must outlive it. */
 lm_status form_data_new(const points *p, size_t form, const split *by, form_data *out,
                         lm_error *err);
 void      form_data_free(form_data *d);

@@ -36,8 +36,8 @@
 
 /* F, I, O scale with the batch; the features hold them at the batch, which is the same. */
 const form forms[] = {
-    /* Ours: what the kernels do, class by class and pass by pass. Bytes and nodes multiply in the
-     * sync. */
+    /* Ours: what the kernels do, class by class and pass by pass, or the counts where only these
+     * are known (counted.h). Bytes and nodes multiply in the sync. */
     { "layermeter", PART_FORWARD, TERMS(FORM_FORWARD), OURS, KERNELS },
     { "layermeter", PART_BACKWARD, TERMS(FORM_BACKWARD), OURS, KERNELS },
     { "layermeter", PART_UPDATE, TERMS(FORM_UPDATE), OURS, OPTIMIZER },
@@ -149,10 +149,13 @@ static void add_terms(const term_vector *v, double *sum)
         sum[v->item[i].term] += v->item[i].value;
 }
 
-term_vector form_terms(const form *f, const workload *load, term_item *room)
+term_vector form_terms(const form *f, const workload *load, const count_knots *knots,
+                       term_item *room)
 {
     double sum[N_TERMS] = { 0 };
 
+    if (counted_only(load))
+        return counted_terms(load, knots, f->passes == FORM_UPDATE, room);
     switch (f->passes) { /* of one pass as they are */
     case FORM_FORWARD: return load->forward;
     case FORM_BACKWARD: return load->backward;

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "fit/features.h"
+#include "fit/counted.h"
 
 /** Parts of a step that a model states a formula for. */
 typedef enum part {
@@ -58,8 +58,10 @@ bool part_calibrated(part p);
 size_t form_rows(const form *f);
 
 /** Terms of the passes that a form counts, added up: those of `load`, or of several passes in
- * `room` (N_TERMS). */
-term_vector form_terms(const form *f, const workload *load, term_item *room);
+ * `room` (N_TERMS). Of a network of which only counts are known those by `knots`, in `room`; none
+ * if it lacks some. */
+term_vector form_terms(const form *f, const workload *load, const count_knots *knots,
+                       term_item *room);
 
 /** Models in the order of `forms`; NULL past the last. */
 const char *model_at(size_t i);

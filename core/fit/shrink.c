@@ -10,24 +10,36 @@
 
 const shrink_options shrink_default = { .mu = 0.02, .huber = 0.15, .alike = 0.5, .rounds = 5 };
 
+const shrink_options shrink_counted = {
+    .mu = 1, .huber = 0.25, .alike = 0.05, .rounds = 8, .slots_only = true
+};
+
 /* What a family is held near as long as its rows say little of it, and what it costs where no row
  * has it: another one's coefficient, so many times (`weight`: of the ridge that holds it there; 0:
  * its rows alone decide).
  *
- * Grouped arithmetic reuses little, and vectors instead of matrix units compute it. The last three
- * correct what the others miss. In few networks they are a percent of the time, and what is found
- * there may be anything; in the next network they can be most of it. So they begin as a few bytes
- * of traffic each: an element of a function two of f32's, a plane a cache line, a FLOP of a pooling
- * window one of its elements. Pooling is let go sooner: networks do it twenty times dearer than
- * that, or for nothing. */
+ * Grouped arithmetic reuses little, and vectors instead of matrix units compute it. The last
+ * three correct what the others miss. In few networks they are a percent of the time, and what is
+ * found there may be anything; in the next network they can be most of it. So they begin as a few
+ * bytes of traffic each: an element of a function two of f32's, a plane a cache line, a FLOP of a
+ * pooling window one of its elements. Pooling is let go sooner: networks do it twenty times dearer
+ * than that, or for nothing. */
 static const struct {
     term_family other;
     double      times, weight;
 } stand_in[N_TERM_FAMILIES] = {
-    [FAMILY_DENSE] = { FAMILY_DENSE, NAN, 0 },       [FAMILY_GROUPED] = { FAMILY_DENSE, 4, 0 },
-    [FAMILY_WEIGHTS] = { FAMILY_TRAFFIC, 1, 0 },     [FAMILY_TRAFFIC] = { FAMILY_TRAFFIC, NAN, 0 },
-    [FAMILY_LAUNCHES] = { FAMILY_LAUNCHES, NAN, 0 }, [FAMILY_PLANES] = { FAMILY_TRAFFIC, 64, 1 },
-    [FAMILY_POOL] = { FAMILY_TRAFFIC, 4, 0.2 },      [FAMILY_ELEMENTS] = { FAMILY_TRAFFIC, 8, 1 },
+    [FAMILY_DENSE]           = { FAMILY_DENSE, NAN, 0 },
+    [FAMILY_GROUPED]         = { FAMILY_DENSE, 4, 0 },
+    [FAMILY_WEIGHTS]         = { FAMILY_TRAFFIC, 1, 0 },
+    [FAMILY_TRAFFIC]         = { FAMILY_TRAFFIC, NAN, 0 },
+    [FAMILY_LAUNCHES]        = { FAMILY_LAUNCHES, NAN, 0 },
+    [FAMILY_PLANES]          = { FAMILY_TRAFFIC, 64, 1 },
+    [FAMILY_POOL]            = { FAMILY_TRAFFIC, 4, 0.2 },
+    [FAMILY_ELEMENTS]        = { FAMILY_TRAFFIC, 8, 1 },
+    [FAMILY_COUNTED_FLOPS]   = { FAMILY_COUNTED_FLOPS, NAN, 0 },
+    [FAMILY_COUNTED_OUTPUTS] = { FAMILY_COUNTED_OUTPUTS, NAN, 0 },
+    [FAMILY_COUNTED_WEIGHTS] = { FAMILY_COUNTED_WEIGHTS, NAN, 0 },
+    [FAMILY_COUNTED_STEPS]   = { FAMILY_COUNTED_STEPS, NAN, 0 },
 };
 
 /* One stage: its columns, and the rows in them. */
@@ -390,7 +402,8 @@ lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
     status = solve_families(&s);
     if (!status && !(status = refine(&s, term_slot, out))) {
         spread_slots(&s, out);
-        status = refine(&s, term_key, out);
+        if (!options->slots_only)
+            status = refine(&s, term_key, out);
     }
     spare = (double)s.n - (double)out->n_used;
     for (size_t t = 0; t < N_TERMS && !status; t++) {

@@ -32,15 +32,17 @@ typedef struct shrink_row {
 } shrink_row;
 
 typedef struct shrink_options {
-    double mu;    /**< of both stages */
-    double huber; /**< relative residual */
-    double alike; /**< correlation of the deviations of a group's rows: of n of them each counts
-                     1 / (1 + (n - 1) alike) (the design effect of cluster sampling, Kish 1965), so
-                     that mu means the same for one batch a network and for thirty */
-    int rounds;   /**< of reweighting, in each stage */
+    double mu;       /**< of both stages */
+    double huber;    /**< relative residual */
+    double alike;    /**< correlation of the deviations of a group's rows: of n of them each counts
+                        1 / (1 + (n - 1) alike) (the design effect of cluster sampling, Kish 1965), so
+                        that mu means the same for one batch a network and for thirty */
+    int  rounds;     /**< of reweighting, in each stage */
+    bool slots_only; /**< without the last stage */
 } shrink_options;
 
-extern const shrink_options shrink_default;
+/** Of networks' kernels, and of networks of which only counts are known: about a thousand rows. */
+extern const shrink_options shrink_default, shrink_counted;
 
 typedef struct shrink_fit {
     double coefficient[N_TERMS]; /**< seconds per unit */

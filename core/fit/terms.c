@@ -32,6 +32,7 @@ enum {
     MAP_BYTES,
     MAP_AFTER_BYTES,
     UPDATE_BYTES,
+    UPDATE_LARGE_BYTES,
     GROUPED_PLANES,
     DEPTHWISE_PLANES,
     NORM_PLANES,
@@ -45,6 +46,12 @@ enum {
     AFTER_LAUNCHES,
     OTHER_LAUNCHES,
     UPDATE_LAUNCHES,
+    SIZE_FLOPS, /* and the following three: one for each hat */
+    SIZE_OUTPUTS    = SIZE_FLOPS + TERM_KNOTS,
+    REUSE_FLOPS     = SIZE_OUTPUTS + TERM_KNOTS,
+    REUSE_OUTPUTS   = REUSE_FLOPS + TERM_KNOTS,
+    COUNTED_WEIGHTS = REUSE_OUTPUTS + TERM_KNOTS,
+    COUNTED_STEPS,
     N_SLOTS
 };
 
@@ -54,60 +61,88 @@ static const struct {
     const char *name, *unit;
     term_family family;
 } slots[N_SLOTS] = {
-    [CONV1_FLOPS]      = { "conv1x1.flops", "FLOP", FAMILY_DENSE },
-    [CONV3_FLOPS]      = { "conv3x3.flops", "FLOP", FAMILY_DENSE },
-    [CONVL_FLOPS]      = { "conv_large.flops", "FLOP", FAMILY_DENSE },
-    [STEM_FLOPS]       = { "conv_stem.flops", "FLOP", FAMILY_DENSE },
-    [GEMM_FLOPS]       = { "gemm.flops", "FLOP", FAMILY_DENSE },
-    [ATTENTION_FLOPS]  = { "attention.flops", "FLOP", FAMILY_DENSE },
-    [GROUPED_FLOPS]    = { "conv_grouped.flops", "FLOP", FAMILY_GROUPED },
-    [DEPTHWISE_FLOPS]  = { "conv_depthwise.flops", "FLOP", FAMILY_GROUPED },
-    [CONV_WEIGHTS]     = { "conv.weights", "byte", FAMILY_WEIGHTS },
-    [GEMM_WEIGHTS]     = { "gemm.weights", "byte", FAMILY_WEIGHTS },
-    [GEMV_WEIGHTS]     = { "gemv.weights", "byte", FAMILY_WEIGHTS },
-    [CONV_BYTES]       = { "conv.bytes", "byte", FAMILY_TRAFFIC },
-    [GROUPED_BYTES]    = { "conv_grouped.bytes", "byte", FAMILY_TRAFFIC },
-    [DEPTHWISE_BYTES]  = { "conv_depthwise.bytes", "byte", FAMILY_TRAFFIC },
-    [GEMM_BYTES]       = { "gemm.bytes", "byte", FAMILY_TRAFFIC },
-    [ATTENTION_BYTES]  = { "attention.bytes", "byte", FAMILY_TRAFFIC },
-    [MAX_POOL_BYTES]   = { "max_pool.bytes", "byte", FAMILY_TRAFFIC },
-    [AVG_POOL_BYTES]   = { "avg_pool.bytes", "byte", FAMILY_TRAFFIC },
-    [NORM_BYTES]       = { "norm.bytes", "byte", FAMILY_TRAFFIC },
-    [NORM_AFTER_BYTES] = { "norm_after.bytes", "byte", FAMILY_TRAFFIC },
-    [MAP_BYTES]        = { "map.bytes", "byte", FAMILY_TRAFFIC },
-    [MAP_AFTER_BYTES]  = { "map_after.bytes", "byte", FAMILY_TRAFFIC },
-    [UPDATE_BYTES]     = { "update.bytes", "byte", FAMILY_TRAFFIC },
-    [GROUPED_PLANES]   = { "conv_grouped.planes", "plane", FAMILY_PLANES },
-    [DEPTHWISE_PLANES] = { "conv_depthwise.planes", "plane", FAMILY_PLANES },
-    [NORM_PLANES]      = { "norm.planes", "plane", FAMILY_PLANES },
-    [POOL_PLANES]      = { "pool.planes", "plane", FAMILY_PLANES },
-    [MAX_POOL_FLOPS]   = { "max_pool.flops", "FLOP", FAMILY_POOL },
-    [AVG_POOL_FLOPS]   = { "avg_pool.flops", "FLOP", FAMILY_POOL },
-    [MAP_ELEMENTS]     = { "map.elements", "element", FAMILY_ELEMENTS },
-    [CONV_LAUNCHES]    = { "conv.launches", "launch", FAMILY_LAUNCHES },
-    [GEMM_LAUNCHES]    = { "gemm.launches", "launch", FAMILY_LAUNCHES },
-    [NORM_LAUNCHES]    = { "norm.launches", "launch", FAMILY_LAUNCHES },
-    [AFTER_LAUNCHES]   = { "after.launches", "launch", FAMILY_LAUNCHES },
-    [OTHER_LAUNCHES]   = { "other.launches", "launch", FAMILY_LAUNCHES },
-    [UPDATE_LAUNCHES]  = { "update.launches", "launch", FAMILY_LAUNCHES },
+    [CONV1_FLOPS]        = { "conv1x1.flops", "FLOP", FAMILY_DENSE },
+    [CONV3_FLOPS]        = { "conv3x3.flops", "FLOP", FAMILY_DENSE },
+    [CONVL_FLOPS]        = { "conv_large.flops", "FLOP", FAMILY_DENSE },
+    [STEM_FLOPS]         = { "conv_stem.flops", "FLOP", FAMILY_DENSE },
+    [GEMM_FLOPS]         = { "gemm.flops", "FLOP", FAMILY_DENSE },
+    [ATTENTION_FLOPS]    = { "attention.flops", "FLOP", FAMILY_DENSE },
+    [GROUPED_FLOPS]      = { "conv_grouped.flops", "FLOP", FAMILY_GROUPED },
+    [DEPTHWISE_FLOPS]    = { "conv_depthwise.flops", "FLOP", FAMILY_GROUPED },
+    [CONV_WEIGHTS]       = { "conv.weights", "byte", FAMILY_WEIGHTS },
+    [GEMM_WEIGHTS]       = { "gemm.weights", "byte", FAMILY_WEIGHTS },
+    [GEMV_WEIGHTS]       = { "gemv.weights", "byte", FAMILY_WEIGHTS },
+    [CONV_BYTES]         = { "conv.bytes", "byte", FAMILY_TRAFFIC },
+    [GROUPED_BYTES]      = { "conv_grouped.bytes", "byte", FAMILY_TRAFFIC },
+    [DEPTHWISE_BYTES]    = { "conv_depthwise.bytes", "byte", FAMILY_TRAFFIC },
+    [GEMM_BYTES]         = { "gemm.bytes", "byte", FAMILY_TRAFFIC },
+    [ATTENTION_BYTES]    = { "attention.bytes", "byte", FAMILY_TRAFFIC },
+    [MAX_POOL_BYTES]     = { "max_pool.bytes", "byte", FAMILY_TRAFFIC },
+    [AVG_POOL_BYTES]     = { "avg_pool.bytes", "byte", FAMILY_TRAFFIC },
+    [NORM_BYTES]         = { "norm.bytes", "byte", FAMILY_TRAFFIC },
+    [NORM_AFTER_BYTES]   = { "norm_after.bytes", "byte", FAMILY_TRAFFIC },
+    [MAP_BYTES]          = { "map.bytes", "byte", FAMILY_TRAFFIC },
+    [MAP_AFTER_BYTES]    = { "map_after.bytes", "byte", FAMILY_TRAFFIC },
+    [UPDATE_BYTES]       = { "update.bytes", "byte", FAMILY_TRAFFIC },
+    [UPDATE_LARGE_BYTES] = { "update_large.bytes", "byte", FAMILY_TRAFFIC },
+    [GROUPED_PLANES]     = { "conv_grouped.planes", "plane", FAMILY_PLANES },
+    [DEPTHWISE_PLANES]   = { "conv_depthwise.planes", "plane", FAMILY_PLANES },
+    [NORM_PLANES]        = { "norm.planes", "plane", FAMILY_PLANES },
+    [POOL_PLANES]        = { "pool.planes", "plane", FAMILY_PLANES },
+    [MAX_POOL_FLOPS]     = { "max_pool.flops", "FLOP", FAMILY_POOL },
+    [AVG_POOL_FLOPS]     = { "avg_pool.flops", "FLOP", FAMILY_POOL },
+    [MAP_ELEMENTS]       = { "map.elements", "element", FAMILY_ELEMENTS },
+    [CONV_LAUNCHES]      = { "conv.launches", "launch", FAMILY_LAUNCHES },
+    [GEMM_LAUNCHES]      = { "gemm.launches", "launch", FAMILY_LAUNCHES },
+    [NORM_LAUNCHES]      = { "norm.launches", "launch", FAMILY_LAUNCHES },
+    [AFTER_LAUNCHES]     = { "after.launches", "launch", FAMILY_LAUNCHES },
+    [OTHER_LAUNCHES]     = { "other.launches", "launch", FAMILY_LAUNCHES },
+    [UPDATE_LAUNCHES]    = { "update.launches", "launch", FAMILY_LAUNCHES },
+    [SIZE_FLOPS]         = { "size1.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [SIZE_FLOPS + 1]     = { "size2.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [SIZE_FLOPS + 2]     = { "size3.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [SIZE_FLOPS + 3]     = { "size4.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [SIZE_FLOPS + 4]     = { "size5.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [SIZE_OUTPUTS]       = { "size1.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [SIZE_OUTPUTS + 1]   = { "size2.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [SIZE_OUTPUTS + 2]   = { "size3.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [SIZE_OUTPUTS + 3]   = { "size4.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [SIZE_OUTPUTS + 4]   = { "size5.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [REUSE_FLOPS]        = { "reuse1.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [REUSE_FLOPS + 1]    = { "reuse2.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [REUSE_FLOPS + 2]    = { "reuse3.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [REUSE_FLOPS + 3]    = { "reuse4.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [REUSE_FLOPS + 4]    = { "reuse5.flops", "FLOP", FAMILY_COUNTED_FLOPS },
+    [REUSE_OUTPUTS]      = { "reuse1.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [REUSE_OUTPUTS + 1]  = { "reuse2.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [REUSE_OUTPUTS + 2]  = { "reuse3.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [REUSE_OUTPUTS + 3]  = { "reuse4.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [REUSE_OUTPUTS + 4]  = { "reuse5.outputs", "element", FAMILY_COUNTED_OUTPUTS },
+    [COUNTED_WEIGHTS]    = { "counted.weights", "element", FAMILY_COUNTED_WEIGHTS },
+    [COUNTED_STEPS]      = { "counted.steps", "step", FAMILY_COUNTED_STEPS },
 };
 
 static const struct {
     const char *name;
     term_bound  bound;
 } families[N_TERM_FAMILIES] = {
-    [FAMILY_DENSE]    = { "arithmetic", BOUND_ARITHMETIC },
-    [FAMILY_GROUPED]  = { "grouped arithmetic", BOUND_ARITHMETIC },
-    [FAMILY_WEIGHTS]  = { "weights", BOUND_TRAFFIC },
-    [FAMILY_TRAFFIC]  = { "traffic", BOUND_TRAFFIC },
-    [FAMILY_LAUNCHES] = { "launches", BOUND_LAUNCH },
-    [FAMILY_PLANES]   = { "planes", BOUND_LAUNCH },
-    [FAMILY_POOL]     = { "pooling", BOUND_ARITHMETIC },
-    [FAMILY_ELEMENTS] = { "elementwise functions", BOUND_ARITHMETIC },
+    [FAMILY_DENSE]           = { "arithmetic", BOUND_ARITHMETIC },
+    [FAMILY_GROUPED]         = { "grouped arithmetic", BOUND_ARITHMETIC },
+    [FAMILY_WEIGHTS]         = { "weights", BOUND_TRAFFIC },
+    [FAMILY_TRAFFIC]         = { "traffic", BOUND_TRAFFIC },
+    [FAMILY_LAUNCHES]        = { "launches", BOUND_LAUNCH },
+    [FAMILY_PLANES]          = { "planes", BOUND_LAUNCH },
+    [FAMILY_POOL]            = { "pooling", BOUND_ARITHMETIC },
+    [FAMILY_ELEMENTS]        = { "elementwise functions", BOUND_ARITHMETIC },
+    [FAMILY_COUNTED_FLOPS]   = { "counted arithmetic", BOUND_ARITHMETIC },
+    [FAMILY_COUNTED_OUTPUTS] = { "counted traffic", BOUND_TRAFFIC },
+    [FAMILY_COUNTED_WEIGHTS] = { "counted weights", BOUND_TRAFFIC },
+    [FAMILY_COUNTED_STEPS]   = { "counted steps", BOUND_LAUNCH },
 };
 
 #define STEM_CHANNELS 4 /* an image's */
 #define GEMV_ROWS     8 /* of a sample; so few: a product with a vector, as far as weights matter */
+#define LARGE_BYTES   (32.0 * 1024 * 1024) /* of a tensor: more than caches hold */
 
 const term_settings term_settings_default = { .tile = 16, .group_tile = 8 };
 
@@ -181,6 +216,11 @@ const char *term_slot_class(size_t slot, char *buffer, size_t size)
 {
     snprintf(buffer, size, "%.*s", (int)strcspn(slots[slot].name, "."), slots[slot].name);
     return buffer;
+}
+
+bool term_counted(size_t term)
+{
+    return slots[term / LM_N_PASSES].family >= FAMILY_COUNTED_FLOPS;
 }
 
 static double round_up(int64_t n, int64_t tile)
@@ -351,9 +391,25 @@ size_t terms_add_update(const lm_kernel *k, double *sum)
     const adding  a = { k, (double)k->repeat, (double)work.read_bytes + (double)work.written_bytes,
                         sum };
 
-    add(&a, UPDATE_BYTES, a.bytes);
+    add(&a,
+        (double)k->u.map.elements * (double)lm_dtype_bytes(k->dtype) > LARGE_BYTES
+            ? UPDATE_LARGE_BYTES
+            : UPDATE_BYTES,
+        a.bytes);
     add(&a, UPDATE_LAUNCHES, 1);
     return UPDATE_BYTES;
+}
+
+void terms_add_counts(const term_counts *c, double *sum)
+{
+    for (size_t i = 0; i < TERM_KNOTS; i++) {
+        sum[(SIZE_FLOPS + i) * LM_N_PASSES + LM_FORWARD] += c->flops * c->size[i];
+        sum[(SIZE_OUTPUTS + i) * LM_N_PASSES + LM_FORWARD] += c->outputs * c->size[i];
+        sum[(REUSE_FLOPS + i) * LM_N_PASSES + LM_FORWARD] += c->flops * c->reuse[i];
+        sum[(REUSE_OUTPUTS + i) * LM_N_PASSES + LM_FORWARD] += c->outputs * c->reuse[i];
+    }
+    sum[COUNTED_WEIGHTS * LM_N_PASSES + LM_FORWARD] += c->weights;
+    sum[COUNTED_STEPS * LM_N_PASSES + LM_FORWARD] += c->steps;
 }
 
 /* Who is told of the kernels. */

@@ -33,10 +33,17 @@ typedef enum term_family {
     FAMILY_POOL,   /**< arithmetic of pooling */
     FAMILY_ELEMENTS, /**< elements of elementwise functions of more than two FLOP: exp and the like
                       */
+    /* of networks of which only counts are known (counted.h): */
+    FAMILY_COUNTED_FLOPS,
+    FAMILY_COUNTED_OUTPUTS,
+    FAMILY_COUNTED_WEIGHTS,
+    FAMILY_COUNTED_STEPS,
     N_TERM_FAMILIES
 } term_family;
 
-#define N_TERM_SLOTS 36
+/** Hats of a count (counted.h). */
+#define TERM_KNOTS   5
+#define N_TERM_SLOTS 59
 #define N_TERMS      (N_TERM_SLOTS * LM_N_PASSES)
 
 /** Constants in the counts that are not linear: chosen by fits, kept in machine files. */
@@ -91,7 +98,8 @@ typedef struct term_chain {
  * @return the slot that names the kernel's class, see term_slot_class()
  */
 size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, double *sum);
-/** Those of an optimizer's kernel, which have slots of their own. */
+/** Those of an optimizer's kernel, which have slots of their own. Tensors over 32 MiB are apart: an
+ * update goes over one several times, and no cache keeps it until the next. */
 size_t terms_add_update(const lm_kernel *k, double *sum);
 
 /** "conv3x3.flops". */
@@ -108,6 +116,19 @@ typedef void terms_visitor(void *context, size_t layer, term_phase phase, const 
                            term_chain *chain);
 lm_status    terms_visit(const bound_network *net, optimizer o, terms_visitor *visit, void *context,
                          lm_error *err);
+
+/** Is it of a network's counts, not of kernels? */
+bool term_counted(size_t term);
+
+/** Counts of a network, and its share in each hat. */
+typedef struct term_counts {
+    double flops, outputs, weights, steps;
+    double size[TERM_KNOTS], reuse[TERM_KNOTS];
+} term_counts;
+
+/** Adds their terms, which stand under the forward pass: the counts are that pass's, whatever is
+ * timed. */
+void terms_add_counts(const term_counts *c, double *sum);
 
 /** What a step's passes do: all N_TERMS of each. */
 typedef struct pass_terms {

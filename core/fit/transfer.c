@@ -151,7 +151,7 @@ static void want(const transfer_source *from, size_t n, bool wanted[N_RESOURCES]
             const fitted *of = &from[i].cal->fitted[f];
 
             for (size_t t = 0; carried(f) && of->present && of->term && t < N_TERMS; t++)
-                if (of->term[t].value > 0) {
+                if (of->term[t].value > 0 && !term_counted(t)) {
                     wanted[transfer_resource(t)] = true;
                     *scalar |=
                         transfer_resource(t) == RESOURCE_FLOPS && term_family_of(t) != FAMILY_DENSE;
@@ -268,13 +268,14 @@ static coefficient mean_of(const mean *m)
                           .known          = 0 };
 }
 
+/* Counts alone are not carried over: each machine's knots stand elsewhere. */
 static void pool_terms(const transfer_source *from, size_t n, size_t form_at, fitted *out)
 {
     for (size_t t = 0; t < N_TERMS; t++) {
         mean m = { 0, 0, NAN, NAN };
 
         for (size_t i = 0; i < n; i++)
-            if (from[i].cal->fitted[form_at].present)
+            if (from[i].cal->fitted[form_at].present && !term_counted(t))
                 mean_add(&m, from[i].weight, term_scale(&from[i].scale, t),
                          &from[i].cal->fitted[form_at].term[t]);
         out->term[t] = mean_of(&m);

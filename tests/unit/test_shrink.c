@@ -225,6 +225,29 @@ static void rows_of_one_group_count_less(void **state)
     assert_true(pull_together < 0.5 * pull_apart);
 }
 
+/* A pass that is twice as dear is told apart by the last stage only. */
+static void without_the_last_stage_passes_cost_the_same(void **state)
+{
+    const size_t   forward = term_parse(names[3]), backward = term_parse("conv.bytes.grad_input");
+    shrink_options o = shrink_default;
+    rows           r;
+    shrink_fit     f;
+
+    (void)state;
+    make(&r);
+    for (size_t i = 0; i < ROWS; i += 2)
+        for (size_t k = 0; k < ITEMS; k++)
+            if (r.item[i][k].term == forward) {
+                r.item[i][k].term = (uint32_t)backward;
+                r.row[i].seconds += truth[3] * r.item[i][k].value;
+            }
+    f = solve(&r, ROWS, ROWS, &o);
+    assert_true(f.coefficient[backward] > 1.3 * f.coefficient[forward]);
+    o.slots_only = true;
+    f            = solve(&r, ROWS, ROWS, &o);
+    assert_close(f.coefficient[backward] / f.coefficient[forward], 1, 1e-12);
+}
+
 static void nothing_and_nonsense_are_refused(void **state)
 {
     rows       r;
@@ -251,6 +274,7 @@ int main(void)
         cmocka_unit_test(time_scales_with_its_unit),
         cmocka_unit_test(a_correction_that_hardly_shows_stays_what_it_was_taken_for),
         cmocka_unit_test(rows_of_one_group_count_less),
+        cmocka_unit_test(without_the_last_stage_passes_cost_the_same),
         cmocka_unit_test(nothing_and_nonsense_are_refused),
     };
 

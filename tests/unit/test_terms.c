@@ -212,6 +212,21 @@ static void what_follows_a_product_element_by_element_is_apart(void **state)
     assert_close(value(sum, "after.launches.forward"), 2, 0);
 }
 
+static void updates_of_tensors_that_no_cache_holds_are_apart(void **state)
+{
+    /* 32 MiB of 4 bytes each, and one element more; two tensors are read, one written */
+    const lm_kernel fits = map(8 << 20, 4), large = map((8 << 20) + 1, 4);
+    double          sum[N_TERMS] = { 0 };
+
+    (void)state;
+    terms_add_update(&fits, sum);
+    assert_close(value(sum, "update.bytes.forward"), 3 * 33554432.0, 0);
+    assert_close(value(sum, "update_large.bytes.forward"), 0, 0);
+    terms_add_update(&large, sum);
+    assert_close(value(sum, "update_large.bytes.forward"), 3 * 33554436.0, 0);
+    assert_close(value(sum, "update.launches.forward"), 2, 0);
+}
+
 static void names_go_there_and_back(void **state)
 {
     char name[64];
@@ -234,6 +249,7 @@ int main(void)
         cmocka_unit_test(products_tell_weights_from_activations),
         cmocka_unit_test(functions_of_more_than_two_flops_count_their_elements),
         cmocka_unit_test(what_follows_a_product_element_by_element_is_apart),
+        cmocka_unit_test(updates_of_tensors_that_no_cache_holds_are_apart),
         cmocka_unit_test(names_go_there_and_back),
     };
 
