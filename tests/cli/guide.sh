@@ -31,6 +31,11 @@ bytes = 64KiB..1MiB*4
 END
 cat >fake/layermeter <<END
 #!/bin/sh
+# what is suggested is for this machine: it is asked for, and a simulated sweep is run in its place
+if [ "\$1" = suggest ]; then
+    "$LAYERMETER_BIN/layermeter" "\$@" --machine machine.ini && [ -s next.ini ] && cp small.ini next.ini
+    exit
+fi
 for word; do
     shift
     case \$word in quick | standard) [ -e "$LAYERMETER_SOURCE/configs/sweeps/\$word.ini" ] && word=small.ini ;; esac
