@@ -350,6 +350,21 @@ static const number_key number_keys[] = {
     { "held_out_mape_percent", offsetof(fitted, held_out_mape), 0.01, false },
 };
 
+/* What was fitted to be 0 or more and is not, somebody has edited. */
+static lm_status read_form_coefficient(const reading *r, const ini_pair *p, const form *f,
+                                       const char *unit, coefficient *out)
+{
+    const lm_status status = read_coefficient(r, p, unit, out);
+
+    if (!status && f->non_negative && out->value < 0)
+        return fail_at(r, p->line,
+                       lm_error_set(r->err, LM_E_ARG,
+                                    "%s: %s.%s has no coefficients below 0: fit the "
+                                    "observations again",
+                                    p->key, f->model, part_name(f->part)));
+    return status;
+}
+
 static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, fitted *out,
                            bool seen[FORM_MAX_FEATURES])
 {
@@ -379,7 +394,8 @@ static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, 
     for (size_t k = 0; k < f->n_features; k++)
         if (!strcmp(feature_name(f->feature[k]), p->key)) {
             seen[k] = true;
-            return read_coefficient(r, p, feature_unit(f->feature[k]), &out->coefficient[k]);
+            return read_form_coefficient(r, p, f, feature_unit(f->feature[k]),
+                                         &out->coefficient[k]);
         }
     if (!f->n_features) {
         const size_t t     = term_parse(p->key);
@@ -394,7 +410,7 @@ static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, 
         if (knots)
             return LM_OK;
         if (t < N_TERMS)
-            return read_coefficient(r, p, term_unit(t), &out->term[t]);
+            return read_form_coefficient(r, p, f, term_unit(t), &out->term[t]);
     }
     return fail_at(
         r, p->line,
