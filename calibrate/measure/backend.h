@@ -12,12 +12,12 @@
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 
-#include "fit/observation.h"
 #include "measure/machine_state.h"
 #include "measure/settings.h"
 #include "network/kernels.h"
 #include "network/metrics.h"
 #include "network/optimizer.h"
+#include "observe/observation.h"
 #include "ranks/world.h"
 
 /** What is to be measured: a network, a layer, a kernel (one phase, one kernel) or a collective. */

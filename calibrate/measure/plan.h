@@ -9,8 +9,8 @@
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 
-#include "fit/observation.h"
 #include "measure/backend.h"
+#include "observe/observation.h"
 
 /** How a buffer begins. FILL_INDEX: int32_t, whatever `type`. */
 typedef enum { FILL_NONE, FILL_NORMAL, FILL_ZERO, FILL_ONE, FILL_INDEX } fill_kind;

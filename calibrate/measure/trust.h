@@ -7,9 +7,9 @@
 
 #include <stdio.h>
 
-#include "fit/flags.h"
-#include "fit/repeats.h"
 #include "measure/conditions.h"
+#include "observe/flags.h"
+#include "observe/repeats.h"
 #include "ranks/world.h"
 #include "sweep/sweep.h"
 

@@ -8,11 +8,11 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "base/text.h"
-#include "fit/design.h"
-#include "fit/flags.h"
-#include "fit/targets.h"
-#include "fit/variants.h"
+#include "observe/flags.h"
+#include "observe/variants.h"
 #include "run/cost.h"
+#include "suggest/design.h"
+#include "suggest/targets.h"
 
 #define KEY_BYTES  1200
 #define MANY_NODES 16 /* planners ask for more nodes than a job has */

@@ -3,8 +3,8 @@
 #define CALIBRATE_CHOOSER_H
 
 #include "fit/calibration.h"
-#include "fit/points.h"
 #include "measure/harness.h"
+#include "observe/points.h"
 
 #define CHOOSER_NONE ((size_t)-1)
 

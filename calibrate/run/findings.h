@@ -4,17 +4,17 @@
 
 #include "fit/fit.h"
 #include "fit/validate.h"
-#include "fit/variants.h"
+#include "observe/variants.h"
 
 #define FINDINGS_MODELS 8
 
 typedef struct findings {
     observations *obs;
-    points        p;       /**< of one element type and choice of settings */
-    variants      all;     /**< all that there are; the first is that of `p` unless it was chosen */
+    points        p;   /**< of one element type and choice of settings */
+    variants      all; /**< all that there are; the first is that of `p` unless it was chosen */
     split         networks; /**< each network a fold */
-    calibration  *cal;     /**< NULL: no fit */
-    lm_error      why_not; /**< behind cal == NULL */
+    calibration  *cal;      /**< NULL: no fit */
+    lm_error      why_not;  /**< behind cal == NULL */
     const char   *model[FINDINGS_MODELS];
     comparison   *held_out[FINDINGS_MODELS]; /**< of each point, its network left out */
     size_t        n_models;

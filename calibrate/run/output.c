@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "fit/flags.h"
+#include "observe/flags.h"
 #include "run/fingerprint.h"
 #include "run/provenance.h"
 

@@ -5,8 +5,8 @@
 #include <sys/types.h>
 
 #include "base/names.h"
-#include "fit/repeats.h"
 #include "measure/harness.h"
+#include "observe/repeats.h"
 
 typedef enum {
     OUTPUT_NEW, /**< the file must not be there */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "fit/flags.h"
 #include "measure/settings.h"
 #include "network/kernels.h"
+#include "observe/flags.h"
 
 /* "1 rank", "4 ranks", "4 ranks on 2 hosts" */
 static void print_ranks(const observation *r, char *buffer, size_t size)

@@ -2,11 +2,11 @@
 #ifndef CALIBRATE_SWEEP_H
 #define CALIBRATE_SWEEP_H
 
-#include "fit/observation.h"
-#include "fit/stopping.h"
-#include "fit/workloads.h"
 #include "measure/backend.h"
+#include "observe/observation.h"
+#include "observe/workloads.h"
 #include "ranks/placement.h"
+#include "suggest/stopping.h"
 
 /** What is spent on knowing whether the numbers can be trusted (trust.h), as shares of the time
  * that points take. */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "cli/commands.h"
-#include "fit/device.h"
+#include "devices/device.h"
 #include "report/table.h"
 
 enum { DEVICES, FORMAT };

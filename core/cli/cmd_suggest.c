@@ -8,9 +8,9 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/suggest_sweep.h"
-#include "fit/targets.h"
-#include "fit/variants.h"
+#include "observe/variants.h"
 #include "report/table.h"
+#include "suggest/targets.h"
 
 enum {
     FOR,

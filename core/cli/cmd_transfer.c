@@ -6,10 +6,10 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
-#include "fit/correct.h"
-#include "fit/transfer.h"
-#include "fit/variants.h"
+#include "observe/variants.h"
 #include "report/table.h"
+#include "transfer/correct.h"
+#include "transfer/transfer.h"
 
 enum { FROM, TO, OUTPUT, WITH, WHERE, POWER, NEAR, DEVICES, FORMAT };
 

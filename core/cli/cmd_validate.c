@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "baselines/compare_paleo.h"
 #include "cli/commands.h"
 #include "cli/validate_launches.h"
-#include "fit/compare_paleo.h"
 #include "fit/validate.h"
-#include "fit/variants.h"
+#include "observe/variants.h"
 #include "report/scatter.h"
 #include "report/table.h"
 

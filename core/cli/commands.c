@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "fit/points.h"
 #include "layers/loader.h"
+#include "observe/points.h"
 
 lm_status open_registry(const options *o, registry **out, lm_error *err)
 {

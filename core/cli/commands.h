@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "cli/options.h"
-#include "fit/device.h"
+#include "devices/device.h"
 #include "layers/registry.h"
 #include "network/bind.h"
 #include "predict/explain.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "fit/device.h"
+#include "devices/device.h"
 #include "single/operator_transfer.h"
 
 #define MOST 16 /* machine files */

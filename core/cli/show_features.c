@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "baselines/paleo.h"
+#include "baselines/prenet.h"
 #include "cli/commands.h"
-#include "fit/paleo.h"
-#include "fit/prenet.h"
 #include "network/metrics.h"
 
 /* The printed table has what all kinds share; CSV and JSON have everything. */

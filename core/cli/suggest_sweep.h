@@ -2,8 +2,8 @@
 #ifndef CLI_SUGGEST_SWEEP_H
 #define CLI_SUGGEST_SWEEP_H
 
-#include "fit/candidates.h"
-#include "fit/suggest.h"
+#include "suggest/candidates.h"
+#include "suggest/suggest.h"
 
 /** What the sweep says of all its points. */
 typedef struct sweep_head {

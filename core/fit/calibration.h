@@ -5,8 +5,8 @@
 #include "base/lsq.h"
 #include "base/stats.h"
 #include "fit/forms.h"
-#include "fit/observation.h"
 #include "fit/quantity.h"
+#include "observe/observation.h"
 
 struct operator_model; /* single/operator_model.h */
 

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "fit/comparison.h"
-#include "fit/launches.h"
-#include "fit/repeats.h"
 #include "fit/singles.h"
-#include "fit/variants.h"
+#include "observe/launches.h"
+#include "observe/repeats.h"
+#include "observe/variants.h"
 #include "single/model.h"
 
 static lm_status no_memory(lm_error *err)

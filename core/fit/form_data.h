@@ -3,9 +3,9 @@
 #define FIT_FORM_DATA_H
 
 #include "base/lsq.h"
-#include "fit/points.h"
 #include "fit/shrink.h"
 #include "fit/split.h"
+#include "observe/points.h"
 
 /** Rows are factored fold by fold, so that leaving one out costs next to nothing. */
 typedef struct form_data {

@@ -82,25 +82,6 @@ const form forms[] = {
 
 const size_t n_forms = sizeof forms / sizeof forms[0];
 
-static const char *const parts[N_PARTS] = {
-    [PART_FORWARD]     = "forward",
-    [PART_BACKWARD]    = "backward",
-    [PART_GRAD_ONE]    = "grad_one",
-    [PART_GRAD_MANY]   = "grad_many",
-    [PART_JOINT]       = "joint",
-    [PART_UPDATE]      = "update",
-    [PART_SYNC]        = "sync",
-    [PART_INFERENCE]   = "inference",
-    [PART_STEP]        = "step",
-    [PART_GRAD_INPUT]  = "grad_input",
-    [PART_GRAD_WEIGHT] = "grad_weight",
-};
-
-const char *part_name(part p)
-{
-    return parts[p];
-}
-
 bool part_calibrated(part p)
 {
     return p != PART_INFERENCE && p != PART_STEP && p != PART_GRAD_INPUT && p != PART_GRAD_WEIGHT;
@@ -133,7 +114,7 @@ size_t form_find_named(const char *model, const char *part_text)
     size_t f = 0;
 
     while (f < n_forms &&
-           (strcmp(parts[forms[f].part], part_text) || strcmp(forms[f].model, model)))
+           (strcmp(part_name(forms[f].part), part_text) || strcmp(forms[f].model, model)))
         f++;
     return f;
 }

@@ -4,23 +4,8 @@
 
 #include <stdbool.h>
 
-#include "fit/counted.h"
-
-/** Parts of a step that a model states a formula for. */
-typedef enum part {
-    PART_FORWARD,
-    PART_BACKWARD,
-    PART_GRAD_ONE,  /**< gradient update on one node */
-    PART_GRAD_MANY, /**< synchronisation and update on several nodes */
-    PART_JOINT,     /**< backward and PART_GRAD_MANY together, where they cannot be told apart */
-    PART_UPDATE,    /**< optimizer */
-    PART_SYNC,      /**< all-reduce of the gradients */
-    PART_INFERENCE, /**< forward pass when nothing is trained */
-    PART_STEP,      /**< a step on one node of which no phases are known */
-    PART_GRAD_INPUT,
-    PART_GRAD_WEIGHT, /**< of single layers */
-    N_PARTS
-} part;
+#include "features/counted.h"
+#include "features/parts.h"
 
 #define FORM_MAX_FEATURES 8
 
@@ -49,7 +34,6 @@ typedef struct form {
 extern const form   forms[];
 extern const size_t n_forms;
 
-const char *part_name(part p);
 /** Does a calibration measure it? What only tables of others hold is not missed. */
 bool part_calibrated(part p);
 

@@ -2,8 +2,8 @@
 #ifndef FIT_LAUNCH_MODELS_H
 #define FIT_LAUNCH_MODELS_H
 
-#include "fit/launches.h"
 #include "fit/split.h"
+#include "observe/launches.h"
 
 /** Each launch's fold. */
 typedef struct launch_folds {

@@ -22,7 +22,7 @@
 
 #include <stdbool.h>
 
-#include "fit/terms.h"
+#include "features/terms.h"
 
 typedef struct shrink_row {
     term_vector terms;

@@ -2,8 +2,8 @@
 #ifndef FIT_SINGLES_H
 #define FIT_SINGLES_H
 
-#include "fit/points.h"
 #include "fit/split.h"
+#include "observe/points.h"
 
 /** Which phase of a single layer a part of a step is; false: none. */
 bool singles_phase(part which, phase *out);

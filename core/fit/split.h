@@ -4,7 +4,7 @@
 #define FIT_SPLIT_H
 
 #include "base/arena.h"
-#include "fit/points.h"
+#include "observe/points.h"
 
 typedef enum split_kind {
     SPLIT_NETWORK, /**< each network */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/arena.h"
-#include "fit/observation.h"
+#include "observe/observation.h"
 
 /** What a log may not say. 0 or NULL: not given. */
 typedef struct log_options {

@@ -2,7 +2,7 @@
 #ifndef PREDICT_PALEO_STEP_H
 #define PREDICT_PALEO_STEP_H
 
-#include "fit/paleo.h"
+#include "baselines/paleo.h"
 #include "predict/price.h"
 
 /** Who predicts what, on which platform: needs no measurement. Zero-initialise; owns nothing. */

@@ -3,7 +3,7 @@
 #define PREDICT_PRICE_H
 
 #include "fit/calibration.h"
-#include "fit/workloads.h"
+#include "observe/workloads.h"
 #include "predict/ledger.h"
 
 /** Who predicts what, on which machine. Owns nothing. */

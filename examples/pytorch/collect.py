@@ -7,7 +7,7 @@
 
 Several processes are started by torchrun, mpirun or srun. A network is one of torchvision, or MODULE:FUNCTION, whose
 function returns a module; --name then says which model file of Layermeter it is. One row is one phase, as
-core/fit/OBSERVATIONS.md has it:
+core/observe/OBSERVATIONS.md has it:
 
   forward   the module in training mode on one batch; no loss
   backward  from gradients of the outputs that are given

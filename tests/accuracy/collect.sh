@@ -53,7 +53,7 @@ END
 # ---- one process ------------------------------------------------------------------------------------------------------
 measure nets:small --name tiny.ini --input 3x8x8 --batch 1..16*2 --optimizer momentum,adam -o o.csv 2>err || fail "$(cat err)"
 spec=$(awk -F '|' '$2 ~ /^ column / { on = 1; next } on && !/^\|/ { exit } on && $2 !~ /--/ { gsub(/[` ]/, "", $2); printf "%s%s", sep, $2; sep = "," }' \
-    "$LAYERMETER_SOURCE/core/fit/OBSERVATIONS.md")
+    "$LAYERMETER_SOURCE/core/observe/OBSERVATIONS.md")
 [ "$(rows o.csv | head -n 1)" = "$spec" ] || fail "other columns than specified: $(rows o.csv | head -n 1)"
 [ "$(rows o.csv | wc -l)" -eq $((1 + 5 * 2 * 4)) ] || fail "rows: $(rows o.csv)"
 layermeter fit o.csv -o m.ini --format csv >fitted 2>err || fail "fit: $(cat err)"

@@ -78,6 +78,6 @@ grep -c '^collective' cluster/observations.csv | grep -qx "$(($(grep -c '^collec
 [ ! -e torch.csv ] || layermeter fit torch.csv -o torch.ini >out 2>&1 || grep -q 'too few rows' out || fail "torch.csv: $(cat out)"
 # and the words it explains are those of the program
 for word in contended throttled drifted skipped-memory skipped-unsupported; do
-    grep -q "^| \`$word\` |" "$guide" && grep -q "\`$word\`" "$LAYERMETER_SOURCE/core/fit/OBSERVATIONS.md" || fail "$word"
+    grep -q "^| \`$word\` |" "$guide" && grep -q "\`$word\`" "$LAYERMETER_SOURCE/core/observe/OBSERVATIONS.md" || fail "$word"
 done
 echo "$(wc -l <commands) commands"

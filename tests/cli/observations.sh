@@ -4,7 +4,7 @@
 # LAYERMETER_SOURCE   the source tree
 . "$(dirname -- "$0")/common.sh"
 need_calibrate
-spec=${LAYERMETER_SOURCE:?}/core/fit/OBSERVATIONS.md
+spec=${LAYERMETER_SOURCE:?}/core/observe/OBSERVATIONS.md
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 
 # column N of the table whose head begins with $1

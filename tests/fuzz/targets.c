@@ -13,7 +13,7 @@
 #include "base/csv.h"
 #include "base/ini.h"
 #include "base/text.h"
-#include "fit/device.h"
+#include "devices/device.h"
 #include "fit/fit.h"
 #include "import/logs.h"
 #include "layers/loader.h"

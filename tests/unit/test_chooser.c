@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "fit/flags.h"
+#include "observe/flags.h"
 #include "run/chooser.h"
 
 enum { N = 6 };

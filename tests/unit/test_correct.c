@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "fit/correct.h"
+#include "transfer/correct.h"
 
 #define ROWS 10
 

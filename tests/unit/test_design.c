@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/names.h"
-#include "fit/design.h"
+#include "suggest/design.h"
 
 #define ONE  (1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE)
 #define MANY (ONE | 1u << PART_SYNC)

@@ -2,7 +2,7 @@
 #include "nets.h"
 
 #include "base/text.h"
-#include "fit/counts.h"
+#include "features/counts.h"
 #include "fit/fit.h"
 
 /* Networks that differ in each regressor, as n0.ini, n1.ini ... */

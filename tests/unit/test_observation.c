@@ -1,9 +1,9 @@
 /* Observations: every refusal with file, line and column; rows cut short; provenance; and back. */
 #include "folder.h"
 
-#include "fit/flags.h"
-#include "fit/observation.h"
 #include "network/kernels.h"
+#include "observe/flags.h"
+#include "observe/observation.h"
 
 static observations *load(const char *text)
 {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "fit/paleo_points.h"
+#include "baselines/paleo_points.h"
 #include "predict/paleo_step.h"
 #include "predict/scaling.h"
 

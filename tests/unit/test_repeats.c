@@ -1,7 +1,7 @@
 /* What repeated rows say: noise floor, drift, and which rows are drifted. */
 #include "folder.h"
 
-#include "fit/repeats.h"
+#include "observe/repeats.h"
 
 #define HEAD "kind,name,phase,batch,seconds,flags,status\n"
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "fit/candidates.h"
-#include "fit/suggest.h"
+#include "suggest/candidates.h"
+#include "suggest/suggest.h"
 
 /* Of 2 ranks: 2 messages, and as many bytes in all as the message has. */
 static design_case allreduce(double bytes)

@@ -1,7 +1,7 @@
 /* What planners ask for. */
 #include "nets.h"
 
-#include "fit/targets.h"
+#include "suggest/targets.h"
 
 static int enter(void **state)
 {

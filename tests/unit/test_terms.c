@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "fit/terms.h"
+#include "features/terms.h"
 
 static double value(const double *sum, const char *name)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit/transfer.h"
+#include "transfer/transfer.h"
 
 /* Peaks in TFLOP/s, bandwidth in GB/s. */
 static device board(const char *name, double f32, double f16, double bandwidth, double processors,

@@ -2,7 +2,7 @@
 #include "nets.h"
 
 #include "fit/fit.h"
-#include "fit/variants.h"
+#include "observe/variants.h"
 
 static int enter(void **state)
 {

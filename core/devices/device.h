@@ -1,0 +1,91 @@
+/** What public datasheets say of devices: peak arithmetic, memory, clock, power. */
+#ifndef DEVICES_DEVICE_H
+#define DEVICES_DEVICE_H
+
+#include <stddef.h>
+
+#include <layermeter/error.h>
+#include <layermeter/types.h>
+
+/** What a datasheet has as a number. */
+typedef enum device_figure {
+    DEVICE_F64, /**< peaks in FLOP/s, dense, at `DEVICE_CLOCK`; of the fastest way there is */
+    DEVICE_F32, /**< without tensor cores */
+    DEVICE_TF32,
+    DEVICE_F16, /**< accumulated in f32 where tensor cores leave the choice */
+    DEVICE_BF16,
+    DEVICE_F8,
+    DEVICE_BANDWIDTH, /**< of the memory, bytes/s, 1 GB = 1e9 B as everywhere */
+    DEVICE_MEMORY,    /**< bytes */
+    DEVICE_L2,        /**< bytes */
+    DEVICE_MULTIPROCESSORS,
+    DEVICE_CORES, /**< f32 multiply-adds a clock, all multiprocessors together */
+    DEVICE_CLOCK, /**< boost, Hz; of boards without one the clock that they keep */
+    DEVICE_POWER, /**< limit as shipped, watts */
+    N_DEVICE_FIGURES
+} device_figure;
+
+/** How a device is fed, which says how near its peak it can stay. */
+typedef enum device_class {
+    DEVICE_CLASS_UNKNOWN,
+    DEVICE_SLOT,  /**< from the slot alone: 75 W or less */
+    DEVICE_CARD,  /**< a card with its own connector */
+    DEVICE_MODULE /**< a module on a carrier board (SXM) */
+} device_class;
+
+/** One device. Owned by its list. */
+typedef struct device {
+    const char  *name;                     /**< of its section */
+    const char  *also;                     /**< other names, "A, B"; NULL: none */
+    const char  *architecture;             /**< this and the next three: NULL if unknown */
+    const char  *capability;               /**< compute capability, "7.0" */
+    const char  *source, *note;            /**< where the figures are from; what to know of them */
+    const char  *path;                     /**< of its file */
+    int          line;                     /**< of its section */
+    device_class power_class;              /**< DEVICE_CLASS_UNKNOWN: not given */
+    double       figure[N_DEVICE_FIGURES]; /**< NAN: not given, which is not 0 */
+} device;
+
+typedef struct device_list {
+    device       *device; /**< in the files' order */
+    size_t        n;
+    struct arena *arena; /**< owns all of the above */
+} device_list;
+
+/** How a figure is written in files, and shown. */
+typedef struct device_key {
+    const char *key;    /**< in a file: "bandwidth" */
+    const char *column; /**< with its unit: "bandwidth_bytes_per_s" */
+    const char *shown;  /**< unit for people: "GB/s"; "" for counts */
+    double      factor; /**< a shown unit in base units: 1e9 */
+} device_key;
+
+const device_key *device_key_of(device_figure f);
+/** "slot", "card", "module"; "" if unknown. */
+const char *device_class_name(device_class c);
+
+/**
+ * Reads the devices of `own` (NULL: none), then the shipped ones: the first of a name is found.
+ *
+ * A section is a device, its keys are those of device_key_of() and also, architecture, capability,
+ * class, source, note; what is not there is unknown.
+ *
+ * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for a key nobody knows, LM_E_ARG for a value; the
+ * text begins with file:line
+ */
+lm_status devices_open(const char *own, device_list **out, lm_error *err);
+/** One file alone. */
+lm_status devices_load(const char *path, device_list **out, lm_error *err);
+void      devices_free(device_list *list);
+
+/**
+ * By its name or another of its names, as people or drivers write it: case, blanks, punctuation and
+ * a leading "NVIDIA" do not matter. LM_E_NOTFOUND names those that come near.
+ */
+lm_status devices_find(const device_list *list, const char *name, const device **out,
+                       lm_error *err);
+
+/** Peak of an element type, FLOP/s; NAN: unknown, or a type that is not computed with. */
+double device_peak(const device *d, lm_dtype dtype);
+
+#endif

@@ -1,0 +1,130 @@
+/* Terms of networks of which only counts are known. */
+#include "features/counted.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "base/text.h"
+
+static const double quantiles[TERM_KNOTS] = { 0.02, 0.26, 0.5, 0.74, 0.98 };
+
+const count_knots count_knots_none = { .macs = { 0 } };
+
+bool counted_only(const workload *load)
+{
+    const uint32_t needed = 1u << FEATURE_FLOPS | 1u << FEATURE_OUTPUTS | 1u << FEATURE_WEIGHTS;
+
+    return load->samples > 0 && !(load->unknown & needed);
+}
+
+/* What grows without bound towards 0 is held at 1. */
+static double macs_of(const workload *load)
+{
+    return fmax(1, (double)load->counts.flops_forward / 2 / load->samples);
+}
+
+static double reuse_of(const workload *load)
+{
+    return macs_of(load) / fmax(1, (double)load->counts.params);
+}
+
+static double four_digits(double x)
+{
+    char text[32];
+
+    snprintf(text, sizeof text, "%.3e", x);
+    return strtod(text, NULL);
+}
+
+/* Quantiles of logarithms, which are as good as the values' and lie between them as hats do. */
+static void place_knots(double *log_value, size_t n, double knot[TERM_KNOTS])
+{
+    for (size_t i = 0; i < TERM_KNOTS; i++)
+        knot[i] = four_digits(exp(stats_quantile(log_value, n, quantiles[i])));
+}
+
+lm_status counted_knots(const workload *const *load, size_t n, count_knots *out, lm_error *err)
+{
+    double *value = malloc((n + 1) * sizeof *value);
+
+    *out = count_knots_none;
+    if (!value)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        value[i] = log(macs_of(load[i]));
+    if (n)
+        place_knots(value, n, out->macs);
+    for (size_t i = 0; i < n; i++)
+        value[i] = log(reuse_of(load[i]));
+    if (n)
+        place_knots(value, n, out->reuse);
+    free(value);
+    return LM_OK;
+}
+
+static void hats(double x, const double knot[TERM_KNOTS], double out[TERM_KNOTS])
+{
+    size_t i = 0;
+
+    for (size_t k = 0; k < TERM_KNOTS; k++)
+        out[k] = 0;
+    x = fmin(fmax(x, knot[0]), knot[TERM_KNOTS - 1]);
+    while (i + 2 < TERM_KNOTS && x > knot[i + 1])
+        i++;
+    out[i + 1] = knot[i + 1] > knot[i] ? log(x / knot[i]) / log(knot[i + 1] / knot[i]) : 0;
+    out[i]     = 1 - out[i + 1];
+}
+
+term_vector counted_terms(const workload *load, const count_knots *k, bool update, term_item *room)
+{
+    double      sum[N_TERMS] = { 0 };
+    term_counts c            = { .weights = (double)load->counts.params, .steps = 1 };
+
+    if (k->macs[0] == 0 || k->reuse[0] == 0 || !counted_only(load))
+        return (term_vector){ room, 0 };
+    if (!update) {
+        c.flops   = (double)load->counts.flops_forward;
+        c.outputs = (double)load->counts.conv_outputs;
+        hats(macs_of(load), k->macs, c.size);
+        hats(reuse_of(load), k->reuse, c.reuse);
+    }
+    terms_add_counts(&c, sum);
+    return terms_pack(sum, room);
+}
+
+const char *counted_print(const double knot[TERM_KNOTS], char buffer[COUNTED_TEXT])
+{
+    char   number[32];
+    size_t n = 0;
+
+    for (size_t i = 0; i < TERM_KNOTS; i++)
+        n += (size_t)snprintf(buffer + n, COUNTED_TEXT - n, "%s%s", i ? ", " : "",
+                              text_exact(knot[i], number, sizeof number));
+    return buffer;
+}
+
+lm_status counted_parse(const char *text, double knot[TERM_KNOTS], lm_error *err)
+{
+    char   copy[COUNTED_TEXT], *word[TERM_KNOTS + 1];
+    size_t n;
+
+    if (strlen(text) >= sizeof copy)
+        return lm_error_set(err, LM_E_SYNTAX, "'%.40s...' is too long", text);
+    strcpy(copy, text);
+    n = text_split(copy, ',', word, TERM_KNOTS + 1);
+    if (n != TERM_KNOTS)
+        return lm_error_set(err, LM_E_SYNTAX, "expected %d numbers, found %zu", TERM_KNOTS, n);
+    for (size_t i = 0; i < n; i++) {
+        const lm_status status = text_real(word[i], &knot[i], err);
+
+        if (status)
+            return status;
+        if (knot[i] <= 0 || (i && knot[i] < knot[i - 1]))
+            return lm_error_set(err, LM_E_ARG, "knots must be above 0 and must not fall: %s",
+                                word[i]);
+    }
+    return LM_OK;
+}

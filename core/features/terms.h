@@ -1,0 +1,145 @@
+/**
+ * Terms: the regressors of single kernels. A term is a count (FLOPs, bytes, launches ...) of one
+ * class of kernels in one pass; of anything that is timed, be it a kernel, a layer or a network, it
+ * is the sum over its kernels. Each has a coefficient in seconds.
+ *
+ * Terms stand in a tree, so that few measurements suffice: a term is of a slot (the same count of
+ * the same class, whatever the pass), a slot of a family (arithmetic, traffic ...). See shrink.h.
+ */
+#ifndef FEATURES_TERMS_H
+#define FEATURES_TERMS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <layermeter/error.h>
+#include <layermeter/kernel.h>
+
+#include "network/bind.h"
+#include "network/optimizer.h"
+
+/** What bounds a kernel as far as a family says: for explanations. */
+typedef enum term_bound { BOUND_ARITHMETIC, BOUND_TRAFFIC, BOUND_LAUNCH, N_TERM_BOUNDS } term_bound;
+
+typedef enum term_family {
+    FAMILY_DENSE,    /**< arithmetic that reuses what it reads: convolutions, products */
+    FAMILY_GROUPED,  /**< arithmetic of grouped and depthwise convolutions, which reuse little */
+    FAMILY_WEIGHTS,  /**< bytes of weights: they come from memory, and may have to be reordered */
+    FAMILY_TRAFFIC,  /**< all other bytes read and written: often from a cache */
+    FAMILY_LAUNCHES, /**< kernels started */
+    FAMILY_PLANES, /**< images x channels: what each costs beside its pixels, felt where images are
+                      small */
+    FAMILY_POOL,   /**< arithmetic of pooling */
+    FAMILY_ELEMENTS, /**< elements of elementwise functions of more than two FLOP: exp and the like
+                      */
+    /* of networks of which only counts are known (counted.h): */
+    FAMILY_COUNTED_FLOPS,
+    FAMILY_COUNTED_OUTPUTS,
+    FAMILY_COUNTED_WEIGHTS,
+    FAMILY_COUNTED_STEPS,
+    N_TERM_FAMILIES
+} term_family;
+
+/** Hats of a count (counted.h). */
+#define TERM_KNOTS   5
+#define N_TERM_SLOTS 59
+#define N_TERMS      (N_TERM_SLOTS * LM_N_PASSES)
+
+/** Constants in the counts that are not linear: chosen by fits, kept in machine files. */
+typedef struct term_settings {
+    int64_t tile;       /**< channels of convolutions count up to a multiple of this */
+    int64_t group_tile; /**< the same of the channels of one group */
+} term_settings;
+
+/** Before anything else is known. */
+extern const term_settings term_settings_default;
+
+/** Values of some terms, ascending. Owns nothing. */
+typedef struct term_item {
+    uint32_t term;
+    double   value;
+} term_item;
+
+typedef struct term_vector {
+    const term_item *item;
+    size_t           n;
+} term_vector;
+
+/** "conv3x3.flops.grad_input" in `buffer`; returns it. */
+const char *term_name(size_t term, char *buffer, size_t size);
+/** N_TERMS if there is none of that name. */
+size_t term_parse(const char *name);
+/** What one of it is: FLOP, byte, launch ... */
+const char *term_unit(size_t term);
+size_t      term_slot(size_t term);
+lm_pass     term_pass(size_t term);
+term_family term_family_of(size_t term);
+term_bound  term_family_bound(term_family f);
+const char *term_family_name(term_family f);
+/** "arithmetic", "traffic" or "launch". */
+const char *term_bound_name(term_bound b);
+
+/** What terms need to know of the pass and of the kernel before: zeros but for the first two. */
+typedef struct term_chain {
+    bool    backward; /**< of a backward pass */
+    int64_t samples;  /**< the batch; 0: 1 */
+    bool    product;  /**< it was a convolution or a product ... */
+    bool    follows;  /**< ... or what it computes follows element by element from one's output */
+    bool    elementwise;
+    double  elements; /**< it wrote */
+} term_chain;
+
+/**
+ * Adds those of the next kernel of a pass, `repeat` included, to all N_TERMS of `sum`. Norms and
+ * maps that follow a product element by element are slots of their own, as what compilers fuse and
+ * caches still hold; in backward passes also a map of what an elementwise kernel has just written.
+ *
+ * @return the slot that names the kernel's class, see term_slot_class()
+ */
+size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, double *sum);
+/** Those of an optimizer's kernel, which have slots of their own. Tensors over 32 MiB are apart: an
+ * update goes over one several times, and no cache keeps it until the next. */
+size_t terms_add_update(const lm_kernel *k, double *sum);
+
+/** "conv3x3.flops". */
+const char *term_slot_name(size_t slot);
+/** Class of the kernels that a slot is counted of, "conv3x3", in `buffer`; returns it. */
+const char *term_slot_class(size_t slot, char *buffer, size_t size);
+
+typedef enum term_phase { TERMS_FORWARD, TERMS_BACKWARD, TERMS_UPDATE, N_TERM_PHASES } term_phase;
+
+/** Kernels of a step as terms_of_network() meets them: forward by the layers' order, backward
+ * against it, an update behind each forward layer. To each belongs one call of
+ * terms_add(k, ..., chain, ...), or of terms_add_update() where `chain` is NULL. */
+typedef void terms_visitor(void *context, size_t layer, term_phase phase, const lm_kernel *k,
+                           term_chain *chain);
+lm_status    terms_visit(const bound_network *net, optimizer o, terms_visitor *visit, void *context,
+                         lm_error *err);
+
+/** Is it of a network's counts, not of kernels? */
+bool term_counted(size_t term);
+
+/** Counts of a network, and its share in each hat. */
+typedef struct term_counts {
+    double flops, outputs, weights, steps;
+    double size[TERM_KNOTS], reuse[TERM_KNOTS];
+} term_counts;
+
+/** Adds their terms, which stand under the forward pass: the counts are that pass's, whatever is
+ * timed. */
+void terms_add_counts(const term_counts *c, double *sum);
+
+/** What a step's passes do: all N_TERMS of each. */
+typedef struct pass_terms {
+    double forward[N_TERMS], backward[N_TERMS], update[N_TERMS];
+} pass_terms;
+
+/** All of a network; `o` says what its update is. LM_E_UNSUPPORTED: see optimizer_update(). */
+lm_status terms_of_network(const bound_network *net, const term_settings *s, optimizer o,
+                           pass_terms *out, lm_error *err);
+
+/** Those that are not 0, into `room` (N_TERMS of them). */
+term_vector terms_pack(const double *sum, term_item *room);
+
+#endif

@@ -1,0 +1,488 @@
+/* Observations: what was measured, as a CSV file that anyone can write. */
+#include "observe/observation.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/csv.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "network/kernels.h"
+#include "network/optimizer.h"
+#include "observe/flags.h"
+
+static const char *const phases[N_PHASES]   = { "forward", "backward",  "sync",       "update",
+                                                "step",    "inference", "grad_input", "grad_weight" };
+static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective",
+                                                "layer",   "counts", "stream" };
+
+const observation observation_blank = { .name        = "",
+                                        .input       = "",
+                                        .algorithm   = "",
+                                        .geometry    = "",
+                                        .optimizer   = "",
+                                        .settings    = "",
+                                        .flags       = "",
+                                        .group       = "",
+                                        .dtype       = LM_F32,
+                                        .seconds     = NAN,
+                                        .min_seconds = NAN,
+                                        .p95_seconds = NAN,
+                                        .cpu_seconds = NAN,
+                                        .clock_mhz   = NAN };
+
+const char *phase_name(phase p)
+{
+    return phases[p];
+}
+
+const char *obs_kind_name(obs_kind kind)
+{
+    return kinds[kind];
+}
+
+lm_status phase_parse(const char *text, phase *out)
+{
+    for (phase p = 0; p < N_PHASES; p++)
+        if (!strcmp(phases[p], text)) {
+            *out = p;
+            return LM_OK;
+        }
+    return LM_E_NOTFOUND;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------
+ */
+
+typedef enum { TEXT, COUNT, POSITIVE } column_kind;
+
+typedef struct column {
+    const char *name;
+    column_kind kind;
+    size_t      offset;
+    bool        required;
+} column;
+
+enum { KIND, NAME, PHASE, STATUS }; /* columns that are not just copied, by place below */
+
+static const column columns[] = {
+    [KIND]   = { "kind", TEXT, 0, true },
+    [NAME]   = { "name", TEXT, offsetof(observation, name), true },
+    [PHASE]  = { "phase", TEXT, 0, true },
+    [STATUS] = { "status", TEXT, 0, false },
+    { "seconds", POSITIVE, offsetof(observation, seconds), true },
+    { "input", TEXT, offsetof(observation, input), false },
+    { "batch", COUNT, offsetof(observation, batch), false },
+    { "dtype", TEXT, 0, false },
+    { "ranks", COUNT, offsetof(observation, ranks), false },
+    { "hosts", COUNT, offsetof(observation, hosts), false },
+    { "bytes", COUNT, offsetof(observation, bytes), false },
+    { "algorithm", TEXT, offsetof(observation, algorithm), false },
+    { "geometry", TEXT, offsetof(observation, geometry), false },
+    { "optimizer", TEXT, offsetof(observation, optimizer), false },
+    { "bucket_bytes", COUNT, offsetof(observation, bucket_bytes), false },
+    { "settings", TEXT, offsetof(observation, settings), false },
+    { "threads", COUNT, offsetof(observation, threads), false },
+    { "repeats", COUNT, offsetof(observation, repeats), false },
+    { "min_seconds", POSITIVE, offsetof(observation, min_seconds), false },
+    { "p95_seconds", POSITIVE, offsetof(observation, p95_seconds), false },
+    { "cpu_seconds", POSITIVE, offsetof(observation, cpu_seconds), false },
+    { "clock_mhz", POSITIVE, offsetof(observation, clock_mhz), false },
+    { "flags", TEXT, offsetof(observation, flags), false },
+    { "group", TEXT, offsetof(observation, group), false },
+};
+
+#define N_COLUMNS (sizeof columns / sizeof columns[0])
+
+/* Order in which our own files have them; status last, so that a row cut short is seen. They have
+ * no groups: what is left out together is the choice of whoever joins files for it. */
+static const char *const written[] = {
+    "kind",         "name",        "phase",     "input",     "batch",    "dtype",
+    "ranks",        "hosts",       "bytes",     "algorithm", "geometry", "optimizer",
+    "bucket_bytes", "settings",    "threads",   "repeats",   "seconds",  "min_seconds",
+    "p95_seconds",  "cpu_seconds", "clock_mhz", "flags",     "status",
+};
+
+#define N_WRITTEN (sizeof written / sizeof written[0])
+
+static size_t column_find(const char *name)
+{
+    size_t c = 0;
+
+    while (c < N_COLUMNS && strcmp(columns[c].name, name))
+        c++;
+    return c;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------
+ */
+
+typedef struct loading {
+    observations *obs;
+    csv_reader    csv;
+    size_t        place[CSV_MAX_COLUMNS]; /* which column a field is; N_COLUMNS: none of ours */
+    size_t        n_fields;
+    size_t        room;
+    lm_error     *err;
+} loading;
+
+static lm_status fail(loading *l, const char *column_name, lm_status code)
+{
+    lm_error_prefix(l->err, "%s:%d: %s", l->csv.path, l->csv.line, column_name);
+    return code;
+}
+
+static lm_status read_comments(loading *l)
+{
+    char *text;
+
+    while ((text = csv_comment(&l->csv))) {
+        char             *colon = strchr(text, ':');
+        provenance_entry *more;
+
+        if (!colon)
+            continue;
+        *colon = '\0';
+        more   = realloc(l->obs->provenance, (l->obs->n_provenance + 1) * sizeof *more);
+        if (!more)
+            return lm_error_set(l->err, LM_E_NOMEM, "out of memory");
+        l->obs->provenance           = more;
+        more[l->obs->n_provenance++] = (provenance_entry){ text_trim(text), text_trim(colon + 1) };
+    }
+    return LM_OK;
+}
+
+static lm_status read_head(loading *l)
+{
+    char     *field[CSV_MAX_COLUMNS];
+    lm_status status = csv_record(&l->csv, field, &l->n_fields, l->err);
+
+    if (status)
+        return status;
+    if (!l->n_fields)
+        return lm_error_set(l->err, LM_E_SYNTAX,
+                            "%s: empty, expected a header row and observations", l->csv.path);
+    for (size_t i = 0; i < l->n_fields; i++) {
+        l->place[i] = column_find(text_trim(field[i]));
+        for (size_t k = 0; k < i; k++)
+            if (l->place[i] < N_COLUMNS && l->place[k] == l->place[i])
+                return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: column '%s' stands there twice",
+                                    l->csv.path, l->csv.line, columns[l->place[i]].name);
+    }
+    for (size_t c = 0; c < N_COLUMNS; c++) {
+        bool there = !columns[c].required;
+
+        for (size_t i = 0; i < l->n_fields; i++)
+            there |= l->place[i] == c;
+        if (!there)
+            return lm_error_set(
+                l->err, LM_E_SYNTAX,
+                "%s:%d: column '%s' is missing (needed: kind, name, phase, seconds)", l->csv.path,
+                l->csv.line, columns[c].name);
+    }
+    return LM_OK;
+}
+
+static lm_status read_field(loading *l, observation *row, const column *c, char *text)
+{
+    char     *to = (char *)row + c->offset;
+    int64_t   count;
+    double    value;
+    lm_status status;
+
+    if (!*text)
+        return LM_OK;
+    if (c->kind == TEXT) {
+        memcpy(to, &text, sizeof text);
+        return LM_OK;
+    }
+    if (c->kind == COUNT) {
+        if ((status = text_int(text, &count, l->err)))
+            return fail(l, c->name, status);
+        if (count < 0) {
+            status = lm_error_set(l->err, LM_E_ARG, "%lld is negative", (long long)count);
+            return fail(l, c->name, status);
+        }
+        memcpy(to, &count, sizeof count);
+        return LM_OK;
+    }
+    if ((status = text_real(text, &value, l->err)))
+        return fail(l, c->name, status);
+    if (value <= 0) {
+        status = lm_error_set(l->err, LM_E_ARG, "%s must be above 0, found %s",
+                              strstr(c->name, "seconds") ? "a time" : c->name, text);
+        return fail(l, c->name, status);
+    }
+    memcpy(to, &value, sizeof value);
+    return LM_OK;
+}
+
+static lm_status bad_word(loading *l, const char *column_name, const char *word, const char *known)
+{
+    return lm_error_set(l->err, LM_E_NOTFOUND, "%s:%d: %s: '%.40s' is none of %s", l->csv.path,
+                        l->csv.line, column_name, word, known);
+}
+
+/* Those whose times are told from others', though no kernel of their update is known. */
+static bool other_optimizer(const char *name)
+{
+    return !strcmp(name, "adagrad") || !strcmp(name, "adadelta") || !strcmp(name, "rmsprop");
+}
+
+/* The words of a row, and what must be there for its kind. */
+static lm_status finish_row(loading *l, observation *row, const char *kind, const char *phase_text,
+                            const char *dtype, const char *status_text)
+{
+    enum optimizer known;
+    uint32_t       flags;
+
+    while (row->kind < OBS_N_KINDS && strcmp(kinds[row->kind], kind))
+        row->kind++;
+    if (row->kind == OBS_N_KINDS)
+        return bad_word(l, "kind", kind, "network, kernel, collective, layer, counts, stream");
+    if (row->kind == OBS_KERNEL ? kernel_pass_parse(phase_text, &row->pass, NULL)
+                                : phase_parse(phase_text, &row->phase))
+        return bad_word(l, "phase", phase_text,
+                        row->kind == OBS_KERNEL
+                            ? "forward, grad_input, grad_weight"
+                            : "forward, backward, sync, update, step, inference");
+    if (row->kind == OBS_COLLECTIVE && row->phase != PHASE_SYNC)
+        return bad_word(l, "phase", phase_text, "sync");
+    if (row->kind == OBS_STREAM && (row->phase == PHASE_SYNC || row->phase == PHASE_UPDATE))
+        return bad_word(l, "phase", phase_text, "forward, backward, step, inference");
+    if (row->kind == OBS_LAYER && row->phase == PHASE_SYNC)
+        return bad_word(l, "phase", phase_text,
+                        "forward, backward, update, step, inference, grad_input, grad_weight");
+    if (observation_of_network(row) &&
+        (row->phase == PHASE_GRAD_INPUT || row->phase == PHASE_GRAD_WEIGHT))
+        return bad_word(l, "phase", phase_text, "forward, backward, sync, update, step, inference");
+    if (*dtype && text_dtype(dtype, &row->dtype, NULL))
+        return bad_word(l, "dtype", dtype, "f32, f16, bf16, f64, i32, i8, f8");
+    row->skipped = *status_text && strcmp(status_text, "ok");
+    if (row->skipped && strncmp(status_text, "skipped", 7))
+        return bad_word(l, "status", status_text, "ok, skipped-...");
+    if (!*row->name)
+        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: name is empty", l->csv.path, l->csv.line);
+    if (!row->skipped && isnan(row->seconds))
+        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: seconds is empty", l->csv.path,
+                            l->csv.line);
+    if ((observation_of_network(row) || row->kind == OBS_LAYER) && row->batch < 1)
+        return lm_error_set(l->err, LM_E_ARG, "%s:%d: batch: a %s needs 1 or more", l->csv.path,
+                            l->csv.line, kinds[row->kind]);
+    if (row->kind == OBS_COLLECTIVE && (row->bytes < 1 || row->ranks < 1))
+        return lm_error_set(l->err, LM_E_ARG, "%s:%d: a collective needs bytes and ranks",
+                            l->csv.path, l->csv.line);
+    if (*row->optimizer && optimizer_parse(row->optimizer, &known, NULL) &&
+        !other_optimizer(row->optimizer))
+        return bad_word(l, "optimizer", row->optimizer,
+                        "sgd, momentum, adam, adafactor, adagrad, adadelta, rmsprop");
+    if (flags_parse(row->flags, &flags))
+        return bad_word(l, "flags", row->flags, FLAGS_KNOWN);
+    if (row->ranks < 1)
+        row->ranks = 1;
+    if (row->hosts < 1)
+        row->hosts = 1;
+    return LM_OK;
+}
+
+static lm_status read_row(loading *l, char *field[], size_t n)
+{
+    observation row  = observation_blank;
+    const char *kind = "", *phase_text = "", *dtype = "", *status_text = "";
+    lm_status   status = LM_OK;
+
+    row.line = l->csv.line;
+    if (n != l->n_fields)
+        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: %zu fields, the header has %zu",
+                            l->csv.path, l->csv.line, n, l->n_fields);
+    for (size_t i = 0; i < n && !status; i++) {
+        const size_t c    = l->place[i];
+        char        *text = text_trim(field[i]);
+
+        if (c == KIND)
+            kind = text;
+        else if (c == PHASE)
+            phase_text = text;
+        else if (c == STATUS)
+            status_text = text;
+        else if (c < N_COLUMNS && !strcmp(columns[c].name, "dtype"))
+            dtype = text;
+        else if (c < N_COLUMNS)
+            status = read_field(l, &row, &columns[c], text);
+    }
+    if (!status)
+        status = finish_row(l, &row, kind, phase_text, dtype, status_text);
+    if (status)
+        return status;
+    if (l->obs->n_rows == l->room) {
+        const size_t room = l->room ? 2 * l->room : 256;
+        observation *more = realloc(l->obs->row, room * sizeof *more);
+
+        if (!more)
+            return lm_error_set(l->err, LM_E_NOMEM, "out of memory");
+        l->obs->row = more;
+        l->room     = room;
+    }
+    l->obs->n_skipped += row.skipped;
+    l->obs->row[l->obs->n_rows++] = row;
+    return LM_OK;
+}
+
+static bool writes_status(const loading *l)
+{
+    return l->n_fields && l->place[l->n_fields - 1] == STATUS;
+}
+
+static lm_status read_rows(loading *l)
+{
+    char     *field[CSV_MAX_COLUMNS];
+    size_t    n;
+    lm_status status;
+
+    for (;;) {
+        if ((status = csv_record(&l->csv, field, &n, l->err))) {
+            if (!l->csv.unended || !l->obs->n_rows)
+                return status;
+            l->obs->cut_short = true; /* inside a quoted field */
+            return lm_error_set(l->err, LM_OK, "%s", "");
+        }
+        if (!n)
+            return LM_OK;
+        /* A run that was killed may leave half a row: without newline, fields or its closing
+         * status. */
+        if (l->csv.unended && (n < l->n_fields || (writes_status(l) && strcmp(field[n - 1], "ok") &&
+                                                   strncmp(field[n - 1], "skipped-", 8)))) {
+            l->obs->cut_short = true;
+            return LM_OK;
+        }
+        if ((status = read_row(l, field, n)))
+            return status;
+    }
+}
+
+lm_status observations_load(const char *path, observations **out, lm_error *err)
+{
+    observations *obs = calloc(1, sizeof *obs);
+    loading       l   = { .obs = obs, .err = err };
+    size_t        size;
+    lm_status     status;
+
+    if (!obs || !(obs->path = strdup(path))) {
+        free(obs);
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    status = file_read_text(path, &obs->text, &size, err);
+    if (!status) {
+        csv_open(&l.csv, obs->path, obs->text);
+        status = read_comments(&l);
+    }
+    if (!status)
+        status = read_head(&l);
+    if (!status)
+        status = read_rows(&l);
+    if (!status && !obs->n_rows)
+        status = lm_error_set(err, LM_E_SYNTAX, "%s: no observations below the header row", path);
+    if (status) {
+        observations_free(obs);
+        return status;
+    }
+    *out = obs;
+    return LM_OK;
+}
+
+void observations_free(observations *obs)
+{
+    if (!obs)
+        return;
+    free(obs->row);
+    free(obs->provenance);
+    free(obs->text);
+    free(obs->path);
+    free(obs);
+}
+
+const char *observations_provenance(const observations *obs, const char *key)
+{
+    for (size_t i = 0; i < obs->n_provenance; i++)
+        if (!strcmp(obs->provenance[i].key, key))
+            return obs->provenance[i].value;
+    return NULL;
+}
+
+bool observation_of_network(const observation *row)
+{
+    return row->kind == OBS_NETWORK || row->kind == OBS_COUNTS;
+}
+
+/* A step ends with momentum unless its row says otherwise. */
+static const char *optimizer_of(const observation *r)
+{
+    return (observation_of_network(r) || r->kind == OBS_LAYER) && !*r->optimizer
+               ? optimizer_name(OPTIMIZER_MOMENTUM)
+               : r->optimizer;
+}
+
+void observation_key(const observation *r, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%d %s %s %s %s %s %s %d %d %lld %lld %lld %lld %lld", r->kind, r->name,
+             r->input, r->kind == OBS_KERNEL ? "" : r->algorithm, r->geometry, optimizer_of(r),
+             r->settings, r->kind == OBS_KERNEL ? r->pass : 0, r->dtype, (long long)r->batch,
+             (long long)r->ranks, (long long)r->hosts, (long long)r->bytes,
+             (long long)r->bucket_bytes);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------
+ */
+
+void observation_print_head(FILE *out)
+{
+    for (size_t i = 0; i < N_WRITTEN; i++)
+        fprintf(out, "%s%c", written[i], i + 1 < N_WRITTEN ? ',' : '\n');
+}
+
+static void print_field(FILE *out, const observation *row, const column *c)
+{
+    char        number[40];
+    const char *from = (const char *)row + c->offset;
+    const char *text;
+    int64_t     count;
+    double      value;
+
+    switch (c->kind) {
+    case TEXT:
+        memcpy(&text, from, sizeof text);
+        if (text)
+            csv_put(out, text);
+        break;
+    case COUNT:
+        memcpy(&count, from, sizeof count);
+        if (count)
+            fprintf(out, "%lld", (long long)count);
+        break;
+    case POSITIVE:
+        memcpy(&value, from, sizeof value);
+        if (!isnan(value))
+            fputs(text_exact(value, number, sizeof number), out);
+    }
+}
+
+void observation_print(FILE *out, const observation *row, const char *status)
+{
+    for (size_t i = 0; i < N_WRITTEN; i++) {
+        const size_t c = column_find(written[i]);
+
+        if (c == KIND)
+            fputs(kinds[row->kind], out);
+        else if (c == PHASE)
+            fputs(row->kind == OBS_KERNEL ? kernel_pass_name(row->pass) : phases[row->phase], out);
+        else if (c == STATUS)
+            fputs(status, out);
+        else if (!strcmp(written[i], "dtype"))
+            fputs(text_dtype_name(row->dtype), out);
+        else
+            print_field(out, row, &columns[c]);
+        putc(i + 1 < N_WRITTEN ? ',' : '\n', out);
+    }
+}

@@ -1,0 +1,103 @@
+/**
+ * Observations: what was measured, as a CSV file that anyone can write. OBSERVATIONS.md, beside
+ * this file, is its specification: columns, units, words, and what a point is.
+ *
+ * One row is one time of one thing. The file holds geometry and seconds, never a regressor, so a
+ * file measured with another framework fits as well as one of our own.
+ */
+#ifndef OBSERVE_OBSERVATION_H
+#define OBSERVE_OBSERVATION_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include <layermeter/error.h>
+#include <layermeter/kernel.h>
+#include <layermeter/types.h>
+
+/** OBS_COUNTS: a network of which only counts are known; OBS_STREAM: one of which only its kernels
+ * are. */
+typedef enum {
+    OBS_NETWORK,
+    OBS_KERNEL,
+    OBS_COLLECTIVE,
+    OBS_LAYER,
+    OBS_COUNTS,
+    OBS_STREAM,
+    OBS_N_KINDS
+} obs_kind;
+
+/** Parts of a training step, the step (their sum as measured), and what is no part of it: the
+ * forward pass as it runs when nothing is trained. A layer has all but sync. */
+typedef enum {
+    PHASE_FORWARD,
+    PHASE_BACKWARD,
+    PHASE_SYNC,   /**< all-reduce of the gradients */
+    PHASE_UPDATE, /**< optimizer */
+    PHASE_STEP,
+    PHASE_INFERENCE, /**< forward pass in evaluation mode, without gradients */
+    PHASE_GRAD_INPUT,
+    PHASE_GRAD_WEIGHT, /**< of a single layer: the two halves of its backward pass */
+    N_PHASES
+} phase;
+
+/** One row. Text points into the file's own storage. */
+typedef struct observation {
+    obs_kind    kind;
+    phase       phase; /**< all but kernels */
+    lm_pass     pass;  /**< kernels */
+    lm_dtype    dtype;
+    const char *name, *input, *algorithm, *geometry, *optimizer, *settings, *flags;
+    const char *group; /**< what it is left out with; "": its name */
+    int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
+        repeats; /**< 0: not given (ranks, hosts: 1) */
+    double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz; /**< NAN: not given */
+    bool   skipped; /**< status other than ok: no time */
+    int    line;
+} observation;
+
+typedef struct provenance_entry {
+    char *key, *value;
+} provenance_entry;
+
+/** A whole file. */
+typedef struct observations {
+    char             *path;
+    observation      *row;
+    size_t            n_rows, n_skipped; /**< n_skipped: rows that say why they hold no time */
+    provenance_entry *provenance;
+    size_t            n_provenance;
+    bool              cut_short; /**< the last line was incomplete and is left out */
+    char             *text;      /**< owns what the rows point at */
+} observations;
+
+/** A row of which nothing is given: an f32 network's, its text empty, counts 0, times NAN. */
+extern const observation observation_blank;
+
+const char *phase_name(phase p);
+/** LM_E_NOTFOUND for a name that is no phase. */
+lm_status   phase_parse(const char *text, phase *out);
+const char *obs_kind_name(obs_kind kind);
+
+/**
+ * Reads a file. Every row is checked: a time that is not a positive finite number, an unknown word
+ * or a missing column is an error that names file, line and column.
+ */
+lm_status observations_load(const char *path, observations **out, lm_error *err);
+void      observations_free(observations *obs);
+
+/** First value under `key` in the provenance; NULL if there is none. */
+const char *observations_provenance(const observations *obs, const char *key);
+
+/** Is it of a whole network, be its layers known or only its counts? */
+bool observation_of_network(const observation *row);
+
+/** What tells one measured point from another, whatever its times, flags and threads: for
+ * sets of points. */
+void observation_key(const observation *row, char *buffer, size_t size);
+
+/** Header row, and one row, as observations_load() reads them. */
+void observation_print_head(FILE *out);
+void observation_print(FILE *out, const observation *row, const char *status);
+
+#endif

@@ -1,0 +1,514 @@
+/* Observations as fits see them. */
+#include "observe/points.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "base/text.h"
+#include "features/counts.h"
+#include "network/network.h"
+#include "network/single.h"
+#include "observe/flags.h"
+#include "observe/launches.h"
+
+static bool same_configuration(const observation *a, const observation *b)
+{
+    return a->kind == b->kind && a->batch == b->batch && a->ranks == b->ranks &&
+           a->hosts == b->hosts && a->bytes == b->bytes && a->dtype == b->dtype &&
+           a->threads == b->threads && a->bucket_bytes == b->bucket_bytes &&
+           !strcmp(a->name, b->name) && !strcmp(a->input, b->input) &&
+           !strcmp(a->algorithm, b->algorithm) && !strcmp(a->optimizer, b->optimizer) &&
+           !strcmp(a->settings, b->settings) && !strcmp(a->geometry, b->geometry);
+}
+
+/* A configuration as a number; same_configuration() has the last word. (Composing the whole text
+ * for each row would cost more than reading the file.) */
+static uint64_t hash_of(const observation *r)
+{
+    const uint64_t field[] = { text_hash(r->name),        text_hash(r->input),
+                               text_hash(r->algorithm),   (uint64_t)r->kind,
+                               (uint64_t)r->dtype,        (uint64_t)r->batch,
+                               (uint64_t)r->ranks,        (uint64_t)r->hosts,
+                               (uint64_t)r->bytes,        (uint64_t)r->threads,
+                               (uint64_t)r->bucket_bytes, text_hash(r->optimizer),
+                               text_hash(r->settings),    text_hash(r->geometry) };
+    uint64_t       hash    = 0;
+
+    for (size_t i = 0; i < sizeof field / sizeof field[0]; i++) {
+        hash = (hash ^ field[i]) * 0x9E3779B97F4A7C15u;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static void print_key(const observation *r, char key[17])
+{
+    const uint64_t hash = hash_of(r);
+
+    for (int i = 0; i < 16; i++)
+        key[i] = "0123456789abcdef"[hash >> 4 * i & 15];
+    key[16] = '\0';
+}
+
+typedef struct joining {
+    points *out;
+    size_t  room;
+    names   by_key; /* configuration -> its first point */
+    names   by_group;
+    size_t  group_room;
+    arena  *arena; /* keys */
+} joining;
+
+static bool add_group(joining *j, const char *name, size_t *out)
+{
+    points *p  = j->out;
+    size_t  at = names_find(&j->by_group, name);
+
+    if (at == NAMES_NONE) {
+        if (p->n_groups == j->group_room) {
+            const size_t room = j->group_room ? 2 * j->group_room : 16;
+            const char **more = realloc(p->group, room * sizeof *more);
+
+            if (!more)
+                return false;
+            p->group      = more;
+            j->group_room = room;
+        }
+        at           = p->n_groups++;
+        p->group[at] = name;
+        if (!names_add(&j->by_group, name, at))
+            return false;
+    }
+    *out = at;
+    return true;
+}
+
+static point *add_point(joining *j, const observation *row, uint32_t flags)
+{
+    points *p = j->out;
+    point *new;
+
+    if (p->n_points == j->room) {
+        const size_t room = j->room ? 2 * j->room : 256;
+        point       *more = realloc(p->point, room * sizeof *more);
+
+        if (!more)
+            return NULL;
+        p->point = more;
+        j->room  = room;
+    }
+    new = &p->point[p->n_points];
+    *new =
+        (point){ .row = row, .flags = flags, .other_algorithm = !strcmp(row->algorithm, "ring") };
+    for (phase f = 0; f < N_PHASES; f++)
+        new->seconds[f] = NAN;
+    if (!add_group(j,
+                   row->kind == OBS_COLLECTIVE ? "(collectives)"
+                   : *row->group               ? row->group
+                                               : row->name,
+                   &new->group))
+        return NULL;
+    if (row->kind == OBS_COLLECTIVE)
+        p->collectives = new->group;
+    p->n_points++;
+    return new;
+}
+
+/* A time of its configuration that the point lacks, and as good as those it has. */
+static bool lacks(const point *p, const observation *row, uint32_t flags)
+{
+    return same_configuration(p->row, row) && isnan(p->seconds[row->phase]) && p->flags == flags;
+}
+
+/* The point a row belongs to; a new one if there is none, or if it holds this time already. */
+static point *point_for(joining *j, const observation *row, uint32_t flags)
+{
+    points *p = j->out;
+    char    key[17], *kept;
+    size_t  at;
+
+    if (p->n_points) { /* files list the phases of a configuration together */
+        point *last = &p->point[p->n_points - 1];
+
+        if (lacks(last, row, flags))
+            return last;
+    }
+    print_key(row, key);
+    at = names_find(&j->by_key, key);
+    /* a key may be another configuration's as well */
+    if (at != NAMES_NONE && lacks(&p->point[at], row, flags))
+        return &p->point[at];
+    if (at == NAMES_NONE) {
+        kept = arena_text(j->arena, key, strlen(key));
+        if (!kept || !names_add(&j->by_key, kept, p->n_points))
+            return NULL;
+    }
+    return add_point(j, row, flags);
+}
+
+static lm_status layer_counts(const observation *row, const registry *reg, layer_shape *shape,
+                              net_metrics *out, lm_error *err)
+{
+    network       *net;
+    bound_network *bound;
+    lm_status status = single_bind(row->name, row->geometry, row->input, row->batch, row->dtype,
+                                   reg, &net, &bound, err);
+
+    if (status)
+        return status;
+    status = metrics_of_network(bound, NULL, out, err);
+    shape_of_chain(bound, shape);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error *err)
+{
+    const observation *row    = pt->row;
+    lm_status          status = LM_OK;
+    layer_shape        shape;
+
+    pt->input = "";
+    if (row->kind == OBS_COUNTS) {
+        pt->input = row->input;
+        status    = counts_parse(row->geometry, row->batch, row->dtype, &pt->load, err);
+    } else if (row->kind == OBS_NETWORK) {
+        status = workloads_counts(loads, row->name, row->input, row->dtype, row->batch,
+                                  &pt->load.counts, err);
+        if (!status)
+            status = workloads_input(loads, row->name, row->input, row->dtype, &pt->input, err);
+    } else if (row->kind == OBS_LAYER) {
+        pt->input = row->input;
+        status    = layer_counts(row, workloads_registry(loads), &shape, &pt->load.counts, err);
+        if (!status && shape.kind != SHAPE_OTHER &&
+            !(pt->shape = arena_copy(shapes, &shape, 1, sizeof shape)))
+            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    pt->load.nodes = (double)row->ranks;
+    pt->load.bytes =
+        row->kind == OBS_COLLECTIVE ? (double)row->bytes : (double)pt->load.counts.param_bytes;
+    return status;
+}
+
+static lm_status count_loads(const observations *obs, workloads *loads, points *p, lm_error *err)
+{
+    for (size_t i = 0; i < p->n_points; i++) {
+        const lm_status status = count_load(loads, p->shapes, &p->point[i], err);
+
+        if (status) {
+            lm_error_prefix(err, "%s:%d", obs->path, p->point[i].row->line);
+            return status;
+        }
+    }
+    return LM_OK;
+}
+
+static const char *optimizer_of(const observation *row)
+{
+    return *row->optimizer ? row->optimizer : "momentum";
+}
+
+static lm_status keep_terms(arena *a, const term_vector *from, term_vector *to, lm_error *err)
+{
+    term_item *item = arena_alloc(a, from->n * sizeof *item + 1);
+
+    if (!item)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    memcpy(item, from->item, from->n * sizeof *item);
+    *to = (term_vector){ item, from->n };
+    return LM_OK;
+}
+
+/* Optimizers whose update is no map of the weights have no terms; nor are their updates fitted. */
+static optimizer update_by(const observation *row)
+{
+    optimizer o;
+
+    return optimizer_parse(optimizer_of(row), &o, NULL) || o == OPTIMIZER_ADAFACTOR
+               ? OPTIMIZER_MOMENTUM
+               : o;
+}
+
+lm_status points_count_terms(points *p, workloads *loads, const term_settings *s, lm_error *err)
+{
+    arena         *a      = arena_new();
+    full_workload *full   = malloc(sizeof *full);
+    lm_status      status = a && full ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        workload          *load = &p->point[i].load;
+        const observation *row  = p->point[i].row;
+
+        if (row->kind != OBS_NETWORK)
+            continue;
+        status = workloads_full(loads, row->name, row->input, row->dtype, row->batch, s,
+                                update_by(row), full, err);
+        if (!status && !(status = keep_terms(a, &full->load.forward, &load->forward, err)) &&
+            !(status = keep_terms(a, &full->load.backward, &load->backward, err)))
+            status = keep_terms(a, &full->load.update, &load->update, err);
+    }
+    free(full);
+    arena_free(p->terms);
+    p->terms = a;
+    return status;
+}
+
+/* ---- flags ------------------------------------------------------------------------------------
+ */
+
+typedef struct place {
+    uint64_t hash;
+    size_t   at;
+} place;
+
+static int compare_places(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : (x->at > y->at) - (x->at < y->at);
+}
+
+/* 0: as measured; 1: an anchor once more; 2: doubtful. */
+static int rank_of(const point *p)
+{
+    return p->flags & FLAGS_DOUBTFUL ? 2 : p->flags & FLAG_ANCHOR ? 1 : 0;
+}
+
+static size_t count_times(const point *p, double *sum)
+{
+    size_t n = 0;
+
+    *sum = 0;
+    for (phase f = 0; f < N_PHASES; f++)
+        if (!isnan(p->seconds[f])) {
+            *sum += p->seconds[f];
+            n++;
+        }
+    return n;
+}
+
+static void drop_times(point *p)
+{
+    for (phase f = 0; f < N_PHASES; f++)
+        p->seconds[f] = NAN;
+}
+
+/* Of the points of one rank, only one may stay: of doubtful times that with the most phases, then
+ * the fastest (what is wrong with them makes times longer); of repetitions the first. */
+static void keep_one(point *const *same, size_t n, int rank)
+{
+    point *kept  = NULL;
+    size_t most  = 0;
+    double least = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double       sum;
+        const size_t times = count_times(same[i], &sum);
+
+        if (rank_of(same[i]) != rank || !times)
+            continue;
+        if (!kept || (rank == 2 && (times > most || (times == most && sum < least)))) {
+            if (kept)
+                drop_times(kept);
+            kept  = same[i];
+            most  = times;
+            least = sum;
+        } else {
+            drop_times(same[i]);
+        }
+    }
+}
+
+/* All points of one configuration, in the order of the file. */
+static void settle_same(points *p, point *const *same, size_t n)
+{
+    for (phase f = 0; f < N_PHASES; f++) {
+        int best = 2;
+
+        for (size_t i = 0; i < n; i++)
+            if (!isnan(same[i]->seconds[f]) && rank_of(same[i]) < best)
+                best = rank_of(same[i]);
+        for (size_t i = 0; i < n; i++)
+            if (rank_of(same[i]) > best)
+                same[i]->seconds[f] = NAN;
+    }
+    keep_one(same, n, 1);
+    keep_one(same, n, 2);
+    for (size_t i = 0; i < n; i++) {
+        double sum;
+
+        if (rank_of(same[i]) < 2)
+            continue;
+        if (count_times(same[i], &sum))
+            p->n_flagged_used++;
+        else
+            p->n_flagged_out++;
+    }
+}
+
+/* Times that are flagged give way to the same measured without. */
+static lm_status settle_flags(points *p, lm_error *err)
+{
+    bool    any  = false;
+    place  *by   = malloc((p->n_points + 1) * sizeof *by);
+    point **same = malloc((p->n_points + 1) * sizeof *same);
+
+    for (size_t i = 0; i < p->n_points; i++)
+        any |= p->point[i].flags != 0;
+    for (size_t i = 0; by && any && i < p->n_points; i++)
+        by[i] = (place){ hash_of(p->point[i].row), i };
+    if (by && same && any) {
+        qsort(by, p->n_points, sizeof *by, compare_places);
+        for (size_t first = 0, n; first < p->n_points; first += n) {
+            const observation *row = p->point[by[first].at].row;
+
+            for (n = 0; first + n < p->n_points && by[first + n].hash == by[first].hash &&
+                        same_configuration(p->point[by[first + n].at].row, row);
+                 n++)
+                same[n] = &p->point[by[first + n].at];
+            settle_same(p, same, n);
+        }
+    }
+    free(same);
+    free(by);
+    return by && same ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+const char *points_usual_optimizer(const char *so_far, const observation *row)
+{
+    if (!observation_of_network(row) || (so_far && strcmp(optimizer_of(row), "momentum") != 0))
+        return so_far;
+    return optimizer_of(row);
+}
+
+bool points_takes(const observation *row, const char *usual_optimizer, phase f)
+{
+    if (!observation_of_network(row))
+        return row->kind != OBS_KERNEL;
+    if ((f == PHASE_UPDATE || f == PHASE_STEP) &&
+        strcmp(optimizer_of(row), usual_optimizer ? usual_optimizer : "momentum") != 0)
+        return false;
+    return !(row->bucket_bytes && row->ranks > 1) || f == PHASE_FORWARD || f == PHASE_UPDATE;
+}
+
+static void leave_out(points *p)
+{
+    const char *usual = NULL;
+
+    for (size_t i = 0; i < p->n_points; i++)
+        usual = points_usual_optimizer(usual, p->point[i].row);
+    for (size_t i = 0; i < p->n_points; i++) {
+        point *pt = &p->point[i];
+
+        p->n_other_optimizer +=
+            observation_of_network(pt->row) && strcmp(optimizer_of(pt->row), usual) != 0;
+        for (phase f = 0; f < N_PHASES; f++)
+            if (!points_takes(pt->row, usual, f))
+                pt->seconds[f] = NAN;
+    }
+}
+
+lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err)
+{
+    joining   j        = { .out = out, .arena = arena_new() };
+    bool      networks = false;
+    lm_status status   = j.arena ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    *out = (points){ .collectives = NAMES_NONE, .loads = loads, .shapes = arena_new() };
+    if (!out->shapes)
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < obs->n_rows; i++)
+        networks |= observation_of_network(&obs->row[i]);
+    for (size_t i = 0; i < obs->n_rows && !status; i++) {
+        const observation *row = &obs->row[i];
+        point             *pt;
+        uint32_t           flags = 0;
+
+        out->n_kernel_rows += row->kind == OBS_KERNEL;
+        out->n_layer_rows += row->kind == OBS_LAYER && networks;
+        if (row->kind == OBS_KERNEL || row->kind == OBS_STREAM ||
+            (row->kind == OBS_LAYER && networks) || row->skipped)
+            continue;
+        flags_parse(row->flags, &flags); /* was checked when the row was read */
+        pt = point_for(&j, row, flags);
+        if (!pt) {
+            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            break;
+        }
+        pt->seconds[row->phase] = row->seconds;
+    }
+    if (!status)
+        status = launches_multiprocessors(obs, &out->multiprocessors, err);
+    if (!status)
+        status = count_loads(obs, loads, out, err);
+    if (!status)
+        status = settle_flags(out, err);
+    if (!status)
+        status = points_count_terms(out, loads, &term_settings_default, err);
+    leave_out(out);
+    names_free(&j.by_key);
+    names_free(&j.by_group);
+    arena_free(j.arena);
+    if (status)
+        points_free(out);
+    return status;
+}
+
+void points_free(points *p)
+{
+    free(p->point);
+    free(p->group);
+    arena_free(p->terms);
+    arena_free(p->shapes);
+    *p = (points){ 0 };
+}
+
+lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *err)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        point             *pt = &p->point[i];
+        const observation *r  = pt->row;
+
+        pt->other_algorithm = strcmp(*r->algorithm ? r->algorithm : "default", algorithm) != 0;
+        any |= !isnan(point_seconds(pt, PART_SYNC));
+    }
+    return any ? LM_OK
+               : lm_error_set(err, LM_E_ARG, "no all-reduce by the algorithm '%.40s'", algorithm);
+}
+
+/* A step of one device that is known as a whole only. */
+static bool undivided(const double *s)
+{
+    return isnan(s[PHASE_FORWARD]) || isnan(s[PHASE_BACKWARD]) || isnan(s[PHASE_UPDATE]);
+}
+
+double point_seconds(const point *p, part which)
+{
+    const double *s     = p->seconds;
+    const bool    many  = p->row->ranks > 1;
+    const bool    whole = p->row->kind != OBS_COLLECTIVE;
+
+    switch (which) {
+    case PART_FORWARD: return whole ? s[PHASE_FORWARD] : NAN;
+    case PART_BACKWARD: return whole ? s[PHASE_BACKWARD] : NAN;
+    case PART_UPDATE: return whole ? s[PHASE_UPDATE] : NAN;
+    case PART_GRAD_ONE: return whole && !many ? s[PHASE_UPDATE] : NAN;
+    case PART_GRAD_MANY: return whole && many ? s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
+    case PART_JOINT:
+        return whole && many ? s[PHASE_BACKWARD] + s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
+    case PART_SYNC: return many && !p->other_algorithm ? s[PHASE_SYNC] : NAN;
+    case PART_INFERENCE: return whole ? s[PHASE_INFERENCE] : NAN;
+    case PART_STEP: return whole && !many && undivided(s) ? s[PHASE_STEP] : NAN;
+    case PART_GRAD_INPUT: return whole ? s[PHASE_GRAD_INPUT] : NAN;
+    case PART_GRAD_WEIGHT: return whole ? s[PHASE_GRAD_WEIGHT] : NAN;
+    case N_PARTS: break;
+    }
+    return NAN;
+}

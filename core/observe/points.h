@@ -1,0 +1,82 @@
+/** Observations as fits see them: one point is one configuration with all its times and counts. */
+#ifndef OBSERVE_POINTS_H
+#define OBSERVE_POINTS_H
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "features/features.h"
+#include "features/parts.h"
+#include "observe/observation.h"
+#include "observe/workloads.h"
+#include "single/shape.h"
+
+typedef struct point {
+    const observation *row;   /**< the first of its rows: name, input, batch, ranks */
+    const char        *input; /**< shape of one sample in use, "3x224x224"; collectives: "" */
+    workload           load;
+    size_t group; /**< index into points.group: what it is left out with, its row's group or the
+                     network; the collectives are one group */
+    uint32_t           flags;             /**< of each of its rows (flags.h) */
+    const layer_shape *shape;             /**< of a single layer that has one; else NULL */
+    bool               other_algorithm;   /**< of its all-reduce: see points_choose_algorithm() */
+    double             seconds[N_PHASES]; /**< NAN: not measured */
+} point;
+
+typedef struct points {
+    point       *point;
+    size_t       n_points;
+    const char **group; /**< names; text of the observations */
+    size_t       n_groups;
+    size_t       collectives; /**< the group of bare collectives; NAMES_NONE: there are none */
+    size_t n_kernel_rows, n_layer_rows; /**< of single kernels, and of single layers beside whole
+                                           networks: no model uses them */
+    size_t n_other_optimizer; /**< points whose update is left out: models know one optimizer */
+    size_t n_flagged_out;     /**< points left out, as the same was measured without these flags */
+    size_t n_flagged_used;    /**< flagged points that are used, as there is nothing better */
+    struct arena *terms;      /**< owns those of the points' workloads */
+    struct arena *shapes;     /**< owns the points' shapes */
+    workloads    *loads;      /**< whose networks they are */
+    double        multiprocessors; /**< of the device; 0: unknown */
+} points;
+
+/**
+ * Joins the rows of each configuration and counts its network. Single layers are points like
+ * networks where no network was measured; beside networks they are none, as their coefficients are
+ * others: within networks launches hide behind work, and caches are warm. Repeated measurements of
+ * one time in one configuration stay separate points, unless flags tell which is the better: a time
+ * that is flagged contended, throttled or drifted is left out (NAN) where the same was measured
+ * without, else the fastest such time counts, once; repetitions of an anchor are left out beside
+ * the point they repeat, which must not count more than others. Errors name the row.
+ */
+lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
+void      points_free(points *p);
+
+/** Counts the terms of all networks again, with other constants. */
+lm_status points_count_terms(points *p, workloads *loads, const term_settings *s, lm_error *err);
+
+/** Models know one optimizer: momentum where it was measured, else that of the first row. To be
+ * asked row by row, from NULL on. */
+const char *points_usual_optimizer(const char *so_far, const observation *row);
+
+/**
+ * Do fits take the time of this phase from such a row? Not the update of another optimizer than the
+ * usual one; and of networks whose gradients went in buckets neither what was left of the
+ * all-reduce behind the backward pass, which is no all-reduce's time, nor that pass: it shared
+ * cores, memory and links with them. A step that holds such a part is not taken either.
+ */
+bool points_takes(const observation *row, const char *usual_optimizer, phase f);
+
+/**
+ * Which all-reduces PART_SYNC is fitted to: those whose rows say `algorithm`. points_from() takes
+ * all but "ring": the library's own choice, which is what training uses. A forced ring shows a
+ * network's latency and bandwidth, whatever a library does.
+ *
+ * @return LM_E_ARG if there is none
+ */
+lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *err);
+
+/** Measured seconds of a part at a point, from the phases it is made of; NAN if one is missing or
+ * the part does not exist there (several nodes only, ...). */
+double point_seconds(const point *p, part which);
+
+#endif

@@ -1,0 +1,235 @@
+/* What was measured more than once says of a run. */
+#include "observe/repeats.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/stats.h"
+#include "observe/flags.h"
+
+#define KEY_BYTES 1200
+
+/* The times of one thing, in the order of the file. */
+typedef struct series {
+    size_t *row;
+    size_t  n, room;
+    size_t  n_anchors; /* of them flagged so */
+} series;
+
+typedef struct finding {
+    const observations *obs;
+    series             *all;
+    char              **key; /* of each series */
+    size_t              n, room;
+    names               by_key;
+    double             *value; /* room for as many as there are rows, or pairs of anchors */
+    double             *scratch;
+} finding;
+
+static uint32_t flags_of(const observation *r)
+{
+    uint32_t flags = 0;
+
+    flags_parse(r->flags, &flags); /* was checked when the row was read */
+    return flags;
+}
+
+/* The row that stands for the time of its point, if that can be trusted. */
+static bool counts(const observation *r)
+{
+    return !r->skipped && !(flags_of(r) & (FLAG_CONTENDED | FLAG_THROTTLED)) &&
+           (r->kind == OBS_KERNEL || r->kind == OBS_COLLECTIVE || r->phase == PHASE_STEP);
+}
+
+/* observation_key() has no hosts and threads: the same on other hosts is another thing here. */
+static void key_of(const observation *r, char *key, size_t size)
+{
+    size_t n;
+
+    observation_key(r, key, size);
+    n = strlen(key);
+    snprintf(key + n, size - n, " %lld %lld", (long long)r->hosts, (long long)r->threads);
+}
+
+static series *series_of(finding *f, const observation *r)
+{
+    char   key[KEY_BYTES + 48];
+    size_t at;
+
+    key_of(r, key, sizeof key);
+    at = names_find(&f->by_key, key);
+    if (at != NAMES_NONE)
+        return &f->all[at];
+    if (f->n == f->room) {
+        const size_t room = f->room ? 2 * f->room : 64;
+        series      *more = realloc(f->all, room * sizeof *more);
+        char       **keys = more ? realloc(f->key, room * sizeof *keys) : NULL;
+
+        f->all = more ? more : f->all;
+        if (!keys)
+            return NULL;
+        f->key  = keys;
+        f->room = room;
+    }
+    if (!(f->key[f->n] = strdup(key)))
+        return NULL;
+    f->all[f->n] = (series){ .n = 0 };
+    f->n++;
+    return names_add(&f->by_key, f->key[f->n - 1], f->n - 1) ? &f->all[f->n - 1] : NULL;
+}
+
+static bool collect(finding *f)
+{
+    for (size_t i = 0; i < f->obs->n_rows; i++) {
+        const observation *r = &f->obs->row[i];
+        series            *s;
+
+        if (!counts(r))
+            continue;
+        if (!(s = series_of(f, r)))
+            return false;
+        if (s->n == s->room) {
+            const size_t room = s->room ? 2 * s->room : 4;
+            size_t      *more = realloc(s->row, room * sizeof *more);
+
+            if (!more)
+                return false;
+            s->row  = more;
+            s->room = room;
+        }
+        s->row[s->n++] = i;
+        s->n_anchors += (flags_of(r) & FLAG_ANCHOR) != 0;
+    }
+    return true;
+}
+
+static double seconds_at(const finding *f, const series *s, size_t i)
+{
+    return f->obs->row[s->row[i]].seconds;
+}
+
+/* Differences between one time and the next: slow changes between them hardly count. */
+static void find_noise(finding *f, repeats *out)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < f->n; k++)
+        for (size_t i = 0; i + 1 < f->all[k].n; i++) {
+            const double a = seconds_at(f, &f->all[k], i), b = seconds_at(f, &f->all[k], i + 1);
+
+            f->value[n++] = fabs(a - b) / ((a + b) / 2);
+        }
+    out->n_noise = n;
+    if (n >= REPEATS_LEAST)
+        out->noise_floor = stats_quantile(f->value, n, 0.5);
+}
+
+static double median_of(finding *f, const series *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        f->value[i] = seconds_at(f, s, i);
+    return stats_quantile(f->value, s->n, 0.5);
+}
+
+/* Slopes between all pairs would be n^2: a long series is thinned. */
+#define SLOPES_MAX 400
+
+static void find_drift(finding *f, const series *s, double median, repeats *out)
+{
+    const size_t step = s->n / SLOPES_MAX + 1;
+    double       slope;
+    size_t       n = 0;
+
+    for (size_t i = 0; i < s->n; i += step)
+        for (size_t j = i + step; j < s->n; j += step)
+            f->scratch[n++] = (seconds_at(f, s, j) - seconds_at(f, s, i)) / (double)(j - i);
+    slope = stats_quantile(f->scratch, n, 0.5);
+    for (size_t i = 0; i < s->n; i++)
+        f->value[i] = seconds_at(f, s, i) - slope * (double)i;
+    out->drift       = slope * (double)(s->n - 1) / median;
+    out->drift_noise = 1.4826 * stats_mad(f->value, f->scratch, s->n) / median;
+}
+
+/* All rows from `first` on up to `end`: their times are not those of the usual machine. */
+static void mark(bool *drifted, size_t first, size_t end, bool off)
+{
+    for (size_t i = first; off && i < end; i++)
+        drifted[i] = true;
+}
+
+static void find_drifted(const finding *f, const series *s, double median, bool *drifted,
+                         const repeats *out)
+{
+    const double limit =
+        fmax(DRIFT_LEAST, isnan(out->noise_floor) ? 0 : DRIFT_FLOORS * out->noise_floor);
+    bool   off = false;
+    size_t end = 0;
+
+    for (size_t i = 0; i < s->n; i++) {
+        const bool now = fabs(seconds_at(f, s, i) - median) > limit * median;
+
+        mark(drifted, end, s->row[i] + 1, i ? off || now : now);
+        off = now;
+        end = s->row[i] + 1;
+    }
+    mark(drifted, end, f->obs->n_rows, off);
+}
+
+static const series *anchor(const finding *f)
+{
+    const series *best = NULL;
+
+    for (size_t k = 0; k < f->n; k++)
+        if (f->all[k].n >= 2 && f->all[k].n_anchors &&
+            (!best || f->all[k].n_anchors > best->n_anchors))
+            best = &f->all[k];
+    return best;
+}
+
+static void finding_free(finding *f)
+{
+    for (size_t k = 0; k < f->n; k++) {
+        free(f->all[k].row);
+        free(f->key[k]);
+    }
+    free(f->all);
+    free(f->key);
+    free(f->value);
+    free(f->scratch);
+    names_free(&f->by_key);
+}
+
+lm_status repeats_find(const observations *obs, bool *drifted, repeats *out, lm_error *err)
+{
+    const size_t  pairs = (size_t)SLOPES_MAX * SLOPES_MAX;
+    finding       f     = { .obs = obs };
+    const series *a;
+    lm_status     status = LM_OK;
+
+    *out      = (repeats){ .noise_floor = NAN, .drift = NAN, .drift_noise = NAN };
+    f.value   = malloc((obs->n_rows + 1) * sizeof *f.value);
+    f.scratch = malloc((obs->n_rows + pairs) * sizeof *f.scratch);
+    if (!f.value || !f.scratch || !collect(&f)) {
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        goto out;
+    }
+    if (drifted)
+        memset(drifted, 0, obs->n_rows * sizeof *drifted);
+    find_noise(&f, out);
+    if ((a = anchor(&f))) {
+        const double median = median_of(&f, a);
+
+        out->n_anchors = a->n;
+        if (a->n > REPEATS_LEAST)
+            find_drift(&f, a, median, out);
+        if (drifted)
+            find_drifted(&f, a, median, drifted, out);
+    }
+    for (size_t i = 0; i < obs->n_rows; i++)
+        out->n_drifted += drifted ? drifted[i] : (flags_of(&obs->row[i]) & FLAG_DRIFTED) != 0;
+out:
+    finding_free(&f);
+    return status;
+}

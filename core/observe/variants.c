@@ -1,0 +1,207 @@
+/* Element types and settings of networks. */
+#include "observe/variants.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static bool has_time(const point *pt)
+{
+    for (phase f = 0; f < N_PHASES; f++)
+        if (!isnan(pt->seconds[f]))
+            return true;
+    return false;
+}
+
+void variant_print(const observation *row, char out[VARIANT_TEXT])
+{
+    size_t n = (size_t)snprintf(out, VARIANT_TEXT, "dtype=%s", text_dtype_name(row->dtype));
+
+    for (const char *word = row->settings; *(word += strspn(word, " "));) {
+        const size_t length = strcspn(word, " ");
+
+        if (strncmp(word, "progress=", 9) != 0 && n < VARIANT_TEXT)
+            n += (size_t)snprintf(out + n, VARIANT_TEXT - n, " %.*s", (int)length, word);
+        word += length;
+    }
+}
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+static void put_most_first(variants *v)
+{
+    for (size_t i = 1; i < v->n; i++)
+        for (size_t k = i; k > 0 && v->n_points[k] > v->n_points[k - 1]; k--) {
+            char         text[VARIANT_TEXT];
+            const size_t n = v->n_points[k];
+
+            memcpy(text, v->text[k], sizeof text);
+            memcpy(v->text[k], v->text[k - 1], sizeof text);
+            memcpy(v->text[k - 1], text, sizeof text);
+            v->n_points[k]     = v->n_points[k - 1];
+            v->n_points[k - 1] = n;
+        }
+}
+
+lm_status variants_of(const points *p, variants *out, lm_error *err)
+{
+    size_t room = 0;
+
+    *out = (variants){ .n = 0 };
+    for (size_t i = 0; i < p->n_points; i++) {
+        char   text[VARIANT_TEXT];
+        size_t at = 0;
+
+        if (p->point[i].row->kind == OBS_COLLECTIVE || !has_time(&p->point[i]))
+            continue;
+        variant_print(p->point[i].row, text);
+        while (at < out->n && strcmp(out->text[at], text) != 0)
+            at++;
+        if (at == room) {
+            char(*more)[VARIANT_TEXT] = realloc(out->text, (room + 16) * sizeof *more);
+            size_t *counts            = NULL;
+
+            out->text = more ? more : out->text;
+            if (more)
+                counts = realloc(out->n_points, (room + 16) * sizeof *counts);
+            out->n_points = counts ? counts : out->n_points;
+            if (!counts) {
+                variants_free(out);
+                return no_memory(err);
+            }
+            room += 16;
+        }
+        if (at == out->n) {
+            memcpy(out->text[at], text, sizeof text);
+            out->n_points[at] = 0;
+            out->n++;
+        }
+        out->n_points[at]++;
+    }
+    put_most_first(out);
+    return LM_OK;
+}
+
+void variants_free(variants *v)
+{
+    free(v->text);
+    free(v->n_points);
+    *v = (variants){ .n = 0 };
+}
+
+/* ---- where --------------------------------------------------------------------------------------
+ */
+
+#define SEPARATORS " ,\t"
+
+/* Is every word of `where` one of the text's? */
+static bool has_all(const char *text, const char *where)
+{
+    for (const char *w = where; *(w += strspn(w, SEPARATORS));) {
+        const size_t n     = strcspn(w, SEPARATORS);
+        bool         found = false;
+
+        for (const char *t = text; !found && *(t += strspn(t, " "));) {
+            const size_t length = strcspn(t, " ");
+
+            found = length == n && !strncmp(t, w, n);
+            t += length;
+        }
+        if (!found)
+            return false;
+        w += n;
+    }
+    return true;
+}
+
+/* "dtype=f32 layout=nchw; dtype=bf16 layout=nhwc", as many as fit. */
+static lm_status list(const points *p, char *text, size_t size, size_t *n_variants, lm_error *err)
+{
+    variants        all;
+    size_t          n      = 0;
+    const lm_status status = variants_of(p, &all, err);
+
+    if (status)
+        return status;
+    text[0] = '\0';
+    for (size_t i = 0; i < all.n && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? "; " : "", all.text[i]);
+    *n_variants = all.n;
+    variants_free(&all);
+    return LM_OK;
+}
+
+/* Groups are those of the points that stay. */
+static lm_status drop_groups(points *p, lm_error *err)
+{
+    size_t *now = malloc((p->n_groups + 1) * sizeof *now);
+    size_t  n   = 0;
+
+    if (!now)
+        return no_memory(err);
+    for (size_t g = 0; g < p->n_groups; g++) {
+        bool used = false;
+
+        for (size_t i = 0; i < p->n_points && !used; i++)
+            used = p->point[i].group == g;
+        now[g] = used ? n : NAMES_NONE;
+        if (used)
+            p->group[n++] = p->group[g];
+    }
+    p->n_groups = n;
+    for (size_t i = 0; i < p->n_points; i++)
+        p->point[i].group = now[p->point[i].group];
+    if (p->collectives != NAMES_NONE)
+        p->collectives = now[p->collectives];
+    free(now);
+    return LM_OK;
+}
+
+lm_status points_where(points *p, const char *where, lm_error *err)
+{
+    size_t n = 0, n_networks = 0;
+    char   text[sizeof err->text - 120];
+
+    for (size_t i = 0; i < p->n_points; i++)
+        if (p->point[i].row->kind != OBS_COLLECTIVE) {
+            variant_print(p->point[i].row, text);
+            n_networks += has_all(text, where);
+        }
+    if (!n_networks) {
+        const lm_status status = list(p, text, sizeof text, &n, err);
+
+        return status ? status
+                      : lm_error_set(err, LM_E_ARG,
+                                     "no network was measured with '%.80s'; there is: %s", where,
+                                     *text ? text : "nothing");
+    }
+    for (size_t i = 0; i < p->n_points; i++) {
+        const observation *r = p->point[i].row;
+
+        variant_print(r, text);
+        if (r->kind == OBS_COLLECTIVE || has_all(text, where))
+            p->point[n++] = p->point[i];
+    }
+    p->n_points = n;
+    return drop_groups(p, err);
+}
+
+lm_status points_check_variants(const points *p, const char *path, lm_error *err)
+{
+    char            text[sizeof err->text - 160];
+    size_t          n;
+    const lm_status status = list(p, text, sizeof text, &n, err);
+
+    if (status || n < 2)
+        return status;
+    return lm_error_set(err, LM_E_ARG,
+                        "%s: of several element types or settings, each of which has its own "
+                        "coefficients: choose with --where: %s",
+                        path, text);
+}

@@ -1,0 +1,409 @@
+/* Counts of the networks that observations name, at any batch. */
+#include "observe/workloads.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "network/network.h"
+
+#define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
+
+typedef union counts {
+    net_metrics metrics;
+    uint64_t    value[N_COUNTS];
+} counts;
+
+/* One network with one input shape. */
+typedef struct entry {
+    struct loaded   *from;
+    const char      *name, *input;
+    char             in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
+    lm_dtype         dtype;
+    counts           first, second; /* at batches 1 and 2 */
+    bool             even;          /* the counts grow by equal steps */
+    struct terms_at *terms;         /* NULL: nobody has asked */
+} entry;
+
+/* A term at batch 1, and by how much it grows with each sample more. */
+typedef struct growing {
+    uint32_t term;
+    double   first, step;
+} growing;
+
+/* Those of a pass that are not 0 at batches 1 and 2. */
+typedef struct growing_pass {
+    growing item[N_TERMS];
+    size_t  n;
+} growing_pass;
+
+/* Terms at all batches, and what they were computed with. */
+typedef struct terms_at {
+    term_settings settings;
+    optimizer     o;
+    growing_pass  forward, backward, update;
+} terms_at;
+
+/* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the
+ * input's size: the first input that is asked for decides. */
+typedef struct loaded {
+    network *net;
+    bool     judged, even;
+} loaded;
+
+struct workloads {
+    const registry *reg;
+    entry         **entry;
+    size_t          n_entries, entry_room;
+    loaded        **net;
+    size_t          n_nets, net_room;
+    names           by_key, by_name;
+    entry          *last; /* asked for: files list the points of a network together */
+    arena          *arena;
+};
+
+lm_status workloads_new(const registry *reg, workloads **out, lm_error *err)
+{
+    workloads *w = calloc(1, sizeof *w);
+
+    if (w && !(w->arena = arena_new())) {
+        free(w);
+        w = NULL;
+    }
+    if (!w)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    w->reg = reg;
+    *out   = w;
+    return LM_OK;
+}
+
+void workloads_free(workloads *w)
+{
+    if (!w)
+        return;
+    for (size_t i = 0; i < w->n_nets; i++)
+        network_free(w->net[i]->net);
+    free(w->net);
+    free(w->entry);
+    names_free(&w->by_key);
+    names_free(&w->by_name);
+    arena_free(w->arena);
+    free(w);
+}
+
+const registry *workloads_registry(const workloads *w)
+{
+    return w->reg;
+}
+
+static bool make_room(void **array, size_t n, size_t *room)
+{
+    void *more;
+
+    if (n < *room)
+        return true;
+    more = realloc(*array, (*room ? 2 * *room : 16) * sizeof(void *));
+    if (!more)
+        return false;
+    *room  = *room ? 2 * *room : 16;
+    *array = more;
+    return true;
+}
+
+lm_status workloads_give(workloads *w, const char *name, network *net, lm_error *err)
+{
+    char *kept  = arena_text(w->arena, name, strlen(name));
+    loaded *new = arena_alloc(w->arena, sizeof *new);
+
+    if (!kept || !new || !make_room((void **)&w->net, w->n_nets, &w->net_room) ||
+        !names_set(&w->by_name, kept, w->n_nets)) {
+        network_free(net);
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    new->net            = net;
+    w->net[w->n_nets++] = new;
+    return LM_OK;
+}
+
+static lm_status load_network(workloads *w, const char *name, loaded **out, lm_error *err)
+{
+    size_t    at = names_find(&w->by_name, name);
+    network  *net;
+    lm_status status;
+
+    if (at == NAMES_NONE) {
+        if ((status = network_open(name, w->reg, NULL, &net, err)) ||
+            (status = workloads_give(w, name, net, err)))
+            return status;
+        at = w->n_nets - 1;
+    }
+    *out = w->net[at];
+    return LM_OK;
+}
+
+static lm_status bind_entry(const workloads *w, const entry *e, int64_t batch, bound_network **out,
+                            lm_error *err)
+{
+    const bind_options options = { .batch = batch,
+                                   .dtype = e->dtype,
+                                   .input = *e->input ? e->input : NULL };
+
+    return bind_network(e->from->net, w->reg, &options, out, err);
+}
+
+static lm_status count(const workloads *w, entry *e, int64_t batch, counts *out, lm_error *err)
+{
+    bound_network *bound;
+    lm_status      status = bind_entry(w, e, batch, &bound, err);
+
+    if (status)
+        return status;
+    status = metrics_of_network(bound, NULL, &out->metrics, err);
+    memcpy(e->in_use, bound->input, sizeof e->in_use);
+    bound_network_free(bound);
+    return status;
+}
+
+static lm_status new_entry(workloads *w, const char *network_name, const char *input,
+                           lm_dtype dtype, const char *key, entry **out, lm_error *err)
+{
+    entry    *e = arena_alloc(w->arena, sizeof *e);
+    counts    third;
+    char     *kept;
+    lm_status status;
+
+    if (!e)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    e->dtype = dtype;
+    e->name  = arena_text(w->arena, network_name, strlen(network_name));
+    e->input = arena_text(w->arena, input, strlen(input));
+    if (!e->name || !e->input)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if ((status = load_network(w, network_name, &e->from, err)) ||
+        (status = count(w, e, 1, &e->first, err)) || (status = count(w, e, 2, &e->second, err)))
+        return status;
+    if (!e->from->judged) {
+        if ((status = count(w, e, 3, &third, err)))
+            return status;
+        e->from->judged = true;
+        e->from->even   = true;
+        for (size_t i = 0; i < N_COUNTS; i++)
+            e->from->even &=
+                third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
+    }
+    e->even = e->from->even;
+    for (size_t i = 0; i < N_COUNTS; i++)
+        e->even &= e->second.value[i] >= e->first.value[i];
+    kept = arena_text(w->arena, key, strlen(key));
+    if (!kept || !make_room((void **)&w->entry, w->n_entries, &w->entry_room) ||
+        !names_add(&w->by_key, kept, w->n_entries))
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    w->entry[w->n_entries++] = e;
+    *out                     = e;
+    return LM_OK;
+}
+
+static lm_status find_entry(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                            entry **out, lm_error *err)
+{
+    char      key[PATH_MAX];
+    size_t    at;
+    entry    *e = NULL;
+    lm_status status;
+
+    *out = w->last;
+    if (w->last && w->last->dtype == dtype && !strcmp(w->last->name, name) &&
+        !strcmp(w->last->input, input))
+        return LM_OK;
+    if (snprintf(key, sizeof key, "%s %s %d", name, input, dtype) >= (int)sizeof key)
+        return lm_error_set(err, LM_E_ARG, "%s: name is too long", name);
+    at = names_find(&w->by_key, key);
+    if (at != NAMES_NONE)
+        e = w->entry[at];
+    else if ((status = new_entry(w, name, input, dtype, key, &e, err)))
+        return status;
+    *out = w->last = e;
+    return LM_OK;
+}
+
+lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                           int64_t batch, net_metrics *out, lm_error *err)
+{
+    entry    *e;
+    counts    result;
+    lm_status status;
+
+    if (!input)
+        input = "";
+    if (batch < 1)
+        return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)batch);
+    if ((status = find_entry(w, name, input, dtype, &e, err)))
+        return status;
+    if (!e->even) {
+        if ((status = count(w, e, batch, &result, err)))
+            return status;
+        *out = result.metrics;
+        return LM_OK;
+    }
+    for (size_t i = 0; i < N_COUNTS; i++) {
+        const uint64_t step = e->second.value[i] - e->first.value[i];
+
+        result.value[i] = lm_add(e->first.value[i], lm_mul((uint64_t)(batch - 1), step));
+        if (result.value[i] == UINT64_MAX)
+            return lm_error_set(err, LM_E_OVERFLOW,
+                                "%s: a count at batch %lld does not fit 64 bits", name,
+                                (long long)batch);
+    }
+    *out = result.metrics;
+    return LM_OK;
+}
+
+lm_status workloads_input(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                          const char **out, lm_error *err)
+{
+    entry          *e;
+    const lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
+
+    if (!status)
+        *out = e->in_use;
+    return status;
+}
+
+lm_status workloads_even(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                         bool *out, lm_error *err)
+{
+    entry          *e;
+    const lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
+
+    if (!status)
+        *out = e->even;
+    return status;
+}
+
+static lm_status terms_of(const workloads *w, const entry *e, int64_t batch,
+                          const term_settings *settings, optimizer o, pass_terms *out,
+                          lm_error *err)
+{
+    bound_network *bound;
+    lm_status      status = bind_entry(w, e, batch, &bound, err);
+
+    if (status)
+        return status;
+    status = terms_of_network(bound, settings, o, out, err);
+    bound_network_free(bound);
+    return status;
+}
+
+static void grow(const double *first, const double *second, growing_pass *out)
+{
+    out->n = 0;
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (first[t] != 0 || second[t] != 0)
+            out->item[out->n++] = (growing){ (uint32_t)t, first[t], second[t] - first[t] };
+}
+
+static lm_status prepare_terms(const workloads *w, entry *e, const term_settings *settings,
+                               optimizer o, lm_error *err)
+{
+    terms_at  *t = e->terms;
+    pass_terms first, second;
+    lm_status  status;
+
+    if (t && t->o == o && !memcmp(&t->settings, settings, sizeof *settings))
+        return LM_OK;
+    if (!t && !(t = arena_alloc(w->arena, sizeof *t)))
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    e->terms = NULL; /* until it is whole */
+    if ((status = terms_of(w, e, 1, settings, o, &first, err)) ||
+        (status = terms_of(w, e, 2, settings, o, &second, err)))
+        return status;
+    grow(first.forward, second.forward, &t->forward);
+    grow(first.backward, second.backward, &t->backward);
+    grow(first.update, second.update, &t->update);
+    t->settings = *settings;
+    t->o        = o;
+    e->terms    = t;
+    return LM_OK;
+}
+
+static term_vector extend(const growing_pass *p, int64_t batch, term_item *room)
+{
+    term_vector v = { room, 0 };
+
+    for (size_t i = 0; i < p->n; i++) {
+        const double value = p->item[i].first + (double)(batch - 1) * p->item[i].step;
+
+        if (value != 0)
+            room[v.n++] = (term_item){ p->item[i].term, value };
+    }
+    return v;
+}
+
+static lm_status terms_at_batch(workloads *w, entry *e, int64_t batch,
+                                const term_settings *settings, optimizer o, full_workload *out,
+                                lm_error *err)
+{
+    workload  *load = &out->load;
+    pass_terms sum;
+    lm_status  status;
+
+    if (!e->even) {
+        if ((status = terms_of(w, e, batch, settings, o, &sum, err)))
+            return status;
+        load->forward  = terms_pack(sum.forward, out->room[0]);
+        load->backward = terms_pack(sum.backward, out->room[1]);
+        load->update   = terms_pack(sum.update, out->room[2]);
+        return LM_OK;
+    }
+    if ((status = prepare_terms(w, e, settings, o, err)))
+        return status;
+    load->forward  = extend(&e->terms->forward, batch, out->room[0]);
+    load->backward = extend(&e->terms->backward, batch, out->room[1]);
+    load->update   = extend(&e->terms->update, batch, out->room[2]);
+    return LM_OK;
+}
+
+lm_status workloads_full(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                         int64_t batch, const term_settings *settings, optimizer o,
+                         full_workload *out, lm_error *err)
+{
+    entry    *e;
+    lm_status status;
+
+    out->load = (workload){ .nodes = 1 };
+    if ((status = workloads_counts(w, name, input, dtype, batch, &out->load.counts, err)) ||
+        (status = find_entry(w, name, input ? input : "", dtype, &e, err)) ||
+        (status = terms_at_batch(w, e, batch, settings, o, out, err)))
+        return status;
+    out->load.bytes = (double)out->load.counts.param_bytes;
+    return LM_OK;
+}
+
+lm_status workloads_bind(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                         int64_t batch, bound_network *out[2], lm_error *err)
+{
+    entry    *e;
+    lm_status status;
+
+    out[0] = out[1] = NULL;
+    if ((status = find_entry(w, name, input ? input : "", dtype, &e, err)) ||
+        (status = bind_entry(w, e, e->even ? 1 : batch, &out[0], err)) || !e->even)
+        return status;
+    if ((status = bind_entry(w, e, 2, &out[1], err))) {
+        bound_network_free(out[0]);
+        out[0] = NULL;
+    }
+    return status;
+}
+
+lm_status workloads_bind_at(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                            int64_t batch, bound_network **out, lm_error *err)
+{
+    entry          *e;
+    const lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
+
+    return status ? status : bind_entry(w, e, batch, out, err);
+}

@@ -1,0 +1,247 @@
+/* Correction of a model by a few measurements of a device. */
+#include "transfer/correct.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nnls.h"
+#include "transfer/transfer.h"
+
+#define RIDGE  0.1
+#define HUBER  0.3
+#define ROUNDS 5
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+double correct_seconds(const correct_row *row, const correct_factors *f)
+{
+    double sum = 0;
+
+    for (int r = 0; r < N_RESOURCES; r++)
+        sum += f->of[r] * row->part[r];
+    return sum;
+}
+
+/* One round: weights by the residuals of the factors so far. */
+static lm_status solve(const correct_row *row, size_t n, size_t without, correct_factors *f,
+                       lm_error *err)
+{
+    double gram[N_RESOURCES * N_RESOURCES] = { 0 }, h[N_RESOURCES] = { 0 };
+
+    for (size_t i = 0; i < n; i++) {
+        const double off    = fabs(correct_seconds(&row[i], f) / row[i].seconds - 1);
+        const double weight = off > HUBER ? HUBER / off : 1;
+
+        if (row[i].group == without)
+            continue;
+        for (int a = 0; a < N_RESOURCES; a++) {
+            const double x = row[i].part[a] / row[i].seconds;
+
+            h[a] += weight * x;
+            for (int b = 0; b < N_RESOURCES; b++)
+                gram[a * N_RESOURCES + b] += weight * x * row[i].part[b] / row[i].seconds;
+        }
+    }
+    for (int a = 0; a < N_RESOURCES; a++) {
+        gram[a * N_RESOURCES + a] += RIDGE;
+        h[a] += RIDGE;
+    }
+    return nnls_solve(gram, h, N_RESOURCES, f->of, err);
+}
+
+lm_status correct_fit(const correct_row *row, size_t n, size_t without, correct_factors *out,
+                      lm_error *err)
+{
+    correct_factors f      = { .rows = 0 };
+    lm_status       status = LM_OK;
+
+    for (int r = 0; r < N_RESOURCES; r++)
+        f.of[r] = 1;
+    for (size_t i = 0; i < n; i++)
+        f.rows += row[i].group != without;
+    if (!f.rows)
+        return lm_error_set(err, LM_E_ARG, "there are no measurements to correct by");
+    for (int round = 0; round < ROUNDS && !status; round++)
+        status = solve(row, n, without, &f, err);
+    if (!status)
+        *out = f;
+    return status;
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
+
+/* Quantity whose seconds a form in terms says; false: none. */
+static bool told(size_t form_at, quantity *out)
+{
+    if (strcmp(forms[form_at].model, model_at(0)) != 0 || forms[form_at].n_features)
+        return false;
+    switch (forms[form_at].part) {
+    case PART_FORWARD: *out = QUANTITY_FORWARD; return true;
+    case PART_BACKWARD: *out = QUANTITY_BACKWARD; return true;
+    case PART_UPDATE: *out = QUANTITY_UPDATE; return true;
+    case PART_INFERENCE: *out = QUANTITY_INFERENCE; return true;
+    case PART_STEP: *out = QUANTITY_STEP; return true;
+    default: return false;
+    }
+}
+
+/* False: a term that matters is unknown. */
+static bool split_seconds(const calibration *cal, size_t form_at, const point *pt, correct_row *out)
+{
+    term_item         room[N_TERMS];
+    const term_vector terms =
+        form_terms(&forms[form_at], &pt->load, &cal->fitted[form_at].knots, room);
+    double sum = 0;
+
+    for (size_t k = 0; k < terms.n; k++) {
+        const size_t term    = terms.item[k].term;
+        const double seconds = cal->fitted[form_at].term[term].value * terms.item[k].value;
+
+        out->part[transfer_resource(term)] += seconds;
+        sum += seconds;
+    }
+    return sum > 0;
+}
+
+lm_status correct_rows(const calibration *cal, const points *p, correct_row **out, size_t *n,
+                       lm_error *err)
+{
+    correct_row *row  = malloc((p->n_points * n_forms + 1) * sizeof *row);
+    size_t       used = 0;
+    quantity     of;
+
+    if (!row)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points; i++)
+        for (size_t f = 0; f < n_forms; f++) {
+            const point *pt = &p->point[i];
+            correct_row  r  = { .group = pt->group, .batch = pt->row->batch };
+
+            if (!cal->fitted[f].present || !told(f, &of))
+                continue;
+            r.of      = of;
+            r.seconds = point_seconds(pt, forms[f].part);
+            if (r.seconds > 0 && split_seconds(cal, f, pt, &r))
+                row[used++] = r;
+        }
+    if (!used) {
+        free(row);
+        return lm_error_set(err, LM_E_ARG,
+                            "no time in it is one that these machines have coefficients for");
+    }
+    *out = row;
+    *n   = used;
+    return LM_OK;
+}
+
+/* ---- what leaving out shows ---------------------------------------------------------------------
+ */
+
+static size_t count_groups(const correct_row *row, size_t n)
+{
+    size_t groups = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t k = 0;
+
+        while (row[k].group != row[i].group)
+            k++;
+        groups += k == i;
+    }
+    return groups;
+}
+
+/* Seconds of each row by a correction that did not see its group. */
+static lm_status left_out(const correct_row *row, size_t n, double *seconds, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < n; i++)
+        seconds[i] = NAN;
+    for (size_t i = 0; i < n && !status; i++) {
+        correct_factors f;
+
+        if (!isnan(seconds[i]))
+            continue;
+        status = correct_fit(row, n, row[i].group, &f, err);
+        for (size_t k = i; k < n && !status; k++)
+            if (row[k].group == row[i].group)
+                seconds[k] = correct_seconds(&row[k], &f);
+    }
+    return status;
+}
+
+static lm_status state_interval(const correct_row *row, size_t n, const double *seconds,
+                                quantity of, const interval *own, interval *out, lm_error *err)
+{
+    interval  i    = interval_unknown;
+    residual *r    = malloc((n + 1) * sizeof *r);
+    size_t    used = 0;
+    lm_status status;
+
+    if (!r)
+        return no_memory(err);
+    for (size_t k = 0; k < n; k++) {
+        if (row[k].of != of)
+            continue;
+        r[used++] = (residual){ .ratio = seconds[k] > 0 ? row[k].seconds / seconds[k] : HUGE_VAL,
+                                .group = row[k].group };
+        i.range[SCOPE_SECONDS].low  = fmin(i.range[SCOPE_SECONDS].low, row[k].seconds);
+        i.range[SCOPE_SECONDS].high = fmax(i.range[SCOPE_SECONDS].high, row[k].seconds);
+        if (row[k].batch > 0) {
+            i.range[SCOPE_BATCH].low  = fmin(i.range[SCOPE_BATCH].low, (double)row[k].batch);
+            i.range[SCOPE_BATCH].high = fmax(i.range[SCOPE_BATCH].high, (double)row[k].batch);
+        }
+    }
+    status       = interval_bounds(r, used, &i, err);
+    i.per_octave = INTERVAL_PER_OCTAVE;
+    if (!status && interval_known(&i)) {
+        /* five networks may be alike by chance; those of the machines were more */
+        i.low  = fmin(i.low, own->low);
+        i.high = fmax(i.high, own->high);
+        *out   = i;
+    }
+    free(r);
+    return status;
+}
+
+/* Of coefficients too: those of networks between nodes are no resource's. */
+static void apply(calibration *cal, const correct_factors *f)
+{
+    quantity of;
+
+    for (size_t i = 0; i < n_forms; i++)
+        for (size_t t = 0; cal->fitted[i].present && told(i, &of) && t < N_TERMS; t++)
+            cal->fitted[i].term[t].value *= f->of[transfer_resource(t)];
+}
+
+lm_status correct_calibration(calibration *cal, correct_row *row, size_t n, const intervals *own,
+                              correct_factors *f, correct_errors *errors, lm_error *err)
+{
+    const correct_factors none    = { { 1, 1, 1, 1 }, 0 };
+    double               *seconds = malloc((n + 1) * sizeof *seconds);
+    lm_status status = seconds ? correct_fit(row, n, NAMES_NONE, f, err) : no_memory(err);
+
+    *errors = (correct_errors){ NAN, NAN, n ? count_groups(row, n) : 0 };
+    if (!status && errors->groups > 1)
+        status = left_out(row, n, seconds, err);
+    for (quantity q = 0; q < N_QUANTITIES && errors->groups > 1 && !status; q++)
+        status = state_interval(row, n, seconds, q, &own->of[q], &cal->intervals[0].of[q], err);
+    if (!status && errors->groups > 1) {
+        errors->mape = errors->mape_before = 0;
+        for (size_t i = 0; i < n; i++) {
+            errors->mape += fabs(seconds[i] / row[i].seconds - 1) / (double)n;
+            errors->mape_before +=
+                fabs(correct_seconds(&row[i], &none) / row[i].seconds - 1) / (double)n;
+        }
+    }
+    if (!status)
+        apply(cal, f);
+    free(seconds);
+    return status;
+}

@@ -1,0 +1,493 @@
+/* Coefficients of calibrated machines, carried over to a device that nobody measured. */
+#include "transfer/transfer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+const transfer_options transfer_default = { .power = 0.5, .near = 0.5, .doubt_most = HUGE_VAL };
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+/* Forms of the default model. */
+static bool carried(size_t form_at)
+{
+    return !strcmp(forms[form_at].model, model_at(0));
+}
+
+resource transfer_resource(size_t term)
+{
+    switch (term_family_of(term)) {
+    case FAMILY_DENSE:
+    case FAMILY_GROUPED:
+    case FAMILY_POOL:
+    case FAMILY_ELEMENTS: return RESOURCE_FLOPS;
+    case FAMILY_PLANES: return RESOURCE_DEPTH;
+    case FAMILY_LAUNCHES: return RESOURCE_HOST;
+    default: return RESOURCE_BANDWIDTH;
+    }
+}
+
+static double term_scale(const transfer_scale *s, size_t term)
+{
+    const resource r = transfer_resource(term);
+
+    return r == RESOURCE_FLOPS && term_family_of(term) != FAMILY_DENSE ? s->scalar : s->of[r];
+}
+
+/* ---- scales -------------------------------------------------------------------------------------
+ */
+
+static const char *provenance_of(const calibration *cal, const char *key)
+{
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        if (!strcmp(cal->provenance[i].key, key))
+            return cal->provenance[i].value;
+    return "";
+}
+
+/* Element type of products: that of autocast where the settings say so. */
+static lm_dtype product_dtype(const calibration *cal)
+{
+    const char *amp   = strstr(provenance_of(cal, "settings"), "amp=");
+    lm_dtype    dtype = cal->dtype ? cal->dtype : LM_F32;
+    char        word[16];
+
+    if (!amp)
+        return dtype;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(amp + 4, " ,"), amp + 4);
+    return text_dtype(word, &dtype, NULL) ? cal->dtype : dtype;
+}
+
+static lm_status need(const device *d, double value, const char *key, const char *what,
+                      lm_error *err)
+{
+    if (value > 0)
+        return LM_OK;
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "%s:%d: '%s' has no '%s', by which %s is carried over: say it in a file of "
+                        "your own (--devices)",
+                        d->path, d->line, d->name, key, what);
+}
+
+static lm_status need_both(const device *a, const device *b, device_figure f, const char *what,
+                           lm_error *err)
+{
+    lm_status status = need(a, a->figure[f], device_key_of(f)->key, what, err);
+
+    return status ? status : need(b, b->figure[f], device_key_of(f)->key, what, err);
+}
+
+static lm_status peaks(const device *from, const device *to, lm_dtype dtype, double *a, double *b,
+                       lm_error *err)
+{
+    const char *name = text_dtype_name(dtype);
+    lm_status   status;
+
+    *a = device_peak(from, dtype);
+    *b = device_peak(to, dtype);
+    if ((status = need(from, *a, name, "arithmetic", err)))
+        return status;
+    return need(to, *b, name, "arithmetic", err);
+}
+
+/* A peak over a peak, times that of peaks per watt to the power. */
+static lm_status scale_arithmetic(const device *from, const device *to, lm_dtype dtype,
+                                  double power, double *out, lm_error *err)
+{
+    double    a, b;
+    lm_status status = peaks(from, to, dtype, &a, &b, err);
+
+    if (!status && power > 0)
+        status = need_both(from, to, DEVICE_POWER, "arithmetic under a limit of power", err);
+    if (status)
+        return status;
+    *out = a / b;
+    if (power > 0)
+        *out *= pow(b / to->figure[DEVICE_POWER] / (a / from->figure[DEVICE_POWER]), power);
+    return LM_OK;
+}
+
+static lm_status scale_source(transfer_source *s, const device *to, const bool wanted[N_RESOURCES],
+                              bool scalar, double power, lm_error *err)
+{
+    const lm_dtype dtype  = product_dtype(s->cal);
+    const double  *from   = s->device->figure;
+    lm_status      status = LM_OK;
+
+    for (int r = 0; r < N_RESOURCES; r++)
+        s->scale.of[r] = 1;
+    s->scale.scalar = 1;
+    if (wanted[RESOURCE_FLOPS] || wanted[RESOURCE_DEPTH])
+        status = scale_arithmetic(s->device, to, dtype, power, &s->scale.of[RESOURCE_FLOPS], err);
+    if (!status && (scalar || wanted[RESOURCE_DEPTH]))
+        status = scale_arithmetic(s->device, to, dtype == LM_F64 ? LM_F64 : LM_F32, power,
+                                  &s->scale.scalar, err);
+    if (!status && wanted[RESOURCE_BANDWIDTH] &&
+        !(status = need_both(s->device, to, DEVICE_BANDWIDTH, "traffic", err)))
+        s->scale.of[RESOURCE_BANDWIDTH] = from[DEVICE_BANDWIDTH] / to->figure[DEVICE_BANDWIDTH];
+    if (!status && wanted[RESOURCE_DEPTH] &&
+        !(status =
+              need_both(s->device, to, DEVICE_MULTIPROCESSORS, "a multiprocessor's time", err)))
+        s->scale.of[RESOURCE_DEPTH] =
+            s->scale.scalar * to->figure[DEVICE_MULTIPROCESSORS] / from[DEVICE_MULTIPROCESSORS];
+    return status;
+}
+
+/* What all machines together need of datasheets. */
+static void want(const transfer_source *from, size_t n, bool wanted[N_RESOURCES], bool *scalar)
+{
+    *scalar = false;
+    for (int r = 0; r < N_RESOURCES; r++)
+        wanted[r] = false;
+    for (size_t i = 0; i < n; i++)
+        for (size_t f = 0; f < n_forms; f++) {
+            const fitted *of = &from[i].cal->fitted[f];
+
+            for (size_t t = 0; carried(f) && of->present && of->term && t < N_TERMS; t++)
+                if (of->term[t].value > 0 && !term_counted(t)) {
+                    wanted[transfer_resource(t)] = true;
+                    *scalar |=
+                        transfer_resource(t) == RESOURCE_FLOPS && term_family_of(t) != FAMILY_DENSE;
+                }
+        }
+}
+
+/* Squared, in logs. What a datasheet lacks tells nothing apart. */
+static double distance(const device *a, const device *b, lm_dtype dtype)
+{
+    const double ratio[] = {
+        device_peak(a, dtype) / device_peak(b, dtype),
+        a->figure[DEVICE_BANDWIDTH] / b->figure[DEVICE_BANDWIDTH],
+        a->figure[DEVICE_MULTIPROCESSORS] / b->figure[DEVICE_MULTIPROCESSORS],
+    };
+    double sum = 0;
+
+    for (size_t i = 0; i < sizeof ratio / sizeof ratio[0]; i++)
+        if (ratio[i] > 0)
+            sum += log(ratio[i]) * log(ratio[i]);
+    return sum;
+}
+
+/* Gaussian, from the nearest on, so that far devices still have one. */
+static void weigh(transfer_source *from, size_t n, const device *to, double near)
+{
+    double least = HUGE_VAL, sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        from[i].weight = distance(from[i].device, to, product_dtype(from[i].cal));
+        least          = fmin(least, from[i].weight);
+    }
+    for (size_t i = 0; i < n; i++) {
+        from[i].weight = exp(-(from[i].weight - least) / (2 * near * near));
+        sum += from[i].weight;
+    }
+    for (size_t i = 0; i < n; i++)
+        from[i].weight /= sum;
+}
+
+static lm_status check_alike(const transfer_source *from, size_t n, lm_error *err)
+{
+    for (size_t i = 1; i < n; i++) {
+        const calibration *a = from[0].cal, *b = from[i].cal;
+
+        if (a->dtype != b->dtype)
+            return lm_error_set(err, LM_E_ARG,
+                                "machines of different element types do not belong together: '%s' "
+                                "is of %s, '%s' of %s",
+                                from[0].device->name, text_dtype_name(a->dtype),
+                                from[i].device->name, text_dtype_name(b->dtype));
+        if (strcmp(provenance_of(a, "settings"), provenance_of(b, "settings")) != 0)
+            return lm_error_set(err, LM_E_ARG,
+                                "machines of different settings do not belong together: '%s' has "
+                                "'%.60s', '%s' '%.60s'",
+                                from[0].device->name, provenance_of(a, "settings"),
+                                from[i].device->name, provenance_of(b, "settings"));
+        if (a->settings.tile != b->settings.tile ||
+            a->settings.group_tile != b->settings.group_tile)
+            return lm_error_set(err, LM_E_ARG,
+                                "machines whose terms were counted with different tiles do not "
+                                "belong together: fit '%s' and '%s' again",
+                                from[0].device->name, from[i].device->name);
+    }
+    return LM_OK;
+}
+
+lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
+                           const transfer_options *o, lm_error *err)
+{
+    bool      wanted[N_RESOURCES], scalar, any = false;
+    lm_status status = check_alike(from, n, err);
+
+    if (status)
+        return status;
+    want(from, n, wanted, &scalar);
+    for (int r = 0; r < N_RESOURCES; r++)
+        any |= wanted[r];
+    if (!any)
+        return lm_error_set(err, LM_E_ARG, "there is nothing of the model '%s' to carry over",
+                            model_at(0));
+    for (size_t i = 0; i < n && !status; i++)
+        status = scale_source(&from[i], to, wanted, scalar, o->power, err);
+    if (!status)
+        weigh(from, n, to, o->near);
+    return status;
+}
+
+/* ---- coefficients -------------------------------------------------------------------------------
+ */
+
+/* A mean over those that know it. */
+typedef struct mean {
+    double sum, weight, low, high;
+} mean;
+
+static void mean_add(mean *m, double weight, double scale, const coefficient *c)
+{
+    if (isnan(c->value))
+        return;
+    m->sum += weight * scale * c->value;
+    m->weight += weight;
+    m->low  = fmin(m->low, c->low); /* passes over what is not known */
+    m->high = fmax(m->high, c->high);
+}
+
+static coefficient mean_of(const mean *m)
+{
+    return (coefficient){ .value          = m->weight > 0 ? m->sum / m->weight : NAN,
+                          .standard_error = NAN,
+                          .low            = m->low,
+                          .high           = m->high,
+                          .determined     = true,
+                          .known          = 0 };
+}
+
+/* Counts alone are not carried over: each machine's knots stand elsewhere. */
+static void pool_terms(const transfer_source *from, size_t n, size_t form_at, fitted *out)
+{
+    for (size_t t = 0; t < N_TERMS; t++) {
+        mean m = { 0, 0, NAN, NAN };
+
+        for (size_t i = 0; i < n; i++)
+            if (from[i].cal->fitted[form_at].present && !term_counted(t))
+                mean_add(&m, from[i].weight, term_scale(&from[i].scale, t),
+                         &from[i].cal->fitted[form_at].term[t]);
+        out->term[t] = mean_of(&m);
+        out->rank += out->term[t].value > 0;
+    }
+}
+
+/* Formulas in features are of networks between nodes, which are as they were. */
+static void pool_features(const transfer_source *from, size_t n, size_t form_at, fitted *out)
+{
+    for (size_t k = 0; k < forms[form_at].n_features; k++) {
+        mean m = { 0, 0, NAN, NAN };
+
+        for (size_t i = 0; i < n; i++)
+            if (from[i].cal->fitted[form_at].present)
+                mean_add(&m, from[i].weight, 1, &from[i].cal->fitted[form_at].coefficient[k]);
+        out->coefficient[k] = mean_of(&m);
+        out->rank++;
+    }
+}
+
+static lm_status pool_form(const transfer_source *from, size_t n, size_t form_at, fitted *out,
+                           lm_error *err)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < n; i++)
+        any |= from[i].cal->fitted[form_at].present;
+    if (!any)
+        return LM_OK;
+    *out = (fitted){ .present       = true,
+                     .condition     = NAN,
+                     .errors        = { 0, NAN, NAN, NAN, NAN, NAN },
+                     .held_out_mape = NAN };
+    if (forms[form_at].n_features) {
+        pool_features(from, n, form_at, out);
+        return LM_OK;
+    }
+    out->term = malloc(N_TERMS * sizeof *out->term);
+    if (!out->term)
+        return no_memory(err);
+    pool_terms(from, n, form_at, out);
+    return LM_OK;
+}
+
+/* ---- intervals ----------------------------------------------------------------------------------
+ */
+
+/* Holds what any of the machines holds. Seconds are others here; batches and nodes are not. */
+static void join_interval(const interval *from, interval *to)
+{
+    if (!interval_known(from))
+        return;
+    if (!interval_known(to)) {
+        *to = *from;
+    } else {
+        to->groups     = from->groups < to->groups ? from->groups : to->groups;
+        to->low        = fmin(to->low, from->low);
+        to->high       = fmax(to->high, from->high);
+        to->per_octave = fmax(to->per_octave, from->per_octave);
+        for (int s = 0; s < N_SCOPES; s++) {
+            to->range[s].low  = fmin(to->range[s].low, from->range[s].low);
+            to->range[s].high = fmax(to->range[s].high, from->range[s].high);
+        }
+    }
+    to->range[SCOPE_SECONDS].low = to->range[SCOPE_SECONDS].high = NAN;
+}
+
+static void join_intervals(const transfer_source *from, size_t n, calibration *out)
+{
+    for (size_t s = 0; s < N_INTERVALS; s++) {
+        out->intervals[0].of[s] = interval_unknown;
+        for (size_t i = 0; i < n; i++)
+            join_interval(&from[i].cal->intervals[0].of[s], &out->intervals[0].of[s]);
+    }
+}
+
+bool transfer_widen(calibration *cal, double doubt, const char *why)
+{
+    char text[120];
+
+    for (size_t s = 0; s < N_INTERVALS; s++)
+        if (s != QUANTITY_SYNC) {
+            cal->intervals[0].of[s].low /= doubt;
+            cal->intervals[0].of[s].high *= doubt;
+        }
+    snprintf(text, sizeof text, "by %.3g, %s", doubt, why);
+    return calibration_note(cal, "intervals_widened", text);
+}
+
+/* ---- all together -------------------------------------------------------------------------------
+ */
+
+static lm_status pool(const transfer_source *from, size_t n, calibration **out, lm_error *err)
+{
+    calibration *cal    = calloc(1, sizeof *cal);
+    lm_status    status = cal ? LM_OK : no_memory(err);
+
+    for (size_t f = 0; f < n_forms && !status; f++)
+        if (carried(f))
+            status = pool_form(from, n, f, &cal->fitted[f], err);
+    if (status) {
+        calibration_free(cal);
+        return status;
+    }
+    cal->transferred = true;
+    cal->dtype       = from[0].cal->dtype;
+    cal->settings    = from[0].cal->settings;
+    cal->max_ranks = cal->max_hosts = 1;
+    for (size_t i = 0; i < n; i++) {
+        if (from[i].cal->max_ranks > cal->max_ranks)
+            cal->max_ranks = from[i].cal->max_ranks;
+        if (from[i].cal->max_hosts > cal->max_hosts)
+            cal->max_hosts = from[i].cal->max_hosts;
+    }
+    for (size_t m = 1; m < MAX_MODELS; m++)
+        for (size_t s = 0; s < N_INTERVALS; s++)
+            cal->intervals[m].of[s] = interval_unknown;
+    join_intervals(from, n, cal);
+    *out = cal;
+    return LM_OK;
+}
+
+/* |log| of a formula's own seconds over those carried over, at the middle of what it measured. */
+static double deviation(const fitted *own, const fitted *other)
+{
+    double a = 0, b = 0;
+
+    for (size_t t = 0; own->present && own->term && other->term && t < N_TERMS; t++) {
+        const coefficient *c = &own->term[t];
+
+        if (!(c->low > 0) || !isfinite(c->high) || isnan(c->value) || isnan(other->term[t].value))
+            continue;
+        a += c->value * sqrt(c->low * c->high);
+        b += other->term[t].value * sqrt(c->low * c->high);
+    }
+    return a > 0 && b > 0 ? fabs(log(a / b)) : 0;
+}
+
+lm_status transfer_doubt(const transfer_source *from, size_t n, const transfer_options *o,
+                         double *out, lm_error *err)
+{
+    double    largest = 0;
+    lm_status status  = LM_OK;
+
+    if (n < 2) {
+        *out = fmin(TRANSFER_DOUBT, o->doubt_most);
+        return LM_OK;
+    }
+    for (size_t left = 0; left < n && !status; left++) {
+        transfer_source others[TRANSFER_SOURCES];
+        calibration    *cal = NULL;
+
+        for (size_t i = 0, k = 0; i < n; i++)
+            if (i != left)
+                others[k++] = from[i];
+        status = transfer_prepare(others, n - 1, from[left].device, o, err);
+        if (!status)
+            status = pool(others, n - 1, &cal, err);
+        for (size_t f = 0; f < n_forms && !status; f++)
+            if (carried(f) && cal->fitted[f].present)
+                largest = fmax(largest, deviation(&from[left].cal->fitted[f], &cal->fitted[f]));
+        calibration_free(cal);
+    }
+    *out =
+        fmin(fmax(exp(largest * (double)(n + 1) / (double)n), TRANSFER_DOUBT_LEAST), o->doubt_most);
+    return status;
+}
+
+/* "Tesla P100: f32 9.53 -> 15.7 TFLOP/s, bandwidth 732 -> 900 GB/s ..." */
+static lm_status note_source(const transfer_source *s, const device *to, calibration *cal,
+                             lm_error *err)
+{
+    const lm_dtype      dtype = product_dtype(s->cal);
+    const device_figure of[]  = { DEVICE_BANDWIDTH, DEVICE_MULTIPROCESSORS, DEVICE_POWER };
+    char                text[300];
+    int n = snprintf(text, sizeof text, "%.2g of %.60s: %s %.4g -> %.4g TFLOP/s", s->weight,
+                     s->device->name, text_dtype_name(dtype), device_peak(s->device, dtype) / 1e12,
+                     device_peak(to, dtype) / 1e12);
+
+    for (size_t i = 0; i < sizeof of / sizeof of[0] && n < (int)sizeof text; i++) {
+        const device_key *k = device_key_of(of[i]);
+
+        if (isnan(s->device->figure[of[i]]) || isnan(to->figure[of[i]]))
+            continue;
+        n += snprintf(text + n, sizeof text - (size_t)n, ", %s %.4g -> %.4g%s%s", k->key,
+                      s->device->figure[of[i]] / k->factor, to->figure[of[i]] / k->factor,
+                      *k->shown ? " " : "", k->shown);
+    }
+    return calibration_note(cal, "transferred_from", text) ? LM_OK : no_memory(err);
+}
+
+lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
+                        const transfer_options *o, calibration **out, lm_error *err)
+{
+    calibration *cal = NULL;
+    char         text[120];
+    const char  *settings = provenance_of(from[0].cal, "settings");
+    lm_status    status   = pool(from, n, &cal, err);
+
+    if (status)
+        return status;
+    snprintf(text, sizeof text, "%.60s, power %.3g, near %.3g", to->name, o->power, o->near);
+    if (!calibration_note(cal, "transferred_to", text) ||
+        (*settings && !calibration_note(cal, "settings", settings)))
+        status = no_memory(err);
+    for (size_t i = 0; i < n && !status; i++)
+        status = note_source(&from[i], to, cal, err);
+    if (status) {
+        calibration_free(cal);
+        return status;
+    }
+    *out = cal;
+    return LM_OK;
+}
