@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit/forms.h"
-
 static lm_status no_memory(lm_error *err)
 {
     return lm_error_set(err, LM_E_NOMEM, "out of memory");

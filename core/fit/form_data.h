@@ -3,6 +3,7 @@
 #define FIT_FORM_DATA_H
 
 #include "base/lsq.h"
+#include "fit/forms.h"
 #include "fit/shrink.h"
 #include "fit/split.h"
 #include "observe/points.h"
