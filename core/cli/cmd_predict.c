@@ -187,10 +187,10 @@ static lm_status print_points(const session *s, const points_of *p, format f, lm
 
     add_columns(t, s->net->set);
     for (size_t i = 0; i < p->n_nodes * p->n_batch && !status; i++) {
-        scale_point x;
+        const scale_question q = scale_weak(p->batch[i % p->n_batch], p->dataset);
+        scale_point          x;
 
-        status = scale_at(&s->who, SCALING_WEAK, p->batch[i % p->n_batch], p->nodes[i / p->n_batch],
-                          p->dataset, &x, err);
+        status = scale_at(&s->who, &q, p->nodes[i / p->n_batch], &x, err);
         if (!status)
             add_row(t, &x, s->net->set);
     }
@@ -211,13 +211,14 @@ static int run(const options *o)
         { TREAT, IGNORE, SET },
         { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
     };
-    lm_error  err   = { 0 };
-    session   s     = { 0 };
-    int64_t  *batch = NULL, *nodes = NULL;
-    points_of p = { 0 };
-    question  q;
-    int       code = EXIT_DONE;
-    format    f;
+    lm_error   err   = { 0 };
+    session    s     = { 0 };
+    int64_t   *batch = NULL, *nodes = NULL;
+    points_of  p = { 0 };
+    question   q;
+    step_setup setup;
+    int        code = EXIT_DONE;
+    format     f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
@@ -230,9 +231,9 @@ static int run(const options *o)
         goto out;
     p.batch = batch;
     p.nodes = nodes;
-    if (o->value[EXPLAIN]
-            ? print_explanation(&s.who, batch[0], nodes[0], q.key, (size_t)q.top, f, &err)
-            : print_points(&s, &p, f, &err))
+    setup   = step_setup_of(batch[0], nodes[0]);
+    if (o->value[EXPLAIN] ? print_explanation(&s.who, &setup, q.key, (size_t)q.top, f, &err)
+                          : print_points(&s, &p, f, &err))
         code = report_failure(&err);
     else
         print_note(s.net, f == FORMAT_TABLE ? stdout : stderr);

@@ -225,21 +225,19 @@ static int run(const options *o)
         { TREAT, IGNORE, SET },
         { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
     };
-    lm_error err   = { 0 };
-    session  s     = { 0 };
-    curve    c     = { .kind = SCALING_WEAK };
-    int64_t *nodes = NULL;
-    int      code  = EXIT_DONE;
-    format   f;
+    lm_error       err = { 0 };
+    session        s   = { 0 };
+    curve          c   = { .kind = SCALING_WEAK };
+    scale_question q;
+    int64_t       *nodes = NULL;
+    int            code  = EXIT_DONE;
+    format         f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
         goto out;
     }
-    if (!strcmp(o->value[SCALING], "strong")) {
-        c.kind = SCALING_STRONG;
-    } else if (strcmp(o->value[SCALING], "weak")) {
-        lm_error_set(&err, LM_E_ARG, "expected weak or strong, found '%.40s'", o->value[SCALING]);
+    if (scaling_kind_parse(o->value[SCALING], &c.kind, &err)) {
         code = report_misuse("--scaling", &err);
         goto out;
     }
@@ -253,12 +251,13 @@ static int run(const options *o)
         code = report_failure(&err);
         goto out;
     }
+    q = c.kind == SCALING_WEAK ? scale_weak(c.batch, c.dataset) : scale_strong(c.batch, c.dataset);
     for (size_t i = 0; i < c.n; i++)
-        if (scale_at(&s.who, c.kind, c.batch, nodes[i], c.dataset, &c.point[i], &err)) {
+        if (scale_at(&s.who, &q, nodes[i], &c.point[i], &err)) {
             code = report_failure(&err);
             goto out;
         }
-    switch (scale_turning_point(&s.who, c.kind, c.batch, &c.turning, &err)) {
+    switch (scale_turning_point(&s.who, &q, &c.turning, &err)) {
     case LM_OK: break;
     case LM_E_NOTFOUND: c.turning = UNKNOWN; break;
     default: code = report_failure(&err); goto out;

@@ -90,8 +90,8 @@ void ledger_hidden_columns(table *t);
 void ledger_hidden_cells(table *t, const ledger *l);
 
 /** Prints what a step is made of, the `top` longest rows and the rest as one; 0: all. */
-lm_status print_explanation(const predictor *who, int64_t batch, int64_t nodes, explain_key key,
-                            size_t top, format f, lm_error *err);
+lm_status print_explanation(const predictor *who, const step_setup *s, explain_key key, size_t top,
+                            format f, lm_error *err);
 
 /** Models whose features of layers can be shown: prenet, paleo. */
 bool features_known(const char *name);

@@ -135,14 +135,14 @@ static lm_status print_rows(const explained *row, size_t n, size_t top, listing 
     return LM_OK;
 }
 
-lm_status print_explanation(const predictor *who, int64_t batch, int64_t nodes, explain_key key,
-                            size_t top, format f, lm_error *err)
+lm_status print_explanation(const predictor *who, const step_setup *s, explain_key key, size_t top,
+                            format f, lm_error *err)
 {
     explanation *e      = NULL;
     explained   *row    = NULL;
     listing      p      = { .key = key, .t = table_new() };
     size_t       n      = 0;
-    lm_status    status = explain_step(who, batch, nodes, &e, err);
+    lm_status    status = explain_step(who, s, &e, err);
 
     if (!status)
         status = explain_by(e, key, &row, &n, err);

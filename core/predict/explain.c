@@ -15,11 +15,12 @@
 
 /* Everything that is needed meanwhile. */
 typedef struct work {
-    const predictor *who;
-    explanation     *e;
-    full_workload    load;     /* of the whole network */
-    bound_network   *bound[2]; /* see workloads_bind() */
-    double           steps;    /* from the first to the batch */
+    const predictor  *who;
+    explanation      *e;
+    const step_setup *asked;
+    full_workload     load;     /* of the whole network */
+    bound_network    *bound[2]; /* see workloads_bind() */
+    double            steps;    /* from the first to the batch */
     const char *class[N_TERM_SLOTS];
     lm_error *err;
 } work;
@@ -42,7 +43,12 @@ static lm_status add_share(work *w, const share *s)
         e->share = more;
         e->room  = room;
     }
-    e->share[e->n_shares++] = *s;
+    e->share[e->n_shares] = *s;
+    if (s->part == PART_FORWARD || s->part == PART_BACKWARD || s->part == PART_STEP) {
+        e->share[e->n_shares].count *= (double)w->asked->sync.accumulation;
+        e->share[e->n_shares].seconds *= (double)w->asked->sync.accumulation;
+    }
+    e->n_shares++;
     return LM_OK;
 }
 
@@ -248,7 +254,7 @@ static lm_status count_cells(work *w, cells *c)
     if (!c->last)
         return no_memory(w->err);
     for (c->which = 0; c->which < 2 && w->bound[c->which] && !status; c->which++)
-        status = terms_visit(w->bound[c->which], PREDICT_OPTIMIZER, visit, c, w->err);
+        status = terms_visit(w->bound[c->which], w->asked->optimizer, visit, c, w->err);
     return !status && c->failed ? no_memory(w->err) : status;
 }
 
@@ -278,18 +284,19 @@ static lm_status share_forms(work *w)
     return status;
 }
 
-static lm_status take_apart(work *w, int64_t batch, int64_t nodes)
+static lm_status take_apart(work *w)
 {
+    const int64_t    batch = w->asked->batch, ranks = step_setup_ranks(w->asked);
     const predictor *who = w->who;
     lm_status        status;
 
     w->steps      = (double)(batch - 1);
-    w->e->n_parts = predict_parts(who, nodes > 1, w->e->part);
-    if ((status = predict_load(who, batch, &w->load, w->err)) ||
+    w->e->n_parts = predict_parts(who, ranks > 1, w->e->part);
+    if ((status = predict_load(who, batch, w->asked->optimizer, &w->load, w->err)) ||
         (status = workloads_bind(who->loads, who->network, who->input, who->dtype, batch, w->bound,
                                  w->err)))
         return status;
-    w->load.load.nodes = (double)nodes;
+    w->load.load.nodes = (double)ranks;
     if (!(status = name_layers(w->e, w->bound[0], w->err)))
         status = share_forms(w);
     bound_network_free(w->bound[0]);
@@ -301,8 +308,7 @@ static lm_status take_apart(work *w, int64_t batch, int64_t nodes)
  */
 
 /* Its times are linear in its counts: those of a layer by its FLOPs alone, and by its bytes. */
-static lm_status share_paleo(work *w, size_t layer, const paleo_counts *c, bool arithmetic,
-                             int64_t nodes)
+static lm_status share_paleo(work *w, size_t layer, const paleo_counts *c, bool arithmetic)
 {
     paleo_counts      mine = *c;
     paleo_times       t;
@@ -314,7 +320,7 @@ static lm_status share_paleo(work *w, size_t layer, const paleo_counts *c, bool 
     for (int pass = 0; pass < LM_N_PASSES; pass++)
         *(arithmetic ? &mine.pass[pass].bytes : &mine.pass[pass].flops) = 0;
     *(arithmetic ? &mine.param_bytes : &mine.params) = 0;
-    t          = paleo_step(&mine, &w->who->paleo->platform, nodes);
+    t          = paleo_step(&mine, &w->who->paleo->platform, step_setup_ranks(w->asked));
     seconds[0] = t.forward;
     seconds[1] = t.backward;
     seconds[2] = t.update;
@@ -340,13 +346,13 @@ static lm_status share_paleo(work *w, size_t layer, const paleo_counts *c, bool 
     return status;
 }
 
-static lm_status take_paleo_apart(work *w, int64_t batch, int64_t nodes)
+static lm_status take_paleo_apart(work *w)
 {
     static const part      parts[] = { PART_FORWARD, PART_BACKWARD, PART_UPDATE, PART_SYNC };
     const paleo_predictor *p       = w->who->paleo;
-    const bind_options     with    = { .batch = batch, .dtype = p->dtype, .input = p->input };
-    bound_network         *net     = NULL;
-    lm_status              status  = bind_network(p->net, p->reg, &with, &net, w->err);
+    const bind_options with   = { .batch = w->asked->batch, .dtype = p->dtype, .input = p->input };
+    bound_network     *net    = NULL;
+    lm_status          status = bind_network(p->net, p->reg, &with, &net, w->err);
 
     if (status)
         return status;
@@ -356,15 +362,14 @@ static lm_status take_paleo_apart(work *w, int64_t batch, int64_t nodes)
     for (size_t l = 0; l < net->n_layers && !status; l++) {
         const paleo_counts c = paleo_of_layer(net, l);
 
-        if (!(status = share_paleo(w, l, &c, true, nodes)))
-            status = share_paleo(w, l, &c, false, nodes);
+        if (!(status = share_paleo(w, l, &c, true)))
+            status = share_paleo(w, l, &c, false);
     }
     bound_network_free(net);
     return status;
 }
 
-lm_status explain_step(const predictor *who, int64_t batch, int64_t nodes, explanation **out,
-                       lm_error *err)
+lm_status explain_step(const predictor *who, const step_setup *s, explanation **out, lm_error *err)
 {
     explanation *e = calloc(1, sizeof *e);
     work        *w = calloc(1, sizeof *w);
@@ -375,10 +380,10 @@ lm_status explain_step(const predictor *who, int64_t batch, int64_t nodes, expla
         free(e);
         return no_memory(err);
     }
-    *w     = (work){ .who = who, .e = e, .err = err };
-    status = predict_step(who, batch, nodes, &e->step, err);
+    *w     = (work){ .who = who, .e = e, .asked = s, .err = err };
+    status = predict_step(who, s, &e->step, err);
     if (!status)
-        status = who->paleo ? take_paleo_apart(w, batch, nodes) : take_apart(w, batch, nodes);
+        status = who->paleo ? take_paleo_apart(w) : take_apart(w);
     free(w);
     if (status) {
         explanation_free(e);

@@ -37,8 +37,7 @@ typedef struct explanation {
 } explanation;
 
 /** Predicts and takes apart. `out` is to be freed; LM_E_... as predict_step(). */
-lm_status explain_step(const predictor *who, int64_t batch, int64_t nodes, explanation **out,
-                       lm_error *err);
+lm_status explain_step(const predictor *who, const step_setup *s, explanation **out, lm_error *err);
 void      explanation_free(explanation *e);
 
 typedef enum explain_key {

@@ -24,30 +24,31 @@ static lm_status count(paleo_predictor *who, int64_t batch, const paleo_counts *
     return LM_OK;
 }
 
-lm_status paleo_predict(paleo_predictor *who, int64_t batch, int64_t nodes, prediction *out,
-                        lm_error *err)
+lm_status paleo_predict(paleo_predictor *who, const step_setup *s, prediction *out, lm_error *err)
 {
+    const double        micro  = (double)s->sync.accumulation;
     const paleo_counts *counts = NULL;
     paleo_times         t;
     lm_status           status;
 
-    if (nodes < 1 || batch < 1)
-        return lm_error_set(err, LM_E_ARG, "%lld nodes with %lld samples each: must be 1 or more",
-                            (long long)nodes, (long long)batch);
-    if ((status = count(who, batch, &counts, err)))
+    if (s->batch < 1)
+        return lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more", (long long)s->batch);
+    if ((status = count(who, s->batch, &counts, err)))
         return status;
-    t = paleo_step(counts, &who->platform, nodes);
+    t = paleo_step(counts, &who->platform, step_setup_ranks(s));
     if (isnan(t.sync))
         return lm_error_set(err, LM_E_NOTFOUND,
                             "what nodes exchange needs a bandwidth (--bandwidth 10Gbit/s)");
-    *out = (prediction){ .batch    = batch,
-                         .nodes    = nodes,
-                         .forward  = t.forward,
-                         .backward = t.backward,
+    *out = (prediction){ .batch    = s->batch,
+                         .nodes    = s->nodes,
+                         .devices  = s->devices,
+                         .forward  = micro * t.forward,
+                         .backward = micro * t.backward,
                          .sync     = t.sync,
+                         .exposed  = t.sync,
                          .grad     = t.update + t.sync,
-                         .step     = t.step };
-    ledger_add(&out->ledger, CERTAINTY_ASSUMED, t.step); /* a datasheet's figures */
+                         .step     = t.step + (micro - 1) * (t.forward + t.backward) };
+    ledger_add(&out->ledger, CERTAINTY_ASSUMED, out->step); /* a datasheet's figures */
     for (quantity q = 0; q < N_QUANTITIES; q++)
         out->low[q] = out->high[q] = NAN;
     if (counts->unknown) {

@@ -20,12 +20,12 @@ typedef struct paleo_predictor {
 } paleo_predictor;
 
 /**
- * Predicts one step of `nodes` workers with `batch` samples each. There is no interval; layers that
- * the model does not know stand in `beyond`. Pure but for what `who` keeps.
+ * Predicts one step; each device is a worker. There is no interval; layers that the model does not
+ * know stand in `beyond`. It knows one optimizer and hides no all-reduce, whatever `s` says. Pure
+ * but for what `who` keeps.
  *
  * @return LM_E_NOTFOUND for several workers without a link, or what binding the network returns
  */
-lm_status paleo_predict(paleo_predictor *who, int64_t batch, int64_t nodes, prediction *out,
-                        lm_error *err);
+lm_status paleo_predict(paleo_predictor *who, const step_setup *s, prediction *out, lm_error *err);
 
 #endif

@@ -7,6 +7,20 @@
 
 #include "predict/paleo_step.h"
 
+step_setup step_setup_of(int64_t batch, int64_t nodes)
+{
+    return (step_setup){ .batch     = batch,
+                         .nodes     = nodes,
+                         .devices   = 1,
+                         .sync      = { .rule = SYNC_ONCE, .accumulation = 1 },
+                         .optimizer = OPTIMIZER_MOMENTUM };
+}
+
+int64_t step_setup_ranks(const step_setup *s)
+{
+    return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
+}
+
 static bool has(const predictor *who, part which)
 {
     const size_t at = form_find(who->model, which);
@@ -47,10 +61,11 @@ certainty predict_certainty(const predictor *who, const contribution *c)
     return certainty_of(c->c, c->count, other_dtype(who));
 }
 
-lm_status predict_load(const predictor *who, int64_t batch, full_workload *out, lm_error *err)
+lm_status predict_load(const predictor *who, int64_t batch, optimizer o, full_workload *out,
+                       lm_error *err)
 {
     return workloads_full(who->loads, who->network, who->input, who->dtype, batch,
-                          &who->cal->settings, PREDICT_OPTIMIZER, out, err);
+                          &who->cal->settings, o, out, err);
 }
 
 /* A sum of parts with the counts that leave their range. */
@@ -187,30 +202,49 @@ static void state_intervals(const predictor *who, const double part_seconds[N_PA
         if (whole_step && q != QUANTITY_STEP)
             out->low[q] = out->high[q] = NAN;
         else
-            intervals_at(known, q, s, out->batch, out->nodes, &out->low[q], &out->high[q]);
+            intervals_at(known, q, s, out->batch, out->nodes * out->devices, &out->low[q],
+                         &out->high[q]);
 }
 
-lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
+static lm_status check_setup(const step_setup *s, lm_error *err)
+{
+    if (s->nodes < 1)
+        return lm_error_set(err, LM_E_ARG, "%lld nodes: must be 1 or more", (long long)s->nodes);
+    if (s->devices < 1)
+        return lm_error_set(err, LM_E_ARG, "%lld devices of a node: must be 1 or more",
+                            (long long)s->devices);
+    if (s->sync.accumulation < 1)
+        return lm_error_set(err, LM_E_ARG, "%lld micro-steps: must be 1 or more",
+                            (long long)s->sync.accumulation);
+    if (step_setup_ranks(s) == INT64_MAX)
+        return lm_error_set(err, LM_E_OVERFLOW, "%lld nodes of %lld devices do not fit 64 bits",
+                            (long long)s->nodes, (long long)s->devices);
+    return LM_OK;
+}
+
+lm_status predict_step(const predictor *who, const step_setup *asked, prediction *out,
                        lm_error *err)
 {
+    const int64_t ranks            = step_setup_ranks(asked);
+    const double  micro            = (double)asked->sync.accumulation;
     double        seconds[N_PARTS] = { 0 };
     part          parts[4];
     size_t        n;
     full_workload counted;
-    prediction    result = { .batch = batch, .nodes = nodes };
-    sum           s      = { .who = who, .load = &counted.load, .out = &result, .err = err };
-    lm_status     status;
+    prediction result = { .batch = asked->batch, .nodes = asked->nodes, .devices = asked->devices };
+    sum        s      = { .who = who, .load = &counted.load, .out = &result, .err = err };
+    lm_status  status = check_setup(asked, err);
 
-    if (who->paleo)
-        return paleo_predict(who->paleo, batch, nodes, out, err);
-    if (nodes < 1)
-        return lm_error_set(err, LM_E_ARG, "%lld nodes: must be 1 or more", (long long)nodes);
-    if ((status = predict_load(who, batch, &counted, err)))
+    if (status)
         return status;
-    counted.load.nodes = (double)nodes;
-    if (nodes > 1 && nodes > who->cal->max_ranks)
-        note(&result, "nodes", (double)nodes / (double)who->cal->max_ranks);
-    n = predict_parts(who, nodes > 1, parts);
+    if (who->paleo)
+        return paleo_predict(who->paleo, asked, out, err);
+    if ((status = predict_load(who, asked->batch, asked->optimizer, &counted, err)))
+        return status;
+    counted.load.nodes = (double)ranks;
+    if (ranks > 1 && ranks > who->cal->max_ranks)
+        note(&result, "nodes", (double)ranks / (double)who->cal->max_ranks);
+    n = predict_parts(who, ranks > 1, parts);
     for (size_t i = 0; i < n; i++)
         if ((status = add_part(&s, parts[i], &seconds[parts[i]])))
             return status;
@@ -226,16 +260,17 @@ lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, predi
             break;
         }
     if (n == 1) {
-        result.forward = result.backward = result.grad = result.sync = NAN;
-        result.step                                                  = seconds[PART_STEP];
+        result.forward = result.backward = result.grad = result.sync = result.exposed = NAN;
+        result.step = micro * seconds[PART_STEP];
     } else {
-        result.forward  = seconds[PART_FORWARD];
-        result.backward = seconds[PART_BACKWARD];
+        result.forward  = micro * seconds[PART_FORWARD];
+        result.backward = micro * seconds[PART_BACKWARD];
         for (size_t i = 2; i < n; i++)
             result.grad += seconds[parts[i]];
         /* a model without an update of its own does not tell the all-reduce from it */
-        result.sync = nodes > 1 && parts[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
-        result.step = result.forward + result.backward + result.grad;
+        result.sync    = ranks > 1 && parts[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
+        result.exposed = result.sync;
+        result.step    = result.forward + result.backward + result.grad;
     }
     state_intervals(who, seconds, n == 1, &result);
     *out = result;

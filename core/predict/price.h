@@ -5,6 +5,7 @@
 #include "fit/calibration.h"
 #include "observe/workloads.h"
 #include "predict/ledger.h"
+#include "sync/policy.h"
 
 /** Who predicts what, on which machine. Owns nothing. */
 typedef struct predictor {
@@ -20,16 +21,34 @@ typedef struct predictor {
     struct paleo_predictor *paleo;
 } predictor;
 
+/** A step that is asked about. step_setup_of() is one to begin with. */
+typedef struct step_setup {
+    int64_t     batch;   /**< samples of each device in a micro-step */
+    int64_t     nodes;   /**< what a network connects */
+    int64_t     devices; /**< of each node */
+    sync_policy sync;
+    optimizer   optimizer;
+} step_setup;
+
+/** One device a node, all gradients in one message behind the backward pass, momentum. */
+step_setup step_setup_of(int64_t batch, int64_t nodes);
+
+/** Devices of all nodes together; INT64_MAX where that is too many. */
+int64_t step_setup_ranks(const step_setup *s);
+
 #define PREDICTION_NOTES 12
 
 /** One step, in seconds. */
 typedef struct prediction {
-    int64_t batch;             /**< samples per device */
-    int64_t nodes;             /**< one device each */
-    double  forward, backward; /**< with sync and grad NAN where only whole steps were fitted */
-    double  sync;              /**< all-reduce; NAN: this model does not tell it from the update */
-    double  grad;              /**< all-reduce and update */
-    double  step;              /**< forward, backward and grad, one after the other */
+    int64_t batch;            /**< samples per device and micro-step */
+    int64_t nodes, devices;   /**< devices: of each node */
+    double forward, backward; /**< of all micro-steps; with sync and grad NAN where only whole steps
+                                 were fitted */
+    double sync;    /**< all-reduces, however much of them the backward pass hides; NAN: this model
+                       does not tell it from the update */
+    double exposed; /**< what is left of them behind the backward pass; NAN as sync */
+    double grad;    /**< exposed all-reduces and update */
+    double step;    /**< forward, backward and grad */
     /** Bounds by quantity, from ratios measured / predicted on what was left out of the fit
      * (interval.h); of a step that has none of its own, those of its parts added up. NAN: unknown.
      */
@@ -59,13 +78,10 @@ certainty predict_certainty(const predictor *who, const contribution *c);
  * @return LM_E_NOTFOUND if the machine file lacks a formula this needs (the text says how to get
  * it), or what binding the network returns
  */
-lm_status predict_step(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
+lm_status predict_step(const predictor *who, const step_setup *s, prediction *out, lm_error *err);
+
+/** Counts and terms of the predictor's network at a batch, with an update by optimizer `o`. */
+lm_status predict_load(const predictor *who, int64_t batch, optimizer o, full_workload *out,
                        lm_error *err);
-
-/** Updates that are predicted: momentum's. */
-#define PREDICT_OPTIMIZER OPTIMIZER_MOMENTUM
-
-/** Counts and terms of the predictor's network at a batch. */
-lm_status predict_load(const predictor *who, int64_t batch, full_workload *out, lm_error *err);
 
 #endif

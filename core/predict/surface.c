@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 /* Adds a contribution: of the nodes, or of what grows with the batch. */
-static void add(surface_side *side, const contribution *c, bool in_features)
+static void add(surface_side *side, const contribution *c, bool in_features, double times)
 {
     if (!in_features || !feature_of_nodes((feature)c->regressor)) {
-        side->first += c->seconds;
+        side->first += times * c->seconds;
         return;
     }
     for (size_t i = 0; i < side->n; i++)
@@ -20,7 +20,7 @@ static void add(surface_side *side, const contribution *c, bool in_features)
     side->node[side->n++].coefficient = c->c->value;
 }
 
-static surface_side side_at(const predictor *who, const workload *load, bool many)
+static surface_side side_at(const predictor *who, const workload *load, bool many, double micro)
 {
     surface_side side = { .first = 0 };
     part         parts[4];
@@ -28,6 +28,9 @@ static surface_side side_at(const predictor *who, const workload *load, bool man
 
     for (size_t i = 0; i < n; i++) {
         const size_t at = form_find(who->model, parts[i]);
+        const double times =
+            parts[i] == PART_FORWARD || parts[i] == PART_BACKWARD || parts[i] == PART_STEP ? micro
+                                                                                           : 1;
         contribution room[MAX_CONTRIBUTIONS];
         size_t       found = 0;
 
@@ -36,13 +39,16 @@ static surface_side side_at(const predictor *who, const workload *load, bool man
         if (!found)
             side.first = NAN;
         for (size_t k = 0; k < found; k++)
-            add(&side, &room[k], forms[at].n_features > 0);
+            add(&side, &room[k], forms[at].n_features > 0, times);
     }
     return side;
 }
 
-lm_status step_surface_of(const predictor *who, int64_t batch, step_surface *out, lm_error *err)
+lm_status step_surface_of(const predictor *who, const step_setup *s, step_surface *out,
+                          lm_error *err)
 {
+    const int64_t  batch   = s->batch;
+    const double   micro   = (double)s->sync.accumulation;
     full_workload *load    = malloc(2 * sizeof *load);
     step_surface   surface = { .batch = 0 };
     bool           even    = false;
@@ -51,37 +57,38 @@ lm_status step_surface_of(const predictor *who, int64_t batch, step_surface *out
                   : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
     if (!status)
-        status = predict_load(who, even ? 1 : batch, &load[0], err);
+        status = predict_load(who, even ? 1 : batch, s->optimizer, &load[0], err);
     if (!status)
-        status = predict_load(who, even ? 2 : batch, &load[1], err);
+        status = predict_load(who, even ? 2 : batch, s->optimizer, &load[1], err);
     for (int many = 0; many < 2 && !status; many++) {
-        surface.side[many] = side_at(who, &load[0].load, many);
+        surface.side[many] = side_at(who, &load[0].load, many, micro);
         surface.side[many].more =
-            side_at(who, &load[1].load, many).first - surface.side[many].first;
+            side_at(who, &load[1].load, many, micro).first - surface.side[many].first;
     }
     if (!status) {
         surface.bytes = load[0].load.bytes;
         surface.batch = even ? 0 : batch;
+        surface.micro = micro;
         *out          = surface;
     }
     free(load);
     return status;
 }
 
-bool step_surface_holds(const step_surface *s, int64_t batch)
+bool step_surface_holds(const step_surface *s, const step_setup *of)
 {
-    return !s->batch || s->batch == batch;
+    return (!s->batch || s->batch == of->batch) && s->micro == (double)of->sync.accumulation;
 }
 
-double step_surface_at(const step_surface *s, int64_t batch, int64_t nodes)
+double step_surface_at(const step_surface *s, int64_t batch, int64_t ranks)
 {
-    const surface_side *side    = &s->side[nodes > 1];
+    const surface_side *side    = &s->side[ranks > 1];
     double              seconds = side->first;
 
     if (!s->batch)
         seconds += (double)(batch - 1) * side->more;
     for (size_t i = 0; i < side->n; i++)
         seconds +=
-            side->node[i].coefficient * feature_at_nodes(side->node[i].of, (double)nodes, s->bytes);
+            side->node[i].coefficient * feature_at_nodes(side->node[i].of, (double)ranks, s->bytes);
     return seconds;
 }

@@ -20,17 +20,19 @@ typedef struct surface_side {
 typedef struct step_surface {
     surface_side side[2]; /**< on one node, on several */
     double       bytes;   /**< all-reduced */
+    double       micro;   /**< steps in a step */
     int64_t      batch; /**< the only one it is of; 0: of all, as the counts grow by equal steps */
 } step_surface;
 
-/** `batch` matters only where the counts do not grow by equal steps. What predict_load() returns;
- * a formula that is missing makes the seconds NAN. */
-lm_status step_surface_of(const predictor *who, int64_t batch, step_surface *out, lm_error *err);
+/** `s->batch` matters only where the counts do not grow by equal steps. What predict_load()
+ * returns; a formula that is missing makes the seconds NAN. */
+lm_status step_surface_of(const predictor *who, const step_setup *s, step_surface *out,
+                          lm_error *err);
 
-/** Is it of that batch, too? */
-bool step_surface_holds(const step_surface *s, int64_t batch);
+/** Is it of that step, too, but for its nodes and devices? */
+bool step_surface_holds(const step_surface *s, const step_setup *of);
 
-/** prediction.step but for rounding, at a batch that it holds. Pure. */
-double step_surface_at(const step_surface *s, int64_t batch, int64_t nodes);
+/** prediction.step but for rounding, at a batch that it holds, on so many devices in all. Pure. */
+double step_surface_at(const step_surface *s, int64_t batch, int64_t ranks);
 
 #endif

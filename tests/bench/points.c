@@ -30,8 +30,9 @@ static int64_t nodes_at(int64_t i)
 static lm_status whole(const predictor *who, int64_t n, double *sum, lm_error *err)
 {
     for (int64_t i = 0; i < n; i++) {
-        prediction step;
-        lm_status  status = predict_step(who, batch_at(i), nodes_at(i), &step, err);
+        prediction       step;
+        const step_setup s      = step_setup_of(batch_at(i), nodes_at(i));
+        lm_status        status = predict_step(who, &s, &step, err);
 
         if (status)
             return status;
@@ -42,8 +43,9 @@ static lm_status whole(const predictor *who, int64_t n, double *sum, lm_error *e
 
 static lm_status alone(const predictor *who, int64_t n, double *sum, lm_error *err)
 {
-    step_surface surface;
-    lm_status    status = step_surface_of(who, 1, &surface, err);
+    step_surface     surface;
+    const step_setup s      = step_setup_of(1, 1);
+    lm_status        status = step_surface_of(who, &s, &surface, err);
 
     for (int64_t i = 0; i < n && !status; i++)
         *sum += step_surface_at(&surface, batch_at(i), nodes_at(i));

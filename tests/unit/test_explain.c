@@ -1,6 +1,7 @@
 /* What a step is made of, and what it stands on, by hand: coefficients are powers of two, so that
  * sums are exact. */
 #include "nets.h"
+#include "steps.h"
 
 #include "predict/explain.h"
 #include "predict/paleo_step.h"
@@ -77,7 +78,13 @@ static explanation *explained_at(const predictor *p, int64_t batch, int64_t node
     explanation *e   = NULL;
     lm_error     err = { LM_OK, "" };
 
-    explain_step(p, batch, nodes, &e, &err);
+    explain_step(p,
+                 &(step_setup){ .batch             = batch,
+                                .nodes             = nodes,
+                                .devices           = 1,
+                                .sync.accumulation = 1,
+                                .optimizer         = OPTIMIZER_MOMENTUM },
+                 &e, &err);
     assert_string_equal(err.text, "");
     return e;
 }
@@ -144,7 +151,7 @@ static void every_way_to_add_up_gives_the_prediction(void **state)
         explanation    *e = explained_at(&p, cases[i].batch, cases[i].nodes);
         prediction      step;
 
-        assert_int_equal(predict_step(&p, cases[i].batch, cases[i].nodes, &step, NULL), LM_OK);
+        assert_int_equal(step_at(&p, cases[i].batch, cases[i].nodes, &step, NULL), LM_OK);
         assert_true(e->step.step == step.step);
         for (explain_key key = 0; key < N_EXPLAIN_KEYS; key++) {
             explained  all = { .seconds = 0 };
@@ -198,7 +205,7 @@ static void the_ledger_says_what_a_step_stands_on(void **state)
     char       text[LEDGER_TEXT];
 
     (void)state;
-    assert_int_equal(predict_step(&p, 10, 1, &step, NULL), LM_OK);
+    assert_int_equal(step_at(&p, 10, 1, &step, NULL), LM_OK);
     assert_true(step.step == 12.375);
     assert_true(step.ledger.seconds[CERTAINTY_EXTRAPOLATED] == 1.25);
     assert_true(step.ledger.seconds[CERTAINTY_ASSUMED] == 1.5);
@@ -207,13 +214,13 @@ static void the_ledger_says_what_a_step_stands_on(void **state)
     assert_string_equal(ledger_print(&step.ledger, text), "78/10/12");
     /* of another element type nothing was measured */
     p.dtype = LM_F64;
-    assert_int_equal(predict_step(&p, 1, 1, &step, NULL), LM_OK);
+    assert_int_equal(step_at(&p, 1, 1, &step, NULL), LM_OK);
     assert_true(step.ledger.seconds[CERTAINTY_INTERPOLATED] == 0);
     assert_true(step.ledger.seconds[CERTAINTY_EXTRAPOLATED] > 0);
     /* coefficients may be below 0, and the data unable to tell them: 3.625 - 1 + 2 * .5, of which
      * the last has no range */
     p = who("convmeter");
-    assert_int_equal(predict_step(&p, 10, 1, &step, NULL), LM_OK);
+    assert_int_equal(step_at(&p, 10, 1, &step, NULL), LM_OK);
     assert_true(step.step == 3.625);
     assert_true(step.ledger.seconds[CERTAINTY_INTERPOLATED] == 3.625);
     assert_true(step.ledger.seconds[CERTAINTY_ASSUMED] == 2);

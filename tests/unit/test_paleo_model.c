@@ -1,6 +1,7 @@
 /* PALEO's model: what it counts in layers, its times and schemes, and how its percents are all.
  */
 #include "nets.h"
+#include "steps.h"
 
 #include <math.h>
 
@@ -359,7 +360,7 @@ static void curves_go_by_its_steps(void **state)
     ten = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
                     "[l]\ntype = linear\nfeatures = 4\n[r]\ntype = relu\n",
                     10);
-    assert_int_equal(predict_step(&who, 10, 4, &p, &err), LM_OK);
+    assert_int_equal(step_at(&who, 10, 4, &p, &err), LM_OK);
     {
         const paleo_counts c = paleo_of_network(ten.bound);
         const paleo_times  t = paleo_step(&c, &platform, 4);
@@ -372,14 +373,14 @@ static void curves_go_by_its_steps(void **state)
     }
     assert_true(isnan(p.low[QUANTITY_STEP]) && isnan(p.high[QUANTITY_STEP]));
     assert_string_equal(prediction_beyond(&p, text, sizeof text), "1 layer costs nothing here");
-    assert_int_equal(scale_at(&who, SCALING_STRONG, 40, 4, 100, &s, &err), LM_OK);
+    assert_int_equal(curve_at(&who, SCALING_STRONG, 40, 4, 100, &s, &err), LM_OK);
     assert_int_equal(s.step.batch, 10);
     assert_close(s.step.step, p.step, 0);
-    assert_int_equal(scale_turning_point(&who, SCALING_STRONG, 40, &turning, &err), LM_OK);
+    assert_int_equal(turning_at(&who, SCALING_STRONG, 40, &turning, &err), LM_OK);
     assert_int_equal(turning, 1); /* the link takes seconds, the network nanoseconds */
     own.platform.link = NAN;
-    assert_int_equal(predict_step(&who, 10, 1, &p, &err), LM_OK);
-    assert_int_equal(predict_step(&who, 10, 2, &p, &err), LM_E_NOTFOUND);
+    assert_int_equal(step_at(&who, 10, 1, &p, &err), LM_OK);
+    assert_int_equal(step_at(&who, 10, 2, &p, &err), LM_E_NOTFOUND);
     assert_string_equal(err.text, "what nodes exchange needs a bandwidth (--bandwidth 10Gbit/s)");
     nets_free(&ten);
     nets_free(&m);

@@ -1,5 +1,6 @@
 /* Steps, epochs and scaling from hand-made coefficients, by hand and by brute force. */
 #include "nets.h"
+#include "steps.h"
 
 #include "predict/scaling.h"
 #include "predict/surface.h"
@@ -66,7 +67,7 @@ static void a_step_is_the_sum_of_its_parts(void **state)
     lm_error        err;
 
     (void)state;
-    assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK);
+    assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_OK);
     assert_close(out.forward, 1.64, 1e-14);
     assert_close(out.backward, 1.28, 1e-14);
     assert_close(out.grad, 0.32, 1e-14);
@@ -75,16 +76,16 @@ static void a_step_is_the_sum_of_its_parts(void **state)
     assert_true(isnan(out.low[QUANTITY_STEP]) && isnan(out.high[QUANTITY_STEP]));
     assert_int_equal(out.n_beyond, 0);
 
-    assert_int_equal(predict_step(&p, 10, 4, &out, &err), LM_OK);
+    assert_int_equal(step_at(&p, 10, 4, &out, &err), LM_OK);
     assert_close(out.sync, 1.692, 1e-14);
     assert_close(out.grad, 1.692 + 0.32, 1e-14);
     assert_close(out.step, 3.24 + 1.692, 1e-14);
     assert_int_equal(out.batch, 10);
     assert_int_equal(out.nodes, 4);
 
-    assert_int_equal(predict_step(&p, 10, 0, &out, &err), LM_E_ARG);
+    assert_int_equal(step_at(&p, 10, 0, &out, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "0 nodes: must be 1 or more");
-    assert_int_equal(predict_step(&p, 0, 1, &out, &err), LM_E_ARG);
+    assert_int_equal(step_at(&p, 0, 1, &out, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "batch 0: must be 1 or more");
     calibration_free(cal);
 }
@@ -106,13 +107,13 @@ static void a_step_that_was_measured_as_a_whole_is_one_part(void **state)
                      &cal, &err);
     assert_string_equal(err.text, "");
     p = who(cal);
-    assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK);
+    assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_OK);
     assert_close(out.step, 0.64 + 3 + 1 + 0.32, 1e-14);
     assert_true(isnan(out.forward) && isnan(out.backward) && isnan(out.grad) && isnan(out.sync));
-    assert_int_equal(step_surface_of(&p, 10, &surface, NULL), LM_OK);
+    assert_int_equal(surface_of(&p, 10, &surface, NULL), LM_OK);
     assert_close(step_surface_at(&surface, 10, 1), out.step, 1e-14);
     assert_true(isnan(step_surface_at(&surface, 10, 2)));
-    assert_int_equal(predict_step(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
+    assert_int_equal(step_at(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
     calibration_free(cal);
 }
 
@@ -124,10 +125,11 @@ static void the_time_alone_is_the_same_sum(void **state)
     prediction      out;
 
     (void)state;
-    assert_int_equal(step_surface_of(&p, 7, &surface, NULL), LM_OK);
+    assert_int_equal(surface_of(&p, 7, &surface, NULL), LM_OK);
     for (int64_t nodes = 1; nodes < 100; nodes += 7) {
-        assert_true(step_surface_holds(&surface, nodes + 1));
-        assert_int_equal(predict_step(&p, nodes + 1, nodes, &out, NULL), LM_OK);
+        assert_true(step_surface_holds(
+            &surface, &(step_setup){ .batch = nodes + 1, .sync.accumulation = 1 }));
+        assert_int_equal(step_at(&p, nodes + 1, nodes, &out, NULL), LM_OK);
         assert_close(step_surface_at(&surface, nodes + 1, nodes), out.step, 1e-14);
     }
     /* 3.24 and a ring of 4, by hand as above */
@@ -147,7 +149,7 @@ static void the_interval_adds_up_like_the_parts(void **state)
     prediction      out;
 
     (void)state;
-    assert_int_equal(predict_step(&p, 10, 4, &out, NULL), LM_OK);
+    assert_int_equal(step_at(&p, 10, 4, &out, NULL), LM_OK);
     assert_close(out.low[QUANTITY_STEP], 0.8 * 4.932, 1e-14);
     assert_close(out.high[QUANTITY_STEP], 1.5 * 4.932, 1e-14);
     calibration_free(cal);
@@ -171,7 +173,7 @@ static void counts_outside_their_range_are_marked(void **state)
         prediction out;
         char       text[200], start[6];
 
-        assert_int_equal(predict_step(&p, cases[i].batch, cases[i].nodes, &out, NULL), LM_OK);
+        assert_int_equal(step_at(&p, cases[i].batch, cases[i].nodes, &out, NULL), LM_OK);
         assert_string_equal(prediction_beyond(&out, text, sizeof text), cases[i].what);
         /* cut where there is no more room */
         snprintf(start, sizeof start, "%s", cases[i].what);
@@ -202,10 +204,10 @@ static void a_model_without_an_update_of_its_own_knows_no_sync(void **state)
     assert_string_equal(err.text, "");
     p       = who(cal);
     p.model = "convmeter";
-    assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK);
+    assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_OK);
     assert_close(out.step, 3.64 + 5 + 1, 1e-14);
     assert_true(out.sync == 0);
-    assert_int_equal(predict_step(&p, 10, 3, &out, &err), LM_OK);
+    assert_int_equal(step_at(&p, 10, 3, &out, &err), LM_OK);
     assert_close(out.grad, 4 + 6, 1e-14);
     assert_close(out.step, 3.64 + 5 + 10, 1e-14);
     assert_true(isnan(out.sync));
@@ -222,24 +224,24 @@ static void a_missing_formula_says_how_to_get_it(void **state)
 
     (void)state;
     cal->fitted[form_find("counts", PART_SYNC)].present = false;
-    assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_OK); /* one node needs none */
-    assert_int_equal(predict_step(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
+    assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_OK); /* one node needs none */
+    assert_int_equal(step_at(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
                  "the machine file has no counts.sync: calibrate on 2 ranks or more "
                  "(mpirun), then fit again");
     /* nor is there a turning point to be found */
-    assert_int_equal(scale_turning_point(&p, SCALING_WEAK, 10, &turning, &err), LM_E_NOTFOUND);
+    assert_int_equal(turning_at(&p, SCALING_WEAK, 10, &turning, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
                  "the machine file has no counts.sync: calibrate on 2 ranks or more "
                  "(mpirun), then fit again");
     p.model = "nnls";
-    assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_E_NOTFOUND);
+    assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
                  "the machine file has no nnls.forward: calibrate whole networks, then "
                  "fit again");
     p.model   = "counts";
     p.network = "gone.ini";
-    assert_int_equal(predict_step(&p, 10, 1, &out, &err), LM_E_IO);
+    assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_E_IO);
     assert_error(err, LM_E_IO, "gone.ini: No such file or directory");
     calibration_free(cal);
 }
@@ -252,7 +254,7 @@ static void weak_scaling_keeps_the_batch_of_each_device(void **state)
     scale_point     out;
 
     (void)state;
-    assert_int_equal(scale_at(&p, SCALING_WEAK, 10, 4, 1000, &out, NULL), LM_OK);
+    assert_int_equal(curve_at(&p, SCALING_WEAK, 10, 4, 1000, &out, NULL), LM_OK);
     assert_int_equal(out.step.batch, 10);
     assert_int_equal(out.global_batch, 40);
     assert_close(out.samples_per_second, 40 / 4.932, 1e-14);
@@ -261,9 +263,9 @@ static void weak_scaling_keeps_the_batch_of_each_device(void **state)
     assert_int_equal(out.steps_per_epoch, 25);
     assert_close(out.epoch_seconds, 25 * 4.932, 1e-12);
     /* one sample more is one step more */
-    assert_int_equal(scale_at(&p, SCALING_WEAK, 10, 4, 1001, &out, NULL), LM_OK);
+    assert_int_equal(curve_at(&p, SCALING_WEAK, 10, 4, 1001, &out, NULL), LM_OK);
     assert_int_equal(out.steps_per_epoch, 26);
-    assert_int_equal(scale_at(&p, SCALING_WEAK, 10, 1, 1, &out, NULL), LM_OK);
+    assert_int_equal(curve_at(&p, SCALING_WEAK, 10, 1, 1, &out, NULL), LM_OK);
     assert_int_equal(out.steps_per_epoch, 1);
     assert_close(out.speedup, 1, 0);
     assert_close(out.efficiency, 1, 0);
@@ -282,7 +284,7 @@ static void strong_scaling_shares_one_batch(void **state)
     scale_point     out;
 
     (void)state;
-    assert_int_equal(scale_at(&p, SCALING_STRONG, 100, 8, 1000, &out, NULL), LM_OK);
+    assert_int_equal(curve_at(&p, SCALING_STRONG, 100, 8, 1000, &out, NULL), LM_OK);
     assert_int_equal(out.step.batch, 13);
     assert_int_equal(out.global_batch, 100); /* not 8 * 13: the rest is no work of the batch */
     assert_close(out.step.step, 3.816 + 3.724, 1e-14);
@@ -291,7 +293,7 @@ static void strong_scaling_shares_one_batch(void **state)
     assert_close(out.speedup, 20.52 / 7.54, 1e-13);
     assert_close(out.efficiency, 20.52 / 7.54 / 8, 1e-13);
     /* more nodes than samples: each takes one, and some have none */
-    assert_int_equal(scale_at(&p, SCALING_STRONG, 3, 8, 1000, &out, NULL), LM_OK);
+    assert_int_equal(curve_at(&p, SCALING_STRONG, 3, 8, 1000, &out, NULL), LM_OK);
     assert_int_equal(out.step.batch, 1);
     assert_int_equal(out.global_batch, 3);
     calibration_free(cal);
@@ -309,16 +311,16 @@ static void the_turning_point_matches_its_formula(void **state)
     int64_t         out;
 
     (void)state;
-    assert_int_equal(scale_turning_point(&p, SCALING_WEAK, 10, &out, NULL), LM_OK);
+    assert_int_equal(turning_at(&p, SCALING_WEAK, 10, &out, NULL), LM_OK);
     assert_int_equal(out, 725);
     calibration_free(cal);
     cal = machine(0, 0, "", ""); /* free communication: it never stops to pay */
-    assert_int_equal(scale_turning_point(&(predictor){ .cal     = cal,
-                                                       .loads   = loads,
-                                                       .model   = "counts",
-                                                       .network = "n.ini",
-                                                       .dtype   = LM_F32 },
-                                         SCALING_WEAK, 10, &out, NULL),
+    assert_int_equal(turning_at(&(predictor){ .cal     = cal,
+                                              .loads   = loads,
+                                              .model   = "counts",
+                                              .network = "n.ini",
+                                              .dtype   = LM_F32 },
+                                SCALING_WEAK, 10, &out, NULL),
                      LM_OK);
     assert_int_equal(out, 0);
     calibration_free(cal);
@@ -329,8 +331,8 @@ static int64_t brute_turning_point(const predictor *p, scaling_kind kind, int64_
     for (int64_t n = 1; n <= TURNING_STEPS; n++) {
         scale_point now, twice;
 
-        assert_int_equal(scale_at(p, kind, batch, n, 1000000, &now, NULL), LM_OK);
-        assert_int_equal(scale_at(p, kind, batch, 2 * n, 1000000, &twice, NULL), LM_OK);
+        assert_int_equal(curve_at(p, kind, batch, n, 1000000, &now, NULL), LM_OK);
+        assert_int_equal(curve_at(p, kind, batch, 2 * n, 1000000, &twice, NULL), LM_OK);
         if (kind == SCALING_WEAK ? twice.samples_per_second < 1.1 * now.samples_per_second
                                  : 1 / twice.samples_per_second > 0.95 / now.samples_per_second)
             return n;
@@ -357,8 +359,7 @@ static void turning_points_match_a_scan_of_all_numbers_of_nodes(void **state)
             const predictor p   = who(cal);
             int64_t         out;
 
-            assert_int_equal(
-                scale_turning_point(&p, (scaling_kind)kind, cases[i].batch, &out, NULL), LM_OK);
+            assert_int_equal(turning_at(&p, (scaling_kind)kind, cases[i].batch, &out, NULL), LM_OK);
             found += out >= 1 && out <= TURNING_STEPS;
             assert_int_equal(out <= TURNING_STEPS ? out : 0,
                              brute_turning_point(&p, (scaling_kind)kind, cases[i].batch));

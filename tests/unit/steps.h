@@ -1,0 +1,46 @@
+/* Steps of one device a node, in short. */
+#ifndef TESTS_STEPS_H
+#define TESTS_STEPS_H
+
+#include "predict/explain.h"
+#include "predict/scaling.h"
+#include "predict/surface.h"
+
+static inline lm_status step_at(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
+                                lm_error *err)
+{
+    const step_setup s = step_setup_of(batch, nodes);
+
+    return predict_step(who, &s, out, err);
+}
+
+static inline lm_status surface_of(const predictor *who, int64_t batch, step_surface *out,
+                                   lm_error *err)
+{
+    const step_setup s = step_setup_of(batch, 1);
+
+    return step_surface_of(who, &s, out, err);
+}
+
+static inline scale_question question_of(scaling_kind kind, int64_t batch, int64_t dataset)
+{
+    return kind == SCALING_WEAK ? scale_weak(batch, dataset) : scale_strong(batch, dataset);
+}
+
+static inline lm_status curve_at(const predictor *who, scaling_kind kind, int64_t batch,
+                                 int64_t nodes, int64_t dataset, scale_point *out, lm_error *err)
+{
+    const scale_question q = question_of(kind, batch, dataset);
+
+    return scale_at(who, &q, nodes, out, err);
+}
+
+static inline lm_status turning_at(const predictor *who, scaling_kind kind, int64_t batch,
+                                   int64_t *out, lm_error *err)
+{
+    const scale_question q = question_of(kind, batch, 1);
+
+    return scale_turning_point(who, &q, out, err);
+}
+
+#endif
