@@ -119,6 +119,16 @@ size_t calibration_contributions(const calibration *cal, size_t form_at, const w
     return f->n_features;
 }
 
+double calibration_allreduce(const calibration *cal, const char *model, const allreduce *a)
+{
+    const size_t at = form_find(model, PART_SYNC);
+
+    if (a->nodes * a->devices < 2)
+        return 0;
+    return calibration_seconds(
+        cal, at, &(workload){ .nodes = (double)(a->nodes * a->devices), .bytes = a->bytes });
+}
+
 double calibration_seconds(const calibration *cal, size_t form_at, const workload *load)
 {
     contribution room[MAX_CONTRIBUTIONS];

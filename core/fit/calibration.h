@@ -7,6 +7,7 @@
 #include "fit/forms.h"
 #include "fit/quantity.h"
 #include "observe/observation.h"
+#include "sync/collective.h"
 
 struct operator_model; /* single/operator_model.h */
 
@@ -83,6 +84,9 @@ size_t calibration_contributions(const calibration *cal, size_t form, const work
 /** Seconds of a part: coefficients times features or terms. NAN if the form is not fitted, or a
  * coefficient it needs is unknown. */
 double calibration_seconds(const calibration *cal, size_t form, const workload *load);
+
+/** Seconds of an all-reduce by a model; NAN if it was not calibrated for such. One rank: 0. */
+double calibration_allreduce(const calibration *cal, const char *model, const allreduce *a);
 
 /** Intervals of a model that model_known(). */
 const intervals *calibration_intervals(const calibration *cal, const char *model);

@@ -26,7 +26,7 @@ static design_case net(size_t number, uint64_t layers, uint64_t width, uint64_t 
     return c;
 }
 
-static design_case allreduce(double bytes, double nodes)
+static design_case all_reduce(double bytes, double nodes)
 {
     return (design_case){ .load    = { .nodes = nodes, .bytes = bytes },
                           .parts   = SYNC,
@@ -223,7 +223,7 @@ static void points_near_the_targets_are_worth_more(void **state)
 static void an_allreduce_matters_to_several_nodes_only(void **state)
 {
     const design_case alone = net(0, 20, 64, 4, 1), many = net(0, 20, 64, 4, 8);
-    const design_case c = allreduce(1 << 20, 2);
+    const design_case c = all_reduce(1 << 20, 2);
     design           *d = open_design(&alone, 1);
 
     (void)state;
@@ -238,7 +238,7 @@ static void the_choice_is_by_gain_per_second_within_the_limit(void **state)
 {
     const design_case target   = net(7, 50, 128, 16, 1);
     const design_case c[]      = { net(0, 20, 64, 4, 1), net(0, 20, 64, 4, 1), net(0, 20, 64, 4, 1),
-                                   allreduce(4096, 2) };
+                                   all_reduce(4096, 2) };
     const double      cost[]   = { 2, 1, 3, 0.001 };
     bool              taken[4] = { false };
     design           *d        = open_design(&target, 1);
@@ -258,7 +258,7 @@ static void the_choice_is_by_gain_per_second_within_the_limit(void **state)
 static void what_a_formula_lacks_goes_first(void **state)
 {
     const design_case target   = net(7, 50, 128, 16, 4);
-    const design_case c[]      = { net(6, 20, 64, 4, 1), allreduce(1 << 24, 2) };
+    const design_case c[]      = { net(6, 20, 64, 4, 1), all_reduce(1 << 24, 2) };
     const double      cost[]   = { 1e-9, 1000 }; /* by gain per second it would be the other one */
     bool              taken[2] = { false };
     design           *d        = open_design(&target, 1);

@@ -8,7 +8,7 @@
 #include "suggest/suggest.h"
 
 /* Of 2 ranks: 2 messages, and as many bytes in all as the message has. */
-static design_case allreduce(double bytes)
+static design_case all_reduce(double bytes)
 {
     return (design_case){ .load    = { .nodes = 2, .bytes = bytes },
                           .parts   = 1u << PART_SYNC,
@@ -34,7 +34,7 @@ static design *open_design(const design_case *target, size_t n)
  * the first. */
 static void widths_before_and_after_are_those_of_the_formula(void **state)
 {
-    const design_case    c        = allreduce(40000);
+    const design_case    c        = all_reduce(40000);
     const design_case    target[] = { c, c };
     const size_t         of[]     = { 0, 1 };
     const suggest_asked  asked    = { of, 2, 2 };
@@ -71,8 +71,8 @@ static lm_status not_the_first(void *context, size_t at, bool *fits, lm_error *e
  */
 static void limits_hold(void **state)
 {
-    const design_case   c[]    = { allreduce(40000), allreduce(40000), allreduce(40000),
-                                   allreduce(40000) };
+    const design_case   c[]    = { all_reduce(40000), all_reduce(40000), all_reduce(40000),
+                                   all_reduce(40000) };
     const double        cost[] = { 1, 2, 3, 4 };
     const size_t        of     = 0;
     const suggest_asked asked  = { &of, 1, 1 };
