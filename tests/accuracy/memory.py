@@ -21,6 +21,7 @@ and only that:
 import argparse
 import functools
 import json
+import math
 import subprocess
 import sys
 
@@ -103,7 +104,7 @@ def peak_bytes(model, x, y):
         optimizer.zero_grad(set_to_none=True)
 
     step()  # the optimizer's state
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True, record_shapes=True) as profiler:
         step()
     all_events = list(profiler.profiler.kineto_results.events())
     memory = [e for e in all_events if e.name() == "[memory]"]
@@ -115,8 +116,9 @@ def peak_bytes(model, x, y):
         b.start_us() <= c.start_us() and c.start_us() + c.duration_us() <= b.start_us() + b.duration_us()
         for b in backward)]
     for s in sums:  # its result, and the release of what it would have taken the place of
-        after = [e for e in memory if e.start_us() >= s.start_us()]
-        result = next(e for e in after if e.nbytes() > 0)
+        # times are whole microseconds, in which other tensors may come and go: sizes tell which is which
+        after = [e for e in memory if e.start_us() >= s.start_us() and id(e) not in drop]
+        result = next(e for e in after if e.nbytes() == 4 * math.prod(s.shapes()[0]))
         drop |= {id(result), id(next(e for e in after if e.nbytes() == -result.nbytes() and id(e) not in drop))}
     live = most = 0
     for e in memory:

@@ -60,6 +60,7 @@ for signal in INT TERM HUP; do
     [ "$(kill -l $code)" = $signal ] || fail "SIG$signal: exit status $code"
     said alone.csv interrupted
 done
+rm -f alone.csv
 nohup $measure alone.ini -o alone.csv --quiet --force >out 2>&1 &
 run=$!
 await alone.csv
