@@ -13,6 +13,7 @@ enum {
     MODEL,
     BATCH,
     NODES,
+    DEVICES_PER_NODE,
     DATASET,
     IMAGE,
     INPUT,
@@ -22,6 +23,7 @@ enum {
     PPP_COMP,
     PPP_COMM,
     BANDWIDTH,
+    LATENCY,
     SCHEME,
     FORMAT,
     EXPLAIN,
@@ -33,12 +35,13 @@ enum {
 };
 
 static const option_spec specs[] = {
-    [MACHINE] = { "machine", "FILE", NULL,
-                  "machine file, written by 'layermeter fit' (needed but for paleo)" },
-    [MODEL]   = { "model", "NAME", "layermeter",
-                  "formulas: layermeter, convmeter or nnls; or paleo" },
-    [BATCH]   = { "batch", "LIST", "32", "samples per device: 8 or 1,2,4 or 1..64*2" },
-    [NODES]   = { "nodes", "LIST", "1", "nodes, one device each" },
+    [MACHINE]          = { "machine", "FILE", NULL,
+                           "machine file, written by 'layermeter fit' (needed but for paleo)" },
+    [MODEL]            = { "model", "NAME", "layermeter",
+                           "formulas: layermeter, convmeter or nnls; or paleo" },
+    [BATCH]            = { "batch", "LIST", "32", "samples per device: 8 or 1,2,4 or 1..64*2" },
+    [NODES]            = { "nodes", "LIST", "1", "nodes: what a network connects" },
+    [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
     [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
     [IMAGE]   = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
     [INPUT]   = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
@@ -48,6 +51,7 @@ static const option_spec specs[] = {
     [PPP_COMP]  = OPTION_PPP_COMP,
     [PPP_COMM]  = OPTION_PPP_COMM,
     [BANDWIDTH] = OPTION_BANDWIDTH,
+    [LATENCY]   = OPTION_LATENCY,
     [SCHEME]    = OPTION_SCHEME,
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
     [EXPLAIN]   = { "explain", NULL, NULL, "what one step is made of, and what bounds it" },
@@ -64,7 +68,7 @@ static const char details[] =
     "calibrated steps do not hide the all-reduce behind the backward pass, frameworks may. low and high\n"
     "are by the central 90 % of measured / predicted on networks left out, wider for each octave beyond\n"
     "what was measured; CSV and JSON have them for each part, too. An epoch takes\n"
-    "ceil(dataset / (batch x nodes)) steps. 'beyond' names what leaves the calibrated range.\n"
+    "ceil(dataset / (batch x devices)) steps. 'beyond' names what leaves the calibrated range.\n"
     "in/ex/as is the ledger, the share of the step that is interpolated (within what was measured, by a\n"
     "coefficient that the measurements tell), extrapolated (by such a one, outside), or assumed (by a\n"
     "coefficient of similar kernels, or one behind which no range is known).\n"
@@ -78,6 +82,8 @@ static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"
     "  layermeter predict resnet50 --machine machine.ini --batch 64 --explain --by block\n"
     "  layermeter predict vgg16 --machine machine.ini --image 128 --nodes 1,2,4 --format csv\n"
+    "  layermeter predict vgg16 --machine machine.ini --nodes 2 --devices-per-node 4 --bandwidth "
+    "100Gbit/s\n"
     "  layermeter predict vgg16 --model paleo --device 'Tesla T4' --ppp-comp 0.5 --bandwidth 10Gbit/s "
     "--nodes 1..8*2\n";
 
@@ -85,9 +91,11 @@ static const char examples[] =
 static const quantity parts[] = { QUANTITY_FORWARD, QUANTITY_BACKWARD, QUANTITY_SYNC,
                                   QUANTITY_GRAD };
 
-static void add_columns(table *t, const char *set)
+static void add_columns(table *t, const char *set, bool devices)
 {
     table_column(t, "nodes", "nodes", 0);
+    if (devices)
+        table_column(t, "devices_per_node", "x devices", 0);
     table_column(t, "batch", "batch", 0);
     table_column(t, "forward_ms", "forward [ms]", 2);
     table_column(t, "backward_ms", "backward [ms]", 2);
@@ -113,12 +121,14 @@ static void add_columns(table *t, const char *set)
     }
 }
 
-static void add_row(table *t, const scale_point *p, const char *set)
+static void add_row(table *t, const scale_point *p, const char *set, bool devices)
 {
     const prediction *s = &p->step;
     char              beyond[200];
 
     table_count(t, (uint64_t)s->nodes);
+    if (devices)
+        table_count(t, (uint64_t)s->devices);
     table_count(t, (uint64_t)s->batch);
     table_real(t, 1e3 * s->forward);
     table_real(t, 1e3 * s->backward);
@@ -177,7 +187,7 @@ static bool read_question(const options *o, size_t n_points, question *q, int *c
 typedef struct points_of {
     const int64_t *batch, *nodes;
     size_t         n_batch, n_nodes;
-    int64_t        dataset;
+    int64_t        dataset, devices; /* devices: of each node */
 } points_of;
 
 static lm_status print_points(const session *s, const points_of *p, format f, lm_error *err)
@@ -185,14 +195,15 @@ static lm_status print_points(const session *s, const points_of *p, format f, lm
     table    *t      = table_new();
     lm_status status = LM_OK;
 
-    add_columns(t, s->net->set);
+    add_columns(t, s->net->set, p->devices > 1);
     for (size_t i = 0; i < p->n_nodes * p->n_batch && !status; i++) {
-        const scale_question q = scale_weak(p->batch[i % p->n_batch], p->dataset);
-        scale_point          x;
+        scale_question q = scale_weak(p->batch[i % p->n_batch], p->dataset);
+        scale_point    x;
 
-        status = scale_at(&s->who, &q, p->nodes[i / p->n_batch], &x, err);
+        q.setup.devices = p->devices;
+        status          = scale_at(&s->who, &q, p->nodes[i / p->n_batch], &x, err);
         if (!status)
-            add_row(t, &x, s->net->set);
+            add_row(t, &x, s->net->set, p->devices > 1);
     }
     if (!status)
         status = table_print(t, f, stdout, err);
@@ -210,6 +221,7 @@ static int run(const options *o)
         DTYPE,
         { TREAT, IGNORE, SET },
         { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
+        LATENCY,
     };
     lm_error   err   = { 0 };
     session    s     = { 0 };
@@ -227,11 +239,13 @@ static int run(const options *o)
     if (!option_list(o, BATCH, &batch, &p.n_batch, &code) ||
         !option_list(o, NODES, &nodes, &p.n_nodes, &code) ||
         !option_count(o, DATASET, &p.dataset, &code) ||
+        !option_count(o, DEVICES_PER_NODE, &p.devices, &code) ||
         !read_question(o, p.n_batch * p.n_nodes, &q, &code) || !session_open(o, &at, &s, &code))
         goto out;
-    p.batch = batch;
-    p.nodes = nodes;
-    setup   = step_setup_of(batch[0], nodes[0]);
+    p.batch       = batch;
+    p.nodes       = nodes;
+    setup         = step_setup_of(batch[0], nodes[0]);
+    setup.devices = p.devices;
     if (o->value[EXPLAIN] ? print_explanation(&s.who, &setup, q.key, (size_t)q.top, f, &err)
                           : print_points(&s, &p, f, &err))
         code = report_failure(&err);

@@ -23,6 +23,7 @@ enum {
     PPP_COMP,
     PPP_COMM,
     BANDWIDTH,
+    LATENCY,
     SCHEME,
     FORMAT,
     PLOT,
@@ -50,6 +51,7 @@ static const option_spec specs[] = {
     [PPP_COMP]  = OPTION_PPP_COMP,
     [PPP_COMM]  = OPTION_PPP_COMM,
     [BANDWIDTH] = OPTION_BANDWIDTH,
+    [LATENCY]   = OPTION_LATENCY,
     [SCHEME]    = OPTION_SCHEME,
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
     [PLOT] = { "plot", "FILE", NULL, "draw the curve: FILE.svg, .png or .pdf (needs gnuplot)" },
@@ -224,6 +226,7 @@ static int run(const options *o)
         DTYPE,
         { TREAT, IGNORE, SET },
         { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
+        LATENCY,
     };
     lm_error       err = { 0 };
     session        s   = { 0 };

@@ -48,6 +48,34 @@ bool option_list(const options *o, int at, int64_t **out, size_t *n, int *exit_c
     return false;
 }
 
+bool option_link(const options *o, int bandwidth, int latency, interconnect *out, int *exit_code)
+{
+    lm_error     err  = { 0 };
+    interconnect link = { 0 };
+
+    if (!o->value[bandwidth]) {
+        if (latency && o->given[latency]) {
+            lm_error_set(&err, LM_E_ARG, "goes with --bandwidth");
+            *exit_code = report_misuse("--latency", &err);
+            return false;
+        }
+        *out = link;
+        return true;
+    }
+    if (text_rate(o->value[bandwidth], &link.bytes_per_second, &err) ||
+        (!(link.bytes_per_second > 0) && lm_error_set(&err, LM_E_ARG, "must be above 0"))) {
+        *exit_code = report_misuse("--bandwidth", &err);
+        return false;
+    }
+    if (latency && (text_seconds(o->value[latency], &link.latency, &err) ||
+                    (!(link.latency >= 0) && lm_error_set(&err, LM_E_ARG, "must be 0 or more")))) {
+        *exit_code = report_misuse("--latency", &err);
+        return false;
+    }
+    *out = link;
+    return true;
+}
+
 lm_status open_network(const options *o, const network_options *at, const registry *reg,
                        network **out, lm_error *err)
 {
@@ -112,8 +140,9 @@ static lm_status session_network(const options *o, const session_options *at, se
 
 bool session_open(const options *o, const session_options *at, session *s, int *exit_code)
 {
-    lm_error err   = { 0 };
-    int64_t  image = 0;
+    lm_error     err   = { 0 };
+    int64_t      image = 0;
+    interconnect link  = { 0 };
 
     memset(s, 0, sizeof *s);
     if (o->value[at->image] && !option_count(o, at->image, &image, exit_code))
@@ -136,13 +165,17 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         *exit_code = report_misuse("--model", &err);
         return false;
     }
-    if (!session_platform(o, at, s->who.dtype, &s->paleo.platform, exit_code))
+    if (!session_platform(o, at, s->who.dtype, &s->paleo.platform, exit_code) ||
+        (!session_wants_paleo(o, at) &&
+         !option_link(o, at->paleo.bandwidth, at->latency, &link, exit_code)))
         return false;
     if (open_registry(o, &s->reg, &err) ||
         (!session_wants_paleo(o, at) && calibration_load(o->value[at->machine], &s->cal, &err)) ||
         workloads_new(s->reg, &s->loads, &err) || session_network(o, at, s, &err) ||
         session_input(o, at, image, s, &err))
         return failed(&err, exit_code);
+    if (s->cal)
+        s->cal->link = link;
     s->who.cal     = s->cal;
     s->who.machine = o->value[at->machine];
     s->who.loads   = s->loads;

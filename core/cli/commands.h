@@ -62,9 +62,17 @@ typedef struct paleo_options {
     {                                                                                     \
         "ppp-comm", "FRACTION", "1", "paleo: part of the bandwidth between nodes that is" \
     }
-#define OPTION_BANDWIDTH                                                        \
-    {                                                                           \
-        "bandwidth", "RATE", NULL, "paleo: between nodes, 10Gbit/s or 1.25GB/s" \
+#define OPTION_BANDWIDTH                                                                      \
+    {                                                                                         \
+        "bandwidth", "RATE", NULL, "between nodes, 10Gbit/s: assumed where none was measured" \
+    }
+#define OPTION_LATENCY                                                              \
+    {                                                                               \
+        "latency", "TIME", "20us", "of a message between nodes, beside --bandwidth" \
+    }
+#define OPTION_DEVICES_PER_NODE                        \
+    {                                                  \
+        "devices-per-node", "N", "1", "devices a node" \
     }
 #define OPTION_SCHEME                                                                      \
     {                                                                                      \
@@ -115,6 +123,7 @@ typedef struct session_options {
     int             machine, model, image, input, dtype;
     network_options network;
     paleo_options   paleo;
+    int             latency; /**< beside paleo.bandwidth; 0: the command has no such option */
 } session_options;
 
 /**
@@ -135,6 +144,9 @@ void session_close(session *s);
 
 /** A positive whole number; false after a message, with *exit_code set. */
 bool option_count(const options *o, int at, int64_t *out, int *exit_code);
+/** What connects nodes, of --bandwidth and --latency; unset if the first is not given. False after
+ * a message, with *exit_code set. */
+bool option_link(const options *o, int bandwidth, int latency, interconnect *out, int *exit_code);
 /** A list such as 1,2,4..64*2, malloc'ed. */
 bool option_list(const options *o, int at, int64_t **out, size_t *n, int *exit_code);
 

@@ -35,11 +35,15 @@ static bool read_fraction(const options *o, int at, double *out, int *exit_code)
 /* Options that would change nothing. */
 static bool left_alone(const options *o, const session_options *at, int *exit_code)
 {
-    const paleo_options *p = &at->paleo;
-    const int own[] = { p->device, p->devices, p->ppp_comp, p->ppp_comm, p->bandwidth, p->scheme };
-    lm_error  err   = { 0 };
+    const paleo_options *p     = &at->paleo;
+    const int            own[] = { p->device, p->devices, p->ppp_comp, p->ppp_comm, p->scheme };
+    lm_error             err   = { 0 };
 
     if (session_wants_paleo(o, at)) {
+        if (at->latency && o->given[at->latency]) {
+            lm_error_set(&err, LM_E_ARG, "PALEO's model knows no latency");
+            return misuse(o, at->latency, &err, exit_code);
+        }
         if (!o->given[at->machine])
             return true;
         lm_error_set(&err, LM_E_ARG, "--model paleo takes a device (--device), no machine file");

@@ -50,6 +50,8 @@ typedef struct calibration {
     lm_dtype               dtype;                /**< of all observations; 0: not known */
     term_settings          settings;             /**< what terms were counted with */
     bool                   transferred; /**< carried over from other machines, see transfer.h */
+    /** What connects nodes where no all-reduce between nodes was measured: as told, in no file. */
+    interconnect link;
 } calibration;
 
 /**

@@ -15,6 +15,13 @@ typedef struct allreduce {
     int64_t devices; /**< g of each node; N g ranks */
 } allreduce;
 
+/** What connects nodes, as somebody says it, for machines on which nothing was measured between
+ * nodes. */
+typedef struct interconnect {
+    double bytes_per_second; /**< of each node, one way; 0: nothing is said */
+    double latency;          /**< s, of a message from node to node */
+} interconnect;
+
 /** A measured one. */
 typedef struct allreduce_time {
     allreduce   of;
