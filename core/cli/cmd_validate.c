@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "baselines/compare_paleo.h"
 #include "cli/commands.h"
+#include "cli/validate_devices.h"
 #include "cli/validate_launches.h"
 #include "fit/validate.h"
 #include "observe/variants.h"
@@ -31,14 +32,15 @@ enum {
 
 static const option_spec specs[] = {
     [LEAVE_OUT] = { "leave-out", "WHAT", "network",
-                    "network, ranks, batch, image, kfold=K or a range: see below; none: fit to all" },
+                    "network, device, ranks, batch, image, kfold=K or a range: see below; none: fit to all" },
     [SEED]      = { "seed", "N", "1", "of the parts that kfold draws" },
     [MACHINE]   = { "machine", "FILE", NULL, "coefficients of this machine file, instead of fits" },
     [WHERE]     = { "where", "WORDS", NULL,
                     "these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
                     "models, side by side; paleo too, of a --device" },
-    [DEVICE]    = { "device", "NAME", NULL, "paleo: what was measured on, by its datasheet" },
+    [DEVICE]    = { "device", "NAME", NULL,
+                    "what was measured on, by its datasheet: of paleo; a list where devices are left out" },
     [DEVICES]   = OPTION_DEVICES,
     [POOLED]    = { "pooled", NULL, NULL, "only all groups together" },
     [POINTS]    = { "points", NULL, NULL, "every point as measured and as predicted, see --phase" },
@@ -54,7 +56,8 @@ static const char details[] =
     "number of nodes; with batch or image each octave of batches or image heights (1, 2..3, 4..7 ...);\n"
     "with kfold=K each of K parts of the configurations, drawn at random; with batch=64.., ranks=16..512\n"
     "or image=256.. that range alone, by all that lies outside it. What has no such number, as an\n"
-    "all-reduce by itself has no batch, stays in every fit.\n"
+    "all-reduce by itself has no batch, stays in every fit. With device there is a file for each machine;\n"
+    "each machine is predicted by what 'layermeter transfer' makes of all the others and its datasheet.\n"
     "MAPE is mean |predicted - measured| / measured, NRMSE is RMSE over the range of the measurements.\n"
     "'in 90 %' is the share of points inside the stated interval, which nothing that was left out with\n"
     "them took part in, and 'width' the median of its high - low over the prediction.\n"
@@ -68,6 +71,7 @@ static const char examples[] =
     "  layermeter validate observations.csv --leave-out batch=32.. --model layermeter --plot batch.svg\n"
     "  layermeter validate new.csv --machine machine.ini --points\n"
     "  layermeter validate observations.csv --model layermeter,paleo --device 'Tesla T4' --pooled\n"
+    "  layermeter validate t4.csv p100.csv v100.csv --leave-out device --device T4,P100,V100\n"
     "  layermeter validate observations.csv --leave-out none --pooled --format csv\n";
 
 /* What is judged, and by what. */
@@ -378,6 +382,87 @@ static lm_status judge_model(const judging *all, const char *name, const calibra
     return status;
 }
 
+/* What the judged say, in the form that is asked for. */
+static lm_status print_judged(const options *o, const judging *all, quantity q, format f,
+                              lm_error *err)
+{
+    table    *t = table_new();
+    lm_status status;
+
+    if (o->value[PLOT] && draw(all, q, o->value[PLOT], err)) {
+        table_free(t);
+        return err->code;
+    }
+    if (f == FORMAT_TABLE)
+        print_split(all->by);
+    if (o->value[POINTS])
+        list_points(all, q, t);
+    else
+        fill(all, o->value[POOLED] != NULL, t);
+    status = table_print(t, f, stdout, err);
+    table_free(t);
+    return status;
+}
+
+/* Is each file of a machine of its own, and is that one known? False: *code says what is wrong. */
+static bool choose_devices(const options *o, char *list, char *name[VALIDATE_DEVICES + 1],
+                           int *code)
+{
+    lm_error err = { 0 };
+    size_t   n   = 0;
+
+    if (o->value[DEVICE])
+        n = text_split(list, ',', name, VALIDATE_DEVICES + 1);
+    if (o->n_arguments < 2)
+        lm_error_set(&err, LM_E_ARG,
+                     "takes a file for each machine, two or more, and --device A,B to say which "
+                     "these are");
+    else if (n != (size_t)o->n_arguments)
+        lm_error_set(&err, LM_E_ARG, "%zu of --device for %d files: each needs one, in their order",
+                     n, o->n_arguments);
+    else if (o->given[MODEL] && strcmp(o->value[MODEL], model_at(0)) != 0)
+        lm_error_set(&err, LM_E_ARG, "only the model %s is carried over to other devices",
+                     model_at(0));
+    else
+        return true;
+    *code = report_misuse("--leave-out device", &err);
+    return false;
+}
+
+static int run_devices(const options *o, quantity q, format f)
+{
+    lm_error         err     = { 0 };
+    registry        *reg     = NULL;
+    workloads       *loads   = NULL;
+    device_list     *devices = NULL;
+    devices_left_out d       = { .n = 0 };
+    char            *name[VALIDATE_DEVICES + 1], list[1024];
+    int              code = EXIT_DONE;
+
+    snprintf(list, sizeof list, "%s", o->value[DEVICE] ? o->value[DEVICE] : "");
+    if (!choose_devices(o, list, name, &code))
+        return code;
+    if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
+        devices_open(o->value[DEVICES], &devices, &err) ||
+        devices_leave_out(o->argument, name, (size_t)o->n_arguments, o->value[WHERE], devices,
+                          loads, &d, &err)) {
+        code = report_failure(&err);
+    } else {
+        const judged  judge = { model_at(0), d.at };
+        const judging all   = { &d.all, &d.by, &d.by, &judge, 1 };
+
+        for (size_t i = 0; i < d.n; i++)
+            print_flagged(d.machine[i].obs, &d.machine[i].p);
+        if (print_judged(o, &all, q, f, &err))
+            code = report_failure(&err);
+    }
+    devices_left_out_free(&d);
+    devices_free(devices);
+    workloads_free(loads);
+    registry_free(reg);
+    return code;
+}
+
 static int run(const options *o)
 {
     lm_error      err               = { 0 };
@@ -405,6 +490,15 @@ static int run(const options *o)
     }
     if (!choose_rule(o, &rule, &code) || !choose_phase(o, &q, &code))
         goto out;
+    if (rule.kind == SPLIT_DEVICE) {
+        code = run_devices(o, q, f);
+        goto out;
+    }
+    if (o->n_arguments > 1) {
+        lm_error_set(&err, LM_E_ARG, "several files are for --leave-out device");
+        code = report_misuse(o->argument[1], &err);
+        goto out;
+    }
     snprintf(list, sizeof list, "%s", o->value[MODEL]);
     n = text_split(list, ',', name, MODELS_MAX);
     for (size_t m = 0; m < n; m++)
@@ -453,17 +547,7 @@ static int run(const options *o)
                 "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
                 "that is left out\n",
                 o->argument[0], INTERVAL_GROUPS);
-    if (o->value[PLOT] && draw(&all, q, o->value[PLOT], &err)) {
-        code = report_failure(&err);
-        goto out;
-    }
-    if (f == FORMAT_TABLE)
-        print_split(&by);
-    if (o->value[POINTS])
-        list_points(&all, q, t);
-    else
-        fill(&all, o->value[POOLED] != NULL, t);
-    if (table_print(t, f, stdout, &err))
+    if (print_judged(o, &all, q, f, &err))
         code = report_failure(&err);
 out:
     for (size_t m = 0; m < MODELS_MAX; m++)
@@ -482,12 +566,12 @@ out:
 
 const command cmd_validate = {
     .name          = "validate",
-    .arguments     = "OBSERVATIONS.csv",
+    .arguments     = "OBSERVATIONS.csv...",
     .doc           = "Compare the models on observations that were left out of their fits",
     .details       = details,
     .examples      = examples,
     .options       = specs,
     .min_arguments = 1,
-    .max_arguments = 1,
+    .max_arguments = VALIDATE_DEVICES,
     .run           = run,
 };

@@ -1,0 +1,127 @@
+/* layermeter validate --leave-out device. */
+#include "cli/validate_devices.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "fit/fit.h"
+#include "observe/variants.h"
+#include "transfer/transfer.h"
+
+static lm_status read_machine(measured_device *m, const char *where, workloads *loads,
+                              lm_error *err)
+{
+    lm_status status = observations_load(m->path, &m->obs, err);
+
+    if (status || (status = points_from(m->obs, loads, &m->p, err)))
+        return status;
+    if ((where && (status = points_where(&m->p, where, err))) ||
+        (status = fit_all(m->obs, &m->p, &m->cal, err)))
+        lm_error_prefix(err, "%s", m->path);
+    return status;
+}
+
+/* Coefficients of all machines but one, for that one. */
+static lm_status carry_over(const devices_left_out *d, size_t left_out, calibration **out,
+                            lm_error *err)
+{
+    transfer_source from[VALIDATE_DEVICES];
+    const device   *to = d->machine[left_out].on;
+    double          doubt;
+    size_t          n = 0;
+    lm_status       status;
+
+    for (size_t i = 0; i < d->n; i++)
+        if (i != left_out)
+            from[n++] = (transfer_source){ .cal = d->machine[i].cal, .device = d->machine[i].on };
+    if ((status = transfer_prepare(from, n, to, &transfer_default, err)) ||
+        (status = transfer_doubt(from, n, &transfer_default, &doubt, err)) ||
+        (status = transfer_pool(from, n, to, &transfer_default, out, err)))
+        return status;
+    return transfer_widen(*out, doubt, n < 2 ? "assumed" : "machines left out")
+               ? LM_OK
+               : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+static lm_status predict_machine(const devices_left_out *d, size_t left_out, comparison *out,
+                                 lm_error *err)
+{
+    const points    *p      = &d->machine[left_out].p;
+    const split_rule none   = { .kind = SPLIT_NONE };
+    split            all    = { .n_folds = 0 };
+    calibration     *cal    = NULL;
+    lm_status        status = carry_over(d, left_out, &cal, err);
+
+    if (!status && !(status = split_new(p, &none, &all, err)))
+        status = compare_points(p, model_at(0), &all, cal, out, err);
+    split_free(&all);
+    calibration_free(cal);
+    return status;
+}
+
+/* One fold a machine. */
+static lm_status join(devices_left_out *d, lm_error *err)
+{
+    size_t n = 0, at = 0;
+
+    for (size_t i = 0; i < d->n; i++)
+        n += d->machine[i].p.n_points;
+    d->all.point  = calloc(n + 1, sizeof *d->all.point);
+    d->at         = calloc(n + 1, sizeof *d->at);
+    d->by.fold    = calloc(n + 1, sizeof *d->by.fold);
+    d->by.unit    = calloc(n + 1, sizeof *d->by.unit);
+    d->by.name    = calloc(d->n, sizeof *d->by.name);
+    d->by.points  = calloc(d->n, sizeof *d->by.points);
+    d->by.rule    = (split_rule){ .kind = SPLIT_DEVICE, .seed = 1 };
+    d->by.n_folds = d->n;
+    if (!d->all.point || !d->at || !d->by.fold || !d->by.unit || !d->by.name || !d->by.points)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < d->n; i++) {
+        const points *p = &d->machine[i].p;
+
+        memcpy(d->all.point + at, p->point, p->n_points * sizeof *p->point);
+        for (size_t k = 0; k < p->n_points; k++)
+            d->by.fold[at + k] = d->by.unit[at + k] = i;
+        d->by.name[i]   = d->machine[i].on->name;
+        d->by.points[i] = p->n_points;
+        at += p->n_points;
+    }
+    d->all.n_points = n;
+    return LM_OK;
+}
+
+lm_status devices_leave_out(const char *const *path, char *const *name, size_t n, const char *where,
+                            const device_list *list, workloads *loads, devices_left_out *out,
+                            lm_error *err)
+{
+    size_t    at     = 0;
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < n && !status; i++) {
+        measured_device *m = &out->machine[i];
+
+        m->path = path[i];
+        out->n  = i + 1;
+        if (!(status = devices_find(list, name[i], &m->on, err)))
+            status = read_machine(m, where, loads, err);
+    }
+    if (!status)
+        status = join(out, err);
+    for (size_t i = 0; i < n && !status; i++) {
+        status = predict_machine(out, i, out->at + at, err);
+        at += out->machine[i].p.n_points;
+    }
+    return status;
+}
+
+void devices_left_out_free(devices_left_out *d)
+{
+    for (size_t i = 0; i < d->n; i++) {
+        calibration_free(d->machine[i].cal);
+        points_free(&d->machine[i].p);
+        observations_free(d->machine[i].obs);
+    }
+    free(d->all.point); /* what they hold is the machines' */
+    free(d->at);
+    split_free(&d->by);
+}

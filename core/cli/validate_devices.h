@@ -1,0 +1,41 @@
+/** layermeter validate --leave-out device: machines told apart by files, each predicted by others.
+ */
+#ifndef CLI_VALIDATE_DEVICES_H
+#define CLI_VALIDATE_DEVICES_H
+
+#include "devices/device.h"
+#include "fit/comparison.h"
+
+#define VALIDATE_DEVICES 16
+
+/** A machine: its observations, and what it was measured on. */
+typedef struct measured_device {
+    const char   *path;
+    const device *on;
+    observations *obs;
+    points        p;
+    calibration  *cal; /**< fitted to them */
+} measured_device;
+
+/** All points of all machines, one behind the other, and by which machine each is told. Zero to
+ * begin with. */
+typedef struct devices_left_out {
+    measured_device machine[VALIDATE_DEVICES];
+    size_t          n;
+    points          all; /**< shares what its points hold with those of the machines */
+    split           by;
+    comparison     *at; /**< of the default model */
+} devices_left_out;
+
+/**
+ * Reads and fits each file, and predicts it by coefficients carried over from all others by
+ * datasheets (transfer.h). `where` as of --where; NULL: all rows.
+ *
+ * @param name a device for each file
+ */
+lm_status devices_leave_out(const char *const *path, char *const *name, size_t n, const char *where,
+                            const device_list *list, workloads *loads, devices_left_out *out,
+                            lm_error *err);
+void      devices_left_out_free(devices_left_out *d);
+
+#endif
