@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "measure/buckets.h"
+#include "sync/buckets.h"
 
 bool step_wanted(const observation *point)
 {
@@ -36,21 +36,47 @@ lm_status step_check(const backend *compute, const backend *collective, const se
     return LM_OK;
 }
 
+/* A bucket begins where its first gradient lies, which are ascending in memory. */
+static size_t group(const gradient_bucket *gradient, size_t n, uint64_t limit, bucket_span *span,
+                    bucket_tensor *tensor, gradient_bucket *out)
+{
+    size_t made;
+
+    for (size_t i = 0; i < n; i++)
+        tensor[i] = (bucket_tensor){ gradient[i].bytes, gradient[i].dtype };
+    made = buckets_make(tensor, n, buckets_first_limit(limit), limit, span);
+    for (size_t i = 0; i < made; i++) {
+        out[i]       = gradient[span[i].first];
+        out[i].bytes = span[i].bytes;
+        out[i].needs = gradient[span[i].last].needs;
+    }
+    return made;
+}
+
 lm_status step_make_buckets(native_step *s, backend *compute, void *work, const bench_case *what,
                             lm_error *err)
 {
     const gradient_bucket *gradient;
+    bucket_tensor         *tensor;
+    bucket_span           *span;
     size_t                 n;
     lm_status              status = compute->type->gradients(compute, work, &gradient, &n, err);
 
     if (status)
         return status;
+    tensor    = calloc(n + 1, sizeof *tensor);
+    span      = calloc(n + 1, sizeof *span);
     s->bucket = calloc(n + 1, sizeof *s->bucket);
-    if (!s->bucket)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    s->sync.bucket    = s->bucket;
-    s->sync.n_buckets = buckets_make(gradient, n, (uint64_t)what->point->bucket_bytes, s->bucket);
-    return LM_OK;
+    if (tensor && span && s->bucket) {
+        s->sync.bucket = s->bucket;
+        s->sync.n_buckets =
+            group(gradient, n, (uint64_t)what->point->bucket_bytes, span, tensor, s->bucket);
+    } else {
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    free(tensor);
+    free(span);
+    return status;
 }
 
 lm_status step_prepare(native_step *s, backend *collective, const bench_case *what, lm_error *err)

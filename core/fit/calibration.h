@@ -38,6 +38,17 @@ typedef struct fitted {
     coefficient *term;  /**< of a form in terms: N_TERMS of them; NAN: unknown */
 } fitted;
 
+/** What gradients cost beside their all-reduces (recurrence.h), as steps in buckets tell. 0: not
+ * known, assumed. */
+typedef struct overlap_constants {
+    double slowdown;  /**< s of the backward pass per s beside a message */
+    double stretch;   /**< s of a message per s beside the backward pass */
+    double copy;      /**< s per byte, into buckets and out of them */
+    double straggler; /**< sigma: of the ranks' times among each other, per second */
+    size_t rows;    /**< steps in buckets that the first three are fitted to; 0: none of them is */
+    size_t spreads; /**< steps whose spread sigma is from */
+} overlap_constants;
+
 /** Everything `fit` found out. */
 typedef struct calibration {
     fitted                 fitted[MAX_FORMS];     /**< by place in `forms` */
@@ -49,6 +60,7 @@ typedef struct calibration {
     int64_t                max_ranks, max_hosts; /**< most that were measured together; >= 1 */
     lm_dtype               dtype;                /**< of all observations; 0: not known */
     term_settings          settings;             /**< what terms were counted with */
+    overlap_constants      overlapping;
     bool                   transferred; /**< carried over from other machines, see transfer.h */
     /** What connects nodes where no all-reduce between nodes was measured: as told, in no file. */
     interconnect link;

@@ -19,13 +19,15 @@ typedef union counts {
 
 /* One network with one input shape. */
 typedef struct entry {
-    struct loaded   *from;
-    const char      *name, *input;
-    char             in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
-    lm_dtype         dtype;
-    counts           first, second; /* at batches 1 and 2 */
-    bool             even;          /* the counts grow by equal steps */
-    struct terms_at *terms;         /* NULL: nobody has asked */
+    struct loaded     *from;
+    const char        *name, *input;
+    char               in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
+    lm_dtype           dtype;
+    counts             first, second; /* at batches 1 and 2 */
+    bool               even;          /* the counts grow by equal steps */
+    struct terms_at   *terms;         /* NULL: nobody has asked */
+    gradient_schedule *schedule;      /* the same */
+    term_settings      schedule_settings;
 } entry;
 
 /* A term at batch 1, and by how much it grows with each sample more. */
@@ -86,6 +88,8 @@ void workloads_free(workloads *w)
         return;
     for (size_t i = 0; i < w->n_nets; i++)
         network_free(w->net[i]->net);
+    for (size_t i = 0; i < w->n_entries; i++)
+        gradient_schedule_free(w->entry[i]->schedule);
     free(w->net);
     free(w->entry);
     names_free(&w->by_key);
@@ -406,4 +410,32 @@ lm_status workloads_bind_at(workloads *w, const char *name, const char *input, l
     const lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
 
     return status ? status : bind_entry(w, e, batch, out, err);
+}
+
+lm_status workloads_gradients(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                              int64_t batch, const term_settings *settings,
+                              const gradient_schedule **out, lm_error *err)
+{
+    bound_network     *bound[2];
+    gradient_schedule *made;
+    entry             *e;
+    lm_status          status;
+
+    if ((status = find_entry(w, name, input ? input : "", dtype, &e, err)))
+        return status;
+    if (!e->schedule || (e->schedule->batch && e->schedule->batch != batch) ||
+        memcmp(&e->schedule_settings, settings, sizeof *settings)) {
+        if ((status = workloads_bind(w, name, input, dtype, batch, bound, err)))
+            return status;
+        status = gradient_schedule_of(bound, settings, &made, err);
+        bound_network_free(bound[0]);
+        bound_network_free(bound[1]);
+        if (status)
+            return status;
+        gradient_schedule_free(e->schedule);
+        e->schedule          = made;
+        e->schedule_settings = *settings;
+    }
+    *out = e->schedule;
+    return LM_OK;
 }

@@ -6,6 +6,7 @@
 #include "layers/registry.h"
 #include "network/bind.h"
 #include "network/metrics.h"
+#include "observe/gradients.h"
 
 typedef struct workloads workloads;
 
@@ -62,5 +63,11 @@ lm_status workloads_full(workloads *w, const char *name, const char *input, lm_d
  */
 lm_status workloads_bind(workloads *w, const char *name, const char *input, lm_dtype dtype,
                          int64_t batch, bound_network *out[2], lm_error *err);
+
+/** When its backward pass completes which gradient. *out lives until the next call for the same
+ * network, or as long as `w`. */
+lm_status workloads_gradients(workloads *w, const char *name, const char *input, lm_dtype dtype,
+                              int64_t batch, const term_settings *s, const gradient_schedule **out,
+                              lm_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "predict/bounds.h"
 #include "predict/paleo_step.h"
 
 step_setup step_setup_of(int64_t batch, int64_t nodes)
@@ -159,7 +160,8 @@ static lm_status missing(sum *s, part which)
                         part_name(which), remedy[which]);
 }
 
-static lm_status add_part(sum *s, part which, double *seconds)
+/* Done so many times. */
+static lm_status add_part(sum *s, part which, double times, double *seconds)
 {
     const size_t at = form_find(s->who->model, which);
     contribution room[MAX_CONTRIBUTIONS];
@@ -175,35 +177,10 @@ static lm_status add_part(sum *s, part which, double *seconds)
         if (!forms[at].n_features && isnan(room[k].c->value))
             return unknown_term(s, at, &room[k]);
         check_range(s, at, &room[k], *seconds);
-        ledger_add(&s->out->ledger, predict_certainty(s->who, &room[k]), room[k].seconds);
+        ledger_add(&s->out->ledger, predict_certainty(s->who, &room[k]), times * room[k].seconds);
     }
+    *seconds *= times;
     return LM_OK;
-}
-
-/* Bounds of all that is predicted. An update that the model does not tell from the all-reduce has
- * none. */
-static void state_intervals(const predictor *who, const double part_seconds[N_PARTS],
-                            bool whole_step, prediction *out)
-{
-    const intervals *known = calibration_intervals(who->cal, who->model);
-    double           s[N_QUANTITIES];
-
-    for (quantity q = 0; q < N_QUANTITIES; q++)
-        s[q] = NAN;
-    s[QUANTITY_FORWARD]  = out->forward;
-    s[QUANTITY_BACKWARD] = out->backward;
-    if (form_find(who->model, PART_UPDATE) < n_forms)
-        s[QUANTITY_UPDATE] = part_seconds[PART_UPDATE];
-    s[QUANTITY_SYNC]          = out->sync;
-    s[QUANTITY_GRAD]          = out->grad;
-    s[QUANTITY_BACKWARD_GRAD] = out->backward + out->grad;
-    s[QUANTITY_STEP]          = out->step;
-    for (quantity q = 0; q < N_QUANTITIES; q++)
-        if (whole_step && q != QUANTITY_STEP)
-            out->low[q] = out->high[q] = NAN;
-        else
-            intervals_at(known, q, s, out->batch, out->nodes * out->devices, &out->low[q],
-                         &out->high[q]);
 }
 
 static lm_status check_setup(const step_setup *s, lm_error *err)
@@ -222,57 +199,168 @@ static lm_status check_setup(const step_setup *s, lm_error *err)
     return LM_OK;
 }
 
-lm_status predict_step(const predictor *who, const step_setup *asked, prediction *out,
-                       lm_error *err)
+/* Does anything of the all-reduce differ from one message behind the backward pass? */
+static bool in_turn(const step_setup *s)
+{
+    return step_setup_ranks(s) == 1 || (s->sync.rule == SYNC_ONCE && !s->sync.dtype);
+}
+
+/* The all-reduce with its ledger, of which the exposed share becomes the step's. */
+static lm_status add_exposed(sum *s, const prediction *p)
+{
+    ledger   *to     = &s->out->ledger;
+    ledger    before = *to;
+    double    whole;
+    lm_status status = add_part(s, PART_SYNC, 1, &whole);
+
+    if (status)
+        return status;
+    if (!s->who->cal->overlapping.rows) {
+        *to = before;
+        ledger_add(to, CERTAINTY_ASSUMED, p->exposed);
+        return LM_OK;
+    }
+    for (certainty c = 0; c < N_CERTAINTIES; c++)
+        to->seconds[c] = before.seconds[c] + (to->seconds[c] - before.seconds[c]) / whole *
+                                                 (p->exposed + p->copy + p->straggler);
+    return LM_OK;
+}
+
+/* Synchronisation by a policy, and the bounds of all. */
+static lm_status synchronise(sum *s, const step_setup *asked, double backward, double update,
+                             overlap *buckets)
+{
+    const bool         hides = !in_turn(asked);
+    const predictor   *who   = s->who;
+    prediction        *p     = s->out;
+    const sync_setting how   = { &asked->sync, asked->nodes, asked->devices, 1 };
+    overlap_question   q     = { .setup = asked, .backward = backward };
+    lm_status          status;
+
+    q.compute = p->forward + p->backward;
+    if ((status = workloads_gradients(who->loads, who->network, who->input, who->dtype,
+                                      asked->batch, &who->cal->settings, &q.schedule, s->err)) ||
+        (status = overlapped_sync(who->cal, who->model, q.schedule, asked->batch, &how, backward,
+                                  q.compute, buckets, s->err)))
+        return status;
+    if (!hides) /* the buckets are all that is wanted */
+        return LM_OK;
+    p->backward += buckets->backward - backward;
+    p->sync      = buckets->sync;
+    p->exposed   = buckets->exposed;
+    p->copy      = buckets->copy;
+    p->straggler = buckets->straggler;
+    p->grad      = p->exposed + p->copy + p->straggler + update;
+    p->step      = p->forward + p->backward + p->grad;
+    if (isnan(p->sync))
+        status = missing(s, PART_SYNC);
+    else if (!(status = add_exposed(s, p)))
+        status = bounds_overlapped(who, &q, update, p, s->err);
+    if (status)
+        overlap_clear(buckets);
+    return status;
+}
+
+/* Parts of a step that are done in each micro-step. */
+static double times_done(part which, const step_setup *s)
+{
+    return which == PART_FORWARD || which == PART_BACKWARD || which == PART_STEP
+               ? (double)s->sync.accumulation
+               : 1;
+}
+
+static void note_counts(const predictor *who, const workload *load, prediction *out)
+{
+    if (load->counts.layers_not_lowered)
+        note(out, "layers without kernels are not in it", 0);
+    if (who->cal->transferred)
+        note(out, "transferred", 0);
+    if (other_dtype(who))
+        note(out, "dtype", 0);
+}
+
+/* One part after the other: nothing is hidden. */
+static void add_up(const part *which, size_t n, const double seconds[N_PARTS], prediction *out)
+{
+    const bool many = out->nodes * out->devices > 1;
+
+    if (n == 1) {
+        out->forward = out->backward = out->grad = out->sync = out->exposed = NAN;
+        out->step                                                           = seconds[PART_STEP];
+        return;
+    }
+    out->forward  = seconds[PART_FORWARD];
+    out->backward = seconds[PART_BACKWARD];
+    for (size_t i = 2; i < n; i++)
+        out->grad += seconds[which[i]];
+    /* a model without an update of its own does not tell the all-reduce from it */
+    out->sync    = many && which[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
+    out->exposed = out->sync;
+    out->step    = out->forward + out->backward + out->grad;
+}
+
+/* `buckets`: NULL where nobody wants them. */
+static lm_status predict(const predictor *who, const step_setup *asked, prediction *out,
+                         overlap *buckets, lm_error *err)
 {
     const int64_t ranks            = step_setup_ranks(asked);
-    const double  micro            = (double)asked->sync.accumulation;
+    const bool    overlaps         = !in_turn(asked);
     double        seconds[N_PARTS] = { 0 };
     part          parts[4];
     size_t        n;
     full_workload counted;
+    overlap       own = { .bucket = NULL };
     prediction result = { .batch = asked->batch, .nodes = asked->nodes, .devices = asked->devices };
     sum        s      = { .who = who, .load = &counted.load, .out = &result, .err = err };
-    lm_status  status = check_setup(asked, err);
+    lm_status  status = predict_load(who, asked->batch, asked->optimizer, &counted, err);
 
     if (status)
-        return status;
-    if (who->paleo)
-        return paleo_predict(who->paleo, asked, out, err);
-    if ((status = predict_load(who, asked->batch, asked->optimizer, &counted, err)))
         return status;
     counted.load.nodes = (double)ranks;
     if (ranks > 1 && ranks > who->cal->max_ranks)
         note(&result, "nodes", (double)ranks / (double)who->cal->max_ranks);
     n = predict_parts(who, ranks > 1, parts);
-    for (size_t i = 0; i < n; i++)
-        if ((status = add_part(&s, parts[i], &seconds[parts[i]])))
+    for (size_t i = 0; i < n; i++) {
+        const double times = times_done(parts[i], asked);
+
+        if (overlaps && parts[i] == PART_SYNC)
+            continue;
+        if ((status = add_part(&s, parts[i], times, &seconds[parts[i]])))
             return status;
-    if (counted.load.counts.layers_not_lowered)
-        note(&result, "layers without kernels are not in it", 0);
-    if (who->cal->transferred)
-        note(&result, "transferred", 0);
-    if (other_dtype(who))
-        note(&result, "dtype", 0);
-    for (size_t i = 0; i < n; i++)
-        if (seconds[parts[i]] < 0) {
+        if (seconds[parts[i]] < 0)
             note(&result, "negative time", 0);
-            break;
-        }
-    if (n == 1) {
-        result.forward = result.backward = result.grad = result.sync = result.exposed = NAN;
-        result.step = micro * seconds[PART_STEP];
-    } else {
-        result.forward  = micro * seconds[PART_FORWARD];
-        result.backward = micro * seconds[PART_BACKWARD];
-        for (size_t i = 2; i < n; i++)
-            result.grad += seconds[parts[i]];
-        /* a model without an update of its own does not tell the all-reduce from it */
-        result.sync    = ranks > 1 && parts[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
-        result.exposed = result.sync;
-        result.step    = result.forward + result.backward + result.grad;
     }
-    state_intervals(who, seconds, n == 1, &result);
-    *out = result;
-    return LM_OK;
+    note_counts(who, &counted.load, &result);
+    add_up(parts, n, seconds, &result);
+    if (overlaps || buckets)
+        status = synchronise(&s, asked, seconds[PART_BACKWARD] / times_done(PART_BACKWARD, asked),
+                             seconds[PART_UPDATE], buckets ? buckets : &own);
+    if (!status && !overlaps)
+        bounds_in_turn(who, seconds[PART_UPDATE], n == 1, &result);
+    overlap_clear(&own);
+    if (!status)
+        *out = result;
+    return status;
+}
+
+lm_status predict_step(const predictor *who, const step_setup *s, prediction *out, lm_error *err)
+{
+    const lm_status status = check_setup(s, err);
+
+    if (status)
+        return status;
+    return who->paleo ? paleo_predict(who->paleo, s, out, err) : predict(who, s, out, NULL, err);
+}
+
+lm_status predict_timeline(const predictor *who, const step_setup *s, prediction *out,
+                           overlap *buckets, lm_error *err)
+{
+    const lm_status status = check_setup(s, err);
+
+    if (status)
+        return status;
+    if (who->paleo)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "PALEO does not say when gradients are ready: no all-reduce is hidden");
+    return predict(who, s, out, buckets, err);
 }

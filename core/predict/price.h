@@ -3,6 +3,7 @@
 #define PREDICT_PRICE_H
 
 #include "fit/calibration.h"
+#include "fit/overlapped.h"
 #include "observe/workloads.h"
 #include "predict/ledger.h"
 #include "sync/policy.h"
@@ -43,12 +44,14 @@ typedef struct prediction {
     int64_t batch;            /**< samples per device and micro-step */
     int64_t nodes, devices;   /**< devices: of each node */
     double forward, backward; /**< of all micro-steps; with sync and grad NAN where only whole steps
-                                 were fitted */
+                                 were fitted; backward as it is beside messages */
     double sync;    /**< all-reduces, however much of them the backward pass hides; NAN: this model
                        does not tell it from the update */
     double exposed; /**< what is left of them behind the backward pass; NAN as sync */
-    double grad;    /**< exposed all-reduces and update */
-    double step;    /**< forward, backward and grad */
+    double copy;    /**< into buckets and out of them */
+    double straggler; /**< the slowest of the ranks takes so much longer than one */
+    double grad;      /**< exposed all-reduces, copies, stragglers and update */
+    double step;      /**< forward, backward and grad */
     /** Bounds by quantity, from ratios measured / predicted on what was left out of the fit
      * (interval.h); of a step that has none of its own, those of its parts added up. NAN: unknown.
      */
@@ -79,6 +82,15 @@ certainty predict_certainty(const predictor *who, const contribution *c);
  * it), or what binding the network returns
  */
 lm_status predict_step(const predictor *who, const step_setup *s, prediction *out, lm_error *err);
+
+/**
+ * The same with its buckets, to be freed by overlap_clear(); on failure there are none.
+ *
+ * @return LM_E_UNSUPPORTED, too, where nothing is known of them: PALEO, models that do not tell the
+ *         all-reduce from the update, machines of which only whole steps were measured
+ */
+lm_status predict_timeline(const predictor *who, const step_setup *s, prediction *out,
+                           overlap *buckets, lm_error *err);
 
 /** Counts and terms of the predictor's network at a batch, with an update by optimizer `o`. */
 lm_status predict_load(const predictor *who, int64_t batch, optimizer o, full_workload *out,

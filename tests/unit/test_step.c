@@ -1,75 +1,17 @@
-/* The native step: buckets, where gradients lie, and the simulator's recurrence. */
+/* The native step: where gradients lie, and the simulator's recurrence. */
 #include "check.h"
 #include "folder.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "measure/buckets.h"
 #include "measure/plan.h"
 #include "measure/step.h"
-
-/* ---- buckets --------------------------------------------------------------------------------- */
-
-enum { KIB = 1024, MIB = 1024 * KIB };
-
-static gradient_bucket of(uint64_t bytes, size_t needs)
-{
-    return (gradient_bucket){ .bytes = bytes, .dtype = LM_F32, .needs = needs };
-}
 
 static void check_bucket(const gradient_bucket *b, uint64_t bytes, size_t needs)
 {
     assert_int_equal(b->bytes, bytes);
     assert_int_equal(b->needs, needs);
-}
-
-/* Sizes, and what torch 1.13 makes of them: torch.distributed._compute_bucket_assignment_by_size(
- * tensors, [1 MiB, limit]) gives 0 1 2 | 3 | 4 5 | 6 7 at 25 MiB and 0 1 2 | 3 | 4 5 | 6 | 7 at 4.
- */
-static void buckets_are_those_of_torch(void **state)
-{
-    const gradient_bucket g[] = { of(300 * KIB, 1), of(700 * KIB, 1), of(100 * KIB, 2),
-                                  of(30 * MIB, 4),  of(1 * MIB, 4),   of(25 * MIB, 5),
-                                  of(24 * MIB, 6),  of(2 * MIB, 7) };
-    gradient_bucket       b[8];
-
-    (void)state;
-    assert_int_equal(buckets_make(g, 8, 25 * MIB, b), 4);
-    check_bucket(&b[0], 1100 * KIB, 2);
-    check_bucket(&b[1], 30 * MIB, 4);
-    check_bucket(&b[2], 26 * MIB, 5);
-    check_bucket(&b[3], 26 * MIB, 7);
-    assert_int_equal(buckets_make(g, 8, 4 * MIB, b), 5);
-    check_bucket(&b[2], 26 * MIB, 5);
-    check_bucket(&b[3], 24 * MIB, 6);
-    check_bucket(&b[4], 2 * MIB, 7); /* the last one is as full as it gets */
-}
-
-static void a_small_limit_holds_for_the_first_bucket_too(void **state)
-{
-    const gradient_bucket g[] = { of(40, 1), of(40, 2), of(40, 3), of(200, 4), of(4, 5) };
-    gradient_bucket       b[5];
-
-    (void)state;
-    assert_int_equal(buckets_make(g, 5, 80, b), 3);
-    check_bucket(&b[0], 80, 2);
-    check_bucket(&b[1], 240, 4);
-    check_bucket(&b[2], 4, 5);
-    assert_int_equal(buckets_make(g, 5, 1, b), 5); /* each tensor alone */
-    assert_int_equal(buckets_make(g, 0, 80, b), 0);
-}
-
-static void types_are_not_mixed(void **state)
-{
-    gradient_bucket g[] = { of(40, 1), of(40, 2), of(40, 3) };
-    gradient_bucket b[3];
-
-    (void)state;
-    g[1].dtype = LM_F64;
-    assert_int_equal(buckets_make(g, 3, MIB, b), 3);
-    assert_int_equal(b[1].dtype, LM_F64);
-    check_bucket(&b[1], 40, 2);
 }
 
 /* ---- where gradients lie --------------------------------------------------------------------- */
@@ -312,9 +254,6 @@ static void a_collective_must_reach_the_gradients(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(buckets_are_those_of_torch),
-        cmocka_unit_test(a_small_limit_holds_for_the_first_bucket_too),
-        cmocka_unit_test(types_are_not_mixed),
         cmocka_unit_test(gradients_lie_side_by_side_with_their_own_bytes),
         cmocka_unit_test(buckets_wait_for_their_gradients_and_for_each_other),
         cmocka_unit_test(what_ends_before_the_backward_pass_is_hidden),

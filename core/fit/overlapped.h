@@ -1,0 +1,46 @@
+/** Gradient synchronisation beside the backward pass, by the coefficients of a machine. */
+#ifndef FIT_OVERLAPPED_H
+#define FIT_OVERLAPPED_H
+
+#include "fit/calibration.h"
+#include "observe/gradients.h"
+#include "sync/policy.h"
+#include "sync/recurrence.h"
+
+/** How gradients of one step travel. */
+typedef struct sync_setting {
+    const sync_policy *policy;
+    int64_t            nodes, devices; /**< devices: of each node */
+    double             factor;         /**< on each all-reduce: 1, or a bound's */
+} sync_setting;
+
+/** Synchronisation of one step, and what it takes beside the all-reduces. */
+typedef struct overlap {
+    overlap_bucket *bucket; /**< in the order in which they travel; on one rank none */
+    size_t          n;
+    double          backward;  /**< s, of the last micro-step, beside messages */
+    double          sync;      /**< s, all all-reduces by themselves */
+    double          exposed;   /**< s, what is left of them behind the backward pass */
+    double          copy;      /**< s, into buckets and out of them */
+    double          straggler; /**< s, that the slowest of the ranks takes longer than one */
+} overlap;
+
+/**
+ * The recurrence (recurrence.h) over the buckets of a policy.
+ *
+ * Gradients are ready when the prices of the model's backward form say, scaled so that the pass
+ * takes `backward`. Element types: DDP makes buckets of the weights' own bytes and a hook casts
+ * them on the way (torch fp16_compress_hook); Horovod casts first (Compression.fp16).
+ *
+ * @param compute seconds of the passes that ranks wait for each other's: for stragglers
+ * @param out     to be freed by overlap_clear(), on success only
+ * @return LM_E_UNSUPPORTED where the model does not know when gradients are ready, or the
+ *         all-reduce from the update; LM_E_NOMEM
+ */
+lm_status overlapped_sync(const calibration *cal, const char *model,
+                          const gradient_schedule *schedule, int64_t batch, const sync_setting *s,
+                          double backward, double compute, overlap *out, lm_error *err);
+
+void overlap_clear(overlap *o);
+
+#endif

@@ -1,0 +1,32 @@
+/** Bounds of predicted steps. */
+#ifndef PREDICT_BOUNDS_H
+#define PREDICT_BOUNDS_H
+
+#include "predict/price.h"
+
+/**
+ * Of a step whose parts run one after the other, from ratios measured / predicted on what was left
+ * out of the fit. An update that the model does not tell from the all-reduce has none.
+ *
+ * @param update     seconds; NAN: not told apart
+ * @param whole_step only whole steps were fitted
+ */
+void bounds_in_turn(const predictor *who, double update, bool whole_step, prediction *out);
+
+/** What the all-reduces of a step and its backward pass do to each other. */
+typedef struct overlap_question {
+    const gradient_schedule *schedule;
+    const step_setup        *setup;
+    double                   backward; /**< s, of one micro-step, beside no message */
+    double                   compute;  /**< s, of all passes */
+} overlap_question;
+
+/**
+ * The same where all-reduces are hidden behind the backward pass: the recurrence with both at their
+ * lows, and at their highs, as what is left grows with either; of the exposed part with the pass at
+ * one end and the all-reduces at the other. Calls bounds_in_turn() for what does not overlap.
+ */
+lm_status bounds_overlapped(const predictor *who, const overlap_question *q, double update,
+                            prediction *out, lm_error *err);
+
+#endif
