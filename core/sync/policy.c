@@ -76,13 +76,26 @@ lm_status sync_policy_parse(const char *text, sync_policy *out, lm_error *err)
         text);
 }
 
+/* In the largest unit that it is a whole number of. */
+static void print_bytes(uint64_t bytes, char *to, size_t size)
+{
+    static const char *const unit[] = { "B", "KiB", "MiB", "GiB" };
+    size_t                   u      = 0;
+
+    for (; u < 3 && bytes && bytes % 1024 == 0; u++)
+        bytes /= 1024;
+    snprintf(to, size, "%llu%s", (unsigned long long)bytes, unit[u]);
+}
+
 const char *sync_policy_print(const sync_policy *p, char buffer[SYNC_POLICY_TEXT])
 {
+    char limit[32];
+
+    print_bytes(p->limit_bytes, limit, sizeof limit);
     if (p->rule == SYNC_DDP)
-        snprintf(buffer, SYNC_POLICY_TEXT, "ddp:%lluB", (unsigned long long)p->limit_bytes);
+        snprintf(buffer, SYNC_POLICY_TEXT, "ddp:%s", limit);
     else if (p->rule == SYNC_FUSION)
-        snprintf(buffer, SYNC_POLICY_TEXT, "horovod:%lluB:%gs", (unsigned long long)p->limit_bytes,
-                 p->cycle_seconds);
+        snprintf(buffer, SYNC_POLICY_TEXT, "horovod:%s:%gms", limit, 1e3 * p->cycle_seconds);
     else
         snprintf(buffer, SYNC_POLICY_TEXT, "%s", names[p->rule]);
     return buffer;

@@ -1,0 +1,50 @@
+/** Options that say how gradients travel and what the update is: the same for all commands. */
+#ifndef CLI_SETUP_OPTIONS_H
+#define CLI_SETUP_OPTIONS_H
+
+#include "cli/options.h"
+#include "predict/price.h"
+
+/** By their place in the command's own table. */
+typedef struct setup_options {
+    int sync, bucket, grad_dtype, accumulate, optimizer, devices_per_node;
+} setup_options;
+
+/** Rows of a command's table for them; OPTION_DEVICES_PER_NODE is in commands.h. */
+#define OPTION_SYNC                                                                  \
+    {                                                                                \
+        "sync", "RULE", "once",                                                      \
+            "when gradients travel: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]" \
+    }
+#define OPTION_BUCKET                                                               \
+    {                                                                               \
+        "bucket", "SIZES", NULL,                                                    \
+            "--sync ddp with this limit, 25MiB or 1MiB..64MiB*2; auto: best of all" \
+    }
+#define OPTION_GRAD_DTYPE                                                                    \
+    {                                                                                        \
+        "grad-dtype", "TYPE", NULL, "that gradients travel in, f16: instead of the weights'" \
+    }
+#define OPTION_ACCUMULATE                                                             \
+    {                                                                                 \
+        "accumulate", "K", "1", "micro-steps a step; gradients travel after the last" \
+    }
+#define OPTION_OPTIMIZER                                         \
+    {                                                            \
+        "optimizer", "NAME", "momentum", "sgd, momentum or adam" \
+    }
+
+/** What was asked. */
+typedef struct setup_choice {
+    step_setup   setup;  /**< without batch and nodes, which are 1; of the first policy */
+    sync_policy *policy; /**< malloc'ed: the rule of --sync, or one for each --bucket */
+    size_t       n;
+    bool         automatic; /**< --bucket auto: the best of them is wanted */
+    bool         given;     /**< any of --sync and --bucket */
+} setup_choice;
+
+/** False after a message, with *exit_code set; free(out->policy) in either case. */
+bool setup_options_read(const options *o, const setup_options *at, setup_choice *out,
+                        int *exit_code);
+
+#endif
