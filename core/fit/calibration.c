@@ -24,6 +24,7 @@ void calibration_free(calibration *cal)
         free(cal->provenance[i].value);
     }
     free(cal->provenance);
+    measured_free(&cal->measured);
     for (size_t f = 0; f < MAX_FORMS; f++)
         free(cal->fitted[f].term);
     if (cal->operators)
@@ -263,6 +264,7 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     fputs("\n[provenance]\n", draft.stream);
     for (size_t i = 0; i < cal->n_provenance; i++)
         fprintf(draft.stream, "%s = %s\n", cal->provenance[i].key, cal->provenance[i].value);
+    measured_write(draft.stream, &cal->measured);
     for (size_t f = 0; f < n_forms; f++)
         if (cal->fitted[f].present)
             put_fitted(draft.stream, f, &cal->fitted[f]);
@@ -579,6 +581,8 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
                     status = lm_error_set(err, LM_E_NOMEM, "out of memory");
         } else if (strchr(s->name, '.') && !strcmp(strchr(s->name, '.'), ".intervals")) {
             status = read_intervals(&r, s, cal);
+        } else if (!strcmp(s->name, "measured")) {
+            status = measured_read(doc, s, &cal->measured, err);
         } else if (operator_file_owns(s)) {
             if (!cal->operators && !(cal->operators = calloc(1, sizeof *cal->operators)))
                 status = lm_error_set(err, LM_E_NOMEM, "out of memory");

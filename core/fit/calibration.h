@@ -5,6 +5,7 @@
 #include "base/lsq.h"
 #include "base/stats.h"
 #include "fit/forms.h"
+#include "fit/measured.h"
 #include "fit/quantity.h"
 #include "observe/observation.h"
 #include "sync/collective.h"
@@ -57,6 +58,7 @@ typedef struct calibration {
     struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
     provenance_entry      *provenance;            /**< of the observations, and "fitted from" */
     size_t                 n_provenance;
+    measured_set           measured;             /**< whole steps; of a transferred machine none */
     int64_t                max_ranks, max_hosts; /**< most that were measured together; >= 1 */
     lm_dtype               dtype;                /**< of all observations; 0: not known */
     term_settings          settings;             /**< what terms were counted with */

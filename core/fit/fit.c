@@ -161,6 +161,21 @@ out:
     return status;
 }
 
+/* Was a whole step of a network measured, on several ranks with its all-reduce? */
+static bool note_step(const point *pt, measured_set *to)
+{
+    const observation *row   = pt->row;
+    const double      *s     = pt->seconds;
+    const bool         parts = !isnan(s[PHASE_FORWARD] + s[PHASE_BACKWARD] + s[PHASE_UPDATE]) &&
+                       (row->ranks < 2 || !isnan(s[PHASE_SYNC]));
+    const measured_at at = { row->name, pt->input, row->batch, row->ranks };
+
+    if (!observation_of_network(row) || row->batch < 1 ||
+        !(parts || (row->ranks < 2 && !isnan(s[PHASE_STEP]))))
+        return true;
+    return measured_add(to, &at);
+}
+
 static lm_status note_origin(const observations *obs, const points *p, calibration *cal,
                              lm_error *err)
 {
@@ -181,6 +196,8 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
 
         if (row->kind != OBS_COLLECTIVE)
             cal->dtype = row->dtype;
+        if (!note_step(&p->point[i], &cal->measured))
+            return no_memory(err);
         if (row->kind == OBS_COLLECTIVE && isnan(point_seconds(&p->point[i], PART_SYNC)))
             continue; /* by an algorithm that is not fitted */
         cal->max_ranks = row->ranks > cal->max_ranks ? row->ranks : cal->max_ranks;

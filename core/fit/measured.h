@@ -1,0 +1,38 @@
+/** Which configurations of which networks were measured: what a prediction of one of them stands
+ * on. */
+#ifndef FIT_MEASURED_H
+#define FIT_MEASURED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/ini.h"
+
+/** Of whole training steps on one machine, in one element type. */
+typedef struct measured_at {
+    const char *network, *input; /**< input: shape of one sample, "3x224x224" */
+    int64_t     batch, ranks;    /**< batch: of each rank */
+} measured_at;
+
+/** Sorted, each once. Zero-initialise. */
+typedef struct measured_set {
+    measured_at *at;
+    size_t       n, room;
+    arena       *arena; /**< owns the texts */
+} measured_set;
+
+/** Adds one that may be there already. False when memory runs out. */
+bool measured_add(measured_set *set, const measured_at *at);
+bool measured_has(const measured_set *set, const measured_at *at);
+void measured_free(measured_set *set);
+
+/** Section "[measured]" of a machine file, a line for each network, input and number of ranks;
+ * nothing where nothing was measured. */
+void measured_write(FILE *out, const measured_set *set);
+/** Reads it back. Errors begin with file:line. */
+lm_status measured_read(const ini_document *doc, const ini_section *s, measured_set *set,
+                        lm_error *err);
+
+#endif
