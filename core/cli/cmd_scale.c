@@ -68,7 +68,7 @@ static const char details[] =
     "shortens the epoch by less than 5 % (strong; each device takes ceil(batch / nodes) samples, and only\n"
     "the batch itself counts as work). The all-reduce is not hidden behind the backward\n"
     "pass: frameworks that overlap them do better. 'beyond' names what leaves the calibrated range;\n"
-    "in/ex/as is the share of the step that is interpolated, extrapolated and assumed, see predict.\n";
+    "me/in/ex/as is the share of the step that is measured, interpolated, extrapolated and assumed, see predict.\n";
 
 static const char examples[] =
     "  layermeter scale resnet50 --machine machine.ini --batch 32 --plot resnet50.svg\n"

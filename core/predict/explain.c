@@ -18,6 +18,7 @@ typedef struct work {
     const predictor  *who;
     explanation      *e;
     const step_setup *asked;
+    unsigned          measured; /**< parts, see predict_measured() */
     full_workload     load;     /* of the whole network */
     bound_network    *bound[2]; /* see workloads_bind() */
     double            steps;    /* from the first to the batch */
@@ -105,7 +106,7 @@ static lm_status share_feature(work *w, part which, const contribution *whole)
                              .coefficient = whole->c->value,
                              .seconds     = whole->seconds,
                              .bound       = feature_bound(f),
-                             .standing    = predict_certainty(w->who, whole) };
+                             .standing    = predict_certainty(w->who, w->measured, which, whole) };
     lm_status     status = LM_OK;
 
     if (!feature_of_layers(f))
@@ -239,7 +240,7 @@ static lm_status share_cells(work *w, part which, const cells *c, const contribu
         s.coefficient = from->c->value;
         s.seconds     = s.coefficient * s.count;
         s.bound       = term_family_bound(term_family_of(x->term));
-        s.standing    = predict_certainty(w->who, from);
+        s.standing    = predict_certainty(w->who, w->measured, which, from);
         status        = add_share(w, &s);
     }
     return status;
@@ -297,6 +298,7 @@ static lm_status take_apart(work *w)
                                  w->err)))
         return status;
     w->load.load.nodes = (double)ranks;
+    w->measured        = predict_measured(who, w->asked);
     if (!(status = name_layers(w->e, w->bound[0], w->err)))
         status = share_forms(w);
     bound_network_free(w->bound[0]);

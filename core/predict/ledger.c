@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 static const char *const names[N_CERTAINTIES] = {
+    [CERTAINTY_MEASURED]     = "measured",
     [CERTAINTY_INTERPOLATED] = "interpolated",
     [CERTAINTY_EXTRAPOLATED] = "extrapolated",
     [CERTAINTY_ASSUMED]      = "assumed",

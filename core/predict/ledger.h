@@ -7,6 +7,7 @@
 #include "fit/calibration.h"
 
 typedef enum certainty {
+    CERTAINTY_MEASURED,     /**< this very network, input and batch were measured */
     CERTAINTY_INTERPOLATED, /**< within what was measured, by a coefficient the data tell */
     CERTAINTY_EXTRAPOLATED, /**< by such a coefficient, outside what was measured */
     CERTAINTY_ASSUMED, /**< by a coefficient of other kernels, or one of which no measurement is
@@ -39,7 +40,7 @@ typedef struct ledger {
 void ledger_add(ledger *l, certainty c, double seconds);
 /** Share of all in it; NAN where nothing is. */
 double ledger_share(const ledger *l, certainty c);
-/** "83/12/5": shares in percent by the order of `certainty`, "-" where nothing is in it. */
+/** "0/83/12/5": shares in percent by the order of `certainty`, "-" where nothing is in it. */
 #define LEDGER_TEXT 32
 const char *ledger_print(const ledger *l, char buffer[LEDGER_TEXT]);
 

@@ -55,8 +55,33 @@ static bool other_dtype(const predictor *who)
     return who->cal->dtype && who->dtype != who->cal->dtype;
 }
 
-certainty predict_certainty(const predictor *who, const contribution *c)
+unsigned predict_measured(const predictor *who, const step_setup *s)
 {
+    const int64_t ranks = step_setup_ranks(s);
+    measured_at   at    = { .network = who->network, .batch = s->batch, .ranks = ranks };
+    unsigned      parts = 0;
+    bool          together, alone;
+
+    if (other_dtype(who) || !who->cal->measured.n ||
+        workloads_input(who->loads, who->network, who->input, who->dtype, &at.input, NULL))
+        return 0;
+    together = measured_has(&who->cal->measured, &at);
+    at.ranks = 1;
+    alone    = measured_has(&who->cal->measured, &at);
+    if (together || alone)
+        parts = 1u << PART_FORWARD | 1u << PART_BACKWARD;
+    if (parts && s->optimizer == OPTIMIZER_MOMENTUM) /* what fits take updates of */
+        parts |= 1u << PART_UPDATE | 1u << PART_GRAD_ONE | 1u << PART_STEP;
+    if (together && s->sync.rule == SYNC_ONCE && !s->sync.dtype)
+        parts |= 1u << PART_SYNC | 1u << PART_GRAD_MANY;
+    return parts;
+}
+
+certainty predict_certainty(const predictor *who, unsigned measured, part which,
+                            const contribution *c)
+{
+    if (measured & 1u << which)
+        return CERTAINTY_MEASURED;
     if (who->cal->transferred) /* of another machine */
         return CERTAINTY_ASSUMED;
     return certainty_of(c->c, c->count, other_dtype(who));
@@ -73,6 +98,7 @@ lm_status predict_load(const predictor *who, int64_t batch, optimizer o, full_wo
 typedef struct sum {
     const predictor *who;
     const workload  *load;
+    unsigned         measured; /**< parts, see predict_measured() */
     prediction      *out;
     lm_error        *err;
 } sum;
@@ -177,7 +203,8 @@ static lm_status add_part(sum *s, part which, double times, double *seconds)
         if (!forms[at].n_features && isnan(room[k].c->value))
             return unknown_term(s, at, &room[k]);
         check_range(s, at, &room[k], *seconds);
-        ledger_add(&s->out->ledger, predict_certainty(s->who, &room[k]), times * room[k].seconds);
+        ledger_add(&s->out->ledger, predict_certainty(s->who, s->measured, which, &room[k]),
+                   times * room[k].seconds);
     }
     *seconds *= times;
     return LM_OK;
@@ -317,6 +344,7 @@ static lm_status predict(const predictor *who, const step_setup *asked, predicti
     if (status)
         return status;
     counted.load.nodes = (double)ranks;
+    s.measured         = predict_measured(who, asked);
     if (ranks > 1 && ranks > who->cal->max_ranks)
         note(&result, "nodes", (double)ranks / (double)who->cal->max_ranks);
     n = predict_parts(who, ranks > 1, parts);

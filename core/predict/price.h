@@ -72,8 +72,14 @@ const char *prediction_beyond(const prediction *p, char *buffer, size_t size);
 /** The parts whose times add up to a step, on one node or many, into `out`; returns how many. */
 size_t predict_parts(const predictor *who, bool many, part out[4]);
 
-/** What a contribution stands on: certainty_of(), with the element type looked at, too. */
-certainty predict_certainty(const predictor *who, const contribution *c);
+/** Parts that were measured at this very step, 1 << part each: with this network, input and batch,
+ * all-reduces also on as many ranks. 0 where it has no such parts. */
+unsigned predict_measured(const predictor *who, const step_setup *s);
+
+/** What a contribution to a part stands on: certainty_of(), with the element type looked at, too.
+ */
+certainty predict_certainty(const predictor *who, unsigned measured, part which,
+                            const contribution *c);
 
 /**
  * Predicts. Pure but for the cache in `loads`.

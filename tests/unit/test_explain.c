@@ -211,7 +211,7 @@ static void the_ledger_says_what_a_step_stands_on(void **state)
     assert_true(step.ledger.seconds[CERTAINTY_ASSUMED] == 1.5);
     assert_true(step.ledger.seconds[CERTAINTY_INTERPOLATED] == 12.375 - 2.75);
     assert_close(ledger_share(&step.ledger, CERTAINTY_ASSUMED), 1.5 / 12.375, 1e-15);
-    assert_string_equal(ledger_print(&step.ledger, text), "78/10/12");
+    assert_string_equal(ledger_print(&step.ledger, text), "0/78/10/12");
     /* of another element type nothing was measured */
     p.dtype = LM_F64;
     assert_int_equal(step_at(&p, 1, 1, &step, NULL), LM_OK);
