@@ -33,14 +33,15 @@ static const char details[] =
     "arithmetic by the peak of the element type, traffic by the bandwidth, what each plane of a small\n"
     "image costs by peak per multiprocessor, launches and all-reduces not at all; arithmetic also by\n"
     "(peak per watt of limit)^--power, as what asks more of a limit keeps a lower clock. Of several\n"
-    "machines the mean is taken, near devices first. Carried over is what the default model says of whole\n"
-    "networks; single kernels: 'layermeter fit --like'.\n"
-    "--with takes a few networks that were measured on the new device (five are many), finds one factor\n"
-    "for each resource, and corrects by it; 'factor' shows them, 'share' what part of the time that they\n"
-    "correct was the resource's.\n"
+    "machines the mean is taken, near devices first. Carried over are what the default model says of whole\n"
+    "networks and prices of single layers; single kernels: 'layermeter fit --like'.\n"
+    "--with takes a few networks or single layers that were measured on the new device (five networks or\n"
+    "twenty layers are many), finds one factor for each resource, of layers one for forward passes and one\n"
+    "for the rest of training, and corrects by it; 'factor' shows them, 'share' what part of the time that\n"
+    "they correct was the resource's.\n"
     "Intervals are those of the machines, wider by what leaving each machine out shows, or by a factor of\n"
-    "2 where there is but one (1.5 if corrected); with three networks or more to correct by, by leaving\n"
-    "these out. Predictions from the new file are marked 'transferred' under 'beyond'.\n";
+    "2 where there is but one (1.5 if corrected); with three networks or layers or more to correct by, by\n"
+    "leaving these out. Predictions from the new file are marked 'transferred' under 'beyond'.\n";
 
 static const char examples[] =
     "  layermeter transfer v100.ini --from V100 --to 'A100-SXM4-40GB' -o a100.ini\n"
@@ -63,8 +64,9 @@ typedef struct work {
     size_t          n_rows;
     correct_factors factors;
     correct_errors  errors;
-    intervals       own;                /**< of the machines, before they are widened */
-    double          share[N_RESOURCES]; /**< of what corrects, before */
+    intervals       own;              /**< of the machines, before they are widened */
+    double          share[N_CORRECT]; /**< of what corrects, before */
+    bool            of_layers;        /**< factors of single layers, too */
 } work;
 
 static void work_free(work *w)
@@ -182,15 +184,26 @@ static lm_status check_variant(const work *w, const char *path, lm_error *err)
     return points_check_variants(&w->p, path, err);
 }
 
+static const char *groups_name(const work *w)
+{
+    return w->of_layers ? "single layers" : "networks";
+}
+
+static size_t n_factors(const work *w)
+{
+    return w->of_layers ? N_CORRECT : N_RESOURCES;
+}
+
 static lm_status note_correction(const options *o, work *w, lm_error *err)
 {
     char   text[300];
-    size_t n = (size_t)snprintf(text, sizeof text, "%zu times of %zu networks:", w->factors.rows,
-                                w->errors.groups);
+    size_t n = (size_t)snprintf(text, sizeof text, "%zu times of %zu %s:", w->factors.rows,
+                                w->errors.groups, groups_name(w));
 
-    for (int r = 0; r < N_RESOURCES; r++)
-        n += (size_t)snprintf(text + n, sizeof text - n, " %s x%.3g", resource_name((resource)r),
-                              w->factors.of[r]);
+    for (size_t r = 0; r < n_factors(w); r++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s %s x%.3g",
+                              r == CORRECT_BACKWARD ? ", backward" : "",
+                              resource_name((resource)(r % N_RESOURCES)), w->factors.of[r]);
     snprintf(text + n, sizeof text - n, ", of %.60s", o->value[WITH]);
     return calibration_note(w->cal, "corrected_by", text)
                ? LM_OK
@@ -218,12 +231,14 @@ static lm_status correct(const options *o, work *w, lm_error *err)
         lm_error_prefix(err, "%s", path);
         return status;
     }
+    for (size_t i = 0; i < w->p.n_points; i++)
+        w->of_layers |= w->p.point[i].shape && w->cal->layers;
     for (size_t i = 0; i < w->n_rows; i++)
-        for (int r = 0; r < N_RESOURCES; r++)
+        for (size_t r = 0; r < N_CORRECT; r++)
             w->share[r] += w->row[i].part[r] / w->row[i].seconds;
-    for (int r = 0; r < N_RESOURCES; r++)
+    for (size_t r = 0; r < N_CORRECT; r++)
         sum += w->share[r];
-    for (int r = 0; r < N_RESOURCES; r++)
+    for (size_t r = 0; r < N_CORRECT; r++)
         w->share[r] /= sum;
     status = correct_calibration(w->cal, w->row, w->n_rows, &w->own, &w->factors, &w->errors, err);
     return status ? status : note_correction(o, w, err);
@@ -244,11 +259,15 @@ static void add_columns(table *t, bool corrected)
 static void add_rows(table *t, const work *w, bool corrected)
 {
     for (size_t i = 0; i < w->n; i++)
-        for (int r = 0; r < N_RESOURCES; r++) {
+        for (size_t r = 0; r < n_factors(w); r++) {
+            const char *of = resource_name((resource)(r % N_RESOURCES));
+            char        name[40];
+
+            snprintf(name, sizeof name, "%s%s", of, r < CORRECT_BACKWARD ? "" : ", backward");
             table_text(t, w->from[i].device->name);
             table_real(t, w->from[i].weight);
-            table_text(t, resource_name((resource)r));
-            table_real(t, w->from[i].scale.of[r]);
+            table_text(t, name);
+            table_real(t, w->from[i].scale.of[r % N_RESOURCES]);
             if (corrected) {
                 table_real(t, w->factors.of[r]);
                 table_real(t, w->share[r]);
@@ -262,11 +281,11 @@ static void print_words(const options *o, const work *w)
     if (o->value[WITH])
         print_flagged(w->obs, &w->p);
     if (o->value[WITH] && !isnan(w->errors.mape))
-        fprintf(
-            stderr,
-            "layermeter: %s: %.1f %% off by datasheets alone, %.1f %% with each of %zu networks "
-            "left out of the correction\n",
-            o->value[WITH], 100 * w->errors.mape_before, 100 * w->errors.mape, w->errors.groups);
+        fprintf(stderr,
+                "layermeter: %s: %.1f %% off by datasheets alone, %.1f %% with each of %zu %s "
+                "left out of the correction\n",
+                o->value[WITH], 100 * w->errors.mape_before, 100 * w->errors.mape, w->errors.groups,
+                groups_name(w));
     for (size_t s = 0; s < N_INTERVALS; s++)
         if (interval_known(&w->cal->intervals[0].of[s]))
             return;

@@ -35,8 +35,7 @@ static bool has_setting(const char *settings, const char *word)
     return false;
 }
 
-/* What was run of a layer in a phase of its point. */
-static layer_run run_of(const point *pt, phase f, double multiprocessors)
+layer_run singles_run(const point *pt, phase f, double multiprocessors)
 {
     return (layer_run){ .forward  = f == PHASE_FORWARD || f == PHASE_INFERENCE || f == PHASE_STEP,
                         .backward = f == PHASE_BACKWARD || f == PHASE_STEP,
@@ -82,8 +81,8 @@ static lm_status gather(const points *p, size_t class, times *out, lm_error *err
             if (!pt->shape || !singles_phase(w, &f) || isnan(point_seconds(pt, w)) ||
                 (class < N_LAYER_CLASSES && layer_class_of(pt->shape) != class))
                 continue;
-            out->time[out->n] =
-                (layer_time){ pt->shape, run_of(pt, f, p->multiprocessors), point_seconds(pt, w) };
+            out->time[out->n]    = (layer_time){ pt->shape, singles_run(pt, f, p->multiprocessors),
+                                                 point_seconds(pt, w) };
             out->point[out->n]   = i;
             out->phase[out->n++] = f;
         }
@@ -182,7 +181,7 @@ static lm_status whole_network(const points *p, size_t at, layer_model *m, doubl
 static void single_layer(const point *pt, layer_model *m, double *seconds)
 {
     for (phase f = 0; f < N_PHASES; f++) {
-        const layer_run run = run_of(pt, f, m->multiprocessors);
+        const layer_run run = singles_run(pt, f, m->multiprocessors);
         const double    t   = layer_model_seconds(m, pt->shape, &run);
 
         if (!isnan(t))

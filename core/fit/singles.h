@@ -8,6 +8,11 @@
 /** Which phase of a single layer a part of a step is; false: none. */
 bool singles_phase(part which, phase *out);
 
+struct layer_run; /* single/classes.h */
+
+/** What was run of a single layer in a phase of its point. */
+struct layer_run singles_run(const point *pt, phase f, double multiprocessors);
+
 struct layer_model;
 
 /** Fits all classes of layers that have enough times. */

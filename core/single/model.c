@@ -166,20 +166,61 @@ size_t layer_model_rows(const layer_model *m)
     return n;
 }
 
-double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run)
+/* A row of one layer; false where it has no price. */
+static bool priced(layer_model *m, const layer_shape *s, const layer_run *run, rows *out)
 {
     const size_t class    = layer_class_of(s);
     const layer_time time = { s, *run, NAN };
-    rows             r    = { 0 };
-    double           seconds;
 
     if (class == N_LAYER_CLASSES || !m->of[class].present ||
         (run->update && !optimizer_priced(&m->of[class].columns, run->optimizer)))
-        return NAN;
-    add(&m->of[class].columns, &r, layer_classes[class], &time);
-    seconds = rows_check(&r, NULL)
-                  ? NAN
-                  : cheapest_seconds(&r, 0, &m->of[class].columns, layer_classes[class]->options.p);
+        return false;
+    add(&m->of[class].columns, out, layer_classes[class], &time);
+    return true;
+}
+
+double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run)
+{
+    const size_t class = layer_class_of(s);
+    rows   r           = { 0 };
+    double seconds     = NAN;
+
+    if (priced(m, s, run, &r) && !rows_check(&r, NULL))
+        seconds = cheapest_seconds(&r, 0, &m->of[class].columns, layer_classes[class]->options.p);
     rows_free(&r);
     return seconds;
+}
+
+lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,
+                            size_t (*group)(const column *), double *seconds, lm_error *err)
+{
+    double        *price = NULL;
+    row_item      *item  = NULL;
+    rows           r     = { 0 };
+    const columns *c;
+    size_t         n;
+    lm_status      status = LM_OK;
+
+    if (!priced(m, s, run, &r)) {
+        rows_free(&r);
+        return lm_error_set(err, LM_E_NOTFOUND, "a single layer has no price");
+    }
+    c = &m->of[layer_class_of(s)].columns;
+    if (!(status = rows_check(&r, err))) {
+        price = malloc((c->n + 1) * sizeof *price);
+        item  = malloc((rows_longest(&r) + 1) * sizeof *item);
+        if (!price || !item)
+            status = no_memory(err);
+    }
+    if (!status) {
+        for (size_t j = 0; j < c->n; j++)
+            price[j] = c->column[j].price;
+        rows_cost(&r, 0, c, price, item, &n);
+        for (size_t i = 0; i < n; i++)
+            seconds[group(&c->column[item[i].column])] += price[item[i].column] * item[i].value;
+    }
+    free(item);
+    free(price);
+    rows_free(&r);
+    return status;
 }

@@ -57,4 +57,13 @@ size_t layer_model_rows(const layer_model *m);
  * optimizer has none there. */
 double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run);
 
+/**
+ * The same by what it is made of: prices times counts, of each part's cheapest alternative, added
+ * to seconds[group()] of each column.
+ *
+ * @return LM_E_NOTFOUND where layer_model_seconds() is NAN, LM_E_NOMEM
+ */
+lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,
+                            size_t (*group)(const column *), double *seconds, lm_error *err);
+
 #endif

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/nnls.h"
+#include "fit/singles.h"
+#include "transfer/layers.h"
 #include "transfer/transfer.h"
 
 #define RIDGE  0.1
@@ -21,7 +23,7 @@ double correct_seconds(const correct_row *row, const correct_factors *f)
 {
     double sum = 0;
 
-    for (int r = 0; r < N_RESOURCES; r++)
+    for (int r = 0; r < N_CORRECT; r++)
         sum += f->of[r] * row->part[r];
     return sum;
 }
@@ -30,7 +32,7 @@ double correct_seconds(const correct_row *row, const correct_factors *f)
 static lm_status solve(const correct_row *row, size_t n, size_t without, correct_factors *f,
                        lm_error *err)
 {
-    double gram[N_RESOURCES * N_RESOURCES] = { 0 }, h[N_RESOURCES] = { 0 };
+    double gram[N_CORRECT * N_CORRECT] = { 0 }, h[N_CORRECT] = { 0 };
 
     for (size_t i = 0; i < n; i++) {
         const double off    = fabs(correct_seconds(&row[i], f) / row[i].seconds - 1);
@@ -38,19 +40,19 @@ static lm_status solve(const correct_row *row, size_t n, size_t without, correct
 
         if (row[i].group == without)
             continue;
-        for (int a = 0; a < N_RESOURCES; a++) {
+        for (int a = 0; a < N_CORRECT; a++) {
             const double x = row[i].part[a] / row[i].seconds;
 
             h[a] += weight * x;
-            for (int b = 0; b < N_RESOURCES; b++)
-                gram[a * N_RESOURCES + b] += weight * x * row[i].part[b] / row[i].seconds;
+            for (int b = 0; b < N_CORRECT; b++)
+                gram[a * N_CORRECT + b] += weight * x * row[i].part[b] / row[i].seconds;
         }
     }
-    for (int a = 0; a < N_RESOURCES; a++) {
-        gram[a * N_RESOURCES + a] += RIDGE;
+    for (int a = 0; a < N_CORRECT; a++) {
+        gram[a * N_CORRECT + a] += RIDGE;
         h[a] += RIDGE;
     }
-    return nnls_solve(gram, h, N_RESOURCES, f->of, err);
+    return nnls_solve(gram, h, N_CORRECT, f->of, err);
 }
 
 lm_status correct_fit(const correct_row *row, size_t n, size_t without, correct_factors *out,
@@ -59,7 +61,7 @@ lm_status correct_fit(const correct_row *row, size_t n, size_t without, correct_
     correct_factors f      = { .rows = 0 };
     lm_status       status = LM_OK;
 
-    for (int r = 0; r < N_RESOURCES; r++)
+    for (int r = 0; r < N_CORRECT; r++)
         f.of[r] = 1;
     for (size_t i = 0; i < n; i++)
         f.rows += row[i].group != without;
@@ -108,31 +110,77 @@ static bool split_seconds(const calibration *cal, size_t form_at, const point *p
     return sum > 0;
 }
 
+/* Times of networks, by the forms in terms. */
+static void add_network(const calibration *cal, const point *pt, correct_row *row, size_t *n)
+{
+    for (size_t f = 0; f < n_forms; f++) {
+        correct_row r = { .group = pt->group, .batch = pt->row->batch };
+
+        if (!cal->fitted[f].present || !told(f, &r.of))
+            continue;
+        r.seconds = point_seconds(pt, forms[f].part);
+        if (r.seconds > 0 && split_seconds(cal, f, pt, &r))
+            row[(*n)++] = r;
+    }
+}
+
+static const struct {
+    part     which;
+    quantity of;
+} of_layers[] = { { PART_FORWARD, QUANTITY_FORWARD },
+                  { PART_BACKWARD, QUANTITY_BACKWARD },
+                  { PART_UPDATE, QUANTITY_UPDATE },
+                  { PART_INFERENCE, QUANTITY_INFERENCE },
+                  { PART_STEP, QUANTITY_STEP } };
+
+#define N_OF_LAYERS (sizeof of_layers / sizeof of_layers[0])
+
+/* Times of a single layer; each is a group unless its row says which. */
+static lm_status add_layer(const calibration *cal, const points *p, size_t at, correct_row *row,
+                           size_t *n, lm_error *err)
+{
+    const point *pt = &p->point[at];
+
+    for (size_t i = 0; i < N_OF_LAYERS; i++) {
+        correct_row r = { .group   = *pt->row->group ? pt->group : p->n_groups + at,
+                          .batch   = pt->row->batch,
+                          .of      = of_layers[i].of,
+                          .seconds = point_seconds(pt, of_layers[i].which) };
+        layer_run   run;
+        phase       f;
+        lm_status   status;
+
+        if (!(r.seconds > 0) || !singles_phase(of_layers[i].which, &f))
+            continue;
+        run = singles_run(pt, f, cal->layers->multiprocessors);
+        status =
+            layer_model_split(cal->layers, pt->shape, &run, transfer_layers_factor, r.part, err);
+        if (status == LM_OK)
+            row[(*n)++] = r;
+        else if (status != LM_E_NOTFOUND)
+            return status;
+    }
+    return LM_OK;
+}
+
 lm_status correct_rows(const calibration *cal, const points *p, correct_row **out, size_t *n,
                        lm_error *err)
 {
-    correct_row *row  = malloc((p->n_points * n_forms + 1) * sizeof *row);
-    size_t       used = 0;
-    quantity     of;
+    correct_row *row    = malloc((p->n_points * (n_forms + N_OF_LAYERS) + 1) * sizeof *row);
+    size_t       used   = 0;
+    lm_status    status = row ? LM_OK : no_memory(err);
 
-    if (!row)
-        return no_memory(err);
-    for (size_t i = 0; i < p->n_points; i++)
-        for (size_t f = 0; f < n_forms; f++) {
-            const point *pt = &p->point[i];
-            correct_row  r  = { .group = pt->group, .batch = pt->row->batch };
-
-            if (!cal->fitted[f].present || !told(f, &of))
-                continue;
-            r.of      = of;
-            r.seconds = point_seconds(pt, forms[f].part);
-            if (r.seconds > 0 && split_seconds(cal, f, pt, &r))
-                row[used++] = r;
-        }
-    if (!used) {
+    for (size_t i = 0; i < p->n_points && !status; i++)
+        if (p->point[i].shape && cal->layers)
+            status = add_layer(cal, p, i, row, &used, err);
+        else
+            add_network(cal, &p->point[i], row, &used);
+    if (!status && !used)
+        status = lm_error_set(err, LM_E_ARG,
+                              "no time in it is one that these machines have coefficients for");
+    if (status) {
         free(row);
-        return lm_error_set(err, LM_E_ARG,
-                            "no time in it is one that these machines have coefficients for");
+        return status;
     }
     *out = row;
     *n   = used;
@@ -218,12 +266,18 @@ static void apply(calibration *cal, const correct_factors *f)
     for (size_t i = 0; i < n_forms; i++)
         for (size_t t = 0; cal->fitted[i].present && told(i, &of) && t < N_TERMS; t++)
             cal->fitted[i].term[t].value *= f->of[transfer_resource(t)];
+    for (size_t k = 0; cal->layers && k < N_LAYER_CLASSES; k++)
+        for (size_t j = 0; j < cal->layers->of[k].columns.n; j++) {
+            column *c = &cal->layers->of[k].columns.column[j];
+
+            c->price *= f->of[transfer_layers_factor(c)];
+        }
 }
 
 lm_status correct_calibration(calibration *cal, correct_row *row, size_t n, const intervals *own,
                               correct_factors *f, correct_errors *errors, lm_error *err)
 {
-    const correct_factors none    = { { 1, 1, 1, 1 }, 0 };
+    const correct_factors none    = { { 1, 1, 1, 1, 1, 1, 1, 1 }, 0 };
     double               *seconds = malloc((n + 1) * sizeof *seconds);
     lm_status status = seconds ? correct_fit(row, n, NAMES_NONE, f, err) : no_memory(err);
 

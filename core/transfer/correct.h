@@ -1,10 +1,12 @@
 /**
  * Correction of a model by a few measurements of a device: not coefficient by coefficient, which a
- * few cannot tell apart, but one factor for all that one resource bounds (single/columns.h).
+ * few cannot tell apart, but one factor for all that one resource bounds (single/columns.h); of
+ * single layers one for forward passes and one for what training does behind them, which other
+ * kernels do.
  *
- *   seconds = sum over resources of factor_r x seconds_r
+ *   seconds = sum over factors of factor_r x seconds_r
  *
- * with seconds_r what the model says is spent on resource r. Relative, robust (Huber 0.3, five
+ * with seconds_r what the model says is spent on that. Relative, robust (Huber 0.3, five
  * rounds of reweighting), factors not negative and held near 1 by a ridge 0.1 (factor - 1)^2 beside
  * the sum of squared relative residuals: a resource that the measurements do not show keeps 1.
  */
@@ -15,17 +17,20 @@
 #include "observe/points.h"
 #include "single/columns.h"
 
+/** Factors: by resource, then of what single layers do behind their forward pass. */
+enum { CORRECT_BACKWARD = N_RESOURCES, N_CORRECT = 2 * N_RESOURCES };
+
 /** One measurement, and what the model says of it. */
 typedef struct correct_row {
-    double   part[N_RESOURCES]; /**< seconds by resource */
-    double   seconds;           /**< measured, > 0 */
-    size_t   group;             /**< of its network: left out together */
+    double   part[N_CORRECT]; /**< seconds by factor */
+    double   seconds;         /**< measured, > 0 */
+    size_t   group;           /**< of its network, or of the layer by itself: left out together */
     quantity of;
     int64_t  batch;
 } correct_row;
 
 typedef struct correct_factors {
-    double of[N_RESOURCES];
+    double of[N_CORRECT];
     size_t rows;
 } correct_factors;
 
@@ -35,7 +40,8 @@ lm_status correct_fit(const correct_row *row, size_t n, size_t without, correct_
 
 double correct_seconds(const correct_row *row, const correct_factors *f);
 
-/** Every time at the points that the default model of `cal` can tell in terms. LM_E_ARG if it can
+/** Every time at the points that the default model of `cal` can tell in terms, or by prices of
+ * single layers. LM_E_ARG if it can
  * tell none of them. *out is to be freed. */
 lm_status correct_rows(const calibration *cal, const points *p, correct_row **out, size_t *n,
                        lm_error *err);

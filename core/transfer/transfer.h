@@ -22,7 +22,8 @@ typedef struct transfer_options {
      * measured one, q and q' these per watt of power limit: what asks more of a limit keeps a lower
      * clock. 0: by peaks alone. */
     double power;
-    /** Width of the Gaussian by which machines are averaged, in logs of the datasheets' ratios. */
+    /** Width of the Gaussian by which machines are averaged, in logs of the datasheets' ratios, to
+     * which 0.6 for each compute capability between them is added in squares. */
     double near;
     double doubt_most; /**< see transfer_doubt() */
 } transfer_options;
@@ -61,8 +62,8 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
 
 /**
  * The default model's coefficients on the new device, each marked as not measured there (known 0,
- * no standard error). Intervals are such that they hold what those of the machines hold: what
- * another device adds is still to come, see transfer_doubt().
+ * no standard error), and prices of single layers (layers.h). Intervals are such that they hold
+ * what those of the machines hold: what another device adds is still to come, see transfer_doubt().
  */
 lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
                         const transfer_options *o, calibration **out, lm_error *err);
@@ -78,8 +79,9 @@ lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
 /**
  * How far off this may be: each machine is left out and carried over to from the others, and a
  * formula's seconds compared with its own, at the middle of the range (in logs) of each term that
- * it has measured. Of K machines the largest ratio to the power (K + 1) / K, as of a new one; of a
- * single machine TRANSFER_DOUBT. Never more than the options say.
+ * it has measured; of single layers those of a spread of sizes. Of K machines the largest ratio to
+ * the power (K + 1) / K, as of a new one; of a single machine TRANSFER_DOUBT. Never more than the
+ * options say.
  */
 lm_status transfer_doubt(const transfer_source *from, size_t n, const transfer_options *o,
                          double *out, lm_error *err);

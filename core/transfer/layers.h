@@ -1,0 +1,34 @@
+/**
+ * Prices of single layers, carried over like the coefficients of networks (transfer.h): each column
+ * says what of a device its price falls with. Of several machines the mean of those whose
+ * measurements tell the price, near devices first.
+ */
+#ifndef TRANSFER_LAYERS_H
+#define TRANSFER_LAYERS_H
+
+#include "single/model.h"
+#include "transfer/transfer.h"
+
+/** Marks what prices above 0 fall with, and of those that know waves over multiprocessors those. */
+void transfer_layers_want(const layer_model *m, bool wanted[N_RESOURCES]);
+
+/**
+ * The mean of those machines that have prices of single layers, none of whose rows was measured on
+ * the new device: rows 0, errors NAN.
+ *
+ * @param out NULL: no machine has any
+ */
+lm_status transfer_layers_pool(const transfer_source *from, size_t n, const device *to,
+                               layer_model **out, lm_error *err);
+
+/** What one factor corrects: a resource of forward passes, or of all that training does behind. */
+size_t transfer_layers_factor(const column *c);
+
+/**
+ * How far apart two machines' prices are: of a spread of convolutions and products of common sizes,
+ * forward and in training, the 90 % quantile of |log| of one's seconds over the other's. 0: there
+ * are none that both price.
+ */
+double transfer_layers_deviation(layer_model *own, layer_model *other);
+
+#endif
