@@ -20,10 +20,10 @@ static void print_number(FILE *out, const char *key, double value)
 static void print_class(FILE *out, const layer_class *class, const layer_prices *p,
                         double multiprocessors)
 {
-    fprintf(out,
-            "\n[" PREFIX "%s]\n; single layers: relative least squares, robust, non-negative, of "
-            "the cheapest algorithms\nrows = %zu\n",
-            class->name, p->rows);
+    fprintf(out, "\n[" PREFIX "%s]\n; single layers: %s\nrows = %zu\n", class->name,
+            p->rows ? "relative least squares, robust, non-negative, of the cheapest algorithms"
+                    : "carried over from other machines",
+            p->rows);
     if (multiprocessors > 0)
         print_number(out, "multiprocessors", multiprocessors);
     print_number(out, "mape_percent", 100 * p->errors.mape);
