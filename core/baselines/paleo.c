@@ -235,61 +235,16 @@ paleo_work paleo_update(const paleo_counts *c)
 /* ---- times --------------------------------------------------------------------------------------
  */
 
-static const char *const scheme_names[N_PALEO_SCHEMES] = {
-    [PALEO_ONE_TO_ALL]       = "one_to_all",
-    [PALEO_TREE]             = "tree",
-    [PALEO_BUTTERFLY]        = "butterfly",
-    [PALEO_BUTTERFLY_MIXING] = "butterfly_mixing",
-};
-
-const char *paleo_scheme_name(paleo_scheme s)
-{
-    return scheme_names[s];
-}
-
-lm_status paleo_scheme_parse(const char *text, paleo_scheme *out, lm_error *err)
-{
-    for (int s = 0; s < N_PALEO_SCHEMES; s++)
-        if (!strcmp(text, scheme_names[s])) {
-            *out = (paleo_scheme)s;
-            return LM_OK;
-        }
-    return lm_error_set(err, LM_E_ARG,
-                        "expected one_to_all, tree, butterfly or butterfly_mixing, found '%.40s'",
-                        text);
-}
-
 double paleo_seconds(const paleo_work *w, const paleo_platform *p, double ppp)
 {
     return (w->flops / p->peak + w->bytes / (p->bandwidth * MEMORY_GB)) / ppp;
-}
-
-/* ceil(log2 n) */
-static double tree_height(int64_t n)
-{
-    double height = 0;
-
-    for (int64_t reached = 1; reached < n; height++)
-        reached = reached > n / 2 ? n : 2 * reached;
-    return height;
-}
-
-/* Times that the link carries all parameters, one after the other. */
-static double rounds(paleo_scheme s, int64_t workers)
-{
-    switch (s) {
-    case PALEO_ONE_TO_ALL: return 2 * (double)(workers - 1);
-    case PALEO_TREE: return 2 * tree_height(workers);
-    case PALEO_BUTTERFLY: return tree_height(workers);
-    default: return 1;
-    }
 }
 
 paleo_times paleo_step(const paleo_counts *c, const paleo_platform *p, int64_t workers)
 {
     const paleo_work backward = paleo_backward(c);
     const paleo_work update   = paleo_update(c);
-    const double     n        = rounds(p->scheme, workers);
+    const double     n        = paleo_scheme_rounds(p->scheme, workers);
     paleo_times      t        = { .forward  = paleo_seconds(&c->pass[LM_FORWARD], p, p->ppp_comp),
                                   .backward = paleo_seconds(&backward, p, p->ppp_comp),
                                   .update   = paleo_seconds(&update, p, 1),

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "network/bind.h"
+#include "sync/scheme.h"
 
 /*
  * Qi, Sparks, Talwalkar, "PALEO: A Performance Model for Deep Neural Networks", ICLR 2017; the
@@ -54,20 +55,6 @@ paleo_work paleo_backward(const paleo_counts *c);
 
 /** Of an update: w - rate * gradient reads both and writes one. */
 paleo_work paleo_update(const paleo_counts *c);
-
-/** How workers add up their gradients; S bytes over a link of B, N workers. */
-typedef enum paleo_scheme {
-    PALEO_ONE_TO_ALL,       /**< 2 (N - 1) S / B: all send to one, which sends to all */
-    PALEO_TREE,             /**< 2 ceil(log2 N) S / B */
-    PALEO_BUTTERFLY,        /**< ceil(log2 N) S / B */
-    PALEO_BUTTERFLY_MIXING, /**< S / B whatever N, one included: one exchange a step, partly added
-                               up */
-    N_PALEO_SCHEMES
-} paleo_scheme;
-
-/** one_to_all, tree, butterfly, butterfly_mixing. */
-const char *paleo_scheme_name(paleo_scheme s);
-lm_status   paleo_scheme_parse(const char *text, paleo_scheme *out, lm_error *err);
 
 /** A device, what connects several, and how much of their peaks a framework gets out of them. */
 typedef struct paleo_platform {

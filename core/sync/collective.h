@@ -1,19 +1,20 @@
-/** Times of all-reduces on a machine or cluster: what is fitted, and what it predicts. */
+/**
+ * Times of all-reduces on a machine or cluster: what is fitted, and what it predicts.
+ *
+ * Each algorithm that was measured ("default" is what the library chooses by itself) has prices of
+ * its own, within a node and between nodes (fabric.h). What was measured on one says nothing of the
+ * other: it is refused, with what to do.
+ */
 #ifndef SYNC_COLLECTIVE_H
 #define SYNC_COLLECTIVE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "sync/fabric.h"
 
-#include <layermeter/error.h>
+#define ALGORITHM_DEFAULT "default"
+#define ALGORITHM_NAME    32
 
-/** One all-reduce. */
-typedef struct allreduce {
-    double  bytes;   /**< S, of the vector that each rank has */
-    int64_t nodes;   /**< N, what a network connects */
-    int64_t devices; /**< g of each node; N g ranks */
-} allreduce;
+/** What an algorithm is called in a model: letters, digits, _ and -, others as _; cut to fit. */
+const char *algorithm_name(const char *text, char buffer[ALGORITHM_NAME]);
 
 /** What connects nodes, as somebody says it, for machines on which nothing was measured between
  * nodes. */
@@ -22,6 +23,10 @@ typedef struct interconnect {
     double latency;          /**< s, of a message from node to node */
 } interconnect;
 
+/** Of the rate of a link that was told, what messages are taken to reach: headers, protocols and
+ * steps that do not overlap take the rest. An assumption, as the link is. */
+#define LINK_EFFICIENCY 0.8
+
 /** A measured one. */
 typedef struct allreduce_time {
     allreduce   of;
@@ -29,8 +34,86 @@ typedef struct allreduce_time {
     double      seconds;
 } allreduce_time;
 
-/** Of all algorithms that were measured, within a node and between nodes, and of the named
- * baselines. */
-typedef struct collective_model collective_model;
+typedef struct algorithm_model {
+    char         name[ALGORITHM_NAME];
+    fabric_model of[N_FABRICS];
+} algorithm_model;
+
+/** Of all algorithms that were measured; the first answers where none is named: "default", where it
+ * was measured. */
+typedef struct collective_model {
+    algorithm_model *algorithm;
+    size_t           n;
+} collective_model;
+
+/**
+ * Fits all algorithms that have two rows or more on a fabric; fewer stay out. Non-negative least
+ * squares of relative errors, Huber's weights beyond 30 % (1964) in four rounds.
+ *
+ * Formulas: start, steps, bytes (of two nodes apart) and the pipeline's term always, where the rows
+ * are enough to tell them. Where three numbers of nodes or more were measured (of devices, within
+ * a node), each of the three largest is left out in turn: bytes that go in every step, and a second
+ * plane, of which the cheaper is taken (NCCL takes the minimum over algorithms and protocols,
+ * tuning.cc), come in if they make the error on what was left out a tenth smaller at least. Bytes
+ * between two nodes without rows take the price of those between more, and the other way round.
+ *
+ * @return LM_E_NOMEM; LM_E_ARG for times or sizes that are not above 0. A model without algorithms
+ *         is no error
+ */
+lm_status collective_fit(const allreduce_time *row, size_t n, collective_model **out,
+                         lm_error *err);
+void      collective_free(collective_model *m);
+
+/** NULL: it was not measured; the first if `name` is NULL. */
+const algorithm_model *collective_algorithm(const collective_model *m, const char *name);
+
+/** A regressor's part in an answer. */
+typedef struct allreduce_share {
+    const char *name, *unit;
+    term_bound  bound;
+    double      count, price, seconds;
+    bool        assumed; /**< by a link that was told, not measured */
+    bool        beyond;  /**< of a fabric that was measured elsewhere */
+} allreduce_share;
+
+#define ALLREDUCE_SHARES (2 * N_SYNC_COLUMNS + 2)
+#define ALLREDUCE_NOTES  6
+
+typedef struct allreduce_answer {
+    double          seconds;
+    allreduce_share share[ALLREDUCE_SHARES]; /**< add up to `seconds` */
+    size_t          n;
+    bool            assumed; /**< of a link that was told, not measured */
+    struct {
+        const char *what;
+        double      factor;    /**< over the range's end; 0: what says it all */
+    } beyond[ALLREDUCE_NOTES]; /**< what leaves the measured range */
+    size_t n_beyond;
+} allreduce_answer;
+
+/** A size or number this far outside its range is not worth a mark. */
+#define ALLREDUCE_TOLERANCE 1.05
+
+/**
+ * Predicts. A node of several devices between nodes that were measured with one each adds what it
+ * takes within a node, one after the other. Without times between nodes, `link` (NULL: none) stands
+ * in: S 2 (N - 1) / N / (LINK_EFFICIENCY rate) + 2 log2 N latency, and within nodes what was
+ * measured there. One rank takes no time.
+ *
+ * @param m         NULL: nothing was fitted
+ * @param algorithm NULL: the first
+ * @return LM_E_NOTFOUND, with what to measure or to tell, for what was not measured; LM_E_ARG for
+ *         no bytes, nodes or devices
+ */
+lm_status collective_ask(const collective_model *m, const char *algorithm, const interconnect *link,
+                         const allreduce *a, allreduce_answer *out, lm_error *err);
+
+/** Its seconds alone, fast; NAN where it refuses. */
+double collective_seconds(const collective_model *m, const char *algorithm,
+                          const interconnect *link, const allreduce *a);
+
+/** Seconds by a baseline's formula, of the fabric it is on; NAN: not measured. */
+double collective_baseline(const collective_model *m, const char *algorithm, sync_baseline b,
+                           const allreduce *a);
 
 #endif

@@ -1,0 +1,572 @@
+/* Fit of all-reduces. The formulas stand in fabric.h, the rules in collective.h. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nnls.h"
+#include "sync/collective.h"
+
+#define LEAST_ROWS  2
+#define ROUNDS      4   /* of reweighting */
+#define HUBER       0.3 /* relative residual from which a row weighs less */
+#define FOLDS       3   /* numbers of nodes that are left out, the largest ones */
+#define GAIN        0.9 /* a richer formula has to leave this much of the error, or less */
+#define PIPE_SIZES  4   /* sizes that tell the pipeline's term from latency and bytes */
+#define CUTS        8   /* sizes tried as the border between two planes */
+#define PLANE_TURNS 12
+
+#define COLUMN(c) (1u << (c))
+
+/* A row with its columns. */
+typedef struct fit_row {
+    double    x[N_SYNC_COLUMNS];
+    double    seconds;
+    allreduce of;
+    bool      second; /* belongs to the second plane */
+} fit_row;
+
+/* What a formula is made of. */
+typedef struct candidate {
+    unsigned columns;
+    size_t   planes;
+} candidate;
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+/* ---- one plane ----------------------------------------------------------------------------------
+ */
+
+static double seconds_of(const double *x, size_t n, const double *price)
+{
+    double seconds = 0;
+
+    for (size_t k = 0; k < n; k++)
+        seconds += x[k] * price[k];
+    return seconds;
+}
+
+/* Relative non-negative least squares with Huber's weights of x, `stride` doubles a row, of which n
+ * columns are used. weight: scratch. */
+static lm_status solve(const double *x, const double *seconds, size_t rows, size_t n, double *price,
+                       double *weight, int rounds, lm_error *err)
+{
+    double    gram[N_SYNC_COLUMNS * N_SYNC_COLUMNS], h[N_SYNC_COLUMNS];
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < rows; i++)
+        weight[i] = 1;
+    memset(price, 0, n * sizeof *price);
+    for (int round = 0; round <= rounds && !status; round++) {
+        memset(gram, 0, sizeof gram);
+        memset(h, 0, sizeof h);
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < n; j++) {
+                const double a = weight[i] * x[i * n + j] / seconds[i];
+
+                h[j] += a;
+                for (size_t k = 0; k < n; k++)
+                    gram[j * n + k] += a * x[i * n + k] / seconds[i];
+            }
+        memset(price, 0, n * sizeof *price);
+        status = nnls_solve(gram, h, n, price, err);
+        for (size_t i = 0; i < rows && !status; i++) {
+            const double off = fabs(seconds_of(x + i * n, n, price) / seconds[i] - 1);
+
+            weight[i] = off > HUBER ? HUBER / off : 1;
+        }
+    }
+    return status;
+}
+
+/* Rows of one plane, or (planes == 1) all, packed to the columns in use. */
+typedef struct packed {
+    double *x, *seconds, *weight;
+    size_t  rows, n;
+    size_t  column[N_SYNC_COLUMNS];
+} packed;
+
+static void packed_free(packed *p)
+{
+    free(p->x);
+    free(p->seconds);
+    free(p->weight);
+}
+
+static lm_status pack(const fit_row *row, size_t rows, unsigned columns, bool second, bool all,
+                      packed *out, lm_error *err)
+{
+    packed p = { .x       = malloc((rows * N_SYNC_COLUMNS + 1) * sizeof *p.x),
+                 .seconds = malloc((rows + 1) * sizeof *p.seconds),
+                 .weight  = malloc((rows + 1) * sizeof *p.weight) };
+
+    if (!p.x || !p.seconds || !p.weight) {
+        packed_free(&p);
+        return no_memory(err);
+    }
+    for (size_t c = 0; c < N_SYNC_COLUMNS; c++)
+        if (columns & COLUMN(c))
+            p.column[p.n++] = c;
+    for (size_t i = 0; i < rows; i++) {
+        if (!all && row[i].second != second)
+            continue;
+        for (size_t k = 0; k < p.n; k++)
+            p.x[p.rows * p.n + k] = row[i].x[p.column[k]];
+        p.seconds[p.rows++] = row[i].seconds;
+    }
+    *out = p;
+    return LM_OK;
+}
+
+/* Bytes between two nodes, and between more: one that no row has takes the other's price. */
+static void share_bytes(const packed *p, sync_plane *out)
+{
+    bool two = false, more = false, apart = false;
+
+    for (size_t k = 0; k < p->n; k++)
+        for (size_t i = 0; i < p->rows; i++) {
+            two |= p->column[k] == SYNC_BYTES_TWO && p->x[i * p->n + k] > 0;
+            more |= p->column[k] == SYNC_BYTES && p->x[i * p->n + k] > 0;
+        }
+    for (size_t k = 0; k < p->n; k++)
+        apart |= p->column[k] == SYNC_BYTES_TWO;
+    if (!two && apart)
+        out->price[SYNC_BYTES_TWO] = out->price[SYNC_BYTES];
+    else if (two && !more)
+        out->price[SYNC_BYTES] = out->price[SYNC_BYTES_TWO];
+}
+
+static lm_status fit_plane(const fit_row *row, size_t rows, unsigned columns, bool second, bool all,
+                           sync_plane *out, lm_error *err)
+{
+    double    price[N_SYNC_COLUMNS];
+    packed    p      = { .n = 0 };
+    lm_status status = pack(row, rows, columns, second, all, &p, err);
+
+    if (status)
+        return status;
+    status = solve(p.x, p.seconds, p.rows, p.n, price, p.weight, ROUNDS, err);
+    if (!status) {
+        *out = (sync_plane){ { 0 } };
+        for (size_t k = 0; k < p.n; k++)
+            out->price[p.column[k]] = price[k];
+        share_bytes(&p, out);
+    }
+    packed_free(&p);
+    return status;
+}
+
+/* ---- two planes ---------------------------------------------------------------------------------
+ */
+
+static double loss_of(const fit_row *row, size_t n, const sync_plane plane[2])
+{
+    double loss = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double t   = fmin(seconds_of(row[i].x, N_SYNC_COLUMNS, plane[0].price),
+                                seconds_of(row[i].x, N_SYNC_COLUMNS, plane[1].price));
+        const double off = fabs(t / row[i].seconds - 1);
+
+        loss += off > HUBER ? HUBER * (off - HUBER / 2) : off * off / 2;
+    }
+    return loss;
+}
+
+static size_t count_second(const fit_row *row, size_t n)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < n; i++)
+        count += row[i].second;
+    return count;
+}
+
+static size_t count_columns(unsigned columns)
+{
+    size_t n = 0;
+
+    for (; columns; columns >>= 1)
+        n += columns & 1;
+    return n;
+}
+
+/* Rows go to the plane that is cheaper for them, until none changes sides. False: one is left with
+ * fewer rows than columns. */
+static lm_status settle(fit_row *row, size_t n, unsigned columns, sync_plane plane[2], bool *ok,
+                        lm_error *err)
+{
+    const size_t least  = count_columns(columns);
+    lm_status    status = LM_OK;
+
+    *ok = false;
+    for (int turn = 0; turn < PLANE_TURNS && !status; turn++) {
+        const size_t second = count_second(row, n);
+        bool         moved  = false;
+
+        if (second < least || n - second < least)
+            return LM_OK;
+        for (int k = 0; k < 2 && !status; k++)
+            status = fit_plane(row, n, columns, k > 0, false, &plane[k], err);
+        for (size_t i = 0; i < n && !status; i++) {
+            const bool to = seconds_of(row[i].x, N_SYNC_COLUMNS, plane[1].price) <
+                            seconds_of(row[i].x, N_SYNC_COLUMNS, plane[0].price);
+
+            moved |= to != row[i].second;
+            row[i].second = to;
+        }
+        *ok = !status;
+        if (!moved)
+            break;
+    }
+    return status;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Different values among n, ascending, in place; how many. */
+static size_t distinct(double *value, size_t n)
+{
+    size_t kept = 0;
+
+    if (n)
+        qsort(value, n, sizeof *value, by_value);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || value[i] != value[kept - 1])
+            value[kept++] = value[i];
+    return kept;
+}
+
+/* The best of several borders between small and large messages to begin with. */
+static lm_status fit_two(fit_row *row, size_t n, unsigned columns, fabric_model *out, lm_error *err)
+{
+    double   *size   = malloc((n + 1) * sizeof *size);
+    double    best   = HUGE_VAL;
+    lm_status status = size ? LM_OK : no_memory(err);
+    size_t    sizes;
+
+    for (size_t i = 0; i < n && size; i++)
+        size[i] = row[i].of.bytes;
+    sizes = size ? distinct(size, n) : 0;
+    for (size_t k = 1; k <= CUTS && k < sizes && !status; k++) {
+        const double cut = size[k * (sizes - 1) / (CUTS + 1)];
+        sync_plane   plane[2];
+        bool         ok;
+
+        for (size_t i = 0; i < n; i++)
+            row[i].second = row[i].of.bytes > cut;
+        status = settle(row, n, columns, plane, &ok, err);
+        if (!status && ok && loss_of(row, n, plane) < best) {
+            best          = loss_of(row, n, plane);
+            out->n_planes = 2;
+            memcpy(out->plane, plane, sizeof plane);
+        }
+    }
+    free(size);
+    return status;
+}
+
+/* ---- which formula ------------------------------------------------------------------------------
+ */
+
+static double place_of(const allreduce *a)
+{
+    return a->nodes > 1 ? (double)a->nodes : (double)a->devices;
+}
+
+/* How many different sizes, numbers of places (nodes; within one devices) and devices there are. */
+typedef struct spread {
+    size_t  sizes, places, devices;
+    double *place; /* ascending */
+} spread;
+
+static lm_status spread_of(const fit_row *row, size_t n, spread *out, lm_error *err)
+{
+    double *size = malloc((n + 1) * sizeof *size), *device = malloc((n + 1) * sizeof *device);
+
+    out->place = malloc((n + 1) * sizeof *out->place);
+    if (!size || !device || !out->place) {
+        free(size);
+        free(device);
+        free(out->place);
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        size[i]       = row[i].of.bytes;
+        device[i]     = (double)row[i].of.devices;
+        out->place[i] = place_of(&row[i].of);
+    }
+    out->sizes   = distinct(size, n);
+    out->devices = distinct(device, n);
+    out->places  = distinct(out->place, n);
+    free(size);
+    free(device);
+    return LM_OK;
+}
+
+/* Columns that the rows can tell: of one number of nodes, the start is no other thing than the
+ * steps, which are taken to be all of it. */
+static unsigned usual_columns(const fit_row *row, const spread *s)
+{
+    const bool multi   = row[0].of.nodes > 1;
+    unsigned   columns = COLUMN(SYNC_STEPS) | COLUMN(SYNC_BYTES);
+
+    if (s->places > 1)
+        columns |= COLUMN(SYNC_START);
+    if (s->sizes >= PIPE_SIZES)
+        columns |= COLUMN(SYNC_PIPELINE);
+    if (multi)
+        columns |= COLUMN(SYNC_BYTES_TWO);
+    if (multi && s->devices > 1)
+        columns |= COLUMN(SYNC_DEVICES) | COLUMN(SYNC_RAIL_BYTES);
+    return columns;
+}
+
+static lm_status fit_candidate(fit_row *row, size_t n, const candidate *c, fabric_model *out,
+                               lm_error *err)
+{
+    lm_status status;
+
+    out->n_planes = 1;
+    status        = fit_plane(row, n, c->columns, false, true, &out->plane[0], err);
+    return !status && c->planes > 1 ? fit_two(row, n, c->columns, out, err) : status;
+}
+
+/* Mean relative error on one number of nodes, by the rest. */
+static lm_status error_without(const fit_row *row, size_t n, double place, const candidate *c,
+                               bool ring, double *out, lm_error *err)
+{
+    fit_row     *rest  = malloc((n + 1) * sizeof *rest);
+    fabric_model found = { .ring = ring };
+    size_t       kept = 0, left = 0;
+    lm_status    status = rest ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < n && rest; i++)
+        if (place_of(&row[i].of) != place)
+            rest[kept++] = row[i];
+    if (!status)
+        status = fit_candidate(rest, kept, c, &found, err);
+    *out = 0;
+    for (size_t i = 0; i < n && !status; i++)
+        if (place_of(&row[i].of) == place) {
+            *out += fabs(fabric_seconds(&found, &row[i].of) / row[i].seconds - 1);
+            left++;
+        }
+    *out /= (double)left;
+    free(rest);
+    return status;
+}
+
+static lm_status held_out_error(const fit_row *row, size_t n, const spread *s, const candidate *c,
+                                bool ring, double *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    *out = 0;
+    for (size_t k = 1; k <= FOLDS && k < s->places && !status; k++) {
+        double one;
+
+        status = error_without(row, n, s->place[s->places - k], c, ring, &one, err);
+        *out += one;
+    }
+    return status;
+}
+
+static lm_status choose(const fit_row *row, size_t n, const spread *s, bool ring, candidate *out,
+                        lm_error *err)
+{
+    const unsigned  usual  = usual_columns(row, s);
+    const candidate all[]  = { { usual, 1 }, { usual, 2 }, { usual | COLUMN(SYNC_TREE_BYTES), 1 } };
+    const size_t    n_all  = ring ? 2 : 3; /* a ring sends no byte in every step */
+    double          least  = HUGE_VAL;
+    lm_status       status = LM_OK;
+
+    *out = all[0];
+    if (s->places < 3)
+        return LM_OK;
+    for (size_t k = 0; k < n_all && !status; k++) {
+        double       error;
+        const double gain = k ? GAIN : 1;
+
+        status = held_out_error(row, n, s, &all[k], ring, &error, err);
+        if (!status && error / gain < least) {
+            least = error / gain;
+            *out  = all[k];
+        }
+    }
+    return status;
+}
+
+/* ---- a fabric -----------------------------------------------------------------------------------
+ */
+
+static lm_status fit_baselines(const fit_row *row, size_t n, fabric_model *out, lm_error *err)
+{
+    double   *x       = malloc((n * BASELINE_COLUMNS + 1) * sizeof *x);
+    double   *seconds = malloc((n + 1) * sizeof *seconds);
+    double   *weight  = malloc((n + 1) * sizeof *weight);
+    lm_status status  = x && seconds && weight ? LM_OK : no_memory(err);
+
+    for (sync_baseline b = 0; b < N_SYNC_BASELINES && !status; b++) {
+        size_t columns = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            double value[BASELINE_COLUMNS];
+
+            columns = sync_baseline_columns(b, &row[i].of, value);
+            memcpy(x + i * columns, value, columns * sizeof *x);
+            seconds[i] = row[i].seconds;
+        }
+        status = solve(x, seconds, n, columns, out->baseline[b], weight, 0, err);
+    }
+    free(x);
+    free(seconds);
+    free(weight);
+    return status;
+}
+
+static void widen(sync_range *r, double value)
+{
+    r->low  = fmin(r->low, value);
+    r->high = fmax(r->high, value);
+}
+
+static lm_status judge(const fit_row *row, size_t n, fabric_model *out, lm_error *err)
+{
+    double *predicted = malloc((n + 1) * sizeof *predicted);
+    double *measured  = malloc((n + 1) * sizeof *measured);
+
+    if (predicted && measured) {
+        out->bytes = out->nodes = out->devices = (sync_range){ HUGE_VAL, -HUGE_VAL };
+        for (size_t i = 0; i < n; i++) {
+            predicted[i] = fabric_seconds(out, &row[i].of);
+            measured[i]  = row[i].seconds;
+            widen(&out->bytes, row[i].of.bytes);
+            widen(&out->nodes, (double)row[i].of.nodes);
+            widen(&out->devices, (double)row[i].of.devices);
+        }
+        out->errors = stats_compare(predicted, measured, n);
+    }
+    free(predicted);
+    free(measured);
+    return predicted && measured ? LM_OK : no_memory(err);
+}
+
+static lm_status fit_fabric(fit_row *row, size_t n, bool ring, fabric_model *out, lm_error *err)
+{
+    fabric_model m      = { .rows = n, .ring = ring };
+    spread       s      = { .sizes = 0 };
+    candidate    c      = { 0 };
+    lm_status    status = spread_of(row, n, &s, err);
+
+    if (status)
+        return status;
+    status = choose(row, n, &s, ring, &c, err);
+    if (!status)
+        status = fit_candidate(row, n, &c, &m, err);
+    if (!status)
+        status = fit_baselines(row, n, &m, err);
+    if (!status)
+        status = judge(row, n, &m, err);
+    m.one_count = s.places < 2;
+    free(s.place);
+    if (!status)
+        *out = m;
+    return status;
+}
+
+/* ---- all ----------------------------------------------------------------------------------------
+ */
+
+static lm_status fit_algorithm(const allreduce_time *row, size_t n, algorithm_model *out,
+                               lm_error *err)
+{
+    const bool ring   = !strcmp(out->name, "ring");
+    fit_row   *rows   = malloc((n + 1) * sizeof *rows);
+    lm_status  status = rows ? LM_OK : no_memory(err);
+
+    for (fabric f = 0; f < N_FABRICS && !status; f++) {
+        size_t kept = 0;
+
+        for (size_t i = 0; i < n; i++) {
+            char name[ALGORITHM_NAME];
+
+            if (strcmp(algorithm_name(row[i].algorithm, name), out->name) != 0 ||
+                fabric_of(&row[i].of) != f)
+                continue;
+            rows[kept] = (fit_row){ .seconds = row[i].seconds, .of = row[i].of };
+            sync_columns(&row[i].of, ring, rows[kept++].x);
+        }
+        if (kept >= LEAST_ROWS)
+            status = fit_fabric(rows, kept, ring, &out->of[f], err);
+    }
+    free(rows);
+    return status;
+}
+
+static lm_status check_row(const allreduce_time *r, lm_error *err)
+{
+    if (r->of.bytes > 0 && isfinite(r->of.bytes) && r->seconds > 0 && isfinite(r->seconds) &&
+        r->of.nodes > 0 && r->of.devices > 0 && r->of.nodes * r->of.devices > 1)
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG,
+                        "an all-reduce of %g bytes on %lld nodes of %lld devices in %g s",
+                        r->of.bytes, (long long)r->of.nodes, (long long)r->of.devices, r->seconds);
+}
+
+/* The library's own choice first, as it answers for all; then in the order of the rows. */
+static bool name_algorithms(const allreduce_time *row, size_t n, collective_model *m)
+{
+    for (int first = 1; first >= 0; first--)
+        for (size_t i = 0; i < n; i++) {
+            algorithm_model *more;
+
+            if (first != !strcmp(row[i].algorithm, ALGORITHM_DEFAULT) ||
+                collective_algorithm(m, row[i].algorithm))
+                continue;
+            if (!(more = realloc(m->algorithm, (m->n + 1) * sizeof *more)))
+                return false;
+            m->algorithm = more;
+            more[m->n]   = (algorithm_model){ .name = "" };
+            algorithm_name(row[i].algorithm, more[m->n++].name);
+        }
+    return true;
+}
+
+/* Those that nothing was found of. */
+static void drop_empty(collective_model *m)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (m->algorithm[i].of[FABRIC_ONE].rows || m->algorithm[i].of[FABRIC_MULTI].rows)
+            m->algorithm[kept++] = m->algorithm[i];
+    m->n = kept;
+}
+
+lm_status collective_fit(const allreduce_time *row, size_t n, collective_model **out, lm_error *err)
+{
+    collective_model *m      = calloc(1, sizeof *m);
+    lm_status         status = m ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < n && !status; i++)
+        status = check_row(&row[i], err);
+    if (!status && !name_algorithms(row, n, m))
+        status = no_memory(err);
+    for (size_t k = 0; !status && k < m->n; k++)
+        status = fit_algorithm(row, n, &m->algorithm[k], err);
+    if (status) {
+        collective_free(m);
+        return status;
+    }
+    drop_empty(m);
+    *out = m;
+    return LM_OK;
+}

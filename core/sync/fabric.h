@@ -1,0 +1,114 @@
+/** All-reduces within a node and between nodes: what their times are linear in. */
+#ifndef SYNC_FABRIC_H
+#define SYNC_FABRIC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/stats.h"
+#include "features/terms.h"
+
+/** One all-reduce. */
+typedef struct allreduce {
+    double  bytes;   /**< S, of the vector that each rank has */
+    int64_t nodes;   /**< N, what a network connects */
+    int64_t devices; /**< g of each node; n = N g ranks */
+} allreduce;
+
+/** What messages go over. Both are other links, and fitted apart. */
+typedef enum fabric {
+    FABRIC_ONE,   /**< one node of several devices */
+    FABRIC_MULTI, /**< several nodes */
+    N_FABRICS
+} fabric;
+
+fabric fabric_of(const allreduce *a);
+/** "one", "multi". */
+const char *fabric_name(fabric f);
+
+/*
+ * Regressors. lam is how many steps come one after the other between nodes (within one node:
+ * between its devices): N - 1 in a ring, log2 N in a tree, and in what a library chooses by itself,
+ * which falls back to trees as N grows. V = 2 (n - 1) / n S is what each rank of a ring sends
+ * (Patarasuk & Yuan 2009). Sources: Hockney 1994 for a latency and a bandwidth; Thakur,
+ * Rabenseifner & Gropp 2005 for recursive doubling, whose bytes go log2 n times; Sanders, Speck &
+ * Traeff 2009 for pipelined trees: the best cut of a message into chunks leaves d a + S b + 2
+ * sqrt(d a S b).
+ */
+typedef enum sync_column {
+    SYNC_START,      /**< 1 */
+    SYNC_STEPS,      /**< lam */
+    SYNC_BYTES,      /**< V; between more than two nodes */
+    SYNC_BYTES_TWO,  /**< V between two nodes, which need no tree and no ring */
+    SYNC_PIPELINE,   /**< sqrt(S lam): chunks of a pipelined tree, between latency and bandwidth */
+    SYNC_TREE_BYTES, /**< S lam: bytes of algorithms that send all of them in each step, and
+                        contention that grows with the network */
+    SYNC_DEVICES,    /**< g - 1: latency within nodes. In use where g varies between nodes, like: */
+    SYNC_RAIL_BYTES, /**< 2 (N - 1) / N S / g: a device's part on its own link to the network
+                        (hierarchical all-reduce, Cho et al. 2019, "BlueConnect") */
+    N_SYNC_COLUMNS
+} sync_column;
+
+const char *sync_column_name(sync_column c);
+/** What one of it is: prices are in seconds per that. */
+const char *sync_column_unit(sync_column c);
+/** N_SYNC_COLUMNS if there is none of that name. */
+sync_column sync_column_parse(const char *name);
+term_bound  sync_column_bound(sync_column c);
+
+/** Values of all columns. `ring`: lam is N - 1. */
+void sync_columns(const allreduce *a, bool ring, double out[N_SYNC_COLUMNS]);
+
+/** Formulas of others, fitted to the same rows with relative weights, of each fabric by itself. n
+ * is the number of ranks. */
+typedef enum sync_baseline {
+    BASELINE_CONVMETER, /**< T_grad: 1 (the layers of no network), elements, n */
+    BASELINE_HOCKNEY,   /**< ring: 2 (n - 1) messages, V bytes */
+    BASELINE_LOG2,      /**< 1, log2 n, S log2 n: what Extra-P usually finds */
+    BASELINE_PALEO,     /**< and as many as there are schemes: rounds of bytes, one bandwidth */
+    N_SYNC_BASELINES = BASELINE_PALEO + 4
+} sync_baseline;
+
+#define BASELINE_COLUMNS 3
+
+/** convmeter, hockney, log2, paleo_one_to_all ... */
+const char *sync_baseline_name(sync_baseline b);
+/** N_SYNC_BASELINES if there is none of that name. */
+sync_baseline sync_baseline_parse(const char *name);
+/** Name and unit of one of its regressors; NULL past the last. */
+const char *sync_baseline_column(sync_baseline b, size_t k, const char **unit);
+/** Values of its regressors; how many. */
+size_t sync_baseline_columns(sync_baseline b, const allreduce *a, double out[BASELINE_COLUMNS]);
+
+/** Seconds per unit of each column; 0: not in use. */
+typedef struct sync_plane {
+    double price[N_SYNC_COLUMNS];
+} sync_plane;
+
+/** Where something was measured. */
+typedef struct sync_range {
+    double low, high;
+} sync_range;
+
+/** What was found of one algorithm on one fabric. */
+typedef struct fabric_model {
+    size_t     rows;     /**< 0: nothing was measured */
+    bool       ring;     /**< of lam */
+    size_t     n_planes; /**< 1, or 2 of which the cheaper is taken: another protocol */
+    sync_plane plane[2];
+    sync_range bytes, nodes, devices;
+    /** How many steps the latency takes was measured with one number of nodes (devices, within a
+     * node) only: that all of it grows with them is assumed. */
+    bool         one_count;
+    stats_errors errors; /**< on the rows it was fitted to */
+    double       baseline[N_SYNC_BASELINES][BASELINE_COLUMNS];
+} fabric_model;
+
+/** Of an all-reduce that the fabric was measured for. */
+double fabric_seconds(const fabric_model *m, const allreduce *a);
+/** The plane that says so. */
+const sync_plane *fabric_plane(const fabric_model *m, const allreduce *a);
+double            fabric_baseline(const fabric_model *m, sync_baseline b, const allreduce *a);
+
+#endif
