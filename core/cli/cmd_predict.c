@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/setup_options.h"
 #include "predict/scaling.h"
 #include "report/table.h"
 
@@ -14,6 +15,11 @@ enum {
     BATCH,
     NODES,
     DEVICES_PER_NODE,
+    SYNC,
+    BUCKET,
+    GRAD_DTYPE,
+    ACCUMULATE,
+    OPTIMIZER,
     DATASET,
     IMAGE,
     INPUT,
@@ -35,13 +41,18 @@ enum {
 };
 
 static const option_spec specs[] = {
-    [MACHINE]          = { "machine", "FILE", NULL,
-                           "machine file, written by 'layermeter fit' (needed but for paleo)" },
-    [MODEL]            = { "model", "NAME", "layermeter",
-                           "formulas: layermeter, convmeter or nnls; or paleo" },
-    [BATCH]            = { "batch", "LIST", "32", "samples per device: 8 or 1,2,4 or 1..64*2" },
-    [NODES]            = { "nodes", "LIST", "1", "nodes: what a network connects" },
+    [MACHINE] = { "machine", "FILE", NULL,
+                  "machine file, written by 'layermeter fit' (needed but for paleo)" },
+    [MODEL]   = { "model", "NAME", "layermeter",
+                  "formulas: layermeter, convmeter or nnls; or paleo" },
+    [BATCH] = { "batch", "LIST", "32", "samples per device and micro-step: 8 or 1,2,4 or 1..64*2" },
+    [NODES] = { "nodes", "LIST", "1", "nodes: what a network connects" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
+    [SYNC]             = OPTION_SYNC,
+    [BUCKET]           = OPTION_BUCKET,
+    [GRAD_DTYPE]       = OPTION_GRAD_DTYPE,
+    [ACCUMULATE]       = OPTION_ACCUMULATE,
+    [OPTIMIZER]        = OPTION_OPTIMIZER,
     [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
     [IMAGE]   = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
     [INPUT]   = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
@@ -64,9 +75,12 @@ static const option_spec specs[] = {
 };
 
 static const char details[] =
-    "A step is forward, backward and gradient (all-reduce and update), one after the other: the\n"
-    "calibrated steps do not hide the all-reduce behind the backward pass, frameworks may. low and high\n"
-    "are by the central 90 % of measured / predicted on networks left out, wider for each octave beyond\n"
+    "A step is forward, backward and gradient (all-reduce and update). With --sync once they run one\n"
+    "after the other; tensor, ddp (PyTorch DistributedDataParallel: buckets) and horovod (fusion at each\n"
+    "cycle) hide all-reduces behind the backward pass, each as soon as its gradients are ready, and what\n"
+    "is left of them is 'exposed'. 'once' is the default, as only machines whose sweep has steps with\n"
+    "'bucket' tell how much a backward pass really hides: else all of it is assumed. low and high are\n"
+    "by the central 90 % of measured / predicted on networks left out, wider for each octave beyond\n"
     "what was measured; CSV and JSON have them for each part, too. An epoch takes\n"
     "ceil(dataset / (batch x devices)) steps. 'beyond' names what leaves the calibrated range.\n"
     "me/in/ex/as is the ledger, the share of the step that is measured (this network, input and batch were;\n"
@@ -85,6 +99,7 @@ static const char examples[] =
     "  layermeter predict vgg16 --machine machine.ini --image 128 --nodes 1,2,4 --format csv\n"
     "  layermeter predict vgg16 --machine machine.ini --nodes 2 --devices-per-node 4 --bandwidth "
     "100Gbit/s\n"
+    "  layermeter predict vgg16 --machine machine.ini --nodes 8 --bucket auto\n"
     "  layermeter predict vgg16 --model paleo --device 'Tesla T4' --ppp-comp 0.5 --bandwidth 10Gbit/s "
     "--nodes 1..8*2\n";
 
@@ -92,15 +107,25 @@ static const char examples[] =
 static const quantity parts[] = { QUANTITY_FORWARD, QUANTITY_BACKWARD, QUANTITY_SYNC,
                                   QUANTITY_GRAD };
 
-static void add_columns(table *t, const char *set, bool devices)
+/* Columns that only some tables have. */
+typedef struct layout {
+    const char *set;
+    bool        devices, sync, best;
+} layout;
+
+static void add_columns(table *t, const layout *l)
 {
     table_column(t, "nodes", "nodes", 0);
-    if (devices)
+    if (l->devices)
         table_column(t, "devices_per_node", "x devices", 0);
     table_column(t, "batch", "batch", 0);
+    if (l->sync)
+        table_column(t, "sync", "sync", 0);
     table_column(t, "forward_ms", "forward [ms]", 2);
     table_column(t, "backward_ms", "backward [ms]", 2);
     table_column(t, "sync_ms", "sync [ms]", 2);
+    if (l->sync)
+        table_column(t, "exposed_ms", "exposed [ms]", 2);
     table_column(t, "grad_ms", "sync+update [ms]", 2);
     table_column(t, "step_ms", "step [ms]", 2);
     table_column(t, "step_low_ms", "low", 2);
@@ -109,7 +134,9 @@ static void add_columns(table *t, const char *set, bool devices)
     table_column(t, "epoch_s", "epoch [s]", 0);
     ledger_column(t);
     table_column(t, "beyond", "beyond", 0);
-    if (set)
+    if (l->best)
+        table_column(t, "best", "best", 0);
+    if (l->set)
         table_column(t, "set", "set", 0);
     ledger_hidden_columns(t);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
@@ -122,18 +149,23 @@ static void add_columns(table *t, const char *set, bool devices)
     }
 }
 
-static void add_row(table *t, const scale_point *p, const char *set, bool devices)
+static void add_row(table *t, const scale_point *p, const layout *l, const sync_policy *how,
+                    bool best)
 {
     const prediction *s = &p->step;
-    char              beyond[200];
+    char              beyond[200], rule[SYNC_POLICY_TEXT];
 
     table_count(t, (uint64_t)s->nodes);
-    if (devices)
+    if (l->devices)
         table_count(t, (uint64_t)s->devices);
     table_count(t, (uint64_t)s->batch);
+    if (l->sync)
+        table_text(t, sync_policy_print(how, rule));
     table_real(t, 1e3 * s->forward);
     table_real(t, 1e3 * s->backward);
     table_real(t, 1e3 * s->sync);
+    if (l->sync)
+        table_real(t, 1e3 * s->exposed);
     table_real(t, 1e3 * s->grad);
     table_real(t, 1e3 * s->step);
     table_real(t, 1e3 * s->low[QUANTITY_STEP]);
@@ -142,8 +174,10 @@ static void add_row(table *t, const scale_point *p, const char *set, bool device
     table_real(t, p->epoch_seconds);
     ledger_cell(t, &s->ledger);
     table_text(t, prediction_beyond(s, beyond, sizeof beyond));
-    if (set)
-        table_text(t, set);
+    if (l->best)
+        table_text(t, best ? "*" : "");
+    if (l->set)
+        table_text(t, l->set);
     ledger_hidden_cells(t, &s->ledger);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         table_real(t, 1e3 * s->low[parts[i]]);
@@ -168,7 +202,7 @@ static bool read_question(const options *o, size_t n_points, question *q, int *c
         return false;
     }
     if (o->value[EXPLAIN] && n_points > 1) {
-        lm_error_set(&err, LM_E_ARG, "takes one batch and one number of nodes");
+        lm_error_set(&err, LM_E_ARG, "takes one batch, one number of nodes and one rule");
         *code = report_misuse("--explain", &err);
         return false;
     }
@@ -184,32 +218,73 @@ static bool read_question(const options *o, size_t n_points, question *q, int *c
     return true;
 }
 
-/* One row a point, batches within nodes. */
+/* One row a point, policies within batches within nodes. */
 typedef struct points_of {
     const int64_t *batch, *nodes;
     size_t         n_batch, n_nodes;
-    int64_t        dataset, devices; /* devices: of each node */
+    int64_t        dataset;
+    setup_choice   choice;
 } points_of;
+
+static lm_status predict_points(const session *s, const points_of *p, scale_point *out,
+                                lm_error *err)
+{
+    const size_t n      = p->choice.n;
+    lm_status    status = LM_OK;
+
+    for (size_t i = 0; i < p->n_nodes * p->n_batch * n && !status; i++) {
+        scale_question q = scale_weak(1, p->dataset);
+
+        q.setup       = p->choice.setup;
+        q.setup.batch = p->batch[i / n % p->n_batch];
+        q.setup.sync  = p->choice.policy[i % n];
+        status        = scale_at(&s->who, &q, p->nodes[i / n / p->n_batch], &out[i], err);
+    }
+    return status;
+}
+
+/* The shortest of the steps of each batch and number of nodes. */
+static bool is_best(const scale_point *x, size_t i, size_t n)
+{
+    for (size_t k = i - i % n; k < i - i % n + n; k++)
+        if (x[k].step.step < x[i].step.step || (x[k].step.step <= x[i].step.step && k < i))
+            return false;
+    return true;
+}
 
 static lm_status print_points(const session *s, const points_of *p, format f, lm_error *err)
 {
-    table    *t      = table_new();
-    lm_status status = LM_OK;
+    const setup_choice *c = &p->choice;
+    const size_t        n = p->n_nodes * p->n_batch * c->n;
+    const layout        l = { s->net->set, c->setup.devices > 1, c->given, c->automatic };
+    scale_point        *x = malloc((n + 1) * sizeof *x);
+    table              *t = table_new();
+    lm_status           status =
+        x ? predict_points(s, p, x, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
-    add_columns(t, s->net->set, p->devices > 1);
-    for (size_t i = 0; i < p->n_nodes * p->n_batch && !status; i++) {
-        scale_question q = scale_weak(p->batch[i % p->n_batch], p->dataset);
-        scale_point    x;
-
-        q.setup.devices = p->devices;
-        status          = scale_at(&s->who, &q, p->nodes[i / p->n_batch], &x, err);
-        if (!status)
-            add_row(t, &x, s->net->set, p->devices > 1);
-    }
+    add_columns(t, &l);
+    for (size_t i = 0; i < n && !status; i++)
+        add_row(t, &x[i], &l, &c->policy[i % c->n], is_best(x, i, c->n));
     if (!status)
         status = table_print(t, f, stdout, err);
     table_free(t);
+    free(x);
     return status;
+}
+
+/* One rank exchanges nothing: there is no best size. */
+static bool check_automatic(const points_of *p, int *code)
+{
+    lm_error err = { 0 };
+
+    for (size_t i = 0; i < p->n_nodes && p->choice.automatic; i++)
+        if (p->nodes[i] * p->choice.setup.devices == 1) {
+            lm_error_set(&err, LM_E_ARG,
+                         "one device exchanges no gradients: give --nodes 2 or more");
+            *code = report_misuse("--bucket", &err);
+            return false;
+        }
+    return true;
 }
 
 static int run(const options *o)
@@ -224,14 +299,16 @@ static int run(const options *o)
         { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
         LATENCY,
     };
-    lm_error   err   = { 0 };
-    session    s     = { 0 };
-    int64_t   *batch = NULL, *nodes = NULL;
-    points_of  p = { 0 };
-    question   q;
-    step_setup setup;
-    int        code = EXIT_DONE;
-    format     f;
+    static const setup_options how   = { SYNC,       BUCKET,    GRAD_DTYPE,
+                                         ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
+    lm_error                   err   = { 0 };
+    session                    s     = { 0 };
+    int64_t                   *batch = NULL, *nodes = NULL;
+    points_of                  p = { 0 };
+    question                   q;
+    step_setup                 setup;
+    int                        code = EXIT_DONE;
+    format                     f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
@@ -240,13 +317,17 @@ static int run(const options *o)
     if (!option_list(o, BATCH, &batch, &p.n_batch, &code) ||
         !option_list(o, NODES, &nodes, &p.n_nodes, &code) ||
         !option_count(o, DATASET, &p.dataset, &code) ||
-        !option_count(o, DEVICES_PER_NODE, &p.devices, &code) ||
-        !read_question(o, p.n_batch * p.n_nodes, &q, &code) || !session_open(o, &at, &s, &code))
+        !setup_options_read(o, &how, &p.choice, &code))
         goto out;
-    p.batch       = batch;
-    p.nodes       = nodes;
-    setup         = step_setup_of(batch[0], nodes[0]);
-    setup.devices = p.devices;
+    p.batch = batch;
+    p.nodes = nodes;
+    if (!check_automatic(&p, &code) ||
+        !read_question(o, p.n_batch * p.n_nodes * p.choice.n, &q, &code) ||
+        !session_open(o, &at, &s, &code))
+        goto out;
+    setup       = p.choice.setup;
+    setup.batch = batch[0];
+    setup.nodes = nodes[0];
     if (o->value[EXPLAIN] ? print_explanation(&s.who, &setup, q.key, (size_t)q.top, f, &err)
                           : print_points(&s, &p, f, &err))
         code = report_failure(&err);
@@ -254,6 +335,7 @@ static int run(const options *o)
         print_note(s.net, f == FORMAT_TABLE ? stdout : stderr);
 out:
     session_close(&s);
+    free(p.choice.policy);
     free(batch);
     free(nodes);
     return code;

@@ -34,7 +34,7 @@ static bool room_new(size_t n, room *r)
 
 /* Of each gradient, in seconds of a pass that takes `backward`. */
 static void find_ready(const calibration *cal, size_t form_at, const gradient_schedule *s,
-                       int64_t batch, double backward, double *ready)
+                       int64_t batch, double factor, double backward, double *ready)
 {
     const form   *f    = &forms[form_at];
     const fitted *here = &cal->fitted[form_at];
@@ -50,7 +50,7 @@ static void find_ready(const calibration *cal, size_t form_at, const gradient_sc
         gradient_schedule_by_terms(s, batch, price, ready);
     }
     for (size_t i = 0; i < s->n; i++)
-        ready[i] = fmin(ready[i], backward);
+        ready[i] = fmin(factor * ready[i], backward);
 }
 
 /* Bytes of one as it travels; 0 as the policy's type: the weights' own. */
@@ -133,12 +133,13 @@ lm_status overlapped_sync(const calibration *cal, const char *model,
 {
     const sync_policy *p     = s->policy;
     const double       ranks = (double)s->nodes * (double)s->devices;
-    pricing            paid  = { cal, model, { 0, s->nodes, s->devices }, s->factor };
-    overlap_rules      rules = { .backward = backward,
+    const double       pass  = s->pass * backward;
+    pricing            paid  = { cal, model, { 0, s->nodes, s->devices }, s->message };
+    overlap_rules      rules = { .backward = pass,
                                  .slowdown = cal->overlapping.slowdown,
                                  .stretch  = cal->overlapping.stretch };
     overlap_times      times;
-    overlap            result = { .backward = backward };
+    overlap            result = { .backward = pass };
     room               r;
     lm_status          status = check(cal, model, err);
 
@@ -147,8 +148,8 @@ lm_status overlapped_sync(const calibration *cal, const char *model,
     if (ranks > 1) {
         if (!room_new(schedule->n, &r))
             return lm_error_set(err, LM_E_NOMEM, "out of memory");
-        find_ready(cal, form_find(model, PART_BACKWARD), schedule, batch, backward, r.ready);
-        result.n = fill(p, schedule, backward, &r);
+        find_ready(cal, form_find(model, PART_BACKWARD), schedule, batch, s->pass, pass, r.ready);
+        result.n = fill(p, schedule, pass, &r);
         if (p->rule == SYNC_FUSION) {
             rules.wait         = p->cycle_seconds / 2; /* in the mean */
             rules.fusion_bytes = (double)p->limit_bytes;

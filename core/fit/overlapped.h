@@ -11,7 +11,7 @@
 typedef struct sync_setting {
     const sync_policy *policy;
     int64_t            nodes, devices; /**< devices: of each node */
-    double             factor;         /**< on each all-reduce: 1, or a bound's */
+    double pass, message; /**< factors on the backward pass and on each all-reduce: 1, or bounds' */
 } sync_setting;
 
 /** Synchronisation of one step, and what it takes beside the all-reduces. */
@@ -28,12 +28,13 @@ typedef struct overlap {
 /**
  * The recurrence (recurrence.h) over the buckets of a policy.
  *
- * Gradients are ready when the prices of the model's backward form say, scaled so that the pass
- * takes `backward`. Element types: DDP makes buckets of the weights' own bytes and a hook casts
- * them on the way (torch fp16_compress_hook); Horovod casts first (Compression.fp16).
+ * Gradients are ready when the prices of the model's backward form say. Element types: DDP makes
+ * buckets of the weights' own bytes and a hook casts them on the way (torch fp16_compress_hook);
+ * Horovod casts first (Compression.fp16).
  *
- * @param compute seconds of the passes that ranks wait for each other's: for stragglers
- * @param out     to be freed by overlap_clear(), on success only
+ * @param backward seconds of a pass beside no message, by the same prices
+ * @param compute  seconds of the passes that ranks wait for each other's: for stragglers
+ * @param out      to be freed by overlap_clear(), on success only
  * @return LM_E_UNSUPPORTED where the model does not know when gradients are ready, or the
  *         all-reduce from the update; LM_E_NOMEM
  */

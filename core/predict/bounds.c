@@ -2,6 +2,7 @@
 #include "predict/bounds.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void seconds_of(const predictor *who, double update, const prediction *p,
                        double s[N_QUANTITIES])
@@ -37,15 +38,17 @@ void bounds_in_turn(const predictor *who, double update, bool whole_step, predic
 }
 
 /* The recurrence with the pass and the all-reduces so many times as long. */
-static lm_status at_bound(const predictor *who, const overlap_question *q, double backward,
-                          double sync, overlap *out, lm_error *err)
+static lm_status at_bound(const predictor *who, const overlap_question *q, double pass,
+                          double message, overlap *out, lm_error *err)
 {
-    const sync_setting s   = { &q->setup->sync, q->setup->nodes, q->setup->devices, sync };
+    const sync_setting s   = { &q->setup->sync, q->setup->nodes, q->setup->devices, pass, message };
     const lm_status status = overlapped_sync(who->cal, who->model, q->schedule, q->setup->batch, &s,
-                                             backward * q->backward, q->compute, out, err);
+                                             q->backward, q->compute, out, err);
 
-    if (!status)
-        overlap_clear(out);
+    if (!status) {
+        free(out->bucket); /* the sums are all that is wanted */
+        out->bucket = NULL;
+    }
     return status;
 }
 

@@ -260,7 +260,7 @@ static lm_status synchronise(sum *s, const step_setup *asked, double backward, d
     const bool         hides = !in_turn(asked);
     const predictor   *who   = s->who;
     prediction        *p     = s->out;
-    const sync_setting how   = { &asked->sync, asked->nodes, asked->devices, 1 };
+    const sync_setting how   = { &asked->sync, asked->nodes, asked->devices, 1, 1 };
     overlap_question   q     = { .setup = asked, .backward = backward };
     lm_status          status;
 
@@ -377,6 +377,11 @@ lm_status predict_step(const predictor *who, const step_setup *s, prediction *ou
 
     if (status)
         return status;
+    if (who->paleo && !in_turn(s))
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "PALEO hides no all-reduce behind the backward pass, and sends gradients "
+            "as they are: take --sync once without --grad-dtype");
     return who->paleo ? paleo_predict(who->paleo, s, out, err) : predict(who, s, out, NULL, err);
 }
 
