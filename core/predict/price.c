@@ -226,10 +226,10 @@ static lm_status check_setup(const step_setup *s, lm_error *err)
     return LM_OK;
 }
 
-/* Does anything of the all-reduce differ from one message behind the backward pass? */
+/* One message behind the backward pass, or none: nothing is hidden. */
 static bool in_turn(const step_setup *s)
 {
-    return step_setup_ranks(s) == 1 || (s->sync.rule == SYNC_ONCE && !s->sync.dtype);
+    return step_setup_ranks(s) == 1 || s->sync.rule == SYNC_ONCE;
 }
 
 /* The all-reduce with its ledger, of which the exposed share becomes the step's. */
@@ -377,7 +377,7 @@ lm_status predict_step(const predictor *who, const step_setup *s, prediction *ou
 
     if (status)
         return status;
-    if (who->paleo && !in_turn(s))
+    if (who->paleo && (!in_turn(s) || s->sync.dtype))
         return lm_error_set(
             err, LM_E_UNSUPPORTED,
             "PALEO hides no all-reduce behind the backward pass, and sends gradients "
