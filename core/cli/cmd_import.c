@@ -1,13 +1,15 @@
-/* layermeter import: a network of another format as an INI file; logs: import_logs.c. */
+/* layermeter import: a network of another format as an INI file; logs: import_logs.c, Extra-P's
+ * files: import_extrap.c. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "cli/commands.h"
+#include "cli/import_extrap.h"
 #include "cli/import_logs.h"
 #include "network/write.h"
 
-enum { OUTPUT, TREAT, IGNORE, SET, RANKS, HOSTS, ALGORITHM };
+enum { OUTPUT, TREAT, IGNORE, SET, RANKS, HOSTS, ALGORITHM, PARAMETER, REGION, METRIC, FIXED };
 
 static const option_spec specs[] = {
     [OUTPUT] = { "output", "FILE", NULL, "file to write (also -o); else it is printed" },
@@ -17,6 +19,14 @@ static const option_spec specs[] = {
     [RANKS]  = { "ranks", "N", NULL, "logs: how many ranks took part, where the log does not say" },
     [HOSTS]  = { "hosts", "N", NULL, "logs: on how many hosts they were" },
     [ALGORITHM] = { "algorithm", "NAME", NULL, "logs: default (the library's choice) or ring" },
+    [PARAMETER] = { "parameter", "NAME=MEANING", NULL,
+                    "extra-p: what a parameter is, p=ranks; may be repeated" },
+    [REGION]    = { "region", "NAME=NETWORK", NULL,
+                    "extra-p: which network a region is, or allreduce; may be repeated" },
+    [METRIC]    = { "metric", "NAME=PHASE", NULL,
+                    "extra-p: which phase a metric is, in seconds; may be repeated" },
+    [FIXED]     = { "fixed", "KEY=VALUE", NULL,
+                    "extra-p: what the file does not say, batch=32; may be repeated" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -28,14 +38,22 @@ static const char details[] =
     "\n"
     "After the word nccl-tests or osu: logs of all_reduce_perf (NVIDIA's or AMD's) or osu_allreduce, as\n"
     "observations to fit. Rows whose result was wrong are left out, and counted. The times are means, as\n"
-    "the tools print them; nccl-tests' are those in place. OSU's logs need --ranks and --hosts.\n";
+    "the tools print them; nccl-tests' are those in place. OSU's logs need --ranks and --hosts.\n"
+    "\n"
+    "After the word extra-p: files in Extra-P's text format, as observations. Parameters are nodes, devices\n"
+    "(of each node), ranks (of all), batch (of a device), bytes, bucket_bytes, threads; regions networks, or\n"
+    "allreduce, with what does not vary behind the name ('resnet18 optimizer=adam'); metrics time, which is a\n"
+    "step, forward, backward, sync, update, step, inference, all in seconds. Words of other meaning are an\n"
+    "error that says what to give. Repetitions of a point become one row, their median.\n";
 
 static const char examples[] =
     "  layermeter import resnet50.onnx -o resnet50.ini\n"
     "  layermeter import alex_v2.json -o alex_v2.ini\n"
     "  layermeter import net.onnx --treat Selu=relu --ignore Print\n"
     "  layermeter import nccl-tests 1node.log 4nodes.log -o observations.csv\n"
-    "  layermeter import osu allreduce.log --ranks 64 --hosts 4 -o o.csv\n";
+    "  layermeter import osu allreduce.log --ranks 64 --hosts 4 -o o.csv\n"
+    "  layermeter import extra-p scaling.txt -o observations.csv\n"
+    "  layermeter import extra-p mine.txt --parameter p=nodes --region main=resnet50 --fixed batch=32\n";
 
 static lm_status write_file(const network *net, const char *title, const char *path, lm_error *err)
 {
@@ -78,32 +96,54 @@ static int run_network(const options *o)
     return status ? report_failure(&err) : EXIT_DONE;
 }
 
+/* Options of other formats: misuse. 0: none of them stands there. */
+static int refuse_others(const options *o, const int *places, size_t n, const char *of)
+{
+    lm_error err;
+    char     option[32];
+
+    for (size_t i = 0; i < n; i++)
+        if (o->value[places[i]]) {
+            lm_error_set(&err, LM_E_ARG, "is for %s", of);
+            snprintf(option, sizeof option, "--%s", specs[places[i]].name);
+            return report_misuse(option, &err);
+        }
+    return 0;
+}
+
 static int run(const options *o)
 {
-    static const log_places at       = { OUTPUT, RANKS, HOSTS, ALGORITHM };
-    static const int        of_log[] = { RANKS, HOSTS, ALGORITHM };
-    char                    option[32];
-    lm_error                err;
+    static const log_places    at           = { OUTPUT, RANKS, HOSTS, ALGORITHM };
+    static const extrap_places at_extrap    = { OUTPUT, PARAMETER, REGION, METRIC, FIXED };
+    static const int           of_log[]     = { RANKS, HOSTS, ALGORITHM };
+    static const int           of_extrap[]  = { PARAMETER, REGION, METRIC, FIXED };
+    static const int           of_network[] = { TREAT, IGNORE, SET };
+    const bool                 log          = import_is_log(o->argument[0]);
+    const bool                 extrap       = import_is_extrap(o->argument[0]);
+    lm_error                   err;
+    int                        code;
 
-    if (import_is_log(o->argument[0]))
+    if (!log && (code = refuse_others(o, of_log, 3, "logs, behind the word nccl-tests or osu")))
+        return code;
+    if (!extrap && (code = refuse_others(o, of_extrap, 4, "files behind the word extra-p")))
+        return code;
+    if ((log || extrap) && (code = refuse_others(o, of_network, 3, "networks")))
+        return code;
+    if (log)
         return import_logs(o, &at);
+    if (extrap)
+        return import_extrap(o, &at_extrap);
     if (o->n_arguments > 1) {
         lm_error_set(&err, LM_E_ARG,
                      "one FILE at a time (logs go behind the word nccl-tests or osu)");
         return report_misuse("", &err);
     }
-    for (size_t i = 0; i < sizeof of_log / sizeof of_log[0]; i++)
-        if (o->value[of_log[i]]) {
-            lm_error_set(&err, LM_E_ARG, "is for logs, behind the word nccl-tests or osu");
-            snprintf(option, sizeof option, "--%s", specs[of_log[i]].name);
-            return report_misuse(option, &err);
-        }
     return run_network(o);
 }
 
 const command cmd_import = {
     .name          = "import",
-    .arguments     = "FILE | nccl-tests LOG... | osu LOG...",
+    .arguments     = "FILE | nccl-tests LOG... | osu LOG... | extra-p FILE...",
     .doc           = "Turn a network of another format into an INI file, or logs into observations",
     .details       = details,
     .examples      = examples,

@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "import/logs.h"
 
 typedef lm_status (*log_reader)(const char *path, const log_options *given, log_rows *out,
                                 lm_error *err);
@@ -55,7 +54,7 @@ static const char *read_options(const options *o, const log_places *at, log_opti
     return NULL;
 }
 
-static lm_status write_rows(const options *o, const char *path, const log_rows *rows, lm_error *err)
+lm_status import_write(const options *o, const char *path, const log_rows *rows, lm_error *err)
 {
     file_draft draft;
     lm_status  status;
@@ -111,7 +110,7 @@ int import_logs(const options *o, const log_places *at)
                               "%s: no row is of use (%zu wrong, %zu of other kinds, %zu broken)",
                               o->argument[1], rows.n_wrong, rows.n_other, rows.n_broken);
     if (!status)
-        status = write_rows(o, o->value[at->output], &rows, &err);
+        status = import_write(o, o->value[at->output], &rows, &err);
     if (!status)
         print_left_out(&rows);
     log_rows_free(&rows);

@@ -43,6 +43,16 @@ const char *obs_kind_name(obs_kind kind)
     return kinds[kind];
 }
 
+lm_status obs_kind_parse(const char *text, obs_kind *out)
+{
+    for (obs_kind k = 0; k < OBS_N_KINDS; k++)
+        if (!strcmp(kinds[k], text)) {
+            *out = k;
+            return LM_OK;
+        }
+    return LM_E_NOTFOUND;
+}
+
 lm_status phase_parse(const char *text, phase *out)
 {
     for (phase p = 0; p < N_PHASES; p++)
@@ -219,10 +229,10 @@ static lm_status read_field(loading *l, observation *row, const column *c, char 
     return LM_OK;
 }
 
-static lm_status bad_word(loading *l, const char *column_name, const char *word, const char *known)
+static lm_status bad_word(lm_error *err, const char *column_name, const char *word,
+                          const char *known)
 {
-    return lm_error_set(l->err, LM_E_NOTFOUND, "%s:%d: %s: '%.40s' is none of %s", l->csv.path,
-                        l->csv.line, column_name, word, known);
+    return lm_error_set(err, LM_E_NOTFOUND, "%s: '%.40s' is none of %s", column_name, word, known);
 }
 
 /* Those whose times are told from others', though no kernel of their update is known. */
@@ -231,55 +241,74 @@ static bool other_optimizer(const char *name)
     return !strcmp(name, "adagrad") || !strcmp(name, "adadelta") || !strcmp(name, "rmsprop");
 }
 
-/* The words of a row, and what must be there for its kind. */
-static lm_status finish_row(loading *l, observation *row, const char *kind, const char *phase_text,
-                            const char *dtype, const char *status_text)
+#define NETWORK_PHASES "forward, backward, sync, update, step, inference"
+
+/* Phases that a kind has; NULL: this one is among them. */
+static const char *phases_instead(const observation *row)
+{
+    const bool half = row->phase == PHASE_GRAD_INPUT || row->phase == PHASE_GRAD_WEIGHT;
+
+    switch (row->kind) {
+    case OBS_COLLECTIVE: return row->phase == PHASE_SYNC ? NULL : "sync";
+    case OBS_STREAM:
+        return row->phase == PHASE_SYNC || row->phase == PHASE_UPDATE
+                   ? "forward, backward, step, inference"
+                   : NULL;
+    case OBS_LAYER:
+        return row->phase == PHASE_SYNC
+                   ? "forward, backward, update, step, inference, grad_input, grad_weight"
+                   : NULL;
+    case OBS_NETWORK:
+    case OBS_COUNTS: return half ? NETWORK_PHASES : NULL;
+    default: return NULL;
+    }
+}
+
+lm_status observation_check(const observation *row, lm_error *err)
 {
     enum optimizer known;
     uint32_t       flags;
 
-    while (row->kind < OBS_N_KINDS && strcmp(kinds[row->kind], kind))
-        row->kind++;
-    if (row->kind == OBS_N_KINDS)
-        return bad_word(l, "kind", kind, "network, kernel, collective, layer, counts, stream");
-    if (row->kind == OBS_KERNEL ? kernel_pass_parse(phase_text, &row->pass, NULL)
-                                : phase_parse(phase_text, &row->phase))
-        return bad_word(l, "phase", phase_text,
-                        row->kind == OBS_KERNEL
-                            ? "forward, grad_input, grad_weight"
-                            : "forward, backward, sync, update, step, inference");
-    if (row->kind == OBS_COLLECTIVE && row->phase != PHASE_SYNC)
-        return bad_word(l, "phase", phase_text, "sync");
-    if (row->kind == OBS_STREAM && (row->phase == PHASE_SYNC || row->phase == PHASE_UPDATE))
-        return bad_word(l, "phase", phase_text, "forward, backward, step, inference");
-    if (row->kind == OBS_LAYER && row->phase == PHASE_SYNC)
-        return bad_word(l, "phase", phase_text,
-                        "forward, backward, update, step, inference, grad_input, grad_weight");
-    if (observation_of_network(row) &&
-        (row->phase == PHASE_GRAD_INPUT || row->phase == PHASE_GRAD_WEIGHT))
-        return bad_word(l, "phase", phase_text, "forward, backward, sync, update, step, inference");
-    if (*dtype && text_dtype(dtype, &row->dtype, NULL))
-        return bad_word(l, "dtype", dtype, "f32, f16, bf16, f64, i32, i8, f8");
-    row->skipped = *status_text && strcmp(status_text, "ok");
-    if (row->skipped && strncmp(status_text, "skipped", 7))
-        return bad_word(l, "status", status_text, "ok, skipped-...");
+    if (phases_instead(row))
+        return bad_word(err, "phase", phases[row->phase], phases_instead(row));
     if (!*row->name)
-        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: name is empty", l->csv.path, l->csv.line);
+        return lm_error_set(err, LM_E_SYNTAX, "name is empty");
     if (!row->skipped && isnan(row->seconds))
-        return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: seconds is empty", l->csv.path,
-                            l->csv.line);
+        return lm_error_set(err, LM_E_SYNTAX, "seconds is empty");
     if ((observation_of_network(row) || row->kind == OBS_LAYER) && row->batch < 1)
-        return lm_error_set(l->err, LM_E_ARG, "%s:%d: batch: a %s needs 1 or more", l->csv.path,
-                            l->csv.line, kinds[row->kind]);
+        return lm_error_set(err, LM_E_ARG, "batch: a %s needs 1 or more", kinds[row->kind]);
     if (row->kind == OBS_COLLECTIVE && (row->bytes < 1 || row->ranks < 1))
-        return lm_error_set(l->err, LM_E_ARG, "%s:%d: a collective needs bytes and ranks",
-                            l->csv.path, l->csv.line);
+        return lm_error_set(err, LM_E_ARG, "a collective needs bytes and ranks");
     if (*row->optimizer && optimizer_parse(row->optimizer, &known, NULL) &&
         !other_optimizer(row->optimizer))
-        return bad_word(l, "optimizer", row->optimizer,
+        return bad_word(err, "optimizer", row->optimizer,
                         "sgd, momentum, adam, adafactor, adagrad, adadelta, rmsprop");
     if (flags_parse(row->flags, &flags))
-        return bad_word(l, "flags", row->flags, FLAGS_KNOWN);
+        return bad_word(err, "flags", row->flags, FLAGS_KNOWN);
+    return LM_OK;
+}
+
+/* The words of a row, and what must be there for its kind. */
+static lm_status finish_row(observation *row, const char *kind, const char *phase_text,
+                            const char *dtype, const char *status_text, lm_error *err)
+{
+    lm_status status;
+
+    if (obs_kind_parse(kind, &row->kind))
+        return bad_word(err, "kind", kind, "network, kernel, collective, layer, counts, stream");
+    if (row->kind == OBS_KERNEL ? kernel_pass_parse(phase_text, &row->pass, NULL)
+                                : phase_parse(phase_text, &row->phase))
+        return bad_word(err, "phase", phase_text,
+                        row->kind == OBS_KERNEL ? "forward, grad_input, grad_weight"
+                                                : NETWORK_PHASES);
+    if (*dtype && text_dtype(dtype, &row->dtype, NULL))
+        return bad_word(err, "dtype", dtype, "f32, f16, bf16, f64, i32, i8, f8");
+    row->skipped = *status_text && strcmp(status_text, "ok");
+    if (row->skipped && strncmp(status_text, "skipped", 7))
+        return bad_word(err, "status", status_text, "ok, skipped-...");
+    status = observation_check(row, err);
+    if (status)
+        return status;
     if (row->ranks < 1)
         row->ranks = 1;
     if (row->hosts < 1)
@@ -312,10 +341,12 @@ static lm_status read_row(loading *l, char *field[], size_t n)
         else if (c < N_COLUMNS)
             status = read_field(l, &row, &columns[c], text);
     }
-    if (!status)
-        status = finish_row(l, &row, kind, phase_text, dtype, status_text);
     if (status)
         return status;
+    if ((status = finish_row(&row, kind, phase_text, dtype, status_text, l->err))) {
+        lm_error_prefix(l->err, "%s:%d", l->csv.path, l->csv.line);
+        return status;
+    }
     if (l->obs->n_rows == l->room) {
         const size_t room = l->room ? 2 * l->room : 256;
         observation *more = realloc(l->obs->row, room * sizeof *more);

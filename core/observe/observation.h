@@ -78,6 +78,8 @@ const char *phase_name(phase p);
 /** LM_E_NOTFOUND for a name that is no phase. */
 lm_status   phase_parse(const char *text, phase *out);
 const char *obs_kind_name(obs_kind kind);
+/** LM_E_NOTFOUND for a name that is no kind. */
+lm_status obs_kind_parse(const char *text, obs_kind *out);
 
 /**
  * Reads a file. Every row is checked: a time that is not a positive finite number, an unknown word
@@ -85,6 +87,10 @@ const char *obs_kind_name(obs_kind kind);
  */
 lm_status observations_load(const char *path, observations **out, lm_error *err);
 void      observations_free(observations *obs);
+
+/** What must be there for a row's kind, and words that are known; the error names the column. Files
+ * are checked when they are read. */
+lm_status observation_check(const observation *row, lm_error *err);
 
 /** First value under `key` in the provenance; NULL if there is none. */
 const char *observations_provenance(const observations *obs, const char *key);

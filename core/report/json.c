@@ -24,7 +24,9 @@ static void begin(json *j, const char *key)
 {
     if (j->started)
         putc(',', j->out);
-    if (j->depth)
+    if (j->one_line && j->started)
+        putc(' ', j->out);
+    else if (j->depth && !j->one_line)
         fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
     if (key) {
         put_string(j->out, key);
@@ -44,12 +46,12 @@ void json_open(json *j, const char *key, char bracket)
 void json_close(json *j, char bracket)
 {
     j->depth--;
-    if (j->started)
+    if (j->started && !j->one_line)
         fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
     putc(bracket, j->out);
     if (!j->depth)
         putc('\n', j->out);
-    j->started = true;
+    j->started = j->depth || !j->one_line; /* each line is a text of its own */
 }
 
 void json_text(json *j, const char *key, const char *value)

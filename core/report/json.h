@@ -10,7 +10,8 @@
 typedef struct json {
     FILE    *out;
     unsigned depth;
-    bool     started; /* something stands in the open object or array */
+    bool     started;  /* something stands in the open object or array */
+    bool     one_line; /* set before the first call: JSON Lines */
 } json;
 
 void json_open(json *j, const char *key, char bracket);

@@ -1,0 +1,340 @@
+/* The sections of Extra-P's text files. */
+#include "import/extrap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define PARAMETERS_MAX N_EXTRAP_COUNTS
+
+typedef struct reader {
+    log_file              log;
+    const extrap_options *given;
+    log_rows             *out;
+    extrap_count          parameter[PARAMETERS_MAX];
+    size_t                n_parameters;
+    double               *coordinate; /* of all points, n_parameters each */
+    size_t                n_coordinates, room;
+    extrap_series         series;
+    size_t                n_data; /* below the REGION or METRIC that stands above */
+    bool                  in_region, has_data;
+    double               *value;
+    size_t                value_room;
+    lm_error             *err;
+} reader;
+
+static lm_status syntax(reader *r, const char *text)
+{
+    return lm_error_set(r->err, LM_E_SYNTAX, "%s", text);
+}
+
+static bool put(double **array, size_t n, size_t *room, double value)
+{
+    if (n == *room) {
+        const size_t more = *room ? 2 * *room : 64;
+        double *new       = realloc(*array, more * sizeof *new);
+
+        if (!new)
+            return false;
+        *array = new;
+        *room  = more;
+    }
+    (*array)[n] = value;
+    return true;
+}
+
+static lm_status no_memory(reader *r)
+{
+    return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
+}
+
+static size_t n_points(const reader *r)
+{
+    return r->n_parameters ? r->n_coordinates / r->n_parameters : 0;
+}
+
+/* ---- PARAMETER ----------------------------------------------------------------------------------
+ */
+
+static lm_status take_parameter(reader *r, const char *word)
+{
+    const extrap_names *names = &r->given->parameters;
+    const char         *ours  = word;
+    extrap_count        c;
+
+    for (size_t i = 0; i < names->n; i++)
+        if (!strcmp(names->name[i].theirs, word))
+            ours = names->name[i].ours;
+    if (!extrap_count_find(ours, &c))
+        return lm_error_set(r->err, LM_E_NOTFOUND,
+                            "parameter '%.40s' is none of " EXTRAP_COUNTS_KNOWN
+                            ": say what it is with --parameter '%.40s=ranks'",
+                            word, word);
+    for (size_t i = 0; i < r->n_parameters; i++)
+        if (r->parameter[i] == c)
+            return lm_error_set(r->err, LM_E_SYNTAX, "a second parameter for %s",
+                                extrap_count_name(c));
+    r->parameter[r->n_parameters++] = c; /* each meaning once: there is room */
+    return LM_OK;
+}
+
+static lm_status take_parameters(reader *r, char *text)
+{
+    lm_status status = LM_OK;
+
+    if (r->n_coordinates)
+        return syntax(r, "PARAMETER below POINTS: parameters stand first");
+    for (char *word = strtok(text, " \t"); word && !status; word = strtok(NULL, " \t"))
+        status = take_parameter(r, word);
+    return status;
+}
+
+/* ---- POINTS -------------------------------------------------------------------------------------
+ */
+
+static lm_status take_coordinate(reader *r, char **at)
+{
+    char        *end    = *at + strcspn(*at, " \t()");
+    const char   behind = *end;
+    double       value;
+    int64_t      count;
+    const size_t i = r->n_coordinates % r->n_parameters;
+    lm_status    status;
+
+    *end   = '\0';
+    status = text_real(*at, &value, r->err);
+    if (!status)
+        status = extrap_count_of(value, extrap_count_name(r->parameter[i]), &count, r->err);
+    *end = behind;
+    *at  = end;
+    if (status)
+        return status;
+    if (!put(&r->coordinate, r->n_coordinates, &r->room, value))
+        return no_memory(r);
+    r->n_coordinates++;
+    return LM_OK;
+}
+
+/* How many numbers stand in the point that ended; `n` of each. */
+static lm_status check_point(reader *r, size_t began)
+{
+    if (r->n_coordinates - began == r->n_parameters)
+        return LM_OK;
+    return lm_error_set(r->err, LM_E_SYNTAX, "a point of %zu number%s, there %s %zu parameter%s",
+                        r->n_coordinates - began, r->n_coordinates - began == 1 ? "" : "s",
+                        r->n_parameters == 1 ? "is" : "are", r->n_parameters,
+                        r->n_parameters == 1 ? "" : "s");
+}
+
+/* ( 20 1 ) or ((20) (1)); of one parameter also 20 alone. */
+static lm_status take_points(reader *r, char *at)
+{
+    int       depth  = 0;
+    size_t    began  = r->n_coordinates;
+    lm_status status = LM_OK;
+
+    if (!r->n_parameters)
+        return syntax(r, "POINTS without a PARAMETER above them");
+    if (r->in_region)
+        return syntax(r, "POINTS below a REGION: points stand before");
+    while (!status && *(at += strspn(at, " \t"))) {
+        if (*at == '(') {
+            if (depth++ == 0)
+                began = r->n_coordinates;
+            at++;
+        } else if (*at == ')') {
+            if (depth-- == 0)
+                return syntax(r, "a ) too many");
+            at++;
+            if (!depth)
+                status = check_point(r, began);
+        } else {
+            began  = depth ? began : r->n_coordinates;
+            status = take_coordinate(r, &at);
+            if (!status && !depth)
+                status = check_point(r, began);
+        }
+        if (!status && r->n_coordinates - began > r->n_parameters)
+            status = check_point(r, began);
+    }
+    if (!status && depth)
+        return syntax(r, "a ) is missing");
+    return status;
+}
+
+/* ---- REGION, METRIC, DATA -----------------------------------------------------------------------
+ */
+
+/* What stands above is complete: as many DATA as points. */
+static lm_status close_series(reader *r, bool region_ends)
+{
+    if (r->n_data && r->n_data != n_points(r))
+        return lm_error_set(r->err, LM_E_SYNTAX,
+                            "%zu line%s of DATA for %zu point%s: every point has one, in their "
+                            "order",
+                            r->n_data, r->n_data == 1 ? "" : "s", n_points(r),
+                            n_points(r) == 1 ? "" : "s");
+    if (region_ends && r->in_region && !r->has_data)
+        return lm_error_set(r->err, LM_E_SYNTAX, "the REGION above, of line %d, has no DATA",
+                            r->series.line);
+    r->n_data = 0;
+    return LM_OK;
+}
+
+static lm_status take_region(reader *r, char *text)
+{
+    lm_status   status = close_series(r, true);
+    const char *kept;
+
+    if (status)
+        return status;
+    if (!n_points(r))
+        return syntax(r, "a REGION without POINTS above it");
+    kept = log_keep(r->out, text, strlen(text));
+    if (!kept)
+        return no_memory(r);
+    r->in_region   = true;
+    r->has_data    = false;
+    r->series.line = r->log.line;
+    return extrap_region((char *)kept, r->given, &r->series, r->err);
+}
+
+static lm_status take_metric(reader *r, char *text)
+{
+    lm_status status = close_series(r, false);
+
+    if (status)
+        return status;
+    if (!*text)
+        return syntax(r, "a METRIC without a name");
+    r->series.metric = log_keep(r->out, text, strlen(text));
+    return r->series.metric ? LM_OK : no_memory(r);
+}
+
+static lm_status take_data(reader *r, char *text)
+{
+    extrap_series series = r->series;
+    observation   row;
+    size_t        n      = 0;
+    bool          none   = false;
+    lm_status     status = LM_OK;
+
+    if (!r->in_region)
+        return syntax(r, "DATA without a REGION above them");
+    if (r->n_data == n_points(r)) {
+        r->n_data++;
+        return close_series(r, false);
+    }
+    for (char *word = strtok(text, " \t"); word && !status; word = strtok(NULL, " \t")) {
+        double value;
+
+        status = text_real(word, &value, r->err);
+        if (!status && !put(&r->value, n++, &r->value_room, value))
+            return no_memory(r);
+    }
+    if (status)
+        return status;
+    if (!n)
+        return syntax(r, "DATA without a value");
+    for (size_t i = 0; i < r->n_parameters; i++)
+        series.said.count[r->parameter[i]] =
+            (int64_t)r->coordinate[r->n_data * r->n_parameters + i];
+    status = extrap_row(&series, r->given, r->value, n, &row, &none, r->err);
+    if (!status && !none)
+        status = log_add(r->out, &row, r->err);
+    r->n_data++;
+    r->has_data = true;
+    return status;
+}
+
+/* ---- lines --------------------------------------------------------------------------------------
+ */
+
+static lm_status take_line(reader *r, char *line)
+{
+    static const struct {
+        const char *tag;
+        lm_status (*take)(reader *r, char *text);
+    } sections[]      = { { "PARAMETER", take_parameters },
+                          { "POINTS", take_points },
+                          { "REGION", take_region },
+                          { "METRIC", take_metric },
+                          { "DATA", take_data } };
+    char        *text = text_trim(line);
+    const size_t n    = strcspn(text, " \t(");
+
+    if (!*text || *text == '#')
+        return LM_OK;
+    for (size_t i = 0; i < sizeof sections / sizeof sections[0]; i++)
+        if (strlen(sections[i].tag) == n && !strncmp(text, sections[i].tag, n))
+            return sections[i].take(r, text_trim(text + n));
+    return lm_error_set(r->err, LM_E_SYNTAX,
+                        "'%.40s' is none of PARAMETER, POINTS, REGION, METRIC, DATA", text);
+}
+
+/* As a whole word, or a part of a callpath. */
+static bool has_word(const char *text, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (const char *at = text; n && (at = strstr(at, word)); at++)
+        if ((at == text || strchr(" \t\n>", at[-1])) && strchr(" \t\r\n-", at[n]))
+            return true;
+    return false;
+}
+
+/* Names that options give are in the file. */
+static lm_status check_names(const extrap_options *given, const char *text, const char *path,
+                             lm_error *err)
+{
+    const struct {
+        const extrap_names *names;
+        const char         *option;
+    } all[] = { { &given->parameters, "--parameter" },
+                { &given->regions, "--region" },
+                { &given->metrics, "--metric" } };
+
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        for (size_t i = 0; i < all[k].names->n; i++)
+            if (!has_word(text, all[k].names->name[i].theirs))
+                return lm_error_set(err, LM_E_ARG, "%s: no '%.40s' in it, which %s names", path,
+                                    all[k].names->name[i].theirs, all[k].option);
+    return LM_OK;
+}
+
+static lm_status read_lines(reader *r)
+{
+    lm_status status = check_names(r->given, r->log.text, r->log.path, r->err);
+    char     *line;
+
+    if (status)
+        return status;
+    while (!status && (line = log_line(&r->log)))
+        status = take_line(r, line);
+    if (!status)
+        status = close_series(r, true);
+    if (status) {
+        lm_error_prefix(r->err, "%s:%d", r->log.path, r->log.line);
+        return status;
+    }
+    return r->in_region
+               ? LM_OK
+               : lm_error_set(r->err, LM_E_SYNTAX,
+                              "%s: no REGION in it: expected Extra-P's text format", r->log.path);
+}
+
+lm_status extrap_read(const char *path, const extrap_options *given, log_rows *out, lm_error *err)
+{
+    reader    r      = { .given = given, .out = out, .err = err };
+    lm_status status = log_open(&r.log, path, err);
+
+    if (!status)
+        status = read_lines(&r);
+    out->tool       = "Extra-P text format";
+    out->statistics = "seconds: median of the file's repetitions";
+    log_close(&r.log);
+    free(r.coordinate);
+    free(r.value);
+    return status;
+}
