@@ -84,7 +84,8 @@ typedef struct chosen {
     size_t       n, n_flagged;
 } chosen;
 
-static lm_status write_rows(const chosen *c, extrap_format f, const char *path, lm_error *err)
+static lm_status write_rows(const chosen *c, extrap_format f, const char *title, const char *path,
+                            lm_error *err)
 {
     file_draft draft;
     char      *text   = NULL;
@@ -96,7 +97,7 @@ static lm_status write_rows(const chosen *c, extrap_format f, const char *path, 
         memory = open_memstream(&text, &size);
         if (!memory)
             return lm_error_set(err, LM_E_NOMEM, "out of memory");
-        status = extrap_write(c->row, c->n, f, memory, err);
+        status = extrap_write(c->row, c->n, f, title, memory, err);
         fclose(memory);
         if (!status)
             fwrite(text, 1, size, stdout);
@@ -106,7 +107,7 @@ static lm_status write_rows(const chosen *c, extrap_format f, const char *path, 
     status = file_draft_open(&draft, path, err);
     if (status)
         return status;
-    status = extrap_write(c->row, c->n, f, draft.stream, err);
+    status = extrap_write(c->row, c->n, f, title, draft.stream, err);
     if (!status)
         status = file_draft_commit(&draft, err);
     file_draft_drop(&draft);
@@ -249,12 +250,14 @@ static int export_measurements(const options *o, extrap_format f)
     observations *obs  = NULL;
     chosen        c    = { 0 };
     int           code = EXIT_DONE;
+    char          title[200];
 
+    snprintf(title, sizeof title, "measured, in seconds: %.150s", o->argument[0]);
     if (observations_load(o->argument[0], &obs, &err)) {
         code = report_failure(&err);
     } else if (choose_rows(o, obs, &c, &err)) {
         code = report_failure(&err);
-    } else if (write_rows(&c, f, o->value[OUTPUT], &err)) {
+    } else if (write_rows(&c, f, title, o->value[OUTPUT], &err)) {
         lm_error_prefix(&err, "%s", obs->path);
         code = report_failure(&err);
     }
@@ -332,10 +335,15 @@ static int export_predictions(const options *o, const session_options *at, extra
     grid     g    = { 0 };
     chosen   c    = { 0 };
     int      code = EXIT_DONE;
+    char     title[300];
 
+    snprintf(title, sizeof title, "predicted, in seconds: model %.40s, %.150s", o->value[MODEL],
+             o->value[MACHINE]  ? o->value[MACHINE]
+             : o->value[DEVICE] ? o->value[DEVICE]
+                                : "");
     if (option_list(o, BATCH, &g.batch, &g.n_batch, &code) &&
         option_list(o, NODES, &g.nodes, &g.n_nodes, &code) && session_open(o, at, &s, &code)) {
-        if (predict_rows(&s, &g, &c, &err) || write_rows(&c, f, o->value[OUTPUT], &err))
+        if (predict_rows(&s, &g, &c, &err) || write_rows(&c, f, title, o->value[OUTPUT], &err))
             code = report_failure(&err);
         else
             print_note(s.net, stderr);

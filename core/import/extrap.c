@@ -1,9 +1,11 @@
 /* The sections of Extra-P's text files. */
 #include "import/extrap.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/names.h"
 #include "base/text.h"
 
 #define PARAMETERS_MAX N_EXTRAP_COUNTS
@@ -59,13 +61,13 @@ static size_t n_points(const reader *r)
 
 static lm_status take_parameter(reader *r, const char *word)
 {
-    const extrap_names *names = &r->given->parameters;
+    const extrap_names *given = &r->given->parameters;
     const char         *ours  = word;
     extrap_count        c;
 
-    for (size_t i = 0; i < names->n; i++)
-        if (!strcmp(names->name[i].theirs, word))
-            ours = names->name[i].ours;
+    for (size_t i = 0; i < given->n; i++)
+        if (!strcmp(given->name[i].theirs, word))
+            ours = given->name[i].ours;
     if (!extrap_count_find(ours, &c))
         return lm_error_set(r->err, LM_E_NOTFOUND,
                             "parameter '%.40s' is none of " EXTRAP_COUNTS_KNOWN
@@ -289,17 +291,17 @@ static lm_status check_names(const extrap_options *given, const char *text, cons
                              lm_error *err)
 {
     const struct {
-        const extrap_names *names;
+        const extrap_names *of;
         const char         *option;
     } all[] = { { &given->parameters, "--parameter" },
                 { &given->regions, "--region" },
                 { &given->metrics, "--metric" } };
 
     for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
-        for (size_t i = 0; i < all[k].names->n; i++)
-            if (!has_word(text, all[k].names->name[i].theirs))
+        for (size_t i = 0; i < all[k].of->n; i++)
+            if (!has_word(text, all[k].of->name[i].theirs))
                 return lm_error_set(err, LM_E_ARG, "%s: no '%.40s' in it, which %s names", path,
-                                    all[k].names->name[i].theirs, all[k].option);
+                                    all[k].of->name[i].theirs, all[k].option);
     return LM_OK;
 }
 
@@ -324,13 +326,87 @@ static lm_status read_lines(reader *r)
                               "%s: no REGION in it: expected Extra-P's text format", r->log.path);
 }
 
+/* ---- order --------------------------------------------------------------------------------------
+ */
+
+/* Where a row goes: with the others of its point, in the order of a step. */
+typedef struct place {
+    size_t      point, again; /* again: the point's so many-th time of this phase */
+    observation row;
+    size_t      was;
+} place;
+
+static int by_point(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    if (x->point != y->point)
+        return x->point < y->point ? -1 : 1;
+    if (x->again != y->again)
+        return x->again < y->again ? -1 : 1;
+    if (x->row.phase != y->row.phase)
+        return x->row.phase < y->row.phase ? -1 : 1;
+    return (x->was > y->was) - (x->was < y->was);
+}
+
+/* The number of a text; a new one's is `next`. NAMES_NONE when memory runs out. */
+static size_t number_of(names *set, arena *a, const char *text, size_t next)
+{
+    const size_t at   = names_find(set, text);
+    const char  *kept = at == NAMES_NONE ? arena_text(a, text, strlen(text)) : NULL;
+
+    if (at != NAMES_NONE)
+        return at;
+    return kept && names_add(set, kept, next) ? next : NAMES_NONE;
+}
+
+static bool find_place(names *points, names *times, arena *a, place *p)
+{
+    char key[1000], time[1100];
+
+    observation_key(&p->row, key, sizeof key - 40);
+    snprintf(key + strlen(key), 40, " %lld", (long long)p->row.threads);
+    p->point = number_of(points, a, key, p->was);
+    snprintf(time, sizeof time, "%d %s", (int)p->row.phase, key);
+    p->again = names_find(times, time);
+    p->again = p->again == NAMES_NONE ? 0 : p->again + 1;
+    return p->point != NAMES_NONE && number_of(times, a, time, 0) != NAMES_NONE &&
+           (!p->again || names_set(times, time, p->again));
+}
+
+/* Files of Extra-P stand phase by phase, observations point by point. */
+static lm_status order_rows(log_rows *rows, size_t from, lm_error *err)
+{
+    const size_t n      = rows->n_rows - from;
+    arena       *a      = arena_new();
+    place       *p      = a ? arena_array(a, n ? n : 1, sizeof *p) : NULL;
+    names        points = { 0 }, times = { 0 };
+    bool         done = p != NULL;
+
+    for (size_t i = 0; i < n && done; i++) {
+        p[i] = (place){ .row = rows->row[from + i], .was = i };
+        done = find_place(&points, &times, a, &p[i]);
+    }
+    if (done)
+        qsort(p, n, sizeof *p, by_point);
+    for (size_t i = 0; i < n && done; i++)
+        rows->row[from + i] = p[i].row;
+    names_free(&points);
+    names_free(&times);
+    arena_free(a);
+    return done ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
 lm_status extrap_read(const char *path, const extrap_options *given, log_rows *out, lm_error *err)
 {
-    reader    r      = { .given = given, .out = out, .err = err };
-    lm_status status = log_open(&r.log, path, err);
+    reader       r      = { .given = given, .out = out, .err = err };
+    const size_t before = out->n_rows;
+    lm_status    status = log_open(&r.log, path, err);
 
     if (!status)
         status = read_lines(&r);
+    if (!status)
+        status = order_rows(out, before, err);
     out->tool       = "Extra-P text format";
     out->statistics = "seconds: median of the file's repetitions";
     log_close(&r.log);

@@ -130,19 +130,19 @@ static const char *metric_name(const observation *row)
 static bool writable(const char *text, bool is_name)
 {
     for (const char *p = text; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == '"' ||
-            (is_name && (*p == '=' || !strncmp(p, "->", 2))))
+        if ((unsigned char)*p < ' ' || *p == '"' || (is_name && *p == '=') || !strncmp(p, "->", 2))
             return false;
     return true;
 }
 
-/* Counts that say nothing: one node, where its devices are told, one device, one rank. */
+/* Counts that say nothing: one node where its devices are told, one device or rank of a network. */
 static bool is_default(const writer *w, const observation *row, extrap_count c)
 {
     const int64_t count = count_of(w, row, c);
+    const bool    alone = count == 1 && row->kind != OBS_COLLECTIVE;
 
-    return !count || (count == 1 && (c == EXTRAP_DEVICES || c == EXTRAP_RANKS ||
-                                     (c == EXTRAP_NODES && w->of_nodes)));
+    return !count || (alone && (c == EXTRAP_DEVICES || c == EXTRAP_RANKS)) ||
+           (count == 1 && c == EXTRAP_NODES && w->of_nodes);
 }
 
 static lm_status print_region(const writer *w, const observation *row, FILE *out)
@@ -363,7 +363,8 @@ static lm_status write_text(writer *w, FILE *out)
     return status;
 }
 
-lm_status extrap_write(const observation *row, size_t n, extrap_format f, FILE *out, lm_error *err)
+lm_status extrap_write(const observation *row, size_t n, extrap_format f, const char *title,
+                       FILE *out, lm_error *err)
 {
     writer    w      = { .err = err, .arena = arena_new() };
     lm_status status = LM_OK;
@@ -378,6 +379,8 @@ lm_status extrap_write(const observation *row, size_t n, extrap_format f, FILE *
     if (!status && !w.n_parameters)
         status = lm_error_set(err, LM_E_ARG,
                               "nothing counts these times: no batch, bytes or nodes that all have");
+    if (!status && f == EXTRAP_TEXT && title)
+        fprintf(out, "# %s\n", title);
     if (!status && f == EXTRAP_TEXT)
         status = write_text(&w, out);
     else if (!status)

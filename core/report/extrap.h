@@ -20,9 +20,11 @@ lm_status extrap_format_parse(const char *text, extrap_format *out, lm_error *er
  * words of a row stand in its region, behind the name; phases are metrics. Rows of one point and
  * phase are repetitions. In text, a sync that one rank has not is 0.
  *
+ * @param title first line of the text, a comment; NULL: none. JSON Lines have no comments
  * @return LM_E_ARG for rows of several kinds, a name that would not be read again, and in text for
  * a region that lacks a point which others have; nothing useful is written then
  */
-lm_status extrap_write(const observation *row, size_t n, extrap_format f, FILE *out, lm_error *err);
+lm_status extrap_write(const observation *row, size_t n, extrap_format f, const char *title,
+                       FILE *out, lm_error *err);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "devices/device.h"
 #include "fit/fit.h"
+#include "import/extrap.h"
 #include "import/logs.h"
 #include "layers/loader.h"
 #include "network/kernels.h"
@@ -22,6 +23,7 @@
 #include "network/onnx/onnx.h"
 #include "network/paleo/paleo.h"
 #include "network/write.h"
+#include "report/extrap.h"
 #ifdef FUZZ_SWEEP
 #include "sweep/sweep.h"
 #endif
@@ -457,6 +459,69 @@ static bool fuzz_logs(const uint8_t *data, size_t size)
     return any;
 }
 
+/* What is written is read again, as many rows of as many points. */
+static void check_exported(const observation *row, size_t n)
+{
+    static const extrap_options plain;
+    char                       *text  = NULL;
+    size_t                      size  = 0;
+    FILE                       *out   = open_memstream(&text, &size);
+    log_rows                    again = { 0 };
+    lm_error                    err   = { 0 };
+    lm_status                   status;
+    memory_file                 f;
+
+    check(out);
+    if ((status = extrap_write(row, n, EXTRAP_TEXT, "fuzz", out, &err)))
+        check_refusal(status, &err);
+    check(!fclose(out));
+    if (!status) {
+        f = file_of((const uint8_t *)text, size);
+        if (extrap_read(f.path, &plain, &again, &err)) {
+            fprintf(stderr, "%s\n%s", err.text, text);
+            abort();
+        }
+        close(f.fd);
+        check(again.n_rows >= 1 && again.n_rows <= n);
+        check(again.row[0].kind == row[0].kind);
+    }
+    log_rows_free(&again);
+    free(text);
+}
+
+/* Extra-P's text format; what is taken from it are observations. */
+static bool fuzz_extrap(const uint8_t *data, size_t size)
+{
+    static const extrap_name    p     = { "p", "nodes" };
+    static const extrap_options plain = { 0 };
+    static const extrap_options given = {
+        .parameters = { &p, 1 }, .fixed = { .count = { [EXTRAP_BATCH] = 8, [EXTRAP_DEVICES] = 4 } }
+    };
+    const extrap_options *options = size % 2 ? &given : &plain;
+    memory_file           f       = file_of(data, size);
+    log_rows              rows    = { 0 };
+    lm_error              err     = { 0 };
+    lm_status             status  = extrap_read(f.path, options, &rows, &err);
+    size_t                n       = 0;
+
+    close(f.fd);
+    if (status)
+        check_refusal(status, &err);
+    for (size_t i = 0; i < rows.n_rows; i++) {
+        const observation *row = &rows.row[i];
+
+        check(!observation_check(row, &err));
+        check(row->seconds > 0 && isfinite(row->seconds));
+        check(row->ranks >= row->hosts && row->hosts >= 1);
+    }
+    while (!status && n < rows.n_rows && rows.row[n].kind == rows.row[0].kind)
+        n++;
+    if (n)
+        check_exported(rows.row, n);
+    log_rows_free(&rows);
+    return !status;
+}
+
 static bool fuzz_machine(const uint8_t *data, size_t size)
 {
     memory_file  f      = file_of(data, size);
@@ -635,6 +700,7 @@ const fuzz_target fuzz_targets[] = {
     { "paleo", fuzz_paleo },
     { "onnx", fuzz_onnx },
     { "logs", fuzz_logs },
+    { "extrap", fuzz_extrap },
     { "machine", fuzz_machine },
     { "observations", fuzz_observations },
     { "devices", fuzz_devices },
