@@ -21,6 +21,7 @@ enum {
     MODEL,
     BATCH,
     NODES,
+    DEVICES_PER_NODE,
     IMAGE,
     INPUT,
     DTYPE,
@@ -29,6 +30,7 @@ enum {
     PPP_COMP,
     PPP_COMM,
     BANDWIDTH,
+    LATENCY,
     SCHEME,
     TREAT,
     IGNORE,
@@ -47,19 +49,21 @@ static const option_spec specs[] = {
     [MODEL]   = { "model", "NAME", "layermeter",
                   "predictions: layermeter, convmeter or nnls; or paleo" },
     [BATCH]   = { "batch", "LIST", "32", "predictions: samples per device: 8 or 1,2,4 or 1..64*2" },
-    [NODES]   = { "nodes", "LIST", "1", "predictions: nodes, one device each" },
-    [IMAGE]   = { "image", "PIXELS", NULL, "predictions: height and width of the input" },
-    [INPUT]   = { "input", "CxHxW", NULL, "predictions: shape of one sample" },
-    [DTYPE]   = { "dtype", "TYPE", "f32", "predictions: element type" },
-    [DEVICE]  = OPTION_DEVICE,
-    [DEVICES] = OPTION_DEVICES,
-    [PPP_COMP]  = OPTION_PPP_COMP,
-    [PPP_COMM]  = OPTION_PPP_COMM,
-    [BANDWIDTH] = OPTION_BANDWIDTH,
-    [SCHEME]    = OPTION_SCHEME,
-    [TREAT]     = OPTION_TREAT,
-    [IGNORE]    = OPTION_IGNORE,
-    [SET]       = OPTION_SET,
+    [NODES]   = { "nodes", "LIST", "1", "predictions: nodes" },
+    [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
+    [IMAGE]            = { "image", "PIXELS", NULL, "predictions: height and width of the input" },
+    [INPUT]            = { "input", "CxHxW", NULL, "predictions: shape of one sample" },
+    [DTYPE]            = { "dtype", "TYPE", "f32", "predictions: element type" },
+    [DEVICE]           = OPTION_DEVICE,
+    [DEVICES]          = OPTION_DEVICES,
+    [PPP_COMP]         = OPTION_PPP_COMP,
+    [PPP_COMM]         = OPTION_PPP_COMM,
+    [BANDWIDTH]        = OPTION_BANDWIDTH,
+    [LATENCY]          = OPTION_LATENCY,
+    [SCHEME]           = OPTION_SCHEME,
+    [TREAT]            = OPTION_TREAT,
+    [IGNORE]           = OPTION_IGNORE,
+    [SET]              = OPTION_SET,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -68,7 +72,8 @@ static const char details[] =
     "are networks, with what does not vary behind the name; metrics are phases, in seconds; parameters are\n"
     "the counts that vary: nodes, devices (of each node), ranks, batch, bytes, bucket_bytes, threads. Several\n"
     "rows of one point are its repetitions. Flagged rows go where there is nothing better. Extra-P has no\n"
-    "place for least times, percentiles, clocks, flags and bounds of predictions.\n"
+    "place for least times, percentiles, clocks, flags and bounds of predictions. Predicted steps send all\n"
+    "gradients in one message behind the backward pass.\n"
     "Its text format wants every point of every region and metric: else take extra-p-jsonl, or --name. A sync\n"
     "of one rank is 0 there. 'layermeter import extra-p' reads the text again.\n";
 
@@ -308,6 +313,7 @@ static void put_prediction(const session *s, const prediction *p, chosen *c)
 typedef struct grid {
     int64_t *batch, *nodes;
     size_t   n_batch, n_nodes;
+    int64_t  devices; /* of each node */
 } grid;
 
 static lm_status predict_rows(const session *s, const grid *g, chosen *c, lm_error *err)
@@ -318,10 +324,11 @@ static lm_status predict_rows(const session *s, const grid *g, chosen *c, lm_err
     if (!c->row)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     for (size_t i = 0; i < g->n_batch * g->n_nodes && !status; i++) {
-        const step_setup setup = step_setup_of(g->batch[i % g->n_batch], g->nodes[i / g->n_batch]);
-        prediction       p;
+        step_setup setup = step_setup_of(g->batch[i % g->n_batch], g->nodes[i / g->n_batch]);
+        prediction p;
 
-        status = predict_step(&s->who, &setup, &p, err);
+        setup.devices = g->devices;
+        status        = predict_step(&s->who, &setup, &p, err);
         if (!status)
             put_prediction(s, &p, c);
     }
@@ -342,7 +349,8 @@ static int export_predictions(const options *o, const session_options *at, extra
              : o->value[DEVICE] ? o->value[DEVICE]
                                 : "");
     if (option_list(o, BATCH, &g.batch, &g.n_batch, &code) &&
-        option_list(o, NODES, &g.nodes, &g.n_nodes, &code) && session_open(o, at, &s, &code)) {
+        option_list(o, NODES, &g.nodes, &g.n_nodes, &code) &&
+        option_count(o, DEVICES_PER_NODE, &g.devices, &code) && session_open(o, at, &s, &code)) {
         if (predict_rows(&s, &g, &c, &err) || write_rows(&c, f, title, o->value[OUTPUT], &err))
             code = report_failure(&err);
         else
@@ -382,6 +390,7 @@ static int run(const options *o)
         DTYPE,
         { TREAT, IGNORE, SET },
         { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
+        LATENCY,
     };
     static const int of_measurements[] = { NAME, KIND };
     static const int of_predictions[]  = { MODEL,     BATCH,  NODES,   IMAGE,    INPUT,
