@@ -58,3 +58,23 @@ lm_status paleo_predict(paleo_predictor *who, const step_setup *s, prediction *o
     }
     return LM_OK;
 }
+
+lm_status paleo_bounds(paleo_predictor *who, int64_t batch, double passes[N_TERM_BOUNDS],
+                       double update[N_TERM_BOUNDS], lm_error *err)
+{
+    const paleo_counts *counts = NULL;
+    lm_status           status = count(who, batch, &counts, err);
+
+    for (term_bound k = BOUND_ARITHMETIC; k <= BOUND_TRAFFIC && !status; k++) {
+        paleo_counts one = *counts; /* times are linear in the counts: those of the others are 0 */
+        paleo_times  t;
+
+        for (int pass = 0; pass < LM_N_PASSES; pass++)
+            *(k == BOUND_ARITHMETIC ? &one.pass[pass].bytes : &one.pass[pass].flops) = 0;
+        *(k == BOUND_ARITHMETIC ? &one.param_bytes : &one.params) = 0;
+        t = paleo_step(&one, &who->platform, 1);
+        passes[k] += t.forward + t.backward;
+        update[k] += t.update;
+    }
+    return status;
+}

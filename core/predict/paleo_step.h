@@ -28,4 +28,11 @@ typedef struct paleo_predictor {
  */
 lm_status paleo_predict(paleo_predictor *who, const step_setup *s, prediction *out, lm_error *err);
 
+/**
+ * The same step's seconds on one device by what bounds them, arithmetic and traffic: of the passes
+ * of a micro-step and of the update, added to `passes` and `update`. What binding returns.
+ */
+lm_status paleo_bounds(paleo_predictor *who, int64_t batch, double passes[N_TERM_BOUNDS],
+                       double update[N_TERM_BOUNDS], lm_error *err);
+
 #endif

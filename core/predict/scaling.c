@@ -1,9 +1,8 @@
 /* Curves over nodes. */
 #include "predict/scaling.h"
 
+#include <math.h>
 #include <string.h>
-
-#include "predict/surface.h"
 
 static const char *const kinds[] = {
     [SCALING_WEAK] = "weak", [SCALING_STRONG] = "strong", [SCALING_GLOBAL] = "global"
@@ -79,6 +78,37 @@ static double useful(const scale_question *q, const step_setup *s)
                : (double)q->global_batch;
 }
 
+lm_status scale_fits_dataset(const scale_question *q, int64_t nodes, lm_error *err)
+{
+    step_setup s;
+    lm_status  status = scale_setup(q, nodes, &s, err);
+    double     samples, of_node;
+
+    if (status)
+        return status;
+    samples = useful(q, &s);
+    of_node = samples / (double)nodes;
+    if (samples <= (double)q->dataset)
+        return LM_OK;
+    if (q->kind != SCALING_WEAK || of_node > (double)q->dataset)
+        return lm_error_set(err, LM_E_ARG,
+                            "a batch of %.0f is more than the %lld samples of the data set: give a "
+                            "smaller one, or a --dataset",
+                            samples, (long long)q->dataset);
+    return lm_error_set(
+        err, LM_E_ARG,
+        "%lld nodes take %.0f samples a step, more than the %lld of the data set: at "
+        "most %.0f nodes can, or a smaller --batch, or another --dataset",
+        (long long)nodes, samples, (long long)q->dataset, floor((double)q->dataset / of_node));
+}
+
+double scale_step_with_sync(const prediction *p, double sync)
+{
+    const double exposed = p->exposed + sync - p->sync;
+
+    return p->step - p->exposed + (exposed > 0 ? exposed : 0);
+}
+
 static lm_status point_at(const predictor *who, const scale_question *q, int64_t nodes,
                           scale_point *out, lm_error *err)
 {
@@ -92,84 +122,75 @@ static lm_status point_at(const predictor *who, const scale_question *q, int64_t
     if (useful(q, &s) >= 0x1p63)
         return lm_error_set(err, LM_E_OVERFLOW, "batch %lld on %lld nodes does not fit 64 bits",
                             (long long)s.batch, (long long)nodes);
-    out->accumulation       = s.sync.accumulation;
-    out->global_batch       = q->kind == SCALING_WEAK
-                                  ? s.batch * s.sync.accumulation * step_setup_ranks(&s)
-                                  : q->global_batch;
+    out->accumulation = s.sync.accumulation;
+    out->global_batch = q->kind == SCALING_WEAK
+                            ? s.batch * s.sync.accumulation * step_setup_ranks(&s)
+                            : q->global_batch;
+    out->idle =
+        out->global_batch < step_setup_ranks(&s) ? step_setup_ranks(&s) - out->global_batch : 0;
     out->samples_per_second = (double)out->global_batch / out->step.step;
     out->steps_per_epoch    = (uint64_t)parts_of(q->dataset, out->global_batch);
     out->epoch_seconds      = (double)out->steps_per_epoch * out->step.step;
     return LM_OK;
 }
 
-lm_status scale_at(const predictor *who, const scale_question *q, int64_t nodes, scale_point *out,
-                   lm_error *err)
+/* Shares against one node of that many samples per second, and bounds. */
+static void compare(scale_point *p, double one)
 {
-    scale_point one, here;
+    const prediction *s     = &p->step;
+    const double      batch = (double)p->global_batch, nodes = (double)s->nodes;
+    const double      high = s->high[QUANTITY_STEP], low = s->low[QUANTITY_STEP];
+
+    p->speedup      = p->samples_per_second / one;
+    p->efficiency   = p->speedup / nodes;
+    p->samples      = (scale_bounds){ high > 0 ? batch / high : NAN, low > 0 ? batch / low : NAN };
+    p->efficiencies = (scale_bounds){ p->efficiency, p->efficiency };
+    if (s->nodes * s->devices > 1)
+        p->efficiencies =
+            (scale_bounds){ batch / scale_step_with_sync(s, s->high[QUANTITY_SYNC]) / one / nodes,
+                            batch / scale_step_with_sync(s, s->low[QUANTITY_SYNC]) / one / nodes };
+}
+
+lm_status scale_curve_begin(const predictor *who, const scale_question *q, scale_curve *out,
+                            lm_error *err)
+{
+    scale_point one;
+    step_setup  s;
     lm_status   status = point_at(who, q, 1, &one, err);
 
     if (!status)
-        status = point_at(who, q, nodes, &here, err);
+        status = scale_setup(q, 1, &s, err);
+    *out = (scale_curve){ .who = who, .q = *q };
+    if (!status)
+        status = bottleneck_profile_of(who, &s, &out->bounds, err);
+    if (!status)
+        out->one = one.samples_per_second;
+    return status;
+}
+
+lm_status scale_curve_at(scale_curve *c, int64_t nodes, scale_point *out, lm_error *err)
+{
+    scale_point here;
+    step_setup  s;
+    lm_status   status = point_at(c->who, &c->q, nodes, &here, err);
+
+    if (!status)
+        status = scale_setup(&c->q, nodes, &s, err);
+    if (!status && !bottleneck_profile_holds(&c->bounds, s.batch))
+        status = bottleneck_profile_of(c->who, &s, &c->bounds, err);
     if (status)
         return status;
-    here.speedup    = here.samples_per_second / one.samples_per_second;
-    here.efficiency = here.speedup / (double)nodes;
+    compare(&here, c->one);
+    here.bottleneck = bottleneck_find(c->who, &c->bounds, &s, &here.step);
     *out            = here;
     return LM_OK;
 }
 
-/* Samples per second on n nodes; counts are taken anew only where the surface is of another step.
- */
-static lm_status throughput(const predictor *who, const scale_question *q, int64_t n,
-                            step_surface *surface, double *out, lm_error *err)
+lm_status scale_at(const predictor *who, const scale_question *q, int64_t nodes, scale_point *out,
+                   lm_error *err)
 {
-    step_setup s;
-    prediction step;
-    lm_status  status = scale_setup(q, n, &s, err);
+    scale_curve curve;
+    lm_status   status = scale_curve_begin(who, q, &curve, err);
 
-    if (status)
-        return status;
-    if (who->paleo) {
-        if ((status = predict_step(who, &s, &step, err)))
-            return status;
-        *out = useful(q, &s) / step.step;
-        return LM_OK;
-    }
-    if (!step_surface_holds(surface, &s) && (status = step_surface_of(who, &s, surface, err)))
-        return status;
-    *out = useful(q, &s) / step_surface_at(surface, s.batch, step_setup_ranks(&s));
-    return LM_OK;
-}
-
-lm_status scale_turning_point(const predictor *who, const scale_question *q, int64_t *out,
-                              lm_error *err)
-{
-    /* throughput must grow by this; an epoch is the data set over the throughput */
-    const double needed =
-        q->kind == SCALING_WEAK ? 1 + TURNING_GAIN_WEAK : 1 / (1 - TURNING_GAIN_STRONG);
-    step_surface now_at = { .batch = -1 }, twice_at = { .batch = -1 }; /* of none yet */
-    scale_point  ignored;
-
-    /* a formula that is missing is an error, not a curve that turns at one node */
-    for (int64_t n = 1; n <= 2; n++) {
-        const lm_status status = point_at(who, q, n, &ignored, err);
-
-        if (status)
-            return status;
-    }
-    for (int64_t n = 1; n <= TURNING_LIMIT; n += n / TURNING_STEPS + 1) {
-        double    now, twice;
-        lm_status status = throughput(who, q, n, &now_at, &now, err);
-
-        if (!status)
-            status = throughput(who, q, 2 * n, &twice_at, &twice, err);
-        if (status)
-            return status;
-        if (!(twice >= now * needed)) {
-            *out = n;
-            return LM_OK;
-        }
-    }
-    *out = 0;
-    return LM_OK;
+    return status ? status : scale_curve_at(&curve, nodes, out, err);
 }

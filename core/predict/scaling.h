@@ -2,7 +2,7 @@
 #ifndef PREDICT_SCALING_H
 #define PREDICT_SCALING_H
 
-#include "predict/price.h"
+#include "predict/bottleneck.h"
 
 typedef enum {
     SCALING_WEAK,   /**< the batch of each device stays */
@@ -19,7 +19,6 @@ lm_status   scaling_kind_parse(const char *text, scaling_kind *out, lm_error *er
 #define TURNING_GAIN_WEAK   0.10 /* of the throughput */
 #define TURNING_GAIN_STRONG 0.05 /* of the epoch time */
 #define TURNING_LIMIT       65536
-#define TURNING_STEPS       1024 /* every number of nodes up to here is tried, then each 1024th part */
 
 /** What grows with the number of nodes, and what stays. */
 typedef struct scale_question {
@@ -36,29 +35,76 @@ scale_question scale_weak(int64_t batch, int64_t dataset);
 /** Strong scaling of a batch of all devices. */
 scale_question scale_strong(int64_t global_batch, int64_t dataset);
 
+/** Bounds; NAN: unknown. */
+typedef struct scale_bounds {
+    double low, high;
+} scale_bounds;
+
 typedef struct scale_point {
     prediction step;
     int64_t    accumulation;
     int64_t    global_batch; /**< samples of a step on all devices: weak, what they take; else the
                                 batch given */
-    double   samples_per_second;
-    double   speedup;         /**< samples per second against one node */
-    double   efficiency;      /**< speedup / nodes */
-    uint64_t steps_per_epoch; /**< ceil(D / global_batch) */
-    double   epoch_seconds;   /**< steps_per_epoch * T_step */
+    int64_t      idle;       /**< devices that get no sample: fewer samples than devices */
+    double       samples_per_second;
+    scale_bounds samples;    /**< by those of the step */
+    double       speedup;    /**< samples per second against one node of as many devices */
+    double       efficiency; /**< speedup / nodes */
+    /** If all-reduces take as long as their interval's ends and all else what is predicted: what is
+     * wrong about a device's own work is wrong on one node, too, and cancels. */
+    scale_bounds  efficiencies;
+    uint64_t      steps_per_epoch; /**< ceil(D / global_batch) */
+    double        epoch_seconds;   /**< steps_per_epoch * T_step */
+    bottleneck_of bottleneck;
 } scale_point;
 
 /** Step of a question at a number of nodes. */
 lm_status scale_setup(const scale_question *q, int64_t nodes, step_setup *out, lm_error *err);
 
-/** One point of the curve. */
+/** LM_E_ARG, with what would help, if a step on so many nodes takes more samples than an epoch has.
+ */
+lm_status scale_fits_dataset(const scale_question *q, int64_t nodes, lm_error *err);
+
+/** Seconds of a predicted step if its all-reduces take `sync` in all: what the backward pass hides
+ * of them stays hidden, and all that is longer stands behind it. NAN: not told from the update. */
+double scale_step_with_sync(const prediction *p, double sync);
+
+/** A question with what all points of its curve share. Owns nothing. */
+typedef struct scale_curve {
+    const predictor   *who;
+    scale_question     q;
+    double             one; /**< samples per second on one node */
+    bottleneck_profile bounds;
+} scale_curve;
+
+/** Predicts one node. What predict_step() returns. */
+lm_status scale_curve_begin(const predictor *who, const scale_question *q, scale_curve *out,
+                            lm_error *err);
+lm_status scale_curve_at(scale_curve *c, int64_t nodes, scale_point *out, lm_error *err);
+
+/** One point by itself. */
 lm_status scale_at(const predictor *who, const scale_question *q, int64_t nodes, scale_point *out,
                    lm_error *err);
 
+/** Where a curve stops paying: smallest number of nodes whose doubling gains less than
+ * TURNING_GAIN_*; 0: none up to TURNING_LIMIT. */
+typedef struct turning_point {
+    int64_t nodes;
+    /** Those of the curves whose all-reduces all take as long as the high, and as the low end of
+     * their interval says, all else being what is predicted; -1: the interval is unknown. */
+    int64_t low, high;
+} turning_point;
+
 /**
- * Smallest number of nodes whose doubling gains less than TURNING_GAIN_*, by a scan; 0 if there is
- * none up to TURNING_LIMIT. Above TURNING_STEPS nodes it is exact to one part in as many.
+ * Finds it, by halving ranges of nodes in which no doubling can gain so little. Exact where a step
+ * takes no less time with more nodes of as many samples each, and with more samples; up to four
+ * nodes, which algorithms of all-reduces treat apart, in any case.
+ *
+ * @return LM_E_NOTFOUND if two nodes cannot be predicted
  */
+lm_status scale_curve_turning(scale_curve *c, turning_point *out, lm_error *err);
+
+/** The number of nodes alone. */
 lm_status scale_turning_point(const predictor *who, const scale_question *q, int64_t *out,
                               lm_error *err);
 

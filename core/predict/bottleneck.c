@@ -1,0 +1,175 @@
+/* What most of a step's time goes to. */
+#include "predict/bottleneck.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predict/paleo_step.h"
+
+_Static_assert((int)BOTTLENECK_ARITHMETIC == (int)BOUND_ARITHMETIC &&
+                   (int)BOTTLENECK_TRAFFIC == (int)BOUND_TRAFFIC &&
+                   (int)BOTTLENECK_LAUNCH == (int)BOUND_LAUNCH,
+               "a device's own bottlenecks are bounds of terms");
+
+const char *bottleneck_name(bottleneck b)
+{
+    static const char *const name[N_BOTTLENECKS] = {
+        [BOTTLENECK_ARITHMETIC] = "arithmetic", [BOTTLENECK_TRAFFIC] = "traffic",
+        [BOTTLENECK_LAUNCH] = "launch",         [BOTTLENECK_INTRA_NODE] = "intra-node",
+        [BOTTLENECK_INTER_NODE] = "inter-node",
+    };
+
+    return name[b];
+}
+
+const char *sync_bound_name(sync_bound b)
+{
+    return b == SYNC_BOUND_LATENCY ? "latency" : b == SYNC_BOUND_BANDWIDTH ? "bandwidth" : "";
+}
+
+/* Adds a part's contributions, but for what only the number of nodes tells. */
+static void add_part(const predictor *who, part which, const workload *load, double *sum)
+{
+    const size_t at = form_find(who->model, which);
+    contribution room[MAX_CONTRIBUTIONS];
+    size_t       n = 0;
+
+    if (at < n_forms && who->cal->fitted[at].present)
+        n = calibration_contributions(who->cal, at, load, room);
+    for (size_t k = 0; k < n; k++) {
+        const uint32_t r = room[k].regressor;
+
+        if (!forms[at].n_features)
+            sum[term_family_bound(term_family_of(r))] += room[k].seconds;
+        else if (!feature_of_nodes((feature)r))
+            sum[feature_bound((feature)r)] += room[k].seconds;
+    }
+}
+
+/* At one batch: sums of the passes, and of the update on one rank and on several. */
+typedef struct sums {
+    double passes[N_TERM_BOUNDS], update[2][N_TERM_BOUNDS];
+} sums;
+
+static sums sums_at(const predictor *who, const workload *load)
+{
+    sums s = { .passes = { 0 } };
+
+    for (int many = 0; many < 2; many++) {
+        part         parts[4];
+        const size_t n = predict_parts(who, many, parts);
+
+        for (size_t i = 0; i < n; i++) {
+            const bool pass =
+                parts[i] == PART_FORWARD || parts[i] == PART_BACKWARD || parts[i] == PART_STEP;
+
+            if (parts[i] != PART_SYNC && !(pass && many))
+                add_part(who, parts[i], load, pass ? s.passes : s.update[many]);
+        }
+    }
+    return s;
+}
+
+static bound_seconds grow(const double *first, const double *second)
+{
+    bound_seconds b;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++) {
+        b.first[k] = first[k];
+        b.more[k]  = second[k] - first[k];
+    }
+    return b;
+}
+
+static lm_status paleo_profile(const predictor *who, const step_setup *s, bottleneck_profile *out,
+                               lm_error *err)
+{
+    sums      at     = { .passes = { 0 } };
+    lm_status status = paleo_bounds(who->paleo, s->batch, at.passes, at.update[0], err);
+
+    if (status)
+        return status;
+    *out = (bottleneck_profile){ .passes = grow(at.passes, at.passes), .batch = s->batch };
+    out->update[0] = out->update[1] = grow(at.update[0], at.update[0]);
+    return LM_OK;
+}
+
+lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottleneck_profile *out,
+                                lm_error *err)
+{
+    const int64_t  batch = s->batch;
+    full_workload *load;
+    bool           even = false;
+    lm_status      status;
+
+    if (who->paleo)
+        return paleo_profile(who, s, out, err);
+    if (!(load = malloc(2 * sizeof *load)))
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = workloads_even(who->loads, who->network, who->input, who->dtype, &even, err);
+    if (!status)
+        status = predict_load(who, even ? 1 : batch, s->optimizer, &load[0], err);
+    if (!status)
+        status = predict_load(who, even ? 2 : batch, s->optimizer, &load[1], err);
+    if (!status) {
+        const sums one = sums_at(who, &load[0].load), two = sums_at(who, &load[1].load);
+
+        out->passes = grow(one.passes, two.passes);
+        for (int many = 0; many < 2; many++)
+            out->update[many] = grow(one.update[many], two.update[many]);
+        out->batch = even ? 0 : batch;
+        out->bytes = load[0].load.bytes;
+    }
+    free(load);
+    return status;
+}
+
+bool bottleneck_profile_holds(const bottleneck_profile *p, int64_t batch)
+{
+    return !p->batch || p->batch == batch;
+}
+
+/* Half of it or more would be there without bytes. */
+static sync_bound sync_bound_of(const predictor *who, double bytes, const step_setup *s)
+{
+    const allreduce whole = { .bytes = bytes, .nodes = s->nodes, .devices = s->devices };
+    const allreduce empty = { .bytes = 0, .nodes = s->nodes, .devices = s->devices };
+    double          all, latency;
+
+    if (who->paleo)
+        return SYNC_BOUND_BANDWIDTH; /* it knows no latency */
+    all     = calibration_allreduce(who->cal, who->model, &whole);
+    latency = calibration_allreduce(who->cal, who->model, &empty);
+    if (!(all > 0) || isnan(latency))
+        return SYNC_BOUND_UNKNOWN;
+    return latency > all / 2 ? SYNC_BOUND_LATENCY : SYNC_BOUND_BANDWIDTH;
+}
+
+bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
+                              const step_setup *s, const prediction *step)
+{
+    const bool       many                   = step_setup_ranks(s) > 1;
+    const double     more                   = p->batch ? 0 : (double)(s->batch - 1);
+    const double     micro                  = (double)s->sync.accumulation;
+    double           seconds[N_BOTTLENECKS] = { 0 }, update = 0;
+    bottleneck_of    out     = { .most = BOTTLENECK_ARITHMETIC, .sync = SYNC_BOUND_UNKNOWN };
+    const bottleneck between = s->nodes > 1 ? BOTTLENECK_INTER_NODE : BOTTLENECK_INTRA_NODE;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++) {
+        const bound_seconds *u    = &p->update[many];
+        const double         mine = u->first[k] + more * u->more[k];
+
+        seconds[k] = micro * (p->passes.first[k] + more * p->passes.more[k]) + mine;
+        update += mine;
+    }
+    if (many) {
+        /* what is not told from the update is what the update's own regressors leave */
+        seconds[between] = isnan(step->exposed) ? step->grad - update : step->exposed;
+        out.sync         = sync_bound_of(who, p->bytes, s);
+    }
+    for (bottleneck b = 0; b < N_BOTTLENECKS; b++)
+        if (fabs(seconds[b]) > fabs(seconds[out.most]))
+            out.most = b;
+    out.share = seconds[out.most] / step->step;
+    return out;
+}

@@ -1,0 +1,157 @@
+/* Where a curve stops paying. */
+#include <math.h>
+
+#include "predict/scaling.h"
+
+/* Ends of the interval of all-reduces, or neither. */
+typedef enum { SYNC_PREDICTED, SYNC_SLOW, SYNC_FAST } sync_case;
+
+/* Up to here every number of nodes is tried: two nodes, and algorithms that halve, are special. */
+#define EACH 4
+
+typedef struct search {
+    scale_curve *curve;
+    sync_case    which;
+    double       least; /* a doubling that does not pay divides the seconds of a sample by less */
+    lm_error    *err;
+    lm_status    status;
+} search;
+
+/* Seconds of a step: of the passes, and of all else, which more nodes make longer. */
+typedef struct times {
+    double passes, rest;
+} times;
+
+static times times_at(search *f, int64_t nodes, int64_t batch, int64_t micro)
+{
+    prediction p;
+    step_setup s = f->curve->q.setup;
+
+    s.nodes             = nodes;
+    s.batch             = batch;
+    s.sync.accumulation = micro;
+    if (!f->status)
+        f->status = predict_step(f->curve->who, &s, &p, f->err);
+    if (f->status)
+        return (times){ NAN, NAN };
+    if (f->which != SYNC_PREDICTED)
+        p.step = scale_step_with_sync(&p, f->which == SYNC_SLOW ? p.high[QUANTITY_SYNC]
+                                                                : p.low[QUANTITY_SYNC]);
+    return (times){ p.forward + p.backward, p.step - p.forward - p.backward };
+}
+
+static step_setup setup_at(search *f, int64_t nodes)
+{
+    step_setup s = f->curve->q.setup;
+
+    if (!f->status)
+        f->status = scale_setup(&f->curve->q, nodes, &s, f->err);
+    return s;
+}
+
+/* Least and most samples of a micro-step on any number of nodes between those of two setups: where
+ * the number of micro-steps changes they are shared out anew, half of the largest batch at least.
+ */
+static int64_t least_batch(const search *f, const step_setup *few, const step_setup *many)
+{
+    const int64_t half = (f->curve->q.setup.batch + 1) / 2;
+
+    return few->sync.accumulation == many->sync.accumulation || many->batch < half ? many->batch
+                                                                                   : half;
+}
+
+static int64_t most_batch(const search *f, const step_setup *few, const step_setup *many)
+{
+    return few->sync.accumulation == many->sync.accumulation ? few->batch : f->curve->q.setup.batch;
+}
+
+/* A step of the passes of one setup, and the rest on so many nodes behind so large a batch. */
+static double put_together(search *f, const step_setup *passes, int64_t nodes, int64_t batch)
+{
+    const times rest = times_at(f, nodes, batch, passes->sync.accumulation);
+
+    return rest.rest +
+           (passes->batch == batch
+                ? rest.passes
+                : times_at(f, passes->nodes, passes->batch, passes->sync.accumulation).passes);
+}
+
+/* May a doubling of some number from `low` to `high` not pay? Of one number this is the answer. The
+ * passes take the longest with the fewest nodes and the rest with the most, and the fewest samples
+ * to hide it behind. */
+static bool may_turn(search *f, int64_t low, int64_t high)
+{
+    const step_setup a = setup_at(f, low), b = setup_at(f, high);
+    const step_setup a2 = setup_at(f, 2 * low), b2 = setup_at(f, 2 * high);
+    double           now, twice;
+
+    if (f->status)
+        return false;
+    now   = put_together(f, &b, low, most_batch(f, &a, &b));
+    twice = put_together(f, &a2, 2 * high, least_batch(f, &a2, &b2));
+    return !f->status && !(twice <= now * f->least);
+}
+
+/* The smallest from `low` to `high` at which doubling does not pay; 0: none. */
+static int64_t find(search *f, int64_t low, int64_t high)
+{
+    int64_t middle, found;
+
+    if (!may_turn(f, low, high))
+        return 0;
+    if (low == high)
+        return low;
+    middle = (int64_t)sqrt((double)low * (double)high);
+    found  = find(f, low, middle);
+    return found || f->status ? found : find(f, middle + 1, high);
+}
+
+static lm_status turn(scale_curve *c, sync_case which, int64_t *out, lm_error *err)
+{
+    const bool weak = c->q.kind == SCALING_WEAK;
+    search     f    = { .curve = c, .which = which, .err = err };
+
+    /* weak: twice the samples; else the same, in less of the epoch's time */
+    f.least = weak ? 2 / (1 + TURNING_GAIN_WEAK) : 1 - TURNING_GAIN_STRONG;
+    *out    = 0;
+    for (int64_t n = 1; n <= EACH && !*out && !f.status; n++)
+        *out = find(&f, n, n);
+    if (!*out && !f.status)
+        *out = find(&f, EACH + 1, TURNING_LIMIT);
+    return f.status;
+}
+
+lm_status scale_curve_turning(scale_curve *c, turning_point *out, lm_error *err)
+{
+    turning_point at = { 0, -1, -1 };
+    prediction    two;
+    step_setup    s;
+    lm_status     status = scale_setup(&c->q, 2, &s, err);
+
+    if (!status)
+        status = predict_step(c->who, &s, &two, err);
+    if (!status)
+        status = turn(c, SYNC_PREDICTED, &at.nodes, err);
+    if (!status && !isnan(two.high[QUANTITY_SYNC]) && !isnan(two.exposed)) {
+        status = turn(c, SYNC_SLOW, &at.low, err);
+        if (!status)
+            status = turn(c, SYNC_FAST, &at.high, err);
+    }
+    if (!status)
+        *out = at;
+    return status;
+}
+
+lm_status scale_turning_point(const predictor *who, const scale_question *q, int64_t *out,
+                              lm_error *err)
+{
+    scale_curve   curve;
+    turning_point at;
+    lm_status     status = scale_curve_begin(who, q, &curve, err);
+
+    if (!status)
+        status = scale_curve_turning(&curve, &at, err);
+    if (!status)
+        *out = at.nodes;
+    return status;
+}
