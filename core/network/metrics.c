@@ -150,3 +150,15 @@ lm_status metrics_of_network(const bound_network *net, const char *prefix, net_m
     *out = sum;
     return LM_OK;
 }
+
+int64_t metrics_tokens(const bound_network *net)
+{
+    for (size_t i = 0; i < net->n_layers; i++) {
+        const uint32_t   flags = net->layer[i].entry->type.flags;
+        const lm_tensor *data  = net->layer[i].output;
+
+        if (flags & LM_SOURCE && !(flags & LM_CONSTANT))
+            return data->rank == 2 && !lm_dtype_is_real(data->dtype) ? data->dim[1] : 0;
+    }
+    return 0;
+}

@@ -49,4 +49,8 @@ lm_status metrics_of_layer(const bound_layer *layer, net_metrics *out, lm_error 
 lm_status metrics_of_network(const bound_network *net, const char *prefix, net_metrics *out,
                              lm_error *err);
 
+/** Tokens of a sample: length of the first data that enters, where that is one row of integers; 0:
+ * it is not. Pure. */
+int64_t metrics_tokens(const bound_network *net);
+
 #endif

@@ -17,27 +17,37 @@ typedef struct search {
     lm_status    status;
 } search;
 
-/* Seconds of a step: of the passes, and of all else, which more nodes make longer. */
-typedef struct times {
-    double passes, rest;
-} times;
-
-static times times_at(search *f, int64_t nodes, int64_t batch, int64_t micro)
+/* A step; NAN after a failure. */
+static prediction step_at(search *f, int64_t nodes, int64_t devices, int64_t batch, int64_t micro)
 {
-    prediction p;
+    prediction p = { .step = NAN };
     step_setup s = f->curve->q.setup;
 
     s.nodes             = nodes;
+    s.devices           = devices;
     s.batch             = batch;
     s.sync.accumulation = micro;
     if (!f->status)
         f->status = predict_step(f->curve->who, &s, &p, f->err);
-    if (f->status)
-        return (times){ NAN, NAN };
-    if (f->which != SYNC_PREDICTED)
-        p.step = scale_step_with_sync(&p, f->which == SYNC_SLOW ? p.high[QUANTITY_SYNC]
+    return p;
+}
+
+static double seconds_on(search *f, int64_t nodes, int64_t batch, int64_t micro)
+{
+    const prediction p = step_at(f, nodes, f->curve->q.setup.devices, batch, micro);
+
+    return f->which == SYNC_PREDICTED || f->status
+               ? p.step
+               : scale_step_with_sync(&p, f->which == SYNC_SLOW ? p.high[QUANTITY_SYNC]
                                                                 : p.low[QUANTITY_SYNC]);
-    return (times){ p.forward + p.backward, p.step - p.forward - p.backward };
+}
+
+/* Of a device that is alone. */
+static double passes_of(search *f, int64_t batch, int64_t micro)
+{
+    const prediction p = step_at(f, 1, 1, batch, micro);
+
+    return p.forward + p.backward;
 }
 
 static step_setup setup_at(search *f, int64_t nodes)
@@ -65,15 +75,15 @@ static int64_t most_batch(const search *f, const step_setup *few, const step_set
     return few->sync.accumulation == many->sync.accumulation ? few->batch : f->curve->q.setup.batch;
 }
 
-/* A step of the passes of one setup, and the rest on so many nodes behind so large a batch. */
+/* A step of one setup's passes, and of the rest on so many nodes behind so large a batch. */
 static double put_together(search *f, const step_setup *passes, int64_t nodes, int64_t batch)
 {
-    const times rest = times_at(f, nodes, batch, passes->sync.accumulation);
+    const int64_t micro = passes->sync.accumulation;
 
-    return rest.rest +
-           (passes->batch == batch
-                ? rest.passes
-                : times_at(f, passes->nodes, passes->batch, passes->sync.accumulation).passes);
+    if (passes->batch == batch)
+        return seconds_on(f, nodes, batch, micro);
+    return passes_of(f, passes->batch, micro) + seconds_on(f, nodes, batch, 1) -
+           passes_of(f, batch, 1);
 }
 
 /* May a doubling of some number from `low` to `high` not pay? Of one number this is the answer. The

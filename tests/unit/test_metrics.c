@@ -149,6 +149,34 @@ static void a_total_beyond_64_bits_is_an_error(void **state)
     nets_free(&m);
 }
 
+/* Rows of integers are tokens; images are none, nor are classes beside them. */
+static void tokens_are_the_first_datas_integers(void **state)
+{
+    static const struct {
+        const char *text;
+        int64_t     tokens;
+    } cases[] = {
+        { "shape = 77\ndtype = i64\n", 77 },
+        { "shape = 77\n", 0 },
+        { "shape = 3x7\ndtype = i64\n", 0 },
+        { "shape = 3x8x8\n[y]\ntype = input\nshape = 9\ndtype = i64\n", 0 },
+        { "shape = 5\ndtype = i64\n[y]\ntype = input\nshape = 9\n", 5 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char       text[200];
+        bound_text m;
+
+        snprintf(text, sizeof text, "[network]\nname = n\noutput = %s\n[x]\ntype = input\n%s",
+                 strstr(cases[i].text, "[y]") ? "x, y" : "x", cases[i].text);
+        m = nets_bind(text, 2);
+        assert_string_equal(m.err.text, "");
+        assert_int_equal(metrics_tokens(m.bound), cases[i].tokens);
+        nets_free(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +186,7 @@ int main(void)
         cmocka_unit_test(a_block_is_its_name_and_what_follows_a_dot),
         cmocka_unit_test(blocks_add_up_to_the_network),
         cmocka_unit_test(a_total_beyond_64_bits_is_an_error),
+        cmocka_unit_test(tokens_are_the_first_datas_integers),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);
