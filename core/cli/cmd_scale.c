@@ -1,20 +1,30 @@
-/* layermeter scale: throughput over nodes, and where adding more stops paying. */
+/* layermeter scale: throughput over nodes, devices, batches and buckets, and where more nodes stop
+ * paying. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/commands.h"
-#include "predict/scaling.h"
+#include "cli/scale_grid.h"
+#include "cli/setup_options.h"
+#include "network/metrics.h"
 #include "report/plot.h"
-#include "report/table.h"
 
 enum {
     MACHINE,
     MODEL,
     NODES,
+    DEVICES_PER_NODE,
     BATCH,
     SCALING,
+    GLOBAL_BATCH,
     DATASET,
+    SYNC,
+    BUCKET,
+    GRAD_DTYPE,
+    ACCUMULATE,
+    OPTIMIZER,
     IMAGE,
     INPUT,
     DTYPE,
@@ -34,15 +44,24 @@ enum {
 };
 
 static const option_spec specs[] = {
-    [MACHINE] = { "machine", "FILE", NULL,
-                  "machine file, written by 'layermeter fit' (needed but for paleo)" },
-    [MODEL]   = { "model", "NAME", "layermeter",
-                  "formulas: layermeter, convmeter or nnls; or paleo" },
-    [NODES]   = { "nodes", "LIST", "1..64*2", "nodes, one device each" },
-    [BATCH]   = { "batch", "N", "32", "samples: of each device (weak), of all together (strong)" },
-    [SCALING] = { "scaling", "KIND", "weak",
-                  "weak: the batch of a device stays; strong: the whole batch" },
+    [MACHINE]          = { "machine", "FILE", NULL,
+                           "machine file, written by 'layermeter fit' (needed but for paleo)" },
+    [MODEL]            = { "model", "NAME", "layermeter",
+                           "formulas: layermeter, convmeter or nnls; or paleo" },
+    [NODES]            = { "nodes", "LIST", "1..64*2", "nodes: what a network connects" },
+    [DEVICES_PER_NODE] = { "devices-per-node", "LIST", "1", "devices a node" },
+    [BATCH]            = { "batch", "LIST", "32",
+                           "samples of each device; strong: of all together; global: a device's most at once" },
+    [SCALING]          = { "scaling", "KIND", "weak",
+                           "what stays: weak, a device's batch; strong and global, the whole batch" },
+    [GLOBAL_BATCH]     = { "global-batch", "N", NULL,
+                           "strong, global: samples of all devices together" },
     [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
+    [SYNC]    = OPTION_SYNC,
+    [BUCKET]  = OPTION_BUCKET,
+    [GRAD_DTYPE] = OPTION_GRAD_DTYPE,
+    [ACCUMULATE] = OPTION_ACCUMULATE,
+    [OPTIMIZER]  = OPTION_OPTIMIZER,
     [IMAGE]   = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
     [INPUT]   = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
     [DTYPE]   = { "dtype", "TYPE", "f32", "element type" },
@@ -53,8 +72,8 @@ static const option_spec specs[] = {
     [BANDWIDTH] = OPTION_BANDWIDTH,
     [LATENCY]   = OPTION_LATENCY,
     [SCHEME]    = OPTION_SCHEME,
-    [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
-    [PLOT] = { "plot", "FILE", NULL, "draw the curve: FILE.svg, .png or .pdf (needs gnuplot)" },
+    [FORMAT] = { "format", "FORMAT", "table", "table, csv or json: these two have every column" },
+    [PLOT]   = { "plot", "FILE", NULL, "draw the curves: FILE.svg, .png or .pdf (needs gnuplot)" },
     [KEEP_SCRIPT] = { "keep-script", NULL, NULL, "leave the gnuplot script beside the picture" },
     [TREAT]       = OPTION_TREAT,
     [IGNORE]      = OPTION_IGNORE,
@@ -63,86 +82,265 @@ static const option_spec specs[] = {
 };
 
 static const char details[] =
-    "Speed-up and efficiency compare samples per second with one node. The turning point is the\n"
-    "smallest number of nodes whose doubling gains less than 10 % of throughput (weak scaling) or\n"
-    "shortens the epoch by less than 5 % (strong; each device takes ceil(batch / nodes) samples, and only\n"
-    "the batch itself counts as work). The all-reduce is not hidden behind the backward\n"
-    "pass: frameworks that overlap them do better. 'beyond' names what leaves the calibrated range;\n"
-    "me/in/ex/as is the share of the step that is measured, interpolated, extrapolated and assumed, see predict.\n";
+    "A row for each number of nodes, devices per node, batch and bucket. Weak scaling: each device keeps\n"
+    "its batch. Strong: the whole batch stays (--global-batch, or --batch), each device takes\n"
+    "ceil(whole / devices) at once. Global: the same in micro-steps of at most --batch samples, whose\n"
+    "gradients add up ('x steps'). Only the whole batch itself counts as work; devices beyond it are idle.\n"
+    "\n"
+    "Speed-up compares samples per second with one node of as many devices, efficiency is speed-up over\n"
+    "nodes; its low and high (CSV, JSON) are by the interval of all-reduces alone, as what is wrong about\n"
+    "a device's own work is wrong on one node, too. 'exposed' is what the backward pass does not hide of\n"
+    "the all-reduces. 'bottleneck' is the largest share of the step: arithmetic, traffic (bytes of a\n"
+    "device's memory) or launch, each of forward, backward and update; or exposed all-reduces, inter-node\n"
+    "where there are several nodes, else intra-node ('sync_bound': latency, if a message of no bytes would\n"
+    "take more than half as long).\n"
+    "\n"
+    "The turning point is the smallest number of nodes whose doubling gains less than 10 % of throughput\n"
+    "(weak) or shortens the epoch by less than 5 % (strong, global), up to 65536. It is given with those\n"
+    "of the curves whose all-reduces take as long as the ends of their interval: '22 nodes (16 to 31)'.\n"
+    "'beyond' names what leaves the calibrated range; me/in/ex/as is the share of the step that\n"
+    "is measured, interpolated, extrapolated and assumed, see predict.\n";
 
 static const char examples[] =
     "  layermeter scale resnet50 --machine machine.ini --batch 32 --plot resnet50.svg\n"
-    "  layermeter scale vgg16 --machine machine.ini --scaling strong --batch 256 --nodes 1..32*2\n";
+    "  layermeter scale vgg16 --machine machine.ini --scaling strong --batch 256 --nodes 1..32*2\n"
+    "  layermeter scale bert_base --machine machine.ini --scaling global --global-batch 4096 --batch 8\n"
+    "  layermeter scale resnet50 --machine machine.ini --devices-per-node 4,8 --batch 16..64*2\n"
+    "  layermeter scale resnet50 --machine machine.ini --nodes 8 --bucket 1MiB..128MiB*2 --format csv\n";
 
-static void add_columns(table *t, const char *set)
-{
-    table_column(t, "nodes", "nodes", 0);
-    table_column(t, "batch", "batch", 0);
-    table_column(t, "global_batch", "global batch", 0);
-    table_column(t, "forward_ms", "forward [ms]", 2);
-    table_column(t, "backward_ms", "backward [ms]", 2);
-    table_column(t, "grad_ms", "sync+update [ms]", 2);
-    table_column(t, "step_ms", "step [ms]", 2);
-    table_column(t, "step_low_ms", "low", 2);
-    table_column(t, "step_high_ms", "high", 2);
-    table_column(t, "samples_per_s", "samples/s", 1);
-    table_column(t, "speedup", "speed-up", 2);
-    table_column(t, "efficiency", "efficiency", 3);
-    table_column(t, "epoch_s", "epoch [s]", 0);
-    ledger_column(t);
-    table_column(t, "beyond", "beyond", 0);
-    if (set)
-        table_column(t, "set", "set", 0);
-    ledger_hidden_columns(t);
-}
+/* More rows than this nobody reads, and no memory holds. */
+#define POINTS_MAX 200000
 
-static void add_row(table *t, const scale_point *p, const char *set)
-{
-    const prediction *s = &p->step;
-    char              beyond[200];
-
-    table_count(t, (uint64_t)s->nodes);
-    table_count(t, (uint64_t)s->batch);
-    table_count(t, (uint64_t)p->global_batch);
-    table_real(t, 1e3 * s->forward);
-    table_real(t, 1e3 * s->backward);
-    table_real(t, 1e3 * s->grad);
-    table_real(t, 1e3 * s->step);
-    table_real(t, 1e3 * s->low[QUANTITY_STEP]);
-    table_real(t, 1e3 * s->high[QUANTITY_STEP]);
-    table_real(t, p->samples_per_second);
-    table_real(t, p->speedup);
-    table_real(t, p->efficiency);
-    table_real(t, p->epoch_seconds);
-    ledger_cell(t, &s->ledger);
-    table_text(t, prediction_beyond(s, beyond, sizeof beyond));
-    if (set)
-        table_text(t, set);
-    ledger_hidden_cells(t, &s->ledger);
-}
-
-/* One node may be calibrated and the all-reduce not: then nobody knows where more stop paying. */
-#define UNKNOWN (-1)
-
-/* What the rows together say. */
-typedef struct curve {
+/* What the command line asks for. */
+typedef struct question {
     scaling_kind kind;
-    int64_t      batch, dataset, turning; /* turning: 0 none, UNKNOWN */
-    scale_point *point;
-    size_t       n;
-} curve;
+    int64_t     *nodes, *devices, *batch;
+    size_t       n_nodes, n_devices, n_batch;
+    int64_t      whole, dataset; /* whole: 0: not given */
+    setup_choice how;
+} question;
 
-static void print_words(const curve *c, const session *s, FILE *out)
+static bool misuse(int at, int *code, lm_error *err)
 {
-    if (c->turning == UNKNOWN)
-        fprintf(out, "turning point: unknown, the machine file has no all-reduce\n");
-    else if (c->turning)
-        fprintf(out, "turning point: %lld node%s (doubling gains less than %s)\n",
-                (long long)c->turning, c->turning == 1 ? "" : "s",
-                c->kind == SCALING_WEAK ? "10 % of throughput" : "5 % of the epoch time");
+    char name[40];
+
+    snprintf(name, sizeof name, "--%s", specs[at].name);
+    *code = report_misuse(name, err);
+    return false;
+}
+
+/* What goes with what. */
+static bool check_question(const options *o, const question *q, int *code)
+{
+    lm_error     err = { 0 };
+    const double points =
+        (double)q->n_nodes * (double)q->n_devices * (double)q->n_batch * (double)q->how.n;
+
+    if (q->kind == SCALING_WEAK && q->whole) {
+        lm_error_set(&err, LM_E_ARG, "goes with --scaling strong or global");
+        return misuse(GLOBAL_BATCH, code, &err);
+    }
+    if (q->kind == SCALING_GLOBAL && !q->whole) {
+        lm_error_set(&err, LM_E_ARG,
+                     "global needs --global-batch, the samples of a step on all devices");
+        return misuse(SCALING, code, &err);
+    }
+    if (q->kind == SCALING_STRONG && q->whole && o->given[BATCH]) {
+        lm_error_set(&err, LM_E_ARG, "is --batch of strong scaling: give one of the two");
+        return misuse(GLOBAL_BATCH, code, &err);
+    }
+    if (q->kind != SCALING_WEAK && o->given[ACCUMULATE]) {
+        lm_error_set(&err, LM_E_ARG,
+                     "goes with --scaling weak: global finds the micro-steps itself");
+        return misuse(ACCUMULATE, code, &err);
+    }
+    if (points > POINTS_MAX) {
+        lm_error_set(&err, LM_E_ARG,
+                     "%.0f points, nodes x devices x batches x buckets: at most %d at once", points,
+                     POINTS_MAX);
+        return misuse(NODES, code, &err);
+    }
+    return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static bool read_question(const options *o, question *q, int *code)
+{
+    static const setup_options at  = { SYNC, BUCKET, GRAD_DTYPE, ACCUMULATE, OPTIMIZER, -1 };
+    lm_error                   err = { 0 };
+
+    if (scaling_kind_parse(o->value[SCALING], &q->kind, &err))
+        return misuse(SCALING, code, &err);
+    if (!option_list(o, NODES, &q->nodes, &q->n_nodes, code) ||
+        !option_list(o, DEVICES_PER_NODE, &q->devices, &q->n_devices, code) ||
+        !option_list(o, BATCH, &q->batch, &q->n_batch, code) ||
+        (o->value[GLOBAL_BATCH] && !option_count(o, GLOBAL_BATCH, &q->whole, code)) ||
+        !option_count(o, DATASET, &q->dataset, code) ||
+        !setup_options_read(o, &at, &q->how, code) || !check_question(o, q, code))
+        return false;
+    if (q->kind == SCALING_STRONG && q->whole) {
+        q->batch[0] = q->whole;
+        q->n_batch  = 1;
+    }
+    qsort(q->nodes, q->n_nodes, sizeof *q->nodes, by_number);
+    return true;
+}
+
+/* Of --bucket auto one policy remains. */
+static size_t policies(const question *q)
+{
+    return q->how.automatic ? 1 : q->how.n;
+}
+
+static scale_question question_at(const question *q, size_t line)
+{
+    const int64_t  batch = q->batch[line / policies(q) % q->n_batch];
+    scale_question one   = { .kind         = q->kind,
+                             .global_batch = q->kind == SCALING_STRONG ? batch : q->whole,
+                             .dataset      = q->dataset,
+                             .setup        = q->how.setup };
+
+    one.setup.batch   = batch;
+    one.setup.devices = q->devices[line / policies(q) / q->n_batch];
+    one.setup.sync    = q->how.policy[line % policies(q)];
+    return one;
+}
+
+/* The policy that is the fastest on the most nodes. */
+static lm_status choose_policy(const predictor *who, const question *q, scale_question *one,
+                               lm_error *err)
+{
+    sync_policy best   = one->setup.sync;
+    double      most   = 0;
+    lm_status   status = LM_OK;
+
+    for (size_t i = 0; i < q->how.n && !status; i++) {
+        scale_point p;
+
+        one->setup.sync = q->how.policy[i];
+        status          = scale_at(who, one, q->nodes[q->n_nodes - 1], &p, err);
+        if (!status && p.samples_per_second > most) {
+            most = p.samples_per_second;
+            best = one->setup.sync;
+        }
+    }
+    one->setup.sync = best;
+    return status;
+}
+
+static lm_status predict_line(const predictor *who, const question *q, scale_line *l, size_t at,
+                              lm_error *err)
+{
+    scale_question one    = question_at(q, at);
+    lm_status      status = scale_fits_dataset(&one, q->nodes[q->n_nodes - 1], err);
+
+    if (!status && q->how.automatic)
+        status = choose_policy(who, q, &one, err);
+    if (!status)
+        status = scale_curve_begin(who, &one, &l->curve, err);
+    for (size_t i = 0; i < q->n_nodes && !status; i++)
+        status = scale_curve_at(&l->curve, q->nodes[i], &l->point[i], err);
+    if (status)
+        return status;
+    status   = scale_curve_turning(&l->curve, &l->turning, err);
+    l->turns = !status;
+    return status == LM_E_NOTFOUND ? LM_OK : status; /* of one node something can be said */
+}
+
+static lm_status count_tokens(const session *s, int64_t *out, lm_error *err)
+{
+    bound_network *bound = NULL;
+    lm_status      status =
+        workloads_bind_at(s->loads, s->who.network, s->who.input, s->who.dtype, 1, &bound, err);
+
+    if (!status)
+        *out = metrics_tokens(bound);
+    bound_network_free(bound);
+    return status;
+}
+
+static void grid_free(scale_grid *g)
+{
+    for (size_t i = 0; g->line && i < g->n_lines; i++)
+        free(g->line[i].point);
+    free(g->line);
+}
+
+static lm_status predict_grid(const session *s, const question *q, scale_grid *g, lm_error *err)
+{
+    lm_status status = count_tokens(s, &g->tokens, err);
+
+    g->n_lines = q->n_devices * q->n_batch * policies(q);
+    g->n_nodes = q->n_nodes;
+    g->set     = s->net->set;
+    g->line    = calloc(g->n_lines, sizeof *g->line);
+    if (!g->line)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < g->n_lines && !status; i++) {
+        if (!(g->line[i].point = calloc(g->n_nodes, sizeof *g->line[i].point)))
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = predict_line(&s->who, q, &g->line[i], i, err);
+    }
+    return status;
+}
+
+/* ---- output -------------------------------------------------------------------------------------
+ */
+
+static void print_turning(const scale_line *l, FILE *out)
+{
+    const turning_point *t = &l->turning;
+
+    if (!l->turns)
+        fputs("turning point: unknown, several nodes cannot be predicted by this machine file\n",
+              out);
+    else if (t->nodes)
+        fprintf(out, "turning point: %lld node%s", (long long)t->nodes, t->nodes == 1 ? "" : "s");
     else
-        fprintf(out, "turning point: none up to %d nodes\n", TURNING_LIMIT);
-    if (s->cal && c->point[c->n - 1].step.nodes > s->cal->max_ranks)
+        fprintf(out, "turning point: none up to %d nodes", TURNING_LIMIT);
+    if (!l->turns)
+        return;
+    if (t->low > 0 && t->high > 0)
+        fprintf(out, " (%lld to %lld by the interval of all-reduces)", (long long)t->low,
+                (long long)t->high);
+    else if (t->low > 0)
+        fprintf(out, " (%lld or more by the interval of all-reduces)", (long long)t->low);
+    fprintf(out, ": %s\n", scale_turn_meaning(l->curve.q.kind));
+}
+
+/* Where some devices have nothing to do. */
+static void print_idle(const scale_grid *g, FILE *out)
+{
+    for (size_t i = 0; i < g->n_lines; i++)
+        for (size_t k = 0; k < g->n_nodes; k++) {
+            const scale_point *p = &g->line[i].point[k];
+
+            if (!p->idle)
+                continue;
+            fprintf(out,
+                    "note: a batch of %lld on %lld nodes leaves %lld of %lld devices without a "
+                    "sample: give fewer nodes or a larger batch\n",
+                    (long long)p->global_batch, (long long)p->step.nodes, (long long)p->idle,
+                    (long long)(p->step.nodes * p->step.devices));
+            return;
+        }
+}
+
+static void print_words(const scale_grid *g, const session *s, FILE *out)
+{
+    const prediction *last  = &g->line[g->n_lines - 1].point[g->n_nodes - 1].step;
+    const int64_t     ranks = last->nodes * last->devices;
+
+    if (g->n_lines == 1)
+        print_turning(&g->line[0], out);
+    print_idle(g, out);
+    if (s->cal && ranks > s->cal->max_ranks)
         fprintf(
             out,
             "note: calibrated on at most %lld rank%s on %lld host%s; beyond that the curve is an "
@@ -152,68 +350,97 @@ static void print_words(const curve *c, const session *s, FILE *out)
     print_note(s->net, out);
 }
 
-static lm_status print_curve(const curve *c, const session *s, const options *o, format f,
-                             lm_error *err)
+static void print_json(const scale_grid *g, const table *rows, const session *s, const options *o)
 {
-    const char *set    = f == FORMAT_CSV ? s->net->set : NULL; /* the others say it once */
-    table      *t      = table_new();
-    lm_status   status = LM_OK;
+    table *turns = scale_turns(g, FORMAT_JSON);
+    json   j     = { .out = stdout };
 
-    add_columns(t, set);
-    for (size_t i = 0; i < c->n; i++)
-        add_row(t, &c->point[i], set);
-    if (f == FORMAT_JSON) {
-        json j = { .out = stdout };
-
-        json_open(&j, NULL, '{');
-        json_text(&j, "network", o->argument[0]);
-        json_text(&j, "set", s->net->set);
-        json_text(&j, "note", s->net->note);
-        json_text(&j, "machine", o->value[MACHINE]);
-        json_text(&j, "model", s->who.model);
-        json_text(&j, "scaling", o->value[SCALING]);
-        json_count(&j, "dataset", (uint64_t)c->dataset);
-        if (s->cal) {
-            json_count(&j, "calibrated_ranks", (uint64_t)s->cal->max_ranks);
-            json_count(&j, "calibrated_hosts", (uint64_t)s->cal->max_hosts);
-        } else {
-            json_text(&j, "device", o->value[DEVICE]);
-        }
-        if (c->turning > 0)
-            json_count(&j, "turning_point_nodes", (uint64_t)c->turning);
-        else
-            json_text(&j, "turning_point_nodes", NULL);
-        table_json(t, &j, "points");
-        json_close(&j, '}');
+    json_open(&j, NULL, '{');
+    json_text(&j, "network", o->argument[0]);
+    json_text(&j, "set", s->net->set);
+    json_text(&j, "note", s->net->note);
+    json_text(&j, "machine", o->value[MACHINE]);
+    json_text(&j, "model", s->who.model);
+    json_text(&j, "scaling", o->value[SCALING]);
+    json_count(&j, "dataset", (uint64_t)g->line[0].curve.q.dataset);
+    if (s->cal) {
+        json_count(&j, "calibrated_ranks", (uint64_t)s->cal->max_ranks);
+        json_count(&j, "calibrated_hosts", (uint64_t)s->cal->max_hosts);
     } else {
-        status = table_print(t, f, stdout, err);
-        if (!status && f == FORMAT_TABLE && s->net->set)
-            printf("set: %s\n", s->net->set);
-        if (!status)
-            print_words(c, s, f == FORMAT_TABLE ? stdout : stderr);
+        json_text(&j, "device", o->value[DEVICE]);
     }
+    json_text(&j, "turning_point", scale_turn_meaning(g->line[0].curve.q.kind));
+    table_json(turns, &j, "curves");
+    table_json(rows, &j, "points");
+    json_close(&j, '}');
+    table_free(turns);
+}
+
+static lm_status print_turns(const scale_grid *g, lm_error *err)
+{
+    table    *t      = scale_turns(g, FORMAT_TABLE);
+    lm_status status = LM_OK;
+
+    printf("\nturning points: %s; low and high by the interval of all-reduces\n",
+           scale_turn_meaning(g->line[0].curve.q.kind));
+    status = table_print(t, FORMAT_TABLE, stdout, err);
     table_free(t);
     return status;
 }
 
-static lm_status draw(const curve *c, const session *s, const options *o, lm_error *err)
+static lm_status print_grid(const scale_grid *g, const session *s, const options *o, format f,
+                            lm_error *err)
 {
-    char title[160];
+    table    *t      = scale_rows(g, f);
+    lm_status status = LM_OK;
+
+    if (f == FORMAT_JSON)
+        print_json(g, t, s, o);
+    else
+        status = table_print(t, f, stdout, err);
+    if (!status && f == FORMAT_TABLE && g->n_lines > 1)
+        status = print_turns(g, err);
+    if (!status && f == FORMAT_TABLE && g->set)
+        printf("set: %s\n", g->set);
+    if (!status && f != FORMAT_JSON)
+        print_words(g, s, f == FORMAT_TABLE ? stdout : stderr);
+    table_free(t);
+    return status;
+}
+
+static lm_status draw(const scale_grid *g, const session *s, const options *o, lm_error *err)
+{
+    char title[200];
+    char(*label)[SCALE_LABEL];
+    plot_curve           *curve;
+    const scale_question *q      = &g->line[0].curve.q;
+    lm_status             status = LM_OK;
 
     if (!o->value[PLOT])
         return LM_OK;
-    snprintf(title, sizeof title, "%.60s: %s scaling, batch %lld%s, %s", o->argument[0],
-             o->value[SCALING], (long long)c->batch, c->kind == SCALING_WEAK ? " per device" : "",
-             s->who.model);
-    return plot_scaling(o->value[PLOT], title, c->point, c->n, s->cal ? s->cal->max_ranks : 0,
-                        c->turning, o->value[KEEP_SCRIPT] != NULL, err);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
+    curve = calloc(g->n_lines, sizeof *curve);
+    label = calloc(g->n_lines, sizeof *label);
+    if (!curve || !label) {
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < g->n_lines; i++)
+        curve[i] = (plot_curve){ .label   = scale_label(g, &g->line[i], label[i]),
+                                 .point   = g->line[i].point,
+                                 .n       = g->n_nodes,
+                                 .turning = g->line[i].turns ? g->line[i].turning
+                                                             : (turning_point){ 0, -1, -1 } };
+    snprintf(title, sizeof title, "%.60s: %s scaling, batch %s%.40s%s, %s", o->argument[0],
+             o->value[SCALING], q->kind == SCALING_WEAK ? "" : "of all ",
+             q->kind == SCALING_GLOBAL || o->value[GLOBAL_BATCH] ? o->value[GLOBAL_BATCH]
+                                                                 : o->value[BATCH],
+             q->kind == SCALING_WEAK ? " per device" : "", s->who.model);
+    status = plot_scaling(o->value[PLOT], title, curve, g->n_lines, s->cal ? s->cal->max_ranks : 0,
+                          o->value[KEEP_SCRIPT] != NULL, err);
+out:
+    free(curve);
+    free(label);
+    return status;
 }
 
 static int run(const options *o)
@@ -228,49 +455,28 @@ static int run(const options *o)
         { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
         LATENCY,
     };
-    lm_error       err = { 0 };
-    session        s   = { 0 };
-    curve          c   = { .kind = SCALING_WEAK };
-    scale_question q;
-    int64_t       *nodes = NULL;
-    int            code  = EXIT_DONE;
-    format         f;
+    lm_error   err  = { 0 };
+    session    s    = { 0 };
+    question   q    = { .kind = SCALING_WEAK };
+    scale_grid g    = { .line = NULL };
+    int        code = EXIT_DONE;
+    format     f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
         goto out;
     }
-    if (scaling_kind_parse(o->value[SCALING], &c.kind, &err)) {
-        code = report_misuse("--scaling", &err);
+    if (!read_question(o, &q, &code) || !session_open(o, &at, &s, &code))
         goto out;
-    }
-    if (!option_list(o, NODES, &nodes, &c.n, &code) || !option_count(o, BATCH, &c.batch, &code) ||
-        !option_count(o, DATASET, &c.dataset, &code) || !session_open(o, &at, &s, &code))
-        goto out;
-    qsort(nodes, c.n, sizeof *nodes, by_number);
-    c.point = calloc(c.n, sizeof *c.point);
-    if (!c.point) {
-        lm_error_set(&err, LM_E_NOMEM, "out of memory");
-        code = report_failure(&err);
-        goto out;
-    }
-    q = c.kind == SCALING_WEAK ? scale_weak(c.batch, c.dataset) : scale_strong(c.batch, c.dataset);
-    for (size_t i = 0; i < c.n; i++)
-        if (scale_at(&s.who, &q, nodes[i], &c.point[i], &err)) {
-            code = report_failure(&err);
-            goto out;
-        }
-    switch (scale_turning_point(&s.who, &q, &c.turning, &err)) {
-    case LM_OK: break;
-    case LM_E_NOTFOUND: c.turning = UNKNOWN; break;
-    default: code = report_failure(&err); goto out;
-    }
-    if (print_curve(&c, &s, o, f, &err) || draw(&c, &s, o, &err))
+    if (predict_grid(&s, &q, &g, &err) || print_grid(&g, &s, o, f, &err) || draw(&g, &s, o, &err))
         code = report_failure(&err);
 out:
+    grid_free(&g);
     session_close(&s);
-    free(c.point);
-    free(nodes);
+    free(q.how.policy);
+    free(q.nodes);
+    free(q.devices);
+    free(q.batch);
     return code;
 }
 

@@ -7,7 +7,7 @@
 
 void ledger_column(table *t)
 {
-    table_column(t, "ledger_percent", "me/in/ex/as [%]", 0);
+    table_column(t, "ledger_percent", LEDGER_TITLE, 0);
 }
 
 void ledger_hidden_columns(table *t)

@@ -8,7 +8,7 @@
 
 /* What differs between the curves of a grid, or is worth a column. */
 typedef struct shows {
-    bool devices, batches, syncs;    /* differ between curves */
+    bool devices, batches, syncs;               /* differ between curves */
     bool several, synced, whole, micro, tokens; /* are not 1, not `once`, given, not 1, there */
 } shows;
 
@@ -24,7 +24,8 @@ static shows look(const scale_grid *g)
 
         s.devices |= mine->devices != first->devices;
         s.batches |= mine->batch != first->batch;
-        s.syncs |= strcmp(sync_policy_print(&mine->sync, a), sync_policy_print(&first->sync, b)) != 0;
+        s.syncs |=
+            strcmp(sync_policy_print(&mine->sync, a), sync_policy_print(&first->sync, b)) != 0;
         s.several |= mine->devices > 1;
         s.synced |= mine->sync.rule != SYNC_ONCE;
         s.whole |= q->kind != SCALING_WEAK;
@@ -66,6 +67,7 @@ typedef enum column_of {
     COLUMN_BOTTLENECK_SHARE,
     COLUMN_SYNC_BOUND,
     COLUMN_LEDGER,
+    COLUMN_MEASURED,
     COLUMN_INTERPOLATED,
     COLUMN_EXTRAPOLATED,
     COLUMN_ASSUMED,
@@ -112,7 +114,8 @@ static const struct {
     [COLUMN_BOTTLENECK]       = { "bottleneck", "bottleneck", 0 },
     [COLUMN_BOTTLENECK_SHARE] = { "bottleneck_share", NULL, 3 },
     [COLUMN_SYNC_BOUND]       = { "sync_bound", NULL, 0 },
-    [COLUMN_LEDGER]           = { "ledger_percent", "in/ex/as [%]", 0 },
+    [COLUMN_LEDGER]           = { "ledger_percent", LEDGER_TITLE, 0 },
+    [COLUMN_MEASURED]         = { "measured", NULL, 3 },
     [COLUMN_INTERPOLATED]     = { "interpolated", NULL, 3 },
     [COLUMN_EXTRAPOLATED]     = { "extrapolated", NULL, 3 },
     [COLUMN_ASSUMED]          = { "assumed", NULL, 3 },
@@ -122,6 +125,10 @@ static const struct {
     [COLUMN_TURNING_HIGH]     = { "turning_point_high", NULL, 0 },
     [COLUMN_SET]              = { "set", NULL, 0 },
 };
+
+_Static_assert(COLUMN_ASSUMED - COLUMN_MEASURED == (int)CERTAINTY_ASSUMED &&
+                   (int)N_CERTAINTIES == (int)CERTAINTY_ASSUMED + 1,
+               "shares of the ledger in its order");
 
 /* Which of the columns: people get what differs, files all but what stands elsewhere. */
 static bool shown(column_of c, const shows *s, format f, const char *set)
@@ -134,7 +141,7 @@ static bool shown(column_of c, const shows *s, format f, const char *set)
     case COLUMN_DEVICES_PER_NODE: return s->several;
     case COLUMN_ACCUMULATION: return s->micro;
     case COLUMN_GLOBAL_BATCH: return s->whole;
-    case COLUMN_SYNC_POLICY: return s->syncs;
+    case COLUMN_SYNC_POLICY: return s->syncs || s->synced;
     case COLUMN_TOKENS: return s->tokens;
     default: return columns[c].title != NULL;
     }
@@ -199,9 +206,12 @@ static void put_cell(table *t, column_of c, const scale_grid *g, const scale_lin
     case COLUMN_BOTTLENECK_SHARE: table_real(t, p->bottleneck.share); break;
     case COLUMN_SYNC_BOUND: table_text(t, sync_bound_name(p->bottleneck.sync)); break;
     case COLUMN_LEDGER: ledger_cell(t, &s->ledger); break;
-    case COLUMN_INTERPOLATED: table_real(t, ledger_share(&s->ledger, CERTAINTY_INTERPOLATED)); break;
-    case COLUMN_EXTRAPOLATED: table_real(t, ledger_share(&s->ledger, CERTAINTY_EXTRAPOLATED)); break;
-    case COLUMN_ASSUMED: table_real(t, ledger_share(&s->ledger, CERTAINTY_ASSUMED)); break;
+    case COLUMN_MEASURED:
+    case COLUMN_INTERPOLATED:
+    case COLUMN_EXTRAPOLATED:
+    case COLUMN_ASSUMED:
+        table_real(t, ledger_share(&s->ledger, (certainty)(c - COLUMN_MEASURED)));
+        break;
     case COLUMN_BEYOND: put_beyond(t, s); break;
     case COLUMN_TURNING: table_real(t, nodes_or_none(l, l->turning.nodes)); break;
     case COLUMN_TURNING_LOW: table_real(t, nodes_or_none(l, l->turning.low)); break;

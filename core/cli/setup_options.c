@@ -108,7 +108,8 @@ bool setup_options_read(const options *o, const setup_options *at, setup_choice 
     *out = (setup_choice){ .setup = step_setup_of(1, 1) };
     base = out->setup.sync;
     if (!read_count(o, at->accumulate, &base.accumulation, exit_code) ||
-        !read_count(o, at->devices_per_node, &out->setup.devices, exit_code))
+        (at->devices_per_node >= 0 &&
+         !read_count(o, at->devices_per_node, &out->setup.devices, exit_code)))
         return false;
     if (o->value[at->grad_dtype] && text_dtype(o->value[at->grad_dtype], &base.dtype, &err))
         return misuse(o, at->grad_dtype, &err, exit_code);

@@ -5,7 +5,8 @@
 #include "cli/options.h"
 #include "predict/price.h"
 
-/** By their place in the command's own table. */
+/** By their place in the command's own table. `devices_per_node` below 0: the command reads them.
+ */
 typedef struct setup_options {
     int sync, bucket, grad_dtype, accumulate, optimizer, devices_per_node;
 } setup_options;

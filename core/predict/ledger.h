@@ -41,7 +41,8 @@ void ledger_add(ledger *l, certainty c, double seconds);
 /** Share of all in it; NAN where nothing is. */
 double ledger_share(const ledger *l, certainty c);
 /** "0/83/12/5": shares in percent by the order of `certainty`, "-" where nothing is in it. */
-#define LEDGER_TEXT 32
+#define LEDGER_TEXT  32
+#define LEDGER_TITLE "me/in/ex/as [%]" /**< what a column of it is called */
 const char *ledger_print(const ledger *l, char buffer[LEDGER_TEXT]);
 
 #endif

@@ -6,87 +6,209 @@
 
 #include "report/gnuplot.h"
 
+/* Okabe and Ito's but black and yellow, the latter too pale for a line. */
+static const char *const colours[] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                       "#E69F00", "#56B4E9", "#555555" };
+
+_Static_assert(sizeof colours / sizeof colours[0] == PLOT_CURVES_MAX, "a colour for each curve");
+
 /* What a picture is drawn from. */
-typedef struct curve {
-    const char        *title;
-    const scale_point *point;
-    size_t             n;
-    int64_t            measured_to, turning;
-} curve;
+typedef struct picture {
+    const char       *title;
+    const plot_curve *curve;
+    size_t            n;
+    int64_t           measured_to;
+} picture;
 
-static void put_data(FILE *out, const scale_point *point, size_t n)
+static void put_real(FILE *out, double value)
 {
-    fputs("$curve << EOD\n# nodes samples_per_s low high ideal forward_ms backward_ms grad_ms\n",
-          out);
-    for (size_t i = 0; i < n; i++) {
-        const prediction *s     = &point[i].step;
-        const double      batch = (double)point[i].global_batch;
+    if (isfinite(value))
+        fprintf(out, " %.9g", value);
+    else
+        fputs(" NaN", out);
+}
 
-        fprintf(out, "%lld %.9g ", (long long)s->nodes, point[i].samples_per_second);
-        if (isnan(s->low[QUANTITY_STEP]) || s->low[QUANTITY_STEP] <= 0)
-            fputs("NaN NaN ", out);
-        else
-            fprintf(out, "%.9g %.9g ", batch / s->high[QUANTITY_STEP],
-                    batch / s->low[QUANTITY_STEP]);
-        fprintf(out, "%.9g %.9g %.9g %.9g\n", point[i].samples_per_second / point[i].efficiency,
-                1e3 * s->forward, 1e3 * s->backward, 1e3 * s->grad);
+static void put_data(FILE *out, const plot_curve *c, size_t at)
+{
+    fprintf(out,
+            "$curve%zu << EOD\n# nodes samples_per_s low high ideal forward_ms backward_ms "
+            "update_ms exposed_ms efficiency low high beyond\n",
+            at);
+    for (size_t i = 0; i < c->n; i++) {
+        const scale_point *p       = &c->point[i];
+        const prediction  *s       = &p->step;
+        const double       exposed = isnan(s->exposed) ? 0 : s->exposed; /* is in the update */
+
+        fprintf(out, "%lld", (long long)s->nodes);
+        put_real(out, p->samples_per_second);
+        put_real(out, p->samples.low);
+        put_real(out, p->samples.high);
+        put_real(out, p->samples_per_second / p->efficiency);
+        put_real(out, 1e3 * s->forward);
+        put_real(out, 1e3 * s->backward);
+        put_real(out, 1e3 * (s->grad - exposed));
+        put_real(out, 1e3 * exposed);
+        put_real(out, p->efficiency);
+        put_real(out, p->efficiencies.low);
+        put_real(out, p->efficiencies.high);
+        fprintf(out, " %d\n", s->n_beyond > 0);
     }
     fputs("EOD\n", out);
 }
 
-static void put_script(FILE *out, const void *what)
+static bool knows_bounds(const plot_curve *c, bool of_efficiency)
 {
-    const curve       *c           = what;
-    const scale_point *point       = c->point;
-    const long long    last        = (long long)point[c->n - 1].step.nodes;
-    const int64_t      measured_to = c->measured_to, turning = c->turning;
+    for (size_t i = 0; i < c->n; i++) {
+        const scale_bounds *b = of_efficiency ? &c->point[i].efficiencies : &c->point[i].samples;
 
-    put_data(out, point, c->n);
-    fputs("set multiplot layout 2,1 title ", out);
-    gnuplot_put_quoted(out, c->title);
-    fputs(
-        "\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
-        "set lmargin 12\nset rmargin 4\nset key outside top center horizontal Left reverse samplen 2 width 2\n"
-        "set logscale x 2\nset xlabel 'nodes (one device each)'\n",
-        out);
-    fprintf(out, "set xrange [%lld:%lld]\n", (long long)point[0].step.nodes,
-            last > point[0].step.nodes ? last : last + 1);
-    if (measured_to < last)
+        /* an efficiency on one node is 1 by definition */
+        if (!isnan(b->low) && (!of_efficiency || c->point[i].step.nodes > 1))
+            return true;
+    }
+    return false;
+}
+
+static bool leaves_range(const picture *p)
+{
+    for (size_t k = 0; k < p->n; k++)
+        for (size_t i = 0; i < p->curve[k].n; i++)
+            if (p->curve[k].point[i].step.n_beyond)
+                return true;
+    return false;
+}
+
+/* Devices a node that all curves have; 0: they differ. */
+static int64_t common_devices(const picture *p)
+{
+    const int64_t devices = p->curve[0].point[0].step.devices;
+
+    for (size_t k = 1; k < p->n; k++)
+        if (p->curve[k].point[0].step.devices != devices)
+            return 0;
+    return devices;
+}
+
+static void put_marks(FILE *out, const picture *p)
+{
+    const plot_curve *c     = &p->curve[0];
+    const int64_t     first = c->point[0].step.nodes, last = c->point[c->n - 1].step.nodes;
+    const int64_t     devices = common_devices(p), turning = c->turning.nodes;
+    const int64_t     measured = devices ? p->measured_to / devices : 0;
+
+    fprintf(out, "set xrange [%lld:%lld]\n", (long long)first,
+            (long long)(last > first ? last : last + 1));
+    if (p->measured_to && devices && measured < last)
         fprintf(out,
                 "set object 1 rectangle from first %lld,graph 0 to graph 1,graph 1 behind "
                 "fillcolor rgb '#f3f3f3' fillstyle solid noborder\n"
                 "set label 1 'beyond the calibration' at graph 0.99,graph 0.05 right textcolor rgb "
                 "'#777777'\n",
-                (long long)(measured_to < point[0].step.nodes ? point[0].step.nodes : measured_to));
-    if (turning > 0 && turning <= last)
+                (long long)(measured < first ? first : measured));
+    if (p->n == 1 && turning >= first && turning <= last)
         fprintf(
             out,
             "set arrow 1 from first %lld,graph 0 to first %lld,graph 1 nohead dashtype 3 lw 2 lc "
             "rgb '#555555'\nset label 2 ' turning point: %lld' at first %lld,graph 0.13 textcolor "
             "rgb '#555555'\n",
             (long long)turning, (long long)turning, (long long)turning, (long long)turning);
-    fputs(
-        "set logscale y\nset ylabel 'samples per second'\n"
-        "plot $curve using 1:3:4 with filledcurves fillcolor rgb '#56B4E9' fillstyle transparent "
-        "solid 0.30 noborder title 'low to high', \\\n"
-        "  $curve using 1:5 with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal', \\\n"
-        "  $curve using 1:2 with linespoints lw 3 pt 7 ps 0.7 lc rgb '#0072B2' title 'predicted'\n"
-        "unset logscale y\nunset label 2\nset ylabel 'time of a step [ms]'\nset yrange [0:*]\n"
-        "plot $curve using 1:($6+$7+$8) with filledcurves y=0 fillcolor rgb '#D55E00' title "
-        "'sync and update', \\\n"
-        "  $curve using 1:($6+$7) with filledcurves y=0 fillcolor rgb '#E69F00' title 'backward', "
-        "\\\n"
-        "  $curve using 1:6 with filledcurves y=0 fillcolor rgb '#009E73' title 'forward'\n"
-        "unset multiplot\n",
-        out);
 }
 
-lm_status plot_scaling(const char *path, const char *title, const scale_point *point, size_t n,
-                       int64_t measured_to, int64_t turning, bool keep_script, lm_error *err)
+/* A band and a line with points, hollow where they leave the range; column `at` with its bounds
+ * behind it. */
+static void put_curve(FILE *out, const picture *p, size_t k, int at, bool first)
 {
-    const curve c = { title, point, n, measured_to, turning };
+    const plot_curve *c = &p->curve[k];
 
-    if (!n)
+    if (!first)
+        fputs(", \\\n  ", out);
+    if (knows_bounds(c, at > 2))
+        fprintf(out,
+                "$curve%zu using 1:%d:%d with filledcurves fillcolor rgb '%s' fillstyle "
+                "transparent solid 0.2 noborder %s, \\\n  ",
+                k, at + 1, at + 2, colours[k], p->n == 1 ? "title 'low to high'" : "notitle");
+    fprintf(out, "$curve%zu using 1:%d with lines lw 3 lc rgb '%s' title ", k, at, colours[k]);
+    gnuplot_put_quoted(out, p->n == 1 ? "predicted" : c->label);
+    fprintf(out,
+            ", \\\n  $curve%zu using 1:($13 ? NaN : $%d) with points pt 7 ps 0.8 lc rgb '%s' "
+            "notitle, \\\n  $curve%zu using 1:($13 ? $%d : NaN) with points pt 6 ps 0.8 lw 2 lc "
+            "rgb '%s' notitle",
+            k, at, colours[k], k, at, colours[k]);
+}
+
+static void put_throughput(FILE *out, const picture *p)
+{
+    fputs("set logscale y\nset ylabel 'samples per second'\nplot ", out);
+    if (p->n == 1)
+        fputs("$curve0 using 1:5 with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal', \\\n  ",
+              out);
+    for (size_t k = 0; k < p->n; k++)
+        put_curve(out, p, k, 2, !k);
+    if (leaves_range(p))
+        fputs(", \\\n  NaN with points pt 6 ps 0.8 lw 2 lc rgb '#555555' title 'beyond the "
+              "calibration'",
+              out);
+    fputs("\nunset logscale y\nunset label 2\n", out);
+}
+
+static void put_parts(FILE *out)
+{
+    fputs("set ylabel 'time of a step [ms]'\nset yrange [0:*]\n"
+          "plot $curve0 using 1:($6+$7+$8+$9) with filledcurves y=0 fillcolor rgb '#D55E00' title "
+          "'exposed sync', \\\n"
+          "  $curve0 using 1:($6+$7+$8) with filledcurves y=0 fillcolor rgb '#CC79A7' title "
+          "'update', \\\n"
+          "  $curve0 using 1:($6+$7) with filledcurves y=0 fillcolor rgb '#E69F00' title "
+          "'backward', \\\n"
+          "  $curve0 using 1:6 with filledcurves y=0 fillcolor rgb '#009E73' title 'forward'\n",
+          out);
+}
+
+static void put_efficiencies(FILE *out, const picture *p)
+{
+    fputs("unset key\nset ylabel 'efficiency against one node'\nset yrange [0:1.05]\nplot ", out);
+    for (size_t k = 0; k < p->n; k++)
+        put_curve(out, p, k, 10, !k);
+    putc('\n', out);
+}
+
+static void put_script(FILE *out, const void *what)
+{
+    const picture *p       = what;
+    const int64_t  devices = common_devices(p);
+
+    for (size_t k = 0; k < p->n; k++)
+        put_data(out, &p->curve[k], k);
+    fputs("set multiplot layout 2,1 title ", out);
+    gnuplot_put_quoted(out, p->title);
+    fputs("\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
+          "set lmargin 12\nset rmargin 4\nset key outside top center horizontal Left reverse "
+          "samplen 2 width 2\nset logscale x 2\n",
+          out);
+    if (!devices)
+        fputs("set xlabel 'nodes'\n", out);
+    else
+        fprintf(out, "set xlabel 'nodes (%lld device%s each)'\n", (long long)devices,
+                devices == 1 ? "" : "s");
+    put_marks(out, p);
+    put_throughput(out, p);
+    if (p->n == 1)
+        put_parts(out);
+    else
+        put_efficiencies(out, p);
+    fputs("unset multiplot\n", out);
+}
+
+lm_status plot_scaling(const char *path, const char *title, const plot_curve *curve, size_t n,
+                       int64_t measured_to, bool keep_script, lm_error *err)
+{
+    const picture p = { title, curve, n, measured_to };
+
+    if (!n || !curve[0].n)
         return lm_error_set(err, LM_E_ARG, "%s: there is nothing to draw", path);
-    return gnuplot_draw(path, (gnuplot_size){ 900, 760 }, put_script, &c, keep_script, err);
+    if (n > PLOT_CURVES_MAX)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: %zu curves: at most %d can be told apart, ask for fewer devices "
+                            "per node, batches or buckets",
+                            path, n, PLOT_CURVES_MAX);
+    return gnuplot_draw(path, (gnuplot_size){ 900, 760 }, put_script, &p, keep_script, err);
 }

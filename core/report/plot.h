@@ -6,18 +6,33 @@
 
 #include "predict/scaling.h"
 
+/** One of the curves of a picture. */
+typedef struct plot_curve {
+    const char        *label; /**< what tells it from the others */
+    const scale_point *point; /**< by nodes, ascending */
+    size_t             n;
+    turning_point      turning;
+} plot_curve;
+
+/** More than these colours nobody tells apart. */
+#define PLOT_CURVES_MAX 7
+
 /**
- * Draws a scaling curve: throughput with its interval against the ideal, and the parts of a step.
+ * Draws scaling curves. Above: throughput with its interval as a band, against the ideal. Below: of
+ * one curve the parts of a step; of several their efficiency, with its interval as a band. Points
+ * that leave the calibrated range are hollow. Colours are Okabe and Ito's, "Color Universal
+ * Design", 2008, which all kinds of colour vision tell apart.
  *
  * @param path        ends in .svg, .png or .pdf, which decides the format; written whole or not at
  * all
  * @param title       one line
- * @param measured_to nodes that took part in the calibration: beyond is shaded
- * @param turning     turning point, 0: none
+ * @param n           of curves
+ * @param measured_to devices that took part in the calibration: beyond is shaded, where all curves
+ * have as many devices a node; 0: no calibration
  * @param keep_script leave the gnuplot script and its data beside the picture, as PATH.gp
- * @return LM_E_ARG for another ending, LM_E_NOTFOUND without gnuplot, LM_E_IO
+ * @return LM_E_ARG for another ending, no curve or too many; LM_E_NOTFOUND without gnuplot, LM_E_IO
  */
-lm_status plot_scaling(const char *path, const char *title, const scale_point *point, size_t n,
-                       int64_t measured_to, int64_t turning, bool keep_script, lm_error *err);
+lm_status plot_scaling(const char *path, const char *title, const plot_curve *curve, size_t n,
+                       int64_t measured_to, bool keep_script, lm_error *err);
 
 #endif
