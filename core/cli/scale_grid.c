@@ -47,6 +47,8 @@ typedef enum column_of {
     COLUMN_FORWARD,
     COLUMN_BACKWARD,
     COLUMN_SYNC,
+    COLUMN_COPY,
+    COLUMN_STRAGGLER,
     COLUMN_UPDATE,
     COLUMN_GRAD,
     COLUMN_STEP,
@@ -95,6 +97,8 @@ static const struct {
     [COLUMN_FORWARD]          = { "forward_ms", NULL, 2 },
     [COLUMN_BACKWARD]         = { "backward_ms", NULL, 2 },
     [COLUMN_SYNC]             = { "sync_ms", NULL, 2 },
+    [COLUMN_COPY]             = { "copy_ms", NULL, 2 },
+    [COLUMN_STRAGGLER]        = { "straggler_ms", NULL, 2 },
     [COLUMN_UPDATE]           = { "update_ms", NULL, 2 },
     [COLUMN_GRAD]             = { "grad_ms", NULL, 2 },
     [COLUMN_STEP]             = { "step_ms", "step [ms]", 2 },
@@ -184,7 +188,11 @@ static void put_cell(table *t, column_of c, const scale_grid *g, const scale_lin
     case COLUMN_FORWARD: table_real(t, 1e3 * s->forward); break;
     case COLUMN_BACKWARD: table_real(t, 1e3 * s->backward); break;
     case COLUMN_SYNC: table_real(t, 1e3 * s->sync); break;
-    case COLUMN_UPDATE: table_real(t, 1e3 * (s->grad - s->exposed)); break;
+    case COLUMN_COPY: table_real(t, 1e3 * s->copy); break;
+    case COLUMN_STRAGGLER: table_real(t, 1e3 * s->straggler); break;
+    case COLUMN_UPDATE:
+        table_real(t, 1e3 * (s->grad - s->exposed - s->copy - s->straggler));
+        break;
     case COLUMN_GRAD: table_real(t, 1e3 * s->grad); break;
     case COLUMN_STEP: table_real(t, 1e3 * s->step); break;
     case COLUMN_STEP_LOW: table_real(t, 1e3 * s->low[QUANTITY_STEP]); break;

@@ -106,7 +106,7 @@ double scale_step_with_sync(const prediction *p, double sync)
 {
     const double exposed = p->exposed + sync - p->sync;
 
-    return p->step - p->exposed + (exposed > 0 ? exposed : 0);
+    return p->step - p->exposed + (exposed < 0 ? 0 : exposed); /* NAN stays */
 }
 
 static lm_status point_at(const predictor *who, const scale_question *q, int64_t nodes,
@@ -134,21 +134,31 @@ static lm_status point_at(const predictor *who, const scale_question *q, int64_t
     return LM_OK;
 }
 
-/* Shares against one node of that many samples per second, and bounds. */
-static void compare(scale_point *p, double one)
+/* Samples per second if all-reduces take as long as their interval's ends. */
+static scale_bounds throughputs(const scale_point *p)
 {
     const prediction *s     = &p->step;
-    const double      batch = (double)p->global_batch, nodes = (double)s->nodes;
-    const double      high = s->high[QUANTITY_STEP], low = s->low[QUANTITY_STEP];
+    const double      batch = (double)p->global_batch;
 
-    p->speedup      = p->samples_per_second / one;
+    if (s->nodes * s->devices == 1)
+        return (scale_bounds){ p->samples_per_second, p->samples_per_second };
+    return (scale_bounds){ batch / scale_step_with_sync(s, s->high[QUANTITY_SYNC]),
+                           batch / scale_step_with_sync(s, s->low[QUANTITY_SYNC]) };
+}
+
+/* Against one node, and bounds. */
+static void compare(const scale_curve *c, scale_point *p)
+{
+    const prediction  *s     = &p->step;
+    const double       batch = (double)p->global_batch, nodes = (double)s->nodes;
+    const double       high = s->high[QUANTITY_STEP], low = s->low[QUANTITY_STEP];
+    const scale_bounds at   = throughputs(p);
+    const double       slow = at.low / c->ones.low / nodes, fast = at.high / c->ones.high / nodes;
+
+    p->speedup      = p->samples_per_second / c->one;
     p->efficiency   = p->speedup / nodes;
     p->samples      = (scale_bounds){ high > 0 ? batch / high : NAN, low > 0 ? batch / low : NAN };
-    p->efficiencies = (scale_bounds){ p->efficiency, p->efficiency };
-    if (s->nodes * s->devices > 1)
-        p->efficiencies =
-            (scale_bounds){ batch / scale_step_with_sync(s, s->high[QUANTITY_SYNC]) / one / nodes,
-                            batch / scale_step_with_sync(s, s->low[QUANTITY_SYNC]) / one / nodes };
+    p->efficiencies = slow > fast ? (scale_bounds){ fast, slow } : (scale_bounds){ slow, fast };
 }
 
 lm_status scale_curve_begin(const predictor *who, const scale_question *q, scale_curve *out,
@@ -163,8 +173,10 @@ lm_status scale_curve_begin(const predictor *who, const scale_question *q, scale
     *out = (scale_curve){ .who = who, .q = *q };
     if (!status)
         status = bottleneck_profile_of(who, &s, &out->bounds, err);
-    if (!status)
-        out->one = one.samples_per_second;
+    if (!status) {
+        out->one  = one.samples_per_second;
+        out->ones = throughputs(&one);
+    }
     return status;
 }
 
@@ -180,7 +192,7 @@ lm_status scale_curve_at(scale_curve *c, int64_t nodes, scale_point *out, lm_err
         status = bottleneck_profile_of(c->who, &s, &c->bounds, err);
     if (status)
         return status;
-    compare(&here, c->one);
+    compare(c, &here);
     here.bottleneck = bottleneck_find(c->who, &c->bounds, &s, &here.step);
     *out            = here;
     return LM_OK;

@@ -50,8 +50,8 @@ typedef struct scale_point {
     scale_bounds samples;    /**< by those of the step */
     double       speedup;    /**< samples per second against one node of as many devices */
     double       efficiency; /**< speedup / nodes */
-    /** If all-reduces take as long as their interval's ends and all else what is predicted: what is
-     * wrong about a device's own work is wrong on one node, too, and cancels. */
+    /** If all-reduces, on one node, too, take as long as their interval's ends and all else what is
+     * predicted: what is wrong about a device's own work is wrong on one node, too, and cancels. */
     scale_bounds  efficiencies;
     uint64_t      steps_per_epoch; /**< ceil(D / global_batch) */
     double        epoch_seconds;   /**< steps_per_epoch * T_step */
@@ -73,7 +73,8 @@ double scale_step_with_sync(const prediction *p, double sync);
 typedef struct scale_curve {
     const predictor   *who;
     scale_question     q;
-    double             one; /**< samples per second on one node */
+    double             one;  /**< samples per second on one node */
+    scale_bounds       ones; /**< the same with all-reduces as long as their interval's ends */
     bottleneck_profile bounds;
 } scale_curve;
 

@@ -117,22 +117,25 @@ static void put_marks(FILE *out, const picture *p)
  * behind it. */
 static void put_curve(FILE *out, const picture *p, size_t k, int at, bool first)
 {
-    const plot_curve *c = &p->curve[k];
+    const plot_curve *c      = &p->curve[k];
+    const char       *colour = colours[k];
 
     if (!first)
         fputs(", \\\n  ", out);
     if (knows_bounds(c, at > 2))
         fprintf(out,
                 "$curve%zu using 1:%d:%d with filledcurves fillcolor rgb '%s' fillstyle "
-                "transparent solid 0.2 noborder %s, \\\n  ",
-                k, at + 1, at + 2, colours[k], p->n == 1 ? "title 'low to high'" : "notitle");
-    fprintf(out, "$curve%zu using 1:%d with lines lw 3 lc rgb '%s' title ", k, at, colours[k]);
+                "transparent solid %s noborder %s, \\\n  ",
+                k, at + 1, at + 2, colour, p->n < 3 ? "0.25" : "0.12",
+                p->n == 1 ? "title 'low to high'" : "notitle");
+    fprintf(out, "$curve%zu using 1:%d with lines lw 3 lc rgb '%s' title ", k, at, colour);
     gnuplot_put_quoted(out, p->n == 1 ? "predicted" : c->label);
-    fprintf(out,
-            ", \\\n  $curve%zu using 1:($13 ? NaN : $%d) with points pt 7 ps 0.8 lc rgb '%s' "
-            "notitle, \\\n  $curve%zu using 1:($13 ? $%d : NaN) with points pt 6 ps 0.8 lw 2 lc "
-            "rgb '%s' notitle",
-            k, at, colours[k], k, at, colours[k]);
+    fprintf(
+        out,
+        ", \\\n  $curve%zu using 1:%d with points pt 7 ps 0.9 lc rgb '%s' notitle"
+        ", \\\n  $curve%zu using 1:($13 > 0 ? $%d : NaN) with points pt 7 ps 0.5 lc rgb 'white' "
+        "notitle",
+        k, at, colour, k, at);
 }
 
 static void put_throughput(FILE *out, const picture *p)
@@ -144,7 +147,7 @@ static void put_throughput(FILE *out, const picture *p)
     for (size_t k = 0; k < p->n; k++)
         put_curve(out, p, k, 2, !k);
     if (leaves_range(p))
-        fputs(", \\\n  NaN with points pt 6 ps 0.8 lw 2 lc rgb '#555555' title 'beyond the "
+        fputs(", \\\n  NaN with points pt 6 ps 0.8 lw 3 lc rgb '#555555' title 'beyond the "
               "calibration'",
               out);
     fputs("\nunset logscale y\nunset label 2\n", out);
