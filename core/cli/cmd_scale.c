@@ -85,7 +85,7 @@ static const char details[] =
     "A row for each number of nodes, devices per node, batch and bucket. Weak scaling: each device keeps\n"
     "its batch. Strong: the whole batch stays (--global-batch, or --batch), each device takes\n"
     "ceil(whole / devices) at once. Global: the same in micro-steps of at most --batch samples, whose\n"
-    "gradients add up ('x steps'). Only the whole batch itself counts as work; devices beyond it are idle.\n"
+    "gradients add up. Only the whole batch itself counts as work; devices beyond it are idle.\n"
     "\n"
     "Speed-up compares samples per second with one node of as many devices, efficiency is speed-up over\n"
     "nodes; its low and high (CSV, JSON) are by the interval of all-reduces alone, as what is wrong about\n"
@@ -120,6 +120,12 @@ typedef struct question {
     setup_choice how;
 } question;
 
+/* Of --bucket auto one policy remains. */
+static size_t policies(const question *q)
+{
+    return q->how.automatic ? 1 : q->how.n;
+}
+
 static bool misuse(int at, int *code, lm_error *err)
 {
     char name[40];
@@ -132,9 +138,9 @@ static bool misuse(int at, int *code, lm_error *err)
 /* What goes with what. */
 static bool check_question(const options *o, const question *q, int *code)
 {
-    lm_error     err = { 0 };
-    const double points =
-        (double)q->n_nodes * (double)q->n_devices * (double)q->n_batch * (double)q->how.n;
+    lm_error     err    = { 0 };
+    const double lines  = (double)q->n_devices * (double)q->n_batch * (double)policies(q);
+    const double points = lines * (double)q->n_nodes;
 
     if (q->kind == SCALING_WEAK && q->whole) {
         lm_error_set(&err, LM_E_ARG, "goes with --scaling strong or global");
@@ -156,9 +162,16 @@ static bool check_question(const options *o, const question *q, int *code)
     }
     if (points > POINTS_MAX) {
         lm_error_set(&err, LM_E_ARG,
-                     "%.0f points, nodes x devices x batches x buckets: at most %d at once", points,
-                     POINTS_MAX);
+                     "%.0f points, nodes x devices x batches x buckets: give fewer, at most %d",
+                     points, POINTS_MAX);
         return misuse(NODES, code, &err);
+    }
+    if (o->value[PLOT] && lines > PLOT_CURVES_MAX) {
+        lm_error_set(&err, LM_E_ARG,
+                     "%.0f curves, devices x batches x buckets: give fewer, at most %d can be told "
+                     "apart",
+                     lines, PLOT_CURVES_MAX);
+        return misuse(PLOT, code, &err);
     }
     return true;
 }
@@ -190,12 +203,6 @@ static bool read_question(const options *o, question *q, int *code)
     }
     qsort(q->nodes, q->n_nodes, sizeof *q->nodes, by_number);
     return true;
-}
-
-/* Of --bucket auto one policy remains. */
-static size_t policies(const question *q)
-{
-    return q->how.automatic ? 1 : q->how.n;
 }
 
 static scale_question question_at(const question *q, size_t line)

@@ -90,7 +90,7 @@ static const struct {
     [COLUMN_DEVICES_PER_NODE] = { "devices_per_node", "x devices", 0 },
     [COLUMN_DEVICES]          = { "devices", NULL, 0 },
     [COLUMN_BATCH]            = { "batch", "batch", 0 },
-    [COLUMN_ACCUMULATION]     = { "accumulation", "x steps", 0 },
+    [COLUMN_ACCUMULATION]     = { "accumulation", "micro-steps", 0 },
     [COLUMN_GLOBAL_BATCH]     = { "global_batch", "global batch", 0 },
     [COLUMN_IDLE]             = { "idle_devices", NULL, 0 },
     [COLUMN_SYNC_POLICY]      = { "sync", "sync", 0 },

@@ -209,9 +209,7 @@ lm_status plot_scaling(const char *path, const char *title, const plot_curve *cu
     if (!n || !curve[0].n)
         return lm_error_set(err, LM_E_ARG, "%s: there is nothing to draw", path);
     if (n > PLOT_CURVES_MAX)
-        return lm_error_set(err, LM_E_ARG,
-                            "%s: %zu curves: at most %d can be told apart, ask for fewer devices "
-                            "per node, batches or buckets",
+        return lm_error_set(err, LM_E_ARG, "%s: %zu curves, of which at most %d can be told apart",
                             path, n, PLOT_CURVES_MAX);
     return gnuplot_draw(path, (gnuplot_size){ 900, 760 }, put_script, &p, keep_script, err);
 }
