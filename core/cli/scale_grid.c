@@ -190,9 +190,7 @@ static void put_cell(table *t, column_of c, const scale_grid *g, const scale_lin
     case COLUMN_SYNC: table_real(t, 1e3 * s->sync); break;
     case COLUMN_COPY: table_real(t, 1e3 * s->copy); break;
     case COLUMN_STRAGGLER: table_real(t, 1e3 * s->straggler); break;
-    case COLUMN_UPDATE:
-        table_real(t, 1e3 * (s->grad - s->exposed - s->copy - s->straggler));
-        break;
+    case COLUMN_UPDATE: table_real(t, 1e3 * (s->grad - s->exposed - s->copy - s->straggler)); break;
     case COLUMN_GRAD: table_real(t, 1e3 * s->grad); break;
     case COLUMN_STEP: table_real(t, 1e3 * s->step); break;
     case COLUMN_STEP_LOW: table_real(t, 1e3 * s->low[QUANTITY_STEP]); break;
