@@ -132,9 +132,8 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
     if (isnan(c->u.real))
         return "-";
     if (decimals >= 0)
-        snprintf(buffer, size, "%.*f", decimals, c->u.real);
-    else
-        snprintf(buffer, size, "%.3g", c->u.real);
+        return text_fixed(c->u.real, decimals, buffer, size);
+    snprintf(buffer, size, "%.3g", c->u.real);
     return buffer;
 }
 
@@ -150,7 +149,8 @@ static int width_of(const char *s)
 
 static void pad(FILE *out, int n)
 {
-    fprintf(out, "%*s", n > 0 ? n : 0, "");
+    while (n-- > 0)
+        putc(' ', out);
 }
 
 static void print_aligned(const table *t, FILE *out)

@@ -1,6 +1,8 @@
 /* Numbers, units, lists and shapes from text. */
 #include "check.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,6 +186,60 @@ static void distance_counts_single_edits(void **state)
     assert_int_equal(text_distance("linear", "conv2d", 2), 3);
 }
 
+/* As printf() writes it: with as many of 15, 16 and 17 digits as it takes. */
+static const char *by_printf(double value, char *buffer, size_t size)
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(buffer, size, "%.*g", digits, value);
+        if (strtod(buffer, NULL) == value)
+            break;
+    }
+    return buffer;
+}
+
+static void compare_with_printf(double value)
+{
+    char mine[400], printed[400];
+
+    assert_string_equal(text_exact(value, mine, sizeof mine),
+                        by_printf(value, printed, sizeof printed));
+    for (int decimals = 0; decimals <= 6; decimals++) {
+        snprintf(printed, sizeof printed, "%.*f", decimals, value);
+        assert_string_equal(text_fixed(value, decimals, mine, sizeof mine), printed);
+    }
+}
+
+/* All sizes, round figures and their neighbours, ties, ends of ranges, and whatever bits there are.
+ */
+static void reals_are_written_as_printf_writes_them(void **state)
+{
+    static const double some[] = { 0,    -0.0,  1,      0.5,     1.5,    2.5,        0.125, 0.375,
+                                   1e-4, 1e-5,  1e15,   1e16,    1e9,    1e17,       0.1,   0.3,
+                                   -1.5, -0.25, 1e-300, DBL_MAX, 5e-324, 999999999.5 };
+    uint64_t            bits   = 88172645463325252ull;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
+        compare_with_printf(some[i]);
+        compare_with_printf(nextafter(some[i], INFINITY));
+        compare_with_printf(nextafter(some[i], -INFINITY));
+    }
+    for (int i = 0; i < 20000; i++) {
+        double value;
+
+        bits ^= bits << 13; /* xorshift, Marsaglia 2003 */
+        bits ^= bits >> 7;
+        bits ^= bits << 17;
+        memcpy(&value, &bits, sizeof value);
+        if (isfinite(value))
+            compare_with_printf(value);
+        value = ldexp((double)(bits >> 11), -(int)(bits % 70)); /* where 128 bits do */
+        compare_with_printf(value);
+        compare_with_printf((double)(bits % 100000) / 1000);
+        compare_with_printf((double)(bits % 4096) / 64);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +250,7 @@ int main(void)
         cmocka_unit_test(lists_take_ranges_and_end_where_they_say),
         cmocka_unit_test(lists_refuse_what_would_never_end),
         cmocka_unit_test(exact_text_reads_back_as_the_same_double),
+        cmocka_unit_test(reals_are_written_as_printf_writes_them),
         cmocka_unit_test(reals_are_finite_decimal_numbers),
         cmocka_unit_test(shapes_are_positive_and_bounded),
         cmocka_unit_test(distance_counts_single_edits),
