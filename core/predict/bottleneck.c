@@ -129,11 +129,11 @@ bool bottleneck_profile_holds(const bottleneck_profile *p, int64_t batch)
     return !p->batch || p->batch == batch;
 }
 
-/* Half of it or more would be there without bytes. */
+/* Half of it or more would be there for a single byte. */
 static sync_bound sync_bound_of(const predictor *who, double bytes, const step_setup *s)
 {
     const allreduce whole = { .bytes = bytes, .nodes = s->nodes, .devices = s->devices };
-    const allreduce empty = { .bytes = 0, .nodes = s->nodes, .devices = s->devices };
+    const allreduce empty = { .bytes = 1, .nodes = s->nodes, .devices = s->devices };
     double          all, latency;
 
     if (who->paleo)

@@ -19,7 +19,7 @@ const char *bottleneck_name(bottleneck b);
 /** What an all-reduce waits for. */
 typedef enum sync_bound {
     SYNC_BOUND_UNKNOWN, /**< there is none, or the model does not tell */
-    SYNC_BOUND_LATENCY, /**< one of no bytes would take more than half as long */
+    SYNC_BOUND_LATENCY, /**< one of a single byte would take more than half as long */
     SYNC_BOUND_BANDWIDTH
 } sync_bound;
 
