@@ -6,7 +6,7 @@
 
 #include <layermeter/error.h>
 
-#define OPTIONS_MAX   32
+#define OPTIONS_MAX   48
 #define ARGUMENTS_MAX 64
 
 /** Exit codes. */

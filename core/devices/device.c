@@ -79,6 +79,15 @@ static void normal_name(const char *name, size_t n, char out[NAME_MAX_BYTES])
         memmove(out, out + k, strlen(out + k) + 1);
 }
 
+bool device_same_name(const char *a, const char *b)
+{
+    char x[NAME_MAX_BYTES], y[NAME_MAX_BYTES];
+
+    normal_name(a, strlen(a), x);
+    normal_name(b, strlen(b), y);
+    return *x && !strcmp(x, y);
+}
+
 typedef enum nearness { NOT_NEAR, NEAR, EQUAL } nearness;
 
 static nearness compare(const char *wanted, const char *name, size_t n)

@@ -2,6 +2,7 @@
 #ifndef DEVICES_DEVICE_H
 #define DEVICES_DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <layermeter/error.h>
@@ -84,6 +85,9 @@ void      devices_free(device_list *list);
  */
 lm_status devices_find(const device_list *list, const char *name, const device **out,
                        lm_error *err);
+
+/** Do two names mean one device? Case, blanks, punctuation and a leading "NVIDIA" do not matter. */
+bool device_same_name(const char *a, const char *b);
 
 /** Peak of an element type, FLOP/s; NAN: unknown, or a type that is not computed with. */
 double device_peak(const device *d, lm_dtype dtype);

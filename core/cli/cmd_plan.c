@@ -1,0 +1,459 @@
+/* layermeter plan: how many nodes, which batch, what it takes and costs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/plan_job.h"
+#include "cli/plan_print.h"
+#include "cli/plan_words.h"
+#include "report/plot_plans.h"
+
+enum {
+    MACHINE,
+    MODEL,
+    DEADLINE,
+    BUDGET,
+    LARGEST,
+    EPOCHS,
+    DATASET,
+    EVALUATE,
+    STARTUP,
+    NODES,
+    PER_NODE,
+    BATCH,
+    GLOBAL_BATCH,
+    OPTIMIZER,
+    PRICE,
+    PRICES,
+    INSTANCE,
+    SPOT,
+    DEVICE,
+    DEVICES,
+    MEMORY,
+    OVERHEAD,
+    IMAGE,
+    INPUT,
+    DTYPE,
+    PPP_COMP,
+    PPP_COMM,
+    BANDWIDTH,
+    SCHEME,
+    ALL,
+    FORMAT,
+    PLOT,
+    KEEP_SCRIPT,
+    TREAT,
+    IGNORE,
+    SET
+};
+
+static const option_spec specs[] = {
+    [MACHINE]  = { "machine", "FILE", NULL,
+                   "machine file, written by 'layermeter fit'; may be repeated, to compare" },
+    [MODEL]    = { "model", "NAME", "layermeter",
+                   "formulas: layermeter, convmeter or nnls; or paleo (--device in place of --machine)" },
+    [DEADLINE] = { "deadline", "TIME", NULL, "24h, 90min: the fewest nodes that finish in time" },
+    [BUDGET]   = { "budget", "MONEY", NULL, "500USD: the fastest run that costs no more" },
+    [LARGEST]  = { "largest-batch", NULL, NULL, "the largest batch that fits the device's memory" },
+    [EPOCHS]   = { "epochs", "N", "90", "passes over the data set" },
+    [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
+    [EVALUATE]     = { "evaluate", "SAMPLES", "0", "samples of an evaluation behind each epoch" },
+    [STARTUP]      = { "startup", "TIME", "0", "before the first step, once: 5min" },
+    [NODES]        = { "nodes", "LIST", "1..64", "numbers of nodes to look at" },
+    [PER_NODE]     = { "devices-per-node", "N", "1", "devices of each node" },
+    [BATCH]        = { "batch", "LIST", "32",
+                       "samples of a device at once: 16,32 or auto (powers of 2 that fit the memory)" },
+    [GLOBAL_BATCH] = { "global-batch", "N", NULL,
+                       "samples of a step on all devices, in micro-steps of --batch at most" },
+    [OPTIMIZER]    = { "optimizer", "NAME", "momentum", "sgd, momentum, adam or adafactor" },
+    [PRICE]  = { "price", "PRICE", NULL, "of a device, 2.50USD/h, instead of the price file's" },
+    [PRICES] = { "prices", "FILE", NULL, "prices of your own, looked at before the shipped ones" },
+    [INSTANCE] = { "instance", "NAME", NULL, "section of the price file, instead of the device's" },
+    [SPOT]     = { "spot", NULL, NULL, "by spot prices instead of list prices" },
+    [DEVICE]   = { "device", "NAME", NULL,
+                   "whose memory and price these are, instead of the machine file's; of paleo the device" },
+    [DEVICES]  = OPTION_DEVICES,
+    [MEMORY]   = { "memory", "SIZE", NULL,
+                   "of the device (24GB, 80GiB), instead of its datasheet's" },
+    [OVERHEAD] = { "framework-overhead", "BYTES", "0",
+                   "of the memory, not the step's: context, allocator, libraries" },
+    [IMAGE] = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
+    [INPUT] = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
+    [DTYPE] = { "dtype", "TYPE", "f32", "element type" },
+    [PPP_COMP]    = OPTION_PPP_COMP,
+    [PPP_COMM]    = OPTION_PPP_COMM,
+    [BANDWIDTH]   = OPTION_BANDWIDTH,
+    [SCHEME]      = OPTION_SCHEME,
+    [ALL]         = { "all", NULL, NULL, "list dominated plans, too" },
+    [FORMAT]      = { "format", "FORMAT", "table", "table, csv or json" },
+    [PLOT]        = { "plot", "FILE", NULL,
+                      "draw time against cost: FILE.svg, .png or .pdf (needs gnuplot)" },
+    [KEEP_SCRIPT] = { "keep-script", NULL, NULL, "leave the gnuplot script beside the picture" },
+    [TREAT]       = OPTION_TREAT,
+    [IGNORE]      = OPTION_IGNORE,
+    [SET]         = OPTION_SET,
+    { NULL, NULL, NULL, NULL },
+};
+
+_Static_assert(SET < OPTIONS_MAX, "all options have a place");
+
+static const char details[] =
+    "A run takes startup + epochs x (ceil(dataset / B) steps + ceil(evaluate / (devices x batch)) forward\n"
+    "passes), B being what all devices take in a step; all nodes are paid for from its start to its end.\n"
+    "That a larger B may need more epochs is not in it: --global-batch holds B fixed. Storage, traffic,\n"
+    "failures and queues are not counted.\n"
+    "\n"
+    "Every number of nodes, batch and machine that is listed is looked at. With --deadline the answer is the\n"
+    "fewest nodes, for each machine, and the cheapest plan; with --budget the fastest; with neither the\n"
+    "cheapest and the fastest. In brackets stands what becomes of it if all steps take the lower or the upper\n"
+    "bound of their interval. Then each assumption is changed alone and the question asked again: the one\n"
+    "that moves the answer most is named. Listed are plans to which no other is both as fast and as cheap\n"
+    "(Pareto; without prices by device-hours, machine by machine).\n"
+    "\n"
+    "Prices are those of a file that you edit: sections are devices or instances, keys list and spot\n"
+    "(2.50 USD/h), per (device or node), devices (of a node), device, date, source, checked; [currency] holds\n"
+    "rates (EUR = 1.08 USD). The answer says which price it used. --device, --memory, --price and --instance\n"
+    "stand once for all machines or once for each, in their order.\n";
+
+static const char examples[] =
+    "  layermeter plan resnet50 --machine a100.ini --deadline 24h --price 2.50USD/h\n"
+    "  layermeter plan resnet50 --machine a.ini --machine b.ini --budget 500USD --evaluate 50000 --plot plan.svg\n"
+    "  layermeter plan vgg16 --machine a.ini --global-batch 1024 --batch auto --memory 24GB --nodes 1..64*2\n"
+    "  layermeter plan resnet50 --machine a.ini --largest-batch --device T4\n";
+
+static const plan_options places = {
+    .session      = { MACHINE,
+                      MODEL,
+                      IMAGE,
+                      INPUT,
+                      DTYPE,
+                      { TREAT, IGNORE, SET },
+                      { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME } },
+    .device       = DEVICE,
+    .memory       = MEMORY,
+    .overhead     = OVERHEAD,
+    .price        = PRICE,
+    .prices       = PRICES,
+    .instance     = INSTANCE,
+    .spot         = SPOT,
+    .plan_devices = DEVICES,
+};
+
+/* What is allocated beside the job. */
+typedef struct lists {
+    int64_t *nodes, *batch;
+} lists;
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Ascending, each once. */
+static size_t tidy(int64_t *list, size_t n)
+{
+    size_t kept = 0;
+
+    qsort(list, n, sizeof *list, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || list[kept - 1] != list[i])
+            list[kept++] = list[i];
+    return kept;
+}
+
+static bool wrong(int at, const lm_error *err, int *code)
+{
+    char name[40];
+
+    snprintf(name, sizeof name, "--%s", specs[at].name);
+    *code = report_misuse(name, err);
+    return false;
+}
+
+/* What the options say by themselves, without any file. */
+static bool parse_run(const options *o, training *t, int *code)
+{
+    lm_error err = { LM_OK, "" };
+
+    if (!option_count(o, EPOCHS, &t->epochs, code) || !option_count(o, DATASET, &t->dataset, code))
+        return false;
+    if (strcmp(o->value[EVALUATE], "0") != 0 && !option_count(o, EVALUATE, &t->evaluate, code))
+        return false;
+    return !text_seconds(o->value[STARTUP], &t->startup, &err) || wrong(STARTUP, &err, code);
+}
+
+static bool parse_limits(plan_job *job, int *code)
+{
+    const options *o   = job->o;
+    lm_error       err = { LM_OK, "" };
+    money          budget;
+
+    job->limits = (plan_limits){ INFINITY, INFINITY, ANY_MACHINE };
+    if (o->value[DEADLINE]) {
+        if (!text_seconds(o->value[DEADLINE], &job->limits.seconds, &err) &&
+            !(job->limits.seconds > 0))
+            lm_error_set(&err, LM_E_ARG, "no run takes no time: give one above 0");
+        if (*err.text)
+            return wrong(DEADLINE, &err, code);
+    }
+    if (o->value[BUDGET]) {
+        if (!money_parse(o->value[BUDGET], &budget, &err) && !(budget.amount > 0))
+            lm_error_set(&err, LM_E_ARG, "nothing costs nothing: give an amount above 0");
+        if (*err.text)
+            return wrong(BUDGET, &err, code);
+        job->limits.cost = budget.amount;
+        strcpy(job->currency, budget.currency);
+    }
+    job->view.tier = o->value[SPOT] ? PRICE_SPOT : PRICE_LIST;
+    return true;
+}
+
+static bool is_auto(const options *o)
+{
+    return !strcmp(o->value[BATCH], "auto");
+}
+
+static bool parse_lists(plan_job *job, lists *l, int *code)
+{
+    const options *o = job->o;
+    plan_question *q = &job->question;
+
+    /* of largest batches one row for each number of nodes: of one unless they are asked for */
+    if (o->value[LARGEST] && !o->given[NODES]) {
+        l->nodes = malloc(sizeof *l->nodes);
+        if (l->nodes)
+            *l->nodes = 1;
+        q->n_nodes = l->nodes != NULL;
+    } else if (!option_list(o, NODES, &l->nodes, &q->n_nodes, code)) {
+        return false;
+    }
+    q->n_nodes = tidy(l->nodes, q->n_nodes);
+    q->nodes   = l->nodes;
+    if (is_auto(o))
+        return true;
+    if (!option_list(o, BATCH, &l->batch, &q->n_batch, code))
+        return false;
+    q->n_batch = tidy(l->batch, q->n_batch);
+    q->batch   = l->batch;
+    return true;
+}
+
+static bool parse(plan_job *job, lists *l, format *f, int *code)
+{
+    const options *o   = job->o;
+    plan_question *q   = &job->question;
+    lm_error       err = { LM_OK, "" };
+
+    if (format_parse(o->value[FORMAT], f, &err)) {
+        *code = report_misuse("", &err);
+        return false;
+    }
+    q->setup = step_setup_of(1, 1);
+    if (optimizer_parse(o->value[OPTIMIZER], &q->setup.optimizer, &err))
+        return wrong(OPTIMIZER, &err, code);
+    return parse_run(o, &q->training, code) && parse_limits(job, code) &&
+           parse_lists(job, l, code) && option_count(o, PER_NODE, &q->setup.devices, code) &&
+           (!o->value[GLOBAL_BATCH] || option_count(o, GLOBAL_BATCH, &q->global_batch, code));
+}
+
+/* ---- batches ------------------------------------------------------------------------------------
+ */
+
+/* Powers of two up to what fits any machine, and the data set. */
+static lm_status automatic(plan_job *job, lists *l, lm_error *err)
+{
+    plan_question *q    = &job->question;
+    int64_t        most = 0;
+
+    for (size_t i = 0; i < job->n; i++) {
+        const int64_t fits = job->machine[i].fits.largest[0][0];
+
+        if (!job->side[i].room.bytes)
+            return lm_error_set(
+                err, LM_E_NOTFOUND,
+                "%s does not say what memory its device has, which --batch auto needs: "
+                "give --memory 80GB, --device or a list of batches",
+                job->side[i].name);
+        most = fits > most ? fits : most;
+    }
+    most     = most < q->training.dataset ? most : q->training.dataset;
+    l->batch = calloc(64, sizeof *l->batch);
+    if (!l->batch)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (int64_t b = 1; b <= most; b *= 2)
+        l->batch[q->n_batch++] = b;
+    if (!q->n_batch) /* what it lacks is said of a plan */
+        l->batch[q->n_batch++] = 1;
+    q->batch = l->batch;
+    return LM_OK;
+}
+
+/* ---- search -------------------------------------------------------------------------------------
+ */
+
+static lm_status search_one(plan_job *job, size_t i, lm_error *err)
+{
+    static const int64_t one    = 1;
+    plan_side           *side   = &job->side[i];
+    plan_question        q      = job->question;
+    const size_t         n      = job->set.n;
+    const lm_status      status = plan_search(&job->machine[i], i, &q, &job->set, err);
+
+    if (status != LM_E_NOTFOUND || job->o->given[NODES] || q.setup.devices > 1)
+        return status;
+    /* several nodes were not asked for: what is not calibrated for them may be planned on one */
+    strcpy(side->one_node, err->text);
+    job->set.n = n;
+    q.nodes    = &one;
+    q.n_nodes  = 1;
+    return plan_search(&job->machine[i], i, &q, &job->set, err);
+}
+
+/* No plan at all: of batches that do not fit the largest that does. */
+static lm_status nothing_left(const plan_job *job, lm_error *err)
+{
+    const plan_question *q    = &job->question;
+    const plan_side     *side = &job->side[0];
+    const int64_t        fits =
+        batch_limit(&job->machine[0].fits, q->nodes[0] * q->setup.devices, q->global_batch ? 2 : 1);
+
+    if (job->set.too_large)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: batch %lld does not fit %.6g GB of memory: the largest that does is %lld",
+            side->name, (long long)q->batch[0], 1e-9 * (double)side->room.bytes, (long long)fits);
+    if (job->set.idle)
+        return lm_error_set(
+            err, LM_E_ARG,
+            "a global batch of %lld leaves devices idle at every number of nodes: take a "
+            "larger one, or fewer --nodes",
+            (long long)q->global_batch);
+    return lm_error_set(
+        err, LM_E_ARG,
+        "%lld samples of each of %lld devices are more than the data set's %lld: take a "
+        "smaller --batch or fewer --nodes",
+        (long long)q->batch[0], (long long)(q->nodes[0] * q->setup.devices),
+        (long long)q->training.dataset);
+}
+
+static lm_status search(plan_job *job, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < job->n && !status; i++)
+        status = search_one(job, i, err);
+    if (!status && !job->set.n)
+        status = nothing_left(job, err);
+    if (!status)
+        status = plan_mark_dominated(&job->set, job->machine, job->n, &job->view, err);
+    return status;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------
+ */
+
+static void ask(const plan_job *job, plan_goal goal, size_t machine, plan_answers *out)
+{
+    plan_limits limits = job->limits;
+
+    limits.machine = machine;
+    if (plan_answer_find(&job->set, job->machine, goal, &limits, &job->view, &out->answer[out->n]))
+        out->n++;
+}
+
+static plan_goal first_goal(const plan_job *job)
+{
+    if (!isinf(job->limits.seconds))
+        return GOAL_NODES;
+    return !isinf(job->limits.cost) || !plan_job_priced(job, NULL) ? GOAL_TIME : GOAL_COST;
+}
+
+/* The first goal for each machine, then what else there is to say of all of them. */
+static void ask_all(const plan_job *job, plan_answers *out)
+{
+    const plan_goal first = first_goal(job);
+
+    for (size_t i = 0; i < job->n; i++)
+        ask(job, first, i, out);
+    if (!out->n)
+        return;
+    if (first == GOAL_NODES && plan_job_priced(job, NULL))
+        ask(job, GOAL_COST, ANY_MACHINE, out);
+    else if (first == GOAL_COST || job->n > 1)
+        ask(job, GOAL_TIME, ANY_MACHINE, out);
+}
+
+static lm_status draw(const plan_job *job, lm_error *err)
+{
+    const char   *names[ARGUMENTS_MAX], *path = job->o->value[PLOT];
+    char          title[160];
+    plans_picture p = { .title      = title,
+                        .set        = &job->set,
+                        .machines   = job->machine,
+                        .names      = names,
+                        .n_machines = job->n,
+                        .view       = job->view,
+                        .limits     = job->limits,
+                        .currency   = plan_job_priced(job, NULL) ? job->currency : "" };
+
+    if (!path)
+        return LM_OK;
+    for (size_t i = 0; i < job->n; i++)
+        names[i] = job->side[i].name;
+    snprintf(title, sizeof title, "%.60s: %lld epochs of %lld samples, by number of nodes",
+             job->o->argument[0], (long long)job->question.training.epochs,
+             (long long)job->question.training.dataset);
+    return plot_plans(path, &p, job->o->value[KEEP_SCRIPT] != NULL, err);
+}
+
+static int answer(plan_job *job, lists *l, format f)
+{
+    plan_answers *answers = calloc(1, sizeof *answers);
+    lm_error      err     = { LM_OK, "" };
+    lm_status     status  = answers ? LM_OK : lm_error_set(&err, LM_E_NOMEM, "out of memory");
+
+    if (!status && is_auto(job->o) && !job->o->value[LARGEST])
+        status = automatic(job, l, &err);
+    if (!status && job->o->value[LARGEST]) {
+        status = plan_print_largest(job, f, &err);
+    } else if (!status && !(status = search(job, &err))) {
+        answers->all = job->o->value[ALL] != NULL;
+        ask_all(job, answers);
+        status = answers->n ? plan_print(job, answers, f, &err) : plan_unmet(job, &err);
+        if (!status)
+            status = draw(job, &err);
+    }
+    free(answers);
+    return status ? report_failure(&err) : EXIT_DONE;
+}
+
+static int run(const options *o)
+{
+    plan_job job  = { .o = o, .at = &places };
+    lists    l    = { .nodes = NULL };
+    int      code = EXIT_DONE;
+    format   f;
+
+    if (parse(&job, &l, &f, &code) && plan_job_open(&job, &code))
+        code = answer(&job, &l, f);
+    plan_job_close(&job);
+    free(l.nodes);
+    free(l.batch);
+    return code;
+}
+
+const command cmd_plan = {
+    .name          = "plan",
+    .arguments     = "NETWORK",
+    .doc           = "How many nodes, which batch, what a run takes and costs",
+    .details       = details,
+    .examples      = examples,
+    .options       = specs,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run           = run,
+};

@@ -1,0 +1,304 @@
+/* The machines of 'layermeter plan': formulas, device, memory, price. */
+#include "cli/plan_job.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static bool misuse(const options *o, int at, const lm_error *err, int *exit_code)
+{
+    char name[40];
+
+    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
+    *exit_code = report_misuse(name, err);
+    return false;
+}
+
+static bool failure(const lm_error *err, int *exit_code)
+{
+    *exit_code = report_failure(err);
+    return false;
+}
+
+/* ---- options once for all machines, or once for each --------------------------------------------
+ */
+
+static size_t times_given(const options *o, int at)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < o->n_every; i++)
+        n += o->every[i].at == at;
+    return n;
+}
+
+const char *plan_nth(const plan_job *job, int at, size_t i)
+{
+    const options *o = job->o;
+
+    if (times_given(o, at) <= 1)
+        return o->value[at];
+    for (int k = 0; k < o->n_every; k++)
+        if (o->every[k].at == at && !i--)
+            return o->every[k].value;
+    return NULL;
+}
+
+static bool check_times(const plan_job *job, int at, int *exit_code)
+{
+    const size_t n   = times_given(job->o, at);
+    lm_error     err = { LM_OK, "" };
+
+    if (n <= 1 || n == job->n)
+        return true;
+    lm_error_set(&err, LM_E_ARG,
+                 "given %zu times for %zu machine%s: once for all, or once for each", n, job->n,
+                 job->n == 1 ? "" : "s");
+    return misuse(job->o, at, &err, exit_code);
+}
+
+/* ---- formulas -----------------------------------------------------------------------------------
+ */
+
+static bool wants_paleo(const plan_job *job)
+{
+    return session_wants_paleo(job->o, &job->at->session);
+}
+
+/* The command line as it would be with this machine alone. */
+static options alone(const plan_job *job, size_t i)
+{
+    options o = *job->o;
+
+    o.value[job->at->session.machine] = plan_nth(job, job->at->session.machine, i);
+    o.value[job->at->device]          = plan_nth(job, job->at->device, i);
+    if (!wants_paleo(job)) { /* here these are of machine files, too */
+        o.given[job->at->device]       = false;
+        o.given[job->at->plan_devices] = false;
+    }
+    return o;
+}
+
+static const char *provenance(const calibration *cal, const char *key)
+{
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        if (!strcmp(cal->provenance[i].key, key))
+            return cal->provenance[i].value;
+    return NULL;
+}
+
+static bool open_formulas(plan_job *job, size_t i, int *exit_code)
+{
+    plan_side    *side = &job->side[i];
+    const options o    = alone(job, i);
+
+    if (!session_open(&o, &job->at->session, &side->session, exit_code))
+        return false;
+    side->session.who.network = job->o->argument[0];
+    job->machine[i].who       = &side->session.who;
+    side->device              = o.value[job->at->device];
+    if (!side->device && side->session.cal)
+        side->device = provenance(side->session.cal, "device");
+    side->name = wants_paleo(job) ? side->device : o.value[job->at->session.machine];
+    return true;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------
+ */
+
+static bool read_bytes(const plan_job *job, int at, size_t i, bool above_0, uint64_t *out,
+                       int *exit_code)
+{
+    lm_error err = { LM_OK, "" };
+    int64_t  bytes;
+
+    if (text_bytes(plan_nth(job, at, i), &bytes, &err))
+        return misuse(job->o, at, &err, exit_code);
+    if (above_0 && !bytes) {
+        lm_error_set(&err, LM_E_ARG, "a device without memory runs nothing: give its size");
+        return misuse(job->o, at, &err, exit_code);
+    }
+    *out = (uint64_t)bytes;
+    return true;
+}
+
+static bool open_room(plan_job *job, size_t i, int *exit_code)
+{
+    plan_side        *side = &job->side[i];
+    const device     *d    = NULL;
+    const step_setup *s    = &job->question.setup;
+    plan_machine     *m    = &job->machine[i];
+    bind_options      b    = { .dtype = side->session.who.dtype, .input = side->session.who.input };
+    device_room       less;
+    lm_error          err = { LM_OK, "" };
+
+    if (!read_bytes(job, job->at->overhead, i, false, &side->room.overhead, exit_code))
+        return false;
+    if (plan_nth(job, job->at->memory, i)) {
+        if (!read_bytes(job, job->at->memory, i, true, &side->room.bytes, exit_code))
+            return false;
+    } else if (job->o->given[job->at->device] &&
+               devices_find(job->devices, side->device, &d, &err)) {
+        return failure(&err, exit_code);
+    } else if (side->device && !devices_find(job->devices, side->device, &d, NULL) &&
+               !isnan(d->figure[DEVICE_MEMORY])) {
+        side->room.bytes = (uint64_t)d->figure[DEVICE_MEMORY];
+    }
+    less       = side->room;
+    less.bytes = (uint64_t)((double)less.bytes * (1 - MEMORY_LESS));
+    if (batch_limits_of(side->session.net, side->session.reg, &b, &s->sync, s->optimizer,
+                        &side->room, &m->fits, &err) ||
+        batch_limits_of(side->session.net, side->session.reg, &b, &s->sync, s->optimizer, &less,
+                        &m->fits_less, &err))
+        return failure(&err, exit_code);
+    return true;
+}
+
+/* ---- prices -------------------------------------------------------------------------------------
+ */
+
+/* Is a price asked for, so that a missing one is a mistake? */
+static bool price_wanted(const plan_job *job)
+{
+    return *job->currency || times_given(job->o, job->at->price) ||
+           times_given(job->o, job->at->instance) || job->o->given[job->at->prices] ||
+           job->o->given[job->at->spot];
+}
+
+static lm_status find_price(const plan_job *job, size_t i, const price **out, lm_error *err)
+{
+    const char *instance = plan_nth(job, job->at->instance, i), *of = job->side[i].device;
+
+    if (instance)
+        return prices_find(job->prices, instance, out, err);
+    if (of)
+        return prices_of_device(job->prices, job->devices, of, out, err);
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "%s does not say what device it is of, so no price is known: give --device, "
+        "--instance or --price 2.50USD/h",
+        job->side[i].name);
+}
+
+/* All costs are in one currency: that of the budget, else that of the first price. */
+static lm_status in_one_currency(plan_job *job, const money *hour, money *out, lm_error *err)
+{
+    lm_status status;
+
+    if (!*job->currency)
+        strcpy(job->currency, hour->currency);
+    status = exchange_to(&job->prices->rates, hour, job->currency, out, err);
+    if (status)
+        lm_error_prefix(err, "%s", job->prices->path);
+    return status;
+}
+
+static lm_status price_tiers(plan_job *job, size_t i, lm_error *err)
+{
+    plan_side    *side    = &job->side[i];
+    const int64_t devices = job->question.setup.devices;
+    lm_status     status  = LM_OK;
+
+    for (price_tier t = PRICE_LIST; t < N_PRICE_TIERS && !status; t++) {
+        money hour;
+
+        if (t != job->view.tier && isnan(side->price->hour[t].amount))
+            continue;
+        status = price_of_node(side->price, t, devices, &hour, err);
+        if (!status)
+            status = in_one_currency(job, &hour, &job->machine[i].hour[t], err);
+    }
+    return status;
+}
+
+static bool open_price(plan_job *job, size_t i, bool wanted, int *exit_code)
+{
+    plan_side  *side  = &job->side[i];
+    const char *given = plan_nth(job, job->at->price, i);
+    lm_error    err   = { LM_OK, "" };
+    lm_status   status;
+    money       hour;
+
+    for (int t = 0; t < N_PRICE_TIERS; t++)
+        job->machine[i].hour[t].amount = NAN;
+    if (given) {
+        if (money_parse_per_hour(given, &hour, &err))
+            return misuse(job->o, job->at->price, &err, exit_code);
+        hour.amount *= (double)job->question.setup.devices;
+        status = in_one_currency(job, &hour, &job->machine[i].hour[job->view.tier], &err);
+    } else {
+        status = find_price(job, i, &side->price, &err);
+        if (!status)
+            status = price_tiers(job, i, &err);
+    }
+    if (!status)
+        return true;
+    if (wanted)
+        return failure(&err, exit_code);
+    side->price = NULL;
+    strcpy(side->no_price, err.text);
+    return true;
+}
+
+bool plan_job_priced(const plan_job *job, const char **why)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (*job->side[i].no_price) {
+            if (why)
+                *why = job->side[i].no_price;
+            return false;
+        }
+    return true;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------
+ */
+
+bool plan_job_open(plan_job *job, int *exit_code)
+{
+    const int once_or_each[] = { job->at->device, job->at->memory, job->at->overhead,
+                                 job->at->price, job->at->instance };
+    lm_error  err            = { LM_OK, "" };
+    const int names          = wants_paleo(job) ? job->at->device : job->at->session.machine;
+    bool      wanted;
+
+    job->n = times_given(job->o, names);
+    if (!job->n)
+        job->n = 1; /* session_open() says what is missing */
+    for (size_t i = 0; i < sizeof once_or_each / sizeof once_or_each[0]; i++)
+        if (!check_times(job, once_or_each[i], exit_code))
+            return false;
+    job->side    = calloc(job->n, sizeof *job->side);
+    job->machine = calloc(job->n, sizeof *job->machine);
+    if (!job->side || !job->machine) {
+        lm_error_set(&err, LM_E_NOMEM, "out of memory");
+        return failure(&err, exit_code);
+    }
+    wanted = price_wanted(job);
+    for (size_t i = 0; i < job->n; i++)
+        if (!open_formulas(job, i, exit_code))
+            return false;
+    if (devices_open(job->o->value[job->at->plan_devices], &job->devices, &err) ||
+        prices_open(job->o->value[job->at->prices], &job->prices, &err))
+        return failure(&err, exit_code);
+    for (size_t i = 0; i < job->n; i++)
+        if (!open_room(job, i, exit_code) || !open_price(job, i, wanted, exit_code))
+            return false;
+    if (!plan_job_priced(job, NULL)) /* costs of some say nothing beside those of others */
+        for (size_t i = 0; i < job->n; i++)
+            job->machine[i].hour[PRICE_LIST].amount = job->machine[i].hour[PRICE_SPOT].amount = NAN;
+    return true;
+}
+
+void plan_job_close(plan_job *job)
+{
+    for (size_t i = 0; job->side && i < job->n; i++)
+        session_close(&job->side[i].session);
+    plan_set_free(&job->set);
+    devices_free(job->devices);
+    prices_free(job->prices);
+    free(job->side);
+    free(job->machine);
+}

@@ -1,0 +1,55 @@
+/** What 'layermeter plan' asks: machines with their memory and prices, limits, and the plans found.
+ */
+#ifndef CLI_PLAN_JOB_H
+#define CLI_PLAN_JOB_H
+
+#include "cli/commands.h"
+#include "plan/assumptions.h"
+
+/** Options by their place in the command's own table. */
+typedef struct plan_options {
+    session_options session;
+    int             device, memory, overhead, price, prices, instance, spot, plan_devices;
+} plan_options;
+
+/** A machine of the command line. */
+typedef struct plan_side {
+    const char  *name;   /**< its file; of paleo the device */
+    const char  *device; /**< NULL: not known */
+    session      session;
+    device_room  room;
+    const price *price;         /**< section that it is paid by; NULL: --price, or none */
+    char         no_price[508]; /**< why there is none; "": there is one */
+    char         one_node[508]; /**< why only plans on one device are there; "": they are not */
+} plan_side;
+
+typedef struct plan_job {
+    const options      *o;
+    const plan_options *at;
+    device_list        *devices;
+    price_list         *prices;
+    plan_side          *side;
+    plan_machine       *machine; /**< the same, as plans take them */
+    size_t              n;
+    char                currency[CURRENCY_TEXT]; /**< of all costs; "": nothing has a price */
+    money               given;                   /**< --price; amount NAN: not given */
+    plan_question       question;
+    plan_view           view;
+    plan_limits         limits;
+    plan_set            set;
+} plan_job;
+
+/** The value of an option that is given once for all machines or once for each; NULL: not given. */
+const char *plan_nth(const plan_job *job, int at, size_t i);
+
+/**
+ * Opens the machines that the options name: formulas, device, memory, price. False after a message,
+ * with *exit_code set; close in either case. `question.setup` must be there.
+ */
+bool plan_job_open(plan_job *job, int *exit_code);
+void plan_job_close(plan_job *job);
+
+/** Have all machines a price? Else *why is the first one's reason. */
+bool plan_job_priced(const plan_job *job, const char **why);
+
+#endif

@@ -1,0 +1,282 @@
+/* Plans and answers in words. */
+#include "cli/plan_words.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "predict/scaling.h"
+
+/* Appends to a text of PLAN_SENTENCE bytes; what does not fit is cut. */
+static void say(char *out, const char *fmt, ...) LM_PRINTF(2, 3);
+
+static void say(char *out, const char *fmt, ...)
+{
+    const size_t n = strlen(out);
+    va_list      args;
+
+    va_start(args, fmt);
+    vsnprintf(out + n, PLAN_SENTENCE - n, fmt, args);
+    va_end(args);
+}
+
+const char *hours_print(double seconds, char buffer[HOURS_TEXT])
+{
+    char whole[32];
+
+    if (!(seconds >= 0) || isinf(seconds))
+        snprintf(buffer, HOURS_TEXT, "%g s", seconds);
+    else if (seconds < 120)
+        snprintf(buffer, HOURS_TEXT, "%.3g s", seconds);
+    else if (seconds < 7200)
+        snprintf(buffer, HOURS_TEXT, "%.1f min", seconds / 60);
+    else if (seconds < 3.6e6)
+        snprintf(buffer, HOURS_TEXT, "%.1f h", seconds / 3600);
+    else if (seconds < 1e18)
+        snprintf(buffer, HOURS_TEXT, "%s h",
+                 text_grouped((uint64_t)llround(seconds / 3600), whole, sizeof whole));
+    else
+        snprintf(buffer, HOURS_TEXT, "%.3g h", seconds / 3600);
+    return buffer;
+}
+
+static const char *nodes_word(int64_t n)
+{
+    return n == 1 ? "node" : "nodes";
+}
+
+static bool several_batches(const plan_job *job)
+{
+    return job->question.n_batch > 1 || job->question.global_batch;
+}
+
+static money cost_of(const plan_job *job, const plan *p, const plan_view *v)
+{
+    money m = { .amount = plan_cost(p, job->machine, v) };
+
+    strcpy(m.currency, job->currency);
+    return m;
+}
+
+/* " for 1,040 USD list (920 to 1,170 USD)" */
+static void say_cost(const plan_job *job, const plan *p, const plan_view *v, bool bounds, char *out)
+{
+    const plan_view low  = { TIME_LOW, v->tier, v->less_memory },
+                    high = { TIME_HIGH, v->tier, v->less_memory };
+    char        text[3][MONEY_TEXT];
+    const money m = cost_of(job, p, v), least = cost_of(job, p, &low),
+                most = cost_of(job, p, &high);
+
+    if (isnan(m.amount))
+        return;
+    say(out, " for %s %s", money_print(&m, text[0]), price_tier_name(v->tier));
+    if (bounds && !isnan(least.amount) && !isnan(most.amount))
+        say(out, " (%s to %s)", money_print(&least, text[1]), money_print(&most, text[2]));
+}
+
+/* "23.1 h (20.4 h to 25.9 h)" */
+static void say_time(const plan *p, const plan_view *v, bool bounds, char *out)
+{
+    const double low = p->run.seconds[TIME_LOW], high = p->run.seconds[TIME_HIGH];
+    char         text[3][HOURS_TEXT];
+
+    say(out, "%s", hours_print(plan_seconds(p, v), text[0]));
+    if (bounds && !isnan(low) && !isnan(high))
+        say(out, " (%s to %s)", hours_print(low, text[1]), hours_print(high, text[2]));
+}
+
+/* " with batch 64", where there is a choice */
+static void say_batch(const plan_job *job, const plan *p, char *out)
+{
+    if (several_batches(job))
+        say(out, " with batch %lld", (long long)p->setup.batch);
+    if (p->setup.sync.accumulation > 1)
+        say(out, " in %lld micro-steps", (long long)p->setup.sync.accumulation);
+}
+
+/* "18 nodes (16 to 22)", "18 nodes (16 to more than 64)" */
+static void say_nodes(const plan_job *job, const plan_answer *a, char *out)
+{
+    const int64_t nodes = a->asked.answer->setup.nodes;
+
+    say(out, "%lld %s", (long long)nodes, nodes_word(nodes));
+    if (a->asked.goal != GOAL_NODES || !a->bounded || !a->low)
+        return;
+    if (!a->high)
+        say(out, " (%lld to more than %lld)", (long long)a->low->setup.nodes,
+            (long long)job->question.nodes[job->question.n_nodes - 1]);
+    else if (a->low->setup.nodes != a->high->setup.nodes)
+        say(out, " (%lld to %lld)", (long long)a->low->setup.nodes,
+            (long long)a->high->setup.nodes);
+}
+
+const char *plan_answer_print(const plan_job *job, const plan_answer *a, char out[PLAN_SENTENCE])
+{
+    const plan     *p      = a->asked.answer;
+    const long long epochs = job->question.training.epochs;
+    char            text[HOURS_TEXT];
+
+    *out = '\0';
+    if (a->asked.limits.machine == ANY_MACHINE || job->n > 1)
+        say(out, "%s: ", job->side[p->machine].name);
+    if (a->asked.goal != GOAL_NODES)
+        say(out, "%s: ", plan_goal_name(a->asked.goal));
+    say_nodes(job, a, out);
+    say_batch(job, p, out);
+    say(out, " finish%s %lld epoch%s in ", p->setup.nodes == 1 ? "es" : "", epochs,
+        epochs == 1 ? "" : "s");
+    say_time(p, &a->asked.view, true, out);
+    say_cost(job, p, &a->asked.view, true, out);
+    if (a->fewer)
+        say(out, "; %lld would take %s", (long long)a->fewer->setup.nodes,
+            hours_print(plan_seconds(a->fewer, &a->asked.view), text));
+    return out;
+}
+
+/* What an assumption makes of the answer, in the goal's own words. */
+static void say_outcome(const plan_job *job, const plan_answer *a, const sensitivity *s, char *out)
+{
+    const plan *p = s->answer ? s->answer : a->asked.answer;
+    plan_view   v = s->of.view;
+    char        text[HOURS_TEXT];
+
+    v.tier = a->asked.view.tier;
+    if (!strcmp(s->of.name, "price"))
+        v.tier = s->of.view.tier;
+    if (!s->answer) {
+        say(out, "no plan keeps to the limits (%lld %s: %s", (long long)p->setup.nodes,
+            nodes_word(p->setup.nodes), hours_print(s->seconds, text));
+        say_cost(job, p, &v, false, out);
+        say(out, ")");
+        return;
+    }
+    if (a->asked.goal == GOAL_NODES)
+        say(out, "%lld %s", (long long)p->setup.nodes, nodes_word(p->setup.nodes));
+    else
+        say(out, "%s on %lld %s", hours_print(s->seconds, text), (long long)p->setup.nodes,
+            nodes_word(p->setup.nodes));
+    say_cost(job, p, &v, false, out);
+}
+
+const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char out[PLAN_SENTENCE])
+{
+    const sensitivity *s = a->hangs_on;
+    char               text[HOURS_TEXT];
+
+    *out = '\0';
+    if (!a->n_hangs_on)
+        return strcpy(out, "what it hangs on is not known: the machine file has no intervals");
+    if (s->moved > 0) {
+        say(out, "hangs most on %s: if %s, ", s->of.name, s->of.what);
+        say_outcome(job, a, s, out);
+    } else if (s->stretched > 0) {
+        plan_view v = a->asked.view;
+
+        v.time = s->of.view.time;
+        say(out, "no assumption alone changes it; most time hangs on %s: if %s, %s", s->of.name,
+            s->of.what, hours_print(plan_seconds(a->asked.answer, &v), text));
+    } else {
+        say(out, "no assumption alone changes it");
+    }
+    return out;
+}
+
+/* ---- when nothing keeps to the limits -----------------------------------------------------------
+ */
+
+/* "64 nodes of a.ini with batch 32, 30.1 h for 820 USD list" */
+static void say_plan(const plan_job *job, const plan *p, char *out)
+{
+    say(out, "%lld %s of %.60s with batch %lld, ", (long long)p->setup.nodes,
+        nodes_word(p->setup.nodes), job->side[p->machine].name, (long long)p->setup.batch);
+    say_time(p, &job->view, false, out);
+    say_cost(job, p, &job->view, false, out);
+}
+
+/* More nodes than were asked about that keep to the limits: by doubling; 0: none. */
+static int64_t more_nodes(const plan_job *job)
+{
+    plan_question q    = job->question;
+    int64_t       last = q.nodes[q.n_nodes - 1];
+
+    for (int64_t n = 2 * last; n <= TURNING_LIMIT; n *= 2) {
+        plan_set set = { .plan = NULL };
+        bool     found;
+
+        q.nodes   = &n;
+        q.n_nodes = 1;
+        for (size_t i = 0; i < job->n; i++)
+            if (plan_search(&job->machine[i], i, &q, &set, NULL))
+                break; /* there may be none on so many */
+        found = plan_choose(&set, job->machine, GOAL_NODES, &job->limits, &job->view) != NULL;
+        plan_set_free(&set);
+        if (found)
+            return n;
+    }
+    return 0;
+}
+
+static void say_help(const plan_job *job, const plan *fastest, char *out)
+{
+    const int64_t more = more_nodes(job);
+
+    say(out, "; steps would have to be %.2g times as fast",
+        plan_seconds(fastest, &job->view) / job->limits.seconds);
+    if (more)
+        say(out, ", or take up to %lld nodes (--nodes)", (long long)more);
+    else if (*job->side[fastest->machine].one_node)
+        say(out, ", or %s", job->side[fastest->machine].one_node);
+    else
+        say(out, ", and more nodes do not help: take fewer epochs, another --batch or machine");
+}
+
+static void say_cheaper(const plan_job *job, const plan *cheapest, char *out)
+{
+    plan_view spot = job->view;
+
+    spot.tier = PRICE_SPOT;
+    if (job->view.tier != PRICE_SPOT &&
+        plan_choose(&job->set, job->machine, GOAL_COST, &job->limits, &spot)) {
+        const money m = cost_of(job, cheapest, &spot);
+        char        text[MONEY_TEXT];
+
+        say(out, "; at spot prices %s (--spot)", money_print(&m, text));
+    } else {
+        say(out, "; take fewer epochs or a cheaper machine");
+    }
+}
+
+lm_status plan_unmet(plan_job *job, lm_error *err)
+{
+    const plan_limits time_only = { job->limits.seconds, INFINITY, ANY_MACHINE },
+                      cost_only = { INFINITY, job->limits.cost, ANY_MACHINE },
+                      none      = { INFINITY, INFINITY, ANY_MACHINE };
+    const plan *fastest  = plan_choose(&job->set, job->machine, GOAL_TIME, &none, &job->view);
+    const plan *cheapest = plan_choose(&job->set, job->machine, GOAL_COST, &none, &job->view);
+    const plan *in_time  = plan_choose(&job->set, job->machine, GOAL_COST, &time_only, &job->view);
+    const plan *in_cost  = plan_choose(&job->set, job->machine, GOAL_TIME, &cost_only, &job->view);
+    char        out[PLAN_SENTENCE] = "", text[HOURS_TEXT];
+    money       budget             = { .amount = job->limits.cost };
+
+    strcpy(budget.currency, job->currency);
+    if (!in_time) {
+        say(out, "no plan finishes within %s: the fastest is ",
+            hours_print(job->limits.seconds, text));
+        say_plan(job, fastest, out);
+        say_help(job, fastest, out);
+    } else if (!in_cost) {
+        char amount[MONEY_TEXT];
+
+        say(out, "no plan costs at most %s: the cheapest is ", money_print(&budget, amount));
+        say_plan(job, cheapest, out);
+        say_cheaper(job, cheapest, out);
+    } else {
+        say(out, "no plan keeps to both limits: in time the cheapest is ");
+        say_plan(job, in_time, out);
+        say(out, "; for the money the fastest is ");
+        say_plan(job, in_cost, out);
+    }
+    return lm_error_set(err, LM_E_NOTFOUND, "%s", out);
+}

@@ -1,0 +1,55 @@
+/** Amounts of money: numbers with an ISO 4217 currency, and rates between currencies. */
+#ifndef PLAN_MONEY_H
+#define PLAN_MONEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <layermeter/error.h>
+
+/** "USD" and its end. */
+#define CURRENCY_TEXT 4
+
+typedef struct money {
+    double amount;
+    char   currency[CURRENCY_TEXT];
+} money;
+
+/** Is it the code of a currency in use (ISO 4217)? */
+bool currency_known(const char *code);
+
+/** "500USD", "1.5e3 EUR": a number that is not below 0, and a known currency. LM_E_ARG. */
+lm_status money_parse(const char *text, money *out, lm_error *err);
+
+/** "2.50 USD/h": the same for an hour, above 0. LM_E_ARG. */
+lm_status money_parse_per_hour(const char *text, money *out, lm_error *err);
+
+/** "1,040 USD", "12.34 USD", "0.00123 USD": cents below 100, whole numbers from there on; three
+ * digits below one cent. */
+#define MONEY_TEXT 48
+const char *money_print(const money *m, char buffer[MONEY_TEXT]);
+
+/** What one unit of a currency is worth in another. */
+typedef struct exchange_rate {
+    char  of[CURRENCY_TEXT];
+    money worth; /**< above 0, of another currency */
+} exchange_rate;
+
+#define EXCHANGE_RATES_MAX 64
+
+/** Rates that make chains but no circles: each currency is on the left at most once. */
+typedef struct exchange {
+    exchange_rate rate[EXCHANGE_RATES_MAX];
+    size_t        n;
+} exchange;
+
+/** Adds a rate. LM_E_ARG for a second one of the same currency, or one that closes a circle;
+ * LM_E_UNSUPPORTED for more than EXCHANGE_RATES_MAX. */
+lm_status exchange_add(exchange *x, const exchange_rate *rate, lm_error *err);
+
+/** The amount in another currency, over the rates; itself where it is in that currency.
+ * LM_E_NOTFOUND where no rates lead there. */
+lm_status exchange_to(const exchange *x, const money *from, const char *currency, money *out,
+                      lm_error *err);
+
+#endif

@@ -1,0 +1,392 @@
+/* What devices and instances cost an hour. */
+#include "plan/prices.h"
+
+#include <ctype.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/ini.h"
+#include "base/place.h"
+#include "base/text.h"
+
+#define CURRENCY_SECTION "currency"
+#define DEVICES_MAX      1024 /* of a node: more is a typing error */
+
+static const char *const tiers[] = { [PRICE_LIST] = "list", [PRICE_SPOT] = "spot" };
+
+const char *price_tier_name(price_tier t)
+{
+    return tiers[t];
+}
+
+/* ---- file ---------------------------------------------------------------------------------------
+ */
+
+/* Where the file is being read. */
+typedef struct reading {
+    const ini_document *doc;
+    arena              *arena;
+    lm_error           *err;
+} reading;
+
+static lm_status out_of_memory(const reading *r)
+{
+    return lm_error_set(r->err, LM_E_NOMEM, "%s: out of memory", r->doc->path);
+}
+
+static lm_status wrong(const reading *r, const ini_pair *pair, lm_status status,
+                       const lm_error *why)
+{
+    return ini_fail(r->doc, r->err, pair->line, status, "%s: %s", pair->key, why->text);
+}
+
+static lm_status read_text(const reading *r, const ini_pair *pair, const char **out)
+{
+    *out = arena_text(r->arena, pair->value, strlen(pair->value));
+    return *out ? LM_OK : out_of_memory(r);
+}
+
+static lm_status read_price(const reading *r, const ini_pair *pair, money *out)
+{
+    lm_error        why    = { LM_OK, "" };
+    const lm_status status = money_parse_per_hour(pair->value, out, &why);
+
+    return status ? wrong(r, pair, status, &why) : LM_OK;
+}
+
+static lm_status read_per(const reading *r, const ini_pair *pair, bool *per_node)
+{
+    *per_node = !strcmp(pair->value, "node");
+    if (*per_node || !strcmp(pair->value, "device"))
+        return LM_OK;
+    return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
+                    "per: expected device or node, found '%.40s'", pair->value);
+}
+
+static lm_status read_devices(const reading *r, const ini_pair *pair, int64_t *out)
+{
+    int64_t value;
+
+    if (text_int(pair->value, &value, NULL) || value < 1 || value > DEVICES_MAX)
+        return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
+                        "devices: expected a whole number from 1 to %d, found '%.40s'", DEVICES_MAX,
+                        pair->value);
+    *out = value;
+    return LM_OK;
+}
+
+/* "2026-01" or "2026-01-31". */
+static bool is_date(const char *text)
+{
+    static const char form[] = "dddd-dd-dd";
+    const size_t      n      = strlen(text);
+
+    for (size_t i = 0; i < n && i < sizeof form; i++)
+        if (form[i] == 'd' ? !isdigit((unsigned char)text[i]) : text[i] != form[i])
+            return false;
+    return (n == 7 || n == 10) && atoi(text + 5) >= 1 && atoi(text + 5) <= 12 &&
+           (n == 7 || (atoi(text + 8) >= 1 && atoi(text + 8) <= 31));
+}
+
+static lm_status read_date(const reading *r, const ini_pair *pair, const char **out)
+{
+    if (!is_date(pair->value))
+        return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
+                        "date: expected a day or month such as 2026-01-31, found '%.40s'",
+                        pair->value);
+    return read_text(r, pair, out);
+}
+
+static lm_status read_check(const reading *r, const ini_pair *pair, price_check *out)
+{
+    lm_error        why = { LM_OK, "" };
+    bool            yes;
+    const lm_status status = text_bool(pair->value, &yes, &why);
+
+    if (status)
+        return wrong(r, pair, status, &why);
+    *out = yes ? PRICE_CHECKED : PRICE_NOT_CHECKED;
+    return LM_OK;
+}
+
+static lm_status read_pair(const reading *r, const ini_pair *pair, price *p)
+{
+    const struct {
+        const char  *key;
+        const char **text;
+    } texts[] = {
+        { "also", &p->also },
+        { "device", &p->device },
+        { "source", &p->source },
+        { "note", &p->note },
+    };
+
+    for (int t = 0; t < N_PRICE_TIERS; t++)
+        if (!strcmp(pair->key, tiers[t]))
+            return read_price(r, pair, &p->hour[t]);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (!strcmp(pair->key, texts[i].key))
+            return read_text(r, pair, texts[i].text);
+    if (!strcmp(pair->key, "per"))
+        return read_per(r, pair, &p->per_node);
+    if (!strcmp(pair->key, "devices"))
+        return read_devices(r, pair, &p->devices);
+    if (!strcmp(pair->key, "date"))
+        return read_date(r, pair, &p->date);
+    if (!strcmp(pair->key, "checked"))
+        return read_check(r, pair, &p->check);
+    return ini_fail(r->doc, r->err, pair->line, LM_E_NOTFOUND,
+                    "unknown key '%.40s' of a price; known are list spot per devices device also "
+                    "date source checked note",
+                    pair->key);
+}
+
+/* What the keys of a section make together. */
+static lm_status check_price(const reading *r, const price *p)
+{
+    const money *list = &p->hour[PRICE_LIST], *spot = &p->hour[PRICE_SPOT];
+
+    if (isnan(list->amount) && isnan(spot->amount))
+        return ini_fail(r->doc, r->err, p->line, LM_E_SYNTAX,
+                        "[%.80s] has no price: list = 2.50 USD/h, or spot", p->name);
+    if (!isnan(list->amount) && !isnan(spot->amount) && strcmp(list->currency, spot->currency) != 0)
+        return ini_fail(r->doc, r->err, p->line, LM_E_SYNTAX,
+                        "[%.80s] has two currencies, %s and %s: write both prices in one", p->name,
+                        list->currency, spot->currency);
+    if (p->per_node && !p->devices)
+        return ini_fail(r->doc, r->err, p->line, LM_E_SYNTAX,
+                        "[%.80s] is a price of a node: say how many devices it has (devices = 8)",
+                        p->name);
+    return LM_OK;
+}
+
+static lm_status read_section(const reading *r, const ini_section *s, price *p)
+{
+    lm_status status = LM_OK;
+
+    *p = (price){ .name = arena_text(r->arena, s->name, strlen(s->name)),
+                  .path = arena_text(r->arena, r->doc->path, strlen(r->doc->path)),
+                  .line = s->line };
+    if (!p->name || !p->path)
+        return out_of_memory(r);
+    for (int t = 0; t < N_PRICE_TIERS; t++)
+        p->hour[t].amount = NAN;
+    for (size_t i = 0; i < s->n_pairs && !status; i++)
+        status = read_pair(r, &s->pair[i], p);
+    return status ? status : check_price(r, p);
+}
+
+static lm_status read_rates(const reading *r, const ini_section *s, exchange *out)
+{
+    out->n = 0;
+    for (size_t i = 0; i < s->n_pairs; i++) {
+        const ini_pair *pair = &s->pair[i];
+        lm_error        why  = { LM_OK, "" };
+        exchange_rate   rate;
+        lm_status       status = LM_OK;
+
+        if (!currency_known(pair->key))
+            return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
+                            "unknown currency '%.12s': expected a code of ISO 4217 such as EUR",
+                            pair->key);
+        strcpy(rate.of, pair->key);
+        status = money_parse(pair->value, &rate.worth, &why);
+        if (!status && !(rate.worth.amount > 0 && isfinite(rate.worth.amount)))
+            status = lm_error_set(&why, LM_E_ARG, "a currency is worth more than 0");
+        if (!status)
+            status = exchange_add(out, &rate, &why);
+        if (status)
+            return wrong(r, pair, status, &why);
+    }
+    return LM_OK;
+}
+
+/* Behind those that are there already. `rates`: its own replace those of the list? */
+static lm_status append(price_list *list, const char *path, bool rates, lm_error *err)
+{
+    ini_document *doc    = NULL;
+    lm_status     status = ini_load(path, &doc, err);
+    reading       r      = { .doc = doc, .arena = list->arena, .err = err };
+    price        *all    = NULL;
+
+    if (!status) {
+        all = arena_array(list->arena, list->n + doc->n_sections + 1, sizeof *all);
+        if (!all)
+            status = out_of_memory(&r);
+    }
+    if (!status && list->n)
+        memcpy(all, list->price, list->n * sizeof *all);
+    if (!status)
+        list->price = all;
+    for (size_t i = 0; !status && i < doc->n_sections; i++) {
+        const ini_section *s = &doc->section[i];
+
+        if (!strcmp(s->name, CURRENCY_SECTION)) {
+            if (rates)
+                status = read_rates(&r, s, &list->rates);
+        } else if (!(status = read_section(&r, s, &all[list->n]))) {
+            list->n++;
+        }
+    }
+    ini_free(doc);
+    return status;
+}
+
+static lm_status read_files(const char *own, const char *shipped, price_list **out, lm_error *err)
+{
+    const char *first  = own ? own : shipped;
+    price_list *list   = calloc(1, sizeof *list);
+    lm_status   status = list && (list->arena = arena_new()) &&
+                               (list->path = arena_text(list->arena, first, strlen(first)))
+                             ? LM_OK
+                             : lm_error_set(err, LM_E_NOMEM, "%s: out of memory", first);
+
+    if (!status && own) {
+        status = append(list, own, true, err);
+        if (!status)
+            list->n_own = list->n;
+    }
+    if (!status && shipped)
+        status = append(list, shipped, !own || !list->rates.n, err);
+    if (status) {
+        prices_free(list);
+        return status;
+    }
+    *out = list;
+    return LM_OK;
+}
+
+lm_status prices_load(const char *path, price_list **out, lm_error *err)
+{
+    return read_files(path, NULL, out, err);
+}
+
+lm_status prices_open(const char *own, price_list **out, lm_error *err)
+{
+    char      shipped[PATH_MAX];
+    lm_status status =
+        place_installed(LAYERMETER_CONFIG_DIR "/prices.ini", shipped, sizeof shipped, err);
+
+    return status ? status : read_files(own, shipped, out, err);
+}
+
+void prices_free(price_list *list)
+{
+    if (!list)
+        return;
+    arena_free(list->arena);
+    free(list);
+}
+
+/* ---- questions ----------------------------------------------------------------------------------
+ */
+
+/* Is it one of "A, B"? */
+static bool among(const char *names, const char *wanted)
+{
+    while (names) {
+        const char  *comma = strchr(names, ',');
+        const size_t n     = comma ? (size_t)(comma - names) : strlen(names);
+        char         name[200];
+
+        if (n < sizeof name) {
+            memcpy(name, names, n);
+            name[n] = '\0';
+            if (device_same_name(name, wanted))
+                return true;
+        }
+        names = comma ? comma + 1 : NULL;
+    }
+    return false;
+}
+
+static bool is_called(const price *p, const char *name)
+{
+    return device_same_name(p->name, name) || among(p->also, name);
+}
+
+lm_status prices_find(const price_list *list, const char *name, const price **out, lm_error *err)
+{
+    char   offer[300] = "";
+    size_t used       = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (is_called(&list->price[i], name)) {
+            *out = &list->price[i];
+            return LM_OK;
+        }
+    for (size_t i = 0; i < list->n && used < sizeof offer; i++)
+        used += (size_t)snprintf(offer + used, sizeof offer - used, "%s%.60s", i ? ", " : "",
+                                 list->price[i].name);
+    return lm_error_set(err, LM_E_NOTFOUND, "%s has no price of '%.60s'; it has %.250s", list->path,
+                        name, list->n ? offer : "none");
+}
+
+/* Does it hold the device, by any of the device's names? */
+static bool holds(const price *p, const device_list *devices, const char *wanted)
+{
+    const device *a = NULL, *b = NULL;
+    const char   *held = p->device ? p->device : p->name;
+
+    if (device_same_name(held, wanted) || (!p->device && is_called(p, wanted)))
+        return true;
+    return !devices_find(devices, held, &a, NULL) && !devices_find(devices, wanted, &b, NULL) &&
+           a == b;
+}
+
+lm_status prices_of_device(const price_list *list, const device_list *devices, const char *name,
+                           const price **out, lm_error *err)
+{
+    const size_t end[]      = { list->n_own, list->n };
+    char         offer[300] = "";
+    size_t       used = 0, found = 0, i = 0;
+
+    for (size_t file = 0; file < 2 && !found; file++)
+        for (; i < end[file]; i++) {
+            const price *p = &list->price[i];
+
+            if (!holds(p, devices, name))
+                continue;
+            if (used < sizeof offer)
+                used += (size_t)snprintf(offer + used, sizeof offer - used, "%s%.60s",
+                                         found ? ", " : "", p->name);
+            if (!found++)
+                *out = p;
+        }
+    if (!found)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s has no price of '%.60s': write one there, or give --price 2.50USD/h", list->path,
+            name);
+    if (found > 1)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s has several prices of '%.60s': choose by --instance; there are "
+                            "%.250s",
+                            list->path, name, offer);
+    return LM_OK;
+}
+
+lm_status price_of_node(const price *p, price_tier tier, int64_t devices, money *out, lm_error *err)
+{
+    const money *hour = &p->hour[tier];
+
+    if (p->devices && devices > p->devices)
+        return lm_error_set(
+            err, LM_E_ARG,
+            "%s:%d: a node of '%.60s' has %lld device%s, fewer than the %lld asked for "
+            "(--devices-per-node)",
+            p->path, p->line, p->name, (long long)p->devices, p->devices == 1 ? "" : "s",
+            (long long)devices);
+    if (isnan(hour->amount))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s:%d: '%.60s' has no %s price: write %s = 2.50 USD/h", p->path,
+                            p->line, p->name, tiers[tier], tiers[tier]);
+    *out = *hour;
+    if (!p->per_node)
+        out->amount *= (double)devices;
+    return LM_OK;
+}

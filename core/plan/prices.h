@@ -1,0 +1,83 @@
+/** What devices and instances cost an hour, by a file that users edit. */
+#ifndef PLAN_PRICES_H
+#define PLAN_PRICES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "devices/device.h"
+#include "plan/money.h"
+
+typedef enum price_tier {
+    PRICE_LIST, /**< on demand */
+    PRICE_SPOT, /**< may be taken away at any time */
+    N_PRICE_TIERS
+} price_tier;
+
+/** "list", "spot". */
+const char *price_tier_name(price_tier t);
+
+/** Has somebody looked at the source? */
+typedef enum price_check { PRICE_CHECK_UNKNOWN, PRICE_CHECKED, PRICE_NOT_CHECKED } price_check;
+
+/** One section of the file. Owned by its list. */
+typedef struct price {
+    const char *name;                 /**< an instance, or a device */
+    const char *also;                 /**< other names, "A, B"; NULL: none */
+    const char *device;               /**< what it holds; NULL: what its name says */
+    const char *date, *source, *note; /**< NULL: not given */
+    const char *path;                 /**< of its file */
+    int         line;                 /**< of its section */
+    money       hour[N_PRICE_TIERS];  /**< amount NAN: not given */
+    bool        per_node;             /**< an hour of a whole node; else of a device */
+    int64_t     devices;              /**< of a node; 0: not given */
+    price_check check;
+} price;
+
+typedef struct price_list {
+    price        *price; /**< in the files' order: the user's own first */
+    size_t        n;
+    size_t        n_own; /**< so many are of the user's file */
+    exchange      rates;
+    const char   *path;  /**< of the file that a new price belongs into */
+    struct arena *arena; /**< owns all of the above */
+} price_list;
+
+/**
+ * Reads the prices of `own` (NULL: none), then the shipped ones.
+ *
+ * A section is an instance or a device; its keys are list and spot ("2.50 USD/h"), per (device,
+ * node), devices (of a node), device, also, date (2026-01-31 or 2026-01), source, checked (yes,
+ * no), note. [currency] holds rates, "EUR = 1.08 USD"; those of `own`, if it has any, replace the
+ * shipped ones.
+ *
+ * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for a key nobody knows, LM_E_ARG for a value; the
+ * text begins with file:line
+ */
+lm_status prices_open(const char *own, price_list **out, lm_error *err);
+/** One file alone. */
+lm_status prices_load(const char *path, price_list **out, lm_error *err);
+void      prices_free(price_list *list);
+
+/** By the name of its section or another of its names, as device_same_name() compares.
+ * LM_E_NOTFOUND. */
+lm_status prices_find(const price_list *list, const char *name, const price **out, lm_error *err);
+
+/**
+ * The price of a device: a section that is named as the device or holds it, by any of the device's
+ * names in `devices`. The user's own sections are looked at first. LM_E_NOTFOUND; LM_E_ARG where
+ * several have it: the text names them.
+ */
+lm_status prices_of_device(const price_list *list, const device_list *devices, const char *device,
+                           const price **out, lm_error *err);
+
+/**
+ * What an hour of a node costs of which `devices` devices are used. A price by the node is paid
+ * whole, however many are used.
+ *
+ * @return LM_E_NOTFOUND without a price of that tier; LM_E_ARG where a node has fewer devices
+ */
+lm_status price_of_node(const price *p, price_tier tier, int64_t devices, money *out,
+                        lm_error *err);
+
+#endif

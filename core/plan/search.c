@@ -1,0 +1,171 @@
+/* Plans: every machine, number of nodes and batch that is asked about. */
+#include "plan/search.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "predict/scaling.h"
+
+static lm_status check(const plan_question *q, lm_error *err)
+{
+    const training *t = &q->training;
+
+    if (t->epochs < 1 || t->dataset < 1 || t->evaluate < 0 || !(t->startup >= 0))
+        return lm_error_set(err, LM_E_ARG,
+                            "%lld epochs of %lld samples: both must be 1 or more, evaluation and "
+                            "start-up not below 0",
+                            (long long)t->epochs, (long long)t->dataset);
+    if (q->global_batch > t->dataset)
+        return lm_error_set(
+            err, LM_E_ARG,
+            "a global batch of %lld is more than the data set's %lld samples: take a "
+            "smaller one",
+            (long long)q->global_batch, (long long)t->dataset);
+    if ((double)q->n_nodes * (double)q->n_batch > PLANS_MAX)
+        return lm_error_set(err, LM_E_ARG, "%zu numbers of nodes by %zu batches: at most %d plans",
+                            q->n_nodes, q->n_batch, PLANS_MAX);
+    return LM_OK;
+}
+
+static lm_status push(plan_set *set, const plan *p, lm_error *err)
+{
+    if (set->n == PLANS_MAX)
+        return lm_error_set(err, LM_E_ARG, "more than %d plans: ask about fewer nodes or batches",
+                            PLANS_MAX);
+    if (set->n == set->room) {
+        const size_t room = set->room ? 2 * set->room : 64;
+        plan        *more = realloc(set->plan, room * sizeof *more);
+
+        if (!more)
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        set->plan = more;
+        set->room = room;
+    }
+    set->plan[set->n++] = *p;
+    return LM_OK;
+}
+
+/* The step of so many nodes with batches of `batch` at most. */
+static lm_status setup_at(const plan_question *q, int64_t nodes, int64_t batch, step_setup *out,
+                          lm_error *err)
+{
+    scale_question scale = { .kind         = q->global_batch ? SCALING_GLOBAL : SCALING_WEAK,
+                             .global_batch = q->global_batch,
+                             .dataset      = q->training.dataset,
+                             .setup        = q->setup };
+
+    scale.setup.batch = batch;
+    return scale_setup(&scale, nodes, out, err);
+}
+
+/* Samples of a step; INT64_MAX where they are too many. */
+static int64_t samples(const plan_question *q, const step_setup *s)
+{
+    const double all =
+        (double)s->batch * (double)s->sync.accumulation * (double)step_setup_ranks(s);
+
+    if (q->global_batch)
+        return q->global_batch;
+    return all < 0x1p62 ? s->batch * s->sync.accumulation * step_setup_ranks(s) : INT64_MAX;
+}
+
+/* Is it a plan at all? Counts what it lacks. */
+static bool possible(const plan_machine *m, const plan_question *q, const step_setup *s,
+                     plan_set *set)
+{
+    const int64_t ranks = step_setup_ranks(s);
+
+    if (q->global_batch && ranks > q->global_batch)
+        set->idle++;
+    else if (samples(q, s) > q->training.dataset)
+        set->beyond_dataset++;
+    else if (s->batch > batch_limit(&m->fits, ranks, s->sync.accumulation))
+        set->too_large++;
+    else
+        return true;
+    return false;
+}
+
+static cases run_of(const training *t, const plan *p, const cases *evaluation)
+{
+    cases run;
+
+    for (int i = 0; i < N_TIME_CASES; i++)
+        run.seconds[i] = training_seconds(t, p->steps, p->step.seconds[i], p->evaluations,
+                                          evaluation->seconds[i]);
+    return run;
+}
+
+/* The evaluation of the last batch that was asked about. */
+typedef struct evaluated {
+    int64_t batch; /* 0: none yet */
+    cases   pass;
+} evaluated;
+
+static lm_status add(const plan_machine *m, size_t machine, const plan_question *q,
+                     const step_setup *s, evaluated *e, plan_set *set, lm_error *err)
+{
+    const int64_t ranks = step_setup_ranks(s);
+    plan          p     = { .machine      = machine,
+                            .setup        = *s,
+                            .global_batch = samples(q, s),
+                            .evaluations  = training_evaluations(&q->training, s->batch, ranks),
+                            .fits_less = s->batch <= batch_limit(&m->fits_less, ranks, s->sync.accumulation) };
+    prediction    step;
+    lm_status     status = predict_step(m->who, s, &step, err);
+
+    if (!status)
+        status = cases_of_step(m->who, s, &step, &p.step, err);
+    if (!status && p.evaluations && e->batch != s->batch) {
+        status   = cases_of_evaluation(m->who, s->batch, &e->pass, err);
+        e->batch = s->batch;
+    }
+    if (status)
+        return status;
+    p.steps = training_steps(&q->training, p.global_batch);
+    p.run   = run_of(&q->training, &p, &e->pass);
+    return push(set, &p, err);
+}
+
+/* Of a global batch, a larger batch may make the same micro-steps. */
+static bool same(const plan_set *set, size_t from, const step_setup *s)
+{
+    for (size_t i = from; i < set->n; i++) {
+        const step_setup *other = &set->plan[i].setup;
+
+        if (other->nodes == s->nodes && other->batch == s->batch &&
+            other->sync.accumulation == s->sync.accumulation)
+            return true;
+    }
+    return false;
+}
+
+lm_status plan_search(const plan_machine *m, size_t machine, const plan_question *q, plan_set *set,
+                      lm_error *err)
+{
+    lm_status status = check(q, err);
+    evaluated e      = { .batch = 0 };
+
+    for (size_t b = 0; b < q->n_batch && !status; b++)
+        if (q->batch[b] < 1)
+            status = lm_error_set(err, LM_E_ARG, "batch %lld: must be 1 or more",
+                                  (long long)q->batch[b]);
+    for (size_t i = 0; i < q->n_nodes && !status; i++) {
+        const size_t first = set->n;
+
+        for (size_t b = 0; b < q->n_batch && !status; b++) {
+            step_setup s;
+
+            status = setup_at(q, q->nodes[i], q->batch[b], &s, err);
+            if (!status && possible(m, q, &s, set) && !same(set, first, &s))
+                status = add(m, machine, q, &s, &e, set, err);
+        }
+    }
+    return status;
+}
+
+void plan_set_free(plan_set *set)
+{
+    free(set->plan);
+    *set = (plan_set){ .plan = NULL };
+}

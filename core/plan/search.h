@@ -1,0 +1,67 @@
+/** Plans: every machine, number of nodes and batch that is asked about, with time and cost. */
+#ifndef PLAN_SEARCH_H
+#define PLAN_SEARCH_H
+
+#include "plan/cases.h"
+#include "plan/prices.h"
+#include "plan/room.h"
+#include "plan/training.h"
+
+/** What-if of memory: this share of it is not there. */
+#define MEMORY_LESS 0.10
+
+/** A machine that plans can use. Owns nothing. */
+typedef struct plan_machine {
+    const predictor *who;
+    batch_limits     fits;                /**< in the device's memory */
+    batch_limits     fits_less;           /**< in what MEMORY_LESS leaves of it */
+    money            hour[N_PRICE_TIERS]; /**< of a node; amount NAN: unknown */
+} plan_machine;
+
+typedef struct plan_question {
+    training       training;
+    int64_t        global_batch; /**< samples of a step on all devices; 0: batch times devices */
+    const int64_t *nodes;
+    size_t         n_nodes;
+    const int64_t *batch; /**< of a device in a micro-step; with a global batch at most that */
+    size_t         n_batch;
+    step_setup     setup; /**< devices, sync, optimizer; its nodes and batch are not read */
+} plan_question;
+
+/** One way to train. */
+typedef struct plan {
+    size_t     machine;
+    step_setup setup;
+    int64_t    global_batch;
+    uint64_t   steps;       /**< of an epoch */
+    uint64_t   evaluations; /**< forward passes of the evaluation behind it */
+    cases      step;        /**< one step */
+    cases      run;         /**< the whole run */
+    bool       fits_less;   /**< in memory that is smaller by MEMORY_LESS, too */
+    bool       dominated;   /**< another plan is as fast and as cheap, and better in one */
+} plan;
+
+/** Plans that are possible, and how many were left out. */
+typedef struct plan_set {
+    plan  *plan;
+    size_t n, room;
+    size_t too_large;      /**< do not fit the memory */
+    size_t beyond_dataset; /**< a step would take more than the data set */
+    size_t idle;           /**< more devices than samples of a global batch */
+} plan_set;
+
+/** More plans than this are a mistake. */
+#define PLANS_MAX 1000000
+
+/**
+ * Adds the plans of a machine, number `machine`, by a scan over nodes and batches. Two batches that
+ * make the same micro-steps of a global batch are one plan.
+ *
+ * @return LM_E_ARG for counts below 1, a global batch above the data set, or more than PLANS_MAX
+ * plans; or what predict_step() returns
+ */
+lm_status plan_search(const plan_machine *m, size_t machine, const plan_question *q, plan_set *set,
+                      lm_error *err);
+void      plan_set_free(plan_set *set);
+
+#endif

@@ -1,0 +1,131 @@
+/* Time against cost of plans. */
+#include "report/plot_plans.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "report/gnuplot.h"
+
+/* Colours that the colour-blind can tell apart (Okabe & Ito 2008), and marks. */
+static const char *const colours[] = { "#0072B2", "#D55E00", "#009E73",
+                                       "#CC79A7", "#E69F00", "#56B4E9" };
+static const int         marks[]   = { 7, 5, 9, 13, 11, 15 };
+
+#define N_COLOURS (sizeof colours / sizeof colours[0])
+
+static double paid(const plans_picture *p, const plan *x)
+{
+    return *p->currency ? plan_cost(x, p->machines, &p->view) : plan_device_hours(x, &p->view);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const plan  *x = *(plan *const *)a, *y = *(plan *const *)b;
+    const double s = x->run.seconds[TIME_EXPECTED], z = y->run.seconds[TIME_EXPECTED];
+
+    return (s > z) - (s < z);
+}
+
+static void put_line(FILE *out, const plans_picture *p, const plan *x)
+{
+    const double low = x->run.seconds[TIME_LOW], high = x->run.seconds[TIME_HIGH],
+                 hours = plan_seconds(x, &p->view) / 3600;
+
+    fprintf(out, "%.9g %.9g ", hours, paid(p, x));
+    if (isnan(low) || isnan(high))
+        fprintf(out, "%.9g %.9g", hours, hours);
+    else
+        fprintf(out, "%.9g %.9g", low / 3600, high / 3600);
+    fprintf(out, " %lld %lld\n", (long long)x->setup.nodes, (long long)x->setup.batch);
+}
+
+/* One machine's plans: $best and $rest. gnuplot warns of blocks without points: NaN is one. */
+static void put_data(FILE *out, const plans_picture *p, size_t machine, const plan **row)
+{
+    for (int rest = 0; rest < 2; rest++) {
+        size_t n = 0;
+
+        fprintf(out, "$%s%zu << EOD\n# hours %s low high nodes batch\n", rest ? "rest" : "best",
+                machine, *p->currency ? p->currency : "device_hours");
+        for (size_t i = 0; i < p->set->n; i++)
+            if (p->set->plan[i].machine == machine && p->set->plan[i].dominated == (rest > 0))
+                row[n++] = &p->set->plan[i];
+        qsort(row, n, sizeof *row, by_time);
+        for (size_t i = 0; i < n; i++)
+            put_line(out, p, row[i]);
+        if (!n)
+            fputs("NaN NaN NaN NaN 0 0\n", out);
+        fputs("EOD\n", out);
+    }
+}
+
+typedef struct drawing {
+    const plans_picture *of;
+    const plan         **row;
+} drawing;
+
+static void put_limits(FILE *out, const plans_picture *p)
+{
+    if (!isinf(p->limits.seconds))
+        fprintf(
+            out,
+            "set arrow 1 from first %.9g,graph 0 to first %.9g,graph 1 nohead dashtype 3 lw 2 lc "
+            "rgb '#555555'\nset label 1 ' deadline' at first %.9g,graph 0.97 textcolor rgb '#555555'\n",
+            p->limits.seconds / 3600, p->limits.seconds / 3600, p->limits.seconds / 3600);
+    if (!isinf(p->limits.cost))
+        fprintf(
+            out,
+            "set arrow 2 from graph 0,first %.9g to graph 1,first %.9g nohead dashtype 3 lw 2 lc "
+            "rgb '#555555'\nset label 2 ' budget' at graph 0.01,first %.9g offset 0,0.6 textcolor rgb "
+            "'#555555'\n",
+            p->limits.cost, p->limits.cost, p->limits.cost);
+}
+
+static void put_script(FILE *out, const void *what)
+{
+    const drawing       *d = what;
+    const plans_picture *p = d->of;
+
+    for (size_t m = 0; m < p->n_machines; m++)
+        put_data(out, p, m, d->row);
+    fputs("set title ", out);
+    gnuplot_put_quoted(out, p->title);
+    fputs(
+        "\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
+        "set logscale xy\nset format xy '%g'\nset key outside bottom center horizontal Left reverse\n"
+        "set xlabel 'time of the run [h]'\nset ylabel ",
+        out);
+    if (*p->currency)
+        fprintf(out, "'cost [%s]'\n", p->currency);
+    else
+        fputs("'device-hours'\n", out);
+    put_limits(out, p);
+    for (size_t m = 0; m < p->n_machines; m++) {
+        const char *colour = colours[m % N_COLOURS];
+        const int   mark   = marks[m % N_COLOURS];
+
+        fprintf(out, "%s$rest%zu using 1:2 with points pt %d ps 0.4 lc rgb '#bbbbbb' notitle, \\\n",
+                m ? "  " : "plot ", m, mark);
+        fprintf(
+            out,
+            "  $best%zu using 1:2:3:4 with xerrorbars pt %d ps 0.3 lc rgb '%s' lw 1 notitle, \\\n"
+            "  $best%zu using 1:2:5 with labels offset 0,0.7 font ',9' textcolor rgb '#555555' notitle, \\\n"
+            "  $best%zu using 1:2 with linespoints lw 2 pt %d ps 0.7 lc rgb '%s' title ",
+            m, mark, colour, m, m, mark, colour);
+        gnuplot_put_quoted(out, p->names[m]);
+        fputs(m + 1 < p->n_machines ? ", \\\n" : "\n", out);
+    }
+}
+
+lm_status plot_plans(const char *path, const plans_picture *picture, bool keep_script,
+                     lm_error *err)
+{
+    drawing   d = { picture, calloc(picture->set->n + 1, sizeof *d.row) };
+    lm_status status;
+
+    if (!d.row)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = gnuplot_draw(path, (gnuplot_size){ 900, 600 }, put_script, &d, keep_script, err);
+    free(d.row);
+    return status;
+}
