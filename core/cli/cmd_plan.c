@@ -8,6 +8,7 @@
 #include "cli/plan_job.h"
 #include "cli/plan_print.h"
 #include "cli/plan_words.h"
+#include "cli/setup_options.h"
 #include "report/plot_plans.h"
 
 enum {
@@ -24,6 +25,10 @@ enum {
     PER_NODE,
     BATCH,
     GLOBAL_BATCH,
+    SYNC,
+    BUCKET,
+    GRAD_DTYPE,
+    ACCUMULATE,
     OPTIMIZER,
     PRICE,
     PRICES,
@@ -39,6 +44,7 @@ enum {
     PPP_COMP,
     PPP_COMM,
     BANDWIDTH,
+    LATENCY,
     SCHEME,
     ALL,
     FORMAT,
@@ -62,12 +68,16 @@ static const option_spec specs[] = {
     [EVALUATE]     = { "evaluate", "SAMPLES", "0", "samples of an evaluation behind each epoch" },
     [STARTUP]      = { "startup", "TIME", "0", "before the first step, once: 5min" },
     [NODES]        = { "nodes", "LIST", "1..64", "numbers of nodes to look at" },
-    [PER_NODE]     = { "devices-per-node", "N", "1", "devices of each node" },
+    [PER_NODE]     = OPTION_DEVICES_PER_NODE,
     [BATCH]        = { "batch", "LIST", "32",
                        "samples of a device at once: 16,32 or auto (powers of 2 that fit the memory)" },
     [GLOBAL_BATCH] = { "global-batch", "N", NULL,
                        "samples of a step on all devices, in micro-steps of --batch at most" },
-    [OPTIMIZER]    = { "optimizer", "NAME", "momentum", "sgd, momentum, adam or adafactor" },
+    [SYNC]         = OPTION_SYNC,
+    [BUCKET]       = OPTION_BUCKET,
+    [GRAD_DTYPE]   = OPTION_GRAD_DTYPE,
+    [ACCUMULATE]   = OPTION_ACCUMULATE,
+    [OPTIMIZER]    = OPTION_OPTIMIZER,
     [PRICE]  = { "price", "PRICE", NULL, "of a device, 2.50USD/h, instead of the price file's" },
     [PRICES] = { "prices", "FILE", NULL, "prices of your own, looked at before the shipped ones" },
     [INSTANCE] = { "instance", "NAME", NULL, "section of the price file, instead of the device's" },
@@ -85,6 +95,7 @@ static const option_spec specs[] = {
     [PPP_COMP]    = OPTION_PPP_COMP,
     [PPP_COMM]    = OPTION_PPP_COMM,
     [BANDWIDTH]   = OPTION_BANDWIDTH,
+    [LATENCY]     = OPTION_LATENCY,
     [SCHEME]      = OPTION_SCHEME,
     [ALL]         = { "all", NULL, NULL, "list dominated plans, too" },
     [FORMAT]      = { "format", "FORMAT", "table", "table, csv or json" },
@@ -130,7 +141,8 @@ static const plan_options places = {
                       INPUT,
                       DTYPE,
                       { TREAT, IGNORE, SET },
-                      { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME } },
+                      { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
+                      LATENCY },
     .device       = DEVICE,
     .memory       = MEMORY,
     .overhead     = OVERHEAD,
@@ -143,7 +155,8 @@ static const plan_options places = {
 
 /* What is allocated beside the job. */
 typedef struct lists {
-    int64_t *nodes, *batch;
+    int64_t     *nodes, *batch;
+    setup_choice how;
 } lists;
 
 static int by_number(const void *a, const void *b)
@@ -244,19 +257,26 @@ static bool parse_lists(plan_job *job, lists *l, int *code)
 
 static bool parse(plan_job *job, lists *l, format *f, int *code)
 {
-    const options *o   = job->o;
-    plan_question *q   = &job->question;
-    lm_error       err = { LM_OK, "" };
+    const options             *o   = job->o;
+    static const setup_options how = { SYNC, BUCKET, GRAD_DTYPE, ACCUMULATE, OPTIMIZER, PER_NODE };
+    plan_question             *q   = &job->question;
+    lm_error                   err = { LM_OK, "" };
 
     if (format_parse(o->value[FORMAT], f, &err)) {
         *code = report_misuse("", &err);
         return false;
     }
-    q->setup = step_setup_of(1, 1);
-    if (optimizer_parse(o->value[OPTIMIZER], &q->setup.optimizer, &err))
-        return wrong(OPTIMIZER, &err, code);
+    if (!setup_options_read(o, &how, &l->how, code))
+        return false;
+    q->setup      = l->how.setup;
+    q->policy     = l->how.policy;
+    q->n_policies = l->how.n;
+    if (o->value[GLOBAL_BATCH] && o->given[ACCUMULATE]) {
+        lm_error_set(&err, LM_E_ARG, "micro-steps follow from --global-batch: give one of the two");
+        return wrong(ACCUMULATE, &err, code);
+    }
     return parse_run(o, &q->training, code) && parse_limits(job, code) &&
-           parse_lists(job, l, code) && option_count(o, PER_NODE, &q->setup.devices, code) &&
+           parse_lists(job, l, code) &&
            (!o->value[GLOBAL_BATCH] || option_count(o, GLOBAL_BATCH, &q->global_batch, code));
 }
 
@@ -318,8 +338,8 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
 {
     const plan_question *q    = &job->question;
     const plan_side     *side = &job->side[0];
-    const int64_t        fits =
-        batch_limit(&job->machine[0].fits, q->nodes[0] * q->setup.devices, q->global_batch ? 2 : 1);
+    const int64_t        fits = batch_limit(&job->machine[0].fits, q->nodes[0] * q->setup.devices,
+                                     q->global_batch ? 2 : q->setup.sync.accumulation);
 
     if (job->set.too_large)
         return lm_error_set(
@@ -443,6 +463,7 @@ static int run(const options *o)
     plan_job_close(&job);
     free(l.nodes);
     free(l.batch);
+    free(l.how.policy);
     return code;
 }
 

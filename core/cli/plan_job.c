@@ -89,16 +89,49 @@ static const char *provenance(const calibration *cal, const char *key)
     return NULL;
 }
 
+/* The same predictor with half the bandwidth that is assumed between nodes. */
+struct half_link {
+    calibration     cal; /* owns nothing of its own */
+    paleo_predictor paleo;
+    predictor       who;
+};
+
+static lm_status open_half_link(plan_job *job, size_t i, lm_error *err)
+{
+    plan_side *side = &job->side[i];
+    session   *s    = &side->session;
+
+    if (s->cal ? !(s->cal->link.bytes_per_second > 0) : isnan(s->paleo.platform.link))
+        return LM_OK; /* nothing is assumed */
+    side->half = calloc(1, sizeof *side->half);
+    if (!side->half)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    side->half->who = s->who;
+    if (s->cal) {
+        side->half->cal = *s->cal;
+        side->half->cal.link.bytes_per_second /= 2;
+        side->half->who.cal = &side->half->cal;
+    } else {
+        side->half->paleo = s->paleo;
+        side->half->paleo.platform.link /= 2;
+        side->half->who.paleo = &side->half->paleo;
+    }
+    job->machine[i].half_link = &side->half->who;
+    return LM_OK;
+}
+
 static bool open_formulas(plan_job *job, size_t i, int *exit_code)
 {
     plan_side    *side = &job->side[i];
     const options o    = alone(job, i);
+    lm_error      err  = { LM_OK, "" };
 
     if (!session_open(&o, &job->at->session, &side->session, exit_code))
         return false;
-    side->session.who.network = job->o->argument[0];
-    job->machine[i].who       = &side->session.who;
-    side->device              = o.value[job->at->device];
+    job->machine[i].who = &side->session.who;
+    if (open_half_link(job, i, &err))
+        return failure(&err, exit_code);
+    side->device = o.value[job->at->device];
     if (!side->device && side->session.cal)
         side->device = provenance(side->session.cal, "device");
     side->name = wants_paleo(job) ? side->device : o.value[job->at->session.machine];
@@ -294,8 +327,10 @@ bool plan_job_open(plan_job *job, int *exit_code)
 
 void plan_job_close(plan_job *job)
 {
-    for (size_t i = 0; job->side && i < job->n; i++)
+    for (size_t i = 0; job->side && i < job->n; i++) {
         session_close(&job->side[i].session);
+        free(job->side[i].half);
+    }
     plan_set_free(&job->set);
     devices_free(job->devices);
     prices_free(job->prices);

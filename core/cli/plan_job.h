@@ -14,13 +14,14 @@ typedef struct plan_options {
 
 /** A machine of the command line. */
 typedef struct plan_side {
-    const char  *name;   /**< its file; of paleo the device */
-    const char  *device; /**< NULL: not known */
-    session      session;
-    device_room  room;
-    const price *price;         /**< section that it is paid by; NULL: --price, or none */
-    char         no_price[508]; /**< why there is none; "": there is one */
-    char         one_node[508]; /**< why only plans on one device are there; "": they are not */
+    const char       *name;   /**< its file; of paleo the device */
+    const char       *device; /**< NULL: not known */
+    session           session;
+    device_room       room;
+    struct half_link *half;          /**< behind plan_machine.half_link */
+    const price      *price;         /**< section that it is paid by; NULL: --price, or none */
+    char              no_price[508]; /**< why there is none; "": there is one */
+    char one_node[508]; /**< why only plans on one device are there; "": they are not */
 } plan_side;
 
 typedef struct plan_job {

@@ -90,10 +90,14 @@ static void say_time(const plan *p, const plan_view *v, bool bounds, char *out)
 /* " with batch 64", where there is a choice */
 static void say_batch(const plan_job *job, const plan *p, char *out)
 {
+    char policy[SYNC_POLICY_TEXT];
+
     if (several_batches(job))
         say(out, " with batch %lld", (long long)p->setup.batch);
     if (p->setup.sync.accumulation > 1)
         say(out, " in %lld micro-steps", (long long)p->setup.sync.accumulation);
+    if (job->question.n_policies > 1 && step_setup_ranks(&p->setup) > 1)
+        say(out, " by %s", sync_policy_print(&p->setup.sync, policy));
 }
 
 /* "18 nodes (16 to 22)", "18 nodes (16 to more than 64)" */
@@ -119,7 +123,7 @@ const char *plan_answer_print(const plan_job *job, const plan_answer *a, char ou
     char            text[HOURS_TEXT];
 
     *out = '\0';
-    if (a->asked.limits.machine == ANY_MACHINE || job->n > 1)
+    if (job->n > 1)
         say(out, "%s: ", job->side[p->machine].name);
     if (a->asked.goal != GOAL_NODES)
         say(out, "%s: ", plan_goal_name(a->asked.goal));

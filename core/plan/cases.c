@@ -12,94 +12,174 @@ static cases all_of(double seconds)
     return c;
 }
 
-/* What a quantity's interval widens by at this place; NAN: it has none. */
-static double widened(const intervals *known, quantity q, bool many, double seconds,
-                      const prediction *p)
+/* A step's parts before anything of it is hidden, seconds; `sync` is a factor on the all-reduces.
+ */
+typedef struct parts_of_step {
+    double forward, backward, update, sync;
+} parts_of_step;
+
+/* What a step is predicted from. */
+typedef struct stepping {
+    const predictor  *who;
+    const step_setup *setup;
+    const prediction *predicted;
+    parts_of_step     expected;
+    lm_error         *err;
+} stepping;
+
+/* The pass by itself: beside messages it may take longer. */
+static lm_status backward_alone(const stepping *s, double *out)
 {
-    const interval *i            = &known->of[interval_slot_of(q, many)];
-    const double    at[N_SCOPES] = { [SCOPE_SECONDS] = seconds,
-                                     [SCOPE_BATCH]   = (double)p->batch,
-                                     [SCOPE_NODES]   = (double)p->nodes * (double)p->devices };
+    const size_t  at = form_find(s->who->model, PART_BACKWARD);
+    full_workload counted;
+    lm_status status = predict_load(s->who, s->setup->batch, s->setup->optimizer, &counted, s->err);
+
+    if (!status)
+        *out = (double)s->setup->sync.accumulation *
+               calibration_seconds(s->who->cal, at, &counted.load);
+    return status;
+}
+
+static bool in_turn(const step_setup *s)
+{
+    return s->sync.rule == SYNC_ONCE && !s->sync.dtype;
+}
+
+/* The step that these parts make: what is hidden of the all-reduces comes from the recurrence. */
+static lm_status add_up(const stepping *s, const parts_of_step *p, double *out)
+{
+    const step_setup        *setup    = s->setup;
+    const double             micro    = (double)setup->sync.accumulation;
+    const sync_setting       how      = { &setup->sync, setup->nodes, setup->devices, p->sync };
+    const gradient_schedule *schedule = NULL;
+    overlap                  o;
+    lm_status                status;
+
+    *out = NAN;
+    if (isnan(p->forward + p->backward + p->update + p->sync))
+        return LM_OK;
+    if (in_turn(setup)) {
+        *out = p->forward + p->backward + p->update + p->sync * s->predicted->sync;
+        return LM_OK;
+    }
+    if ((status = workloads_gradients(s->who->loads, s->who->network, s->who->input, s->who->dtype,
+                                      setup->batch, &s->who->cal->settings, &schedule, s->err)) ||
+        (status = overlapped_sync(s->who->cal, s->who->model, schedule, setup->batch, &how,
+                                  p->backward / micro, p->forward + p->backward, &o, s->err)))
+        return status;
+    *out = p->forward + p->backward * (micro - 1) / micro + o.backward + o.exposed + o.copy +
+           o.straggler + p->update;
+    overlap_clear(&o);
+    return LM_OK;
+}
+
+/* What a quantity's interval widens by at this place; NAN: it has none. */
+static double widened(const stepping *s, quantity q, double seconds)
+{
+    const intervals *known        = calibration_intervals(s->who->cal, s->who->model);
+    const int64_t    ranks        = step_setup_ranks(s->setup);
+    const interval  *i            = &known->of[interval_slot_of(q, ranks > 1)];
+    const double     at[N_SCOPES] = { [SCOPE_SECONDS] = seconds,
+                                      [SCOPE_BATCH]   = (double)s->setup->batch,
+                                      [SCOPE_NODES]   = (double)ranks };
 
     return interval_known(i) ? pow(i->per_octave, interval_beyond(i, at)) : NAN;
 }
 
 /* By the step's own interval, else by those of its parts, as they make the bounds. */
-static void add_beyond(const predictor *who, const prediction *p, cases *out)
+static lm_status add_beyond(const stepping *s, cases *out)
 {
-    const bool       many  = p->nodes * p->devices > 1;
-    const intervals *known = calibration_intervals(who->cal, who->model);
-    const struct {
-        quantity of;
-        double   seconds, in_step;
-    } of_step[] = {
-        { QUANTITY_FORWARD, p->forward, p->forward },
-        { QUANTITY_BACKWARD, p->backward, p->backward },
-        { QUANTITY_UPDATE, p->grad - p->exposed, p->grad - p->exposed },
-        { QUANTITY_SYNC, p->sync, p->exposed },
-    };
-    double factor = widened(known, QUANTITY_STEP, many, p->step, p), more = 0, less = 0;
+    const parts_of_step *e    = &s->expected;
+    const double         step = widened(s, QUANTITY_STEP, s->predicted->step),
+                 many         = step_setup_ranks(s->setup) > 1;
+    parts_of_step more, less;
+    lm_status     status;
 
-    if (!isnan(factor)) {
-        out->seconds[TIME_BEYOND_HIGH] = p->step * factor;
-        out->seconds[TIME_BEYOND_LOW]  = p->step / factor;
-        return;
+    if (!isnan(step)) {
+        out->seconds[TIME_BEYOND_HIGH] = s->predicted->step * step;
+        out->seconds[TIME_BEYOND_LOW]  = s->predicted->step / step;
+        return LM_OK;
     }
-    for (size_t i = 0; i < sizeof of_step / sizeof of_step[0]; i++) {
-        if (!many && of_step[i].of == QUANTITY_SYNC)
-            continue;
-        factor = widened(known, of_step[i].of, many, of_step[i].seconds, p);
-        more += of_step[i].in_step * (factor - 1);
-        less += of_step[i].in_step * (1 - 1 / factor);
-    }
-    out->seconds[TIME_BEYOND_HIGH] = p->step + more;
-    out->seconds[TIME_BEYOND_LOW]  = p->step - less;
+    more = (parts_of_step){ widened(s, QUANTITY_FORWARD, e->forward),
+                            widened(s, QUANTITY_BACKWARD, e->backward),
+                            widened(s, QUANTITY_UPDATE, e->update),
+                            many ? widened(s, QUANTITY_SYNC, s->predicted->sync) : 1 };
+    less = (parts_of_step){ e->forward / more.forward, e->backward / more.backward,
+                            e->update / more.update, e->sync / more.sync };
+    more = (parts_of_step){ e->forward * more.forward, e->backward * more.backward,
+                            e->update * more.update, e->sync * more.sync };
+    if ((status = add_up(s, &more, &out->seconds[TIME_BEYOND_HIGH])))
+        return status;
+    return add_up(s, &less, &out->seconds[TIME_BEYOND_LOW]);
 }
 
-static void add_compute(const prediction *p, cases *out)
+/* Each bound of the parts, the others as expected. */
+static lm_status add_bounds(const stepping *s, cases *out)
 {
-    const double update = p->grad - p->exposed;
+    const prediction *p         = s->predicted;
+    const double     *end[2]    = { p->low, p->high };
+    const time_case   compute[] = { TIME_COMPUTE_LOW, TIME_COMPUTE_HIGH },
+                    sync[]      = { TIME_SYNC_LOW, TIME_SYNC_HIGH };
+    double    of[N_QUANTITIES], backward[2];
+    lm_status status = LM_OK;
 
-    if (p->nodes * p->devices == 1) { /* nothing else is in it */
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        of[q] = NAN;
+    of[QUANTITY_BACKWARD] = s->expected.backward;
+    intervals_at(calibration_intervals(s->who->cal, s->who->model), QUANTITY_BACKWARD, of, p->batch,
+                 step_setup_ranks(s->setup), &backward[0], &backward[1]);
+    for (int i = 0; i < 2 && !status; i++) {
+        parts_of_step parts = { end[i][QUANTITY_FORWARD], backward[i], end[i][QUANTITY_UPDATE], 1 };
+
+        status     = add_up(s, &parts, &out->seconds[compute[i]]);
+        parts      = s->expected;
+        parts.sync = end[i][QUANTITY_SYNC] / p->sync;
+        if (!status)
+            status = add_up(s, &parts, &out->seconds[sync[i]]);
+    }
+    return status;
+}
+
+/* Where nothing tells the all-reduces from the rest, there are no such cases. */
+static lm_status by_parts(const predictor *who, const step_setup *setup, const prediction *p,
+                          cases *out, lm_error *err)
+{
+    stepping  s = { .who = who, .setup = setup, .predicted = p, .err = err };
+    lm_status status;
+
+    s.expected =
+        (parts_of_step){ p->forward, NAN, p->grad - p->exposed - p->copy - p->straggler, 1 };
+    if (!isnan(p->sync) && (status = backward_alone(&s, &s.expected.backward)))
+        return status;
+    if (step_setup_ranks(setup) == 1) { /* all of it is compute */
         out->seconds[TIME_COMPUTE_LOW]  = p->low[QUANTITY_STEP];
         out->seconds[TIME_COMPUTE_HIGH] = p->high[QUANTITY_STEP];
-        return;
+    } else if (isnan(p->sync)) {
+        for (time_case t = TIME_COMPUTE_LOW; t <= TIME_SYNC_HIGH; t++)
+            out->seconds[t] = NAN;
+    } else if ((status = add_bounds(&s, out))) {
+        return status;
     }
-    out->seconds[TIME_COMPUTE_LOW] = p->step + p->low[QUANTITY_FORWARD] - p->forward +
-                                     p->low[QUANTITY_BACKWARD] - p->backward +
-                                     p->low[QUANTITY_UPDATE] - update;
-    out->seconds[TIME_COMPUTE_HIGH] = p->step + p->high[QUANTITY_FORWARD] - p->forward +
-                                      p->high[QUANTITY_BACKWARD] - p->backward +
-                                      p->high[QUANTITY_UPDATE] - update;
-}
-
-static void add_sync(const prediction *p, cases *out)
-{
-    if (p->nodes * p->devices == 1)
-        return;
-    out->seconds[TIME_SYNC_LOW]  = p->step - p->exposed + p->low[QUANTITY_SYNC];
-    out->seconds[TIME_SYNC_HIGH] = p->step - p->exposed + p->high[QUANTITY_SYNC];
+    return add_beyond(&s, out);
 }
 
 lm_status cases_of_step(const predictor *who, const step_setup *s, const prediction *p, cases *out,
                         lm_error *err)
 {
-    cases c = all_of(p->step);
+    cases     c      = all_of(p->step);
+    lm_status status = LM_OK;
 
-    (void)s;
-    (void)err;
     c.seconds[TIME_LOW]  = p->low[QUANTITY_STEP];
     c.seconds[TIME_HIGH] = p->high[QUANTITY_STEP];
     if (who->paleo) { /* which has no intervals */
         c                        = all_of(NAN);
-        c.seconds[TIME_EXPECTED] = p->step;
+        c.seconds[TIME_EXPECTED] = c.seconds[TIME_HALF_LINK] = p->step;
     } else {
-        add_compute(p, &c);
-        add_sync(p, &c);
-        add_beyond(who, p, &c);
+        status = by_parts(who, s, p, &c, err);
     }
-    *out = c;
-    return LM_OK;
+    if (!status)
+        *out = c;
+    return status;
 }
 
 /* Evaluation is compute. */

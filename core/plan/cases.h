@@ -14,6 +14,7 @@ typedef enum time_case {
     TIME_SYNC_HIGH,
     TIME_BEYOND_LOW, /**< only what the intervals widen by beyond what was measured */
     TIME_BEYOND_HIGH,
+    TIME_HALF_LINK, /**< half the bandwidth that was assumed between nodes */
     N_TIME_CASES
 } time_case;
 
@@ -23,11 +24,11 @@ typedef struct cases {
 } cases;
 
 /**
- * Of a step as it was predicted for a setup.
+ * Of a step as it was predicted for a setup. With a part of it at a bound, what the backward pass
+ * hides of the all-reduces is found anew (overlapped_sync()). TIME_HALF_LINK is as expected: it
+ * takes another predictor.
  *
- * A bound of the all-reduces is a factor on each of them: what of it the backward pass hides is
- * predicted anew. Forward, backward and update at their bounds add to the step as they are: that a
- * longer backward pass hides more is not in it.
+ * @return what workloads_gradients() and overlapped_sync() return
  */
 lm_status cases_of_step(const predictor *who, const step_setup *s, const prediction *step,
                         cases *out, lm_error *err);

@@ -116,6 +116,9 @@ static lm_status add(const plan_machine *m, size_t machine, const plan_question 
 
     if (!status)
         status = cases_of_step(m->who, s, &step, &p.step, err);
+    if (!status && m->half_link && ranks > 1 &&
+        !(status = predict_step(m->half_link, s, &step, err)))
+        p.step.seconds[TIME_HALF_LINK] = step.step;
     if (!status && p.evaluations && e->batch != s->batch) {
         status   = cases_of_evaluation(m->who, s->batch, &e->pass, err);
         e->batch = s->batch;
@@ -140,6 +143,25 @@ static bool same(const plan_set *set, size_t from, const step_setup *s)
     return false;
 }
 
+/* One after the other; on one device all are alike. */
+static lm_status add_policies(const plan_machine *m, size_t machine, const plan_question *q,
+                              const step_setup *s, evaluated *e, plan_set *set, lm_error *err)
+{
+    const size_t n      = !q->n_policies || step_setup_ranks(s) == 1 ? 1 : q->n_policies;
+    lm_status    status = LM_OK;
+
+    for (size_t i = 0; i < n && !status; i++) {
+        step_setup with = *s;
+
+        if (q->n_policies) {
+            with.sync              = q->policy[i];
+            with.sync.accumulation = s->sync.accumulation;
+        }
+        status = add(m, machine, q, &with, e, set, err);
+    }
+    return status;
+}
+
 lm_status plan_search(const plan_machine *m, size_t machine, const plan_question *q, plan_set *set,
                       lm_error *err)
 {
@@ -158,7 +180,7 @@ lm_status plan_search(const plan_machine *m, size_t machine, const plan_question
 
             status = setup_at(q, q->nodes[i], q->batch[b], &s, err);
             if (!status && possible(m, q, &s, set) && !same(set, first, &s))
-                status = add(m, machine, q, &s, &e, set, err);
+                status = add_policies(m, machine, q, &s, &e, set, err);
         }
     }
     return status;

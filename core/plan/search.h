@@ -13,9 +13,11 @@
 /** A machine that plans can use. Owns nothing. */
 typedef struct plan_machine {
     const predictor *who;
-    batch_limits     fits;                /**< in the device's memory */
-    batch_limits     fits_less;           /**< in what MEMORY_LESS leaves of it */
-    money            hour[N_PRICE_TIERS]; /**< of a node; amount NAN: unknown */
+    const predictor *half_link; /**< the same with half the bandwidth that is assumed between nodes;
+                                     NULL: none is assumed */
+    batch_limits fits;          /**< in the device's memory */
+    batch_limits fits_less;     /**< in what MEMORY_LESS leaves of it */
+    money        hour[N_PRICE_TIERS]; /**< of a node; amount NAN: unknown */
 } plan_machine;
 
 typedef struct plan_question {
@@ -25,7 +27,9 @@ typedef struct plan_question {
     size_t         n_nodes;
     const int64_t *batch; /**< of a device in a micro-step; with a global batch at most that */
     size_t         n_batch;
-    step_setup     setup; /**< devices, sync, optimizer; its nodes and batch are not read */
+    step_setup     setup;      /**< devices, sync, optimizer; its nodes and batch are not read */
+    const sync_policy *policy; /**< several of them; NULL: that of `setup` */
+    size_t             n_policies;
 } plan_question;
 
 /** One way to train. */

@@ -1,0 +1,124 @@
+/* Questions and answers of 'layermeter plan' as JSON. */
+#include "cli/plan_print.h"
+
+#include <math.h>
+
+#include "cli/plan_words.h"
+
+static void json_known(json *j, const char *key, double value)
+{
+    if (isfinite(value))
+        json_real(j, key, value);
+    else
+        json_text(j, key, NULL);
+}
+
+static void put_machine(const plan_job *job, size_t i, json *j)
+{
+    const plan_side *side = &job->side[i];
+    const price     *p    = side->price;
+
+    json_open(j, NULL, '{');
+    json_text(j, "machine", side->name);
+    json_text(j, "device", side->device);
+    if (side->room.bytes)
+        json_count(j, "memory_bytes", side->room.bytes);
+    else
+        json_text(j, "memory_bytes", NULL);
+    json_known(j, "price_per_node_hour", job->machine[i].hour[job->view.tier].amount);
+    json_text(j, "price_of", p ? p->name : NULL);
+    json_text(j, "price_file", p ? p->path : NULL);
+    json_text(j, "price_date", p ? p->date : NULL);
+    json_text(j, "price_source", p ? p->source : NULL);
+    json_text(j, "price_checked",
+              p && p->check == PRICE_CHECKED       ? "yes"
+              : p && p->check == PRICE_NOT_CHECKED ? "no"
+                                                   : NULL);
+    if (side->session.cal)
+        json_count(j, "calibrated_ranks", (uint64_t)side->session.cal->max_ranks);
+    json_text(j, "one_node", *side->one_node ? side->one_node : NULL);
+    json_close(j, '}');
+}
+
+static void put_plan(const plan_job *job, const char *key, const plan *p, json *j)
+{
+    char policy[SYNC_POLICY_TEXT];
+
+    if (!p) {
+        json_text(j, key, NULL);
+        return;
+    }
+    json_open(j, key, '{');
+    json_text(j, "machine", job->side[p->machine].name);
+    json_count(j, "nodes", (uint64_t)p->setup.nodes);
+    json_count(j, "devices", (uint64_t)p->setup.devices);
+    json_count(j, "batch", (uint64_t)p->setup.batch);
+    json_count(j, "micro_steps", (uint64_t)p->setup.sync.accumulation);
+    json_text(j, "sync", sync_policy_print(&p->setup.sync, policy));
+    json_real(j, "hours", p->run.seconds[TIME_EXPECTED] / 3600);
+    json_known(j, "hours_low", p->run.seconds[TIME_LOW] / 3600);
+    json_known(j, "hours_high", p->run.seconds[TIME_HIGH] / 3600);
+    json_known(j, "cost", plan_cost(p, job->machine, &job->view));
+    json_known(j, "cost_low", plan_cost_at(job, p, TIME_LOW));
+    json_known(j, "cost_high", plan_cost_at(job, p, TIME_HIGH));
+    json_close(j, '}');
+}
+
+static void put_assumptions(const plan_answer *a, json *j)
+{
+    json_open(j, "assumptions", '[');
+    for (size_t i = 0; i < a->n_hangs_on; i++) {
+        const sensitivity *s = &a->hangs_on[i];
+
+        json_open(j, NULL, '{');
+        json_text(j, "assumption", s->of.name);
+        json_text(j, "if", s->of.what);
+        if (s->answer)
+            json_count(j, "nodes", (uint64_t)s->answer->setup.nodes);
+        else
+            json_text(j, "nodes", NULL);
+        json_known(j, "hours", s->seconds / 3600);
+        json_known(j, "cost", s->cost);
+        json_bool(j, "keeps_to_limits", s->answer != NULL);
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
+void plan_json_answer(const plan_job *job, const plan_answer *a, json *j)
+{
+    char text[PLAN_SENTENCE];
+
+    json_open(j, NULL, '{');
+    json_text(j, "question", plan_goal_name(a->asked.goal));
+    json_text(j, "sentence", plan_answer_print(job, a, text));
+    put_plan(job, "plan", a->asked.answer, j);
+    put_plan(job, "if_low", a->low, j);
+    put_plan(job, "if_high", a->high, j);
+    put_plan(job, "fewer_nodes", a->fewer, j);
+    json_text(j, "hangs_on", plan_hangs_on_print(job, a, text));
+    put_assumptions(a, j);
+    json_close(j, '}');
+}
+
+void plan_json_question(const plan_job *job, json *j)
+{
+    const training *t = &job->question.training;
+
+    json_text(j, "network", job->o->argument[0]);
+    json_text(j, "set", job->side[0].session.net->set);
+    json_text(j, "note", job->side[0].session.net->note);
+    json_text(j, "model", job->side[0].session.who.model);
+    json_count(j, "epochs", (uint64_t)t->epochs);
+    json_count(j, "dataset", (uint64_t)t->dataset);
+    json_count(j, "evaluate", (uint64_t)t->evaluate);
+    json_real(j, "startup_s", t->startup);
+    json_known(j, "deadline_s", job->limits.seconds);
+    json_known(j, "budget", job->limits.cost);
+    json_text(j, "currency", *job->currency ? job->currency : NULL);
+    json_text(j, "price", plan_job_priced(job, NULL) ? price_tier_name(job->view.tier) : NULL);
+    json_open(j, "machines", '[');
+    for (size_t i = 0; i < job->n; i++)
+        put_machine(job, i, j);
+    json_close(j, ']');
+}

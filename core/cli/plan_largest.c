@@ -1,0 +1,156 @@
+/* The largest batches that fit, of 'layermeter plan'. */
+#include "cli/plan_print.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* What a batch needs, and what its step takes. */
+typedef struct large {
+    int64_t    batch;
+    memory_use use, beyond; /* of one sample more */
+    bool       limited;     /* by memory; else by the data set */
+    prediction step;
+} large;
+
+static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, memory_use *out,
+                       lm_error *err)
+{
+    const plan_side     *side = &job->side[i];
+    const step_setup    *s    = &job->question.setup;
+    const memory_options with =
+        room_options(&s->sync, s->optimizer, side->room.overhead, many, s->sync.accumulation > 1);
+    const bind_options b = { .batch = batch,
+                             .dtype = side->session.who.dtype,
+                             .input = side->session.who.input };
+
+    return memory_of_step(side->session.net, side->session.reg, &b, &with, out, NULL, err);
+}
+
+static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large *out, lm_error *err)
+{
+    const plan_side *side = &job->side[i];
+    step_setup       s    = job->question.setup;
+    const int64_t    most = job->question.training.dataset;
+    lm_status        status;
+
+    s.nodes = nodes;
+    if (!side->room.bytes)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s does not say what memory its device has: give --memory 80GB or --device",
+            side->name);
+    out->batch = batch_limit(&job->machine[i].fits, step_setup_ranks(&s), s.sync.accumulation);
+    if (!out->batch) {
+        status = needs(job, i, 1, step_setup_ranks(&s) > 1, &out->use, err);
+        return status
+                   ? status
+                   : lm_error_set(
+                         err, LM_E_NOTFOUND,
+                         "%s: not even batch 1 fits %.6g GB: it needs %.6g GB; take another "
+                         "--optimizer, --dtype or device",
+                         side->name, 1e-9 * (double)side->room.bytes, 1e-9 * (double)out->use.peak);
+    }
+    out->limited = out->batch <= most;
+    if (!out->limited)
+        out->batch = most;
+    s.batch = out->batch;
+    status  = needs(job, i, out->batch, step_setup_ranks(&s) > 1, &out->use, err);
+    if (!status)
+        status = needs(job, i, out->batch + 1, step_setup_ranks(&s) > 1, &out->beyond, err);
+    if (!status)
+        status = predict_step(&side->session.who, &s, &out->step, err);
+    return status;
+}
+
+static void large_row(const plan_job *job, size_t i, const large *l, table *t, format f)
+{
+    const double size = f == FORMAT_TABLE ? 1e-9 : 1,
+                 rate = (double)l->batch * (double)l->step.nodes * (double)l->step.devices *
+                        (double)job->question.setup.sync.accumulation;
+    char beyond[200];
+
+    table_text(t, job->side[i].name);
+    table_text(t, job->side[i].device ? job->side[i].device : "");
+    table_count(t, (uint64_t)l->step.nodes);
+    table_count(t, (uint64_t)l->batch);
+    table_real(t, size * (double)job->side[i].room.bytes);
+    table_real(t, size * (double)l->use.peak);
+    table_real(t, l->limited ? size * (double)l->beyond.peak : NAN);
+    table_real(t, 1e3 * l->step.step);
+    table_real(t, 1e3 * l->step.low[QUANTITY_STEP]);
+    table_real(t, 1e3 * l->step.high[QUANTITY_STEP]);
+    table_real(t, rate / l->step.step);
+    table_text(t, prediction_beyond(&l->step, beyond, sizeof beyond));
+}
+
+static void large_columns(table *t)
+{
+    table_column(t, "machine", "machine", 0);
+    table_column(t, "device", "device", 0);
+    table_column(t, "nodes", "nodes", 0);
+    table_column(t, "largest_batch", "largest batch", 0);
+    table_column(t, "memory_bytes", "memory [GB]", 3);
+    table_column(t, "needs_bytes", "needs [GB]", 3);
+    table_column(t, "one_more_bytes", "one more [GB]", 3);
+    table_column(t, "step_ms", "step [ms]", 2);
+    table_column(t, "step_low_ms", "low", 2);
+    table_column(t, "step_high_ms", "high", 2);
+    table_column(t, "samples_per_s", "samples/s", 1);
+    table_column(t, "beyond", "beyond", 0);
+}
+
+static void large_sentence(const plan_job *job, size_t i, const large *l, FILE *out)
+{
+    const plan_side *side = &job->side[i];
+    step_setup       s    = job->question.setup;
+    int64_t          less;
+
+    s.nodes = l->step.nodes;
+    less    = batch_limit(&job->machine[i].fits_less, step_setup_ranks(&s), s.sync.accumulation);
+    if (l->limited)
+        fprintf(
+            out,
+            "%s: the largest batch that fits %.6g GB is %lld on %lld node%s; it is %lld if a tenth "
+            "of the memory is not free\n",
+            side->name, 1e-9 * (double)side->room.bytes, (long long)l->batch,
+            (long long)l->step.nodes, l->step.nodes == 1 ? "" : "s", (long long)less);
+    else
+        fprintf(out, "%s: the whole data set of %lld samples fits %.6g GB\n", side->name,
+                (long long)l->batch, 1e-9 * (double)side->room.bytes);
+}
+
+lm_status plan_print_largest(const plan_job *job, format f, lm_error *err)
+{
+    const plan_question *q      = &job->question;
+    FILE                *words  = f == FORMAT_TABLE ? stdout : stderr;
+    large               *all    = calloc(job->n * q->n_nodes, sizeof *all);
+    table               *t      = table_new();
+    lm_status            status = all ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    large_columns(t);
+    for (size_t k = 0; k < job->n * q->n_nodes && !status; k++) {
+        const size_t i = k / q->n_nodes;
+
+        status = find_large(job, i, q->nodes[k % q->n_nodes], &all[k], err);
+        if (!status)
+            large_row(job, i, &all[k], t, f);
+    }
+    for (size_t k = 0; k < job->n * q->n_nodes && !status && f != FORMAT_JSON; k++)
+        large_sentence(job, k / q->n_nodes, &all[k], words);
+    if (!status && f == FORMAT_JSON) {
+        json j = { .out = stdout };
+
+        json_open(&j, NULL, '{');
+        json_text(&j, "network", job->o->argument[0]);
+        json_text(&j, "optimizer", optimizer_name(q->setup.optimizer));
+        table_json(t, &j, "points");
+        json_close(&j, '}');
+    } else if (!status) {
+        if (f == FORMAT_TABLE)
+            putchar('\n');
+        status = table_print(t, f, stdout, err);
+    }
+    table_free(t);
+    free(all);
+    return status;
+}
