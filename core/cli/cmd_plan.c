@@ -336,9 +336,10 @@ static lm_status search_one(plan_job *job, size_t i, lm_error *err)
 /* No plan at all: of batches that do not fit the largest that does. */
 static lm_status nothing_left(const plan_job *job, lm_error *err)
 {
-    const plan_question *q    = &job->question;
-    const plan_side     *side = &job->side[0];
-    const int64_t        fits = batch_limit(&job->machine[0].fits, q->nodes[0] * q->setup.devices,
+    const plan_question *q       = &job->question;
+    const plan_side     *side    = &job->side[0];
+    const int64_t        devices = q->nodes[0] * q->setup.devices,
+                  fits           = batch_limit(&job->machine[0].fits, devices,
                                      q->global_batch ? 2 : q->setup.sync.accumulation);
 
     if (job->set.too_large)
@@ -352,12 +353,11 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
             "a global batch of %lld leaves devices idle at every number of nodes: take a "
             "larger one, or fewer --nodes",
             (long long)q->global_batch);
-    return lm_error_set(
-        err, LM_E_ARG,
-        "%lld samples of each of %lld devices are more than the data set's %lld: take a "
-        "smaller --batch or fewer --nodes",
-        (long long)q->batch[0], (long long)(q->nodes[0] * q->setup.devices),
-        (long long)q->training.dataset);
+    return lm_error_set(err, LM_E_ARG,
+                        "batch %lld on %lld device%s is more than the data set's %lld samples: "
+                        "take a smaller --batch or fewer --nodes",
+                        (long long)q->batch[0], (long long)devices, devices == 1 ? "" : "s",
+                        (long long)q->training.dataset);
 }
 
 static lm_status search(plan_job *job, lm_error *err)

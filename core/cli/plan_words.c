@@ -224,10 +224,15 @@ static int64_t more_nodes(const plan_job *job)
 
 static void say_help(const plan_job *job, const plan *fastest, char *out)
 {
-    const int64_t more = more_nodes(job);
+    const int64_t more  = more_nodes(job);
+    const double  times = fmin(plan_seconds(fastest, &job->view) / job->limits.seconds, 1e18);
+    char          whole[32];
 
-    say(out, "; steps would have to be %.2g times as fast",
-        plan_seconds(fastest, &job->view) / job->limits.seconds);
+    say(out, "; steps would have to be ");
+    if (times < 100)
+        say(out, "%.2g times as fast", times);
+    else
+        say(out, "%s times as fast", text_grouped((uint64_t)times, whole, sizeof whole));
     if (more)
         say(out, ", or take up to %lld nodes (--nodes)", (long long)more);
     else if (*job->side[fastest->machine].one_node)
