@@ -50,7 +50,8 @@ static lm_status add_up(const stepping *s, const parts_of_step *p, double *out)
 {
     const step_setup        *setup    = s->setup;
     const double             micro    = (double)setup->sync.accumulation;
-    const sync_setting       how      = { &setup->sync, setup->nodes, setup->devices, p->sync };
+    const sync_setting       how      = { &setup->sync, setup->nodes, setup->devices,
+                                          p->backward / s->expected.backward, p->sync };
     const gradient_schedule *schedule = NULL;
     overlap                  o;
     lm_status                status;
@@ -64,8 +65,9 @@ static lm_status add_up(const stepping *s, const parts_of_step *p, double *out)
     }
     if ((status = workloads_gradients(s->who->loads, s->who->network, s->who->input, s->who->dtype,
                                       setup->batch, &s->who->cal->settings, &schedule, s->err)) ||
-        (status = overlapped_sync(s->who->cal, s->who->model, schedule, setup->batch, &how,
-                                  p->backward / micro, p->forward + p->backward, &o, s->err)))
+        (status =
+             overlapped_sync(s->who->cal, s->who->model, schedule, setup->batch, &how,
+                             s->expected.backward / micro, p->forward + p->backward, &o, s->err)))
         return status;
     *out = p->forward + p->backward * (micro - 1) / micro + o.backward + o.exposed + o.copy +
            o.straggler + p->update;
