@@ -100,7 +100,9 @@ static int by_group_and_time(const void *a, const void *b)
         return x->group < y->group ? -1 : 1;
     if (x->seconds != y->seconds)
         return x->seconds < y->seconds ? -1 : 1;
-    return (x->paid > y->paid) - (x->paid < y->paid);
+    if (x->paid != y->paid)
+        return x->paid < y->paid ? -1 : 1;
+    return (x->of > y->of) - (x->of < y->of);
 }
 
 lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, size_t n_machines,
@@ -122,17 +124,14 @@ lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, size_
                          .paid    = priced ? plan_cost(p, machines, v) : plan_device_hours(p, v) };
     }
     qsort(all, set->n, sizeof *all, by_group_and_time);
-    /* by growing time, what is not cheaper than all before is dominated by the cheapest of them,
-     * unless it is that one's equal */
+    /* by growing time: what is not cheaper than all before it is dominated by one of them */
     for (size_t i = 0, least = 0; i < set->n; i++) {
-        const mark *best = &all[least];
+        const bool front =
+            i == 0 || all[i].group != all[least].group || all[i].paid < all[least].paid;
 
-        if (i == 0 || all[i].group != best->group || all[i].paid < best->paid) {
-            all[i].of->dominated = false;
-            least                = i;
-        } else {
-            all[i].of->dominated = all[i].paid != best->paid || all[i].seconds != best->seconds;
-        }
+        all[i].of->dominated = !front;
+        if (front)
+            least = i;
     }
     free(all);
     return LM_OK;

@@ -43,8 +43,9 @@ const plan *plan_choose(const plan_set *set, const plan_machine *machines, plan_
 
 /**
  * Marks dominated plans (Pareto): another one is no slower and no dearer, and better in one of the
- * two. Where any machine has no price, plans are compared with those of their own machine only, by
- * device-hours, as devices of different machines are worth different money.
+ * two; of plans that are equal in both the first stays. Where any machine has no price, plans are
+ * compared with those of their own machine only, by device-hours, as devices of different machines
+ * are worth different money.
  */
 lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, size_t n_machines,
                               const plan_view *v, lm_error *err);

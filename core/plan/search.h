@@ -42,7 +42,7 @@ typedef struct plan {
     cases      step;        /**< one step */
     cases      run;         /**< the whole run */
     bool       fits_less;   /**< in memory that is smaller by MEMORY_LESS, too */
-    bool       dominated;   /**< another plan is as fast and as cheap, and better in one */
+    bool       dominated;   /**< another plan is as fast and as cheap, see plan_mark_dominated() */
 } plan;
 
 /** Plans that are possible, and how many were left out. */

@@ -23,6 +23,7 @@
 #include "network/onnx/onnx.h"
 #include "network/paleo/paleo.h"
 #include "network/write.h"
+#include "plan/prices.h"
 #include "report/extrap.h"
 #ifdef FUZZ_SWEEP
 #include "sweep/sweep.h"
@@ -560,6 +561,41 @@ static bool fuzz_devices(const uint8_t *data, size_t size)
     return true;
 }
 
+static bool fuzz_prices(const uint8_t *data, size_t size)
+{
+    memory_file  f      = file_of(data, size);
+    price_list  *list   = NULL;
+    const price *found  = NULL;
+    lm_error     err    = { 0 };
+    lm_status    status = prices_load(f.path, &list, &err);
+    money        hour;
+
+    close(f.fd);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        if ((status = prices_find(list, list->price[i].name, &found, &err)))
+            check_refusal(status, &err); /* a name without letters is none */
+        for (price_tier t = PRICE_LIST; t < N_PRICE_TIERS; t++) {
+            if ((status = price_of_node(&list->price[i], t, 1, &hour, &err)))
+                check_refusal(status, &err);
+            else
+                check(isfinite(hour.amount) && hour.amount > 0 && currency_known(hour.currency));
+        }
+    }
+    for (size_t i = 0; i < list->rates.n; i++) {
+        const exchange_rate *r = &list->rates.rate[i];
+
+        check(!exchange_to(&list->rates, &(money){ 1, "USD" }, "USD", &hour, &err));
+        if ((status = exchange_to(&list->rates, &r->worth, r->of, &hour, &err)))
+            check_refusal(status, &err);
+    }
+    prices_free(list);
+    return true;
+}
+
 static void check_fit(const observations *obs)
 {
     workloads   *loads  = NULL;
@@ -704,6 +740,7 @@ const fuzz_target fuzz_targets[] = {
     { "machine", fuzz_machine },
     { "observations", fuzz_observations },
     { "devices", fuzz_devices },
+    { "prices", fuzz_prices },
 #ifdef FUZZ_SWEEP
     { "sweep", fuzz_sweep },
 #endif
