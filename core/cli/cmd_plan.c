@@ -443,9 +443,9 @@ static int answer(plan_job *job, lists *l, format f)
     } else if (!status && !(status = search(job, &err))) {
         answers->all = job->o->value[ALL] != NULL;
         ask_all(job, answers);
-        status = answers->n ? plan_print(job, answers, f, &err) : plan_unmet(job, &err);
+        status = answers->n ? draw(job, &err) : plan_unmet(job, &err);
         if (!status)
-            status = draw(job, &err);
+            status = plan_print(job, answers, f, &err);
     }
     free(answers);
     return status ? report_failure(&err) : EXIT_DONE;

@@ -261,6 +261,15 @@ static void print_grounds(const plan_job *job, FILE *out)
     print_note(job->side[0].session.net, out);
 }
 
+/* Is there an answer of this machine's own? */
+static bool answered(const plan_answers *answers, size_t machine)
+{
+    for (size_t i = 0; i < answers->n; i++)
+        if (answers->answer[i].asked.limits.machine == machine)
+            return true;
+    return false;
+}
+
 static void print_answers(const plan_job *job, const plan_answers *answers, FILE *out)
 {
     char text[PLAN_SENTENCE];
@@ -271,8 +280,11 @@ static void print_answers(const plan_job *job, const plan_answers *answers, FILE
         fprintf(out, "%s\n", plan_answer_print(job, a, text));
         fprintf(out, "  %s\n", plan_hangs_on_print(job, a, text));
         if (!a->bounded)
-            fputs("  how sure is not known: the machine file has no interval of such steps\n", out);
+            fputs("  how sure is not known: such steps have no interval\n", out);
     }
+    for (size_t m = 0; m < job->n; m++)
+        if (!answered(answers, m))
+            fprintf(out, "%s\n", plan_unmet_print(job, m, text));
 }
 
 lm_status plan_print(plan_job *job, const plan_answers *answers, format f, lm_error *err)

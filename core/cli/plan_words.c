@@ -171,7 +171,7 @@ const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char 
 
     *out = '\0';
     if (!a->n_hangs_on)
-        return strcpy(out, "what it hangs on is not known: the machine file has no intervals");
+        return strcpy(out, "what it hangs on is not known: there are no intervals");
     if (s->moved > 0) {
         say(out, "hangs most on %s: if %s, ", s->of.name, s->of.what);
         say_outcome(job, a, s, out);
@@ -236,7 +236,7 @@ static void say_help(const plan_job *job, const plan *fastest, char *out)
     if (more)
         say(out, ", or take up to %lld nodes (--nodes)", (long long)more);
     else if (*job->side[fastest->machine].one_node)
-        say(out, ", or %s", job->side[fastest->machine].one_node);
+        say(out, "; of several nodes nothing is known, %s", job->side[fastest->machine].one_node);
     else
         say(out, ", and more nodes do not help: take fewer epochs, another --batch or machine");
 }
@@ -255,6 +255,25 @@ static void say_cheaper(const plan_job *job, const plan *cheapest, char *out)
     } else {
         say(out, "; take fewer epochs or a cheaper machine");
     }
+}
+
+/* The best of one machine under the limits that it can keep to. */
+const char *plan_unmet_print(const plan_job *job, size_t machine, char out[PLAN_SENTENCE])
+{
+    const plan_limits time_only = { job->limits.seconds, INFINITY, machine },
+                      none      = { INFINITY, INFINITY, machine };
+    const plan *in_time = plan_choose(&job->set, job->machine, GOAL_COST, &time_only, &job->view),
+               *fastest = plan_choose(&job->set, job->machine, GOAL_TIME, &none, &job->view);
+
+    *out = '\0';
+    say(out, "%s: no plan keeps to the limits: ", job->side[machine].name);
+    if (!fastest) {
+        say(out, "none is possible");
+    } else {
+        say(out, "%s", in_time ? "in time the cheapest is " : "the fastest is ");
+        say_plan(job, in_time ? in_time : fastest, out);
+    }
+    return out;
 }
 
 lm_status plan_unmet(plan_job *job, lm_error *err)

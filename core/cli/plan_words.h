@@ -17,6 +17,9 @@ const char *plan_answer_print(const plan_job *job, const plan_answer *a, char ou
 /** One line: which assumption moves the answer most, and where to. */
 const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char out[PLAN_SENTENCE]);
 
+/** One line of a machine of which no plan keeps to the limits. */
+const char *plan_unmet_print(const plan_job *job, size_t machine, char out[PLAN_SENTENCE]);
+
 /** Fails with one line: the best there is, and what would help. */
 lm_status plan_unmet(plan_job *job, lm_error *err);
 

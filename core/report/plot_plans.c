@@ -26,7 +26,37 @@ static int by_time(const void *a, const void *b)
     return (s > z) - (s < z);
 }
 
-static void put_line(FILE *out, const plans_picture *p, const plan *x)
+/* An axis: by logarithms where values differ much. */
+typedef struct axis {
+    double low, high;
+    bool   log;
+} axis;
+
+#define LOG_FROM 20   /* times the least value */
+#define APART    0.03 /* of the axis: points that are nearer share a label */
+
+static axis axis_of(double low, double high)
+{
+    const bool by_log = high > LOG_FROM * low;
+
+    return (axis){ by_log ? low / 1.2 : 0, by_log ? high * 1.2 : high * 1.08, by_log };
+}
+
+/* 0 at its low end, 1 at its high one. */
+static double place_on(const axis *a, double value)
+{
+    return a->log ? log(value / a->low) / log(a->high / a->low)
+                  : (value - a->low) / (a->high - a->low);
+}
+
+/* What is drawn from. */
+typedef struct drawing {
+    const plans_picture *of;
+    const plan         **row; /* room for all plans */
+    axis                 x, y;
+} drawing;
+
+static void put_line(FILE *out, const plans_picture *p, const plan *x, bool labelled)
 {
     const double low = x->run.seconds[TIME_LOW], high = x->run.seconds[TIME_HIGH],
                  hours = plan_seconds(x, &p->view) / 3600;
@@ -36,33 +66,41 @@ static void put_line(FILE *out, const plans_picture *p, const plan *x)
         fprintf(out, "%.9g %.9g", hours, hours);
     else
         fprintf(out, "%.9g %.9g", low / 3600, high / 3600);
+    if (labelled)
+        fprintf(out, " %lld", (long long)x->setup.nodes);
+    else
+        fputs(" \"\"", out);
     fprintf(out, " %lld %lld\n", (long long)x->setup.nodes, (long long)x->setup.batch);
 }
 
 /* One machine's plans: $best and $rest. gnuplot warns of blocks without points: NaN is one. */
-static void put_data(FILE *out, const plans_picture *p, size_t machine, const plan **row)
+static void put_data(FILE *out, const drawing *d, size_t machine)
 {
-    for (int rest = 0; rest < 2; rest++) {
-        size_t n = 0;
+    const plans_picture *p   = d->of;
+    const plan         **row = d->row;
 
-        fprintf(out, "$%s%zu << EOD\n# hours %s low high nodes batch\n", rest ? "rest" : "best",
-                machine, *p->currency ? p->currency : "device_hours");
+    for (int rest = 0; rest < 2; rest++) {
+        size_t n    = 0;
+        double last = -1; /* place of the last label */
+
+        fprintf(out, "$%s%zu << EOD\n# hours %s low high label nodes batch\n",
+                rest ? "rest" : "best", machine, *p->currency ? p->currency : "device_hours");
         for (size_t i = 0; i < p->set->n; i++)
             if (p->set->plan[i].machine == machine && p->set->plan[i].dominated == (rest > 0))
                 row[n++] = &p->set->plan[i];
         qsort(row, n, sizeof *row, by_time);
-        for (size_t i = 0; i < n; i++)
-            put_line(out, p, row[i]);
+        for (size_t i = 0; i < n; i++) {
+            const double place    = place_on(&d->x, plan_seconds(row[i], &p->view) / 3600);
+            const bool   labelled = place - last > APART;
+
+            put_line(out, p, row[i], labelled);
+            last = labelled ? place : last;
+        }
         if (!n)
-            fputs("NaN NaN NaN NaN 0 0\n", out);
+            fputs("NaN NaN NaN NaN \"\" 0 0\n", out);
         fputs("EOD\n", out);
     }
 }
-
-typedef struct drawing {
-    const plans_picture *of;
-    const plan         **row;
-} drawing;
 
 static void put_limits(FILE *out, const plans_picture *p)
 {
@@ -81,24 +119,61 @@ static void put_limits(FILE *out, const plans_picture *p)
             p->limits.cost, p->limits.cost, p->limits.cost);
 }
 
+/* Both axes end just beyond the plans and the limits: gnuplot's own ends are powers of ten. */
+static void find_axes(drawing *d)
+{
+    const plans_picture *p    = d->of;
+    double               x[2] = { HUGE_VAL, 0 }, y[2] = { HUGE_VAL, 0 };
+
+    for (size_t i = 0; i < p->set->n; i++) {
+        const plan  *q   = &p->set->plan[i];
+        const double low = q->run.seconds[TIME_LOW], high = q->run.seconds[TIME_HIGH],
+                     now = plan_seconds(q, &p->view), cost = paid(p, q);
+
+        x[0] = fmin(x[0], (isnan(low) ? now : fmin(low, now)) / 3600);
+        x[1] = fmax(x[1], (isnan(high) ? now : fmax(high, now)) / 3600);
+        y[0] = fmin(y[0], cost);
+        y[1] = fmax(y[1], cost);
+    }
+    if (!isinf(p->limits.seconds)) {
+        x[0] = fmin(x[0], p->limits.seconds / 3600);
+        x[1] = fmax(x[1], p->limits.seconds / 3600);
+    }
+    if (!isinf(p->limits.cost)) {
+        y[0] = fmin(y[0], p->limits.cost);
+        y[1] = fmax(y[1], p->limits.cost);
+    }
+    d->x = axis_of(x[0], x[1]);
+    d->y = axis_of(y[0], y[1]);
+}
+
+static void put_axis(FILE *out, char name, const axis *a)
+{
+    if (a->log)
+        fprintf(out, "set logscale %c\nset m%ctics 10\n", name, name);
+    fprintf(out, "set %crange [%.9g:%.9g]\n", name, a->low, a->high);
+}
+
 static void put_script(FILE *out, const void *what)
 {
     const drawing       *d = what;
     const plans_picture *p = d->of;
 
     for (size_t m = 0; m < p->n_machines; m++)
-        put_data(out, p, m, d->row);
+        put_data(out, d, m);
     fputs("set title ", out);
     gnuplot_put_quoted(out, p->title);
     fputs(
         "\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
-        "set logscale xy\nset format xy '%g'\nset key outside bottom center horizontal Left reverse\n"
+        "set lmargin 12\nset format xy '%g'\nset key outside top center horizontal Left reverse samplen 2 width 2\n"
         "set xlabel 'time of the run [h]'\nset ylabel ",
         out);
     if (*p->currency)
         fprintf(out, "'cost [%s]'\n", p->currency);
     else
         fputs("'device-hours'\n", out);
+    put_axis(out, 'x', &d->x);
+    put_axis(out, 'y', &d->y);
     put_limits(out, p);
     for (size_t m = 0; m < p->n_machines; m++) {
         const char *colour = colours[m % N_COLOURS];
@@ -120,11 +195,12 @@ static void put_script(FILE *out, const void *what)
 lm_status plot_plans(const char *path, const plans_picture *picture, bool keep_script,
                      lm_error *err)
 {
-    drawing   d = { picture, calloc(picture->set->n + 1, sizeof *d.row) };
+    drawing   d = { .of = picture, .row = calloc(picture->set->n + 1, sizeof *d.row) };
     lm_status status;
 
     if (!d.row)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    find_axes(&d);
     status = gnuplot_draw(path, (gnuplot_size){ 900, 600 }, put_script, &d, keep_script, err);
     free(d.row);
     return status;
