@@ -62,6 +62,18 @@ static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large 
     return status;
 }
 
+/* Where a tenth of the memory is not free. */
+static int64_t in_less(const plan_job *job, size_t i, const large *l)
+{
+    step_setup    s    = job->question.setup;
+    const int64_t most = job->question.training.dataset;
+    int64_t       fits;
+
+    s.nodes = l->step.nodes;
+    fits    = batch_limit(&job->machine[i].fits_less, step_setup_ranks(&s), s.sync.accumulation);
+    return fits < most ? fits : most;
+}
+
 static void large_row(const plan_job *job, size_t i, const large *l, table *t, format f)
 {
     const double size = f == FORMAT_TABLE ? 1e-9 : 1,
@@ -81,6 +93,7 @@ static void large_row(const plan_job *job, size_t i, const large *l, table *t, f
     table_real(t, 1e3 * l->step.high[QUANTITY_STEP]);
     table_real(t, rate / l->step.step);
     table_text(t, prediction_beyond(&l->step, beyond, sizeof beyond));
+    table_count(t, (uint64_t)in_less(job, i, l));
 }
 
 static void large_columns(table *t)
@@ -97,23 +110,20 @@ static void large_columns(table *t)
     table_column(t, "step_high_ms", "high", 2);
     table_column(t, "samples_per_s", "samples/s", 1);
     table_column(t, "beyond", "beyond", 0);
+    table_column(t, "largest_batch_in_nine_tenths", NULL, 0);
 }
 
 static void large_sentence(const plan_job *job, size_t i, const large *l, FILE *out)
 {
     const plan_side *side = &job->side[i];
-    step_setup       s    = job->question.setup;
-    int64_t          less;
 
-    s.nodes = l->step.nodes;
-    less    = batch_limit(&job->machine[i].fits_less, step_setup_ranks(&s), s.sync.accumulation);
     if (l->limited)
         fprintf(
             out,
             "%s: the largest batch that fits %.6g GB is %lld on %lld node%s; it is %lld if a tenth "
             "of the memory is not free\n",
             side->name, 1e-9 * (double)side->room.bytes, (long long)l->batch,
-            (long long)l->step.nodes, l->step.nodes == 1 ? "" : "s", (long long)less);
+            (long long)l->step.nodes, l->step.nodes == 1 ? "" : "s", (long long)in_less(job, i, l));
     else
         fprintf(out, "%s: the whole data set of %lld samples fits %.6g GB\n", side->name,
                 (long long)l->batch, 1e-9 * (double)side->room.bytes);

@@ -216,6 +216,20 @@ static void print_price(const plan_job *job, size_t i, FILE *out)
                 p->source ? p->source : "not given");
 }
 
+/* What is paid for and not used. */
+static void print_unused(const plan_job *job, size_t i, FILE *out)
+{
+    const price  *p    = job->side[i].price;
+    const int64_t used = job->question.setup.devices;
+
+    if (p && p->per_node && used < p->devices)
+        fprintf(out,
+                "note: %s: a node is paid whole, and %lld of its %lld devices %s used "
+                "(--devices-per-node)\n",
+                job->side[i].name, (long long)used, (long long)p->devices,
+                used == 1 ? "is" : "are");
+}
+
 static void print_left_out(const plan_job *job, FILE *out)
 {
     const plan_set *set = &job->set;
@@ -239,6 +253,8 @@ static void print_grounds(const plan_job *job, FILE *out)
 
     for (size_t i = 0; i < job->n; i++)
         print_price(job, i, out);
+    for (size_t i = 0; i < job->n; i++)
+        print_unused(job, i, out);
     if (!plan_job_priced(job, &why))
         fprintf(out, "note: no costs: %s\n", why);
     for (size_t i = 0; i < job->n; i++) {
