@@ -134,6 +134,8 @@ static bool open_formulas(plan_job *job, size_t i, int *exit_code)
     side->device = o.value[job->at->device];
     if (!side->device && side->session.cal)
         side->device = provenance(side->session.cal, "device");
+    if (!side->device && side->session.cal) /* which is what its backend ran on then */
+        side->device = provenance(side->session.cal, "cpu");
     side->name = wants_paleo(job) ? side->device : o.value[job->at->session.machine];
     return true;
 }
