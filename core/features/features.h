@@ -9,6 +9,7 @@
 typedef struct workload {
     net_metrics counts;  /**< of a network at its per-device batch; zero for a bare collective */
     double      nodes;   /**< N: ranks that share the gradients, one device each */
+    double      hosts;   /**< machines that these are on; 0: one */
     double      bytes;   /**< all-reduced per step and rank */
     double      samples; /**< the batch, where only counts are known of the network; else 0 */
     uint32_t    unknown; /**< bit 1 << feature for each count that is not known of this network */

@@ -11,9 +11,13 @@
 #include "base/text.h"
 #include "single/operator_file.h"
 #include "single/store.h"
+#include "sync/collective_file.h"
 
 /* A key and its value have to pass through an INI line. */
 #define VALUE_MAX_BYTES 140
+
+/* Of a formula that has no coefficients of its own. */
+#define BY_ALLREDUCES "by_allreduces"
 
 void calibration_free(calibration *cal)
 {
@@ -33,6 +37,7 @@ void calibration_free(calibration *cal)
     if (cal->layers)
         layer_model_free(cal->layers);
     free(cal->layers);
+    collective_free(cal->allreduces);
     free(cal);
 }
 
@@ -122,12 +127,30 @@ size_t calibration_contributions(const calibration *cal, size_t form_at, const w
 
 double calibration_allreduce(const calibration *cal, const char *model, const allreduce *a)
 {
+    const sync_baseline b = sync_baseline_parse(model);
+
+    if (a->nodes == 1 && a->devices == 1)
+        return 0;
+    if (calibration_asks(cal, model))
+        return collective_seconds(cal->allreduces, NULL, &cal->link, a);
+    if (b < N_SYNC_BASELINES)
+        return collective_baseline(cal->allreduces, NULL, b, a);
+    return calibration_seconds(
+        cal, form_find(model, PART_SYNC),
+        &(workload){ .nodes = (double)a->nodes * (double)a->devices, .bytes = a->bytes });
+}
+
+bool calibration_asks(const calibration *cal, const char *model)
+{
     const size_t at = form_find(model, PART_SYNC);
 
-    if (a->nodes * a->devices < 2)
-        return 0;
-    return calibration_seconds(
-        cal, at, &(workload){ .nodes = (double)(a->nodes * a->devices), .bytes = a->bytes });
+    return at < n_forms && (cal->allreduces || !cal->fitted[at].present);
+}
+
+lm_status calibration_ask(const calibration *cal, const allreduce *a, allreduce_answer *out,
+                          lm_error *err)
+{
+    return collective_ask(cal->allreduces, NULL, &cal->link, a, out, err);
 }
 
 double calibration_seconds(const calibration *cal, size_t form_at, const workload *load)
@@ -138,6 +161,12 @@ double calibration_seconds(const calibration *cal, size_t form_at, const workloa
 
     if (form_at >= n_forms || !cal->fitted[form_at].present)
         return NAN;
+    if (cal->fitted[form_at].by_allreduces) {
+        const double    hosts = fmax(1, load->hosts);
+        const allreduce a     = { load->bytes, (int64_t)hosts, (int64_t)(load->nodes / hosts) };
+
+        return collective_seconds(cal->allreduces, NULL, &cal->link, &a);
+    }
     n = calibration_contributions(cal, form_at, load, room);
     for (size_t k = 0; k < n; k++)
         seconds += room[k].seconds;
@@ -217,6 +246,10 @@ static void put_fitted(FILE *out, size_t form_at, const fitted *f)
         fprintf(out, "held_out_networks = %zu\n", f->held_out_groups);
         put_number(out, "held_out_mape_percent", 100 * f->held_out_mape);
     }
+    if (f->by_allreduces) {
+        fputs(BY_ALLREDUCES " = yes\n", out);
+        return;
+    }
     for (size_t k = 0; k < form_here->n_features; k++)
         put_coefficient(out, feature_name(form_here->feature[k]),
                         feature_unit(form_here->feature[k]), &f->coefficient[k]);
@@ -272,6 +305,8 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
         operator_file_write(draft.stream, cal->operators);
     if (cal->layers)
         layer_model_print(draft.stream, cal->layers);
+    if (cal->allreduces)
+        collective_file_write(draft.stream, cal->allreduces);
     for (size_t m = 0; model_at(m); m++)
         put_intervals(draft.stream, model_at(m), &cal->intervals[m]);
     return file_draft_commit(&draft, err);
@@ -403,6 +438,11 @@ static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, 
             memcpy(to, &(double){ value * k->factor }, sizeof(double));
         return LM_OK;
     }
+    if (f->part == PART_SYNC && !strcmp(p->key, BY_ALLREDUCES)) {
+        if ((status = text_bool(p->value, &out->by_allreduces, r->err)))
+            return fail_at(r, p->line, status);
+        return LM_OK;
+    }
     for (size_t k = 0; k < f->n_features; k++)
         if (!strcmp(feature_name(f->feature[k]), p->key)) {
             seen[k] = true;
@@ -472,7 +512,7 @@ static lm_status read_form(const reading *r, const ini_section *s, calibration *
         return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
     for (size_t i = 0; i < s->n_pairs && !status; i++)
         status = read_pair(r, &s->pair[i], at, &f, seen);
-    for (size_t k = 0; k < forms[at].n_features && !status; k++)
+    for (size_t k = 0; k < forms[at].n_features && !f.by_allreduces && !status; k++)
         if (!seen[k])
             status = fail_at(
                 r, s->line,
@@ -553,6 +593,29 @@ static lm_status read_machine(const reading *r, const ini_section *s, calibratio
     return LM_OK;
 }
 
+/* Formulas that all-reduces answer for need these; where they are there, they answer for all. */
+static lm_status check_allreduces(const reading *r, calibration *cal)
+{
+    for (size_t f = 0; f < n_forms; f++) {
+        fitted *here = &cal->fitted[f];
+
+        if (here->by_allreduces && !cal->allreduces)
+            return lm_error_set(
+                r->err, LM_E_NOTFOUND,
+                "%s: [%s.%s] is answered by [allreduce...], which is not there: cut "
+                "short, or edited? fit the observations again",
+                r->path, forms[f].model, part_name(forms[f].part));
+        if (forms[f].part != PART_SYNC || !cal->allreduces)
+            continue;
+        if (!here->present)
+            *here = (fitted){ .condition     = NAN,
+                              .errors        = { 0, NAN, NAN, NAN, NAN, NAN },
+                              .held_out_mape = NAN };
+        here->present = here->by_allreduces = true;
+    }
+    return LM_OK;
+}
+
 lm_status calibration_load(const char *path, calibration **out, lm_error *err)
 {
     ini_document *doc    = NULL;
@@ -589,6 +652,12 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
             else
                 status = operator_file_read(doc, s, cal->operators, err);
             any = true;
+        } else if (collective_file_owns(s)) {
+            if (!cal->allreduces && !(cal->allreduces = calloc(1, sizeof *cal->allreduces)))
+                status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            else
+                status = collective_file_read(doc, s, cal->allreduces, err);
+            any = true;
         } else if (layer_model_section(s->name)) {
             status = read_layers(&r, s, cal);
             any    = true;
@@ -600,6 +669,8 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
     if (!status && !any)
         status = lm_error_set(err, LM_E_SYNTAX,
                               "%s: holds no coefficients: is this a machine file?", path);
+    if (!status)
+        status = check_allreduces(&r, cal);
     ini_free(doc);
     if (status) {
         calibration_free(cal);

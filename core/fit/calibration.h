@@ -35,6 +35,7 @@ typedef struct fitted {
     double       held_out_mape;
     size_t       held_out_groups;
     coefficient  coefficient[FORM_MAX_FEATURES];
+    bool         by_allreduces; /**< of PART_SYNC: calibration.allreduces answers */
     count_knots  knots; /**< of a form in terms: of networks of which only counts are known */
     coefficient *term;  /**< of a form in terms: N_TERMS of them; NAN: unknown */
 } fitted;
@@ -56,6 +57,7 @@ typedef struct calibration {
     intervals              intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
     struct operator_model *operators;             /**< of single kernels; NULL: none was fitted */
     struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
+    collective_model      *allreduces;            /**< NULL: none was fitted */
     provenance_entry      *provenance;            /**< of the observations, and "fitted from" */
     size_t                 n_provenance;
     measured_set           measured;             /**< whole steps; of a transferred machine none */
@@ -101,8 +103,18 @@ size_t calibration_contributions(const calibration *cal, size_t form, const work
  * coefficient it needs is unknown. */
 double calibration_seconds(const calibration *cal, size_t form, const workload *load);
 
-/** Seconds of an all-reduce by a model; NAN if it was not calibrated for such. One rank: 0. */
+/**
+ * Seconds of an all-reduce by a model, or by a baseline of that name (sync_baseline); NAN if it was
+ * not calibrated for such. One rank: 0. Machine files by hand may state a ring over all ranks
+ * instead, as the model's formula of PART_SYNC; it answers where no all-reduce was fitted.
+ */
 double calibration_allreduce(const calibration *cal, const char *model, const allreduce *a);
+
+/** Is the all-reduce of a model that tells it from the update answered by calibration_ask()? */
+bool calibration_asks(const calibration *cal, const char *model);
+/** What it is made of, or why there is no answer: collective_ask() of the library's own choice. */
+lm_status calibration_ask(const calibration *cal, const allreduce *a, allreduce_answer *out,
+                          lm_error *err);
 
 /** Intervals of a model that model_known(). */
 const intervals *calibration_intervals(const calibration *cal, const char *model);

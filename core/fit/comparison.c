@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/allreduces.h"
 #include "fit/singles.h"
 
 static lm_status no_memory(lm_error *err)
@@ -35,14 +36,35 @@ static lm_status predict_fitted(const points *p, size_t form_at, const split *by
     return status;
 }
 
+/* All-reduces, by the model or by a baseline's formula. */
+static lm_status predict_sync(const points *p, sync_baseline b, const split *by,
+                              const calibration *cal, comparison *out, lm_error *err)
+{
+    double   *seconds = malloc((p->n_points + 1) * sizeof *seconds);
+    lm_status status  = seconds ? LM_OK : no_memory(err);
+
+    if (!status && cal)
+        allreduces_by_model(p, cal->allreduces, &cal->link, b, seconds);
+    else if (!status)
+        status = allreduces_left_out(p, by, b, seconds, err);
+    for (size_t i = 0; i < p->n_points && !status; i++)
+        out[i].part[PART_SYNC] = seconds[i];
+    free(seconds);
+    return status;
+}
+
 /* Seconds by one part of the model: of fits, for all points that have it measured. */
 static lm_status predict_part(const points *p, const char *model, part which, const split *by,
                               const calibration *cal, comparison *out, lm_error *err)
 {
-    const size_t form_at = form_find(model, which);
+    const size_t        form_at  = form_find(model, which);
+    const sync_baseline baseline = sync_baseline_parse(model);
 
     for (size_t i = 0; i < p->n_points; i++)
         out[i].part[which] = NAN;
+    if (which == PART_SYNC &&
+        (form_at < n_forms ? !cal || calibration_asks(cal, model) : baseline < N_SYNC_BASELINES))
+        return predict_sync(p, form_at < n_forms ? N_SYNC_BASELINES : baseline, by, cal, out, err);
     if (form_at == n_forms)
         return LM_OK;
     if (!cal)
@@ -504,7 +526,7 @@ lm_status compare_left_out(const points *p, const char *model, const split *by, 
 lm_status compare_points(const points *p, const char *model, const split *by,
                          const calibration *cal, comparison *out, lm_error *err)
 {
-    const intervals *known  = cal ? calibration_intervals(cal, model) : NULL;
+    const intervals *known  = cal && model_known(model) ? calibration_intervals(cal, model) : NULL;
     lm_status        status = LM_OK;
 
     for (part w = 0; w < N_PARTS && !status; w++)

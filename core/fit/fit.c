@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/allreduces.h"
 #include "fit/comparison.h"
 #include "fit/singles.h"
 #include "observe/launches.h"
@@ -236,6 +237,47 @@ static lm_status note_noise(const observations *obs, calibration *cal, lm_error 
     return calibration_note(cal, "noise_floor", text) ? LM_OK : no_memory(err);
 }
 
+/* How well the all-reduces' model holds on what it was fitted to, beside the formulas it answers
+ * for. */
+static lm_status judge_allreduces(const points *p, calibration *cal, lm_error *err)
+{
+    double      *measured  = malloc((p->n_points + 1) * sizeof *measured);
+    double      *predicted = malloc((p->n_points + 1) * sizeof *predicted);
+    stats_errors errors;
+    size_t       n = 0;
+
+    if (!measured || !predicted) {
+        free(measured);
+        free(predicted);
+        return no_memory(err);
+    }
+    allreduces_by_model(p, cal->allreduces, NULL, N_SYNC_BASELINES, predicted);
+    for (size_t i = 0; i < p->n_points; i++) {
+        measured[n]  = point_seconds(&p->point[i], PART_SYNC);
+        predicted[n] = predicted[i];
+        n += !isnan(measured[n]) && !isnan(predicted[n]);
+    }
+    errors = stats_compare(predicted, measured, n);
+    for (size_t f = 0; f < n_forms; f++)
+        if (forms[f].part == PART_SYNC)
+            cal->fitted[f] = (fitted){ .present       = true,
+                                       .by_allreduces = true,
+                                       .rows          = n,
+                                       .condition     = NAN,
+                                       .errors        = errors,
+                                       .held_out_mape = NAN };
+    free(measured);
+    free(predicted);
+    return LM_OK;
+}
+
+static lm_status fit_allreduces(const points *p, calibration *cal, lm_error *err)
+{
+    const lm_status status = allreduces_fit(p, &cal->allreduces, err);
+
+    return status || !cal->allreduces ? status : judge_allreduces(p, cal, err);
+}
+
 /* Prices of single kernels, where there are enough of a kind. */
 static lm_status fit_operators(const observations *obs, calibration *cal, lm_error *err)
 {
@@ -301,7 +343,11 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
         status = note_variant(p, cal, err);
     if (!status)
         status = note_noise(obs, cal, err);
+    if (!status && !(status = fit_allreduces(p, cal, err)))
+        any |= cal->allreduces != NULL;
     for (size_t f = 0; f < n_forms && !status; f++) {
+        if (forms[f].part == PART_SYNC)
+            continue;
         status = fit_form(p, f, &by, &cal->fitted[f], err);
         any |= cal->fitted[f].present;
         if (status)

@@ -189,6 +189,7 @@ static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error
             status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     }
     pt->load.nodes = (double)row->ranks;
+    pt->load.hosts = (double)row->hosts;
     pt->load.bytes =
         row->kind == OBS_COLLECTIVE ? (double)row->bytes : (double)pt->load.counts.param_bytes;
     return status;
@@ -472,6 +473,7 @@ lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *er
 {
     bool any = false;
 
+    p->algorithm = algorithm;
     for (size_t i = 0; i < p->n_points; i++) {
         point             *pt = &p->point[i];
         const observation *r  = pt->row;

@@ -37,6 +37,7 @@ typedef struct points {
     struct arena *shapes;     /**< owns the points' shapes */
     workloads    *loads;      /**< whose networks they are */
     double        multiprocessors; /**< of the device; 0: unknown */
+    const char   *algorithm;       /**< of points_choose_algorithm(); NULL: none was chosen */
 } points;
 
 /**

@@ -194,7 +194,9 @@ static lm_status formula_new(const design *d, formula *m, part p, const design_s
                              const calibration *known, lm_error *err)
 {
     const size_t  at    = form_find(MODEL, p);
-    const fitted *given = known && known->fitted[at].present ? &known->fitted[at] : NULL;
+    const fitted *given = known && known->fitted[at].present && !known->fitted[at].by_allreduces
+                              ? &known->fitted[at]
+                              : NULL;
 
     m->part = p;
     m->f    = &forms[at];

@@ -6,6 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+collective_model *collective_copy(const collective_model *m)
+{
+    collective_model *copy = malloc(sizeof *copy);
+
+    if (!copy)
+        return NULL;
+    *copy = (collective_model){ malloc((m->n + 1) * sizeof *m->algorithm), m->n };
+    if (!copy->algorithm) {
+        free(copy);
+        return NULL;
+    }
+    if (m->n)
+        memcpy(copy->algorithm, m->algorithm, m->n * sizeof *m->algorithm);
+    return copy;
+}
+
 void collective_free(collective_model *m)
 {
     if (!m)
@@ -141,7 +157,7 @@ double collective_seconds(const collective_model *m, const char *algorithm,
     double seconds = 0, price;
     route  r;
 
-    if (!(a->bytes > 0) || a->nodes < 1 || a->devices < 1 ||
+    if (!(a->bytes >= 0) || a->nodes < 1 || a->devices < 1 ||
         find_route(m, algorithm, link, a, &r) != NO_REFUSAL)
         return NAN;
     for (size_t i = 0; i < r.n; i++)
@@ -190,7 +206,7 @@ static double leaves(const sync_range *r, double value)
 static bool add_notes(allreduce_answer *out, const fabric_model *by, const allreduce *a)
 {
     const bool   multi   = a->nodes > 1;
-    const double bytes   = leaves(&by->bytes, a->bytes);
+    const double bytes   = a->bytes > 0 ? leaves(&by->bytes, a->bytes) : 1;
     const double nodes   = multi ? leaves(&by->nodes, (double)a->nodes) : 1;
     const double devices = leaves(&by->devices, (double)a->devices);
 
@@ -257,10 +273,10 @@ lm_status collective_ask(const collective_model *m, const char *algorithm, const
     route            r;
     refusal          why;
 
-    if (a->nodes < 1 || a->devices < 1 || !(a->bytes > 0) || !isfinite(a->bytes))
+    if (a->nodes < 1 || a->devices < 1 || !(a->bytes >= 0) || !isfinite(a->bytes))
         return lm_error_set(err, LM_E_ARG,
-                            "an all-reduce of %g bytes on %lld nodes of %lld devices: all must be "
-                            "above 0",
+                            "an all-reduce of %g bytes on %lld nodes of %lld devices: expected "
+                            "bytes from 0 up, and one node and device or more",
                             a->bytes, (long long)a->nodes, (long long)a->devices);
     if ((why = find_route(m, algorithm, link, a, &r)))
         return refuse(why, m, algorithm, a, err);

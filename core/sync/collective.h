@@ -63,6 +63,8 @@ typedef struct collective_model {
 lm_status collective_fit(const allreduce_time *row, size_t n, collective_model **out,
                          lm_error *err);
 void      collective_free(collective_model *m);
+/** NULL when memory runs out. */
+collective_model *collective_copy(const collective_model *m);
 
 /** NULL: it was not measured; the first if `name` is NULL. */
 const algorithm_model *collective_algorithm(const collective_model *m, const char *name);
@@ -103,7 +105,7 @@ typedef struct allreduce_answer {
  * @param m         NULL: nothing was fitted
  * @param algorithm NULL: the first
  * @return LM_E_NOTFOUND, with what to measure or to tell, for what was not measured; LM_E_ARG for
- *         no bytes, nodes or devices
+ *         bytes below 0 (0: what is left of the time), no nodes or devices
  */
 lm_status collective_ask(const collective_model *m, const char *algorithm, const interconnect *link,
                          const allreduce *a, allreduce_answer *out, lm_error *err);

@@ -312,6 +312,25 @@ static void pool_terms(const transfer_source *from, size_t n, size_t form_at, fi
     }
 }
 
+/* What connects devices is as it was: all-reduces of the nearest machine that has some. */
+static lm_status pool_allreduces(const transfer_source *from, size_t n, calibration *out,
+                                 lm_error *err)
+{
+    const transfer_source *of = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        if (from[i].cal->allreduces && (!of || from[i].weight > of->weight))
+            of = &from[i];
+    if (!of)
+        return LM_OK;
+    if (!(out->allreduces = collective_copy(of->cal->allreduces)))
+        return no_memory(err);
+    for (size_t f = 0; f < n_forms; f++)
+        if (carried(f) && forms[f].part == PART_SYNC && out->fitted[f].present)
+            out->fitted[f].by_allreduces = true;
+    return LM_OK;
+}
+
 /* Formulas in features are of networks between nodes, which are as they were. */
 static void pool_features(const transfer_source *from, size_t n, size_t form_at, fitted *out)
 {
@@ -319,7 +338,7 @@ static void pool_features(const transfer_source *from, size_t n, size_t form_at,
         mean m = { 0, 0, NAN, NAN };
 
         for (size_t i = 0; i < n; i++)
-            if (from[i].cal->fitted[form_at].present)
+            if (from[i].cal->fitted[form_at].present && !from[i].cal->fitted[form_at].by_allreduces)
                 mean_add(&m, from[i].weight, 1, &from[i].cal->fitted[form_at].coefficient[k]);
         out->coefficient[k] = mean_of(&m);
         out->rank++;
@@ -407,6 +426,8 @@ static lm_status pool(const transfer_source *from, size_t n, const device *to, c
     for (size_t f = 0; f < n_forms && !status; f++)
         if (carried(f))
             status = pool_form(from, n, f, &cal->fitted[f], err);
+    if (!status)
+        status = pool_allreduces(from, n, cal, err);
     if (!status)
         status = transfer_layers_pool(from, n, to, &cal->layers, err);
     if (status) {

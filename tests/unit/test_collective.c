@@ -335,7 +335,7 @@ static void what_was_not_measured_is_refused(void **state)
 static void no_bytes_or_nodes_are_an_error(void **state)
 {
     collective_model *m     = measured_on(true, true);
-    const allreduce   bad[] = { { 0, 2, 1 }, { 1, 0, 1 }, { 1, 2, 0 }, { -1, 2, 1 }, { 1, -2, 1 } };
+    const allreduce   bad[] = { { NAN, 2, 1 }, { 1, 0, 1 }, { 1, 2, 0 }, { -1, 2, 1 }, { 1, -2, 1 } };
     allreduce_answer  answer;
     lm_error          err;
 

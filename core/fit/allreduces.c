@@ -1,0 +1,112 @@
+/* All-reduces among points. */
+#include "fit/allreduces.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static bool even(const observation *row)
+{
+    return row->hosts >= 1 && row->ranks % row->hosts == 0;
+}
+
+static const char *algorithm_of(const observation *row)
+{
+    return *row->algorithm ? row->algorithm : ALGORITHM_DEFAULT;
+}
+
+bool allreduces_at(const point *pt, const points *of, allreduce_time *out)
+{
+    const observation *row = pt->row;
+
+    if (row->ranks < 2 || isnan(pt->seconds[PHASE_SYNC]) || !(pt->load.bytes > 0) ||
+        (of->algorithm && pt->other_algorithm) || !even(row))
+        return false;
+    *out = (allreduce_time){ { pt->load.bytes, row->hosts, row->ranks / row->hosts },
+                             algorithm_of(row),
+                             pt->seconds[PHASE_SYNC] };
+    return true;
+}
+
+size_t allreduces_uneven(const points *p)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < p->n_points; i++)
+        n += !isnan(p->point[i].seconds[PHASE_SYNC]) && p->point[i].row->ranks > 1 &&
+             !even(p->point[i].row);
+    return n;
+}
+
+/* Fits all folds but one. */
+static lm_status fit_without(const points *p, const split *by, size_t without,
+                             collective_model **out, lm_error *err)
+{
+    allreduce_time *row = malloc((p->n_points + 1) * sizeof *row);
+    size_t          n   = 0;
+    lm_status       status;
+
+    if (!row)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < p->n_points; i++)
+        if (without == SPLIT_ALWAYS || by->fold[i] != without)
+            n += allreduces_at(&p->point[i], p, &row[n]);
+    status = collective_fit(row, n, out, err);
+    free(row);
+    return status;
+}
+
+lm_status allreduces_fit(const points *p, collective_model **out, lm_error *err)
+{
+    const lm_status status = fit_without(p, NULL, SPLIT_ALWAYS, out, err);
+
+    if (!status && !(*out)->n) {
+        collective_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static double seconds_of(const collective_model *m, const interconnect *link, sync_baseline b,
+                         const allreduce_time *a, bool stand_in)
+{
+    const char *name = stand_in && !collective_algorithm(m, a->algorithm) ? NULL : a->algorithm;
+
+    return b < N_SYNC_BASELINES ? collective_baseline(m, name, b, &a->of)
+                                : collective_seconds(m, name, link, &a->of);
+}
+
+lm_status allreduces_left_out(const points *p, const split *by, sync_baseline b, double *seconds,
+                              lm_error *err)
+{
+    const bool   all    = by->rule.kind == SPLIT_NONE;
+    const size_t folds  = all ? 1 : by->n_folds;
+    lm_status    status = LM_OK;
+
+    for (size_t i = 0; i < p->n_points; i++)
+        seconds[i] = NAN;
+    for (size_t f = 0; f < folds && !status; f++) {
+        collective_model *m;
+        allreduce_time    a;
+
+        if ((status = fit_without(p, by, all ? SPLIT_ALWAYS : f, &m, err)))
+            return status;
+        for (size_t i = 0; i < p->n_points; i++)
+            if ((all || by->fold[i] == f) && !isnan(point_seconds(&p->point[i], PART_SYNC)) &&
+                allreduces_at(&p->point[i], p, &a))
+                seconds[i] = seconds_of(m, NULL, b, &a, false);
+        collective_free(m);
+    }
+    return status;
+}
+
+void allreduces_by_model(const points *p, const collective_model *m, const interconnect *link,
+                         sync_baseline b, double *seconds)
+{
+    for (size_t i = 0; i < p->n_points; i++) {
+        allreduce_time a;
+
+        seconds[i] = NAN;
+        if (allreduces_at(&p->point[i], p, &a))
+            seconds[i] = seconds_of(m, link, b, &a, true);
+    }
+}
