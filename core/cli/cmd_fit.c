@@ -2,9 +2,11 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/commands.h"
 #include "cli/fit_like.h"
+#include "fit/allreduces.h"
 #include "fit/fit.h"
 #include "observe/launches.h"
 #include "observe/variants.h"
@@ -64,8 +66,13 @@ static void add_row(table *t, size_t form_at, const fitted *f)
     table_text(t, part_name(forms[form_at].part));
     table_count(t, f->rows);
     /* of terms those that some row has */
-    table_count(t, forms[form_at].n_features ? forms[form_at].n_features : f->rank);
-    table_count(t, f->rank);
+    if (f->by_allreduces) {
+        table_text(t, "");
+        table_text(t, "");
+    } else {
+        table_count(t, forms[form_at].n_features ? forms[form_at].n_features : f->rank);
+        table_count(t, f->rank);
+    }
     table_real(t, f->condition);
     table_real(t, f->errors.r2);
     table_real(t, 1e3 * f->errors.rmse);
@@ -89,6 +96,35 @@ static void add_operators(table *t, operator_class class, const operator_prices 
         table_real(t, NAN);
     table_real(t, 100 * p->mape);
     table_real(t, NAN);
+}
+
+/* All-reduces by an algorithm, within a node and between nodes; those of 0 are not in use. */
+static void add_allreduces(table *t, const collective_model *m)
+{
+    for (size_t i = 0; i < m->n; i++)
+        for (fabric at = 0; at < N_FABRICS; at++) {
+            const fabric_model *of   = &m->algorithm[i].of[at];
+            size_t              used = 0;
+            char                name[80];
+
+            if (!of->rows)
+                continue;
+            for (size_t k = 0; k < of->n_planes; k++)
+                for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
+                    used += of->plane[k].price[c] > 0;
+            snprintf(name, sizeof name, "allreduce.%s.%s", m->algorithm[i].name, fabric_name(at));
+            table_text(t, model_at(0));
+            table_text(t, name);
+            table_count(t, of->rows);
+            table_count(t, used);
+            table_text(t, "");
+            table_real(t, NAN);
+            table_real(t, of->errors.r2);
+            table_real(t, 1e3 * of->errors.rmse);
+            table_real(t, of->errors.nrmse);
+            table_real(t, 100 * of->errors.mape);
+            table_real(t, NAN);
+        }
 }
 
 /* Classes of single layers. */
@@ -123,7 +159,7 @@ static void print_undetermined(const form *f, const fitted *found)
 {
     bool any = false, nodes = false;
 
-    for (size_t k = 0; k < f->n_features; k++) {
+    for (size_t k = 0; k < f->n_features && !found->by_allreduces; k++) {
         if (found->coefficient[k].determined)
             continue;
         if (!any)
@@ -179,6 +215,30 @@ static void print_unit(const observations *obs, const points *p)
     free(rate);
 }
 
+/* What was measured of all-reduces leaves open. */
+static void print_allreduces(const observations *obs, const points *p, const calibration *cal)
+{
+    const size_t uneven = allreduces_uneven(p);
+
+    if (uneven)
+        fprintf(stderr,
+                "layermeter: %s: %zu all-reduce%s not used: their ranks are not the same number on "
+                "each host\n",
+                obs->path, uneven, uneven == 1 ? " is" : "s are");
+    if (!cal->allreduces)
+        return;
+    if (strcmp(cal->allreduces->algorithm[0].name, ALGORITHM_DEFAULT) != 0 && !p->algorithm)
+        fprintf(stderr,
+                "layermeter: %s: no all-reduce by the library's own choice: '%s' answers for it\n",
+                obs->path, cal->allreduces->algorithm[0].name);
+    if (cal->allreduces->algorithm[0].of[FABRIC_MULTI].one_count)
+        fprintf(
+            stderr,
+            "layermeter: %s: all-reduces between nodes were measured on one number of nodes: how "
+            "their latency grows is assumed; measure two more, one of 8 nodes or more\n",
+            obs->path);
+}
+
 /* What the data cannot say, in words. */
 static void print_warnings(const observations *obs, const points *p, const calibration *cal)
 {
@@ -209,6 +269,7 @@ static void print_warnings(const observations *obs, const points *p, const calib
         fprintf(stderr, "layermeter: the update of %zu points is left out: another optimizer\n",
                 p->n_other_optimizer);
     print_flagged(obs, p);
+    print_allreduces(obs, p, cal);
     print_unit(obs, p);
     for (size_t c = 0; cal->layers && c < N_LAYER_CLASSES; c++)
         if (cal->layers->of[c].rows && !cal->layers->of[c].present)
@@ -314,6 +375,8 @@ static int run(const options *o)
             add_operators(t, c, &cal->operators->of[c]);
     if (cal->layers)
         add_layers(t, cal->layers);
+    if (cal->allreduces)
+        add_allreduces(t, cal->allreduces);
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:

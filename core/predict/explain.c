@@ -126,6 +126,46 @@ static lm_status share_feature(work *w, part which, const contribution *whole)
     return status;
 }
 
+/* All-reduces: bytes are the layers' own, the rest is the step's. */
+static lm_status share_sync(work *w)
+{
+    const allreduce  a = { w->load.load.bytes, w->asked->nodes, w->asked->devices };
+    allreduce_answer answer;
+    lm_status        status = calibration_ask(w->who->cal, &a, &answer, w->err);
+
+    for (size_t k = 0; !status && k < answer.n; k++) {
+        const allreduce_share *from = &answer.share[k];
+        share                  s    = { .layer       = NO_LAYER,
+                                        .part        = PART_SYNC,
+                                        .kernels     = "step",
+                                        .regressor   = from->name,
+                                        .unit        = from->unit,
+                                        .count       = from->count,
+                                        .coefficient = from->price,
+                                        .seconds     = from->seconds,
+                                        .bound       = from->bound,
+                                        .standing = predict_sync_certainty(w->who, w->measured, from) };
+
+        if (from->bound != BOUND_TRAFFIC) {
+            status = add_share(w, &s);
+            continue;
+        }
+        for (size_t l = 0; l < w->e->n_layers && !status; l++) {
+            workload load;
+
+            if ((status = layer_load(w, l, &load)))
+                return status;
+            s.layer   = l;
+            s.kernels = w->e->layer[l].type;
+            s.count   = from->count * load.bytes / a.bytes;
+            s.seconds = from->price * s.count;
+            if (s.count != 0)
+                status = add_share(w, &s);
+        }
+    }
+    return status;
+}
+
 /* ---- terms: of each kernel its own --------------------------------------------------------------
  */
 
@@ -268,7 +308,13 @@ static lm_status share_forms(work *w)
         const part   which = w->e->part[i];
         const size_t at    = form_find(w->who->model, which);
         contribution room[MAX_CONTRIBUTIONS];
-        const size_t n = calibration_contributions(w->who->cal, at, &w->load.load, room);
+        size_t       n;
+
+        if (which == PART_SYNC && calibration_asks(w->who->cal, w->who->model)) {
+            status = share_sync(w);
+            continue;
+        }
+        n = calibration_contributions(w->who->cal, at, &w->load.load, room);
 
         for (size_t k = 0; k < n && forms[at].n_features && !status; k++)
             status = share_feature(w, which, &room[k]);

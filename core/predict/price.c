@@ -87,6 +87,15 @@ certainty predict_certainty(const predictor *who, unsigned measured, part which,
     return certainty_of(c->c, c->count, other_dtype(who));
 }
 
+certainty predict_sync_certainty(const predictor *who, unsigned measured, const allreduce_share *s)
+{
+    if (measured & 1u << PART_SYNC)
+        return CERTAINTY_MEASURED;
+    if (s->assumed || who->cal->transferred)
+        return CERTAINTY_ASSUMED;
+    return s->beyond ? CERTAINTY_EXTRAPOLATED : CERTAINTY_INTERPOLATED;
+}
+
 lm_status predict_load(const predictor *who, int64_t batch, optimizer o, full_workload *out,
                        lm_error *err)
 {
@@ -186,6 +195,26 @@ static lm_status missing(sum *s, part which)
                         part_name(which), remedy[which]);
 }
 
+/* All gradients in one message. */
+static lm_status add_sync(sum *s, double times, double *seconds)
+{
+    const allreduce  a = { s->load->bytes, s->out->nodes, s->out->devices };
+    allreduce_answer answer;
+    const lm_status  status = calibration_ask(s->who->cal, &a, &answer, s->err);
+
+    if (status) {
+        lm_error_prefix(s->err, "%s", s->who->machine ? s->who->machine : "the machine file");
+        return status;
+    }
+    for (size_t i = 0; i < answer.n_beyond; i++)
+        note(s->out, answer.beyond[i].what, answer.beyond[i].factor);
+    for (size_t k = 0; k < answer.n; k++)
+        ledger_add(&s->out->ledger, predict_sync_certainty(s->who, s->measured, &answer.share[k]),
+                   times * answer.share[k].seconds);
+    *seconds = times * answer.seconds;
+    return LM_OK;
+}
+
 /* Done so many times. */
 static lm_status add_part(sum *s, part which, double times, double *seconds)
 {
@@ -193,6 +222,8 @@ static lm_status add_part(sum *s, part which, double times, double *seconds)
     contribution room[MAX_CONTRIBUTIONS];
     size_t       n;
 
+    if (which == PART_SYNC && calibration_asks(s->who->cal, s->who->model))
+        return add_sync(s, times, seconds);
     if (at == n_forms || !s->who->cal->fitted[at].present)
         return missing(s, which);
     n        = calibration_contributions(s->who->cal, at, s->load, room);
@@ -345,7 +376,7 @@ static lm_status predict(const predictor *who, const step_setup *asked, predicti
         return status;
     counted.load.nodes = (double)ranks;
     s.measured         = predict_measured(who, asked);
-    if (ranks > 1 && ranks > who->cal->max_ranks)
+    if (ranks > 1 && ranks > who->cal->max_ranks && !calibration_asks(who->cal, who->model))
         note(&result, "nodes", (double)ranks / (double)who->cal->max_ranks);
     n = predict_parts(who, ranks > 1, parts);
     for (size_t i = 0; i < n; i++) {

@@ -76,6 +76,9 @@ size_t predict_parts(const predictor *who, bool many, part out[4]);
  * all-reduces also on as many ranks. 0 where it has no such parts. */
 unsigned predict_measured(const predictor *who, const step_setup *s);
 
+/** What a share of an all-reduce stands on. Which element type was measured makes no difference. */
+certainty predict_sync_certainty(const predictor *who, unsigned measured, const allreduce_share *s);
+
 /** What a contribution to a part stands on: certainty_of(), with the element type looked at, too.
  */
 certainty predict_certainty(const predictor *who, unsigned measured, part which,

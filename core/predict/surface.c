@@ -34,6 +34,8 @@ static surface_side side_at(const predictor *who, const workload *load, bool man
         contribution room[MAX_CONTRIBUTIONS];
         size_t       found = 0;
 
+        if (parts[i] == PART_SYNC && calibration_asks(who->cal, who->model))
+            continue;
         if (at < n_forms && who->cal->fitted[at].present)
             found = calibration_contributions(who->cal, at, load, room);
         if (!found)
@@ -66,10 +68,14 @@ lm_status step_surface_of(const predictor *who, const step_setup *s, step_surfac
             side_at(who, &load[1].load, many, micro).first - surface.side[many].first;
     }
     if (!status) {
-        surface.bytes = load[0].load.bytes;
-        surface.batch = even ? 0 : batch;
-        surface.micro = micro;
-        *out          = surface;
+        surface.bytes   = load[0].load.bytes;
+        surface.batch   = even ? 0 : batch;
+        surface.micro   = micro;
+        surface.devices = s->devices;
+        surface.model   = who->model;
+        if (calibration_asks(who->cal, who->model))
+            surface.cal = who->cal;
+        *out = surface;
     }
     free(load);
     return status;
@@ -77,7 +83,8 @@ lm_status step_surface_of(const predictor *who, const step_setup *s, step_surfac
 
 bool step_surface_holds(const step_surface *s, const step_setup *of)
 {
-    return (!s->batch || s->batch == of->batch) && s->micro == (double)of->sync.accumulation;
+    return (!s->batch || s->batch == of->batch) && s->devices == of->devices &&
+           s->micro == (double)of->sync.accumulation;
 }
 
 double step_surface_at(const step_surface *s, int64_t batch, int64_t ranks)
@@ -87,6 +94,11 @@ double step_surface_at(const step_surface *s, int64_t batch, int64_t ranks)
 
     if (!s->batch)
         seconds += (double)(batch - 1) * side->more;
+    if (s->cal && ranks > 1)
+        seconds += calibration_allreduce(s->cal, s->model,
+                                         &(allreduce){ s->bytes,
+                                                       ranks >= s->devices ? ranks / s->devices : 1,
+                                                       ranks >= s->devices ? s->devices : ranks });
     for (size_t i = 0; i < side->n; i++)
         seconds +=
             side->node[i].coefficient * feature_at_nodes(side->node[i].of, (double)ranks, s->bytes);

@@ -21,7 +21,11 @@ typedef struct step_surface {
     surface_side side[2]; /**< on one node, on several */
     double       bytes;   /**< all-reduced */
     double       micro;   /**< steps in a step */
-    int64_t      batch; /**< the only one it is of; 0: of all, as the counts grow by equal steps */
+    int64_t      devices; /**< of each node */
+    /** Answers for the all-reduce of several ranks beside the rest; NULL: it is part of it. */
+    const calibration *cal;
+    const char        *model;
+    int64_t batch; /**< the only one it is of; 0: of all, as the counts grow by equal steps */
 } step_surface;
 
 /** `s->batch` matters only where the counts do not grow by equal steps. What predict_load()

@@ -128,7 +128,7 @@ static void the_time_alone_is_the_same_sum(void **state)
     assert_int_equal(surface_of(&p, 7, &surface, NULL), LM_OK);
     for (int64_t nodes = 1; nodes < 100; nodes += 7) {
         assert_true(step_surface_holds(
-            &surface, &(step_setup){ .batch = nodes + 1, .sync.accumulation = 1 }));
+            &surface, &(step_setup){ .batch = nodes + 1, .devices = 1, .sync.accumulation = 1 }));
         assert_int_equal(step_at(&p, nodes + 1, nodes, &out, NULL), LM_OK);
         assert_close(step_surface_at(&surface, nodes + 1, nodes), out.step, 1e-14);
     }
@@ -227,12 +227,12 @@ static void a_missing_formula_says_how_to_get_it(void **state)
     assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_OK); /* one node needs none */
     assert_int_equal(step_at(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
-                 "the machine file has no counts.sync: calibrate on 2 ranks or more "
+                 "the machine file: no all-reduce was measured: calibrate on 2 ranks or more "
                  "(mpirun), then fit again");
     /* nor is there a turning point to be found */
     assert_int_equal(turning_at(&p, SCALING_WEAK, 10, &turning, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
-                 "the machine file has no counts.sync: calibrate on 2 ranks or more "
+                 "the machine file: no all-reduce was measured: calibrate on 2 ranks or more "
                  "(mpirun), then fit again");
     p.model = "nnls";
     assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_E_NOTFOUND);

@@ -1,8 +1,9 @@
 # Compares the coefficients of one model in two machine files: awk -v model=M -v mode=exact|se T F
-# mode exact: 1e-9 relative. mode se: 4 stated standard errors; a formula with a coefficient held at 0 is
+# mode exact: `tolerance` relative, 1e-9 if it is not given. mode se: 4 stated standard errors; a formula with a coefficient held at 0 is
 # set aside, since the errors of its others are stated as if that 0 were known.
 # Prints a line for each that is off, then how many: compared, off, beyond 2 standard errors, within a
 # tenth of one, formulas set aside.
+BEGIN { if (!tolerance) tolerance = 1e-9 }
 /^\[/ { section = substr($0, 2, index($0, "]") - 2); next }
 index(section, model ".") != 1 { next }
 $2 == "=" && $4 ~ /^s\// {
@@ -24,7 +25,7 @@ END {
         size = truth[key] < 0 ? -truth[key] : truth[key]
         compared++
         if (mode == "exact") {
-            if (!(distance <= 1e-9 * size)) { off++; print key " is " value[key] ", not " truth[key] }
+            if (!(distance <= tolerance * size)) { off++; print key " is " value[key] ", not " truth[key] }
         } else if (!(key in se)) {
             off++
             print key " has no standard error"
