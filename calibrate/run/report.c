@@ -164,6 +164,27 @@ static void fill_coefficient(const form *f, const coefficient *c, feature of, ta
     table_text(t, !c->determined ? "undetermined" : c->at_bound ? "at bound" : "");
 }
 
+/* Prices of all-reduces that are in use. */
+static void fill_fabric(const algorithm_model *a, fabric at, table *t)
+{
+    const fabric_model *m = &a->of[at];
+    char                name[80];
+
+    snprintf(name, sizeof name, "allreduce.%s.%s", a->name, fabric_name(at));
+    for (size_t k = 0; m->rows && k < m->n_planes; k++)
+        for (sync_column c = 0; c < N_SYNC_COLUMNS; c++) {
+            if (!(m->plane[k].price[c] > 0))
+                continue;
+            table_text(t, model_at(0));
+            table_text(t, name);
+            table_text(t, sync_column_name(c));
+            table_real(t, m->plane[k].price[c]);
+            table_real(t, NAN);
+            table_text(t, sync_column_unit(c));
+            table_text(t, k ? "second plane" : "");
+        }
+}
+
 static void fill_coefficients(const findings *f, table *t)
 {
     table_column(t, "model", "model", 0);
@@ -174,8 +195,13 @@ static void fill_coefficients(const findings *f, table *t)
     table_column(t, "per", "per", 0);
     table_column(t, "remark", "remark", 0);
     for (size_t i = 0; f->cal && i < n_forms; i++)
-        for (size_t k = 0; f->cal->fitted[i].present && k < forms[i].n_features; k++)
+        for (size_t k = 0; f->cal->fitted[i].present && !f->cal->fitted[i].by_allreduces &&
+                           k < forms[i].n_features;
+             k++)
             fill_coefficient(&forms[i], &f->cal->fitted[i].coefficient[k], forms[i].feature[k], t);
+    for (size_t i = 0; f->cal && f->cal->allreduces && i < f->cal->allreduces->n; i++)
+        for (fabric at = 0; at < N_FABRICS; at++)
+            fill_fabric(&f->cal->allreduces->algorithm[i], at, t);
 }
 
 static void fill_held_out(const findings *f, table *t)
