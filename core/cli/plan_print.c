@@ -266,7 +266,7 @@ static void print_grounds(const plan_job *job, FILE *out)
                     "--memory or --device\n",
                     side->name);
         if (*side->one_node)
-            fprintf(out, "note: %s: one device only: %s\n", side->name, side->one_node);
+            fprintf(out, "note: plans of one device only: %s\n", side->one_node);
     }
     print_left_out(job, out);
     if (job->question.training.startup > 0)
