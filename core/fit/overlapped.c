@@ -6,12 +6,34 @@
 
 #include "sync/buckets.h"
 
+/* A bucket at all batches that a schedule is of. */
+typedef struct planned_bucket {
+    overlap_bucket is;          /* bytes and layers */
+    double         ready, more; /* s into a pass with one sample, and for each more; at any batch
+                                   where the pass has ended: HUGE_VAL */
+} planned_bucket;
+
+struct overlap_plan {
+    const calibration       *cal;
+    const char              *model;
+    const gradient_schedule *schedule;
+    sync_policy              policy;
+    planned_bucket          *bucket;
+    size_t                   n;
+    overlap_bucket          *running; /* as many, for one run */
+    /* Of the messages of the last run, in their order: bounds ask for the same again. */
+    struct {
+        double bytes, seconds;
+    } * paid;
+    size_t  n_paid;
+    int64_t nodes, devices; /* that they are of */
+};
+
 /* Room for the gradients of a network. */
 typedef struct room {
-    bucket_tensor  *tensor;
-    bucket_span    *span;
-    double         *ready;
-    overlap_bucket *bucket;
+    bucket_tensor *tensor;
+    bucket_span   *span;
+    double        *ready, *later; /* with one sample, with two */
 } room;
 
 static void room_free(room *r)
@@ -19,22 +41,22 @@ static void room_free(room *r)
     free(r->tensor);
     free(r->span);
     free(r->ready);
-    free(r->bucket);
+    free(r->later);
 }
 
 static bool room_new(size_t n, room *r)
 {
     *r = (room){ calloc(n + 1, sizeof *r->tensor), calloc(n + 1, sizeof *r->span),
-                 calloc(n + 1, sizeof *r->ready), calloc(n + 1, sizeof *r->bucket) };
-    if (r->tensor && r->span && r->ready && r->bucket)
+                 calloc(n + 1, sizeof *r->ready), calloc(n + 1, sizeof *r->later) };
+    if (r->tensor && r->span && r->ready && r->later)
         return true;
     room_free(r);
     return false;
 }
 
-/* Of each gradient, in seconds of a pass that takes `backward`. */
+/* Of each gradient, in seconds of a pass. */
 static void find_ready(const calibration *cal, size_t form_at, const gradient_schedule *s,
-                       int64_t batch, double factor, double backward, double *ready)
+                       int64_t batch, double *ready)
 {
     const form   *f    = &forms[form_at];
     const fitted *here = &cal->fitted[form_at];
@@ -49,8 +71,6 @@ static void find_ready(const calibration *cal, size_t form_at, const gradient_sc
             price[t] = here->term[t].value;
         gradient_schedule_by_terms(s, batch, price, ready);
     }
-    for (size_t i = 0; i < s->n; i++)
-        ready[i] = fmin(factor * ready[i], backward);
 }
 
 /* Bytes of one as it travels; 0 as the policy's type: the weights' own. */
@@ -76,39 +96,48 @@ static size_t spans(const sync_policy *p, const gradient_schedule *s, room *r)
     }
 }
 
-static size_t fill(const sync_policy *p, const gradient_schedule *s, double backward, room *r)
+/* When a bucket is ready grows with the batch as the counts do, by equal steps. */
+static void fill(overlap_plan *plan, const room *r)
 {
-    const size_t n = spans(p, s, r);
+    const sync_policy       *p = &plan->policy;
+    const gradient_schedule *s = plan->schedule;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < plan->n; i++) {
         const size_t   first = r->span[i].first, last = r->span[i].last;
         const uint64_t bytes = r->span[i].bytes;
 
-        r->bucket[i] = (overlap_bucket){
-            .bytes =
-                (double)(p->rule == SYNC_DDP ? sent(p, bytes, s->gradient[first].dtype) : bytes),
-            .ready       = p->rule == SYNC_ONCE ? backward : r->ready[last],
-            .first_layer = s->gradient[last].layer,
-            .last_layer  = s->gradient[first].layer,
+        plan->bucket[i] = (planned_bucket){
+            .is = { .bytes = (double)(p->rule == SYNC_DDP ? sent(p, bytes, s->gradient[first].dtype)
+                                                          : bytes),
+                    .first_layer = s->gradient[last].layer,
+                    .last_layer  = s->gradient[first].layer },
+            .ready = p->rule == SYNC_ONCE ? HUGE_VAL : r->ready[last],
+            .more  = p->rule == SYNC_ONCE ? 0 : r->later[last] - r->ready[last],
         };
     }
-    return n;
 }
 
 /* One message: neither nodes nor the rest change within a step. */
 typedef struct pricing {
-    const calibration *cal;
-    const char        *model;
-    allreduce          of;
-    double             factor;
+    overlap_plan *plan;
+    allreduce     of;
+    double        factor;
+    size_t        at; /* messages so far */
 } pricing;
 
 static double price(void *context, double bytes)
 {
-    pricing *p = context;
+    pricing      *p    = context;
+    overlap_plan *plan = p->plan;
+    const size_t  at   = p->at++;
 
-    p->of.bytes = bytes;
-    return p->factor * calibration_allreduce(p->cal, p->model, &p->of);
+    if (at >= plan->n_paid || plan->paid[at].bytes != bytes) {
+        p->of.bytes            = bytes;
+        plan->paid[at].bytes   = bytes;
+        plan->paid[at].seconds = calibration_allreduce(plan->cal, plan->model, &p->of);
+        plan->n_paid           = at + 1;
+    }
+    return p->factor * plan->paid[at].seconds;
 }
 
 static lm_status check(const calibration *cal, const char *model, lm_error *err)
@@ -127,45 +156,111 @@ static lm_status check(const calibration *cal, const char *model, lm_error *err)
     return LM_OK;
 }
 
+lm_status overlap_plan_of(const calibration *cal, const char *model,
+                          const gradient_schedule *schedule, const sync_policy *policy,
+                          overlap_plan **out, lm_error *err)
+{
+    const size_t  backward = form_find(model, PART_BACKWARD);
+    const int64_t first    = schedule->batch ? schedule->batch : 1;
+    overlap_plan *plan     = NULL;
+    room          r        = { .tensor = NULL };
+    lm_status     status   = check(cal, model, err);
+
+    if (status)
+        return status;
+    if (!room_new(schedule->n, &r) || !(plan = calloc(1, sizeof *plan)))
+        goto no_memory;
+    *plan   = (overlap_plan){ .cal = cal, .model = model, .schedule = schedule, .policy = *policy };
+    plan->n = spans(policy, schedule, &r);
+    plan->bucket  = calloc(plan->n + 1, sizeof *plan->bucket);
+    plan->running = calloc(plan->n + 1, sizeof *plan->running);
+    plan->paid    = calloc(plan->n + 1, sizeof *plan->paid);
+    if (!plan->bucket || !plan->running || !plan->paid)
+        goto no_memory;
+    find_ready(cal, backward, schedule, first, r.ready);
+    find_ready(cal, backward, schedule, schedule->batch ? first : 2, r.later);
+    fill(plan, &r);
+    room_free(&r);
+    *out = plan;
+    return LM_OK;
+no_memory:
+    room_free(&r);
+    overlap_plan_free(plan);
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+void overlap_plan_free(overlap_plan *p)
+{
+    if (!p)
+        return;
+    free(p->bucket);
+    free(p->running);
+    free(p->paid);
+    free(p);
+}
+
+bool overlap_plan_holds(const overlap_plan *p, const gradient_schedule *schedule,
+                        const sync_policy *policy)
+{
+    const sync_policy *own = &p->policy;
+
+    return p->schedule == schedule && own->rule == policy->rule && own->dtype == policy->dtype &&
+           own->first_bytes == policy->first_bytes && own->limit_bytes == policy->limit_bytes &&
+           own->cycle_seconds == policy->cycle_seconds;
+}
+
+void overlap_plan_run(overlap_plan *plan, int64_t batch, const sync_setting *s, double backward,
+                      double compute, overlap *out)
+{
+    const sync_policy *p     = &plan->policy;
+    const double       ranks = (double)s->nodes * (double)s->devices;
+    const double       more  = plan->schedule->batch ? 0 : (double)(batch - 1);
+    const calibration *cal   = plan->cal;
+    pricing            paid  = { plan, { 0, s->nodes, s->devices }, s->message, 0 };
+    overlap_rules      rules = { .backward = s->pass * backward,
+                                 .slowdown = cal->overlapping.slowdown,
+                                 .stretch  = cal->overlapping.stretch };
+    overlap_times      times;
+
+    *out = (overlap){ .bucket = plan->running, .backward = rules.backward };
+    if (ranks <= 1)
+        return;
+    if (plan->nodes != s->nodes || plan->devices != s->devices)
+        plan->n_paid = 0;
+    plan->nodes   = s->nodes;
+    plan->devices = s->devices;
+    for (size_t i = 0; i < plan->n; i++) {
+        const double ready = plan->bucket[i].ready + more * plan->bucket[i].more;
+
+        plan->running[i]       = plan->bucket[i].is;
+        plan->running[i].ready = s->pass * (ready < backward ? ready : backward);
+    }
+    if (p->rule == SYNC_FUSION) {
+        rules.wait         = p->cycle_seconds / 2; /* in the mean */
+        rules.fusion_bytes = (double)p->limit_bytes;
+    }
+    out->n         = plan->n;
+    times          = overlap_run(plan->running, &out->n, &rules, price, &paid);
+    out->backward  = times.backward;
+    out->sync      = times.sync;
+    out->exposed   = p->rule == SYNC_ONCE ? times.sync : times.exposed;
+    out->straggler = cal->overlapping.straggler * compute * sqrt(2 * log(ranks));
+    for (size_t i = 0; i < out->n && (p->rule == SYNC_DDP || p->rule == SYNC_FUSION); i++)
+        out->copy += cal->overlapping.copy * plan->running[i].bytes;
+}
+
 lm_status overlapped_sync(const calibration *cal, const char *model,
                           const gradient_schedule *schedule, int64_t batch, const sync_setting *s,
                           double backward, double compute, overlap *out, lm_error *err)
 {
-    const sync_policy *p     = s->policy;
-    const double       ranks = (double)s->nodes * (double)s->devices;
-    const double       pass  = s->pass * backward;
-    pricing            paid  = { cal, model, { 0, s->nodes, s->devices }, s->message };
-    overlap_rules      rules = { .backward = pass,
-                                 .slowdown = cal->overlapping.slowdown,
-                                 .stretch  = cal->overlapping.stretch };
-    overlap_times      times;
-    overlap            result = { .backward = pass };
-    room               r;
-    lm_status          status = check(cal, model, err);
+    overlap_plan *plan   = NULL;
+    lm_status     status = overlap_plan_of(cal, model, schedule, s->policy, &plan, err);
 
     if (status)
         return status;
-    if (ranks > 1) {
-        if (!room_new(schedule->n, &r))
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
-        find_ready(cal, form_find(model, PART_BACKWARD), schedule, batch, s->pass, pass, r.ready);
-        result.n = fill(p, schedule, pass, &r);
-        if (p->rule == SYNC_FUSION) {
-            rules.wait         = p->cycle_seconds / 2; /* in the mean */
-            rules.fusion_bytes = (double)p->limit_bytes;
-        }
-        times            = overlap_run(r.bucket, &result.n, &rules, price, &paid);
-        result.backward  = times.backward;
-        result.sync      = times.sync;
-        result.exposed   = p->rule == SYNC_ONCE ? times.sync : times.exposed;
-        result.straggler = cal->overlapping.straggler * compute * sqrt(2 * log(ranks));
-        for (size_t i = 0; i < result.n && (p->rule == SYNC_DDP || p->rule == SYNC_FUSION); i++)
-            result.copy += cal->overlapping.copy * r.bucket[i].bytes;
-        result.bucket = r.bucket;
-        r.bucket      = NULL;
-        room_free(&r);
-    }
-    *out = result;
+    overlap_plan_run(plan, batch, s, backward, compute, out);
+    plan->running = NULL; /* the caller's now */
+    overlap_plan_free(plan);
     return LM_OK;
 }
 

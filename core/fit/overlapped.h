@@ -2,6 +2,8 @@
 #ifndef FIT_OVERLAPPED_H
 #define FIT_OVERLAPPED_H
 
+#include <stdbool.h>
+
 #include "fit/calibration.h"
 #include "observe/gradients.h"
 #include "sync/policy.h"
@@ -43,5 +45,24 @@ lm_status overlapped_sync(const calibration *cal, const char *model,
                           double backward, double compute, overlap *out, lm_error *err);
 
 void overlap_clear(overlap *o);
+
+/** Buckets of a policy at all batches that a schedule is of, and when they are ready: what steps of
+ * any batch on any number of nodes share. What it is made of must stay. */
+typedef struct overlap_plan overlap_plan;
+
+/** What overlapped_sync() returns; overlap_plan_free() it. */
+lm_status overlap_plan_of(const calibration *cal, const char *model,
+                          const gradient_schedule *schedule, const sync_policy *policy,
+                          overlap_plan **out, lm_error *err);
+void      overlap_plan_free(overlap_plan *p);
+
+/** Is it of that schedule and policy, but for accumulation? */
+bool overlap_plan_holds(const overlap_plan *p, const gradient_schedule *schedule,
+                        const sync_policy *policy);
+
+/** overlapped_sync() of its policy, whatever `s->policy` is. out->bucket is the plan's until its
+ * next run. Not pure: prices of the messages are kept for the next run on as many nodes. */
+void overlap_plan_run(overlap_plan *p, int64_t batch, const sync_setting *s, double backward,
+                      double compute, overlap *out);
 
 #endif
