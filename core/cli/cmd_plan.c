@@ -338,7 +338,8 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
 {
     const plan_question *q       = &job->question;
     const plan_side     *side    = &job->side[0];
-    const int64_t        devices = q->nodes[0] * q->setup.devices,
+    const step_setup     least   = { .nodes = q->nodes[0], .devices = q->setup.devices };
+    const int64_t        devices = step_setup_ranks(&least),
                   fits           = batch_limit(&job->machine[0].fits, devices,
                                      q->global_batch ? 2 : q->setup.sync.accumulation);
 
@@ -347,6 +348,12 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
             err, LM_E_NOTFOUND,
             "%s: batch %lld does not fit %.6g GB of memory: the largest that does is %lld",
             side->name, (long long)q->batch[0], 1e-9 * (double)side->room.bytes, (long long)fits);
+    if (job->set.no_time)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: the formulas of '%s' say that no step takes any time: they are far "
+            "from what they were fitted to; take --model layermeter",
+            side->name, side->session.who.model);
     if (job->set.idle)
         return lm_error_set(
             err, LM_E_ARG,

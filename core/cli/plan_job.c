@@ -134,8 +134,6 @@ static bool open_formulas(plan_job *job, size_t i, int *exit_code)
     side->device = o.value[job->at->device];
     if (!side->device && side->session.cal)
         side->device = provenance(side->session.cal, "device");
-    if (!side->device && side->session.cal) /* which is what its backend ran on then */
-        side->device = provenance(side->session.cal, "cpu");
     side->name = wants_paleo(job) ? side->device : o.value[job->at->session.machine];
     return true;
 }
@@ -208,6 +206,8 @@ static lm_status find_price(const plan_job *job, size_t i, const price **out, lm
 
     if (instance)
         return prices_find(job->prices, instance, out, err);
+    if (!of && job->side[i].session.cal) /* which is what its backend ran on then */
+        of = provenance(job->side[i].session.cal, "cpu");
     if (of)
         return prices_of_device(job->prices, job->devices, of, out, err);
     return lm_error_set(
@@ -268,6 +268,8 @@ static bool open_price(plan_job *job, size_t i, bool wanted, int *exit_code)
         if (!status)
             status = price_tiers(job, i, &err);
     }
+    if (side->price && !side->device) /* the instance tells */
+        side->device = side->price->device;
     if (!status)
         return true;
     if (wanted)
@@ -319,7 +321,7 @@ bool plan_job_open(plan_job *job, int *exit_code)
         prices_open(job->o->value[job->at->prices], &job->prices, &err))
         return failure(&err, exit_code);
     for (size_t i = 0; i < job->n; i++)
-        if (!open_room(job, i, exit_code) || !open_price(job, i, wanted, exit_code))
+        if (!open_price(job, i, wanted, exit_code) || !open_room(job, i, exit_code))
             return false;
     if (!plan_job_priced(job, NULL)) /* costs of some say nothing beside those of others */
         for (size_t i = 0; i < job->n; i++)

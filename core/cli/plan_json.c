@@ -117,6 +117,12 @@ void plan_json_question(const plan_job *job, json *j)
     json_known(j, "budget", job->limits.cost);
     json_text(j, "currency", *job->currency ? job->currency : NULL);
     json_text(j, "price", plan_job_priced(job, NULL) ? price_tier_name(job->view.tier) : NULL);
+    json_open(j, "left_out", '{');
+    json_count(j, "memory", job->set.too_large);
+    json_count(j, "dataset", job->set.beyond_dataset);
+    json_count(j, "idle_devices", job->set.idle);
+    json_count(j, "no_time", job->set.no_time);
+    json_close(j, '}');
     json_open(j, "machines", '[');
     for (size_t i = 0; i < job->n; i++)
         put_machine(job, i, j);

@@ -232,17 +232,20 @@ static void print_unused(const plan_job *job, size_t i, FILE *out)
 
 static void print_left_out(const plan_job *job, FILE *out)
 {
-    const plan_set *set = &job->set;
+    const struct {
+        size_t      n;
+        const char *why;
+    } left[] = {
+        { job->set.too_large, "the batch does not fit the memory" },
+        { job->set.beyond_dataset, "a step would take more than the data set" },
+        { job->set.idle, "more devices than samples of a step" },
+        { job->set.no_time, "the formulas say that a step takes no time" },
+    };
 
-    if (set->too_large)
-        fprintf(out, "note: %zu plan%s left out: the batch does not fit the memory\n",
-                set->too_large, set->too_large == 1 ? "" : "s");
-    if (set->beyond_dataset)
-        fprintf(out, "note: %zu plan%s left out: a step would take more than the data set\n",
-                set->beyond_dataset, set->beyond_dataset == 1 ? "" : "s");
-    if (set->idle)
-        fprintf(out, "note: %zu plan%s left out: more devices than samples of a step\n", set->idle,
-                set->idle == 1 ? "" : "s");
+    for (size_t i = 0; i < sizeof left / sizeof left[0]; i++)
+        if (left[i].n)
+            fprintf(out, "note: %zu plan%s left out: %s\n", left[i].n, left[i].n == 1 ? "" : "s",
+                    left[i].why);
 }
 
 /* What the answers stand on. */

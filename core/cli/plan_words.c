@@ -205,10 +205,11 @@ static int64_t more_nodes(const plan_job *job)
     plan_question q    = job->question;
     int64_t       last = q.nodes[q.n_nodes - 1];
 
-    for (int64_t n = 2 * last; n <= TURNING_LIMIT; n *= 2) {
+    for (int64_t n = last; n <= TURNING_LIMIT / 2;) {
         plan_set set = { .plan = NULL };
         bool     found;
 
+        n *= 2;
         q.nodes   = &n;
         q.n_nodes = 1;
         for (size_t i = 0; i < job->n; i++)

@@ -114,6 +114,10 @@ static lm_status add(const plan_machine *m, size_t machine, const plan_question 
     prediction    step;
     lm_status     status = predict_step(m->who, s, &step, err);
 
+    if (!status && !(step.step > 0)) {
+        set->no_time++;
+        return LM_OK;
+    }
     if (!status)
         status = cases_of_step(m->who, s, &step, &p.step, err);
     if (!status && m->half_link && ranks > 1 &&

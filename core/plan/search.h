@@ -52,6 +52,8 @@ typedef struct plan_set {
     size_t too_large;      /**< do not fit the memory */
     size_t beyond_dataset; /**< a step would take more than the data set */
     size_t idle;           /**< more devices than samples of a global batch */
+    size_t
+        no_time; /**< the prediction is not above 0: formulas far from what they were fitted to */
 } plan_set;
 
 /** More plans than this are a mistake. */

@@ -243,6 +243,38 @@ static void what_does_not_fit_is_no_plan(void **state)
     calibration_free(cal);
 }
 
+/* Least squares may say that a step takes less than nothing: 0.001 * 64 b - 1 below 16 samples. */
+static void what_takes_no_time_is_no_plan(void **state)
+{
+    static const int64_t batch[] = { 8, 32 }, one = 1;
+    calibration         *cal = NULL;
+    predictor            p;
+    plan_machine         m;
+    plan_question        q   = question();
+    plan_set             set = { .plan = NULL };
+
+    (void)state;
+    assert_int_equal(
+        calibration_load(folder_file("o.ini", "[machine]\nmax_ranks = 1\n[convmeter.step]\n"
+                                              "flops = 0.001 s/FLOP\ninputs = 0 s/element\n"
+                                              "outputs = 0 s/element\none = -1 s/step\n"
+                                              "layers = 0 s/layer\nweights = 0 s/element\n"),
+                         &cal, NULL),
+        LM_OK);
+    p         = who(cal);
+    p.model   = "convmeter";
+    m         = at(&p);
+    q.nodes   = &one;
+    q.n_nodes = 1;
+    q.batch   = batch;
+    assert_int_equal(plan_search(&m, 0, &q, &set, NULL), LM_OK);
+    assert_int_equal(set.n, 1);
+    assert_int_equal(set.no_time, 1);
+    assert_int_equal(set.plan[0].setup.batch, 32);
+    plan_set_free(&set);
+    calibration_free(cal);
+}
+
 static void what_cannot_be_asked_is_refused(void **state)
 {
     static const int64_t zero = 0;
@@ -553,6 +585,7 @@ int main(void)
         cmocka_unit_test(an_evaluation_is_a_forward_pass),
         cmocka_unit_test(a_global_batch_is_taken_in_micro_steps),
         cmocka_unit_test(what_does_not_fit_is_no_plan),
+        cmocka_unit_test(what_takes_no_time_is_no_plan),
         cmocka_unit_test(what_cannot_be_asked_is_refused),
         cmocka_unit_test(the_answer_is_the_best_of_all_plans),
         cmocka_unit_test(dominated_plans_are_those_that_another_beats),
