@@ -187,34 +187,6 @@ static void print_unknown_intervals(const observations *obs, const calibration *
             obs->path, INTERVAL_GROUPS);
 }
 
-/* FLOP a second of forward passes that no device reaches, or that every device leaves far behind: a
- * wafer of 2024 has 1.25e17 in 16 bits, one core of a small board 1e9. */
-#define FLOPS_ABOVE 2e17
-#define FLOPS_BELOW 1e7
-
-/* Times in another unit than seconds fit as well as any. */
-static void print_unit(const observations *obs, const points *p)
-{
-    double *rate = malloc((p->n_points + 1) * sizeof *rate);
-    size_t  n    = 0;
-    double  median;
-
-    for (size_t i = 0; rate && i < p->n_points; i++) {
-        const double seconds = point_seconds(&p->point[i], PART_FORWARD);
-        const double flops   = (double)p->point[i].load.counts.flops_forward;
-
-        if (seconds > 0 && flops > 0)
-            rate[n++] = flops / seconds;
-    }
-    median = n ? stats_quantile(rate, n, 0.5) : NAN;
-    if (median > FLOPS_ABOVE || median < FLOPS_BELOW)
-        fprintf(
-            stderr,
-            "layermeter: %s: forward passes of %.2g FLOP/s (median): are the times in seconds?\n",
-            obs->path, median);
-    free(rate);
-}
-
 /* What was measured of all-reduces leaves open. */
 static void print_allreduces(const observations *obs, const points *p, const calibration *cal)
 {
@@ -270,7 +242,6 @@ static void print_warnings(const observations *obs, const points *p, const calib
                 p->n_other_optimizer);
     print_flagged(obs, p);
     print_allreduces(obs, p, cal);
-    print_unit(obs, p);
     for (size_t c = 0; cal->layers && c < N_LAYER_CLASSES; c++)
         if (cal->layers->of[c].rows && !cal->layers->of[c].present)
             fprintf(stderr,

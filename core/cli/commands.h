@@ -79,7 +79,8 @@ typedef struct paleo_options {
         "scheme", "NAME", "tree", "paleo: one_to_all, tree, butterfly or butterfly_mixing" \
     }
 
-/** Says on stderr which flagged times are left out, and which are used for want of better. */
+/** Says on stderr which flagged times are left out, and which are used for want of better; and of
+ * times that cannot be (doubts.h) the first few of each kind. */
 struct observations;
 struct points;
 void print_flagged(const struct observations *obs, const struct points *p);

@@ -11,10 +11,11 @@
 #include "features/counts.h"
 #include "network/network.h"
 #include "network/single.h"
+#include "observe/doubts.h"
 #include "observe/flags.h"
 #include "observe/launches.h"
 
-static bool same_configuration(const observation *a, const observation *b)
+bool configuration_same(const observation *a, const observation *b)
 {
     return a->kind == b->kind && a->batch == b->batch && a->ranks == b->ranks &&
            a->hosts == b->hosts && a->bytes == b->bytes && a->dtype == b->dtype &&
@@ -24,9 +25,9 @@ static bool same_configuration(const observation *a, const observation *b)
            !strcmp(a->settings, b->settings) && !strcmp(a->geometry, b->geometry);
 }
 
-/* A configuration as a number; same_configuration() has the last word. (Composing the whole text
+/* A configuration as a number; configuration_same() has the last word. (Composing the whole text
  * for each row would cost more than reading the file.) */
-static uint64_t hash_of(const observation *r)
+uint64_t configuration_hash(const observation *r)
 {
     const uint64_t field[] = { text_hash(r->name),        text_hash(r->input),
                                text_hash(r->algorithm),   (uint64_t)r->kind,
@@ -46,7 +47,7 @@ static uint64_t hash_of(const observation *r)
 
 static void print_key(const observation *r, char key[17])
 {
-    const uint64_t hash = hash_of(r);
+    const uint64_t hash = configuration_hash(r);
 
     for (int i = 0; i < 16; i++)
         key[i] = "0123456789abcdef"[hash >> 4 * i & 15];
@@ -120,7 +121,7 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
 /* A time of its configuration that the point lacks, and as good as those it has. */
 static bool lacks(const point *p, const observation *row, uint32_t flags)
 {
-    return same_configuration(p->row, row) && isnan(p->seconds[row->phase]) && p->flags == flags;
+    return configuration_same(p->row, row) && isnan(p->seconds[row->phase]) && p->flags == flags;
 }
 
 /* The point a row belongs to; a new one if there is none, or if it holds this time already. */
@@ -362,14 +363,14 @@ static lm_status settle_flags(points *p, lm_error *err)
     for (size_t i = 0; i < p->n_points; i++)
         any |= p->point[i].flags != 0;
     for (size_t i = 0; by && any && i < p->n_points; i++)
-        by[i] = (place){ hash_of(p->point[i].row), i };
+        by[i] = (place){ configuration_hash(p->point[i].row), i };
     if (by && same && any) {
         qsort(by, p->n_points, sizeof *by, compare_places);
         for (size_t first = 0, n; first < p->n_points; first += n) {
             const observation *row = p->point[by[first].at].row;
 
             for (n = 0; first + n < p->n_points && by[first + n].hash == by[first].hash &&
-                        same_configuration(p->point[by[first + n].at].row, row);
+                        configuration_same(p->point[by[first + n].at].row, row);
                  n++)
                 same[n] = &p->point[by[first + n].at];
             settle_same(p, same, n);
@@ -414,6 +415,19 @@ static void leave_out(points *p)
     }
 }
 
+static lm_status settle_doubts(const observations *obs, points *p, lm_error *err)
+{
+    lm_status status;
+
+    p->doubts = calloc(1, sizeof *p->doubts);
+    if (!p->doubts)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = doubts_find(obs, p, p->doubts, err);
+    if (!status)
+        doubts_leave_out(p->doubts, p);
+    return status;
+}
+
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err)
 {
     joining   j        = { .out = out, .arena = arena_new() };
@@ -442,6 +456,7 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
             break;
         }
         pt->seconds[row->phase] = row->seconds;
+        pt->line[row->phase]    = row->line;
     }
     if (!status)
         status = launches_multiprocessors(obs, &out->multiprocessors, err);
@@ -452,6 +467,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
     if (!status)
         status = points_count_terms(out, loads, &term_settings_default, err);
     leave_out(out);
+    if (!status)
+        status = settle_doubts(obs, out, err);
     names_free(&j.by_key);
     names_free(&j.by_group);
     arena_free(j.arena);
@@ -466,6 +483,9 @@ void points_free(points *p)
     free(p->group);
     arena_free(p->terms);
     arena_free(p->shapes);
+    if (p->doubts)
+        doubts_free(p->doubts);
+    free(p->doubts);
     *p = (points){ 0 };
 }
 

@@ -20,6 +20,7 @@ typedef struct point {
     const layer_shape *shape;             /**< of a single layer that has one; else NULL */
     bool               other_algorithm;   /**< of its all-reduce: see points_choose_algorithm() */
     double             seconds[N_PHASES]; /**< NAN: not measured */
+    int                line[N_PHASES];    /**< of each of them in the file; 0: none */
 } point;
 
 typedef struct points {
@@ -33,11 +34,12 @@ typedef struct points {
     size_t n_other_optimizer; /**< points whose update is left out: models know one optimizer */
     size_t n_flagged_out;     /**< points left out, as the same was measured without these flags */
     size_t n_flagged_used;    /**< flagged points that are used, as there is nothing better */
-    struct arena *terms;      /**< owns those of the points' workloads */
-    struct arena *shapes;     /**< owns the points' shapes */
-    workloads    *loads;      /**< whose networks they are */
-    double        multiprocessors; /**< of the device; 0: unknown */
-    const char   *algorithm;       /**< of points_choose_algorithm(); NULL: none was chosen */
+    struct arena  *terms;     /**< owns those of the points' workloads */
+    struct arena  *shapes;    /**< owns the points' shapes */
+    workloads     *loads;     /**< whose networks they are */
+    double         multiprocessors; /**< of the device; 0: unknown */
+    const char    *algorithm;       /**< of points_choose_algorithm(); NULL: none was chosen */
+    struct doubts *doubts; /**< what its times leave to be asked (doubts.h), some left out for it */
 } points;
 
 /**
@@ -51,6 +53,10 @@ typedef struct points {
  */
 lm_status points_from(const observations *obs, workloads *loads, points *out, lm_error *err);
 void      points_free(points *p);
+
+/** A configuration as a number, and whether two rows are of one. */
+uint64_t configuration_hash(const observation *row);
+bool     configuration_same(const observation *a, const observation *b);
 
 /** Counts the terms of all networks again, with other constants. */
 lm_status points_count_terms(points *p, workloads *loads, const term_settings *s, lm_error *err);
