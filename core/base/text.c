@@ -171,7 +171,7 @@ lm_status text_seconds(const char *text, double *out, lm_error *err)
 {
     static const unit units[] = {
         { "s", 1 },    { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 },
-        { "min", 60 }, { "h", 3600 },  { NULL, 0 },
+        { "min", 60 }, { "h", 3600 },  { "d", 86400 }, { NULL, 0 },
     };
     double value;
 

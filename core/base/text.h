@@ -19,7 +19,7 @@ lm_status text_real(const char *text, double *out, lm_error *err);
 lm_status text_bool(const char *text, bool *out, lm_error *err);
 /** Bytes: 4096, 64KiB, 25 MiB, 1GB (1e9), 1B. */
 lm_status text_bytes(const char *text, int64_t *out, lm_error *err);
-/** Seconds: 5min, 200ms, 1.5 s, 2h, 50us; a bare number is seconds. */
+/** Seconds: 5min, 200ms, 1.5 s, 2h, 7d, 50us; a bare number is seconds. */
 lm_status text_seconds(const char *text, double *out, lm_error *err);
 /** A number of `unit` with or without an SI prefix (k M G T P): "15.7 TFLOP/s" of "FLOP/s"
  * is 1.57e13. The unit must be there. */

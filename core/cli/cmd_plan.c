@@ -60,7 +60,7 @@ static const option_spec specs[] = {
                    "machine file, written by 'layermeter fit'; may be repeated, to compare" },
     [MODEL]    = { "model", "NAME", "layermeter",
                    "formulas: layermeter, convmeter or nnls; or paleo (--device in place of --machine)" },
-    [DEADLINE] = { "deadline", "TIME", NULL, "24h, 90min: the fewest nodes that finish in time" },
+    [DEADLINE] = { "deadline", "TIME", NULL, "24h, 7d: the fewest nodes that finish in time" },
     [BUDGET]   = { "budget", "MONEY", NULL, "500USD: the fastest run that costs no more" },
     [LARGEST]  = { "largest-batch", NULL, NULL, "the largest batch that fits the device's memory" },
     [EPOCHS]   = { "epochs", "N", "90", "passes over the data set" },

@@ -183,7 +183,7 @@ lm_status plan_search(const plan_machine *m, size_t machine, const plan_question
             step_setup s;
 
             status = setup_at(q, q->nodes[i], q->batch[b], &s, err);
-            if (!status && possible(m, q, &s, set) && !same(set, first, &s))
+            if (!status && possible(m, q, &s, set) && !(q->global_batch && same(set, first, &s)))
                 status = add_policies(m, machine, q, &s, &e, set, err);
         }
     }

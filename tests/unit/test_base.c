@@ -291,8 +291,8 @@ static void times_take_units(void **state)
         const char *text;
         double      seconds;
     } cases[] = {
-        { "5", 5 },     { "5min", 300 },   { "200ms", 0.2 },   { "1.5 s", 1.5 },
-        { "2h", 7200 }, { "50us", 50e-6 }, { " 3 ns ", 3e-9 }, { "0", 0 },
+        { "5", 5 },       { "5min", 300 },   { "200ms", 0.2 },   { "1.5 s", 1.5 }, { "2h", 7200 },
+        { "7d", 604800 }, { "50us", 50e-6 }, { " 3 ns ", 3e-9 }, { "0", 0 },
     };
     static const char *const bad[] = { "", "s", "-1s", "1 fortnight", "1e999", "5 min 3 s" };
     double                   seconds;
