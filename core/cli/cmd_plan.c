@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/plan_find.h"
 #include "cli/plan_job.h"
 #include "cli/plan_print.h"
 #include "cli/plan_words.h"
@@ -225,11 +226,6 @@ static bool parse_limits(plan_job *job, int *code)
     return true;
 }
 
-static bool is_auto(const options *o)
-{
-    return !strcmp(o->value[BATCH], "auto");
-}
-
 static bool parse_lists(plan_job *job, lists *l, int *code)
 {
     const options *o = job->o;
@@ -244,9 +240,11 @@ static bool parse_lists(plan_job *job, lists *l, int *code)
     } else if (!option_list(o, NODES, &l->nodes, &q->n_nodes, code)) {
         return false;
     }
-    q->n_nodes = tidy(l->nodes, q->n_nodes);
-    q->nodes   = l->nodes;
-    if (is_auto(o))
+    q->n_nodes       = tidy(l->nodes, q->n_nodes);
+    q->nodes         = l->nodes;
+    job->nodes_given = o->given[NODES];
+    job->automatic   = !strcmp(o->value[BATCH], "auto");
+    if (job->automatic)
         return true;
     if (!option_list(o, BATCH, &l->batch, &q->n_batch, code))
         return false;
@@ -280,140 +278,6 @@ static bool parse(plan_job *job, lists *l, format *f, int *code)
            (!o->value[GLOBAL_BATCH] || option_count(o, GLOBAL_BATCH, &q->global_batch, code));
 }
 
-/* ---- batches ------------------------------------------------------------------------------------
- */
-
-/* Powers of two up to what fits any machine, and the data set. */
-static lm_status automatic(plan_job *job, lists *l, lm_error *err)
-{
-    plan_question *q    = &job->question;
-    int64_t        most = 0;
-
-    for (size_t i = 0; i < job->n; i++) {
-        const int64_t fits = job->machine[i].fits.largest[0][0];
-
-        if (!job->side[i].room.bytes)
-            return lm_error_set(
-                err, LM_E_NOTFOUND,
-                "%s does not say what memory its device has, which --batch auto needs: "
-                "give --memory 80GB, --device or a list of batches",
-                job->side[i].name);
-        most = fits > most ? fits : most;
-    }
-    most     = most < q->training.dataset ? most : q->training.dataset;
-    l->batch = calloc(64, sizeof *l->batch);
-    if (!l->batch)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    for (int64_t b = 1; b <= most; b *= 2)
-        l->batch[q->n_batch++] = b;
-    if (!q->n_batch) /* what it lacks is said of a plan */
-        l->batch[q->n_batch++] = 1;
-    q->batch = l->batch;
-    return LM_OK;
-}
-
-/* ---- search -------------------------------------------------------------------------------------
- */
-
-static lm_status search_one(plan_job *job, size_t i, lm_error *err)
-{
-    static const int64_t one    = 1;
-    plan_side           *side   = &job->side[i];
-    plan_question        q      = job->question;
-    const size_t         n      = job->set.n;
-    const lm_status      status = plan_search(&job->machine[i], i, &q, &job->set, err);
-
-    if (status != LM_E_NOTFOUND || job->o->given[NODES] || q.setup.devices > 1)
-        return status;
-    /* several nodes were not asked for: what is not calibrated for them may be planned on one */
-    strcpy(side->one_node, err->text);
-    job->set.n = n;
-    q.nodes    = &one;
-    q.n_nodes  = 1;
-    return plan_search(&job->machine[i], i, &q, &job->set, err);
-}
-
-/* No plan at all: of batches that do not fit the largest that does. */
-static lm_status nothing_left(const plan_job *job, lm_error *err)
-{
-    const plan_question *q       = &job->question;
-    const plan_side     *side    = &job->side[0];
-    const step_setup     least   = { .nodes = q->nodes[0], .devices = q->setup.devices };
-    const int64_t        devices = step_setup_ranks(&least),
-                  fits           = batch_limit(&job->machine[0].fits, devices,
-                                     q->global_batch ? 2 : q->setup.sync.accumulation);
-
-    if (job->set.too_large)
-        return lm_error_set(
-            err, LM_E_NOTFOUND,
-            "%s: batch %lld does not fit %.6g GB of memory: the largest that does is %lld",
-            side->name, (long long)q->batch[0], 1e-9 * (double)side->room.bytes, (long long)fits);
-    if (job->set.no_time)
-        return lm_error_set(
-            err, LM_E_NOTFOUND,
-            "%s: the formulas of '%s' say that no step takes any time: they are far "
-            "from what they were fitted to; take --model layermeter",
-            side->name, side->session.who.model);
-    if (job->set.idle)
-        return lm_error_set(
-            err, LM_E_ARG,
-            "a global batch of %lld leaves devices idle at every number of nodes: take a "
-            "larger one, or fewer --nodes",
-            (long long)q->global_batch);
-    return lm_error_set(err, LM_E_ARG,
-                        "batch %lld on %lld device%s is more than the data set's %lld samples: "
-                        "take a smaller --batch or fewer --nodes",
-                        (long long)q->batch[0], (long long)devices, devices == 1 ? "" : "s",
-                        (long long)q->training.dataset);
-}
-
-static lm_status search(plan_job *job, lm_error *err)
-{
-    lm_status status = LM_OK;
-
-    for (size_t i = 0; i < job->n && !status; i++)
-        status = search_one(job, i, err);
-    if (!status && !job->set.n)
-        status = nothing_left(job, err);
-    if (!status)
-        status = plan_mark_dominated(&job->set, job->machine, job->n, &job->view, err);
-    return status;
-}
-
-/* ---- answers ------------------------------------------------------------------------------------
- */
-
-static void ask(const plan_job *job, plan_goal goal, size_t machine, plan_answers *out)
-{
-    plan_limits limits = job->limits;
-
-    limits.machine = machine;
-    if (plan_answer_find(&job->set, job->machine, goal, &limits, &job->view, &out->answer[out->n]))
-        out->n++;
-}
-
-static plan_goal first_goal(const plan_job *job)
-{
-    if (!isinf(job->limits.seconds))
-        return GOAL_NODES;
-    return !isinf(job->limits.cost) || !plan_job_priced(job, NULL) ? GOAL_TIME : GOAL_COST;
-}
-
-/* The first goal for each machine, then what else there is to say of all of them. */
-static void ask_all(const plan_job *job, plan_answers *out)
-{
-    const plan_goal first = first_goal(job);
-
-    for (size_t i = 0; i < job->n; i++)
-        ask(job, first, i, out);
-    if (!out->n)
-        return;
-    if (first == GOAL_NODES && plan_job_priced(job, NULL))
-        ask(job, GOAL_COST, ANY_MACHINE, out);
-    else if (first == GOAL_COST || job->n > 1)
-        ask(job, GOAL_TIME, ANY_MACHINE, out);
-}
-
 static lm_status draw(const plan_job *job, lm_error *err)
 {
     const char   *names[ARGUMENTS_MAX], *path = job->o->value[PLOT];
@@ -437,19 +301,17 @@ static lm_status draw(const plan_job *job, lm_error *err)
     return plot_plans(path, &p, job->o->value[KEEP_SCRIPT] != NULL, err);
 }
 
-static int answer(plan_job *job, lists *l, format f)
+static int answer(plan_job *job, format f)
 {
     plan_answers *answers = calloc(1, sizeof *answers);
     lm_error      err     = { LM_OK, "" };
     lm_status     status  = answers ? LM_OK : lm_error_set(&err, LM_E_NOMEM, "out of memory");
 
-    if (!status && is_auto(job->o) && !job->o->value[LARGEST])
-        status = automatic(job, l, &err);
     if (!status && job->o->value[LARGEST]) {
         status = plan_print_largest(job, f, &err);
-    } else if (!status && !(status = search(job, &err))) {
+    } else if (!status && !(status = plan_job_search(job, &err))) {
         answers->all = job->o->value[ALL] != NULL;
-        ask_all(job, answers);
+        plan_job_ask(job, answers);
         status = answers->n ? draw(job, &err) : plan_unmet(job, &err);
         if (!status)
             status = plan_print(job, answers, f, &err);
@@ -466,7 +328,7 @@ static int run(const options *o)
     format   f;
 
     if (parse(&job, &l, &f, &code) && plan_job_open(&job, &code))
-        code = answer(&job, &l, f);
+        code = answer(&job, f);
     plan_job_close(&job);
     free(l.nodes);
     free(l.batch);

@@ -338,6 +338,7 @@ void plan_job_close(plan_job *job)
     plan_set_free(&job->set);
     devices_free(job->devices);
     prices_free(job->prices);
+    free(job->own_batch);
     free(job->side);
     free(job->machine);
 }

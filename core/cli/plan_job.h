@@ -35,6 +35,9 @@ typedef struct plan_job {
     char                currency[CURRENCY_TEXT]; /**< of all costs; "": nothing has a price */
     money               given;                   /**< --price; amount NAN: not given */
     plan_question       question;
+    bool                nodes_given; /**< on the command line: not the default */
+    bool                automatic;   /**< batches: powers of two that fit */
+    int64_t            *own_batch;   /**< these; NULL: not made */
     plan_view           view;
     plan_limits         limits;
     plan_set            set;

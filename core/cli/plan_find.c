@@ -1,0 +1,143 @@
+/* Plans and answers of 'layermeter plan'. */
+#include "cli/plan_find.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- batches ------------------------------------------------------------------------------------
+ */
+
+/* Powers of two up to what fits any machine, and the data set. */
+static lm_status automatic(plan_job *job, lm_error *err)
+{
+    plan_question *q    = &job->question;
+    int64_t        most = 0;
+
+    for (size_t i = 0; i < job->n; i++) {
+        const int64_t fits = job->machine[i].fits.largest[0][0];
+
+        if (!job->side[i].room.bytes)
+            return lm_error_set(
+                err, LM_E_NOTFOUND,
+                "%s does not say what memory its device has, which --batch auto needs: "
+                "give --memory 80GB, --device or a list of batches",
+                job->side[i].name);
+        most = fits > most ? fits : most;
+    }
+    most           = most < q->training.dataset ? most : q->training.dataset;
+    job->own_batch = calloc(64, sizeof *job->own_batch);
+    if (!job->own_batch)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (int64_t b = 1; b <= most; b *= 2)
+        job->own_batch[q->n_batch++] = b;
+    if (!q->n_batch) /* what it lacks is said of a plan */
+        job->own_batch[q->n_batch++] = 1;
+    q->batch = job->own_batch;
+    return LM_OK;
+}
+
+/* ---- search -------------------------------------------------------------------------------------
+ */
+
+static lm_status search_one(plan_job *job, size_t i, lm_error *err)
+{
+    static const int64_t one    = 1;
+    plan_side           *side   = &job->side[i];
+    plan_question        q      = job->question;
+    const plan_set       before = job->set;
+    const lm_status      status = plan_search(&job->machine[i], i, &q, &job->set, err);
+
+    if (status != LM_E_NOTFOUND || job->nodes_given || q.setup.devices > 1)
+        return status;
+    /* several nodes were not asked for: what is not calibrated for them may be planned on one */
+    strcpy(side->one_node, err->text);
+    job->set.n              = before.n;
+    job->set.too_large      = before.too_large;
+    job->set.beyond_dataset = before.beyond_dataset;
+    job->set.idle           = before.idle;
+    job->set.no_time        = before.no_time;
+    q.nodes                 = &one;
+    q.n_nodes               = 1;
+    return plan_search(&job->machine[i], i, &q, &job->set, err);
+}
+
+/* No plan at all: of batches that do not fit the largest that does. */
+static lm_status nothing_left(const plan_job *job, lm_error *err)
+{
+    const plan_question *q       = &job->question;
+    const plan_side     *side    = &job->side[0];
+    const step_setup     least   = { .nodes = q->nodes[0], .devices = q->setup.devices };
+    const int64_t        devices = step_setup_ranks(&least),
+                  fits           = batch_limit(&job->machine[0].fits, devices,
+                                     q->global_batch ? 2 : q->setup.sync.accumulation);
+
+    if (job->set.too_large)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: batch %lld does not fit %.6g GB of memory: the largest that does is %lld",
+            side->name, (long long)q->batch[0], 1e-9 * (double)side->room.bytes, (long long)fits);
+    if (job->set.no_time)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: the formulas of '%s' say that no step takes any time: they are far "
+            "from what they were fitted to; take --model layermeter",
+            side->name, side->session.who.model);
+    if (job->set.idle)
+        return lm_error_set(
+            err, LM_E_ARG,
+            "a global batch of %lld leaves devices idle at every number of nodes: take a "
+            "larger one, or fewer --nodes",
+            (long long)q->global_batch);
+    return lm_error_set(err, LM_E_ARG,
+                        "batch %lld on %lld device%s is more than the data set's %lld samples: "
+                        "take a smaller --batch or fewer --nodes",
+                        (long long)q->batch[0], (long long)devices, devices == 1 ? "" : "s",
+                        (long long)q->training.dataset);
+}
+
+lm_status plan_job_search(plan_job *job, lm_error *err)
+{
+    lm_status status = job->automatic ? automatic(job, err) : LM_OK;
+
+    for (size_t i = 0; i < job->n && !status; i++)
+        status = search_one(job, i, err);
+    if (!status && !job->set.n)
+        status = nothing_left(job, err);
+    if (!status)
+        status = plan_mark_dominated(&job->set, job->machine, job->n, &job->view, err);
+    return status;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------
+ */
+
+static void ask(const plan_job *job, plan_goal goal, size_t machine, plan_answers *out)
+{
+    plan_limits limits = job->limits;
+
+    limits.machine = machine;
+    if (plan_answer_find(&job->set, job->machine, goal, &limits, &job->view, &out->answer[out->n]))
+        out->n++;
+}
+
+static plan_goal first_goal(const plan_job *job)
+{
+    if (!isinf(job->limits.seconds))
+        return GOAL_NODES;
+    return !isinf(job->limits.cost) || !plan_job_priced(job, NULL) ? GOAL_TIME : GOAL_COST;
+}
+
+void plan_job_ask(const plan_job *job, plan_answers *out)
+{
+    const plan_goal first = first_goal(job);
+
+    for (size_t i = 0; i < job->n; i++)
+        ask(job, first, i, out);
+    if (!out->n)
+        return;
+    if (first == GOAL_NODES && plan_job_priced(job, NULL))
+        ask(job, GOAL_COST, ANY_MACHINE, out);
+    else if (first == GOAL_COST || job->n > 1)
+        ask(job, GOAL_TIME, ANY_MACHINE, out);
+}

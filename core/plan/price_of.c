@@ -1,0 +1,112 @@
+/* What a device, an instance or a node costs an hour. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan/prices.h"
+
+/* Is it one of "A, B"? */
+static bool among(const char *names, const char *wanted)
+{
+    while (names) {
+        const char  *comma = strchr(names, ',');
+        const size_t n     = comma ? (size_t)(comma - names) : strlen(names);
+        char         name[200];
+
+        if (n < sizeof name) {
+            memcpy(name, names, n);
+            name[n] = '\0';
+            if (device_same_name(name, wanted))
+                return true;
+        }
+        names = comma ? comma + 1 : NULL;
+    }
+    return false;
+}
+
+static bool is_called(const price *p, const char *name)
+{
+    return device_same_name(p->name, name) || among(p->also, name);
+}
+
+lm_status prices_find(const price_list *list, const char *name, const price **out, lm_error *err)
+{
+    char   offer[300] = "";
+    size_t used       = 0;
+
+    for (size_t i = 0; i < list->n; i++)
+        if (is_called(&list->price[i], name)) {
+            *out = &list->price[i];
+            return LM_OK;
+        }
+    for (size_t i = 0; i < list->n && used < sizeof offer; i++)
+        used += (size_t)snprintf(offer + used, sizeof offer - used, "%s%.60s", i ? ", " : "",
+                                 list->price[i].name);
+    return lm_error_set(err, LM_E_NOTFOUND, "%s has no price of '%.60s'; it has %.250s", list->path,
+                        name, list->n ? offer : "none");
+}
+
+/* Does it hold the device, by any of the device's names? */
+static bool holds(const price *p, const device_list *devices, const char *wanted)
+{
+    const device *a = NULL, *b = NULL;
+    const char   *held = p->device ? p->device : p->name;
+
+    if (device_same_name(held, wanted) || (!p->device && is_called(p, wanted)))
+        return true;
+    return !devices_find(devices, held, &a, NULL) && !devices_find(devices, wanted, &b, NULL) &&
+           a == b;
+}
+
+lm_status prices_of_device(const price_list *list, const device_list *devices, const char *name,
+                           const price **out, lm_error *err)
+{
+    const size_t end[]      = { list->n_own, list->n };
+    char         offer[300] = "";
+    size_t       used = 0, found = 0, i = 0;
+
+    for (size_t file = 0; file < 2 && !found; file++)
+        for (; i < end[file]; i++) {
+            const price *p = &list->price[i];
+
+            if (!holds(p, devices, name))
+                continue;
+            if (used < sizeof offer)
+                used += (size_t)snprintf(offer + used, sizeof offer - used, "%s%.60s",
+                                         found ? ", " : "", p->name);
+            if (!found++)
+                *out = p;
+        }
+    if (!found)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s has no price of '%.60s': write one there, or give --price 2.50USD/h", list->path,
+            name);
+    if (found > 1)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s has several prices of '%.60s': choose by --instance; there are "
+                            "%.250s",
+                            list->path, name, offer);
+    return LM_OK;
+}
+
+lm_status price_of_node(const price *p, price_tier tier, int64_t devices, money *out, lm_error *err)
+{
+    const money *hour = &p->hour[tier];
+
+    if (p->devices && devices > p->devices)
+        return lm_error_set(
+            err, LM_E_ARG,
+            "%s:%d: a node of '%.60s' has %lld device%s, fewer than the %lld asked for "
+            "(--devices-per-node)",
+            p->path, p->line, p->name, (long long)p->devices, p->devices == 1 ? "" : "s",
+            (long long)devices);
+    if (isnan(hour->amount))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s:%d: '%.60s' has no %s price: write %s = 2.50 USD/h", p->path,
+                            p->line, p->name, price_tier_name(tier), price_tier_name(tier));
+    *out = *hour;
+    if (!p->per_node)
+        out->amount *= (double)devices;
+    return LM_OK;
+}
