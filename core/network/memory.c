@@ -2,6 +2,7 @@
  */
 #include "network/memory.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -127,6 +128,12 @@ static void find_peak(walk *w, memory_use *out)
             now[p] += w->live[p][e];
             sum += now[p];
         }
+        if (w->moment) {
+            w->moment[e] = (memory_moment){ .pass = event->pass, .layer = event->layer };
+            if (event->pass == TIMELINE_UPDATE || event->pass == TIMELINE_TURN)
+                w->moment[e].layer = TIMELINE_NEVER;
+            memcpy(w->moment[e].part, now, sizeof now);
+        }
         if (event->pass == TIMELINE_FORWARD)
             w->layer[event->layer].live_forward = sum;
         if (event->pass == TIMELINE_BACKWARD)
@@ -221,9 +228,25 @@ static lm_status bind_both(const network *net, const registry *reg, const bind_o
     return status;
 }
 
-lm_status memory_of_step(const network *net, const registry *reg, const bind_options *b,
-                         const memory_options *o, memory_use *out, memory_of_layer *layer,
-                         lm_error *err)
+/* What somebody asks of a step beside the peak; NULL: does not. */
+typedef struct wanted {
+    memory_of_layer *layer;
+    memory_moment  **moment;
+    size_t          *n_moments;
+} wanted;
+
+/* Room for the moments, of which there are as many as events. */
+static lm_status want_moments(walk *w, const wanted *also)
+{
+    if (!also->moment)
+        return LM_OK;
+    w->moment = calloc(w->t.n_events + 1, sizeof *w->moment);
+    return w->moment ? LM_OK : no_memory(w->err);
+}
+
+static lm_status follow_step(const network *net, const registry *reg, const bind_options *b,
+                             const memory_options *o, memory_use *out, const wanted *also,
+                             lm_error *err)
 {
     bound_network *full = NULL, *half = NULL;
     memory_use     use = { 0 };
@@ -242,17 +265,43 @@ lm_status memory_of_step(const network *net, const registry *reg, const bind_opt
     if (!status)
         status = walk_open(&w);
     if (!status)
+        status = want_moments(&w, also);
+    if (!status)
         status = take_step(&w, &use);
     if (status)
         goto out;
     *out = use;
-    for (size_t l = 0; layer && l < w.n_layers; l++)
-        layer[l] = w.layer[l];
+    for (size_t l = 0; also->layer && l < w.n_layers; l++)
+        also->layer[l] = w.layer[l];
+    if (also->moment) {
+        *also->moment    = w.moment;
+        *also->n_moments = w.t.n_events;
+        w.moment         = NULL;
+    }
 out:
+    free(w.moment);
     bound_network_free(full);
     bound_network_free(half);
     arena_free(w.arena);
     return status;
+}
+
+lm_status memory_of_step(const network *net, const registry *reg, const bind_options *b,
+                         const memory_options *o, memory_use *out, memory_of_layer *layer,
+                         lm_error *err)
+{
+    const wanted also = { .layer = layer };
+
+    return follow_step(net, reg, b, o, out, &also, err);
+}
+
+lm_status memory_over_step(const network *net, const registry *reg, const bind_options *b,
+                           const memory_options *o, memory_use *out, memory_moment **moment,
+                           size_t *n, lm_error *err)
+{
+    const wanted also = { .moment = moment, .n_moments = n };
+
+    return follow_step(net, reg, b, o, out, &also, err);
 }
 
 lm_status memory_largest_batch(const network *net, const registry *reg, const bind_options *b,

@@ -80,6 +80,23 @@ lm_status memory_of_step(const network *net, const registry *reg, const bind_opt
                          const memory_options *o, memory_use *out, memory_of_layer *layer,
                          lm_error *err);
 
+/** What is live at one event of a step. */
+typedef struct memory_moment {
+    timeline_pass pass;
+    size_t        layer;                /**< TIMELINE_NEVER in turn and update */
+    uint64_t      part[MEMORY_N_PARTS]; /**< bytes */
+} memory_moment;
+
+/**
+ * memory_of_step(), event by event in the order of execution: `out->peak` is what the fullest
+ * moment holds.
+ *
+ * @param moment malloc'ed, *n entries
+ */
+lm_status memory_over_step(const network *net, const registry *reg, const bind_options *b,
+                           const memory_options *o, memory_use *out, memory_moment **moment,
+                           size_t *n, lm_error *err);
+
 #define MEMORY_BATCH_MAX ((int64_t)1 << 40)
 
 /**

@@ -50,6 +50,7 @@ typedef struct walk {
     uint64_t             *live[MEMORY_N_PARTS]; /* changes at each event */
     uint64_t              ever;                 /* all bytes of all lives: no sum is greater */
     memory_of_layer      *layer;
+    memory_moment        *moment; /* NULL: nobody asks */
 } walk;
 
 /* The first and the last event included. Differences may wrap; what they add up to does not. */

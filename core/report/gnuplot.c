@@ -36,7 +36,13 @@ static size_t terminal_for(const char *path)
     return i;
 }
 
-/* Text between single quotes of a gnuplot script; its markup characters lose their meaning. */
+const char *gnuplot_ending(const char *path)
+{
+    const size_t terminal = terminal_for(path);
+
+    return terminal < N_TERMINALS ? terminals[terminal].ending : NULL;
+}
+
 void gnuplot_put_quoted(FILE *out, const char *text)
 {
     putc('\'', out);
@@ -45,34 +51,54 @@ void gnuplot_put_quoted(FILE *out, const char *text)
             putc('\'', out);
         if (strchr("_^{}@&~\\", *text))
             putc('\\', out);
-        putc(*text, out);
+        putc((unsigned char)*text < ' ' || *text == 127 ? ' ' : *text, out);
     }
     putc('\'', out);
+}
+
+/* What comes before the pictures of a terminal, and their size. */
+static void put_terminal(FILE *out, size_t terminal, gnuplot_size size)
+{
+    fprintf(out, "set terminal %s size %g,%g enhanced font 'sans,%d' background 'white'\n",
+            terminals[terminal].terminal, terminals[terminal].scale * size.width,
+            terminals[terminal].scale * size.height, terminals[terminal].font);
+}
+
+static void put_output(FILE *out, const char *path)
+{
+    fputs("set output '", out);
+    for (const char *p = path; *p; p++)
+        fprintf(out, *p == '\'' ? "''" : "%c", *p);
+    fputs("'\n", out);
 }
 
 static void put_script(FILE *out, size_t terminal, gnuplot_size size, const char *picture,
                        gnuplot_writer *writer, const void *what)
 {
-    fprintf(
-        out,
-        "# gnuplot 5 script\nset terminal %s size %g,%g enhanced font 'sans,%d' background 'white'\n",
-        terminals[terminal].terminal, terminals[terminal].scale * size.width,
-        terminals[terminal].scale * size.height, terminals[terminal].font);
-    fputs("set output '", out);
-    for (const char *p = picture; *p; p++)
-        fprintf(out, *p == '\'' ? "''" : "%c", *p);
-    fputs("'\n", out);
+    fputs("# gnuplot 5 script\n", out);
+    put_terminal(out, terminal, size);
+    put_output(out, picture);
     writer(out, what);
     fputs("set output\n", out);
 }
 
-static lm_status run_gnuplot(const char *script, lm_error *err)
+/* Runs it on a script by name, or NULL: on what `in` holds; what it prints goes to `out`, NULL:
+ * stdout. */
+static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *err)
 {
-    char *const argv[] = { "gnuplot", (char *)(uintptr_t)script, NULL };
+    char *const argv[] = { "gnuplot", script ? (char *)(uintptr_t)script : "-", NULL };
     pid_t       child;
     int         code;
-    const int   failed = posix_spawnp(&child, "gnuplot", NULL, NULL, argv, environ);
+    posix_spawn_file_actions_t files;
+    int                        failed = posix_spawn_file_actions_init(&files);
 
+    if (!failed && in)
+        failed = posix_spawn_file_actions_adddup2(&files, fileno(in), 0);
+    if (!failed && out)
+        failed = posix_spawn_file_actions_adddup2(&files, fileno(out), 1);
+    if (!failed)
+        failed = posix_spawnp(&child, "gnuplot", &files, NULL, argv, environ);
+    posix_spawn_file_actions_destroy(&files);
     if (failed)
         return lm_error_set(err, LM_E_NOTFOUND,
                             "gnuplot cannot be started (%s): install it (Debian: "
@@ -114,7 +140,7 @@ lm_status gnuplot_draw(const char *path, gnuplot_size size, gnuplot_writer *writ
         status = lm_error_set(err, LM_E_IO, "%s: %s", script, strerror(errno));
         goto out;
     }
-    if ((status = run_gnuplot(text.temporary, err)) || (status = file_draft_commit(&picture, err)))
+    if ((status = run_gnuplot(text.temporary, NULL, NULL, err)) || (status = file_draft_commit(&picture, err)))
         goto out;
     if (keep_script) { /* the same, with the picture's real name */
         rewind(text.stream);
@@ -128,5 +154,138 @@ out:
     file_draft_drop(&picture);
     file_draft_drop(&text);
     free(script);
+    return status;
+}
+
+/* ---- several by one process ---------------------------------------------------------------------
+ */
+
+/* The script so far is written: run it from its beginning. */
+static lm_status run_stream(FILE *script, FILE *out, lm_error *err)
+{
+    if (fflush(script) || fseek(script, 0, SEEK_SET))
+        return lm_error_set(err, LM_E_IO, "a temporary file: %s", strerror(errno));
+    return run_gnuplot(NULL, script, out, err);
+}
+
+static bool same_file(const char *const path[], size_t i)
+{
+    return i && !strcmp(path[i], path[i - 1]);
+}
+
+/* The drafts of all files, those that share one left empty; and their script. */
+static lm_status begin_all(const char *const path[], const gnuplot_picture *picture, size_t n,
+                           file_draft *draft, FILE *script, lm_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const size_t terminal = terminal_for(path[i]);
+        lm_status    status;
+
+        if (terminal == N_TERMINALS)
+            return lm_error_set(err, LM_E_ARG, "%s: expected a name ending in .svg, .png or .pdf",
+                                path[i]);
+        if (!same_file(path, i)) {
+            if ((status = file_draft_open(&draft[i], path[i], err)))
+                return status;
+            put_terminal(script, terminal, picture[i].size);
+            put_output(script, draft[i].temporary);
+        }
+        picture[i].writer(script, picture[i].what);
+    }
+    fputs("set output\n", script);
+    return LM_OK;
+}
+
+lm_status gnuplot_draw_all(const char *const path[], const gnuplot_picture *picture, size_t n,
+                           lm_error *err)
+{
+    file_draft *draft  = calloc(n + 1, sizeof *draft);
+    FILE       *script = tmpfile();
+    lm_status   status;
+
+    if (!draft || !script)
+        status = lm_error_set(err, LM_E_IO, "a temporary file: %s", strerror(errno));
+    else
+        status = begin_all(path, picture, n, draft, script, err);
+    if (!status)
+        status = run_stream(script, NULL, err);
+    for (size_t i = 0; i < n && !status; i++)
+        if (draft[i].stream)
+            status = file_draft_commit(&draft[i], err);
+    for (size_t i = 0; draft && i < n; i++)
+        file_draft_drop(&draft[i]);
+    if (script)
+        fclose(script);
+    free(draft);
+    return status;
+}
+
+/* The n documents that stand one behind the other in `all`, each copied. */
+static lm_status take_documents(const char *all, size_t n, char *svg[], lm_error *err)
+{
+    static const char begins[] = "<?xml";
+    const char       *at       = strstr(all, begins);
+    size_t            i;
+
+    for (i = 0; i < n && at; i++) {
+        const char *next = strstr(at + 1, begins);
+
+        svg[i] = next ? strndup(at, (size_t)(next - at)) : strdup(at);
+        if (!svg[i])
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        at = next;
+    }
+    return i == n && !at ? LM_OK
+                         : lm_error_set(err, LM_E_IO, "gnuplot did not draw %zu pictures", n);
+}
+
+static lm_status read_stream(FILE *in, char **out, lm_error *err)
+{
+    long  size;
+    char *text = NULL;
+
+    if (fseek(in, 0, SEEK_END) || (size = ftell(in)) < 0 || fseek(in, 0, SEEK_SET))
+        return lm_error_set(err, LM_E_IO, "a temporary file: %s", strerror(errno));
+    text = calloc((size_t)size + 1, 1);
+    if (!text)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (fread(text, 1, (size_t)size, in) != (size_t)size) {
+        free(text);
+        return lm_error_set(err, LM_E_IO, "a temporary file cannot be read");
+    }
+    *out = text;
+    return LM_OK;
+}
+
+lm_status gnuplot_svg(const gnuplot_picture *picture, size_t n, char *svg[], lm_error *err)
+{
+    FILE     *script = tmpfile(), *drawn = tmpfile();
+    char     *all    = NULL;
+    lm_status status = LM_OK;
+
+    if (!script || !drawn)
+        status = lm_error_set(err, LM_E_IO, "a temporary file: %s", strerror(errno));
+    for (size_t i = 0; i < n && !status; i++) {
+        put_terminal(script, 0, picture[i].size);
+        picture[i].writer(script, picture[i].what);
+        fputs("set output\n", script);
+    }
+    if (!status)
+        status = run_stream(script, drawn, err);
+    if (!status)
+        status = read_stream(drawn, &all, err);
+    for (size_t i = 0; i < n; i++)
+        svg[i] = NULL;
+    if (!status)
+        status = take_documents(all, n, svg, err);
+    for (size_t i = 0; i < n && status; i++) {
+        free(svg[i]);
+        svg[i] = NULL;
+    }
+    free(all);
+    if (script)
+        fclose(script);
+    if (drawn)
+        fclose(drawn);
     return status;
 }

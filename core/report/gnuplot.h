@@ -26,7 +26,31 @@ typedef void gnuplot_writer(FILE *out, const void *what);
 lm_status gnuplot_draw(const char *path, gnuplot_size size, gnuplot_writer *writer,
                        const void *what, bool keep_script, lm_error *err);
 
-/** Text between single quotes of a script; its markup characters lose their meaning. */
+/** One of several pictures. */
+typedef struct gnuplot_picture {
+    gnuplot_size    size;
+    gnuplot_writer *writer;
+    const void     *what;
+} gnuplot_picture;
+
+/**
+ * Draws several by one process: picture i into the file path[i], all whole or none. Where a .pdf
+ * has the path of the one before it is its next page.
+ *
+ * @return as gnuplot_draw()
+ */
+lm_status gnuplot_draw_all(const char *const path[], const gnuplot_picture *picture, size_t n,
+                           lm_error *err);
+
+/** The same as texts of SVG documents, malloc'ed into svg[0..n). LM_E_NOTFOUND without gnuplot,
+ * LM_E_IO. */
+lm_status gnuplot_svg(const gnuplot_picture *picture, size_t n, char *svg[], lm_error *err);
+
+/** Is it the ending of a picture that can be drawn, ".svg"? NULL: of none of them. */
+const char *gnuplot_ending(const char *path);
+
+/** Text between single quotes of a script; its markup characters lose their meaning, and control
+ * characters become blanks. */
 void gnuplot_put_quoted(FILE *out, const char *text);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "base/text.h"
+#include "report/html.h"
 
 typedef enum { CELL_TEXT, CELL_COUNT, CELL_REAL } cell_kind;
 
@@ -243,6 +244,43 @@ void table_json(const table *t, json *j, const char *key)
             json_close(j, '}');
     }
     json_close(j, ']');
+}
+
+/* Text to the left, numbers to the right; the first cell of a row is its head. */
+static void html_cell(const table *t, size_t i, FILE *out)
+{
+    const size_t j    = i % t->n_columns;
+    const char  *kind = t->cell[i].kind == CELL_TEXT ? "" : " class=\"n\"";
+    char         buffer[64];
+
+    fputs(j ? "" : "<tr>", out);
+    fprintf(out, j ? "<td%s>" : "<th scope=\"row\"%s>", kind);
+    html_text(out, print_cell(&t->cell[i], t->column[j].decimals, buffer, sizeof buffer));
+    fputs(j ? "</td>" : "</th>", out);
+}
+
+void table_html(const table *t, FILE *out)
+{
+    size_t shown = 0;
+
+    while (t && shown < t->n_columns && t->column[shown].title)
+        shown++;
+    fputs("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>", out);
+    for (size_t j = 0; j < shown; j++) {
+        const bool left = j < t->n_cells && t->cell[j].kind == CELL_TEXT;
+
+        fprintf(out, "<th scope=\"col\"%s>", left ? "" : " class=\"n\"");
+        html_text(out, t->column[j].title);
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead>\n<tbody>\n", out);
+    for (size_t i = 0; t && i < t->n_cells; i++) {
+        if (i % t->n_columns < shown)
+            html_cell(t, i, out);
+        if ((i + 1) % t->n_columns == 0)
+            fputs("</tr>\n", out);
+    }
+    fputs("</tbody></table></div>\n", out);
 }
 
 lm_status table_print(const table *t, format f, FILE *out, lm_error *err)

@@ -35,6 +35,8 @@ void table_real(table *t, double value);
 
 /** Text and CSV; "-" stands for empty cells in text. */
 lm_status table_print(const table *t, format f, FILE *out, lm_error *err);
+/** The columns that are printed, as a table of HTML. */
+void table_html(const table *t, FILE *out);
 /** An array of objects, as the value of `key` in an open JSON object. */
 void table_json(const table *t, json *j, const char *key);
 

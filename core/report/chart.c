@@ -1,0 +1,69 @@
+/* What the pictures of a page have in common. */
+#include "report/chart.h"
+
+static const struct {
+    const char *colour;
+    int         dash, filled, hollow;
+} curves[CHART_CURVES] = {
+    { "#0072B2", 1, 7, 6 },   { "#D55E00", 2, 5, 4 },   { "#009E73", 4, 9, 8 },
+    { "#CC79A7", 3, 13, 12 }, { "#E69F00", 5, 11, 10 }, { "#000000", 1, 15, 14 },
+};
+
+static const struct {
+    const char *colour, *name;
+} parts[N_CHART_PARTS] = {
+    [CHART_FORWARD]  = { "#56B4E9", "forward" },
+    [CHART_BACKWARD] = { "#0072B2", "backward" },
+    [CHART_SYNC]     = { "#D55E00", "exposed sync" },
+    [CHART_UPDATE]   = { "#F0E442", "update" },
+    [CHART_WHOLE]    = { "#999999", "whole step" },
+};
+
+const char *chart_colour(size_t i)
+{
+    return curves[i % CHART_CURVES].colour;
+}
+
+int chart_dash(size_t i)
+{
+    return curves[i % CHART_CURVES].dash;
+}
+
+int chart_marker(size_t i, bool hollow)
+{
+    return hollow ? curves[i % CHART_CURVES].hollow : curves[i % CHART_CURVES].filled;
+}
+
+const char *chart_part_colour(chart_part p)
+{
+    return parts[p].colour;
+}
+
+const char *chart_part_name(chart_part p)
+{
+    return parts[p].name;
+}
+
+void chart_begin(FILE *out, const char *title)
+{
+    fputs("reset\nset encoding utf8\nset title ", out);
+    gnuplot_put_quoted(out, title);
+    fputs(" offset 0,-0.3\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\n"
+          "set tics nomirror\nset key below center horizontal Left reverse samplen 2.5\n",
+          out);
+}
+
+void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices)
+{
+    const double first = (double)nodes[0], last = (double)nodes[n - 1];
+
+    fputs("set logscale x 2\nset format x '%.0f'\n", out);
+    if (devices > 1)
+        fprintf(out, "set xlabel 'nodes (%lld devices each)'\n", (long long)devices);
+    else
+        fputs("set xlabel 'nodes (one device each)'\n", out);
+    if (first < last)
+        fprintf(out, "set xrange [%g:%g]\n", first / 1.06, last * 1.06);
+    else
+        fprintf(out, "set xrange [%g:%g]\n", first / 2, last * 2);
+}

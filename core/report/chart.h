@@ -1,0 +1,43 @@
+/** Pictures of a page: what they have in common. */
+#ifndef REPORT_CHART_H
+#define REPORT_CHART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "report/gnuplot.h"
+
+/** Curves that can be told apart in one picture: by colour, dash and marker. */
+#define CHART_CURVES 6
+
+/**
+ * "#0072B2": of curve i. Colours that hardly anybody confuses (Okabe and Ito 2008, "Color universal
+ * design"), the darkest first.
+ */
+const char *chart_colour(size_t i);
+/** gnuplot's dash type. */
+int chart_dash(size_t i);
+/** gnuplot's point type; `hollow` of the same shape. */
+int chart_marker(size_t i, bool hollow);
+
+/** Parts of a step, as they are coloured everywhere: light and dark in turn, so that they differ
+ * in grey, too. */
+typedef enum chart_part {
+    CHART_FORWARD,
+    CHART_BACKWARD,
+    CHART_SYNC,
+    CHART_UPDATE,
+    CHART_WHOLE, /**< a step of which no parts are known */
+    N_CHART_PARTS
+} chart_part;
+
+const char *chart_part_colour(chart_part p);
+const char *chart_part_name(chart_part p);
+
+/** What every picture begins with: nothing of the one before, light grid, no frame. */
+void chart_begin(FILE *out, const char *title);
+
+/** Axis of nodes, powers of two marked, from the first to the last. */
+void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices);
+
+#endif

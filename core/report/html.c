@@ -1,0 +1,149 @@
+/* HTML: text that cannot become markup, and pictures within a page. */
+#include "report/html.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define REPLACEMENT "\xEF\xBF\xBD" /* U+FFFD */
+
+/* Length of the UTF-8 character at `s`; 0: there is none (RFC 3629, section 4). */
+static size_t character(const unsigned char *s)
+{
+    const unsigned char c = s[0];
+    size_t              n;
+
+    if (c < 0x80)
+        return c >= ' ' && c != 0x7F ? 1 : 0;
+    n = c >= 0xC2 && c <= 0xDF ? 2 : c >= 0xE0 && c <= 0xEF ? 3 : c >= 0xF0 && c <= 0xF4 ? 4 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xC0) != 0x80)
+            return 0;
+    if ((c == 0xC2 && s[1] < 0xA0) || (c == 0xE0 && s[1] < 0xA0) || (c == 0xED && s[1] > 0x9F) ||
+        (c == 0xF0 && s[1] < 0x90) || (c == 0xF4 && s[1] > 0x8F) ||
+        (c == 0xEF && s[1] == 0xBF && s[2] >= 0xBE)) /* controls, too long, surrogates, none */
+        return 0;
+    return n;
+}
+
+void html_text(FILE *out, const char *text)
+{
+    for (const unsigned char *s = (const unsigned char *)text; *s;) {
+        const size_t n = character(s);
+
+        switch (*s) {
+        case '&': fputs("&amp;", out); break;
+        case '<': fputs("&lt;", out); break;
+        case '>': fputs("&gt;", out); break;
+        case '"': fputs("&quot;", out); break;
+        case '\'': fputs("&#39;", out); break;
+        case '\n':
+        case '\t': putc(' ', out); break;
+        default:
+            if (n)
+                fwrite(s, 1, n, out);
+            else
+                fputs(REPLACEMENT, out);
+        }
+        s += n ? n : 1;
+    }
+}
+
+static void text_of(FILE *out, const char *format, va_list arguments)
+{
+    char text[1000];
+
+    vsnprintf(text, sizeof text, format, arguments);
+    html_text(out, text);
+}
+
+void html_textf(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    text_of(out, format, arguments);
+    va_end(arguments);
+}
+
+void html_paragraph(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+
+    fputs("<p>", out);
+    va_start(arguments, format);
+    text_of(out, format, arguments);
+    va_end(arguments);
+    fputs("</p>\n", out);
+}
+
+/* ---- pictures -----------------------------------------------------------------------------------
+ */
+
+/* Names that a picture gives and uses: what stands before them. */
+static const char *const before_name[] = { " id='", " id=\"", "href='#", "href=\"#", "url(#" };
+
+/* Copies, each name made the page's own. */
+static void put_renamed(FILE *out, const char *svg, const char *name)
+{
+    while (*svg) {
+        size_t k = 0, n;
+
+        while (k < sizeof before_name / sizeof before_name[0] &&
+               strncmp(svg, before_name[k], strlen(before_name[k])) != 0)
+            k++;
+        if (k == sizeof before_name / sizeof before_name[0]) {
+            putc(*svg++, out);
+            continue;
+        }
+        n = strlen(before_name[k]);
+        fwrite(svg, 1, n, out);
+        fprintf(out, "%s-", name);
+        svg += n;
+    }
+}
+
+/* Behind an element that stands at `at` but for blanks; `at` where it does not. */
+static const char *skip_element(const char *at, const char *open, const char *close)
+{
+    const char *begins = at + strspn(at, " \t\r\n");
+    const char *ends   = strncmp(begins, open, strlen(open)) ? NULL : strstr(begins, close);
+
+    return ends ? ends + strlen(close) : at;
+}
+
+/* The text of an attribute of the tag at `tag`, up to its quote. */
+static bool attribute(const char *tag, const char *ends, const char *key, const char **value,
+                      size_t *n)
+{
+    const char *at = strstr(tag, key);
+
+    if (!at || at > ends)
+        return false;
+    *value = at + strlen(key);
+    *n     = strcspn(*value, "\"");
+    return true;
+}
+
+void html_svg(FILE *out, const char *svg, const char *name, const char *title, const char *desc)
+{
+    const char *tag  = strstr(svg, "<svg");
+    const char *ends = tag ? strchr(tag, '>') : NULL;
+    const char *box;
+    size_t      n;
+
+    if (!ends || !attribute(tag, ends, "viewBox=\"", &box, &n))
+        return;
+    fprintf(out,
+            "<svg role=\"img\" aria-labelledby=\"%s-title %s-desc\" viewBox=\"%.*s\" "
+            "xmlns=\"http://www.w3.org/2000/svg\" "
+            "xmlns:xlink=\"http://www.w3.org/1999/xlink\">\n<title id=\"%s-title\">",
+            name, name, (int)n, box, name);
+    html_text(out, title);
+    fprintf(out, "</title>\n<desc id=\"%s-desc\">", name);
+    html_text(out, desc);
+    fputs("</desc>\n", out);
+    ends = skip_element(ends + 1, "<title>", "</title>");
+    ends = skip_element(ends, "<desc>", "</desc>");
+    put_renamed(out, ends, name);
+}

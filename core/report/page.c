@@ -1,0 +1,243 @@
+/* The page as a whole: its order, its pictures, and what its sections share. */
+#include "report/page.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report/page_parts.h"
+
+/* ---- what sections share ------------------------------------------------------------------------
+ */
+
+bool page_known(const scale_point *x)
+{
+    return !isnan(x->step.step);
+}
+
+const scale_point *page_point(const page *p, const page_machine *m, int64_t nodes)
+{
+    for (size_t i = 0; i < p->n_nodes; i++)
+        if (p->nodes[i] == nodes && page_known(&m->point[i]))
+            return &m->point[i];
+    return NULL;
+}
+
+const char *page_nodes(int64_t nodes, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%lld node%s", (long long)nodes, nodes == 1 ? "" : "s");
+    return buffer;
+}
+
+const char *page_time(double seconds, char *buffer, size_t size)
+{
+    static const struct {
+        double      least, unit;
+        const char *name;
+    } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" }, { 120, 60, "min" },
+                  { 1, 1, "s" },             { 1e-3, 1e-3, "ms" },    { 0, 1e-6, "µs" } };
+    size_t i = 0;
+
+    while (i + 1 < sizeof units / sizeof units[0] && !(seconds >= units[i].least))
+        i++;
+    if (isnan(seconds))
+        snprintf(buffer, size, "–");
+    else
+        snprintf(buffer, size, "%.3g %s", seconds / units[i].unit, units[i].name);
+    return buffer;
+}
+
+void page_asked(const page *p, char *buffer, size_t size)
+{
+    const scale_question *q = &p->question;
+    char                  sync[SYNC_POLICY_TEXT];
+    size_t                n = (size_t)snprintf(buffer, size, "%s scaling, ", scaling_kind_name(q->kind));
+
+    if (q->kind == SCALING_WEAK)
+        n += (size_t)snprintf(buffer + n, size - n, "batch %lld of each device",
+                              (long long)q->setup.batch);
+    else
+        n += (size_t)snprintf(buffer + n, size - n, "batch %lld of all devices together",
+                              (long long)q->global_batch);
+    if (q->setup.devices > 1)
+        n += (size_t)snprintf(buffer + n, size - n, ", %lld devices a node",
+                              (long long)q->setup.devices);
+    snprintf(buffer + n, size - n, ", gradients: %s, optimizer: %s",
+             sync_policy_print(&q->setup.sync, sync), optimizer_name(q->setup.optimizer));
+}
+
+/* ---- pictures -----------------------------------------------------------------------------------
+ */
+
+const char *page_chart_name(const page *p, const char *kind, const page_machine *m, char *buffer,
+                            size_t size)
+{
+    snprintf(buffer, size, "%s-%zu", kind, (size_t)(m - p->machine) + 1);
+    return buffer;
+}
+
+page_chart *page_add_chart(page *p, const char *name, const page_machine *m, gnuplot_size size,
+                           gnuplot_writer *writer)
+{
+    page_chart *c = &p->chart[p->n_charts++];
+
+    *c = (page_chart){ .size = size, .writer = writer, .page = p, .machine = m };
+    snprintf(c->name, sizeof c->name, "%s", name);
+    return c;
+}
+
+void page_figure(const page *p, const char *name, FILE *out)
+{
+    const page_chart *c = p->chart, *end = c + p->n_charts;
+
+    while (c < end && strcmp(c->name, name))
+        c++;
+    if (c == end)
+        return;
+    fputs("<figure>\n", out);
+    if (c->svg)
+        html_svg(out, c->svg, c->name, c->title, c->text);
+    fputs("<figcaption>", out);
+    html_text(out, c->text);
+    fputs("</figcaption>\n</figure>\n", out);
+}
+
+void page_numbers(table *t, const char *summary, FILE *out)
+{
+    fputs("<details><summary>", out);
+    html_text(out, summary);
+    fputs("</summary>\n", out);
+    table_html(t, out);
+    fputs("</details>\n", out);
+    table_free(t);
+}
+
+static void picture_of(const page_chart *c, gnuplot_picture *out)
+{
+    *out = (gnuplot_picture){ c->size, c->writer, c };
+}
+
+lm_status page_draw(page *p, lm_error *err)
+{
+    gnuplot_picture picture[PAGE_CHARTS];
+    char           *svg[PAGE_CHARTS];
+    lm_status       status;
+
+    for (size_t i = 0; i < p->n_charts; i++)
+        picture_of(&p->chart[i], &picture[i]);
+    status = gnuplot_svg(picture, p->n_charts, svg, err);
+    for (size_t i = 0; i < p->n_charts && !status; i++)
+        p->chart[i].svg = svg[i];
+    return status;
+}
+
+/* Of a picture: FOLDER/NAME.svg, PATH-NAME.svg, or PATH. malloc'ed. */
+static char *path_of(const char *path, const char *name)
+{
+    const char  *ending = gnuplot_ending(path);
+    const size_t room   = strlen(path) + strlen(name) + 8;
+    char        *out    = malloc(room);
+
+    if (!out)
+        return NULL;
+    if (!ending)
+        snprintf(out, room, "%s/%s.svg", path, name);
+    else if (!strcmp(ending, ".pdf"))
+        snprintf(out, room, "%s", path);
+    else
+        snprintf(out, room, "%.*s-%s%s", (int)(strlen(path) - strlen(ending)), path, name, ending);
+    return out;
+}
+
+static lm_status make_folder(const char *path, lm_error *err)
+{
+    struct stat s;
+
+    if (!mkdir(path, 0777) || (errno == EEXIST && !stat(path, &s) && S_ISDIR(s.st_mode)))
+        return LM_OK;
+    return lm_error_set(err, LM_E_IO, "%s: %s", path,
+                        errno == EEXIST
+                            ? "expected a folder or a name ending in .svg, .png or .pdf"
+                            : strerror(errno));
+}
+
+lm_status page_plot(const page *p, const char *path, lm_error *err)
+{
+    gnuplot_picture picture[PAGE_CHARTS];
+    char           *file[PAGE_CHARTS] = { NULL };
+    lm_status       status            = LM_OK;
+
+    if (!gnuplot_ending(path))
+        status = make_folder(path, err);
+    for (size_t i = 0; i < p->n_charts && !status; i++) {
+        picture_of(&p->chart[i], &picture[i]);
+        file[i] = path_of(path, p->chart[i].name);
+        if (!file[i])
+            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    if (!status)
+        status = gnuplot_draw_all((const char *const *)file, picture, p->n_charts, err);
+    for (size_t i = 0; i < p->n_charts; i++)
+        free(file[i]);
+    return status;
+}
+
+/* ---- the page -----------------------------------------------------------------------------------
+ */
+
+/* Sections in the order of what a planner wants to know first. */
+static const struct {
+    const char *id, *title;
+    void (*write)(const page *p, FILE *out);
+} sections[] = {
+    { "summary", "In short", page_summary_write },
+    { "scaling", "More nodes", page_scaling_write },
+    { "step", "What a step is made of", page_step_write },
+    { "memory", "Memory of a device", page_memory_write },
+    { "calibration", "How good the calibration is", page_calibration_write },
+    { "assumptions", "What is assumed", page_assumptions_write },
+    { "provenance", "Where the figures come from", page_provenance_write },
+};
+
+#define N_SECTIONS (sizeof sections / sizeof sections[0])
+
+static void put_head(const page *p, const char *title, FILE *out)
+{
+    char asked[240];
+
+    page_asked(p, asked, sizeof asked);
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+          out);
+    html_text(out, title);
+    fputs("</title>\n", out);
+    page_style(out);
+    fputs("</head>\n<body>\n<header>\n<h1>", out);
+    html_text(out, title);
+    fputs("</h1>\n<p class=\"asked\">", out);
+    html_textf(out, "Predicted training time of %s: %s.", p->network, asked);
+    fputs("</p>\n<nav aria-label=\"sections\">", out);
+    for (size_t i = 0; i < N_SECTIONS; i++)
+        fprintf(out, "<a href=\"#%s\">%s</a>%s", sections[i].id, sections[i].title,
+                i + 1 < N_SECTIONS ? " " : "");
+    fputs("</nav>\n</header>\n<main>\n", out);
+}
+
+void page_write(const page *p, FILE *out)
+{
+    put_head(p, p->title ? p->title : p->net->name, out);
+    for (size_t i = 0; i < N_SECTIONS; i++) {
+        fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", sections[i].id, sections[i].title);
+        sections[i].write(p, out);
+        fputs("</section>\n", out);
+    }
+    fputs("</main>\n", out);
+    if (p->command) {
+        fputs("<footer><p>Made by <code>", out);
+        html_text(out, p->command);
+        fputs("</code></p></footer>\n", out);
+    }
+    fputs("</body>\n</html>\n", out);
+}

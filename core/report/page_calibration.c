@@ -1,0 +1,189 @@
+/* How good the calibration of each machine is. */
+#include <math.h>
+
+#include "report/page_parts.h"
+
+/* Intervals that matter for a step, in its order. */
+static const struct {
+    size_t      slot;
+    const char *name;
+} shown[] = {
+    { QUANTITY_FORWARD, "forward" },        { QUANTITY_BACKWARD, "backward" },
+    { QUANTITY_UPDATE, "update" },          { QUANTITY_SYNC, "all-reduce" },
+    { QUANTITY_GRAD, "sync and update" },   { QUANTITY_STEP, "step, 1 node" },
+    { INTERVAL_STEP_MANY, "step, several" },
+};
+
+#define N_SHOWN (sizeof shown / sizeof shown[0])
+
+static const interval *interval_of(const page_machine *m, size_t i)
+{
+    return &calibration_intervals(m->who->cal, m->who->model)->of[shown[i].slot];
+}
+
+static bool any_interval(const page *p, size_t i)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (interval_known(interval_of(&p->machine[k], i)))
+            return true;
+    return false;
+}
+
+static size_t rows_of(const page *p, size_t row[N_SHOWN])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < N_SHOWN; i++)
+        if (any_interval(p, i))
+            row[n++] = i;
+    return n;
+}
+
+static void put_intervals(FILE *out, const void *what)
+{
+    const page_chart *c = what;
+    const page       *p = c->page;
+    size_t            row[N_SHOWN];
+    const size_t      n = rows_of(p, row);
+
+    chart_begin(out, c->title);
+    for (size_t k = 0; k < p->n_machines; k++) {
+        fprintf(out, "$m%zu << EOD\n", k);
+        for (size_t i = 0; i < n; i++) {
+            const interval *x = interval_of(&p->machine[k], row[i]);
+            const double    y =
+                (double)i - 0.3 + 0.6 * ((double)k + 0.5) / (double)p->n_machines;
+
+            if (interval_known(x))
+                fprintf(out, "%.6g %.6g %.6g %.6g\n", sqrt(x->low * x->high), y, x->low, x->high);
+        }
+        fputs("NaN NaN NaN NaN\nEOD\n", out);
+    }
+    fputs("set ytics scale 0 (", out);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, "%s'%s' %zu", i ? ", " : "", shown[row[i]].name, i);
+    fprintf(out,
+            ")\nset yrange [%g:-0.6]\nset logscale x\nset format x '%%.3g'\n"
+            "set xtics (0.25, 0.5, 0.67, 0.8, 0.9, 1, 1.11, 1.25, 1.5, 2, 4)\n"
+            "set xlabel 'measured / predicted'\nunset grid\nset grid x lc rgb '#dddddd' lt 1\n"
+            "set arrow 1 from first 1,graph 0 to first 1,graph 1 nohead lw 1.5 lc rgb '#555555'\nplot ",
+            (double)n - 0.4);
+    for (size_t k = 0; k < p->n_machines; k++) {
+        fprintf(out,
+                "$m%zu using 1:2:3:4 with xerrorbars lw 3 dt %d pt %d ps 0.6 lc rgb '%s' title ", k,
+                chart_dash(k), chart_marker(k, false), chart_colour(k));
+        gnuplot_put_quoted(out, p->machine[k].label);
+        fputs(k + 1 < p->n_machines ? ", \\\n  " : "\n", out);
+    }
+}
+
+void page_calibration_charts(page *p)
+{
+    size_t       row[N_SHOWN];
+    const size_t n = rows_of(p, row);
+    page_chart  *c;
+
+    if (!n)
+        return;
+    c = page_add_chart(p, "calibration", NULL,
+                       (gnuplot_size){ 440, 140 + (double)n * (14 + 10 * (double)p->n_machines) },
+                       put_intervals);
+    snprintf(c->title, sizeof c->title, "Measured / predicted");
+    snprintf(c->text, sizeof c->text,
+             "Where measured times lay beside predictions of networks that were left out of the fit: bars "
+             "hold 9 of 10; 1 is what was predicted.");
+}
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+
+static void add_row(table *t, const page_machine *m, part which, const fitted *f)
+{
+    table_text(t, m->label);
+    table_text(t, part_name(which));
+    table_count(t, f->rows);
+    table_count(t, f->rank);
+    table_real(t, f->condition);
+    table_real(t, 100 * f->errors.mape);
+    table_real(t, f->held_out_groups ? 100 * f->held_out_mape : NAN);
+    table_count(t, f->held_out_groups);
+}
+
+static table *parts_table(const page *p)
+{
+    table *t = table_new();
+
+    table_column(t, "machine", "machine", 0);
+    table_column(t, "part", "part", 0);
+    table_column(t, "rows", "rows", 0);
+    table_column(t, "rank", "rank", 0);
+    table_column(t, "condition", "condition", -1);
+    table_column(t, "mape", "error of the fit [%]", 1);
+    table_column(t, "held_out_mape", "held out [%]", 1);
+    table_column(t, "groups", "left out in turn", 0);
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (part which = PART_FORWARD; which < N_PARTS; which++) {
+            const page_machine *m  = &p->machine[k];
+            const size_t        at = form_find(m->who->model, which);
+
+            if (at < n_forms && m->who->cal->fitted[at].present)
+                add_row(t, m, which, &m->who->cal->fitted[at]);
+        }
+    return t;
+}
+
+static table *intervals_table(const page *p)
+{
+    table *t = table_new();
+
+    table_column(t, "machine", "machine", 0);
+    table_column(t, "of", "of", 0);
+    table_column(t, "low", "low", 3);
+    table_column(t, "high", "high", 3);
+    table_column(t, "groups", "networks behind it", 0);
+    table_column(t, "per_octave", "wider each octave beyond", 3);
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < N_SHOWN; i++) {
+            const interval *x = interval_of(&p->machine[k], i);
+
+            if (!interval_known(x))
+                continue;
+            table_text(t, p->machine[k].label);
+            table_text(t, shown[i].name);
+            table_real(t, x->low);
+            table_real(t, x->high);
+            table_count(t, x->groups);
+            table_real(t, x->per_octave);
+        }
+    return t;
+}
+
+void page_calibration_write(const page *p, FILE *out)
+{
+    size_t row[N_SHOWN];
+
+    if (rows_of(p, row)) {
+        fputs("<div class=\"charts\">\n", out);
+        page_figure(p, "calibration", out);
+        fputs("</div>\n", out);
+    }
+    for (size_t k = 0; k < p->n_machines; k++) {
+        size_t known = 0;
+
+        for (size_t i = 0; i < N_SHOWN; i++)
+            known += interval_known(interval_of(&p->machine[k], i));
+        if (!known)
+            html_paragraph(out,
+                           "%s: intervals are not known, they take three networks or more that are left out "
+                           "in turn.",
+                           p->machine[k].label);
+    }
+    fputs("<h3>Fits, part by part</h3>\n", out);
+    html_paragraph(out, "Errors are means of |predicted - measured| / measured. Held out: of networks that were "
+                        "left out of the fit, one after the other.");
+    table *t = parts_table(p);
+    table_html(t, out);
+    table_free(t);
+    if (rows_of(p, row))
+        page_numbers(intervals_table(p), "Intervals in numbers", out);
+}

@@ -1,0 +1,211 @@
+/* What a report is about: asks the models. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/page.h"
+#include "report/page_parts.h"
+
+/* ---- labels -------------------------------------------------------------------------------------
+ */
+
+/* The last name of a path, its last `less` names left out, without `ending`. */
+static void name_of(const char *path, int less, const char *ending, char *out, size_t size)
+{
+    size_t n = strlen(path), begin;
+
+    for (; less > 0; less--) {
+        while (n && path[n - 1] != '/')
+            n--;
+        while (n && path[n - 1] == '/')
+            n--;
+    }
+    for (begin = n; begin && path[begin - 1] != '/';)
+        begin--;
+    if (n - begin > strlen(ending) && !strncmp(path + n - strlen(ending), ending, strlen(ending)))
+        n -= strlen(ending);
+    snprintf(out, size, "%.*s", (int)(n - begin), path + begin);
+}
+
+static bool label_taken(const page *p, size_t i)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (k != i && !strcmp(p->machine[k].label, p->machine[i].label))
+            return true;
+    return false;
+}
+
+void page_label(page *p)
+{
+    bool again[PAGE_MACHINES];
+
+    for (size_t i = 0; i < p->n_machines; i++)
+        name_of(p->machine[i].file, 0, ".ini", p->machine[i].label, PAGE_NAME);
+    for (size_t i = 0; i < p->n_machines; i++)
+        again[i] = label_taken(p, i) || !strcmp(p->machine[i].label, "machine");
+    for (size_t i = 0; i < p->n_machines; i++) {
+        page_machine *m = &p->machine[i];
+
+        if (again[i])
+            name_of(m->file, 1, "", m->label, PAGE_NAME);
+        if (!*m->label)
+            name_of(m->file, 0, ".ini", m->label, PAGE_NAME);
+    }
+    for (size_t i = 0; i < p->n_machines; i++)
+        again[i] = label_taken(p, i);
+    for (size_t i = 0; i < p->n_machines; i++) { /* whatever else fails: their numbers differ */
+        char text[PAGE_NAME - 8];
+
+        snprintf(text, sizeof text, "%s", p->machine[i].label);
+        if (again[i])
+            snprintf(p->machine[i].label, PAGE_NAME, "%s (%zu)", text, i + 1);
+    }
+}
+
+/* ---- points -------------------------------------------------------------------------------------
+ */
+
+static lm_status no_memory(lm_error *err)
+{
+    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+/* A machine that nobody calibrated for several nodes tells nothing of them, and is still of use
+ * for one. Everything else is an error. */
+static bool may_refuse(const page *p, lm_status status, int64_t nodes)
+{
+    return status == LM_E_NOTFOUND && nodes * p->question.setup.devices > 1;
+}
+
+static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
+{
+    m->point = calloc(p->n_nodes + 1, sizeof *m->point);
+    if (!m->point)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        const lm_status status = scale_at(m->who, &p->question, p->nodes[i], &m->point[i], err);
+
+        if (status && !may_refuse(p, status, p->nodes[i]))
+            return status;
+        if (!status)
+            continue;
+        m->refused            = *err;
+        m->point[i].step.step = NAN;
+    }
+    switch (scale_turning_point(m->who, &p->question, &m->turning, err)) {
+    case LM_OK: return LM_OK;
+    case LM_E_NOTFOUND: m->turning = -1; return LM_OK;
+    default: return err->code;
+    }
+}
+
+/* Has any machine something to say of any point? */
+static lm_status check_points(const page *p, lm_error *err)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++)
+            if (page_known(&p->machine[k].point[i]))
+                return LM_OK;
+    *err = p->machine[0].refused;
+    return err->code;
+}
+
+/* The most nodes of the list that all machines which know several were calibrated for; else the
+ * fewest above one. */
+static int64_t nodes_within(const page *p)
+{
+    int64_t most = p->nodes[0];
+
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        bool within = true;
+
+        for (size_t k = 0; k < p->n_machines; k++)
+            within &= !page_known(&p->machine[k].point[i]) ||
+                      p->nodes[i] * p->question.setup.devices <= p->machine[k].who->cal->max_ranks;
+        if (within || (most == 1 && i < 2))
+            most = p->nodes[i];
+    }
+    return most;
+}
+
+/* ---- one step, taken apart ----------------------------------------------------------------------
+ */
+
+static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
+{
+    step_setup s;
+    lm_status  status;
+
+    m->at  = page_point(p, m, p->at) ? p->at : 1;
+    status = scale_setup(&p->question, m->at, &s, err);
+    if (!status)
+        status = explain_step(m->who, &s, &m->apart, err);
+    if (!status)
+        status = explain_by(m->apart, EXPLAIN_CLASS, &m->kernels, &m->n_kernels, err);
+    return status;
+}
+
+/* Where gradients wait for the all-reduce, as `policy` has it. */
+static void set_buckets(const step_setup *s, memory_options *o)
+{
+    o->nodes = step_setup_ranks(s);
+    if (s->sync.rule == SYNC_TENSOR) /* each is reduced in its place */
+        o->nodes = 1;
+    if (s->sync.rule == SYNC_FUSION) {
+        o->buckets      = BUCKETS_FIXED;
+        o->bucket_bytes = s->sync.limit_bytes;
+    }
+}
+
+static lm_status gather_memory(page *p, lm_error *err)
+{
+    memory_options o = { 0 };
+    bind_options   b = p->bind;
+    step_setup     s;
+    lm_status      status = scale_setup(&p->question, p->at, &s, err);
+
+    if (status)
+        return status;
+    b.batch          = s.batch;
+    o.optimizer      = s.optimizer;
+    o.keep_gradients = s.sync.accumulation > 1;
+    set_buckets(&s, &o);
+    return memory_over_step(p->net, p->registry, &b, &o, &p->use, &p->moment, &p->n_moments, err);
+}
+
+lm_status page_gather(page *p, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t k = 0; k < p->n_machines && !status; k++)
+        status = gather_points(p, &p->machine[k], err);
+    if (!status)
+        status = check_points(p, err);
+    if (status)
+        return status;
+    p->at = nodes_within(p);
+    for (size_t k = 0; k < p->n_machines && !status; k++)
+        status = gather_apart(p, &p->machine[k], err);
+    if (!status)
+        status = gather_memory(p, err);
+    if (status)
+        return status;
+    page_scaling_charts(p);
+    page_step_charts(p);
+    page_memory_charts(p);
+    page_calibration_charts(p);
+    return LM_OK;
+}
+
+void page_free(page *p)
+{
+    for (size_t k = 0; k < p->n_machines; k++) {
+        free(p->machine[k].point);
+        free(p->machine[k].kernels);
+        explanation_free(p->machine[k].apart);
+    }
+    for (size_t i = 0; i < p->n_charts; i++)
+        free(p->chart[i].svg);
+    free(p->moment);
+}

@@ -1,0 +1,208 @@
+/* Memory of a device over a step, and what holds it. */
+#include <math.h>
+#include <string.h>
+
+#include "report/page_parts.h"
+
+/* Parts that a reader wants to tell apart, from below as they are stacked. */
+static const struct {
+    const char *name, *colour;
+    unsigned    parts; /* of memory_part, a bit each */
+} groups[] = {
+    { "weights", "#0072B2", 1u << MEMORY_WEIGHTS | 1u << MEMORY_FROZEN | 1u << MEMORY_COPIES },
+    { "optimizer", "#56B4E9", 1u << MEMORY_OPTIMIZER },
+    { "gradients and buckets", "#D55E00", 1u << MEMORY_GRADIENTS | 1u << MEMORY_BUCKETS },
+    { "activations and inputs", "#F0E442",
+      1u << MEMORY_INPUTS | 1u << MEMORY_ACTIVATIONS | 1u << MEMORY_SAVED },
+    { "their gradients", "#009E73", 1u << MEMORY_BACKWARD },
+    { "workspace", "#CC79A7", 1u << MEMORY_WORKSPACE | 1u << MEMORY_OVERHEAD },
+};
+
+#define N_GROUPS (sizeof groups / sizeof groups[0])
+
+static double group_bytes(const uint64_t part[MEMORY_N_PARTS], size_t group)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < MEMORY_N_PARTS; i++)
+        if (groups[group].parts & 1u << i)
+            sum += (double)part[i];
+    return sum;
+}
+
+/* Layers are many and a picture is a few hundred pixels wide: of each stretch the fullest moment. */
+#define COLUMNS 220
+
+static size_t stretch_of(const page *p)
+{
+    return p->n_moments / COLUMNS + 1;
+}
+
+static double live(const memory_moment *m)
+{
+    double sum = 0;
+
+    for (size_t g = 0; g < N_GROUPS; g++)
+        sum += group_bytes(m->part, g);
+    return sum;
+}
+
+static const memory_moment *fullest(const page *p, size_t begin)
+{
+    const size_t         ends = begin + stretch_of(p);
+    const memory_moment *most = &p->moment[begin];
+
+    for (size_t i = begin + 1; i < p->n_moments && i < ends; i++)
+        if (live(&p->moment[i]) > live(most))
+            most = &p->moment[i];
+    return most;
+}
+
+/* A decimal unit in which the peak has a few digits. */
+static double unit_of(double bytes, const char **name)
+{
+    *name = bytes >= 1e9 ? "GB" : bytes >= 1e6 ? "MB" : "kB";
+    return bytes >= 1e9 ? 1e9 : bytes >= 1e6 ? 1e6 : 1e3;
+}
+
+static const char *size_text(uint64_t bytes, char *buffer, size_t size)
+{
+    const char  *name;
+    const double unit = unit_of((double)bytes, &name);
+
+    snprintf(buffer, size, "%.3g %s", (double)bytes / unit, name);
+    return buffer;
+}
+
+/* First moment of the way back; n_moments: there is none. */
+static size_t turn_of(const page *p)
+{
+    size_t i = 0;
+
+    while (i < p->n_moments && p->moment[i].pass != TIMELINE_TURN)
+        i++;
+    return i;
+}
+
+static void put_data(FILE *out, const page *p, double unit)
+{
+    fputs("$live << EOD\n", out);
+    for (size_t i = 0; i < p->n_moments; i += stretch_of(p)) {
+        const memory_moment *m   = fullest(p, i);
+        double               sum = 0;
+
+        fprintf(out, "%zu", i);
+        for (size_t g = 0; g < N_GROUPS; g++) {
+            sum += group_bytes(m->part, g);
+            fprintf(out, " %.6g", sum / unit);
+        }
+        fputc('\n', out);
+    }
+    fputs("EOD\n", out);
+}
+
+static bool group_seen(const page *p, size_t group)
+{
+    for (size_t i = 0; i < p->n_moments; i++)
+        if (group_bytes(p->moment[i].part, group) > 0)
+            return true;
+    return false;
+}
+
+static void put_memory(FILE *out, const void *what)
+{
+    const page_chart *c    = what;
+    const page       *p    = c->page;
+    const size_t      turn = turn_of(p);
+    const char       *name;
+    const double      unit = unit_of((double)p->use.peak, &name);
+    const double      last = (double)(p->n_moments - 1);
+
+    chart_begin(out, c->title);
+    put_data(out, p, unit);
+    fprintf(out,
+            "set xrange [0:%g]\nset xtics ('forward' 0, 'backward' %zu, 'update' %g)\n"
+            "set xtics scale 0.6\nset xlabel 'layers in the order they run'\n"
+            "set ylabel 'live memory [%s]'\nset yrange [0:*]\nunset grid\n"
+            "set grid y lc rgb '#dddddd' lt 1\n",
+            last, turn, last, name);
+    if (p->memory) {
+        fprintf(out,
+                "set arrow 1 from graph 0,first %.6g to graph 1,first %.6g nohead dt 2 lw 2 lc rgb "
+                "'#000000' front\nset label 1 'of the device' at graph 0.02,first %.6g offset 0,0.5 front\n",
+                (double)p->memory / unit, (double)p->memory / unit, (double)p->memory / unit);
+        fprintf(out, "set yrange [0:%.6g]\n",
+                1.1 * fmax((double)p->memory, (double)p->use.peak) / unit);
+    }
+    fputs("plot ", out);
+    for (size_t g = N_GROUPS; g-- > 0;) /* the fullest first, the others over it */
+        if (group_seen(p, g))
+            fprintf(out, "$live using 1:%zu with filledcurves y=0 fc rgb '%s' fs solid title '%s', \\\n  ",
+                    g + 2, groups[g].colour, groups[g].name);
+    fputs("$live using 1:7 with lines lw 1 lc rgb '#1b1b1b' notitle\n", out);
+}
+
+/* Where the peak is, in words. */
+static void put_peak(const page *p, char *buffer, size_t size)
+{
+    const char *layer = p->use.layer;
+
+    if (layer)
+        snprintf(buffer, size, "in the %s pass of layer %s", timeline_pass_name(p->use.pass), layer);
+    else
+        snprintf(buffer, size, "in the %s",
+                 p->use.pass == TIMELINE_UPDATE ? "update" : "turn from forward to backward");
+}
+
+void page_memory_charts(page *p)
+{
+    page_chart *c = page_add_chart(p, "memory", NULL, (gnuplot_size){ 440, 340 }, put_memory);
+    char        size[32], peak[200];
+
+    put_peak(p, peak, sizeof peak);
+    snprintf(c->title, sizeof c->title, "Memory over a step");
+    snprintf(c->text, sizeof c->text,
+             "What lives in the memory of a device while a step runs, from the first layer forward to the "
+             "update: %s at most, %s.",
+             size_text(p->use.peak, size, sizeof size), peak);
+}
+
+static table *peak_table(const page *p)
+{
+    table *t = table_new();
+
+    table_column(t, "what", "at the peak", 0);
+    table_column(t, "mb", "MB", 1);
+    table_column(t, "percent", "%", 1);
+    for (size_t g = 0; g < N_GROUPS; g++) {
+        const double bytes = group_bytes(p->use.part, g);
+
+        table_text(t, groups[g].name);
+        table_real(t, 1e-6 * bytes);
+        table_real(t, 100 * bytes / (double)p->use.peak);
+    }
+    table_text(t, "together");
+    table_real(t, 1e-6 * (double)p->use.peak);
+    table_real(t, 100);
+    return t;
+}
+
+void page_memory_write(const page *p, FILE *out)
+{
+    char peak[200], size[32], room[32];
+
+    put_peak(p, peak, sizeof peak);
+    html_paragraph(out, "A device needs %s, most of it %s (batch %lld).",
+                   size_text(p->use.peak, size, sizeof size), peak,
+                   (long long)p->machine[0].apart->step.batch);
+    if (p->memory)
+        html_paragraph(out, p->use.peak <= p->memory ? "That fits a device of %s."
+                                                     : "That does not fit a device of %s.",
+                       size_text(p->memory, room, sizeof room));
+    fputs("<div class=\"charts\">\n", out);
+    page_figure(p, "memory", out);
+    fputs("</div>\n", out);
+    page_numbers(peak_table(p), "The peak in numbers", out);
+    html_paragraph(out, "Not counted: the device's context, the allocator's rounding, scratch of libraries "
+                        "(see 'layermeter memory').");
+}

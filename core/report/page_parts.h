@@ -1,0 +1,46 @@
+/** Sections of a page, and what they share: private to its files. */
+#ifndef REPORT_PAGE_PARTS_H
+#define REPORT_PAGE_PARTS_H
+
+#include "report/html.h"
+#include "report/page.h"
+#include "report/table.h"
+
+/** Adds a picture; its `text` is for the caller to fill. */
+page_chart *page_add_chart(page *p, const char *name, const page_machine *m, gnuplot_size size,
+                           gnuplot_writer *writer);
+/** Name of a picture of one machine, "step-2". */
+const char *page_chart_name(const page *p, const char *kind, const page_machine *m, char *buffer,
+                            size_t size);
+/** The picture of that name as a figure with what can be seen below it; nothing if there is none. */
+void page_figure(const page *p, const char *name, FILE *out);
+/** <details> with the numbers behind a picture; frees the table. */
+void page_numbers(table *t, const char *summary, FILE *out);
+
+/** Is a point known? */
+bool page_known(const scale_point *x);
+/** The point at so many nodes; NULL: not asked for, or not known. */
+const scale_point *page_point(const page *p, const page_machine *m, int64_t nodes);
+/** "1 node", "8 nodes". */
+const char *page_nodes(int64_t nodes, char *buffer, size_t size);
+/** "34.9 ms", "2.3 h": seconds as people say them. */
+const char *page_time(double seconds, char *buffer, size_t size);
+/** "weak scaling, batch 32 of each device, ...": one line on what is asked. */
+void page_asked(const page *p, char *buffer, size_t size);
+
+void page_style(FILE *out);
+
+/** What a section adds to the pictures, and what it writes. */
+void page_summary_write(const page *p, FILE *out);
+void page_scaling_charts(page *p);
+void page_scaling_write(const page *p, FILE *out);
+void page_step_charts(page *p);
+void page_step_write(const page *p, FILE *out);
+void page_memory_charts(page *p);
+void page_memory_write(const page *p, FILE *out);
+void page_calibration_charts(page *p);
+void page_calibration_write(const page *p, FILE *out);
+void page_assumptions_write(const page *p, FILE *out);
+void page_provenance_write(const page *p, FILE *out);
+
+#endif

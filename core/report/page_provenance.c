@@ -1,0 +1,39 @@
+/* Where each machine's figures come from. */
+#include "base/text.h"
+#include "report/page_parts.h"
+
+static void put_machine(const page_machine *m, FILE *out)
+{
+    const calibration *cal = m->who->cal;
+    table             *t   = table_new();
+
+    fputs("<h3>", out);
+    html_text(out, m->label);
+    fputs("</h3>\n<p>Machine file <code>", out);
+    html_text(out, m->file);
+    fputs("</code>: ", out);
+    html_textf(out, "measured on up to %lld rank%s on %lld host%s, element type %s%s.",
+               (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s",
+               (long long)cal->max_hosts, cal->max_hosts == 1 ? "" : "s",
+               cal->dtype ? text_dtype_name(cal->dtype) : "not known",
+               cal->transferred ? "; transferred by datasheets" : "");
+    fputs("</p>\n", out);
+    table_column(t, "key", "of the measurements", 0);
+    table_column(t, "value", "", 0);
+    for (size_t i = 0; i < cal->n_provenance; i++) {
+        table_text(t, cal->provenance[i].key);
+        table_text(t, cal->provenance[i].value);
+    }
+    if (cal->n_provenance) {
+        page_numbers(t, "What it was measured on, with and from", out);
+    } else {
+        html_paragraph(out, "The file says nothing of where and how it was measured.");
+        table_free(t);
+    }
+}
+
+void page_provenance_write(const page *p, FILE *out)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_machine(&p->machine[k], out);
+}

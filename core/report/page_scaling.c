@@ -1,0 +1,212 @@
+/* Throughput and efficiency over nodes. */
+#include <math.h>
+
+#include "report/page_parts.h"
+
+/* ---- pictures -----------------------------------------------------------------------------------
+ */
+
+/* nodes, samples a second within the calibration and beyond it (NaN), both, low, high, ideal,
+ * percent of linear scaling: a block of each machine. */
+static void put_data(FILE *out, const page *p)
+{
+    for (size_t k = 0; k < p->n_machines; k++) {
+        const page_machine *m = &p->machine[k];
+
+        fprintf(out, "$m%zu << EOD\n", k);
+        for (size_t i = 0; i < p->n_nodes; i++) {
+            const scale_point *x = &m->point[i];
+            const double       batch = (double)x->global_batch;
+            const bool         beyond = x->step.n_beyond > 0;
+
+            if (!page_known(x))
+                continue;
+            fprintf(out, "%lld %.9g %.9g %.9g ", (long long)p->nodes[i],
+                    beyond ? NAN : x->samples_per_second, beyond ? x->samples_per_second : NAN,
+                    x->samples_per_second);
+            if (x->step.low[QUANTITY_STEP] > 0)
+                fprintf(out, "%.9g %.9g ", batch / x->step.high[QUANTITY_STEP],
+                        batch / x->step.low[QUANTITY_STEP]);
+            else
+                fputs("NaN NaN ", out);
+            fprintf(out, "%.9g %.9g %.9g %.9g\n", x->samples_per_second / x->efficiency,
+                    100 * x->efficiency, beyond ? NAN : 100 * x->efficiency,
+                    beyond ? 100 * x->efficiency : NAN);
+        }
+        fputs("EOD\n", out);
+    }
+}
+
+static bool drawn(const page *p, size_t k)
+{
+    for (size_t i = 0; i < p->n_nodes; i++)
+        if (page_known(&p->machine[k].point[i]))
+            return true;
+    return false;
+}
+
+static bool has_range(const page *p, size_t k)
+{
+    for (size_t i = 0; i < p->n_nodes; i++)
+        if (page_known(&p->machine[k].point[i]) &&
+            p->machine[k].point[i].step.low[QUANTITY_STEP] > 0)
+            return true;
+    return false;
+}
+
+static bool any_beyond(const page *p)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++)
+            if (page_known(&p->machine[k].point[i]) && p->machine[k].point[i].step.n_beyond)
+                return true;
+    return false;
+}
+
+/* Lines and their markers, full within the calibration and hollow beyond. */
+static void plot_curve(FILE *out, const page *p, size_t k, int all, int within, int beyond)
+{
+    fprintf(out,
+            "  $m%zu using 1:%d with lines lw 2.5 dt %d lc rgb '%s' notitle, \\\n"
+            "  $m%zu using 1:%d with points pt %d ps 0.9 lw 1.5 lc rgb '%s' notitle, \\\n"
+            "  $m%zu using 1:%d with points pt %d ps 0.9 lw 1.5 lc rgb '%s' notitle, \\\n"
+            "  NaN with linespoints lw 2.5 dt %d pt %d ps 0.9 lc rgb '%s' title ",
+            k, all, chart_dash(k), chart_colour(k), k, within, chart_marker(k, false),
+            chart_colour(k), k, beyond, chart_marker(k, true), chart_colour(k), chart_dash(k),
+            chart_marker(k, false), chart_colour(k));
+    gnuplot_put_quoted(out, p->machine[k].label);
+    fputs(", \\\n", out);
+}
+
+static void put_throughput(FILE *out, const void *what)
+{
+    const page_chart *c = what;
+    const page       *p = c->page;
+    bool              ideal = false;
+
+    chart_begin(out, c->title);
+    put_data(out, p);
+    chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
+    fputs("set logscale y\nset format y '%.15g'\nset ylabel 'samples per second'\nplot \\\n", out);
+    for (size_t k = 0; k < p->n_machines; k++) /* bands first: no curve hides below one */
+        if (has_range(p, k))
+            fprintf(out,
+                    "  $m%zu using 1:5:6 with filledcurves fillcolor rgb '%s' fillstyle "
+                    "transparent solid 0.18 noborder notitle, \\\n",
+                    k, chart_colour(k));
+    for (size_t k = 0; k < p->n_machines; k++) {
+        if (!drawn(p, k))
+            continue;
+        fprintf(out, "  $m%zu using 1:7 with lines lw 1 dt 3 lc rgb '#777777' %s, \\\n", k,
+                ideal ? "notitle" : "title 'linear'");
+        ideal = true;
+    }
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (drawn(p, k))
+            plot_curve(out, p, k, 4, 2, 3);
+    fputs("  NaN notitle\n", out);
+}
+
+static void put_efficiency(FILE *out, const void *what)
+{
+    const page_chart *c = what;
+    const page       *p = c->page;
+
+    chart_begin(out, c->title);
+    put_data(out, p);
+    chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
+    fputs("set yrange [0:*<110]\nset ylabel 'percent of linear scaling'\nplot \\\n", out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (drawn(p, k))
+            plot_curve(out, p, k, 8, 9, 10);
+    fputs("  NaN notitle\n", out);
+}
+
+void page_scaling_charts(page *p)
+{
+    const gnuplot_size size   = { 440, 340 };
+    const char *const  hollow = any_beyond(p) ? " Hollow marks lie beyond the calibration." : "";
+    page_chart        *c      = page_add_chart(p, "throughput", NULL, size, put_throughput);
+
+    snprintf(c->title, sizeof c->title, "Samples per second");
+    snprintf(c->text, sizeof c->text,
+             "Samples per second over nodes, both on logarithmic axes. Bands hold 9 cases of 10; "
+             "the dotted line is linear scaling.%s",
+             hollow);
+    c = page_add_chart(p, "efficiency", NULL, size, put_efficiency);
+    snprintf(c->title, sizeof c->title, "Efficiency");
+    snprintf(c->text, sizeof c->text,
+             "Speed-up against one node, as percent of the number of nodes.%s", hollow);
+}
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+
+static void add_row(table *t, const page_machine *m, const scale_point *x)
+{
+    const double batch = (double)x->global_batch, high = x->step.high[QUANTITY_STEP],
+                 low = x->step.low[QUANTITY_STEP];
+    char beyond[200];
+
+    table_text(t, m->label);
+    table_count(t, (uint64_t)x->step.nodes);
+    table_count(t, (uint64_t)x->step.batch);
+    table_count(t, (uint64_t)x->global_batch);
+    table_real(t, 1e3 * x->step.step);
+    table_real(t, x->samples_per_second);
+    table_real(t, low > 0 ? batch / high : NAN);
+    table_real(t, low > 0 ? batch / low : NAN);
+    table_real(t, x->speedup);
+    table_real(t, 100 * x->efficiency);
+    table_real(t, x->epoch_seconds / 3600);
+    table_text(t, prediction_beyond(&x->step, beyond, sizeof beyond));
+}
+
+static table *points_table(const page *p)
+{
+    table *t = table_new();
+
+    table_column(t, "machine", "machine", 0);
+    table_column(t, "nodes", "nodes", 0);
+    table_column(t, "batch", "batch", 0);
+    table_column(t, "global_batch", "of all", 0);
+    table_column(t, "step_ms", "step [ms]", -1);
+    table_column(t, "samples_per_s", "samples/s", -1);
+    table_column(t, "low", "low", -1);
+    table_column(t, "high", "high", -1);
+    table_column(t, "speedup", "speed-up", 2);
+    table_column(t, "efficiency", "efficiency [%]", 1);
+    table_column(t, "epoch_h", "epoch [h]", -1);
+    table_column(t, "beyond", "beyond the calibration", 0);
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++)
+            if (page_known(&p->machine[k].point[i]))
+                add_row(t, &p->machine[k], &p->machine[k].point[i]);
+    return t;
+}
+
+void page_scaling_write(const page *p, FILE *out)
+{
+    const bool weak = p->question.kind == SCALING_WEAK;
+
+    for (size_t k = 0; k < p->n_machines; k++) {
+        const page_machine *m = &p->machine[k];
+
+        if (*m->refused.text)
+            html_paragraph(out, "%s is not drawn over several nodes: %s.", m->label,
+                           m->refused.text);
+        else if (m->turning > 0)
+            html_paragraph(out,
+                           "%s: from %lld node%s on doubling gains less than %s.", m->label,
+                           (long long)m->turning, m->turning == 1 ? "" : "s",
+                           weak ? "10 % of throughput" : "5 % of the epoch time");
+        else if (!m->turning)
+            html_paragraph(out, "%s: doubling pays on all numbers of nodes up to %d.", m->label,
+                           TURNING_LIMIT);
+    }
+    fputs("<div class=\"charts\">\n", out);
+    page_figure(p, "throughput", out);
+    page_figure(p, "efficiency", out);
+    fputs("</div>\n", out);
+    page_numbers(points_table(p), "The numbers", out);
+}

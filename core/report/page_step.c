@@ -1,0 +1,288 @@
+/* What a step is made of: parts over nodes, and classes of kernels. */
+#include <math.h>
+#include <string.h>
+
+#include "report/page_parts.h"
+
+/* Seconds of a step by what they are drawn as; what a model does not tell apart stands in the
+ * wider part. Returns true if it told exposed sync from the update. */
+static bool parts_of(const prediction *s, double part[N_CHART_PARTS])
+{
+    memset(part, 0, N_CHART_PARTS * sizeof *part);
+    if (isnan(s->forward) || isnan(s->backward)) {
+        part[CHART_WHOLE] = s->step;
+        return false;
+    }
+    part[CHART_FORWARD]  = s->forward;
+    part[CHART_BACKWARD] = s->backward;
+    part[CHART_SYNC]     = isnan(s->exposed) ? s->grad : s->exposed;
+    part[CHART_UPDATE]   = isnan(s->exposed) ? 0 : s->grad - s->exposed;
+    return !isnan(s->exposed);
+}
+
+/* ---- parts over nodes ---------------------------------------------------------------------------
+ */
+
+static double highest(const page *p, const page_machine *m)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < p->n_nodes; i++)
+        if (page_known(&m->point[i])) {
+            const prediction *s = &m->point[i].step;
+            const double      top =
+                s->high[QUANTITY_STEP] > s->step ? s->high[QUANTITY_STEP] : s->step;
+
+            most = top > most ? top : most;
+        }
+    return most;
+}
+
+/* Machines of like speed are drawn on one scale, so that bars can be compared. */
+#define ONE_SCALE 3.0
+
+static bool one_scale(const page *p, double *top)
+{
+    double least = INFINITY, most = 0;
+
+    for (size_t k = 0; k < p->n_machines; k++) {
+        const double top_of = highest(p, &p->machine[k]);
+
+        least = top_of < least ? top_of : least;
+        most  = top_of > most ? top_of : most;
+    }
+    *top = most;
+    return most <= ONE_SCALE * least;
+}
+
+static void put_bars(FILE *out, const void *what)
+{
+    const page_chart   *c = what;
+    const page_machine *m = c->machine;
+    double              top;
+    bool                range = false, seen[N_CHART_PARTS] = { false };
+
+    chart_begin(out, c->title);
+    fputs("$bars << EOD\n", out);
+    for (size_t i = 0; i < c->page->n_nodes; i++) {
+        const prediction *s = &m->point[i].step;
+        double            part[N_CHART_PARTS];
+
+        if (!page_known(&m->point[i]))
+            continue;
+        parts_of(s, part);
+        fprintf(out, "%lld", (long long)s->nodes);
+        for (chart_part k = 0; k < N_CHART_PARTS; k++) {
+            fprintf(out, " %.9g", 1e3 * part[k]);
+            seen[k] |= part[k] > 0;
+        }
+        fprintf(out, " %.9g %.9g %.9g\n", 1e3 * s->step, 1e3 * s->low[QUANTITY_STEP],
+                1e3 * s->high[QUANTITY_STEP]);
+        range |= !isnan(s->low[QUANTITY_STEP]);
+    }
+    fputs("EOD\nset style data histograms\nset style histogram rowstacked\nset boxwidth 0.8\n"
+          "set style fill solid border rgb '#ffffff'\nset xlabel 'nodes'\n"
+          "set ylabel 'time of a step [ms]'\nunset grid\nset grid y lc rgb '#dddddd' lt 1\n",
+          out);
+    if (one_scale(c->page, &top))
+        fprintf(out, "set yrange [0:%.9g]\n", 1.05e3 * top);
+    else
+        fputs("set yrange [0:*]\n", out);
+    fputs("plot ", out);
+    for (chart_part k = 0; k < N_CHART_PARTS; k++) {
+        if (!seen[k])
+            continue;
+        fprintf(out, "$bars using %d:xtic(1) lc rgb '%s' title '%s', \\\n  ", (int)k + 2,
+                chart_part_colour(k), chart_part_name(k));
+    }
+    if (range)
+        fputs("$bars using 0:7:8:9 with yerrorbars pt 0 lw 1.5 lc rgb '#000000' title 'interval'\n",
+              out);
+    else
+        fputs("NaN notitle\n", out);
+}
+
+/* ---- classes of kernels -------------------------------------------------------------------------
+ */
+
+#define ROWS 10 /* the longest; the rest is one */
+
+/* Milliseconds of a class on a machine; 0: it has none. */
+static double class_ms(const page_machine *m, const char *name)
+{
+    for (size_t i = 0; i < m->n_kernels; i++)
+        if (!strcmp(m->kernels[i].name, name))
+            return 1e3 * m->kernels[i].seconds;
+    return 0;
+}
+
+/* Rows of the picture: the first machine's longest. */
+static size_t class_rows(const page *p)
+{
+    const size_t n = p->machine[0].n_kernels;
+
+    return n < ROWS ? n : ROWS;
+}
+
+static void put_classes(FILE *out, const void *what)
+{
+    const page_chart *c    = what;
+    const page       *p    = c->page;
+    const size_t      rows = class_rows(p);
+    const double      wide = 0.8 / (double)p->n_machines;
+
+    chart_begin(out, c->title);
+    for (size_t k = 0; k < p->n_machines; k++) {
+        fprintf(out, "$m%zu << EOD\n", k);
+        for (size_t i = 0; i < rows; i++)
+            fprintf(out, "%.9g %.9g\n", class_ms(&p->machine[k], p->machine[0].kernels[i].name),
+                    (double)i - 0.4 + wide * ((double)k + 0.5));
+        fputs("EOD\n", out);
+    }
+    fputs("set yrange [*:*] reverse\nset ytics scale 0 (", out);
+    for (size_t i = 0; i < rows; i++) {
+        fputs(i ? ", " : "", out);
+        gnuplot_put_quoted(out, p->machine[0].kernels[i].name);
+        fprintf(out, " %zu", i);
+    }
+    fprintf(out,
+            ")\nset yrange [-0.6:%g]\nset xrange [0:*]\nset xlabel 'ms of a step'\nunset grid\n"
+            "set grid x lc rgb '#dddddd' lt 1\nset style fill solid border rgb '#ffffff'\nplot ",
+            (double)rows - 0.4);
+    for (size_t k = 0; k < p->n_machines; k++) {
+        fprintf(out,
+                "$m%zu using (0):2:(0):1:($2-%g):($2+%g) with boxxyerror lc rgb '%s' title ", k,
+                wide / 2, wide / 2, chart_colour(k));
+        gnuplot_put_quoted(out, p->machine[k].label);
+        fputs(k + 1 < p->n_machines ? ", \\\n  " : "\n", out);
+    }
+}
+
+void page_step_charts(page *p)
+{
+    double top;
+    char   nodes[32], name[PAGE_NAME];
+
+    for (size_t k = 0; k < p->n_machines; k++) {
+        const page_machine *m = &p->machine[k];
+        page_chart         *c =
+            page_add_chart(p, page_chart_name(p, "step", m, name, sizeof name), m,
+                           (gnuplot_size){ 440, 320 }, put_bars);
+
+        snprintf(c->title, sizeof c->title, "%s: a step by its parts", m->label);
+        snprintf(c->text, sizeof c->text,
+                 "Time of a step on %s by number of nodes, in ms: what runs one after the other, "
+                 "from below.%s",
+                 m->label,
+                 p->n_machines > 1 && !one_scale(p, &top) ? " Each machine has its own scale." : "");
+    }
+    page_chart *c = page_add_chart(
+        p, "kernels", NULL,
+        (gnuplot_size){ 440, 130 + (double)class_rows(p) * (10 + 12 * (double)p->n_machines) },
+        put_classes);
+
+    snprintf(c->title, sizeof c->title, "A step by classes of kernels");
+    snprintf(c->text, sizeof c->text,
+             "Milliseconds of a step that each class of kernels takes, on %s%s: forward, backward and update "
+             "together.",
+             page_nodes(p->machine[0].at, nodes, sizeof nodes),
+             class_rows(p) < p->machine[0].n_kernels ? ", the longest" : "");
+}
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+
+static table *parts_table(const page *p)
+{
+    table *t = table_new();
+
+    table_column(t, "machine", "machine", 0);
+    table_column(t, "nodes", "nodes", 0);
+    table_column(t, "forward_ms", "forward [ms]", -1);
+    table_column(t, "backward_ms", "backward [ms]", -1);
+    table_column(t, "exposed_ms", "exposed sync [ms]", -1);
+    table_column(t, "update_ms", "update [ms]", -1);
+    table_column(t, "step_ms", "step [ms]", -1);
+    table_column(t, "low_ms", "low", -1);
+    table_column(t, "high_ms", "high", -1);
+    table_column(t, "sync_ms", "all-reduces [ms]", -1);
+    table_column(t, "ledger_percent", "in/ex/as [%]", 0);
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++) {
+            const prediction *s = &p->machine[k].point[i].step;
+            char              text[LEDGER_TEXT];
+            double            part[N_CHART_PARTS];
+            const bool        told = page_known(&p->machine[k].point[i]) && parts_of(s, part);
+
+            if (!page_known(&p->machine[k].point[i]))
+                continue;
+            table_text(t, p->machine[k].label);
+            table_count(t, (uint64_t)s->nodes);
+            table_real(t, 1e3 * s->forward);
+            table_real(t, 1e3 * s->backward);
+            table_real(t, told ? 1e3 * s->exposed : NAN);
+            table_real(t, told ? 1e3 * (s->grad - s->exposed) : 1e3 * s->grad);
+            table_real(t, 1e3 * s->step);
+            table_real(t, 1e3 * s->low[QUANTITY_STEP]);
+            table_real(t, 1e3 * s->high[QUANTITY_STEP]);
+            table_real(t, 1e3 * s->sync);
+            table_text(t, ledger_print(&s->ledger, text));
+        }
+    return t;
+}
+
+static table *classes_table(const page_machine *m)
+{
+    table *t = table_new();
+
+    table_column(t, "class", "class", 0);
+    table_column(t, "forward_ms", "forward [ms]", -1);
+    table_column(t, "backward_ms", "backward [ms]", -1);
+    table_column(t, "step_ms", "of the step [ms]", -1);
+    table_column(t, "percent", "[%]", 1);
+    table_column(t, "bound", "bound by", 0);
+    for (size_t i = 0; i < m->n_kernels; i++) {
+        const explained *x = &m->kernels[i];
+
+        table_text(t, x->name);
+        table_real(t, 1e3 * x->part[PART_FORWARD]);
+        table_real(t, 1e3 * x->part[PART_BACKWARD]);
+        table_real(t, 1e3 * x->seconds);
+        table_real(t, 100 * x->seconds / m->apart->step.step);
+        table_text(t, term_bound_name(explained_bound(x)));
+    }
+    return t;
+}
+
+/* What most of the time is bound by, in one sentence. */
+static void put_bound(const page_machine *m, FILE *out)
+{
+    explained all = { .coefficient = NAN };
+    char      nodes[32];
+
+    for (size_t i = 0; i < m->n_kernels; i++)
+        explained_add(&all, &m->kernels[i]);
+    html_paragraph(out, "%s on %s: %.0f %% of a step is bound by arithmetic, %.0f %% by traffic and %.0f %% by launches.",
+                   m->label, page_nodes(m->at, nodes, sizeof nodes),
+                   100 * all.bound[BOUND_ARITHMETIC] / m->apart->step.step,
+                   100 * all.bound[BOUND_TRAFFIC] / m->apart->step.step,
+                   100 * all.bound[BOUND_LAUNCH] / m->apart->step.step);
+}
+
+void page_step_write(const page *p, FILE *out)
+{
+    char name[PAGE_NAME], text[2 * PAGE_NAME];
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_bound(&p->machine[k], out);
+    fputs("<div class=\"charts\">\n", out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        page_figure(p, page_chart_name(p, "step", &p->machine[k], name, sizeof name), out);
+    page_figure(p, "kernels", out);
+    fputs("</div>\n", out);
+    page_numbers(parts_table(p), "The parts in numbers", out);
+    for (size_t k = 0; k < p->n_machines; k++) {
+        snprintf(text, sizeof text, "Classes of kernels on %s", p->machine[k].label);
+        page_numbers(classes_table(&p->machine[k]), text, out);
+    }
+}

@@ -1,0 +1,150 @@
+/* A page in short: each machine's answer, and which of them is ahead. */
+#include <math.h>
+
+#include "base/text.h"
+#include "report/page_parts.h"
+
+static void row(FILE *out, const char *term, const char *value)
+{
+    fputs("<dt>", out);
+    html_text(out, term);
+    fputs("</dt><dd>", out);
+    html_text(out, value);
+    fputs("</dd>\n", out);
+}
+
+/* "412": samples a second, with as many digits as say something. */
+static const char *rate_text(double rate, char *buffer, size_t size)
+{
+    if (rate >= 100)
+        return text_grouped((uint64_t)(rate + 0.5), buffer, size);
+    snprintf(buffer, size, "%.3g", rate);
+    return buffer;
+}
+
+/* "380 to 450"; false: not known. */
+static bool rate_range(const scale_point *x, char *buffer, size_t size)
+{
+    char low[32], high[32];
+
+    if (!(x->step.low[QUANTITY_STEP] > 0))
+        return false;
+    snprintf(buffer, size, "%s to %s",
+             rate_text((double)x->global_batch / x->step.high[QUANTITY_STEP], low, sizeof low),
+             rate_text((double)x->global_batch / x->step.low[QUANTITY_STEP], high, sizeof high));
+    return true;
+}
+
+static void put_answer(const page *p, const page_machine *m, const scale_point *x, FILE *out)
+{
+    char nodes[32], rate[32], range[80];
+
+    page_nodes(x->step.nodes, nodes, sizeof nodes);
+    fputs("<p class=\"big\">", out);
+    html_textf(out, "%s samples/s", rate_text(x->samples_per_second, rate, sizeof rate));
+    fputs("</p>\n<p class=\"sub\">", out);
+    if (rate_range(x, range, sizeof range))
+        html_textf(out, "on %s; %s in 9 cases of 10", nodes, range);
+    else
+        html_textf(out, "on %s; how sure is not known", nodes);
+    html_text(out, m->at < p->at ? ". Several nodes were not calibrated." : "");
+    fputs("</p>\n", out);
+}
+
+static void put_turning(const page_machine *m, FILE *out)
+{
+    char text[40];
+
+    if (m->turning > 0)
+        row(out, "doubling stops paying at", page_nodes(m->turning, text, sizeof text));
+    else
+        row(out, "doubling stops paying at", m->turning ? "not known" : "no number tried");
+}
+
+static void put_card(const page *p, const page_machine *m, FILE *out)
+{
+    const scale_point *here = page_point(p, m, m->at), *last = NULL;
+    char               name[60], text[80], rate[32];
+
+    for (size_t i = 0; i < p->n_nodes; i++)
+        if (page_known(&m->point[i]))
+            last = &m->point[i];
+    fprintf(out, "<div class=\"card\" style=\"border-left-color:%s\">\n<h3>",
+            chart_colour((size_t)(m - p->machine)));
+    html_text(out, m->label);
+    fputs("</h3>\n", out);
+    if (here) {
+        put_answer(p, m, here, out);
+        fputs("<dl>\n", out);
+        row(out, "a step takes", page_time(here->step.step, text, sizeof text));
+        row(out, "an epoch takes", page_time(here->epoch_seconds, text, sizeof text));
+        snprintf(text, sizeof text, "%.0f %%", 100 * here->efficiency);
+        row(out, "of linear scaling", text);
+    } else {
+        fputs("<dl>\n", out);
+    }
+    put_turning(m, out);
+    if (last && last != here) {
+        snprintf(name, sizeof name, "on %lld nodes%s", (long long)last->step.nodes,
+                 last->step.n_beyond ? " (extrapolated)" : "");
+        snprintf(text, sizeof text, "%s samples/s",
+                 rate_text(last->samples_per_second, rate, sizeof rate));
+        row(out, name, text);
+    }
+    fputs("</dl>\n</div>\n", out);
+}
+
+/* Which is ahead on so many nodes, by how much, and how sure. */
+static void compare(const page *p, int64_t nodes, FILE *out)
+{
+    const page_machine *first = NULL, *second = NULL;
+    const scale_point  *a = NULL, *b = NULL;
+    char                text[32];
+    double              lead;
+
+    for (size_t k = 0; k < p->n_machines; k++) {
+        const scale_point *x = page_point(p, &p->machine[k], nodes);
+
+        if (x && (!a || x->samples_per_second > a->samples_per_second)) {
+            second = first;
+            b      = a;
+            first  = &p->machine[k];
+            a      = x;
+        } else if (x && (!b || x->samples_per_second > b->samples_per_second)) {
+            second = &p->machine[k];
+            b      = x;
+        }
+    }
+    if (!a || !b)
+        return;
+    page_nodes(nodes, text, sizeof text);
+    lead = a->samples_per_second / b->samples_per_second;
+    if (lead < 1.005)
+        html_paragraph(out, "On %s %s and %s are equally fast.", text, first->label, second->label);
+    else if (a->step.high[QUANTITY_STEP] * (double)b->global_batch <
+             b->step.low[QUANTITY_STEP] * (double)a->global_batch)
+        html_paragraph(out, "On %s %s is %.3g times as fast as %s; their intervals lie apart.",
+                       text, first->label, lead, second->label);
+    else if (isnan(a->step.high[QUANTITY_STEP]) || isnan(b->step.low[QUANTITY_STEP]))
+        html_paragraph(out, "On %s %s is %.3g times as fast as %s; how sure is not known.", text,
+                       first->label, lead, second->label);
+    else
+        html_paragraph(out,
+                       "On %s %s is %.3g times as fast as %s, but their intervals overlap: it is "
+                       "not certain which is ahead.",
+                       text, first->label, lead, second->label);
+}
+
+void page_summary_write(const page *p, FILE *out)
+{
+    fputs("<div class=\"cards\">\n", out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_card(p, &p->machine[k], out);
+    fputs("</div>\n", out);
+    compare(p, p->at, out);
+    if (p->nodes[p->n_nodes - 1] != p->at)
+        compare(p, p->nodes[p->n_nodes - 1], out);
+    html_paragraph(out,
+                   "The figures are predictions: counts of the network times coefficients that "
+                   "were measured on each machine.");
+}
