@@ -12,11 +12,9 @@ static const struct {
 static const struct {
     const char *colour, *name;
 } parts[N_CHART_PARTS] = {
-    [CHART_FORWARD]  = { "#56B4E9", "forward" },
-    [CHART_BACKWARD] = { "#0072B2", "backward" },
-    [CHART_SYNC]     = { "#D55E00", "exposed sync" },
-    [CHART_UPDATE]   = { "#F0E442", "update" },
-    [CHART_WHOLE]    = { "#999999", "whole step" },
+    [CHART_FORWARD] = { "#56B4E9", "forward" },   [CHART_BACKWARD] = { "#0072B2", "backward" },
+    [CHART_SYNC] = { "#D55E00", "exposed sync" }, [CHART_UPDATE] = { "#F0E442", "update" },
+    [CHART_WHOLE] = { "#999999", "whole step" },
 };
 
 const char *chart_colour(size_t i)

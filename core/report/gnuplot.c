@@ -140,7 +140,8 @@ lm_status gnuplot_draw(const char *path, gnuplot_size size, gnuplot_writer *writ
         status = lm_error_set(err, LM_E_IO, "%s: %s", script, strerror(errno));
         goto out;
     }
-    if ((status = run_gnuplot(text.temporary, NULL, NULL, err)) || (status = file_draft_commit(&picture, err)))
+    if ((status = run_gnuplot(text.temporary, NULL, NULL, err)) ||
+        (status = file_draft_commit(&picture, err)))
         goto out;
     if (keep_script) { /* the same, with the picture's real name */
         rewind(text.stream);

@@ -77,6 +77,17 @@ void html_paragraph(FILE *out, const char *format, ...)
     fputs("</p>\n", out);
 }
 
+void html_item(FILE *out, const char *format, ...)
+{
+    va_list arguments;
+
+    fputs("<li>", out);
+    va_start(arguments, format);
+    text_of(out, format, arguments);
+    va_end(arguments);
+    fputs("</li>\n", out);
+}
+
 /* ---- pictures -----------------------------------------------------------------------------------
  */
 

@@ -19,6 +19,8 @@ void html_textf(FILE *out, const char *format, ...) HTML_PRINTF;
 
 /** A paragraph of such text. */
 void html_paragraph(FILE *out, const char *format, ...) HTML_PRINTF;
+/** An item of a list. */
+void html_item(FILE *out, const char *format, ...) HTML_PRINTF;
 
 /**
  * A picture of gnuplot within a page: its own names get `name` before them, as those of a page must

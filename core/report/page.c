@@ -36,9 +36,10 @@ const char *page_time(double seconds, char *buffer, size_t size)
     static const struct {
         double      least, unit;
         const char *name;
-    } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" }, { 120, 60, "min" },
-                  { 1, 1, "s" },             { 1e-3, 1e-3, "ms" },    { 0, 1e-6, "µs" } };
-    size_t i = 0;
+    } units[] = { { 2 * 86400, 86400, "d" }, { 2 * 3600, 3600, "h" },
+                  { 120, 60, "min" },        { 1, 1, "s" },
+                  { 1e-3, 1e-3, "ms" },      { 0, 1e-6, "µs" } };
+    size_t i  = 0;
 
     while (i + 1 < sizeof units / sizeof units[0] && !(seconds >= units[i].least))
         i++;
@@ -53,7 +54,7 @@ void page_asked(const page *p, char *buffer, size_t size)
 {
     const scale_question *q = &p->question;
     char                  sync[SYNC_POLICY_TEXT];
-    size_t                n = (size_t)snprintf(buffer, size, "%s scaling, ", scaling_kind_name(q->kind));
+    size_t n = (size_t)snprintf(buffer, size, "%s scaling, ", scaling_kind_name(q->kind));
 
     if (q->kind == SCALING_WEAK)
         n += (size_t)snprintf(buffer + n, size - n, "batch %lld of each device",
@@ -158,9 +159,8 @@ static lm_status make_folder(const char *path, lm_error *err)
     if (!mkdir(path, 0777) || (errno == EEXIST && !stat(path, &s) && S_ISDIR(s.st_mode)))
         return LM_OK;
     return lm_error_set(err, LM_E_IO, "%s: %s", path,
-                        errno == EEXIST
-                            ? "expected a folder or a name ending in .svg, .png or .pdf"
-                            : strerror(errno));
+                        errno == EEXIST ? "expected a folder or a name ending in .svg, .png or .pdf"
+                                        : strerror(errno));
 }
 
 lm_status page_plot(const page *p, const char *path, lm_error *err)

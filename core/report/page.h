@@ -46,14 +46,14 @@ typedef struct page_chart {
 
 /** Zero-initialise, fill the first part; the rest is gathered. */
 typedef struct page {
-    const char    *title;   /**< NULL: the network's name */
-    const char    *network; /**< as it was asked for */
-    const char    *command; /**< that made the page, for its foot; NULL: not known */
-    const network *net;
+    const char     *title;   /**< NULL: the network's name */
+    const char     *network; /**< as it was asked for */
+    const char     *command; /**< that made the page, for its foot; NULL: not known */
+    const network  *net;
     const registry *registry;
-    bind_options    bind;   /**< batch is not read */
+    bind_options    bind; /**< batch is not read */
     scale_question  question;
-    const int64_t  *nodes;  /**< ascending */
+    const int64_t  *nodes; /**< ascending */
     size_t          n_nodes;
     uint64_t        memory; /**< of a device, bytes; 0: not known */
     page_machine    machine[PAGE_MACHINES];
@@ -83,8 +83,8 @@ lm_status page_gather(page *p, lm_error *err);
 lm_status page_draw(page *p, lm_error *err);
 
 /**
- * Draws them into files: FOLDER/NAME.svg; of a path that ends in .svg or .png PATH-NAME.svg; into one
- * .pdf, a page each. The folder is made where it is missing.
+ * Draws them into files: FOLDER/NAME.svg; of a path that ends in .svg or .png PATH-NAME.svg; into
+ * one .pdf, a page each. The folder is made where it is missing.
  */
 lm_status page_plot(const page *p, const char *path, lm_error *err);
 

@@ -1,61 +1,53 @@
-/* What a page takes for granted, what lies beyond the calibration, and what the figures stand on. */
+/* What a page takes for granted, what lies beyond the calibration, and what the figures stand on.
+ */
 #include <math.h>
 
 #include "base/text.h"
 #include "report/page_parts.h"
-
-static void item(FILE *out, const char *format, ...) HTML_PRINTF;
-
-#include <stdarg.h>
-
-static void item(FILE *out, const char *format, ...)
-{
-    char    text[600];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    fputs("<li>", out);
-    html_text(out, text);
-    fputs("</li>\n", out);
-}
 
 static void put_step(const page *p, FILE *out)
 {
     const step_setup *s = &p->question.setup;
     char              sync[SYNC_POLICY_TEXT], dataset[32];
 
-    item(out, "A step is forward, backward, what is left of the all-reduces, and update, nothing else: reading and preparing "
-              "data is taken to be hidden, and so are checkpoints and logs.");
+    html_item(
+        out,
+        "A step is forward, backward, what is left of the all-reduces, and update, nothing else: reading and preparing "
+        "data is taken to be hidden, and so are checkpoints and logs.");
     switch (s->sync.rule) {
     case SYNC_ONCE:
-        item(out, "Gradients are all-reduced in one message when the backward pass has ended (%s): nothing of it is "
-                  "hidden.",
-             sync_policy_print(&s->sync, sync));
+        html_item(
+            out,
+            "Gradients are all-reduced in one message when the backward pass has ended (%s): nothing of it is "
+            "hidden.",
+            sync_policy_print(&s->sync, sync));
         break;
     default:
-        item(out, "Gradients are all-reduced while the backward pass goes on (%s).",
-             sync_policy_print(&s->sync, sync));
+        html_item(out, "Gradients are all-reduced while the backward pass goes on (%s).",
+                  sync_policy_print(&s->sync, sync));
     }
-    item(out, "Optimizer %s, element type %s%s%s.", optimizer_name(s->optimizer),
-         text_dtype_name(p->machine[0].who->dtype),
-         s->sync.dtype ? ", gradients travel as " : "",
-         s->sync.dtype ? text_dtype_name(s->sync.dtype) : "");
+    html_item(out, "Optimizer %s, element type %s%s%s.", optimizer_name(s->optimizer),
+              text_dtype_name(p->machine[0].who->dtype),
+              s->sync.dtype ? ", gradients travel as " : "",
+              s->sync.dtype ? text_dtype_name(s->sync.dtype) : "");
     if (s->sync.accumulation > 1)
-        item(out, "%lld micro-steps a step, whose gradients add up.", (long long)s->sync.accumulation);
-    item(out, "An epoch has %s samples.",
-         text_grouped((uint64_t)p->question.dataset, dataset, sizeof dataset));
-    item(out, "All nodes are alike, and linked as those that were measured.");
+        html_item(out, "%lld micro-steps a step, whose gradients add up.",
+                  (long long)s->sync.accumulation);
+    html_item(out, "An epoch has %s samples.",
+              text_grouped((uint64_t)p->question.dataset, dataset, sizeof dataset));
+    html_item(out, "All nodes are alike, and linked as those that were measured.");
 }
 
 static void put_definitions(const page *p, FILE *out)
 {
-    item(out, "Doubling stops paying where it gains less than %s.",
-         p->question.kind == SCALING_WEAK ? "10 % of throughput" : "5 % of the time of an epoch");
-    item(out, "Intervals hold the central 90 %% of measured / predicted of networks left out of the fit; beyond what was "
-              "measured they widen with each octave.");
-    item(out, "Model '%s' on all machines.", p->machine[0].who->model);
+    html_item(out, "Doubling stops paying where it gains less than %s.",
+              p->question.kind == SCALING_WEAK ? "10 % of throughput"
+                                               : "5 % of the time of an epoch");
+    html_item(
+        out,
+        "Intervals hold the central 90 %% of measured / predicted of networks left out of the fit; beyond what was "
+        "measured they widen with each octave.");
+    html_item(out, "Model '%s' on all machines.", p->machine[0].who->model);
 }
 
 static void put_machine(const page *p, const page_machine *m, FILE *out)
@@ -70,18 +62,23 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
             last  = &m->point[i];
         }
     if (cal->transferred)
-        item(out, "%s was carried over from other machines by datasheets: its figures are estimates.", m->label);
+        html_item(
+            out,
+            "%s was carried over from other machines by datasheets: its figures are estimates.",
+            m->label);
     if (first)
-        item(out, "%s: beyond the calibration from %s on. At %lld: %s.", m->label,
-             page_nodes(first->step.nodes, from, sizeof from), (long long)last->step.nodes,
-             prediction_beyond(&last->step, beyond, sizeof beyond));
+        html_item(out, "%s: beyond the calibration from %s on. At %lld: %s.", m->label,
+                  page_nodes(first->step.nodes, from, sizeof from), (long long)last->step.nodes,
+                  prediction_beyond(&last->step, beyond, sizeof beyond));
     else
-        item(out, "%s: nothing asked for lies beyond the calibration.", m->label);
+        html_item(out, "%s: nothing asked for lies beyond the calibration.", m->label);
     if (cal->max_ranks > 1 && cal->max_hosts == 1 && p->nodes[p->n_nodes - 1] > 1)
-        item(out, "%s: its %lld ranks were measured on one host, which says nothing of a network between hosts.",
-             m->label, (long long)cal->max_ranks);
+        html_item(
+            out,
+            "%s: its %lld ranks were measured on one host, which says nothing of a network between hosts.",
+            m->label, (long long)cal->max_ranks);
     if (cal->max_ranks == 1 && p->nodes[p->n_nodes - 1] > 1 && !*m->refused.text)
-        item(out, "%s: all-reduces were not measured on it.", m->label);
+        html_item(out, "%s: all-reduces were not measured on it.", m->label);
 }
 
 static table *ledger_table(const page *p)
@@ -116,12 +113,14 @@ void page_assumptions_write(const page *p, FILE *out)
     put_step(p, out);
     put_definitions(p, out);
     if (p->net->note)
-        item(out, "%s: %s.", p->network, p->net->note);
+        html_item(out, "%s: %s.", p->network, p->net->note);
     fputs("</ul>\n<h3>Beyond the calibration</h3>\n<ul>\n", out);
     for (size_t k = 0; k < p->n_machines; k++)
         put_machine(p, &p->machine[k], out);
     fputs("</ul>\n<h3>What the seconds stand on</h3>\n", out);
-    html_paragraph(out, "Interpolated: within what was measured. Extrapolated: outside of it. Assumed: by coefficients that no "
-                        "measurement tells.");
+    html_paragraph(
+        out,
+        "Interpolated: within what was measured. Extrapolated: outside of it. Assumed: by coefficients that no "
+        "measurement tells.");
     page_numbers(ledger_table(p), "Shares of a step", out);
 }

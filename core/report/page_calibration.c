@@ -8,9 +8,9 @@ static const struct {
     size_t      slot;
     const char *name;
 } shown[] = {
-    { QUANTITY_FORWARD, "forward" },        { QUANTITY_BACKWARD, "backward" },
-    { QUANTITY_UPDATE, "update" },          { QUANTITY_SYNC, "all-reduce" },
-    { QUANTITY_GRAD, "sync and update" },   { QUANTITY_STEP, "step, 1 node" },
+    { QUANTITY_FORWARD, "forward" },         { QUANTITY_BACKWARD, "backward" },
+    { QUANTITY_UPDATE, "update" },           { QUANTITY_SYNC, "all-reduce" },
+    { QUANTITY_GRAD, "sync and update" },    { QUANTITY_STEP, "step, 1 node" },
     { INTERVAL_STEP_MANY, "step, several" },
 };
 
@@ -51,8 +51,7 @@ static void put_intervals(FILE *out, const void *what)
         fprintf(out, "$m%zu << EOD\n", k);
         for (size_t i = 0; i < n; i++) {
             const interval *x = interval_of(&p->machine[k], row[i]);
-            const double    y =
-                (double)i - 0.3 + 0.6 * ((double)k + 0.5) / (double)p->n_machines;
+            const double    y = (double)i - 0.3 + 0.6 * ((double)k + 0.5) / (double)p->n_machines;
 
             if (interval_known(x))
                 fprintf(out, "%.6g %.6g %.6g %.6g\n", sqrt(x->low * x->high), y, x->low, x->high);
@@ -62,12 +61,13 @@ static void put_intervals(FILE *out, const void *what)
     fputs("set ytics scale 0 (", out);
     for (size_t i = 0; i < n; i++)
         fprintf(out, "%s'%s' %zu", i ? ", " : "", shown[row[i]].name, i);
-    fprintf(out,
-            ")\nset yrange [%g:-0.6]\nset logscale x\nset format x '%%.3g'\n"
-            "set xtics (0.25, 0.5, 0.67, 0.8, 0.9, 1, 1.11, 1.25, 1.5, 2, 4)\n"
-            "set xlabel 'measured / predicted'\nunset grid\nset grid x lc rgb '#dddddd' lt 1\n"
-            "set arrow 1 from first 1,graph 0 to first 1,graph 1 nohead lw 1.5 lc rgb '#555555'\nplot ",
-            (double)n - 0.4);
+    fprintf(
+        out,
+        ")\nset yrange [%g:-0.6]\nset logscale x\nset format x '%%.3g'\n"
+        "set xtics (0.25, 0.5, 0.67, 0.8, 0.9, 1, 1.11, 1.25, 1.5, 2, 4)\n"
+        "set xlabel 'measured / predicted'\nunset grid\nset grid x lc rgb '#dddddd' lt 1\n"
+        "set arrow 1 from first 1,graph 0 to first 1,graph 1 nohead lw 1.5 lc rgb '#555555'\nplot ",
+        (double)n - 0.4);
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out,
                 "$m%zu using 1:2:3:4 with xerrorbars lw 3 dt %d pt %d ps 0.6 lc rgb '%s' title ", k,
@@ -89,9 +89,10 @@ void page_calibration_charts(page *p)
                        (gnuplot_size){ 440, 140 + (double)n * (14 + 10 * (double)p->n_machines) },
                        put_intervals);
     snprintf(c->title, sizeof c->title, "Measured / predicted");
-    snprintf(c->text, sizeof c->text,
-             "Where measured times lay beside predictions of networks that were left out of the fit: bars "
-             "hold 9 of 10; 1 is what was predicted.");
+    snprintf(
+        c->text, sizeof c->text,
+        "Where measured times lay beside predictions of networks that were left out of the fit: bars "
+        "hold 9 of 10; 1 is what was predicted.");
 }
 
 /* ---- words --------------------------------------------------------------------------------------
@@ -173,14 +174,17 @@ void page_calibration_write(const page *p, FILE *out)
         for (size_t i = 0; i < N_SHOWN; i++)
             known += interval_known(interval_of(&p->machine[k], i));
         if (!known)
-            html_paragraph(out,
-                           "%s: intervals are not known, they take three networks or more that are left out "
-                           "in turn.",
-                           p->machine[k].label);
+            html_paragraph(
+                out,
+                "%s: intervals are not known, they take three networks or more that are left out "
+                "in turn.",
+                p->machine[k].label);
     }
     fputs("<h3>Fits, part by part</h3>\n", out);
-    html_paragraph(out, "Errors are means of |predicted - measured| / measured. Held out: of networks that were "
-                        "left out of the fit, one after the other.");
+    html_paragraph(
+        out,
+        "Errors are means of |predicted - measured| / measured. Held out: of networks that were "
+        "left out of the fit, one after the other.");
     table *t = parts_table(p);
     table_html(t, out);
     table_free(t);

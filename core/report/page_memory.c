@@ -20,17 +20,18 @@ static const struct {
 
 #define N_GROUPS (sizeof groups / sizeof groups[0])
 
-static double group_bytes(const uint64_t part[MEMORY_N_PARTS], size_t group)
+static double group_bytes(const uint64_t bytes[MEMORY_N_PARTS], size_t group)
 {
     double sum = 0;
 
     for (size_t i = 0; i < MEMORY_N_PARTS; i++)
         if (groups[group].parts & 1u << i)
-            sum += (double)part[i];
+            sum += (double)bytes[i];
     return sum;
 }
 
-/* Layers are many and a picture is a few hundred pixels wide: of each stretch the fullest moment. */
+/* Layers are many and a picture is a few hundred pixels wide: of each stretch the fullest moment.
+ */
 #define COLUMNS 220
 
 static size_t stretch_of(const page *p)
@@ -127,18 +128,21 @@ static void put_memory(FILE *out, const void *what)
             "set grid y lc rgb '#dddddd' lt 1\n",
             last, turn, last, name);
     if (p->memory) {
-        fprintf(out,
-                "set arrow 1 from graph 0,first %.6g to graph 1,first %.6g nohead dt 2 lw 2 lc rgb "
-                "'#000000' front\nset label 1 'of the device' at graph 0.02,first %.6g offset 0,0.5 front\n",
-                (double)p->memory / unit, (double)p->memory / unit, (double)p->memory / unit);
+        fprintf(
+            out,
+            "set arrow 1 from graph 0,first %.6g to graph 1,first %.6g nohead dt 2 lw 2 lc rgb "
+            "'#000000' front\nset label 1 'of the device' at graph 0.02,first %.6g offset 0,0.5 front\n",
+            (double)p->memory / unit, (double)p->memory / unit, (double)p->memory / unit);
         fprintf(out, "set yrange [0:%.6g]\n",
                 1.1 * fmax((double)p->memory, (double)p->use.peak) / unit);
     }
     fputs("plot ", out);
     for (size_t g = N_GROUPS; g-- > 0;) /* the fullest first, the others over it */
         if (group_seen(p, g))
-            fprintf(out, "$live using 1:%zu with filledcurves y=0 fc rgb '%s' fs solid title '%s', \\\n  ",
-                    g + 2, groups[g].colour, groups[g].name);
+            fprintf(
+                out,
+                "$live using 1:%zu with filledcurves y=0 fc rgb '%s' fs solid title '%s', \\\n  ",
+                g + 2, groups[g].colour, groups[g].name);
     fputs("$live using 1:7 with lines lw 1 lc rgb '#1b1b1b' notitle\n", out);
 }
 
@@ -148,7 +152,8 @@ static void put_peak(const page *p, char *buffer, size_t size)
     const char *layer = p->use.layer;
 
     if (layer)
-        snprintf(buffer, size, "in the %s pass of layer %s", timeline_pass_name(p->use.pass), layer);
+        snprintf(buffer, size, "in the %s pass of layer %s", timeline_pass_name(p->use.pass),
+                 layer);
     else
         snprintf(buffer, size, "in the %s",
                  p->use.pass == TIMELINE_UPDATE ? "update" : "turn from forward to backward");
@@ -161,10 +166,11 @@ void page_memory_charts(page *p)
 
     put_peak(p, peak, sizeof peak);
     snprintf(c->title, sizeof c->title, "Memory over a step");
-    snprintf(c->text, sizeof c->text,
-             "What lives in the memory of a device while a step runs, from the first layer forward to the "
-             "update: %s at most, %s.",
-             size_text(p->use.peak, size, sizeof size), peak);
+    snprintf(
+        c->text, sizeof c->text,
+        "What lives in the memory of a device while a step runs, from the first layer forward to the "
+        "update: %s at most, %s.",
+        size_text(p->use.peak, size, sizeof size), peak);
 }
 
 static table *peak_table(const page *p)
@@ -196,13 +202,15 @@ void page_memory_write(const page *p, FILE *out)
                    size_text(p->use.peak, size, sizeof size), peak,
                    (long long)p->machine[0].apart->step.batch);
     if (p->memory)
-        html_paragraph(out, p->use.peak <= p->memory ? "That fits a device of %s."
-                                                     : "That does not fit a device of %s.",
+        html_paragraph(out,
+                       p->use.peak <= p->memory ? "That fits a device of %s."
+                                                : "That does not fit a device of %s.",
                        size_text(p->memory, room, sizeof room));
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "memory", out);
     fputs("</div>\n", out);
     page_numbers(peak_table(p), "The peak in numbers", out);
-    html_paragraph(out, "Not counted: the device's context, the allocator's rounding, scratch of libraries "
-                        "(see 'layermeter memory').");
+    html_paragraph(
+        out, "Not counted: the device's context, the allocator's rounding, scratch of libraries "
+             "(see 'layermeter memory').");
 }

@@ -12,7 +12,8 @@ page_chart *page_add_chart(page *p, const char *name, const page_machine *m, gnu
 /** Name of a picture of one machine, "step-2". */
 const char *page_chart_name(const page *p, const char *kind, const page_machine *m, char *buffer,
                             size_t size);
-/** The picture of that name as a figure with what can be seen below it; nothing if there is none. */
+/** The picture of that name as a figure with what can be seen below it; nothing if there is none.
+ */
 void page_figure(const page *p, const char *name, FILE *out);
 /** <details> with the numbers behind a picture; frees the table. */
 void page_numbers(table *t, const char *summary, FILE *out);

@@ -13,8 +13,8 @@ static void put_machine(const page_machine *m, FILE *out)
     html_text(out, m->file);
     fputs("</code>: ", out);
     html_textf(out, "measured on up to %lld rank%s on %lld host%s, element type %s%s.",
-               (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s",
-               (long long)cal->max_hosts, cal->max_hosts == 1 ? "" : "s",
+               (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s", (long long)cal->max_hosts,
+               cal->max_hosts == 1 ? "" : "s",
                cal->dtype ? text_dtype_name(cal->dtype) : "not known",
                cal->transferred ? "; transferred by datasheets" : "");
     fputs("</p>\n", out);

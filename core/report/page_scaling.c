@@ -15,8 +15,8 @@ static void put_data(FILE *out, const page *p)
 
         fprintf(out, "$m%zu << EOD\n", k);
         for (size_t i = 0; i < p->n_nodes; i++) {
-            const scale_point *x = &m->point[i];
-            const double       batch = (double)x->global_batch;
+            const scale_point *x      = &m->point[i];
+            const double       batch  = (double)x->global_batch;
             const bool         beyond = x->step.n_beyond > 0;
 
             if (!page_known(x))
@@ -80,8 +80,8 @@ static void plot_curve(FILE *out, const page *p, size_t k, int all, int within, 
 
 static void put_throughput(FILE *out, const void *what)
 {
-    const page_chart *c = what;
-    const page       *p = c->page;
+    const page_chart *c     = what;
+    const page       *p     = c->page;
     bool              ideal = false;
 
     chart_begin(out, c->title);
@@ -196,8 +196,7 @@ void page_scaling_write(const page *p, FILE *out)
             html_paragraph(out, "%s is not drawn over several nodes: %s.", m->label,
                            m->refused.text);
         else if (m->turning > 0)
-            html_paragraph(out,
-                           "%s: from %lld node%s on doubling gains less than %s.", m->label,
+            html_paragraph(out, "%s: from %lld node%s on doubling gains less than %s.", m->label,
                            (long long)m->turning, m->turning == 1 ? "" : "s",
                            weak ? "10 % of throughput" : "5 % of the epoch time");
         else if (!m->turning)

@@ -6,17 +6,17 @@
 
 /* Seconds of a step by what they are drawn as; what a model does not tell apart stands in the
  * wider part. Returns true if it told exposed sync from the update. */
-static bool parts_of(const prediction *s, double part[N_CHART_PARTS])
+static bool parts_of(const prediction *s, double seconds[N_CHART_PARTS])
 {
-    memset(part, 0, N_CHART_PARTS * sizeof *part);
+    memset(seconds, 0, N_CHART_PARTS * sizeof *seconds);
     if (isnan(s->forward) || isnan(s->backward)) {
-        part[CHART_WHOLE] = s->step;
+        seconds[CHART_WHOLE] = s->step;
         return false;
     }
-    part[CHART_FORWARD]  = s->forward;
-    part[CHART_BACKWARD] = s->backward;
-    part[CHART_SYNC]     = isnan(s->exposed) ? s->grad : s->exposed;
-    part[CHART_UPDATE]   = isnan(s->exposed) ? 0 : s->grad - s->exposed;
+    seconds[CHART_FORWARD]  = s->forward;
+    seconds[CHART_BACKWARD] = s->backward;
+    seconds[CHART_SYNC]     = isnan(s->exposed) ? s->grad : s->exposed;
+    seconds[CHART_UPDATE]   = isnan(s->exposed) ? 0 : s->grad - s->exposed;
     return !isnan(s->exposed);
 }
 
@@ -30,8 +30,7 @@ static double highest(const page *p, const page_machine *m)
     for (size_t i = 0; i < p->n_nodes; i++)
         if (page_known(&m->point[i])) {
             const prediction *s = &m->point[i].step;
-            const double      top =
-                s->high[QUANTITY_STEP] > s->step ? s->high[QUANTITY_STEP] : s->step;
+            const double top = s->high[QUANTITY_STEP] > s->step ? s->high[QUANTITY_STEP] : s->step;
 
             most = top > most ? top : most;
         }
@@ -66,15 +65,15 @@ static void put_bars(FILE *out, const void *what)
     fputs("$bars << EOD\n", out);
     for (size_t i = 0; i < c->page->n_nodes; i++) {
         const prediction *s = &m->point[i].step;
-        double            part[N_CHART_PARTS];
+        double            seconds[N_CHART_PARTS];
 
         if (!page_known(&m->point[i]))
             continue;
-        parts_of(s, part);
+        parts_of(s, seconds);
         fprintf(out, "%lld", (long long)s->nodes);
         for (chart_part k = 0; k < N_CHART_PARTS; k++) {
-            fprintf(out, " %.9g", 1e3 * part[k]);
-            seen[k] |= part[k] > 0;
+            fprintf(out, " %.9g", 1e3 * seconds[k]);
+            seen[k] |= seconds[k] > 0;
         }
         fprintf(out, " %.9g %.9g %.9g\n", 1e3 * s->step, 1e3 * s->low[QUANTITY_STEP],
                 1e3 * s->high[QUANTITY_STEP]);
@@ -150,9 +149,8 @@ static void put_classes(FILE *out, const void *what)
             "set grid x lc rgb '#dddddd' lt 1\nset style fill solid border rgb '#ffffff'\nplot ",
             (double)rows - 0.4);
     for (size_t k = 0; k < p->n_machines; k++) {
-        fprintf(out,
-                "$m%zu using (0):2:(0):1:($2-%g):($2+%g) with boxxyerror lc rgb '%s' title ", k,
-                wide / 2, wide / 2, chart_colour(k));
+        fprintf(out, "$m%zu using (0):2:(0):1:($2-%g):($2+%g) with boxxyerror lc rgb '%s' title ",
+                k, wide / 2, wide / 2, chart_colour(k));
         gnuplot_put_quoted(out, p->machine[k].label);
         fputs(k + 1 < p->n_machines ? ", \\\n  " : "\n", out);
     }
@@ -165,16 +163,16 @@ void page_step_charts(page *p)
 
     for (size_t k = 0; k < p->n_machines; k++) {
         const page_machine *m = &p->machine[k];
-        page_chart         *c =
-            page_add_chart(p, page_chart_name(p, "step", m, name, sizeof name), m,
-                           (gnuplot_size){ 440, 320 }, put_bars);
+        page_chart *c = page_add_chart(p, page_chart_name(p, "step", m, name, sizeof name), m,
+                                       (gnuplot_size){ 440, 320 }, put_bars);
 
         snprintf(c->title, sizeof c->title, "%s: a step by its parts", m->label);
         snprintf(c->text, sizeof c->text,
                  "Time of a step on %s by number of nodes, in ms: what runs one after the other, "
                  "from below.%s",
                  m->label,
-                 p->n_machines > 1 && !one_scale(p, &top) ? " Each machine has its own scale." : "");
+                 p->n_machines > 1 && !one_scale(p, &top) ? " Each machine has its own scale."
+                                                          : "");
     }
     page_chart *c = page_add_chart(
         p, "kernels", NULL,
@@ -182,11 +180,12 @@ void page_step_charts(page *p)
         put_classes);
 
     snprintf(c->title, sizeof c->title, "A step by classes of kernels");
-    snprintf(c->text, sizeof c->text,
-             "Milliseconds of a step that each class of kernels takes, on %s%s: forward, backward and update "
-             "together.",
-             page_nodes(p->machine[0].at, nodes, sizeof nodes),
-             class_rows(p) < p->machine[0].n_kernels ? ", the longest" : "");
+    snprintf(
+        c->text, sizeof c->text,
+        "Milliseconds of a step that each class of kernels takes, on %s%s: forward, backward and update "
+        "together.",
+        page_nodes(p->machine[0].at, nodes, sizeof nodes),
+        class_rows(p) < p->machine[0].n_kernels ? ", the longest" : "");
 }
 
 /* ---- words --------------------------------------------------------------------------------------
@@ -211,8 +210,8 @@ static table *parts_table(const page *p)
         for (size_t i = 0; i < p->n_nodes; i++) {
             const prediction *s = &p->machine[k].point[i].step;
             char              text[LEDGER_TEXT];
-            double            part[N_CHART_PARTS];
-            const bool        told = page_known(&p->machine[k].point[i]) && parts_of(s, part);
+            double            seconds[N_CHART_PARTS];
+            const bool        told = page_known(&p->machine[k].point[i]) && parts_of(s, seconds);
 
             if (!page_known(&p->machine[k].point[i]))
                 continue;
@@ -262,11 +261,13 @@ static void put_bound(const page_machine *m, FILE *out)
 
     for (size_t i = 0; i < m->n_kernels; i++)
         explained_add(&all, &m->kernels[i]);
-    html_paragraph(out, "%s on %s: %.0f %% of a step is bound by arithmetic, %.0f %% by traffic and %.0f %% by launches.",
-                   m->label, page_nodes(m->at, nodes, sizeof nodes),
-                   100 * all.bound[BOUND_ARITHMETIC] / m->apart->step.step,
-                   100 * all.bound[BOUND_TRAFFIC] / m->apart->step.step,
-                   100 * all.bound[BOUND_LAUNCH] / m->apart->step.step);
+    html_paragraph(
+        out,
+        "%s on %s: %.0f %% of a step is bound by arithmetic, %.0f %% by traffic and %.0f %% by launches.",
+        m->label, page_nodes(m->at, nodes, sizeof nodes),
+        100 * all.bound[BOUND_ARITHMETIC] / m->apart->step.step,
+        100 * all.bound[BOUND_TRAFFIC] / m->apart->step.step,
+        100 * all.bound[BOUND_LAUNCH] / m->apart->step.step);
 }
 
 void page_step_write(const page *p, FILE *out)

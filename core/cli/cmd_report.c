@@ -1,0 +1,280 @@
+/* layermeter report: one page on a network and the machines that may train it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "report/page.h"
+
+enum {
+    MACHINE,
+    OUTPUT,
+    TITLE,
+    NODES,
+    BATCH,
+    DEVICES_PER_NODE,
+    SCALING,
+    DATASET,
+    MEMORY,
+    MODEL,
+    IMAGE,
+    INPUT,
+    DTYPE,
+    BANDWIDTH,
+    LATENCY,
+    PLOT,
+    TREAT,
+    IGNORE,
+    SET,
+    NO_OPTION = OPTIONS_MAX - 1 /* behind the table: never given */
+};
+
+static const option_spec specs[] = {
+    [MACHINE] = { "machine", "FILE", NULL,
+                  "machine file, written by 'layermeter fit'; repeat it to compare machines" },
+    [OUTPUT]  = { "output", "FILE", "report.html", "the page" },
+    [TITLE]   = { "title", "TEXT", NULL, "heading of the page, instead of the network's name" },
+    [NODES]   = { "nodes", "LIST", "1..64*2", "nodes: what a network connects" },
+    [BATCH]   = { "batch", "N", "32", "samples: of each device (weak), of all together (strong)" },
+    [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
+    [SCALING]          = { "scaling", "KIND", "weak",
+                           "weak: the batch of a device stays; strong: the whole batch" },
+    [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
+    [MEMORY] = { "memory", "SIZE", NULL, "of a device (24GB, 80GiB), drawn beside what is needed" },
+    [MODEL]  = { "model", "NAME", "layermeter", "formulas: layermeter, convmeter or nnls" },
+    [IMAGE]  = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
+    [INPUT]  = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
+    [DTYPE]  = { "dtype", "TYPE", "f32", "element type" },
+    [BANDWIDTH] = OPTION_BANDWIDTH,
+    [LATENCY]   = OPTION_LATENCY,
+    [PLOT]      = { "plot", "PATH", NULL,
+                    "the pictures, too: a folder (SVG), or FILE.svg, FILE.png, FILE.pdf" },
+    [TREAT]     = OPTION_TREAT,
+    [IGNORE]    = OPTION_IGNORE,
+    [SET]       = OPTION_SET,
+    { NULL, NULL, NULL, NULL },
+};
+
+static const char details[] =
+    "The page is one file that loads nothing: it can be mailed, read on a phone and printed. It says\n"
+    "what each machine does on each number of nodes, how sure that is, what a step is made of, the memory\n"
+    "of a device, how good the calibration is, what is assumed and where the figures come from.\n"
+    "Every picture has its numbers in a table below it. Gnuplot draws them (Debian: gnuplot-nox).\n"
+    "A step is taken apart at the most nodes of the list that all machines were calibrated for. A machine\n"
+    "that cannot be asked about several nodes is shown on one, with the reason.\n"
+    "Curves bear the names of the machine files; of DIR/machine.ini the folder's.\n"
+    "--plot draws the same pictures into files: FOLDER/NAME.svg; of FILE.svg or FILE.png FILE-NAME.svg or\n"
+    ".png; FILE.pdf has a page each.\n";
+
+static const char examples[] =
+    "  layermeter report resnet50 --machine a100.ini --machine h100.ini -o resnet50.html\n"
+    "  layermeter report vgg16 --machine cluster/machine.ini --nodes 1..16*2 --memory 24GB --plot vgg16.pdf\n"
+    "  layermeter report bert_base --machine a.ini --scaling strong --batch 256 --title 'BERT on cluster A'\n";
+
+/* Sessions of all machines and the page that is made of them. */
+typedef struct work {
+    session  session[PAGE_MACHINES];
+    size_t   n_sessions;
+    int64_t *nodes;
+    char    *command;
+    page     page;
+} work;
+
+/* What stood on the command line, in one line. */
+static char *command_line(const options *o)
+{
+    char  *text = NULL;
+    size_t size;
+    FILE  *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    fprintf(out, "layermeter report");
+    for (int i = 0; i < o->n_arguments; i++)
+        fprintf(out, " %s", o->argument[i]);
+    for (int i = 0; i < o->n_every; i++) {
+        const option_spec *spec   = &specs[o->every[i].at];
+        const char        *value  = o->every[i].value;
+        const bool         quoted = value[strcspn(value, " \t'\"$&;|<>()*?")] != '\0';
+
+        fprintf(out, " --%s", spec->name);
+        if (spec->argument)
+            fprintf(out, quoted ? " '%s'" : " %s", value);
+    }
+    fclose(out);
+    return text;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Ascending, each once. */
+static size_t sort_nodes(int64_t *nodes, size_t n)
+{
+    size_t kept = 0;
+
+    qsort(nodes, n, sizeof *nodes, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (!i || nodes[i] != nodes[i - 1])
+            nodes[kept++] = nodes[i];
+    return kept;
+}
+
+static bool misuse(const char *option, lm_error *err, int *code)
+{
+    *code = report_misuse(option, err);
+    return false;
+}
+
+/* --machine is given once or more, and --model knows machines. */
+static bool check_machines(const options *o, size_t *n, int *code)
+{
+    lm_error err = { 0 };
+
+    *n = 0;
+    for (int i = 0; i < o->n_every; i++)
+        *n += o->every[i].at == MACHINE;
+    if (!strcmp(o->value[MODEL], "paleo")) {
+        lm_error_set(&err, LM_E_ARG, "paleo takes a datasheet: a report is on machine files");
+        return misuse("--model", &err, code);
+    }
+    if (*n > PAGE_MACHINES) {
+        lm_error_set(&err, LM_E_ARG, "%zu machines: curves of more than %d are not told apart", *n,
+                     PAGE_MACHINES);
+        return misuse("--machine", &err, code);
+    }
+    return true;
+}
+
+static bool read_question(const options *o, work *w, int *code)
+{
+    page           *p   = &w->page;
+    scale_question *q   = &p->question;
+    lm_error        err = { 0 };
+    scaling_kind    kind;
+    int64_t         batch, dataset, devices, memory = 0;
+
+    if (scaling_kind_parse(o->value[SCALING], &kind, &err))
+        return misuse("--scaling", &err, code);
+    if (!option_list(o, NODES, &w->nodes, &p->n_nodes, code) ||
+        !option_count(o, BATCH, &batch, code) || !option_count(o, DATASET, &dataset, code) ||
+        !option_count(o, DEVICES_PER_NODE, &devices, code))
+        return false;
+    if (o->value[MEMORY] && (text_bytes(o->value[MEMORY], &memory, &err) ||
+                             (memory < 1 && lm_error_set(&err, LM_E_ARG, "must be above 0"))))
+        return misuse("--memory", &err, code);
+    p->n_nodes = sort_nodes(w->nodes, p->n_nodes);
+    p->nodes   = w->nodes;
+    p->memory  = (uint64_t)memory;
+    *q         = kind == SCALING_WEAK ? scale_weak(batch, dataset) : scale_strong(batch, dataset);
+    q->setup.devices = devices;
+    return true;
+}
+
+static bool open_machines(const options *o, work *w, int *code)
+{
+    static const session_options at = {
+        .machine = MACHINE,
+        .model   = MODEL,
+        .image   = IMAGE,
+        .input   = INPUT,
+        .dtype   = DTYPE,
+        .network = { TREAT, IGNORE, SET },
+        .paleo   = { NO_OPTION, NO_OPTION, NO_OPTION, NO_OPTION, BANDWIDTH, NO_OPTION },
+        .latency = LATENCY,
+    };
+    options one = *o;
+
+    if (!o->given[MACHINE]) /* says so */
+        return session_open(o, &at, &w->session[w->n_sessions++], code);
+    for (int i = 0; i < o->n_every; i++) {
+        session *s = &w->session[w->n_sessions];
+
+        if (o->every[i].at != MACHINE)
+            continue;
+        one.value[MACHINE] = o->every[i].value;
+        w->n_sessions++;
+        if (!session_open(&one, &at, s, code))
+            return false;
+        w->page.machine[w->page.n_machines++] =
+            (page_machine){ .file = o->every[i].value, .who = &s->who };
+    }
+    return true;
+}
+
+static lm_status write_page(const options *o, const page *p, lm_error *err)
+{
+    file_draft draft;
+    lm_status  status = file_draft_open(&draft, o->value[OUTPUT], err);
+
+    if (status)
+        return status;
+    page_write(p, draft.stream);
+    return file_draft_commit(&draft, err);
+}
+
+static lm_status make_page(const options *o, work *w, lm_error *err)
+{
+    page     *p = &w->page;
+    lm_status status;
+
+    p->title      = o->value[TITLE];
+    p->network    = o->argument[0];
+    p->net        = w->session[0].net;
+    p->registry   = w->session[0].reg;
+    p->bind.dtype = w->session[0].who.dtype;
+    p->bind.input = w->session[0].who.input;
+    p->command    = w->command;
+    page_label(p);
+    status = page_gather(p, err);
+    if (!status)
+        status = page_draw(p, err);
+    if (!status && o->value[PLOT])
+        status = page_plot(p, o->value[PLOT], err);
+    return status ? status : write_page(o, p, err);
+}
+
+static int run(const options *o)
+{
+    lm_error err  = { 0 };
+    work    *w    = calloc(1, sizeof *w);
+    int      code = EXIT_DONE;
+    size_t   n;
+
+    if (!w) {
+        lm_error_set(&err, LM_E_NOMEM, "out of memory");
+        return report_failure(&err);
+    }
+    w->command = command_line(o);
+    if (check_machines(o, &n, &code) && read_question(o, w, &code) && open_machines(o, w, &code)) {
+        if (make_page(o, w, &err))
+            code = report_failure(&err);
+        else
+            print_note(w->session[0].net, stderr);
+    }
+    page_free(&w->page);
+    for (size_t i = 0; i < w->n_sessions; i++)
+        session_close(&w->session[i]);
+    free(w->nodes);
+    free(w->command);
+    free(w);
+    return code;
+}
+
+const command cmd_report = {
+    .name          = "report",
+    .arguments     = "NETWORK",
+    .doc           = "One page on a network and the machines that may train it",
+    .details       = details,
+    .examples      = examples,
+    .options       = specs,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run           = run,
+};
