@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/setup_options.h"
 #include "report/page.h"
 
 enum {
@@ -15,6 +16,10 @@ enum {
     NODES,
     BATCH,
     DEVICES_PER_NODE,
+    SYNC,
+    GRAD_DTYPE,
+    ACCUMULATE,
+    OPTIMIZER,
     SCALING,
     DATASET,
     MEMORY,
@@ -39,6 +44,10 @@ static const option_spec specs[] = {
     [NODES]   = { "nodes", "LIST", "1..64*2", "nodes: what a network connects" },
     [BATCH]   = { "batch", "N", "32", "samples: of each device (weak), of all together (strong)" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
+    [SYNC]             = OPTION_SYNC,
+    [GRAD_DTYPE]       = OPTION_GRAD_DTYPE,
+    [ACCUMULATE]       = OPTION_ACCUMULATE,
+    [OPTIMIZER]        = OPTION_OPTIMIZER,
     [SCALING]          = { "scaling", "KIND", "weak",
                            "weak: the batch of a device stays; strong: the whole batch" },
     [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
@@ -152,19 +161,35 @@ static bool check_machines(const options *o, size_t *n, int *code)
     return true;
 }
 
+/* All but the batch: how gradients travel, the optimizer, devices of a node. */
+static bool read_setup(const options *o, step_setup *s, int *code)
+{
+    static const setup_options at     = { SYNC,       NO_OPTION, GRAD_DTYPE,
+                                          ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
+    const int64_t              batch  = s->batch;
+    setup_choice               choice = { 0 };
+    const bool                 ok     = setup_options_read(o, &at, &choice, code);
+
+    if (ok) {
+        *s       = choice.setup;
+        s->batch = batch;
+    }
+    free(choice.policy);
+    return ok;
+}
+
 static bool read_question(const options *o, work *w, int *code)
 {
     page           *p   = &w->page;
     scale_question *q   = &p->question;
     lm_error        err = { 0 };
     scaling_kind    kind;
-    int64_t         batch, dataset, devices, memory = 0;
+    int64_t         batch, dataset, memory = 0;
 
     if (scaling_kind_parse(o->value[SCALING], &kind, &err))
         return misuse("--scaling", &err, code);
     if (!option_list(o, NODES, &w->nodes, &p->n_nodes, code) ||
-        !option_count(o, BATCH, &batch, code) || !option_count(o, DATASET, &dataset, code) ||
-        !option_count(o, DEVICES_PER_NODE, &devices, code))
+        !option_count(o, BATCH, &batch, code) || !option_count(o, DATASET, &dataset, code))
         return false;
     if (o->value[MEMORY] && (text_bytes(o->value[MEMORY], &memory, &err) ||
                              (memory < 1 && lm_error_set(&err, LM_E_ARG, "must be above 0"))))
@@ -173,8 +198,7 @@ static bool read_question(const options *o, work *w, int *code)
     p->nodes   = w->nodes;
     p->memory  = (uint64_t)memory;
     *q         = kind == SCALING_WEAK ? scale_weak(batch, dataset) : scale_strong(batch, dataset);
-    q->setup.devices = devices;
-    return true;
+    return read_setup(o, &q->setup, code);
 }
 
 static bool open_machines(const options *o, work *w, int *code)

@@ -1,6 +1,8 @@
 /* What the pictures of a page have in common. */
 #include "report/chart.h"
 
+#include <math.h>
+
 static const struct {
     const char *colour;
     int         dash, filled, hollow;
@@ -12,9 +14,12 @@ static const struct {
 static const struct {
     const char *colour, *name;
 } parts[N_CHART_PARTS] = {
-    [CHART_FORWARD] = { "#56B4E9", "forward" },   [CHART_BACKWARD] = { "#0072B2", "backward" },
-    [CHART_SYNC] = { "#D55E00", "exposed sync" }, [CHART_UPDATE] = { "#F0E442", "update" },
-    [CHART_WHOLE] = { "#999999", "whole step" },
+    [CHART_FORWARD]  = { "#56B4E9", "forward" },
+    [CHART_BACKWARD] = { "#0072B2", "backward" },
+    [CHART_SYNC]     = { "#D55E00", "exposed sync" },
+    [CHART_UPDATE]   = { "#F0E442", "update" },
+    [CHART_OTHER]    = { "#CC79A7", "copies, stragglers" },
+    [CHART_WHOLE]    = { "#999999", "whole step" },
 };
 
 const char *chart_colour(size_t i)
@@ -46,9 +51,21 @@ void chart_begin(FILE *out, const char *title)
 {
     fputs("reset\nset encoding utf8\nset title ", out);
     gnuplot_put_quoted(out, title);
-    fputs(" offset 0,-0.3\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\n"
-          "set tics nomirror\nset key below center horizontal Left reverse samplen 2.5\n",
+    fputs(" offset 0,-0.2\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\n"
+          "set tics nomirror\nset key outside top center horizontal Left reverse samplen 2.5\n",
           out);
+}
+
+void chart_linear_axis(FILE *out, char axis, double top)
+{
+    const double rough = top / 4, unit = pow(10, floor(log10(rough)));
+    const double times = rough / unit;
+    const double step  = unit * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
+
+    if (!(top > 0))
+        return;
+    fprintf(out, "set %crange [0:%.9g]\nset %ctics %.9g\nset format %c '%%.15g'\n", axis, top, axis,
+            step, axis);
 }
 
 void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices)

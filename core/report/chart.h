@@ -27,6 +27,7 @@ typedef enum chart_part {
     CHART_BACKWARD,
     CHART_SYNC,
     CHART_UPDATE,
+    CHART_OTHER, /**< copies into buckets and out of them, waiting for the slowest rank */
     CHART_WHOLE, /**< a step of which no parts are known */
     N_CHART_PARTS
 } chart_part;
@@ -36,6 +37,9 @@ const char *chart_part_name(chart_part p);
 
 /** What every picture begins with: nothing of the one before, light grid, no frame. */
 void chart_begin(FILE *out, const char *title);
+
+/** Tics of axis 'x' or 'y' that leave room for their numbers, from 0 to `top`. */
+void chart_linear_axis(FILE *out, char axis, double top);
 
 /** Axis of nodes, powers of two marked, from the first to the last. */
 void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices);

@@ -195,6 +195,7 @@ static const struct {
     { "summary", "In short", page_summary_write },
     { "scaling", "More nodes", page_scaling_write },
     { "step", "What a step is made of", page_step_write },
+    { "overlap", "One step in time", page_overlap_write },
     { "memory", "Memory of a device", page_memory_write },
     { "calibration", "How good the calibration is", page_calibration_write },
     { "assumptions", "What is assumed", page_assumptions_write },

@@ -12,7 +12,7 @@
 #include "report/chart.h"
 
 #define PAGE_MACHINES CHART_CURVES
-#define PAGE_CHARTS   (6 + 2 * PAGE_MACHINES)
+#define PAGE_CHARTS   (6 + 2 * PAGE_MACHINES) /* 2: of each machine */
 #define PAGE_NAME     64
 
 /** A machine of a report. The first four are the caller's. */
@@ -29,6 +29,8 @@ typedef struct page_machine {
     explanation *apart;
     explained   *kernels; /**< by class */
     size_t       n_kernels;
+    overlap      buckets; /**< none on one device */
+    lm_error     untold;  /**< why nothing is known of buckets */
 } page_machine;
 
 struct page;

@@ -39,12 +39,41 @@ static size_t rows_of(const page *p, size_t row[N_SHOWN])
     return n;
 }
 
+/* How far an interval goes from 1, up or down. */
+static double farthest(const page *p)
+{
+    double most = 1.1;
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < N_SHOWN; i++) {
+            const interval *x = interval_of(&p->machine[k], i);
+
+            if (interval_known(x))
+                most = fmax(most, fmax(x->high, 1 / x->low));
+        }
+    return most;
+}
+
+/* Ratios that leave room for their numbers. */
+static const char *ratio_tics(double far)
+{
+    if (far < 1.35)
+        return "0.8, 0.9, 1, 1.1, 1.25";
+    if (far < 2.5)
+        return "0.5, 0.67, 0.8, 1, 1.25, 1.5, 2";
+    if (far < 6)
+        return "0.2, 0.33, 0.5, 1, 2, 3, 5";
+    return "0.001, 0.01, 0.1, 1, 10, 100, 1000";
+}
+
 static void put_intervals(FILE *out, const void *what)
 {
     const page_chart *c = what;
     const page       *p = c->page;
     size_t            row[N_SHOWN];
     const size_t      n = rows_of(p, row);
+
+    const double far = 1.05 * farthest(p);
 
     chart_begin(out, c->title);
     for (size_t k = 0; k < p->n_machines; k++) {
@@ -64,10 +93,10 @@ static void put_intervals(FILE *out, const void *what)
     fprintf(
         out,
         ")\nset yrange [%g:-0.6]\nset logscale x\nset format x '%%.3g'\n"
-        "set xtics (0.25, 0.5, 0.67, 0.8, 0.9, 1, 1.11, 1.25, 1.5, 2, 4)\n"
+        "set xtics (%s)\nset xrange [%.6g:%.6g]\n"
         "set xlabel 'measured / predicted'\nunset grid\nset grid x lc rgb '#dddddd' lt 1\n"
         "set arrow 1 from first 1,graph 0 to first 1,graph 1 nohead lw 1.5 lc rgb '#555555'\nplot ",
-        (double)n - 0.4);
+        (double)n - 0.4, ratio_tics(far), 1 / far, far);
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out,
                 "$m%zu using 1:2:3:4 with xerrorbars lw 3 dt %d pt %d ps 0.6 lc rgb '%s' title ", k,

@@ -132,6 +132,18 @@ static int64_t nodes_within(const page *p)
 /* ---- one step, taken apart ----------------------------------------------------------------------
  */
 
+/* Of some models nothing is known: the page says so. */
+static lm_status gather_buckets(page_machine *m, const step_setup *s, lm_error *err)
+{
+    prediction      step;
+    const lm_status status = predict_timeline(m->who, s, &step, &m->buckets, err);
+
+    if (status != LM_E_UNSUPPORTED)
+        return status;
+    m->untold = *err;
+    return LM_OK;
+}
+
 static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
 {
     step_setup s;
@@ -143,7 +155,7 @@ static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
         status = explain_step(m->who, &s, &m->apart, err);
     if (!status)
         status = explain_by(m->apart, EXPLAIN_CLASS, &m->kernels, &m->n_kernels, err);
-    return status;
+    return status ? status : gather_buckets(m, &s, err);
 }
 
 /* Where gradients wait for the all-reduce, as `policy` has it. */
@@ -193,6 +205,7 @@ lm_status page_gather(page *p, lm_error *err)
         return status;
     page_scaling_charts(p);
     page_step_charts(p);
+    page_overlap_charts(p);
     page_memory_charts(p);
     page_calibration_charts(p);
     return LM_OK;
@@ -204,6 +217,7 @@ void page_free(page *p)
         free(p->machine[k].point);
         free(p->machine[k].kernels);
         explanation_free(p->machine[k].apart);
+        overlap_clear(&p->machine[k].buckets);
     }
     for (size_t i = 0; i < p->n_charts; i++)
         free(p->chart[i].svg);

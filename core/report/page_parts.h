@@ -37,6 +37,8 @@ void page_scaling_charts(page *p);
 void page_scaling_write(const page *p, FILE *out);
 void page_step_charts(page *p);
 void page_step_write(const page *p, FILE *out);
+void page_overlap_charts(page *p);
+void page_overlap_write(const page *p, FILE *out);
 void page_memory_charts(page *p);
 void page_memory_write(const page *p, FILE *out);
 void page_calibration_charts(page *p);

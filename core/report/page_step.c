@@ -16,7 +16,8 @@ static bool parts_of(const prediction *s, double seconds[N_CHART_PARTS])
     seconds[CHART_FORWARD]  = s->forward;
     seconds[CHART_BACKWARD] = s->backward;
     seconds[CHART_SYNC]     = isnan(s->exposed) ? s->grad : s->exposed;
-    seconds[CHART_UPDATE]   = isnan(s->exposed) ? 0 : s->grad - s->exposed;
+    seconds[CHART_OTHER]    = isnan(s->exposed) ? 0 : s->copy + s->straggler;
+    seconds[CHART_UPDATE]   = isnan(s->exposed) ? 0 : s->grad - s->exposed - seconds[CHART_OTHER];
     return !isnan(s->exposed);
 }
 
@@ -83,10 +84,7 @@ static void put_bars(FILE *out, const void *what)
           "set style fill solid border rgb '#ffffff'\nset xlabel 'nodes'\n"
           "set ylabel 'time of a step [ms]'\nunset grid\nset grid y lc rgb '#dddddd' lt 1\n",
           out);
-    if (one_scale(c->page, &top))
-        fprintf(out, "set yrange [0:%.9g]\n", 1.05e3 * top);
-    else
-        fputs("set yrange [0:*]\n", out);
+    chart_linear_axis(out, 'y', 1.05e3 * (one_scale(c->page, &top) ? top : highest(c->page, m)));
     fputs("plot ", out);
     for (chart_part k = 0; k < N_CHART_PARTS; k++) {
         if (!seen[k])
@@ -95,8 +93,9 @@ static void put_bars(FILE *out, const void *what)
                 chart_part_colour(k), chart_part_name(k));
     }
     if (range)
-        fputs("$bars using 0:7:8:9 with yerrorbars pt 0 lw 1.5 lc rgb '#000000' title 'interval'\n",
-              out);
+        fputs(
+            "$bars using 0:8:9:10 with yerrorbars pt 0 lw 1.5 lc rgb '#000000' title 'interval'\n",
+            out);
     else
         fputs("NaN notitle\n", out);
 }
@@ -123,6 +122,16 @@ static size_t class_rows(const page *p)
     return n < ROWS ? n : ROWS;
 }
 
+static double longest(const page *p)
+{
+    double most = 0;
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < class_rows(p); i++)
+            most = fmax(most, class_ms(&p->machine[k], p->machine[0].kernels[i].name));
+    return most;
+}
+
 static void put_classes(FILE *out, const void *what)
 {
     const page_chart *c    = what;
@@ -138,16 +147,18 @@ static void put_classes(FILE *out, const void *what)
                     (double)i - 0.4 + wide * ((double)k + 0.5));
         fputs("EOD\n", out);
     }
-    fputs("set yrange [*:*] reverse\nset ytics scale 0 (", out);
+    fputs("set ytics scale 0 (", out);
     for (size_t i = 0; i < rows; i++) {
         fputs(i ? ", " : "", out);
         gnuplot_put_quoted(out, p->machine[0].kernels[i].name);
         fprintf(out, " %zu", i);
     }
     fprintf(out,
-            ")\nset yrange [-0.6:%g]\nset xrange [0:*]\nset xlabel 'ms of a step'\nunset grid\n"
-            "set grid x lc rgb '#dddddd' lt 1\nset style fill solid border rgb '#ffffff'\nplot ",
+            ")\nset yrange [%g:-0.6]\nset xlabel 'ms of a step'\nunset grid\n"
+            "set grid x lc rgb '#dddddd' lt 1\nset style fill solid border rgb '#ffffff'\n",
             (double)rows - 0.4);
+    chart_linear_axis(out, 'x', 1.02 * longest(p));
+    fputs("plot ", out);
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out, "$m%zu using (0):2:(0):1:($2-%g):($2+%g) with boxxyerror lc rgb '%s' title ",
                 k, wide / 2, wide / 2, chart_colour(k));
@@ -200,6 +211,7 @@ static table *parts_table(const page *p)
     table_column(t, "forward_ms", "forward [ms]", -1);
     table_column(t, "backward_ms", "backward [ms]", -1);
     table_column(t, "exposed_ms", "exposed sync [ms]", -1);
+    table_column(t, "other_ms", "copies, stragglers [ms]", -1);
     table_column(t, "update_ms", "update [ms]", -1);
     table_column(t, "step_ms", "step [ms]", -1);
     table_column(t, "low_ms", "low", -1);
@@ -220,7 +232,8 @@ static table *parts_table(const page *p)
             table_real(t, 1e3 * s->forward);
             table_real(t, 1e3 * s->backward);
             table_real(t, told ? 1e3 * s->exposed : NAN);
-            table_real(t, told ? 1e3 * (s->grad - s->exposed) : 1e3 * s->grad);
+            table_real(t, told ? 1e3 * seconds[CHART_OTHER] : NAN);
+            table_real(t, 1e3 * (told ? seconds[CHART_UPDATE] : s->grad));
             table_real(t, 1e3 * s->step);
             table_real(t, 1e3 * s->low[QUANTITY_STEP]);
             table_real(t, 1e3 * s->high[QUANTITY_STEP]);

@@ -1,0 +1,203 @@
+/* One step in time: what runs on a device, and gradients that travel meanwhile. */
+#include <math.h>
+
+#include "report/page_parts.h"
+
+/* Seconds after the step began at which the last backward pass does. */
+static double before(const page_machine *m)
+{
+    const prediction *s = &m->apart->step;
+
+    return s->forward + s->backward - m->buckets.backward;
+}
+
+static double update_of(const prediction *s)
+{
+    return s->grad - s->exposed - s->copy - s->straggler;
+}
+
+/* A box of a lane: of the device 0, of gradients 1. */
+static void put_box(FILE *out, double begin, double end, int lane)
+{
+    fprintf(out, "%.9g %d %.9g %.9g %.2f %.2f\n", 1e3 * begin, lane, 1e3 * begin, 1e3 * end,
+            lane - 0.34, lane + 0.34);
+}
+
+static void put_boxes(FILE *out, const page_machine *m)
+{
+    const prediction *s      = &m->apart->step;
+    const double      begin  = before(m);
+    const double      passed = begin + m->buckets.backward;
+
+    fputs("$p0 << EOD\n", out);
+    put_box(out, 0, begin, 0);
+    fputs("EOD\n$p1 << EOD\n", out);
+    put_box(out, begin, passed, 0);
+    fputs("EOD\n$p2 << EOD\n", out);
+    for (size_t i = 0; i < m->buckets.n; i++)
+        put_box(out, begin + m->buckets.bucket[i].start, begin + m->buckets.bucket[i].end, 1);
+    fputs("EOD\n$p3 << EOD\n", out);
+    put_box(out, passed + s->exposed, s->step - update_of(s), 0);
+    fputs("EOD\n$p4 << EOD\n", out);
+    put_box(out, s->step - update_of(s), s->step, 0);
+    fputs("EOD\n$ready << EOD\n", out);
+    for (size_t i = 0; i < m->buckets.n; i++)
+        fprintf(out, "%.9g 1.42\n", 1e3 * (begin + m->buckets.bucket[i].ready));
+    fputs("EOD\n", out);
+}
+
+/* Where the device waits for gradients: an arrow, and how long. */
+static void put_exposed(FILE *out, const page_machine *m)
+{
+    const prediction *s      = &m->apart->step;
+    const double      passed = 1e3 * (before(m) + m->buckets.backward);
+    char              text[32];
+
+    if (!(s->exposed > 0.005 * s->step))
+        return;
+    fprintf(
+        out,
+        "set arrow 1 from first %.9g,0 to first %.9g,0 heads size screen 0.008,25 lw 1.5 lc rgb "
+        "'#1b1b1b' front\n",
+        passed, passed + 1e3 * s->exposed);
+    fprintf(out, "set label 1 '%s exposed' at first %.9g,-0.56 %s font ',11' front\n",
+            page_time(s->exposed, text, sizeof text), passed + 500 * s->exposed,
+            passed + 500 * s->exposed > 800 * s->step ? "right" : "center");
+}
+
+static void put_timeline(FILE *out, const void *what)
+{
+    static const struct {
+        const char *data;
+        chart_part  as;
+        const char *name;
+    } series[]            = { { "$p0", CHART_FORWARD, "forward" },
+                              { "$p1", CHART_BACKWARD, "backward" },
+                              { "$p2", CHART_SYNC, "gradients of a bucket" },
+                              { "$p3", CHART_OTHER, "copies, stragglers" },
+                              { "$p4", CHART_UPDATE, "update" } };
+    const page_chart   *c = what;
+    const page_machine *m = c->machine;
+    const prediction   *s = &m->apart->step;
+
+    chart_begin(out, c->title);
+    put_boxes(out, m);
+    put_exposed(out, m);
+    fputs("set ytics scale 0 ('device' 0, 'network' 1)\nset yrange [-0.85:1.65]\nunset grid\n"
+          "set grid x lc rgb '#dddddd' lt 1\nset xlabel 'ms of a step'\n"
+          "set style fill solid border rgb '#ffffff'\n",
+          out);
+    chart_linear_axis(out, 'x', 1e3 * s->step);
+    fputs("plot ", out);
+    for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
+        if (series[i].as != CHART_OTHER || s->copy + s->straggler > 0)
+            fprintf(out,
+                    "%s using 1:2:3:4:5:6 with boxxyerror lw 0.5 fc rgb '%s' title '%s', \\\n  ",
+                    series[i].data, chart_part_colour(series[i].as), series[i].name);
+    fputs("$ready using 1:2 with points pt 11 ps 0.6 lc rgb '#1b1b1b' title 'bucket is ready'\n",
+          out);
+}
+
+void page_overlap_charts(page *p)
+{
+    char name[PAGE_NAME], nodes[32], step[32], exposed[32], sync[32];
+
+    for (size_t k = 0; k < p->n_machines; k++) {
+        const page_machine *m = &p->machine[k];
+        page_chart         *c;
+
+        if (!m->buckets.n)
+            continue;
+        c = page_add_chart(p, page_chart_name(p, "timeline", m, name, sizeof name), m,
+                           (gnuplot_size){ 440, 250 }, put_timeline);
+        snprintf(c->title, sizeof c->title, "%s: one step in time", m->label);
+        snprintf(
+            c->text, sizeof c->text,
+            "One step on %s of %s, %s: what the device does, and above it the buckets of gradients on "
+            "the network, each from when it starts to when it is there. Of %s of all-reduces %s "
+            "remain behind the backward pass.",
+            page_nodes(m->at, nodes, sizeof nodes), m->label,
+            page_time(m->apart->step.step, step, sizeof step),
+            page_time(m->buckets.sync, sync, sizeof sync),
+            page_time(m->buckets.exposed, exposed, sizeof exposed));
+    }
+}
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+
+static const char *layer_name(const page_machine *m, size_t layer)
+{
+    return layer < m->apart->n_layers ? m->apart->layer[layer].name : "";
+}
+
+static table *buckets_table(const page_machine *m)
+{
+    table *t = table_new();
+
+    table_column(t, "bucket", "bucket", 0);
+    table_column(t, "mb", "MB", -1);
+    table_column(t, "ready_ms", "ready [ms]", 2);
+    table_column(t, "start_ms", "start [ms]", 2);
+    table_column(t, "end_ms", "end [ms]", 2);
+    table_column(t, "from", "from layer", 0);
+    table_column(t, "to", "to layer", 0);
+    for (size_t i = 0; i < m->buckets.n; i++) {
+        const overlap_bucket *b = &m->buckets.bucket[i];
+
+        table_count(t, i + 1);
+        table_real(t, 1e-6 * b->bytes);
+        table_real(t, 1e3 * (before(m) + b->ready));
+        table_real(t, 1e3 * (before(m) + b->start));
+        table_real(t, 1e3 * (before(m) + b->end));
+        table_text(t, layer_name(m, b->last_layer));
+        table_text(t, layer_name(m, b->first_layer));
+    }
+    return t;
+}
+
+static void put_words(const page *p, const page_machine *m, FILE *out)
+{
+    const double hidden = m->buckets.sync - m->buckets.exposed;
+    char         a[32], b[32], nodes[32];
+
+    if (*m->untold.text)
+        html_paragraph(out, "%s: no timeline: %s.", m->label, m->untold.text);
+    else if (!m->buckets.n)
+        html_paragraph(out, "%s: on one device no gradients travel%s.", m->label,
+                       *m->refused.text ? ", and several nodes were not calibrated" : "");
+    else if (p->question.setup.sync.rule == SYNC_ONCE)
+        html_paragraph(
+            out,
+            "%s on %s: the all-reduce takes %s, and nothing of it is hidden, as all gradients go "
+            "at once when the backward pass has ended.",
+            m->label, page_nodes(m->at, nodes, sizeof nodes),
+            page_time(m->buckets.sync, a, sizeof a));
+    else
+        html_paragraph(
+            out,
+            "%s on %s: all-reduces take %s, of which %.0f %% are hidden behind the backward pass and "
+            "%s are exposed.",
+            m->label, page_nodes(m->at, nodes, sizeof nodes),
+            page_time(m->buckets.sync, a, sizeof a),
+            m->buckets.sync > 0 ? 100 * fmax(0, hidden) / m->buckets.sync : 0,
+            page_time(m->buckets.exposed, b, sizeof b));
+}
+
+void page_overlap_write(const page *p, FILE *out)
+{
+    char name[PAGE_NAME], text[2 * PAGE_NAME];
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_words(p, &p->machine[k], out);
+    fputs("<div class=\"charts\">\n", out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        page_figure(p, page_chart_name(p, "timeline", &p->machine[k], name, sizeof name), out);
+    fputs("</div>\n", out);
+    for (size_t k = 0; k < p->n_machines; k++) {
+        if (!p->machine[k].buckets.n)
+            continue;
+        snprintf(text, sizeof text, "Buckets on %s, in the order they travel", p->machine[k].label);
+        page_numbers(buckets_table(&p->machine[k]), text, out);
+    }
+}
