@@ -51,9 +51,10 @@ void chart_begin(FILE *out, const char *title)
 {
     fputs("reset\nset encoding utf8\nset title ", out);
     gnuplot_put_quoted(out, title);
-    fputs(" offset 0,-0.2\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\n"
-          "set tics nomirror\nset key outside top center horizontal Left reverse samplen 2.5\n",
-          out);
+    fputs(
+        " offset 0,-0.2\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\n"
+        "set tics nomirror\nset key below center horizontal Left reverse samplen 2 width -1 spacing 1.1 font ',12'\nset xlabel offset 0,0.4\n",
+        out);
 }
 
 void chart_linear_axis(FILE *out, char axis, double top)
@@ -66,6 +67,39 @@ void chart_linear_axis(FILE *out, char axis, double top)
         return;
     fprintf(out, "set %crange [0:%.9g]\nset %ctics %.9g\nset format %c '%%.15g'\n", axis, top, axis,
             step, axis);
+}
+
+/* "500", "20k", "1.5M". */
+static void put_short(FILE *out, double value)
+{
+    if (value >= 1e6)
+        fprintf(out, "'%gM' %.9g", value / 1e6, value);
+    else if (value >= 1e4)
+        fprintf(out, "'%gk' %.9g", value / 1e3, value);
+    else
+        fprintf(out, "'%g' %.9g", value, value);
+}
+
+void chart_log_axis(FILE *out, char axis, double low, double high)
+{
+    const bool dense = high / low < 200; /* room for 1, 2, 5 */
+    bool       any   = false;
+
+    if (!(low > 0) || !(high >= low))
+        return;
+    low /= 1.15;
+    high *= 1.15;
+    fprintf(out, "set logscale %c\nset %crange [%.9g:%.9g]\nset %ctics (", axis, axis, low, high,
+            axis);
+    for (double unit = pow(10, floor(log10(low))); unit <= high; unit *= 10)
+        for (int k = 1; k <= 5; k += k == 2 ? 3 : 1) {
+            if (k * unit < low || k * unit > high || (k > 1 && !dense) || k == 3 || k == 4)
+                continue;
+            fputs(any ? ", " : "", out);
+            put_short(out, k * unit);
+            any = true;
+        }
+    fputs(")\n", out);
 }
 
 void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices)

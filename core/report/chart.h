@@ -41,6 +41,9 @@ void chart_begin(FILE *out, const char *title);
 /** Tics of axis 'x' or 'y' that leave room for their numbers, from 0 to `top`. */
 void chart_linear_axis(FILE *out, char axis, double top);
 
+/** A logarithmic one from `low` to `high`, both above 0, with room beside them. */
+void chart_log_axis(FILE *out, char axis, double low, double high);
+
 /** Axis of nodes, powers of two marked, from the first to the last. */
 void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices);
 

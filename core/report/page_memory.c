@@ -110,6 +110,12 @@ static bool group_seen(const page *p, size_t group)
     return false;
 }
 
+/* A limit far above would press all that is to be seen to the floor. */
+static bool limit_drawn(const page *p)
+{
+    return p->memory && p->memory < 2 * p->use.peak;
+}
+
 static void put_memory(FILE *out, const void *what)
 {
     const page_chart *c    = what;
@@ -127,7 +133,7 @@ static void put_memory(FILE *out, const void *what)
             "set ylabel 'live memory [%s]'\nset yrange [0:*]\nunset grid\n"
             "set grid y lc rgb '#dddddd' lt 1\n",
             last, turn, last, name);
-    if (p->memory) {
+    if (limit_drawn(p)) {
         fprintf(
             out,
             "set arrow 1 from graph 0,first %.6g to graph 1,first %.6g nohead dt 2 lw 2 lc rgb "
@@ -197,6 +203,8 @@ void page_memory_write(const page *p, FILE *out)
 {
     char peak[200], size[32], room[32];
 
+    table *t = peak_table(p);
+
     put_peak(p, peak, sizeof peak);
     html_paragraph(out, "A device needs %s, most of it %s (batch %lld).",
                    size_text(p->use.peak, size, sizeof size), peak,
@@ -208,8 +216,10 @@ void page_memory_write(const page *p, FILE *out)
                        size_text(p->memory, room, sizeof room));
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "memory", out);
-    fputs("</div>\n", out);
-    page_numbers(peak_table(p), "The peak in numbers", out);
+    fputs("<div>\n", out);
+    table_html(t, out);
+    fputs("</div>\n</div>\n", out);
+    table_free(t);
     html_paragraph(
         out, "Not counted: the device's context, the allocator's rounding, scratch of libraries "
              "(see 'layermeter memory').");

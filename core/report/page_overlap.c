@@ -73,7 +73,7 @@ static void put_timeline(FILE *out, const void *what)
         const char *name;
     } series[]            = { { "$p0", CHART_FORWARD, "forward" },
                               { "$p1", CHART_BACKWARD, "backward" },
-                              { "$p2", CHART_SYNC, "gradients of a bucket" },
+                              { "$p2", CHART_SYNC, "a bucket of gradients" },
                               { "$p3", CHART_OTHER, "copies, stragglers" },
                               { "$p4", CHART_UPDATE, "update" } };
     const page_chart   *c = what;
@@ -109,7 +109,7 @@ void page_overlap_charts(page *p)
         if (!m->buckets.n)
             continue;
         c = page_add_chart(p, page_chart_name(p, "timeline", m, name, sizeof name), m,
-                           (gnuplot_size){ 440, 250 }, put_timeline);
+                           (gnuplot_size){ 440, 260 }, put_timeline);
         snprintf(c->title, sizeof c->title, "%s: one step in time", m->label);
         snprintf(
             c->text, sizeof c->text,

@@ -78,6 +78,27 @@ static void plot_curve(FILE *out, const page *p, size_t k, int all, int within, 
     fputs(", \\\n", out);
 }
 
+/* The least or the most samples a second that are drawn. */
+static double extreme(const page *p, bool most)
+{
+    double found = NAN;
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++) {
+            const scale_point *x     = &p->machine[k].point[i];
+            const double       batch = (double)x->global_batch;
+
+            if (!page_known(x))
+                continue;
+            found = most ? fmax(found, x->samples_per_second / fmin(1, x->efficiency))
+                         : fmin(found, x->samples_per_second);
+            if (x->step.low[QUANTITY_STEP] > 0)
+                found = most ? fmax(found, batch / x->step.low[QUANTITY_STEP])
+                             : fmin(found, batch / x->step.high[QUANTITY_STEP]);
+        }
+    return found;
+}
+
 static void put_throughput(FILE *out, const void *what)
 {
     const page_chart *c     = what;
@@ -87,7 +108,8 @@ static void put_throughput(FILE *out, const void *what)
     chart_begin(out, c->title);
     put_data(out, p);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
-    fputs("set logscale y\nset format y '%.15g'\nset ylabel 'samples per second'\nplot \\\n", out);
+    chart_log_axis(out, 'y', extreme(p, false), extreme(p, true));
+    fputs("set ylabel 'samples per second'\nplot \\\n", out);
     for (size_t k = 0; k < p->n_machines; k++) /* bands first: no curve hides below one */
         if (has_range(p, k))
             fprintf(out,
@@ -97,7 +119,7 @@ static void put_throughput(FILE *out, const void *what)
     for (size_t k = 0; k < p->n_machines; k++) {
         if (!drawn(p, k))
             continue;
-        fprintf(out, "  $m%zu using 1:7 with lines lw 1 dt 3 lc rgb '#777777' %s, \\\n", k,
+        fprintf(out, "  $m%zu using 1:7 with lines lw 1.5 dt 3 lc rgb '#777777' %s, \\\n", k,
                 ideal ? "notitle" : "title 'linear'");
         ideal = true;
     }
@@ -170,10 +192,10 @@ static table *points_table(const page *p)
     table_column(t, "nodes", "nodes", 0);
     table_column(t, "batch", "batch", 0);
     table_column(t, "global_batch", "of all", 0);
-    table_column(t, "step_ms", "step [ms]", -1);
-    table_column(t, "samples_per_s", "samples/s", -1);
-    table_column(t, "low", "low", -1);
-    table_column(t, "high", "high", -1);
+    table_column(t, "step_ms", "step [ms]", 2);
+    table_column(t, "samples_per_s", "samples/s", 1);
+    table_column(t, "low", "low", 1);
+    table_column(t, "high", "high", 1);
     table_column(t, "speedup", "speed-up", 2);
     table_column(t, "efficiency", "efficiency [%]", 1);
     table_column(t, "epoch_h", "epoch [h]", -1);

@@ -94,7 +94,7 @@ static void put_bars(FILE *out, const void *what)
     }
     if (range)
         fputs(
-            "$bars using 0:8:9:10 with yerrorbars pt 0 lw 1.5 lc rgb '#000000' title 'interval'\n",
+            "$bars using 0:9:(0):($10-$9) with vectors heads size graph 0.012,90 lw 1.5 lc rgb '#000000' title 'interval'\n",
             out);
     else
         fputs("NaN notitle\n", out);
@@ -208,20 +208,18 @@ static table *parts_table(const page *p)
 
     table_column(t, "machine", "machine", 0);
     table_column(t, "nodes", "nodes", 0);
-    table_column(t, "forward_ms", "forward [ms]", -1);
-    table_column(t, "backward_ms", "backward [ms]", -1);
-    table_column(t, "exposed_ms", "exposed sync [ms]", -1);
-    table_column(t, "other_ms", "copies, stragglers [ms]", -1);
-    table_column(t, "update_ms", "update [ms]", -1);
-    table_column(t, "step_ms", "step [ms]", -1);
-    table_column(t, "low_ms", "low", -1);
-    table_column(t, "high_ms", "high", -1);
-    table_column(t, "sync_ms", "all-reduces [ms]", -1);
-    table_column(t, "ledger_percent", "in/ex/as [%]", 0);
+    table_column(t, "forward_ms", "forward [ms]", 2);
+    table_column(t, "backward_ms", "backward [ms]", 2);
+    table_column(t, "exposed_ms", "exposed sync [ms]", 2);
+    table_column(t, "other_ms", "copies, stragglers [ms]", 2);
+    table_column(t, "update_ms", "update [ms]", 2);
+    table_column(t, "step_ms", "step [ms]", 2);
+    table_column(t, "low_ms", "low", 2);
+    table_column(t, "high_ms", "high", 2);
+    table_column(t, "sync_ms", "all-reduces [ms]", 2);
     for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < p->n_nodes; i++) {
             const prediction *s = &p->machine[k].point[i].step;
-            char              text[LEDGER_TEXT];
             double            seconds[N_CHART_PARTS];
             const bool        told = page_known(&p->machine[k].point[i]) && parts_of(s, seconds);
 
@@ -238,7 +236,6 @@ static table *parts_table(const page *p)
             table_real(t, 1e3 * s->low[QUANTITY_STEP]);
             table_real(t, 1e3 * s->high[QUANTITY_STEP]);
             table_real(t, 1e3 * s->sync);
-            table_text(t, ledger_print(&s->ledger, text));
         }
     return t;
 }
@@ -248,9 +245,9 @@ static table *classes_table(const page_machine *m)
     table *t = table_new();
 
     table_column(t, "class", "class", 0);
-    table_column(t, "forward_ms", "forward [ms]", -1);
-    table_column(t, "backward_ms", "backward [ms]", -1);
-    table_column(t, "step_ms", "of the step [ms]", -1);
+    table_column(t, "forward_ms", "forward [ms]", 2);
+    table_column(t, "backward_ms", "backward [ms]", 2);
+    table_column(t, "step_ms", "of the step [ms]", 2);
     table_column(t, "percent", "[%]", 1);
     table_column(t, "bound", "bound by", 0);
     for (size_t i = 0; i < m->n_kernels; i++) {

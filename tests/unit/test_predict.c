@@ -155,6 +155,28 @@ static void the_interval_adds_up_like_the_parts(void **state)
     calibration_free(cal);
 }
 
+/* All times 0.8 or 1.5 times as long: so is a step that hides its all-reduce, but for what is not
+ * known to have an interval. */
+static void the_interval_of_a_step_in_buckets_holds_it(void **state)
+{
+    calibration    *cal = machine(0.25, 0.001, "",
+                                  "[counts.intervals]\nforward = 0.8 .. 1.5, groups 3\n"
+                                     "backward = 0.8 .. 1.5, groups 3\nupdate = 0.8 .. 1.5, groups 3\n"
+                                     "sync = 0.8 .. 1.5, groups 4\n");
+    const predictor p   = who(cal);
+    step_setup      s   = step_setup_of(10, 4);
+    prediction      out;
+    double          beside;
+
+    (void)state;
+    assert_int_equal(sync_policy_parse("ddp:32", &s.sync, NULL), LM_OK);
+    assert_int_equal(predict_step(&p, &s, &out, NULL), LM_OK);
+    beside = out.copy + out.straggler;
+    assert_close(out.low[QUANTITY_STEP], 0.8 * (out.step - beside) + beside, 1e-9);
+    assert_close(out.high[QUANTITY_STEP], 1.5 * (out.step - beside) + beside, 1e-9);
+    calibration_free(cal);
+}
+
 /* 320 .. 640 FLOP were measured, batches 5 to 10, on up to 8 ranks. */
 static void counts_outside_their_range_are_marked(void **state)
 {
@@ -377,6 +399,7 @@ int main(void)
         cmocka_unit_test(a_step_that_was_measured_as_a_whole_is_one_part),
         cmocka_unit_test(the_time_alone_is_the_same_sum),
         cmocka_unit_test(the_interval_adds_up_like_the_parts),
+        cmocka_unit_test(the_interval_of_a_step_in_buckets_holds_it),
         cmocka_unit_test(counts_outside_their_range_are_marked),
         cmocka_unit_test(a_model_without_an_update_of_its_own_knows_no_sync),
         cmocka_unit_test(a_missing_formula_says_how_to_get_it),
