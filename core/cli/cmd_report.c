@@ -21,6 +21,7 @@ enum {
     ACCUMULATE,
     OPTIMIZER,
     SCALING,
+    GLOBAL_BATCH,
     DATASET,
     MEMORY,
     MODEL,
@@ -42,14 +43,17 @@ static const option_spec specs[] = {
     [OUTPUT]  = { "output", "FILE", "report.html", "the page" },
     [TITLE]   = { "title", "TEXT", NULL, "heading of the page, instead of the network's name" },
     [NODES]   = { "nodes", "LIST", "1..64*2", "nodes: what a network connects" },
-    [BATCH]   = { "batch", "N", "32", "samples: of each device (weak), of all together (strong)" },
+    [BATCH]   = { "batch", "N", "32",
+                  "samples of each device; strong: of all together; global: a device's most at once" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
     [SYNC]             = OPTION_SYNC,
     [GRAD_DTYPE]       = OPTION_GRAD_DTYPE,
     [ACCUMULATE]       = OPTION_ACCUMULATE,
     [OPTIMIZER]        = OPTION_OPTIMIZER,
     [SCALING]          = { "scaling", "KIND", "weak",
-                           "weak: the batch of a device stays; strong: the whole batch" },
+                           "what stays: weak, a device's batch; strong and global, the whole batch" },
+    [GLOBAL_BATCH]     = { "global-batch", "N", NULL,
+                           "strong, global: samples of all devices together" },
     [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
     [MEMORY] = { "memory", "SIZE", NULL, "of a device (24GB, 80GiB), drawn beside what is needed" },
     [MODEL]  = { "model", "NAME", "layermeter", "formulas: layermeter, convmeter or nnls" },
@@ -161,35 +165,71 @@ static bool check_machines(const options *o, size_t *n, int *code)
     return true;
 }
 
-/* All but the batch: how gradients travel, the optimizer, devices of a node. */
+/* How gradients travel, the optimizer, devices of a node. */
 static bool read_setup(const options *o, step_setup *s, int *code)
 {
     static const setup_options at     = { SYNC,       NO_OPTION, GRAD_DTYPE,
                                           ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
-    const int64_t              batch  = s->batch;
     setup_choice               choice = { 0 };
     const bool                 ok     = setup_options_read(o, &at, &choice, code);
 
-    if (ok) {
-        *s       = choice.setup;
-        s->batch = batch;
-    }
+    if (ok)
+        *s = choice.setup;
     free(choice.policy);
     return ok;
 }
 
+/* What is scaled goes with the batches that are given. */
+static bool check_scaling(const options *o, const scale_question *q, int *code)
+{
+    lm_error err = { 0 };
+
+    if (q->kind == SCALING_WEAK && o->value[GLOBAL_BATCH]) {
+        lm_error_set(&err, LM_E_ARG, "goes with --scaling strong or global");
+        return misuse("--global-batch", &err, code);
+    }
+    if (q->kind == SCALING_GLOBAL && !o->value[GLOBAL_BATCH]) {
+        lm_error_set(&err, LM_E_ARG,
+                     "global needs --global-batch, the samples of a step on all devices");
+        return misuse("--scaling", &err, code);
+    }
+    if (q->kind == SCALING_STRONG && o->value[GLOBAL_BATCH] && o->given[BATCH]) {
+        lm_error_set(&err, LM_E_ARG, "is --batch of strong scaling: give one of the two");
+        return misuse("--global-batch", &err, code);
+    }
+    if (q->kind != SCALING_WEAK && o->given[ACCUMULATE]) {
+        lm_error_set(&err, LM_E_ARG,
+                     "goes with --scaling weak: global finds the micro-steps itself");
+        return misuse("--accumulate", &err, code);
+    }
+    return true;
+}
+
+static bool read_scaling(const options *o, scale_question *q, int *code)
+{
+    lm_error err = { 0 };
+    int64_t  batch;
+
+    if (scaling_kind_parse(o->value[SCALING], &q->kind, &err))
+        return misuse("--scaling", &err, code);
+    if (!option_count(o, BATCH, &batch, code) || !option_count(o, DATASET, &q->dataset, code) ||
+        (o->value[GLOBAL_BATCH] && !option_count(o, GLOBAL_BATCH, &q->global_batch, code)) ||
+        !read_setup(o, &q->setup, code) || !check_scaling(o, q, code))
+        return false;
+    if (q->kind == SCALING_STRONG && !o->value[GLOBAL_BATCH])
+        q->global_batch = batch;
+    q->setup.batch = batch;
+    return true;
+}
+
 static bool read_question(const options *o, work *w, int *code)
 {
-    page           *p   = &w->page;
-    scale_question *q   = &p->question;
-    lm_error        err = { 0 };
-    scaling_kind    kind;
-    int64_t         batch, dataset, memory = 0;
+    page    *p      = &w->page;
+    lm_error err    = { 0 };
+    int64_t  memory = 0;
 
-    if (scaling_kind_parse(o->value[SCALING], &kind, &err))
-        return misuse("--scaling", &err, code);
     if (!option_list(o, NODES, &w->nodes, &p->n_nodes, code) ||
-        !option_count(o, BATCH, &batch, code) || !option_count(o, DATASET, &dataset, code))
+        !read_scaling(o, &p->question, code))
         return false;
     if (o->value[MEMORY] && (text_bytes(o->value[MEMORY], &memory, &err) ||
                              (memory < 1 && lm_error_set(&err, LM_E_ARG, "must be above 0"))))
@@ -197,8 +237,7 @@ static bool read_question(const options *o, work *w, int *code)
     p->n_nodes = sort_nodes(w->nodes, p->n_nodes);
     p->nodes   = w->nodes;
     p->memory  = (uint64_t)memory;
-    *q         = kind == SCALING_WEAK ? scale_weak(batch, dataset) : scale_strong(batch, dataset);
-    return read_setup(o, &q->setup, code);
+    return true;
 }
 
 static bool open_machines(const options *o, work *w, int *code)

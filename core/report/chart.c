@@ -47,14 +47,24 @@ const char *chart_part_name(chart_part p)
     return parts[p].name;
 }
 
-void chart_begin(FILE *out, const char *title)
+/* Pixels of a picture: of a row of the legend, and of what stands between it and the plot. */
+#define LEGEND_ROW  18
+#define BELOW_PLOT  50
+#define LEGEND_ROOM 6
+
+void chart_begin(FILE *out, const char *title, gnuplot_size size, size_t entries, size_t columns)
 {
+    const size_t rows = (entries + columns - 1) / columns;
+
     fputs("reset\nset encoding utf8\nset title ", out);
     gnuplot_put_quoted(out, title);
-    fputs(
-        " offset 0,-0.2\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\n"
-        "set tics nomirror\nset key below center horizontal Left reverse samplen 2 width -1 spacing 1.1 font ',12'\nset xlabel offset 0,0.4\n",
-        out);
+    fprintf(out,
+            " offset 0,-0.2\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\n"
+            "set tics nomirror\nset bmargin at screen %.4g\nset xlabel offset 0,0.4\n"
+            "set key at screen 0.5,%.4g center bottom horizontal Left reverse samplen 2 width -1 "
+            "spacing 1.1 maxcols %zu font ',12'\n",
+            ((double)rows * LEGEND_ROW + LEGEND_ROOM + BELOW_PLOT) / size.height,
+            LEGEND_ROOM / size.height, columns);
 }
 
 void chart_linear_axis(FILE *out, char axis, double top)

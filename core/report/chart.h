@@ -35,8 +35,9 @@ typedef enum chart_part {
 const char *chart_part_colour(chart_part p);
 const char *chart_part_name(chart_part p);
 
-/** What every picture begins with: nothing of the one before, light grid, no frame. */
-void chart_begin(FILE *out, const char *title);
+/** What every picture begins with: nothing of the one before, light grid, no frame, room below for
+ * a legend of so many entries in columns. */
+void chart_begin(FILE *out, const char *title, gnuplot_size size, size_t entries, size_t columns);
 
 /** Tics of axis 'x' or 'y' that leave room for their numbers, from 0 to `top`. */
 void chart_linear_axis(FILE *out, char axis, double top);

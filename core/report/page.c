@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "report/page_parts.h"
 
 /* ---- what sections share ------------------------------------------------------------------------
@@ -28,6 +29,33 @@ const scale_point *page_point(const page *p, const page_machine *m, int64_t node
 const char *page_nodes(int64_t nodes, char *buffer, size_t size)
 {
     snprintf(buffer, size, "%lld node%s", (long long)nodes, nodes == 1 ? "" : "s");
+    return buffer;
+}
+
+/* An end of a turning point's interval. */
+static const char *turning_end(int64_t nodes, char *buffer, size_t size)
+{
+    if (nodes > 0)
+        text_grouped((uint64_t)nodes, buffer, size);
+    else
+        snprintf(buffer, size, "none");
+    return buffer;
+}
+
+const char *page_turning(const turning_point *t, char *buffer, size_t size)
+{
+    char low[32], high[32], nodes[32];
+
+    if (t->nodes < 0)
+        snprintf(buffer, size, "not known");
+    else if (!t->nodes)
+        snprintf(buffer, size, "no number tried");
+    else if (t->low < 0 || (t->low == t->nodes && t->high == t->nodes))
+        snprintf(buffer, size, "%s node%s", turning_end(t->nodes, nodes, sizeof nodes),
+                 t->nodes == 1 ? "" : "s");
+    else
+        snprintf(buffer, size, "%s nodes (%s to %s)", turning_end(t->nodes, nodes, sizeof nodes),
+                 turning_end(t->low, low, sizeof low), turning_end(t->high, high, sizeof high));
     return buffer;
 }
 

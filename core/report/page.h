@@ -22,15 +22,15 @@ typedef struct page_machine {
     const predictor *who;
     const char      *device; /**< as prices.ini or a datasheet call it; NULL: not known */
 
-    scale_point *point; /**< at the page's nodes; step.step NAN: refused */
-    lm_error     refused;
-    int64_t      turning; /**< nodes; 0: there is none; -1: not known */
-    int64_t      at;      /**< nodes of the following: the page's, or 1 */
-    explanation *apart;
-    explained   *kernels; /**< by class */
-    size_t       n_kernels;
-    overlap      buckets; /**< none on one device */
-    lm_error     untold;  /**< why nothing is known of buckets */
+    scale_point  *point; /**< at the page's nodes; step.step NAN: refused */
+    lm_error      refused;
+    turning_point turning; /**< nodes: -1: not known */
+    int64_t       at;      /**< nodes of the following: the page's, or 1 */
+    explanation  *apart;
+    explained    *kernels; /**< by class */
+    size_t        n_kernels;
+    overlap       buckets; /**< none on one device */
+    lm_error      untold;  /**< why nothing is known of buckets */
 } page_machine;
 
 struct page;

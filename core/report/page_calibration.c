@@ -75,7 +75,7 @@ static void put_intervals(FILE *out, const void *what)
 
     const double far = 1.05 * farthest(p);
 
-    chart_begin(out, c->title);
+    chart_begin(out, c->title, c->size, p->n_machines, 3);
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out, "$m%zu << EOD\n", k);
         for (size_t i = 0; i < n; i++) {
@@ -115,7 +115,7 @@ void page_calibration_charts(page *p)
     if (!n)
         return;
     c = page_add_chart(p, "calibration", NULL,
-                       (gnuplot_size){ 440, 140 + (double)n * (14 + 10 * (double)p->n_machines) },
+                       (gnuplot_size){ 440, 150 + (double)n * (14 + 10 * (double)p->n_machines) },
                        put_intervals);
     snprintf(c->title, sizeof c->title, "Measured / predicted");
     snprintf(

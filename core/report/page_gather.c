@@ -80,12 +80,18 @@ static bool may_refuse(const page *p, lm_status status, int64_t nodes)
 
 static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
 {
+    scale_curve curve;
+    lm_status   status;
+
     m->point = calloc(p->n_nodes + 1, sizeof *m->point);
     if (!m->point)
         return no_memory(err);
+    if ((status = scale_curve_begin(m->who, &p->question, &curve, err)))
+        return status;
     for (size_t i = 0; i < p->n_nodes; i++) {
-        const lm_status status = scale_at(m->who, &p->question, p->nodes[i], &m->point[i], err);
-
+        status = scale_fits_dataset(&p->question, p->nodes[i], err);
+        if (!status)
+            status = scale_curve_at(&curve, p->nodes[i], &m->point[i], err);
         if (status && !may_refuse(p, status, p->nodes[i]))
             return status;
         if (!status)
@@ -93,11 +99,9 @@ static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
         m->refused            = *err;
         m->point[i].step.step = NAN;
     }
-    switch (scale_turning_point(m->who, &p->question, &m->turning, err)) {
-    case LM_OK: return LM_OK;
-    case LM_E_NOTFOUND: m->turning = -1; return LM_OK;
-    default: return err->code;
-    }
+    m->turning.nodes = -1;
+    status           = scale_curve_turning(&curve, &m->turning, err);
+    return status == LM_E_NOTFOUND ? LM_OK : status;
 }
 
 /* Has any machine something to say of any point? */

@@ -125,7 +125,7 @@ static void put_memory(FILE *out, const void *what)
     const double      unit = unit_of((double)p->use.peak, &name);
     const double      last = (double)(p->n_moments - 1);
 
-    chart_begin(out, c->title);
+    chart_begin(out, c->title, c->size, 6, 2);
     put_data(out, p, unit);
     fprintf(out,
             "set xrange [0:%g]\nset xtics ('forward' 0, 'backward' %zu, 'update' %g)\n"
@@ -167,7 +167,7 @@ static void put_peak(const page *p, char *buffer, size_t size)
 
 void page_memory_charts(page *p)
 {
-    page_chart *c = page_add_chart(p, "memory", NULL, (gnuplot_size){ 440, 340 }, put_memory);
+    page_chart *c = page_add_chart(p, "memory", NULL, (gnuplot_size){ 440, 350 }, put_memory);
     char        size[32], peak[200];
 
     put_peak(p, peak, sizeof peak);

@@ -60,7 +60,7 @@ static void put_exposed(FILE *out, const page_machine *m)
         "set arrow 1 from first %.9g,0 to first %.9g,0 heads size screen 0.008,25 lw 1.5 lc rgb "
         "'#1b1b1b' front\n",
         passed, passed + 1e3 * s->exposed);
-    fprintf(out, "set label 1 '%s exposed' at first %.9g,-0.56 %s font ',11' front\n",
+    fprintf(out, "set label 1 '%s exposed' at first %.9g,-0.72 %s font ',11' front\n",
             page_time(s->exposed, text, sizeof text), passed + 500 * s->exposed,
             passed + 500 * s->exposed > 800 * s->step ? "right" : "center");
 }
@@ -80,10 +80,10 @@ static void put_timeline(FILE *out, const void *what)
     const page_machine *m = c->machine;
     const prediction   *s = &m->apart->step;
 
-    chart_begin(out, c->title);
+    chart_begin(out, c->title, c->size, 6, 2);
     put_boxes(out, m);
     put_exposed(out, m);
-    fputs("set ytics scale 0 ('device' 0, 'network' 1)\nset yrange [-0.85:1.65]\nunset grid\n"
+    fputs("set ytics scale 0 ('device' 0, 'network' 1)\nset yrange [-1.1:1.65]\nunset grid\n"
           "set grid x lc rgb '#dddddd' lt 1\nset xlabel 'ms of a step'\n"
           "set style fill solid border rgb '#ffffff'\n",
           out);
@@ -109,7 +109,7 @@ void page_overlap_charts(page *p)
         if (!m->buckets.n)
             continue;
         c = page_add_chart(p, page_chart_name(p, "timeline", m, name, sizeof name), m,
-                           (gnuplot_size){ 440, 260 }, put_timeline);
+                           (gnuplot_size){ 440, 270 }, put_timeline);
         snprintf(c->title, sizeof c->title, "%s: one step in time", m->label);
         snprintf(
             c->text, sizeof c->text,

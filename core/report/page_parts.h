@@ -24,6 +24,8 @@ bool page_known(const scale_point *x);
 const scale_point *page_point(const page *p, const page_machine *m, int64_t nodes);
 /** "1 node", "8 nodes". */
 const char *page_nodes(int64_t nodes, char *buffer, size_t size);
+/** "22 nodes (16 to 31)", "no number tried", "not known". */
+const char *page_turning(const turning_point *t, char *buffer, size_t size);
 /** "34.9 ms", "2.3 h": seconds as people say them. */
 const char *page_time(double seconds, char *buffer, size_t size);
 /** "weak scaling, batch 32 of each device, ...": one line on what is asked. */

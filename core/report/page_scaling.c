@@ -6,33 +6,41 @@
 /* ---- pictures -----------------------------------------------------------------------------------
  */
 
-/* nodes, samples a second within the calibration and beyond it (NaN), both, low, high, ideal,
- * percent of linear scaling: a block of each machine. */
+/* Columns of the data of a machine. */
+enum {
+    NODES = 1,
+    RATE,        /* samples a second */
+    RATE_WITHIN, /* the same within the calibration, NaN beyond */
+    RATE_BEYOND,
+    RATE_LOW,
+    RATE_HIGH,
+    LINEAR,
+    PERCENT, /* of linear scaling */
+    PERCENT_WITHIN,
+    PERCENT_BEYOND,
+    PERCENT_LOW,
+    PERCENT_HIGH
+};
+
+static void put_point(FILE *out, const scale_point *x)
+{
+    const bool   beyond  = x->step.n_beyond > 0;
+    const double percent = 100 * x->efficiency, rate = x->samples_per_second;
+
+    fprintf(out, "%lld %.9g %.9g %.9g %.9g %.9g %.9g ", (long long)x->step.nodes, rate,
+            beyond ? NAN : rate, beyond ? rate : NAN, x->samples.low, x->samples.high,
+            rate / x->efficiency);
+    fprintf(out, "%.9g %.9g %.9g %.9g %.9g\n", percent, beyond ? NAN : percent,
+            beyond ? percent : NAN, 100 * x->efficiencies.low, 100 * x->efficiencies.high);
+}
+
 static void put_data(FILE *out, const page *p)
 {
     for (size_t k = 0; k < p->n_machines; k++) {
-        const page_machine *m = &p->machine[k];
-
         fprintf(out, "$m%zu << EOD\n", k);
-        for (size_t i = 0; i < p->n_nodes; i++) {
-            const scale_point *x      = &m->point[i];
-            const double       batch  = (double)x->global_batch;
-            const bool         beyond = x->step.n_beyond > 0;
-
-            if (!page_known(x))
-                continue;
-            fprintf(out, "%lld %.9g %.9g %.9g ", (long long)p->nodes[i],
-                    beyond ? NAN : x->samples_per_second, beyond ? x->samples_per_second : NAN,
-                    x->samples_per_second);
-            if (x->step.low[QUANTITY_STEP] > 0)
-                fprintf(out, "%.9g %.9g ", batch / x->step.high[QUANTITY_STEP],
-                        batch / x->step.low[QUANTITY_STEP]);
-            else
-                fputs("NaN NaN ", out);
-            fprintf(out, "%.9g %.9g %.9g %.9g\n", x->samples_per_second / x->efficiency,
-                    100 * x->efficiency, beyond ? NAN : 100 * x->efficiency,
-                    beyond ? 100 * x->efficiency : NAN);
-        }
+        for (size_t i = 0; i < p->n_nodes; i++)
+            if (page_known(&p->machine[k].point[i]))
+                put_point(out, &p->machine[k].point[i]);
         fputs("EOD\n", out);
     }
 }
@@ -45,15 +53,6 @@ static bool drawn(const page *p, size_t k)
     return false;
 }
 
-static bool has_range(const page *p, size_t k)
-{
-    for (size_t i = 0; i < p->n_nodes; i++)
-        if (page_known(&p->machine[k].point[i]) &&
-            p->machine[k].point[i].step.low[QUANTITY_STEP] > 0)
-            return true;
-    return false;
-}
-
 static bool any_beyond(const page *p)
 {
     for (size_t k = 0; k < p->n_machines; k++)
@@ -61,6 +60,30 @@ static bool any_beyond(const page *p)
             if (page_known(&p->machine[k].point[i]) && p->machine[k].point[i].step.n_beyond)
                 return true;
     return false;
+}
+
+/* Is a band known anywhere? Gnuplot warns of one that is not. */
+static bool has_band(const page *p, size_t k, bool rate)
+{
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        const scale_point *x = &p->machine[k].point[i];
+
+        if (page_known(x) && !isnan(rate ? x->samples.low : x->efficiencies.low))
+            return true;
+    }
+    return false;
+}
+
+/* Bands of all machines come first: no curve hides below one. */
+static void plot_bands(FILE *out, const page *p, bool rate)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (has_band(p, k, rate))
+            fprintf(out,
+                    "  $m%zu using 1:%d:%d with filledcurves fillcolor rgb '%s' fillstyle "
+                    "transparent solid 0.18 noborder notitle, \\\n",
+                    k, rate ? RATE_LOW : PERCENT_LOW, rate ? RATE_HIGH : PERCENT_HIGH,
+                    chart_colour(k));
 }
 
 /* Lines and their markers, full within the calibration and hollow beyond. */
@@ -85,16 +108,13 @@ static double extreme(const page *p, bool most)
 
     for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < p->n_nodes; i++) {
-            const scale_point *x     = &p->machine[k].point[i];
-            const double       batch = (double)x->global_batch;
+            const scale_point *x = &p->machine[k].point[i];
 
             if (!page_known(x))
                 continue;
             found = most ? fmax(found, x->samples_per_second / fmin(1, x->efficiency))
                          : fmin(found, x->samples_per_second);
-            if (x->step.low[QUANTITY_STEP] > 0)
-                found = most ? fmax(found, batch / x->step.low[QUANTITY_STEP])
-                             : fmin(found, batch / x->step.high[QUANTITY_STEP]);
+            found = most ? fmax(found, x->samples.high) : fmin(found, x->samples.low);
         }
     return found;
 }
@@ -103,29 +123,24 @@ static void put_throughput(FILE *out, const void *what)
 {
     const page_chart *c     = what;
     const page       *p     = c->page;
-    bool              ideal = false;
+    bool              first = true;
 
-    chart_begin(out, c->title);
+    chart_begin(out, c->title, c->size, p->n_machines + 1, 3);
     put_data(out, p);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     chart_log_axis(out, 'y', extreme(p, false), extreme(p, true));
     fputs("set ylabel 'samples per second'\nplot \\\n", out);
-    for (size_t k = 0; k < p->n_machines; k++) /* bands first: no curve hides below one */
-        if (has_range(p, k))
-            fprintf(out,
-                    "  $m%zu using 1:5:6 with filledcurves fillcolor rgb '%s' fillstyle "
-                    "transparent solid 0.18 noborder notitle, \\\n",
-                    k, chart_colour(k));
+    plot_bands(out, p, true);
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (drawn(p, k))
+            plot_curve(out, p, k, RATE, RATE_WITHIN, RATE_BEYOND);
     for (size_t k = 0; k < p->n_machines; k++) {
         if (!drawn(p, k))
             continue;
-        fprintf(out, "  $m%zu using 1:7 with lines lw 1.5 dt 3 lc rgb '#777777' %s, \\\n", k,
-                ideal ? "notitle" : "title 'linear'");
-        ideal = true;
+        fprintf(out, "  $m%zu using 1:%d with lines lw 1.5 dt 3 lc rgb '#777777' %s, \\\n", k,
+                LINEAR, first ? "title 'linear'" : "notitle");
+        first = false;
     }
-    for (size_t k = 0; k < p->n_machines; k++)
-        if (drawn(p, k))
-            plot_curve(out, p, k, 4, 2, 3);
     fputs("  NaN notitle\n", out);
 }
 
@@ -134,13 +149,14 @@ static void put_efficiency(FILE *out, const void *what)
     const page_chart *c = what;
     const page       *p = c->page;
 
-    chart_begin(out, c->title);
+    chart_begin(out, c->title, c->size, p->n_machines, 3);
     put_data(out, p);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
-    fputs("set yrange [0:*<110]\nset ylabel 'percent of linear scaling'\nplot \\\n", out);
+    fputs("set yrange [0:*<130]\nset ylabel 'percent of linear scaling'\nplot \\\n", out);
+    plot_bands(out, p, false);
     for (size_t k = 0; k < p->n_machines; k++)
         if (drawn(p, k))
-            plot_curve(out, p, k, 8, 9, 10);
+            plot_curve(out, p, k, PERCENT, PERCENT_WITHIN, PERCENT_BEYOND);
     fputs("  NaN notitle\n", out);
 }
 
@@ -158,7 +174,9 @@ void page_scaling_charts(page *p)
     c = page_add_chart(p, "efficiency", NULL, size, put_efficiency);
     snprintf(c->title, sizeof c->title, "Efficiency");
     snprintf(c->text, sizeof c->text,
-             "Speed-up against one node, as percent of the number of nodes.%s", hollow);
+             "Speed-up against one node, as percent of the number of nodes. Bands: all-reduces as "
+             "long as the ends of their interval.%s",
+             hollow);
 }
 
 /* ---- words --------------------------------------------------------------------------------------
@@ -166,8 +184,6 @@ void page_scaling_charts(page *p)
 
 static void add_row(table *t, const page_machine *m, const scale_point *x)
 {
-    const double batch = (double)x->global_batch, high = x->step.high[QUANTITY_STEP],
-                 low = x->step.low[QUANTITY_STEP];
     char beyond[200];
 
     table_text(t, m->label);
@@ -176,11 +192,12 @@ static void add_row(table *t, const page_machine *m, const scale_point *x)
     table_count(t, (uint64_t)x->global_batch);
     table_real(t, 1e3 * x->step.step);
     table_real(t, x->samples_per_second);
-    table_real(t, low > 0 ? batch / high : NAN);
-    table_real(t, low > 0 ? batch / low : NAN);
+    table_real(t, x->samples.low);
+    table_real(t, x->samples.high);
     table_real(t, x->speedup);
     table_real(t, 100 * x->efficiency);
     table_real(t, x->epoch_seconds / 3600);
+    table_text(t, bottleneck_name(x->bottleneck.most));
     table_text(t, prediction_beyond(&x->step, beyond, sizeof beyond));
 }
 
@@ -199,6 +216,7 @@ static table *points_table(const page *p)
     table_column(t, "speedup", "speed-up", 2);
     table_column(t, "efficiency", "efficiency [%]", 1);
     table_column(t, "epoch_h", "epoch [h]", -1);
+    table_column(t, "bottleneck", "most of a step", 0);
     table_column(t, "beyond", "beyond the calibration", 0);
     for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < p->n_nodes; i++)
@@ -210,6 +228,7 @@ static table *points_table(const page *p)
 void page_scaling_write(const page *p, FILE *out)
 {
     const bool weak = p->question.kind == SCALING_WEAK;
+    char       turning[80];
 
     for (size_t k = 0; k < p->n_machines; k++) {
         const page_machine *m = &p->machine[k];
@@ -217,11 +236,11 @@ void page_scaling_write(const page *p, FILE *out)
         if (*m->refused.text)
             html_paragraph(out, "%s is not drawn over several nodes: %s.", m->label,
                            m->refused.text);
-        else if (m->turning > 0)
-            html_paragraph(out, "%s: from %lld node%s on doubling gains less than %s.", m->label,
-                           (long long)m->turning, m->turning == 1 ? "" : "s",
-                           weak ? "10 % of throughput" : "5 % of the epoch time");
-        else if (!m->turning)
+        else if (m->turning.nodes > 0)
+            html_paragraph(out, "%s: doubling gains less than %s from %s on.", m->label,
+                           weak ? "10 % of throughput" : "5 % of the time of an epoch",
+                           page_turning(&m->turning, turning, sizeof turning));
+        else if (!m->turning.nodes)
             html_paragraph(out, "%s: doubling pays on all numbers of nodes up to %d.", m->label,
                            TURNING_LIMIT);
     }

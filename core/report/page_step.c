@@ -62,7 +62,7 @@ static void put_bars(FILE *out, const void *what)
     double              top;
     bool                range = false, seen[N_CHART_PARTS] = { false };
 
-    chart_begin(out, c->title);
+    chart_begin(out, c->title, c->size, 6, 3);
     fputs("$bars << EOD\n", out);
     for (size_t i = 0; i < c->page->n_nodes; i++) {
         const prediction *s = &m->point[i].step;
@@ -139,7 +139,7 @@ static void put_classes(FILE *out, const void *what)
     const size_t      rows = class_rows(p);
     const double      wide = 0.8 / (double)p->n_machines;
 
-    chart_begin(out, c->title);
+    chart_begin(out, c->title, c->size, p->n_machines, 3);
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out, "$m%zu << EOD\n", k);
         for (size_t i = 0; i < rows; i++)

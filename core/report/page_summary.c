@@ -27,11 +27,10 @@ static bool rate_range(const scale_point *x, char *buffer, size_t size)
 {
     char low[32], high[32];
 
-    if (!(x->step.low[QUANTITY_STEP] > 0))
+    if (isnan(x->samples.low))
         return false;
-    snprintf(buffer, size, "%s to %s",
-             rate_text((double)x->global_batch / x->step.high[QUANTITY_STEP], low, sizeof low),
-             rate_text((double)x->global_batch / x->step.low[QUANTITY_STEP], high, sizeof high));
+    snprintf(buffer, size, "%s to %s", rate_text(x->samples.low, low, sizeof low),
+             rate_text(x->samples.high, high, sizeof high));
     return true;
 }
 
@@ -53,12 +52,9 @@ static void put_answer(const page *p, const page_machine *m, const scale_point *
 
 static void put_turning(const page_machine *m, FILE *out)
 {
-    char text[40];
+    char text[80];
 
-    if (m->turning > 0)
-        row(out, "doubling stops paying at", page_nodes(m->turning, text, sizeof text));
-    else
-        row(out, "doubling stops paying at", m->turning ? "not known" : "no number tried");
+    row(out, "doubling stops paying at", page_turning(&m->turning, text, sizeof text));
 }
 
 static void put_card(const page *p, const page_machine *m, FILE *out)
@@ -121,11 +117,10 @@ static void compare(const page *p, int64_t nodes, FILE *out)
     lead = a->samples_per_second / b->samples_per_second;
     if (lead < 1.005)
         html_paragraph(out, "On %s %s and %s are equally fast.", text, first->label, second->label);
-    else if (a->step.high[QUANTITY_STEP] * (double)b->global_batch <
-             b->step.low[QUANTITY_STEP] * (double)a->global_batch)
+    else if (a->samples.low > b->samples.high)
         html_paragraph(out, "On %s %s is %.3g times as fast as %s; their intervals lie apart.",
                        text, first->label, lead, second->label);
-    else if (isnan(a->step.high[QUANTITY_STEP]) || isnan(b->step.low[QUANTITY_STEP]))
+    else if (isnan(a->samples.low) || isnan(b->samples.high))
         html_paragraph(out, "On %s %s is %.3g times as fast as %s; how sure is not known.", text,
                        first->label, lead, second->label);
     else
