@@ -14,12 +14,9 @@ static const struct {
 static const struct {
     const char *colour, *name;
 } parts[N_CHART_PARTS] = {
-    [CHART_FORWARD]  = { "#56B4E9", "forward" },
-    [CHART_BACKWARD] = { "#0072B2", "backward" },
-    [CHART_SYNC]     = { "#D55E00", "exposed sync" },
-    [CHART_UPDATE]   = { "#F0E442", "update" },
-    [CHART_OTHER]    = { "#CC79A7", "copies, stragglers" },
-    [CHART_WHOLE]    = { "#999999", "whole step" },
+    [CHART_FORWARD] = { "#56B4E9", "forward" },     [CHART_BACKWARD] = { "#0072B2", "backward" },
+    [CHART_SYNC] = { "#D55E00", "exposed sync" },   [CHART_UPDATE] = { "#F0E442", "update" },
+    [CHART_OTHER] = { "#CC79A7", "copies, waits" }, [CHART_WHOLE] = { "#999999", "whole step" },
 };
 
 const char *chart_colour(size_t i)
@@ -49,7 +46,7 @@ const char *chart_part_name(chart_part p)
 
 /* Pixels of a picture: of a row of the legend, and of what stands between it and the plot. */
 #define LEGEND_ROW  18
-#define BELOW_PLOT  50
+#define BELOW_PLOT  58
 #define LEGEND_ROOM 6
 
 void chart_begin(FILE *out, const char *title, gnuplot_size size, size_t entries, size_t columns)
@@ -65,6 +62,17 @@ void chart_begin(FILE *out, const char *title, gnuplot_size size, size_t entries
             "spacing 1.1 maxcols %zu font ',12'\n",
             ((double)rows * LEGEND_ROW + LEGEND_ROOM + BELOW_PLOT) / size.height,
             LEGEND_ROOM / size.height, columns);
+}
+
+void chart_begin_wide(FILE *out, const char *title, gnuplot_size size, size_t entries,
+                      size_t longest)
+{
+    const size_t columns = size.width / 9 / (double)(longest + 6) >= 3   ? 3
+                           : size.width / 9 / (double)(longest + 6) >= 2 ? 2
+                                                                         : 1;
+
+    chart_begin(out, title, size, entries, columns);
+    fputs("set key width 1\n", out);
 }
 
 void chart_linear_axis(FILE *out, char axis, double top)

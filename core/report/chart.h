@@ -39,6 +39,10 @@ const char *chart_part_name(chart_part p);
  * a legend of so many entries in columns. */
 void chart_begin(FILE *out, const char *title, gnuplot_size size, size_t entries, size_t columns);
 
+/** The same for a picture whose legend names machines, by the longest of their labels. */
+void chart_begin_wide(FILE *out, const char *title, gnuplot_size size, size_t entries,
+                      size_t longest);
+
 /** Tics of axis 'x' or 'y' that leave room for their numbers, from 0 to `top`. */
 void chart_linear_axis(FILE *out, char axis, double top);
 

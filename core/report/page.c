@@ -32,14 +32,9 @@ const char *page_nodes(int64_t nodes, char *buffer, size_t size)
     return buffer;
 }
 
-/* An end of a turning point's interval. */
-static const char *turning_end(int64_t nodes, char *buffer, size_t size)
+static const char *grouped(int64_t nodes, char *buffer, size_t size)
 {
-    if (nodes > 0)
-        text_grouped((uint64_t)nodes, buffer, size);
-    else
-        snprintf(buffer, size, "none");
-    return buffer;
+    return text_grouped((uint64_t)nodes, buffer, size);
 }
 
 const char *page_turning(const turning_point *t, char *buffer, size_t size)
@@ -50,12 +45,13 @@ const char *page_turning(const turning_point *t, char *buffer, size_t size)
         snprintf(buffer, size, "not known");
     else if (!t->nodes)
         snprintf(buffer, size, "no number tried");
-    else if (t->low < 0 || (t->low == t->nodes && t->high == t->nodes))
-        snprintf(buffer, size, "%s node%s", turning_end(t->nodes, nodes, sizeof nodes),
+    else if (t->low < 1 || (t->low == t->nodes && t->high == t->nodes))
+        snprintf(buffer, size, "%s node%s", grouped(t->nodes, nodes, sizeof nodes),
                  t->nodes == 1 ? "" : "s");
     else
-        snprintf(buffer, size, "%s nodes (%s to %s)", turning_end(t->nodes, nodes, sizeof nodes),
-                 turning_end(t->low, low, sizeof low), turning_end(t->high, high, sizeof high));
+        snprintf(buffer, size, "%s nodes (%s%s%s)", grouped(t->nodes, nodes, sizeof nodes),
+                 grouped(t->low, low, sizeof low), t->high > 0 ? " to " : " or more",
+                 t->high > 0 ? grouped(t->high, high, sizeof high) : "");
     return buffer;
 }
 
@@ -115,6 +111,18 @@ page_chart *page_add_chart(page *p, const char *name, const page_machine *m, gnu
     *c = (page_chart){ .size = size, .writer = writer, .page = p, .machine = m };
     snprintf(c->name, sizeof c->name, "%s", name);
     return c;
+}
+
+void page_begin_chart(const page_chart *c, size_t more, FILE *out)
+{
+    size_t longest = more ? 6 : 0;
+
+    for (size_t k = 0; k < c->page->n_machines; k++) {
+        const size_t n = strlen(c->page->machine[k].label);
+
+        longest = n > longest ? n : longest;
+    }
+    chart_begin_wide(out, c->title, c->size, c->page->n_machines + more, longest);
 }
 
 void page_figure(const page *p, const char *name, FILE *out)

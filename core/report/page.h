@@ -27,8 +27,11 @@ typedef struct page_machine {
     turning_point turning; /**< nodes: -1: not known */
     int64_t       at;      /**< nodes of the following: the page's, or 1 */
     explanation  *apart;
-    explained    *kernels; /**< by class */
+    explained    *kernels; /**< what the device does, by class, without all-reduces */
     size_t        n_kernels;
+    explained    *blocks; /**< the same by block */
+    size_t        n_blocks;
+    double        work;    /**< s, of all of them */
     overlap       buckets; /**< none on one device */
     lm_error      untold;  /**< why nothing is known of buckets */
 } page_machine;

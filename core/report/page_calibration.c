@@ -75,7 +75,7 @@ static void put_intervals(FILE *out, const void *what)
 
     const double far = 1.05 * farthest(p);
 
-    chart_begin(out, c->title, c->size, p->n_machines, 3);
+    page_begin_chart(c, 0, out);
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out, "$m%zu << EOD\n", k);
         for (size_t i = 0; i < n; i++) {

@@ -148,6 +148,35 @@ static lm_status gather_buckets(page_machine *m, const step_setup *s, lm_error *
     return LM_OK;
 }
 
+static int by_seconds(const void *a, const void *b)
+{
+    const double x = ((const explained *)a)->seconds, y = ((const explained *)b)->seconds;
+
+    return (x < y) - (x > y);
+}
+
+/* What the device itself does, the longest first: all-reduces go on beside it, and are shown where
+ * they do. */
+static lm_status gather_work(page_machine *m, explain_key key, explained **row, size_t *n,
+                             lm_error *err)
+{
+    size_t          all, kept = 0;
+    const lm_status status = explain_by(m->apart, key, row, &all, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < all; i++) {
+        explained x = (*row)[i];
+
+        x.seconds -= x.part[PART_SYNC];
+        if (x.seconds > 1e-9 * m->apart->step.step)
+            (*row)[kept++] = x;
+    }
+    qsort(*row, kept, sizeof **row, by_seconds);
+    *n = kept;
+    return LM_OK;
+}
+
 static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
 {
     step_setup s;
@@ -158,7 +187,11 @@ static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
     if (!status)
         status = explain_step(m->who, &s, &m->apart, err);
     if (!status)
-        status = explain_by(m->apart, EXPLAIN_CLASS, &m->kernels, &m->n_kernels, err);
+        status = gather_work(m, EXPLAIN_CLASS, &m->kernels, &m->n_kernels, err);
+    if (!status)
+        status = gather_work(m, EXPLAIN_BLOCK, &m->blocks, &m->n_blocks, err);
+    for (size_t i = 0; i < m->n_kernels; i++)
+        m->work += m->kernels[i].seconds;
     return status ? status : gather_buckets(m, &s, err);
 }
 
@@ -220,6 +253,7 @@ void page_free(page *p)
     for (size_t k = 0; k < p->n_machines; k++) {
         free(p->machine[k].point);
         free(p->machine[k].kernels);
+        free(p->machine[k].blocks);
         explanation_free(p->machine[k].apart);
         overlap_clear(&p->machine[k].buckets);
     }

@@ -6,16 +6,18 @@
 
 /* Parts that a reader wants to tell apart, from below as they are stacked. */
 static const struct {
-    const char *name, *colour;
+    const char *name, *brief, *colour;
     unsigned    parts; /* of memory_part, a bit each */
 } groups[] = {
-    { "weights", "#0072B2", 1u << MEMORY_WEIGHTS | 1u << MEMORY_FROZEN | 1u << MEMORY_COPIES },
-    { "optimizer", "#56B4E9", 1u << MEMORY_OPTIMIZER },
-    { "gradients and buckets", "#D55E00", 1u << MEMORY_GRADIENTS | 1u << MEMORY_BUCKETS },
-    { "activations and inputs", "#F0E442",
+    { "weights", "weights", "#0072B2",
+      1u << MEMORY_WEIGHTS | 1u << MEMORY_FROZEN | 1u << MEMORY_COPIES },
+    { "optimizer", "optimizer", "#56B4E9", 1u << MEMORY_OPTIMIZER },
+    { "gradients and buckets", "gradients", "#D55E00",
+      1u << MEMORY_GRADIENTS | 1u << MEMORY_BUCKETS },
+    { "activations and inputs", "activations", "#F0E442",
       1u << MEMORY_INPUTS | 1u << MEMORY_ACTIVATIONS | 1u << MEMORY_SAVED },
-    { "their gradients", "#009E73", 1u << MEMORY_BACKWARD },
-    { "workspace", "#CC79A7", 1u << MEMORY_WORKSPACE | 1u << MEMORY_OVERHEAD },
+    { "gradients of activations", "their gradients", "#009E73", 1u << MEMORY_BACKWARD },
+    { "workspace", "workspace", "#CC79A7", 1u << MEMORY_WORKSPACE | 1u << MEMORY_OVERHEAD },
 };
 
 #define N_GROUPS (sizeof groups / sizeof groups[0])
@@ -148,7 +150,7 @@ static void put_memory(FILE *out, const void *what)
             fprintf(
                 out,
                 "$live using 1:%zu with filledcurves y=0 fc rgb '%s' fs solid title '%s', \\\n  ",
-                g + 2, groups[g].colour, groups[g].name);
+                g + 2, groups[g].colour, groups[g].brief);
     fputs("$live using 1:7 with lines lw 1 lc rgb '#1b1b1b' notitle\n", out);
 }
 

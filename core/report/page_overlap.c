@@ -73,8 +73,8 @@ static void put_timeline(FILE *out, const void *what)
         const char *name;
     } series[]            = { { "$p0", CHART_FORWARD, "forward" },
                               { "$p1", CHART_BACKWARD, "backward" },
-                              { "$p2", CHART_SYNC, "a bucket of gradients" },
-                              { "$p3", CHART_OTHER, "copies, stragglers" },
+                              { "$p2", CHART_SYNC, "gradients" },
+                              { "$p3", CHART_OTHER, "copies, waits" },
                               { "$p4", CHART_UPDATE, "update" } };
     const page_chart   *c = what;
     const page_machine *m = c->machine;
@@ -94,8 +94,7 @@ static void put_timeline(FILE *out, const void *what)
             fprintf(out,
                     "%s using 1:2:3:4:5:6 with boxxyerror lw 0.5 fc rgb '%s' title '%s', \\\n  ",
                     series[i].data, chart_part_colour(series[i].as), series[i].name);
-    fputs("$ready using 1:2 with points pt 11 ps 0.6 lc rgb '#1b1b1b' title 'bucket is ready'\n",
-          out);
+    fputs("$ready using 1:2 with points pt 11 ps 0.6 lc rgb '#1b1b1b' title 'bucket ready'\n", out);
 }
 
 void page_overlap_charts(page *p)

@@ -12,6 +12,8 @@ page_chart *page_add_chart(page *p, const char *name, const page_machine *m, gnu
 /** Name of a picture of one machine, "step-2". */
 const char *page_chart_name(const page *p, const char *kind, const page_machine *m, char *buffer,
                             size_t size);
+/** What a picture of several machines begins with, whose legend has so many `more` entries. */
+void page_begin_chart(const page_chart *c, size_t more, FILE *out);
 /** The picture of that name as a figure with what can be seen below it; nothing if there is none.
  */
 void page_figure(const page *p, const char *name, FILE *out);

@@ -125,7 +125,7 @@ static void put_throughput(FILE *out, const void *what)
     const page       *p     = c->page;
     bool              first = true;
 
-    chart_begin(out, c->title, c->size, p->n_machines + 1, 3);
+    page_begin_chart(c, 1, out);
     put_data(out, p);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     chart_log_axis(out, 'y', extreme(p, false), extreme(p, true));
@@ -149,7 +149,7 @@ static void put_efficiency(FILE *out, const void *what)
     const page_chart *c = what;
     const page       *p = c->page;
 
-    chart_begin(out, c->title, c->size, p->n_machines, 3);
+    page_begin_chart(c, 0, out);
     put_data(out, p);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     fputs("set yrange [0:*<130]\nset ylabel 'percent of linear scaling'\nplot \\\n", out);

@@ -139,7 +139,7 @@ static void put_classes(FILE *out, const void *what)
     const size_t      rows = class_rows(p);
     const double      wide = 0.8 / (double)p->n_machines;
 
-    chart_begin(out, c->title, c->size, p->n_machines, 3);
+    page_begin_chart(c, 0, out);
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out, "$m%zu << EOD\n", k);
         for (size_t i = 0; i < rows; i++)
@@ -190,11 +190,11 @@ void page_step_charts(page *p)
         (gnuplot_size){ 440, 130 + (double)class_rows(p) * (10 + 12 * (double)p->n_machines) },
         put_classes);
 
-    snprintf(c->title, sizeof c->title, "A step by classes of kernels");
+    snprintf(c->title, sizeof c->title, "The device's work by classes of kernels");
     snprintf(
         c->text, sizeof c->text,
-        "Milliseconds of a step that each class of kernels takes, on %s%s: forward, backward and update "
-        "together.",
+        "Milliseconds of a step that each class of kernels takes, on %s%s: forward, backward and "
+        "update, without all-reduces. Classes as 'predict --explain --by class' has them.",
         page_nodes(p->machine[0].at, nodes, sizeof nodes),
         class_rows(p) < p->machine[0].n_kernels ? ", the longest" : "");
 }
@@ -240,44 +240,67 @@ static table *parts_table(const page *p)
     return t;
 }
 
-static table *classes_table(const page_machine *m)
+static void add_work(table *t, const page_machine *m, const char *name, const explained *x)
 {
-    table *t = table_new();
+    table_text(t, name);
+    table_real(t, 1e3 * x->part[PART_FORWARD]);
+    table_real(t, 1e3 * x->part[PART_BACKWARD]);
+    table_real(t, 1e3 * (x->part[PART_UPDATE] + x->part[PART_GRAD_ONE] + x->part[PART_GRAD_MANY]));
+    table_real(t, 1e3 * x->seconds);
+    table_real(t, 100 * x->seconds / m->work);
+}
 
-    table_column(t, "class", "class", 0);
+static const char *bottleneck_words(bottleneck b)
+{
+    static const char *const words[N_BOTTLENECKS] = {
+        [BOTTLENECK_ARITHMETIC] = "arithmetic",
+        [BOTTLENECK_TRAFFIC]    = "traffic of the device's memory",
+        [BOTTLENECK_LAUNCH]     = "starting kernels",
+        [BOTTLENECK_INTRA_NODE] = "waiting for gradients from devices of the same node",
+        [BOTTLENECK_INTER_NODE] = "waiting for gradients from other nodes",
+    };
+
+    return words[b];
+}
+
+/* The longest blocks: a network may have hundreds. */
+#define ROWS_LISTED 20
+
+static table *work_table(const page_machine *m, const char *what, const explained *row, size_t n)
+{
+    table    *t    = table_new();
+    explained rest = { .coefficient = NAN };
+
+    table_column(t, what, what, 0);
     table_column(t, "forward_ms", "forward [ms]", 2);
     table_column(t, "backward_ms", "backward [ms]", 2);
-    table_column(t, "step_ms", "of the step [ms]", 2);
-    table_column(t, "percent", "[%]", 1);
-    table_column(t, "bound", "bound by", 0);
-    for (size_t i = 0; i < m->n_kernels; i++) {
-        const explained *x = &m->kernels[i];
+    table_column(t, "update_ms", "update [ms]", 2);
+    table_column(t, "all_ms", "together [ms]", 2);
+    table_column(t, "percent", "%", 1);
+    for (size_t i = 0; i < n && i < ROWS_LISTED; i++)
+        add_work(t, m, row[i].name, &row[i]);
+    for (size_t i = ROWS_LISTED; i < n; i++)
+        explained_add(&rest, &row[i]);
+    if (n > ROWS_LISTED) {
+        char text[40];
 
-        table_text(t, x->name);
-        table_real(t, 1e3 * x->part[PART_FORWARD]);
-        table_real(t, 1e3 * x->part[PART_BACKWARD]);
-        table_real(t, 1e3 * x->seconds);
-        table_real(t, 100 * x->seconds / m->apart->step.step);
-        table_text(t, term_bound_name(explained_bound(x)));
+        snprintf(text, sizeof text, "(%zu more)", n - ROWS_LISTED);
+        add_work(t, m, text, &rest);
     }
     return t;
 }
 
-/* What most of the time is bound by, in one sentence. */
-static void put_bound(const page_machine *m, FILE *out)
+/* What most of a step goes to, in one sentence. */
+static void put_bound(const page *p, const page_machine *m, FILE *out)
 {
-    explained all = { .coefficient = NAN };
-    char      nodes[32];
+    const scale_point *x = page_point(p, m, m->at);
+    char               nodes[32];
 
-    for (size_t i = 0; i < m->n_kernels; i++)
-        explained_add(&all, &m->kernels[i]);
-    html_paragraph(
-        out,
-        "%s on %s: %.0f %% of a step is bound by arithmetic, %.0f %% by traffic and %.0f %% by launches.",
-        m->label, page_nodes(m->at, nodes, sizeof nodes),
-        100 * all.bound[BOUND_ARITHMETIC] / m->apart->step.step,
-        100 * all.bound[BOUND_TRAFFIC] / m->apart->step.step,
-        100 * all.bound[BOUND_LAUNCH] / m->apart->step.step);
+    if (!x || isnan(x->bottleneck.share))
+        return;
+    html_paragraph(out, "%s on %s: the largest share of a step, %.0f %%, is %s.", m->label,
+                   page_nodes(m->at, nodes, sizeof nodes), 100 * x->bottleneck.share,
+                   bottleneck_words(x->bottleneck.most));
 }
 
 void page_step_write(const page *p, FILE *out)
@@ -285,7 +308,7 @@ void page_step_write(const page *p, FILE *out)
     char name[PAGE_NAME], text[2 * PAGE_NAME];
 
     for (size_t k = 0; k < p->n_machines; k++)
-        put_bound(&p->machine[k], out);
+        put_bound(p, &p->machine[k], out);
     fputs("<div class=\"charts\">\n", out);
     for (size_t k = 0; k < p->n_machines; k++)
         page_figure(p, page_chart_name(p, "step", &p->machine[k], name, sizeof name), out);
@@ -293,7 +316,11 @@ void page_step_write(const page *p, FILE *out)
     fputs("</div>\n", out);
     page_numbers(parts_table(p), "The parts in numbers", out);
     for (size_t k = 0; k < p->n_machines; k++) {
-        snprintf(text, sizeof text, "Classes of kernels on %s", p->machine[k].label);
-        page_numbers(classes_table(&p->machine[k]), text, out);
+        const page_machine *m = &p->machine[k];
+
+        snprintf(text, sizeof text, "Classes of kernels on %s", m->label);
+        page_numbers(work_table(m, "class", m->kernels, m->n_kernels), text, out);
+        snprintf(text, sizeof text, "Blocks of the network on %s", m->label);
+        page_numbers(work_table(m, "block", m->blocks, m->n_blocks), text, out);
     }
 }

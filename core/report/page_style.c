@@ -47,7 +47,7 @@ static const char style[] =
     "@media (max-width:36rem){body{padding:1rem .8rem 2rem}h1{font-size:1.4rem}"
     ".card .big{font-size:1.4rem}}\n"
     "@media print{@page{margin:14mm}body{padding:0;max-width:none;font-size:10pt}nav{display:none}"
-    "h2{break-after:avoid;margin-top:1.2rem}figure,.card,tr{break-inside:avoid}"
+    "h2{break-after:avoid;margin-top:1.2rem}figcaption{font-size:8.5pt}.card dl{font-size:9pt}figure,.card,tr{break-inside:avoid}"
     ".charts{display:block}.charts figure{display:inline-block;width:49%;vertical-align:top;"
     "padding-right:.5rem}"
     "summary{list-style:none;color:var(--soft)}"
