@@ -82,6 +82,24 @@ static void put_script(FILE *out, size_t terminal, gnuplot_size size, const char
     fputs("set output\n", out);
 }
 
+/* This environment, but for the locale: names are UTF-8, numbers have points. malloc'ed. */
+static char **environment(void)
+{
+    static char locale[] = "LC_ALL=C.UTF-8";
+    size_t      n = 0, kept = 0;
+    char      **out;
+
+    while (environ[n])
+        n++;
+    out = calloc(n + 2, sizeof *out);
+    for (size_t i = 0; out && i < n; i++)
+        if (strncmp(environ[i], "LC_ALL=", 7) != 0)
+            out[kept++] = environ[i];
+    if (out)
+        out[kept] = locale;
+    return out;
+}
+
 /* Runs it on a script by name, or NULL: on what `in` holds; what it prints goes to `out`, NULL:
  * stdout. */
 static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *err)
@@ -91,13 +109,17 @@ static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *
     int         code;
     posix_spawn_file_actions_t files;
     int                        failed = posix_spawn_file_actions_init(&files);
+    char                     **with   = environment();
 
+    if (!failed && !with)
+        failed = ENOMEM;
     if (!failed && in)
         failed = posix_spawn_file_actions_adddup2(&files, fileno(in), 0);
     if (!failed && out)
         failed = posix_spawn_file_actions_adddup2(&files, fileno(out), 1);
     if (!failed)
-        failed = posix_spawnp(&child, "gnuplot", &files, NULL, argv, environ);
+        failed = posix_spawnp(&child, "gnuplot", &files, NULL, argv, with);
+    free(with);
     posix_spawn_file_actions_destroy(&files);
     if (failed)
         return lm_error_set(err, LM_E_NOTFOUND,

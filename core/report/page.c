@@ -74,6 +74,16 @@ const char *page_time(double seconds, char *buffer, size_t size)
     return buffer;
 }
 
+int page_decimals(const page *p)
+{
+    double least = INFINITY;
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++)
+            least = fmin(least, p->machine[k].point[i].step.step);
+    return least >= 1 ? 0 : least >= 0.1 ? 1 : least >= 0.01 ? 2 : least >= 1e-3 ? 3 : 4;
+}
+
 void page_asked(const page *p, char *buffer, size_t size)
 {
     const scale_question *q = &p->question;
@@ -245,8 +255,8 @@ static void put_head(const page *p, const char *title, FILE *out)
     char asked[240];
 
     page_asked(p, asked, sizeof asked);
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
           out);
     html_text(out, title);
     fputs("</title>\n", out);

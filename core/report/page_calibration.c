@@ -131,12 +131,12 @@ static void add_row(table *t, const page_machine *m, part which, const fitted *f
 {
     table_text(t, m->label);
     table_text(t, part_name(which));
-    table_count(t, f->rows);
-    table_count(t, f->rank);
+    table_real(t, f->rows ? (double)f->rows : NAN); /* a file may not say */
+    table_real(t, f->rank ? (double)f->rank : NAN);
     table_real(t, f->condition);
     table_real(t, 100 * f->errors.mape);
     table_real(t, f->held_out_groups ? 100 * f->held_out_mape : NAN);
-    table_count(t, f->held_out_groups);
+    table_real(t, f->held_out_groups ? (double)f->held_out_groups : NAN);
 }
 
 static table *parts_table(const page *p)

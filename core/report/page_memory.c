@@ -183,20 +183,22 @@ void page_memory_charts(page *p)
 
 static table *peak_table(const page *p)
 {
-    table *t = table_new();
+    const char  *name;
+    const double unit = unit_of((double)p->use.peak, &name);
+    table       *t    = table_new();
 
     table_column(t, "what", "at the peak", 0);
-    table_column(t, "mb", "MB", 1);
+    table_column(t, "size", name, 2);
     table_column(t, "percent", "%", 1);
     for (size_t g = 0; g < N_GROUPS; g++) {
         const double bytes = group_bytes(p->use.part, g);
 
         table_text(t, groups[g].name);
-        table_real(t, 1e-6 * bytes);
+        table_real(t, bytes / unit);
         table_real(t, 100 * bytes / (double)p->use.peak);
     }
     table_text(t, "together");
-    table_real(t, 1e-6 * (double)p->use.peak);
+    table_real(t, (double)p->use.peak / unit);
     table_real(t, 100);
     return t;
 }

@@ -130,15 +130,15 @@ static const char *layer_name(const page_machine *m, size_t layer)
     return layer < m->apart->n_layers ? m->apart->layer[layer].name : "";
 }
 
-static table *buckets_table(const page_machine *m)
+static table *buckets_table(const page *p, const page_machine *m)
 {
     table *t = table_new();
 
     table_column(t, "bucket", "bucket", 0);
     table_column(t, "mb", "MB", -1);
-    table_column(t, "ready_ms", "ready [ms]", 2);
-    table_column(t, "start_ms", "start [ms]", 2);
-    table_column(t, "end_ms", "end [ms]", 2);
+    table_column(t, "ready_ms", "ready [ms]", page_decimals(p));
+    table_column(t, "start_ms", "start [ms]", page_decimals(p));
+    table_column(t, "end_ms", "end [ms]", page_decimals(p));
     table_column(t, "from", "from layer", 0);
     table_column(t, "to", "to layer", 0);
     for (size_t i = 0; i < m->buckets.n; i++) {
@@ -197,6 +197,6 @@ void page_overlap_write(const page *p, FILE *out)
         if (!p->machine[k].buckets.n)
             continue;
         snprintf(text, sizeof text, "Buckets on %s, in the order they travel", p->machine[k].label);
-        page_numbers(buckets_table(&p->machine[k]), text, out);
+        page_numbers(buckets_table(p, &p->machine[k]), text, out);
     }
 }

@@ -30,6 +30,8 @@ const char *page_nodes(int64_t nodes, char *buffer, size_t size);
 const char *page_turning(const turning_point *t, char *buffer, size_t size);
 /** "34.9 ms", "2.3 h": seconds as people say them. */
 const char *page_time(double seconds, char *buffer, size_t size);
+/** Decimals of milliseconds with which the shortest step has three digits. */
+int page_decimals(const page *p);
 /** "weak scaling, batch 32 of each device, ...": one line on what is asked. */
 void page_asked(const page *p, char *buffer, size_t size);
 

@@ -184,7 +184,7 @@ void page_scaling_charts(page *p)
 
 static void add_row(table *t, const page_machine *m, const scale_point *x)
 {
-    char beyond[200];
+    char beyond[200], epoch[32];
 
     table_text(t, m->label);
     table_count(t, (uint64_t)x->step.nodes);
@@ -196,7 +196,7 @@ static void add_row(table *t, const page_machine *m, const scale_point *x)
     table_real(t, x->samples.high);
     table_real(t, x->speedup);
     table_real(t, 100 * x->efficiency);
-    table_real(t, x->epoch_seconds / 3600);
+    table_text(t, page_time(x->epoch_seconds, epoch, sizeof epoch));
     table_text(t, bottleneck_name(x->bottleneck.most));
     table_text(t, prediction_beyond(&x->step, beyond, sizeof beyond));
 }
@@ -209,13 +209,13 @@ static table *points_table(const page *p)
     table_column(t, "nodes", "nodes", 0);
     table_column(t, "batch", "batch", 0);
     table_column(t, "global_batch", "of all", 0);
-    table_column(t, "step_ms", "step [ms]", 2);
+    table_column(t, "step_ms", "step [ms]", page_decimals(p));
     table_column(t, "samples_per_s", "samples/s", 1);
     table_column(t, "low", "low", 1);
     table_column(t, "high", "high", 1);
     table_column(t, "speedup", "speed-up", 2);
     table_column(t, "efficiency", "efficiency [%]", 1);
-    table_column(t, "epoch_h", "epoch [h]", -1);
+    table_column(t, "epoch", "an epoch takes", 0);
     table_column(t, "bottleneck", "most of a step", 0);
     table_column(t, "beyond", "beyond the calibration", 0);
     for (size_t k = 0; k < p->n_machines; k++)

@@ -208,15 +208,15 @@ static table *parts_table(const page *p)
 
     table_column(t, "machine", "machine", 0);
     table_column(t, "nodes", "nodes", 0);
-    table_column(t, "forward_ms", "forward [ms]", 2);
-    table_column(t, "backward_ms", "backward [ms]", 2);
-    table_column(t, "exposed_ms", "exposed sync [ms]", 2);
-    table_column(t, "other_ms", "copies, stragglers [ms]", 2);
-    table_column(t, "update_ms", "update [ms]", 2);
-    table_column(t, "step_ms", "step [ms]", 2);
-    table_column(t, "low_ms", "low", 2);
-    table_column(t, "high_ms", "high", 2);
-    table_column(t, "sync_ms", "all-reduces [ms]", 2);
+    table_column(t, "forward_ms", "forward [ms]", page_decimals(p));
+    table_column(t, "backward_ms", "backward [ms]", page_decimals(p));
+    table_column(t, "exposed_ms", "exposed sync [ms]", page_decimals(p));
+    table_column(t, "other_ms", "copies, stragglers [ms]", page_decimals(p));
+    table_column(t, "update_ms", "update [ms]", page_decimals(p));
+    table_column(t, "step_ms", "step [ms]", page_decimals(p));
+    table_column(t, "low_ms", "low", page_decimals(p));
+    table_column(t, "high_ms", "high", page_decimals(p));
+    table_column(t, "sync_ms", "all-reduces [ms]", page_decimals(p));
     for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < p->n_nodes; i++) {
             const prediction *s = &p->machine[k].point[i].step;
@@ -266,16 +266,17 @@ static const char *bottleneck_words(bottleneck b)
 /* The longest blocks: a network may have hundreds. */
 #define ROWS_LISTED 20
 
-static table *work_table(const page_machine *m, const char *what, const explained *row, size_t n)
+static table *work_table(const page *p, const page_machine *m, const char *what,
+                         const explained *row, size_t n)
 {
     table    *t    = table_new();
     explained rest = { .coefficient = NAN };
 
     table_column(t, what, what, 0);
-    table_column(t, "forward_ms", "forward [ms]", 2);
-    table_column(t, "backward_ms", "backward [ms]", 2);
-    table_column(t, "update_ms", "update [ms]", 2);
-    table_column(t, "all_ms", "together [ms]", 2);
+    table_column(t, "forward_ms", "forward [ms]", page_decimals(p));
+    table_column(t, "backward_ms", "backward [ms]", page_decimals(p));
+    table_column(t, "update_ms", "update [ms]", page_decimals(p));
+    table_column(t, "all_ms", "together [ms]", page_decimals(p));
     table_column(t, "percent", "%", 1);
     for (size_t i = 0; i < n && i < ROWS_LISTED; i++)
         add_work(t, m, row[i].name, &row[i]);
@@ -319,8 +320,8 @@ void page_step_write(const page *p, FILE *out)
         const page_machine *m = &p->machine[k];
 
         snprintf(text, sizeof text, "Classes of kernels on %s", m->label);
-        page_numbers(work_table(m, "class", m->kernels, m->n_kernels), text, out);
+        page_numbers(work_table(p, m, "class", m->kernels, m->n_kernels), text, out);
         snprintf(text, sizeof text, "Blocks of the network on %s", m->label);
-        page_numbers(work_table(m, "block", m->blocks, m->n_blocks), text, out);
+        page_numbers(work_table(p, m, "block", m->blocks, m->n_blocks), text, out);
     }
 }
