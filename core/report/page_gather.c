@@ -10,6 +10,9 @@
 /* ---- labels -------------------------------------------------------------------------------------
  */
 
+/* Longer names do not fit below a picture. */
+#define LABEL_MAX 28
+
 /* The last name of a path, its last `less` names left out, without `ending`. */
 static void name_of(const char *path, int less, const char *ending, char *out, size_t size)
 {
@@ -25,7 +28,13 @@ static void name_of(const char *path, int less, const char *ending, char *out, s
         begin--;
     if (n - begin > strlen(ending) && !strncmp(path + n - strlen(ending), ending, strlen(ending)))
         n -= strlen(ending);
-    snprintf(out, size, "%.*s", (int)(n - begin), path + begin);
+    if (n - begin <= LABEL_MAX) {
+        snprintf(out, size, "%.*s", (int)(n - begin), path + begin);
+        return;
+    }
+    for (n = begin + LABEL_MAX; n > begin && (path[n] & 0xC0) == 0x80;) /* no half character */
+        n--;
+    snprintf(out, size, "%.*s…", (int)(n - begin), path + begin);
 }
 
 static bool label_taken(const page *p, size_t i)

@@ -66,6 +66,42 @@ static void a_chain_matches_hand_counts(void **state)
     nets_free(&m);
 }
 
+/* Moment by moment it is the same: the layers' sums, and a fullest moment that is the peak. */
+static void a_step_is_told_moment_by_moment(void **state)
+{
+    bound_text         m      = nets_bind(chain, 2);
+    const bind_options b      = { .batch = 2, .dtype = LM_F32 };
+    const measured     r      = succeed(&m, SGD, 2);
+    memory_moment     *moment = NULL;
+    memory_use         use;
+    uint64_t           most = 0;
+    size_t             n;
+
+    (void)state;
+    assert_int_equal(memory_over_step(m.net, nets_registry, &b, &SGD, &use, &moment, &n, NULL),
+                     LM_OK);
+    assert_int_equal(n, 4 + 1 + 3 + 1); /* x has no backward pass */
+    for (size_t i = 0; i < n; i++) {
+        uint64_t sum = 0;
+
+        for (int k = 0; k < MEMORY_N_PARTS; k++)
+            sum += moment[i].part[k];
+        most = sum > most ? sum : most;
+        if (moment[i].pass == TIMELINE_FORWARD)
+            assert_int_equal(sum, r.layer[moment[i].layer].live_forward);
+        if (moment[i].pass == TIMELINE_BACKWARD)
+            assert_int_equal(sum, r.layer[moment[i].layer].live_backward);
+    }
+    assert_int_equal(most, r.use.peak);
+    assert_int_equal(use.peak, r.use.peak);
+    assert_int_equal(moment[4].pass, TIMELINE_TURN);
+    assert_int_equal(moment[4].layer, TIMELINE_NEVER);
+    assert_int_equal(moment[4].part[MEMORY_ACTIVATIONS], r.use.kept);
+    assert_int_equal(moment[8].pass, TIMELINE_UPDATE);
+    free(moment);
+    nets_free(&m);
+}
+
 static void the_peak_is_told_with_its_parts(void **state)
 {
     bound_text     m = nets_bind(chain, 2);
@@ -492,6 +528,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_chain_matches_hand_counts),
+        cmocka_unit_test(a_step_is_told_moment_by_moment),
         cmocka_unit_test(the_peak_is_told_with_its_parts),
         cmocka_unit_test(what_is_added_by_options_adds_to_the_peak),
         cmocka_unit_test(a_sum_hands_its_gradient_on_and_keeps_nothing),
