@@ -64,7 +64,7 @@ void page_label(page *p)
     for (size_t i = 0; i < p->n_machines; i++)
         again[i] = label_taken(p, i);
     for (size_t i = 0; i < p->n_machines; i++) { /* whatever else fails: their numbers differ */
-        char text[PAGE_NAME - 8];
+        char text[LABEL_MAX + 4];
 
         snprintf(text, sizeof text, "%s", p->machine[i].label);
         if (again[i])
