@@ -225,15 +225,20 @@ static int64_t more_nodes(const plan_job *job)
 
 static void say_help(const plan_job *job, const plan *fastest, char *out)
 {
+    const double  startup = job->question.training.startup, left = job->limits.seconds - startup;
+    const double  times = fmin((plan_seconds(fastest, &job->view) - startup) / left, 1e15);
     const int64_t more  = more_nodes(job);
-    const double  times = fmin(plan_seconds(fastest, &job->view) / job->limits.seconds, 1e18);
-    char          whole[32];
+    char          text[HOURS_TEXT];
 
-    say(out, "; steps would have to be ");
+    if (!(left > 0)) {
+        say(out, "; start-up alone takes %s", hours_print(startup, text));
+        return;
+    }
     if (times < 100)
-        say(out, "%.2g times as fast", times);
+        say(out, "; steps would have to be %.2g times as fast", times);
     else
-        say(out, "%s times as fast", text_grouped((uint64_t)times, whole, sizeof whole));
+        say(out, "; steps would have to be %s times as fast",
+            text_grouped((uint64_t)times, text, sizeof text));
     if (more)
         say(out, ", or take up to %lld nodes (--nodes)", (long long)more);
     else if (*job->side[fastest->machine].one_node)
