@@ -475,7 +475,8 @@ static int run(const options *o)
     }
     if (!read_question(o, &q, &code) || !session_open(o, &at, &s, &code))
         goto out;
-    if (predict_grid(&s, &q, &g, &err) || print_grid(&g, &s, o, f, &err) || draw(&g, &s, o, &err))
+    if (session_scans(&s, &err) || predict_grid(&s, &q, &g, &err) ||
+        print_grid(&g, &s, o, f, &err) || draw(&g, &s, o, &err))
         code = report_failure(&err);
 out:
     grid_free(&g);

@@ -193,8 +193,17 @@ bool session_open(const options *o, const session_options *at, session *s, int *
     return true;
 }
 
+lm_status session_scans(session *s, lm_error *err)
+{
+    const lm_status status = step_scan_new(&s->scan, err);
+
+    s->who.scan = s->scan;
+    return status;
+}
+
 void session_close(session *s)
 {
+    step_scan_free(s->scan);
     workloads_free(s->loads);
     calibration_free(s->cal);
     registry_free(s->reg);

@@ -117,6 +117,7 @@ typedef struct session {
     const network  *net;       /**< owned by `loads` */
     char            input[64]; /**< behind who.input */
     paleo_predictor paleo;     /**< behind who.paleo */
+    step_scan      *scan;      /**< behind who.scan, if session_scans() */
 } session;
 
 /** Options by their place in the command's own table. */
@@ -142,6 +143,8 @@ bool session_wants_paleo(const options *o, const session_options *at);
  */
 bool session_open(const options *o, const session_options *at, session *out, int *exit_code);
 void session_close(session *s);
+/** From now on steps share what they can: nothing of the session may change any more. */
+lm_status session_scans(session *s, lm_error *err);
 
 /** A positive whole number; false after a message, with *exit_code set. */
 bool option_count(const options *o, int at, int64_t *out, int *exit_code);

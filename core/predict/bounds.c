@@ -35,32 +35,35 @@ void bounds_in_turn(const predictor *who, double update, bool whole_step, predic
             out->low[q] = out->high[q] = NAN;
         else
             bound(who, s, q, out);
+    out->slow = out->fast = NAN;
+    if (out->nodes * out->devices == 1) {
+        out->slow = out->fast = out->step;
+    } else if (!whole_step) {
+        out->slow = out->step - out->sync + out->high[QUANTITY_SYNC];
+        out->fast = out->step - out->sync + out->low[QUANTITY_SYNC];
+    }
 }
 
 /* The recurrence with the pass and the all-reduces so many times as long. */
-static lm_status at_bound(const predictor *who, const overlap_question *q, double pass,
-                          double message, overlap *out, lm_error *err)
+static overlap at_bound(const overlap_question *q, double pass, double message)
 {
-    const sync_setting s   = { &q->setup->sync, q->setup->nodes, q->setup->devices, pass, message };
-    const lm_status status = overlapped_sync(who->cal, who->model, q->schedule, q->setup->batch, &s,
-                                             q->backward, q->compute, out, err);
+    const sync_setting s = { &q->setup->sync, q->setup->nodes, q->setup->devices, pass, message };
+    overlap            o;
 
-    if (!status) {
-        free(out->bucket); /* the sums are all that is wanted */
-        out->bucket = NULL;
-    }
-    return status;
+    overlap_plan_run(q->plan, q->setup->batch, &s, q->backward, q->compute, &o);
+    return o;
 }
 
-lm_status bounds_overlapped(const predictor *who, const overlap_question *q, double update,
-                            prediction *out, lm_error *err)
+void bounds_overlapped(const predictor *who, const overlap_question *q, double update,
+                       prediction *out)
 {
     const double alone = (double)q->setup->sync.accumulation - 1; /* micro-steps without messages */
+    const double own   = out->copy + out->straggler;
     prediction   beside_none = *out;
     double       s[N_QUANTITIES], pass[2], sync[2];
     double      *low = out->low, *high = out->high;
-    overlap      o[2], most, least;
-    lm_status    status;
+    double *const changed[2] = { &out->fast, &out->slow };
+    overlap       most, least;
 
     beside_none.backward = (alone + 1) * q->backward;
     seconds_of(who, update, &beside_none, s);
@@ -70,27 +73,31 @@ lm_status bounds_overlapped(const predictor *who, const overlap_question *q, dou
     bound(who, s, QUANTITY_BACKWARD, out);
     bound(who, s, QUANTITY_UPDATE, out);
     bound(who, s, QUANTITY_SYNC, out);
-    pass[0] = low[QUANTITY_BACKWARD] / beside_none.backward;
-    pass[1] = high[QUANTITY_BACKWARD] / beside_none.backward;
-    sync[0] = low[QUANTITY_SYNC] / out->sync;
-    sync[1] = high[QUANTITY_SYNC] / out->sync;
-    if (isnan(pass[0] + sync[0])) /* nobody knows */
-        return LM_OK;
-    for (int i = 0; i < 2; i++)
-        if ((status = at_bound(who, q, pass[i], sync[i], &o[i], err)))
-            return status;
-    if ((status = at_bound(who, q, pass[0], sync[1], &most, err)) ||
-        (status = at_bound(who, q, pass[1], sync[0], &least, err)))
-        return status;
+    pass[0]   = low[QUANTITY_BACKWARD] / beside_none.backward;
+    pass[1]   = high[QUANTITY_BACKWARD] / beside_none.backward;
+    sync[0]   = low[QUANTITY_SYNC] / out->sync;
+    sync[1]   = high[QUANTITY_SYNC] / out->sync;
+    out->fast = out->slow = NAN;
+    if (isnan(sync[0])) /* nobody knows */
+        return;
     for (int i = 0; i < 2; i++) {
+        const overlap o = at_bound(q, 1, sync[i]);
+
+        *changed[i] = out->forward + alone * q->backward + o.backward + o.exposed + own + update;
+    }
+    if (isnan(pass[0]))
+        return;
+    most  = at_bound(q, pass[0], sync[1]);
+    least = at_bound(q, pass[1], sync[0]);
+    for (int i = 0; i < 2; i++) {
+        const overlap o      = at_bound(q, pass[i], sync[i]);
         double *const to     = i ? high : low;
-        const double  own    = to[QUANTITY_UPDATE] + out->copy + out->straggler;
-        const double  passes = alone * pass[i] * q->backward + o[i].backward;
+        const double  rest   = to[QUANTITY_UPDATE] + own;
+        const double  passes = alone * pass[i] * q->backward + o.backward;
 
         to[QUANTITY_BACKWARD]      = passes;
-        to[QUANTITY_GRAD]          = (i ? most : least).exposed + own;
-        to[QUANTITY_BACKWARD_GRAD] = passes + o[i].exposed + own;
+        to[QUANTITY_GRAD]          = (i ? most : least).exposed + rest;
+        to[QUANTITY_BACKWARD_GRAD] = passes + o.exposed + rest;
         to[QUANTITY_STEP]          = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
     }
-    return LM_OK;
 }

@@ -15,18 +15,18 @@ void bounds_in_turn(const predictor *who, double update, bool whole_step, predic
 
 /** What the all-reduces of a step and its backward pass do to each other. */
 typedef struct overlap_question {
-    const gradient_schedule *schedule;
-    const step_setup        *setup;
-    double                   backward; /**< s, of one micro-step, beside no message */
-    double                   compute;  /**< s, of all passes */
+    overlap_plan     *plan; /**< of the setup's policy */
+    const step_setup *setup;
+    double            backward; /**< s, of one micro-step, beside no message */
+    double            compute;  /**< s, of all passes */
 } overlap_question;
 
 /**
  * The same where all-reduces are hidden behind the backward pass: the recurrence with both at their
  * lows, and at their highs, as what is left grows with either; of the exposed part with the pass at
- * one end and the all-reduces at the other. Calls bounds_in_turn() for what does not overlap.
+ * one end and the all-reduces at the other.
  */
-lm_status bounds_overlapped(const predictor *who, const overlap_question *q, double update,
-                            prediction *out, lm_error *err);
+void bounds_overlapped(const predictor *who, const overlap_question *q, double update,
+                       prediction *out);
 
 #endif

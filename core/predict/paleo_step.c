@@ -39,15 +39,16 @@ lm_status paleo_predict(paleo_predictor *who, const step_setup *s, prediction *o
     if (isnan(t.sync))
         return lm_error_set(err, LM_E_NOTFOUND,
                             "what nodes exchange needs a bandwidth (--bandwidth 10Gbit/s)");
-    *out = (prediction){ .batch    = s->batch,
-                         .nodes    = s->nodes,
-                         .devices  = s->devices,
-                         .forward  = micro * t.forward,
-                         .backward = micro * t.backward,
-                         .sync     = t.sync,
-                         .exposed  = t.sync,
-                         .grad     = t.update + t.sync,
-                         .step     = t.step + (micro - 1) * (t.forward + t.backward) };
+    *out      = (prediction){ .batch    = s->batch,
+                              .nodes    = s->nodes,
+                              .devices  = s->devices,
+                              .forward  = micro * t.forward,
+                              .backward = micro * t.backward,
+                              .sync     = t.sync,
+                              .exposed  = t.sync,
+                              .grad     = t.update + t.sync,
+                              .step     = t.step + (micro - 1) * (t.forward + t.backward) };
+    out->slow = out->fast = step_setup_ranks(s) == 1 ? out->step : NAN;
     ledger_add(&out->ledger, CERTAINTY_ASSUMED, out->step); /* a datasheet's figures */
     for (quantity q = 0; q < N_QUANTITIES; q++)
         out->low[q] = out->high[q] = NAN;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "predict/bounds.h"
@@ -20,6 +21,47 @@ step_setup step_setup_of(int64_t batch, int64_t nodes)
 int64_t step_setup_ranks(const step_setup *s)
 {
     return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
+}
+
+/* What the seconds of a device by itself are of. */
+typedef struct own_key {
+    int64_t   batch, accumulation; /* batch 0: of nothing */
+    optimizer optimizer;
+    unsigned  measured; /* parts, see predict_measured() */
+    bool      many;     /* of several ranks: models may update by another formula */
+} own_key;
+
+typedef struct own_parts {
+    own_key    key;
+    prediction sum; /* its ledger and what leaves the range */
+    double     seconds[N_PARTS];
+    workload   load; /* without terms */
+} own_parts;
+
+/* Searches go between two setups, on one rank and on several. */
+#define SCAN_OWN 4
+
+struct step_scan {
+    own_parts     own[SCAN_OWN];
+    size_t        next;
+    overlap_plan *plan; /* NULL: none yet */
+};
+
+lm_status step_scan_new(step_scan **out, lm_error *err)
+{
+    step_scan *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    *out = s;
+    return LM_OK;
+}
+
+void step_scan_free(step_scan *s)
+{
+    if (s)
+        overlap_plan_free(s->plan);
+    free(s);
 }
 
 static bool has(const predictor *who, part which)
@@ -284,38 +326,85 @@ static lm_status add_exposed(sum *s, const prediction *p)
     return LM_OK;
 }
 
-/* Synchronisation by a policy, and the bounds of all. */
-static lm_status synchronise(sum *s, const step_setup *asked, double backward, double update,
-                             overlap *buckets)
+/* Buckets of the policy: those of the step before where they are the same. */
+static lm_status plan_for(const sum *s, const gradient_schedule *schedule,
+                          const sync_policy *policy, overlap_plan **out)
 {
-    const bool         hides = !in_turn(asked);
-    const predictor   *who   = s->who;
-    prediction        *p     = s->out;
-    const sync_setting how   = { &asked->sync, asked->nodes, asked->devices, 1, 1 };
-    overlap_question   q     = { .setup = asked, .backward = backward };
-    lm_status          status;
+    step_scan *scan   = s->who->scan;
+    lm_status  status = LM_OK;
 
-    q.compute = p->forward + p->backward;
-    if ((status = workloads_gradients(who->loads, who->network, who->input, who->dtype,
-                                      asked->batch, &who->cal->settings, &q.schedule, s->err)) ||
-        (status = overlapped_sync(who->cal, who->model, q.schedule, asked->batch, &how, backward,
-                                  q.compute, buckets, s->err)))
-        return status;
-    if (!hides) /* the buckets are all that is wanted */
-        return LM_OK;
-    p->backward += buckets->backward - backward;
-    p->sync      = buckets->sync;
-    p->exposed   = buckets->exposed;
-    p->copy      = buckets->copy;
-    p->straggler = buckets->straggler;
+    *out = NULL;
+    if (scan && scan->plan && overlap_plan_holds(scan->plan, schedule, policy))
+        *out = scan->plan;
+    if (!*out)
+        status = overlap_plan_of(s->who->cal, s->who->model, schedule, policy, out, s->err);
+    if (!status && scan && scan->plan != *out) {
+        overlap_plan_free(scan->plan);
+        scan->plan = *out;
+    }
+    return status;
+}
+
+/* A plan's buckets are its own. */
+static lm_status copy_buckets(const overlap *from, overlap *to, lm_error *err)
+{
+    overlap_bucket *bucket = malloc((from->n + 1) * sizeof *bucket);
+
+    if (!bucket)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    memcpy(bucket, from->bucket, from->n * sizeof *bucket);
+    *to        = *from;
+    to->bucket = bucket;
+    return LM_OK;
+}
+
+/* All-reduces behind the backward pass, and the bounds of all. */
+static lm_status hide(sum *s, const overlap_question *q, const overlap *o, double update)
+{
+    prediction *p = s->out;
+    lm_status   status;
+
+    p->backward += o->backward - q->backward;
+    p->sync      = o->sync;
+    p->exposed   = o->exposed;
+    p->copy      = o->copy;
+    p->straggler = o->straggler;
     p->grad      = p->exposed + p->copy + p->straggler + update;
     p->step      = p->forward + p->backward + p->grad;
     if (isnan(p->sync))
-        status = missing(s, PART_SYNC);
-    else if (!(status = add_exposed(s, p)))
-        status = bounds_overlapped(who, &q, update, p, s->err);
-    if (status)
+        return missing(s, PART_SYNC);
+    if ((status = add_exposed(s, p)))
+        return status;
+    bounds_overlapped(s->who, q, update, p);
+    return LM_OK;
+}
+
+/* Synchronisation by a policy; `buckets`: NULL where nobody wants them. */
+static lm_status synchronise(sum *s, const step_setup *asked, double backward, double update,
+                             overlap *buckets)
+{
+    const predictor         *who      = s->who;
+    const sync_setting       how      = { &asked->sync, asked->nodes, asked->devices, 1, 1 };
+    const gradient_schedule *schedule = NULL;
+    overlap_question         q        = { .setup    = asked,
+                                          .backward = backward,
+                                          .compute  = s->out->forward + s->out->backward };
+    overlap                  o;
+    lm_status                status;
+
+    if ((status = workloads_gradients(who->loads, who->network, who->input, who->dtype,
+                                      asked->batch, &who->cal->settings, &schedule, s->err)) ||
+        (status = plan_for(s, schedule, &asked->sync, &q.plan)))
+        return status;
+    overlap_plan_run(q.plan, asked->batch, &how, backward, q.compute, &o);
+    if (buckets)
+        status = copy_buckets(&o, buckets, s->err);
+    if (!status && !in_turn(asked)) /* else the buckets are all that is wanted */
+        status = hide(s, &q, &o, update);
+    if (status && buckets)
         overlap_clear(buckets);
+    if (!who->scan)
+        overlap_plan_free(q.plan);
     return status;
 }
 
@@ -357,46 +446,117 @@ static void add_up(const part *which, size_t n, const double seconds[N_PARTS], p
     out->step    = out->forward + out->backward + out->grad;
 }
 
+/* Parts that only the number of ranks tells. */
+static bool of_ranks(part which)
+{
+    return which == PART_SYNC || which == PART_GRAD_MANY;
+}
+
+/* What a device does by itself. */
+static lm_status find_own(const predictor *who, const own_key *key, const step_setup *asked,
+                          own_parts *out, lm_error *err)
+{
+    full_workload counted;
+    sum           s = {
+                  .who = who, .load = &counted.load, .measured = key->measured, .out = &out->sum, .err = err
+    };
+    part      parts[4];
+    lm_status status = predict_load(who, asked->batch, asked->optimizer, &counted, err);
+    size_t    n;
+
+    out->key = (own_key){ 0 }; /* of nothing, until it is done */
+    out->sum = (prediction){ 0 };
+    memset(out->seconds, 0, sizeof out->seconds);
+    if (status)
+        return status;
+    n = predict_parts(who, key->many, parts);
+    for (size_t i = 0; i < n; i++) {
+        double *seconds = &out->seconds[parts[i]];
+
+        if (of_ranks(parts[i]))
+            continue;
+        if ((status = add_part(&s, parts[i], times_done(parts[i], asked), seconds)))
+            return status;
+        if (*seconds < 0)
+            note(&out->sum, "negative time", 0);
+    }
+    out->load         = counted.load;
+    out->load.forward = out->load.backward = out->load.update = (term_vector){ NULL, 0 };
+    out->key                                                  = *key;
+    return LM_OK;
+}
+
+/* The same from the scan, where a step before did it, too. */
+static lm_status own_of(const predictor *who, const step_setup *asked, own_parts *room,
+                        const own_parts **out, lm_error *err)
+{
+    const own_key key  = { .batch        = asked->batch,
+                           .accumulation = asked->sync.accumulation,
+                           .optimizer    = asked->optimizer,
+                           .measured     = predict_measured(who, asked),
+                           .many         = step_setup_ranks(asked) > 1 };
+    step_scan    *scan = who->scan;
+
+    for (size_t i = 0; scan && i < SCAN_OWN; i++) {
+        const own_key *k = &scan->own[i].key;
+
+        if (k->batch == key.batch && k->accumulation == key.accumulation &&
+            k->optimizer == key.optimizer && k->measured == key.measured && k->many == key.many) {
+            *out = &scan->own[i];
+            return LM_OK;
+        }
+    }
+    if (scan) {
+        room       = &scan->own[scan->next];
+        scan->next = (scan->next + 1) % SCAN_OWN;
+    }
+    *out = room;
+    return find_own(who, &key, asked, room, err);
+}
+
 /* `buckets`: NULL where nobody wants them. */
 static lm_status predict(const predictor *who, const step_setup *asked, prediction *out,
                          overlap *buckets, lm_error *err)
 {
-    const int64_t ranks            = step_setup_ranks(asked);
-    const bool    overlaps         = !in_turn(asked);
-    double        seconds[N_PARTS] = { 0 };
-    part          parts[4];
-    size_t        n;
-    full_workload counted;
-    overlap       own = { .bucket = NULL };
+    const int64_t    ranks    = step_setup_ranks(asked);
+    const bool       overlaps = !in_turn(asked);
+    const own_parts *own      = NULL;
+    own_parts        room;
+    double           seconds[N_PARTS];
+    part             parts[4];
+    size_t           n;
+    workload         load;
     prediction result = { .batch = asked->batch, .nodes = asked->nodes, .devices = asked->devices };
-    sum        s      = { .who = who, .load = &counted.load, .out = &result, .err = err };
-    lm_status  status = predict_load(who, asked->batch, asked->optimizer, &counted, err);
+    sum        s      = { .who = who, .load = &load, .out = &result, .err = err };
+    lm_status  status = own_of(who, asked, &room, &own, err);
 
     if (status)
         return status;
-    counted.load.nodes = (double)ranks;
-    s.measured         = predict_measured(who, asked);
+    load       = own->load;
+    load.nodes = (double)ranks;
+    s.measured = own->key.measured;
+    memcpy(seconds, own->seconds, sizeof seconds);
+    result.ledger = own->sum.ledger;
     if (ranks > 1 && ranks > who->cal->max_ranks && !calibration_asks(who->cal, who->model))
         note(&result, "nodes", (double)ranks / (double)who->cal->max_ranks);
+    for (size_t i = 0; i < own->sum.n_beyond; i++)
+        note(&result, own->sum.beyond[i].what, own->sum.beyond[i].factor);
     n = predict_parts(who, ranks > 1, parts);
     for (size_t i = 0; i < n; i++) {
-        const double times = times_done(parts[i], asked);
-
-        if (overlaps && parts[i] == PART_SYNC)
+        if (!of_ranks(parts[i]) || (overlaps && parts[i] == PART_SYNC))
             continue;
-        if ((status = add_part(&s, parts[i], times, &seconds[parts[i]])))
+        if ((status = add_part(&s, parts[i], 1, &seconds[parts[i]])))
             return status;
         if (seconds[parts[i]] < 0)
             note(&result, "negative time", 0);
     }
-    note_counts(who, &counted.load, &result);
+    note_counts(who, &load, &result);
     add_up(parts, n, seconds, &result);
+    if (!overlaps)
+        bounds_in_turn(who, seconds[PART_UPDATE], n == 1, &result);
     if (overlaps || buckets)
         status = synchronise(&s, asked, seconds[PART_BACKWARD] / times_done(PART_BACKWARD, asked),
-                             seconds[PART_UPDATE], buckets ? buckets : &own);
-    if (!status && !overlaps)
-        bounds_in_turn(who, seconds[PART_UPDATE], n == 1, &result);
-    overlap_clear(&own);
+                             seconds[PART_UPDATE], buckets);
     if (!status)
         *out = result;
     return status;

@@ -20,7 +20,17 @@ typedef struct predictor {
     /** PALEO's model, which has a platform instead of `cal` and is asked instead of the formulas;
      *  NULL: the formulas of `model`. */
     struct paleo_predictor *paleo;
+    struct step_scan       *scan; /**< what steps share, kept from one to the next; NULL: nothing */
 } predictor;
+
+/**
+ * For predictors that are asked for many steps of one network: what a device does by itself, and
+ * buckets with when they are ready. Neither the predictor nor its calibration may change meanwhile,
+ * nor may two threads share one.
+ */
+typedef struct step_scan step_scan;
+lm_status                step_scan_new(step_scan **out, lm_error *err);
+void                     step_scan_free(step_scan *s);
 
 /** A step that is asked about. step_setup_of() is one to begin with. */
 typedef struct step_setup {
@@ -56,6 +66,9 @@ typedef struct prediction {
      * (interval.h); of a step that has none of its own, those of its parts added up. NAN: unknown.
      */
     double low[N_QUANTITIES], high[N_QUANTITIES];
+    /** The step if its all-reduces alone take as long as the high and the low end of their
+     * interval, and all else what is predicted; NAN: unknown. */
+    double slow, fast;
     struct {
         const char *what;       /**< a regressor, or what is wrong */
         double      factor;     /**< count over the range's end; 0: what says it all */

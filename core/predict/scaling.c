@@ -102,13 +102,6 @@ lm_status scale_fits_dataset(const scale_question *q, int64_t nodes, lm_error *e
         (long long)nodes, samples, (long long)q->dataset, floor((double)q->dataset / of_node));
 }
 
-double scale_step_with_sync(const prediction *p, double sync)
-{
-    const double exposed = p->exposed + sync - p->sync;
-
-    return p->step - p->exposed + (exposed < 0 ? 0 : exposed); /* NAN stays */
-}
-
 static lm_status point_at(const predictor *who, const scale_question *q, int64_t nodes,
                           scale_point *out, lm_error *err)
 {
@@ -134,16 +127,10 @@ static lm_status point_at(const predictor *who, const scale_question *q, int64_t
     return LM_OK;
 }
 
-/* Samples per second if all-reduces take as long as their interval's ends. */
 static scale_bounds throughputs(const scale_point *p)
 {
-    const prediction *s     = &p->step;
-    const double      batch = (double)p->global_batch;
-
-    if (s->nodes * s->devices == 1)
-        return (scale_bounds){ p->samples_per_second, p->samples_per_second };
-    return (scale_bounds){ batch / scale_step_with_sync(s, s->high[QUANTITY_SYNC]),
-                           batch / scale_step_with_sync(s, s->low[QUANTITY_SYNC]) };
+    return (scale_bounds){ (double)p->global_batch / p->step.slow,
+                           (double)p->global_batch / p->step.fast };
 }
 
 /* Against one node, and bounds. */

@@ -50,8 +50,8 @@ typedef struct scale_point {
     scale_bounds samples;    /**< by those of the step */
     double       speedup;    /**< samples per second against one node of as many devices */
     double       efficiency; /**< speedup / nodes */
-    /** If all-reduces, on one node, too, take as long as their interval's ends and all else what is
-     * predicted: what is wrong about a device's own work is wrong on one node, too, and cancels. */
+    /** By prediction.slow and fast, on one node, too: what is wrong about a device's own work is
+     * wrong there, too, and cancels. */
     scale_bounds  efficiencies;
     uint64_t      steps_per_epoch; /**< ceil(D / global_batch) */
     double        epoch_seconds;   /**< steps_per_epoch * T_step */
@@ -64,10 +64,6 @@ lm_status scale_setup(const scale_question *q, int64_t nodes, step_setup *out, l
 /** LM_E_ARG, with what would help, if a step on so many nodes takes more samples than an epoch has.
  */
 lm_status scale_fits_dataset(const scale_question *q, int64_t nodes, lm_error *err);
-
-/** Seconds of a predicted step if its all-reduces take `sync` in all: what the backward pass hides
- * of them stays hidden, and all that is longer stands behind it. NAN: not told from the update. */
-double scale_step_with_sync(const prediction *p, double sync);
 
 /** A question with what all points of its curve share. Owns nothing. */
 typedef struct scale_curve {
@@ -91,8 +87,7 @@ lm_status scale_at(const predictor *who, const scale_question *q, int64_t nodes,
  * TURNING_GAIN_*; 0: none up to TURNING_LIMIT. */
 typedef struct turning_point {
     int64_t nodes;
-    /** Those of the curves whose all-reduces all take as long as the high, and as the low end of
-     * their interval says, all else being what is predicted; -1: the interval is unknown. */
+    /** Those of the curves by prediction.slow and fast; -1: unknown. */
     int64_t low, high;
 } turning_point;
 

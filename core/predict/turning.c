@@ -36,10 +36,9 @@ static double seconds_on(search *f, int64_t nodes, int64_t batch, int64_t micro)
 {
     const prediction p = step_at(f, nodes, f->curve->q.setup.devices, batch, micro);
 
-    return f->which == SYNC_PREDICTED || f->status
-               ? p.step
-               : scale_step_with_sync(&p, f->which == SYNC_SLOW ? p.high[QUANTITY_SYNC]
-                                                                : p.low[QUANTITY_SYNC]);
+    return f->status || f->which == SYNC_PREDICTED ? p.step
+           : f->which == SYNC_SLOW                 ? p.slow
+                                                   : p.fast;
 }
 
 /* Of a device that is alone. */
@@ -142,7 +141,7 @@ lm_status scale_curve_turning(scale_curve *c, turning_point *out, lm_error *err)
         status = predict_step(c->who, &s, &two, err);
     if (!status)
         status = turn(c, SYNC_PREDICTED, &at.nodes, err);
-    if (!status && !isnan(two.high[QUANTITY_SYNC]) && !isnan(two.exposed)) {
+    if (!status && !isnan(two.slow + two.fast)) {
         status = turn(c, SYNC_SLOW, &at.low, err);
         if (!status)
             status = turn(c, SYNC_FAST, &at.high, err);
