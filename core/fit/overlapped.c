@@ -209,8 +209,8 @@ bool overlap_plan_holds(const overlap_plan *p, const gradient_schedule *schedule
            own->cycle_seconds == policy->cycle_seconds;
 }
 
-void overlap_plan_run(overlap_plan *plan, int64_t batch, const sync_setting *s, double backward,
-                      double compute, overlap *out)
+static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double backward,
+                double compute, bool sums, overlap *out)
 {
     const sync_policy *p     = &plan->policy;
     const double       ranks = (double)s->nodes * (double)s->devices;
@@ -239,14 +239,31 @@ void overlap_plan_run(overlap_plan *plan, int64_t batch, const sync_setting *s, 
         rules.wait         = p->cycle_seconds / 2; /* in the mean */
         rules.fusion_bytes = (double)p->limit_bytes;
     }
-    out->n         = plan->n;
-    times          = overlap_run(plan->running, &out->n, &rules, price, &paid);
+    out->n = plan->n;
+    if (sums && p->rule != SYNC_FUSION && rules.slowdown == 0 && rules.stretch == 0)
+        times = overlap_sums(plan->running, plan->n, &rules, price, &paid);
+    else
+        times = overlap_run(plan->running, &out->n, &rules, price, &paid);
     out->backward  = times.backward;
     out->sync      = times.sync;
     out->exposed   = p->rule == SYNC_ONCE ? times.sync : times.exposed;
     out->straggler = cal->overlapping.straggler * compute * sqrt(2 * log(ranks));
     for (size_t i = 0; i < out->n && (p->rule == SYNC_DDP || p->rule == SYNC_FUSION); i++)
         out->copy += cal->overlapping.copy * plan->running[i].bytes;
+}
+
+void overlap_plan_run(overlap_plan *p, int64_t batch, const sync_setting *s, double backward,
+                      double compute, overlap *out)
+{
+    run(p, batch, s, backward, compute, false, out);
+}
+
+void overlap_plan_sums(overlap_plan *p, int64_t batch, const sync_setting *s, double backward,
+                       double compute, overlap *out)
+{
+    run(p, batch, s, backward, compute, true, out);
+    out->bucket = NULL;
+    out->n      = 0;
 }
 
 lm_status overlapped_sync(const calibration *cal, const char *model,

@@ -50,7 +50,7 @@ static overlap at_bound(const overlap_question *q, double pass, double message)
     const sync_setting s = { &q->setup->sync, q->setup->nodes, q->setup->devices, pass, message };
     overlap            o;
 
-    overlap_plan_run(q->plan, q->setup->batch, &s, q->backward, q->compute, &o);
+    overlap_plan_sums(q->plan, q->setup->batch, &s, q->backward, q->compute, &o);
     return o;
 }
 

@@ -396,9 +396,12 @@ static lm_status synchronise(sum *s, const step_setup *asked, double backward, d
                                       asked->batch, &who->cal->settings, &schedule, s->err)) ||
         (status = plan_for(s, schedule, &asked->sync, &q.plan)))
         return status;
-    overlap_plan_run(q.plan, asked->batch, &how, backward, q.compute, &o);
-    if (buckets)
+    if (buckets) {
+        overlap_plan_run(q.plan, asked->batch, &how, backward, q.compute, &o);
         status = copy_buckets(&o, buckets, s->err);
+    } else {
+        overlap_plan_sums(q.plan, asked->batch, &how, backward, q.compute, &o);
+    }
     if (!status && !in_turn(asked)) /* else the buckets are all that is wanted */
         status = hide(s, &q, &o, update);
     if (status && buckets)

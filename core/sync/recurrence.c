@@ -109,3 +109,21 @@ overlap_times overlap_run(overlap_bucket *bucket, size_t *n, const overlap_rules
         times.exposed = times.backward = NAN;
     return times;
 }
+
+overlap_times overlap_sums(const overlap_bucket *bucket, size_t n, const overlap_rules *rules,
+                           overlap_price *price, void *context)
+{
+    overlap_times times = { .backward = rules->backward };
+    double        end   = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double seconds = rules->wait + price(context, bucket[i].bytes);
+
+        end = (end > bucket[i].ready ? end : bucket[i].ready) + seconds;
+        times.sync += seconds;
+    }
+    times.exposed = end > rules->backward ? end - rules->backward : 0;
+    if (isnan(times.sync))
+        times.exposed = times.backward = NAN;
+    return times;
+}

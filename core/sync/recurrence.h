@@ -51,4 +51,9 @@ typedef struct overlap_times {
 overlap_times overlap_run(overlap_bucket *bucket, size_t *n, const overlap_rules *rules,
                           overlap_price *price, void *context);
 
+/** overlap_run()'s sums alone, in a fraction of its time, where neither slows the other down and no
+ * buckets are fused: of the rules only `backward` and `wait` are looked at. */
+overlap_times overlap_sums(const overlap_bucket *bucket, size_t n, const overlap_rules *rules,
+                           overlap_price *price, void *context);
+
 #endif

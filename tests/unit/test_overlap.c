@@ -206,6 +206,31 @@ static void more_bytes_are_never_less_exposed(void **state)
     }
 }
 
+/* Without buckets' own times: the same sums, whatever bucket is ready when. */
+static void sums_alone_are_those_of_the_whole_recurrence(void **state)
+{
+    (void)state;
+    for (unsigned seed = 1; seed < 200; seed++) {
+        overlap_bucket      b[20];
+        const overlap_rules rules = { .backward = 5, .wait = seed % 3 ? 0 : 0.01 };
+        const link          l     = { 0.01, 0.001 * (seed % 7) };
+        size_t              n     = seed % 20 + 1;
+        double              ready = 0;
+        link                again = l;
+        overlap_times       whole, sums;
+
+        for (size_t i = 0; i < n; i++) {
+            ready = fmin(5, ready + (double)((seed * 7919 + i * 104729) % 100) / 120);
+            b[i]  = (overlap_bucket){ .bytes = (double)((seed + i * i) % 17 * 10), .ready = ready };
+        }
+        sums  = overlap_sums(b, n, &rules, price, &again);
+        whole = run(b, &n, rules, l);
+        assert_close(sums.sync, whole.sync, 1e-13);
+        assert_close(sums.exposed, whole.exposed, 1e-12);
+        assert_close(sums.backward, whole.backward, 1e-13);
+    }
+}
+
 /* A pass of 4 s, one message of 2 s from 1 s on, both at half their speed beside each other: the
  * pass has done 1 s, then 1 / (1 + 1); the message needs 4 s; at 5 s the pass has done 3, and ends
  * at 6. */
@@ -295,6 +320,7 @@ int main(void)
         cmocka_unit_test(without_cost_nothing_is_exposed),
         cmocka_unit_test(what_has_ended_before_the_pass_is_hidden),
         cmocka_unit_test(more_bytes_are_never_less_exposed),
+        cmocka_unit_test(sums_alone_are_those_of_the_whole_recurrence),
         cmocka_unit_test(both_slow_each_other_down),
         cmocka_unit_test(fusion_takes_what_is_there_when_a_message_leaves),
         cmocka_unit_test(what_no_price_is_known_of_is_unknown),
