@@ -92,10 +92,10 @@ static double widened(const stepping *s, quantity q, double seconds)
 static lm_status add_beyond(const stepping *s, cases *out)
 {
     const parts_of_step *e    = &s->expected;
-    const double         step = widened(s, QUANTITY_STEP, s->predicted->step),
-                 many         = step_setup_ranks(s->setup) > 1;
-    parts_of_step more, less;
-    lm_status     status;
+    const double         step = widened(s, QUANTITY_STEP, s->predicted->step);
+    const bool           many = step_setup_ranks(s->setup) > 1;
+    parts_of_step        more, less;
+    lm_status            status;
 
     if (!isnan(step)) {
         out->seconds[TIME_BEYOND_HIGH] = s->predicted->step * step;
