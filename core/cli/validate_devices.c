@@ -87,7 +87,7 @@ static lm_status join(devices_left_out *d, lm_error *err)
         at += p->n_points;
     }
     d->all.n_points = n;
-    return LM_OK;
+    return split_index(&d->by, n, err);
 }
 
 lm_status devices_leave_out(const char *const *path, char *const *name, size_t n, const char *where,

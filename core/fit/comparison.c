@@ -194,26 +194,66 @@ static quantity quantity_of(size_t slot)
     return slot == INTERVAL_STEP_MANY ? QUANTITY_STEP : (quantity)slot;
 }
 
-/* The range of what was measured in all folds but one. */
-static void range_without(const points *p, const split *by, size_t without, const comparison *c,
-                          size_t slot, interval *out)
+/* fmin() and fmax() pass over NAN. */
+static void range_join(const interval *from, interval *to)
 {
-    for (scope s = 0; s < N_SCOPES; s++)
-        out->range[s].low = out->range[s].high = NAN;
-    for (size_t i = 0; i < p->n_points; i++) {
+    for (scope s = 0; s < N_SCOPES; s++) {
+        to->range[s].low  = fmin(to->range[s].low, from->range[s].low);
+        to->range[s].high = fmax(to->range[s].high, from->range[s].high);
+    }
+}
+
+/* The range of what was measured in one fold; of index n_folds: in none. */
+static interval range_of_fold(const points *p, const split *by, size_t fold, const comparison *c,
+                              size_t slot)
+{
+    interval found = interval_unknown;
+
+    for (size_t k = by->first[fold]; k < by->first[fold + 1]; k++) {
+        const size_t i       = by->point[k];
         const double seconds = c[i].measured[quantity_of(slot)];
         double       at[N_SCOPES];
 
-        if (isnan(seconds) || !in_slot(&p->point[i], slot) ||
-            (without != SPLIT_ALWAYS && by->fold[i] == without))
+        if (isnan(seconds) || !in_slot(&p->point[i], slot))
             continue;
         place_of(&p->point[i], seconds, at);
         for (scope s = 0; s < N_SCOPES; s++)
-            if (matters(slot, s)) { /* fmin() and fmax() pass over NAN */
-                out->range[s].low  = fmin(out->range[s].low, at[s]);
-                out->range[s].high = fmax(out->range[s].high, at[s]);
+            if (matters(slot, s)) {
+                found.range[s].low  = fmin(found.range[s].low, at[s]);
+                found.range[s].high = fmax(found.range[s].high, at[s]);
             }
     }
+    return found;
+}
+
+/* The range of what was measured without each fold, and, the last, with all; only ranges are set.
+ * To be freed; NULL: out of memory. */
+static interval *ranges_without(const points *p, const split *by, const comparison *c, size_t slot)
+{
+    const size_t n      = by->n_folds + 1;
+    interval    *out    = malloc((n + 1) * sizeof *out);
+    interval    *of     = malloc(n * sizeof *of);
+    interval     behind = interval_unknown, before = interval_unknown;
+
+    for (size_t f = 0; out && of && f < n; f++)
+        of[f] = range_of_fold(p, by, f, c, slot);
+    for (size_t f = n; out && of && f-- > 0;) {
+        out[f] = behind;
+        range_join(&of[f], &behind);
+    }
+    for (size_t f = 0; out && of && f < n; f++) {
+        range_join(&before, &out[f]);
+        range_join(&of[f], &before);
+    }
+    if (out && of)
+        out[n - 1] = behind; /* what is of no fold is never left out */
+    free(of);
+    return out;
+}
+
+static void take_range(const interval *from, interval *to)
+{
+    memcpy(to->range, from->range, sizeof to->range);
 }
 
 /* Residuals of one slot, and the points they are of. */
@@ -251,29 +291,30 @@ static lm_status residuals_new(const points *p, residuals r[N_INTERVALS], lm_err
 
 /* Residuals of a slot, fold by fold, behind those that are there. Their groups are the units of the
  * split, or the networks. */
-static void add_residuals(const points *p, const split *by, bool by_network, const comparison *c,
-                          size_t slot, residuals *to)
+static lm_status add_residuals(const points *p, const split *by, bool by_network,
+                               const comparison *c, size_t slot, residuals *to, lm_error *err)
 {
-    const quantity q = quantity_of(slot);
+    const quantity q    = quantity_of(slot);
+    interval      *seen = ranges_without(p, by, c, slot);
 
-    for (size_t f = 0; f < by->n_folds; f++) {
-        interval seen;
-
-        range_without(p, by, f, c, slot, &seen);
-        for (size_t i = 0; i < p->n_points; i++) {
+    if (!seen)
+        return no_memory(err);
+    for (size_t f = 0; f < by->n_folds; f++)
+        for (size_t k = by->first[f]; k < by->first[f + 1]; k++) {
+            const size_t i         = by->point[k];
             const double predicted = c[i].predicted[q], measured = c[i].measured[q];
             double       at[N_SCOPES];
 
-            if (by->fold[i] != f || !in_slot(&p->point[i], slot) || isnan(predicted) ||
-                isnan(measured))
+            if (!in_slot(&p->point[i], slot) || isnan(predicted) || isnan(measured))
                 continue;
             place_of(&p->point[i], predicted, at);
             to->point[to->n]  = i;
             to->item[to->n++] = (residual){ predicted > 0 ? measured / predicted : HUGE_VAL,
                                             by_network ? p->point[i].group : by->unit[i],
-                                            interval_beyond(&seen, at) };
+                                            interval_beyond(&seen[f], at) };
         }
-    }
+    free(seen);
+    return LM_OK;
 }
 
 /* The upper octave of batches or of nodes, left out at once: what extrapolation looks like from
@@ -303,7 +344,7 @@ static lm_status add_upper_octave(const points *p, const char *model, split_kind
         return status;
     status = compare_points(p, model, &by, NULL, scratch, err);
     for (size_t s = 0; s < N_INTERVALS && !status; s++)
-        add_residuals(p, &by, true, scratch, s, &to[s]);
+        status = add_residuals(p, &by, true, scratch, s, &to[s], err);
     split_free(&by);
     return status;
 }
@@ -383,7 +424,7 @@ static lm_status replace_few(const points *p, const char *model, const compariso
         }
         r[s].n = 0;
         if (!status)
-            add_residuals(p, &by, false, c, s, &r[s]);
+            status = add_residuals(p, &by, false, c, s, &r[s], err);
     }
     if (c)
         split_free(&by);
@@ -400,19 +441,26 @@ lm_status compare_intervals(const points *p, const char *model, const split *by_
 
     if (status)
         return status;
-    for (size_t s = 0; s < N_INTERVALS; s++)
-        add_residuals(p, by_network, false, network_left_out, s, &r[s]);
-    status = replace_few(p, model, network_left_out, r, err);
+    for (size_t s = 0; s < N_INTERVALS && !status; s++)
+        status = add_residuals(p, by_network, false, network_left_out, s, &r[s], err);
+    if (!status)
+        status = replace_few(p, model, network_left_out, r, err);
     for (size_t s = 0; s < N_INTERVALS; s++)
         n[s] = r[s].n;
     if (!status)
         status = add_upper_octaves(p, model, r, err);
     for (size_t s = 0; s < N_INTERVALS && !status; s++) {
+        interval *seen = NULL;
+
         out->of[s] = interval_unknown;
         status     = interval_bounds(r[s].item, n[s], &out->of[s], err);
         if (!status)
             status = interval_growth(r[s].item, r[s].n, &out->of[s], err);
-        range_without(p, by_network, SPLIT_ALWAYS, network_left_out, s, &out->of[s]);
+        if (!status && !(seen = ranges_without(p, by_network, network_left_out, s)))
+            status = no_memory(err);
+        if (!status)
+            take_range(&seen[by_network->n_folds], &out->of[s]);
+        free(seen);
     }
     residuals_free(r);
     return status;
@@ -429,7 +477,8 @@ static void state_bounds(const points *p, const intervals *known, size_t i, comp
 /* Of one fold, by the residuals of all others. */
 static lm_status bounds_of_others(const points *p, const split *by, size_t fold,
                                   const residuals all[N_INTERVALS], const size_t n[N_INTERVALS],
-                                  residual *scratch, comparison *c, lm_error *err)
+                                  interval *const seen[N_INTERVALS], residual *scratch,
+                                  comparison *c, lm_error *err)
 {
     intervals known;
     lm_status status = LM_OK;
@@ -444,14 +493,13 @@ static lm_status bounds_of_others(const points *p, const split *by, size_t fold,
                 bounding = kept;
         }
         known.of[s] = interval_unknown;
-        range_without(p, by, fold, c, s, &known.of[s]);
+        take_range(&seen[s][fold], &known.of[s]);
         status = interval_bounds(scratch, bounding, &known.of[s], err);
         if (!status)
             status = interval_growth(scratch, kept, &known.of[s], err);
     }
-    for (size_t i = 0; i < p->n_points && !status; i++)
-        if (by->fold[i] == fold)
-            state_bounds(p, &known, i, &c[i]);
+    for (size_t k = by->first[fold]; k < by->first[fold + 1] && !status; k++)
+        state_bounds(p, &known, by->point[k], &c[by->point[k]]);
     return status;
 }
 
@@ -460,20 +508,26 @@ static lm_status bounds_of_folds(const points *p, const char *model, const split
 {
     residuals r[N_INTERVALS];
     size_t    n[N_INTERVALS];
-    residual *scratch = malloc((LOTS * p->n_points + 1) * sizeof *scratch);
-    lm_status status  = scratch ? residuals_new(p, r, err) : no_memory(err);
+    interval *seen[N_INTERVALS] = { NULL };
+    residual *scratch           = malloc((LOTS * p->n_points + 1) * sizeof *scratch);
+    lm_status status            = scratch ? residuals_new(p, r, err) : no_memory(err);
 
     if (status) {
         free(scratch);
         return status;
     }
-    for (size_t s = 0; s < N_INTERVALS; s++) {
-        add_residuals(p, by, false, c, s, &r[s]);
-        n[s] = r[s].n;
+    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
+        status = add_residuals(p, by, false, c, s, &r[s], err);
+        n[s]   = r[s].n;
+        if (!status && !(seen[s] = ranges_without(p, by, c, s)))
+            status = no_memory(err);
     }
-    status = add_upper_octaves(p, model, r, err);
+    if (!status)
+        status = add_upper_octaves(p, model, r, err);
     for (size_t f = 0; f < by->n_folds && !status; f++)
-        status = bounds_of_others(p, by, f, r, n, scratch, c, err);
+        status = bounds_of_others(p, by, f, r, n, seen, scratch, c, err);
+    for (size_t s = 0; s < N_INTERVALS; s++)
+        free(seen[s]);
     residuals_free(r);
     free(scratch);
     return status;
@@ -523,15 +577,15 @@ lm_status compare_left_out(const points *p, const char *model, const split *by, 
     return status;
 }
 
-lm_status compare_points(const points *p, const char *model, const split *by,
-                         const calibration *cal, comparison *out, lm_error *err)
+static lm_status compare(const points *p, const char *model, const split *by,
+                         const calibration *cal, bool singles, comparison *out, lm_error *err)
 {
     const intervals *known  = cal && model_known(model) ? calibration_intervals(cal, model) : NULL;
     lm_status        status = LM_OK;
 
     for (part w = 0; w < N_PARTS && !status; w++)
         status = predict_part(p, model, w, by, cal, out, err);
-    if (!status)
+    if (!status && singles)
         status = predict_singles(p, model, by, cal, out, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
         compare_measured(&p->point[i], &out[i]);
@@ -542,4 +596,19 @@ lm_status compare_points(const points *p, const char *model, const split *by,
             state_bounds(p, known, i, &out[i]);
     }
     return status;
+}
+
+lm_status compare_points(const points *p, const char *model, const split *by,
+                         const calibration *cal, comparison *out, lm_error *err)
+{
+    return compare(p, model, by, cal, true, out, err);
+}
+
+lm_status compare_networks(const points *p, const char *model, const split *by_network,
+                           comparison *out, lm_error *err)
+{
+    bool layers, alike;
+
+    of_layers(p, &layers, &alike);
+    return compare(p, model, by_network, NULL, !alike, out, err);
 }

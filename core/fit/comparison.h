@@ -27,6 +27,11 @@ void compare_measured(const point *pt, comparison *out);
 lm_status compare_points(const points *p, const char *model, const split *by,
                          const calibration *cal, comparison *out, lm_error *err);
 
+/** compare_points() for compare_intervals(), which does not look at what is said of single layers
+ * that belong to no group: these are not predicted by it. */
+lm_status compare_networks(const points *p, const char *model, const split *by_network,
+                           comparison *out, lm_error *err);
+
 /**
  * Intervals of a model, as they are written into the machine file: from points that were left out
  * network by network, all-reduces where there are no three networks by number of nodes; from 100
@@ -34,7 +39,7 @@ lm_status compare_points(const points *p, const char *model, const split *by,
  * beyond what was measured is seen where the upper octave of batches, or of nodes, is left out.
  *
  * @param by_network      split of the points by network
- * @param network_left_out what compare_points() says of it
+ * @param network_left_out what compare_points() or compare_networks() says of it
  */
 lm_status compare_intervals(const points *p, const char *model, const split *by_network,
                             const comparison *network_left_out, intervals *out, lm_error *err);

@@ -51,7 +51,7 @@ static lm_status judge_models(const points *p, const split *networks, calibratio
     lm_status   status = c ? LM_OK : no_memory(err);
 
     for (size_t m = 0; model_at(m) && !status; m++) {
-        status = compare_points(p, model_at(m), networks, NULL, c, err);
+        status = compare_networks(p, model_at(m), networks, c, err);
         if (!status)
             status = compare_intervals(p, model_at(m), networks, c, &cal->intervals[m], err);
         for (size_t f = 0; f < n_forms && !status; f++)

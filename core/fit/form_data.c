@@ -10,12 +10,6 @@ static lm_status no_memory(lm_error *err)
     return lm_error_set(err, LM_E_NOMEM, "out of memory");
 }
 
-/* Where rows of a fold stand: those of no fold behind all others. */
-static size_t place_of(const split *by, size_t fold)
-{
-    return fold == SPLIT_ALWAYS ? by->n_folds : fold;
-}
-
 /* Rows of one place: regressors, times, weights. */
 static lm_status factor_rows(const points *p, const form_data *d, size_t place, lm_error *err)
 {
@@ -80,34 +74,21 @@ static double row_seconds(const form_data *d, const point *pt)
                : NAN;
 }
 
-/* Counting sort by fold. */
-static lm_status sort_rows(const points *p, form_data *d, lm_error *err)
+/* Points that have the form's part, fold by fold. */
+static void take_points(const points *p, form_data *d)
 {
-    const size_t n_places = d->by->n_folds + 1;
-    size_t      *next     = malloc(n_places * sizeof *next);
+    for (size_t f = 0; f <= d->by->n_folds; f++) {
+        for (size_t k = d->by->first[f]; k < d->by->first[f + 1]; k++) {
+            const size_t i       = d->by->point[k];
+            const double seconds = row_seconds(d, &p->point[i]);
 
-    if (!next)
-        return no_memory(err);
-    for (size_t i = 0; i < p->n_points; i++)
-        if (!isnan(row_seconds(d, &p->point[i])))
-            d->first[place_of(d->by, d->by->fold[i]) + 1]++;
-    for (size_t f = 0; f < n_places; f++) {
-        next[f] = d->first[f];
-        d->first[f + 1] += d->first[f];
+            if (isnan(seconds))
+                continue;
+            d->point[d->n_rows]     = i;
+            d->seconds[d->n_rows++] = seconds;
+        }
+        d->first[f + 1] = d->n_rows;
     }
-    for (size_t i = 0; i < p->n_points; i++) {
-        const double seconds = row_seconds(d, &p->point[i]);
-        size_t       at;
-
-        if (isnan(seconds))
-            continue;
-        at             = next[place_of(d->by, d->by->fold[i])]++;
-        d->point[at]   = i;
-        d->seconds[at] = seconds;
-    }
-    d->n_rows = d->first[n_places];
-    free(next);
-    return LM_OK;
 }
 
 static bool known_everywhere(const points *p, const form_data *d, feature f)
@@ -131,7 +112,7 @@ lm_status form_data_new(const points *p, size_t form_at, const split *by, form_d
     lm_status status = d.point && d.seconds && d.first && d.block ? LM_OK : no_memory(err);
 
     if (!status)
-        status = sort_rows(p, &d, err);
+        take_points(p, &d);
     for (size_t k = 0; k < forms[form_at].n_features && !status; k++)
         d.known[k] = known_everywhere(p, &d, forms[form_at].feature[k]);
     if (!status && !forms[form_at].n_features)

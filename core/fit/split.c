@@ -273,6 +273,29 @@ static lm_status fold_randomly(const points *p, split *s, keyed *key, lm_error *
     return LM_OK;
 }
 
+/* Counting sort by fold. */
+lm_status split_index(split *s, size_t n, lm_error *err)
+{
+    size_t *next = malloc((s->n_folds + 1) * sizeof *next);
+
+    s->point = malloc((n + 1) * sizeof *s->point);
+    s->first = calloc(s->n_folds + 2, sizeof *s->first);
+    if (!next || !s->point || !s->first) {
+        free(next);
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < n; i++)
+        s->first[(s->fold[i] == SPLIT_ALWAYS ? s->n_folds : s->fold[i]) + 1]++;
+    for (size_t f = 0; f <= s->n_folds; f++) {
+        next[f] = s->first[f];
+        s->first[f + 1] += s->first[f];
+    }
+    for (size_t i = 0; i < n; i++)
+        s->point[next[s->fold[i] == SPLIT_ALWAYS ? s->n_folds : s->fold[i]]++] = i;
+    free(next);
+    return LM_OK;
+}
+
 lm_status split_new(const points *p, const split_rule *rule, split *out, lm_error *err)
 {
     const size_t most   = (p->n_points > rule->k ? p->n_points : rule->k) + p->n_groups + 1;
@@ -306,6 +329,8 @@ lm_status split_new(const points *p, const split_rule *rule, split *out, lm_erro
     free(key);
     if (!status && rule->kind != SPLIT_KFOLD)
         memcpy(s.unit, s.fold, p->n_points * sizeof *s.unit);
+    if (!status)
+        status = split_index(&s, p->n_points, err);
     if (status)
         split_free(&s);
     else
@@ -320,5 +345,7 @@ void split_free(split *s)
     free(s->unit);
     free(s->name);
     free(s->points);
+    free(s->point);
+    free(s->first);
     *s = (split){ .n_folds = 0 };
 }

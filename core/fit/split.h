@@ -36,6 +36,8 @@ typedef struct split {
     size_t       n_folds;
     const char **name;   /**< of each fold: a network, "2", "4..7" */
     size_t      *points; /**< how many each has */
+    size_t      *point;  /**< all points, fold by fold, then those of no fold; ascending in each */
+    size_t      *first;  /**< of each fold in `point`, then of those of no fold, then the end */
     arena       *arena;  /**< owns the names */
 } split;
 
@@ -55,6 +57,8 @@ const char *split_rule_print(const split_rule *rule, char *buffer, size_t size);
  * a range that holds no point
  */
 lm_status split_new(const points *p, const split_rule *rule, split *out, lm_error *err);
+/** Sets point and first of one made by hand, of so many points. */
+lm_status split_index(split *s, size_t n_points, lm_error *err);
 void      split_free(split *s);
 
 #endif
