@@ -54,14 +54,15 @@ static lm_status predict_sync(const points *p, sync_baseline b, const split *by,
 }
 
 /* Seconds by one part of the model: of fits, for all points that have it measured. */
-static lm_status predict_part(const points *p, const char *model, part which, const split *by,
-                              const calibration *cal, comparison *out, lm_error *err)
+static lm_status predict_part(const points *p, const char *model, part which, bool measured,
+                              const split *by, const calibration *cal, comparison *out,
+                              lm_error *err)
 {
     const size_t        form_at  = form_find(model, which);
     const sync_baseline baseline = sync_baseline_parse(model);
 
-    for (size_t i = 0; i < p->n_points; i++)
-        out[i].part[which] = NAN;
+    if (!cal && !measured)
+        return LM_OK;
     if (which == PART_SYNC &&
         (form_at < n_forms ? !cal || calibration_asks(cal, model) : baseline < N_SYNC_BASELINES))
         return predict_sync(p, form_at < n_forms ? N_SYNC_BASELINES : baseline, by, cal, out, err);
@@ -204,49 +205,60 @@ static void range_join(const interval *from, interval *to)
 }
 
 /* The range of what was measured in one fold; of index n_folds: in none. */
-static interval range_of_fold(const points *p, const split *by, size_t fold, const comparison *c,
-                              size_t slot)
+static void ranges_of_fold(const points *p, const split *by, size_t fold, const comparison *c,
+                           interval found[N_INTERVALS])
 {
-    interval found = interval_unknown;
+    for (size_t s = 0; s < N_INTERVALS; s++)
+        found[s] = interval_unknown;
+    for (size_t k = by->first[fold]; k < by->first[fold + 1]; k++)
+        for (size_t slot = 0; slot < N_INTERVALS; slot++) {
+            const size_t i       = by->point[k];
+            const double seconds = c[i].measured[quantity_of(slot)];
+            double       at[N_SCOPES];
 
-    for (size_t k = by->first[fold]; k < by->first[fold + 1]; k++) {
-        const size_t i       = by->point[k];
-        const double seconds = c[i].measured[quantity_of(slot)];
-        double       at[N_SCOPES];
-
-        if (isnan(seconds) || !in_slot(&p->point[i], slot))
-            continue;
-        place_of(&p->point[i], seconds, at);
-        for (scope s = 0; s < N_SCOPES; s++)
-            if (matters(slot, s)) {
-                found.range[s].low  = fmin(found.range[s].low, at[s]);
-                found.range[s].high = fmax(found.range[s].high, at[s]);
-            }
-    }
-    return found;
+            if (isnan(seconds) || !in_slot(&p->point[i], slot))
+                continue;
+            place_of(&p->point[i], seconds, at);
+            for (scope s = 0; s < N_SCOPES; s++)
+                if (matters(slot, s)) {
+                    found[slot].range[s].low  = fmin(found[slot].range[s].low, at[s]);
+                    found[slot].range[s].high = fmax(found[slot].range[s].high, at[s]);
+                }
+        }
 }
 
-/* The range of what was measured without each fold, and, the last, with all; only ranges are set.
- * To be freed; NULL: out of memory. */
-static interval *ranges_without(const points *p, const split *by, const comparison *c, size_t slot)
-{
-    const size_t n      = by->n_folds + 1;
-    interval    *out    = malloc((n + 1) * sizeof *out);
-    interval    *of     = malloc(n * sizeof *of);
-    interval     behind = interval_unknown, before = interval_unknown;
+/* Ranges of what was measured, by slot; of intervals nothing else is set. */
+typedef struct ranges {
+    interval of[N_INTERVALS];
+} ranges;
 
-    for (size_t f = 0; out && of && f < n; f++)
-        of[f] = range_of_fold(p, by, f, c, slot);
-    for (size_t f = n; out && of && f-- > 0;) {
-        out[f] = behind;
-        range_join(&of[f], &behind);
+/* Without each fold, and, the last, with all. To be freed; NULL: out of memory. */
+static ranges *ranges_without(const points *p, const split *by, const comparison *c)
+{
+    const size_t n   = by->n_folds + 1;
+    ranges      *out = malloc((n + 1) * sizeof *out);
+    ranges      *of  = malloc(n * sizeof *of);
+
+    if (!out || !of) {
+        free(out);
+        free(of);
+        return NULL;
     }
-    for (size_t f = 0; out && of && f < n; f++) {
-        range_join(&before, &out[f]);
-        range_join(&of[f], &before);
+    for (size_t f = 0; f < n; f++)
+        ranges_of_fold(p, by, f, c, of[f].of);
+    for (size_t s = 0; s < N_INTERVALS; s++) {
+        interval before = interval_unknown, behind = interval_unknown;
+
+        for (size_t f = n; f-- > 0;) {
+            out[f].of[s] = behind;
+            range_join(&of[f].of[s], &behind);
+        }
+        for (size_t f = 0; f < n; f++) {
+            range_join(&before, &out[f].of[s]);
+            range_join(&of[f].of[s], &before);
+        }
+        out[n - 1].of[s] = behind; /* what is of no fold is never left out */
     }
-    if (out && of)
-        out[n - 1] = behind; /* what is of no fold is never left out */
     free(of);
     return out;
 }
@@ -289,30 +301,34 @@ static lm_status residuals_new(const points *p, residuals r[N_INTERVALS], lm_err
     return no_memory(err);
 }
 
-/* Residuals of a slot, fold by fold, behind those that are there. Their groups are the units of the
- * split, or the networks. */
+/* Residuals of one slot or (N_INTERVALS) of each, fold by fold, behind those that are there. Their
+ * groups are the units of the split, or the networks. */
 static lm_status add_residuals(const points *p, const split *by, bool by_network,
-                               const comparison *c, size_t slot, residuals *to, lm_error *err)
+                               const comparison *c, size_t only, residuals to[N_INTERVALS],
+                               lm_error *err)
 {
-    const quantity q    = quantity_of(slot);
-    interval      *seen = ranges_without(p, by, c, slot);
+    const size_t from = only < N_INTERVALS ? only : 0;
+    const size_t end  = only < N_INTERVALS ? only + 1 : N_INTERVALS;
+    ranges      *seen = ranges_without(p, by, c);
 
     if (!seen)
         return no_memory(err);
     for (size_t f = 0; f < by->n_folds; f++)
-        for (size_t k = by->first[f]; k < by->first[f + 1]; k++) {
-            const size_t i         = by->point[k];
-            const double predicted = c[i].predicted[q], measured = c[i].measured[q];
-            double       at[N_SCOPES];
+        for (size_t k = by->first[f]; k < by->first[f + 1]; k++)
+            for (size_t s = from; s < end; s++) {
+                const size_t i         = by->point[k];
+                const double predicted = c[i].predicted[quantity_of(s)];
+                const double measured  = c[i].measured[quantity_of(s)];
+                double       at[N_SCOPES];
 
-            if (!in_slot(&p->point[i], slot) || isnan(predicted) || isnan(measured))
-                continue;
-            place_of(&p->point[i], predicted, at);
-            to->point[to->n]  = i;
-            to->item[to->n++] = (residual){ predicted > 0 ? measured / predicted : HUGE_VAL,
-                                            by_network ? p->point[i].group : by->unit[i],
-                                            interval_beyond(&seen[f], at) };
-        }
+                if (isnan(predicted) || isnan(measured) || !in_slot(&p->point[i], s))
+                    continue;
+                place_of(&p->point[i], predicted, at);
+                to[s].point[to[s].n]  = i;
+                to[s].item[to[s].n++] = (residual){ predicted > 0 ? measured / predicted : HUGE_VAL,
+                                                    by_network ? p->point[i].group : by->unit[i],
+                                                    interval_beyond(&seen[f].of[s], at) };
+            }
     free(seen);
     return LM_OK;
 }
@@ -343,8 +359,8 @@ static lm_status add_upper_octave(const points *p, const char *model, split_kind
     if ((status = split_new(p, &rule, &by, err)))
         return status;
     status = compare_points(p, model, &by, NULL, scratch, err);
-    for (size_t s = 0; s < N_INTERVALS && !status; s++)
-        status = add_residuals(p, &by, true, scratch, s, &to[s], err);
+    if (!status)
+        status = add_residuals(p, &by, true, scratch, N_INTERVALS, to, err);
     split_free(&by);
     return status;
 }
@@ -424,7 +440,7 @@ static lm_status replace_few(const points *p, const char *model, const compariso
         }
         r[s].n = 0;
         if (!status)
-            status = add_residuals(p, &by, false, c, s, &r[s], err);
+            status = add_residuals(p, &by, false, c, s, r, err);
     }
     if (c)
         split_free(&by);
@@ -437,31 +453,29 @@ lm_status compare_intervals(const points *p, const char *model, const split *by_
 {
     residuals r[N_INTERVALS];
     size_t    n[N_INTERVALS];
+    ranges   *seen   = NULL;
     lm_status status = residuals_new(p, r, err);
 
     if (status)
         return status;
-    for (size_t s = 0; s < N_INTERVALS && !status; s++)
-        status = add_residuals(p, by_network, false, network_left_out, s, &r[s], err);
+    status = add_residuals(p, by_network, false, network_left_out, N_INTERVALS, r, err);
     if (!status)
         status = replace_few(p, model, network_left_out, r, err);
     for (size_t s = 0; s < N_INTERVALS; s++)
         n[s] = r[s].n;
     if (!status)
         status = add_upper_octaves(p, model, r, err);
+    if (!status && !(seen = ranges_without(p, by_network, network_left_out)))
+        status = no_memory(err);
     for (size_t s = 0; s < N_INTERVALS && !status; s++) {
-        interval *seen = NULL;
-
         out->of[s] = interval_unknown;
         status     = interval_bounds(r[s].item, n[s], &out->of[s], err);
         if (!status)
             status = interval_growth(r[s].item, r[s].n, &out->of[s], err);
-        if (!status && !(seen = ranges_without(p, by_network, network_left_out, s)))
-            status = no_memory(err);
         if (!status)
-            take_range(&seen[by_network->n_folds], &out->of[s]);
-        free(seen);
+            take_range(&seen[by_network->n_folds].of[s], &out->of[s]);
     }
+    free(seen);
     residuals_free(r);
     return status;
 }
@@ -477,8 +491,8 @@ static void state_bounds(const points *p, const intervals *known, size_t i, comp
 /* Of one fold, by the residuals of all others. */
 static lm_status bounds_of_others(const points *p, const split *by, size_t fold,
                                   const residuals all[N_INTERVALS], const size_t n[N_INTERVALS],
-                                  interval *const seen[N_INTERVALS], residual *scratch,
-                                  comparison *c, lm_error *err)
+                                  const ranges *seen, residual *scratch, comparison *c,
+                                  lm_error *err)
 {
     intervals known;
     lm_status status = LM_OK;
@@ -493,7 +507,7 @@ static lm_status bounds_of_others(const points *p, const split *by, size_t fold,
                 bounding = kept;
         }
         known.of[s] = interval_unknown;
-        take_range(&seen[s][fold], &known.of[s]);
+        take_range(&seen[fold].of[s], &known.of[s]);
         status = interval_bounds(scratch, bounding, &known.of[s], err);
         if (!status)
             status = interval_growth(scratch, kept, &known.of[s], err);
@@ -508,26 +522,24 @@ static lm_status bounds_of_folds(const points *p, const char *model, const split
 {
     residuals r[N_INTERVALS];
     size_t    n[N_INTERVALS];
-    interval *seen[N_INTERVALS] = { NULL };
-    residual *scratch           = malloc((LOTS * p->n_points + 1) * sizeof *scratch);
-    lm_status status            = scratch ? residuals_new(p, r, err) : no_memory(err);
+    ranges   *seen    = NULL;
+    residual *scratch = malloc((LOTS * p->n_points + 1) * sizeof *scratch);
+    lm_status status  = scratch ? residuals_new(p, r, err) : no_memory(err);
 
     if (status) {
         free(scratch);
         return status;
     }
-    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
-        status = add_residuals(p, by, false, c, s, &r[s], err);
-        n[s]   = r[s].n;
-        if (!status && !(seen[s] = ranges_without(p, by, c, s)))
-            status = no_memory(err);
-    }
+    status = add_residuals(p, by, false, c, N_INTERVALS, r, err);
+    for (size_t s = 0; s < N_INTERVALS; s++)
+        n[s] = r[s].n;
+    if (!status && !(seen = ranges_without(p, by, c)))
+        status = no_memory(err);
     if (!status)
         status = add_upper_octaves(p, model, r, err);
     for (size_t f = 0; f < by->n_folds && !status; f++)
         status = bounds_of_others(p, by, f, r, n, seen, scratch, c, err);
-    for (size_t s = 0; s < N_INTERVALS; s++)
-        free(seen[s]);
+    free(seen);
     residuals_free(r);
     free(scratch);
     return status;
@@ -580,11 +592,16 @@ lm_status compare_left_out(const points *p, const char *model, const split *by, 
 static lm_status compare(const points *p, const char *model, const split *by,
                          const calibration *cal, bool singles, comparison *out, lm_error *err)
 {
-    const intervals *known  = cal && model_known(model) ? calibration_intervals(cal, model) : NULL;
+    const intervals *known = cal && model_known(model) ? calibration_intervals(cal, model) : NULL;
+    bool             measured[N_PARTS];
     lm_status        status = LM_OK;
 
+    points_measured(p, measured);
+    for (size_t i = 0; i < p->n_points; i++)
+        for (part w = 0; w < N_PARTS; w++)
+            out[i].part[w] = NAN;
     for (part w = 0; w < N_PARTS && !status; w++)
-        status = predict_part(p, model, w, by, cal, out, err);
+        status = predict_part(p, model, w, measured[w], by, cal, out, err);
     if (!status && singles)
         status = predict_singles(p, model, by, cal, out, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {

@@ -329,7 +329,7 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     calibration *cal    = calloc(1, sizeof *cal);
     lm_status    status = cal ? points_check_variants(p, obs->path, err) : no_memory(err);
     split        by     = { .n_folds = 0 };
-    bool         any    = false;
+    bool         any    = false, measured[N_PARTS];
 
     if (cal) {
         cal->settings  = term_settings_default;
@@ -345,8 +345,9 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
         status = note_noise(obs, cal, err);
     if (!status && !(status = fit_allreduces(p, cal, err)))
         any |= cal->allreduces != NULL;
+    points_measured(p, measured);
     for (size_t f = 0; f < n_forms && !status; f++) {
-        if (forms[f].part == PART_SYNC)
+        if (forms[f].part == PART_SYNC || !measured[forms[f].part])
             continue;
         status = fit_form(p, f, &by, &cal->fitted[f], err);
         any |= cal->fitted[f].present;

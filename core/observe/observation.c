@@ -455,13 +455,59 @@ static const char *optimizer_of(const observation *r)
                : r->optimizer;
 }
 
+/* A text that fills a buffer; what does not fit is left out. */
+typedef struct filling {
+    char *to, *end; /* end: room for the zero behind it */
+} filling;
+
+static void put(filling *f, const char *text)
+{
+    while (*text && f->to < f->end)
+        *f->to++ = *text++;
+}
+
+static void put_number(filling *f, int64_t value)
+{
+    char     digits[24];
+    char    *at   = digits + sizeof digits - 1;
+    uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+
+    *at = '\0';
+    do
+        *--at = (char)('0' + left % 10);
+    while (left /= 10);
+    if (value < 0)
+        *--at = '-';
+    put(f, at);
+}
+
+/* By hand, as every row of a file is asked for its key some times, and snprintf() of so many takes
+ * as long as a fit. */
 void observation_key(const observation *r, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%d %s %s %s %s %s %s %d %d %lld %lld %lld %lld %lld", r->kind, r->name,
-             r->input, r->kind == OBS_KERNEL ? "" : r->algorithm, r->geometry, optimizer_of(r),
-             r->settings, r->kind == OBS_KERNEL ? r->pass : 0, r->dtype, (long long)r->batch,
-             (long long)r->ranks, (long long)r->hosts, (long long)r->bytes,
-             (long long)r->bucket_bytes);
+    const char *const text[] = {
+        r->name,     r->input,        r->kind == OBS_KERNEL ? "" : r->algorithm,
+        r->geometry, optimizer_of(r), r->settings
+    };
+    const int64_t number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : 0,
+                               (int64_t)r->dtype,
+                               r->batch,
+                               r->ranks,
+                               r->hosts,
+                               r->bytes,
+                               r->bucket_bytes };
+    filling f = { buffer, buffer + size - 1 };
+
+    put_number(&f, (int64_t)r->kind);
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
+        put(&f, " ");
+        put(&f, text[i]);
+    }
+    for (size_t i = 0; i < sizeof number / sizeof number[0]; i++) {
+        put(&f, " ");
+        put_number(&f, number[i]);
+    }
+    *f.to = '\0';
 }
 
 /* ---- writing ------------------------------------------------------------------------------------

@@ -534,3 +534,12 @@ double point_seconds(const point *p, part which)
     }
     return NAN;
 }
+
+void points_measured(const points *p, bool out[N_PARTS])
+{
+    for (part w = 0; w < N_PARTS; w++)
+        out[w] = false;
+    for (size_t i = 0; i < p->n_points; i++)
+        for (part w = 0; w < N_PARTS; w++)
+            out[w] = out[w] || !isnan(point_seconds(&p->point[i], w));
+}

@@ -86,4 +86,7 @@ lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *er
  * the part does not exist there (several nodes only, ...). */
 double point_seconds(const point *p, part which);
 
+/** Which parts any point has measured. */
+void points_measured(const points *p, bool out[N_PARTS]);
+
 #endif

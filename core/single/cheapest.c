@@ -35,9 +35,9 @@ typedef struct fitting {
     unsigned                stage;  /* rows of later ones wait */
     bool                    tied;   /* columns count as their families */
     double                  middle; /* geometric mean of the times */
-    double                 *price, *next, *solution, *gram, *h, *used_gram, *used_h, *dense, *most;
-    row_item               *vector;
-    size_t                 *used, *count, *touched;
+    double   *price, *next, *solution, *gram, *h, *used_gram, *used_h, *dense, *value, *most;
+    row_item *vector;
+    size_t   *used, *count, *touched;
 } fitting;
 
 double cheapest_seconds(const rows *r, size_t at, const columns *c, double p)
@@ -82,7 +82,20 @@ static double robust_weight(double residual, double huber)
 /* ---- one round ----------------------------------------------------------------------------------
  */
 
-/* Adds a row with its factors to the normal equations. */
+/* Ascending; there are a few, nearly in order. */
+static void sort_touched(size_t *touched, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const size_t at = touched[i];
+        size_t       k  = i;
+
+        for (; k > 0 && touched[k - 1] > at; k--)
+            touched[k] = touched[k - 1];
+        touched[k] = at;
+    }
+}
+
+/* Adds a row with its factors to the normal equations, of which the lower triangle is kept. */
 static void add_row(fitting *f, size_t n_items, double floor_factor, double work_factor,
                     double seconds, double weight)
 {
@@ -97,20 +110,20 @@ static void add_row(fitting *f, size_t n_items, double floor_factor, double work
             f->touched[n_touched++] = at;
         f->dense[at] += f->vector[i].value * (is_floor ? floor_factor : work_factor) / seconds;
     }
+    sort_touched(f->touched, n_touched);
+    for (size_t i = 0; i < n_touched; i++)
+        f->value[i] = f->dense[f->touched[i]];
     for (size_t i = 0; i < n_touched; i++) {
-        const size_t a = f->touched[i];
-        const double v = weight * f->dense[a];
+        const size_t a  = f->touched[i];
+        const double v  = weight * f->value[i];
+        double      *to = f->gram + a * n;
 
         f->h[a] += v;
         f->count[a]++;
-        for (size_t k = 0; k <= i; k++) {
-            const size_t b = f->touched[k];
-
-            f->gram[a > b ? a * n + b : b * n + a] += v * f->dense[b];
-        }
+        for (size_t k = 0; k <= i; k++)
+            to[f->touched[k]] += v * f->value[k];
+        f->dense[a] = 0;
     }
-    for (size_t i = 0; i < n_touched; i++)
-        f->dense[f->touched[i]] = 0;
 }
 
 /* Normal equations of the first n rows under f->price. */
@@ -456,7 +469,7 @@ lm_status cheapest_fit(const rows *r, const bool *in, const cheapest_options *o,
 {
     const size_t k      = c->n + 1;
     fitting      f      = { .r = r, .o = o, .c = c };
-    double      *room   = calloc(2 * k * k + 7 * k, sizeof *room);
+    double      *room   = calloc(2 * k * k + 8 * k, sizeof *room);
     size_t      *counts = calloc(3 * k + r->n + 1, sizeof *counts);
     lm_status    status = rows_check(r, err);
 
@@ -464,11 +477,12 @@ lm_status cheapest_fit(const rows *r, const bool *in, const cheapest_options *o,
     if (!status && (!room || !counts || !f.vector))
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     if (!status) {
-        double **vectors[] = { &f.price, &f.next, &f.solution, &f.h, &f.used_h, &f.dense, &f.most };
+        double **vectors[] = { &f.price,  &f.next,  &f.solution, &f.h,
+                               &f.used_h, &f.dense, &f.value,    &f.most };
 
         for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++)
             *vectors[i] = room + i * k;
-        f.gram      = room + 7 * k;
+        f.gram      = room + 8 * k;
         f.used_gram = f.gram + k * k;
         f.used      = counts;
         f.count     = counts + k;
