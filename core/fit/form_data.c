@@ -44,6 +44,8 @@ static lm_status factor_rows(const points *p, const form_data *d, size_t place, 
 /* Rows of a form in terms. */
 static lm_status term_rows(const points *p, form_data *d, lm_error *err)
 {
+    bool counted = false;
+
     d->row   = malloc((d->n_rows + 1) * sizeof *d->row);
     d->terms = arena_new();
     if (!d->row || !d->terms)
@@ -59,8 +61,12 @@ static lm_status term_rows(const points *p, form_data *d, lm_error *err)
                 return no_memory(err);
             memcpy(kept, v.item, v.n * sizeof *kept);
             d->row[i] = (shrink_row){ { kept, v.n }, d->seconds[i], f, pt->group };
+            counted |= counted_only(&pt->load);
         }
-    return LM_OK;
+    /* for two folds or more it pays */
+    return counted || d->by->n_folds < 3
+               ? LM_OK
+               : shrink_sums_new(d->row, d->n_rows, &shrink_default, &d->sums, err);
 }
 
 /* Seconds of the form's part at a point; NAN where it has none, or where the form needs kernels and
@@ -134,6 +140,7 @@ void form_data_free(form_data *d)
     free(d->block);
     free(d->row);
     arena_free(d->terms);
+    shrink_sums_free(&d->sums);
     free(d->first);
     free(d->point);
     free(d->seconds);
@@ -229,7 +236,7 @@ static lm_status fit_terms(const form_data *d, size_t without, form_solution *ou
         status = take_rows(d, of_counts, &out->knots, row, &n, terms, err);
         if (!status)
             status = shrink_solve(row, n, without, of_counts ? &shrink_counted : &shrink_default,
-                                  &found, err);
+                                  !of_counts && d->sums.n ? &d->sums : NULL, &found, err);
         if (!status)
             merge_terms(&found, of_counts, &out->terms);
     }

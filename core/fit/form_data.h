@@ -22,7 +22,8 @@ typedef struct form_data {
     lsq_block   **block;   /**< of each fold, then of those of no fold; NULL: no rows in it */
     shrink_row   *row; /**< of a form in terms, instead of blocks; terms of networks of which only
                           counts are known are those of each fit */
-    arena *terms;      /**< owns theirs */
+    arena      *terms; /**< owns theirs */
+    shrink_sums sums;  /**< of these rows, where none is of counts; n = 0: none */
 } form_data;
 
 /** Coefficients, and what else a fit finds out. */

@@ -61,6 +61,7 @@ typedef struct solving {
     double               *share;  /* by row: what it counts beside others of its group */
     bool                  used[N_TERMS];
     double                scale[N_TERMS]; /* seconds per unit so far */
+    shrink_sums           sums;           /* of the rows that take part; n = 0: none */
     lm_error             *err;
 } solving;
 
@@ -145,13 +146,53 @@ static void stage_equations(const solving *s, stage *st)
             st->gram[k * n + j] = st->gram[j * n + k];
 }
 
-/* Nothing is in the sums yet but the ridge. */
+/* Four sums, as one would wait for each addition. */
+static double dot(const double *a, const double *b, size_t n)
+{
+    double sum[4] = { 0 };
+    size_t j      = 0;
+
+    for (; j + 4 <= n; j += 4)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += a[j + k] * b[j + k];
+    for (; j < n; j++)
+        sum[0] += a[j] * b[j];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* What the sums over terms say of the stage's columns. */
+static void stage_take_sums(const solving *s, stage *st)
+{
+    const shrink_sums *of = &s->sums;
+
+    for (size_t t = 0; t < N_TERMS; t++) {
+        const size_t a = st->key[t];
+
+        if (a == N_TERMS)
+            continue;
+        st->h[a] += s->scale[t] * of->h[of->at[t]];
+        for (size_t u = 0; u < N_TERMS; u++) {
+            const size_t b = st->key[u];
+            const size_t i = of->at[t], j = of->at[u];
+
+            if (b <= a)
+                st->gram[a * st->n + b] +=
+                    s->scale[t] * s->scale[u] * of->gram[i > j ? i * of->n + j : j * of->n + i];
+        }
+    }
+}
+
+/* The ridge, and the rows with their first weights where their sums are known. */
 static void stage_begin(const solving *s, stage *st)
 {
     memset(st->gram, 0, st->n * st->n * sizeof *st->gram);
     memset(s->summed, 0, s->n * sizeof *s->summed);
     for (size_t j = 0; j < st->n; j++)
         st->gram[j * st->n + j] = st->h[j] = st->mu[j];
+    if (!s->sums.n)
+        return;
+    memcpy(s->summed, s->share, s->n * sizeof *s->summed);
+    stage_take_sums(s, st);
 }
 
 static lm_status stage_solve(solving *s, stage *st)
@@ -165,11 +206,8 @@ static lm_status stage_solve(solving *s, stage *st)
         if ((status = nnls_solve(st->gram, st->h, st->n, st->factor, s->err)))
             break;
         for (size_t i = 0; i < s->n; i++) {
-            double r = -1;
+            const double r = fabs(dot(st->a + i * st->n, st->factor, st->n) - 1);
 
-            for (size_t j = 0; j < st->n; j++)
-                r += st->a[i * st->n + j] * st->factor[j];
-            r            = fabs(r);
             s->weight[i] = s->share[i] * (r <= s->options->huber ? 1 : s->options->huber / r);
         }
     }
@@ -284,10 +322,8 @@ static lm_status refine(solving *s, size_t (*key_of)(size_t), shrink_fit *out)
         }
     out->weighted_rss = 0;
     for (size_t i = 0; i < s->n && !status; i++) {
-        double r = -1;
+        const double r = dot(st.a + i * st.n, st.factor, st.n) - 1;
 
-        for (size_t j = 0; j < st.n; j++)
-            r += st.a[i * st.n + j] * st.factor[j];
         out->weighted_rss += s->weight[i] * r * r;
     }
     stage_free(&st);
@@ -313,22 +349,151 @@ static void spread_slots(solving *s, shrink_fit *out)
         }
 }
 
-static lm_status share_groups(solving *s)
+/* What each row counts beside others of its group. */
+static lm_status share_groups(const shrink_row *const *row, size_t n, double alike, double *share,
+                              lm_error *err)
 {
     size_t  n_groups = 0;
     size_t *count;
 
-    for (size_t i = 0; i < s->n; i++)
-        n_groups = s->row[i]->group >= n_groups ? s->row[i]->group + 1 : n_groups;
-    count = calloc(n_groups, sizeof *count);
+    for (size_t i = 0; i < n; i++)
+        n_groups = row[i]->group >= n_groups ? row[i]->group + 1 : n_groups;
+    count = calloc(n_groups + 1, sizeof *count);
     if (!count)
-        return lm_error_set(s->err, LM_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < s->n; i++)
-        count[s->row[i]->group]++;
-    for (size_t i = 0; i < s->n; i++)
-        s->share[i] = 1 / (1 + ((double)count[s->row[i]->group] - 1) * s->options->alike);
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n; i++)
+        count[row[i]->group]++;
+    for (size_t i = 0; i < n; i++)
+        share[i] = 1 / (1 + ((double)count[row[i]->group] - 1) * alike);
     free(count);
     return LM_OK;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------------
+ */
+
+static void sums_add(shrink_sums *s, const shrink_row *r, double weight)
+{
+    for (size_t k = 0; k < r->terms.n; k++) {
+        const size_t i = s->at[r->terms.item[k].term];
+        const double v = weight * (r->terms.item[k].value / r->seconds);
+
+        s->h[i] += v;
+        for (size_t l = 0; l < r->terms.n; l++) {
+            const size_t j = s->at[r->terms.item[l].term];
+
+            if (j <= i)
+                s->gram[i * s->n + j] += v * (r->terms.item[l].value / r->seconds);
+        }
+    }
+}
+
+/* Can all of it be added up? */
+static bool row_finite(const shrink_row *r)
+{
+    bool finite = r->seconds > 0 && isfinite(r->seconds);
+
+    for (size_t k = 0; k < r->terms.n; k++)
+        finite &= isfinite(r->terms.item[k].value) != 0;
+    return finite;
+}
+
+/* Has each group one fold? */
+static bool groups_whole(const shrink_row *row, size_t n, lm_error *err, lm_status *status)
+{
+    size_t  n_groups = 0;
+    size_t *fold;
+    bool    whole = true;
+
+    for (size_t i = 0; i < n; i++)
+        n_groups = row[i].group >= n_groups ? row[i].group + 1 : n_groups;
+    if (!(fold = malloc((n_groups + 1) * sizeof *fold))) {
+        *status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return false;
+    }
+    for (size_t i = 0; i < n; i++)
+        fold[row[i].group] = row[i].fold;
+    for (size_t i = 0; i < n; i++)
+        whole &= fold[row[i].group] == row[i].fold && row_finite(&row[i]);
+    free(fold);
+    return whole;
+}
+
+static lm_status sums_room(shrink_sums *s, lm_error *err)
+{
+    s->gram = calloc(s->n * s->n + 1, sizeof *s->gram);
+    s->h    = calloc(s->n + 1, sizeof *s->h);
+    return s->gram && s->h ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+lm_status shrink_sums_new(const shrink_row *row, size_t n, const shrink_options *options,
+                          shrink_sums *out, lm_error *err)
+{
+    double            *share  = malloc((n + 1) * sizeof *share);
+    const shrink_row **all    = calloc(n + 1, sizeof *all);
+    lm_status          status = LM_OK;
+
+    *out = (shrink_sums){ .n = 0 };
+    for (size_t t = 0; t < N_TERMS; t++)
+        out->at[t] = N_TERMS;
+    if (!share || !all)
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (!status)
+        out->whole = groups_whole(row, n, err, &status);
+    for (size_t i = 0; i < n && out->whole; i++) {
+        all[i] = &row[i];
+        for (size_t k = 0; k < row[i].terms.n; k++)
+            if (out->at[row[i].terms.item[k].term] == N_TERMS)
+                out->at[row[i].terms.item[k].term] = out->n++;
+    }
+    if (!status)
+        status = sums_room(out, err);
+    if (!status && out->whole)
+        status = share_groups(all, n, options->alike, share, err);
+    for (size_t i = 0; i < n && out->whole && !status; i++)
+        sums_add(out, &row[i], share[i]);
+    free(share);
+    free(all);
+    if (status)
+        shrink_sums_free(out);
+    return status;
+}
+
+void shrink_sums_free(shrink_sums *s)
+{
+    free(s->gram);
+    free(s->h);
+    s->gram = s->h = NULL;
+    s->n           = 0;
+}
+
+/* Those of the rows that take part: without the others, which are fewer. */
+static lm_status take_sums(solving *s, const shrink_row *row, size_t n, size_t without,
+                           const shrink_sums *all)
+{
+    double            *share  = malloc((n + 1) * sizeof *share);
+    const shrink_row **left   = calloc(n + 1, sizeof *left);
+    size_t             n_left = 0;
+    lm_status          status;
+
+    s->sums = *all;
+    status  = sums_room(&s->sums, s->err);
+    if (!status && (!share || !left))
+        status = lm_error_set(s->err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < n && !status; i++)
+        if (row[i].fold == without)
+            left[n_left++] = &row[i];
+    if (!status)
+        status = share_groups(left, n_left, s->options->alike, share, s->err);
+    if (!status) {
+        memcpy(s->sums.gram, all->gram, all->n * all->n * sizeof *all->gram);
+        memcpy(s->sums.h, all->h, all->n * sizeof *all->h);
+    }
+    for (size_t i = 0; i < n_left && !status; i++)
+        sums_add(&s->sums, left[i], -share[i]);
+    free(share);
+    free(left);
+    return status;
 }
 
 static lm_status take_rows(solving *s, const shrink_row *row, size_t n, size_t without)
@@ -351,7 +516,8 @@ static lm_status take_rows(solving *s, const shrink_row *row, size_t n, size_t w
         }
         s->row[s->n++] = &row[i];
     }
-    return s->n ? share_groups(s) : lm_error_set(s->err, LM_E_ARG, "no rows to fit");
+    return s->n ? share_groups(s->row, s->n, s->options->alike, s->share, s->err)
+                : lm_error_set(s->err, LM_E_ARG, "no rows to fit");
 }
 
 /* Families that stand on their own first; then all of them, the rest beginning from their guesses.
@@ -386,13 +552,16 @@ static lm_status solve_families(solving *s)
 }
 
 lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
-                       const shrink_options *options, shrink_fit *out, lm_error *err)
+                       const shrink_options *options, const shrink_sums *sums, shrink_fit *out,
+                       lm_error *err)
 {
     solving   s = { .options = options, .err = err };
     double    spare;
     lm_status status = take_rows(&s, row, n, without);
 
     memset(out, 0, sizeof *out);
+    if (!status && sums && sums->whole)
+        status = take_sums(&s, row, n, without, sums);
     if (status)
         goto out;
     for (size_t t = 0; t < N_TERMS; t++) {
@@ -416,6 +585,7 @@ out:
     free(s.weight);
     free(s.share);
     free(s.summed);
+    shrink_sums_free(&s.sums);
     return status;
 }
 

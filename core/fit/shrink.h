@@ -55,13 +55,30 @@ typedef struct shrink_fit {
     double weighted_rss; /**< of relative residuals */
 } shrink_fit;
 
+/** Sums over all rows from which fits without a fold begin: what that fold adds is taken out of
+ * them, instead of adding up the others again. */
+typedef struct shrink_sums {
+    size_t  at[N_TERMS]; /**< place of a term below; N_TERMS: no row has it */
+    size_t  n;
+    double *gram, *h; /**< of relative terms, rows weighing as their group has it; lower triangle */
+    bool    whole;    /**< no group has rows in two folds, no number is not finite: else fits do not
+                         begin from these */
+} shrink_sums;
+
+/** LM_E_NOMEM; what is wrong with rows is for shrink_solve() to say. */
+lm_status shrink_sums_new(const shrink_row *row, size_t n, const shrink_options *options,
+                          shrink_sums *out, lm_error *err);
+void      shrink_sums_free(shrink_sums *s);
+
 /**
  * Fits to the rows whose fold is not `without`.
  *
+ * @param sums of the same rows and options; NULL: none. They change nothing but the time
  * @return LM_E_ARG for no rows, or numbers that are not finite; LM_E_NOMEM
  */
 lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
-                       const shrink_options *options, shrink_fit *out, lm_error *err);
+                       const shrink_options *options, const shrink_sums *sums, shrink_fit *out,
+                       lm_error *err);
 
 /** Seconds: coefficients times terms. */
 double shrink_seconds(const shrink_fit *f, const term_vector *terms);

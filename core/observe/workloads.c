@@ -158,7 +158,9 @@ static lm_status bind_entry(const workloads *w, const entry *e, int64_t batch, b
     return bind_network(e->from->net, w->reg, &options, out, err);
 }
 
-static lm_status count(const workloads *w, entry *e, int64_t batch, counts *out, lm_error *err)
+/* @param terms those that fits begin with; NULL: not wanted */
+static lm_status count(const workloads *w, entry *e, int64_t batch, counts *out, pass_terms *terms,
+                       lm_error *err)
 {
     bound_network *bound;
     lm_status      status = bind_entry(w, e, batch, &bound, err);
@@ -166,20 +168,43 @@ static lm_status count(const workloads *w, entry *e, int64_t batch, counts *out,
     if (status)
         return status;
     status = metrics_of_network(bound, NULL, &out->metrics, err);
+    if (!status && terms)
+        status = terms_of_network(bound, &term_settings_default, OPTIMIZER_MOMENTUM, terms, err);
     memcpy(e->in_use, bound->input, sizeof e->in_use);
     bound_network_free(bound);
     return status;
 }
 
+static void grow(const double *first, const double *second, growing_pass *out)
+{
+    out->n = 0;
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (first[t] != 0 || second[t] != 0)
+            out->item[out->n++] = (growing){ (uint32_t)t, first[t], second[t] - first[t] };
+}
+
+static void keep_terms(entry *e, const pass_terms *first, const pass_terms *second,
+                       const term_settings *settings, optimizer o, terms_at *t)
+{
+    grow(first->forward, second->forward, &t->forward);
+    grow(first->backward, second->backward, &t->backward);
+    grow(first->update, second->update, &t->update);
+    t->settings = *settings;
+    t->o        = o;
+    e->terms    = t;
+}
+
 static lm_status new_entry(workloads *w, const char *network_name, const char *input,
                            lm_dtype dtype, const char *key, entry **out, lm_error *err)
 {
-    entry    *e = arena_alloc(w->arena, sizeof *e);
-    counts    third;
-    char     *kept;
-    lm_status status;
+    entry     *e = arena_alloc(w->arena, sizeof *e);
+    terms_at  *t = arena_alloc(w->arena, sizeof *t);
+    pass_terms first, second;
+    counts     third;
+    char      *kept;
+    lm_status  status;
 
-    if (!e)
+    if (!e || !t)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     e->dtype = dtype;
     e->name  = arena_text(w->arena, network_name, strlen(network_name));
@@ -187,10 +212,12 @@ static lm_status new_entry(workloads *w, const char *network_name, const char *i
     if (!e->name || !e->input)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     if ((status = load_network(w, network_name, &e->from, err)) ||
-        (status = count(w, e, 1, &e->first, err)) || (status = count(w, e, 2, &e->second, err)))
+        (status = count(w, e, 1, &e->first, &first, err)) ||
+        (status = count(w, e, 2, &e->second, &second, err)))
         return status;
+    keep_terms(e, &first, &second, &term_settings_default, OPTIMIZER_MOMENTUM, t);
     if (!e->from->judged) {
-        if ((status = count(w, e, 3, &third, err)))
+        if ((status = count(w, e, 3, &third, NULL, err)))
             return status;
         e->from->judged = true;
         e->from->even   = true;
@@ -247,7 +274,7 @@ lm_status workloads_counts(workloads *w, const char *name, const char *input, lm
     if ((status = find_entry(w, name, input, dtype, &e, err)))
         return status;
     if (!e->even) {
-        if ((status = count(w, e, batch, &result, err)))
+        if ((status = count(w, e, batch, &result, NULL, err)))
             return status;
         *out = result.metrics;
         return LM_OK;
@@ -301,14 +328,6 @@ static lm_status terms_of(const workloads *w, const entry *e, int64_t batch,
     return status;
 }
 
-static void grow(const double *first, const double *second, growing_pass *out)
-{
-    out->n = 0;
-    for (size_t t = 0; t < N_TERMS; t++)
-        if (first[t] != 0 || second[t] != 0)
-            out->item[out->n++] = (growing){ (uint32_t)t, first[t], second[t] - first[t] };
-}
-
 static lm_status prepare_terms(const workloads *w, entry *e, const term_settings *settings,
                                optimizer o, lm_error *err)
 {
@@ -324,12 +343,7 @@ static lm_status prepare_terms(const workloads *w, entry *e, const term_settings
     if ((status = terms_of(w, e, 1, settings, o, &first, err)) ||
         (status = terms_of(w, e, 2, settings, o, &second, err)))
         return status;
-    grow(first.forward, second.forward, &t->forward);
-    grow(first.backward, second.backward, &t->backward);
-    grow(first.update, second.update, &t->update);
-    t->settings = *settings;
-    t->o        = o;
-    e->terms    = t;
+    keep_terms(e, &first, &second, settings, o, t);
     return LM_OK;
 }
 
