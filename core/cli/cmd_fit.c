@@ -31,7 +31,8 @@ static const option_spec specs[] = {
 static const char details[] =
     "Fits every model: 'convmeter' as published, by ordinary least squares; 'nnls', the same regressors\n"
     "with relative weights and non-negative coefficients; 'layermeter', ours. 'held out' is the error on\n"
-    "networks that the fit did not see, each left out in turn. Needs no device: old observations can be\n"
+    "networks that the fit did not see, each left out in turn; 'rank' is how many of the coefficients the\n"
+    "rows tell apart, of 'layermeter' the others go by similar kernels. Needs no device: old observations can be\n"
     "fitted again anywhere, and so can those of another framework (its columns: OBSERVATIONS.md).\n"
     "Where no network was measured, single layers are: 'layermeter' prices convolutions and products of\n"
     "few rows by their algorithms (single.conv, single.dense), and predicts them and networks of them.\n"
@@ -60,17 +61,26 @@ static void add_columns(table *t)
     table_column(t, "held_out_mape_percent", "held out [%]", 1);
 }
 
+/* Of terms those that some row has. */
+static size_t count_coefficients(size_t form_at, const fitted *f)
+{
+    size_t n = forms[form_at].n_features;
+
+    for (size_t t = 0; !forms[form_at].n_features && t < N_TERMS; t++)
+        n += f->term[t].low <= f->term[t].high;
+    return n;
+}
+
 static void add_row(table *t, size_t form_at, const fitted *f)
 {
     table_text(t, forms[form_at].model);
     table_text(t, part_name(forms[form_at].part));
     table_count(t, f->rows);
-    /* of terms those that some row has */
     if (f->by_allreduces) {
         table_text(t, "");
         table_text(t, "");
     } else {
-        table_count(t, forms[form_at].n_features ? forms[form_at].n_features : f->rank);
+        table_count(t, count_coefficients(form_at, f));
         table_count(t, f->rank);
     }
     table_real(t, f->condition);
@@ -174,14 +184,42 @@ static void print_undetermined(const form *f, const fitted *found)
                 nodes ? "node counts, or more networks" : "networks, batches or images");
 }
 
+/* Most terms are not told apart by the rows alone; families and their ratios do the rest. */
+static void print_tied(size_t form_at, const fitted *f)
+{
+    const size_t n =
+        forms[form_at].n_features || f->by_allreduces ? 0 : count_coefficients(form_at, f);
+
+    if (n > 2 * f->rank)
+        fprintf(stderr,
+                "layermeter: %s.%s: the data tell %zu of %zu coefficients apart, the others go by "
+                "similar kernels: measure more networks, batches or images\n",
+                forms[form_at].model, part_name(forms[form_at].part), f->rank, n);
+}
+
+/* Networks, or what is left out like one. */
+static size_t count_networks(const points *p)
+{
+    return p->n_groups - (p->collectives != NAMES_NONE);
+}
+
 /* Too few networks for any interval. */
-static void print_unknown_intervals(const observations *obs, const calibration *cal)
+static void print_unknown_intervals(const observations *obs, const points *p,
+                                    const calibration *cal)
 {
     for (size_t m = 0; model_at(m); m++)
         for (size_t s = 0; s < N_INTERVALS; s++)
             if (interval_known(&cal->intervals[m].of[s]))
                 return;
-    fprintf(stderr,
+    if (count_networks(p) == 1)
+        fprintf(
+            stderr,
+            "layermeter: %s: one network only: of others nothing is known but what similar kernels "
+            "take, and no interval: measure %d networks or more\n",
+            obs->path, INTERVAL_GROUPS);
+    else
+        fprintf(
+            stderr,
             "layermeter: %s: intervals are unknown: they take %d networks or more that can be left "
             "out\n",
             obs->path, INTERVAL_GROUPS);
@@ -261,9 +299,10 @@ static void print_warnings(const observations *obs, const points *p, const calib
             continue;
         }
         print_undetermined(&forms[i], f);
+        print_tied(i, f);
     }
     if (p->n_points)
-        print_unknown_intervals(obs, cal);
+        print_unknown_intervals(obs, p, cal);
 }
 
 static lm_status choose_where(const options *o, const observations *obs, points *p, lm_error *err)

@@ -9,6 +9,7 @@
 #include "fit/allreduces.h"
 #include "fit/comparison.h"
 #include "fit/singles.h"
+#include "fit/term_rank.h"
 #include "observe/launches.h"
 #include "observe/repeats.h"
 #include "observe/variants.h"
@@ -93,10 +94,14 @@ static lm_status take_terms(const form_data *d, const form_solution *found, fitt
                             lm_error *err)
 {
     const shrink_fit *s = &found->terms;
+    term_products     products;
 
     out->term = malloc(N_TERMS * sizeof *out->term);
-    if (!out->term)
+    term_products_open(&products);
+    if (!out->term || !products.of) {
+        term_products_free(&products);
         return no_memory(err);
+    }
     for (size_t t = 0; t < N_TERMS; t++)
         out->term[t] = (coefficient){ .value          = s->coefficient[t],
                                       .standard_error = s->spread[t],
@@ -118,8 +123,10 @@ static lm_status take_terms(const form_data *d, const form_solution *found, fitt
             c->low  = fmin(c->low, item->value);
             c->high = fmax(c->high, item->value);
         }
+        term_products_add(&products, &terms, d->seconds[i]);
     }
-    out->rank      = s->n_used;
+    out->rank = term_products_rank(&products);
+    term_products_free(&products);
     out->condition = NAN;
     return LM_OK;
 }

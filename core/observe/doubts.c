@@ -319,18 +319,24 @@ static lm_status judge_units(const observations *obs, const points *p, doubts *o
 /* ---- points that are there again ----------------------------------------------------------------
  */
 
-/* More digits than clocks and tables agree on by chance. */
-static bool precise(double seconds)
+/* Digits that a time was written with, up to twelve. */
+static int digits_of(double seconds)
 {
     char text[40];
+    int  n = 12;
 
-    snprintf(text, sizeof text, "%.4g", seconds);
-    return strtod(text, NULL) != seconds;
+    snprintf(text, sizeof text, "%.11e", seconds);
+    while (n > 1 && text[n] == '0') /* behind the first one and the point */
+        n--;
+    return n;
 }
+
+/* More digits than two measurements agree in by chance: tools print four or five. */
+#define TELLING_DIGITS 9
 
 static bool copied(const point *a, const point *b)
 {
-    bool telling = false;
+    int digits = 0;
 
     for (phase f = 0; f < N_PHASES; f++) {
         if (isnan(a->seconds[f]) != isnan(b->seconds[f]))
@@ -339,9 +345,9 @@ static bool copied(const point *a, const point *b)
             continue;
         if (a->seconds[f] != b->seconds[f])
             return false;
-        telling = telling || precise(a->seconds[f]);
+        digits += digits_of(a->seconds[f]);
     }
-    return telling;
+    return digits >= TELLING_DIGITS;
 }
 
 static int first_line(const point *p)
