@@ -8,6 +8,8 @@ static void fill(const point *pt, const double seconds[N_PHASES], double to[N_QU
 {
     const double grad = seconds[PHASE_UPDATE] + (pt->row->ranks > 1 ? seconds[PHASE_SYNC] : 0);
 
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        to[q] = NAN;
     to[QUANTITY_FORWARD]       = seconds[PHASE_FORWARD];
     to[QUANTITY_BACKWARD]      = seconds[PHASE_BACKWARD];
     to[QUANTITY_UPDATE]        = seconds[PHASE_UPDATE];

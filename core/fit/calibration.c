@@ -307,6 +307,7 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
         layer_model_print(draft.stream, cal->layers);
     if (cal->allreduces)
         collective_file_write(draft.stream, cal->allreduces);
+    overlap_file_write(draft.stream, &cal->overlapping);
     for (size_t m = 0; model_at(m); m++)
         put_intervals(draft.stream, model_at(m), &cal->intervals[m]);
     return file_draft_commit(&draft, err);
@@ -658,6 +659,8 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
             else
                 status = collective_file_read(doc, s, cal->allreduces, err);
             any = true;
+        } else if (overlap_file_owns(s)) {
+            status = overlap_file_read(doc, s, &cal->overlapping, err);
         } else if (layer_model_section(s->name)) {
             status = read_layers(&r, s, cal);
             any    = true;

@@ -9,6 +9,7 @@
 #include "fit/quantity.h"
 #include "observe/observation.h"
 #include "sync/collective.h"
+#include "sync/overlap_file.h"
 
 struct operator_model; /* single/operator_model.h */
 
@@ -39,17 +40,6 @@ typedef struct fitted {
     count_knots  knots; /**< of a form in terms: of networks of which only counts are known */
     coefficient *term;  /**< of a form in terms: N_TERMS of them; NAN: unknown */
 } fitted;
-
-/** What gradients cost beside their all-reduces (recurrence.h), as steps in buckets tell. 0: not
- * known, assumed. */
-typedef struct overlap_constants {
-    double slowdown;  /**< s of the backward pass per s beside a message */
-    double stretch;   /**< s of a message per s beside the backward pass */
-    double copy;      /**< s per byte, into buckets and out of them */
-    double straggler; /**< sigma: of the ranks' times among each other, per second */
-    size_t rows;    /**< steps in buckets that the first three are fitted to; 0: none of them is */
-    size_t spreads; /**< steps whose spread sigma is from */
-} overlap_constants;
 
 /** Everything `fit` found out. */
 typedef struct calibration {

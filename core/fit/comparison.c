@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fit/allreduces.h"
+#include "fit/overlap_points.h"
 #include "fit/singles.h"
 
 static lm_status no_memory(lm_error *err)
@@ -124,6 +125,8 @@ void compare_measured(const point *pt, comparison *out)
     to[QUANTITY_STEP]          = pt->row->kind != OBS_COLLECTIVE && !isnan(pt->seconds[PHASE_STEP])
                                      ? pt->seconds[PHASE_STEP]
                                      : to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
+    to[QUANTITY_EXPOSED]       = pt->beside[PHASE_SYNC];
+    to[QUANTITY_OVERLAPPED]    = pt->beside[PHASE_STEP];
 }
 
 /* A step as it was measured, as a whole or part by part, if the model can; else the other way. */
@@ -156,6 +159,7 @@ static void predict(const point *pt, const char *model, const double parts[N_PAR
     to[QUANTITY_INFERENCE]     = parts[PART_INFERENCE];
     to[QUANTITY_GRAD_INPUT]    = parts[PART_GRAD_INPUT];
     to[QUANTITY_GRAD_WEIGHT]   = parts[PART_GRAD_WEIGHT];
+    to[QUANTITY_EXPOSED] = to[QUANTITY_OVERLAPPED] = NAN; /* see predict_overlapped() */
     to[QUANTITY_STEP] =
         step_seconds(pt, parts[PART_STEP], to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD] + *grad);
 }
@@ -177,7 +181,8 @@ static bool matters(size_t slot, scope s)
     case SCOPE_BATCH:
         return slot != QUANTITY_UPDATE && slot != QUANTITY_SYNC && slot != QUANTITY_GRAD;
     case SCOPE_NODES:
-        return slot == QUANTITY_SYNC || slot == QUANTITY_GRAD || slot == INTERVAL_STEP_MANY ||
+        return slot == QUANTITY_EXPOSED || slot == QUANTITY_OVERLAPPED || slot == QUANTITY_SYNC ||
+               slot == QUANTITY_GRAD || slot == INTERVAL_STEP_MANY ||
                slot == QUANTITY_BACKWARD_GRAD;
     default: return true;
     }
@@ -589,6 +594,21 @@ lm_status compare_left_out(const points *p, const char *model, const split *by, 
     return status;
 }
 
+/* Steps in buckets. */
+static lm_status predict_overlapped(const points *p, const char *model, const split *by,
+                                    const calibration *cal, comparison *out, lm_error *err)
+{
+    overlapped_point *found = malloc((p->n_points + 1) * sizeof *found);
+    lm_status status = found ? overlap_points(p, model, by, cal, found, err) : no_memory(err);
+
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        out[i].predicted[QUANTITY_EXPOSED]    = found[i].exposed;
+        out[i].predicted[QUANTITY_OVERLAPPED] = found[i].step;
+    }
+    free(found);
+    return status;
+}
+
 static lm_status compare(const points *p, const char *model, const split *by,
                          const calibration *cal, bool singles, comparison *out, lm_error *err)
 {
@@ -609,9 +629,11 @@ static lm_status compare(const points *p, const char *model, const split *by,
         predict(&p->point[i], model, out[i].part, out[i].predicted);
         for (quantity q = 0; q < N_QUANTITIES; q++)
             out[i].low[q] = out[i].high[q] = NAN;
-        if (known)
-            state_bounds(p, known, i, &out[i]);
     }
+    if (!status)
+        status = predict_overlapped(p, model, by, cal, out, err);
+    for (size_t i = 0; i < p->n_points && !status && known; i++)
+        state_bounds(p, known, i, &out[i]);
     return status;
 }
 

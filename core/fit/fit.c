@@ -8,6 +8,7 @@
 
 #include "fit/allreduces.h"
 #include "fit/comparison.h"
+#include "fit/exposed.h"
 #include "fit/singles.h"
 #include "fit/term_rank.h"
 #include "observe/launches.h"
@@ -178,7 +179,8 @@ static bool note_step(const point *pt, measured_set *to)
                        (row->ranks < 2 || !isnan(s[PHASE_SYNC]));
     const measured_at at = { row->name, pt->input, row->batch, row->ranks };
 
-    if (!observation_of_network(row) || row->batch < 1 ||
+    /* of networks of which only counts are known no prediction is asked */
+    if (row->kind != OBS_NETWORK || row->batch < 1 ||
         !(parts || (row->ranks < 2 && !isnan(s[PHASE_STEP]))))
         return true;
     return measured_add(to, &at);
@@ -285,6 +287,18 @@ static lm_status fit_allreduces(const points *p, calibration *cal, lm_error *err
     return status || !cal->allreduces ? status : judge_allreduces(p, cal, err);
 }
 
+/* What steps in buckets tell: all-reduces, where none was measured by itself, and what overlap
+ * costs. */
+static lm_status fit_exposed(const points *p, const char *model, calibration *cal, lm_error *err)
+{
+    lm_status status;
+
+    if (cal->allreduces)
+        return exposed_fit_constants(p, model, cal, err);
+    status = exposed_fit_allreduces(p, model, cal, err);
+    return status || !cal->allreduces ? status : judge_allreduces(p, cal, err);
+}
+
 /* Prices of single kernels, where there are enough of a kind. */
 static lm_status fit_operators(const observations *obs, calibration *cal, lm_error *err)
 {
@@ -361,6 +375,8 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
         if (status)
             lm_error_prefix(err, "%s: %s.%s", obs->path, forms[f].model, part_name(forms[f].part));
     }
+    if (!status && !(status = fit_exposed(p, model_at(0), cal, err)))
+        any |= cal->allreduces != NULL;
     if (!status && !(status = fit_operators(obs, cal, err)))
         any |= cal->operators != NULL;
     if (!status)
@@ -373,6 +389,32 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
                          obs->path);
     if (!status)
         status = judge_models(p, &by, cal, err);
+    split_free(&by);
+    if (status) {
+        calibration_free(cal);
+        return status;
+    }
+    *out = cal;
+    return LM_OK;
+}
+
+lm_status fit_model(const points *p, const char *model, calibration **out, lm_error *err)
+{
+    calibration *cal = calloc(1, sizeof *cal);
+    split        by  = { .n_folds = 0 };
+    lm_status    status =
+        cal ? split_new(p, &(split_rule){ .kind = SPLIT_NONE }, &by, err) : no_memory(err);
+
+    if (!status) {
+        cal->settings  = term_settings_default;
+        cal->max_ranks = cal->max_hosts = 1;
+        status                          = fit_allreduces(p, cal, err);
+    }
+    for (size_t f = 0; f < n_forms && !status; f++)
+        if (!strcmp(forms[f].model, model) && forms[f].part != PART_SYNC)
+            status = fit_form(p, f, &by, &cal->fitted[f], err);
+    if (!status)
+        status = fit_exposed(p, model, cal, err);
     split_free(&by);
     if (status) {
         calibration_free(cal);

@@ -13,6 +13,12 @@
  */
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err);
 
+/**
+ * Fits what a step by one model needs, all-reduces among it, and nothing else: what has too few
+ * rows stays absent. For predictions of what is not among the points.
+ */
+lm_status fit_model(const points *p, const char *model, calibration **out, lm_error *err);
+
 /** Of observations that hold nothing to fit to: where they are from, for prices of other machines.
  */
 lm_status fit_none(const observations *obs, const points *p, calibration **out, lm_error *err);

@@ -54,7 +54,51 @@ static bool room_new(size_t n, room *r)
     return false;
 }
 
-/* Of each gradient, in seconds of a pass. */
+/* The form whose prices say what the backward pass does. */
+static size_t backward_form(const calibration *cal, const char *model)
+{
+    const size_t own = form_find(model, PART_BACKWARD);
+
+    return own < n_forms && cal->fitted[own].present ? own : form_find(model, PART_STEP);
+}
+
+/* A whole step, divided by passes. */
+static void divide(const calibration *cal, size_t form_at, const workload *load, step_passes *out)
+{
+    const bool   terms = !forms[form_at].n_features && !counted_only(load);
+    contribution found[MAX_CONTRIBUTIONS];
+    const size_t n     = calibration_contributions(cal, form_at, load, found);
+    double       whole = n ? 0 : NAN;
+
+    for (size_t k = 0; k < n; k++) {
+        whole += found[k].seconds;
+        if (terms && term_pass(found[k].regressor) != LM_FORWARD)
+            out->backward += found[k].seconds;
+    }
+    if (!terms)
+        out->backward = BACKWARD_SHARE * whole;
+    out->forward = whole - out->backward;
+}
+
+step_passes overlapped_passes(const calibration *cal, const char *model, const workload *load)
+{
+    const size_t backward = form_find(model, PART_BACKWARD), whole = form_find(model, PART_STEP);
+    step_passes  p = { .update = 0 };
+
+    p.told_apart = backward < n_forms && cal->fitted[backward].present;
+    if (p.told_apart) {
+        p.forward  = calibration_seconds(cal, form_find(model, PART_FORWARD), load);
+        p.backward = calibration_seconds(cal, backward, load);
+        p.update   = calibration_seconds(cal, form_find(model, PART_UPDATE), load);
+    } else if (whole < n_forms && cal->fitted[whole].present) {
+        divide(cal, whole, load, &p);
+    } else {
+        p.forward = p.backward = p.update = NAN;
+    }
+    return p;
+}
+
+/* Of each gradient, in seconds of a pass; evenly, it takes one. */
 static void find_ready(const calibration *cal, size_t form_at, const gradient_schedule *s,
                        int64_t batch, double *ready)
 {
@@ -62,6 +106,10 @@ static void find_ready(const calibration *cal, size_t form_at, const gradient_sc
     const fitted *here = &cal->fitted[form_at];
     double        price[N_TERMS];
 
+    if (s->even) {
+        gradient_schedule_evenly(s, 1, ready);
+        return;
+    }
     if (f->n_features) {
         for (size_t k = 0; k < f->n_features; k++)
             price[k] = here->coefficient[k].value;
@@ -142,17 +190,17 @@ static double price(void *context, double bytes)
 
 static lm_status check(const calibration *cal, const char *model, lm_error *err)
 {
-    const size_t backward = form_find(model, PART_BACKWARD);
+    const size_t by = backward_form(cal, model);
 
     if (form_find(model, PART_SYNC) == n_forms)
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "model '%s' does not tell the all-reduce from the update, nor what of "
                             "it the backward pass hides: take --model %s, or --sync once",
                             model, model_at(0));
-    if (backward == n_forms || !cal->fitted[backward].present)
+    if (by == n_forms || !cal->fitted[by].present)
         return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "only whole steps are calibrated, not when gradients are ready: "
-                            "calibrate the backward pass, or take --sync once");
+                            "nothing is calibrated that says when gradients are ready: measure "
+                            "networks with their backward pass, or take --sync once");
     return LM_OK;
 }
 
@@ -160,7 +208,7 @@ lm_status overlap_plan_of(const calibration *cal, const char *model,
                           const gradient_schedule *schedule, const sync_policy *policy,
                           overlap_plan **out, lm_error *err)
 {
-    const size_t  backward = form_find(model, PART_BACKWARD);
+    const size_t  backward = backward_form(cal, model);
     const int64_t first    = schedule->batch ? schedule->batch : 1;
     overlap_plan *plan     = NULL;
     room          r        = { .tensor = NULL };
@@ -214,7 +262,7 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
 {
     const sync_policy *p     = &plan->policy;
     const double       ranks = (double)s->nodes * (double)s->devices;
-    const double       more  = plan->schedule->batch ? 0 : (double)(batch - 1);
+    const double more = plan->schedule->batch || plan->schedule->even ? 0 : (double)(batch - 1);
     const calibration *cal   = plan->cal;
     pricing            paid  = { plan, { 0, s->nodes, s->devices }, s->message, 0 };
     overlap_rules      rules = { .backward = s->pass * backward,
@@ -230,7 +278,8 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
     plan->nodes   = s->nodes;
     plan->devices = s->devices;
     for (size_t i = 0; i < plan->n; i++) {
-        const double ready = plan->bucket[i].ready + more * plan->bucket[i].more;
+        const double unit  = plan->schedule->even ? backward : 1;
+        const double ready = unit * plan->bucket[i].ready + more * plan->bucket[i].more;
 
         plan->running[i]       = plan->bucket[i].is;
         plan->running[i].ready = s->pass * (ready < backward ? ready : backward);
@@ -245,6 +294,7 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
     else
         times = overlap_run(plan->running, &out->n, &rules, price, &paid);
     out->backward  = times.backward;
+    out->beside    = times.beside;
     out->sync      = times.sync;
     out->exposed   = p->rule == SYNC_ONCE ? times.sync : times.exposed;
     out->straggler = cal->overlapping.straggler * compute * sqrt(2 * log(ranks));

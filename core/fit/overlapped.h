@@ -16,11 +16,29 @@ typedef struct sync_setting {
     double pass, message; /**< factors on the backward pass and on each all-reduce: 1, or bounds' */
 } sync_setting;
 
+/** What a step computes on one device, in seconds of one micro-step. */
+typedef struct step_passes {
+    double forward, backward, update;
+    bool   told_apart; /**< false: only whole steps were fitted; see below */
+} step_passes;
+
+/** Of a backward pass and the forward pass it belongs to, where only both together are known of a
+ * network without layers: it computes two products for each of the forward pass's. */
+#define BACKWARD_SHARE (2.0 / 3)
+
+/**
+ * By a model's forms. Where it has only one of whole steps, that is divided: by which pass each
+ * term is of; of a network of which only counts are known by BACKWARD_SHARE, the update being in
+ * it. NAN where the model has neither.
+ */
+step_passes overlapped_passes(const calibration *cal, const char *model, const workload *load);
+
 /** Synchronisation of one step, and what it takes beside the all-reduces. */
 typedef struct overlap {
     overlap_bucket *bucket; /**< in the order in which they travel; on one rank none */
     size_t          n;
     double          backward;  /**< s, of the last micro-step, beside messages */
+    double          beside;    /**< s, of the pass's own, done beside messages */
     double          sync;      /**< s, all all-reduces by themselves */
     double          exposed;   /**< s, what is left of them behind the backward pass */
     double          copy;      /**< s, into buckets and out of them */

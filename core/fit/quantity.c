@@ -14,6 +14,8 @@ static const char *const names[N_INTERVALS] = {
     [QUANTITY_INFERENCE]     = "inference",
     [QUANTITY_GRAD_INPUT]    = "grad_input",
     [QUANTITY_GRAD_WEIGHT]   = "grad_weight",
+    [QUANTITY_EXPOSED]       = "exposed",
+    [QUANTITY_OVERLAPPED]    = "overlapped",
     [INTERVAL_STEP_MANY]     = "step_many",
 };
 

@@ -19,6 +19,8 @@ typedef enum quantity {
     QUANTITY_INFERENCE,     /**< forward pass when nothing is trained: no part of a step */
     QUANTITY_GRAD_INPUT,
     QUANTITY_GRAD_WEIGHT, /**< halves of a single layer's backward pass */
+    QUANTITY_EXPOSED,     /**< of all-reduces in buckets, what is left behind the backward pass */
+    QUANTITY_OVERLAPPED,  /**< a step that hides its all-reduces in buckets */
     N_QUANTITIES
 } quantity;
 

@@ -194,3 +194,27 @@ void gradient_schedule_by_features(const gradient_schedule *s, int64_t batch, co
         ready[g] = seconds;
     }
 }
+
+lm_status gradient_schedule_even(uint64_t bytes, lm_dtype dtype, size_t pieces,
+                                 gradient_schedule **out, lm_error *err)
+{
+    gradient_schedule *s = calloc(1, sizeof *s);
+
+    if (!s || !(s->gradient = calloc(pieces + 1, sizeof *s->gradient))) {
+        free(s);
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < pieces; i++)
+        s->gradient[i] =
+            (scheduled_gradient){ .bytes = bytes / pieces + (i < bytes % pieces), .dtype = dtype };
+    s->n    = pieces;
+    s->even = true;
+    *out    = s;
+    return LM_OK;
+}
+
+void gradient_schedule_evenly(const gradient_schedule *s, double backward, double *ready)
+{
+    for (size_t i = 0; i < s->n; i++)
+        ready[i] = backward * (double)(i + 1) / (double)s->n;
+}

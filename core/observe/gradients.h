@@ -3,6 +3,8 @@
 #ifndef OBSERVE_GRADIENTS_H
 #define OBSERVE_GRADIENTS_H
 
+#include <stdbool.h>
+
 #include "features/features.h"
 #include "network/bind.h"
 
@@ -27,6 +29,7 @@ typedef struct gradient_schedule {
     net_metrics        *first, *second; /**< counts of each layer at batches 1 and 2, or at the only
                                            batch it is of, second being NULL */
     int64_t batch;                      /**< that; 0: of all */
+    bool    even; /**< of no layers that are known: see gradient_schedule_even() */
 } gradient_schedule;
 
 /**
@@ -36,6 +39,13 @@ typedef struct gradient_schedule {
 lm_status gradient_schedule_of(bound_network *const bound[2], const term_settings *s,
                                gradient_schedule **out, lm_error *err);
 void      gradient_schedule_free(gradient_schedule *s);
+
+/** Of a network of which only the bytes of its gradients are known: equal pieces, ready at a
+ * constant rate. LM_E_NOMEM. */
+lm_status gradient_schedule_even(uint64_t bytes, lm_dtype dtype, size_t pieces,
+                                 gradient_schedule **out, lm_error *err);
+/** When each of those is, of a pass of so many seconds. */
+void gradient_schedule_evenly(const gradient_schedule *s, double backward, double *ready);
 
 /**
  * Seconds within a backward pass after which each gradient is there, by the prices of all N_TERMS

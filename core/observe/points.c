@@ -105,7 +105,7 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
     *new =
         (point){ .row = row, .flags = flags, .other_algorithm = !strcmp(row->algorithm, "ring") };
     for (phase f = 0; f < N_PHASES; f++)
-        new->seconds[f] = NAN;
+        new->seconds[f] = new->beside[f] = NAN;
     if (!add_group(j,
                    row->kind == OBS_COLLECTIVE ? "(collectives)"
                    : *row->group               ? row->group
@@ -388,6 +388,16 @@ const char *points_usual_optimizer(const char *so_far, const observation *row)
     return optimizer_of(row);
 }
 
+static bool in_buckets(const observation *row)
+{
+    return observation_of_network(row) && row->bucket_bytes > 0 && row->ranks > 1;
+}
+
+bool point_in_buckets(const point *p)
+{
+    return in_buckets(p->row);
+}
+
 bool points_takes(const observation *row, const char *usual_optimizer, phase f)
 {
     if (!observation_of_network(row))
@@ -395,7 +405,7 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f)
     if ((f == PHASE_UPDATE || f == PHASE_STEP) &&
         strcmp(optimizer_of(row), usual_optimizer ? usual_optimizer : "momentum") != 0)
         return false;
-    return !(row->bucket_bytes && row->ranks > 1) || f == PHASE_FORWARD || f == PHASE_UPDATE;
+    return !in_buckets(row) || f == PHASE_FORWARD || f == PHASE_UPDATE;
 }
 
 static void leave_out(points *p)
@@ -409,9 +419,12 @@ static void leave_out(points *p)
 
         p->n_other_optimizer +=
             observation_of_network(pt->row) && strcmp(optimizer_of(pt->row), usual) != 0;
-        for (phase f = 0; f < N_PHASES; f++)
+        for (phase f = 0; f < N_PHASES; f++) {
+            if (point_in_buckets(pt))
+                pt->beside[f] = pt->seconds[f];
             if (!points_takes(pt->row, usual, f))
                 pt->seconds[f] = NAN;
+        }
     }
 }
 

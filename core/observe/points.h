@@ -21,6 +21,9 @@ typedef struct point {
     bool               other_algorithm;   /**< of its all-reduce: see points_choose_algorithm() */
     double             seconds[N_PHASES]; /**< NAN: not measured */
     int                line[N_PHASES];    /**< of each of them in the file; 0: none */
+    /** Of a network whose gradients went in buckets on several ranks, its times as they were
+     * measured, of which `seconds` lacks what points_takes() refuses; else NAN. */
+    double beside[N_PHASES];
 } point;
 
 typedef struct points {
@@ -64,6 +67,9 @@ lm_status points_count_terms(points *p, workloads *loads, const term_settings *s
 /** Models know one optimizer: momentum where it was measured, else that of the first row. To be
  * asked row by row, from NULL on. */
 const char *points_usual_optimizer(const char *so_far, const observation *row);
+
+/** Did its gradients travel in buckets while the backward pass went on? */
+bool point_in_buckets(const point *p);
 
 /**
  * Do fits take the time of this phase from such a row? Not the update of another optimizer than the

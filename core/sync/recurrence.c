@@ -11,6 +11,7 @@ typedef struct moment {
     size_t               n, reached; /* buckets that are ready: their `ready` is the clock's */
     double               now, done;
     double               backward; /* when the pass has ended, by the clock */
+    double               beside;   /* of `done`, beside messages */
 } moment;
 
 /* The clock goes on by `seconds`, of each of which the pass does `rate`. */
@@ -50,8 +51,10 @@ static void send(moment *m, double seconds)
     if (left <= 0) {
         m->now += seconds;
     } else if (seconds <= left * progress) {
+        m->beside += seconds / progress / slowed;
         pass(m, seconds / progress, 1 / slowed);
     } else {
+        m->beside += left / slowed;
         pass(m, left, 1 / slowed);
         pass_until(m, m->rules->backward);
         m->now += seconds - left * progress;
@@ -104,6 +107,7 @@ overlap_times overlap_run(overlap_bucket *bucket, size_t *n, const overlap_rules
         m.now = last;
     }
     times.backward = m.backward;
+    times.beside   = m.beside;
     times.exposed  = fmax(0, m.now - m.backward);
     if (isnan(times.sync)) /* fmax() passes over it */
         times.exposed = times.backward = NAN;

@@ -17,7 +17,7 @@ typedef struct overlap_bucket {
 /** What a backward pass and messages do to each other. */
 typedef struct overlap_rules {
     double backward; /**< s, of a pass that shares nothing */
-    double slowdown; /**< seconds that it grows by for each second beside a message; >= 0 */
+    double slowdown; /**< seconds that it grows by for each that it does beside a message; >= 0 */
     double stretch; /**< seconds that a message grows by for each that it would take beside the pass
                        if they shared nothing; >= 0 */
     double wait;    /**< s, before each message: for a cycle */
@@ -32,6 +32,7 @@ typedef struct overlap_times {
     double backward; /**< s, as it is beside messages */
     double sync;     /**< of all messages by themselves, waits among them */
     double exposed;  /**< from the end of the backward pass to that of the last message */
+    double beside;   /**< of the pass's own seconds, those that it did beside a message */
 } overlap_times;
 
 /**

@@ -1,0 +1,51 @@
+/** What steps tell whose gradients went in buckets: all-reduces, and what overlap costs. */
+#ifndef FIT_EXPOSED_H
+#define FIT_EXPOSED_H
+
+#include "fit/overlapped.h"
+#include "observe/points.h"
+
+/** A step in buckets, as the model sees it. */
+typedef struct exposed_step {
+    step_passes passes; /**< on one device, beside no message */
+    overlap     sync;   /**< without its buckets */
+    double      step;   /**< seconds */
+} exposed_step;
+
+/**
+ * Predicts a point_in_buckets() by DistributedDataParallel's rule.
+ *
+ * @param alone backward pass, s, as it was measured beside no message; NAN: as it is predicted
+ */
+lm_status exposed_predict(const points *p, const calibration *cal, const char *model,
+                          const point *pt, double alone, exposed_step *out, lm_error *err);
+
+/** Steps in buckets that constants need: fewer say nothing. */
+#define EXPOSED_LEAST 6
+
+/**
+ * What messages and the backward pass cost each other, and copies: `slowdown` by least squares of
+ * what the pass took beyond what it takes beside no message (as that was measured with the same
+ * ranks, else on one, else as it is predicted), `copy` of what then remains of the step, both of
+ * relative errors and not below 0; `stretch` by a search, 0 unless it leaves EXPOSED_GAIN of the
+ * squares or less. Below EXPOSED_LEAST steps nothing is changed.
+ */
+#define EXPOSED_GAIN 0.9
+lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal,
+                                lm_error *err);
+
+/**
+ * All-reduces where none was measured by itself, from what was left of them behind backward passes:
+ * what the recurrence hides by the prices found last is added to what was exposed, and the prices
+ * are fitted to that, until they stay. The pass's slowdown is fitted with them where that leaves
+ * EXPOSED_GAIN of the squares or less on the largest of three numbers of hosts, left out. Each
+ * branch of max() is linear in them, so no price is fitted through it. Steps whose messages had all
+ * the time they needed say no more than an upper bound, and count only where a fabric has no
+ * others.
+ *
+ * @param cal gets `allreduces`, NULL where nothing tells, and the slowdown
+ */
+lm_status exposed_fit_allreduces(const points *p, const char *model, calibration *cal,
+                                 lm_error *err);
+
+#endif

@@ -1,0 +1,28 @@
+/** What overlap costs beside all-reduces: constants, and section [overlap] of machine files. */
+#ifndef SYNC_OVERLAP_FILE_H
+#define SYNC_OVERLAP_FILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/ini.h"
+
+/** As steps in buckets tell (recurrence.h). 0: not known, assumed. */
+typedef struct overlap_constants {
+    double slowdown;  /**< s that the backward pass grows by for each s it does beside messages */
+    double stretch;   /**< s that a message grows by for each s that it takes beside the pass */
+    double copy;      /**< s per byte, into buckets and out of them */
+    double straggler; /**< sigma of a rank's time among the others', per second of it */
+    size_t rows;    /**< steps in buckets that the first three are fitted to; 0: none of them is */
+    size_t spreads; /**< steps whose spread sigma is from; 0: it is not known */
+} overlap_constants;
+
+/** Appends the section, if anything is known. */
+void overlap_file_write(FILE *out, const overlap_constants *c);
+bool overlap_file_owns(const ini_section *s);
+/** Errors begin with file:line: LM_E_NOTFOUND for unknown or missing keys, LM_E_ARG for values
+ * below 0. */
+lm_status overlap_file_read(const ini_document *doc, const ini_section *s, overlap_constants *out,
+                            lm_error *err);
+
+#endif
