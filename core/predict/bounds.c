@@ -85,7 +85,7 @@ void bounds_overlapped(const predictor *who, const overlap_question *q, double u
 
         *changed[i] = out->forward + alone * q->backward + o.backward + o.exposed + own + update;
     }
-    if (isnan(pass[0]))
+    if (isnan(pass[0]) || q->sync_only)
         return;
     most  = at_bound(q, pass[0], sync[1]);
     least = at_bound(q, pass[1], sync[0]);

@@ -19,6 +19,7 @@ typedef struct overlap_question {
     const step_setup *setup;
     double            backward; /**< s, of one micro-step, beside no message */
     double            compute;  /**< s, of all passes */
+    bool sync_only; /**< of its bounds those of the all-reduces, slow and fast suffice */
 } overlap_question;
 
 /**

@@ -149,7 +149,8 @@ lm_status predict_load(const predictor *who, int64_t batch, optimizer o, full_wo
 typedef struct sum {
     const predictor *who;
     const workload  *load;
-    unsigned         measured; /**< parts, see predict_measured() */
+    unsigned         measured;  /**< parts, see predict_measured() */
+    bool             sync_only; /**< see overlap_question */
     prediction      *out;
     lm_error        *err;
 } sum;
@@ -386,9 +387,10 @@ static lm_status synchronise(sum *s, const step_setup *asked, double backward, d
     const predictor         *who      = s->who;
     const sync_setting       how      = { &asked->sync, asked->nodes, asked->devices, 1, 1 };
     const gradient_schedule *schedule = NULL;
-    overlap_question         q        = { .setup    = asked,
-                                          .backward = backward,
-                                          .compute  = s->out->forward + s->out->backward };
+    overlap_question         q        = { .setup     = asked,
+                                          .backward  = backward,
+                                          .compute   = s->out->forward + s->out->backward,
+                                          .sync_only = s->sync_only };
     overlap                  o;
     lm_status                status;
 
@@ -518,8 +520,8 @@ static lm_status own_of(const predictor *who, const step_setup *asked, own_parts
 }
 
 /* `buckets`: NULL where nobody wants them. */
-static lm_status predict(const predictor *who, const step_setup *asked, prediction *out,
-                         overlap *buckets, lm_error *err)
+static lm_status predict(const predictor *who, const step_setup *asked, bool sync_only,
+                         prediction *out, overlap *buckets, lm_error *err)
 {
     const int64_t    ranks    = step_setup_ranks(asked);
     const bool       overlaps = !in_turn(asked);
@@ -535,9 +537,10 @@ static lm_status predict(const predictor *who, const step_setup *asked, predicti
 
     if (status)
         return status;
-    load       = own->load;
-    load.nodes = (double)ranks;
-    s.measured = own->key.measured;
+    load        = own->load;
+    load.nodes  = (double)ranks;
+    s.measured  = own->key.measured;
+    s.sync_only = sync_only;
     memcpy(seconds, own->seconds, sizeof seconds);
     result.ledger = own->sum.ledger;
     if (ranks > 1 && ranks > who->cal->max_ranks && !calibration_asks(who->cal, who->model))
@@ -565,7 +568,8 @@ static lm_status predict(const predictor *who, const step_setup *asked, predicti
     return status;
 }
 
-lm_status predict_step(const predictor *who, const step_setup *s, prediction *out, lm_error *err)
+static lm_status step(const predictor *who, const step_setup *s, bool sync_only, prediction *out,
+                      lm_error *err)
 {
     const lm_status status = check_setup(s, err);
 
@@ -576,7 +580,18 @@ lm_status predict_step(const predictor *who, const step_setup *s, prediction *ou
             err, LM_E_UNSUPPORTED,
             "PALEO hides no all-reduce behind the backward pass, and sends gradients "
             "as they are: take --sync once without --grad-dtype");
-    return who->paleo ? paleo_predict(who->paleo, s, out, err) : predict(who, s, out, NULL, err);
+    return who->paleo ? paleo_predict(who->paleo, s, out, err)
+                      : predict(who, s, sync_only, out, NULL, err);
+}
+
+lm_status predict_step(const predictor *who, const step_setup *s, prediction *out, lm_error *err)
+{
+    return step(who, s, false, out, err);
+}
+
+lm_status predict_seconds(const predictor *who, const step_setup *s, prediction *out, lm_error *err)
+{
+    return step(who, s, true, out, err);
 }
 
 lm_status predict_timeline(const predictor *who, const step_setup *s, prediction *out,
@@ -589,5 +604,5 @@ lm_status predict_timeline(const predictor *who, const step_setup *s, prediction
     if (who->paleo)
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "PALEO does not say when gradients are ready: no all-reduce is hidden");
-    return predict(who, s, out, buckets, err);
+    return predict(who, s, false, out, buckets, err);
 }

@@ -104,6 +104,9 @@ certainty predict_certainty(const predictor *who, unsigned measured, part which,
  * it), or what binding the network returns
  */
 lm_status predict_step(const predictor *who, const step_setup *s, prediction *out, lm_error *err);
+/** The same in less time: of the bounds those of the parts, slow and fast are there for certain. */
+lm_status predict_seconds(const predictor *who, const step_setup *s, prediction *out,
+                          lm_error *err);
 
 /**
  * The same with its buckets, to be freed by overlap_clear(); on failure there are none.

@@ -1,52 +1,66 @@
 /* Where a curve stops paying. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "predict/scaling.h"
 
-/* Ends of the interval of all-reduces, or neither. */
-typedef enum { SYNC_PREDICTED, SYNC_SLOW, SYNC_FAST } sync_case;
+/* The all-reduces as predicted, or at an end of their interval. */
+typedef enum { SYNC_PREDICTED, SYNC_SLOW, SYNC_FAST, N_SYNC_CASES } sync_case;
 
 /* Up to here every number of nodes is tried: two nodes, and algorithms that halve, are special. */
 #define EACH 4
+
+/* A step that was predicted: the three searches of a curve ask for many of the same. */
+typedef struct known_step {
+    int64_t nodes, devices, batch, micro; /* nodes 0: none */
+    double  passes, seconds[N_SYNC_CASES];
+} known_step;
+
+#define KNOWN 1024 /* a power of two */
 
 typedef struct search {
     scale_curve *curve;
     sync_case    which;
     double       least; /* a doubling that does not pay divides the seconds of a sample by less */
+    known_step  *known; /* KNOWN of them, by their hash; later ones take the place of others */
     lm_error    *err;
     lm_status    status;
 } search;
 
-/* A step; NAN after a failure. */
-static prediction step_at(search *f, int64_t nodes, int64_t devices, int64_t batch, int64_t micro)
+/* After a failure anything. */
+static const known_step *step_at(search *f, int64_t nodes, int64_t devices, int64_t batch,
+                                 int64_t micro)
 {
-    prediction p = { .step = NAN };
-    step_setup s = f->curve->q.setup;
+    const uint64_t hash = (uint64_t)nodes * 0x9E3779B97F4A7C15u ^
+                          (uint64_t)batch * 0xC2B2AE3D27D4EB4Fu ^
+                          (uint64_t)micro * 0x165667B19E3779F9u ^ (uint64_t)devices;
+    known_step *k = &f->known[hash >> 32 & (KNOWN - 1)];
+    step_setup  s = f->curve->q.setup;
+    prediction  p = { .step = NAN };
 
+    if (f->status ||
+        (k->nodes == nodes && k->devices == devices && k->batch == batch && k->micro == micro))
+        return k;
     s.nodes             = nodes;
     s.devices           = devices;
     s.batch             = batch;
     s.sync.accumulation = micro;
-    if (!f->status)
-        f->status = predict_step(f->curve->who, &s, &p, f->err);
-    return p;
+    f->status           = predict_seconds(f->curve->who, &s, &p, f->err);
+    *k                  = (known_step){
+                         nodes, devices, batch, micro, p.forward + p.backward, { p.step, p.slow, p.fast }
+    };
+    return k;
 }
 
 static double seconds_on(search *f, int64_t nodes, int64_t batch, int64_t micro)
 {
-    const prediction p = step_at(f, nodes, f->curve->q.setup.devices, batch, micro);
-
-    return f->status || f->which == SYNC_PREDICTED ? p.step
-           : f->which == SYNC_SLOW                 ? p.slow
-                                                   : p.fast;
+    return step_at(f, nodes, f->curve->q.setup.devices, batch, micro)->seconds[f->which];
 }
 
 /* Of a device that is alone. */
 static double passes_of(search *f, int64_t batch, int64_t micro)
 {
-    const prediction p = step_at(f, 1, 1, batch, micro);
-
-    return p.forward + p.backward;
+    return step_at(f, 1, 1, batch, micro)->passes;
 }
 
 static step_setup setup_at(search *f, int64_t nodes)
@@ -115,40 +129,42 @@ static int64_t find(search *f, int64_t low, int64_t high)
     return found || f->status ? found : find(f, middle + 1, high);
 }
 
-static lm_status turn(scale_curve *c, sync_case which, int64_t *out, lm_error *err)
+static lm_status turn(search *f, sync_case which, int64_t *out)
 {
-    const bool weak = c->q.kind == SCALING_WEAK;
-    search     f    = { .curve = c, .which = which, .err = err };
+    int64_t found = 0;
 
-    /* weak: twice the samples; else the same, in less of the epoch's time */
-    f.least = weak ? 2 / (1 + TURNING_GAIN_WEAK) : 1 - TURNING_GAIN_STRONG;
-    *out    = 0;
-    for (int64_t n = 1; n <= EACH && !*out && !f.status; n++)
-        *out = find(&f, n, n);
-    if (!*out && !f.status)
-        *out = find(&f, EACH + 1, TURNING_LIMIT);
-    return f.status;
+    f->which = which;
+    for (int64_t n = 1; n <= EACH && !found && !f->status; n++)
+        found = find(f, n, n);
+    if (!found && !f->status)
+        found = find(f, EACH + 1, TURNING_LIMIT);
+    *out = found;
+    return f->status;
 }
 
 lm_status scale_curve_turning(scale_curve *c, turning_point *out, lm_error *err)
 {
-    turning_point at = { 0, -1, -1 };
-    prediction    two;
-    step_setup    s;
-    lm_status     status = scale_setup(&c->q, 2, &s, err);
+    /* weak: twice the samples; else the same, in less of the epoch's time */
+    search            f  = { .curve = c,
+                             .least = c->q.kind == SCALING_WEAK ? 2 / (1 + TURNING_GAIN_WEAK)
+                                                                : 1 - TURNING_GAIN_STRONG,
+                             .known = calloc(KNOWN, sizeof *f.known),
+                             .err   = err };
+    turning_point     at = { 0, -1, -1 };
+    step_setup        two;
+    const known_step *k;
 
-    if (!status)
-        status = predict_step(c->who, &s, &two, err);
-    if (!status)
-        status = turn(c, SYNC_PREDICTED, &at.nodes, err);
-    if (!status && !isnan(two.slow + two.fast)) {
-        status = turn(c, SYNC_SLOW, &at.low, err);
-        if (!status)
-            status = turn(c, SYNC_FAST, &at.high, err);
-    }
-    if (!status)
+    if (!f.known)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    two = setup_at(&f, 2);
+    k   = step_at(&f, 2, two.devices, two.batch, two.sync.accumulation);
+    if (!f.status && !isnan(k->seconds[SYNC_SLOW] + k->seconds[SYNC_FAST]) &&
+        !turn(&f, SYNC_SLOW, &at.low))
+        turn(&f, SYNC_FAST, &at.high);
+    if (!f.status && !turn(&f, SYNC_PREDICTED, &at.nodes))
         *out = at;
-    return status;
+    free(f.known);
+    return f.status;
 }
 
 lm_status scale_turning_point(const predictor *who, const scale_question *q, int64_t *out,

@@ -1,5 +1,5 @@
-/* Runs a command several times; prints the median wall time in seconds and the largest peak memory
- * in bytes, as the operating system counted them. usage: timer RUNS COMMAND... */
+/* Runs a command several times; prints the median wall time in seconds, the largest peak memory in
+ * bytes and the median of processor seconds, as the operating system counted them. usage: timer RUNS COMMAND... */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@ static int by_value(const void *a, const void *b)
 int main(int argc, char **argv)
 {
     const int runs = argc > 2 ? atoi(argv[1]) : 0;
-    double    wall[RUNS_MAX];
+    double    wall[RUNS_MAX], busy[RUNS_MAX];
     long      peak = 0;
 
     if (runs < 1 || runs > RUNS_MAX)
@@ -48,11 +48,15 @@ int main(int argc, char **argv)
             fprintf(stderr, "timer: %s failed\n", argv[2]);
             return 1;
         }
-        if (i >= 0)
+        if (i >= 0) {
             wall[i] = (double)(b.tv_sec - a.tv_sec) + 1e-9 * (double)(b.tv_nsec - a.tv_nsec);
+            busy[i] = (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+                      1e-6 * (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
+        }
         peak = use.ru_maxrss > peak ? use.ru_maxrss : peak;
     }
     qsort(wall, (size_t)runs, sizeof wall[0], by_value);
-    printf("%.6f %ld\n", wall[runs / 2], peak * 1024);
+    qsort(busy, (size_t)runs, sizeof busy[0], by_value);
+    printf("%.6f %ld %.6f\n", wall[runs / 2], peak * 1024, busy[runs / 2]);
     return 0;
 }

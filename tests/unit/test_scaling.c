@@ -387,6 +387,53 @@ static void a_batch_over_the_data_set_says_what_would_fit(void **state)
     assert_int_equal(scale_fits_dataset(&q, 64, &err), LM_E_ARG);
 }
 
+/* Batches, nodes, policies and micro-steps in an order that comes back to each. */
+static void a_scan_predicts_what_each_step_by_itself_does(void **state)
+{
+    static const char *const policy[] = { "once", "tensor", "ddp:64B", "ddp:64B",
+                                          "horovod:200B:1ms" };
+    calibration             *cal      = machine(&(rates){ .flop    = 1e-3,
+                                                          .layer   = 0.1,
+                                                          .weight  = 0.02,
+                                                          .message = 1e-3,
+                                                          .byte    = 1e-4,
+                                                          .more    = "[counts.intervals]\n"
+                                                                                      "forward = 0.5 .. 3, groups 3\n"
+                                                                                      "backward = 0.7 .. 2, groups 3\n"
+                                                                                      "update = 0.7 .. 2, groups 3\n"
+                                                                                      "sync = 0.5 .. 2, groups 3\n" });
+    const predictor          alone    = who(cal);
+    predictor                scan     = alone;
+
+    (void)state;
+    assert_int_equal(step_scan_new(&scan.scan, NULL), LM_OK);
+    for (unsigned i = 0; i < 600; i++) {
+        step_setup s = step_setup_of(1 + i * i % 5, 1 + i % 4);
+        prediction a, b, c;
+        char       text[2][200];
+
+        s.devices           = 1 + i / 7 % 2;
+        s.sync.accumulation = 1 + i % 2;
+        s.optimizer         = i % 11 ? OPTIMIZER_MOMENTUM : OPTIMIZER_ADAM;
+        assert_int_equal(sync_policy_parse(policy[i / 3 % 5], &s.sync, NULL), LM_OK);
+        assert_int_equal(predict_step(&alone, &s, &a, NULL), LM_OK);
+        assert_int_equal(predict_step(&scan, &s, &b, NULL), LM_OK);
+        assert_int_equal(predict_seconds(&scan, &s, &c, NULL), LM_OK);
+        assert_true(a.step == b.step && a.step == c.step && a.sync == b.sync);
+        assert_true(a.exposed == b.exposed && a.grad == b.grad);
+        assert_true(a.slow == b.slow && a.fast == b.fast && a.slow == c.slow && a.fast == c.fast);
+        assert_true(a.slow >= a.step && a.fast <= a.step);
+        for (quantity q = 0; q < N_QUANTITIES; q++)
+            assert_true((a.low[q] == b.low[q] && a.high[q] == b.high[q]) ||
+                        (isnan(a.low[q]) && isnan(b.low[q])));
+        assert_memory_equal(&a.ledger, &b.ledger, sizeof a.ledger);
+        assert_string_equal(prediction_beyond(&a, text[0], sizeof text[0]),
+                            prediction_beyond(&b, text[1], sizeof text[1]));
+    }
+    step_scan_free(scan.scan);
+    calibration_free(cal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +446,7 @@ int main(void)
         cmocka_unit_test(bottlenecks_agree_with_explanations),
         cmocka_unit_test(a_global_batch_is_shared_out_in_equal_micro_steps),
         cmocka_unit_test(a_batch_over_the_data_set_says_what_would_fit),
+        cmocka_unit_test(a_scan_predicts_what_each_step_by_itself_does),
     };
 
     return cmocka_run_group_tests(tests, enter, leave);
