@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "predict/by_layers.h"
 #include "predict/paleo_step.h"
 
 _Static_assert((int)BOTTLENECK_ARITHMETIC == (int)BOUND_ARITHMETIC &&
@@ -94,6 +95,27 @@ static lm_status paleo_profile(const predictor *who, const step_setup *s, bottle
     return LM_OK;
 }
 
+/* Steps of a multiprocessor count as arithmetic; an update moves weights. */
+static lm_status layers_profile(const predictor *who, const step_setup *s, bottleneck_profile *out,
+                                lm_error *err)
+{
+    sums          at = { .passes = { 0 } };
+    whole_seconds found;
+    full_workload load;
+    lm_status     status = predict_load(who, s->batch, s->optimizer, &load, err);
+
+    if (status || (status = by_layers_seconds(who, s->batch, s->optimizer, &found, err)))
+        return status;
+    at.passes[BOUND_ARITHMETIC] = found.by[RESOURCE_FLOPS] + found.by[RESOURCE_DEPTH];
+    at.passes[BOUND_TRAFFIC]    = found.by[RESOURCE_BANDWIDTH];
+    at.passes[BOUND_LAUNCH]     = found.by[RESOURCE_HOST];
+    at.update[0][BOUND_TRAFFIC] = found.update;
+    *out = (bottleneck_profile){ .passes = grow(at.passes, at.passes), .batch = s->batch };
+    out->update[0] = out->update[1] = grow(at.update[0], at.update[0]);
+    out->bytes                      = load.load.bytes;
+    return LM_OK;
+}
+
 lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottleneck_profile *out,
                                 lm_error *err)
 {
@@ -104,6 +126,8 @@ lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottl
 
     if (who->paleo)
         return paleo_profile(who, s, out, err);
+    if (predict_by_layers(who))
+        return layers_profile(who, s, out, err);
     if (!(load = malloc(2 * sizeof *load)))
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     status = workloads_even(who->loads, who->network, who->input, who->dtype, &even, err);

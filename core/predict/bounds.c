@@ -44,6 +44,14 @@ void bounds_in_turn(const predictor *who, double update, bool whole_step, predic
     }
 }
 
+void bounds_unknown(prediction *out)
+{
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        if (q != QUANTITY_SYNC)
+            out->low[q] = out->high[q] = NAN;
+    out->slow = out->fast = NAN;
+}
+
 /* The recurrence with the pass and the all-reduces so many times as long. */
 static overlap at_bound(const overlap_question *q, double pass, double message)
 {

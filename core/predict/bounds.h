@@ -13,6 +13,9 @@
  */
 void bounds_in_turn(const predictor *who, double update, bool whole_step, prediction *out);
 
+/** All unknown but that of the all-reduce. */
+void bounds_unknown(prediction *out);
+
 /** What the all-reduces of a step and its backward pass do to each other. */
 typedef struct overlap_question {
     overlap_plan     *plan; /**< of the setup's policy */

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "predict/by_layers.h"
 #include "predict/paleo_step.h"
 
 /* ---- taking apart -------------------------------------------------------------------------------
@@ -337,6 +338,11 @@ static lm_status take_apart(work *w)
     const predictor *who = w->who;
     lm_status        status;
 
+    if (predict_by_layers(who))
+        return lm_error_set(w->err, LM_E_UNSUPPORTED,
+                            "%s: a step that is a sum of single layers is not taken apart: "
+                            "calibrate whole networks",
+                            who->machine ? who->machine : "the machine file");
     w->steps      = (double)(batch - 1);
     w->e->n_parts = predict_parts(who, ranks > 1, w->e->part);
     if ((status = predict_load(who, batch, w->asked->optimizer, &w->load, w->err)) ||

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "predict/bounds.h"
+#include "predict/by_layers.h"
 #include "predict/paleo_step.h"
 
 step_setup step_setup_of(int64_t batch, int64_t nodes)
@@ -457,6 +458,28 @@ static bool of_ranks(part which)
     return which == PART_SYNC || which == PART_GRAD_MANY;
 }
 
+/* What a device does by itself, by its layers: that they take in a network what they take alone is
+ * assumed. */
+static lm_status sum_layers(sum *s, const step_setup *asked, double seconds[N_PARTS])
+{
+    static const part done[] = { PART_FORWARD, PART_BACKWARD, PART_UPDATE };
+    whole_seconds     found;
+    const lm_status   status =
+        by_layers_seconds(s->who, asked->batch, asked->optimizer, &found, s->err);
+
+    if (status)
+        return status;
+    seconds[PART_FORWARD]  = found.forward;
+    seconds[PART_BACKWARD] = found.backward;
+    seconds[PART_UPDATE]   = found.update;
+    for (size_t i = 0; i < sizeof done / sizeof done[0]; i++) {
+        seconds[done[i]] *= times_done(done[i], asked);
+        ledger_add(&s->out->ledger, CERTAINTY_ASSUMED, seconds[done[i]]);
+    }
+    note(s->out, "layers by themselves", 0);
+    return LM_OK;
+}
+
 /* What a device does by itself. */
 static lm_status find_own(const predictor *who, const own_key *key, const step_setup *asked,
                           own_parts *out, lm_error *err)
@@ -474,7 +497,9 @@ static lm_status find_own(const predictor *who, const own_key *key, const step_s
     memset(out->seconds, 0, sizeof out->seconds);
     if (status)
         return status;
-    n = predict_parts(who, key->many, parts);
+    if (predict_by_layers(who) && (status = sum_layers(&s, asked, out->seconds)))
+        return status;
+    n = predict_by_layers(who) ? 0 : predict_parts(who, key->many, parts);
     for (size_t i = 0; i < n; i++) {
         double *seconds = &out->seconds[parts[i]];
 
@@ -563,6 +588,8 @@ static lm_status predict(const predictor *who, const step_setup *asked, bool syn
     if (overlaps || buckets)
         status = synchronise(&s, asked, seconds[PART_BACKWARD] / times_done(PART_BACKWARD, asked),
                              seconds[PART_UPDATE], buckets);
+    if (predict_by_layers(who)) /* those of layers are not of networks */
+        bounds_unknown(&result);
     if (!status)
         *out = result;
     return status;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Of all rows these reach the most; a device can do somewhat more, of what is no overhead. */
 #define HIGH       0.99
@@ -166,6 +167,17 @@ size_t layer_model_rows(const layer_model *m)
     return n;
 }
 
+bool layer_prices_train(const layer_prices *p)
+{
+    for (size_t j = 0; j < p->columns.n; j++) {
+        const column *c = &p->columns.column[j];
+
+        if (c->price > 0 && (!strncmp(c->name, "backward.", 9) || !strncmp(c->name, "grad_", 5)))
+            return true;
+    }
+    return false;
+}
+
 /* A row of one layer; false where it has no price. */
 static bool priced(layer_model *m, const layer_shape *s, const layer_run *run, rows *out)
 {
@@ -173,6 +185,7 @@ static bool priced(layer_model *m, const layer_shape *s, const layer_run *run, r
     const layer_time time = { s, *run, NAN };
 
     if (class == N_LAYER_CLASSES || !m->of[class].present ||
+        (run->backward && !layer_prices_train(&m->of[class])) ||
         (run->update && !optimizer_priced(&m->of[class].columns, run->optimizer)))
         return false;
     add(&m->of[class].columns, out, layer_classes[class], &time);

@@ -53,8 +53,11 @@ bool layer_model_any(const layer_model *m);
 /** Times of all classes, also of those with too few for a fit. */
 size_t layer_model_rows(const layer_model *m);
 
+/** Does it price backward passes, which nobody may have measured? */
+bool layer_prices_train(const layer_prices *p);
+
 /** Seconds of a layer, by itself or as a part of a network; NAN: its class has no prices, or its
- * optimizer has none there. */
+ * backward pass or its optimizer has none there. */
 double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run);
 
 /**

@@ -42,6 +42,25 @@ static const lm_tensor *image_behind(const walk *w, const bound_layer *l)
     return &before->input[0];
 }
 
+static size_t by_resource(const column *c)
+{
+    return (size_t)c->resource;
+}
+
+/* Of a pass; NAN where it has no price. */
+static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run)
+{
+    double by[N_RESOURCES] = { 0 }, sum = 0;
+
+    if (layer_model_split(w->m, s, run, by_resource, by, NULL))
+        return NAN;
+    for (int r = 0; r < N_RESOURCES; r++) {
+        w->sum.by[r] += by[r];
+        sum += by[r];
+    }
+    return sum;
+}
+
 static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
 {
     const lm_tensor *image = s->kind == SHAPE_DENSE ? image_behind(w, l) : NULL;
@@ -62,11 +81,11 @@ static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
                             "measured: measure some, then fit again",
                             l->decl->name);
     run.forward = true;
-    w->sum.forward += layer_model_seconds(w->m, s, &run);
+    w->sum.forward += pass_seconds(w, s, &run);
     run.forward  = false;
     run.backward = l->trained || l->needs_grad_input;
     if (run.backward)
-        w->sum.backward += layer_model_seconds(w->m, s, &run);
+        w->sum.backward += pass_seconds(w, s, &run);
     run.backward = false;
     run.update   = l->trained && l->n_weights;
     if (run.update)
@@ -90,6 +109,13 @@ static double traffic(const bound_layer *l, lm_pass pass, double element)
     return sum / 2 * element;
 }
 
+static void add_traffic(walk *w, double forward, double backward)
+{
+    w->sum.forward += forward;
+    w->sum.backward += backward;
+    w->sum.by[RESOURCE_BANDWIDTH] += forward + backward;
+}
+
 static lm_status add_layer(walk *w, const bound_layer *l)
 {
     const double element = price(w->usual, ACTIVATION);
@@ -109,13 +135,13 @@ static lm_status add_layer(walk *w, const bound_layer *l)
     grad = isnan(grad) ? element : grad;
     if (l->n_kernels[LM_FORWARD] == 1 && l->kernels[LM_FORWARD]->op == LM_OP_MAP &&
         l->n_inputs == 1) {
-        w->sum.forward += (double)lm_elements(&l->output[0]) * element;
-        if (l->needs_grad_input)
-            w->sum.backward += (double)lm_elements(&l->output[0]) * grad;
+        const double elements = (double)lm_elements(&l->output[0]);
+
+        add_traffic(w, elements * element, l->needs_grad_input ? elements * grad : 0);
         return LM_OK;
     }
-    w->sum.forward += traffic(l, LM_FORWARD, element);
-    w->sum.backward += traffic(l, LM_GRAD_INPUT, element) + traffic(l, LM_GRAD_WEIGHT, element);
+    add_traffic(w, traffic(l, LM_FORWARD, element),
+                traffic(l, LM_GRAD_INPUT, element) + traffic(l, LM_GRAD_WEIGHT, element));
     return LM_OK;
 }
 
@@ -138,7 +164,8 @@ lm_status whole_predict(layer_model *m, const bound_network *net, const char *op
                               "it, then fit again",
                               optimizer);
     w.sum.forward += price(w.usual, CALL);
-    w.sum.backward += price(w.usual, BACKWARD_CALL);
+    w.sum.backward += layer_prices_train(w.usual) ? price(w.usual, BACKWARD_CALL) : NAN;
+    w.sum.by[RESOURCE_HOST] += price(w.usual, CALL) + price(w.usual, BACKWARD_CALL);
     if (!status)
         *out = w.sum;
     return status;

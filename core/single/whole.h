@@ -6,7 +6,8 @@
 
 /** Seconds of one step's passes. */
 typedef struct whole_seconds {
-    double forward, backward, update;
+    double forward, backward, update; /**< backward NAN: of no layer it was measured */
+    double by[N_RESOURCES];           /**< both passes, by what of a device bounds them */
 } whole_seconds;
 
 /**
