@@ -20,6 +20,7 @@ enum {
     SEED,
     MACHINE,
     WHERE,
+    ALGORITHM,
     MODEL,
     DEVICE,
     DEVICES,
@@ -32,11 +33,13 @@ enum {
 
 static const option_spec specs[] = {
     [LEAVE_OUT] = { "leave-out", "WHAT", "network",
-                    "network, device, ranks, batch, image, kfold=K or a range: see below; none: fit to all" },
+                    "network, device, ranks, batch, image, bytes, kfold=K, a range (below), none: fit to all" },
     [SEED]      = { "seed", "N", "1", "of the parts that kfold draws" },
     [MACHINE]   = { "machine", "FILE", NULL, "coefficients of this machine file, instead of fits" },
     [WHERE]     = { "where", "WORDS", NULL,
                     "these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
+    [ALGORITHM] = { "algorithm", "NAME", NULL,
+                    "these all-reduces only: default or ring; else all but ring" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
                     "models, side by side; paleo too, of a --device" },
     [DEVICE]    = { "device", "NAME", NULL,
@@ -54,8 +57,9 @@ static const option_spec specs[] = {
 static const char details[] =
     "What is left out is predicted by fits that did not see it: each network in turn; with ranks each\n"
     "number of nodes; with batch or image each octave of batches or image heights (1, 2..3, 4..7 ...);\n"
-    "with kfold=K each of K parts of the configurations, drawn at random; with batch=64.., ranks=16..512\n"
-    "or image=256.. that range alone, by all that lies outside it. What has no such number, as an\n"
+    "with bytes each size of all-reduces by themselves;\n"
+    "with kfold=K each of K parts of the configurations, drawn at random; with batch=64.., ranks=16..512,\n"
+    "image=256.. or bytes=1MiB.. that range alone, by all that lies outside it. What has no such number, as an\n"
     "all-reduce by itself has no batch, stays in every fit. With device there is a file for each machine;\n"
     "each machine is predicted by what 'layermeter transfer' makes of all the others and its datasheet.\n"
     "MAPE is mean |predicted - measured| / measured, NRMSE is RMSE over the range of the measurements.\n"
@@ -64,6 +68,8 @@ static const char details[] =
     "Of single kernels, and streams of them, parts at random are left out (kfold=10 if not said); errors\n"
     "are told by kind of operator and pass.\n"
     "With --machine the coefficients were fitted elsewhere, so every network here counts as unseen.\n"
+    "Of all-reduces (phase sync) there are formulas of others by name, too: hockney, log2, paleo_tree and\n"
+    "PALEO's other schemes; convmeter's is T_grad with relative weights.\n"
     "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
 
 static const char examples[] =
@@ -286,6 +292,8 @@ static lm_status choose(const options *o, points *p, lm_error *err)
 {
     lm_status status = o->value[WHERE] ? points_where(p, o->value[WHERE], err) : LM_OK;
 
+    if (!status && o->value[ALGORITHM])
+        status = points_choose_algorithm(p, o->value[ALGORITHM], err);
     if (status)
         lm_error_prefix(err, "%s", o->argument[0]);
     else if (!o->value[MACHINE])
@@ -361,9 +369,11 @@ static bool choose_model(const options *o, const char *name, int *code)
         *code = report_misuse(o->value[MACHINE] ? "--machine" : "--device", &err);
         return false;
     }
-    if (paleo || model_known(name))
+    if (paleo || model_known(name) || sync_baseline_parse(name) < N_SYNC_BASELINES)
         return true;
-    lm_error_set(&err, LM_E_ARG, "expected some of layermeter,convmeter,nnls,paleo; found '%.40s'",
+    lm_error_set(&err, LM_E_ARG,
+                 "expected some of layermeter,convmeter,nnls,paleo, or of all-reduces hockney,log2,"
+                 "paleo_tree ...; found '%.40s'",
                  name);
     *code = report_misuse("--model", &err);
     return false;

@@ -13,8 +13,8 @@
 
 static const char *const kinds[] = {
     [SPLIT_NETWORK] = "network", [SPLIT_DEVICE] = "device", [SPLIT_RANKS] = "ranks",
-    [SPLIT_BATCH] = "batch",     [SPLIT_IMAGE] = "image",   [SPLIT_KFOLD] = "kfold",
-    [SPLIT_NONE] = "none",
+    [SPLIT_BATCH] = "batch",     [SPLIT_IMAGE] = "image",   [SPLIT_BYTES] = "bytes",
+    [SPLIT_KFOLD] = "kfold",     [SPLIT_NONE] = "none",
 };
 
 static lm_status no_memory(lm_error *err)
@@ -27,24 +27,25 @@ static lm_status no_memory(lm_error *err)
 
 static bool has_range(split_kind kind)
 {
-    return kind == SPLIT_RANKS || kind == SPLIT_BATCH || kind == SPLIT_IMAGE;
+    return kind == SPLIT_RANKS || kind == SPLIT_BATCH || kind == SPLIT_IMAGE || kind == SPLIT_BYTES;
 }
 
-/* "64..", "16..512" */
+/* "64..", "16..512", "64KiB.." */
 static lm_status parse_range(const char *text, split_rule *out, lm_error *err)
 {
-    const char *dots = strstr(text, "..");
-    char        first[32];
-    lm_status   status;
+    const char           *dots  = strstr(text, "..");
+    const text_int_parser parse = out->kind == SPLIT_BYTES ? text_bytes : text_int;
+    char                  first[32];
+    lm_status             status;
 
     if (!dots || (size_t)(dots - text) >= sizeof first)
         return lm_error_set(err, LM_E_ARG, "expected a range like 64.. or 16..512, found '%.40s'",
                             text);
     snprintf(first, sizeof first, "%.*s", (int)(dots - text), text);
     out->to = INT64_MAX;
-    status  = text_int(first, &out->from, err);
+    status  = parse(first, &out->from, err);
     if (!status && dots[2])
-        status = text_int(dots + 2, &out->to, err);
+        status = parse(dots + 2, &out->to, err);
     if (!status && (out->from < 1 || out->to < out->from))
         status = lm_error_set(err, LM_E_ARG, "%.40s: expected a range of numbers above 0, upwards",
                               text);
@@ -82,10 +83,11 @@ lm_status split_rule_parse(const char *text, split_rule *out, lm_error *err)
             rule.kind = SPLIT_NONE + 1;
     }
     if (rule.kind > SPLIT_NONE)
-        status = lm_error_set(err, LM_E_ARG,
-                              "expected network, device, ranks, batch, image, kfold, kfold=K, "
-                              "ranks=A.., batch=A..B, image=A.. or none; found '%.40s'",
-                              text);
+        status =
+            lm_error_set(err, LM_E_ARG,
+                         "expected network, device, ranks, batch, image, bytes, kfold, kfold=K, "
+                         "ranks=A.., batch=A..B, image=A.., bytes=A.. or none; found '%.40s'",
+                         text);
     if (!status)
         *out = rule;
     return status;
@@ -123,6 +125,12 @@ static int by_value(const void *a, const void *b)
                                 : (x->at > y->at) - (x->at < y->at);
 }
 
+/* Each number by itself, not its octave. */
+static bool exact(split_kind kind)
+{
+    return kind == SPLIT_RANKS || kind == SPLIT_BYTES;
+}
+
 static uint64_t octave_of(int64_t value)
 {
     uint64_t octave = 0;
@@ -140,6 +148,8 @@ static int64_t number_of(const point *p, split_kind kind)
 
     if (kind == SPLIT_RANKS)
         return p->row->ranks;
+    if (kind == SPLIT_BYTES)
+        return p->row->kind == OBS_COLLECTIVE ? p->row->bytes : 0;
     if (p->row->kind == OBS_COLLECTIVE)
         return 0;
     if (kind == SPLIT_BATCH)
@@ -192,8 +202,8 @@ static bool fold_values(split *s, keyed *key, size_t n)
         if (i == 0 || value != key[i - 1].value) {
             if (s->rule.from)
                 split_rule_print(&s->rule, name, sizeof name);
-            else if (kind == SPLIT_RANKS || value == 0)
-                snprintf(name, sizeof name, "%" PRIu64, kind == SPLIT_RANKS ? value : 1);
+            else if (exact(kind) || value == 0)
+                snprintf(name, sizeof name, "%" PRIu64, exact(kind) ? value : 1);
             else
                 snprintf(name, sizeof name, "%" PRIu64 "..%" PRIu64, UINT64_C(1) << value,
                          (UINT64_C(1) << value) - 1 + (UINT64_C(1) << value));
@@ -216,9 +226,9 @@ static lm_status fold_numbers(const points *p, split *s, keyed *key, lm_error *e
 
         if (number == 0 || (rule->from && (number < rule->from || number > rule->to)))
             continue;
-        key[n++] = (keyed){ rule->from                  ? 0
-                            : rule->kind == SPLIT_RANKS ? (uint64_t)number
-                                                        : octave_of(number),
+        key[n++] = (keyed){ rule->from          ? 0
+                            : exact(rule->kind) ? (uint64_t)number
+                                                : octave_of(number),
                             i };
     }
     if (rule->from && n == 0)
@@ -322,7 +332,8 @@ lm_status split_new(const points *p, const split_rule *rule, split *out, lm_erro
             break;
         case SPLIT_RANKS:
         case SPLIT_BATCH:
-        case SPLIT_IMAGE: status = fold_numbers(p, &s, key, err); break;
+        case SPLIT_IMAGE:
+        case SPLIT_BYTES: status = fold_numbers(p, &s, key, err); break;
         case SPLIT_KFOLD: status = fold_randomly(p, &s, key, err); break;
         case SPLIT_NONE: break;
         }

@@ -12,6 +12,7 @@
 #define FOLDS       3   /* numbers of nodes that are left out, the largest ones */
 #define GAIN        0.9 /* a richer formula has to leave this much of the error, or less */
 #define PIPE_SIZES  4   /* sizes that tell the pipeline's term from latency and bytes */
+#define MANY_PLACES 4   /* numbers of nodes that tell how bytes grow with them */
 #define CUTS        8   /* sizes tried as the border between two planes */
 #define PLANE_TURNS 12
 
@@ -379,13 +380,22 @@ static lm_status held_out_error(const fit_row *row, size_t n, const spread *s, c
     return status;
 }
 
+/* What many numbers of nodes tell, and a ring's bytes do not do. */
+static unsigned growing_columns(const spread *s, bool ring)
+{
+    unsigned columns = s->sizes >= PIPE_SIZES ? COLUMN(SYNC_CHUNKS) : 0;
+
+    return ring ? columns : columns | COLUMN(SYNC_TREE_BYTES);
+}
+
 static lm_status choose(const fit_row *row, size_t n, const spread *s, bool ring, candidate *out,
                         lm_error *err)
 {
-    const unsigned  usual  = usual_columns(row, s);
-    const candidate all[]  = { { usual, 1 }, { usual, 2 }, { usual | COLUMN(SYNC_TREE_BYTES), 1 } };
-    const size_t    n_all  = ring ? 2 : 3; /* a ring sends no byte in every step */
-    double          least  = HUGE_VAL;
+    const unsigned  usual = usual_columns(row, s), more = usual | growing_columns(s, ring);
+    const bool      many  = s->places >= MANY_PLACES;
+    const candidate all[] = { { many ? more : usual, 1 }, { many ? more : usual, 2 }, { more, 1 } };
+    const size_t    n_all = many ? 2 : 3; /* prices of 0 take many apart already */
+    double          least = HUGE_VAL;
     lm_status       status = LM_OK;
 
     *out = all[0];

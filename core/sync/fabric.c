@@ -25,6 +25,7 @@ static const struct {
     [SYNC_BYTES]      = { "bytes", "byte", BOUND_TRAFFIC },
     [SYNC_BYTES_TWO]  = { "bytes_two", "byte", BOUND_TRAFFIC },
     [SYNC_PIPELINE]   = { "pipeline", "chunk", BOUND_LAUNCH },
+    [SYNC_CHUNKS]     = { "chunks", "chunk", BOUND_LAUNCH },
     [SYNC_TREE_BYTES] = { "tree_bytes", "byte", BOUND_TRAFFIC },
     [SYNC_DEVICES]    = { "devices", "device", BOUND_LAUNCH },
     [SYNC_RAIL_BYTES] = { "rail_bytes", "byte", BOUND_TRAFFIC },
@@ -78,6 +79,7 @@ void sync_columns(const allreduce *a, bool ring, double out[N_SYNC_COLUMNS])
     out[SYNC_BYTES]      = two ? 0 : ring_bytes(n, a->bytes);
     out[SYNC_BYTES_TWO]  = two ? ring_bytes(n, a->bytes) : 0;
     out[SYNC_PIPELINE]   = sqrt(a->bytes * lam);
+    out[SYNC_CHUNKS]     = sqrt(a->bytes) * lam;
     out[SYNC_TREE_BYTES] = a->bytes * lam;
     out[SYNC_DEVICES]    = multi ? devices - 1 : 0;
     out[SYNC_RAIL_BYTES] = multi ? ring_bytes(nodes, a->bytes) / devices : 0;

@@ -42,6 +42,8 @@ typedef enum sync_column {
     SYNC_BYTES,      /**< V; between more than two nodes */
     SYNC_BYTES_TWO,  /**< V between two nodes, which need no tree and no ring */
     SYNC_PIPELINE,   /**< sqrt(S lam): chunks of a pipelined tree, between latency and bandwidth */
+    SYNC_CHUNKS,     /**< sqrt(S) lam: the same where the number of chunks follows from the message
+                        alone */
     SYNC_TREE_BYTES, /**< S lam: bytes of algorithms that send all of them in each step, and
                         contention that grows with the network */
     SYNC_DEVICES,    /**< g - 1: latency within nodes. In use where g varies between nodes, like: */

@@ -30,6 +30,7 @@ static void columns_are_those_by_hand(void **state)
     assert_close(x[SYNC_BYTES], 1792, 0);
     assert_close(x[SYNC_BYTES_TWO], 0, 0);
     assert_close(x[SYNC_PIPELINE], sqrt(2048), 1e-15);
+    assert_close(x[SYNC_CHUNKS], 2 * 32, 0);
     assert_close(x[SYNC_TREE_BYTES], 2048, 0);
     assert_close(x[SYNC_DEVICES], 1, 0);
     assert_close(x[SYNC_RAIL_BYTES], 768, 0);
@@ -145,7 +146,7 @@ static void prices_are_found_again(void **state)
     assert_int_equal(found->n, 1);
     assert_int_equal(found->algorithm[0].of[FABRIC_ONE].rows, 0);
     p = &found->algorithm[0].of[FABRIC_MULTI].plane[0];
-    for (sync_column c = 0; c < SYNC_TREE_BYTES; c++)
+    for (sync_column c = 0; c < SYNC_CHUNKS; c++)
         assert_close(p->price[c] / usual.price[c], 1, 1e-3);
     assert_close(collective_seconds(found, NULL, NULL, &(allreduce){ 5e6, 64, 4 }) /
                      priced(&usual, &(allreduce){ 5e6, 64, 4 }, false),
@@ -334,10 +335,10 @@ static void what_was_not_measured_is_refused(void **state)
 
 static void no_bytes_or_nodes_are_an_error(void **state)
 {
-    collective_model *m     = measured_on(true, true);
-    const allreduce   bad[] = { { NAN, 2, 1 }, { 1, 0, 1 }, { 1, 2, 0 }, { -1, 2, 1 }, { 1, -2, 1 } };
-    allreduce_answer  answer;
-    lm_error          err;
+    collective_model *m   = measured_on(true, true);
+    const allreduce bad[] = { { NAN, 2, 1 }, { 1, 0, 1 }, { 1, 2, 0 }, { -1, 2, 1 }, { 1, -2, 1 } };
+    allreduce_answer answer;
+    lm_error         err;
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -516,9 +517,9 @@ static void files_hold_all_of_a_model(void **state)
 }
 
 #define HEAD "rows = 4\nbytes_range = 1 .. 2\nnodes_range = 1 .. 1\ndevices_range = 2 .. 4\n"
-#define PLANE                                                                                       \
-    "start = 1 s/all-reduce\nsteps = 1 s/step\nbytes = 1 s/byte\npipeline = 0 s/chunk\ntree_bytes " \
-    "= 0 s/byte\n"
+#define PLANE                                                                            \
+    "start = 1 s/all-reduce\nsteps = 1 s/step\nbytes = 1 s/byte\npipeline = 0 s/chunk\n" \
+    "chunks = 0 s/chunk\ntree_bytes = 0 s/byte\n"
 
 static void broken_files_are_refused(void **state)
 {

@@ -12,8 +12,8 @@ from results import Results
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
 EXPECTED = os.path.join(os.path.dirname(HERE), "expected.csv")
-DATASETS = ("torch_cpu", "timm", "justus2018", "neusight2025", "deepbench", "paleo2017", "scaling")
-QUICK = ("torch_cpu", "timm", "justus2018", "deepbench")  # parts of these guard against regressions
+DATASETS = ("torch_cpu", "timm", "justus2018", "neusight2025", "deepbench", "paleo2017", "allreduce", "scaling")
+QUICK = ("torch_cpu", "timm", "justus2018", "deepbench", "allreduce")  # parts of these guard against regressions
 
 
 def arguments():
