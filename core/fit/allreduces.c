@@ -38,7 +38,7 @@ size_t allreduces_uneven(const points *p)
 }
 
 /* Fits all folds but one. */
-static lm_status fit_without(const points *p, const split *by, size_t without,
+static lm_status fit_without(const points *p, const split *by, size_t without, bool baselines,
                              collective_model **out, lm_error *err)
 {
     allreduce_time *row = malloc((p->n_points + 1) * sizeof *row);
@@ -50,14 +50,15 @@ static lm_status fit_without(const points *p, const split *by, size_t without,
     for (size_t i = 0; i < p->n_points; i++)
         if (without == SPLIT_ALWAYS || by->fold[i] != without)
             n += allreduces_at(&p->point[i], p, &row[n]);
-    status = collective_fit(row, n, out, err);
+    status =
+        baselines ? collective_fit_baselines(row, n, out, err) : collective_fit(row, n, out, err);
     free(row);
     return status;
 }
 
 lm_status allreduces_fit(const points *p, collective_model **out, lm_error *err)
 {
-    const lm_status status = fit_without(p, NULL, SPLIT_ALWAYS, out, err);
+    const lm_status status = fit_without(p, NULL, SPLIT_ALWAYS, false, out, err);
 
     if (!status && !(*out)->n) {
         collective_free(*out);
@@ -88,7 +89,7 @@ lm_status allreduces_left_out(const points *p, const split *by, sync_baseline b,
         collective_model *m;
         allreduce_time    a;
 
-        if ((status = fit_without(p, by, all ? SPLIT_ALWAYS : f, &m, err)))
+        if ((status = fit_without(p, by, all ? SPLIT_ALWAYS : f, b < N_SYNC_BASELINES, &m, err)))
             return status;
         for (size_t i = 0; i < p->n_points; i++)
             if ((all || by->fold[i] == f) && !isnan(point_seconds(&p->point[i], PART_SYNC)) &&

@@ -262,7 +262,7 @@ static void answer_link(const interconnect *link, const allreduce *a, allreduce_
     steps.count = link_steps(link, a, &steps.price);
     add_share(out, bytes);
     add_share(out, steps);
-    add_note(out, "network between nodes: told, not measured", 0);
+    add_note(out, "network between nodes as told", 0);
     out->assumed = true;
 }
 

@@ -52,17 +52,20 @@ typedef struct collective_model {
  *
  * Formulas: start, steps, bytes (of two nodes apart) and the pipeline's term always, where the rows
  * are enough to tell them; bytes and chunks that go in every step where four numbers of nodes or
- * more were measured (of devices, within a node). From three on each of the three largest is left
- * out in turn: another formula is taken that makes the error on what was left out a tenth smaller
- * at least, with these terms where there are three, or with a second plane, the cheaper of both
- * (NCCL takes the minimum over algorithms and protocols, tuning.cc). Bytes between two nodes
- * without rows take the price of those between more, and the other way round.
+ * more were measured (of devices, within a node). From three on each but the smallest is left out
+ * in turn (eight at most): another formula is taken that makes the error on what was left out a
+ * tenth smaller at least, with these terms where there are three, or with a second plane, the
+ * cheaper of both (NCCL takes the minimum over algorithms and protocols, tuning.cc). Bytes between
+ * two nodes without rows take the price of those between more, and the other way round.
  *
  * @return LM_E_NOMEM; LM_E_ARG for times or sizes that are not above 0. A model without algorithms
  *         is no error
  */
 lm_status collective_fit(const allreduce_time *row, size_t n, collective_model **out,
                          lm_error *err);
+/** The same for baselines alone: only collective_baseline() may be asked. */
+lm_status collective_fit_baselines(const allreduce_time *row, size_t n, collective_model **out,
+                                   lm_error *err);
 void      collective_free(collective_model *m);
 /** NULL when memory runs out. */
 collective_model *collective_copy(const collective_model *m);

@@ -9,7 +9,7 @@
 #define LEAST_ROWS  2
 #define ROUNDS      4   /* of reweighting */
 #define HUBER       0.3 /* relative residual from which a row weighs less */
-#define FOLDS       3   /* numbers of nodes that are left out, the largest ones */
+#define FOLDS       8   /* numbers of nodes that are left out at most, the largest ones */
 #define GAIN        0.9 /* a richer formula has to leave this much of the error, or less */
 #define PIPE_SIZES  4   /* sizes that tell the pipeline's term from latency and bytes */
 #define MANY_PLACES 4   /* numbers of nodes that tell how bytes grow with them */
@@ -312,14 +312,14 @@ static lm_status spread_of(const fit_row *row, size_t n, spread *out, lm_error *
     return LM_OK;
 }
 
-/* Columns that the rows can tell: of one number of nodes, the start is no other thing than the
- * steps, which are taken to be all of it. */
+/* Columns that the rows can tell: of one number of nodes the start is no other thing than the
+ * steps, of one size no other than the bytes, which are taken to be all of it. */
 static unsigned usual_columns(const fit_row *row, const spread *s)
 {
     const bool multi   = row[0].of.nodes > 1;
     unsigned   columns = COLUMN(SYNC_STEPS) | COLUMN(SYNC_BYTES);
 
-    if (s->places > 1)
+    if (s->places > 1 && s->sizes > 1)
         columns |= COLUMN(SYNC_START);
     if (s->sizes >= PIPE_SIZES)
         columns |= COLUMN(SYNC_PIPELINE);
@@ -469,7 +469,9 @@ static lm_status judge(const fit_row *row, size_t n, fabric_model *out, lm_error
     return predicted && measured ? LM_OK : no_memory(err);
 }
 
-static lm_status fit_fabric(fit_row *row, size_t n, bool ring, fabric_model *out, lm_error *err)
+/* `only`: baselines alone. */
+static lm_status fit_fabric(fit_row *row, size_t n, bool ring, bool only, fabric_model *out,
+                            lm_error *err)
 {
     fabric_model m      = { .rows = n, .ring = ring };
     spread       s      = { .sizes = 0 };
@@ -478,8 +480,9 @@ static lm_status fit_fabric(fit_row *row, size_t n, bool ring, fabric_model *out
 
     if (status)
         return status;
-    status = choose(row, n, &s, ring, &c, err);
-    if (!status)
+    if (!only)
+        status = choose(row, n, &s, ring, &c, err);
+    if (!status && !only)
         status = fit_candidate(row, n, &c, &m, err);
     if (!status)
         status = fit_baselines(row, n, &m, err);
@@ -495,7 +498,7 @@ static lm_status fit_fabric(fit_row *row, size_t n, bool ring, fabric_model *out
 /* ---- all ----------------------------------------------------------------------------------------
  */
 
-static lm_status fit_algorithm(const allreduce_time *row, size_t n, algorithm_model *out,
+static lm_status fit_algorithm(const allreduce_time *row, size_t n, bool only, algorithm_model *out,
                                lm_error *err)
 {
     const bool ring   = !strcmp(out->name, "ring");
@@ -515,7 +518,7 @@ static lm_status fit_algorithm(const allreduce_time *row, size_t n, algorithm_mo
             sync_columns(&row[i].of, ring, rows[kept++].x);
         }
         if (kept >= LEAST_ROWS)
-            status = fit_fabric(rows, kept, ring, &out->of[f], err);
+            status = fit_fabric(rows, kept, ring, only, &out->of[f], err);
     }
     free(rows);
     return status;
@@ -561,7 +564,8 @@ static void drop_empty(collective_model *m)
     m->n = kept;
 }
 
-lm_status collective_fit(const allreduce_time *row, size_t n, collective_model **out, lm_error *err)
+static lm_status fit_all(const allreduce_time *row, size_t n, bool only, collective_model **out,
+                         lm_error *err)
 {
     collective_model *m      = calloc(1, sizeof *m);
     lm_status         status = m ? LM_OK : no_memory(err);
@@ -571,7 +575,7 @@ lm_status collective_fit(const allreduce_time *row, size_t n, collective_model *
     if (!status && !name_algorithms(row, n, m))
         status = no_memory(err);
     for (size_t k = 0; !status && k < m->n; k++)
-        status = fit_algorithm(row, n, &m->algorithm[k], err);
+        status = fit_algorithm(row, n, only, &m->algorithm[k], err);
     if (status) {
         collective_free(m);
         return status;
@@ -579,4 +583,15 @@ lm_status collective_fit(const allreduce_time *row, size_t n, collective_model *
     drop_empty(m);
     *out = m;
     return LM_OK;
+}
+
+lm_status collective_fit(const allreduce_time *row, size_t n, collective_model **out, lm_error *err)
+{
+    return fit_all(row, n, false, out, err);
+}
+
+lm_status collective_fit_baselines(const allreduce_time *row, size_t n, collective_model **out,
+                                   lm_error *err)
+{
+    return fit_all(row, n, true, out, err);
 }

@@ -9,7 +9,8 @@ MODELS = (OURS, "convmeter", "hockney", "log2", "paleo_one_to_all", "paleo_tree"
 SMALL, LARGE = 64 << 10, 1 << 30  # bytes of gradients: what is asked for
 FEW = 8  # nodes that are calibrated where more than twice as many are asked for
 # of a cluster, or of the one configuration of it that is everybody's: what extrapolation is to reach
-TARGETS = {("alps_gh200", "default-env"): 35.0, ("deepbench_m40", ""): 12.0, ("deepbench_titanx_maxwell", ""): 17.0}
+TARGETS = {("alps_gh200", "default-env"): 35.0, ("deepbench_m40", ""): 12.0, ("deepbench_titanx_maxwell", ""): 17.0,
+           ("deepbench_titanx_pascal", ""): 17.0}
 INNER = 22.0
 TIMES_CONVMETER = 0.25
 PUBLISHED = 15.0
