@@ -61,6 +61,11 @@ static void each_point_is_in_the_fold_of_its_value(void **state)
         { "image", 2, { "8..15", "16..31" }, { 0, 0, 1, 1, NEVER, NEVER, NEVER, NEVER } },
         { "none", 0, { NULL }, { NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER } },
         { "batch=4..", 1, { "batch=4.." }, { NEVER, NEVER, NEVER, 0, 0, 0, NEVER, NEVER } },
+        { "bytes", 1, { "1000" }, { NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, 0, 0 } },
+        { "bytes=1000..",
+          1,
+          { "bytes=1000.." },
+          { NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, 0, 0 } },
         { "ranks=2..4", 1, { "ranks=2..4" }, { NEVER, NEVER, 0, 0, 0, 0, 0, NEVER } },
     };
 
