@@ -339,21 +339,45 @@ static void print_idle(const scale_grid *g, FILE *out)
         }
 }
 
+/* Nodes of so many devices whose all-reduces were measured; 0: of a datasheet. */
+static int64_t measured_nodes(const session *s, int64_t devices)
+{
+    return s->cal ? calibration_nodes(s->cal, s->who.model, devices) : 0;
+}
+
+/* How far the curves leave what was measured between ranks. */
+static void print_measured(const scale_grid *g, const session *s, FILE *out)
+{
+    const prediction *last     = &g->line[g->n_lines - 1].point[g->n_nodes - 1].step;
+    const int64_t     measured = measured_nodes(s, last->devices);
+
+    if (!s->cal || last->nodes * last->devices == 1)
+        return;
+    if (!calibration_asks(s->cal, s->who.model)) {
+        if (last->nodes * last->devices > s->cal->max_ranks)
+            fprintf(
+                out,
+                "note: calibrated on at most %lld rank%s on %lld host%s; beyond that the curve is "
+                "an extrapolation over the same link\n",
+                (long long)s->cal->max_ranks, s->cal->max_ranks == 1 ? "" : "s",
+                (long long)s->cal->max_hosts, s->cal->max_hosts == 1 ? "" : "s");
+    } else if (last->nodes > 1 && measured == 1) {
+        fputs("note: what connects nodes is told (--bandwidth), not measured\n", out);
+    } else if (last->nodes > measured) {
+        fprintf(
+            out,
+            "note: all-reduces were measured on at most %lld nodes; beyond that the curve is an "
+            "extrapolation\n",
+            (long long)measured);
+    }
+}
+
 static void print_words(const scale_grid *g, const session *s, FILE *out)
 {
-    const prediction *last  = &g->line[g->n_lines - 1].point[g->n_nodes - 1].step;
-    const int64_t     ranks = last->nodes * last->devices;
-
     if (g->n_lines == 1)
         print_turning(&g->line[0], out);
     print_idle(g, out);
-    if (s->cal && ranks > s->cal->max_ranks)
-        fprintf(
-            out,
-            "note: calibrated on at most %lld rank%s on %lld host%s; beyond that the curve is an "
-            "extrapolation over the same link\n",
-            (long long)s->cal->max_ranks, s->cal->max_ranks == 1 ? "" : "s",
-            (long long)s->cal->max_hosts, s->cal->max_hosts == 1 ? "" : "s");
+    print_measured(g, s, out);
     print_note(s->net, out);
 }
 
@@ -432,18 +456,19 @@ static lm_status draw(const scale_grid *g, const session *s, const options *o, l
         goto out;
     }
     for (size_t i = 0; i < g->n_lines; i++)
-        curve[i] = (plot_curve){ .label   = scale_label(g, &g->line[i], label[i]),
-                                 .point   = g->line[i].point,
-                                 .n       = g->n_nodes,
-                                 .turning = g->line[i].turns ? g->line[i].turning
-                                                             : (turning_point){ 0, -1, -1 } };
+        curve[i] = (plot_curve){ .label    = scale_label(g, &g->line[i], label[i]),
+                                 .point    = g->line[i].point,
+                                 .n        = g->n_nodes,
+                                 .turning  = g->line[i].turns ? g->line[i].turning
+                                                              : (turning_point){ 0, -1, -1 },
+                                 .measured = measured_nodes(s, g->line[i].curve.q.setup.devices) };
     snprintf(title, sizeof title, "%.60s: %s scaling, batch %s%.40s%s, %s", o->argument[0],
              o->value[SCALING], q->kind == SCALING_WEAK ? "" : "of all ",
              q->kind == SCALING_GLOBAL || o->value[GLOBAL_BATCH] ? o->value[GLOBAL_BATCH]
                                                                  : o->value[BATCH],
              q->kind == SCALING_WEAK ? " per device" : "", s->who.model);
-    status = plot_scaling(o->value[PLOT], title, curve, g->n_lines, s->cal ? s->cal->max_ranks : 0,
-                          o->value[KEEP_SCRIPT] != NULL, err);
+    status =
+        plot_scaling(o->value[PLOT], title, curve, g->n_lines, o->value[KEEP_SCRIPT] != NULL, err);
 out:
     free(curve);
     free(label);

@@ -174,6 +174,20 @@ double calibration_seconds(const calibration *cal, size_t form_at, const workloa
     return n ? seconds : NAN;
 }
 
+int64_t calibration_nodes(const calibration *cal, const char *model, int64_t devices)
+{
+    const algorithm_model *a = NULL;
+    int64_t                nodes;
+
+    if (!calibration_asks(cal, model))
+        nodes = cal->max_ranks / devices;
+    else if ((a = collective_algorithm(cal->allreduces, NULL)) && a->of[FABRIC_MULTI].rows)
+        nodes = (int64_t)a->of[FABRIC_MULTI].nodes.high;
+    else
+        nodes = 1;
+    return nodes > 1 ? nodes : 1;
+}
+
 const intervals *calibration_intervals(const calibration *cal, const char *model)
 {
     size_t m = 0;

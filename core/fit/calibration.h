@@ -106,6 +106,10 @@ bool calibration_asks(const calibration *cal, const char *model);
 lm_status calibration_ask(const calibration *cal, const allreduce *a, allreduce_answer *out,
                           lm_error *err);
 
+/** Most nodes, each of so many devices, on which all-reduces were measured, 1 at least; of a
+ * formula that does not tell nodes from devices as many as the ranks make. */
+int64_t calibration_nodes(const calibration *cal, const char *model, int64_t devices);
+
 /** Intervals of a model that model_known(). */
 const intervals *calibration_intervals(const calibration *cal, const char *model);
 

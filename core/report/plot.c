@@ -17,7 +17,6 @@ typedef struct picture {
     const char       *title;
     const plot_curve *curve;
     size_t            n;
-    int64_t           measured_to;
 } picture;
 
 static void put_real(FILE *out, double value)
@@ -88,16 +87,24 @@ static int64_t common_devices(const picture *p)
     return devices;
 }
 
+/* Nodes that were measured, for all curves; 0: they differ. */
+static int64_t common_measured(const picture *p)
+{
+    for (size_t k = 1; k < p->n; k++)
+        if (p->curve[k].measured != p->curve[0].measured)
+            return 0;
+    return p->curve[0].measured;
+}
+
 static void put_marks(FILE *out, const picture *p)
 {
     const plot_curve *c     = &p->curve[0];
     const int64_t     first = c->point[0].step.nodes, last = c->point[c->n - 1].step.nodes;
-    const int64_t     devices = common_devices(p), turning = c->turning.nodes;
-    const int64_t     measured = devices ? p->measured_to / devices : 0;
+    const int64_t     measured = common_measured(p), turning = c->turning.nodes;
 
     fprintf(out, "set xrange [%lld:%lld]\n", (long long)first,
             (long long)(last > first ? last : last + 1));
-    if (p->measured_to && devices && measured < last)
+    if (measured && measured < last)
         fprintf(out,
                 "set object 1 rectangle from first %lld,graph 0 to graph 1,graph 1 behind "
                 "fillcolor rgb '#f3f3f3' fillstyle solid noborder\n"
@@ -202,9 +209,9 @@ static void put_script(FILE *out, const void *what)
 }
 
 lm_status plot_scaling(const char *path, const char *title, const plot_curve *curve, size_t n,
-                       int64_t measured_to, bool keep_script, lm_error *err)
+                       bool keep_script, lm_error *err)
 {
-    const picture p = { title, curve, n, measured_to };
+    const picture p = { title, curve, n };
 
     if (!n || !curve[0].n)
         return lm_error_set(err, LM_E_ARG, "%s: there is nothing to draw", path);

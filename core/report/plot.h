@@ -12,6 +12,8 @@ typedef struct plot_curve {
     const scale_point *point; /**< by nodes, ascending */
     size_t             n;
     turning_point      turning;
+    int64_t measured; /**< nodes whose all-reduces were: beyond is shaded, where all curves
+                         have as many; 0: not known */
 } plot_curve;
 
 /** More than these colours nobody tells apart. */
@@ -27,12 +29,10 @@ typedef struct plot_curve {
  * all
  * @param title       one line
  * @param n           of curves
- * @param measured_to devices that took part in the calibration: beyond is shaded, where all curves
- * have as many devices a node; 0: no calibration
  * @param keep_script leave the gnuplot script and its data beside the picture, as PATH.gp
  * @return LM_E_ARG for another ending, no curve or too many; LM_E_NOTFOUND without gnuplot, LM_E_IO
  */
 lm_status plot_scaling(const char *path, const char *title, const plot_curve *curve, size_t n,
-                       int64_t measured_to, bool keep_script, lm_error *err);
+                       bool keep_script, lm_error *err);
 
 #endif
