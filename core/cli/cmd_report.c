@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/report_prices.h"
 #include "cli/setup_options.h"
 #include "report/page.h"
 
@@ -30,6 +31,12 @@ enum {
     DTYPE,
     BANDWIDTH,
     LATENCY,
+    EPOCHS,
+    PRICE,
+    PRICES,
+    INSTANCE,
+    DEVICE,
+    SPOT,
     PLOT,
     TREAT,
     IGNORE,
@@ -62,11 +69,17 @@ static const option_spec specs[] = {
     [DTYPE]  = { "dtype", "TYPE", "f32", "element type" },
     [BANDWIDTH] = OPTION_BANDWIDTH,
     [LATENCY]   = OPTION_LATENCY,
-    [PLOT]      = { "plot", "PATH", NULL,
-                    "the pictures, too: a folder (SVG), or FILE.svg, FILE.png, FILE.pdf" },
-    [TREAT]     = OPTION_TREAT,
-    [IGNORE]    = OPTION_IGNORE,
-    [SET]       = OPTION_SET,
+    [EPOCHS]    = { "epochs", "N", "90", "passes over the data set, of the run that is paid for" },
+    [PRICE]     = { "price", "PRICE", NULL, "of a device, 2.50USD/h, instead of the price file's" },
+    [PRICES] = { "prices", "FILE", NULL, "prices of your own, looked at before the shipped ones" },
+    [INSTANCE] = { "instance", "NAME", NULL, "section of the price file, instead of the device's" },
+    [DEVICE]   = { "device", "NAME", NULL, "whose price it is, instead of the machine file's" },
+    [SPOT]     = { "spot", NULL, NULL, "by spot prices instead of list prices" },
+    [PLOT]     = { "plot", "PATH", NULL,
+                   "the pictures, too: a folder (SVG), or FILE.svg, FILE.png, FILE.pdf" },
+    [TREAT]    = OPTION_TREAT,
+    [IGNORE]   = OPTION_IGNORE,
+    [SET]      = OPTION_SET,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -77,6 +90,9 @@ static const char details[] =
     "Every picture has its numbers in a table below it. Gnuplot draws them (Debian: gnuplot-nox).\n"
     "A step is taken apart at the most nodes of the list that all machines were calibrated for. A machine\n"
     "that cannot be asked about several nodes is shown on one, with the reason.\n"
+    "Costs are those of all nodes from the start to the end of a run of --epochs, by the price file that\n"
+    "'layermeter plan' reads; --price, --instance and --device stand once for all machines or once for\n"
+    "each. Without a price the page says how to give one.\n"
     "Curves bear the names of the machine files; of DIR/machine.ini the folder's.\n"
     "--plot draws the same pictures into files: FOLDER/NAME.svg; of FILE.svg or FILE.png FILE-NAME.svg or\n"
     ".png; FILE.pdf has a page each.\n";
@@ -88,11 +104,12 @@ static const char examples[] =
 
 /* Sessions of all machines and the page that is made of them. */
 typedef struct work {
-    session  session[PAGE_MACHINES];
-    size_t   n_sessions;
-    int64_t *nodes;
-    char    *command;
-    page     page;
+    session       session[PAGE_MACHINES];
+    size_t        n_sessions;
+    int64_t      *nodes;
+    char         *command;
+    report_prices prices;
+    page          page;
 } work;
 
 /* What stood on the command line, in one line. */
@@ -229,7 +246,7 @@ static bool read_question(const options *o, work *w, int *code)
     int64_t  memory = 0;
 
     if (!option_list(o, NODES, &w->nodes, &p->n_nodes, code) ||
-        !read_scaling(o, &p->question, code))
+        !option_count(o, EPOCHS, &p->epochs, code) || !read_scaling(o, &p->question, code))
         return false;
     if (o->value[MEMORY] && (text_bytes(o->value[MEMORY], &memory, &err) ||
                              (memory < 1 && lm_error_set(&err, LM_E_ARG, "must be above 0"))))
@@ -242,15 +259,16 @@ static bool read_question(const options *o, work *w, int *code)
 
 static bool open_machines(const options *o, work *w, int *code)
 {
-    static const session_options at = {
-        .machine = MACHINE,
-        .model   = MODEL,
-        .image   = IMAGE,
-        .input   = INPUT,
-        .dtype   = DTYPE,
-        .network = { TREAT, IGNORE, SET },
-        .paleo   = { NO_OPTION, NO_OPTION, NO_OPTION, NO_OPTION, BANDWIDTH, NO_OPTION },
-        .latency = LATENCY,
+    static const price_options   price_at = { PRICE, PRICES, INSTANCE, DEVICE, SPOT };
+    static const session_options at       = {
+              .machine = MACHINE,
+              .model   = MODEL,
+              .image   = IMAGE,
+              .input   = INPUT,
+              .dtype   = DTYPE,
+              .network = { TREAT, IGNORE, SET },
+              .paleo   = { NO_OPTION, NO_OPTION, NO_OPTION, NO_OPTION, BANDWIDTH, NO_OPTION },
+              .latency = LATENCY,
     };
     options one = *o;
 
@@ -268,7 +286,7 @@ static bool open_machines(const options *o, work *w, int *code)
         w->page.machine[w->page.n_machines++] =
             (page_machine){ .file = o->every[i].value, .who = &s->who };
     }
-    return true;
+    return report_prices_open(o, &price_at, &w->page, &w->prices, code);
 }
 
 static lm_status write_page(const options *o, const page *p, lm_error *err)
@@ -322,6 +340,7 @@ static int run(const options *o)
             print_note(w->session[0].net, stderr);
     }
     page_free(&w->page);
+    report_prices_close(&w->prices);
     for (size_t i = 0; i < w->n_sessions; i++)
         session_close(&w->session[i]);
     free(w->nodes);

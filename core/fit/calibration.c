@@ -54,12 +54,19 @@ static char *plain(const char *text, bool key)
     return copy;
 }
 
-static bool noted(const calibration *cal, const char *key)
+static const char *told(const calibration *cal, const char *key)
 {
     for (size_t i = 0; i < cal->n_provenance; i++)
         if (!strcmp(cal->provenance[i].key, key))
-            return true;
-    return false;
+            return cal->provenance[i].value;
+    return NULL;
+}
+
+const char *calibration_device(const calibration *cal)
+{
+    const char *device = told(cal, "device");
+
+    return device ? device : told(cal, "cpu");
 }
 
 /* A key that is not there yet: files that were joined say things twice, an INI section may not. */
@@ -69,7 +76,7 @@ static char *free_key(const calibration *cal, const char *wanted)
 
     wanted = *wanted ? wanted : "note";
     key    = plain(wanted, true);
-    for (size_t n = 2; key && noted(cal, key); n++) {
+    for (size_t n = 2; key && told(cal, key); n++) {
         char numbered[64];
 
         snprintf(numbered, sizeof numbered, "%.20s_%zu", wanted, n);

@@ -73,6 +73,9 @@ void      calibration_free(calibration *cal);
 /** Adds an entry, its key numbered if it is there already; false when memory runs out. */
 bool calibration_note(calibration *cal, const char *key, const char *value);
 
+/** The device that was measured, else the CPU, as the provenance has it; NULL: it does not say. */
+const char *calibration_device(const calibration *cal);
+
 /** What one regressor adds to the seconds of a part. */
 typedef struct contribution {
     uint32_t           regressor; /**< a term, or of a form in features a feature */

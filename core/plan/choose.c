@@ -25,8 +25,8 @@ double plan_device_hours(const plan *p, const plan_view *v)
 
 double plan_cost(const plan *p, const plan_machine *machines, const plan_view *v)
 {
-    return plan_seconds(p, v) / 3600 * (double)p->setup.nodes *
-           machines[p->machine].hour[v->tier].amount;
+    return money_of_run(&machines[p->machine].hour[v->tier], p->setup.nodes, plan_seconds(p, v))
+        .amount;
 }
 
 /* What a goal compares, first things first. */

@@ -155,3 +155,11 @@ lm_status exchange_to(const exchange *x, const money *from, const char *currency
     strcpy(out->currency, currency);
     return LM_OK;
 }
+
+money money_of_run(const money *node_hour, int64_t nodes, double seconds)
+{
+    money run = *node_hour;
+
+    run.amount = seconds / 3600 * (double)nodes * node_hour->amount;
+    return run;
+}

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <layermeter/error.h>
 
@@ -28,6 +29,9 @@ lm_status money_parse_per_hour(const char *text, money *out, lm_error *err);
  * digits below one cent. */
 #define MONEY_TEXT 48
 const char *money_print(const money *m, char buffer[MONEY_TEXT]);
+
+/** What a run costs: all nodes are paid for from its start to its end. */
+money money_of_run(const money *node_hour, int64_t nodes, double seconds);
 
 /** What one unit of a currency is worth in another. */
 typedef struct exchange_rate {

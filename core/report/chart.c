@@ -134,3 +134,26 @@ void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices)
     else
         fprintf(out, "set xrange [%g:%g]\n", first / 2, last * 2);
 }
+
+void chart_band(FILE *out, size_t k, int low, int high)
+{
+    fprintf(
+        out,
+        "  $m%zu using 1:%d:%d with filledcurves fillcolor rgb '%s' fillstyle transparent solid "
+        "0.18 noborder notitle, \\\n",
+        k, low, high, chart_colour(k));
+}
+
+void chart_curve(FILE *out, size_t k, const char *label, int all, int within, int beyond)
+{
+    fprintf(out,
+            "  $m%zu using 1:%d with lines lw 2.5 dt %d lc rgb '%s' notitle, \\\n"
+            "  $m%zu using 1:%d with points pt %d ps 0.9 lw 1.5 lc rgb '%s' notitle, \\\n"
+            "  $m%zu using 1:%d with points pt %d ps 0.9 lw 1.5 lc rgb '%s' notitle, \\\n"
+            "  NaN with linespoints lw 2.5 dt %d pt %d ps 0.9 lc rgb '%s' title ",
+            k, all, chart_dash(k), chart_colour(k), k, within, chart_marker(k, false),
+            chart_colour(k), k, beyond, chart_marker(k, true), chart_colour(k), chart_dash(k),
+            chart_marker(k, false), chart_colour(k));
+    gnuplot_put_quoted(out, label);
+    fputs(", \\\n", out);
+}

@@ -49,6 +49,12 @@ void chart_linear_axis(FILE *out, char axis, double top);
 /** A logarithmic one from `low` to `high`, both above 0, with room beside them. */
 void chart_log_axis(FILE *out, char axis, double low, double high);
 
+/** Parts of a plot command: of the data $mK of curve K the band between two columns over the first,
+ * and the curve itself, its column once more for what is within the calibration and for what is
+ * beyond it, whose marks are hollow. */
+void chart_band(FILE *out, size_t k, int low, int high);
+void chart_curve(FILE *out, size_t k, const char *label, int all, int within, int beyond);
+
 /** Axis of nodes, powers of two marked, from the first to the last. */
 void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices);
 

@@ -243,6 +243,7 @@ static const struct {
     { "step", "What a step is made of", page_step_write },
     { "overlap", "One step in time", page_overlap_write },
     { "memory", "Memory of a device", page_memory_write },
+    { "cost", "Time and cost of a run", page_cost_write },
     { "calibration", "How good the calibration is", page_calibration_write },
     { "assumptions", "What is assumed", page_assumptions_write },
     { "provenance", "Where the figures come from", page_provenance_write },

@@ -7,6 +7,7 @@
 #define REPORT_PAGE_H
 
 #include "network/memory.h"
+#include "plan/money.h"
 #include "predict/explain.h"
 #include "predict/scaling.h"
 #include "report/chart.h"
@@ -15,12 +16,14 @@
 #define PAGE_CHARTS   (6 + 2 * PAGE_MACHINES) /* 2: of each machine */
 #define PAGE_NAME     64
 
-/** A machine of a report. The first four are the caller's. */
+/** A machine of a report. The first six are the caller's. */
 typedef struct page_machine {
     const char      *file;
     char             label[PAGE_NAME]; /**< what curves are named by: unlike that of the others */
     const predictor *who;
-    const char      *device; /**< as prices.ini or a datasheet call it; NULL: not known */
+    money            hour;        /**< of a node; amount NAN: not known */
+    const char      *paid;        /**< by which price, one line; NULL: not known */
+    char             unpaid[508]; /**< why there is no price */
 
     scale_point  *point; /**< at the page's nodes; step.step NAN: refused */
     lm_error      refused;
@@ -61,6 +64,7 @@ typedef struct page {
     const int64_t  *nodes; /**< ascending */
     size_t          n_nodes;
     uint64_t        memory; /**< of a device, bytes; 0: not known */
+    int64_t         epochs; /**< of a run, which is paid for */
     page_machine    machine[PAGE_MACHINES];
     size_t          n_machines;
 

@@ -253,6 +253,7 @@ lm_status page_gather(page *p, lm_error *err)
     page_step_charts(p);
     page_overlap_charts(p);
     page_memory_charts(p);
+    page_cost_charts(p);
     page_calibration_charts(p);
     return LM_OK;
 }

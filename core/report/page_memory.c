@@ -210,9 +210,9 @@ void page_memory_write(const page *p, FILE *out)
     table *t = peak_table(p);
 
     put_peak(p, peak, sizeof peak);
-    html_paragraph(out, "A device needs %s, most of it %s (batch %lld).",
-                   size_text(p->use.peak, size, sizeof size), peak,
-                   (long long)p->machine[0].apart->step.batch);
+    html_paragraph(out, "A device needs %s at batch %lld; the peak is %s.",
+                   size_text(p->use.peak, size, sizeof size),
+                   (long long)p->machine[0].apart->step.batch, peak);
     if (p->memory)
         html_paragraph(out,
                        p->use.peak <= p->memory ? "That fits a device of %s."

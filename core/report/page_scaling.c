@@ -79,26 +79,7 @@ static void plot_bands(FILE *out, const page *p, bool rate)
 {
     for (size_t k = 0; k < p->n_machines; k++)
         if (has_band(p, k, rate))
-            fprintf(out,
-                    "  $m%zu using 1:%d:%d with filledcurves fillcolor rgb '%s' fillstyle "
-                    "transparent solid 0.18 noborder notitle, \\\n",
-                    k, rate ? RATE_LOW : PERCENT_LOW, rate ? RATE_HIGH : PERCENT_HIGH,
-                    chart_colour(k));
-}
-
-/* Lines and their markers, full within the calibration and hollow beyond. */
-static void plot_curve(FILE *out, const page *p, size_t k, int all, int within, int beyond)
-{
-    fprintf(out,
-            "  $m%zu using 1:%d with lines lw 2.5 dt %d lc rgb '%s' notitle, \\\n"
-            "  $m%zu using 1:%d with points pt %d ps 0.9 lw 1.5 lc rgb '%s' notitle, \\\n"
-            "  $m%zu using 1:%d with points pt %d ps 0.9 lw 1.5 lc rgb '%s' notitle, \\\n"
-            "  NaN with linespoints lw 2.5 dt %d pt %d ps 0.9 lc rgb '%s' title ",
-            k, all, chart_dash(k), chart_colour(k), k, within, chart_marker(k, false),
-            chart_colour(k), k, beyond, chart_marker(k, true), chart_colour(k), chart_dash(k),
-            chart_marker(k, false), chart_colour(k));
-    gnuplot_put_quoted(out, p->machine[k].label);
-    fputs(", \\\n", out);
+            chart_band(out, k, rate ? RATE_LOW : PERCENT_LOW, rate ? RATE_HIGH : PERCENT_HIGH);
 }
 
 /* The least or the most samples a second that are drawn. */
@@ -133,7 +114,7 @@ static void put_throughput(FILE *out, const void *what)
     plot_bands(out, p, true);
     for (size_t k = 0; k < p->n_machines; k++)
         if (drawn(p, k))
-            plot_curve(out, p, k, RATE, RATE_WITHIN, RATE_BEYOND);
+            chart_curve(out, k, p->machine[k].label, RATE, RATE_WITHIN, RATE_BEYOND);
     for (size_t k = 0; k < p->n_machines; k++) {
         if (!drawn(p, k))
             continue;
@@ -156,7 +137,7 @@ static void put_efficiency(FILE *out, const void *what)
     plot_bands(out, p, false);
     for (size_t k = 0; k < p->n_machines; k++)
         if (drawn(p, k))
-            plot_curve(out, p, k, PERCENT, PERCENT_WITHIN, PERCENT_BEYOND);
+            chart_curve(out, k, p->machine[k].label, PERCENT, PERCENT_WITHIN, PERCENT_BEYOND);
     fputs("  NaN notitle\n", out);
 }
 

@@ -57,6 +57,17 @@ static void put_turning(const page_machine *m, FILE *out)
     row(out, "doubling stops paying at", page_turning(&m->turning, text, sizeof text));
 }
 
+static void put_cost(const page *p, const page_machine *m, const scale_point *x, FILE *out)
+{
+    const money cost = page_run_cost(p, m, x, x->step.step);
+    char        name[40], text[MONEY_TEXT];
+
+    if (isnan(cost.amount))
+        return;
+    snprintf(name, sizeof name, "%lld epochs cost", (long long)p->epochs);
+    row(out, name, money_print(&cost, text));
+}
+
 static void put_card(const page *p, const page_machine *m, FILE *out)
 {
     const scale_point *here = page_point(p, m, m->at), *last = NULL;
@@ -80,6 +91,8 @@ static void put_card(const page *p, const page_machine *m, FILE *out)
         fputs("<dl>\n", out);
     }
     put_turning(m, out);
+    if (here)
+        put_cost(p, m, here, out);
     if (last && last != here) {
         snprintf(name, sizeof name, "on %lld nodes%s", (long long)last->step.nodes,
                  last->step.n_beyond ? " (extrapolated)" : "");

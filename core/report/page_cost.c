@@ -1,0 +1,215 @@
+/* Time and cost of a run, over nodes. */
+#include <math.h>
+
+#include "plan/training.h"
+#include "report/page_parts.h"
+
+double page_run_seconds(const page *p, const scale_point *x, double step)
+{
+    const training run = { .epochs = p->epochs, .dataset = p->question.dataset };
+
+    return training_seconds(&run, x->steps_per_epoch, step, 0, NAN);
+}
+
+money page_run_cost(const page *p, const page_machine *m, const scale_point *x, double step)
+{
+    return money_of_run(&m->hour, x->step.nodes, page_run_seconds(p, x, step));
+}
+
+/* ---- picture ------------------------------------------------------------------------------------
+ */
+
+static bool paid(const page_machine *m)
+{
+    return !isnan(m->hour.amount);
+}
+
+/* Of a paid machine: the dearest point, its interval's end where there is one. */
+static double dearest(const page *p)
+{
+    double most = 0;
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++) {
+            const page_machine *m = &p->machine[k];
+            const scale_point  *x = &m->point[i];
+
+            if (!paid(m) || !page_known(x))
+                continue;
+            most = fmax(most, page_run_cost(p, m, x, x->step.step).amount);
+            most = fmax(most, page_run_cost(p, m, x, x->step.high[QUANTITY_STEP]).amount);
+        }
+    return most;
+}
+
+/* nodes, within the calibration or NaN, beyond it, both, low, high */
+static void put_points(FILE *out, const page *p, size_t k)
+{
+    const page_machine *m = &p->machine[k];
+
+    fprintf(out, "$m%zu << EOD\n", k);
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        const scale_point *x = &m->point[i];
+        double             cost;
+
+        if (!page_known(x))
+            continue;
+        cost = page_run_cost(p, m, x, x->step.step).amount;
+        fprintf(out, "%lld %.9g %.9g %.9g %.9g %.9g\n", (long long)x->step.nodes,
+                x->step.n_beyond ? NAN : cost, x->step.n_beyond ? cost : NAN, cost,
+                page_run_cost(p, m, x, x->step.low[QUANTITY_STEP]).amount,
+                page_run_cost(p, m, x, x->step.high[QUANTITY_STEP]).amount);
+    }
+    fputs("EOD\n", out);
+}
+
+static bool has_band(const page_machine *m, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (page_known(&m->point[i]) && !isnan(m->point[i].step.low[QUANTITY_STEP]))
+            return true;
+    return false;
+}
+
+static void put_cost(FILE *out, const void *what)
+{
+    const page_chart *c = what;
+    const page       *p = c->page;
+
+    page_begin_chart(c, 0, out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_points(out, p, k);
+    chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
+    chart_linear_axis(out, 'y', 1.05 * dearest(p));
+    fprintf(out, "set ylabel 'cost of the run [%s]'\nplot \\\n", c->machine->hour.currency);
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (paid(&p->machine[k]) && has_band(&p->machine[k], p->n_nodes))
+            chart_band(out, k, 5, 6);
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (paid(&p->machine[k]))
+            chart_curve(out, k, p->machine[k].label, 4, 2, 3);
+    fputs("  NaN notitle\n", out);
+}
+
+void page_cost_charts(page *p)
+{
+    const page_machine *first = NULL;
+    page_chart         *c;
+
+    for (size_t k = p->n_machines; k-- > 0;)
+        if (paid(&p->machine[k]))
+            first = &p->machine[k];
+    if (!first)
+        return;
+    c = page_add_chart(p, "cost", first, (gnuplot_size){ 440, 340 }, put_cost);
+    snprintf(c->title, sizeof c->title, "Cost of %lld epoch%s", (long long)p->epochs,
+             p->epochs == 1 ? "" : "s");
+    snprintf(
+        c->text, sizeof c->text,
+        "What a run of %lld epochs costs in %s over nodes, all of which are paid for from its start to "
+        "its end. Bands: steps at the ends of their interval. Hollow marks lie beyond the "
+        "calibration.",
+        (long long)p->epochs, first->hour.currency);
+}
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+
+/* "1,040 USD (920 USD to 1,170 USD)" */
+static void cost_words(const page *p, const page_machine *m, const scale_point *x, char *buffer,
+                       size_t size)
+{
+    const money cost = page_run_cost(p, m, x, x->step.step),
+                low  = page_run_cost(p, m, x, x->step.low[QUANTITY_STEP]),
+                high = page_run_cost(p, m, x, x->step.high[QUANTITY_STEP]);
+    char text[3][MONEY_TEXT];
+
+    if (isnan(low.amount))
+        snprintf(buffer, size, "%s", money_print(&cost, text[0]));
+    else
+        snprintf(buffer, size, "%s (%s to %s)", money_print(&cost, text[0]),
+                 money_print(&low, text[1]), money_print(&high, text[2]));
+}
+
+static const scale_point *cheapest(const page *p, const page_machine *m)
+{
+    const scale_point *best = NULL;
+
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        const scale_point *x = &m->point[i];
+
+        if (page_known(x) && (!best || page_run_cost(p, m, x, x->step.step).amount <
+                                           page_run_cost(p, m, best, best->step.step).amount))
+            best = x;
+    }
+    return best;
+}
+
+static void put_machine(const page *p, const page_machine *m, FILE *out)
+{
+    const scale_point *here = page_point(p, m, m->at), *best = cheapest(p, m);
+    char               nodes[32], cost[200], hours[32];
+
+    if (!paid(m)) {
+        html_paragraph(out, "%s has no price: %s.", m->label, m->unpaid);
+        return;
+    }
+    if (here) {
+        cost_words(p, m, here, cost, sizeof cost);
+        html_paragraph(out, "%s: %lld epochs on %s take %s and cost %s.", m->label,
+                       (long long)p->epochs, page_nodes(m->at, nodes, sizeof nodes),
+                       page_time(page_run_seconds(p, here, here->step.step), hours, sizeof hours),
+                       cost);
+    }
+    if (best && best != here) {
+        cost_words(p, m, best, cost, sizeof cost);
+        html_paragraph(out, "%s is cheapest on %s: %s in %s.", m->label,
+                       page_nodes(best->step.nodes, nodes, sizeof nodes), cost,
+                       page_time(page_run_seconds(p, best, best->step.step), hours, sizeof hours));
+    }
+    if (m->paid)
+        html_paragraph(out, "%s is paid by %s.", m->label, m->paid);
+}
+
+static table *runs_table(const page *p)
+{
+    table *t = table_new();
+    char   text[200];
+
+    table_column(t, "machine", "machine", 0);
+    table_column(t, "nodes", "nodes", 0);
+    table_column(t, "run", "the run takes", 0);
+    table_column(t, "device_hours", "device-hours", -1);
+    table_column(t, "cost", "cost", 0);
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++) {
+            const page_machine *m       = &p->machine[k];
+            const scale_point  *x       = &m->point[i];
+            const double        seconds = page_run_seconds(p, x, x->step.step);
+
+            if (!page_known(x))
+                continue;
+            table_text(t, m->label);
+            table_count(t, (uint64_t)x->step.nodes);
+            table_text(t, page_time(seconds, text, sizeof text));
+            table_real(t, seconds / 3600 * (double)x->step.nodes * (double)x->step.devices);
+            if (paid(m))
+                cost_words(p, m, x, text, sizeof text);
+            table_text(t, paid(m) ? text : "-");
+        }
+    return t;
+}
+
+void page_cost_write(const page *p, FILE *out)
+{
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_machine(p, &p->machine[k], out);
+    fputs("<div class=\"charts\">\n", out);
+    page_figure(p, "cost", out);
+    fputs("</div>\n", out);
+    page_numbers(runs_table(p), "Runs in numbers", out);
+    html_paragraph(
+        out,
+        "Of a run nothing but its steps is counted: no evaluation, start-up, storage, traffic or failures "
+        "('layermeter plan' takes some of these).");
+}
