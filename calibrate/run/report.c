@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "base/stats.h"
+#include "observe/doubts.h"
 #include "report/table.h"
 
 typedef enum {
@@ -283,6 +284,7 @@ static void say_fit(FILE *out, const findings *f, const machines *wrote)
     if (f->p.n_flagged_used)
         fprintf(out, "%zu flagged points are in the fit, as there is nothing better\n",
                 f->p.n_flagged_used);
+    doubts_print(f->p.doubts, "", "observations.csv", out);
     if (f->p.n_kernel_rows && !(f->cal && f->cal->operators))
         fprintf(out, "%zu rows of single kernels are too few of each kind for a fit\n",
                 f->p.n_kernel_rows);

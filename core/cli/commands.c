@@ -209,32 +209,6 @@ void session_close(session *s)
     registry_free(s->reg);
 }
 
-/* Of each kind so many are said, then how many more there are. */
-#define DOUBTS_SAID 3
-
-static void print_doubt(const char *path, const doubt *d)
-{
-    char text[DOUBT_TEXT], where[16] = "";
-
-    if (d->line)
-        snprintf(where, sizeof where, ":%d", d->line);
-    fprintf(stderr, "layermeter: %s%s: %s\n", path, where, doubt_text(d, text));
-}
-
-static void print_doubts(const observations *obs, const points *p)
-{
-    const doubts *d = p->doubts;
-
-    for (size_t first = 0, n; first < d->n; first += n) {
-        for (n = 0; first + n < d->n && d->doubt[first + n].kind == d->doubt[first].kind; n++)
-            if (n < DOUBTS_SAID)
-                print_doubt(obs->path, &d->doubt[first + n]);
-        if (n > DOUBTS_SAID)
-            fprintf(stderr, "layermeter: %s: and %zu more like the last one\n", obs->path,
-                    n - DOUBTS_SAID);
-    }
-}
-
 void print_flagged(const struct observations *obs, const struct points *p)
 {
     if (p->n_flagged_out)
@@ -248,5 +222,5 @@ void print_flagged(const struct observations *obs, const struct points *p)
                 "nothing better was measured there\n",
                 obs->path, p->n_flagged_used, p->n_flagged_used == 1 ? " is" : "s are",
                 p->n_flagged_used == 1 ? "is" : "are");
-    print_doubts(obs, p);
+    doubts_print(p->doubts, "layermeter: ", obs->path, stderr);
 }

@@ -204,6 +204,27 @@ const intervals *calibration_intervals(const calibration *cal, const char *model
     return &cal->intervals[m];
 }
 
+/* Seconds of one unit that nothing takes: of what a network has by the million, and of what it has
+ * by the layer. */
+#define MOST_SECONDS_OF_MANY 1.0
+#define MOST_SECONDS_OF_FEW  1e5
+
+static lm_status check_price(const char *name, const char *unit, double seconds, lm_error *err)
+{
+    static const char *const many[] = { "FLOP", "byte", "element" };
+    double                   most   = MOST_SECONDS_OF_FEW;
+
+    for (size_t i = 0; i < sizeof many / sizeof many[0]; i++)
+        if (!strcmp(unit, many[i]))
+            most = MOST_SECONDS_OF_MANY;
+    if (fabs(seconds) < most)
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG,
+                        "%s: %.3g s/%s, which nothing takes: edited, or of times in another unit? "
+                        "fit observations in seconds",
+                        name, seconds, unit);
+}
+
 /* ---- writing ------------------------------------------------------------------------------------
  */
 
@@ -293,11 +314,37 @@ static void put_intervals(FILE *out, const char *model, const intervals *all)
     }
 }
 
+/* What calibration_load() would refuse is not written. */
+static lm_status check_prices(const calibration *cal, const char *path, lm_error *err)
+{
+    lm_status status = LM_OK;
+    char      name[64];
+
+    for (size_t f = 0; f < n_forms && !status; f++) {
+        const fitted *here = &cal->fitted[f];
+
+        for (size_t k = 0; here->present && k < forms[f].n_features && !status; k++)
+            status =
+                check_price(feature_name(forms[f].feature[k]), feature_unit(forms[f].feature[k]),
+                            here->coefficient[k].value, err);
+        for (size_t t = 0; here->present && here->term && t < N_TERMS && !status; t++)
+            if (!isnan(here->term[t].value))
+                status = check_price(term_name(t, name, sizeof name), term_unit(t),
+                                     here->term[t].value, err);
+        if (status)
+            lm_error_prefix(err, "%s: %s.%s", path, forms[f].model, part_name(forms[f].part));
+    }
+    return status;
+}
+
 lm_status calibration_save(const calibration *cal, const char *path, lm_error *err)
 {
     file_draft draft;
-    lm_status  status = file_draft_open(&draft, path, err);
+    lm_status  status = check_prices(cal, path, err);
 
+    if (status)
+        return status;
+    status = file_draft_open(&draft, path, err);
     if (status)
         return status;
     fputs(
@@ -419,7 +466,7 @@ static const number_key number_keys[] = {
     { "held_out_mape_percent", offsetof(fitted, held_out_mape), 0.01, false },
 };
 
-/* What was fitted to be 0 or more and is not, somebody has edited. */
+/* What was fitted to be 0 or more and is not, somebody has edited; or it is absurd. */
 static lm_status read_form_coefficient(const reading *r, const ini_pair *p, const form *f,
                                        const char *unit, coefficient *out)
 {
@@ -431,6 +478,8 @@ static lm_status read_form_coefficient(const reading *r, const ini_pair *p, cons
                                     "%s: %s.%s has no coefficients below 0: fit the "
                                     "observations again",
                                     p->key, f->model, part_name(f->part)));
+    if (!status && check_price(p->key, unit, out->value, r->err))
+        return fail_at(r, p->line, r->err->code);
     return status;
 }
 
@@ -586,6 +635,22 @@ static lm_status read_layers(const reading *r, const ini_section *s, calibration
     return layer_model_read(s, r->path, cal->layers, r->err);
 }
 
+/* Kernels compute channels in tiles of these; other numbers somebody has edited. */
+#define TILE_MOST 1024
+
+static lm_status check_head(const reading *r, const ini_pair *p, const calibration *cal)
+{
+    const bool    tile  = !strcmp(p->key, "tile") || !strcmp(p->key, "group_tile");
+    const int64_t value = !strcmp(p->key, "tile") ? cal->settings.tile : cal->settings.group_tile;
+
+    if (tile && (value > TILE_MOST || (value & (value - 1))))
+        return lm_error_set(r->err, LM_E_ARG,
+                            "%s: expected a power of two up to %d, found %lld: counts would not be "
+                            "those of the fit; fit the observations again",
+                            p->key, TILE_MOST, (long long)value);
+    return LM_OK;
+}
+
 static lm_status read_machine(const reading *r, const ini_section *s, calibration *cal)
 {
     for (size_t i = 0; i < s->n_pairs; i++) {
@@ -609,9 +674,16 @@ static lm_status read_machine(const reading *r, const ini_section *s, calibratio
             status = lm_error_set(r->err, LM_E_NOTFOUND, "[machine] has no key '%s'", p->key);
         else if (!(status = text_int(p->value, to, r->err)) && *to < 1)
             status = lm_error_set(r->err, LM_E_ARG, "%s: must be 1 or more", p->key);
+        if (!status)
+            status = check_head(r, p, cal);
         if (status)
             return fail_at(r, p->line, status);
     }
+    if (cal->max_hosts > cal->max_ranks)
+        return fail_at(r, ini_get(s, "max_hosts")->line,
+                       lm_error_set(r->err, LM_E_ARG,
+                                    "max_hosts: %lld hosts for %lld ranks (max_ranks)",
+                                    (long long)cal->max_hosts, (long long)cal->max_ranks));
     return LM_OK;
 }
 

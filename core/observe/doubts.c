@@ -575,3 +575,21 @@ const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT])
     }
     return buffer;
 }
+
+void doubts_print(const doubts *d, const char *before, const char *path, FILE *out)
+{
+    for (size_t first = 0, n; first < d->n; first += n) {
+        for (n = 0; first + n < d->n && d->doubt[first + n].kind == d->doubt[first].kind; n++) {
+            const doubt *one = &d->doubt[first + n];
+            char         text[DOUBT_TEXT], line[16] = "";
+
+            if (n >= DOUBTS_SAID)
+                continue;
+            if (one->line)
+                snprintf(line, sizeof line, ":%d", one->line);
+            fprintf(out, "%s%s%s: %s\n", before, path, line, doubt_text(one, text));
+        }
+        if (n > DOUBTS_SAID)
+            fprintf(out, "%s%s: and %zu more like the last one\n", before, path, n - DOUBTS_SAID);
+    }
+}

@@ -6,6 +6,7 @@
 #define OBSERVE_DOUBTS_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include <layermeter/error.h>
 
@@ -59,5 +60,9 @@ void doubts_free(doubts *d);
 /** In one line without file and line number, with what to do about it. */
 #define DOUBT_TEXT 320
 const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT]);
+
+/** The first few of each kind, a line each, and how many more: "BEFORE PATH:LINE: TEXT". */
+#define DOUBTS_SAID 3
+void doubts_print(const doubts *d, const char *before, const char *path, FILE *out);
 
 #endif
