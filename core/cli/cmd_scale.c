@@ -462,11 +462,9 @@ static lm_status draw(const scale_grid *g, const session *s, const options *o, l
                                  .turning  = g->line[i].turns ? g->line[i].turning
                                                               : (turning_point){ 0, -1, -1 },
                                  .measured = measured_nodes(s, g->line[i].curve.q.setup.devices) };
-    snprintf(title, sizeof title, "%.60s: %s scaling, batch %s%.40s%s, %s", o->argument[0],
-             o->value[SCALING], q->kind == SCALING_WEAK ? "" : "of all ",
-             q->kind == SCALING_GLOBAL || o->value[GLOBAL_BATCH] ? o->value[GLOBAL_BATCH]
-                                                                 : o->value[BATCH],
-             q->kind == SCALING_WEAK ? " per device" : "", s->who.model);
+    snprintf(title, sizeof title, "%.60s: %s scaling, batch %.40s%s, %s", o->argument[0],
+             o->value[SCALING], o->value[GLOBAL_BATCH] ? o->value[GLOBAL_BATCH] : o->value[BATCH],
+             q->kind == SCALING_WEAK ? " per device" : " in all", s->who.model);
     status =
         plot_scaling(o->value[PLOT], title, curve, g->n_lines, o->value[KEEP_SCRIPT] != NULL, err);
 out:

@@ -111,53 +111,72 @@ static void put_marks(FILE *out, const picture *p)
                 "set label 1 'beyond the calibration' at graph 0.99,graph 0.05 right textcolor rgb "
                 "'#777777'\n",
                 (long long)(measured < first ? first : measured));
-    if (p->n == 1 && turning >= first && turning <= last)
+    if (p->n == 1 && turning >= first && turning <= last) {
         fprintf(
             out,
             "set arrow 1 from first %lld,graph 0 to first %lld,graph 1 nohead dashtype 3 lw 2 lc "
-            "rgb '#555555'\nset label 2 ' turning point: %lld' at first %lld,graph 0.13 textcolor "
-            "rgb '#555555'\n",
-            (long long)turning, (long long)turning, (long long)turning, (long long)turning);
+            "rgb '#555555'\nset label 2 ' turning point: %lld",
+            (long long)turning, (long long)turning, (long long)turning);
+        if (c->turning.low > 0 && c->turning.high > 0)
+            fprintf(out, " (%lld to %lld)", (long long)c->turning.low, (long long)c->turning.high);
+        fprintf(out, " ' at first %lld,graph 0.13 %s textcolor rgb '#555555'\n", (long long)turning,
+                turning * turning > first * last ? "right" : "left");
+    }
 }
 
-/* A band and a line with points, hollow where they leave the range; column `at` with its bounds
- * behind it. */
-static void put_curve(FILE *out, const picture *p, size_t k, int at, bool first)
+/* What a plot command draws, joined by commas. */
+static void put_comma(FILE *out, bool *first)
 {
-    const plot_curve *c      = &p->curve[k];
-    const char       *colour = colours[k];
+    fputs(*first ? "plot " : ", \\\n  ", out);
+    *first = false;
+}
 
-    if (!first)
-        fputs(", \\\n  ", out);
-    if (knows_bounds(c, at > 2))
+/* Bands of column `at` by the two behind it, below all lines. */
+static void put_bands(FILE *out, const picture *p, int at, bool *first)
+{
+    for (size_t k = 0; k < p->n; k++) {
+        if (!knows_bounds(&p->curve[k], at > 2))
+            continue;
+        put_comma(out, first);
         fprintf(out,
                 "$curve%zu using 1:%d:%d with filledcurves fillcolor rgb '%s' fillstyle "
-                "transparent solid %s noborder %s, \\\n  ",
-                k, at + 1, at + 2, colour, p->n < 3 ? "0.25" : "0.12",
+                "transparent solid %s noborder %s",
+                k, at + 1, at + 2, colours[k], p->n < 3 ? "0.25" : "0.15",
                 p->n == 1 ? "title 'low to high'" : "notitle");
-    fprintf(out, "$curve%zu using 1:%d with lines lw 3 lc rgb '%s' title ", k, at, colour);
-    gnuplot_put_quoted(out, p->n == 1 ? "predicted" : c->label);
-    fprintf(
-        out,
-        ", \\\n  $curve%zu using 1:%d with points pt 7 ps 0.9 lc rgb '%s' notitle"
-        ", \\\n  $curve%zu using 1:($13 > 0 ? $%d : NaN) with points pt 7 ps 0.5 lc rgb 'white' "
-        "notitle",
-        k, at, colour, k, at);
+    }
+}
+
+/* Lines with points, hollow where they leave the range. */
+static void put_lines(FILE *out, const picture *p, int at, bool *first)
+{
+    for (size_t k = 0; k < p->n; k++) {
+        put_comma(out, first);
+        fprintf(out, "$curve%zu using 1:%d with lines lw 3 lc rgb '%s' title ", k, at, colours[k]);
+        gnuplot_put_quoted(out, p->n == 1 ? "predicted" : p->curve[k].label);
+        fprintf(out,
+                ", \\\n  $curve%zu using 1:%d with points pt 7 ps 0.9 lc rgb '%s' notitle, \\\n  "
+                "$curve%zu using 1:($13 > 0 ? $%d : NaN) with points pt 7 ps 0.5 lc rgb 'white' "
+                "notitle",
+                k, at, colours[k], k, at);
+    }
 }
 
 static void put_throughput(FILE *out, const picture *p)
 {
-    fputs("set logscale y\nset ylabel 'samples per second'\nplot ", out);
-    if (p->n == 1)
-        fputs("$curve0 using 1:5 with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal', \\\n  ",
-              out);
-    for (size_t k = 0; k < p->n; k++)
-        put_curve(out, p, k, 2, !k);
+    bool first = true;
+
+    fputs("set logscale y\nset format y '%.0s%c'\nset ylabel 'samples per second'\n", out);
+    if (p->n == 1) {
+        put_comma(out, &first);
+        fputs("$curve0 using 1:5 with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal'", out);
+    }
+    put_bands(out, p, 2, &first);
+    put_lines(out, p, 2, &first);
     if (leaves_range(p))
         fputs(", \\\n  NaN with points pt 6 ps 0.8 lw 3 lc rgb '#555555' title 'beyond the "
               "calibration'",
               out);
-    fputs("\nunset logscale y\nunset label 2\n", out);
+    fputs("\nunset logscale y\nset format y\nunset label 1\nunset label 2\n", out);
 }
 
 static void put_parts(FILE *out)
@@ -175,9 +194,11 @@ static void put_parts(FILE *out)
 
 static void put_efficiencies(FILE *out, const picture *p)
 {
-    fputs("unset key\nset ylabel 'efficiency against one node'\nset yrange [0:1.05]\nplot ", out);
-    for (size_t k = 0; k < p->n; k++)
-        put_curve(out, p, k, 10, !k);
+    bool first = true;
+
+    fputs("unset key\nset ylabel 'efficiency against one node'\nset yrange [0:1.05]\n", out);
+    put_bands(out, p, 10, &first);
+    put_lines(out, p, 10, &first);
     putc('\n', out);
 }
 
@@ -190,10 +211,11 @@ static void put_script(FILE *out, const void *what)
         put_data(out, &p->curve[k], k);
     fputs("set multiplot layout 2,1 title ", out);
     gnuplot_put_quoted(out, p->title);
-    fputs("\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
-          "set lmargin 12\nset rmargin 4\nset key outside top center horizontal Left reverse "
-          "samplen 2 width 2\nset logscale x 2\n",
-          out);
+    fputs(
+        " offset 0,0.4\nset grid lc rgb '#dddddd' lt 1\nset border 3 lc rgb '#555555'\nset tics nomirror\n"
+        "set lmargin 12\nset rmargin 4\nset key outside top center horizontal Left reverse "
+        "samplen 2\nset logscale x 2\n",
+        out);
     if (!devices)
         fputs("set xlabel 'nodes'\n", out);
     else
