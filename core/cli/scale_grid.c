@@ -247,18 +247,37 @@ table *scale_rows(const scale_grid *g, format f)
     return t;
 }
 
+/* What tells curves apart, for people, and for files all of it. */
+typedef struct turn_columns {
+    bool devices, batch, whole, sync;
+} turn_columns;
+
+static turn_columns turn_columns_of(const scale_grid *g, format f)
+{
+    const shows        s     = look(g);
+    const scaling_kind kind  = g->line[0].curve.q.kind;
+    const bool         all   = f != FORMAT_TABLE;
+    const bool         batch = all || s.batches || !s.syncs;
+
+    /* strong scaling has a whole batch only, and a batch of each device follows */
+    return (turn_columns){ .devices = all || s.several,
+                           .batch   = batch && kind != SCALING_STRONG,
+                           .whole = kind == SCALING_STRONG ? batch : all && kind == SCALING_GLOBAL,
+                           .sync  = all || s.syncs };
+}
+
 table *scale_turns(const scale_grid *g, format f)
 {
-    const shows s     = look(g);
-    const bool  all   = f != FORMAT_TABLE;
-    table      *t     = table_new();
-    const bool  whole = g->line[0].curve.q.kind == SCALING_STRONG;
+    const turn_columns c = turn_columns_of(g, f);
+    table             *t = table_new();
 
-    if (all || s.several)
+    if (c.devices)
         table_column(t, "devices_per_node", "devices per node", 0);
-    if (all || s.batches || !s.syncs)
-        table_column(t, whole ? "global_batch" : "batch", whole ? "global batch" : "batch", 0);
-    if (all || s.syncs)
+    if (c.batch)
+        table_column(t, "batch", "batch", 0);
+    if (c.whole)
+        table_column(t, "global_batch", "global batch", 0);
+    if (c.sync)
         table_column(t, "sync", "sync", 0);
     table_column(t, "turning_point_nodes", "turning point [nodes]", 0);
     table_column(t, "turning_point_low", "low", 0);
@@ -267,11 +286,13 @@ table *scale_turns(const scale_grid *g, format f)
         const scale_line     *l = &g->line[i];
         const scale_question *q = &l->curve.q;
 
-        if (all || s.several)
+        if (c.devices)
             table_count(t, (uint64_t)q->setup.devices);
-        if (all || s.batches || !s.syncs)
-            table_count(t, (uint64_t)(whole ? q->global_batch : q->setup.batch));
-        if (all || s.syncs)
+        if (c.batch)
+            table_count(t, (uint64_t)q->setup.batch);
+        if (c.whole)
+            table_count(t, (uint64_t)q->global_batch);
+        if (c.sync)
             put_policy(t, &q->setup.sync);
         table_real(t, nodes_or_none(l, l->turning.nodes));
         table_real(t, nodes_or_none(l, l->turning.low));

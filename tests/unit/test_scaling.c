@@ -387,6 +387,28 @@ static void a_batch_over_the_data_set_says_what_would_fit(void **state)
     assert_int_equal(scale_fits_dataset(&q, 64, &err), LM_E_ARG);
 }
 
+/* 8 ranks: 8 nodes of one device, 2 of three. Of an all-reduce that was fitted its own numbers. */
+static void measured_nodes_are_those_of_the_all_reduce(void **state)
+{
+    static const allreduce_time rows[] = {
+        { { 1e3, 1, 2 }, "default", 1e-4 }, { { 1e6, 1, 2 }, "default", 1e-3 },
+        { { 1e3, 6, 1 }, "default", 2e-4 }, { { 1e6, 6, 1 }, "default", 3e-3 },
+        { { 1e3, 3, 1 }, "default", 2e-4 }, { { 1e6, 3, 1 }, "default", 3e-3 },
+    };
+    calibration *cal = machine(&(rates){ .message = 1e-3 });
+
+    (void)state;
+    assert_int_equal(calibration_nodes(cal, "counts", 1), 8);
+    assert_int_equal(calibration_nodes(cal, "counts", 3), 2);
+    assert_int_equal(calibration_nodes(cal, "counts", 16), 1);
+    assert_int_equal(collective_fit(rows, 2, &cal->allreduces, NULL), LM_OK);
+    assert_int_equal(calibration_nodes(cal, "counts", 1), 1); /* within a node only */
+    collective_free(cal->allreduces);
+    assert_int_equal(collective_fit(rows, 6, &cal->allreduces, NULL), LM_OK);
+    assert_int_equal(calibration_nodes(cal, "counts", 1), 6);
+    calibration_free(cal);
+}
+
 /* Batches, nodes, policies and micro-steps in an order that comes back to each. */
 static void a_scan_predicts_what_each_step_by_itself_does(void **state)
 {
@@ -446,6 +468,7 @@ int main(void)
         cmocka_unit_test(bottlenecks_agree_with_explanations),
         cmocka_unit_test(a_global_batch_is_shared_out_in_equal_micro_steps),
         cmocka_unit_test(a_batch_over_the_data_set_says_what_would_fit),
+        cmocka_unit_test(measured_nodes_are_those_of_the_all_reduce),
         cmocka_unit_test(a_scan_predicts_what_each_step_by_itself_does),
     };
 
