@@ -68,6 +68,7 @@ typedef struct page {
     page_machine    machine[PAGE_MACHINES];
     size_t          n_machines;
 
+    int64_t        tokens; /**< of a sample; 0: it has none */
     int64_t        at; /**< nodes of what is taken apart: the most that all were calibrated for */
     memory_use     use;
     memory_moment *moment;

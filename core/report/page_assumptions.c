@@ -81,6 +81,32 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
         html_item(out, "%s: all-reduces were not measured on it.", m->label);
 }
 
+/* What is taken for granted of how gradients travel on a machine. */
+static void put_travel(const page *p, const page_machine *m, FILE *out)
+{
+    const calibration       *cal = m->who->cal;
+    const overlap_constants *c   = &cal->overlapping;
+    const sync_rule          r   = p->question.setup.sync.rule;
+    char                     rate[32], latency[32];
+
+    if (cal->link.bytes_per_second > 0)
+        html_item(
+            out,
+            "%s: where no all-reduce between nodes was measured, %sB/s between nodes and %s a message are "
+            "assumed, as told.",
+            m->label, text_si(cal->link.bytes_per_second, rate, sizeof rate),
+            page_time(cal->link.latency, latency, sizeof latency));
+    if (r != SYNC_ONCE && m->buckets.n && !c->rows)
+        html_item(
+            out,
+            "%s: no steps in buckets were measured: copies into buckets, and what messages and the backward pass "
+            "cost each other, are taken to take no time.",
+            m->label);
+    if (m->buckets.n && !c->spreads)
+        html_item(out, "%s: how unlike its devices are was not measured: none is waited for.",
+                  m->label);
+}
+
 static table *ledger_table(const page *p)
 {
     table *t = table_new();
@@ -117,6 +143,8 @@ void page_assumptions_write(const page *p, FILE *out)
     fputs("</ul>\n<h3>Beyond the calibration</h3>\n<ul>\n", out);
     for (size_t k = 0; k < p->n_machines; k++)
         put_machine(p, &p->machine[k], out);
+    for (size_t k = 0; k < p->n_machines; k++)
+        put_travel(p, &p->machine[k], out);
     fputs("</ul>\n<h3>What the seconds stand on</h3>\n", out);
     html_paragraph(
         out,

@@ -188,6 +188,61 @@ static table *intervals_table(const page *p)
     return t;
 }
 
+/* "2 to 8", "2". */
+static const char *range_text(const sync_range *r, double unit, char *buffer, size_t size)
+{
+    if (r->low == r->high)
+        snprintf(buffer, size, "%.3g", r->low / unit);
+    else
+        snprintf(buffer, size, "%.3g to %.3g", r->low / unit, r->high / unit);
+    return buffer;
+}
+
+static void add_fabric(table *t, const page_machine *m, const algorithm_model *a, fabric f)
+{
+    const fabric_model *x = &a->of[f];
+    char                text[64];
+
+    table_text(t, m->label);
+    table_text(t, a->name);
+    table_text(t, f == FABRIC_ONE ? "within a node" : "between nodes");
+    table_count(t, x->rows);
+    table_text(t, range_text(&x->bytes, 1e6, text, sizeof text));
+    table_text(t, range_text(&x->nodes, 1, text, sizeof text));
+    table_text(t, range_text(&x->devices, 1, text, sizeof text));
+    table_real(t, 100 * x->errors.mape);
+}
+
+/* NULL: none of the machines' all-reduces were measured. */
+static table *allreduces_table(const page *p)
+{
+    table *t   = table_new();
+    bool   any = false;
+
+    table_column(t, "machine", "machine", 0);
+    table_column(t, "algorithm", "algorithm", 0);
+    table_column(t, "fabric", "", 0);
+    table_column(t, "rows", "rows", 0);
+    table_column(t, "mb", "MB", 0);
+    table_column(t, "nodes", "nodes", 0);
+    table_column(t, "devices", "devices a node", 0);
+    table_column(t, "mape", "error of the fit [%]", 1);
+    for (size_t k = 0; k < p->n_machines; k++) {
+        const collective_model *c = p->machine[k].who->cal->allreduces;
+
+        for (size_t i = 0; c && i < c->n; i++)
+            for (fabric f = FABRIC_ONE; f < N_FABRICS; f++)
+                if (c->algorithm[i].of[f].rows) {
+                    add_fabric(t, &p->machine[k], &c->algorithm[i], f);
+                    any = true;
+                }
+    }
+    if (any)
+        return t;
+    table_free(t);
+    return NULL;
+}
+
 void page_calibration_write(const page *p, FILE *out)
 {
     size_t row[N_SHOWN];
@@ -219,4 +274,7 @@ void page_calibration_write(const page *p, FILE *out)
     table_free(t);
     if (rows_of(p, row))
         page_numbers(intervals_table(p), "Intervals in numbers", out);
+    t = allreduces_table(p);
+    if (t)
+        page_numbers(t, "All-reduces that were measured", out);
 }

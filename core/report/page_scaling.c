@@ -163,7 +163,7 @@ void page_scaling_charts(page *p)
 /* ---- words --------------------------------------------------------------------------------------
  */
 
-static void add_row(table *t, const page_machine *m, const scale_point *x)
+static void add_row(table *t, const page *p, const page_machine *m, const scale_point *x)
 {
     char beyond[200], epoch[32];
 
@@ -175,6 +175,8 @@ static void add_row(table *t, const page_machine *m, const scale_point *x)
     table_real(t, x->samples_per_second);
     table_real(t, x->samples.low);
     table_real(t, x->samples.high);
+    if (p->tokens)
+        table_real(t, x->samples_per_second * (double)p->tokens);
     table_real(t, x->speedup);
     table_real(t, 100 * x->efficiency);
     table_text(t, page_time(x->epoch_seconds, epoch, sizeof epoch));
@@ -194,6 +196,8 @@ static table *points_table(const page *p)
     table_column(t, "samples_per_s", "samples/s", 1);
     table_column(t, "low", "low", 1);
     table_column(t, "high", "high", 1);
+    if (p->tokens)
+        table_column(t, "tokens_per_s", "tokens/s", 0);
     table_column(t, "speedup", "speed-up", 2);
     table_column(t, "efficiency", "efficiency [%]", 1);
     table_column(t, "epoch", "an epoch takes", 0);
@@ -202,7 +206,7 @@ static table *points_table(const page *p)
     for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < p->n_nodes; i++)
             if (page_known(&p->machine[k].point[i]))
-                add_row(t, &p->machine[k], &p->machine[k].point[i]);
+                add_row(t, p, &p->machine[k], &p->machine[k].point[i]);
     return t;
 }
 

@@ -83,6 +83,11 @@ static void put_card(const page *p, const page_machine *m, FILE *out)
     if (here) {
         put_answer(p, m, here, out);
         fputs("<dl>\n", out);
+        if (p->tokens) {
+            snprintf(text, sizeof text, "%s",
+                     rate_text(here->samples_per_second * (double)p->tokens, rate, sizeof rate));
+            row(out, "tokens a second", text);
+        }
         row(out, "a step takes", page_time(here->step.step, text, sizeof text));
         row(out, "an epoch takes", page_time(here->epoch_seconds, text, sizeof text));
         snprintf(text, sizeof text, "%.0f %%", 100 * here->efficiency);
