@@ -75,18 +75,6 @@ void chart_begin_wide(FILE *out, const char *title, gnuplot_size size, size_t en
     fputs("set key width 1\n", out);
 }
 
-void chart_linear_axis(FILE *out, char axis, double top)
-{
-    const double rough = top / 4, unit = pow(10, floor(log10(rough)));
-    const double times = rough / unit;
-    const double step  = unit * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
-
-    if (!(top > 0))
-        return;
-    fprintf(out, "set %crange [0:%.9g]\nset %ctics %.9g\nset format %c '%%.15g'\n", axis, top, axis,
-            step, axis);
-}
-
 /* "500", "20k", "1.5M". */
 static void put_short(FILE *out, double value)
 {
@@ -98,25 +86,64 @@ static void put_short(FILE *out, double value)
         fprintf(out, "'%g' %.9g", value, value);
 }
 
+/* A round step that makes about four of `span`. */
+static double round_step(double span)
+{
+    const double rough = span / 4, unit = pow(10, floor(log10(rough))), times = rough / unit;
+
+    return unit * (times < 1.5 ? 1 : times < 3.5 ? 2 : times < 7.5 ? 5 : 10);
+}
+
+void chart_linear_axis(FILE *out, char axis, double top)
+{
+    if (top > 0)
+        fprintf(out, "set %crange [0:%.9g]\nset %ctics %.9g\nset format %c '%%.15g'\n", axis, top,
+                axis, round_step(top), axis);
+}
+
+/* 1, 2, 5, 10 ...; of many decades only their beginnings. */
+static void put_decades(FILE *out, double low, double high)
+{
+    static const int times[] = { 1, 2, 5 };
+    const size_t     dense   = high / low < 2000 ? 3 : 1;
+    const char      *comma   = "";
+
+    for (double unit = pow(10, floor(log10(low))); unit <= high; unit *= 10)
+        for (size_t k = 0; k < dense; k++)
+            if (times[k] * unit >= low && times[k] * unit <= high) {
+                fputs(comma, out);
+                put_short(out, times[k] * unit);
+                comma = ", ";
+            }
+}
+
+static void put_steps(FILE *out, double low, double high)
+{
+    const double step  = round_step(high - low);
+    const char  *comma = "";
+
+    for (double at = ceil(low / step) * step; at <= high; at += step) {
+        fputs(comma, out);
+        put_short(out, at);
+        comma = ", ";
+    }
+}
+
+/* Less than this holds too few of 1, 2, 5. */
+#define NARROW 6
+
 void chart_log_axis(FILE *out, char axis, double low, double high)
 {
-    const bool dense = high / low < 200; /* room for 1, 2, 5 */
-    bool       any   = false;
-
     if (!(low > 0) || !(high >= low))
         return;
     low /= 1.15;
     high *= 1.15;
     fprintf(out, "set logscale %c\nset %crange [%.9g:%.9g]\nset %ctics (", axis, axis, low, high,
             axis);
-    for (double unit = pow(10, floor(log10(low))); unit <= high; unit *= 10)
-        for (int k = 1; k <= 5; k += k == 2 ? 3 : 1) {
-            if (k * unit < low || k * unit > high || (k > 1 && !dense) || k == 3 || k == 4)
-                continue;
-            fputs(any ? ", " : "", out);
-            put_short(out, k * unit);
-            any = true;
-        }
+    if (high / low < NARROW)
+        put_steps(out, low, high);
+    else
+        put_decades(out, low, high);
     fputs(")\n", out);
 }
 
@@ -133,6 +160,12 @@ void chart_node_axis(FILE *out, const int64_t *nodes, size_t n, int64_t devices)
         fprintf(out, "set xrange [%g:%g]\n", first / 1.06, last * 1.06);
     else
         fprintf(out, "set xrange [%g:%g]\n", first / 2, last * 2);
+}
+
+void chart_bar(FILE *out, size_t k, int at, int low, int high)
+{
+    fprintf(out, "  $m%zu using 1:%d:%d:%d with yerrorbars ps 0 lw 1.5 lc rgb '%s' notitle, \\\n",
+            k, at, low, high, chart_colour(k));
 }
 
 void chart_band(FILE *out, size_t k, int low, int high)

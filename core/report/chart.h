@@ -53,6 +53,8 @@ void chart_log_axis(FILE *out, char axis, double low, double high);
  * and the curve itself, its column once more for what is within the calibration and for what is
  * beyond it, whose marks are hollow. */
 void chart_band(FILE *out, size_t k, int low, int high);
+/** Bars between two columns at a third: where there is but one point, a band is none. */
+void chart_bar(FILE *out, size_t k, int at, int low, int high);
 void chart_curve(FILE *out, size_t k, const char *label, int all, int within, int beyond);
 
 /** Axis of nodes, powers of two marked, from the first to the last. */

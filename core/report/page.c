@@ -44,7 +44,7 @@ const char *page_turning(const turning_point *t, char *buffer, size_t size)
     if (t->nodes < 0)
         snprintf(buffer, size, "not known");
     else if (!t->nodes)
-        snprintf(buffer, size, "no number tried");
+        snprintf(buffer, size, "more than %s nodes", grouped(TURNING_LIMIT, nodes, sizeof nodes));
     else if (t->low < 1 || (t->low == t->nodes && t->high == t->nodes))
         snprintf(buffer, size, "%s node%s", grouped(t->nodes, nodes, sizeof nodes),
                  t->nodes == 1 ? "" : "s");
@@ -133,6 +133,18 @@ void page_begin_chart(const page_chart *c, size_t more, FILE *out)
         longest = n > longest ? n : longest;
     }
     chart_begin_wide(out, c->title, c->size, c->page->n_machines + more, longest);
+}
+
+void page_band(FILE *out, const page *p, size_t k, int at, int low, int high)
+{
+    size_t known = 0;
+
+    for (size_t i = 0; i < p->n_nodes; i++)
+        known += page_known(&p->machine[k].point[i]);
+    if (known > 1)
+        chart_band(out, k, low, high);
+    else
+        chart_bar(out, k, at, low, high);
 }
 
 void page_figure(const page *p, const char *name, FILE *out)

@@ -84,7 +84,7 @@ static void put_cost(FILE *out, const void *what)
     fprintf(out, "set ylabel 'cost of the run [%s]'\nplot \\\n", c->machine->hour.currency);
     for (size_t k = 0; k < p->n_machines; k++)
         if (paid(&p->machine[k]) && has_band(&p->machine[k], p->n_nodes))
-            chart_band(out, k, 5, 6);
+            page_band(out, p, k, 4, 5, 6);
     for (size_t k = 0; k < p->n_machines; k++)
         if (paid(&p->machine[k]))
             chart_curve(out, k, p->machine[k].label, 4, 2, 3);

@@ -14,6 +14,8 @@ const char *page_chart_name(const page *p, const char *kind, const page_machine 
                             size_t size);
 /** What a picture of several machines begins with, whose legend has so many `more` entries. */
 void page_begin_chart(const page_chart *c, size_t more, FILE *out);
+/** The interval of a machine's curve, whose columns are given: a band, or of one point a bar. */
+void page_band(FILE *out, const page *p, size_t k, int at, int low, int high);
 /** The picture of that name as a figure with what can be seen below it; nothing if there is none.
  */
 void page_figure(const page *p, const char *name, FILE *out);
@@ -26,7 +28,7 @@ bool page_known(const scale_point *x);
 const scale_point *page_point(const page *p, const page_machine *m, int64_t nodes);
 /** "1 node", "8 nodes". */
 const char *page_nodes(int64_t nodes, char *buffer, size_t size);
-/** "22 nodes (16 to 31)", "no number tried", "not known". */
+/** "22 nodes (16 to 31)", "more than 65,536 nodes", "not known". */
 const char *page_turning(const turning_point *t, char *buffer, size_t size);
 /** Seconds of the run if its steps take `step`. */
 double page_run_seconds(const page *p, const scale_point *x, double step);

@@ -1,6 +1,7 @@
 /* Throughput and efficiency over nodes. */
 #include <math.h>
 
+#include "base/text.h"
 #include "report/page_parts.h"
 
 /* ---- pictures -----------------------------------------------------------------------------------
@@ -79,7 +80,8 @@ static void plot_bands(FILE *out, const page *p, bool rate)
 {
     for (size_t k = 0; k < p->n_machines; k++)
         if (has_band(p, k, rate))
-            chart_band(out, k, rate ? RATE_LOW : PERCENT_LOW, rate ? RATE_HIGH : PERCENT_HIGH);
+            page_band(out, p, k, rate ? RATE : PERCENT, rate ? RATE_LOW : PERCENT_LOW,
+                      rate ? RATE_HIGH : PERCENT_HIGH);
 }
 
 /* The least or the most samples a second that are drawn. */
@@ -210,6 +212,12 @@ static table *points_table(const page *p)
     return t;
 }
 
+/* Does the turning point lie beyond what was measured? */
+static bool extrapolated(const page *p, const page_machine *m)
+{
+    return m->turning.nodes * p->question.setup.devices > m->who->cal->max_ranks;
+}
+
 void page_scaling_write(const page *p, FILE *out)
 {
     const bool weak = p->question.kind == SCALING_WEAK;
@@ -221,13 +229,15 @@ void page_scaling_write(const page *p, FILE *out)
         if (*m->refused.text)
             html_paragraph(out, "%s is not drawn over several nodes: %s.", m->label,
                            m->refused.text);
-        else if (m->turning.nodes > 0)
-            html_paragraph(out, "%s: doubling gains less than %s from %s on.", m->label,
-                           weak ? "10 % of throughput" : "5 % of the time of an epoch",
-                           page_turning(&m->turning, turning, sizeof turning));
         else if (!m->turning.nodes)
-            html_paragraph(out, "%s: doubling pays on all numbers of nodes up to %d.", m->label,
-                           TURNING_LIMIT);
+            html_paragraph(out,
+                           "%s: doubling pays on all numbers of nodes up to %s, an extrapolation.",
+                           m->label, text_grouped(TURNING_LIMIT, turning, sizeof turning));
+        else if (m->turning.nodes > 0)
+            html_paragraph(out, "%s: doubling pays up to %s%s: beyond, it gains less than %s.",
+                           m->label, page_turning(&m->turning, turning, sizeof turning),
+                           extrapolated(p, m) ? ", an extrapolation" : "",
+                           weak ? "10 % of throughput" : "5 % of the time of an epoch");
     }
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "throughput", out);

@@ -24,18 +24,38 @@ static bool parts_of(const prediction *s, double seconds[N_CHART_PARTS])
 /* ---- parts over nodes ---------------------------------------------------------------------------
  */
 
-static double highest(const page *p, const page_machine *m)
+/* Intervals that go far beyond the steps would press all bars to the floor: they are cut off at so
+ * many times the longest step, and stand in the table. */
+#define HIGHEST_INTERVAL 2.0
+
+static double longest_step(const page *p, const page_machine *m)
 {
     double most = 0;
 
     for (size_t i = 0; i < p->n_nodes; i++)
-        if (page_known(&m->point[i])) {
-            const prediction *s = &m->point[i].step;
-            const double top = s->high[QUANTITY_STEP] > s->step ? s->high[QUANTITY_STEP] : s->step;
-
-            most = top > most ? top : most;
-        }
+        if (page_known(&m->point[i]))
+            most = fmax(most, m->point[i].step.step);
     return most;
+}
+
+/* Up to where bars and intervals are drawn. */
+static double highest(const page *p, const page_machine *m)
+{
+    const double step = longest_step(p, m);
+    double       most = step;
+
+    for (size_t i = 0; i < p->n_nodes; i++)
+        if (page_known(&m->point[i]))
+            most = fmax(most, m->point[i].step.high[QUANTITY_STEP]); /* of NAN the other one */
+    return fmin(most, HIGHEST_INTERVAL * step);
+}
+
+static bool cut_off(const page *p, const page_machine *m)
+{
+    for (size_t i = 0; i < p->n_nodes; i++)
+        if (page_known(&m->point[i]) && m->point[i].step.high[QUANTITY_STEP] > highest(p, m))
+            return true;
+    return false;
 }
 
 /* Machines of like speed are drawn on one scale, so that bars can be compared. */
@@ -55,47 +75,76 @@ static bool one_scale(const page *p, double *top)
     return most <= ONE_SCALE * least;
 }
 
-static void put_bars(FILE *out, const void *what)
+/* nodes, milliseconds of each part, low, high */
+static void put_row(FILE *out, const prediction *s, double top)
 {
-    const page_chart   *c = what;
-    const page_machine *m = c->machine;
-    double              top;
-    bool                range = false, seen[N_CHART_PARTS] = { false };
+    double seconds[N_CHART_PARTS];
 
-    chart_begin(out, c->title, c->size, 6, 3);
-    fputs("$bars << EOD\n", out);
-    for (size_t i = 0; i < c->page->n_nodes; i++) {
-        const prediction *s = &m->point[i].step;
-        double            seconds[N_CHART_PARTS];
+    parts_of(s, seconds);
+    fprintf(out, "%lld", (long long)s->nodes);
+    for (chart_part k = 0; k < N_CHART_PARTS; k++)
+        fprintf(out, " %.9g", 1e3 * seconds[k]);
+    if (isnan(s->low[QUANTITY_STEP]))
+        fputs(" NaN NaN\n", out);
+    else
+        fprintf(out, " %.9g %.9g\n", 1e3 * s->low[QUANTITY_STEP],
+                1e3 * fmin(s->high[QUANTITY_STEP], top));
+}
+
+/* Which parts there are, whether there are intervals, and whether exposed sync is told from the
+ * update everywhere. */
+typedef struct bars_seen {
+    bool part[N_CHART_PARTS], range, told;
+} bars_seen;
+
+static bars_seen look_at(const page *p, const page_machine *m)
+{
+    bars_seen seen = { .told = true };
+
+    for (size_t i = 0; i < p->n_nodes; i++) {
+        double seconds[N_CHART_PARTS];
 
         if (!page_known(&m->point[i]))
             continue;
-        parts_of(s, seconds);
-        fprintf(out, "%lld", (long long)s->nodes);
-        for (chart_part k = 0; k < N_CHART_PARTS; k++) {
-            fprintf(out, " %.9g", 1e3 * seconds[k]);
-            seen[k] |= seconds[k] > 0;
-        }
-        fprintf(out, " %.9g %.9g %.9g\n", 1e3 * s->step, 1e3 * s->low[QUANTITY_STEP],
-                1e3 * s->high[QUANTITY_STEP]);
-        range |= !isnan(s->low[QUANTITY_STEP]);
+        seen.told &= parts_of(&m->point[i].step, seconds);
+        seen.range |= !isnan(m->point[i].step.low[QUANTITY_STEP]);
+        for (chart_part k = 0; k < N_CHART_PARTS; k++)
+            seen.part[k] |= seconds[k] > 0;
     }
+    return seen;
+}
+
+static void put_bars(FILE *out, const void *what)
+{
+    const page_chart   *c    = what;
+    const page_machine *m    = c->machine;
+    const bars_seen     seen = look_at(c->page, m);
+    double              top;
+
+    if (!one_scale(c->page, &top))
+        top = highest(c->page, m);
+    chart_begin(out, c->title, c->size, 6, 3);
+    fputs("$bars << EOD\n", out);
+    for (size_t i = 0; i < c->page->n_nodes; i++)
+        if (page_known(&m->point[i]))
+            put_row(out, &m->point[i].step, top);
     fputs("EOD\nset style data histograms\nset style histogram rowstacked\nset boxwidth 0.8\n"
           "set style fill solid border rgb '#ffffff'\nset xlabel 'nodes'\n"
           "set ylabel 'time of a step [ms]'\nunset grid\nset grid y lc rgb '#dddddd' lt 1\n",
           out);
-    chart_linear_axis(out, 'y', 1.05e3 * (one_scale(c->page, &top) ? top : highest(c->page, m)));
+    chart_linear_axis(out, 'y', 1.05e3 * top);
     fputs("plot ", out);
-    for (chart_part k = 0; k < N_CHART_PARTS; k++) {
-        if (!seen[k])
-            continue;
-        fprintf(out, "$bars using %d:xtic(1) lc rgb '%s' title '%s', \\\n  ", (int)k + 2,
-                chart_part_colour(k), chart_part_name(k));
-    }
-    if (range)
-        fputs(
-            "$bars using 0:9:(0):($10-$9) with vectors heads size graph 0.012,90 lw 1.5 lc rgb '#000000' title 'interval'\n",
-            out);
+    for (chart_part k = 0; k < N_CHART_PARTS; k++)
+        if (seen.part[k])
+            fprintf(out, "$bars using %d:xtic(1) lc rgb '%s' title '%s', \\\n  ", (int)k + 2,
+                    chart_part_colour(k),
+                    k == CHART_SYNC && !seen.told ? "sync and update" : chart_part_name(k));
+    if (seen.range)
+        fprintf(
+            out,
+            "$bars using 0:%d:(0):($%d-$%d) with vectors heads size graph 0.012,90 lw 1.5 lc rgb "
+            "'#000000' title 'interval'\n",
+            N_CHART_PARTS + 2, N_CHART_PARTS + 3, N_CHART_PARTS + 2);
     else
         fputs("NaN notitle\n", out);
 }
@@ -178,12 +227,16 @@ void page_step_charts(page *p)
                                        (gnuplot_size){ 440, 320 }, put_bars);
 
         snprintf(c->title, sizeof c->title, "%s: a step by its parts", m->label);
-        snprintf(c->text, sizeof c->text,
-                 "Time of a step on %s by number of nodes, in ms: what runs one after the other, "
-                 "from below.%s",
-                 m->label,
-                 p->n_machines > 1 && !one_scale(p, &top) ? " Each machine has its own scale."
-                                                          : "");
+        snprintf(
+            c->text, sizeof c->text,
+            "Time of a step on %s by number of nodes, in ms: what runs one after the other, from "
+            "below.%s%s%s",
+            m->label,
+            p->n_machines > 1 && !one_scale(p, &top) ? " Each machine has its own scale." : "",
+            cut_off(p, m) ? " Intervals that go on are cut off at twice the longest step." : "",
+            look_at(p, m).told || look_at(p, m).part[CHART_WHOLE]
+                ? ""
+                : " The model does not tell all-reduces from the update.");
     }
     page_chart *c = page_add_chart(
         p, "kernels", NULL,

@@ -54,7 +54,7 @@ static void put_turning(const page_machine *m, FILE *out)
 {
     char text[80];
 
-    row(out, "doubling stops paying at", page_turning(&m->turning, text, sizeof text));
+    row(out, "doubling pays up to", page_turning(&m->turning, text, sizeof text));
 }
 
 static void put_cost(const page *p, const page_machine *m, const scale_point *x, FILE *out)
