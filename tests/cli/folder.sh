@@ -49,7 +49,7 @@ END
 [ "$compared" -eq 12 ] && [ "$off" -eq 0 ] || fail "$(cat found)"
 layermeter fit cluster/observations.csv -o by_hand.ini >out 2>&1 || fail "$(cat out)"
 cmp by_hand.ini cluster/machine.ini || fail "a fit by hand differs"
-for word in 'resnet18  ' 'layermeter  sync  ' 'compute_backend  *sim' '105 points' '(all)  ' 'disturbed: '; do
+for word in 'resnet18  ' 'layermeter  allreduce.default.one  ' 'compute_backend  *sim' '105 points' '(all)  ' 'disturbed: '; do
     grep -q -e "$word" cluster/report.txt || fail "the report lacks '$word': $(cat cluster/report.txt)"
 done
 grep -q '"trust": {' cluster/report.json && grep -q '"points_measured": 105' cluster/report.json || fail "$(cat cluster/report.json)"

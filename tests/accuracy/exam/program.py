@@ -4,6 +4,9 @@ import io
 import os
 import subprocess
 
+# What `fit` says of times that cannot be (core/observe/doubts.h): nobody measured a wrong one here. Points that are there
+# again, or contradict each other, are left to be said: campaigns of several settings have such.
+DOUBTS = ("let expect", "are the times in seconds?", "are they in seconds?", "are both in seconds?", "backward and update are")
 MODELS = ("layermeter", "counts", "nnls", "convmeter")
 
 
@@ -18,6 +21,7 @@ class Program:
         if not os.access(self.path, os.X_OK):
             raise Failed(f"no program {self.path}: build it (cmake -S . -B build && cmake --build build), or set LAYERMETER_BIN")
         # one thread for each run: as many run at a time as there are cores for them
+        self.doubts = set()
         self.environ = dict(environ, OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
 
     def run(self, *arguments):
@@ -26,6 +30,7 @@ class Program:
                               text=True)
         if done.returncode:
             raise Failed(f"layermeter {' '.join(arguments)}: exit status {done.returncode}: {done.stderr.strip()}")
+        self.doubts.update(line for line in done.stderr.splitlines() if any(words in line for words in DOUBTS))
         return done.stdout
 
     def table(self, *arguments):
