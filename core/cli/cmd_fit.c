@@ -203,6 +203,15 @@ static size_t count_networks(const points *p)
     return p->n_groups - (p->collectives != NAMES_NONE);
 }
 
+/* Nothing but all-reduces, or nothing: no network is missed. */
+static bool only_allreduces(const points *p)
+{
+    for (size_t i = 0; i < p->n_points; i++)
+        if (p->point[i].row->kind != OBS_COLLECTIVE)
+            return false;
+    return true;
+}
+
 /* Too few networks for any interval. */
 static void print_unknown_intervals(const observations *obs, const points *p,
                                     const calibration *cal)
@@ -220,9 +229,8 @@ static void print_unknown_intervals(const observations *obs, const points *p,
     else
         fprintf(
             stderr,
-            "layermeter: %s: intervals are unknown: they take %d networks or more that can be left "
-            "out\n",
-            obs->path, INTERVAL_GROUPS);
+            "layermeter: %s: intervals are unknown: they take %d %s or more that can be left out\n",
+            obs->path, INTERVAL_GROUPS, only_allreduces(p) ? "numbers of nodes" : "networks");
 }
 
 /* What was measured of all-reduces leaves open. */
@@ -287,7 +295,7 @@ static void print_warnings(const observations *obs, const points *p, const calib
                     "needed\n",
                     model_at(0), layer_classes[c]->name, cal->layers->of[c].rows,
                     layer_classes[c]->fewest);
-    for (size_t i = 0; i < n_forms && p->n_points; i++) {
+    for (size_t i = 0; i < n_forms && !only_allreduces(p); i++) {
         const fitted *f = &cal->fitted[i];
 
         if (!f->present) {

@@ -278,6 +278,9 @@ lm_status collective_ask(const collective_model *m, const char *algorithm, const
                             "an all-reduce of %g bytes on %lld nodes of %lld devices: expected "
                             "bytes from 0 up, and one node and device or more",
                             a->bytes, (long long)a->nodes, (long long)a->devices);
+    if (a->nodes > INT64_MAX / a->devices)
+        return lm_error_set(err, LM_E_OVERFLOW, "%lld nodes of %lld devices do not fit 64 bits",
+                            (long long)a->nodes, (long long)a->devices);
     if ((why = find_route(m, algorithm, link, a, &r)))
         return refuse(why, m, algorithm, a, err);
     for (size_t i = 0; i < r.n; i++)

@@ -527,7 +527,7 @@ static lm_status fit_algorithm(const allreduce_time *row, size_t n, bool only, a
 static lm_status check_row(const allreduce_time *r, lm_error *err)
 {
     if (r->of.bytes > 0 && isfinite(r->of.bytes) && r->seconds > 0 && isfinite(r->seconds) &&
-        r->of.nodes > 0 && r->of.devices > 0 && r->of.nodes * r->of.devices > 1)
+        r->of.nodes > 0 && r->of.devices > 0 && (r->of.nodes > 1 || r->of.devices > 1))
         return LM_OK;
     return lm_error_set(err, LM_E_ARG,
                         "an all-reduce of %g bytes on %lld nodes of %lld devices in %g s",

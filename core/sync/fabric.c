@@ -155,7 +155,7 @@ size_t sync_baseline_columns(sync_baseline b, const allreduce *a, double out[BAS
         return 3;
     default:
         out[0] = a->bytes *
-                 paleo_scheme_rounds((paleo_scheme)(b - BASELINE_PALEO), a->nodes * a->devices);
+                 paleo_scheme_rounds((paleo_scheme)(b - BASELINE_PALEO), (int64_t)fmin(n, 4e18));
         return 1;
     }
 }
