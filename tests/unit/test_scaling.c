@@ -118,6 +118,44 @@ static void a_ring_is_the_shortest_at_the_root_of_work_over_latency(void **state
     calibration_free(cal);
 }
 
+/*
+ * A tree takes c1 log2 N: K / N + c1 log2 N is the least at N = K ln 2 / c1. A doubling gains less
+ * than a twentieth of the epoch when N (1 + 0.05 log2 N) > 0.45 K / c1. K / c1 = 100 / ln 2 =
+ * 144.27: 100 nodes, and 51, as 50 (1.2822) < 64.92 < 51 (1.2836).
+ */
+static void a_tree_is_the_shortest_at_work_times_ln_2_over_latency(void **state)
+{
+    static const int64_t nodes[] = { 2, 4, 8, 16, 64 };
+    const int64_t        whole   = 1 << 30;
+    const double         c1 = 0.001, work = 100 / log(2) * c1;
+    calibration         *cal = machine(&(rates){ .flop = work / 64 / (double)whole });
+    const scale_question q   = scale_strong(whole, whole);
+    const predictor      p   = who(cal);
+    allreduce_time       rows[10];
+    scale_curve          c;
+    double               least = HUGE_VAL;
+    int64_t              best  = 0;
+
+    (void)state;
+    for (size_t i = 0; i < 10; i++)
+        rows[i] = (allreduce_time){ { i % 2 ? 64 : 1e4, nodes[i / 2], 1 },
+                                    "default",
+                                    c1 * log2((double)nodes[i / 2]) };
+    assert_int_equal(collective_fit(rows, 10, &cal->allreduces, NULL), LM_OK);
+    c = begin(&p, &q);
+    for (int64_t n = 1; n <= 1000; n++) {
+        const double step = at(&c, n).step.step;
+
+        if (step < least) {
+            least = step;
+            best  = n;
+        }
+    }
+    assert_in_range(best, 98, 102); /* the minimum is flat, the fit not exact to the last digit */
+    assert_int_equal(turning(cal, &q).nodes, 51);
+    calibration_free(cal);
+}
+
 /* By the definition, number by number. */
 static int64_t brute(const calibration *cal, const scale_question *q, int64_t most)
 {
@@ -460,6 +498,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_ring_is_the_shortest_at_the_root_of_work_over_latency),
+        cmocka_unit_test(a_tree_is_the_shortest_at_work_times_ln_2_over_latency),
         cmocka_unit_test(turning_points_are_the_first_by_the_definition),
         cmocka_unit_test(a_turning_point_lies_between_those_of_slow_and_fast_all_reduces),
         cmocka_unit_test(efficiency_is_bounded_by_the_all_reduces_alone),
