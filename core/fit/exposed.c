@@ -168,7 +168,7 @@ static bool trial_of(const points *p, const calibration *cal, const char *model,
 
 /* Sums of squares of relative errors. */
 typedef struct sums {
-    double grown_beside, beside_beside; /* of the slowdown */
+    double grown_beside, beside_beside; /* of the slowdown, by the clock */
     double rest_bytes, bytes_bytes;     /* of the copy */
     double squares;                     /* of what was exposed, and of the step */
     double steps;                       /* of the step alone */
@@ -197,7 +197,7 @@ static lm_status try_constants(const points *p, const calibration *cal, const ch
         const point *pt = &p->point[i];
         exposed_step found;
         trial        t;
-        double       w, rest, off;
+        double       w, rest, off, clock;
 
         if (!point_in_buckets(pt) || !(pt->load.bytes > 0) || !takes(pt->row->hosts, hosts) ||
             !trial_of(p, cal, model, pt, &t))
@@ -205,11 +205,12 @@ static lm_status try_constants(const points *p, const calibration *cal, const ch
         status = exposed_predict(p, cal, model, pt, t.alone, &found, err);
         if (status || isnan(found.sync.exposed))
             continue;
-        w    = 1 / (t.step * t.step);
-        off  = t.exposed - found.sync.exposed;
-        rest = t.grown - cal->overlapping.slowdown * found.sync.beside + off;
-        s.grown_beside += w * t.grown * found.sync.beside;
-        s.beside_beside += w * found.sync.beside * found.sync.beside;
+        w     = 1 / (t.step * t.step);
+        off   = t.exposed - found.sync.exposed;
+        rest  = t.grown - cal->overlapping.slowdown * found.sync.beside + off;
+        clock = found.sync.beside * (1 + cal->overlapping.slowdown);
+        s.grown_beside += w * t.grown * clock;
+        s.beside_beside += w * clock * clock;
         s.rest_bytes += w * rest * t.bytes;
         s.bytes_bytes += w * t.bytes * t.bytes;
         rest -= cal->overlapping.copy * t.bytes;
@@ -224,6 +225,17 @@ static lm_status try_constants(const points *p, const calibration *cal, const ch
 static double not_below_0(double above, double below)
 {
     return below > 0 && above > 0 ? above / below : 0;
+}
+
+/* Of the time beside messages a pass may lose so much, and no more: what it took beyond that has
+ * another reason. */
+#define EXPOSED_MOST_LOST 0.9
+
+static double slowdown_of(const sums *s)
+{
+    const double lost = fmin(EXPOSED_MOST_LOST, not_below_0(s->grown_beside, s->beside_beside));
+
+    return lost / (1 - lost);
 }
 
 /* The slowdown and the copy that go with the stretch that the calibration has; they stay after a
@@ -241,7 +253,7 @@ static lm_status settle(const points *p, calibration *cal, const char *model, su
 
         if (status || turn == EXPOSED_TURNS)
             return status;
-        c->slowdown = not_below_0(out->grown_beside, out->beside_beside);
+        c->slowdown = slowdown_of(out);
         c->copy     = not_below_0(out->rest_bytes, out->bytes_bytes);
     }
     return LM_OK;
@@ -388,7 +400,7 @@ static lm_status slow_down(estimating *e, lm_error *err)
         return LM_OK;
     status = try_constants(e->p, e->cal, e->model, fewer, e->below, &s, err);
     if (!status && s.n >= EXPOSED_LEAST) {
-        e->cal->overlapping.slowdown = not_below_0(s.grown_beside, s.beside_beside);
+        e->cal->overlapping.slowdown = slowdown_of(&s);
         e->cal->overlapping.rows     = s.n;
     }
     return status;

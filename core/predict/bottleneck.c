@@ -142,7 +142,7 @@ lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottl
         for (int many = 0; many < 2; many++)
             out->update[many] = grow(one.update[many], two.update[many]);
         out->batch = even ? 0 : batch;
-        out->bytes = load[0].load.bytes;
+        out->bytes = step_setup_bytes(s, &load[0].load);
     }
     free(load);
     return status;

@@ -62,6 +62,21 @@ static overlap at_bound(const overlap_question *q, double pass, double message)
     return o;
 }
 
+/* Steps in buckets as they were measured know more of such a step than its parts do. */
+static void bound_as_measured(const predictor *who, const step_setup *setup, prediction *out)
+{
+    const intervals *known = calibration_intervals(who->cal, who->model);
+    double           s[N_QUANTITIES];
+
+    if (setup->sync.rule != SYNC_DDP || !interval_known(&known->of[QUANTITY_OVERLAPPED]))
+        return;
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        s[q] = NAN;
+    s[QUANTITY_OVERLAPPED] = out->step;
+    intervals_at(known, QUANTITY_OVERLAPPED, s, out->batch, out->nodes * out->devices,
+                 &out->low[QUANTITY_STEP], &out->high[QUANTITY_STEP]);
+}
+
 void bounds_overlapped(const predictor *who, const overlap_question *q, double update,
                        prediction *out)
 {
@@ -108,4 +123,5 @@ void bounds_overlapped(const predictor *who, const overlap_question *q, double u
         to[QUANTITY_BACKWARD_GRAD] = passes + o.exposed + rest;
         to[QUANTITY_STEP]          = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
     }
+    bound_as_measured(who, q->setup, out);
 }

@@ -23,6 +23,7 @@ typedef struct work {
     full_workload     load;     /* of the whole network */
     bound_network    *bound[2]; /* see workloads_bind() */
     double            steps;    /* from the first to the batch */
+    double            sent;     /* bytes of gradients as they travel, for each of their own */
     const char *class[N_TERM_SLOTS];
     lm_error *err;
 } work;
@@ -91,7 +92,7 @@ static lm_status layer_load(work *w, size_t layer, workload *out)
     }
     *out = (workload){ .counts = first.metrics,
                        .nodes  = w->load.load.nodes,
-                       .bytes  = (double)first.metrics.param_bytes };
+                       .bytes  = w->sent * (double)first.metrics.param_bytes };
     return status;
 }
 
@@ -332,6 +333,61 @@ static lm_status share_forms(work *w)
     return status;
 }
 
+/* Seconds of a part so far. */
+static double part_seconds(const explanation *e, part which)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < e->n_shares; i++)
+        sum += e->share[i].part == which ? e->share[i].seconds : 0;
+    return sum;
+}
+
+/* What a step takes as a whole, if anything. */
+static lm_status share_of_step(work *w, part which, const char *name, double seconds)
+{
+    const share s = { .layer       = NO_LAYER,
+                      .part        = which,
+                      .kernels     = "step",
+                      .regressor   = name,
+                      .unit        = "s",
+                      .count       = seconds,
+                      .coefficient = 1,
+                      .seconds     = seconds,
+                      .bound       = BOUND_TRAFFIC,
+                      .standing    = CERTAINTY_INTERPOLATED };
+
+    if (!(seconds > 0))
+        return LM_OK;
+    return add_share(w, &s);
+}
+
+/* Of all-reduces that the backward pass hides only what is exposed is the step's; messages slow it
+ * down, and gradients are copied. */
+static lm_status share_overlap(work *w)
+{
+    explanation      *e       = w->e;
+    const prediction *p       = &e->step;
+    const double      factor  = p->exposed / part_seconds(e, PART_SYNC);
+    const bool        assumed = !w->who->cal->overlapping.rows;
+    const double      slowed  = p->backward - part_seconds(e, PART_BACKWARD);
+    lm_status         status;
+
+    for (size_t i = 0; i < e->n_shares; i++) {
+        share *s = &e->share[i];
+
+        if (s->part != PART_SYNC)
+            continue;
+        s->count *= factor;
+        s->seconds *= factor;
+        s->standing = assumed ? CERTAINTY_ASSUMED : s->standing;
+    }
+    if ((status = share_of_step(w, PART_SYNC, "slowdown", slowed)) ||
+        (status = share_of_step(w, PART_SYNC, "copies", p->copy)))
+        return status;
+    return share_of_step(w, PART_SYNC, "stragglers", p->straggler);
+}
+
 static lm_status take_apart(work *w)
 {
     const int64_t    batch = w->asked->batch, ranks = step_setup_ranks(w->asked);
@@ -350,9 +406,15 @@ static lm_status take_apart(work *w)
                                  w->err)))
         return status;
     w->load.load.nodes = (double)ranks;
+    w->load.load.bytes = step_setup_bytes(w->asked, &w->load.load);
+    w->sent            = w->load.load.counts.param_bytes
+                             ? w->load.load.bytes / (double)w->load.load.counts.param_bytes
+                             : 1;
     w->measured        = predict_measured(who, w->asked);
     if (!(status = name_layers(w->e, w->bound[0], w->err)))
         status = share_forms(w);
+    if (!status && ranks > 1 && w->asked->sync.rule != SYNC_ONCE)
+        status = share_overlap(w);
     bound_network_free(w->bound[0]);
     bound_network_free(w->bound[1]);
     return status;

@@ -24,6 +24,12 @@ int64_t step_setup_ranks(const step_setup *s)
     return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
 }
 
+double step_setup_bytes(const step_setup *s, const workload *load)
+{
+    return s->sync.dtype ? (double)load->counts.params * (double)lm_dtype_bytes(s->sync.dtype)
+                         : load->bytes;
+}
+
 /* What the seconds of a device by itself are of. */
 typedef struct own_key {
     int64_t   batch, accumulation; /* batch 0: of nothing */
@@ -564,6 +570,7 @@ static lm_status predict(const predictor *who, const step_setup *asked, bool syn
         return status;
     load        = own->load;
     load.nodes  = (double)ranks;
+    load.bytes  = step_setup_bytes(asked, &load);
     s.measured  = own->key.measured;
     s.sync_only = sync_only;
     memcpy(seconds, own->seconds, sizeof seconds);

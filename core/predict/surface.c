@@ -68,7 +68,7 @@ lm_status step_surface_of(const predictor *who, const step_setup *s, step_surfac
             side_at(who, &load[1].load, many, micro).first - surface.side[many].first;
     }
     if (!status) {
-        surface.bytes   = load[0].load.bytes;
+        surface.bytes   = step_setup_bytes(s, &load[0].load);
         surface.batch   = even ? 0 : batch;
         surface.micro   = micro;
         surface.devices = s->devices;
