@@ -150,8 +150,8 @@ static point *point_for(joining *j, const observation *row, uint32_t flags)
     return add_point(j, row, flags);
 }
 
-static lm_status layer_counts(const observation *row, const registry *reg, layer_shape *shape,
-                              net_metrics *out, lm_error *err)
+static lm_status layer_counts(const observation *row, const registry *reg, layer_work *work,
+                              layer_shape *shape, net_metrics *out, lm_error *err)
 {
     network       *net;
     bound_network *bound;
@@ -161,7 +161,7 @@ static lm_status layer_counts(const observation *row, const registry *reg, layer
     if (status)
         return status;
     status = metrics_of_network(bound, NULL, out, err);
-    shape_of_chain(bound, shape);
+    shape_of_chain(bound, work, shape);
     bound_network_free(bound);
     network_free(net);
     return status;
@@ -172,6 +172,7 @@ static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error
     const observation *row    = pt->row;
     lm_status          status = LM_OK;
     layer_shape        shape;
+    layer_work         work;
 
     pt->input = "";
     if (row->kind == OBS_COUNTS) {
@@ -184,7 +185,10 @@ static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error
             status = workloads_input(loads, row->name, row->input, row->dtype, &pt->input, err);
     } else if (row->kind == OBS_LAYER) {
         pt->input = row->input;
-        status    = layer_counts(row, workloads_registry(loads), &shape, &pt->load.counts, err);
+        status = layer_counts(row, workloads_registry(loads), &work, &shape, &pt->load.counts, err);
+        if (!status && shape.kind == SHAPE_WORK &&
+            !(shape.work = arena_copy(shapes, &work, 1, sizeof work)))
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
         if (!status && shape.kind != SHAPE_OTHER &&
             !(pt->shape = arena_copy(shapes, &shape, 1, sizeof shape)))
             status = lm_error_set(err, LM_E_NOMEM, "out of memory");

@@ -37,9 +37,10 @@ typedef struct layer_class {
     void (*add_layer)(columns *c, rows *r, const layer_run *run, const layer_shape *s);
 } layer_class;
 
-extern const layer_class layer_class_conv, layer_class_dense;
+extern const layer_class layer_class_conv, layer_class_dense, layer_class_other;
 
-#define N_LAYER_CLASSES 2
+/** Their places in layer_classes, and in what is made of them. */
+enum { LAYER_CONV, LAYER_DENSE, LAYER_OTHER, N_LAYER_CLASSES };
 extern const layer_class *const layer_classes[N_LAYER_CLASSES];
 
 /** N_LAYER_CLASSES: of none. */

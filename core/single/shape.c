@@ -96,7 +96,44 @@ static bool is_loss(const bound_layer *l)
     return l->n_outputs == 1 && lm_elements(&l->output[0]) == 1;
 }
 
-void shape_of_chain(const bound_network *chain, layer_shape *out)
+static bool add_work(const bound_layer *l, layer_work *work, layer_shape *to)
+{
+    for (size_t i = 0; i < l->n_weights; i++)
+        if (!(l->weights[i].flags & LM_FROZEN))
+            to->weights += (double)lm_elements(&l->weights[i].tensor);
+    return work_add(l, work);
+}
+
+void shape_by_work(const bound_layer *layer, layer_work *work, layer_shape *out)
+{
+    layer_shape found = { .kind = SHAPE_WORK, .n = 1, .work = work };
+
+    *work = (layer_work){ .of = { { { 0, 0, 0 } } } };
+    *out  = add_work(layer, work, &found) ? found : (layer_shape){ .kind = SHAPE_OTHER };
+}
+
+/* All layers together. */
+static void chain_by_work(const bound_network *chain, layer_work *work, layer_shape *out)
+{
+    layer_shape found = { .kind = SHAPE_WORK, .n = 1, .work = work };
+    bool        any = false, known = true;
+
+    *work = (layer_work){ .of = { { { 0, 0, 0 } } } };
+    for (size_t i = 0; i < chain->n_layers; i++) {
+        const bound_layer *l = &chain->layer[i];
+
+        if (!strcmp(l->decl->type, "input")) {
+            found.inputs += l->n_outputs ? (double)lm_elements(&l->output[0]) : 0;
+            continue;
+        }
+        any = true;
+        known &= add_work(l, work, &found);
+        found.outputs = l->n_outputs ? (double)lm_elements(&l->output[0]) : 0;
+    }
+    *out = any && known ? found : (layer_shape){ .kind = SHAPE_OTHER };
+}
+
+void shape_of_chain(const bound_network *chain, layer_work *work, layer_shape *out)
 {
     const bound_layer *pad   = NULL;
     layer_shape        found = { .kind = SHAPE_OTHER };
@@ -122,6 +159,10 @@ void shape_of_chain(const bound_network *chain, layer_shape *out)
     }
     if (pad && found.kind == SHAPE_CONV)
         shape_pad(pad, &found);
-    *out =
-        other || (pad && found.kind != SHAPE_CONV) ? (layer_shape){ .kind = SHAPE_OTHER } : found;
+    if (other || (pad && found.kind != SHAPE_CONV))
+        found = (layer_shape){ .kind = SHAPE_OTHER };
+    if (found.kind == SHAPE_OTHER && work)
+        chain_by_work(chain, work, out);
+    else
+        *out = found;
 }

@@ -5,12 +5,13 @@
 
 #include <stdbool.h>
 
-#include "network/bind.h"
+#include "single/work.h"
 
 typedef enum shape_kind {
     SHAPE_OTHER,
-    SHAPE_CONV, /**< a convolution of 1 to 3 dimensions, no transposed one */
-    SHAPE_DENSE /**< rows of features times a weight matrix */
+    SHAPE_CONV,  /**< a convolution of 1 to 3 dimensions, no transposed one */
+    SHAPE_DENSE, /**< rows of features times a weight matrix */
+    SHAPE_WORK   /**< any other, of which its kernels are known */
 } shape_kind;
 
 typedef struct layer_shape {
@@ -21,16 +22,24 @@ typedef struct layer_shape {
      * `before` in front and `behind` behind (negative: pixels no window reaches). */
     int64_t in[3], out[3], window[3], stride[3], dilation[3], before[3], behind[3];
     bool    bias;
-    bool    activation;               /**< a function of each output */
-    bool    loss;                     /**< of the outputs */
-    double  inputs, outputs, weights; /**< elements; weights without the bias */
+    bool    activation; /**< a function of each output */
+    bool    loss;       /**< of the outputs */
+    double  inputs, outputs,
+        weights;            /**< elements; weights without the bias, but of SHAPE_WORK all */
+    const layer_work *work; /**< of SHAPE_WORK; else NULL */
 } layer_shape;
 
 /**
  * The shape of a network of a few layers in a row: padding, a convolution or product, a function of
- * its elements, a loss. Of any other, and of more than one convolution or product, SHAPE_OTHER.
+ * its elements, a loss. Of any other, and of more than one convolution or product, SHAPE_WORK, and
+ * SHAPE_OTHER where kernels are not known.
+ *
+ * @param work room for that of a SHAPE_WORK, which *out points to; NULL: such are SHAPE_OTHER
  */
-void shape_of_chain(const bound_network *chain, layer_shape *out);
+void shape_of_chain(const bound_network *chain, layer_work *work, layer_shape *out);
+
+/** A layer by its kernels alone, whatever it is: SHAPE_WORK, or SHAPE_OTHER. */
+void shape_by_work(const bound_layer *layer, layer_work *work, layer_shape *out);
 
 /** The same of one layer of a network. */
 void shape_of_layer(const bound_layer *layer, layer_shape *out);

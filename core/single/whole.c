@@ -61,25 +61,21 @@ static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run)
     return sum;
 }
 
-static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
+static lm_status unlike(const walk *w, const bound_layer *l)
 {
-    const lm_tensor *image = s->kind == SHAPE_DENSE ? image_behind(w, l) : NULL;
-    const bool       conv  = w->m->of[0].present;
-    layer_run        run   = { .input_gradient  = l->needs_grad_input,
-                               .optimizer       = w->optimizer,
-                               .multiprocessors = w->m->multiprocessors };
-    size_t class           = layer_class_of(s);
+    return lm_error_set(w->err, LM_E_NOTFOUND,
+                        "layer '%s': nothing like it was among the single layers that were "
+                        "measured: measure some, then fit again",
+                        l->decl->name);
+}
 
-    if (s->kind == SHAPE_DENSE && conv &&
-        (image || class == N_LAYER_CLASSES || !w->m->of[class].present)) {
-        shape_as_conv(s, image);
-        class = 0;
-    }
-    if (class == N_LAYER_CLASSES || !w->m->of[class].present)
-        return lm_error_set(w->err, LM_E_NOTFOUND,
-                            "layer '%s': nothing like it was among the single layers that were "
-                            "measured: measure some, then fit again",
-                            l->decl->name);
+/* Of a class that has prices. */
+static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
+{
+    layer_run run = { .input_gradient  = l->needs_grad_input,
+                      .optimizer       = w->optimizer,
+                      .multiprocessors = w->m->multiprocessors };
+
     run.forward = true;
     w->sum.forward += pass_seconds(w, s, &run);
     run.forward  = false;
@@ -91,6 +87,22 @@ static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
     if (run.update)
         w->sum.update += layer_model_seconds(w->m, s, &run);
     return LM_OK;
+}
+
+static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
+{
+    const lm_tensor *image = s->kind == SHAPE_DENSE ? image_behind(w, l) : NULL;
+    const bool       conv  = w->m->of[0].present;
+    size_t class           = layer_class_of(s);
+
+    if (s->kind == SHAPE_DENSE && conv &&
+        (image || class == N_LAYER_CLASSES || !w->m->of[class].present)) {
+        shape_as_conv(s, image);
+        class = 0;
+    }
+    if (class == N_LAYER_CLASSES || !w->m->of[class].present)
+        return unlike(w, l);
+    return add_passes(w, l, s);
 }
 
 /* Half of each element read or written, at the price of a function that does both. */
@@ -118,13 +130,21 @@ static void add_traffic(walk *w, double forward, double backward)
 
 static lm_status add_layer(walk *w, const bound_layer *l)
 {
-    const double element = price(w->usual, ACTIVATION);
-    double       grad    = price(w->usual, ACTIVATION_GRAD);
-    layer_shape  s;
+    double      element, grad;
+    layer_shape s;
 
     shape_of_layer(l, &s);
     if (s.kind != SHAPE_OTHER)
         return add_product(w, l, &s);
+    if (w->m->of[LAYER_OTHER].present) {
+        layer_work work;
+
+        shape_by_work(l, &work, &s);
+        if (s.kind == SHAPE_WORK)
+            return add_passes(w, l, &s);
+    }
+    if (!w->usual)
+        return unlike(w, l);
     for (lm_pass p = 0; p < LM_N_PASSES; p++)
         for (size_t i = 0; i < l->n_kernels[p]; i++)
             if (lm_kernel_macs(&l->kernels[p][i]))
@@ -132,7 +152,9 @@ static lm_status add_layer(walk *w, const bound_layer *l)
                                     "layer '%s': products of its kind (%s) have no prices among "
                                     "those of single layers",
                                     l->decl->name, l->decl->type);
-    grad = isnan(grad) ? element : grad;
+    element = price(w->usual, ACTIVATION);
+    grad    = price(w->usual, ACTIVATION_GRAD);
+    grad    = isnan(grad) ? element : grad;
     if (l->n_kernels[LM_FORWARD] == 1 && l->kernels[LM_FORWARD]->op == LM_OP_MAP &&
         l->n_inputs == 1) {
         const double elements = (double)lm_elements(&l->output[0]);
@@ -148,13 +170,17 @@ static lm_status add_layer(walk *w, const bound_layer *l)
 lm_status whole_predict(layer_model *m, const bound_network *net, const char *optimizer,
                         whole_seconds *out, lm_error *err)
 {
-    walk      w      = { .m = m, .net = net, .optimizer = optimizer, .err = err };
-    lm_status status = LM_OK;
+    walk                w      = { .m = m, .net = net, .optimizer = optimizer, .err = err };
+    const layer_prices *calls  = NULL;
+    lm_status           status = LM_OK;
 
     for (size_t c = N_LAYER_CLASSES; c-- > 0;)
-        if (m->of[c].present)
-            w.usual = &m->of[c];
-    if (!w.usual)
+        if (m->of[c].present) {
+            calls = &m->of[c];
+            if (layer_classes[c] != &layer_class_other)
+                w.usual = calls;
+        }
+    if (!calls)
         return lm_error_set(err, LM_E_NOTFOUND, "no single layers were measured");
     for (size_t i = 0; i < net->n_layers && !status; i++)
         status = add_layer(&w, &net->layer[i]);
@@ -163,9 +189,9 @@ lm_status whole_predict(layer_model *m, const bound_network *net, const char *op
                               "updates by '%s' have no price: measure steps of single layers with "
                               "it, then fit again",
                               optimizer);
-    w.sum.forward += price(w.usual, CALL);
-    w.sum.backward += layer_prices_train(w.usual) ? price(w.usual, BACKWARD_CALL) : NAN;
-    w.sum.by[RESOURCE_HOST] += price(w.usual, CALL) + price(w.usual, BACKWARD_CALL);
+    w.sum.forward += price(calls, CALL);
+    w.sum.backward += layer_prices_train(calls) ? price(calls, BACKWARD_CALL) : NAN;
+    w.sum.by[RESOURCE_HOST] += price(calls, CALL) + price(calls, BACKWARD_CALL);
     if (!status)
         *out = w.sum;
     return status;

@@ -14,9 +14,10 @@ typedef struct whole_seconds {
  * Adds up all layers and what one call costs, once for a pass.
  *
  * Products of flattened images are convolutions over them where convolutions have prices; products
- * with more rows than those that were measured are, too, of one pixel. A function of each element
- * costs what it does behind a convolution; what only moves data (pooling, norms ...) as much for
- * each element read or written, half of that function's two. Sums of layers by themselves know
+ * with more rows than those that were measured are, too, of one pixel. All other layers cost what
+ * their kernels do (other.c) where such were measured. Else a function of each element costs what
+ * it does behind a convolution; what only moves data (pooling, norms ...) as much for each element
+ * read or written, half of that function's two. Sums of layers by themselves know
  * nothing of caches that are warm, nor of launches that hide behind work.
  *
  * @return LM_E_NOTFOUND for a layer or an optimizer without a price

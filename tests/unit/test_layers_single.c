@@ -31,7 +31,7 @@ static layer_shape shape(const char *type, const char *geometry, const char *inp
 
     if (single_bind(type, geometry, input, batch, LM_F32, nets_registry, &net, &bound, &err))
         fail_msg("%s", err.text);
-    shape_of_chain(bound, &s);
+    shape_of_chain(bound, NULL, &s);
     bound_network_free(bound);
     network_free(net);
     return s;

@@ -1,0 +1,51 @@
+/* What any layer makes a device do, by kind of kernel. */
+#include "single/work.h"
+
+const char *work_kind_name(work_kind k)
+{
+    static const char *const names[N_WORK_KINDS] = {
+        [WORK_PRODUCT] = "product", [WORK_CONV] = "conv",     [WORK_POOL] = "pool",
+        [WORK_MAP] = "map",         [WORK_NORM] = "norm",     [WORK_SOFTMAX] = "softmax",
+        [WORK_GATHER] = "gather",   [WORK_REDUCE] = "reduce", [WORK_ATTENTION] = "attention",
+    };
+
+    return names[k];
+}
+
+/* N_WORK_KINDS: of none. */
+static work_kind kind_of(const lm_kernel *k)
+{
+    switch (k->op) {
+    case LM_OP_GEMM: return WORK_PRODUCT;
+    case LM_OP_CONV: return WORK_CONV;
+    case LM_OP_POOL: return WORK_POOL;
+    case LM_OP_MAP:
+    case LM_OP_COPY: return WORK_MAP;
+    case LM_OP_NORM: return WORK_NORM;
+    case LM_OP_SOFTMAX: return WORK_SOFTMAX;
+    case LM_OP_GATHER: return WORK_GATHER;
+    case LM_OP_REDUCE: return WORK_REDUCE;
+    case LM_OP_ATTENTION: return WORK_ATTENTION;
+    default: return N_WORK_KINDS;
+    }
+}
+
+bool work_add(const bound_layer *l, layer_work *to)
+{
+    if (!l->lowered)
+        return false;
+    for (lm_pass p = 0; p < LM_N_PASSES; p++)
+        for (size_t i = 0; i < l->n_kernels[p]; i++) {
+            const lm_kernel *k     = &l->kernels[p][i];
+            const lm_work    work  = lm_kernel_work(k);
+            const work_kind  kind  = kind_of(k);
+            const double     times = k->repeat > 1 ? k->repeat : 1;
+
+            if (kind == N_WORK_KINDS)
+                return false;
+            to->of[kind][p].launches += times;
+            to->of[kind][p].bytes += times * (double)lm_add(work.read_bytes, work.written_bytes);
+            to->of[kind][p].flops += times * (double)work.flops;
+        }
+    return true;
+}

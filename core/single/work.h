@@ -1,0 +1,36 @@
+/** What any layer makes a device do, by kind of kernel: all that is known of layers whose
+ * algorithms are not (shape.h knows convolutions and products with weights). */
+#ifndef SINGLE_WORK_H
+#define SINGLE_WORK_H
+
+#include "network/bind.h"
+
+typedef enum work_kind {
+    WORK_PRODUCT, /**< of matrices: recurrent layers, attention */
+    WORK_CONV,
+    WORK_POOL,
+    WORK_MAP, /**< elementwise, copies */
+    WORK_NORM,
+    WORK_SOFTMAX,
+    WORK_GATHER,
+    WORK_REDUCE,
+    WORK_ATTENTION, /**< fused */
+    N_WORK_KINDS
+} work_kind;
+
+/** "product", "conv", "pool", "map", "norm", "softmax", "gather", "reduce", "attention" */
+const char *work_kind_name(work_kind k);
+
+typedef struct kernel_work {
+    double launches, bytes, flops;
+} kernel_work;
+
+typedef struct layer_work {
+    kernel_work of[N_WORK_KINDS][LM_N_PASSES]; /**< by the pass that launches them */
+} layer_work;
+
+/** Adds a layer's kernels, lm_kernel_work() of each as often as it is repeated. False, and nothing
+ * certain is added, where nobody knows them: layers that are not lowered, opaque kernels. */
+bool work_add(const bound_layer *l, layer_work *to);
+
+#endif

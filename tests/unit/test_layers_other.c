@@ -1,0 +1,139 @@
+/* Layers of which only their kernels are known: what these move and compute, by hand; prices that
+ * made times come back, rare kinds are held to what all kinds cost. */
+#include "check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "nets.h"
+#include "network/single.h"
+#include "single/model.h"
+#include "single/whole.h"
+
+static const layer_run forward = { .forward = true, .alone = true };
+
+static layer_shape shape(const char *type, const char *geometry, const char *input, int64_t batch,
+                         layer_work *work)
+{
+    network       *net;
+    bound_network *bound;
+    layer_shape    s;
+    lm_error       err = { 0 };
+
+    if (single_bind(type, geometry, input, batch, LM_F32, nets_registry, &net, &bound, &err))
+        fail_msg("%s", err.text);
+    shape_of_chain(bound, work, &s);
+    bound_network_free(bound);
+    network_free(net);
+    return s;
+}
+
+/* 2 x 3 elements of 4 bytes: each read and written once. Backward reads two and writes one. */
+static void a_function_of_elements_is_one_launch(void **state)
+{
+    layer_work  w;
+    layer_shape s = shape("relu", "", "3", 2, &w);
+
+    (void)state;
+    assert_int_equal(s.kind, SHAPE_WORK);
+    assert_ptr_equal(s.work, &w);
+    assert_close(w.of[WORK_MAP][LM_FORWARD].launches, 1, 0);
+    assert_close(w.of[WORK_MAP][LM_FORWARD].bytes, 48, 0);
+    assert_close(w.of[WORK_MAP][LM_GRAD_INPUT].bytes, 72, 0);
+    assert_close(w.of[WORK_NORM][LM_FORWARD].launches, 0, 0);
+    assert_close(s.weights, 0, 0);
+    assert_close(s.inputs, 6, 0);
+    assert_close(s.outputs, 6, 0);
+}
+
+/* Weight and bias of 16 are updated; running statistics are not. */
+static void weights_are_those_with_a_gradient(void **state)
+{
+    layer_work        w;
+    const layer_shape s = shape("batch_norm", "", "16x4x4", 2, &w);
+
+    (void)state;
+    assert_int_equal(s.kind, SHAPE_WORK);
+    assert_close(s.weights, 32, 0);
+    assert_close(w.of[WORK_NORM][LM_FORWARD].launches, 1, 0);
+}
+
+static void convolutions_and_products_keep_their_shapes(void **state)
+{
+    layer_work w;
+
+    (void)state;
+    assert_int_equal(shape("conv2d", "filters=4 kernel=3", "3x8x8", 1, &w).kind, SHAPE_CONV);
+    assert_int_equal(shape("linear", "features=4", "8", 1, &w).kind, SHAPE_DENSE);
+    assert_int_equal(layer_class_of(&(layer_shape){ .kind = SHAPE_WORK }), LAYER_OTHER);
+}
+
+#define ROWS 60
+
+/* Forward passes of functions and norms of random sizes: 2 us a call and launch together, and so
+ * many seconds a byte. */
+static void prices_that_made_the_times_come_back(void **state)
+{
+    static const double per_byte[2] = { 1e-10, 3e-10 };
+    layer_work          work[ROWS];
+    layer_shape         s[ROWS];
+    layer_time          time[ROWS];
+    layer_model         m;
+    uint64_t            seed = 1;
+    char                input[40];
+
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        const work_kind kind = i % 2 ? WORK_NORM : WORK_MAP;
+
+        snprintf(input, sizeof input, "%dx8x8", 1 + (int)random_below(&seed, 4000));
+        s[i]    = shape(i % 2 ? "batch_norm" : "relu", "", input, 1 + (int64_t)(i % 7), &work[i]);
+        time[i] = (layer_time){ &s[i], forward,
+                                2e-6 + per_byte[i % 2] * work[i].of[kind][LM_FORWARD].bytes };
+    }
+    assert_int_equal(layer_model_fit(time, ROWS, &m, NULL), LM_OK);
+    assert_true(m.of[LAYER_OTHER].present);
+    for (size_t i = 0; i < ROWS; i++)
+        assert_close(layer_model_seconds(&m, &s[i], &forward) / time[i].seconds, 1, 0.02);
+    layer_model_free(&m);
+}
+
+/* A kind that nobody measured costs what all kinds do, not nothing; a pass that nobody measured is
+ * not known. */
+static void a_kind_that_was_not_measured_is_not_free(void **state)
+{
+    const layer_run training = { .backward = true, .alone = true, .input_gradient = true };
+    layer_work      work[ROWS], pool;
+    layer_shape     s[ROWS];
+    layer_time      time[ROWS];
+    layer_model     m;
+    char            input[40];
+    double          seconds;
+
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        snprintf(input, sizeof input, "%zu", 1000 * (i + 1));
+        s[i]    = shape("relu", "", input, 4, &work[i]);
+        time[i] = (layer_time){ &s[i], forward, 1e-10 * work[i].of[WORK_MAP][LM_FORWARD].bytes };
+    }
+    assert_int_equal(layer_model_fit(time, ROWS, &m, NULL), LM_OK);
+    s[0]    = shape("max_pool2d", "kernel=2", "64x64x64", 4, &pool);
+    seconds = layer_model_seconds(&m, &s[0], &forward);
+    assert_true(seconds > 0.5e-10 * pool.of[WORK_POOL][LM_FORWARD].bytes);
+    assert_true(isnan(layer_model_seconds(&m, &s[0], &training)));
+    layer_model_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_function_of_elements_is_one_launch),
+        cmocka_unit_test(weights_are_those_with_a_gradient),
+        cmocka_unit_test(convolutions_and_products_keep_their_shapes),
+        cmocka_unit_test(prices_that_made_the_times_come_back),
+        cmocka_unit_test(a_kind_that_was_not_measured_is_not_free),
+    };
+
+    return cmocka_run_group_tests(tests, nets_enter, nets_leave);
+}
