@@ -70,8 +70,36 @@ void layer_rows_free(layer_rows *r)
     rows_free(&r->rows);
 }
 
+static bool of_backward(const column *c)
+{
+    return !strncmp(c->name, "backward.", 9) || !strncmp(c->name, "grad_", 5);
+}
+
+bool layer_prices_train(const layer_prices *p)
+{
+    for (size_t j = 0; j < p->columns.n; j++)
+        if (p->columns.column[j].price > 0 && of_backward(&p->columns.column[j]))
+            return true;
+    return false;
+}
+
+/* Where a fit begins, and what all kinds of kernels cost, are no prices of a pass that no row has.
+ */
+static void forget_training(columns *c)
+{
+    bool measured = false;
+
+    for (size_t j = 0; j < c->n; j++)
+        measured |= of_backward(&c->column[j]) && c->column[j].rows > 0;
+    for (size_t j = 0; j < c->n && !measured; j++)
+        if (of_backward(&c->column[j]))
+            c->column[j].price = 0;
+}
+
 lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error *err)
 {
+    lm_status status;
+
     *count = 0;
     for (size_t i = 0; i < r->rows.n; i++)
         *count += !in || in[i];
@@ -81,7 +109,10 @@ lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error 
     for (size_t j = 0; j < r->columns.n; j++)
         r->columns.column[j].price = 0;
     r->class->begin(&r->columns, &r->rates);
-    return cheapest_fit(&r->rows, in, &r->class->options, &r->columns, err);
+    status = cheapest_fit(&r->rows, in, &r->class->options, &r->columns, err);
+    if (!status)
+        forget_training(&r->columns);
+    return status;
 }
 
 static lm_status judge(const layer_rows *r, layer_prices *out, lm_error *err)
@@ -165,17 +196,6 @@ size_t layer_model_rows(const layer_model *m)
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         n += m->of[c].rows;
     return n;
-}
-
-bool layer_prices_train(const layer_prices *p)
-{
-    for (size_t j = 0; j < p->columns.n; j++) {
-        const column *c = &p->columns.column[j];
-
-        if (c->price > 0 && (!strncmp(c->name, "backward.", 9) || !strncmp(c->name, "grad_", 5)))
-            return true;
-    }
-    return false;
 }
 
 /* A row of one layer; false where it has no price. */
