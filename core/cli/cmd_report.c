@@ -289,18 +289,8 @@ static bool open_machines(const options *o, work *w, int *code)
     return report_prices_open(o, &price_at, &w->page, &w->prices, code);
 }
 
-static lm_status write_page(const options *o, const page *p, lm_error *err)
-{
-    file_draft draft;
-    lm_status  status = file_draft_open(&draft, o->value[OUTPUT], err);
-
-    if (status)
-        return status;
-    page_write(p, draft.stream);
-    return file_draft_commit(&draft, err);
-}
-
-static lm_status make_page(const options *o, work *w, lm_error *err)
+/* All but the writing of the page. */
+static lm_status fill_page(const options *o, work *w, lm_error *err)
 {
     page     *p = &w->page;
     lm_status status;
@@ -318,7 +308,23 @@ static lm_status make_page(const options *o, work *w, lm_error *err)
         status = page_draw(p, err);
     if (!status && o->value[PLOT])
         status = page_plot(p, o->value[PLOT], err);
-    return status ? status : write_page(o, p, err);
+    return status;
+}
+
+/* A page that cannot be written is not asked for: no picture is left beside it. */
+static lm_status make_page(const options *o, work *w, lm_error *err)
+{
+    file_draft draft  = { NULL, NULL, NULL };
+    lm_status  status = file_draft_open(&draft, o->value[OUTPUT], err);
+
+    if (!status)
+        status = fill_page(o, w, err);
+    if (!status) {
+        page_write(&w->page, draft.stream);
+        status = file_draft_commit(&draft, err);
+    }
+    file_draft_drop(&draft);
+    return status;
 }
 
 static int run(const options *o)

@@ -123,8 +123,7 @@ static lm_status run_gnuplot(const char *script, FILE *in, FILE *out, lm_error *
     posix_spawn_file_actions_destroy(&files);
     if (failed)
         return lm_error_set(err, LM_E_NOTFOUND,
-                            "gnuplot cannot be started (%s): install it (Debian: "
-                            "gnuplot-nox) or use --format csv",
+                            "gnuplot cannot be started (%s): install it (Debian: gnuplot-nox)",
                             strerror(failed));
     while (waitpid(child, &code, 0) < 0)
         if (errno != EINTR)

@@ -49,8 +49,9 @@ const char *page_turning(const turning_point *t, char *buffer, size_t size)
         snprintf(buffer, size, "%s node%s", grouped(t->nodes, nodes, sizeof nodes),
                  t->nodes == 1 ? "" : "s");
     else
-        snprintf(buffer, size, "%s nodes (%s%s%s)", grouped(t->nodes, nodes, sizeof nodes),
-                 grouped(t->low, low, sizeof low), t->high > 0 ? " to " : " or more",
+        snprintf(buffer, size, "%s node%s (%s%s%s)", grouped(t->nodes, nodes, sizeof nodes),
+                 t->nodes == 1 ? "" : "s", grouped(t->low, low, sizeof low),
+                 t->high > 0 ? " to " : " or more",
                  t->high > 0 ? grouped(t->high, high, sizeof high) : "");
     return buffer;
 }
@@ -277,7 +278,8 @@ static void put_head(const page *p, const char *title, FILE *out)
     fputs("</head>\n<body>\n<header>\n<h1>", out);
     html_text(out, title);
     fputs("</h1>\n<p class=\"asked\">", out);
-    html_textf(out, "Predicted training time of %s: %s.", p->network, asked);
+    html_textf(out, "Predicted training time of %s%s%s: %s.", p->network,
+               p->net->set ? " with " : "", p->net->set ? p->net->set : "", asked);
     fputs("</p>\n<nav aria-label=\"sections\">", out);
     for (size_t i = 0; i < N_SECTIONS; i++)
         fprintf(out, "<a href=\"#%s\">%s</a>%s", sections[i].id, sections[i].title,

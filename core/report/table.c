@@ -265,7 +265,9 @@ void table_html(const table *t, FILE *out)
 
     while (t && shown < t->n_columns && t->column[shown].title)
         shown++;
-    fputs("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>", out);
+    fputs(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"group\" aria-label=\"table\"><table>\n<thead><tr>",
+        out);
     for (size_t j = 0; j < shown; j++) {
         const bool left = j < t->n_cells && t->cell[j].kind == CELL_TEXT;
 
