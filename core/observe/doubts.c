@@ -579,17 +579,19 @@ const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT])
 void doubts_print(const doubts *d, const char *before, const char *path, FILE *out)
 {
     for (size_t first = 0, n; first < d->n; first += n) {
+        const size_t said = d->doubt[first].kind == DOUBT_COPY ? 1 : DOUBTS_SAID;
+
         for (n = 0; first + n < d->n && d->doubt[first + n].kind == d->doubt[first].kind; n++) {
             const doubt *one = &d->doubt[first + n];
             char         text[DOUBT_TEXT], line[16] = "";
 
-            if (n >= DOUBTS_SAID)
+            if (n >= said)
                 continue;
             if (one->line)
                 snprintf(line, sizeof line, ":%d", one->line);
             fprintf(out, "%s%s%s: %s\n", before, path, line, doubt_text(one, text));
         }
-        if (n > DOUBTS_SAID)
-            fprintf(out, "%s%s: and %zu more like the last one\n", before, path, n - DOUBTS_SAID);
+        if (n > said)
+            fprintf(out, "%s%s: and %zu more like it\n", before, path, n - said);
     }
 }

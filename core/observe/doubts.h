@@ -61,7 +61,8 @@ void doubts_free(doubts *d);
 #define DOUBT_TEXT 320
 const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT]);
 
-/** The first few of each kind, a line each, and how many more: "BEFORE PATH:LINE: TEXT". */
+/** The first few of each kind, of copies the first, a line each, and how many more: "BEFORE
+ * PATH:LINE: TEXT". */
 #define DOUBTS_SAID 3
 void doubts_print(const doubts *d, const char *before, const char *path, FILE *out);
 

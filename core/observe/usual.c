@@ -12,8 +12,9 @@
 static const double shares[] = { 0.5, 0.25, 0.1, 0.03 };
 
 #define N_SHARES (sizeof shares / sizeof shares[0])
-#define SAMPLE   250 /* rows are enough to choose by */
-#define FAR      2.0 /* decades */
+#define SAMPLE   100  /* rows are enough to choose prices by */
+#define ENOUGH   2000 /* for quantiles */
+#define FAR      2.0  /* decades */
 
 /* Seconds per count, by its place and the share. NAN: no row has it. */
 typedef struct prices {
@@ -22,10 +23,12 @@ typedef struct prices {
 
 static void find_prices(const usual_row *row, size_t n, double *room, prices *out)
 {
+    const size_t step = n / ENOUGH + 1;
+
     for (size_t k = 0; k < USUAL_COUNTS; k++) {
         size_t m = 0;
 
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i += step)
             if (row[i].count[k] > 0)
                 room[m++] = log10(row[i].seconds / row[i].count[k]);
         for (size_t s = 0; s < N_SHARES; s++)
@@ -89,6 +92,7 @@ bool usual_deviations(usual_row *row, size_t n)
     double  price[USUAL_COUNTS] = { NAN, NAN, NAN };
     prices  all;
     double  middle;
+    size_t  m = 0;
 
     for (size_t i = 0; i < n; i++)
         row[i].deviation = 0;
@@ -99,8 +103,10 @@ bool usual_deviations(usual_row *row, size_t n)
     find_prices(row, n, room, &all);
     choose_prices(row, n, &all, room, price);
     for (size_t i = 0; i < n; i++)
-        room[i] = row[i].deviation = deviation_of(&row[i], price);
-    middle = stats_quantile(room, n, 0.5);
+        row[i].deviation = deviation_of(&row[i], price);
+    for (size_t i = 0; i < n; i += n / ENOUGH + 1)
+        room[m++] = row[i].deviation;
+    middle = stats_quantile(room, m, 0.5);
     for (size_t i = 0; i < n; i++)
         row[i].deviation -= middle;
     free(room);
