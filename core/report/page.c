@@ -97,6 +97,9 @@ void page_asked(const page *p, char *buffer, size_t size)
     else
         n += (size_t)snprintf(buffer + n, size - n, "batch %lld of all devices together",
                               (long long)q->global_batch);
+    if (q->kind == SCALING_GLOBAL)
+        n += (size_t)snprintf(buffer + n, size - n, ", at most %lld of a device at once",
+                              (long long)q->setup.batch);
     if (q->setup.devices > 1)
         n += (size_t)snprintf(buffer + n, size - n, ", %lld devices a node",
                               (long long)q->setup.devices);

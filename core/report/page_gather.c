@@ -87,6 +87,17 @@ static bool may_refuse(const page *p, lm_status status, int64_t nodes)
     return status == LM_E_NOTFOUND && nodes * p->question.setup.devices > 1;
 }
 
+/* What least squares may make of a step far from what was measured. */
+static lm_status check_above_0(const page_machine *m, const scale_point *x, lm_error *err)
+{
+    if (x->step.step > 0)
+        return LM_OK;
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "%s predicts a step of %.3g ms on %lld node%s: no time; take another --model",
+        m->who->model, 1e3 * x->step.step, (long long)x->step.nodes, x->step.nodes == 1 ? "" : "s");
+}
+
 static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
 {
     scale_curve curve;
@@ -101,6 +112,8 @@ static lm_status gather_points(const page *p, page_machine *m, lm_error *err)
         status = scale_fits_dataset(&p->question, p->nodes[i], err);
         if (!status)
             status = scale_curve_at(&curve, p->nodes[i], &m->point[i], err);
+        if (!status)
+            status = check_above_0(m, &m->point[i], err);
         if (status && !may_refuse(p, status, p->nodes[i]))
             return status;
         if (!status)
@@ -195,6 +208,10 @@ static lm_status gather_apart(const page *p, page_machine *m, lm_error *err)
     status = scale_setup(&p->question, m->at, &s, err);
     if (!status)
         status = explain_step(m->who, &s, &m->apart, err);
+    if (!status && !(m->apart->step.step > 0))
+        status = lm_error_set(err, LM_E_NOTFOUND,
+                              "%s: %s predicts a step of %.3g ms: no time; take another --model",
+                              m->file, m->who->model, 1e3 * m->apart->step.step);
     if (!status)
         status = gather_work(m, EXPLAIN_CLASS, &m->kernels, &m->n_kernels, err);
     if (!status)

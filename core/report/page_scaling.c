@@ -218,6 +218,23 @@ static bool extrapolated(const page *p, const page_machine *m)
     return m->turning.nodes * p->question.setup.devices > m->who->cal->max_ranks;
 }
 
+/* More devices than samples: the rest of them waits. */
+static void put_idle(const page *p, FILE *out)
+{
+    char nodes[32];
+
+    for (size_t i = 0; i < p->n_nodes; i++)
+        for (size_t k = 0; k < p->n_machines; k++)
+            if (page_known(&p->machine[k].point[i]) && p->machine[k].point[i].idle) {
+                html_paragraph(
+                    out,
+                    "From %s on there are more devices than samples of a step: %lld are idle there.",
+                    page_nodes(p->nodes[i], nodes, sizeof nodes),
+                    (long long)p->machine[k].point[i].idle);
+                return;
+            }
+}
+
 void page_scaling_write(const page *p, FILE *out)
 {
     const bool weak = p->question.kind == SCALING_WEAK;
@@ -239,6 +256,7 @@ void page_scaling_write(const page *p, FILE *out)
                            extrapolated(p, m) ? ", an extrapolation" : "",
                            weak ? "10 % of throughput" : "5 % of the time of an epoch");
     }
+    put_idle(p, out);
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "throughput", out);
     page_figure(p, "efficiency", out);

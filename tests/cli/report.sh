@@ -89,6 +89,13 @@ paint phone 390 3000
 paint desk 1280 3000
 browse --no-pdf-header-footer --print-to-pdf="$work/page.pdf" "file://$work/page.html" || fail "print: $(tail -n 3 err)"
 [ "$(head -c 4 page.pdf)" = %PDF ] && [ "$(wc -c <page.pdf)" -gt 30000 ] || fail "print: no pages"
+# what is folded on a screen is there on paper
+if command -v gs >/dev/null; then
+    gs -q -sDEVICE=txtwrite -o page.txt page.pdf || fail "print: no PDF"
+    for text in device-hours inter-node conv_stem; do
+        grep -q -e "$text" page.txt || fail "print: '$text' is not there"
+    done
+fi
 
 sed -e '/^\[[a-z]*\.sync\]/,/^$/d' -e 's/^max_ranks = .*/max_ranks = 1/' machine.ini >single.ini
 look "one that knows one node" tiny.ini --machine single.ini --machine machine.ini --nodes 1,2 --batch 8 --dataset 1000
