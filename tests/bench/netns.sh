@@ -1,7 +1,8 @@
 #!/bin/sh
 # Are a network's latency and bandwidth found as they are? Sets up hosts as network namespaces behind a switch
 # of known bandwidth and delay (netns.c), measures our ring on 2, 4, ... of them with layermeter-calibrate, fits
-# with `layermeter fit --algorithm ring`, and prints what was set beside what was fitted; fails beyond 10 %.
+# with `layermeter fit --algorithm ring`, and prints what was set beside what was fitted; then predicts the most hosts
+# by those measured on fewer, beside formulas of others. Fails beyond 10 % of either.
 # Needs root, iproute2, /dev/net/tun and Open MPI; says so and ends with 77 where one is missing.
 # usage: tests/bench/netns.sh [HOSTS [MBIT [DELAY_US]]]        (default: 8 hosts, 100 Mbit/s, 5000 us)
 #
@@ -106,12 +107,24 @@ for algorithm in ring default; do
     "$build/bin/layermeter" fit "$work/o.csv" --algorithm $algorithm -o "$work/$algorithm.ini" >/dev/null 2>"$work/said" ||
         { cat "$work/said" >&2; exit 1; }
 done
-coefficient() { awk -v key="$2" '$1 == key { print $3 }' "$work/$1.ini"; }
+# Hockney's ring beside the model: a latency of a message, seconds of a byte
+coefficient() { awk -v key="hockney.$2" '$1 == key { print $3 }' "$work/$1.ini"; }
 echo "algorithm,what,set,fitted,fitted/set"
 for algorithm in ring default; do
-    echo "$algorithm $delay $mbit $(coefficient $algorithm ring_steps) $(coefficient $algorithm ring_bytes)" |
+    echo "$algorithm $delay $mbit $(coefficient $algorithm messages) $(coefficient $algorithm ring_bytes)" |
         awk '{ a = 1e6 * $4; b = $5 > 0 ? 8e-6 / $5 : 0
                printf "%s,latency_us,%g,%.1f,%.3f\n%s,bandwidth_mbit,%g,%.2f,%.3f\n", $1, $2, a, a / $2, $1, $3, b, b / $3 }'
 done | tee "$work/result"
 awk -F, '$1 == "ring" && !($5 > 0.9 && $5 < 1.1) { bad = 1 } END { exit bad }' "$work/result" ||
     { echo "netns.sh: the ring's are not within 10 % of those set" >&2; exit 1; }
+
+# the most hosts, by what was measured on fewer
+[ "$n" -gt 2 ] || exit 0
+echo "algorithm,hosts,model,points,mean error [%]"
+for algorithm in ring default; do
+    "$build/bin/layermeter" validate "$work/o.csv" --algorithm $algorithm --leave-out "ranks=$n.." --pooled --format csv \
+        --model layermeter,hockney,log2,convmeter 2>"$work/said" >"$work/left_out" || { cat "$work/said" >&2; exit 1; }
+    awk -F, -v algorithm=$algorithm -v hosts="$n" 'NR > 1 { printf "%s,%d,%s,%d,%.1f\n", algorithm, hosts, $3, $4, $8 }' "$work/left_out"
+done | tee "$work/predicted"
+awk -F, '$1 == "ring" && $3 == "layermeter" { found = $5 != "" && $5 < 10 } END { exit !found }' "$work/predicted" ||
+    { echo "netns.sh: the ring on $n hosts is not within 10 % of what fewer hosts tell" >&2; exit 1; }

@@ -529,6 +529,32 @@ static bool fuzz_extrap(const uint8_t *data, size_t size)
     return !status;
 }
 
+/* What a machine says of all-reduces: no time, or one that is the sum of its shares. */
+static void check_allreduces(const calibration *cal)
+{
+    for (int64_t nodes = 1; nodes <= 4096; nodes *= 8)
+        for (int64_t devices = 1; devices <= 8; devices *= 2) {
+            const allreduce  a   = { 3e6, nodes, devices };
+            const double     t   = calibration_allreduce(cal, "counts", &a);
+            double           sum = 0;
+            allreduce_answer found;
+            lm_error         err = { 0 };
+            lm_status        status;
+
+            if (!calibration_asks(cal, "counts"))
+                continue;
+            if ((status = calibration_ask(cal, &a, &found, &err))) {
+                check_refusal(status, &err);
+                check(isnan(t));
+                continue;
+            }
+            for (size_t i = 0; i < found.n; i++)
+                sum += found.share[i].seconds;
+            check(found.n <= ALLREDUCE_SHARES && found.n_beyond <= ALLREDUCE_NOTES);
+            check(isinf(t) || fabs(sum - t) <= 1e-9 * t);
+        }
+}
+
 static bool fuzz_machine(const uint8_t *data, size_t size)
 {
     memory_file  f      = file_of(data, size);
@@ -539,6 +565,8 @@ static bool fuzz_machine(const uint8_t *data, size_t size)
     close(f.fd);
     if (status)
         check_refusal(status, &err);
+    else
+        check_allreduces(cal);
     calibration_free(cal);
     return !status;
 }
