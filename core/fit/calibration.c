@@ -154,6 +154,14 @@ bool calibration_asks(const calibration *cal, const char *model)
     return at < n_forms && (cal->allreduces || !cal->fitted[at].present);
 }
 
+bool calibration_assumes(const calibration *cal, const char *model, int64_t nodes)
+{
+    const algorithm_model *first = collective_algorithm(cal->allreduces, NULL);
+
+    return nodes > 1 && cal->link.bytes_per_second > 0 && calibration_asks(cal, model) &&
+           !(first && first->of[FABRIC_MULTI].rows);
+}
+
 lm_status calibration_ask(const calibration *cal, const allreduce *a, allreduce_answer *out,
                           lm_error *err)
 {

@@ -105,6 +105,8 @@ double calibration_allreduce(const calibration *cal, const char *model, const al
 
 /** Is the all-reduce of a model that tells it from the update answered by calibration_ask()? */
 bool calibration_asks(const calibration *cal, const char *model);
+/** Is what lies between nodes as told (`link`), not measured? */
+bool calibration_assumes(const calibration *cal, const char *model, int64_t nodes);
 /** What it is made of, or why there is no answer: collective_ask() of the library's own choice. */
 lm_status calibration_ask(const calibration *cal, const allreduce *a, allreduce_answer *out,
                           lm_error *err);

@@ -19,8 +19,21 @@ static void seconds_of(const predictor *who, double update, const prediction *p,
     s[QUANTITY_STEP]          = p->step;
 }
 
+/* What was measured of other links says nothing of one that was told. */
+static bool of_told_link(const predictor *who, quantity q, const prediction *out)
+{
+    return (q == QUANTITY_SYNC || q == QUANTITY_GRAD || q == QUANTITY_BACKWARD_GRAD ||
+            q == QUANTITY_STEP) &&
+           calibration_assumes(who->cal, who->model, out->nodes);
+}
+
 static void bound(const predictor *who, const double s[N_QUANTITIES], quantity q, prediction *out)
 {
+    if (of_told_link(who, q, out)) {
+        out->low[q] = out->high[q] = NAN;
+        return;
+    }
+
     intervals_at(calibration_intervals(who->cal, who->model), q, s, out->batch,
                  out->nodes * out->devices, &out->low[q], &out->high[q]);
 }
