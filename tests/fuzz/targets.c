@@ -14,6 +14,7 @@
 #include "base/ini.h"
 #include "base/text.h"
 #include "devices/device.h"
+#include "epochs/epochs.h"
 #include "fit/fit.h"
 #include "import/extrap.h"
 #include "import/logs.h"
@@ -25,6 +26,7 @@
 #include "network/write.h"
 #include "plan/prices.h"
 #include "report/extrap.h"
+#include "trace/trace.h"
 #ifdef FUZZ_SWEEP
 #include "sweep/sweep.h"
 #endif
@@ -555,6 +557,61 @@ static void check_allreduces(const calibration *cal)
         }
 }
 
+/* Epochs lie one behind the other within the trace. */
+static void check_epochs(const trace_gpu_series *g)
+{
+    trace_grid grid;
+    lm_error   err    = { 0 };
+    lm_status  status = trace_grid_of(g, &grid, &err);
+
+    if (status) {
+        check_refusal(status, &err);
+        return;
+    }
+    check(grid.n <= 5 * g->n + 2 && grid.step > 0);
+    for (int m = 0; m < N_EPOCHS_METHODS; m++) {
+        epochs *e = NULL;
+
+        if ((status = epochs_find((epochs_method)m, &grid, &e, &err))) {
+            check_refusal(status, &err);
+            continue;
+        }
+        for (size_t i = 0; i < e->n; i++) {
+            check(isfinite(e->epoch[i].start) && e->epoch[i].length > 0);
+            check(!i || e->epoch[i].start > e->epoch[i - 1].start);
+        }
+        check(isnan(e->steady) || e->steady > 0);
+        epochs_free(e);
+    }
+    trace_grid_free(&grid);
+}
+
+static bool fuzz_trace(const uint8_t *data, size_t size)
+{
+    static const trace_question timed  = { .interval = 0.1 };
+    memory_file                 f      = file_of(data, size);
+    trace                      *t      = NULL;
+    lm_error                    err    = { 0 };
+    lm_status                   status = trace_load(f.path, &timed, &t, &err);
+
+    close(f.fd);
+    if (status) {
+        check_refusal(status, &err);
+        check(!strncmp(err.text, f.path, strlen(f.path)));
+        return false;
+    }
+    for (size_t i = 0; i < t->n_gpus; i++) {
+        const trace_gpu_series *g = &t->gpu[i];
+
+        for (size_t k = 0; k < g->n; k++)
+            check(isfinite(g->time[k]) && (!k || g->time[k] >= g->time[k - 1]));
+        if (g->n)
+            check_epochs(g);
+    }
+    trace_free(t);
+    return true;
+}
+
 static bool fuzz_machine(const uint8_t *data, size_t size)
 {
     memory_file  f      = file_of(data, size);
@@ -771,6 +828,7 @@ const fuzz_target fuzz_targets[] = {
     { "onnx", fuzz_onnx },
     { "logs", fuzz_logs },
     { "extrap", fuzz_extrap },
+    { "trace", fuzz_trace },
     { "machine", fuzz_machine },
     { "observations", fuzz_observations },
     { "devices", fuzz_devices },

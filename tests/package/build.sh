@@ -12,7 +12,7 @@ clang) # the other compiler, all warnings are errors
     ;;
 minimal) # without anything that is a choice: what is left must say what it lacks
     set -- -DLAYERMETER_WITH_MPI=OFF -DLAYERMETER_WITH_ONEDNN=OFF -DLAYERMETER_WITH_JSON=OFF \
-        -DLAYERMETER_WITH_ONNX=OFF -DLAYERMETER_WITH_CUDA=OFF -DLAYERMETER_WITH_NCCL=OFF
+        -DLAYERMETER_WITH_ONNX=OFF -DLAYERMETER_WITH_ZLIB=OFF -DLAYERMETER_WITH_CUDA=OFF -DLAYERMETER_WITH_NCCL=OFF
     has="sim"
     ;;
 esac
@@ -28,6 +28,10 @@ if [ $has = sim ]; then
     [ "$(wc -l <"$work/refusal")" = 1 ]
     ! "$work/build/bin/layermeter" import any.onnx 2>"$work/refusal"
     grep -q "any.onnx: this build reads no ONNX files" "$work/refusal"
+    [ "$(wc -l <"$work/refusal")" = 1 ]
+    echo utilization | gzip >"$work/trace.csv.gz"
+    ! "$work/build/bin/layermeter" epochs "$work/trace.csv.gz" 2>"$work/refusal"
+    grep -q "trace.csv.gz: is gzip, which this build does not read" "$work/refusal"
     [ "$(wc -l <"$work/refusal")" = 1 ]
 else
     "$work/build/bin/layermeter-calibrate" "$LAYERMETER_SOURCE/configs/sweeps/quick.ini" --dry-run >/dev/null

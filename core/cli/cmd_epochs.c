@@ -1,0 +1,210 @@
+/* layermeter epochs: epochs of a training run in a trace of GPU metrics. */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/epochs_follow.h"
+#include "cli/epochs_trace.h"
+#include "epochs/epochs.h"
+#include "report/json.h"
+#include "report/trace_plot.h"
+
+enum { METHOD, METRIC, GPU, INTERVAL, FORMAT, PLOT, KEEP_SCRIPT, FOLLOW };
+
+static const option_spec specs[] = {
+    [METHOD]   = { "method", "NAME", "layermeter", "layermeter, hurlee or changepoints" },
+    [METRIC]   = { "metric", "NAME", NULL,
+                   "column of the trace, by any of its names; default: the one that shows load best" },
+    [GPU]      = { "gpu", "N", NULL, "GPU of several, as the trace names it" },
+    [INTERVAL] = { "interval", "TIME", NULL,
+                   "between samples, 100ms, where the trace has no times" },
+    [FORMAT]   = { "format", "FORMAT", "table", "table, csv or json" },
+    [PLOT] = { "plot", "FILE", NULL, "draw the trace and where epochs begin: .svg, .png or .pdf" },
+    [KEEP_SCRIPT] = { "keep-script", NULL, NULL,
+                      "leave the plot's gnuplot script and data beside it" },
+    [FOLLOW]      = { "follow", NULL, NULL, "wait for more, and print epochs as they end" },
+    { NULL, NULL, NULL, NULL },
+};
+
+static const char details[] =
+    "TRACE is what one of these prints, plain or gzip, '-' being stdin; which one is seen from its first lines:\n"
+    "  dcgmi dmon -e 1002,1005 -d 100                                    (no times: --interval 100ms)\n"
+    "  nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv -lms 100\n"
+    "  nvidia-smi dmon -s pu -o DT\n"
+    "  dcgm-exporter or any Prometheus exporter, scrape after scrape     (without times: --interval)\n"
+    "or CSV with named columns: a time (timestamp, time_s, ...), a GPU (index, gpu, ...), metrics.\n"
+    "\n"
+    "Rows: startup, warmup (longer epochs at the beginning), epoch (steady, those that are counted), irregular,\n"
+    "missing (without samples), partial, idle. 'confidence' is an epoch's correlation with the mean of the others.\n"
+    "The steady epoch time is the mean of the steady epochs, with its 90 % interval. Where nothing repeats, or less\n"
+    "than two epochs are there, it says so and exits with 1.\n"
+    "\n"
+    "Methods: layermeter (autocorrelation at all scales, then dynamic programming); hurlee (Hur & Lee 2024: peaks of\n"
+    "Luminol's anomaly score); changepoints (PELT).\n";
+
+static const char examples[] =
+    "  layermeter epochs dcgmi.txt --interval 100ms\n"
+    "  layermeter epochs smi.csv.gz --metric power.draw --gpu 1 --plot epochs.svg\n"
+    "  layermeter epochs smi.csv --method hurlee --format json\n"
+    "  dcgmi dmon -e 1002 -d 100 | layermeter epochs --follow - --interval 100ms\n";
+
+static void add_columns(table *t)
+{
+    table_column(t, "number", "no.", 0);
+    table_column(t, "kind", "kind", 0);
+    table_column(t, "start_s", "start [s]", 2);
+    table_column(t, "length_s", "length [s]", 3);
+    table_column(t, "confidence", "confidence", 2);
+}
+
+static void add_rows(table *t, const epochs *e)
+{
+    for (size_t i = 0; i < e->n; i++) {
+        table_count(t, i + 1);
+        table_text(t, epoch_kind_name(e->epoch[i].kind));
+        table_real(t, e->epoch[i].start);
+        table_real(t, e->epoch[i].length);
+        table_real(t, e->epoch[i].confidence);
+    }
+}
+
+static void print_words(const epochs_trace *t, const epochs *e, epochs_method m, FILE *out)
+{
+    fprintf(out, "epoch: %.4g s", e->steady);
+    if (!isnan(e->low))
+        fprintf(out, " (90 %%: %.4g to %.4g)", e->low, e->high);
+    fprintf(out, ", mean of %zu steady epoch%s", e->n_steady, e->n_steady == 1 ? "" : "s");
+    if (!isnan(e->confidence))
+        fprintf(out, ", confidence %.2f", e->confidence);
+    fprintf(out, "; %s, GPU %s, %zu samples %.4g s apart, method %s\n", t->metric, t->gpu,
+            t->n_samples, t->grid.interval, epochs_method_name(m));
+    if (!isnan(e->evaluation))
+        fprintf(
+            out,
+            "another level at the end of each: %.0f %% of the epoch (evaluation, saving, loading)\n",
+            100 * e->evaluation);
+    for (size_t i = 0; i < e->n_periods; i++)
+        fprintf(out, "within: something repeats every %.4g s (steps?), correlation %.2f\n",
+                e->period[i].seconds, e->period[i].strength);
+    if (*e->note)
+        fprintf(out, "note: %s\n", e->note);
+}
+
+static void print_json(const epochs_trace *tr, const epochs *e, epochs_method m, const table *t)
+{
+    json j = { .out = stdout };
+
+    json_open(&j, NULL, '{');
+    json_text(&j, "trace", tr->path);
+    json_text(&j, "metric", tr->metric);
+    json_text(&j, "unit", *tr->unit ? tr->unit : NULL);
+    json_text(&j, "gpu", tr->gpu);
+    json_count(&j, "samples", tr->n_samples);
+    json_real(&j, "interval_s", tr->grid.interval);
+    json_text(&j, "method", epochs_method_name(m));
+    json_real(&j, "epoch_s", e->steady);
+    json_real(&j, "low_s", e->low);
+    json_real(&j, "high_s", e->high);
+    json_count(&j, "steady_epochs", e->n_steady);
+    json_real(&j, "confidence", e->confidence);
+    json_real(&j, "evaluation_share", e->evaluation);
+    json_text(&j, "note", *e->note ? e->note : NULL);
+    json_open(&j, "within", '[');
+    for (size_t i = 0; i < e->n_periods; i++) {
+        json_open(&j, NULL, '{');
+        json_real(&j, "period_s", e->period[i].seconds);
+        json_real(&j, "correlation", e->period[i].strength);
+        json_close(&j, '}');
+    }
+    json_close(&j, ']');
+    table_json(t, &j, "epochs");
+    json_close(&j, '}');
+}
+
+static lm_status print(const epochs_trace *tr, const epochs *e, epochs_method m, format f,
+                       lm_error *err)
+{
+    table    *t      = table_new();
+    lm_status status = LM_OK;
+
+    add_columns(t);
+    add_rows(t, e);
+    if (f == FORMAT_JSON) {
+        print_json(tr, e, m, t);
+    } else {
+        status = table_print(t, f, stdout, err);
+        if (!status)
+            print_words(tr, e, m, f == FORMAT_TABLE ? stdout : stderr);
+    }
+    table_free(t);
+    return status;
+}
+
+static lm_status draw(const options *o, const epochs_trace *t, const epochs *e, lm_error *err)
+{
+    char title[200];
+
+    if (!o->value[PLOT])
+        return LM_OK;
+    snprintf(title, sizeof title, "%.80s, GPU %s: epochs of %.4g s", t->path, t->gpu, e->steady);
+    return plot_trace(o->value[PLOT], title, t->metric, t->unit, &t->grid, e,
+                      o->value[KEEP_SCRIPT] != NULL, err);
+}
+
+/* One analysis of a whole trace. */
+static lm_status analyse(const options *o, const trace_question *q, epochs_method m, format f,
+                         lm_error *err)
+{
+    epochs_trace t;
+    epochs      *e      = NULL;
+    lm_status    status = epochs_trace_load(o->argument[0], q, &t, err);
+
+    if (status)
+        return status;
+    status = epochs_find(m, &t.grid, &e, err);
+    if (status)
+        lm_error_prefix(err, "%s: %s of GPU %s", t.path, t.metric, t.gpu);
+    else if (!(status = print(&t, e, m, f, err)))
+        status = draw(o, &t, e, err);
+    epochs_free(e);
+    trace_grid_free(&t.grid);
+    return status;
+}
+
+static int run(const options *o)
+{
+    lm_error       err = { 0 };
+    trace_question q   = { o->value[METRIC], o->value[GPU], NAN, o->value[FOLLOW] != NULL };
+    epochs_method  m;
+    format         f;
+    lm_status      status;
+
+    if (format_parse(o->value[FORMAT], &f, &err))
+        return report_misuse("", &err);
+    if (epochs_method_parse(o->value[METHOD], &m, &err))
+        return report_misuse("--method", &err);
+    if (o->value[INTERVAL] &&
+        (text_seconds(o->value[INTERVAL], &q.interval, &err) ||
+         (!(q.interval > 0) && lm_error_set(&err, LM_E_ARG, "expected more than 0 s, found '%.40s'",
+                                            o->value[INTERVAL]))))
+        return report_misuse("--interval", &err);
+    if (q.follow && o->value[PLOT]) {
+        lm_error_set(&err, LM_E_ARG, "a trace that is followed has no end to draw it at");
+        return report_misuse("--plot", &err);
+    }
+    status = q.follow ? epochs_follow(o->argument[0], &q, m, f, &err) : analyse(o, &q, m, f, &err);
+    return status ? report_failure(&err) : EXIT_DONE;
+}
+
+const command cmd_epochs = {
+    .name          = "epochs",
+    .arguments     = "TRACE",
+    .doc           = "Find epochs in a trace of GPU metrics",
+    .details       = details,
+    .examples      = examples,
+    .options       = specs,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run           = run,
+};

@@ -1,0 +1,157 @@
+/* Method `changepoints`: segments of equal mean by PELT, in two classes by level; an epoch begins
+ * where the rarer class ends. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/stats.h"
+#include "epochs/label.h"
+#include "epochs/methods.h"
+#include "epochs/pelt.h"
+#include "epochs/series.h"
+
+#define BINS_MAX 16384 /* of the level that is segmented */
+#define PENALTY  3.0   /* in variances of the noise, times the logarithm of the number of bins */
+#define SHORTEST 2
+
+/* Variance of the noise: from differences of neighbours, which changes of level hardly touch. */
+static double noise_of(const float *x, size_t n, lm_error *err, lm_status *status)
+{
+    double *d = malloc(2 * n * sizeof *d), mad;
+
+    if (!d) {
+        *status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return 0;
+    }
+    for (size_t i = 0; i + 1 < n; i++)
+        d[i] = (double)(x[i + 1] - x[i]);
+    mad = stats_mad(d, d + n, n - 1) / 0.6744897501960817; /* of a normal distribution */
+    free(d);
+    return 0.5 * mad * mad;
+}
+
+typedef struct segments {
+    const size_t *end;
+    size_t        n;
+    double       *mean;
+} segments;
+
+static size_t length_of(const segments *s, size_t i)
+{
+    return s->end[i] - (i ? s->end[i - 1] : 0);
+}
+
+/* The level that splits the segments into two classes whose means are furthest apart (Otsu 1979).
+ */
+static double threshold_of(const segments *s)
+{
+    double best = 0, threshold = NAN;
+
+    for (size_t t = 0; t < s->n; t++) {
+        double sum[2] = { 0, 0 }, weight[2] = { 0, 0 }, between;
+
+        for (size_t i = 0; i < s->n; i++) {
+            const int high = s->mean[i] > s->mean[t];
+
+            sum[high] += s->mean[i] * (double)length_of(s, i);
+            weight[high] += (double)length_of(s, i);
+        }
+        if (!weight[0] || !weight[1])
+            continue;
+        between = weight[0] * weight[1] * pow(sum[0] / weight[0] - sum[1] / weight[1], 2);
+        if (between > best) {
+            best      = between;
+            threshold = s->mean[t];
+        }
+    }
+    return threshold;
+}
+
+/* Where runs of the rarer class end. */
+static size_t places_of(const segments *s, double threshold, double start, double step,
+                        double *place)
+{
+    size_t high = 0, total = s->end[s->n - 1], n = 0;
+    bool   rarer_is_high;
+
+    for (size_t i = 0; i < s->n; i++)
+        high += s->mean[i] > threshold ? length_of(s, i) : 0;
+    rarer_is_high = 2 * high < total;
+    for (size_t i = 0; i + 1 < s->n; i++)
+        if ((s->mean[i] > threshold) == rarer_is_high &&
+            (s->mean[i + 1] > threshold) != rarer_is_high)
+            place[n++] = start + step * (double)s->end[i];
+    return n;
+}
+
+static lm_status from_segments(const trace_grid *g, const series *s, const series_level *l,
+                               size_t from, segments *seg, epochs *out, lm_error *err)
+{
+    double   *place = malloc((seg->n + 1) * sizeof *place);
+    size_t    n;
+    lm_status status;
+
+    if (!place)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    n = places_of(seg, threshold_of(seg), s->start + l->step * (double)from, l->step, place);
+    if (n < 3) {
+        status = lm_error_set(err, LM_E_NOTFOUND,
+                              "changepoints: the usual level is left %zu time%s: no two epochs", n,
+                              n == 1 ? "" : "s");
+    } else {
+        const found_places f = { place, NULL, n - 1, s->active_from, s->active_to, l->step };
+
+        status = label_epochs(g, &f, out, err);
+    }
+    free(place);
+    return status;
+}
+
+static lm_status find(const trace_grid *g, const series *s, epochs *out, lm_error *err)
+{
+    size_t              level = 0, from, n;
+    const series_level *l;
+    segments            seg = { NULL, 0, NULL };
+    size_t             *end = NULL;
+    double              noise;
+    lm_status           status = LM_OK;
+
+    while (s->level[level].n > BINS_MAX)
+        level++;
+    l    = &s->level[level];
+    from = series_bin(s, level, s->active_from);
+    n    = series_bin(s, level, s->active_to) - from;
+    if (n < 2 * SHORTEST)
+        return lm_error_set(err, LM_E_NOTFOUND, "changepoints: %zu samples are too few", n);
+    noise = noise_of(l->x + from, n, err, &status);
+    if (!status)
+        status = pelt(l->x + from, n, PENALTY * noise * log((double)n) + 1e-12, SHORTEST, &end,
+                      &seg.n, err);
+    if (status)
+        return status;
+    seg.end  = end;
+    seg.mean = malloc(seg.n * sizeof *seg.mean);
+    for (size_t i = 0; seg.mean && i < seg.n; i++) {
+        double sum = 0;
+
+        for (size_t k = i ? end[i - 1] : 0; k < end[i]; k++)
+            sum += (double)l->x[from + k];
+        seg.mean[i] = sum / (double)length_of(&seg, i);
+    }
+    status = seg.mean ? from_segments(g, s, l, from, &seg, out, err)
+                      : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    free(seg.mean);
+    free(end);
+    return status;
+}
+
+lm_status epochs_by_changes(const trace_grid *g, epochs *out, lm_error *err)
+{
+    series    s;
+    lm_status status = series_of(g, &s, err);
+
+    if (status)
+        return status;
+    status = find(g, &s, out, err);
+    series_free(&s);
+    return status;
+}

@@ -1,0 +1,71 @@
+/**
+ * Epochs of a training run in a metric of its GPU. Three methods:
+ *
+ *   layermeter    a period by autocorrelation at all scales, epochs by dynamic programming over how
+ * well each place looks like the beginning of one (period.h, track.h) hurlee        Hur & Lee 2024,
+ * "CNN Training Latency Prediction Using Hardware Metrics on Cloud GPUs": peaks of Luminol's
+ * anomaly score (luminol.h) changepoints  change points of the mean (PELT), epochs where the usual
+ * level is left (pelt.h); a baseline
+ */
+#ifndef EPOCHS_EPOCHS_H
+#define EPOCHS_EPOCHS_H
+
+#include "trace/grid.h"
+
+typedef enum {
+    EPOCHS_LAYERMETER,
+    EPOCHS_HURLEE,
+    EPOCHS_CHANGEPOINTS,
+    N_EPOCHS_METHODS
+} epochs_method;
+
+lm_status   epochs_method_parse(const char *text, epochs_method *out, lm_error *err);
+const char *epochs_method_name(epochs_method m);
+
+typedef enum {
+    EPOCH_STARTUP,   /**< before training: loading, compiling */
+    EPOCH_WARMUP,    /**< an epoch at the beginning that takes longer */
+    EPOCH_STEADY,    /**< counted */
+    EPOCH_IRREGULAR, /**< an epoch that takes much longer or shorter than the rest */
+    EPOCH_MISSING,   /**< most of its samples are missing */
+    EPOCH_PARTIAL,   /**< the trace begins or ends within it */
+    EPOCH_IDLE       /**< behind the training */
+} epoch_kind;
+
+const char *epoch_kind_name(epoch_kind k);
+
+typedef struct epoch {
+    double start, length; /**< s; start since the first sample of the trace */
+    double confidence; /**< correlation with the mean of the other epochs, 0 to 1; NAN: not told */
+    epoch_kind kind;
+} epoch;
+
+#define EPOCHS_PERIODS_MAX 8
+
+typedef struct epochs {
+    size_t n;
+    epoch *epoch;     /**< in order, without gaps */
+    double steady;    /**< s: mean length of the steady epochs */
+    double low, high; /**< s: its 90 % interval; NAN with fewer than three of them */
+    size_t n_steady;
+    double confidence; /**< of all: median of the steady epochs' */
+    double evaluation; /**< share of an epoch at another level at its end; NAN: none is told */
+    size_t
+        n_periods; /**< of layermeter: what repeats within an epoch (steps), the shortest first */
+    struct {
+        double seconds,
+            strength; /**< strength: correlation of a repetition with the mean of the others */
+    } period[EPOCHS_PERIODS_MAX];
+    char note[160]; /**< a limit of the method that bites here; "" if none does */
+} epochs;
+
+/**
+ * Finds epochs. Pure.
+ *
+ * @return LM_E_NOTFOUND, with why, where there are less than two epochs, nothing that repeats, or a
+ * constant; LM_E_NOMEM
+ */
+lm_status epochs_find(epochs_method m, const trace_grid *g, epochs **out, lm_error *err);
+void      epochs_free(epochs *e);
+
+#endif

@@ -1,0 +1,169 @@
+/* Kinds of epochs and the steady epoch time. */
+#include "epochs/label.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+
+/* What differs by less is the same length, by this many median absolute deviations and by this
+ * part. */
+#define DEVIATIONS 5.0
+#define LEAST      0.04
+/* An end of a run may be a whole epoch, if it is as long as one within this part. */
+#define WHOLE 0.1
+/* What is shorter than this part of an epoch before the first or behind the last is none. */
+#define CRUMB 0.05
+
+static size_t bin_of(const trace_grid *g, double time)
+{
+    const double bin = (time - g->start) / g->step;
+
+    return bin <= 0 ? 0 : bin >= (double)g->n ? g->n : (size_t)bin;
+}
+
+static bool mostly_missing(const trace_grid *g, double from, double to)
+{
+    const size_t a = bin_of(g, from), b = bin_of(g, to);
+    size_t       n = 0;
+
+    for (size_t i = a; i < b; i++)
+        n += isnan(g->x[i]) ? 1 : 0;
+    return 2 * n > b - a;
+}
+
+static void put(epochs *out, double from, double to, double confidence, epoch_kind kind)
+{
+    out->epoch[out->n++] = (epoch){ from, to - from, confidence, kind };
+}
+
+/* The 95 % quantile of Student's t (both tails: 90 %), by Cornish & Fisher's expansion (Abramowitz
+ * & Stegun 26.7.5) above 3 degrees of freedom; exact below. */
+static double student(size_t df)
+{
+    static const double few[] = { 6.3137515, 2.9199856, 2.3533634 };
+    const double        z = 1.6448536269514722, v = (double)df;
+
+    if (df <= 3)
+        return few[df - 1];
+    return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
+           (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
+}
+
+static void steady_time(epochs *out, double resolution, double *value)
+{
+    double mean = 0, squares = 0, error;
+    size_t n = 0;
+
+    for (size_t i = 0; i < out->n; i++)
+        if (out->epoch[i].kind == EPOCH_STEADY) {
+            value[n++] = out->epoch[i].confidence;
+            mean += out->epoch[i].length;
+        }
+    out->n_steady = n;
+    mean /= (double)(n ? n : 1);
+    for (size_t i = 0; i < out->n; i++)
+        if (out->epoch[i].kind == EPOCH_STEADY)
+            squares += (out->epoch[i].length - mean) * (out->epoch[i].length - mean);
+    out->steady     = n ? mean : NAN;
+    out->confidence = n ? stats_quantile(value, n, 0.5) : NAN;
+    out->low = out->high = NAN;
+    if (n < 3)
+        return;
+    /* the lengths add up to the way between the first place and the last, each known to a bin's
+     * fraction */
+    error     = sqrt(squares / (double)(n - 1) / (double)n +
+                     2 * resolution * resolution / 12 / ((double)n * (double)n));
+    out->low  = mean - student(n - 1) * error;
+    out->high = mean + student(n - 1) * error;
+}
+
+/* Before the first place: start-up, and what is left of an epoch or a whole one. */
+static void before(epochs *out, const trace_grid *g, const found_places *f, double median,
+                   double tolerance)
+{
+    const double begin  = g->start + 0.5 * g->step,
+                 first  = f->place[0];               /* a sample is in its bin's middle */
+    const bool   told   = f->from > begin + g->step; /* something was idle before */
+    const double active = told && f->from < first ? f->from : begin;
+    const double length = first - active;
+
+    if (told && (active - begin > CRUMB * median || length < CRUMB * median))
+        put(out, begin, length < CRUMB * median ? first : active, NAN, EPOCH_STARTUP);
+    if (length < CRUMB * median)
+        return;
+    put(out, active, first, NAN,
+        length > median * (1 + tolerance) && told                     ? EPOCH_WARMUP
+        : told && fabs(length / median - 1) <= fmax(WHOLE, tolerance) ? EPOCH_IRREGULAR
+                                                                      : EPOCH_PARTIAL);
+}
+
+static void behind(epochs *out, const trace_grid *g, const found_places *f, double median)
+{
+    const double last = f->place[f->n], end = g->start + g->step * ((double)g->n - 0.5);
+    const bool   told = f->to < end - g->step;
+    const double idle = told && f->to > last ? f->to : told ? last : end;
+
+    if (idle - last > CRUMB * median)
+        put(out, last, idle, NAN, EPOCH_PARTIAL);
+    else if (out->n && !told)
+        return;
+    if (end - idle > CRUMB * median)
+        put(out, idle - last > CRUMB * median ? idle : last, end, NAN, EPOCH_IDLE);
+}
+
+static void classify(epochs *out, const trace_grid *g, const found_places *f, double median,
+                     double tolerance)
+{
+    bool warming = true;
+
+    for (size_t i = 0; i < f->n; i++) {
+        const double from = f->place[i], to = f->place[i + 1], ratio = (to - from) / median;
+        epoch_kind   kind = EPOCH_STEADY;
+
+        if (mostly_missing(g, from, to))
+            kind = EPOCH_MISSING;
+        else if (warming && ratio > 1 + tolerance)
+            kind = EPOCH_WARMUP;
+        else if (fabs(ratio - 1) > tolerance)
+            kind = EPOCH_IRREGULAR;
+        warming &= kind == EPOCH_WARMUP;
+        put(out, from, to, f->alike ? f->alike[i] : NAN, kind);
+    }
+}
+
+/* Median of the second half of the lengths, which warm-ups do not touch; returns what still is the
+ * same length. */
+static double usual_length(const found_places *f, double *value, double *median)
+{
+    const size_t from = f->n / 2, n = f->n - from;
+    double       spread;
+
+    for (size_t i = 0; i < n; i++)
+        value[i] = f->place[from + i + 1] - f->place[from + i];
+    *median = stats_quantile(value, n, 0.5);
+    spread  = stats_mad(value, value + n, n) * (1 + 2 / (double)n) /
+             *median; /* of few it is told badly */
+    return fmax(fmax(LEAST, DEVIATIONS * spread), 2 * f->resolution / *median);
+}
+
+lm_status label_epochs(const trace_grid *g, const found_places *f, epochs *out, lm_error *err)
+{
+    double *value = malloc(2 * f->n * sizeof *value);
+    double  median, tolerance;
+
+    out->epoch = malloc((f->n + 5) * sizeof *out->epoch);
+    out->n     = 0;
+    if (!value || !out->epoch) {
+        free(value);
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    tolerance = usual_length(f, value, &median);
+    before(out, g, f, median, tolerance);
+    classify(out, g, f, median, tolerance);
+    behind(out, g, f, median);
+    steady_time(out, f->resolution, value);
+    free(value);
+    return LM_OK;
+}

@@ -1,0 +1,120 @@
+/* Method `layermeter`: periods at all scales, each tracked, the one that is told best taken. */
+#include <math.h>
+
+#include "epochs/label.h"
+#include "epochs/methods.h"
+#include "epochs/track.h"
+
+/* Repetitions resemble the mean of the others by at least this; chance does by less. */
+#define ALIKE 0.4
+/* Intervals of epochs vary by less than this, chance's by more. */
+#define REGULAR     0.08
+#define STEPS_LEAST 6.5 /* steps of an epoch; what holds fewer is a cycle of epochs */
+#define BEYOND \
+    0.1 /* more alike than repetitions of a shorter period in a row: it is not a multiple of it */
+#define MOST \
+    0.4 /* the same of a cycle that holds fewer: the shorter period explains next to nothing */
+/* Of few repetitions more is asked, by these over their number: of BEYOND and MOST, and of ALIKE.
+ */
+#define CHANCE 1.0
+#define FEW    0.5
+#define LEAST  2 /* intervals that can be compared */
+
+static bool told(const track *t)
+{
+    return t->n >= LEAST && t->quality >= ALIKE + FEW / (double)t->n && t->spread <= REGULAR;
+}
+
+/* What an epoch holds is noted beside it. */
+static void note_period(const track *t, epochs *out)
+{
+    if (out->n_periods == EPOCHS_PERIODS_MAX)
+        return;
+    out->period[out->n_periods].seconds    = t->median;
+    out->period[out->n_periods++].strength = t->quality;
+}
+
+static lm_status take(const trace_grid *g, const series *s, const track *t, epochs *out,
+                      lm_error *err)
+{
+    const found_places f      = { t->place, t->alike, t->n, s->active_from, s->active_to, t->bin };
+    lm_status          status = label_epochs(g, &f, out, err);
+
+    out->evaluation = t->other >= 0.02 ? t->other : NAN;
+    return status;
+}
+
+/* Is `outer` more than repetitions of `inner`? An epoch of steps is; so is a cycle of few epochs,
+ * of which some are evaluated: those are epochs still, unless hardly told. */
+static lm_status holds(const series *s, const track *inner, const track *outer, bool *yes,
+                       lm_error *err)
+{
+    double          beyond = 0;
+    const double    least  = outer->median > STEPS_LEAST * inner->median ? BEYOND : MOST;
+    const lm_status status = track_beyond(s, inner, outer, &beyond, err);
+
+    *yes = beyond >= least + CHANCE / (double)outer->n;
+    return status;
+}
+
+/* Of all periods that are told, from the shortest on, the one that holds those before. */
+static lm_status choose(const series *s, const period *p, size_t n, track *best, bool *found,
+                        epochs *out, lm_error *err)
+{
+    *found = false;
+    for (size_t i = 0; i < n; i++) {
+        track     t;
+        bool      better = true;
+        lm_status status = track_epochs(s, &p[i], &t, err);
+
+        if (status == LM_E_NOTFOUND)
+            continue;
+        if (status)
+            return status;
+        better = told(&t);
+        if (better && *found)
+            status = holds(s, best, &t, &better, err);
+        if (better && !status) {
+            if (*found) {
+                note_period(best, out);
+                track_free(best);
+            }
+            *best  = t;
+            *found = true;
+        } else {
+            track_free(&t);
+        }
+        if (status)
+            return status;
+    }
+    return LM_OK;
+}
+
+lm_status epochs_by_tracking(const trace_grid *g, epochs *out, lm_error *err)
+{
+    series    s;
+    period    p[PERIODS_MAX];
+    track     best;
+    size_t    n      = 0;
+    bool      found  = false;
+    lm_status status = series_of(g, &s, err);
+
+    if (status)
+        return status;
+    status = periods_find(&s, p, &n, err);
+    if (!status)
+        status = choose(&s, p, n, &best, &found, out, err);
+    if (!status && found) {
+        status = take(g, &s, &best, out, err);
+    } else if (!status) {
+        status = lm_error_set(
+            err, LM_E_NOTFOUND,
+            "nothing repeats twice or more in %.4g s: less than two epochs, or none that "
+            "this metric shows",
+            g->step * (double)g->n);
+    }
+    if (found)
+        track_free(&best);
+    series_free(&s);
+    return status;
+}

@@ -1,0 +1,217 @@
+/*
+ * CSV: of `nvidia-smi --query-gpu=... --format=csv`, with or without heading and units, and of
+ * everything else with named columns.
+ *
+ *   timestamp, index, utilization.gpu [%], power.draw [W]
+ *   2022/02/24 05:48:20.165, 0, 97 %, 25.50 W
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "trace/formats.h"
+#include "trace/when.h"
+
+static bool is(const char *line)
+{
+    line += strspn(line, " \t\r\xEF\xBB\xBF");
+    return *line && *line != '#';
+}
+
+/* Fields, in place, without blanks and quotes around them; at most max. */
+static size_t split(char *line, char **field, size_t max)
+{
+    size_t n = 0;
+    char  *p = line;
+
+    while (n < max) {
+        char *end;
+
+        p += strspn(p, " \t");
+        if (*p == '"') {
+            field[n++] = ++p;
+            end        = p + strcspn(p, "\"");
+            p          = end + (*end == '"');
+            p += strcspn(p, ",");
+        } else {
+            field[n++] = p;
+            p += strcspn(p, ",");
+            for (end = p; end > field[n - 1] && (end[-1] == ' ' || end[-1] == '\t');)
+                end--;
+        }
+        {
+            const char at = *p;
+
+            *end = '\0';
+            if (at != ',')
+                break;
+        }
+        p++;
+    }
+    return n;
+}
+
+static bool one_of(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (!strcasecmp(name, *names))
+            return true;
+    return false;
+}
+
+/* Seconds in one of a column of times: by its name, or by the unit behind it. */
+static double scale_of(const char *name, const char *unit)
+{
+    static const struct {
+        const char *ending;
+        double      scale;
+    } endings[]       = { { "ms", 1e-3 }, { "us", 1e-6 }, { "ns", 1e-9 } };
+    const char *under = strrchr(name, '_');
+
+    for (size_t i = 0; i < 3; i++)
+        if (!strcasecmp(unit, endings[i].ending) ||
+            (under && !strcasecmp(under + 1, endings[i].ending)))
+            return endings[i].scale;
+    return 1;
+}
+
+static bool is_time(const char *name)
+{
+    static const char *const names[] = { "timestamp",    "time",         "t",
+                                         "datetime",     "date",         "seconds",
+                                         "elapsed",      "elapsed_s",    "time_s",
+                                         "time_ms",      "time_us",      "time_ns",
+                                         "timestamp_s",  "timestamp_ms", "timestamp_us",
+                                         "timestamp_ns", "elapsed_ms",   "unix_time",
+                                         "epoch_s",      "ts",           NULL };
+
+    return one_of(name, names);
+}
+
+/* How well a column says which GPU it is; 0: not at all. */
+static int gpu_rank(const char *name)
+{
+    static const char *const best[] = { "index",   "gpu",    "gpu_id",    "gpu_index",
+                                        "gpu_idx", "device", "device_id", NULL };
+    static const char *const good[] = { "uuid", "gpu_uuid", "pci.bus_id", "gpu_bus_id", NULL };
+
+    return one_of(name, best) ? 2 : one_of(name, good) ? 1 : 0;
+}
+
+/* A CSV of nvidia-smi without heading: columns by number, the first a time if it looks like one. */
+static bool is_headless(char *const *field, size_t n)
+{
+    double value;
+
+    for (size_t i = 0; i < n; i++)
+        if ((when_time(field[i], &value) || when_value(field[i], &value)) && *field[i])
+            return true;
+    return false;
+}
+
+static lm_status heading(trace_reader *r, char *const *field, size_t n, lm_error *err)
+{
+    const char *metric[TRACE_COLUMNS_MAX];
+    char        name[METRIC_NAME_MAX], unit[METRIC_NAME_MAX];
+    int         gpu = 0;
+
+    r->gpu_at = r->time_at = COLUMN_NONE;
+    for (size_t i = 0; i < n; i++) {
+        metric_split(field[i], name, unit);
+        metric[i] = NULL;
+        if (r->time_at == COLUMN_NONE && is_time(name)) {
+            r->time_at    = i;
+            r->time_scale = scale_of(name, unit);
+        } else if (gpu_rank(name) > gpu) {
+            if (gpu)
+                metric[r->gpu_at] = field[r->gpu_at];
+            r->gpu_at = i;
+            gpu       = gpu_rank(name);
+        } else if (!is_time(name)) {
+            metric[i] = field[i];
+        }
+    }
+    r->n_columns = n;
+    r->headed    = true;
+    r->timed     = r->time_at != COLUMN_NONE;
+    return trace_choose(r, metric, n, &r->metric_at, err);
+}
+
+static lm_status number_columns(trace_reader *r, char *const *field, size_t n, lm_error *err)
+{
+    double     value;
+    char      *end;
+    const long at = r->q.metric ? strtol(r->q.metric, &end, 10) : 0;
+
+    r->timed   = strpbrk(field[0], ":/") && when_time(field[0], &value);
+    r->time_at = r->timed ? 0 : COLUMN_NONE;
+    if (!r->q.metric && n == 1 + (size_t)r->timed)
+        r->metric_at = r->timed;
+    else if (!r->q.metric || *end || at < 1 || (size_t)at > n || (r->timed && at == 1))
+        return trace_wrong(r, LM_E_NOTFOUND, err,
+                           "no heading: choose one of the %zu columns by its number, --metric %d",
+                           n, n > 1 ? 2 : 1);
+    else
+        r->metric_at = (size_t)at - 1;
+    snprintf(r->metric, sizeof r->metric, "column %zu", r->metric_at + 1);
+    r->n_columns = n;
+    r->headed    = true;
+    return LM_OK;
+}
+
+static lm_status time_of(trace_reader *r, char *const *field, size_t gpu, double *time,
+                         lm_error *err)
+{
+    const char *text, *end;
+
+    if (!r->timed)
+        return trace_tick(r, gpu, time, err);
+    text = field[r->time_at];
+    if (r->time_scale != 1) {
+        *time = when_number(text, &end) * r->time_scale;
+        if (end != text && !*end && isfinite(*time))
+            return LM_OK;
+    } else if (when_time(text, time)) {
+        return LM_OK;
+    }
+    return trace_wrong(r, LM_E_SYNTAX, err, "'%.40s' is no time", text);
+}
+
+static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *out, bool *got,
+                     lm_error *err)
+{
+    char     *field[TRACE_COLUMNS_MAX];
+    size_t    n, gpu = 0;
+    double    time = 0;
+    lm_status status;
+
+    (void)length;
+    if (lines_number(r->lines) == 1 && !strncmp(line, "\xEF\xBB\xBF", 3))
+        line += 3;
+    if (!is(line))
+        return LM_OK;
+    n = split(line, field, TRACE_COLUMNS_MAX);
+    if (!r->headed && is_headless(field, n)) {
+        if ((status = number_columns(r, field, n, err)))
+            return status;
+    } else if (!r->headed || (r->timed && is_time(field[r->time_at < n ? r->time_at : 0]))) {
+        return heading(r, field, n, err); /* it may come again, where runs follow one another */
+    }
+    if (n != r->n_columns)
+        return trace_wrong(r, LM_E_SYNTAX, err, "%zu values in a row of %zu columns", n,
+                           r->n_columns);
+    if (r->gpu_at != COLUMN_NONE)
+        status = trace_gpu(r, field[r->gpu_at], strlen(field[r->gpu_at]), &gpu, err);
+    else
+        status = trace_gpu(r, "0", 1, &gpu, err);
+    if (status || (status = trace_cell(r, field[r->metric_at], gpu, 0, out, err)) ||
+        (status = time_of(r, field, gpu, &time, err)))
+        return status;
+    out->time = time;
+    *got      = true;
+    return LM_OK;
+}
+
+const trace_format trace_csv = { .name = "CSV", .is = is, .row = row };

@@ -1,0 +1,69 @@
+/** What the readers of the formats share; for core/trace alone. */
+#ifndef TRACE_FORMATS_H
+#define TRACE_FORMATS_H
+
+#include "trace/lines.h"
+#include "trace/metrics.h"
+#include "trace/reader.h"
+
+#define TRACE_COLUMNS_MAX 512
+#define COLUMN_NONE       ((size_t)-1)
+
+typedef struct trace_format {
+    const char *name;
+    /** Is this line, the first that says anything, one of this format? */
+    bool (*is)(const char *line);
+    /** Chooses the metric where the beginning of the trace is enough for that. May be NULL. */
+    lm_status (*begin)(trace_reader *r, const char *head, lm_error *err);
+    /** Takes a line; *got: it holds a value of the metric. Errors name path and line. */
+    lm_status (*row)(trace_reader *r, char *line, size_t n, trace_sample *out, bool *got,
+                     lm_error *err);
+} trace_format;
+
+extern const trace_format trace_dcgm, trace_smi_dmon, trace_prometheus, trace_csv;
+
+struct trace_reader {
+    const char         *path;
+    trace_question      q;
+    const trace_format *format;
+    line_source        *lines;
+    char                metric[METRIC_NAME_MAX], unit[METRIC_NAME_MAX];
+    bool                headed; /* columns are known */
+    size_t              n_columns, metric_at, gpu_at, time_at, date_at;
+    size_t              offset;     /* of the metric's heading in its line */
+    double              time_scale; /* seconds in one of the trace's own */
+    bool                timed, ended, cut_short;
+    lm_error            doubtful; /* about the row before: forgiven if it was the last */
+    uint64_t            tick;     /* of traces without times: samples of all GPUs at once */
+    size_t              n_gpus, last_gpu;
+    uint64_t            seen[TRACE_GPUS_MAX]; /* tick + 1 in which a GPU was seen last */
+    char                gpu[TRACE_GPUS_MAX][TRACE_NAME_MAX];
+};
+
+/** "path:line: ..." */
+lm_status trace_wrong(const trace_reader *r, lm_status code, lm_error *err, const char *fmt, ...)
+    LM_PRINTF(4, 5);
+
+/** Numbers a GPU by its name; the first to appear is 0. */
+lm_status trace_gpu(trace_reader *r, const char *name, size_t n, size_t *out, lm_error *err);
+
+/** Time of a GPU's sample in a trace without times: a GPU that comes again begins the next tick.
+ * LM_E_ARG without an interval. */
+lm_status trace_tick(trace_reader *r, size_t gpu, double *time, lm_error *err);
+
+/**
+ * Chooses the metric among n column names (those that are NULL or "" cannot be chosen), into
+ * r->metric, r->unit and *at. The first heading decides; later ones must have the same metric.
+ */
+lm_status trace_choose(trace_reader *r, const char *const *name, size_t n, size_t *at,
+                       lm_error *err);
+
+/** A cell of the metric as a sample of `gpu` at `time`; refuses what is neither a value nor none.
+ */
+lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, double time, trace_sample *out,
+                     lm_error *err);
+
+/** Splits at blanks (and commas, if `commas`), in place; at most max words. */
+size_t trace_words(char *line, bool commas, char **word, size_t max);
+
+#endif

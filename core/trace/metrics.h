@@ -1,0 +1,26 @@
+/** Metrics of GPUs by the names that tools give them. */
+#ifndef TRACE_METRICS_H
+#define TRACE_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define METRIC_NAME_MAX 96
+
+/**
+ * Do two names mean the same metric? As they stand, whatever their case; without the unit behind
+ * them ("power.draw [W]" is "power.draw"); or as names of one DCGM field: its number, the column of
+ * `dcgmi dmon`, its name, that of dcgm-exporter (1002, SMACT, PROF_SM_ACTIVE,
+ * DCGM_FI_PROF_SM_ACTIVE).
+ */
+bool metric_same(const char *a, const char *b);
+
+/** How well a metric of this name shows what a GPU does: the smaller, the better. METRIC_UNKNOWN:
+ * nothing is known of it. */
+#define METRIC_UNKNOWN 1000
+int metric_rank(const char *name);
+
+/** "power.draw [W]": the name without unit and blanks, and the unit ("" if there is none). */
+void metric_split(const char *text, char name[METRIC_NAME_MAX], char unit[METRIC_NAME_MAX]);
+
+#endif
