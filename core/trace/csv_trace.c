@@ -116,6 +116,7 @@ static lm_status heading(trace_reader *r, char *const *field, size_t n, lm_error
     const char *metric[TRACE_COLUMNS_MAX];
     char        name[METRIC_NAME_MAX], unit[METRIC_NAME_MAX];
     int         gpu = 0;
+    lm_status   status;
 
     r->gpu_at = r->time_at = COLUMN_NONE;
     for (size_t i = 0; i < n; i++) {
@@ -134,9 +135,11 @@ static lm_status heading(trace_reader *r, char *const *field, size_t n, lm_error
         }
     }
     r->n_columns = n;
-    r->headed    = true;
     r->timed     = r->time_at != COLUMN_NONE;
-    return trace_choose(r, metric, n, &r->metric_at, err);
+    r->headed    = false;
+    status       = trace_choose(r, metric, n, &r->metric_at, err);
+    r->headed    = !status;
+    return status;
 }
 
 static lm_status number_columns(trace_reader *r, char *const *field, size_t n, lm_error *err)

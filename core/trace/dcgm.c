@@ -30,7 +30,8 @@ static lm_status heading(trace_reader *r, char *line, lm_error *err)
     size_t    n     = trace_words(start, false, word, TRACE_COLUMNS_MAX), at;
     lm_status status;
 
-    status = trace_choose(r, (const char *const *)word + 1, n - 1, &at, err);
+    r->headed = false;
+    status    = trace_choose(r, (const char *const *)word + 1, n - 1, &at, err);
     if (status)
         return status;
     r->n_columns = n - 1;

@@ -40,6 +40,7 @@ static lm_status heading(trace_reader *r, char *names, lm_error *err)
     size_t      n = trace_words(names, true, word, TRACE_COLUMNS_MAX);
     lm_status   status;
 
+    r->headed = false;
     r->gpu_at = r->time_at = r->date_at = COLUMN_NONE;
     for (size_t i = 0; i < n; i++) {
         metric[i] = NULL;
