@@ -181,8 +181,12 @@ static lm_status hide(sum *s, const overlap_question *q, const overlap *o, doubl
     p->straggler = o->straggler;
     p->grad      = p->exposed + p->copy + p->straggler + update;
     p->step      = p->forward + p->backward + p->grad;
-    if (isnan(p->sync))
-        return sum_missing(s, PART_SYNC);
+    if (isnan(p->sync)) { /* why is what one message is answered, too */
+        double none;
+
+        status = sum_add(s, PART_SYNC, 1, &none);
+        return status ? status : sum_missing(s, PART_SYNC);
+    }
     if ((status = add_exposed(s, p)))
         return status;
     bounds_overlapped(s->who, q, update, p);

@@ -190,6 +190,20 @@ static bool formula_room(const design *d, formula *m)
     return m->p && m->t;
 }
 
+/* Seconds of a message and of a byte of a ring, as its formula says beside the all-reduces' model,
+ * of the fabric with the most rows; NULL: nothing is known. */
+static const double *known_ring(const calibration *known)
+{
+    const algorithm_model *a    = known ? collective_algorithm(known->allreduces, NULL) : NULL;
+    const fabric_model    *most = a ? &a->of[FABRIC_ONE] : NULL;
+
+    if (a && a->of[FABRIC_MULTI].rows > most->rows)
+        most = &a->of[FABRIC_MULTI];
+    return most && most->rows && !isnan(most->baseline[BASELINE_HOCKNEY][0])
+               ? most->baseline[BASELINE_HOCKNEY]
+               : NULL;
+}
+
 static lm_status formula_new(const design *d, formula *m, part p, const design_speeds *speeds,
                              const calibration *known, lm_error *err)
 {
@@ -197,14 +211,15 @@ static lm_status formula_new(const design *d, formula *m, part p, const design_s
     const fitted *given = known && known->fitted[at].present && !known->fitted[at].by_allreduces
                               ? &known->fitted[at]
                               : NULL;
+    const double *ring  = p == PART_SYNC && !given ? known_ring(known) : NULL;
 
     m->part = p;
     m->f    = &forms[at];
     for (size_t k = 0; k < m->f->n_features; k++) {
         const double usual = usual_guess(speeds, p, m->f->feature[k]);
 
-        m->guess[k]    = given ? given->coefficient[k].value : usual;
-        m->guess_sd[k] = GUESS_SD * fmax(m->guess[k], given ? 0.1 * usual : usual);
+        m->guess[k]    = given ? given->coefficient[k].value : ring ? ring[k] : usual;
+        m->guess_sd[k] = GUESS_SD * fmax(m->guess[k], given || ring ? 0.1 * usual : usual);
     }
     return formula_room(d, m) ? LM_OK : no_memory(err);
 }
