@@ -96,9 +96,30 @@ static double round_step(double span)
 
 void chart_linear_axis(FILE *out, char axis, double top)
 {
-    if (top > 0)
-        fprintf(out, "set %crange [0:%.9g]\nset %ctics %.9g\nset format %c '%%.15g'\n", axis, top,
-                axis, round_step(top), axis);
+    const double step = round_step(top);
+
+    if (!(top > 0))
+        return;
+    fprintf(out, "set %crange [0:%.9g]\nset %ctics (", axis, top, axis);
+    for (int k = 0; k * step <= top; k++) {
+        fputs(k ? ", " : "", out);
+        put_short(out, k * step);
+    }
+    fputs(")\n", out);
+}
+
+void chart_time_axis(FILE *out, char axis, double top, const char *what)
+{
+    const bool   seconds = top >= 1e4;
+    const double step    = round_step(top);
+
+    if (!(top > 0))
+        return;
+    fprintf(out, "set %crange [0:%.9g]\nset %clabel '%s [%s]'\nset %ctics (", axis, top, axis, what,
+            seconds ? "s" : "ms", axis);
+    for (int k = 0; k * step <= top; k++)
+        fprintf(out, "%s'%g' %.9g", k ? ", " : "", k * step / (seconds ? 1e3 : 1), k * step);
+    fputs(")\n", out);
 }
 
 /* 1, 2, 5, 10 ...; of many decades only their beginnings. */

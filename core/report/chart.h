@@ -46,6 +46,9 @@ void chart_begin_wide(FILE *out, const char *title, gnuplot_size size, size_t en
 /** Tics of axis 'x' or 'y' that leave room for their numbers, from 0 to `top`. */
 void chart_linear_axis(FILE *out, char axis, double top);
 
+/** The same of milliseconds, said in seconds where they are many, with its name: "time [ms]". */
+void chart_time_axis(FILE *out, char axis, double top, const char *what);
+
 /** A logarithmic one from `low` to `high`, both above 0, with room beside them. */
 void chart_log_axis(FILE *out, char axis, double low, double high);
 

@@ -58,6 +58,7 @@ const char *page_turning(const turning_point *t, char *buffer, size_t size)
 
 const char *page_time(double seconds, char *buffer, size_t size)
 {
+    char whole[32];
     static const struct {
         double      least, unit;
         const char *name;
@@ -70,6 +71,10 @@ const char *page_time(double seconds, char *buffer, size_t size)
         i++;
     if (isnan(seconds))
         snprintf(buffer, size, "–");
+    else if (seconds >= 1000 * units[i].unit) /* of days there are many */
+        snprintf(buffer, size, "%s %s",
+                 grouped((int64_t)fmin(9e15, seconds / units[i].unit), whole, sizeof whole),
+                 units[i].name);
     else
         snprintf(buffer, size, "%.3g %s", seconds / units[i].unit, units[i].name);
     return buffer;

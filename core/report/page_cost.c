@@ -24,10 +24,13 @@ static bool paid(const page_machine *m)
     return !isnan(m->hour.amount);
 }
 
-/* Of a paid machine: the dearest point, its interval's end where there is one. */
+/* Intervals are drawn up to so many times the dearest run. */
+#define HIGHEST_INTERVAL 2.0
+
+/* Of paid machines: the dearest point, its interval's end where there is one. */
 static double dearest(const page *p)
 {
-    double most = 0;
+    double most = 0, high = 0;
 
     for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < p->n_nodes; i++) {
@@ -37,9 +40,9 @@ static double dearest(const page *p)
             if (!paid(m) || !page_known(x))
                 continue;
             most = fmax(most, page_run_cost(p, m, x, x->step.step).amount);
-            most = fmax(most, page_run_cost(p, m, x, x->step.high[QUANTITY_STEP]).amount);
+            high = fmax(high, page_run_cost(p, m, x, x->step.high[QUANTITY_STEP]).amount);
         }
-    return most;
+    return fmin(fmax(most, high), HIGHEST_INTERVAL * most);
 }
 
 /* nodes, within the calibration or NaN, beyond it, both, low, high */

@@ -127,7 +127,7 @@ static void put_memory(FILE *out, const void *what)
     const double      unit = unit_of((double)p->use.peak, &name);
     const double      last = (double)(p->n_moments - 1);
 
-    chart_begin(out, c->title, c->size, 6, 2);
+    chart_begin(out, c->title, c->size, limit_drawn(p) ? 7 : 6, 2);
     put_data(out, p, unit);
     fprintf(out,
             "set xrange [0:%g]\nset xtics ('forward' 0, 'backward' %zu, 'update' %g)\n"
@@ -136,11 +136,6 @@ static void put_memory(FILE *out, const void *what)
             "set grid y lc rgb '#dddddd' lt 1\n",
             last, turn, last, name);
     if (limit_drawn(p)) {
-        fprintf(
-            out,
-            "set arrow 1 from graph 0,first %.6g to graph 1,first %.6g nohead dt 2 lw 2 lc rgb "
-            "'#000000' front\nset label 1 'of the device' at graph 0.02,first %.6g offset 0,0.5 front\n",
-            (double)p->memory / unit, (double)p->memory / unit, (double)p->memory / unit);
         fprintf(out, "set yrange [0:%.6g]\n",
                 1.1 * fmax((double)p->memory, (double)p->use.peak) / unit);
     }
@@ -151,6 +146,9 @@ static void put_memory(FILE *out, const void *what)
                 out,
                 "$live using 1:%zu with filledcurves y=0 fc rgb '%s' fs solid title '%s', \\\n  ",
                 g + 2, groups[g].colour, groups[g].brief);
+    if (limit_drawn(p))
+        fprintf(out, "%.6g with lines dt 2 lw 2 lc rgb '#000000' title 'the device has', \\\n  ",
+                (double)p->memory / unit);
     fputs("$live using 1:7 with lines lw 1 lc rgb '#1b1b1b' notitle\n", out);
 }
 

@@ -84,10 +84,10 @@ static void put_timeline(FILE *out, const void *what)
     put_boxes(out, m);
     put_exposed(out, m);
     fputs("set ytics scale 0 ('device' 0, 'network' 1)\nset yrange [-1.1:1.65]\nunset grid\n"
-          "set grid x lc rgb '#dddddd' lt 1\nset xlabel 'ms of a step'\n"
+          "set grid x lc rgb '#dddddd' lt 1\n"
           "set style fill solid border rgb '#ffffff'\n",
           out);
-    chart_linear_axis(out, 'x', 1e3 * s->step);
+    chart_time_axis(out, 'x', 1e3 * s->step, "since the step began");
     fputs("plot ", out);
     for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
         if (series[i].as != CHART_OTHER || s->copy + s->straggler > 0)

@@ -75,13 +75,19 @@ static bool one_scale(const page *p, double *top)
     return most <= ONE_SCALE * least;
 }
 
+/* So many numbers of nodes have room below their bars. */
+#define BARS_NAMED 10
+
 /* nodes, milliseconds of each part, low, high */
-static void put_row(FILE *out, const prediction *s, double top)
+static void put_row(FILE *out, const prediction *s, bool named, double top)
 {
     double seconds[N_CHART_PARTS];
 
     parts_of(s, seconds);
-    fprintf(out, "%lld", (long long)s->nodes);
+    if (named)
+        fprintf(out, "%lld", (long long)s->nodes);
+    else
+        fputs("\"\"", out);
     for (chart_part k = 0; k < N_CHART_PARTS; k++)
         fprintf(out, " %.9g", 1e3 * seconds[k]);
     if (isnan(s->low[QUANTITY_STEP]))
@@ -127,12 +133,12 @@ static void put_bars(FILE *out, const void *what)
     fputs("$bars << EOD\n", out);
     for (size_t i = 0; i < c->page->n_nodes; i++)
         if (page_known(&m->point[i]))
-            put_row(out, &m->point[i].step, top);
+            put_row(out, &m->point[i].step, i % (c->page->n_nodes / BARS_NAMED + 1) == 0, top);
     fputs("EOD\nset style data histograms\nset style histogram rowstacked\nset boxwidth 0.8\n"
           "set style fill solid border rgb '#ffffff'\nset xlabel 'nodes'\n"
-          "set ylabel 'time of a step [ms]'\nunset grid\nset grid y lc rgb '#dddddd' lt 1\n",
+          "unset grid\nset grid y lc rgb '#dddddd' lt 1\n",
           out);
-    chart_linear_axis(out, 'y', 1.05e3 * top);
+    chart_time_axis(out, 'y', 1.05e3 * top, "time of a step");
     fputs("plot ", out);
     for (chart_part k = 0; k < N_CHART_PARTS; k++)
         if (seen.part[k])
@@ -203,10 +209,10 @@ static void put_classes(FILE *out, const void *what)
         fprintf(out, " %zu", i);
     }
     fprintf(out,
-            ")\nset yrange [%g:-0.6]\nset xlabel 'ms of a step'\nunset grid\n"
+            ")\nset yrange [%g:-0.6]\nunset grid\n"
             "set grid x lc rgb '#dddddd' lt 1\nset style fill solid border rgb '#ffffff'\n",
             (double)rows - 0.4);
-    chart_linear_axis(out, 'x', 1.02 * longest(p));
+    chart_time_axis(out, 'x', 1.02 * longest(p), "of a step");
     fputs("plot ", out);
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out, "$m%zu using (0):2:(0):1:($2-%g):($2+%g) with boxxyerror lc rgb '%s' title ",
@@ -227,16 +233,16 @@ void page_step_charts(page *p)
                                        (gnuplot_size){ 440, 320 }, put_bars);
 
         snprintf(c->title, sizeof c->title, "%s: a step by its parts", m->label);
-        snprintf(
-            c->text, sizeof c->text,
-            "Time of a step on %s by number of nodes, in ms: what runs one after the other, from "
-            "below.%s%s%s",
-            m->label,
-            p->n_machines > 1 && !one_scale(p, &top) ? " Each machine has its own scale." : "",
-            cut_off(p, m) ? " Intervals that go on are cut off at twice the longest step." : "",
-            look_at(p, m).told || look_at(p, m).part[CHART_WHOLE]
-                ? ""
-                : " The model does not tell all-reduces from the update.");
+        snprintf(c->text, sizeof c->text,
+                 "Time of a step on %s by number of nodes: what runs one after the other, from "
+                 "below.%s%s%s",
+                 m->label,
+                 p->n_machines > 1 && !one_scale(p, &top) ? " Each machine has its own scale." : "",
+                 cut_off(p, m) ? " Intervals that go on are cut off at twice the longest step."
+                               : "",
+                 look_at(p, m).told || look_at(p, m).part[CHART_WHOLE]
+                     ? ""
+                     : " The model does not tell all-reduces from the update.");
     }
     page_chart *c = page_add_chart(
         p, "kernels", NULL,
@@ -244,12 +250,11 @@ void page_step_charts(page *p)
         put_classes);
 
     snprintf(c->title, sizeof c->title, "The device's work by classes of kernels");
-    snprintf(
-        c->text, sizeof c->text,
-        "Milliseconds of a step that each class of kernels takes, on %s%s: forward, backward and "
-        "update, without all-reduces. Classes as 'predict --explain --by class' has them.",
-        page_nodes(p->machine[0].at, nodes, sizeof nodes),
-        class_rows(p) < p->machine[0].n_kernels ? ", the longest" : "");
+    snprintf(c->text, sizeof c->text,
+             "Time of a step that each class of kernels takes, on %s%s: forward, backward and "
+             "update, without all-reduces. Classes as 'predict --explain --by class' has them.",
+             page_nodes(p->machine[0].at, nodes, sizeof nodes),
+             class_rows(p) < p->machine[0].n_kernels ? ", the longest" : "");
 }
 
 /* ---- words --------------------------------------------------------------------------------------

@@ -58,7 +58,8 @@ static void times_are_said_in_units_that_fit(void **state)
         const char *text;
     } said[] = { { 3.2e-5, "32 µs" }, { 0.0349, "34.9 ms" }, { 1, "1 s" },
                  { 119, "119 s" },    { 120, "2 min" },      { 7200, "2 h" },
-                 { 36000, "10 h" },   { 172800, "2 d" },     { NAN, "–" } };
+                 { 36000, "10 h" },   { 172800, "2 d" },     { 4920 * 86400.0, "4,920 d" },
+                 { NAN, "–" } };
     char text[32];
 
     (void)state;
