@@ -148,7 +148,8 @@ void page_assumptions_write(const page *p, FILE *out)
     fputs("</ul>\n<h3>What the seconds stand on</h3>\n", out);
     html_paragraph(
         out,
-        "Measured: this network itself, at this batch. Interpolated: within what was measured. Extrapolated: outside of it. Assumed: by coefficients that no "
+        "Measured: this network itself, at this batch. Interpolated: within what was measured. "
+        "Extrapolated: outside of it. Assumed: by coefficients that no "
         "measurement tells.");
     page_numbers(ledger_table(p), "Shares of a step", out);
 }

@@ -84,7 +84,8 @@ paint() {
     [ "$(wc -c <"$1.png")" -gt 30000 ] || fail "$1: the page is blank"
 }
 
-look "two machines" tiny.ini --machine machine.ini --machine fast.ini --nodes 1,2,4,8 --batch 8 --dataset 1000 --sync ddp:1KiB --price 2.50USD/h
+look "two machines" tiny.ini --machine machine.ini --machine fast.ini --nodes 1,2,4,8 --batch 8 --dataset 1000 \
+    --sync ddp:1KiB --price 2.50USD/h
 paint phone 390 3000
 paint desk 1280 3000
 browse --no-pdf-header-footer --print-to-pdf="$work/page.pdf" "file://$work/page.html" || fail "print: $(tail -n 3 err)"
