@@ -89,8 +89,8 @@ static const char details[] =
     "a device's own work is wrong on one node, too. 'exposed' is what the backward pass does not hide of\n"
     "the all-reduces. 'bottleneck' is the largest share of the step: arithmetic, traffic (bytes of a\n"
     "device's memory) or launch, each of forward, backward and update; or exposed all-reduces, inter-node\n"
-    "where there are several nodes, else intra-node ('sync_bound': latency, if a single byte would take\n"
-    "more than half as long).\n"
+    "where there are several nodes, else intra-node ('sync_bound': latency, if as many\n"
+    "messages of a single byte would take more than half as long).\n"
     "\n"
     "The turning point is the smallest number of nodes whose doubling gains less than 10 % of throughput\n"
     "(weak) or shortens the epoch by less than 5 % (strong, global), up to 65536. It is given with those\n"
@@ -327,8 +327,8 @@ static int run(const options *o)
     }
     if (!read_question(o, &q, &code) || !session_open(o, &at, &s, &code))
         goto out;
-    if (session_scans(&s, &err) || predict_grid(&s, &q, &g, &err) ||
-        scale_draw(&g, &s, &w, &err) || scale_print(&g, &s, &w, f, &err))
+    if (session_scans(&s, &err) || predict_grid(&s, &q, &g, &err) || scale_draw(&g, &s, &w, &err) ||
+        scale_print(&g, &s, &w, f, &err))
         code = report_failure(&err);
 out:
     grid_free(&g);

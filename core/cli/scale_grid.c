@@ -47,6 +47,7 @@ typedef enum column_of {
     COLUMN_FORWARD,
     COLUMN_BACKWARD,
     COLUMN_SYNC,
+    COLUMN_MESSAGES,
     COLUMN_COPY,
     COLUMN_STRAGGLER,
     COLUMN_UPDATE,
@@ -97,6 +98,7 @@ static const struct {
     [COLUMN_FORWARD]          = { "forward_ms", NULL, 2 },
     [COLUMN_BACKWARD]         = { "backward_ms", NULL, 2 },
     [COLUMN_SYNC]             = { "sync_ms", NULL, 2 },
+    [COLUMN_MESSAGES]         = { "messages", NULL, 0 },
     [COLUMN_COPY]             = { "copy_ms", NULL, 2 },
     [COLUMN_STRAGGLER]        = { "straggler_ms", NULL, 2 },
     [COLUMN_UPDATE]           = { "update_ms", NULL, 2 },
@@ -188,6 +190,7 @@ static void put_cell(table *t, column_of c, const scale_grid *g, const scale_lin
     case COLUMN_FORWARD: table_real(t, 1e3 * s->forward); break;
     case COLUMN_BACKWARD: table_real(t, 1e3 * s->backward); break;
     case COLUMN_SYNC: table_real(t, 1e3 * s->sync); break;
+    case COLUMN_MESSAGES: table_count(t, (uint64_t)s->messages); break;
     case COLUMN_COPY: table_real(t, 1e3 * s->copy); break;
     case COLUMN_STRAGGLER: table_real(t, 1e3 * s->straggler); break;
     case COLUMN_UPDATE: table_real(t, 1e3 * (s->grad - s->exposed - s->copy - s->straggler)); break;

@@ -313,7 +313,6 @@ void overlap_plan_sums(overlap_plan *p, int64_t batch, const sync_setting *s, do
 {
     run(p, batch, s, backward, compute, true, out);
     out->bucket = NULL;
-    out->n      = 0;
 }
 
 lm_status overlapped_sync(const calibration *cal, const char *model,

@@ -83,7 +83,7 @@ bool overlap_plan_holds(const overlap_plan *p, const gradient_schedule *schedule
 void overlap_plan_run(overlap_plan *p, int64_t batch, const sync_setting *s, double backward,
                       double compute, overlap *out);
 
-/** The same without buckets, faster. */
+/** The same faster, out->bucket being NULL. */
 void overlap_plan_sums(overlap_plan *p, int64_t batch, const sync_setting *s, double backward,
                        double compute, overlap *out);
 

@@ -101,10 +101,9 @@ static lm_status layers_profile(const predictor *who, const step_setup *s, bottl
 {
     sums          at = { .passes = { 0 } };
     whole_seconds found;
-    full_workload load;
-    lm_status     status = predict_load(who, s->batch, s->optimizer, &load, err);
+    lm_status     status = by_layers_seconds(who, s->batch, s->optimizer, &found, err);
 
-    if (status || (status = by_layers_seconds(who, s->batch, s->optimizer, &found, err)))
+    if (status)
         return status;
     at.passes[BOUND_ARITHMETIC] = found.by[RESOURCE_FLOPS] + found.by[RESOURCE_DEPTH];
     at.passes[BOUND_TRAFFIC]    = found.by[RESOURCE_BANDWIDTH];
@@ -112,7 +111,6 @@ static lm_status layers_profile(const predictor *who, const step_setup *s, bottl
     at.update[0][BOUND_TRAFFIC] = found.update;
     *out = (bottleneck_profile){ .passes = grow(at.passes, at.passes), .batch = s->batch };
     out->update[0] = out->update[1] = grow(at.update[0], at.update[0]);
-    out->bytes                      = load.load.bytes;
     return LM_OK;
 }
 
@@ -142,7 +140,6 @@ lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottl
         for (int many = 0; many < 2; many++)
             out->update[many] = grow(one.update[many], two.update[many]);
         out->batch = even ? 0 : batch;
-        out->bytes = step_setup_bytes(s, &load[0].load);
     }
     free(load);
     return status;
@@ -153,20 +150,18 @@ bool bottleneck_profile_holds(const bottleneck_profile *p, int64_t batch)
     return !p->batch || p->batch == batch;
 }
 
-/* Half of it or more would be there for a single byte. */
-static sync_bound sync_bound_of(const predictor *who, double bytes, const step_setup *s)
+/* Half of it or more would be there for single bytes. */
+static sync_bound sync_bound_of(const predictor *who, const step_setup *s, const prediction *step)
 {
-    const allreduce whole = { .bytes = bytes, .nodes = s->nodes, .devices = s->devices };
-    const allreduce empty = { .bytes = 1, .nodes = s->nodes, .devices = s->devices };
-    double          all, latency;
+    const allreduce byte = { .bytes = 1, .nodes = s->nodes, .devices = s->devices };
+    double          latency;
 
     if (who->paleo)
         return SYNC_BOUND_BANDWIDTH; /* it knows no latency */
-    all     = calibration_allreduce(who->cal, who->model, &whole);
-    latency = calibration_allreduce(who->cal, who->model, &empty);
-    if (!(all > 0) || isnan(latency))
+    latency = (double)step->messages * calibration_allreduce(who->cal, who->model, &byte);
+    if (!(step->sync > 0) || isnan(latency))
         return SYNC_BOUND_UNKNOWN;
-    return latency > all / 2 ? SYNC_BOUND_LATENCY : SYNC_BOUND_BANDWIDTH;
+    return latency > step->sync / 2 ? SYNC_BOUND_LATENCY : SYNC_BOUND_BANDWIDTH;
 }
 
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
@@ -189,7 +184,7 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
     if (many) {
         /* what is not told from the update is what the update's own regressors leave */
         seconds[between] = isnan(step->exposed) ? step->grad - update : step->exposed;
-        out.sync         = sync_bound_of(who, p->bytes, s);
+        out.sync         = sync_bound_of(who, s, step);
     }
     for (bottleneck b = 0; b < N_BOTTLENECKS; b++)
         if (fabs(seconds[b]) > fabs(seconds[out.most]))

@@ -19,7 +19,7 @@ const char *bottleneck_name(bottleneck b);
 /** What an all-reduce waits for. */
 typedef enum sync_bound {
     SYNC_BOUND_UNKNOWN, /**< there is none, or the model does not tell */
-    SYNC_BOUND_LATENCY, /**< one of a single byte would take more than half as long */
+    SYNC_BOUND_LATENCY, /**< as many messages of a single byte would take more than half as long */
     SYNC_BOUND_BANDWIDTH
 } sync_bound;
 
@@ -37,7 +37,6 @@ typedef struct bottleneck_profile {
     bound_seconds update[2]; /**< on one rank, on several: a model that does not tell the update
                                 from the all-reduce has two */
     int64_t batch; /**< the only one it is of; 0: of all, as the counts grow by equal steps */
-    double  bytes; /**< all-reduced, in the weights' own type */
 } bottleneck_profile;
 
 /** `s->batch` matters only where the counts do not grow by equal steps; nodes and devices do not.

@@ -49,6 +49,7 @@ lm_status paleo_predict(paleo_predictor *who, const step_setup *s, prediction *o
                               .grad     = t.update + t.sync,
                               .step     = t.step + (micro - 1) * (t.forward + t.backward) };
     out->slow = out->fast = step_setup_ranks(s) == 1 ? out->step : NAN;
+    out->messages         = t.sync > 0;
     ledger_add(&out->ledger, CERTAINTY_ASSUMED, out->step); /* a datasheet's figures */
     for (quantity q = 0; q < N_QUANTITIES; q++)
         out->low[q] = out->high[q] = NAN;

@@ -176,6 +176,7 @@ static lm_status hide(sum *s, const overlap_question *q, const overlap *o, doubl
 
     p->backward += o->backward - q->backward;
     p->sync      = o->sync;
+    p->messages  = (int64_t)o->n;
     p->exposed   = o->exposed;
     p->copy      = o->copy;
     p->straggler = o->straggler;
@@ -251,9 +252,10 @@ static void add_up(const part *which, size_t n, const double seconds[N_PARTS], p
     for (size_t i = 2; i < n; i++)
         out->grad += seconds[which[i]];
     /* a model without an update of its own does not tell the all-reduce from it */
-    out->sync    = many && which[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
-    out->exposed = out->sync;
-    out->step    = out->forward + out->backward + out->grad;
+    out->sync     = many && which[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
+    out->exposed  = out->sync;
+    out->messages = many && !isnan(out->sync);
+    out->step     = out->forward + out->backward + out->grad;
 }
 
 /* `buckets`: NULL where nobody wants them. */

@@ -58,13 +58,14 @@ typedef struct prediction {
     int64_t nodes, devices;   /**< devices: of each node */
     double forward, backward; /**< of all micro-steps; with sync and grad NAN where only whole steps
                                  were fitted; backward as it is beside messages */
-    double sync;    /**< all-reduces, however much of them the backward pass hides; NAN: this model
-                       does not tell it from the update */
-    double exposed; /**< what is left of them behind the backward pass; NAN as sync */
-    double copy;    /**< into buckets and out of them */
-    double straggler; /**< the slowest of the ranks takes so much longer than one */
-    double grad;      /**< exposed all-reduces, copies, stragglers and update */
-    double step;      /**< forward, backward and grad */
+    double sync; /**< all-reduces, however much of them the backward pass hides; NAN: this model
+                    does not tell it from the update */
+    int64_t messages;  /**< that these are; 0: one rank, or not told from the update */
+    double  exposed;   /**< what is left of them behind the backward pass; NAN as sync */
+    double  copy;      /**< into buckets and out of them */
+    double  straggler; /**< the slowest of the ranks takes so much longer than one */
+    double  grad;      /**< exposed all-reduces, copies, stragglers and update */
+    double  step;      /**< forward, backward and grad */
     /** Bounds by quantity, from ratios measured / predicted on what was left out of the fit
      * (interval.h); of a step that has none of its own, those of its parts added up. NAN: unknown.
      */

@@ -45,6 +45,10 @@ else
     echo "bench: no python3 with torch (Debian: python3-torch): its rows are left out" >&2
 fi
 
+# 10,000 (node, batch, bucket) points within 0.2 s; more of it in scale.sh
+row scale_resnet50_10000_points_s "$(seconds 9 layermeter scale resnet50 --machine "$machine" --model counts \
+    --nodes 1..100 --batch 1..20 --bucket 1MiB,4MiB,8MiB,16MiB,25MiB)" 0.2 1
+
 # --- fits as processes: 5,000 observations within 20 ms, and cost by their number
 # sim NAME BATCHES: a simulated sweep of 7 networks x 4 images x 4 rank counts x the batches
 sim() {
