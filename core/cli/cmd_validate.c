@@ -191,14 +191,17 @@ static void fill(const judging *all, bool pooled, table *t)
 /* One row a point: a time as measured, and by each model with its bounds and its error. */
 static void list_points(const judging *all, quantity q, table *t)
 {
-    const points *p = all->p;
-    const judged *j = all->model;
+    const points *p       = all->p;
+    const judged *j       = all->model;
+    const bool    buckets = q == QUANTITY_EXPOSED || q == QUANTITY_OVERLAPPED;
     char          key[80], title[80];
 
     table_column(t, "network", "network", 0);
     table_column(t, "input", "input", 0);
     table_column(t, "batch", "batch", 0);
     table_column(t, "nodes", "nodes", 0);
+    if (buckets)
+        table_column(t, "bucket_bytes", "bucket [B]", 0);
     snprintf(key, sizeof key, "%s_ms", quantity_name(q));
     snprintf(title, sizeof title, "measured %s [ms]", quantity_name(q));
     table_column(t, key, title, 2);
@@ -224,6 +227,8 @@ static void list_points(const judging *all, quantity q, table *t)
         table_text(t, row->input);
         table_count(t, (uint64_t)row->batch);
         table_count(t, (uint64_t)row->ranks);
+        if (buckets)
+            table_count(t, (uint64_t)row->bucket_bytes);
         table_real(t, 1e3 * measured);
         for (size_t m = 0; m < all->n; m++) {
             const comparison *at = &j[m].at[i];

@@ -1,0 +1,332 @@
+/* Steps that hide their all-reduces, from hand-made coefficients; what measured ones tell. */
+#include "nets.h"
+#include "steps.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "fit/comparison.h"
+#include "fit/fit.h"
+#include "predict/overlap.h"
+
+static workloads *loads;
+
+/* 8 -> 4 -> 2 without bias: at batch b 64 b and 16 b FLOP forward, 128 and 32 bytes of weights. */
+static int enter(void **state)
+{
+    if (nets_enter(state))
+        return -1;
+    folder_file("n.ini", "[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
+                         "[a]\ntype = linear\nfeatures = 4\nbias = no\n"
+                         "[b]\ntype = linear\nfeatures = 2\nbias = no\n");
+    return workloads_new(nets_registry, &loads, NULL);
+}
+
+static int leave(void **state)
+{
+    workloads_free(loads);
+    return nets_leave(state);
+}
+
+static lm_status load_machine(const char *more, calibration **out, lm_error *err)
+{
+    char text[2000];
+
+    snprintf(text, sizeof text,
+             "[machine]\nmax_ranks = 8\n"
+             "[counts.forward]\nflops = 0.001 s/FLOP\ninputs = 0 s/element\noutputs = 0 "
+             "s/element\nweights = 0 s/element\nlayers = 0 s/layer\n"
+             "[counts.backward]\nflops = 0.002 s/FLOP\ninputs = 0 s/element\noutputs = 0 "
+             "s/element\nweights = 0 s/element\nlayers = 0 s/layer\n"
+             "[counts.update]\nlayers = 0 s/layer\nweights = 0.01 s/element\n"
+             "[counts.sync]\nring_steps = 0.01 s/message\nring_bytes = 0.001 s/byte\n%s",
+             more);
+    return calibration_load(folder_file("m.ini", text), out, err);
+}
+
+static calibration *machine(const char *more)
+{
+    calibration *cal = NULL;
+    lm_error     err = { LM_OK, "" };
+
+    load_machine(more, &cal, &err);
+    assert_string_equal(err.text, "");
+    return cal;
+}
+
+static predictor who(const calibration *cal)
+{
+    return (predictor){
+        .cal = cal, .loads = loads, .model = "counts", .network = "n.ini", .dtype = LM_F32
+    };
+}
+
+/* Batch 10 on 4 nodes. */
+static step_setup setup_of(const char *sync)
+{
+    step_setup s = step_setup_of(10, 4);
+    lm_error   err;
+
+    assert_int_equal(sync_policy_parse(sync, &s.sync, &err), LM_OK);
+    return s;
+}
+
+/*
+ * Backward 0.02 * 80 = 1.6 s: b's gradient is there at 0.32, a's at 1.6. A ring of 4 takes 6 * 0.01
+ * and 1.5 * 0.001 a byte: 0.108 for b, 0.252 for a. Forward 0.8, update 40 * 0.01 = 0.4.
+ */
+static void tensors_travel_as_soon_as_they_are_ready(void **state)
+{
+    calibration     *cal = machine("");
+    const predictor  p   = who(cal);
+    const step_setup s   = setup_of("tensor");
+    overlap         *o   = NULL;
+    prediction       out;
+    lm_error         err;
+
+    (void)state;
+    assert_int_equal(overlap_of(&p, &s, &o, &err), LM_OK);
+    assert_int_equal(o->n, 2);
+    assert_close(o->bucket[0].bytes, 32, 0);
+    assert_close(o->bucket[0].ready, 0.32, 1e-12);
+    assert_close(o->bucket[0].end, 0.428, 1e-12);
+    assert_close(o->bucket[1].ready, 1.6, 1e-12);
+    assert_close(o->bucket[1].end, 1.852, 1e-12);
+    assert_true(o->bucket[0].first_layer > o->bucket[1].last_layer); /* the last layer's go first */
+    overlap_free(o);
+
+    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    assert_close(out.sync, 0.36, 1e-12);
+    assert_close(out.exposed, 0.252, 1e-12);
+    assert_close(out.grad, 0.652, 1e-12);
+    assert_close(out.step, 0.8 + 1.6 + 0.652, 1e-12);
+    /* how much a pass really hides nobody has measured here */
+    assert_true(out.ledger.seconds[CERTAINTY_ASSUMED] >= 0.252 - 1e-12);
+    calibration_free(cal);
+}
+
+/* One bucket of 160 bytes: 0.3 s, nothing of it hidden, as in one message. */
+static void one_bucket_is_one_message(void **state)
+{
+    calibration     *cal = machine("");
+    const predictor  p   = who(cal);
+    const step_setup s = setup_of("ddp"), once = setup_of("once");
+    prediction       a, b;
+    lm_error         err;
+
+    (void)state;
+    assert_int_equal(predict_step(&p, &s, &a, &err), LM_OK);
+    assert_int_equal(predict_step(&p, &once, &b, &err), LM_OK);
+    assert_close(a.exposed, 0.3, 1e-12);
+    assert_close(a.step, b.step, 1e-12);
+    calibration_free(cal);
+}
+
+/* Gradients travel in the last of three micro-steps only; in 16 bit they are half as many bytes. */
+static void micro_steps_but_the_last_exchange_nothing(void **state)
+{
+    calibration    *cal = machine("");
+    const predictor p   = who(cal);
+    step_setup      s   = setup_of("tensor");
+    prediction      out;
+    lm_error        err;
+
+    (void)state;
+    s.sync.accumulation = 3;
+    s.sync.dtype        = LM_F16;
+    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    assert_close(out.forward, 2.4, 1e-12);
+    assert_close(out.backward, 4.8, 1e-12);
+    assert_close(out.sync, 2 * 0.06 + 0.0015 * 80, 1e-12);
+    assert_close(out.exposed, 0.06 + 0.0015 * 64, 1e-12);
+    assert_close(out.step, 7.2 + out.exposed + 0.4, 1e-12);
+    s.sync.rule = SYNC_ONCE;
+    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    assert_close(out.sync, 0.06 + 0.0015 * 80, 1e-12);
+    calibration_free(cal);
+}
+
+/* Half as fast beside b's message of 0.108 s: 0.072 s of the pass are done in it at slowdown 0.5,
+ * so that it ends 0.036 later. Copies of 32 and 128 bytes are DDP's, not single tensors'. */
+static void constants_of_the_machine_count(void **state)
+{
+    calibration    *cal   = machine("[overlap]\nrows = 7\nspreads = 0\nslowdown = 0.5 s/s\n"
+                                         "stretch = 0 s/s\ncopy = 0.0001 s/byte\nstraggler = 0 s/s\n");
+    calibration    *again = NULL;
+    const predictor p     = who(cal);
+    step_setup      s     = setup_of("tensor");
+    prediction      out;
+    lm_error        err;
+
+    (void)state;
+    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    assert_close(out.backward, 1.636, 1e-12);
+    assert_close(out.exposed, 0.252, 1e-12);
+    assert_true(out.copy == 0);
+    s = setup_of("ddp:1B");
+    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    assert_close(out.copy, 0.016, 1e-12);
+    assert_close(out.grad, 0.252 + 0.016 + 0.4, 1e-12);
+    assert_int_equal(calibration_save(cal, "again.ini", &err), LM_OK);
+    assert_int_equal(calibration_load("again.ini", &again, &err), LM_OK);
+    assert_int_equal(again->overlapping.rows, 7);
+    assert_close(again->overlapping.slowdown, 0.5, 0);
+    assert_close(again->overlapping.copy, 0.0001, 0);
+    calibration_free(again);
+    calibration_free(cal);
+}
+
+static void a_wrong_section_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } wrong[] = {
+        { "[overlap]\nrows = 7\nslowdown = 1 s/s\n", "[overlap] lacks the key 'stretch'" },
+        { "[overlap]\nslowdown = -1 s/s\n", "slowdown: must be 0 or more" },
+        { "[overlap]\nslowdown = 1 s\n", "slowdown: expected a number and 's/s', found '1 s'" },
+        { "[overlap]\nspeed = 1\n", "[overlap] has no key 'speed'" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        calibration *cal = NULL;
+        lm_error     err = { LM_OK, "" };
+
+        assert_true(load_machine(wrong[i].text, &cal, &err) != LM_OK);
+        assert_non_null(strstr(err.text, wrong[i].says));
+    }
+}
+
+/* What is left is never more than the whole, and a faster network never makes a step longer. */
+static void bounds_of_any_policy_hold(void **state)
+{
+    static const char *const rule[] = { "once",    "tensor",     "ddp:1B",        "ddp:100B",
+                                        "horovod", "horovod:1B", "horovod:1KB:0s" };
+    calibration             *cal    = machine("");
+    const predictor          p      = who(cal);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rule / sizeof rule[0]; i++) {
+        double before = 0;
+
+        for (int64_t nodes = 1; nodes <= 64; nodes *= 2) {
+            step_setup s = setup_of(rule[i]);
+            prediction out;
+            lm_error   err;
+
+            s.nodes = nodes;
+            assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+            assert_true(out.exposed <= out.sync + 1e-12 && out.exposed >= 0);
+            assert_true(out.step >= before - 1e-12);
+            assert_close(out.step, out.forward + out.backward + out.grad, 1e-12);
+            before = out.step;
+        }
+    }
+    calibration_free(cal);
+}
+
+/* ---- what measured steps tell ---------------------------------------------------------------- */
+
+#define BYTES    1e8 /* 25 million weights: 4 buckets of 25 MiB, and the first */
+#define MESSAGES 5
+#define PER_BYTE 4e-9
+
+static double alone(int batch)
+{
+    return 0.05 + 0.01 * batch;
+}
+
+/* By the closed form of equal buckets (test_overlap.c). */
+static double exposed(int batch, int nodes)
+{
+    const double C = BYTES * PER_BYTE * 2 * (nodes - 1) / nodes, pass = 2 * alone(batch) / 3;
+
+    return fmax(C / MESSAGES, C - pass * (1 - 1.0 / MESSAGES));
+}
+
+static void write_rows(const char *name, int from, int to)
+{
+    char   text[20000];
+    size_t n = (size_t)snprintf(
+        text, sizeof text, "kind,name,batch,ranks,hosts,bucket_bytes,geometry,phase,seconds\n");
+
+    for (int nodes = from; nodes <= to; nodes++)
+        for (int batch = 4; batch <= 32; batch *= 2) {
+            const double left = nodes > 1 ? exposed(batch, nodes) : 0;
+            char         head[200];
+
+            snprintf(head, sizeof head,
+                     "counts,some,%d,%d,%d,%s,macs=1e9 outputs=1e6 params=25000000", batch, nodes,
+                     nodes, nodes > 1 ? "26214400" : "");
+            if (nodes > 1)
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s,sync,%.9g\n", head, left);
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s,step,%.9g\n", head,
+                                  alone(batch) + left);
+        }
+    folder_file(name, text);
+}
+
+static void read_points(const char *name, observations **obs, points *p)
+{
+    lm_error err = { LM_OK, "" };
+
+    if (!observations_load(name, obs, &err))
+        points_from(*obs, loads, p, &err);
+    assert_string_equal(err.text, "");
+}
+
+/* All-reduces that nobody measured by themselves: from what was left of them on 2 to 4 nodes to
+ * steps on 8, and nothing slows the pass down. */
+static void what_was_exposed_tells_the_all_reduce(void **state)
+{
+    observations *obs, *other;
+    points        p, ask;
+    calibration  *cal = NULL;
+    comparison   *c;
+    split         by;
+    lm_error      err = { LM_OK, "" };
+
+    (void)state;
+    write_rows("few.csv", 1, 4);
+    write_rows("many.csv", 8, 8);
+    read_points("few.csv", &obs, &p);
+    read_points("many.csv", &other, &ask);
+    assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
+    assert_close(cal->overlapping.slowdown, 0, 0.01);
+    assert_close(calibration_allreduce(cal, "layermeter", &(allreduce){ BYTES / MESSAGES, 8, 1 }),
+                 BYTES / MESSAGES * PER_BYTE * 1.75, 0.02 * 0.14);
+
+    assert_int_equal(split_new(&ask, &(split_rule){ .kind = SPLIT_NONE }, &by, &err), LM_OK);
+    c = calloc(ask.n_points + 1, sizeof *c);
+    assert_non_null(c);
+    assert_int_equal(compare_points(&ask, "layermeter", &by, cal, c, &err), LM_OK);
+    for (size_t i = 0; i < ask.n_points; i++) {
+        const double step = c[i].measured[QUANTITY_OVERLAPPED];
+
+        assert_close(c[i].predicted[QUANTITY_OVERLAPPED], step, 0.02 * step);
+        assert_true(isnan(c[i].measured[QUANTITY_SYNC]) && isnan(c[i].predicted[QUANTITY_SYNC]));
+    }
+    free(c);
+    split_free(&by);
+    calibration_free(cal);
+    points_free(&p);
+    points_free(&ask);
+    observations_free(obs);
+    observations_free(other);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tensors_travel_as_soon_as_they_are_ready),
+        cmocka_unit_test(one_bucket_is_one_message),
+        cmocka_unit_test(micro_steps_but_the_last_exchange_nothing),
+        cmocka_unit_test(constants_of_the_machine_count),
+        cmocka_unit_test(a_wrong_section_is_refused),
+        cmocka_unit_test(bounds_of_any_policy_hold),
+        cmocka_unit_test(what_was_exposed_tells_the_all_reduce),
+    };
+
+    return cmocka_run_group_tests(tests, enter, leave);
+}
