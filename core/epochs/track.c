@@ -11,7 +11,7 @@
 #define BINS_MAX       192 /* of a period */
 #define BINS_MIN       24
 #define EVENT_BINS_MAX 768   /* where only short events are left */
-#define WORK           2.0e8 /* bins of the level times bins of a period */
+#define WORK           1.0e8 /* bins of the level times bins of a period */
 #define ANCHORS        8     /* neighbourhoods that are tried as the first template */
 #define TRIED          12    /* repetitions around the middle they are tried on */
 #define REFINED        48    /* repetitions the template is refined on */

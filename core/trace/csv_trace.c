@@ -14,6 +14,14 @@
 #include "trace/formats.h"
 #include "trace/when.h"
 
+/* Called for each cell: strspn() costs more than the few blanks there are. */
+static char *skip_blanks(char *p)
+{
+    while (*p == ' ' || *p == '\t')
+        p++;
+    return p;
+}
+
 static bool is(const char *line)
 {
     line += strspn(line, " \t\r\xEF\xBB\xBF");
@@ -29,7 +37,7 @@ static size_t split(char *line, char **field, size_t max)
     while (n < max) {
         char *end;
 
-        p += strspn(p, " \t");
+        p = skip_blanks(p);
         if (*p == '"') {
             field[n++] = ++p;
             end        = p + strcspn(p, "\"");
@@ -37,7 +45,8 @@ static size_t split(char *line, char **field, size_t max)
             p += strcspn(p, ",");
         } else {
             field[n++] = p;
-            p += strcspn(p, ",");
+            while (*p && *p != ',')
+                p++;
             for (end = p; end > field[n - 1] && (end[-1] == ' ' || end[-1] == '\t');)
                 end--;
         }
@@ -182,6 +191,14 @@ static lm_status time_of(trace_reader *r, char *const *field, size_t gpu, double
     return trace_wrong(r, LM_E_SYNTAX, err, "'%.40s' is no time", text);
 }
 
+/* A heading that comes again, where runs follow one another. */
+static bool is_heading(const trace_reader *r, char *const *field, size_t n)
+{
+    const char *cell = field[r->time_at < n ? r->time_at : 0];
+
+    return !(*cell >= '0' && *cell <= '9') && is_time(cell);
+}
+
 static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *out, bool *got,
                      lm_error *err)
 {
@@ -199,8 +216,8 @@ static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *o
     if (!r->headed && is_headless(field, n)) {
         if ((status = number_columns(r, field, n, err)))
             return status;
-    } else if (!r->headed || (r->timed && is_time(field[r->time_at < n ? r->time_at : 0]))) {
-        return heading(r, field, n, err); /* it may come again, where runs follow one another */
+    } else if (!r->headed || (r->timed && is_heading(r, field, n))) {
+        return heading(r, field, n, err);
     }
     if (n != r->n_columns)
         return trace_wrong(r, LM_E_SYNTAX, err, "%zu values in a row of %zu columns", n,

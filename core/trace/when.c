@@ -70,7 +70,8 @@ static bool is_nothing(const char *text)
 /* A unit: letters, % and /, and nothing behind it. */
 static bool is_unit(const char *p)
 {
-    p += strspn(p, " \t");
+    while (*p == ' ' || *p == '\t')
+        p++;
     while (isalpha((unsigned char)*p) || *p == '%' || *p == '/')
         p++;
     return !p[strspn(p, " \t")];
@@ -81,7 +82,8 @@ bool when_value(const char *text, double *out)
     const char *end;
     double      value;
 
-    text += strspn(text, " \t");
+    while (*text == ' ' || *text == '\t')
+        text++;
     value = when_number(text, &end);
     if (end == text) {
         *out = NAN;
