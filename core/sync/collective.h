@@ -51,12 +51,12 @@ typedef struct collective_model {
  * squares of relative errors, Huber's weights beyond 30 % (1964) in four rounds.
  *
  * Formulas: start, steps, bytes (of two nodes apart) and the pipeline's term always, where the rows
- * are enough to tell them; bytes and chunks that go in every step where four numbers of nodes or
- * more were measured (of devices, within a node). From three on each but the smallest is left out
- * in turn (eight at most): another formula is taken that makes the error on what was left out a
- * tenth smaller at least, with these terms where there are three, or with a second plane, the
- * cheaper of both (NCCL takes the minimum over algorithms and protocols, tuning.cc). Bytes between
- * two nodes without rows take the price of those between more, and the other way round.
+ * are enough to tell them; bytes and chunks that go in every step where three numbers of nodes or
+ * more were measured (of devices, within a node). Then each but the smallest is left out in turn
+ * (eight at most): a second plane, the cheaper of both (NCCL takes the minimum over algorithms and
+ * protocols, tuning.cc), comes in if it makes the error on what was left out a tenth smaller at
+ * least. Bytes between two nodes without rows take the price of those between more, and the other
+ * way round.
  *
  * @return LM_E_NOMEM; LM_E_ARG for times or sizes that are not above 0. A model without algorithms
  *         is no error

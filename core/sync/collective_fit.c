@@ -10,9 +10,9 @@
 #define ROUNDS      4   /* of reweighting */
 #define HUBER       0.3 /* relative residual from which a row weighs less */
 #define FOLDS       8   /* numbers of nodes that are left out at most, the largest ones */
-#define GAIN        0.9 /* a richer formula has to leave this much of the error, or less */
+#define GAIN        0.9 /* two planes have to leave this much of one's error, or less */
 #define PIPE_SIZES  4   /* sizes that tell the pipeline's term from latency and bytes */
-#define MANY_PLACES 4   /* numbers of nodes that tell how bytes grow with them */
+#define MANY_PLACES 3   /* numbers of nodes that tell how bytes grow with them */
 #define CUTS        8   /* sizes tried as the border between two planes */
 #define PLANE_TURNS 12
 
@@ -380,7 +380,7 @@ static lm_status held_out_error(const fit_row *row, size_t n, const spread *s, c
     return status;
 }
 
-/* What many numbers of nodes tell, and a ring's bytes do not do. */
+/* What three numbers of nodes tell, and a ring's bytes do not do. */
 static unsigned growing_columns(const spread *s, bool ring)
 {
     unsigned columns = s->sizes >= PIPE_SIZES ? COLUMN(SYNC_CHUNKS) : 0;
@@ -391,26 +391,20 @@ static unsigned growing_columns(const spread *s, bool ring)
 static lm_status choose(const fit_row *row, size_t n, const spread *s, bool ring, candidate *out,
                         lm_error *err)
 {
-    const unsigned  usual = usual_columns(row, s), more = usual | growing_columns(s, ring);
-    const bool      many  = s->places >= MANY_PLACES;
-    const candidate all[] = { { many ? more : usual, 1 }, { many ? more : usual, 2 }, { more, 1 } };
-    const size_t    n_all = many ? 2 : 3; /* prices of 0 take many apart already */
-    double          least = HUGE_VAL;
-    lm_status       status = LM_OK;
+    const unsigned  usual = usual_columns(row, s);
+    const candidate one = { s->places < MANY_PLACES ? usual : usual | growing_columns(s, ring), 1 },
+                    two = { one.columns, 2 };
+    double    error_one, error_two;
+    lm_status status;
 
-    *out = all[0];
-    if (s->places < 3)
+    *out = one;
+    if (s->places < MANY_PLACES)
         return LM_OK;
-    for (size_t k = 0; k < n_all && !status; k++) {
-        double       error;
-        const double gain = k ? GAIN : 1;
-
-        status = held_out_error(row, n, s, &all[k], ring, &error, err);
-        if (!status && error / gain < least) {
-            least = error / gain;
-            *out  = all[k];
-        }
-    }
+    status = held_out_error(row, n, s, &one, ring, &error_one, err);
+    if (!status)
+        status = held_out_error(row, n, s, &two, ring, &error_two, err);
+    if (!status && error_two < GAIN * error_one)
+        *out = two;
     return status;
 }
 
