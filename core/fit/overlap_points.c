@@ -72,7 +72,7 @@ lm_status overlap_points(const points *p, const char *model, const split *by,
 
     for (size_t i = 0; i < p->n_points; i++)
         out[i] = (overlapped_point){ NAN, NAN };
-    if (form_find(model, PART_SYNC) == n_forms)
+    if (form_find(model, PART_SYNC) == n_forms || !any_in(p, by, SPLIT_ALWAYS))
         return LM_OK;
     if (cal)
         return predict(p, cal, model, by, SPLIT_ALWAYS, out, err);
