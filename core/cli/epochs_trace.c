@@ -136,6 +136,8 @@ lm_status epochs_trace_load(const char *path, const trace_question *q, epochs_tr
         snprintf(out->unit, sizeof out->unit, "%s", t->unit);
         snprintf(out->gpu, sizeof out->gpu, "%s", g->name);
         out->n_samples = g->n;
+        if (t->timed && !isnan(q->interval))
+            say(t->path, "it has times of its own: --interval does not count");
         say_gpus(t, g, q->gpu != NULL);
         say_oddities(t, g, &out->grid);
     }

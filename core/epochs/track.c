@@ -387,7 +387,7 @@ static lm_status compare(const stretch *s, const double *place, size_t n, double
         resample(s, place[2 * k], place[2 * k + 1], own);
         for (size_t i = 0; i < s->width; i++)
             rest[i] = sum[i] - own[i];
-        alike[k] = n > 1 ? fmax(0, correlation(own, rest, s->width)) : 0;
+        alike[k] = n > 1 ? fmin(1, fmax(0, correlation(own, rest, s->width))) : 0;
     }
     for (size_t i = 0; mean && i < s->width; i++)
         mean[i] = sum[i] / (double)n;

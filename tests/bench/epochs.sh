@@ -27,10 +27,11 @@ trace() {
         } }' >"$work/$1.csv"
 }
 # row NAME SAMPLES COMMAND...: seconds, MiB, ns a sample
+# RUNS of them (3), the median
 row() {
     name=$1 n=$2
     shift 2
-    "$build/timer" 3 "$@" | awk -v name="$name" -v n="$n" '{ printf "%s,%d,%.3f,%.0f,%.0f\n", name, n, $1, $2 / 1048576, 1e9 * $1 / n }'
+    "$build/timer" "${RUNS:-3}" "$@" | awk -v name="$name" -v n="$n" '{ printf "%s,%d,%.3f,%.0f,%.0f\n", name, n, $1, $2 / 1048576, 1e9 * $1 / n }'
 }
 tenth=$((samples / 10))
 trace long "$samples" 600
@@ -45,6 +46,7 @@ gzip -k "$work/long.csv"
     row "layermeter, a tenth" "$tenth" "$build/bin/layermeter" epochs "$work/tenth.csv"
     row "layermeter, epochs of 10 s" "$samples" "$build/bin/layermeter" epochs "$work/short.csv"
     row "layermeter, gzip" "$samples" "$build/bin/layermeter" epochs "$work/long.csv.gz"
+    RUNS=1
     row "follow, a tenth" "$tenth" sh -c "cat $work/tenth.csv | $build/bin/layermeter epochs --follow -"
     row "follow" "$samples" sh -c "cat $work/long.csv | $build/bin/layermeter epochs --follow -"
 } | { column -s, -t 2>/dev/null || cat; }
