@@ -117,53 +117,29 @@ static lm_status stage_new(const solving *s, size_t (*key_of)(size_t), stage *ou
     return LM_OK;
 }
 
-/* Rows that are added at once: sums are read and written once for all of them. */
-#define AT_ONCE 4
-
-static void add_rows(stage *st, const double *const a[AT_ONCE], const double weight[AT_ONCE])
-{
-    const size_t n = st->n;
-
-    for (size_t j = 0; j < n; j++) {
-        double *to = st->gram + j * n;
-        double  w[AT_ONCE];
-
-        for (size_t r = 0; r < AT_ONCE; r++)
-            w[r] = weight[r] * a[r][j];
-        st->h[j] += (w[0] + w[1]) + (w[2] + w[3]);
-        for (size_t k = 0; k <= j; k++)
-            to[k] += (w[0] * a[0][k] + w[1] * a[1][k]) + (w[2] * a[2][k] + w[3] * a[3][k]);
-    }
-}
-
 /* Normal equations of the weighted rows, with the ridge towards factors of 1. From one round to the
  * next most rows keep their weight, and with it their share in the sums. */
 static void stage_equations(const solving *s, stage *st)
 {
-    const size_t  n = st->n;
-    const double *a[AT_ONCE];
-    double        weight[AT_ONCE] = { 0 };
-    size_t        held            = 0;
+    const size_t n = st->n;
 
     for (size_t i = 0; i < s->n; i++) {
-        const double w = s->weight[i] - s->summed[i];
+        const double *a = st->a + i * n;
+        const double  w = s->weight[i] - s->summed[i];
 
         if (w == 0)
             continue;
-        s->summed[i]   = s->weight[i];
-        a[held]        = st->a + i * n;
-        weight[held++] = w;
-        if (held == AT_ONCE) {
-            add_rows(st, a, weight);
-            held = 0;
+        s->summed[i] = s->weight[i];
+        for (size_t j = 0; j < n; j++) {
+            double      *to = st->gram + j * n;
+            const double wa = w * a[j];
+
+            if (wa == 0)
+                continue;
+            st->h[j] += wa;
+            for (size_t k = 0; k <= j; k++)
+                to[k] += wa * a[k];
         }
-    }
-    if (held) {
-        for (size_t r = held; r < AT_ONCE; r++) {
-            a[r]      = a[0];
-            weight[r] = 0;
-        }
-        add_rows(st, a, weight);
     }
     for (size_t j = 0; j < n; j++)
         for (size_t k = 0; k < j; k++)
