@@ -326,8 +326,10 @@ static lm_status pool_allreduces(const transfer_source *from, size_t n, calibrat
     if (!(out->allreduces = collective_copy(of->cal->allreduces)))
         return no_memory(err);
     for (size_t f = 0; f < n_forms; f++)
-        if (carried(f) && forms[f].part == PART_SYNC && out->fitted[f].present)
+        if (carried(f) && forms[f].part == PART_SYNC && out->fitted[f].present) {
+            memset(out->fitted[f].coefficient, 0, sizeof out->fitted[f].coefficient);
             out->fitted[f].by_allreduces = true;
+        }
     return LM_OK;
 }
 
