@@ -135,7 +135,7 @@ def transferred(exam, kind, sources, gpu, rows, devices):
 
     def errors(part, test, *options):
         new = exam.path(f"{name}-{part}.ini")
-        # these boards keep their clocks in 32 bits: no peak per watt
+        # without peaks per watt: the data give no limits of power, and of four GPUs, each left out, the errors were less without
         exam.program.run("transfer", *sources.values(), "--from", ",".join(sources), "--to", gpu, "--devices", devices, "--power", "0",
                          "-o", new, *options)
         return exam.program.validate(exam.write(f"{name}-{part}.csv", test), new)
@@ -176,7 +176,7 @@ def unseen(exam):
                              statistics.mean(pooled(c, "layermeter")[1] for c in corrected), UNSEEN_TARGETS.get((kind, gpu)),
                              UNSEEN_PUBLISHED.get((kind, gpu)))
             exam.coverage(NAME, question, gpu, "layermeter", [r for c in corrected for r in both(c, "layermeter")])
-        # a datasheet is off alike for all layers of a GPU, of which each is one draw
+        # a datasheet is off alike for all layers of a GPU, each of which is one draw: single GPUs are far from 90 %, mostly above
         if not exam.quick:
             exam.coverage(NAME, f"{kind}, GPU not measured, by datasheet alone", "all", "layermeter",
                           [r for alone, _ in found for r in both(alone, "layermeter")])
