@@ -40,11 +40,6 @@ static lm_status backward_alone(const stepping *s, double *out)
     return status;
 }
 
-static bool in_turn(const step_setup *s)
-{
-    return s->sync.rule == SYNC_ONCE && !s->sync.dtype;
-}
-
 /* The step that these parts make: what is hidden of the all-reduces comes from the recurrence. */
 static lm_status add_up(const stepping *s, const parts_of_step *p, double *out)
 {
@@ -59,7 +54,7 @@ static lm_status add_up(const stepping *s, const parts_of_step *p, double *out)
     *out = NAN;
     if (isnan(p->forward + p->backward + p->update + p->sync))
         return LM_OK;
-    if (in_turn(setup)) {
+    if (step_setup_in_turn(setup)) {
         *out = p->forward + p->backward + p->update + p->sync * s->predicted->sync;
         return LM_OK;
     }

@@ -413,7 +413,7 @@ static lm_status take_apart(work *w)
     w->measured        = predict_measured(who, w->asked);
     if (!(status = name_layers(w->e, w->bound[0], w->err)))
         status = share_forms(w);
-    if (!status && ranks > 1 && w->asked->sync.rule != SYNC_ONCE)
+    if (!status && !step_setup_in_turn(w->asked))
         status = share_overlap(w);
     bound_network_free(w->bound[0]);
     bound_network_free(w->bound[1]);

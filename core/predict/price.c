@@ -25,6 +25,11 @@ int64_t step_setup_ranks(const step_setup *s)
     return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
 }
 
+bool step_setup_in_turn(const step_setup *s)
+{
+    return step_setup_ranks(s) == 1 || s->sync.rule == SYNC_ONCE;
+}
+
 double step_setup_bytes(const step_setup *s, const workload *load)
 {
     return s->sync.dtype ? (double)load->counts.params * (double)lm_dtype_bytes(s->sync.dtype)
@@ -128,12 +133,6 @@ static lm_status check_setup(const step_setup *s, lm_error *err)
     return LM_OK;
 }
 
-/* One message behind the backward pass, or none: nothing is hidden. */
-static bool in_turn(const step_setup *s)
-{
-    return step_setup_ranks(s) == 1 || s->sync.rule == SYNC_ONCE;
-}
-
 /* The all-reduce with its ledger, of which the exposed share becomes the step's. */
 static lm_status add_exposed(sum *s, const prediction *p)
 {
@@ -218,7 +217,7 @@ static lm_status synchronise(sum *s, const step_setup *asked, double backward, d
     } else {
         overlap_plan_sums(q.plan, asked->batch, &how, backward, q.compute, &o);
     }
-    if (!status && !in_turn(asked)) /* else the buckets are all that is wanted */
+    if (!status && !step_setup_in_turn(asked)) /* else the buckets are all that is wanted */
         status = hide(s, &q, &o, update);
     if (status && buckets)
         overlap_clear(buckets);
@@ -263,7 +262,7 @@ static lm_status predict(const predictor *who, const step_setup *asked, bool syn
                          prediction *out, overlap *buckets, lm_error *err)
 {
     const int64_t    ranks    = step_setup_ranks(asked);
-    const bool       overlaps = !in_turn(asked);
+    const bool       overlaps = !step_setup_in_turn(asked);
     const own_parts *own      = NULL;
     own_parts        room;
     double           seconds[N_PARTS];
@@ -317,7 +316,7 @@ static lm_status step(const predictor *who, const step_setup *s, bool sync_only,
 
     if (status)
         return status;
-    if (who->paleo && (!in_turn(s) || s->sync.dtype))
+    if (who->paleo && (!step_setup_in_turn(s) || s->sync.dtype))
         return lm_error_set(
             err, LM_E_UNSUPPORTED,
             "PALEO hides no all-reduce behind the backward pass, and sends gradients "

@@ -47,6 +47,10 @@ step_setup step_setup_of(int64_t batch, int64_t nodes);
 /** Devices of all nodes together; INT64_MAX where that is too many. */
 int64_t step_setup_ranks(const step_setup *s);
 
+/** Is one part done after the other? One message behind the backward pass, or none, hides nothing.
+ */
+bool step_setup_in_turn(const step_setup *s);
+
 /** Bytes of all gradients as they travel: of the policy's type, or the weights' own. */
 double step_setup_bytes(const step_setup *s, const workload *load);
 

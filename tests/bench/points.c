@@ -1,12 +1,12 @@
 /* Predictions per second of one core: (batch, node) points of a network, as every command computes
- * them, with intervals and ledger; and seconds of a step alone. Lines "NAME POINTS_PER_SECOND".
+ * them, with intervals and ledger; by themselves, and in a scan. Lines "NAME POINTS_PER_SECOND".
  * usage: points NETWORK MACHINE MODEL POINTS */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "layers/loader.h"
-#include "predict/surface.h"
+#include "predict/price.h"
 
 static double now(void)
 {
@@ -27,7 +27,7 @@ static int64_t nodes_at(int64_t i)
     return i % 64 + 1;
 }
 
-static lm_status whole(const predictor *who, int64_t n, double *sum, lm_error *err)
+static lm_status predict(const predictor *who, int64_t n, double *sum, lm_error *err)
 {
     for (int64_t i = 0; i < n; i++) {
         prediction       step;
@@ -39,17 +39,6 @@ static lm_status whole(const predictor *who, int64_t n, double *sum, lm_error *e
         *sum += step.step;
     }
     return LM_OK;
-}
-
-static lm_status alone(const predictor *who, int64_t n, double *sum, lm_error *err)
-{
-    step_surface     surface;
-    const step_setup s      = step_setup_of(1, 1);
-    lm_status        status = step_surface_of(who, &s, &surface, err);
-
-    for (int64_t i = 0; i < n && !status; i++)
-        *sum += step_surface_at(&surface, batch_at(i), nodes_at(i));
-    return status;
 }
 
 int main(int argc, char **argv)
@@ -65,17 +54,18 @@ int main(int argc, char **argv)
         return 2;
     if (!registry_new(&reg, &err) && !loader_open_all(reg, NULL, 0, &err) &&
         !workloads_new(reg, &loads, &err) && !calibration_load(argv[2], &cal, &err)) {
-        const predictor who = {
+        predictor who = {
             .cal = cal, .loads = loads, .model = argv[3], .network = argv[1], .dtype = LM_F32
         };
 
-        if (!whole(&who, 1, &sum, &err)) { /* the network is read and bound */
+        if (!predict(&who, 1, &sum, &err)) { /* the network is read and bound */
             begin = now();
-            if (!whole(&who, n, &sum, &err))
+            if (!predict(&who, n, &sum, &err))
                 printf("answers %.4g\n", (double)n / (now() - begin));
             begin = now();
-            if (!err.code && !alone(&who, n, &sum, &err))
-                printf("steps %.4g\n", (double)n / (now() - begin));
+            if (!err.code && !step_scan_new(&who.scan, &err) && !predict(&who, n, &sum, &err))
+                printf("scans %.4g\n", (double)n / (now() - begin));
+            step_scan_free(who.scan);
         }
     }
     if (err.code)

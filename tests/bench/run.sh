@@ -89,7 +89,7 @@ row fit_per_observation_s_20000_to_5000 "$(per "$fit_20000" 20000)" "$(per "$fit
 row fit_per_observation_s_80000_to_20000 "$(per "$fit_80000" 80000)" "$(per "$fit_20000" 20000)" 0.8
 
 # --- (batch, node) points of ResNet-50 in a process, of a machine file with every model: whole answers with
-# intervals and ledger, and the step's seconds alone; on one core, and linear in their number
+# intervals and ledger, by themselves and in a scan; on one core, and linear in their number
 # per_point KIND MODEL POINTS: seconds
 per_point() {
     "$build/bin/bench_points" resnet50 "$work/fitted.ini" "$2" "$3" 2>/dev/null |
@@ -97,11 +97,11 @@ per_point() {
 }
 export LAYERMETER_PLUGIN_PATH=$build/lib/layermeter/plugins LAYERMETER_MODEL_PATH=$here/models
 row point_layermeter_answer_s "$(per_point answers layermeter 400000)" 5e-6 1
-row point_convmeter_step_s "$(per_point steps convmeter 20000000)" 1e-7 1
+row point_layermeter_scan_s "$(per_point scans layermeter 800000)" 2e-6 1
 row point_layermeter_answer_s_800000_to_200000 "$(per_point answers layermeter 800000)" \
     "$(per_point answers layermeter 200000)" 0.8
-row point_convmeter_step_s_20000000_to_5000000 "$(per_point steps convmeter 20000000)" \
-    "$(per_point steps convmeter 5000000)" 0.8
+row point_layermeter_scan_s_800000_to_200000 "$(per_point scans layermeter 800000)" \
+    "$(per_point scans layermeter 200000)" 0.8
 
 # --- cost by the number of layers, and of points
 for n in 1000 4000 16000; do

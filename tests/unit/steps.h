@@ -4,7 +4,6 @@
 
 #include "predict/explain.h"
 #include "predict/scaling.h"
-#include "predict/surface.h"
 
 static inline lm_status step_at(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
                                 lm_error *err)
@@ -12,14 +11,6 @@ static inline lm_status step_at(const predictor *who, int64_t batch, int64_t nod
     const step_setup s = step_setup_of(batch, nodes);
 
     return predict_step(who, &s, out, err);
-}
-
-static inline lm_status surface_of(const predictor *who, int64_t batch, step_surface *out,
-                                   lm_error *err)
-{
-    const step_setup s = step_setup_of(batch, 1);
-
-    return step_surface_of(who, &s, out, err);
 }
 
 static inline scale_question question_of(scaling_kind kind, int64_t batch, int64_t dataset)

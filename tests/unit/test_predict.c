@@ -3,7 +3,6 @@
 #include "steps.h"
 
 #include "predict/scaling.h"
-#include "predict/surface.h"
 
 static workloads *loads;
 
@@ -96,7 +95,6 @@ static void a_step_that_was_measured_as_a_whole_is_one_part(void **state)
     calibration *cal = NULL;
     predictor    p;
     prediction   out;
-    step_surface surface;
     lm_error     err = { LM_OK, "" };
 
     (void)state;
@@ -110,30 +108,7 @@ static void a_step_that_was_measured_as_a_whole_is_one_part(void **state)
     assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_OK);
     assert_close(out.step, 0.64 + 3 + 1 + 0.32, 1e-14);
     assert_true(isnan(out.forward) && isnan(out.backward) && isnan(out.grad) && isnan(out.sync));
-    assert_int_equal(surface_of(&p, 10, &surface, NULL), LM_OK);
-    assert_close(step_surface_at(&surface, 10, 1), out.step, 1e-14);
-    assert_true(isnan(step_surface_at(&surface, 10, 2)));
     assert_int_equal(step_at(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
-    calibration_free(cal);
-}
-
-static void the_time_alone_is_the_same_sum(void **state)
-{
-    calibration    *cal = machine(0.25, 0.001, "", "");
-    const predictor p   = who(cal);
-    step_surface    surface;
-    prediction      out;
-
-    (void)state;
-    assert_int_equal(surface_of(&p, 7, &surface, NULL), LM_OK);
-    for (int64_t nodes = 1; nodes < 100; nodes += 7) {
-        assert_true(step_surface_holds(
-            &surface, &(step_setup){ .batch = nodes + 1, .devices = 1, .sync.accumulation = 1 }));
-        assert_int_equal(step_at(&p, nodes + 1, nodes, &out, NULL), LM_OK);
-        assert_close(step_surface_at(&surface, nodes + 1, nodes), out.step, 1e-14);
-    }
-    /* 3.24 and a ring of 4, by hand as above */
-    assert_close(step_surface_at(&surface, 10, 4), 3.24 + 1.692, 1e-14);
     calibration_free(cal);
 }
 
@@ -397,7 +372,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_the_sum_of_its_parts),
         cmocka_unit_test(a_step_that_was_measured_as_a_whole_is_one_part),
-        cmocka_unit_test(the_time_alone_is_the_same_sum),
         cmocka_unit_test(the_interval_adds_up_like_the_parts),
         cmocka_unit_test(the_interval_of_a_step_in_buckets_holds_it),
         cmocka_unit_test(counts_outside_their_range_are_marked),
