@@ -72,7 +72,7 @@ run_case() {
     snapshot >"$work/after"
     {
         echo "exit $status"
-        comm -13 "$work/before" "$work/after" | awk '{ print "wrote " $3 }'
+        comm -13 "$work/before" "$work/after" | awk '{ print "wrote " $3 }' | sort
         echo "--- stdout"
         portable "$work/out"
         echo "--- stderr"
