@@ -1,0 +1,74 @@
+/** What design.c is made of: formulas, and rows of their design matrix. */
+#ifndef SUGGEST_DESIGN_FORMULA_H
+#define SUGGEST_DESIGN_FORMULA_H
+
+#include "suggest/design.h"
+
+/** Size classes: half decades of seconds, from 1e-7 to 1e3. */
+#define DESIGN_SIZES 21
+
+/** The model that is fitted meanwhile: few coefficients, known after few points, each of which says
+ * something of all of them. */
+#define DESIGN_MODEL "counts"
+
+/** The parts a step is made of in it. */
+#define DESIGN_PARTS 4
+extern const part design_parts[DESIGN_PARTS];
+
+/** One measured time. */
+typedef struct row {
+    double x[FORM_MAX_FEATURES];
+    double seconds;
+    size_t network;
+} row;
+
+/** One formula. Its unknowns are p coefficients, DESIGN_SIZES sizes, then one for each network. */
+typedef struct formula {
+    part        part;
+    const form *f;
+    double      guess[FORM_MAX_FEATURES], guess_sd[FORM_MAX_FEATURES]; /**< seconds per unit */
+    double      c[FORM_MAX_FEATURES];                                  /**< fitted */
+    row        *row;
+    size_t      n_rows, room;
+    double      noise, network, size; /**< standard deviations, relative */
+    double     *p;                    /**< inverse of the information, d x d */
+    double     *t;                    /**< targets: mean of share^2 v v', q x q */
+} formula;
+
+struct design {
+    formula      formula[DESIGN_PARTS];
+    double      *scratch; /**< as long as the longest side of a P */
+    design_case *target;
+    size_t       n_targets, n_networks;
+};
+
+/** A row of the design matrix: its few entries that are not zero. */
+typedef struct sparse {
+    size_t at[FORM_MAX_FEATURES + 3];
+    double value[FORM_MAX_FEATURES + 3];
+    size_t n;
+} sparse;
+
+/** Coefficients and sizes, which targets share with what is measured. */
+size_t formula_known(const formula *m);
+/** All unknowns: a side of P. */
+size_t formula_unknowns(const design *d, const formula *m);
+
+/** Seconds that its part of a case takes, by the coefficients as fitted. */
+double formula_seconds(const formula *m, const workload *load);
+
+/**
+ * A row of the design matrix, relative to `seconds`, measured or expected. False where the part
+ * takes no time.
+ *
+ * @param x     values of the formula's features
+ * @param group number of the network; DESIGN_NONE: none
+ */
+bool formula_row(const formula *m, const double *x, double seconds, size_t group, sparse *out);
+/** The same of a case, by the seconds that are expected; false also where it has no such part. */
+bool formula_case_row(const formula *m, const design_case *what, bool with_network, sparse *out);
+
+/** Seconds of all parts of a case that are expected. */
+double design_step_seconds(const design *d, const design_case *what);
+
+#endif
