@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/suggest_print.h"
 #include "cli/suggest_sweep.h"
 #include "observe/variants.h"
 #include "report/table.h"
@@ -75,8 +76,6 @@ static const char examples[] =
 #define MOST_PARAMS 500000000u
 /* Of which the design has formulas. */
 #define STEP_PARTS (1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE | 1u << PART_SYNC)
-/* An interval that keeps more than this share of its width has not been narrowed. */
-#define HARDLY 0.98
 
 static const design_speeds usual_speeds = { 4e10, 4e9 };
 
@@ -437,118 +436,21 @@ static lm_status write_sweep(const question *q, lm_error *err)
     return suggest_sweep_write(q->o->value[OUTPUT], &h, &q->c, &q->s, q->cost, err);
 }
 
-static void add_columns(const question *q, table *t)
-{
-    table_column(t, "point", "point", 0);
-    table_column(t, "network", "network", 0);
-    table_column(t, "input", "input", 0);
-    table_column(t, "batch", "batch", 0);
-    table_column(t, "ranks", "ranks", 0);
-    table_column(t, "step_ms", "step [ms]", 2);
-    table_column(t, "seconds", "measure [s]", 2);
-    table_column(t, "total_seconds", "in all [s]", 2);
-    for (size_t k = 0; k < q->n_asked; k++) {
-        char key[300], title[300];
-
-        snprintf(key, sizeof key, "%.200s_percent", q->asked[k]);
-        snprintf(title, sizeof title, "%.200s +- [%%]", q->asked[k]);
-        table_column(t, key, title, 1);
-    }
-}
-
-/* Half of it, in percent. */
-static double half_width(const question *q, size_t after, size_t k)
-{
-    return 50 * q->s.width[after * q->n_asked + k];
-}
-
-static void add_widths(const question *q, table *t, size_t after)
-{
-    for (size_t k = 0; k < q->n_asked; k++)
-        table_real(t, half_width(q, after, k));
-}
-
-/* Row 0 is what is known now. */
-static double add_rows(const question *q, table *t)
-{
-    double total = 0;
-
-    table_count(t, 0);
-    table_text(t, "");
-    table_text(t, "");
-    for (int empty = 0; empty < 4; empty++)
-        table_real(t, NAN);
-    table_real(t, 0);
-    add_widths(q, t, 0);
-    for (size_t i = 0; i < q->s.n; i++) {
-        const size_t     at = q->s.at[i];
-        const candidate *c  = &q->c.item[at];
-
-        total += q->cost[at];
-        table_count(t, i + 1);
-        table_text(t, c->name);
-        table_text(t, c->input);
-        table_count(t, (uint64_t)c->batch);
-        table_count(t, (uint64_t)c->ranks);
-        table_real(t, 1e3 * q->step[at]);
-        table_real(t, q->cost[at]);
-        table_real(t, total);
-        add_widths(q, t, i + 1);
-    }
-    return total;
-}
-
-/* What is left where nothing more can be learned is told as well. */
-static void print_gain(const question *q, size_t k, double total, FILE *out)
-{
-    const double before = half_width(q, 0, k), after = half_width(q, q->s.n, k);
-
-    if (after > HARDLY * before)
-        fprintf(
-            out,
-            "%zu point%s in %.3g s would hardly narrow the interval of %s, +-%.3g %%: what is left is how "
-            "much networks and repetitions differ from any formula\n",
-            q->s.n, q->s.n == 1 ? "" : "s", total, q->asked[k], before);
-    else
-        fprintf(
-            out,
-            "%zu point%s in %.3g s would narrow the interval of %s from +-%.3g %% to +-%.3g %%\n",
-            q->s.n, q->s.n == 1 ? "" : "s", total, q->asked[k], before, after);
-}
-
-static void print_words(const question *q, double total, FILE *out)
-{
-    for (size_t k = 0; k < q->n_asked; k++)
-        print_gain(q, k, total, out);
-    if (q->s.n_refused)
-        fprintf(out, "%zu point%s that would tell more %s not fit into %s\n", q->s.n_refused,
-                q->s.n_refused == 1 ? "" : "s", q->s.n_refused == 1 ? "does" : "do",
-                q->o->value[MEMORY]);
-    if (!q->n_learned)
-        fprintf(
-            out, "%s: times, costs and intervals are guesses %s\n",
-            q->obs
-                ? "no time of a network's forward or backward pass, update or all-reduce is known"
-                : "nothing is measured yet",
-            q->known ? "around the machine file's" : "of a CPU core's");
-    if (q->o->value[OUTPUT])
-        fprintf(out, "to measure them: layermeter calibrate %s -o FOLDER (a new one)\n",
-                q->o->value[OUTPUT]);
-}
-
 static lm_status print_answer(const question *q, lm_error *err)
 {
-    table    *t = table_new();
-    double    total;
-    lm_status status;
+    const suggest_answer a = { .asked     = q->asked,
+                               .n_asked   = q->n_asked,
+                               .c         = &q->c,
+                               .s         = &q->s,
+                               .cost      = q->cost,
+                               .step      = q->step,
+                               .measured  = q->obs != NULL,
+                               .n_learned = q->n_learned,
+                               .machine   = q->known != NULL,
+                               .memory    = q->o->value[MEMORY],
+                               .sweep     = q->o->value[OUTPUT] };
 
-    add_columns(q, t);
-    total  = add_rows(q, t);
-    status = table_print(t, q->f, stdout, err);
-    table_free(t);
-    if (!status)
-        print_words(q, total, q->f == FORMAT_TABLE ? stdout : stderr);
-    return status;
+    return suggest_print(&a, q->f, err);
 }
 
 static lm_status answer(question *q, lm_error *err)
