@@ -43,10 +43,10 @@ gzip -k "$work/long.csv"
     for method in layermeter hurlee changepoints; do
         row "$method" "$samples" "$build/bin/layermeter" epochs "$work/long.csv" --method $method
     done
-    row "layermeter, a tenth" "$tenth" "$build/bin/layermeter" epochs "$work/tenth.csv"
-    row "layermeter, epochs of 10 s" "$samples" "$build/bin/layermeter" epochs "$work/short.csv"
-    row "layermeter, gzip" "$samples" "$build/bin/layermeter" epochs "$work/long.csv.gz"
+    row "layermeter (a tenth)" "$tenth" "$build/bin/layermeter" epochs "$work/tenth.csv"
+    row "layermeter (epochs of 10 s)" "$samples" "$build/bin/layermeter" epochs "$work/short.csv"
+    row "layermeter (gzip)" "$samples" "$build/bin/layermeter" epochs "$work/long.csv.gz"
     RUNS=1
-    row "follow, a tenth" "$tenth" sh -c "cat $work/tenth.csv | $build/bin/layermeter epochs --follow -"
+    row "follow (a tenth)" "$tenth" sh -c "cat $work/tenth.csv | $build/bin/layermeter epochs --follow -"
     row "follow" "$samples" sh -c "cat $work/long.csv | $build/bin/layermeter epochs --follow -"
 } | { column -s, -t 2>/dev/null || cat; }
