@@ -74,18 +74,43 @@ out:
     return status;
 }
 
+/* Behind links, as a rename would replace the link, /dev/stdout for one; of a link to nothing its
+ * own name. */
+static char *behind_links(const char *path)
+{
+    char *target = realpath(path, NULL);
+
+    return target ? target : strdup(path);
+}
+
+/* A rename would replace a device, too. Folders are told by the rename. */
+static bool may_be_replaced(const char *path)
+{
+    struct stat info;
+
+    return stat(path, &info) || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode);
+}
+
 lm_status file_draft_open(file_draft *draft, const char *path, lm_error *err)
 {
-    const size_t n = strlen(path) + 16;
-    int          fd;
-    mode_t       mask;
+    size_t n;
+    int    fd;
+    mode_t mask;
 
-    *draft = (file_draft){ NULL, strdup(path), malloc(n) };
-    if (!draft->path || !draft->temporary) {
+    *draft = (file_draft){ 0 };
+    if (!may_be_replaced(path))
+        return lm_error_set(err, LM_E_IO, "%s: is not a regular file", path);
+    draft->path      = strdup(path);
+    draft->target    = behind_links(path);
+    n                = (draft->target ? strlen(draft->target) : 0) + 16;
+    draft->temporary = malloc(n);
+    if (!draft->path || !draft->target || !draft->temporary) {
+        free(draft->temporary);
+        draft->temporary = NULL;
         file_draft_drop(draft);
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     }
-    snprintf(draft->temporary, n, "%s.XXXXXX", path);
+    snprintf(draft->temporary, n, "%s.XXXXXX", draft->target);
     fd = mkstemp(draft->temporary);
     if (fd < 0) {
         const int why = errno;
@@ -117,7 +142,7 @@ lm_status file_draft_commit(file_draft *draft, lm_error *err)
     if (fclose(draft->stream) || failed)
         status = lm_error_set(err, LM_E_IO, "%s: %s", draft->path, strerror(failed ? why : errno));
     draft->stream = NULL;
-    if (!status && rename(draft->temporary, draft->path))
+    if (!status && rename(draft->temporary, draft->target))
         status = lm_error_set(err, LM_E_IO, "%s: %s", draft->path, strerror(errno));
     if (!status) {
         free(draft->temporary);
@@ -135,5 +160,6 @@ void file_draft_drop(file_draft *draft)
         unlink(draft->temporary);
     free(draft->temporary);
     free(draft->path);
-    *draft = (file_draft){ NULL, NULL, NULL };
+    free(draft->target);
+    *draft = (file_draft){ 0 };
 }

@@ -11,18 +11,25 @@
  * Reads a text file whole. NUL bytes mean that it is none: an error that says so.
  *
  * @param out malloc'ed, NUL-terminated
- * @return LM_E_IO (missing, unreadable, a folder or device, longer than 256 MiB), LM_E_SYNTAX (binary), LM_E_NOMEM; text names
- * `path`
+ * @return LM_E_IO (missing, unreadable, a folder or device, longer than 256 MiB), LM_E_SYNTAX
+ * (binary), LM_E_NOMEM; text names `path`
  */
 lm_status file_read_text(const char *path, char **out, size_t *size, lm_error *err);
 
-/** A file being written under a temporary name beside its own. */
+/** A file being written under a temporary name beside its own; `path` is what the caller calls it,
+ * `target` where it is. */
 typedef struct file_draft {
     FILE *stream;
-    char *path, *temporary;
+    char *path, *target, *temporary;
 } file_draft;
 
-/** Opens; nothing appears under `path` before file_commit(). */
+/**
+ * Opens; nothing appears under `path` before file_draft_commit(). A link stays one: what it leads
+ * to is written.
+ *
+ * @return LM_E_IO (no such folder, not allowed, or a device, pipe or socket, whose place a file
+ * must not take), LM_E_NOMEM
+ */
 lm_status file_draft_open(file_draft *draft, const char *path, lm_error *err);
 /** Closes, syncs and renames; on failure nothing is left behind. */
 lm_status file_draft_commit(file_draft *draft, lm_error *err);

@@ -314,7 +314,7 @@ static lm_status fill_page(const options *o, work *w, lm_error *err)
 /* A page that cannot be written is not asked for: no picture is left beside it. */
 static lm_status make_page(const options *o, work *w, lm_error *err)
 {
-    file_draft draft  = { NULL, NULL, NULL };
+    file_draft draft  = { 0 };
     lm_status  status = file_draft_open(&draft, o->value[OUTPUT], err);
 
     if (!status)

@@ -142,7 +142,7 @@ lm_status gnuplot_draw(const char *path, gnuplot_size size, gnuplot_writer *writ
     const size_t terminal = terminal_for(path);
     const size_t room     = strlen(path) + 16;
     char        *script   = malloc(room);
-    file_draft   picture = { NULL, NULL, NULL }, text = { NULL, NULL, NULL };
+    file_draft   picture = { 0 }, text = { 0 };
     lm_status    status;
 
     if (!script)

@@ -2,6 +2,7 @@
 #include "folder.h"
 
 #include <stdalign.h>
+#include <sys/stat.h>
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -139,6 +140,36 @@ static void a_draft_appears_when_committed_and_leaves_nothing_else(void **state)
     assert_int_equal(file_draft_open(&draft, "gone/d.txt", &err), LM_E_IO);
     assert_error(err, LM_E_IO, "gone/d.txt: No such file or directory");
     file_draft_drop(&draft); /* and after a failed open */
+}
+
+static void a_draft_takes_the_place_of_no_pipe_and_of_no_link(void **state)
+{
+    file_draft  draft;
+    struct stat info;
+    char       *text;
+    size_t      size;
+    lm_error    err;
+
+    (void)state;
+    assert_int_equal(mkfifo("pipe", 0600), 0);
+    assert_int_equal(symlink("pipe", "to_pipe"), 0);
+    assert_int_equal(file_draft_open(&draft, "pipe", &err), LM_E_IO);
+    assert_error(err, LM_E_IO, "pipe: is not a regular file");
+    assert_int_equal(file_draft_open(&draft, "to_pipe", &err), LM_E_IO);
+    assert_error(err, LM_E_IO, "to_pipe: is not a regular file");
+    file_draft_drop(&draft);
+
+    assert_int_equal(file_draft_open(&draft, "l.txt", &err), LM_OK);
+    assert_int_equal(file_draft_commit(&draft, &err), LM_OK);
+    assert_int_equal(symlink("l.txt", "to_file"), 0);
+    assert_int_equal(file_draft_open(&draft, "to_file", &err), LM_OK);
+    fputs("through", draft.stream);
+    assert_int_equal(file_draft_commit(&draft, &err), LM_OK);
+    assert_int_equal(lstat("to_file", &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_int_equal(file_read_text("l.txt", &text, &size, &err), LM_OK);
+    assert_string_equal(text, "through");
+    free(text);
 }
 
 static void a_large_file_is_read_whole(void **state)
@@ -337,6 +368,7 @@ int main(void)
         cmocka_unit_test(an_arena_gives_zeroed_aligned_memory_of_any_size),
         cmocka_unit_test(ten_thousand_names_are_found_and_no_others),
         cmocka_unit_test(a_draft_appears_when_committed_and_leaves_nothing_else),
+        cmocka_unit_test(a_draft_takes_the_place_of_no_pipe_and_of_no_link),
         cmocka_unit_test(a_large_file_is_read_whole),
         cmocka_unit_test(what_may_have_no_end_is_no_text_file),
         cmocka_unit_test(a_pipe_is_read_to_its_end),
