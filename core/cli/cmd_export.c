@@ -366,20 +366,6 @@ static int export_predictions(const options *o, const session_options *at, extra
 /* ---- the command --------------------------------------------------------------------------------
  */
 
-static int refuse(const options *o, const int *places, size_t n, const char *of)
-{
-    lm_error err;
-    char     option[32];
-
-    for (size_t i = 0; i < n; i++)
-        if (o->given[places[i]]) {
-            lm_error_set(&err, LM_E_ARG, "is for %s", of);
-            snprintf(option, sizeof option, "--%s", specs[places[i]].name);
-            return report_misuse(option, &err);
-        }
-    return EXIT_DONE;
-}
-
 static int run(const options *o)
 {
     static const session_options at = {
@@ -410,9 +396,10 @@ static int run(const options *o)
                      o->value[KIND]);
         return report_misuse("--kind", &err);
     }
-    code = predicts ? refuse(o, of_measurements, 2, "measurements, without --machine")
-                    : refuse(o, of_predictions, sizeof of_predictions / sizeof of_predictions[0],
-                             "predictions, with --machine FILE or --model paleo");
+    code = predicts
+               ? options_refuse(o, of_measurements, 2, "measurements, without --machine")
+               : options_refuse(o, of_predictions, sizeof of_predictions / sizeof of_predictions[0],
+                                "predictions, with --machine FILE or --model paleo");
     if (code)
         return code;
     if (!predicts && access(o->argument[0], F_OK) != 0 && !strstr(o->argument[0], ".csv")) {

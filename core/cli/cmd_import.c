@@ -96,21 +96,6 @@ static int run_network(const options *o)
     return status ? report_failure(&err) : EXIT_DONE;
 }
 
-/* Options of other formats: misuse. 0: none of them stands there. */
-static int refuse_others(const options *o, const int *places, size_t n, const char *of)
-{
-    lm_error err;
-    char     option[32];
-
-    for (size_t i = 0; i < n; i++)
-        if (o->value[places[i]]) {
-            lm_error_set(&err, LM_E_ARG, "is for %s", of);
-            snprintf(option, sizeof option, "--%s", specs[places[i]].name);
-            return report_misuse(option, &err);
-        }
-    return 0;
-}
-
 static int run(const options *o)
 {
     static const log_places    at           = { OUTPUT, RANKS, HOSTS, ALGORITHM };
@@ -123,11 +108,11 @@ static int run(const options *o)
     lm_error                   err;
     int                        code;
 
-    if (!log && (code = refuse_others(o, of_log, 3, "logs, behind the word nccl-tests or osu")))
+    if (!log && (code = options_refuse(o, of_log, 3, "logs, behind the word nccl-tests or osu")))
         return code;
-    if (!extrap && (code = refuse_others(o, of_extrap, 4, "files behind the word extra-p")))
+    if (!extrap && (code = options_refuse(o, of_extrap, 4, "files behind the word extra-p")))
         return code;
-    if ((log || extrap) && (code = refuse_others(o, of_network, 3, "networks")))
+    if ((log || extrap) && (code = options_refuse(o, of_network, 3, "networks")))
         return code;
     if (log)
         return import_logs(o, &at);

@@ -65,13 +65,13 @@ static const option_spec specs[] = {
     [BUDGET]   = { "budget", "MONEY", NULL, "500USD: the fastest run that costs no more" },
     [LARGEST]  = { "largest-batch", NULL, NULL, "the largest batch that fits the device's memory" },
     [EPOCHS]   = { "epochs", "N", "90", "passes over the data set" },
-    [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
-    [EVALUATE]     = { "evaluate", "SAMPLES", "0", "samples of an evaluation behind each epoch" },
-    [STARTUP]      = { "startup", "TIME", "0", "before the first step, once: 5min" },
-    [NODES]        = { "nodes", "LIST", "1..64", "numbers of nodes to look at" },
-    [PER_NODE]     = OPTION_DEVICES_PER_NODE,
-    [BATCH]        = { "batch", "LIST", "32",
-                       "samples of a device at once: 16,32 or auto (powers of 2 that fit the memory)" },
+    [DATASET]  = OPTION_DATASET,
+    [EVALUATE] = { "evaluate", "SAMPLES", "0", "samples of an evaluation behind each epoch" },
+    [STARTUP]  = { "startup", "TIME", "0", "before the first step, once: 5min" },
+    [NODES]    = { "nodes", "LIST", "1..64", "numbers of nodes to look at" },
+    [PER_NODE] = OPTION_DEVICES_PER_NODE,
+    [BATCH]    = { "batch", "LIST", "32",
+                   "samples of a device at once: 16,32 or auto (powers of 2 that fit the memory)" },
     [GLOBAL_BATCH] = { "global-batch", "N", NULL,
                        "samples of a step on all devices, in micro-steps of --batch at most" },
     [SYNC]         = OPTION_SYNC,
@@ -79,33 +79,33 @@ static const option_spec specs[] = {
     [GRAD_DTYPE]   = OPTION_GRAD_DTYPE,
     [ACCUMULATE]   = OPTION_ACCUMULATE,
     [OPTIMIZER]    = OPTION_OPTIMIZER,
-    [PRICE]  = { "price", "PRICE", NULL, "of a device, 2.50USD/h, instead of the price file's" },
-    [PRICES] = { "prices", "FILE", NULL, "prices of your own, looked at before the shipped ones" },
-    [INSTANCE] = { "instance", "NAME", NULL, "section of the price file, instead of the device's" },
-    [SPOT]     = { "spot", NULL, NULL, "by spot prices instead of list prices" },
-    [DEVICE]   = { "device", "NAME", NULL,
-                   "whose memory and price these are, instead of the machine file's; of paleo the device" },
-    [DEVICES]  = OPTION_DEVICES,
-    [MEMORY]   = { "memory", "SIZE", NULL,
-                   "of the device (24GB, 80GiB), instead of its datasheet's" },
-    [OVERHEAD] = { "framework-overhead", "BYTES", "0",
-                   "of the memory, not the step's: context, allocator, libraries" },
-    [IMAGE] = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
-    [INPUT] = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
-    [DTYPE] = { "dtype", "TYPE", "f32", "element type" },
-    [PPP_COMP]    = OPTION_PPP_COMP,
-    [PPP_COMM]    = OPTION_PPP_COMM,
-    [BANDWIDTH]   = OPTION_BANDWIDTH,
-    [LATENCY]     = OPTION_LATENCY,
-    [SCHEME]      = OPTION_SCHEME,
-    [ALL]         = { "all", NULL, NULL, "list dominated plans, too" },
-    [FORMAT]      = { "format", "FORMAT", "table", "table, csv or json" },
-    [PLOT]        = { "plot", "FILE", NULL,
-                      "draw time against cost: FILE.svg, .png or .pdf (needs gnuplot)" },
-    [KEEP_SCRIPT] = { "keep-script", NULL, NULL, "leave the gnuplot script beside the picture" },
-    [TREAT]       = OPTION_TREAT,
-    [IGNORE]      = OPTION_IGNORE,
-    [SET]         = OPTION_SET,
+    [PRICE]        = OPTION_PRICE,
+    [PRICES]       = OPTION_PRICES,
+    [INSTANCE]     = OPTION_INSTANCE,
+    [SPOT]         = OPTION_SPOT,
+    [DEVICE]       = { "device", "NAME", NULL,
+                       "whose memory and price these are, instead of the machine file's; of paleo the device" },
+    [DEVICES]      = OPTION_DEVICES,
+    [MEMORY]       = { "memory", "SIZE", NULL,
+                       "of the device (24GB, 80GiB), instead of its datasheet's" },
+    [OVERHEAD]     = { "framework-overhead", "BYTES", "0",
+                       "of the memory, not the step's: context, allocator, libraries" },
+    [IMAGE]        = OPTION_IMAGE,
+    [INPUT]        = OPTION_INPUT,
+    [DTYPE]        = OPTION_DTYPE,
+    [PPP_COMP]     = OPTION_PPP_COMP,
+    [PPP_COMM]     = OPTION_PPP_COMM,
+    [BANDWIDTH]    = OPTION_BANDWIDTH,
+    [LATENCY]      = OPTION_LATENCY,
+    [SCHEME]       = OPTION_SCHEME,
+    [ALL]          = { "all", NULL, NULL, "list dominated plans, too" },
+    [FORMAT]       = { "format", "FORMAT", "table", "table, csv or json" },
+    [PLOT]         = { "plot", "FILE", NULL,
+                       "draw time against cost: FILE.svg, .png or .pdf (needs gnuplot)" },
+    [KEEP_SCRIPT]  = OPTION_KEEP_SCRIPT,
+    [TREAT]        = OPTION_TREAT,
+    [IGNORE]       = OPTION_IGNORE,
+    [SET]          = OPTION_SET,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -160,34 +160,6 @@ typedef struct lists {
     setup_choice how;
 } lists;
 
-static int by_number(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Ascending, each once. */
-static size_t tidy(int64_t *list, size_t n)
-{
-    size_t kept = 0;
-
-    qsort(list, n, sizeof *list, by_number);
-    for (size_t i = 0; i < n; i++)
-        if (!kept || list[kept - 1] != list[i])
-            list[kept++] = list[i];
-    return kept;
-}
-
-static bool wrong(int at, const lm_error *err, int *code)
-{
-    char name[40];
-
-    snprintf(name, sizeof name, "--%s", specs[at].name);
-    *code = report_misuse(name, err);
-    return false;
-}
-
 /* What the options say by themselves, without any file. */
 static bool parse_run(const options *o, training *t, int *code)
 {
@@ -197,7 +169,8 @@ static bool parse_run(const options *o, training *t, int *code)
         return false;
     if (strcmp(o->value[EVALUATE], "0") != 0 && !option_count(o, EVALUATE, &t->evaluate, code))
         return false;
-    return !text_seconds(o->value[STARTUP], &t->startup, &err) || wrong(STARTUP, &err, code);
+    return !text_seconds(o->value[STARTUP], &t->startup, &err) ||
+           option_misuse(o, STARTUP, &err, code);
 }
 
 static bool parse_limits(plan_job *job, int *code)
@@ -212,13 +185,13 @@ static bool parse_limits(plan_job *job, int *code)
             !(job->limits.seconds > 0))
             lm_error_set(&err, LM_E_ARG, "no run takes no time: give one above 0");
         if (*err.text)
-            return wrong(DEADLINE, &err, code);
+            return option_misuse(o, DEADLINE, &err, code);
     }
     if (o->value[BUDGET]) {
         if (!money_parse(o->value[BUDGET], &budget, &err) && !(budget.amount > 0))
             lm_error_set(&err, LM_E_ARG, "nothing costs nothing: give an amount above 0");
         if (*err.text)
-            return wrong(BUDGET, &err, code);
+            return option_misuse(o, BUDGET, &err, code);
         job->limits.cost = budget.amount;
         strcpy(job->currency, budget.currency);
     }
@@ -240,7 +213,7 @@ static bool parse_lists(plan_job *job, lists *l, int *code)
     } else if (!option_list(o, NODES, &l->nodes, &q->n_nodes, code)) {
         return false;
     }
-    q->n_nodes       = tidy(l->nodes, q->n_nodes);
+    q->n_nodes       = option_list_tidy(l->nodes, q->n_nodes);
     q->nodes         = l->nodes;
     job->nodes_given = o->given[NODES];
     job->automatic   = !strcmp(o->value[BATCH], "auto");
@@ -248,7 +221,7 @@ static bool parse_lists(plan_job *job, lists *l, int *code)
         return true;
     if (!option_list(o, BATCH, &l->batch, &q->n_batch, code))
         return false;
-    q->n_batch = tidy(l->batch, q->n_batch);
+    q->n_batch = option_list_tidy(l->batch, q->n_batch);
     q->batch   = l->batch;
     return true;
 }
@@ -271,7 +244,7 @@ static bool parse(plan_job *job, lists *l, format *f, int *code)
     q->n_policies = l->how.n;
     if (o->value[GLOBAL_BATCH] && o->given[ACCUMULATE]) {
         lm_error_set(&err, LM_E_ARG, "micro-steps follow from --global-batch: give one of the two");
-        return wrong(ACCUMULATE, &err, code);
+        return option_misuse(o, ACCUMULATE, &err, code);
     }
     return parse_run(o, &q->training, code) && parse_limits(job, code) &&
            parse_lists(job, l, code) &&

@@ -61,25 +61,25 @@ static const option_spec specs[] = {
                            "what stays: weak, a device's batch; strong and global, the whole batch" },
     [GLOBAL_BATCH]     = { "global-batch", "N", NULL,
                            "strong, global: samples of all devices together" },
-    [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
+    [DATASET]          = OPTION_DATASET,
     [MEMORY] = { "memory", "SIZE", NULL, "of a device (24GB, 80GiB), drawn beside what is needed" },
     [MODEL]  = { "model", "NAME", "layermeter", "formulas: layermeter, convmeter or nnls" },
-    [IMAGE]  = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
-    [INPUT]  = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
-    [DTYPE]  = { "dtype", "TYPE", "f32", "element type" },
+    [IMAGE]  = OPTION_IMAGE,
+    [INPUT]  = OPTION_INPUT,
+    [DTYPE]  = OPTION_DTYPE,
     [BANDWIDTH] = OPTION_BANDWIDTH,
     [LATENCY]   = OPTION_LATENCY,
     [EPOCHS]    = { "epochs", "N", "90", "passes over the data set, of the run that is paid for" },
-    [PRICE]     = { "price", "PRICE", NULL, "of a device, 2.50USD/h, instead of the price file's" },
-    [PRICES] = { "prices", "FILE", NULL, "prices of your own, looked at before the shipped ones" },
-    [INSTANCE] = { "instance", "NAME", NULL, "section of the price file, instead of the device's" },
-    [DEVICE]   = { "device", "NAME", NULL, "whose price it is, instead of the machine file's" },
-    [SPOT]     = { "spot", NULL, NULL, "by spot prices instead of list prices" },
-    [PLOT]     = { "plot", "PATH", NULL,
-                   "the pictures, too: a folder (SVG), or FILE.svg, FILE.png, FILE.pdf" },
-    [TREAT]    = OPTION_TREAT,
-    [IGNORE]   = OPTION_IGNORE,
-    [SET]      = OPTION_SET,
+    [PRICE]     = OPTION_PRICE,
+    [PRICES]    = OPTION_PRICES,
+    [INSTANCE]  = OPTION_INSTANCE,
+    [DEVICE]    = { "device", "NAME", NULL, "whose price it is, instead of the machine file's" },
+    [SPOT]      = OPTION_SPOT,
+    [PLOT]      = { "plot", "PATH", NULL,
+                    "the pictures, too: a folder (SVG), or FILE.svg, FILE.png, FILE.pdf" },
+    [TREAT]     = OPTION_TREAT,
+    [IGNORE]    = OPTION_IGNORE,
+    [SET]       = OPTION_SET,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -137,31 +137,6 @@ static char *command_line(const options *o)
     return text;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Ascending, each once. */
-static size_t sort_nodes(int64_t *nodes, size_t n)
-{
-    size_t kept = 0;
-
-    qsort(nodes, n, sizeof *nodes, by_number);
-    for (size_t i = 0; i < n; i++)
-        if (!i || nodes[i] != nodes[i - 1])
-            nodes[kept++] = nodes[i];
-    return kept;
-}
-
-static bool misuse(const char *option, lm_error *err, int *code)
-{
-    *code = report_misuse(option, err);
-    return false;
-}
-
 /* --machine is given once or more, and --model knows machines. */
 static bool check_machines(const options *o, size_t *n, int *code)
 {
@@ -172,12 +147,12 @@ static bool check_machines(const options *o, size_t *n, int *code)
         *n += o->every[i].at == MACHINE;
     if (!strcmp(o->value[MODEL], "paleo")) {
         lm_error_set(&err, LM_E_ARG, "paleo takes a datasheet: a report is on machine files");
-        return misuse("--model", &err, code);
+        return option_misuse(o, MODEL, &err, code);
     }
     if (*n > PAGE_MACHINES) {
         lm_error_set(&err, LM_E_ARG, "%zu machines: curves of more than %d are not told apart", *n,
                      PAGE_MACHINES);
-        return misuse("--machine", &err, code);
+        return option_misuse(o, MACHINE, &err, code);
     }
     return true;
 }
@@ -203,21 +178,21 @@ static bool check_scaling(const options *o, const scale_question *q, int *code)
 
     if (q->kind == SCALING_WEAK && o->value[GLOBAL_BATCH]) {
         lm_error_set(&err, LM_E_ARG, "goes with --scaling strong or global");
-        return misuse("--global-batch", &err, code);
+        return option_misuse(o, GLOBAL_BATCH, &err, code);
     }
     if (q->kind == SCALING_GLOBAL && !o->value[GLOBAL_BATCH]) {
         lm_error_set(&err, LM_E_ARG,
                      "global needs --global-batch, the samples of a step on all devices");
-        return misuse("--scaling", &err, code);
+        return option_misuse(o, SCALING, &err, code);
     }
     if (q->kind == SCALING_STRONG && o->value[GLOBAL_BATCH] && o->given[BATCH]) {
         lm_error_set(&err, LM_E_ARG, "is --batch of strong scaling: give one of the two");
-        return misuse("--global-batch", &err, code);
+        return option_misuse(o, GLOBAL_BATCH, &err, code);
     }
     if (q->kind != SCALING_WEAK && o->given[ACCUMULATE]) {
         lm_error_set(&err, LM_E_ARG,
                      "goes with --scaling weak: global finds the micro-steps itself");
-        return misuse("--accumulate", &err, code);
+        return option_misuse(o, ACCUMULATE, &err, code);
     }
     return true;
 }
@@ -228,7 +203,7 @@ static bool read_scaling(const options *o, scale_question *q, int *code)
     int64_t  batch;
 
     if (scaling_kind_parse(o->value[SCALING], &q->kind, &err))
-        return misuse("--scaling", &err, code);
+        return option_misuse(o, SCALING, &err, code);
     if (!option_count(o, BATCH, &batch, code) || !option_count(o, DATASET, &q->dataset, code) ||
         (o->value[GLOBAL_BATCH] && !option_count(o, GLOBAL_BATCH, &q->global_batch, code)) ||
         !read_setup(o, &q->setup, code) || !check_scaling(o, q, code))
@@ -250,8 +225,8 @@ static bool read_question(const options *o, work *w, int *code)
         return false;
     if (o->value[MEMORY] && (text_bytes(o->value[MEMORY], &memory, &err) ||
                              (memory < 1 && lm_error_set(&err, LM_E_ARG, "must be above 0"))))
-        return misuse("--memory", &err, code);
-    p->n_nodes = sort_nodes(w->nodes, p->n_nodes);
+        return option_misuse(o, MEMORY, &err, code);
+    p->n_nodes = option_list_tidy(w->nodes, p->n_nodes);
     p->nodes   = w->nodes;
     p->memory  = (uint64_t)memory;
     return true;

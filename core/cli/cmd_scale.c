@@ -53,25 +53,25 @@ static const option_spec specs[] = {
                            "what stays: weak, a device's batch; strong and global, the whole batch" },
     [GLOBAL_BATCH]     = { "global-batch", "N", NULL,
                            "strong, global: samples of all devices together" },
-    [DATASET] = { "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" },
-    [SYNC]    = OPTION_SYNC,
-    [BUCKET]  = OPTION_BUCKET,
-    [GRAD_DTYPE] = OPTION_GRAD_DTYPE,
-    [ACCUMULATE] = OPTION_ACCUMULATE,
-    [OPTIMIZER]  = OPTION_OPTIMIZER,
-    [IMAGE]   = { "image", "PIXELS", NULL, "height and width of the input, instead of the file's" },
-    [INPUT]   = { "input", "CxHxW", NULL, "shape of one sample, instead of the file's" },
-    [DTYPE]   = { "dtype", "TYPE", "f32", "element type" },
-    [DEVICE]  = OPTION_DEVICE,
-    [DEVICES] = OPTION_DEVICES,
-    [PPP_COMP]  = OPTION_PPP_COMP,
-    [PPP_COMM]  = OPTION_PPP_COMM,
-    [BANDWIDTH] = OPTION_BANDWIDTH,
-    [LATENCY]   = OPTION_LATENCY,
-    [SCHEME]    = OPTION_SCHEME,
+    [DATASET]          = OPTION_DATASET,
+    [SYNC]             = OPTION_SYNC,
+    [BUCKET]           = OPTION_BUCKET,
+    [GRAD_DTYPE]       = OPTION_GRAD_DTYPE,
+    [ACCUMULATE]       = OPTION_ACCUMULATE,
+    [OPTIMIZER]        = OPTION_OPTIMIZER,
+    [IMAGE]            = OPTION_IMAGE,
+    [INPUT]            = OPTION_INPUT,
+    [DTYPE]            = OPTION_DTYPE,
+    [DEVICE]           = OPTION_DEVICE,
+    [DEVICES]          = OPTION_DEVICES,
+    [PPP_COMP]         = OPTION_PPP_COMP,
+    [PPP_COMM]         = OPTION_PPP_COMM,
+    [BANDWIDTH]        = OPTION_BANDWIDTH,
+    [LATENCY]          = OPTION_LATENCY,
+    [SCHEME]           = OPTION_SCHEME,
     [FORMAT] = { "format", "FORMAT", "table", "table, csv or json: these two have every column" },
     [PLOT]   = { "plot", "FILE", NULL, "draw the curves: FILE.svg, .png or .pdf (needs gnuplot)" },
-    [KEEP_SCRIPT] = { "keep-script", NULL, NULL, "leave the gnuplot script beside the picture" },
+    [KEEP_SCRIPT] = OPTION_KEEP_SCRIPT,
     [TREAT]       = OPTION_TREAT,
     [IGNORE]      = OPTION_IGNORE,
     [SET]         = OPTION_SET,
@@ -123,15 +123,6 @@ static size_t policies(const question *q)
     return q->how.automatic ? 1 : q->how.n;
 }
 
-static bool misuse(int at, int *code, lm_error *err)
-{
-    char name[40];
-
-    snprintf(name, sizeof name, "--%s", specs[at].name);
-    *code = report_misuse(name, err);
-    return false;
-}
-
 /* What goes with what. */
 static bool check_question(const options *o, const question *q, int *code)
 {
@@ -141,43 +132,36 @@ static bool check_question(const options *o, const question *q, int *code)
 
     if (q->kind == SCALING_WEAK && q->whole) {
         lm_error_set(&err, LM_E_ARG, "goes with --scaling strong or global");
-        return misuse(GLOBAL_BATCH, code, &err);
+        return option_misuse(o, GLOBAL_BATCH, &err, code);
     }
     if (q->kind == SCALING_GLOBAL && !q->whole) {
         lm_error_set(&err, LM_E_ARG,
                      "global needs --global-batch, the samples of a step on all devices");
-        return misuse(SCALING, code, &err);
+        return option_misuse(o, SCALING, &err, code);
     }
     if (q->kind == SCALING_STRONG && q->whole && o->given[BATCH]) {
         lm_error_set(&err, LM_E_ARG, "is --batch of strong scaling: give one of the two");
-        return misuse(GLOBAL_BATCH, code, &err);
+        return option_misuse(o, GLOBAL_BATCH, &err, code);
     }
     if (q->kind != SCALING_WEAK && o->given[ACCUMULATE]) {
         lm_error_set(&err, LM_E_ARG,
                      "goes with --scaling weak: global finds the micro-steps itself");
-        return misuse(ACCUMULATE, code, &err);
+        return option_misuse(o, ACCUMULATE, &err, code);
     }
     if (points > POINTS_MAX) {
         lm_error_set(&err, LM_E_ARG,
                      "%.0f points, nodes x devices x batches x buckets: give fewer, at most %d",
                      points, POINTS_MAX);
-        return misuse(NODES, code, &err);
+        return option_misuse(o, NODES, &err, code);
     }
     if (o->value[PLOT] && lines > PLOT_CURVES_MAX) {
         lm_error_set(&err, LM_E_ARG,
                      "%.0f curves, devices x batches x buckets: give fewer, at most %d can be told "
                      "apart",
                      lines, PLOT_CURVES_MAX);
-        return misuse(PLOT, code, &err);
+        return option_misuse(o, PLOT, &err, code);
     }
     return true;
-}
-
-static int by_number(const void *a, const void *b)
-{
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
 }
 
 static bool read_question(const options *o, question *q, int *code)
@@ -186,7 +170,7 @@ static bool read_question(const options *o, question *q, int *code)
     lm_error                   err = { 0 };
 
     if (scaling_kind_parse(o->value[SCALING], &q->kind, &err))
-        return misuse(SCALING, code, &err);
+        return option_misuse(o, SCALING, &err, code);
     if (!option_list(o, NODES, &q->nodes, &q->n_nodes, code) ||
         !option_list(o, DEVICES_PER_NODE, &q->devices, &q->n_devices, code) ||
         !option_list(o, BATCH, &q->batch, &q->n_batch, code) ||
@@ -198,7 +182,7 @@ static bool read_question(const options *o, question *q, int *code)
         q->batch[0] = q->whole;
         q->n_batch  = 1;
     }
-    qsort(q->nodes, q->n_nodes, sizeof *q->nodes, by_number);
+    q->n_nodes = option_list_tidy(q->nodes, q->n_nodes);
     return true;
 }
 

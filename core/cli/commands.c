@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -27,26 +28,38 @@ lm_status open_registry(const options *o, registry **out, lm_error *err)
 bool option_count(const options *o, int at, int64_t *out, int *exit_code)
 {
     lm_error err;
-    char     name[40];
 
     if (!text_int(o->value[at], out, &err) && *out >= 1)
         return true;
     lm_error_set(&err, LM_E_ARG, "expected a whole number from 1 up, found '%.40s'", o->value[at]);
-    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
-    *exit_code = report_misuse(name, &err);
-    return false;
+    return option_misuse(o, at, &err, exit_code);
 }
 
 bool option_list(const options *o, int at, int64_t **out, size_t *n, int *exit_code)
 {
     lm_error err;
-    char     name[40];
 
     if (!text_list(o->value[at], text_int, out, n, &err))
         return true;
-    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
-    *exit_code = report_misuse(name, &err);
-    return false;
+    return option_misuse(o, at, &err, exit_code);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+size_t option_list_tidy(int64_t *list, size_t n)
+{
+    size_t kept = 0;
+
+    qsort(list, n, sizeof *list, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (!kept || list[kept - 1] != list[i])
+            list[kept++] = list[i];
+    return kept;
 }
 
 bool option_link(const options *o, int bandwidth, int latency, interconnect *out, int *exit_code)

@@ -39,6 +39,45 @@ typedef struct network_options {
         "set", "NAME=VALUE", NULL, "one of the network's [arguments]; may be repeated" \
     }
 
+#define OPTION_IMAGE                                                                    \
+    {                                                                                   \
+        "image", "PIXELS", NULL, "height and width of the input, instead of the file's" \
+    }
+#define OPTION_INPUT                                                         \
+    {                                                                        \
+        "input", "CxHxW", NULL, "shape of one sample, instead of the file's" \
+    }
+#define OPTION_DTYPE                           \
+    {                                          \
+        "dtype", "TYPE", "f32", "element type" \
+    }
+#define OPTION_DATASET                                                                  \
+    {                                                                                   \
+        "dataset", "SAMPLES", "1281167", "samples of an epoch; ImageNet's training set" \
+    }
+#define OPTION_KEEP_SCRIPT                                                       \
+    {                                                                            \
+        "keep-script", NULL, NULL, "leave the gnuplot script beside the picture" \
+    }
+
+/** Rows for what a device costs an hour: of all commands that tell money. */
+#define OPTION_PRICE                                                                  \
+    {                                                                                 \
+        "price", "PRICE", NULL, "of a device, 2.50USD/h, instead of the price file's" \
+    }
+#define OPTION_PRICES                                                                   \
+    {                                                                                   \
+        "prices", "FILE", NULL, "prices of your own, looked at before the shipped ones" \
+    }
+#define OPTION_INSTANCE                                                                \
+    {                                                                                  \
+        "instance", "NAME", NULL, "section of the price file, instead of the device's" \
+    }
+#define OPTION_SPOT                                                 \
+    {                                                               \
+        "spot", NULL, NULL, "by spot prices instead of list prices" \
+    }
+
 #define OPTION_DEVICES                                                                          \
     {                                                                                           \
         "devices", "FILE", NULL, "devices of your own, looked at before the shipped datasheets" \
@@ -153,5 +192,7 @@ bool option_count(const options *o, int at, int64_t *out, int *exit_code);
 bool option_link(const options *o, int bandwidth, int latency, interconnect *out, int *exit_code);
 /** A list such as 1,2,4..64*2, malloc'ed. */
 bool option_list(const options *o, int at, int64_t **out, size_t *n, int *exit_code);
+/** Puts it into ascending order, each number once; how many these are. */
+size_t option_list_tidy(int64_t *list, size_t n);
 
 #endif

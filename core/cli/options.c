@@ -153,6 +153,28 @@ int report_misuse(const char *option, const lm_error *err)
     return EXIT_MISUSED;
 }
 
+bool option_misuse(const options *o, int at, const lm_error *err, int *exit_code)
+{
+    char name[40];
+
+    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
+    *exit_code = report_misuse(name, err);
+    return false;
+}
+
+int options_refuse(const options *o, const int *places, size_t n, const char *of)
+{
+    lm_error err;
+    int      code = EXIT_DONE;
+
+    for (size_t i = 0; i < n && !code; i++)
+        if (o->given[places[i]]) {
+            lm_error_set(&err, LM_E_ARG, "is for %s", of);
+            option_misuse(o, places[i], &err, &code);
+        }
+    return code;
+}
+
 int finish_output(int code)
 {
     if (fflush(stdout) || ferror(stdout)) {

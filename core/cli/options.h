@@ -66,6 +66,11 @@ void options_print_help(const char *program, const command *c);
 int report_failure(const lm_error *err);
 /** The same for a wrong value on the command line. Returns EXIT_MISUSED. */
 int report_misuse(const char *option, const lm_error *err);
+/** The same of an option by its place in the command's table: false, with *exit_code set. */
+bool option_misuse(const options *o, int at, const lm_error *err, int *exit_code);
+
+/** None of these may be given: they are for `of`. EXIT_DONE, or EXIT_MISUSED after a message. */
+int options_refuse(const options *o, const int *places, size_t n, const char *of);
 
 /** Flushes stdout; a full disk or closed pipe is a failure. `code` if all went well. */
 int finish_output(int code);

@@ -7,15 +7,6 @@
 
 #include "base/text.h"
 
-static bool misuse(const options *o, int at, const lm_error *err, int *exit_code)
-{
-    char name[40];
-
-    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
-    *exit_code = report_misuse(name, err);
-    return false;
-}
-
 static bool failure(const lm_error *err, int *exit_code)
 {
     *exit_code = report_failure(err);
@@ -56,7 +47,7 @@ static bool check_times(const plan_job *job, int at, int *exit_code)
     lm_error_set(&err, LM_E_ARG,
                  "given %zu times for %zu machine%s: once for all, or once for each", n, job->n,
                  job->n == 1 ? "" : "s");
-    return misuse(job->o, at, &err, exit_code);
+    return option_misuse(job->o, at, &err, exit_code);
 }
 
 /* ---- formulas -----------------------------------------------------------------------------------
@@ -148,10 +139,10 @@ static bool read_bytes(const plan_job *job, int at, size_t i, bool above_0, uint
     int64_t  bytes;
 
     if (text_bytes(plan_nth(job, at, i), &bytes, &err))
-        return misuse(job->o, at, &err, exit_code);
+        return option_misuse(job->o, at, &err, exit_code);
     if (above_0 && !bytes) {
         lm_error_set(&err, LM_E_ARG, "a device without memory runs nothing: give its size");
-        return misuse(job->o, at, &err, exit_code);
+        return option_misuse(job->o, at, &err, exit_code);
     }
     *out = (uint64_t)bytes;
     return true;
@@ -260,7 +251,7 @@ static bool open_price(plan_job *job, size_t i, bool wanted, int *exit_code)
         job->machine[i].hour[t].amount = NAN;
     if (given) {
         if (money_parse_per_hour(given, &hour, &err))
-            return misuse(job->o, job->at->price, &err, exit_code);
+            return option_misuse(job->o, job->at->price, &err, exit_code);
         hour.amount *= (double)job->question.setup.devices;
         status = in_one_currency(job, &hour, &job->machine[i].hour[job->view.tier], &err);
     } else {

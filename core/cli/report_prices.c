@@ -36,15 +36,6 @@ static const char *nth(const asking *a, int at, size_t i)
     return NULL;
 }
 
-static bool misuse(const asking *a, int at, const lm_error *err, int *exit_code)
-{
-    char name[40];
-
-    snprintf(name, sizeof name, "--%s", a->o->command->options[at].name);
-    *exit_code = report_misuse(name, err);
-    return false;
-}
-
 static bool check_times(const asking *a, int at, int *exit_code)
 {
     const size_t n   = times_given(a->o, at);
@@ -55,7 +46,7 @@ static bool check_times(const asking *a, int at, int *exit_code)
     lm_error_set(&err, LM_E_ARG,
                  "given %zu times for %zu machine%s: once for all, or once for each", n,
                  a->page->n_machines, a->page->n_machines == 1 ? "" : "s");
-    return misuse(a, at, &err, exit_code);
+    return option_misuse(a->o, at, &err, exit_code);
 }
 
 static lm_status find_price(const asking *a, size_t i, const price **out, lm_error *err)
@@ -127,7 +118,7 @@ static bool open_price(asking *a, size_t i, bool wanted, int *exit_code)
     m->hour.amount = NAN;
     if (given) {
         if (money_parse_per_hour(given, &hour, &err))
-            return misuse(a, a->at->price, &err, exit_code);
+            return option_misuse(a->o, a->at->price, &err, exit_code);
         hour.amount *= (double)devices;
         status = take_price(a, i, &hour, &err);
     } else {

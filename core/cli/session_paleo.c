@@ -11,15 +11,6 @@ bool session_wants_paleo(const options *o, const session_options *at)
     return !strcmp(o->value[at->model], "paleo");
 }
 
-static bool misuse(const options *o, int at, const lm_error *err, int *exit_code)
-{
-    char name[40];
-
-    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
-    *exit_code = report_misuse(name, err);
-    return false;
-}
-
 /* Percents above 100 are told, as no platform has them. */
 static bool read_fraction(const options *o, int at, double *out, int *exit_code)
 {
@@ -29,7 +20,7 @@ static bool read_fraction(const options *o, int at, double *out, int *exit_code)
         return true;
     lm_error_set(&err, LM_E_ARG, "expected a fraction above 0, at most 1, found '%.40s'",
                  o->value[at]);
-    return misuse(o, at, &err, exit_code);
+    return option_misuse(o, at, &err, exit_code);
 }
 
 /* Options that would change nothing. */
@@ -42,17 +33,17 @@ static bool left_alone(const options *o, const session_options *at, int *exit_co
     if (session_wants_paleo(o, at)) {
         if (at->latency && o->given[at->latency]) {
             lm_error_set(&err, LM_E_ARG, "PALEO's model knows no latency");
-            return misuse(o, at->latency, &err, exit_code);
+            return option_misuse(o, at->latency, &err, exit_code);
         }
         if (!o->given[at->machine])
             return true;
         lm_error_set(&err, LM_E_ARG, "--model paleo takes a device (--device), no machine file");
-        return misuse(o, at->machine, &err, exit_code);
+        return option_misuse(o, at->machine, &err, exit_code);
     }
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (o->given[own[i]]) {
             lm_error_set(&err, LM_E_ARG, "is for --model paleo");
-            return misuse(o, own[i], &err, exit_code);
+            return option_misuse(o, own[i], &err, exit_code);
         }
     return true;
 }
@@ -91,7 +82,7 @@ bool session_platform(const options *o, const session_options *at, lm_dtype dtyp
         lm_error_set(&err, LM_E_ARG,
                      "--model paleo needs a device; 'layermeter devices' lists "
                      "those there are");
-        return misuse(o, p->device, &err, exit_code);
+        return option_misuse(o, p->device, &err, exit_code);
     }
     if (!read_fraction(o, p->ppp_comp, &out->ppp_comp, exit_code) ||
         !read_fraction(o, p->ppp_comm, &out->ppp_comm, exit_code))
@@ -100,9 +91,9 @@ bool session_platform(const options *o, const session_options *at, lm_dtype dtyp
     if (o->value[p->bandwidth] &&
         (text_rate(o->value[p->bandwidth], &out->link, &err) ||
          (!(out->link > 0) && lm_error_set(&err, LM_E_ARG, "must be above 0"))))
-        return misuse(o, p->bandwidth, &err, exit_code);
+        return option_misuse(o, p->bandwidth, &err, exit_code);
     if (paleo_scheme_parse(o->value[p->scheme], &out->scheme, &err))
-        return misuse(o, p->scheme, &err, exit_code);
+        return option_misuse(o, p->scheme, &err, exit_code);
     if (figures_of(o, p, dtype, out, &err)) {
         *exit_code = report_failure(&err);
         return false;

@@ -7,15 +7,6 @@
 
 #include "base/text.h"
 
-static bool misuse(const options *o, int at, const lm_error *err, int *exit_code)
-{
-    char name[40];
-
-    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
-    *exit_code = report_misuse(name, err);
-    return false;
-}
-
 /* Limits that `auto` tries, beside each tensor by itself: 256 KiB to 512 MiB. */
 #define AUTO_FIRST ((int64_t)256 << 10)
 #define AUTO_LAST  ((int64_t)512 << 20)
@@ -72,13 +63,13 @@ static bool read_policies(const options *o, const setup_options *at, sync_policy
     if (o->value[at->bucket]) {
         if (o->given[at->sync]) {
             lm_error_set(&err, LM_E_ARG, "stands for --sync ddp:SIZE: give one of the two");
-            return misuse(o, at->bucket, &err, exit_code);
+            return option_misuse(o, at->bucket, &err, exit_code);
         }
         return !read_buckets(o->value[at->bucket], base, out, &err) ||
-               misuse(o, at->bucket, &err, exit_code);
+               option_misuse(o, at->bucket, &err, exit_code);
     }
     if (sync_policy_parse(o->value[at->sync], base, &err))
-        return misuse(o, at->sync, &err, exit_code);
+        return option_misuse(o, at->sync, &err, exit_code);
     if (!(out->policy = malloc(sizeof *out->policy))) {
         lm_error_set(&err, LM_E_NOMEM, "out of memory");
         *exit_code = report_failure(&err);
@@ -96,7 +87,7 @@ static bool read_count(const options *o, int at, int64_t *out, int *exit_code)
     if (!text_int(o->value[at], out, &err) && *out >= 1)
         return true;
     lm_error_set(&err, LM_E_ARG, "expected a whole number from 1 up, found '%.40s'", o->value[at]);
-    return misuse(o, at, &err, exit_code);
+    return option_misuse(o, at, &err, exit_code);
 }
 
 bool setup_options_read(const options *o, const setup_options *at, setup_choice *out,
@@ -112,14 +103,14 @@ bool setup_options_read(const options *o, const setup_options *at, setup_choice 
          !read_count(o, at->devices_per_node, &out->setup.devices, exit_code)))
         return false;
     if (o->value[at->grad_dtype] && text_dtype(o->value[at->grad_dtype], &base.dtype, &err))
-        return misuse(o, at->grad_dtype, &err, exit_code);
+        return option_misuse(o, at->grad_dtype, &err, exit_code);
     if (optimizer_parse(o->value[at->optimizer], &out->setup.optimizer, &err))
-        return misuse(o, at->optimizer, &err, exit_code);
+        return option_misuse(o, at->optimizer, &err, exit_code);
     if (out->setup.optimizer == OPTIMIZER_ADAFACTOR) {
         lm_error_set(&err, LM_E_ARG,
                      "expected sgd, momentum or adam; what adafactor sums over rows "
                      "and columns is not priced");
-        return misuse(o, at->optimizer, &err, exit_code);
+        return option_misuse(o, at->optimizer, &err, exit_code);
     }
     if (!read_policies(o, at, &base, out, exit_code))
         return false;
