@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/suggest_print.h"
@@ -105,11 +106,6 @@ typedef struct question {
     suggestion     s;
     format         f;
 } question;
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 /* ---- what is asked ------------------------------------------------------------------------------
  */

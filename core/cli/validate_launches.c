@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/no_memory.h"
 
 #define ALL "(all)"
 
@@ -27,11 +28,6 @@ typedef struct judging {
     names                  index;
     arena                 *arena;
 } judging;
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 static lm_status need_group(judging *j, const char *name, size_t *out, lm_error *err)
 {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "fit/allreduces.h"
 #include "fit/comparison.h"
 #include "fit/exposed.h"
@@ -15,11 +16,6 @@
 #include "observe/repeats.h"
 #include "observe/variants.h"
 #include "single/model.h"
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 /* How good a formula is on networks that were left out. */
 static void judge_held_out(const points *p, const split *networks, const comparison *c, part which,

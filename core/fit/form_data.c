@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
+#include "base/no_memory.h"
 
 /* Rows of one place: regressors, times, weights. */
 static lm_status factor_rows(const points *p, const form_data *d, size_t place, lm_error *err)

@@ -7,15 +7,11 @@
 
 #include "base/lsq.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "base/random.h"
 
 #define KEY_BYTES 700
 #define COUNTS    4 /* of a baseline */
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 /* ---- folds --------------------------------------------------------------------------------------
  */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -16,11 +17,6 @@ static const char *const kinds[] = {
     [SPLIT_BATCH] = "batch",     [SPLIT_IMAGE] = "image",   [SPLIT_BYTES] = "bytes",
     [SPLIT_KFOLD] = "kfold",     [SPLIT_NONE] = "none",
 };
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 /* ---- rules --------------------------------------------------------------------------------------
  */

@@ -6,13 +6,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/memory_walk.h"
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 /* ---- weights ------------------------------------------------------------------------------------
  */

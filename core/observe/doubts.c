@@ -6,15 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "devices/device.h"
 #include "observe/flags.h"
 #include "observe/usual.h"
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 static bool add(doubts *d, const doubt *new)
 {

@@ -7,13 +7,9 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "devices/device.h"
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 static lm_status parse(const char *name, const char *geometry, lm_pass pass, lm_dtype dtype,
                        lm_kernel *out, lm_error *err)

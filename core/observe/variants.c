@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 
 static bool has_time(const point *pt)
@@ -27,11 +28,6 @@ void variant_print(const observation *row, char out[VARIANT_TEXT])
             n += (size_t)snprintf(out + n, VARIANT_TEXT - n, " %.*s", (int)length, word);
         word += length;
     }
-}
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
 }
 
 static void put_most_first(variants *v)

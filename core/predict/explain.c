@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "predict/by_layers.h"
 #include "predict/paleo_step.h"
 
@@ -27,11 +28,6 @@ typedef struct work {
     const char *class[N_TERM_SLOTS];
     lm_error *err;
 } work;
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 static lm_status add_share(work *w, const share *s)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "report/page.h"
 #include "report/page_parts.h"
 
@@ -74,11 +75,6 @@ void page_label(page *p)
 
 /* ---- points -------------------------------------------------------------------------------------
  */
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 /* A machine that nobody calibrated for several nodes tells nothing of them, and is still of use
  * for one. Everything else is an error. */

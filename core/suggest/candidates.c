@@ -7,15 +7,11 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/no_memory.h"
 
 #define KEY_BYTES 1200
 
 enum { MEASURED, CANDIDATE };
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 lm_status candidates_new(candidates *c, lm_error *err)
 {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "suggest/design_formula.h"
 
 #define GUESS_SD 2.0 /* of a guessed coefficient, relative */
@@ -33,11 +34,6 @@ static double usual_guess(const design_speeds *s, part p, feature f)
 static size_t longest(const design *d)
 {
     return FORM_MAX_FEATURES + DESIGN_SIZES + d->n_networks;
-}
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
 }
 
 static bool formula_room(const design *d, formula *m)

@@ -3,15 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "suggest/design_formula.h"
 
 #define WIDTH_90 (2 * 1.6449) /* standard normal */
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 /* a = P w, the first `rows` of it. */
 static void times_p(const formula *m, size_t n, const sparse *w, size_t rows, double *a)

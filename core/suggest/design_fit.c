@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/lsq.h"
+#include "base/no_memory.h"
 #include "suggest/design_formula.h"
 
 /* Before residuals tell: a repetition minutes later differs by 5 %, networks by twice that. */
@@ -12,11 +13,6 @@
 #define NETWORK     0.10
 #define SIZE        0.10
 #define ENOUGH_ROWS 12 /* for estimates of the three above */
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 static double guess_ratio(const formula *m)
 {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 
 typedef struct choosing {
@@ -13,11 +14,6 @@ typedef struct choosing {
     double              *of;   /* those of one network */
     bool                *taken;
 } choosing;
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 /* One row of suggestion.width. */
 static void take_widths(const choosing *c, double *out)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/nnls.h"
+#include "base/no_memory.h"
 #include "sync/collective.h"
 
 #define LEAST_ROWS  2
@@ -31,11 +32,6 @@ typedef struct candidate {
     unsigned columns;
     size_t   planes;
 } candidate;
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 /* ---- one plane ----------------------------------------------------------------------------------
  */

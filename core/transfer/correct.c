@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/nnls.h"
+#include "base/no_memory.h"
 #include "fit/singles.h"
 #include "transfer/layers.h"
 #include "transfer/transfer.h"
@@ -13,11 +14,6 @@
 #define RIDGE  0.1
 #define HUBER  0.3
 #define ROUNDS 5
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 double correct_seconds(const correct_row *row, const correct_factors *f)
 {
