@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/stats.h"
 #include "sync/buckets.h"
 
 /* Of a network without layers: as many as its bytes fill, and the small first one. */
@@ -259,6 +260,62 @@ static lm_status settle(const points *p, calibration *cal, const char *model, su
     return LM_OK;
 }
 
+/* The normal distribution's quantile p in [0.5, 1), by Newton's method on libm's erfc(). */
+static double normal_quantile(double p)
+{
+    double z = 0;
+
+    for (int i = 0; i < 20; i++)
+        z += (p - erfc(-z / sqrt(2)) / 2) * sqrt(2 * acos(-1)) * exp(z * z / 2);
+    return z;
+}
+
+/* Mean of the i-th smallest of n normal values, in sigma (Blom 1958). */
+static double normal_order(double i, double n)
+{
+    return normal_quantile((i - 0.375) / (n + 0.25));
+}
+
+/* By how many sigma the 95th percentile of n repetitions, linear between two of them
+ * (stats_quantile()), lies above their median in the mean: of three it is all but the longest. */
+static double sigmas(int64_t repeats)
+{
+    const double n = (double)repeats, at = 1 + 0.95 * (n - 1), below = floor(at);
+
+    if (!repeats) /* not said: many */
+        return normal_quantile(0.95);
+    return (1 - (at - below)) * normal_order(below, n) +
+           (at - below) * normal_order(below + 1 > n ? n : below + 1, n);
+}
+
+#define EXPOSED_REPEATS 3
+
+static double spread_at(const point *pt)
+{
+    const observation *row = pt->row;
+
+    if (!observation_of_network(row) || row->ranks > 1 || isnan(row->p95_seconds) ||
+        (row->repeats && row->repeats < EXPOSED_REPEATS))
+        return NAN;
+    return fmax(0, row->p95_seconds / row->seconds - 1) / sigmas(row->repeats);
+}
+
+lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_error *err)
+{
+    double *spread = malloc((p->n_points + 1) * sizeof *spread);
+    size_t  n      = 0;
+
+    if (!spread)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < p->n_points; i++)
+        if (!isnan(spread_at(&p->point[i])))
+            spread[n++] = spread_at(&p->point[i]);
+    out->spreads   = n < EXPOSED_LEAST ? 0 : n;
+    out->straggler = n < EXPOSED_LEAST ? 0 : stats_quantile(spread, n, 0.5);
+    free(spread);
+    return LM_OK;
+}
+
 lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal, lm_error *err)
 {
     static const double stretch[] = { 0, 0.25, 0.5, 1, 2, 4, 8, 16 };
@@ -445,7 +502,8 @@ static lm_status fit_below(estimating *e, bool slows, int64_t below, lm_error *e
     e->below           = below;
     e->cal->allreduces = NULL;
 
-    e->cal->overlapping = (overlap_constants){ .rows = 0 };
+    e->cal->overlapping = (overlap_constants){ .straggler = e->cal->overlapping.straggler,
+                                               .spreads   = e->cal->overlapping.spreads };
     if ((status = iterate(e, err))) {
         collective_free(e->cal->allreduces);
         e->cal->allreduces = NULL;

@@ -20,6 +20,14 @@ typedef struct exposed_step {
 lm_status exposed_predict(const points *p, const calibration *cal, const char *model,
                           const point *pt, double alone, exposed_step *out, lm_error *err);
 
+/**
+ * `straggler`: sigma of a rank's time, per second of it, as 95th percentiles tell it of networks on
+ * one rank, where nobody waits for anybody; their median. The slowest of n ranks takes about sigma
+ * sqrt(2 ln n) longer (the mean of the largest of n normal values, Cramer 1946, section 28.6).
+ * Below EXPOSED_LEAST of them 0, not known.
+ */
+lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_error *err);
+
 /** Steps in buckets that constants need: fewer say nothing. */
 #define EXPOSED_LEAST 6
 
@@ -28,7 +36,7 @@ lm_status exposed_predict(const points *p, const calibration *cal, const char *m
  * what the pass took beyond what it takes beside no message (as that was measured with the same
  * ranks, else on one, else as it is predicted), `copy` of what then remains of the step, both of
  * relative errors and not below 0; `stretch` by a search, 0 unless it leaves EXPOSED_GAIN of the
- * squares or less. Below EXPOSED_LEAST steps nothing is changed.
+ * squares or less. Below EXPOSED_LEAST steps these are not changed.
  */
 #define EXPOSED_GAIN 0.9
 lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal,

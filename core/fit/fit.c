@@ -287,8 +287,10 @@ static lm_status fit_allreduces(const points *p, calibration *cal, lm_error *err
  * costs. */
 static lm_status fit_exposed(const points *p, const char *model, calibration *cal, lm_error *err)
 {
-    lm_status status;
+    lm_status status = exposed_fit_straggler(p, &cal->overlapping, err);
 
+    if (status)
+        return status;
     if (cal->allreduces)
         return exposed_fit_constants(p, model, cal, err);
     status = exposed_fit_allreduces(p, model, cal, err);

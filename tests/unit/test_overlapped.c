@@ -316,6 +316,43 @@ static void what_was_exposed_tells_the_all_reduce(void **state)
     observations_free(other);
 }
 
+/* Three repetitions: 95 % lie 0.1 of the middle one and 0.9 of the longest above the median, and
+ * that one is 0.8694 sigma (Blom: the quantile of 2.625 / 3.25) above it in the mean. Many: 1.6449
+ * sigma. */
+static void spreads_tell_stragglers(void **state)
+{
+    static const struct {
+        const char *repeats;
+        double      sigmas;
+    } cases[] = { { "3", 0.9 * 0.8694 }, { "", 1.6449 }, { "2", 0 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char          text[4000];
+        size_t        n   = (size_t)snprintf(text, sizeof text,
+                                             "kind,name,batch,repeats,geometry,phase,seconds,p95_seconds\n");
+        observations *obs = NULL;
+        points        p;
+        calibration  *cal = NULL;
+        lm_error      err = { LM_OK, "" };
+
+        for (int batch = 1; batch <= 8; batch++)
+            n += (size_t)snprintf(
+                text + n, sizeof text - n,
+                "counts,some,%d,%s,macs=1e9 outputs=1e6 params=25000000,step,%.9g,"
+                "%.9g\n",
+                batch, cases[i].repeats, alone(batch), alone(batch) * (1 + 0.02 * cases[i].sigmas));
+        folder_file("spread.csv", text);
+        read_points("spread.csv", &obs, &p);
+        assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
+        assert_int_equal(cal->overlapping.spreads, cases[i].sigmas > 0 ? 8 : 0);
+        assert_close(cal->overlapping.straggler, cases[i].sigmas > 0 ? 0.02 : 0, 2e-6);
+        calibration_free(cal);
+        points_free(&p);
+        observations_free(obs);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +363,7 @@ int main(void)
         cmocka_unit_test(a_wrong_section_is_refused),
         cmocka_unit_test(bounds_of_any_policy_hold),
         cmocka_unit_test(what_was_exposed_tells_the_all_reduce),
+        cmocka_unit_test(spreads_tell_stragglers),
     };
 
     return cmocka_run_group_tests(tests, enter, leave);
