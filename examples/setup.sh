@@ -4,7 +4,7 @@
 set -eu
 
 build="gcc libc6-dev cmake ninja-build pkg-config libinih-dev libopenblas-dev liblapacke-dev
-       libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libjansson-dev zlib1g-dev"
+       libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libjansson-dev libxgboost-dev zlib1g-dev"
 run="gnuplot-nox"
 tests="g++ libcmocka-dev binutils jq chromium libxml2-utils"
 

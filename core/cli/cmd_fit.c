@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/fit_like.h"
+#include "cli/fit_residual.h"
 #include "fit/allreduces.h"
 #include "fit/fit.h"
 #include "observe/launches.h"
@@ -14,7 +15,7 @@
 #include "single/model.h"
 #include "single/operator_model.h"
 
-enum { OUTPUT, WHERE, ALGORITHM, LIKE, FORMAT };
+enum { OUTPUT, WHERE, ALGORITHM, LIKE, RESIDUAL, FORMAT };
 
 static const option_spec specs[] = {
     [OUTPUT]    = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
@@ -24,6 +25,8 @@ static const option_spec specs[] = {
                     "fit these all-reduces only: default or ring; else all but ring" },
     [LIKE]      = { "like", "FILES", NULL,
                     "single kernels that were not measured: by these machine files and datasheets" },
+    [RESIDUAL]  = { "residual", "WHEN", "off",
+                    "learn what prices of single layers leave over: on, auto (where the build can) or off" },
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
     { NULL, NULL, NULL, NULL },
 };
@@ -37,6 +40,9 @@ static const char details[] =
     "Where no network was measured, single layers are: 'layermeter' prices convolutions and products of\n"
     "few rows by their algorithms (single.conv, single.dense), all others by their kernels (single.other:\n"
     "launches, bytes and FLOPs of each kind), and predicts them and networks of them.\n"
+    "--residual grows trees (XGBoost) on log(measured / priced), judges them by shapes that neither the\n"
+    "prices nor the trees saw, and keeps them where their error is lower by 3 % or more: in a file beside\n"
+    "the machine file, MACHINE.residual. Outside of what they were grown on they say nothing.\n"
     "Each element type and each choice of settings has coefficients of its own: of a file with several,\n"
     "--where says which. All-reduces by themselves belong to all of them.\n"
     "Single kernels are priced by kind of operator, 20 rows or more of a kind; kinds without, by --like,\n"
@@ -352,15 +358,16 @@ static lm_status fit_to(const options *o, const observations *obs, const points 
 
 static int run(const options *o)
 {
-    lm_error      err   = { 0 };
-    registry     *reg   = NULL;
-    workloads    *loads = NULL;
-    observations *obs   = NULL;
-    calibration  *cal   = NULL;
-    points        p     = { 0 };
-    table        *t     = table_new();
-    int           code  = EXIT_DONE;
-    format        f;
+    lm_error        err   = { 0 };
+    registry       *reg   = NULL;
+    workloads      *loads = NULL;
+    observations   *obs   = NULL;
+    calibration    *cal   = NULL;
+    points          p     = { 0 };
+    table          *t     = table_new();
+    int             code  = EXIT_DONE;
+    format          f;
+    residual_choice choice;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
@@ -371,12 +378,17 @@ static int run(const options *o)
         code = report_misuse("", &err);
         goto out;
     }
+    if (residual_choice_parse(o->value[RESIDUAL], &choice, &err)) {
+        code = report_misuse("--residual", &err);
+        goto out;
+    }
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
         (o->value[WHERE] && choose_where(o, obs, &p, &err)) ||
         (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
         fit_to(o, obs, &p, &cal, &err) ||
-        (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err))) {
+        (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err)) ||
+        fit_residual(&p, choice, cal, obs->path, &err)) {
         code = report_failure(&err);
         goto out;
     }
@@ -392,8 +404,10 @@ static int run(const options *o)
     for (operator_class c = 0; cal->operators && c < N_OPERATOR_CLASSES; c++)
         if (cal->operators->of[c].columns.n)
             add_operators(t, c, &cal->operators->of[c]);
-    if (cal->layers)
+    if (cal->layers) {
         add_layers(t, cal->layers);
+        add_residuals(t, cal->layers);
+    }
     if (cal->allreduces)
         add_allreduces(t, cal->allreduces);
     if (table_print(t, f, stdout, &err))

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "observe/variants.h"
 #include "report/table.h"
+#include "single/learned.h"
 #include "transfer/correct.h"
 #include "transfer/transfer.h"
 
@@ -34,7 +35,7 @@ static const char details[] =
     "image costs by peak per multiprocessor, launches and all-reduces not at all; arithmetic also by\n"
     "(peak per watt of limit)^--power, as what asks more of a limit keeps a lower clock. Of several\n"
     "machines the mean is taken, near devices first. Carried over are what the default model says of whole\n"
-    "networks and prices of single layers; single kernels: 'layermeter fit --like'.\n"
+    "networks and prices of single layers, without their residuals; single kernels: 'layermeter fit --like'.\n"
     "--with takes a few networks or single layers that were measured on the new device (five networks or\n"
     "twenty layers are many), finds one factor for each resource, of layers one for forward passes and one\n"
     "for the rest of training, and corrects by it; 'factor' shows them, 'share' what part of the time that\n"
@@ -278,6 +279,12 @@ static void add_rows(table *t, const work *w, bool corrected)
 /* What there is no knowing, in words. */
 static void print_words(const options *o, const work *w)
 {
+    for (size_t i = 0; i < w->n; i++)
+        if (w->machine[i]->layers && learned_any(w->machine[i]->layers))
+            fprintf(stderr,
+                    "layermeter: %s: the residual of its single layers is of that device alone, and "
+                    "left out\n",
+                    o->argument[i]);
     if (o->value[WITH])
         print_flagged(w->obs, &w->p);
     if (o->value[WITH] && !isnan(w->errors.mape))

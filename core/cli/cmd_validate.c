@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/validate_devices.h"
 #include "cli/validate_launches.h"
+#include "fit/singles.h"
 #include "fit/validate.h"
 #include "observe/variants.h"
 #include "report/scatter.h"
@@ -41,7 +42,7 @@ static const option_spec specs[] = {
     [ALGORITHM] = { "algorithm", "NAME", NULL,
                     "these all-reduces only: default or ring; else all but ring" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
-                    "models, side by side; paleo too, of a --device" },
+                    "models, side by side; residual too, and paleo of a --device" },
     [DEVICE]    = { "device", "NAME", NULL,
                     "what was measured on, by its datasheet: of paleo; a list where devices are left out" },
     [DEVICES]   = OPTION_DEVICES,
@@ -70,6 +71,8 @@ static const char details[] =
     "With --machine the coefficients were fitted elsewhere, so every network here counts as unseen.\n"
     "Of all-reduces (phase sync) there are formulas of others by name, too: hockney, log2, paleo_tree and\n"
     "PALEO's other schemes; convmeter's is T_grad with relative weights.\n"
+    "The model residual is layermeter with what its prices of single layers leave over, learned without\n"
+    "what is left out (layermeter fit --residual); with --machine as that file has it.\n"
     "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
 
 static const char examples[] =
@@ -374,12 +377,14 @@ static bool choose_model(const options *o, const char *name, int *code)
         *code = report_misuse(o->value[MACHINE] ? "--machine" : "--device", &err);
         return false;
     }
-    if (paleo || model_known(name) || sync_baseline_parse(name) < N_SYNC_BASELINES)
+    if (paleo || model_known(name) || !strcmp(name, MODEL_RESIDUAL) ||
+        sync_baseline_parse(name) < N_SYNC_BASELINES)
         return true;
-    lm_error_set(&err, LM_E_ARG,
-                 "expected some of layermeter,convmeter,nnls,paleo, or of all-reduces hockney,log2,"
-                 "paleo_tree ...; found '%.40s'",
-                 name);
+    lm_error_set(
+        &err, LM_E_ARG,
+        "expected some of layermeter,convmeter,nnls,residual,paleo, or of all-reduces hockney,log2,"
+        "paleo_tree ...; found '%.40s'",
+        name);
     *code = report_misuse("--model", &err);
     return false;
 }

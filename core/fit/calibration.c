@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/ini.h"
 #include "base/text.h"
+#include "single/learned.h"
 #include "single/operator_file.h"
 #include "single/store.h"
 #include "sync/collective_file.h"
@@ -355,6 +356,10 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     status = file_draft_open(&draft, path, err);
     if (status)
         return status;
+    if (cal->layers && (status = learned_save(cal->layers, path, err))) {
+        file_draft_drop(&draft);
+        return status;
+    }
     fputs(
         "; Coefficients of a machine, written by layermeter fit. Times are in seconds; `se` is a standard\n"
         "; error, `range` what the feature covered in the data, `bound` a coefficient held at 0, and\n"

@@ -80,19 +80,20 @@ static lm_status predict_part(const points *p, const char *model, part which, bo
 static lm_status predict_singles(const points *p, const char *model, const split *by,
                                  const calibration *cal, comparison *out, lm_error *err)
 {
+    const bool   learned = !strcmp(model, MODEL_RESIDUAL);
     const size_t n       = p->n_points * N_PHASES;
     double      *seconds = NULL;
     lm_status    status  = LM_OK;
 
-    if (strcmp(model, model_at(0)) != 0 || (cal && !cal->layers))
+    if ((!learned && strcmp(model, model_at(0)) != 0) || (cal && !cal->layers))
         return LM_OK;
     seconds = malloc((n + 1) * sizeof *seconds);
     if (!seconds)
         return no_memory(err);
     for (size_t i = 0; i < n; i++)
         seconds[i] = NAN;
-    status = cal ? singles_by_model(p, cal->layers, seconds, err)
-                 : singles_left_out(p, by, seconds, err);
+    status = cal ? singles_by_model(p, cal->layers, learned, seconds, err)
+                 : singles_left_out(p, by, learned, seconds, err);
     for (size_t i = 0; i < p->n_points && !status; i++)
         for (part w = 0; w < N_PARTS; w++) {
             phase f;
@@ -142,9 +143,10 @@ static double step_seconds(const point *pt, double whole, double sum)
 static void predict(const point *pt, const char *model, const double parts[N_PARTS],
                     double to[N_QUANTITIES])
 {
-    const bool many       = pt->row->ranks > 1;
-    const bool has_update = form_find(model, PART_UPDATE) < n_forms;
-    double    *grad       = &to[QUANTITY_GRAD];
+    const bool many = pt->row->ranks > 1;
+    const bool has_update =
+        form_find(model, PART_UPDATE) < n_forms || !strcmp(model, MODEL_RESIDUAL);
+    double *grad = &to[QUANTITY_GRAD];
 
     to[QUANTITY_FORWARD]  = parts[PART_FORWARD];
     to[QUANTITY_BACKWARD] = parts[PART_BACKWARD];

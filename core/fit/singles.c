@@ -101,28 +101,78 @@ lm_status singles_fit(const points *p, layer_model *out, lm_error *err)
     return status;
 }
 
-/* One fold, or (SPLIT_ALWAYS) all times by a fit to all. */
-static lm_status predict_fold(const points *p, const split *by, size_t fold, const times *t,
-                              layer_rows *r, bool *in, double *seconds, lm_error *err)
+lm_status singles_learn(const points *p, layer_model *m, layer_residual *judged, lm_error *err)
 {
-    size_t    count;
-    lm_status status;
+    times     t;
+    lm_status status = gather(p, N_LAYER_CLASSES, &t, err);
 
-    for (size_t i = 0; i < t->n; i++)
-        in[i] = fold == SPLIT_ALWAYS || by->fold[t->point[i]] != fold;
-    (void)p;
-    status = layer_rows_fit(r, in, &count, err);
-    if (status == LM_E_ARG)
-        return LM_OK; /* too few */
-    for (size_t i = 0; i < t->n && !status; i++)
-        if (fold == SPLIT_ALWAYS || !in[i])
-            seconds[t->point[i] * N_PHASES + t->phase[i]] =
-                cheapest_seconds(&r->rows, i, &r->columns, r->class->options.p);
+    if (status)
+        return status;
+    status = learned_fit(t.time, t.n, m, judged, err);
+    times_free(&t);
     return status;
 }
 
-static lm_status predict_class(const points *p, const split *by, size_t class, double *seconds,
-                               lm_error *err)
+/* By the prices of the rows, and what was learned to them. */
+static lm_status predict_row(const times *t, size_t i, const layer_rows *r, const double *price,
+                             layer_residual *learned, double *out, lm_error *err)
+{
+    double     more   = 0;
+    priced_row row    = { .shape   = t->time[i].shape,
+                          .run     = &t->time[i].run,
+                          .rows    = &r->rows,
+                          .at      = i,
+                          .columns = &r->columns,
+                          .price   = price };
+    lm_status  status = LM_OK;
+
+    row.seconds = cheapest_seconds(&r->rows, i, &r->columns, r->class->options.p);
+    if (learned)
+        status = residual_of(learned, &row, &more, err);
+    *out = row.seconds * exp(more);
+    return status;
+}
+
+static lm_status predict_rows(const times *t, const bool *in, const layer_rows *r,
+                              layer_residual *learned, double *seconds, lm_error *err)
+{
+    double   *price  = malloc((r->columns.n + 1) * sizeof *price);
+    lm_status status = price ? LM_OK : no_memory(err);
+
+    for (size_t j = 0; price && j < r->columns.n; j++)
+        price[j] = r->columns.column[j].price;
+    for (size_t i = 0; i < t->n && !status; i++)
+        if (!in[i])
+            status = predict_row(t, i, r, price, learned,
+                                 &seconds[t->point[i] * N_PHASES + t->phase[i]], err);
+    free(price);
+    return status;
+}
+
+/* One fold, or (SPLIT_ALWAYS) all times by a fit to all. */
+static lm_status predict_fold(const split *by, size_t fold, const times *t, layer_rows *r, bool *in,
+                              bool learn, double *seconds, lm_error *err)
+{
+    layer_residual *learned = NULL;
+    size_t          count;
+    lm_status       status;
+
+    for (size_t i = 0; i < t->n; i++)
+        in[i] = fold == SPLIT_ALWAYS || by->fold[t->point[i]] != fold;
+    status = learn ? residual_learn(r, t->time, in, &learned, NULL, err)
+                   : layer_rows_fit(r, in, &count, err);
+    if (status == LM_E_ARG)
+        return LM_OK; /* too few */
+    for (size_t i = 0; i < t->n; i++)
+        in[i] &= fold != SPLIT_ALWAYS;
+    if (!status)
+        status = predict_rows(t, in, r, learned, seconds, err);
+    residual_free(learned);
+    return status;
+}
+
+static lm_status predict_class(const points *p, const split *by, size_t class, bool learn,
+                               double *seconds, lm_error *err)
 {
     times      t;
     layer_rows r;
@@ -137,9 +187,9 @@ static lm_status predict_class(const points *p, const split *by, size_t class, d
         if (!in)
             status = no_memory(err);
         else if (by->rule.kind == SPLIT_NONE)
-            status = predict_fold(p, by, SPLIT_ALWAYS, &t, &r, in, seconds, err);
+            status = predict_fold(by, SPLIT_ALWAYS, &t, &r, in, learn, seconds, err);
         for (size_t f = 0; f < by->n_folds && !status; f++)
-            status = predict_fold(p, by, f, &t, &r, in, seconds, err);
+            status = predict_fold(by, f, &t, &r, in, learn, seconds, err);
         free(in);
         layer_rows_free(&r);
     }
@@ -147,18 +197,19 @@ static lm_status predict_class(const points *p, const split *by, size_t class, d
     return status;
 }
 
-lm_status singles_left_out(const points *p, const split *by, double *seconds, lm_error *err)
+lm_status singles_left_out(const points *p, const split *by, bool learned, double *seconds,
+                           lm_error *err)
 {
     lm_status status = LM_OK;
 
     for (size_t c = 0; c < N_LAYER_CLASSES && !status; c++)
-        status = predict_class(p, by, c, seconds, err);
+        status = predict_class(p, by, c, learned && residual_learnable(c), seconds, err);
     return status;
 }
 
 /* A network by its layers; what has no price is not predicted. */
-static lm_status whole_network(const points *p, size_t at, layer_model *m, double *seconds,
-                               lm_error *err)
+static lm_status whole_network(const points *p, size_t at, layer_model *m, bool learned,
+                               double *seconds, lm_error *err)
 {
     const observation *row = p->point[at].row;
     bound_network     *bound;
@@ -168,35 +219,46 @@ static lm_status whole_network(const points *p, size_t at, layer_model *m, doubl
 
     if (status)
         return status;
-    if (!whole_predict(m, bound, *row->optimizer ? row->optimizer : "momentum", &found, NULL)) {
+    status = whole_predict(m, bound, *row->optimizer ? row->optimizer : "momentum", learned, &found,
+                           err);
+    if (!status) {
         seconds[PHASE_FORWARD] = seconds[PHASE_INFERENCE] = found.forward;
         seconds[PHASE_BACKWARD]                           = found.backward;
         seconds[PHASE_UPDATE]                             = found.update;
         seconds[PHASE_STEP] = found.forward + found.backward + found.update;
     }
     bound_network_free(bound);
-    return LM_OK;
+    return status == LM_E_NOTFOUND ? lm_error_set(err, LM_OK, "%s", "") : status;
 }
 
-static void single_layer(const point *pt, layer_model *m, double *seconds)
+static lm_status single_layer(const point *pt, layer_model *m, bool learned, double *seconds,
+                              lm_error *err)
 {
-    for (phase f = 0; f < N_PHASES; f++) {
-        const layer_run run = singles_run(pt, f, m->multiprocessors);
-        const double    t   = layer_model_seconds(m, pt->shape, &run);
+    lm_status status = LM_OK;
 
+    for (phase f = 0; f < N_PHASES && !status; f++) {
+        const layer_run run = singles_run(pt, f, m->multiprocessors);
+        double          t   = NAN;
+
+        if (learned)
+            status = learned_seconds(m, pt->shape, &run, &t, err);
+        else
+            t = layer_model_seconds(m, pt->shape, &run);
         if (!isnan(t))
             seconds[f] = t;
     }
+    return status;
 }
 
-lm_status singles_by_model(const points *p, layer_model *m, double *seconds, lm_error *err)
+lm_status singles_by_model(const points *p, layer_model *m, bool learned, double *seconds,
+                           lm_error *err)
 {
     lm_status status = LM_OK;
 
     for (size_t i = 0; i < p->n_points && !status; i++)
         if (p->point[i].shape)
-            single_layer(&p->point[i], m, seconds + i * N_PHASES);
+            status = single_layer(&p->point[i], m, learned, seconds + i * N_PHASES, err);
         else if (p->point[i].row->kind == OBS_NETWORK && layer_model_any(m))
-            status = whole_network(p, i, m, seconds + i * N_PHASES, err);
+            status = whole_network(p, i, m, learned, seconds + i * N_PHASES, err);
     return status;
 }

@@ -5,6 +5,10 @@
 #include "fit/split.h"
 #include "observe/points.h"
 
+/** What validate calls the default model with a residual (single/learned.h) on its prices of single
+ * layers. */
+#define MODEL_RESIDUAL "residual"
+
 /** Which phase of a single layer a part of a step is; false: none. */
 bool singles_phase(part which, phase *out);
 
@@ -18,16 +22,25 @@ struct layer_model;
 /** Fits all classes of layers that have enough times. */
 lm_status singles_fit(const points *p, struct layer_model *out, lm_error *err);
 
+struct layer_residual; /* single/residual.h */
+
+/** Learns residuals to a model that singles_fit() made of these points: learned_fit(). */
+lm_status singles_learn(const points *p, struct layer_model *m, struct layer_residual *judged,
+                        lm_error *err);
+
 /**
  * Seconds of every phase of every point by fits that did not see the point's fold; without folds by
  * the fit to all.
  *
+ * @param learned with a residual, learned without the fold, too
  * @param seconds n_points x N_PHASES; left as it is where the model says nothing: no class, nothing
  *                measured, too few others
  */
-lm_status singles_left_out(const points *p, const split *by, double *seconds, lm_error *err);
+lm_status singles_left_out(const points *p, const split *by, bool learned, double *seconds,
+                           lm_error *err);
 
 /** The same of a model made elsewhere, of all phases; and of networks by their layers. */
-lm_status singles_by_model(const points *p, struct layer_model *m, double *seconds, lm_error *err);
+lm_status singles_by_model(const points *p, struct layer_model *m, bool learned, double *seconds,
+                           lm_error *err);
 
 #endif

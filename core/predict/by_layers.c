@@ -27,7 +27,7 @@ lm_status by_layers_seconds(const predictor *who, int64_t batch, optimizer o, wh
 
     if (status)
         return status;
-    status = whole_predict(who->cal->layers, bound, optimizer_name(o), out, err);
+    status = whole_predict(who->cal->layers, bound, optimizer_name(o), true, out, err);
     if (!status && isnan(out->backward))
         status = lm_error_set(err, LM_E_NOTFOUND,
                               "single layers were measured without their backward pass: measure "

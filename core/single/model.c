@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "single/residual.h"
+
 /* Of all rows these reach the most; a device can do somewhat more, of what is no overhead. */
 #define HIGH       0.99
 #define MORE_FLOPS 1.2
@@ -178,6 +180,8 @@ void layer_model_free(layer_model *m)
 {
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         columns_free(&m->of[c].columns);
+    residual_set_free(m->learned);
+    free(m->learned_path);
     *m = (layer_model){ .multiprocessors = 0 };
 }
 
@@ -198,8 +202,7 @@ size_t layer_model_rows(const layer_model *m)
     return n;
 }
 
-/* A row of one layer; false where it has no price. */
-static bool priced(layer_model *m, const layer_shape *s, const layer_run *run, rows *out)
+bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run, rows *out)
 {
     const size_t class    = layer_class_of(s);
     const layer_time time = { s, *run, NAN };
@@ -218,7 +221,7 @@ double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run
     rows   r           = { 0 };
     double seconds     = NAN;
 
-    if (priced(m, s, run, &r) && !rows_check(&r, NULL))
+    if (layer_model_row(m, s, run, &r) && !rows_check(&r, NULL))
         seconds = cheapest_seconds(&r, 0, &m->of[class].columns, layer_classes[class]->options.p);
     rows_free(&r);
     return seconds;
@@ -234,7 +237,7 @@ lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_ru
     size_t         n;
     lm_status      status = LM_OK;
 
-    if (!priced(m, s, run, &r)) {
+    if (!layer_model_row(m, s, run, &r)) {
         rows_free(&r);
         return lm_error_set(err, LM_E_NOTFOUND, "a single layer has no price");
     }

@@ -13,9 +13,15 @@ typedef struct layer_prices {
     stats_errors errors; /**< on the rows it was fitted to */
 } layer_prices;
 
+struct residual_set; /* single/residual.h */
+
 typedef struct layer_model {
     layer_prices of[N_LAYER_CLASSES];
     double       multiprocessors; /**< of the device; 0: not known when it was fitted */
+    /* What prices leave over, see learned.h. */
+    struct residual_set *learned;      /**< NULL: none, or not read yet */
+    char                *learned_path; /**< of its file; NULL: none */
+    uint64_t             learned_hash; /**< of the file's text */
 } layer_model;
 
 /** One time: a layer, what of it, and how long. */
@@ -55,6 +61,9 @@ size_t layer_model_rows(const layer_model *m);
 
 /** Does it price backward passes, which nobody may have measured? */
 bool layer_prices_train(const layer_prices *p);
+
+/** Appends a row of one layer; false where layer_model_seconds() is NAN. */
+bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run, rows *out);
 
 /** Seconds of a layer, by itself or as a part of a network; NAN: its class has no prices, or its
  * backward pass or its optimizer has none there. */

@@ -155,6 +155,28 @@ row_cost rows_cost(const rows *r, size_t at, const columns *c, const double *pri
     return cost;
 }
 
+void rows_ways(const rows *r, size_t at, const double *price,
+               void (*see)(void *context, const row_way *way), void *context)
+{
+    const size_t end = parts_end(r, at);
+
+    for (size_t part = r->row[at].first_part; part < end; part++) {
+        const size_t first = r->part[part].first_alternative, last = alternatives_end(r, part);
+        const size_t chosen = cheapest(r, part, price);
+
+        for (size_t a = first; a < last; a++) {
+            const row_way way = { .item    = r->item + r->alternative[a],
+                                  .n       = items_end(r, a) - r->alternative[a],
+                                  .chosen  = a == chosen,
+                                  .choice  = last > first + 1,
+                                  .seconds = alternative_seconds(r, a, price),
+                                  .least   = alternative_seconds(r, chosen, price) };
+
+            see(context, &way);
+        }
+    }
+}
+
 size_t rows_longest(const rows *r)
 {
     size_t longest = 0;

@@ -72,6 +72,19 @@ typedef struct row_cost {
  */
 row_cost rows_cost(const rows *r, size_t at, const columns *c, const double *price,
                    row_item *vector, size_t *n);
+/** One way to do a part. */
+typedef struct row_way {
+    const row_item *item;
+    size_t          n;
+    bool            chosen;  /**< it is what rows_cost() takes */
+    bool            choice;  /**< there are others */
+    double          seconds; /**< what it costs */
+    double          least;   /**< what the cheapest way costs */
+} row_way;
+
+/** Shows all ways to do all parts of a row, in their order. */
+void rows_ways(const rows *r, size_t at, const double *price,
+               void (*see)(void *context, const row_way *way), void *context);
 /** Most items that any row can have. */
 size_t rows_longest(const rows *r);
 /** (floor^p + work^p)^(1/p) */

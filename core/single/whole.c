@@ -16,6 +16,7 @@ typedef struct walk {
     const layer_prices
                  *usual; /**< class of what is no product: convolutions where they are known */
     const char   *optimizer;
+    bool          learned;
     whole_seconds sum;
     lm_error     *err;
 } walk;
@@ -47,18 +48,42 @@ static size_t by_resource(const column *c)
     return (size_t)c->resource;
 }
 
-/* Of a pass; NAN where it has no price. */
-static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run)
+/* Of a pass, `factor` times what it is priced at; NAN where it has no price. */
+static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run, double factor)
 {
     double by[N_RESOURCES] = { 0 }, sum = 0;
 
     if (layer_model_split(w->m, s, run, by_resource, by, NULL))
         return NAN;
     for (int r = 0; r < N_RESOURCES; r++) {
-        w->sum.by[r] += by[r];
-        sum += by[r];
+        w->sum.by[r] += factor * by[r];
+        sum += factor * by[r];
     }
     return sum;
+}
+
+/* What a layer's pass by itself takes with its residual, over what it takes by its price; run with
+ * inputs that are trained, or without: as layers were when it was learned. */
+static lm_status learned_factor(walk *w, const layer_shape *s, bool backward, double *out)
+{
+    lm_status status = LM_OK;
+
+    *out = 1;
+    for (int trains = 0; trains < 2 && *out == 1 && !status; trains++) {
+        const layer_run run    = { .forward         = !backward,
+                                   .backward        = backward,
+                                   .alone           = true,
+                                   .input_gradient  = true,
+                                   .trains_inputs   = trains,
+                                   .multiprocessors = w->m->multiprocessors };
+        const double    priced = layer_model_seconds(w->m, s, &run);
+        double          learned;
+
+        status = learned_seconds(w->m, s, &run, &learned, w->err);
+        if (!status && priced > 0)
+            *out = learned / priced;
+    }
+    return status;
 }
 
 static lm_status unlike(const walk *w, const bound_layer *l)
@@ -72,21 +97,25 @@ static lm_status unlike(const walk *w, const bound_layer *l)
 /* Of a class that has prices. */
 static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
 {
-    layer_run run = { .input_gradient  = l->needs_grad_input,
-                      .optimizer       = w->optimizer,
-                      .multiprocessors = w->m->multiprocessors };
+    layer_run run       = { .input_gradient  = l->needs_grad_input,
+                            .optimizer       = w->optimizer,
+                            .multiprocessors = w->m->multiprocessors };
+    double    factor[2] = { 1, 1 };
+    lm_status status    = LM_OK;
 
+    for (int back = 0; back < 2 && w->learned && !status; back++)
+        status = learned_factor(w, s, back, &factor[back]);
     run.forward = true;
-    w->sum.forward += pass_seconds(w, s, &run);
+    w->sum.forward += pass_seconds(w, s, &run, factor[0]);
     run.forward  = false;
     run.backward = l->trained || l->needs_grad_input;
     if (run.backward)
-        w->sum.backward += pass_seconds(w, s, &run);
+        w->sum.backward += pass_seconds(w, s, &run, factor[1]);
     run.backward = false;
     run.update   = l->trained && l->n_weights;
     if (run.update)
         w->sum.update += layer_model_seconds(w->m, s, &run);
-    return LM_OK;
+    return status;
 }
 
 static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
@@ -168,9 +197,9 @@ static lm_status add_layer(walk *w, const bound_layer *l)
 }
 
 lm_status whole_predict(layer_model *m, const bound_network *net, const char *optimizer,
-                        whole_seconds *out, lm_error *err)
+                        bool learned, whole_seconds *out, lm_error *err)
 {
-    walk                w      = { .m = m, .net = net, .optimizer = optimizer, .err = err };
+    walk w = { .m = m, .net = net, .optimizer = optimizer, .learned = learned, .err = err };
     const layer_prices *calls  = NULL;
     lm_status           status = LM_OK;
 

@@ -2,7 +2,7 @@
 #ifndef SINGLE_WHOLE_H
 #define SINGLE_WHOLE_H
 
-#include "single/model.h"
+#include "single/learned.h"
 
 /** Seconds of one step's passes. */
 typedef struct whole_seconds {
@@ -20,9 +20,12 @@ typedef struct whole_seconds {
  * read or written, half of that function's two. Sums of layers by themselves know
  * nothing of caches that are warm, nor of launches that hide behind work.
  *
- * @return LM_E_NOTFOUND for a layer or an optimizer without a price
+ * @param learned with residuals (learned.h) of forward and of backward passes by themselves, where
+ *                they were learned of; those of whole steps are of a loss and of trained inputs,
+ * too, and nobody knows which part they belong to
+ * @return LM_E_NOTFOUND for a layer or an optimizer without a price; what learned_seconds() returns
  */
 lm_status whole_predict(layer_model *m, const bound_network *net, const char *optimizer,
-                        whole_seconds *out, lm_error *err);
+                        bool learned, whole_seconds *out, lm_error *err);
 
 #endif

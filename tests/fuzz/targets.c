@@ -26,6 +26,7 @@
 #include "network/write.h"
 #include "plan/prices.h"
 #include "report/extrap.h"
+#include "single/learned.h"
 #include "trace/trace.h"
 #ifdef FUZZ_SWEEP
 #include "sweep/sweep.h"
@@ -449,22 +450,23 @@ static bool fuzz_logs(const uint8_t *data, size_t size)
 {
     static const log_options given = { .ranks = 8, .hosts = 2 };
     static const log_options nothing;
-    memory_file              f    = file_of(data, size);
-    log_rows                 rows = { 0 };
-    lm_error                 err  = { 0 };
+    memory_file              f     = file_of(data, size);
+    log_rows                 found = { 0 };
+    lm_error                 err   = { 0 };
     lm_status                status;
     bool                     any;
 
-    if ((status = log_read_osu(f.path, &given, &rows, &err)))
+    if ((status = log_read_osu(f.path, &given, &found, &err)))
         check_refusal(status, &err);
-    if ((status = log_read_nccl_tests(f.path, size % 2 ? &given : &nothing, &rows, &err)))
+    if ((status = log_read_nccl_tests(f.path, size % 2 ? &given : &nothing, &found, &err)))
         check_refusal(status, &err);
     close(f.fd);
-    for (size_t i = 0; i < rows.n_rows; i++)
-        check(rows.row[i].seconds > 0 && isfinite(rows.row[i].seconds) && rows.row[i].bytes > 0 &&
-              rows.row[i].ranks > 0 && rows.row[i].hosts > 0 && rows.row[i].dtype);
-    any = rows.n_rows > 0;
-    log_rows_free(&rows);
+    for (size_t i = 0; i < found.n_rows; i++)
+        check(found.row[i].seconds > 0 && isfinite(found.row[i].seconds) &&
+              found.row[i].bytes > 0 && found.row[i].ranks > 0 && found.row[i].hosts > 0 &&
+              found.row[i].dtype);
+    any = found.n_rows > 0;
+    log_rows_free(&found);
     return any;
 }
 
@@ -508,26 +510,26 @@ static bool fuzz_extrap(const uint8_t *data, size_t size)
     };
     const extrap_options *options = size % 2 ? &given : &plain;
     memory_file           f       = file_of(data, size);
-    log_rows              rows    = { 0 };
+    log_rows              found   = { 0 };
     lm_error              err     = { 0 };
-    lm_status             status  = extrap_read(f.path, options, &rows, &err);
+    lm_status             status  = extrap_read(f.path, options, &found, &err);
     size_t                n       = 0;
 
     close(f.fd);
     if (status)
         check_refusal(status, &err);
-    for (size_t i = 0; i < rows.n_rows; i++) {
-        const observation *row = &rows.row[i];
+    for (size_t i = 0; i < found.n_rows; i++) {
+        const observation *row = &found.row[i];
 
         check(!observation_check(row, &err));
         check(row->seconds > 0 && isfinite(row->seconds));
         check(row->ranks >= row->hosts && row->hosts >= 1);
     }
-    while (!status && n < rows.n_rows && rows.row[n].kind == rows.row[0].kind)
+    while (!status && n < found.n_rows && found.row[n].kind == found.row[0].kind)
         n++;
     if (n)
-        check_exported(rows.row, n);
-    log_rows_free(&rows);
+        check_exported(found.row, n);
+    log_rows_free(&found);
     return !status;
 }
 
@@ -770,6 +772,47 @@ static bool fuzz_observations(const uint8_t *data, size_t size)
     return true;
 }
 
+/* What is read is written the same again, and predicts. */
+static bool fuzz_residual(const uint8_t *data, size_t size)
+{
+    char           *text = malloc(size + 1), *again = NULL;
+    residual_set   *read = NULL, *back = NULL;
+    static double   x[RESIDUAL_FEATURES];
+    const layer_run run = { .forward = true };
+    size_t          n;
+    lm_error        err = { 0 };
+    lm_status       status;
+    FILE           *out;
+
+    check(text);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    status     = residual_set_read("f", text, &read, &err);
+    free(text);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    out = open_memstream(&again, &n);
+    residual_set_write(out, read);
+    fclose(out);
+    check(!residual_set_read("f", again, &back, &err));
+    free(again);
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
+        const layer_residual *r = read->of[c];
+
+        check(!r == !back->of[c]);
+        if (!r)
+            continue;
+        (void)residual_space_holds(&r->space, &run, x);
+        check(trees_predict(r->trees, x) == trees_predict(back->of[c]->trees, x) ||
+              isnan(trees_predict(r->trees, x)));
+    }
+    residual_set_free(read);
+    residual_set_free(back);
+    return true;
+}
+
 #ifdef FUZZ_SWEEP
 /* Numbers of four digits may stand for a hundred thousand points: a slow sweep, no wrong one. */
 static bool too_long(const uint8_t *data, size_t size)
@@ -833,6 +876,7 @@ const fuzz_target fuzz_targets[] = {
     { "observations", fuzz_observations },
     { "devices", fuzz_devices },
     { "prices", fuzz_prices },
+    { "residual", fuzz_residual },
 #ifdef FUZZ_SWEEP
     { "sweep", fuzz_sweep },
 #endif

@@ -12,7 +12,8 @@ clang) # the other compiler, all warnings are errors
     ;;
 minimal) # without anything that is a choice: what is left must say what it lacks
     set -- -DLAYERMETER_WITH_MPI=OFF -DLAYERMETER_WITH_ONEDNN=OFF -DLAYERMETER_WITH_JSON=OFF \
-        -DLAYERMETER_WITH_ONNX=OFF -DLAYERMETER_WITH_ZLIB=OFF -DLAYERMETER_WITH_CUDA=OFF -DLAYERMETER_WITH_NCCL=OFF
+        -DLAYERMETER_WITH_ONNX=OFF -DLAYERMETER_WITH_ZLIB=OFF -DLAYERMETER_WITH_CUDA=OFF -DLAYERMETER_WITH_NCCL=OFF \
+        -DLAYERMETER_WITH_XGBOOST=OFF
     has="sim"
     ;;
 esac
@@ -33,6 +34,17 @@ if [ $has = sim ]; then
     ! "$work/build/bin/layermeter" epochs "$work/trace.csv.gz" 2>"$work/refusal"
     grep -q "trace.csv.gz: is gzip, which this build does not read" "$work/refusal"
     [ "$(wc -l <"$work/refusal")" = 1 ]
+    # trees are not grown here, but what others grew predicts
+    inputs=$LAYERMETER_SOURCE/tests/cli/inputs
+    awk 'BEGIN { print "kind,name,geometry,phase,input,batch,seconds"
+        for (i = 0; i < 80; i++)
+            printf "layer,linear,features=%d,inference,%d,4,%.9g\n", 100 + i, 900 - i, 1e-4 + 1e-9 * i }' >"$work/o.csv"
+    ! "$work/build/bin/layermeter" fit "$work/o.csv" -o "$work/m.ini" --residual on 2>"$work/refusal"
+    grep -q "this build grows no trees: install XGBoost" "$work/refusal"
+    [ "$(wc -l <"$work/refusal")" = 1 ]
+    "$work/build/bin/layermeter" fit "$work/o.csv" -o "$work/m.ini" --residual auto >/dev/null 2>&1
+    "$work/build/bin/layermeter" validate "$inputs/dense.csv" --machine "$inputs/dense.ini" --model residual --points \
+        --phase inference --format csv | grep -q 'linear,1000,8,1,0.1387[0-9]*,0.13868'
 else
     "$work/build/bin/layermeter-calibrate" "$LAYERMETER_SOURCE/configs/sweeps/quick.ini" --dry-run >/dev/null
 fi

@@ -539,7 +539,7 @@ static void networks_are_sums_of_their_layers(void **state)
 
     (void)state;
     assert_true(n.bound != NULL);
-    assert_int_equal(whole_predict(&m, n.bound, "sgd", &s, &err), LM_E_NOTFOUND);
+    assert_int_equal(whole_predict(&m, n.bound, "sgd", false, &s, &err), LM_E_NOTFOUND);
     assert_true(layer_class_conv.make(c));
     m.of[0].present                                               = true;
     c->column[columns_find(c, "call")].price                      = 1000;
@@ -551,12 +551,12 @@ static void networks_are_sums_of_their_layers(void **state)
     c->column[columns_find(c, "backward.weights")].price          = 5;
     c->column[columns_find(c, "grad_input.direct.scatter")].price =
         1e9; /* the first layer has none */
-    assert_int_equal(whole_predict(&m, n.bound, "sgd", &s, &err), LM_E_NOTFOUND);
+    assert_int_equal(whole_predict(&m, n.bound, "sgd", false, &s, &err), LM_E_NOTFOUND);
     assert_string_equal(err.text,
                         "updates by 'sgd' have no price: measure steps of single layers with "
                         "it, then fit again");
     c->column[columns_need_update(c, "update.sgd")].price = 11;
-    assert_int_equal(whole_predict(&m, n.bound, "sgd", &s, &err), LM_OK);
+    assert_int_equal(whole_predict(&m, n.bound, "sgd", false, &s, &err), LM_OK);
     /* relu: 2 an element; the pool reads y and writes y / 4, each at half of that */
     assert_close(s.forward, 1000 + w + 2 * y + (y + y / 4) + 7 * wl, 1e-12);
     /* relu: 3 an element; the pool's gradient reads y / 4 and writes y; l has no column here */

@@ -78,11 +78,11 @@ class Exam:
         """Errors with each group left out in turn."""
         return self.program.validate(self.write(name + ".csv", rows))
 
-    def unseen(self, name, rows, other, provenance=(), options=()):
+    def unseen(self, name, rows, other, provenance=(), options=(), models=MODELS):
         """Errors on `other` by a fit to `rows`."""
         machine = os.path.join(self.work, name + ".ini")
         self.program.fit(self.write(name + "-fit.csv", rows, provenance), machine, options)
-        return self.program.validate(self.write(name + ".csv", other), machine)
+        return self.program.validate(self.write(name + ".csv", other), machine, models=models)
 
     # ---- figures -------------------------------------------------------------------------------------------------
 

@@ -39,10 +39,10 @@ class Program:
     def fit(self, observations, machine, options=()):
         self.run("fit", observations, "-o", machine, *options)
 
-    def validate(self, observations, machine=None, leave_out="network"):
+    def validate(self, observations, machine=None, leave_out="network", models=MODELS):
         """Errors by (group, quantity, model); the group of all is '(all)'."""
         where = ("--machine", machine) if machine else ("--leave-out", leave_out)
-        rows = self.table("validate", observations, *where, "--model", ",".join(MODELS))
+        rows = self.table("validate", observations, *where, "--model", ",".join(models))
         return {(r["group"], r["phase"], r["model"]): r for r in rows}
 
 

@@ -1,0 +1,40 @@
+/** Sums of regression trees, as data: predictions need no library that grew them. */
+#ifndef LEARN_TREES_H
+#define LEARN_TREES_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "learn/lines.h"
+
+#define TREES_FEATURES 4096
+#define TREES_NODES    50000000
+
+/** An inner node asks whether a feature, in single precision, is below a threshold. */
+typedef struct tree_node {
+    int32_t feature;      /**< -1: a leaf */
+    float   value;        /**< threshold; of a leaf what it adds */
+    int32_t below, above; /**< nodes of the same tree, behind this one */
+} tree_node;
+
+typedef struct trees {
+    size_t     n_features, n_trees, n_nodes;
+    double     base;  /**< what is added to */
+    tree_node *node;  /**< of all trees, one behind the other */
+    size_t    *begin; /**< of each tree, and the end of the last: n_trees + 1 */
+} trees;
+
+void trees_free(trees *t);
+
+/** What one row of features comes to. Pure. */
+double trees_predict(const trees *t, const double *x);
+
+/** Appends them as text: a line of sizes, then a line a tree of "feature:threshold:below:above" and
+ * leaves "=value". */
+void trees_write(FILE *out, const trees *t);
+
+/** Reads them back. LM_E_SYNTAX, LM_E_ARG ("path:line: ...") for what is cut short, no number, or
+ * would not end: children stand behind their node. */
+lm_status trees_read(lines *in, trees **out, lm_error *err);
+
+#endif

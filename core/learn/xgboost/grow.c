@@ -1,0 +1,262 @@
+/* Regression trees grown by XGBoost. */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xgboost/c_api.h>
+
+#include "learn/boost.h"
+
+bool boost_available(void)
+{
+    return true;
+}
+
+static lm_status failed(lm_error *err)
+{
+    return lm_error_set(err, LM_E_ARG, "XGBoost: %.150s", XGBGetLastError());
+}
+
+/* ---- growing ------------------------------------------------------------------------------------
+ */
+
+static lm_status check_rows(const boost_rows *r, lm_error *err)
+{
+    if (!r->n || !r->n_features || r->n_features > TREES_FEATURES)
+        return lm_error_set(err, LM_E_ARG, "%zu rows of %zu features to learn from", r->n,
+                            r->n_features);
+    for (size_t i = 0; i < r->n; i++) {
+        if (!isfinite(r->y[i]))
+            return lm_error_set(err, LM_E_ARG, "row %zu: %g to be told", i + 1, r->y[i]);
+        for (size_t k = 0; k < r->n_features; k++)
+            if (!isfinite(r->x[i * r->n_features + k]))
+                return lm_error_set(err, LM_E_ARG, "row %zu: feature %zu is %g", i + 1, k + 1,
+                                    r->x[i * r->n_features + k]);
+    }
+    return LM_OK;
+}
+
+static lm_status check_options(const boost_options *o, lm_error *err)
+{
+    if (o->trees < 1 || o->depth < 1 || o->depth > 30 || !(o->rate > 0) || !(o->rows > 0) ||
+        o->rows > 1 || !(o->features > 0) || o->features > 1 || !(o->leaf_rows >= 0) ||
+        !(o->l2 >= 0))
+        return lm_error_set(
+            err, LM_E_ARG,
+            "%u trees of depth %u (1 to 30), rate %g (above 0), shares %g and %g (above "
+            "0, to 1), %g rows a leaf, l2 %g (0 or more)",
+            o->trees, o->depth, o->rate, o->rows, o->features, o->leaf_rows, o->l2);
+    return LM_OK;
+}
+
+/* XGBoost takes single precision, and NAN for what is missing: nothing is. */
+static lm_status matrix_of(const boost_rows *r, DMatrixHandle *out, lm_error *err)
+{
+    float    *x = malloc(r->n * r->n_features * sizeof *x), *y = malloc(r->n * sizeof *y);
+    lm_status status = x && y ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    for (size_t i = 0; !status && i < r->n * r->n_features; i++)
+        x[i] = (float)r->x[i];
+    for (size_t i = 0; !status && i < r->n; i++)
+        y[i] = (float)r->y[i];
+    if (!status && (XGDMatrixCreateFromMat(x, r->n, r->n_features, NAN, out) ||
+                    XGDMatrixSetFloatInfo(*out, "label", y, r->n)))
+        status = failed(err);
+    free(x);
+    free(y);
+    return status;
+}
+
+static lm_status set_option(BoosterHandle b, const char *name, double value, lm_error *err)
+{
+    char text[40];
+
+    snprintf(text, sizeof text, "%.9g", value);
+    return XGBoosterSetParam(b, name, text) ? failed(err) : LM_OK;
+}
+
+static lm_status set_options(BoosterHandle b, const boost_options *o, double base, lm_error *err)
+{
+    const struct {
+        const char *name;
+        double      value;
+    } set[] = {
+        { "base_score", base },
+        { "max_depth", o->depth },
+        { "learning_rate", o->rate },
+        { "subsample", o->rows },
+        { o->forest ? "colsample_bynode" : "colsample_bytree", o->features },
+        { "min_child_weight", o->leaf_rows },
+        { "lambda", o->l2 },
+        { "num_parallel_tree", o->forest ? o->trees : 1 },
+        { "seed", (double)(o->seed & 0x7fffffff) },
+        { "verbosity", 0 },
+        { "nthread", 1 }, /* several wait for each other by spinning, whoever else needs the core */
+    };
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < sizeof set / sizeof set[0] && !status; i++)
+        status = set_option(b, set[i].name, set[i].value, err);
+    if (!status && (XGBoosterSetParam(b, "objective", "reg:squarederror") ||
+                    XGBoosterSetParam(b, "tree_method", "hist")))
+        status = failed(err);
+    return status;
+}
+
+/* One round after the other; how many of them are best, on what there is to judge by. */
+static lm_status grow(BoosterHandle b, DMatrixHandle rows, DMatrixHandle held,
+                      const boost_options *o, unsigned *best, lm_error *err)
+{
+    const unsigned rounds = o->forest ? 1 : o->trees, patience = rounds / 10 + 1;
+    const char    *names[] = { "held" };
+    double         least   = HUGE_VAL;
+
+    *best = rounds;
+    for (unsigned k = 0; k < rounds; k++) {
+        const char *text, *value;
+
+        if (XGBoosterUpdateOneIter(b, (int)k, rows))
+            return failed(err);
+        if (!held || o->forest)
+            continue;
+        if (XGBoosterEvalOneIter(b, (int)k, (DMatrixHandle[]){ held }, names, 1, &text))
+            return failed(err);
+        value = strrchr(text, ':'); /* "[0]\theld-rmse:0.25" */
+        if (value && atof(value + 1) < least) {
+            least = atof(value + 1);
+            *best = k + 1;
+        }
+        if (k + 1 >= *best + patience)
+            break;
+    }
+    return LM_OK;
+}
+
+/* ---- taking over --------------------------------------------------------------------------------
+ */
+
+/* Arrays of one tree in XGBoost's JSON model. */
+typedef struct grown {
+    json_t *left, *right, *feature, *value;
+} grown;
+
+static double number_at(json_t *array, size_t i)
+{
+    return json_number_value(json_array_get(array, i));
+}
+
+/* Node `at` and all below it, each in front of its children; false when memory runs out. */
+static bool take_node(const grown *g, size_t at, trees *t, size_t begin, size_t *room)
+{
+    const size_t mine = t->n_nodes;
+    const long   left = (long)number_at(g->left, at);
+
+    if (t->n_nodes == *room) {
+        tree_node *more = realloc(t->node, (*room ? 2 * *room : 1024) * sizeof *more);
+
+        if (!more)
+            return false;
+        t->node = more;
+        *room   = *room ? 2 * *room : 1024;
+    }
+    t->n_nodes++;
+    t->node[mine] = (tree_node){ .feature = -1, .value = (float)number_at(g->value, at) };
+    if (left < 0)
+        return true;
+    t->node[mine].feature = (int32_t)number_at(g->feature, at);
+    t->node[mine].below   = (int32_t)(t->n_nodes - begin);
+    if (!take_node(g, (size_t)left, t, begin, room))
+        return false;
+    t->node[mine].above = (int32_t)(t->n_nodes - begin);
+    return take_node(g, (size_t)number_at(g->right, at), t, begin, room);
+}
+
+static lm_status take_trees(json_t *model, size_t n, trees *t, lm_error *err)
+{
+    json_t *learner = json_object_get(model, "learner");
+    json_t *booster = json_object_get(learner, "gradient_booster");
+    json_t *list    = json_object_get(json_object_get(booster, "model"), "trees");
+    size_t  room    = 0;
+
+    n        = n < json_array_size(list) ? n : json_array_size(list);
+    t->begin = calloc(n + 1, sizeof *t->begin);
+    for (size_t k = 0; t->begin && k < n; k++) {
+        json_t     *tree = json_array_get(list, k);
+        const grown g    = { json_object_get(tree, "left_children"),
+                             json_object_get(tree, "right_children"),
+                             json_object_get(tree, "split_indices"),
+                             json_object_get(tree, "split_conditions") };
+
+        if (!json_array_size(g.value))
+            return lm_error_set(err, LM_E_UNSUPPORTED,
+                                "XGBoost's model has no trees in the form of version 1.7");
+        if (!take_node(&g, 0, t, t->begin[k], &room))
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        t->begin[k + 1] = t->n_nodes;
+    }
+    t->n_trees = n;
+    return t->begin ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
+static lm_status take_over(BoosterHandle b, size_t n, trees *t, lm_error *err)
+{
+    bst_ulong   size;
+    const char *text;
+    json_t     *model;
+    lm_status   status;
+
+    if (XGBoosterSaveModelToBuffer(b, "{\"format\": \"json\"}", &size, &text))
+        return failed(err);
+    if (!(model = json_loadb(text, size, 0, NULL)))
+        return lm_error_set(err, LM_E_UNSUPPORTED, "XGBoost's model is no JSON");
+    status = take_trees(model, n, t, err);
+    json_decref(model);
+    return status;
+}
+
+static double mean(const double *y, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += y[i];
+    return sum / (double)n;
+}
+
+lm_status boost_train(const boost_rows *rows, const boost_rows *held, const boost_options *o,
+                      trees **out, lm_error *err)
+{
+    DMatrixHandle matrix[2] = { NULL, NULL };
+    BoosterHandle booster   = NULL;
+    trees        *t         = NULL;
+    unsigned      best      = 0;
+    lm_status     status    = check_options(o, err);
+
+    if (held && !held->n)
+        held = NULL;
+    if (status || (status = check_rows(rows, err)) || (held && (status = check_rows(held, err))))
+        return status;
+    if (held && held->n_features != rows->n_features)
+        return lm_error_set(err, LM_E_ARG, "%zu features to learn from, %zu to judge by",
+                            rows->n_features, held->n_features);
+    if (!(t = calloc(1, sizeof *t)))
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    t->n_features = rows->n_features;
+    t->base       = (double)(float)mean(rows->y, rows->n);
+    if (!(status = matrix_of(rows, &matrix[0], err)) && held)
+        status = matrix_of(held, &matrix[1], err);
+    if (!status && XGBoosterCreate(matrix, 1, &booster))
+        status = failed(err);
+    if (!status && !(status = set_options(booster, o, t->base, err)) &&
+        !(status = grow(booster, matrix[0], matrix[1], o, &best, err)))
+        status = take_over(booster, o->forest ? o->trees : best, t, err);
+    XGBoosterFree(booster);
+    XGDMatrixFree(matrix[0]);
+    XGDMatrixFree(matrix[1]);
+    if (status)
+        trees_free(t);
+    else
+        *out = t;
+    return status;
+}

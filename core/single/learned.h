@@ -1,0 +1,50 @@
+/** Models of single layers with what their prices leave over: a residual for each class, in a text
+ * file beside the machine file, which names it with its hash. */
+#ifndef SINGLE_LEARNED_H
+#define SINGLE_LEARNED_H
+
+#include "single/residual.h"
+
+/** Can a residual be asked for? */
+bool learned_any(const layer_model *m);
+
+/**
+ * Learns residuals to a model that was fitted to these times.
+ *
+ * @param judged what was found of each class, also where nothing was gained; N_LAYER_CLASSES
+ * @return as residual_learn() has it
+ */
+lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, layer_residual *judged,
+                      lm_error *err);
+
+/**
+ * Seconds of a layer with its residual, which is read where it has not been; layer_model_seconds()
+ * where there is none.
+ *
+ * @param seconds NAN: no price
+ * @return LM_E_IO, LM_E_SYNTAX ... of the file, LM_E_ARG if its hash is another; LM_E_NOMEM
+ */
+lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run *run,
+                          double *seconds, lm_error *err);
+
+/** Writes the residuals beside a machine file, "m.ini": as "m.residual", which is then what the
+ * model names. */
+lm_status learned_save(layer_model *m, const char *machine, lm_error *err);
+
+/** Takes the file that a machine file names, beside it, to be read when it is asked. LM_E_ARG for
+ * a name with folders. */
+lm_status learned_name(layer_model *m, const char *machine, const char *name, lm_error *err);
+
+/** Appends them as text. */
+void residual_set_write(FILE *out, const residual_set *s);
+
+/**
+ * Reads that text, which is cut up.
+ *
+ * @param path for messages
+ * @return LM_E_UNSUPPORTED for another version, LM_E_NOTFOUND for a class or feature that nobody
+ *         knows, else as trees_read(); all begin with "path:line: "
+ */
+lm_status residual_set_read(const char *path, char *text, residual_set **out, lm_error *err);
+
+#endif

@@ -1,0 +1,325 @@
+/* Residuals of single layers: what is learned, when it is not, and how it is kept. */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "folder.h"
+#include "learn/boost.h"
+#include "single/learned.h"
+
+#define N 600
+
+static const layer_run forward = { .forward = true, .alone = true };
+static const layer_run within  = { .forward = true }; /* a network */
+
+static layer_shape product(int64_t n, int64_t a, int64_t b)
+{
+    return (layer_shape){ .kind    = SHAPE_DENSE,
+                          .n       = n,
+                          .c_in    = a,
+                          .c_out   = b,
+                          .groups  = 1,
+                          .inputs  = (double)(n * a),
+                          .outputs = (double)(n * b),
+                          .weights = (double)(a * b) };
+}
+
+/* What prices can tell, times what they cannot: outputs that fill vectors of 4 are faster. */
+static double seconds_of(const layer_shape *s)
+{
+    return (1e-4 + 2e-10 * s->weights) * (s->c_out % 4 ? 1.5 : 1);
+}
+
+static double uniform(uint64_t *seed)
+{
+    return (double)(random_next(seed) >> 11) * 0x1p-53;
+}
+
+typedef struct world {
+    layer_shape shape[N];
+    layer_time  time[N];
+    layer_model m;
+    lm_error    err;
+} world;
+
+/* Of times with a residual that is known, or with noise alone. */
+static world *world_new(bool known, uint64_t seed)
+{
+    world *w = calloc(1, sizeof *w);
+
+    for (size_t i = 0; i < N; i++) {
+        w->shape[i] =
+            product(1 + (int64_t)random_below(&seed, 8), 100 + (int64_t)random_below(&seed, 2000),
+                    100 + (int64_t)random_below(&seed, 2000));
+        w->time[i] = (layer_time){ &w->shape[i], forward, seconds_of(&w->shape[i]) };
+        if (!known)
+            w->time[i].seconds =
+                (1e-4 + 2e-10 * w->shape[i].weights) * (0.8 + 0.4 * uniform(&seed));
+    }
+    assert_int_equal(layer_model_fit(w->time, N, &w->m, &w->err), LM_OK);
+    return w;
+}
+
+static void world_free(world *w)
+{
+    layer_model_free(&w->m);
+    free(w);
+}
+
+static double learned(world *w, const layer_shape *s, const layer_run *run)
+{
+    double seconds = -1;
+
+    if (learned_seconds(&w->m, s, run, &seconds, &w->err))
+        fail_msg("%s", w->err.text);
+    return seconds;
+}
+
+/* Mean relative errors on shapes that nobody saw: by prices, and with the residual. */
+static void errors_of_new(world *w, double out[2])
+{
+    uint64_t seed = 77;
+
+    out[0] = out[1] = 0;
+    for (int i = 0; i < 200; i++) {
+        const layer_shape s =
+            product(1 + (int64_t)random_below(&seed, 8), 200 + (int64_t)random_below(&seed, 1800),
+                    200 + (int64_t)random_below(&seed, 1800));
+
+        out[0] += fabs(layer_model_seconds(&w->m, &s, &forward) / seconds_of(&s) - 1) / 200;
+        out[1] += fabs(learned(w, &s, &forward) / seconds_of(&s) - 1) / 200;
+    }
+}
+
+static void what_prices_leave_over_is_learned(void **state)
+{
+    world         *w = world_new(true, 3);
+    layer_residual judged[N_LAYER_CLASSES];
+    layer_shape    far = product(4, 100000, 500), odd = product(4, 500, 501);
+    double         error[2];
+
+    (void)state;
+    if (!boost_available()) {
+        assert_int_equal(learned_fit(w->time, N, &w->m, judged, &w->err), LM_E_UNSUPPORTED);
+        assert_non_null(strstr(w->err.text, "libxgboost-dev"));
+        world_free(w);
+        return;
+    }
+    assert_int_equal(learned_fit(w->time, N, &w->m, judged, &w->err), LM_OK);
+    assert_true(learned_any(&w->m));
+    assert_int_equal(judged[1].judged, N);
+    assert_true(judged[1].mape < 0.5 * judged[1].mape_priced);
+    errors_of_new(w, error);
+    assert_true(error[1] < 0.5 * error[0]);
+    /* what is said of held out rows is what comes of new ones */
+    assert_true(error[1] < 1.5 * judged[1].mape && error[1] > 0.5 * judged[1].mape);
+
+    /* prices alone beyond what was learned from: far away, within a network */
+    assert_true(learned(w, &far, &forward) == layer_model_seconds(&w->m, &far, &forward));
+    assert_true(learned(w, &odd, &forward) != layer_model_seconds(&w->m, &odd, &forward));
+    assert_true(learned(w, &odd, &within) == layer_model_seconds(&w->m, &odd, &within));
+    odd.bias = true;
+    assert_true(learned(w, &odd, &forward) == layer_model_seconds(&w->m, &odd, &forward));
+    world_free(w);
+}
+
+static void noise_is_not_learned(void **state)
+{
+    world         *w = world_new(false, 4);
+    layer_residual judged[N_LAYER_CLASSES];
+
+    (void)state;
+    if (boost_available()) {
+        assert_int_equal(learned_fit(w->time, N, &w->m, judged, &w->err), LM_OK);
+        assert_false(learned_any(&w->m));
+        assert_int_equal(judged[1].judged, N);
+        assert_true(judged[1].mape > 0.97 * judged[1].mape_priced);
+        /* too few rows */
+        assert_int_equal(learned_fit(w->time, RESIDUAL_ROWS - 1, &w->m, judged, &w->err), LM_OK);
+        assert_false(learned_any(&w->m));
+        assert_int_equal(judged[1].judged, 0);
+    }
+    world_free(w);
+}
+
+/* ---- files --------------------------------------------------------------------------------------
+ */
+
+/* A residual by hand: e^0.5 for outputs that do not fill vectors of 4. */
+static residual_set *by_hand(const columns *c)
+{
+    residual_set   *s = calloc(1, sizeof *s);
+    layer_residual *r = s->of[1] = calloc(1, sizeof *r);
+    char           *text         = malloc(100);
+    size_t          at           = 0;
+    lines           in           = { .path = "t", .at = text };
+    const rows      none         = { 0 };
+
+    assert_int_equal(residual_space_new(&none, c, &r->space, NULL), LM_OK);
+    while (strcmp(r->space.feature[at].name, "channels_out.rest4") != 0)
+        at++;
+    for (size_t i = 0; i < r->space.n; i++) {
+        r->space.feature[i].low  = 0;
+        r->space.feature[i].high = r->space.feature[i].kind == FEATURE_COUNT ? 20 : 1;
+        if (!strcmp(r->space.feature[i].name, "seconds"))
+            r->space.feature[i].low = -20;
+    }
+    snprintf(text, 100, "trees %zu 1\nbase 0\ntree 3 %zu:0.5:1:2 =0 =0.5\n", r->space.n, at);
+    assert_int_equal(trees_read(&in, &r->trees, NULL), LM_OK);
+    free(text);
+    *r = (layer_residual){ .rows        = 900,
+                           .judged      = 300,
+                           .mape_priced = 0.2,
+                           .mape        = 0.1,
+                           .low         = -1,
+                           .high        = 1,
+                           .space       = r->space,
+                           .trees       = r->trees };
+    return s;
+}
+
+static char *text_of(const residual_set *s)
+{
+    static char  *text; /* of automatic storage GCC 12 takes what it points to for dangling */
+    static size_t n;
+    FILE         *out = open_memstream(&text, &n);
+
+    residual_set_write(out, s);
+    fclose(out);
+    return text;
+}
+
+static void a_residual_is_kept_beside_its_machine_file(void **state)
+{
+    world            *w = world_new(true, 5), *back = world_new(true, 5);
+    const char       *path = "m.ini", *name = "m.residual";
+    char             *text, *again;
+    const layer_shape odd = product(4, 500, 501), even = product(4, 500, 500);
+    const double      priced = layer_model_seconds(&w->m, &odd, &forward);
+    residual_set     *read   = NULL;
+    size_t            size;
+
+    (void)state;
+    w->m.learned = by_hand(&w->m.of[1].columns);
+    assert_close(learned(w, &odd, &forward), priced * exp(0.5), 1e-7);
+    assert_true(learned(w, &even, &forward) == layer_model_seconds(&w->m, &even, &forward));
+    w->m.learned->of[1]->high = 0.25; /* held */
+    assert_close(learned(w, &odd, &forward), priced * exp(0.25), 1e-12);
+
+    assert_int_equal(learned_save(&w->m, path, &w->err), LM_OK);
+    assert_string_equal(w->m.learned_path, name);
+    assert_int_equal(file_read_text(name, &text, &size, &w->err), LM_OK);
+    assert_memory_equal(text, "layermeter residual 1\nclass dense\nrows 900 300\n", 45);
+    assert_int_equal(residual_set_read("x", text, &read, &w->err), LM_OK);
+    free(text);
+    text  = text_of(read);
+    again = text_of(w->m.learned);
+    assert_string_equal(text, again);
+    free(text);
+    free(again);
+    residual_set_free(read);
+
+    /* it is read when it is asked */
+    assert_int_equal(learned_name(&back->m, path, "m.residual", &w->err), LM_OK);
+    back->m.learned_hash = w->m.learned_hash;
+    assert_null(back->m.learned);
+    assert_true(learned(back, &odd, &forward) == learned(w, &odd, &forward));
+    assert_non_null(back->m.learned);
+    world_free(back);
+
+    /* a file that is another, and one that is gone */
+    back = world_new(true, 5);
+    assert_int_equal(learned_name(&back->m, path, "m.residual", &w->err), LM_OK);
+    back->m.learned_hash = w->m.learned_hash + 1;
+    {
+        double seconds;
+
+        assert_int_equal(learned_seconds(&back->m, &odd, &forward, &seconds, &w->err), LM_E_ARG);
+        assert_non_null(strstr(w->err.text, "m.residual: not the residual that its machine file"));
+        unlink(name);
+        assert_int_equal(learned_seconds(&back->m, &odd, &forward, &seconds, &w->err), LM_E_IO);
+    }
+    assert_int_equal(learned_name(&back->m, path, "../m.residual", &w->err), LM_E_ARG);
+    world_free(back);
+    world_free(w);
+}
+
+/* The text with the first `from` made `to`. */
+static char *with(const char *text, const char *from, const char *to)
+{
+    const char *at  = strstr(text, from);
+    char       *out = NULL;
+    size_t      n;
+    FILE       *f = open_memstream(&out, &n);
+
+    assert_non_null(at);
+    fprintf(f, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    fclose(f);
+    return out;
+}
+
+static void what_is_no_residual_is_refused(void **state)
+{
+    static const struct {
+        const char *from, *to, *says;
+        lm_status   status;
+    } cases[] = {
+        { "layermeter residual 1", "layermeter residual 2",
+          "f:1: residuals of version '2', this program reads 1: fit the observations again",
+          LM_E_UNSUPPORTED },
+        { "layermeter residual 1", "trees 3 3", "f:1: expected 'layermeter residual ...'",
+          LM_E_SYNTAX },
+        { "class dense", "class sparse", "f:2: 'sparse' is no class", LM_E_NOTFOUND },
+        { "errors 0.2", "errors nan", "f:4: number 1 is nan", LM_E_ARG },
+        { "clamp -1 1", "clamp 1 -1", "f:5: clamp: from 1 to -1", LM_E_ARG },
+        { "feature batch", "feature weight_decay", "f:7: 'weight_decay' is no feature that",
+          LM_E_NOTFOUND },
+        { "feature batch 0 20", "feature batch 20 0", "f:7: a range from 20 to 0", LM_E_ARG },
+        { "feature batch 0 20", "feature batch 0", "f:7: expected 2 numbers", LM_E_SYNTAX },
+        { ":0.5:1:2", ":nan:1:2", "node 0: ", LM_E_SYNTAX },
+        { "=0.5\n", "=0.5\nclass dense\n", "'dense' is no class, or there twice", LM_E_NOTFOUND },
+    };
+    world        *w    = world_new(true, 6);
+    residual_set *made = by_hand(&w->m.of[1].columns);
+    char         *text = text_of(made);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char         *other = with(text, cases[i].from, cases[i].to);
+        residual_set *read  = NULL;
+
+        assert_int_equal(residual_set_read("f", other, &read, &w->err), cases[i].status);
+        if (!strstr(w->err.text, cases[i].says))
+            fail_msg("%s: %s", cases[i].to, w->err.text);
+        free(other);
+    }
+    /* cut short after each line but the last */
+    for (const char *at = strchr(text, '\n'); at[1]; at = strchr(at + 1, '\n')) {
+        char         *cut  = strndup(text, (size_t)(at + 1 - text));
+        residual_set *read = NULL;
+
+        assert_int_equal(residual_set_read("f", cut, &read, &w->err), LM_E_SYNTAX);
+        free(cut);
+    }
+    free(text);
+    residual_set_free(made);
+    world_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_prices_leave_over_is_learned),
+        cmocka_unit_test(noise_is_not_learned),
+        cmocka_unit_test(a_residual_is_kept_beside_its_machine_file),
+        cmocka_unit_test(what_is_no_residual_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
+}

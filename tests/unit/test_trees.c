@@ -1,0 +1,174 @@
+/* Regression trees: predictions, text, and what XGBoost grows. */
+#include "check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "learn/boost.h"
+
+#define N 400
+
+static double uniform(uint64_t *state)
+{
+    return (double)(random_next(state) >> 11) * 0x1p-53;
+}
+
+static trees *read_text(const char *text, lm_error *err)
+{
+    char  *copy = strdup(text);
+    lines  in   = { .path = "t", .at = copy };
+    trees *t    = NULL;
+
+    if (trees_read(&in, &t, err))
+        t = NULL;
+    free(copy);
+    return t;
+}
+
+static char *text_of(const trees *t)
+{
+    char  *text = NULL;
+    size_t n;
+    FILE  *out = open_memstream(&text, &n);
+
+    trees_write(out, t);
+    fclose(out);
+    return text;
+}
+
+/* x0 < 2 ? 10 : (x1 < 0.5 ? 20 : 30), and x0 < 1 ? 0.25 : 0.5, and 100. */
+#define TWO "trees 2 2\nbase 100\ntree 5 0:2:1:2 =10 1:0.5:3:4 =20 =30\ntree 3 0:1:1:2 =0.25 =0.5\n"
+
+static void leaves_add_up(void **state)
+{
+    static const struct {
+        double x[2], y;
+    } cases[]   = { { { 0, 0 }, 110.25 },
+                    { { 1, 9 }, 110.5 },
+                    { { 2, 0 }, 120.5 }, /* not below its threshold */
+                    { { 3, 0.5 }, 130.5 } };
+    trees *t    = read_text(TWO, NULL);
+    char  *text = text_of(t);
+
+    (void)state;
+    assert_string_equal(text, TWO);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        assert_true(trees_predict(t, cases[i].x) == cases[i].y);
+    free(text);
+    trees_free(t);
+}
+
+static void what_would_not_end_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *what;
+    } cases[] = {
+        { "trees 2\n", "t:1: expected 'trees FEATURES TREES', 1 to 4096 features" },
+        { "trees 0 1\n", "t:1: expected 'trees FEATURES TREES', 1 to 4096 features" },
+        { "trees 1 1\nbase inf\n", "t:2: number 1 is inf" },
+        { "trees 1 1\nbase 0\n", "t:3: the file ends here; expected 'tree ...'" },
+        { "trees 1 1\nbase 0\ntree\n", "t:3: expected 'tree NODES ...', 1 or more" },
+        { "trees 1 1\nbase 0\ntree 0\n", "t:3: expected 'tree NODES ...', 1 or more" },
+        { "trees 1 1\nbase 0\ntree 1 0:1:0:0\n", "t:3: node 0: '0:1:0:0' is none" }, /* itself */
+        { "trees 1 1\nbase 0\ntree 3 0:1:1:3 =1 =2\n", "t:3: node 0: '0:1:1:3' is none" },
+        { "trees 1 1\nbase 0\ntree 3 1:1:1:2 =1 =2\n", "t:3: node 0: '1:1:1:2' is none" },
+        { "trees 1 1\nbase 0\ntree 1 =nan\n", "t:3: node 0: '=nan' is none" },
+        { "trees 1 1\nbase 0\ntree 1 =1 =2\n", "t:3: expected 1 nodes, found more" },
+        { "trees 1 1\nbase 0\ntree 2 =1\n", "t:3: expected 2 nodes, found fewer" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lm_error err = { LM_OK, "" };
+
+        assert_null(read_text(cases[i].text, &err));
+        assert_string_equal(err.text, cases[i].what);
+    }
+}
+
+/* 1 below 5, 3 above, and noise. */
+static boost_rows steps(double *x, double *y, uint64_t seed)
+{
+    for (size_t i = 0; i < N; i++) {
+        x[2 * i]     = 10 * uniform(&seed);
+        x[2 * i + 1] = uniform(&seed);
+        y[i]         = (x[2 * i] < 5 ? 1 : 3) + 0.02 * (uniform(&seed) - 0.5);
+    }
+    return (boost_rows){ x, y, N, 2 };
+}
+
+static double root_mean_square(const trees *t, const boost_rows *r)
+{
+    double squares = 0;
+
+    for (size_t i = 0; i < r->n; i++)
+        squares += pow(trees_predict(t, r->x + 2 * i) - r->y[i], 2);
+    return sqrt(squares / (double)r->n);
+}
+
+static void a_step_is_learned(void **state)
+{
+    const boost_options *const ways[] = { &boost_default, &forest_default };
+    double                     x[2 * N], y[N], other_x[2 * N], other_y[N];
+    const boost_rows           rows = steps(x, y, 1), other = steps(other_x, other_y, 2);
+
+    (void)state;
+    if (!boost_available())
+        skip();
+    for (size_t w = 0; w < 2; w++) {
+        trees *t = NULL, *again = NULL;
+        char  *text, *twice;
+
+        assert_int_equal(boost_train(&rows, w ? NULL : &other, ways[w], &t, NULL), LM_OK);
+        assert_int_equal(boost_train(&rows, w ? NULL : &other, ways[w], &again, NULL), LM_OK);
+        /* of 2: a few rows fall between the last below 5 and the first above */
+        assert_true(root_mean_square(t, &other) < 0.25);
+        text  = text_of(t);
+        twice = text_of(again);
+        assert_string_equal(text, twice);
+        trees_free(again);
+        assert_non_null(again = read_text(text, NULL));
+        for (size_t i = 0; i < N; i++)
+            assert_true(trees_predict(t, x + 2 * i) == trees_predict(again, x + 2 * i));
+        free(text);
+        free(twice);
+        trees_free(again);
+        trees_free(t);
+    }
+}
+
+static void what_cannot_be_learned_is_told(void **state)
+{
+    double        x[] = { 1, 2 }, y[] = { 1, NAN };
+    boost_rows    rows = { x, y, 2, 1 };
+    boost_options o    = boost_default;
+    trees        *t    = NULL;
+    lm_error      err  = { LM_OK, "" };
+
+    (void)state;
+    if (!boost_available()) {
+        assert_int_equal(boost_train(&rows, NULL, &o, &t, &err), LM_E_UNSUPPORTED);
+        return;
+    }
+    assert_int_equal(boost_train(&rows, NULL, &o, &t, &err), LM_E_ARG);
+    assert_string_equal(err.text, "row 2: nan to be told");
+    rows.n = 0;
+    assert_int_equal(boost_train(&rows, NULL, &o, &t, &err), LM_E_ARG);
+    assert_string_equal(err.text, "0 rows of 1 features to learn from");
+    o.rows = 2;
+    assert_int_equal(boost_train(&rows, NULL, &o, &t, &err), LM_E_ARG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(leaves_add_up),
+        cmocka_unit_test(what_would_not_end_is_refused),
+        cmocka_unit_test(a_step_is_learned),
+        cmocka_unit_test(what_cannot_be_learned_is_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
