@@ -7,14 +7,10 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 
 #define SUFFIX ".residual"
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 bool learned_any(const layer_model *m)
 {
