@@ -148,6 +148,40 @@ static void noise_is_not_learned(void **state)
     world_free(w);
 }
 
+/* What is left out takes no part: neither in prices nor in trees, ranges and what is said of them.
+ */
+static void what_is_left_out_is_not_seen(void **state)
+{
+    world          *w = world_new(true, 8);
+    bool            in[N];
+    layer_rows      r;
+    layer_residual *found;
+    double          said[2][6];
+
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        in[i] = i % 3 != 0;
+    for (int again = 0; again < 2 && boost_available(); again++) {
+        for (size_t i = 0; i < N && again; i++)
+            w->time[i].seconds *= in[i] ? 1 : 100;
+        assert_int_equal(layer_rows_new(&layer_class_dense, w->time, N, &r, &w->err), LM_OK);
+        r.rates = (layer_rates){ 1e12, 1e11 };
+        assert_int_equal(residual_learn(&r, w->time, in, &found, NULL, &w->err), LM_OK);
+        assert_non_null(found);
+        assert_int_equal(found->rows, N - N / 3);
+        memcpy(said[again],
+               (double[]){ found->mape_priced, found->mape, found->low, found->high,
+                           (double)found->trees->n_nodes,
+                           cheapest_seconds(&r.rows, 1, &r.columns, 1) },
+               sizeof said[again]);
+        residual_free(found);
+        layer_rows_free(&r);
+    }
+    if (boost_available())
+        assert_memory_equal(said[0], said[1], sizeof said[0]);
+    world_free(w);
+}
+
 /* ---- files --------------------------------------------------------------------------------------
  */
 
@@ -317,6 +351,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_prices_leave_over_is_learned),
         cmocka_unit_test(noise_is_not_learned),
+        cmocka_unit_test(what_is_left_out_is_not_seen),
         cmocka_unit_test(a_residual_is_kept_beside_its_machine_file),
         cmocka_unit_test(what_is_no_residual_is_refused),
     };
