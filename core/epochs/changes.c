@@ -55,7 +55,7 @@ static double threshold_of(const segments *s)
             sum[high] += s->mean[i] * (double)length_of(s, i);
             weight[high] += (double)length_of(s, i);
         }
-        if (!weight[0] || !weight[1])
+        if (!(weight[0] > 0) || !(weight[1] > 0))
             continue;
         between = weight[0] * weight[1] * pow(sum[0] / weight[0] - sum[1] / weight[1], 2);
         if (between > best) {

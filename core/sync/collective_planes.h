@@ -1,0 +1,42 @@
+/**
+ * Planes through times of all-reduces: prices of columns (fabric.h), of which one takes all rows,
+ * or the cheaper of two each. Relative, non-negative and robust (Huber's weights).
+ */
+#ifndef SYNC_COLLECTIVE_PLANES_H
+#define SYNC_COLLECTIVE_PLANES_H
+
+#include "sync/collective.h"
+
+/** The bit of a column in a set of them. */
+#define COLUMN(c) (1u << (c))
+
+/** A row with its columns. */
+typedef struct fit_row {
+    double    x[N_SYNC_COLUMNS];
+    double    seconds; /**< measured, above 0 */
+    allreduce of;
+    bool      second; /**< belongs to the second plane */
+} fit_row;
+
+/**
+ * Relative least squares without negative prices: of `rows` rows of n columns one behind the other.
+ *
+ * @param rounds of Huber's weights; 0: all rows weigh the same
+ * @param weight scratch, room for `rows`
+ */
+lm_status planes_solve(const double *x, const double *seconds, size_t rows, size_t n, double *price,
+                       double *weight, int rounds, lm_error *err);
+
+/** One plane through all rows, by this set of columns. */
+lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_plane *out,
+                         lm_error *err);
+
+/** Two planes into out->plane, if any border between small and large messages leaves each of them
+ * enough rows: out->n_planes is 2 then, and else what it was. Changes row[].second. */
+lm_status planes_fit_two(fit_row *row, size_t n, unsigned columns, fabric_model *out,
+                         lm_error *err);
+
+/** Different values among n, ascending, in place; how many. */
+size_t planes_distinct(double *value, size_t n);
+
+#endif
