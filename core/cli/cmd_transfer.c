@@ -45,8 +45,9 @@ static const char details[] =
     "leaving these out. Predictions from the new file are marked 'transferred' under 'beyond'.\n";
 
 static const char examples[] =
-    "  layermeter transfer v100.ini --from V100 --to 'A100-SXM4-40GB' -o a100.ini\n"
-    "  layermeter transfer p100.ini v100.ini --from P100,V100 --to T4 --with few.csv -o t4.ini\n"
+    "  layermeter transfer v100.ini --from V100-SXM2-16GB --to A100-SXM4-40GB -o a100.ini\n"
+    "  layermeter transfer p100.ini v100.ini --from P100-PCIE-16GB,V100-SXM2-16GB --to T4 --with few.csv "
+    "-o t4.ini\n"
     "  layermeter transfer mine.ini --devices boards.ini --from 'my board' --to 'next board' -o next.ini\n";
 
 /* Everything that is opened. */
@@ -281,10 +282,11 @@ static void print_words(const options *o, const work *w)
 {
     for (size_t i = 0; i < w->n; i++)
         if (w->machine[i]->layers && learned_any(w->machine[i]->layers))
-            fprintf(stderr,
-                    "layermeter: %s: the residual of its single layers is of that device alone, and "
-                    "left out\n",
-                    o->argument[i]);
+            fprintf(
+                stderr,
+                "layermeter: %s: the residual of its single layers is of that device alone, and "
+                "left out\n",
+                o->argument[i]);
     if (o->value[WITH])
         print_flagged(w->obs, &w->p);
     if (o->value[WITH] && !isnan(w->errors.mape))

@@ -1,6 +1,4 @@
 /* layermeter validate: how good the models are on observations. */
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,11 +8,9 @@
 #include "cli/commands.h"
 #include "cli/validate_devices.h"
 #include "cli/validate_launches.h"
+#include "cli/validate_print.h"
 #include "fit/singles.h"
-#include "fit/validate.h"
 #include "observe/variants.h"
-#include "report/scatter.h"
-#include "report/table.h"
 
 enum {
     LEAVE_OUT,
@@ -80,220 +76,8 @@ static const char examples[] =
     "  layermeter validate observations.csv --leave-out batch=32.. --model layermeter --plot batch.svg\n"
     "  layermeter validate new.csv --machine machine.ini --points\n"
     "  layermeter validate observations.csv --model layermeter,paleo --device 'Tesla T4' --pooled\n"
-    "  layermeter validate t4.csv p100.csv v100.csv --leave-out device --device T4,P100,V100\n"
+    "  layermeter validate t4.csv p100.csv v100.csv --leave-out device --device T4,P100-PCIE-16GB,V100-SXM2-16GB\n"
     "  layermeter validate observations.csv --leave-out none --pooled --format csv\n";
-
-/* What is judged, and by what. */
-typedef struct judged {
-    const char *model;
-    comparison *at;
-} judged;
-
-typedef struct judging {
-    const points *p;
-    const split  *by, *groups; /* what is left out, what errors are told by */
-    const judged *model;
-    size_t        n;
-} judging;
-
-static void add_split_columns(table *t)
-{
-    table_column(t, "leave_out", NULL, 0);
-    table_column(t, "seed", NULL, 0);
-    table_column(t, "folds", NULL, 0);
-    table_column(t, "fold_points_least", NULL, 0);
-    table_column(t, "fold_points_most", NULL, 0);
-}
-
-static void fold_sizes(const split *by, size_t *least, size_t *most)
-{
-    *least = *most = by->n_folds ? by->points[0] : 0;
-    for (size_t f = 1; f < by->n_folds; f++) {
-        *least = by->points[f] < *least ? by->points[f] : *least;
-        *most  = by->points[f] > *most ? by->points[f] : *most;
-    }
-}
-
-static void add_split(table *t, const split *by)
-{
-    char   text[64];
-    size_t least, most;
-
-    fold_sizes(by, &least, &most);
-    table_text(t, split_rule_print(&by->rule, text, sizeof text));
-    table_count(t, by->rule.seed);
-    table_count(t, by->n_folds);
-    table_count(t, least);
-    table_count(t, most);
-}
-
-static void print_split(const split *by)
-{
-    char   text[64];
-    size_t least, most;
-
-    if (!by->n_folds)
-        return;
-    fold_sizes(by, &least, &most);
-    printf("left out: %s", split_rule_print(&by->rule, text, sizeof text));
-    if (by->rule.kind == SPLIT_KFOLD)
-        printf(", seed %" PRIu64, by->rule.seed);
-    printf("; %zu fold%s of %zu", by->n_folds, by->n_folds == 1 ? "" : "s", least);
-    if (most > least)
-        printf(" to %zu", most);
-    printf(" points\n");
-}
-
-static void add_columns(table *t)
-{
-    table_column(t, "group", "group", 0);
-    table_column(t, "phase", "phase", 0);
-    table_column(t, "model", "model", 0);
-    table_column(t, "points", "points", 0);
-    table_column(t, "r2", "R2", 4);
-    table_column(t, "rmse_ms", "RMSE [ms]", 3);
-    table_column(t, "nrmse", "NRMSE", 3);
-    table_column(t, "mape_percent", "MAPE [%]", 1);
-    table_column(t, "median_ape_percent", "median [%]", 1);
-    table_column(t, "coverage_percent", "in 90 % [%]", 1);
-    table_column(t, "width_percent", "width [%]", 1);
-    add_split_columns(t);
-}
-
-static void add_row(const judging *all, size_t fold, quantity q, const judged *m, table *t)
-{
-    const bool      pooled = fold == all->groups->n_folds;
-    const judgement j = validate_judge(all->p, m->at, q, all->groups, pooled ? SPLIT_ALWAYS : fold);
-    const stats_errors *e = &j.errors;
-
-    if (!e->n)
-        return;
-    table_text(t, pooled ? "(all)" : all->groups->name[fold]);
-    table_text(t, quantity_name(q));
-    table_text(t, m->model);
-    table_count(t, e->n);
-    table_real(t, e->r2);
-    table_real(t, 1e3 * e->rmse);
-    table_real(t, e->nrmse);
-    table_real(t, 100 * e->mape);
-    table_real(t, 100 * e->median_ape);
-    table_real(t, 100 * j.coverage);
-    table_real(t, 100 * j.width);
-    add_split(t, all->by);
-}
-
-static void fill(const judging *all, bool pooled, table *t)
-{
-    add_columns(t);
-    for (size_t g = pooled ? all->groups->n_folds : 0; g <= all->groups->n_folds; g++)
-        for (quantity q = 0; q < N_QUANTITIES; q++)
-            for (size_t m = 0; m < all->n && validate_tells(all->p, q); m++)
-                add_row(all, g, q, &all->model[m], t);
-}
-
-/* One row a point: a time as measured, and by each model with its bounds and its error. */
-static void list_points(const judging *all, quantity q, table *t)
-{
-    const points *p       = all->p;
-    const judged *j       = all->model;
-    const bool    buckets = q == QUANTITY_EXPOSED || q == QUANTITY_OVERLAPPED;
-    char          key[80], title[80];
-
-    table_column(t, "network", "network", 0);
-    table_column(t, "input", "input", 0);
-    table_column(t, "batch", "batch", 0);
-    table_column(t, "nodes", "nodes", 0);
-    if (buckets)
-        table_column(t, "bucket_bytes", "bucket [B]", 0);
-    snprintf(key, sizeof key, "%s_ms", quantity_name(q));
-    snprintf(title, sizeof title, "measured %s [ms]", quantity_name(q));
-    table_column(t, key, title, 2);
-    for (size_t m = 0; m < all->n; m++) {
-        snprintf(key, sizeof key, "%s_ms", j[m].model);
-        snprintf(title, sizeof title, "%s [ms]", j[m].model);
-        table_column(t, key, title, 2);
-        snprintf(key, sizeof key, "%s_low_ms", j[m].model);
-        table_column(t, key, "low", 2);
-        snprintf(key, sizeof key, "%s_high_ms", j[m].model);
-        table_column(t, key, "high", 2);
-        snprintf(key, sizeof key, "%s_error_percent", j[m].model);
-        table_column(t, key, "error [%]", 1);
-    }
-    add_split_columns(t);
-    for (size_t i = 0; i < p->n_points; i++) {
-        const observation *row      = p->point[i].row;
-        const double       measured = all->n ? j[0].at[i].measured[q] : NAN;
-
-        if (isnan(measured))
-            continue;
-        table_text(t, row->name);
-        table_text(t, row->input);
-        table_count(t, (uint64_t)row->batch);
-        table_count(t, (uint64_t)row->ranks);
-        if (buckets)
-            table_count(t, (uint64_t)row->bucket_bytes);
-        table_real(t, 1e3 * measured);
-        for (size_t m = 0; m < all->n; m++) {
-            const comparison *at = &j[m].at[i];
-
-            table_real(t, 1e3 * at->predicted[q]);
-            table_real(t, 1e3 * at->low[q]);
-            table_real(t, 1e3 * at->high[q]);
-            table_real(t, 100 * (at->predicted[q] - measured) / measured);
-        }
-        add_split(t, all->by);
-    }
-}
-
-/* Predicted against measured, a panel a model. */
-static lm_status draw(const judging *all, quantity q, const char *path, lm_error *err)
-{
-    const size_t   n         = all->p->n_points;
-    double        *predicted = malloc((all->n * n + 1) * sizeof *predicted);
-    double        *measured  = malloc((n + 1) * sizeof *measured);
-    scatter_panel *panel     = calloc(all->n + 1, sizeof *panel);
-    char           title[120], rule[64], text[8][120];
-    lm_status      status =
-        predicted && measured && panel ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
-
-    snprintf(title, sizeof title, "%s, left out: %s", quantity_name(q),
-             split_rule_print(&all->by->rule, rule, sizeof rule));
-    for (size_t i = 0; i < n && !status; i++)
-        measured[i] = all->n ? all->model[0].at[i].measured[q] : NAN;
-    for (size_t m = 0; m < all->n && !status; m++) {
-        const judgement j = validate_judge(all->p, all->model[m].at, q, all->groups, SPLIT_ALWAYS);
-
-        for (size_t i = 0; i < n; i++)
-            predicted[m * n + i] = all->model[m].at[i].predicted[q];
-        snprintf(text[m], sizeof text[m], "%s: %zu points, MAPE %.1f %%", all->model[m].model,
-                 j.errors.n, 100 * j.errors.mape);
-        panel[m] = (scatter_panel){ text[m], predicted + m * n, measured, n };
-    }
-    if (!status)
-        status = plot_scatter(path, title, panel, all->n, false, err);
-    free(predicted);
-    free(measured);
-    free(panel);
-    return status;
-}
-
-/* Is no interval stated of anything that is predicted? */
-static bool without_intervals(const judging *all)
-{
-    bool predicted = false;
-
-    for (size_t m = 0; m < all->n; m++)
-        for (quantity q = 0; q < N_QUANTITIES; q++) {
-            const judgement j = validate_judge(all->p, all->model[m].at, q, all->by, SPLIT_ALWAYS);
-
-            predicted |= j.errors.n > 0;
-            if (j.n_stated)
-                return false;
-        }
-    return predicted;
-}
-
-#define MODELS_MAX 8
 
 /* Fits that leave something out must not mix element types and settings either. */
 static lm_status choose(const options *o, points *p, lm_error *err)
@@ -409,16 +193,16 @@ static lm_status print_judged(const options *o, const judging *all, quantity q, 
     table    *t = table_new();
     lm_status status;
 
-    if (o->value[PLOT] && draw(all, q, o->value[PLOT], err)) {
+    if (o->value[PLOT] && judging_draw(all, q, o->value[PLOT], err)) {
         table_free(t);
         return err->code;
     }
     if (f == FORMAT_TABLE)
-        print_split(all->by);
+        judging_print_split(all->by);
     if (o->value[POINTS])
-        list_points(all, q, t);
+        judging_points(all, q, t);
     else
-        fill(all, o->value[POOLED] != NULL, t);
+        judging_table(all, o->value[POOLED] != NULL, t);
     status = table_print(t, f, stdout, err);
     table_free(t);
     return status;
@@ -491,8 +275,8 @@ static int run(const options *o)
     observations *obs               = NULL;
     points        p                 = { 0 };
     table        *t                 = table_new();
-    judged        judge[MODELS_MAX] = { { 0 } };
-    char          list[128], *name[MODELS_MAX];
+    judged        judge[JUDGED_MAX] = { { 0 } };
+    char          list[128], *name[JUDGED_MAX];
     size_t        n       = 0;
     int           code    = EXIT_DONE;
     calibration  *cal     = NULL;
@@ -520,7 +304,7 @@ static int run(const options *o)
         goto out;
     }
     snprintf(list, sizeof list, "%s", o->value[MODEL]);
-    n = text_split(list, ',', name, MODELS_MAX);
+    n = text_split(list, ',', name, JUDGED_MAX);
     for (size_t m = 0; m < n; m++)
         if (!choose_model(o, name[m], &code)) {
             n = 0;
@@ -562,7 +346,7 @@ static int run(const options *o)
         }
     }
     all.n = n;
-    if (rule.kind != SPLIT_NONE && without_intervals(&all))
+    if (rule.kind != SPLIT_NONE && judging_without_intervals(&all))
         fprintf(stderr,
                 "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
                 "that is left out\n",
@@ -570,7 +354,7 @@ static int run(const options *o)
     if (print_judged(o, &all, q, f, &err))
         code = report_failure(&err);
 out:
-    for (size_t m = 0; m < MODELS_MAX; m++)
+    for (size_t m = 0; m < JUDGED_MAX; m++)
         free(judge[m].at);
     table_free(t);
     calibration_free(cal);

@@ -1,0 +1,203 @@
+/* How good models are on observations, printed. */
+#include "cli/validate_print.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/no_memory.h"
+#include "report/scatter.h"
+
+static void add_split_columns(table *t)
+{
+    table_column(t, "leave_out", NULL, 0);
+    table_column(t, "seed", NULL, 0);
+    table_column(t, "folds", NULL, 0);
+    table_column(t, "fold_points_least", NULL, 0);
+    table_column(t, "fold_points_most", NULL, 0);
+}
+
+static void fold_sizes(const split *by, size_t *least, size_t *most)
+{
+    *least = *most = by->n_folds ? by->points[0] : 0;
+    for (size_t f = 1; f < by->n_folds; f++) {
+        *least = by->points[f] < *least ? by->points[f] : *least;
+        *most  = by->points[f] > *most ? by->points[f] : *most;
+    }
+}
+
+static void add_split(table *t, const split *by)
+{
+    char   text[64];
+    size_t least, most;
+
+    fold_sizes(by, &least, &most);
+    table_text(t, split_rule_print(&by->rule, text, sizeof text));
+    table_count(t, by->rule.seed);
+    table_count(t, by->n_folds);
+    table_count(t, least);
+    table_count(t, most);
+}
+
+void judging_print_split(const split *by)
+{
+    char   text[64];
+    size_t least, most;
+
+    if (!by->n_folds)
+        return;
+    fold_sizes(by, &least, &most);
+    printf("left out: %s", split_rule_print(&by->rule, text, sizeof text));
+    if (by->rule.kind == SPLIT_KFOLD)
+        printf(", seed %" PRIu64, by->rule.seed);
+    printf("; %zu fold%s of %zu", by->n_folds, by->n_folds == 1 ? "" : "s", least);
+    if (most > least)
+        printf(" to %zu", most);
+    printf(" points\n");
+}
+
+static void add_columns(table *t)
+{
+    table_column(t, "group", "group", 0);
+    table_column(t, "phase", "phase", 0);
+    table_column(t, "model", "model", 0);
+    table_column(t, "points", "points", 0);
+    table_column(t, "r2", "R2", 4);
+    table_column(t, "rmse_ms", "RMSE [ms]", 3);
+    table_column(t, "nrmse", "NRMSE", 3);
+    table_column(t, "mape_percent", "MAPE [%]", 1);
+    table_column(t, "median_ape_percent", "median [%]", 1);
+    table_column(t, "coverage_percent", "in 90 % [%]", 1);
+    table_column(t, "width_percent", "width [%]", 1);
+    add_split_columns(t);
+}
+
+static void add_row(const judging *all, size_t fold, quantity q, const judged *m, table *t)
+{
+    const bool      pooled = fold == all->groups->n_folds;
+    const judgement j = validate_judge(all->p, m->at, q, all->groups, pooled ? SPLIT_ALWAYS : fold);
+    const stats_errors *e = &j.errors;
+
+    if (!e->n)
+        return;
+    table_text(t, pooled ? "(all)" : all->groups->name[fold]);
+    table_text(t, quantity_name(q));
+    table_text(t, m->model);
+    table_count(t, e->n);
+    table_real(t, e->r2);
+    table_real(t, 1e3 * e->rmse);
+    table_real(t, e->nrmse);
+    table_real(t, 100 * e->mape);
+    table_real(t, 100 * e->median_ape);
+    table_real(t, 100 * j.coverage);
+    table_real(t, 100 * j.width);
+    add_split(t, all->by);
+}
+
+void judging_table(const judging *all, bool pooled, table *t)
+{
+    add_columns(t);
+    for (size_t g = pooled ? all->groups->n_folds : 0; g <= all->groups->n_folds; g++)
+        for (quantity q = 0; q < N_QUANTITIES; q++)
+            for (size_t m = 0; m < all->n && validate_tells(all->p, q); m++)
+                add_row(all, g, q, &all->model[m], t);
+}
+
+void judging_points(const judging *all, quantity q, table *t)
+{
+    const points *p       = all->p;
+    const judged *j       = all->model;
+    const bool    buckets = q == QUANTITY_EXPOSED || q == QUANTITY_OVERLAPPED;
+    char          key[80], title[80];
+
+    table_column(t, "network", "network", 0);
+    table_column(t, "input", "input", 0);
+    table_column(t, "batch", "batch", 0);
+    table_column(t, "nodes", "nodes", 0);
+    if (buckets)
+        table_column(t, "bucket_bytes", "bucket [B]", 0);
+    snprintf(key, sizeof key, "%s_ms", quantity_name(q));
+    snprintf(title, sizeof title, "measured %s [ms]", quantity_name(q));
+    table_column(t, key, title, 2);
+    for (size_t m = 0; m < all->n; m++) {
+        snprintf(key, sizeof key, "%s_ms", j[m].model);
+        snprintf(title, sizeof title, "%s [ms]", j[m].model);
+        table_column(t, key, title, 2);
+        snprintf(key, sizeof key, "%s_low_ms", j[m].model);
+        table_column(t, key, "low", 2);
+        snprintf(key, sizeof key, "%s_high_ms", j[m].model);
+        table_column(t, key, "high", 2);
+        snprintf(key, sizeof key, "%s_error_percent", j[m].model);
+        table_column(t, key, "error [%]", 1);
+    }
+    add_split_columns(t);
+    for (size_t i = 0; i < p->n_points; i++) {
+        const observation *row      = p->point[i].row;
+        const double       measured = all->n ? j[0].at[i].measured[q] : NAN;
+
+        if (isnan(measured))
+            continue;
+        table_text(t, row->name);
+        table_text(t, row->input);
+        table_count(t, (uint64_t)row->batch);
+        table_count(t, (uint64_t)row->ranks);
+        if (buckets)
+            table_count(t, (uint64_t)row->bucket_bytes);
+        table_real(t, 1e3 * measured);
+        for (size_t m = 0; m < all->n; m++) {
+            const comparison *at = &j[m].at[i];
+
+            table_real(t, 1e3 * at->predicted[q]);
+            table_real(t, 1e3 * at->low[q]);
+            table_real(t, 1e3 * at->high[q]);
+            table_real(t, 100 * (at->predicted[q] - measured) / measured);
+        }
+        add_split(t, all->by);
+    }
+}
+
+lm_status judging_draw(const judging *all, quantity q, const char *path, lm_error *err)
+{
+    const size_t   n         = all->p->n_points;
+    double        *predicted = malloc((all->n * n + 1) * sizeof *predicted);
+    double        *measured  = malloc((n + 1) * sizeof *measured);
+    scatter_panel *panel     = calloc(all->n + 1, sizeof *panel);
+    char           title[120], rule[64], text[JUDGED_MAX][120];
+    lm_status      status = predicted && measured && panel ? LM_OK : no_memory(err);
+
+    snprintf(title, sizeof title, "%s, left out: %s", quantity_name(q),
+             split_rule_print(&all->by->rule, rule, sizeof rule));
+    for (size_t i = 0; i < n && !status; i++)
+        measured[i] = all->n ? all->model[0].at[i].measured[q] : NAN;
+    for (size_t m = 0; m < all->n && !status; m++) {
+        const judgement j = validate_judge(all->p, all->model[m].at, q, all->groups, SPLIT_ALWAYS);
+
+        for (size_t i = 0; i < n; i++)
+            predicted[m * n + i] = all->model[m].at[i].predicted[q];
+        snprintf(text[m], sizeof text[m], "%s: %zu points, MAPE %.1f %%", all->model[m].model,
+                 j.errors.n, 100 * j.errors.mape);
+        panel[m] = (scatter_panel){ text[m], predicted + m * n, measured, n };
+    }
+    if (!status)
+        status = plot_scatter(path, title, panel, all->n, false, err);
+    free(predicted);
+    free(measured);
+    free(panel);
+    return status;
+}
+
+bool judging_without_intervals(const judging *all)
+{
+    bool predicted = false;
+
+    for (size_t m = 0; m < all->n; m++)
+        for (quantity q = 0; q < N_QUANTITIES; q++) {
+            const judgement j = validate_judge(all->p, all->model[m].at, q, all->by, SPLIT_ALWAYS);
+
+            predicted |= j.errors.n > 0;
+            if (j.n_stated)
+                return false;
+        }
+    return predicted;
+}
