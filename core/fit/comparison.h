@@ -55,4 +55,11 @@ lm_status compare_intervals(const points *p, const char *model, const split *by_
 lm_status compare_left_out(const points *p, const char *model, const split *by, comparison *c,
                            lm_error *err);
 
+/** Are the points single layers, and do they belong to no group? Then the next one is one more of
+ * them, not another type. */
+void compare_of_layers(const points *p, bool *layers, bool *alike);
+
+/** Bounds of what is predicted of point i, by known intervals. */
+void compare_state_bounds(const points *p, const intervals *known, size_t i, comparison *c);
+
 #endif
