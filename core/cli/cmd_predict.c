@@ -82,7 +82,7 @@ static const char details[] =
     "'bucket' tell how much a backward pass really hides: else all of it is assumed. low and high are\n"
     "by the central 90 % of measured / predicted on networks left out, wider for each octave beyond\n"
     "what was measured; CSV and JSON have them for each part, too. An epoch takes\n"
-    "ceil(dataset / (batch x devices)) steps. 'beyond' names what leaves the calibrated range.\n"
+    "ceil(dataset / (batch x micro-steps x devices)) steps. 'beyond' names what leaves the calibrated range.\n"
     "me/in/ex/as is the ledger, the share of the step that is measured (this network, input and batch were;\n"
     "the time is still the formula's), interpolated (within what was measured, by a\n"
     "coefficient that the measurements tell), extrapolated (by such a one, outside), or assumed (by a\n"

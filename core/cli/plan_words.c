@@ -71,7 +71,9 @@ static void say_cost(const plan_job *job, const plan *p, const plan_view *v, boo
 
     if (isnan(m.amount))
         return;
-    say(out, " for %s %s", money_print(&m, text[0]), price_tier_name(v->tier));
+    say(out, " for %s", money_print(&m, text[0]));
+    if (job->side[p->machine].price) /* else it was told */
+        say(out, " %s", price_tier_name(v->tier));
     if (bounds && !isnan(least.amount) && !isnan(most.amount))
         say(out, " (%s to %s)", money_print(&least, text[1]), money_print(&most, text[2]));
 }

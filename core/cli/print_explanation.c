@@ -94,14 +94,16 @@ static void print_words(const listing *p, const explained *total, FILE *out)
 {
     const ledger *l = &p->e->step.ledger;
     char          beyond[200];
+    int           percent[N_CERTAINTIES];
 
     fputs("bound by:", out);
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         fprintf(out, "%s %.0f %% %s", k ? "," : "", 100 * total->bound[k] / p->step,
                 term_bound_name(k));
     fputs("\nledger:", out);
+    ledger_percents(l, percent);
     for (certainty c = 0; c < N_CERTAINTIES; c++)
-        fprintf(out, "%s %.0f %% %s", c ? "," : "", 100 * ledger_share(l, c), certainty_name(c));
+        fprintf(out, "%s %d %% %s", c ? "," : "", percent[c], certainty_name(c));
     fputc('\n', out);
     if (p->e->step.n_beyond)
         fprintf(out, "beyond: %s\n", prediction_beyond(&p->e->step, beyond, sizeof beyond));

@@ -104,6 +104,12 @@ bool setup_options_read(const options *o, const setup_options *at, setup_choice 
         return false;
     if (o->value[at->grad_dtype] && text_dtype(o->value[at->grad_dtype], &base.dtype, &err))
         return option_misuse(o, at->grad_dtype, &err, exit_code);
+    if (base.dtype && !lm_dtype_is_real(base.dtype)) {
+        lm_error_set(&err, LM_E_ARG,
+                     "gradients are no whole numbers: expected f16, bf16, f32 ..., found '%s'",
+                     o->value[at->grad_dtype]);
+        return option_misuse(o, at->grad_dtype, &err, exit_code);
+    }
     if (optimizer_parse(o->value[at->optimizer], &out->setup.optimizer, &err))
         return option_misuse(o, at->optimizer, &err, exit_code);
     if (out->setup.optimizer == OPTIMIZER_ADAFACTOR) {

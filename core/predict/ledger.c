@@ -52,13 +52,39 @@ double ledger_share(const ledger *l, certainty c)
     return all > 0 ? l->seconds[c] / all : NAN;
 }
 
+void ledger_percents(const ledger *l, int out[N_CERTAINTIES])
+{
+    double rest[N_CERTAINTIES];
+    int    missing = 100;
+
+    for (certainty k = 0; k < N_CERTAINTIES; k++) {
+        const double percent = 100 * ledger_share(l, k);
+
+        out[k]  = (int)percent;
+        rest[k] = percent - out[k];
+        missing -= out[k];
+    }
+    for (; missing > 0; missing--) {
+        certainty most = 0;
+
+        for (certainty k = 1; k < N_CERTAINTIES; k++)
+            if (rest[k] > rest[most])
+                most = k;
+        out[most]++;
+        rest[most]--;
+    }
+}
+
 const char *ledger_print(const ledger *l, char buffer[LEDGER_TEXT])
 {
+    int    percent[N_CERTAINTIES];
     size_t n = 0;
 
     snprintf(buffer, LEDGER_TEXT, "-");
-    for (certainty k = 0; k < N_CERTAINTIES && !isnan(ledger_share(l, k)); k++)
-        n += (size_t)snprintf(buffer + n, LEDGER_TEXT - n, "%s%.0f", k ? "/" : "",
-                              100 * ledger_share(l, k));
+    if (isnan(ledger_share(l, 0)))
+        return buffer;
+    ledger_percents(l, percent);
+    for (certainty k = 0; k < N_CERTAINTIES; k++)
+        n += (size_t)snprintf(buffer + n, LEDGER_TEXT - n, "%s%d", k ? "/" : "", percent[k]);
     return buffer;
 }

@@ -40,7 +40,10 @@ typedef struct ledger {
 void ledger_add(ledger *l, certainty c, double seconds);
 /** Share of all in it; NAN where nothing is. */
 double ledger_share(const ledger *l, certainty c);
-/** "0/83/12/5": shares in percent by the order of `certainty`, "-" where nothing is in it. */
+/** Shares in whole percents that add up to 100: what is missing after rounding down goes to the
+ * largest remainders (Hamilton's method). Something must be in it. */
+void ledger_percents(const ledger *l, int out[N_CERTAINTIES]);
+/** "0/83/12/5": these by the order of `certainty`, "-" where nothing is in it. */
 #define LEDGER_TEXT  32
 #define LEDGER_TITLE "me/in/ex/as [%]" /**< what a column of it is called */
 const char *ledger_print(const ledger *l, char buffer[LEDGER_TEXT]);

@@ -275,6 +275,9 @@ static lm_status predict(const predictor *who, const step_setup *asked, bool syn
 
     if (status)
         return status;
+    if (!own->load.counts.params)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "%s has no parameters: there is nothing to train", who->network);
     load        = own->load;
     load.nodes  = (double)ranks;
     load.bytes  = step_setup_bytes(asked, &load);

@@ -113,8 +113,11 @@ static lm_status point_at(const predictor *who, const scale_question *q, int64_t
     if (status)
         return status;
     if (useful(q, &s) >= 0x1p63)
-        return lm_error_set(err, LM_E_OVERFLOW, "batch %lld on %lld nodes does not fit 64 bits",
-                            (long long)s.batch, (long long)nodes);
+        return lm_error_set(err, LM_E_OVERFLOW,
+                            "%lld micro-steps of batch %lld on %lld nodes of %lld devices: the "
+                            "samples of a step do not fit 64 bits",
+                            (long long)s.sync.accumulation, (long long)s.batch, (long long)nodes,
+                            (long long)s.devices);
     out->accumulation = s.sync.accumulation;
     out->global_batch = q->kind == SCALING_WEAK
                             ? s.batch * s.sync.accumulation * step_setup_ranks(&s)

@@ -226,6 +226,9 @@ static void the_ledger_says_what_a_step_stands_on(void **state)
     assert_true(step.ledger.seconds[CERTAINTY_ASSUMED] == 2);
     assert_true(isnan(ledger_share(&(ledger){ { 0 } }, CERTAINTY_ASSUMED)));
     assert_string_equal(ledger_print(&(ledger){ { 0 } }, text), "-");
+    /* rounded by themselves these add up to 101, and those to 99 */
+    assert_string_equal(ledger_print(&(ledger){ { 0, 0.7, 85.8, 13.5 } }, text), "0/1/86/13");
+    assert_string_equal(ledger_print(&(ledger){ { 0.4, 33.2, 33.1, 33.3 } }, text), "1/33/33/33");
 }
 
 static void ranges_have_a_tolerance(void **state)
