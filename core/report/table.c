@@ -123,6 +123,11 @@ void table_real(table *t, double value)
     add(t, (cell){ CELL_REAL, { .real = value } });
 }
 
+/* Where three digits would need an exponent, and whole numbers are still read: 1850, not 1.85e+03.
+ */
+#define WHOLE_LEAST 999.5
+#define WHOLE_END   1e9
+
 static const char *print_cell(const cell *c, int decimals, char *buffer, size_t size)
 {
     switch (c->kind) {
@@ -134,6 +139,8 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
         return "-";
     if (decimals >= 0)
         return text_fixed(c->u.real, decimals, buffer, size);
+    if (fabs(c->u.real) >= WHOLE_LEAST && fabs(c->u.real) < WHOLE_END)
+        return text_fixed(c->u.real, 0, buffer, size);
     snprintf(buffer, size, "%.3g", c->u.real);
     return buffer;
 }
