@@ -35,7 +35,9 @@ static void put_step(const page *p, FILE *out)
                   (long long)s->sync.accumulation);
     html_item(out, "An epoch has %s samples.",
               text_grouped((uint64_t)p->question.dataset, dataset, sizeof dataset));
-    html_item(out, "All nodes are alike, and linked as those that were measured.");
+    html_item(
+        out,
+        "All nodes are alike, and linked as those that were measured, or as --bandwidth tells.");
 }
 
 static void put_definitions(const page *p, FILE *out)
