@@ -23,14 +23,11 @@ bool learned_any(const layer_model *m)
 static lm_status learn_class(size_t class, const layer_time *time, size_t n, layer_residual **out,
                              layer_residual *judged, lm_error *err)
 {
-    layer_time *of_class = malloc((n + 1) * sizeof *of_class);
-    size_t      found    = 0;
+    size_t      found;
+    layer_time *of_class = layer_times_of(class, time, n, &found);
     layer_rows  r;
     lm_status   status;
 
-    for (size_t i = 0; of_class && i < n; i++)
-        if (layer_class_of(time[i].shape) == class)
-            of_class[found++] = time[i];
     status =
         of_class ? layer_rows_new(layer_classes[class], of_class, found, &r, err) : no_memory(err);
     if (!status) {

@@ -133,17 +133,25 @@ static lm_status judge(const layer_rows *r, layer_prices *out, lm_error *err)
     return predicted && measured ? LM_OK : no_memory(err);
 }
 
+layer_time *layer_times_of(size_t class, const layer_time *time, size_t n, size_t *found)
+{
+    layer_time *of_class = malloc((n + 1) * sizeof *of_class);
+
+    *found = 0;
+    for (size_t i = 0; of_class && i < n; i++)
+        if (layer_class_of(time[i].shape) == class)
+            of_class[(*found)++] = time[i];
+    return of_class;
+}
+
 static lm_status fit_class(size_t class, const layer_time *time, size_t n, layer_prices *out,
                            lm_error *err)
 {
-    layer_time *of_class = malloc((n + 1) * sizeof *of_class);
-    size_t      found    = 0;
+    size_t      found;
+    layer_time *of_class = layer_times_of(class, time, n, &found);
     layer_rows  r;
     lm_status   status;
 
-    for (size_t i = 0; of_class && i < n; i++)
-        if (layer_class_of(time[i].shape) == class)
-            of_class[found++] = time[i];
     status =
         of_class ? layer_rows_new(layer_classes[class], of_class, found, &r, err) : no_memory(err);
     free(of_class);

@@ -39,6 +39,9 @@ typedef struct layer_rows {
     layer_rates rates;
 } layer_rows;
 
+/** Those of one class, by its place in layer_classes: malloc'ed; NULL: out of memory. */
+layer_time *layer_times_of(size_t class, const layer_time *time, size_t n, size_t *found);
+
 /** All times must be of the class. */
 lm_status layer_rows_new(const layer_class *class, const layer_time *time, size_t n,
                          layer_rows *out, lm_error *err);

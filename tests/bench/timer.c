@@ -1,5 +1,6 @@
 /* Runs a command several times; prints the median wall time in seconds, the largest peak memory in
- * bytes and the median of processor seconds, as the operating system counted them. usage: timer RUNS COMMAND... */
+ * bytes and the median of processor seconds, as the operating system counted them. usage: timer
+ * RUNS COMMAND... */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
