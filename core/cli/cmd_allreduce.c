@@ -29,7 +29,7 @@ static const char details[] =
     "was measured: by layermeter-calibrate, or imported from nccl-tests or OSU's benchmarks (layermeter\n"
     "import). Algorithm bandwidth is bytes over time; bus bandwidth is that times 2 (n - 1) / n, the rate of\n"
     "a rank's link if the algorithm was a ring. low and high hold the central 90 % of measured / predicted\n"
-    "on numbers of nodes left out. 'beyond' names what leaves the measured range, and by what factor.\n"
+    "on networks left out, or numbers of nodes. 'beyond' names what leaves the measured range, and by what factor.\n"
     "What was not measured is refused; --bandwidth tells what connects nodes, and is then assumed.\n";
 
 static const char examples[] =
