@@ -97,7 +97,8 @@ awk -F, '
 # ---- curves say the same: strong scaling, and the speed-up beside theirs
 "$lm" scale "$data/nets/nin.json" --model paleo --device K40 --devices "$work/devices.ini" --ppp-comp 0.62 \
     --ppp-comm 0.72 --bandwidth 20Gbit/s --scheme tree --scaling strong --batch 512 --nodes 1..128*2 --format csv 2>/dev/null |
-    awk -F, 'NR > 1 { print $1, $7, $11 }' >"$work/curve"
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { print $at["nodes"], $at["step_ms"], $at["speedup"] }' >"$work/curve"
 awk -F, '$1 == "nin" && $2 == "K40" && $3 == "ethernet20" && $4 == "tensorflow" && $7 == 512 && $8 == "strong" && $10 == "tree" {
     print $11, $12, $13 }' "$work/theirs.csv" | sort -n | paste -d' ' - "$work/curve" | awk '
     { t = $5 / $2 - 1; s = $6 / $3 - 1; if ($1 != $4 || t * t > 5e-5 || s * s > 5e-5) { print "differs: " $0; exit 1 } n++ }
