@@ -183,6 +183,14 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         (!session_wants_paleo(o, at) &&
          !option_link(o, at->paleo.bandwidth, at->latency, &link, exit_code)))
         return false;
+    if (link.bytes_per_second > 0 && form_find(o->value[at->model], PART_SYNC) == n_forms) {
+        lm_error_set(&err, LM_E_ARG,
+                     "the model '%s' adds numbers of nodes to bytes and knows no link: take "
+                     "--model %s",
+                     o->value[at->model], model_at(0));
+        *exit_code = report_misuse("--bandwidth", &err);
+        return false;
+    }
     if (open_registry(o, &s->reg, &err) ||
         (!session_wants_paleo(o, at) && calibration_load(o->value[at->machine], &s->cal, &err)) ||
         workloads_new(s->reg, &s->loads, &err) || session_network(o, at, s, &err) ||

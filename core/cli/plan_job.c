@@ -281,6 +281,16 @@ bool plan_job_priced(const plan_job *job, const char **why)
     return true;
 }
 
+const char *plan_price_name(const plan_job *job)
+{
+    if (!plan_job_priced(job, NULL))
+        return NULL;
+    for (size_t i = 0; i < job->n; i++)
+        if (job->side[i].price)
+            return price_tier_name(job->view.tier);
+    return "given";
+}
+
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 

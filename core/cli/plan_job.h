@@ -55,5 +55,8 @@ void plan_job_close(plan_job *job);
 
 /** Have all machines a price? Else *why is the first one's reason. */
 bool plan_job_priced(const plan_job *job, const char **why);
+/** Where prices come from: "list", "spot", or "given" where all of them were; NULL: there are none.
+ */
+const char *plan_price_name(const plan_job *job);
 
 #endif

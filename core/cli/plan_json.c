@@ -116,7 +116,7 @@ void plan_json_question(const plan_job *job, json *j)
     json_known(j, "deadline_s", job->limits.seconds);
     json_known(j, "budget", job->limits.cost);
     json_text(j, "currency", *job->currency ? job->currency : NULL);
-    json_text(j, "price", plan_job_priced(job, NULL) ? price_tier_name(job->view.tier) : NULL);
+    json_text(j, "price", plan_price_name(job));
     json_open(j, "left_out", '{');
     json_count(j, "memory", job->set.too_large);
     json_count(j, "dataset", job->set.beyond_dataset);

@@ -109,7 +109,7 @@ static void add_rest(const plan_job *job, const plan *p, const prediction *step,
     table_count(t, p->steps);
     table_count(t, p->evaluations);
     table_text(t, job->currency);
-    table_text(t, priced(job) ? price_tier_name(job->view.tier) : "");
+    table_text(t, priced(job) ? plan_price_name(job) : "");
     table_text(t, p->dominated ? "no" : "yes");
     table_text(t, keeps_to(job, p) ? "yes" : "no");
     ledger_hidden_cells(t, &step->ledger);

@@ -4,6 +4,7 @@
 # with `layermeter fit --algorithm ring`, and prints what was set beside what was fitted; then predicts the most hosts
 # by those measured on fewer, beside formulas of others. Fails beyond 10 % of either.
 # Needs root, iproute2, /dev/net/tun and Open MPI; says so and ends with 77 where one is missing.
+# With SWEEP=FILE that sweep is measured instead, into $KEEP, and nothing is judged.
 # usage: tests/bench/netns.sh [HOSTS [MBIT [DELAY_US]]]        (default: 8 hosts, 100 Mbit/s, 5000 us)
 #
 # On Open MPI's TCP. Its rendezvous for messages above 64 KiB waits for an answer, two more latencies a
@@ -91,6 +92,7 @@ bytes      = 64KiB..4MiB*8
 algorithms = default, ring
 nodes      = $nodes
 END
+[ -z "${SWEEP-}" ] || cp "$SWEEP" "$work/sweep.ini"
 at=$(seq -s, -f '10.213.77.%g' 1 "$hosts")
 OMPI_ALLOW_RUN_AS_ROOT=1
 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -99,9 +101,11 @@ mpirun --host "$at" -np "$hosts" --map-by node --bind-to none --mca plm_rsh_agen
     --mca plm_rsh_no_tree_spawn 1 --mca oob_tcp_if_include 10.213.77.0/24 --mca btl_tcp_if_include 10.213.77.0/24 \
     --mca btl tcp,self --mca pml ob1 --mca mpi_yield_when_idle 1 -x "LD_PRELOAD=$build/yield.so" --mca btl_tcp_eager_limit 8388608 \
     --mca btl_tcp_rndv_eager_limit 8388608 --mca btl_tcp_max_send_size 8388608 \
+    -x LAYERMETER_PLUGIN_PATH="$build/lib/layermeter/plugins" -x LAYERMETER_MODEL_PATH="$here/models" \
     "$build/bin/layermeter-calibrate" "$work/sweep.ini" -o "$work/o.csv" --quiet
 
 if [ -n "${KEEP-}" ]; then cp "$work/o.csv" "$KEEP"; fi
+[ -z "${SWEEP-}" ] || exit 0
 # the fits
 for algorithm in ring default; do
     "$build/bin/layermeter" fit "$work/o.csv" --algorithm $algorithm -o "$work/$algorithm.ini" >/dev/null 2>"$work/said" ||
