@@ -26,7 +26,8 @@ static lm_status predict(const points *p, const calibration *cal, const char *mo
             continue;
         status = exposed_predict(p, cal, model, &p->point[i], NAN, &s, err);
         if (!status)
-            out[i] = (overlapped_point){ s.sync.exposed, s.step };
+            /* who measures from the last gradient to the last sum cannot tell copies apart */
+            out[i] = (overlapped_point){ s.sync.exposed + s.sync.copy, s.step };
     }
     return status;
 }
