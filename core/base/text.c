@@ -425,6 +425,16 @@ const char *text_grouped(uint64_t value, char *buffer, size_t size)
     return buffer;
 }
 
+const char *text_exact(double value, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%.15g", value); /* 15 digits always survive, 17 always suffice */
+    if (strtod(buffer, NULL) != value)
+        snprintf(buffer, size, "%.16g", value);
+    if (strtod(buffer, NULL) != value)
+        snprintf(buffer, size, "%.17g", value);
+    return buffer;
+}
+
 uint64_t text_hash(const char *text)
 {
     uint64_t h = 14695981039346656037u;

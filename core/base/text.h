@@ -55,8 +55,6 @@ const char *text_si(double value, char *buffer, size_t size);
 const char *text_grouped(uint64_t value, char *buffer, size_t size);
 /** Shortest decimal that reads back as the same double. A `buffer` of 26 is enough. */
 const char *text_exact(double value, char *buffer, size_t size);
-/** The same as "%.*f", in less time. */
-const char *text_fixed(double value, int decimals, char *buffer, size_t size);
 
 /** 64-bit FNV-1a, to tell whether a text is still the same; not for security. */
 uint64_t text_hash(const char *text);

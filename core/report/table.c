@@ -138,13 +138,14 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
     if (isnan(c->u.real))
         return "-";
     if (decimals >= 0) {
-        text_fixed(c->u.real, decimals, buffer, size);
+        snprintf(buffer, size, "%.*f", decimals, c->u.real);
         /* what rounds to 0 has no sign: the last digits of a sum are the processor's own */
         return buffer[0] == '-' && !buffer[strspn(buffer, "-0.")] ? buffer + 1 : buffer;
     }
     if (fabs(c->u.real) >= WHOLE_LEAST && fabs(c->u.real) < WHOLE_END)
-        return text_fixed(c->u.real, 0, buffer, size);
-    snprintf(buffer, size, "%.3g", c->u.real);
+        snprintf(buffer, size, "%.0f", c->u.real);
+    else
+        snprintf(buffer, size, "%.3g", c->u.real);
     return buffer;
 }
 

@@ -197,21 +197,18 @@ static const char *by_printf(double value, char *buffer, size_t size)
     return buffer;
 }
 
-static void compare_with_printf(double value)
+static void read_back(double value)
 {
-    char mine[400], printed[400];
+    char text[26], printed[26];
 
-    assert_string_equal(text_exact(value, mine, sizeof mine),
+    assert_string_equal(text_exact(value, text, sizeof text),
                         by_printf(value, printed, sizeof printed));
-    for (int decimals = 0; decimals <= 6; decimals++) {
-        snprintf(printed, sizeof printed, "%.*f", decimals, value);
-        assert_string_equal(text_fixed(value, decimals, mine, sizeof mine), printed);
-    }
+    assert_true(strtod(text, NULL) == value);
 }
 
 /* All sizes, round figures and their neighbours, ties, ends of ranges, and whatever bits there are.
  */
-static void reals_are_written_as_printf_writes_them(void **state)
+static void reals_read_back_as_they_were(void **state)
 {
     static const double some[] = { 0,    -0.0,  1,      0.5,     1.5,    2.5,        0.125, 0.375,
                                    1e-4, 1e-5,  1e15,   1e16,    1e9,    1e17,       0.1,   0.3,
@@ -220,9 +217,9 @@ static void reals_are_written_as_printf_writes_them(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof some / sizeof some[0]; i++) {
-        compare_with_printf(some[i]);
-        compare_with_printf(nextafter(some[i], INFINITY));
-        compare_with_printf(nextafter(some[i], -INFINITY));
+        read_back(some[i]);
+        read_back(nextafter(some[i], INFINITY));
+        read_back(nextafter(some[i], -INFINITY));
     }
     for (int i = 0; i < 20000; i++) {
         double value;
@@ -232,11 +229,11 @@ static void reals_are_written_as_printf_writes_them(void **state)
         bits ^= bits << 17;
         memcpy(&value, &bits, sizeof value);
         if (isfinite(value))
-            compare_with_printf(value);
-        value = ldexp((double)(bits >> 11), -(int)(bits % 70)); /* where 128 bits do */
-        compare_with_printf(value);
-        compare_with_printf((double)(bits % 100000) / 1000);
-        compare_with_printf((double)(bits % 4096) / 64);
+            read_back(value);
+        value = ldexp((double)(bits >> 11), -(int)(bits % 70));
+        read_back(value);
+        read_back((double)(bits % 100000) / 1000);
+        read_back((double)(bits % 4096) / 64);
     }
 }
 
@@ -250,7 +247,7 @@ int main(void)
         cmocka_unit_test(lists_take_ranges_and_end_where_they_say),
         cmocka_unit_test(lists_refuse_what_would_never_end),
         cmocka_unit_test(exact_text_reads_back_as_the_same_double),
-        cmocka_unit_test(reals_are_written_as_printf_writes_them),
+        cmocka_unit_test(reals_read_back_as_they_were),
         cmocka_unit_test(reals_are_finite_decimal_numbers),
         cmocka_unit_test(shapes_are_positive_and_bounded),
         cmocka_unit_test(distance_counts_single_edits),
