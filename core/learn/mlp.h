@@ -1,0 +1,70 @@
+/**
+ * Multi-layer perceptrons, trained by Adam on batches in single precision.
+ *
+ *   h_0 = (x - mean) / deviation, h_l = relu(W_l h_(l-1) + b_l), y = w . h_L + b, scaled back
+ *
+ * Weights begin uniform in +- sqrt(6 / inputs) (He et al. 2015). Adam is Kingma & Ba 2015,
+ * algorithm 1; dropout is inverted, of the last hidden layer (Srivastava et al. 2014). The same
+ * seed gives the same network on the same BLAS.
+ */
+#ifndef LEARN_MLP_H
+#define LEARN_MLP_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "learn/lines.h"
+
+#define MLP_LAYERS 8    /**< hidden ones, at most */
+#define MLP_WIDTH  4096 /**< units or features, at most */
+
+/** Rows of features, and what is to be told from them. */
+typedef struct mlp_rows {
+    const double *x; /**< n x n_features, row by row */
+    const double *y; /**< n */
+    size_t        n, n_features;
+} mlp_rows;
+
+typedef struct mlp_options {
+    size_t   width[MLP_LAYERS]; /**< units of each hidden layer */
+    size_t   n_layers;
+    size_t   epochs, batch;
+    double   rate;        /**< of Adam, to begin with */
+    double   decay;       /**< what the rate is multiplied by ... */
+    size_t   decay_every; /**< ... after so many epochs; 0: never */
+    double   l2;          /**< l2 / 2 |W|^2 beside half the mean squared error; not of biases */
+    double   dropout;     /**< share of units that a batch leaves out, in [0, 1) */
+    uint64_t seed;
+} mlp_options;
+
+/** What an epoch comes to: root mean squared errors, of `held` NAN where there is none. */
+typedef void mlp_listener(void *context, size_t epoch, double rmse, double held_rmse);
+
+typedef struct mlp mlp;
+
+/**
+ * Trains on `rows` and keeps the weights of the epoch with the least error on `held` (NULL: of the
+ * last epoch).
+ *
+ * @param said NULL: nobody listens
+ * @return LM_E_ARG without rows, for values that are not finite, for features of two numbers, and
+ *         for options out of range; LM_E_NOMEM
+ */
+lm_status mlp_train(const mlp_rows *rows, const mlp_rows *held, const mlp_options *o,
+                    mlp_listener *said, void *context, mlp **out, lm_error *err);
+void      mlp_free(mlp *m);
+
+size_t mlp_n_features(const mlp *m);
+
+/** Predictions of n rows of features. LM_E_NOMEM. */
+lm_status mlp_predict(const mlp *m, const double *x, size_t n, double *y, lm_error *err);
+
+/** Appends it as text: a line of sizes, then a line for each row of weights. */
+void mlp_write(FILE *out, const mlp *m);
+
+/** Reads it back from where `in` is. LM_E_SYNTAX, LM_E_ARG ("path:line: ...") for what is cut
+ * short, no number, or out of range. */
+lm_status mlp_read(lines *in, mlp **out, lm_error *err);
+
+#endif
