@@ -210,15 +210,16 @@ static speed speed_of(const points *p, phase f, double *room)
     return s;
 }
 
-/* Fastest element type of the device, and f32; NAN: it is not named, or not known. */
-static lm_status device_peaks(const observations *obs, double *most, double *f32, lm_error *err)
+/* Fastest element type of the device, f32, and its limit in watts; NAN: not named, or not known. */
+static lm_status device_peaks(const observations *obs, double *most, double *f32, double *watts,
+                              lm_error *err)
 {
     const char   *name = observations_provenance(obs, "device");
     device_list  *list;
     const device *d;
     lm_status     status;
 
-    *most = *f32 = NAN;
+    *most = *f32 = *watts = NAN;
     if (!name)
         return LM_OK;
     if ((status = devices_open(NULL, &list, err)))
@@ -226,7 +227,8 @@ static lm_status device_peaks(const observations *obs, double *most, double *f32
     if (!devices_find(list, name, &d, NULL)) {
         for (device_figure f = DEVICE_F64; f <= DEVICE_F8; f++)
             *most = fmax(*most, d->figure[f]);
-        *f32 = d->figure[DEVICE_F32];
+        *f32   = d->figure[DEVICE_F32];
+        *watts = d->figure[DEVICE_POWER];
     }
     devices_free(list);
     return LM_OK;
@@ -290,15 +292,40 @@ static bool judge_phases(const speed *all, size_t n, doubts *out)
     return done;
 }
 
+/* Watts that no device draws, a wafer 23,000 and a small board's core a few tenths; of a known
+ * device shares of its limit, which means over several repetitions do not pass. */
+#define WATTS_ABOVE       30000.0
+#define WATTS_BELOW       0.1
+#define WATTS_SHARE_ABOVE 2.0
+#define WATTS_SHARE_BELOW 0.02
+
+static bool judge_power(const observations *obs, double limit, doubts *out)
+{
+    double *room = malloc((obs->n_rows + 1) * sizeof *room);
+    size_t  n    = 0;
+    double  watts;
+    bool    done = room != NULL;
+
+    for (size_t i = 0; i < obs->n_rows && done; i++)
+        if (obs->row[i].power_w > 0)
+            room[n++] = obs->row[i].power_w;
+    watts = n ? stats_quantile(room, n, 0.5) : NAN;
+    if (watts > WATTS_ABOVE || watts < WATTS_BELOW || watts > WATTS_SHARE_ABOVE * limit ||
+        watts < WATTS_SHARE_BELOW * limit)
+        done = done && add(out, &(doubt){ .kind = DOUBT_POWER, .factor = watts, .peak = limit });
+    free(room);
+    return done;
+}
+
 static lm_status judge_units(const observations *obs, const points *p, doubts *out, lm_error *err)
 {
     static const phase order[] = { PHASE_FORWARD, PHASE_INFERENCE, PHASE_BACKWARD, PHASE_STEP,
                                    PHASE_UPDATE };
     double            *room    = malloc((p->n_points + 1) * sizeof *room);
     speed              all[N_PHASES];
-    size_t             n = 0;
-    double             most, f32;
-    lm_status          status = room ? device_peaks(obs, &most, &f32, err) : no_memory(err);
+    size_t             n    = 0;
+    double             most = NAN, f32 = NAN, watts = NAN;
+    lm_status          status = room ? device_peaks(obs, &most, &f32, &watts, err) : no_memory(err);
 
     for (size_t i = 0; i < sizeof order / sizeof order[0] && room; i++) {
         all[n] = speed_of(p, order[i], room);
@@ -307,7 +334,7 @@ static lm_status judge_units(const observations *obs, const points *p, doubts *o
     free(room);
     if (!status && n && all[0].phase != PHASE_UPDATE && !judge_file(p, &all[0], most, f32, out))
         status = no_memory(err);
-    if (!status && !judge_phases(all, n, out))
+    if (!status && (!judge_phases(all, n, out) || !judge_power(obs, watts, out)))
         status = no_memory(err);
     return status;
 }
@@ -561,6 +588,12 @@ const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT])
         snprintf(buffer, DOUBT_TEXT,
                  "%s: %.4g s, and %.4g s in line %d: nothing tells which is right, both count",
                  what, d->seconds, d->other_seconds, d->other_line);
+        break;
+    case DOUBT_POWER:
+        if (!isnan(d->peak))
+            snprintf(peak, sizeof peak, ", on a device of %.4g W", d->peak);
+        snprintf(buffer, DOUBT_TEXT, "power of %.4g W (median)%s: is power_w in watts?", d->factor,
+                 peak);
         break;
     case DOUBT_STEP:
     default:

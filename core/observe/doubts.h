@@ -19,6 +19,7 @@ typedef enum doubt_kind {
     DOUBT_COPY,          /**< a point that is there again, its times equal to the last digit */
     DOUBT_CONTRADICTION, /**< times of one point that differ by DOUBT_APART, and no flag says why */
     DOUBT_STEP,          /**< a step shorter than its forward, backward and update */
+    DOUBT_POWER,         /**< all powers: more watts than the device may draw, or next to none */
     N_DOUBTS
 } doubt_kind;
 
@@ -42,8 +43,9 @@ typedef struct doubt {
     phase  beside; /**< DOUBT_PHASE: one of the two, nothing tells which; else N_PHASES */
     int    line, other_line;
     double seconds, other_seconds;
-    double factor; /**< DOUBT_TIME, DOUBT_PHASE: measured over expected; DOUBT_FILE: a second */
-    double peak;   /**< DOUBT_FILE: of the device, FLOP/s; NAN: not known */
+    double factor; /**< DOUBT_TIME, DOUBT_PHASE: measured over expected; DOUBT_FILE: a second;
+                      DOUBT_POWER: watts, the median */
+    double peak;   /**< of the device, DOUBT_FILE: FLOP/s, DOUBT_POWER: watts; NAN: not known */
 } doubt;
 
 typedef struct doubts {

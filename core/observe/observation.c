@@ -31,7 +31,8 @@ const observation observation_blank = { .name        = "",
                                         .min_seconds = NAN,
                                         .p95_seconds = NAN,
                                         .cpu_seconds = NAN,
-                                        .clock_mhz   = NAN };
+                                        .clock_mhz   = NAN,
+                                        .power_w     = NAN };
 
 const char *phase_name(phase p)
 {
@@ -100,6 +101,7 @@ static const column columns[] = {
     { "p95_seconds", POSITIVE, offsetof(observation, p95_seconds), false },
     { "cpu_seconds", POSITIVE, offsetof(observation, cpu_seconds), false },
     { "clock_mhz", POSITIVE, offsetof(observation, clock_mhz), false },
+    { "power_w", POSITIVE, offsetof(observation, power_w), false },
     { "flags", TEXT, offsetof(observation, flags), false },
     { "group", TEXT, offsetof(observation, group), false },
 };
@@ -112,7 +114,7 @@ static const char *const written[] = {
     "kind",         "name",        "phase",     "input",     "batch",    "dtype",
     "ranks",        "hosts",       "bytes",     "algorithm", "geometry", "optimizer",
     "bucket_bytes", "settings",    "threads",   "repeats",   "seconds",  "min_seconds",
-    "p95_seconds",  "cpu_seconds", "clock_mhz", "flags",     "status",
+    "p95_seconds",  "cpu_seconds", "clock_mhz", "power_w",   "flags",    "status",
 };
 
 #define N_WRITTEN (sizeof written / sizeof written[0])
@@ -222,7 +224,10 @@ static lm_status read_field(loading *l, observation *row, const column *c, char 
         return fail(l, c->name, status);
     if (value <= 0) {
         status = lm_error_set(l->err, LM_E_ARG, "%s must be above 0, found %s",
-                              strstr(c->name, "seconds") ? "a time" : c->name, text);
+                              strstr(c->name, "seconds")   ? "a time"
+                              : strstr(c->name, "power_w") ? "a power"
+                                                           : c->name,
+                              text);
         return fail(l, c->name, status);
     }
     memcpy(to, &value, sizeof value);

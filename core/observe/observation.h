@@ -51,9 +51,10 @@ typedef struct observation {
     const char *group; /**< what it is left out with; "": its name */
     int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
         repeats; /**< 0: not given (ranks, hosts: 1) */
-    double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz; /**< NAN: not given */
-    bool   skipped; /**< status other than ok: no time */
-    int    line;
+    double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz,
+        power_w;  /**< NAN: not given */
+    bool skipped; /**< status other than ok: no time */
+    int  line;
 } observation;
 
 typedef struct provenance_entry {

@@ -39,7 +39,7 @@ except ImportError as e:
     sys.exit(77)
 
 COLUMNS = ("kind,name,phase,input,batch,dtype,ranks,hosts,bytes,algorithm,geometry,optimizer,bucket_bytes,settings,"
-           "threads,repeats,seconds,min_seconds,p95_seconds,cpu_seconds,clock_mhz,flags,status").split(",")
+           "threads,repeats,seconds,min_seconds,p95_seconds,cpu_seconds,clock_mhz,power_w,flags,status").split(",")
 IDENTITY = "kind name input algorithm geometry optimizer bucket_bytes settings dtype batch ranks hosts bytes".split()
 PHASES = "forward backward sync update step".split()
 DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "f64": torch.float64}

@@ -20,7 +20,7 @@ keys() {
             key = ""
             for (i = 1; i <= NF; i++)
                 if (i != at["seconds"] && i != at["min_seconds"] && i != at["p95_seconds"] && i != at["cpu_seconds"] &&
-                    i != at["repeats"] && i != at["clock_mhz"] && i != at["flags"])
+                    i != at["repeats"] && i != at["clock_mhz"] && i != at["power_w"] && i != at["flags"])
                     key = key "," $i
             print key
         }' | sort

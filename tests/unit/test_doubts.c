@@ -290,6 +290,48 @@ static void a_step_is_no_shorter_than_its_parts(void **state)
     free(x);
 }
 
+static void powers_in_another_unit_are_asked_about(void **state)
+{
+    static provenance_entry named = { (char *)"device", (char *)"A30" }; /* 165 W */
+    static const struct {
+        double watts;
+        bool   named, doubted;
+        double peak;
+    } cases[] = {
+        { 0, true, false, 0 }, /* none was measured */
+        { 160, true, false, 0 },
+        { 160, false, false, 0 },
+        { 0.16, true, true, 165 },
+        { 0.16, false, false, 0 } /* a small board's */,
+        { 400, true, true, 165 },
+        { 400, false, false, 0 },
+        { 160e3, false, true, (double)NAN },
+        { 160e3, true, true, 165 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        made  *x = make(3);
+        doubts d;
+
+        x->obs.row          = x->row;
+        x->obs.n_rows       = x->p.n_points;
+        x->obs.provenance   = &named;
+        x->obs.n_provenance = cases[i].named;
+        for (size_t k = 0; k < x->p.n_points; k++)
+            x->row[k].power_w = cases[i].watts * (1 + 0.01 * (double)(k % 3));
+        d = find(x);
+        assert_int_equal(d.n, cases[i].doubted);
+        if (cases[i].doubted) {
+            assert_int_equal(d.doubt[0].kind, DOUBT_POWER);
+            assert_close(d.doubt[0].factor, cases[i].watts, 0.02);
+            assert_true(cases[i].named ? d.doubt[0].peak == 165 : isnan(d.doubt[0].peak));
+        }
+        doubts_free(&d);
+        free(x);
+    }
+}
+
 static void too_few_rows_say_nothing_of_each_other(void **state)
 {
     usual_row row[3] = { { { 1, 1, 1 }, 1, 9 }, { { 1, 1, 1 }, 1e9, 9 }, { { 2, 1, 1 }, 1e-9, 9 } };
@@ -311,6 +353,7 @@ int main(void)
         cmocka_unit_test(a_file_in_another_unit_is_asked_about),
         cmocka_unit_test(points_that_are_there_again_are_compared),
         cmocka_unit_test(a_step_is_no_shorter_than_its_parts),
+        cmocka_unit_test(powers_in_another_unit_are_asked_about),
         cmocka_unit_test(too_few_rows_say_nothing_of_each_other),
     };
 

@@ -160,6 +160,10 @@ static void refusals_name_file_line_and_column(void **state)
         { HEAD "network,n,step,,1,,,,ok\n", "o.csv:2: seconds is empty", LM_E_SYNTAX },
         { HEAD "network,n,step,0,1,,,,\n", "o.csv:2: seconds: a time must be above 0, found 0",
           LM_E_ARG },
+        { "kind,name,phase,seconds,batch,power_w\nnetwork,n,step,1,1,0\n",
+          "o.csv:2: power_w: a power must be above 0, found 0", LM_E_ARG },
+        { "kind,name,phase,seconds,batch,power_w\nnetwork,n,step,1,1,N/A\n",
+          "o.csv:2: power_w: expected a finite number, found 'N/A'", LM_E_ARG },
         { HEAD "network,n,step,-1,1,,,,\n", "o.csv:2: seconds: a time must be above 0, found -1",
           LM_E_ARG },
         { HEAD "network,n,step,nan,1,,,,\n",
@@ -289,6 +293,7 @@ static void what_is_printed_loads_as_it_was(void **state)
           .settings     = "layout=nhwc math=tf32",
           .flags        = "contended throttled",
           .clock_mhz    = 1410.5,
+          .power_w      = 164.25,
           .bucket_bytes = 26214400,
           .batch        = 32,
           .ranks        = 4,
@@ -310,6 +315,7 @@ static void what_is_printed_loads_as_it_was(void **state)
           .settings    = "",
           .flags       = "",
           .clock_mhz   = NAN,
+          .power_w     = NAN,
           .ranks       = 1,
           .hosts       = 1,
           .seconds     = 2.2789939195024706e-11,
@@ -327,6 +333,7 @@ static void what_is_printed_loads_as_it_was(void **state)
           .settings    = "",
           .flags       = "",
           .clock_mhz   = NAN,
+          .power_w     = NAN,
           .ranks       = 8,
           .hosts       = 1,
           .bytes       = INT64_C(1) << 40,
@@ -345,6 +352,7 @@ static void what_is_printed_loads_as_it_was(void **state)
           .settings    = "",
           .flags       = "",
           .clock_mhz   = NAN,
+          .power_w     = NAN,
           .batch       = 1,
           .ranks       = 1,
           .hosts       = 1,
@@ -388,6 +396,7 @@ static void what_is_printed_loads_as_it_was(void **state)
         assert_true(
             same_time(b->seconds, a->seconds) && same_time(b->min_seconds, a->min_seconds) &&
             same_time(b->p95_seconds, a->p95_seconds) && same_time(b->cpu_seconds, a->cpu_seconds));
+        assert_true(same_time(b->clock_mhz, a->clock_mhz) && same_time(b->power_w, a->power_w));
         assert_int_equal(b->skipped, a->skipped);
         assert_int_equal(b->line, i + 2);
     }
