@@ -1,20 +1,16 @@
 /* Models of single layers with what their prices leave over. */
 #include "single/learned.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
 #include "base/no_memory.h"
-#include "base/text.h"
 
-#define SUFFIX ".residual"
+#define WHAT "residual"
 
 bool learned_any(const layer_model *m)
 {
-    return m->learned || m->learned_path;
+    return m->learned || m->learned_file.path;
 }
 
 /* ---- learning -----------------------------------------------------------------------------------
@@ -65,20 +61,13 @@ lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, layer_re
 static lm_status ready(layer_model *m, lm_error *err)
 {
     char     *text;
-    size_t    size;
     lm_status status;
 
-    if (m->learned || !m->learned_path)
+    if (m->learned || !m->learned_file.path)
         return LM_OK;
-    if ((status = file_read_text(m->learned_path, &text, &size, err)))
+    if ((status = side_file_text(&m->learned_file, WHAT, &text, err)))
         return status;
-    if (text_hash(text) != m->learned_hash)
-        status = lm_error_set(err, LM_E_ARG,
-                              "%s: not the residual that its machine file was written with: cut "
-                              "short, edited, or of another fit? fit the observations again",
-                              m->learned_path);
-    else
-        status = residual_set_read(m->learned_path, text, &m->learned, err);
+    status = residual_set_read(m->learned_file.path, text, &m->learned, err);
     free(text);
     return status;
 }
@@ -118,57 +107,15 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
 /* ---- files --------------------------------------------------------------------------------------
  */
 
-lm_status learned_name(layer_model *m, const char *machine, const char *name, lm_error *err)
-{
-    const char  *slash  = strrchr(machine, '/');
-    const size_t folder = slash ? (size_t)(slash + 1 - machine) : 0;
-
-    if (strchr(name, '/') || !*name)
-        return lm_error_set(err, LM_E_ARG, "'%.60s': expected the name of a file beside this one",
-                            name);
-    free(m->learned_path);
-    if (!(m->learned_path = malloc(folder + strlen(name) + 1)))
-        return no_memory(err);
-    memcpy(m->learned_path, machine, folder);
-    strcpy(m->learned_path + folder, name);
-    return LM_OK;
-}
-
-static lm_status write_text(const char *path, const char *text, lm_error *err)
-{
-    file_draft draft;
-    lm_status  status = file_draft_open(&draft, path, err);
-
-    if (status)
-        return status;
-    fputs(text, draft.stream);
-    return file_draft_commit(&draft, err);
-}
-
-/* "m.residual" of "folder/m.ini" */
-static char *name_beside(const char *machine)
-{
-    const char  *slash = strrchr(machine, '/'), *base = slash ? slash + 1 : machine;
-    const size_t n   = strlen(base);
-    const bool   ini = n > 4 && !strcmp(base + n - 4, ".ini");
-    char        *out = malloc(n + sizeof SUFFIX);
-
-    if (out)
-        sprintf(out, "%.*s" SUFFIX, (int)(ini ? n - 4 : n), base);
-    return out;
-}
-
 lm_status learned_save(layer_model *m, const char *machine, lm_error *err)
 {
-    char     *text = NULL, *name;
+    char     *text = NULL;
     size_t    size;
     FILE     *out;
     lm_status status = ready(m, err);
 
     if (status || !m->learned)
         return status;
-    if (!(name = name_beside(machine)))
-        return no_memory(err);
     if ((out = open_memstream(&text, &size))) {
         residual_set_write(out, m->learned);
         if (fclose(out)) {
@@ -176,10 +123,7 @@ lm_status learned_save(layer_model *m, const char *machine, lm_error *err)
             text = NULL;
         }
     }
-    status = text ? learned_name(m, machine, name, err) : no_memory(err);
-    if (!status && !(status = write_text(m->learned_path, text, err)))
-        m->learned_hash = text_hash(text);
-    free(name);
+    status = text ? side_file_save(&m->learned_file, machine, WHAT, text, err) : no_memory(err);
     free(text);
     return status;
 }

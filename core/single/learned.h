@@ -31,10 +31,6 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
  * model names. */
 lm_status learned_save(layer_model *m, const char *machine, lm_error *err);
 
-/** Takes the file that a machine file names, beside it, to be read when it is asked. LM_E_ARG for
- * a name with folders. */
-lm_status learned_name(layer_model *m, const char *machine, const char *name, lm_error *err);
-
 /** Appends them as text. */
 void residual_set_write(FILE *out, const residual_set *s);
 

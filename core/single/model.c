@@ -189,7 +189,7 @@ void layer_model_free(layer_model *m)
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         columns_free(&m->of[c].columns);
     residual_set_free(m->learned);
-    free(m->learned_path);
+    side_file_clear(&m->learned_file);
     *m = (layer_model){ .multiprocessors = 0 };
 }
 

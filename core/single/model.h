@@ -2,6 +2,7 @@
 #ifndef SINGLE_MODEL_H
 #define SINGLE_MODEL_H
 
+#include "base/side_file.h"
 #include "base/stats.h"
 #include "single/classes.h"
 
@@ -20,8 +21,7 @@ typedef struct layer_model {
     double       multiprocessors; /**< of the device; 0: not known when it was fitted */
     /* What prices leave over, see learned.h. */
     struct residual_set *learned;      /**< NULL: none, or not read yet */
-    char                *learned_path; /**< of its file; NULL: none */
-    uint64_t             learned_hash; /**< of the file's text */
+    side_file            learned_file; /**< where it is */
 } layer_model;
 
 /** One time: a layer, what of it, and how long. */

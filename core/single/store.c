@@ -1,7 +1,6 @@
 /* Prices of single layers in machine files. */
 #include "single/store.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -46,12 +45,9 @@ void layer_model_print(FILE *out, const layer_model *m)
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         if (m->of[c].present)
             print_class(out, layer_classes[c], &m->of[c], m->multiprocessors);
-    if (m->learned_path) {
-        const char *slash = strrchr(m->learned_path, '/');
-
-        fprintf(out, "\n[" PREFIX RESIDUAL "]\n; what these prices leave over, learned\n");
-        fprintf(out, "file = %s\nhash = %016" PRIx64 "\n", slash ? slash + 1 : m->learned_path,
-                m->learned_hash);
+    if (m->learned_file.path) {
+        fputs("\n[" PREFIX RESIDUAL "]\n; what these prices leave over, learned\n", out);
+        side_file_print(out, &m->learned_file);
     }
 }
 
@@ -130,38 +126,6 @@ static lm_status read_pair(const ini_pair *p, const layer_class *class, layer_pr
     return read_price(p, &to->columns.column[at], err);
 }
 
-/* Where the residual is, which is read when it is asked. */
-static lm_status read_residual(const ini_section *s, const char *path, layer_model *m,
-                               lm_error *err)
-{
-    const ini_pair *hash   = NULL;
-    lm_status       status = LM_OK;
-
-    for (size_t i = 0; i < s->n_pairs && !status; i++) {
-        const ini_pair *p = &s->pair[i];
-
-        if (!strcmp(p->key, "file"))
-            status = learned_name(m, path, p->value, err);
-        else if (!strcmp(p->key, "hash") && strlen(p->value) == 16 &&
-                 strspn(p->value, "0123456789abcdef") == 16)
-            m->learned_hash = strtoull((hash = p)->value, NULL, 16);
-        else
-            status = lm_error_set(err, LM_E_NOTFOUND,
-                                  "[" PREFIX RESIDUAL "] has a file and a hash of 16 digits; found "
-                                  "'%.40s = %.40s'",
-                                  p->key, p->value);
-        if (status)
-            lm_error_prefix(err, "%s:%d", path, p->line);
-    }
-    if (!status && (!hash || !m->learned_path))
-        status =
-            lm_error_set(err, LM_E_NOTFOUND,
-                         "%s:%d: [" PREFIX RESIDUAL "]: file or hash is missing: cut short, or "
-                         "edited? fit the observations again",
-                         path, s->line);
-    return status;
-}
-
 lm_status layer_model_read(const ini_section *s, const char *path, layer_model *m, lm_error *err)
 {
     size_t class = 0;
@@ -169,7 +133,7 @@ lm_status layer_model_read(const ini_section *s, const char *path, layer_model *
     lm_status     status = LM_OK;
 
     if (!strcmp(s->name, PREFIX RESIDUAL))
-        return read_residual(s, path, m, err);
+        return side_file_read(s, path, &m->learned_file, err);
     while (class < N_LAYER_CLASSES &&
            strcmp(layer_classes[class]->name, s->name + strlen(PREFIX)) != 0)
         class ++;

@@ -247,7 +247,7 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     assert_close(learned(w, &odd, &forward), priced * exp(0.25), 1e-12);
 
     assert_int_equal(learned_save(&w->m, path, &w->err), LM_OK);
-    assert_string_equal(w->m.learned_path, name);
+    assert_string_equal(w->m.learned_file.path, name);
     assert_int_equal(file_read_text(name, &text, &size, &w->err), LM_OK);
     assert_memory_equal(text, "layermeter residual 1\nclass dense\nrows 900 300\n", 45);
     assert_int_equal(residual_set_read("x", text, &read, &w->err), LM_OK);
@@ -260,8 +260,8 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     residual_set_free(read);
 
     /* it is read when it is asked */
-    assert_int_equal(learned_name(&back->m, path, "m.residual", &w->err), LM_OK);
-    back->m.learned_hash = w->m.learned_hash;
+    assert_int_equal(side_file_name(&back->m.learned_file, path, "m.residual", &w->err), LM_OK);
+    back->m.learned_file.hash = w->m.learned_file.hash;
     assert_null(back->m.learned);
     assert_true(learned(back, &odd, &forward) == learned(w, &odd, &forward));
     assert_non_null(back->m.learned);
@@ -269,8 +269,8 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
 
     /* a file that is another, and one that is gone */
     back = world_new(true, 5);
-    assert_int_equal(learned_name(&back->m, path, "m.residual", &w->err), LM_OK);
-    back->m.learned_hash = w->m.learned_hash + 1;
+    assert_int_equal(side_file_name(&back->m.learned_file, path, "m.residual", &w->err), LM_OK);
+    back->m.learned_file.hash = w->m.learned_file.hash + 1;
     {
         double seconds;
 
@@ -279,7 +279,8 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
         unlink(name);
         assert_int_equal(learned_seconds(&back->m, &odd, &forward, &seconds, &w->err), LM_E_IO);
     }
-    assert_int_equal(learned_name(&back->m, path, "../m.residual", &w->err), LM_E_ARG);
+    assert_int_equal(side_file_name(&back->m.learned_file, path, "../m.residual", &w->err),
+                     LM_E_ARG);
     world_free(back);
     world_free(w);
 }
