@@ -10,7 +10,7 @@
 #include "cuda_device.h"
 #include "cuda_step.h"
 #include "measure/backend.h"
-#include "nvml.h"
+#include "sample/gpu_nvml.h"
 
 /*
  * What is measured: times between moments on the device, which all kernels of a phase lie between.

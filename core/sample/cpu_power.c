@@ -1,0 +1,240 @@
+/* What CPUs draw. */
+#include "sample/cpu_power.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "sample/system_file.h"
+
+#define POWERCAP  "sys/class/powercap"
+#define HWMON     "sys/class/hwmon"
+#define ZONES_MAX 32
+#define PATH_SIZE 200
+
+typedef struct zone {
+    char   path[PATH_SIZE]; /* of its energy_uj */
+    double range, last;     /* uJ: before it wraps around; when it was read */
+} zone;
+
+struct cpu_power {
+    char   source[200];
+    char   sensor[PATH_SIZE]; /* "": there are counters */
+    zone   zone[ZONES_MAX];
+    size_t n;
+    double joules;
+    double asked_joules, asked_at; /* by cpu_power_watts() */
+};
+
+static double seconds_now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- energy counters --------------------------------------------------------------------------
+ */
+
+/*
+ * intel-rapl:0 is a package (AMD's, too), intel-rapl:0:2 a part of it. Cores and graphics are in
+ * the package's count, its memory is not; "psys" is the whole platform, the packages within.
+ * intel-rapl-mmio:0 is the same package by another way.
+ */
+static bool is_wanted(const char *folder, const char *name)
+{
+    if (strncmp(folder, "intel-rapl:", 11) != 0)
+        return false;
+    return strchr(folder + 11, ':') ? !strcmp(name, "dram") : !strncmp(name, "package", 7);
+}
+
+static void name_source(cpu_power *p, const char *name)
+{
+    const size_t used = strlen(p->source);
+
+    snprintf(p->source + used, sizeof p->source - used, "%s%s", used ? ", " : "RAPL ", name);
+}
+
+/* Folders in order, so that the source is named the same each time. */
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp((const char *)a, (const char *)b);
+}
+
+/* Names of a folder's entries, sorted; *n of them. */
+static size_t list(const char *path, char (*name)[64], size_t max)
+{
+    DIR           *folder = system_folder(path);
+    struct dirent *entry;
+    size_t         n = 0;
+
+    while (folder && n < max && (entry = readdir(folder)))
+        if (entry->d_name[0] != '.' && strlen(entry->d_name) < 64)
+            strcpy(name[n++], entry->d_name);
+    if (folder)
+        closedir(folder);
+    qsort(name, n, sizeof *name, compare_names);
+    return n;
+}
+
+static lm_status add_zone(cpu_power *p, const char *folder, const char *name, lm_error *err)
+{
+    zone *z = &p->zone[p->n];
+    char  path[PATH_SIZE];
+    FILE *in;
+
+    snprintf(z->path, sizeof z->path, POWERCAP "/%.63s/energy_uj", folder);
+    snprintf(path, sizeof path, POWERCAP "/%.63s/max_energy_range_uj", folder);
+    in = system_open(z->path);
+    if (!in && errno == EACCES)
+        return lm_error_set(err, LM_E_IO,
+                            "/%s: %s: only root reads it: run as root, or 'chmod a+r' it", z->path,
+                            strerror(errno));
+    if (in)
+        fclose(in);
+    z->last  = system_number(z->path);
+    z->range = system_number(path);
+    if (z->last >= 0) {
+        p->n++;
+        name_source(p, name);
+    }
+    return LM_OK;
+}
+
+static lm_status find_zones(cpu_power *p, lm_error *err)
+{
+    char         folder[256][64], name[64], path[PATH_SIZE];
+    const size_t n      = list(POWERCAP, folder, 256);
+    lm_status    status = LM_OK;
+
+    for (size_t i = 0; i < n && !status && p->n < ZONES_MAX; i++) {
+        snprintf(path, sizeof path, POWERCAP "/%.63s/name", folder[i]);
+        if (system_line(path, name, sizeof name) && is_wanted(folder[i], name))
+            status = add_zone(p, folder[i], name, err);
+    }
+    return status;
+}
+
+/* ---- sensors ----------------------------------------------------------------------------------
+ */
+
+/* Chips whose power is that of CPUs, then of the machine. Those of GPUs and disks are others'. */
+static const char *const chips[] = { "zenpower", "fam15h_power", "power_meter" };
+
+/* Its first power, now or on average. */
+static bool has_power(const char *folder, char path[PATH_SIZE])
+{
+    static const char *const files[] = { "power1_input", "power1_average" };
+
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        snprintf(path, PATH_SIZE, HWMON "/%.63s/%s", folder, files[i]);
+        if (!isnan(system_number(path)))
+            return true;
+    }
+    return false;
+}
+
+static void find_sensor(cpu_power *p)
+{
+    char         folder[256][64], name[64], path[PATH_SIZE];
+    const size_t n = list(HWMON, folder, 256);
+
+    for (size_t c = 0; c < sizeof chips / sizeof chips[0]; c++)
+        for (size_t i = 0; i < n; i++) {
+            snprintf(path, sizeof path, HWMON "/%.63s/name", folder[i]);
+            if (!system_line(path, name, sizeof name) || strcmp(name, chips[c]) != 0 ||
+                !has_power(folder[i], p->sensor))
+                continue;
+            snprintf(p->source, sizeof p->source, "hwmon %s%s", name,
+                     strcmp(name, "power_meter") ? "" : " (whole machine)");
+            return;
+        }
+    p->sensor[0] = '\0';
+}
+
+/* ---- door --------------------------------------------------------------------------------------
+ */
+
+lm_status cpu_power_open(cpu_power **out, lm_error *err)
+{
+    cpu_power *p = calloc(1, sizeof *p);
+    lm_error   why;
+    lm_status  status;
+
+    if (!p)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    p->asked_at = NAN;
+    status      = find_zones(p, &why);
+    if (status || !p->n) {
+        p->n = 0;
+        find_sensor(p);
+    }
+    if (p->n || *p->sensor) {
+        *out = p;
+        return LM_OK;
+    }
+    free(p);
+    if (status) {
+        if (err)
+            *err = why;
+        return status;
+    }
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "no power of CPUs: neither RAPL in /" POWERCAP
+                        " (module intel_rapl_msr) nor a sensor in /" HWMON);
+}
+
+void cpu_power_close(cpu_power *p)
+{
+    free(p);
+}
+
+const char *cpu_power_source(const cpu_power *p)
+{
+    return p->source;
+}
+
+double cpu_power_joules(cpu_power *p)
+{
+    double sum = 0;
+
+    if (!p->n)
+        return NAN;
+    for (size_t i = 0; i < p->n; i++) {
+        zone        *z    = &p->zone[i];
+        const double now  = system_number(z->path);
+        double       used = now - z->last;
+
+        if (used < 0)
+            used += z->range;
+        z->last = now;
+        sum += 1e-6 * used; /* NAN from where on one is not told */
+    }
+    p->joules += sum;
+    return p->joules;
+}
+
+double cpu_power_watts(cpu_power *p)
+{
+    double joules, now, watts;
+
+    if (*p->sensor)
+        return 1e-6 * system_number(p->sensor);
+    joules = cpu_power_joules(p);
+    now    = seconds_now();
+    if (isnan(p->asked_at)) {
+        p->asked_joules = joules;
+        p->asked_at     = now;
+        return NAN;
+    }
+    if (joules == p->asked_joules) /* the counter moves once a millisecond or so */
+        return NAN;
+    watts           = (joules - p->asked_joules) / (now - p->asked_at);
+    p->asked_joules = joules;
+    p->asked_at     = now;
+    return watts;
+}
