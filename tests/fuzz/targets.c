@@ -19,6 +19,7 @@
 #include "import/extrap.h"
 #include "import/logs.h"
 #include "layers/loader.h"
+#include "learn/learner.h"
 #include "network/kernels.h"
 #include "network/metrics.h"
 #include "network/onnx/onnx.h"
@@ -813,6 +814,49 @@ static bool fuzz_residual(const uint8_t *data, size_t size)
     return true;
 }
 
+static learner *learner_of(char *text, lm_status *status, lm_error *err)
+{
+    lines    in = { .path = "f", .at = text };
+    learner *l  = NULL;
+
+    *status = learner_read(&in, &l, err);
+    free(text);
+    return l;
+}
+
+/* What is read is written the same again, and predicts within its range. */
+static bool fuzz_learner(const uint8_t *data, size_t size)
+{
+    static const double x[LEARNER_FEATURES];
+    char               *first = NULL, *again = NULL;
+    double              told[2];
+    size_t              n;
+    lm_error            err = { 0 };
+    lm_status           status;
+    learner            *read = learner_of(as_text(data, size), &status, &err), *back;
+    FILE               *out;
+
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    check(out = open_memstream(&first, &n));
+    learner_write(out, read);
+    fclose(out);
+    check(back = learner_of(strdup(first), &status, &err));
+    check(out = open_memstream(&again, &n));
+    learner_write(out, back);
+    fclose(out);
+    check(!strcmp(first, again));
+    check(!learner_predict(read, x, 1, &told[0], &err) && told[0] > 0);
+    check(!learner_predict(back, x, 1, &told[1], &err) && told[0] == told[1]);
+    free(first);
+    free(again);
+    learner_free(read);
+    learner_free(back);
+    return true;
+}
+
 #ifdef FUZZ_SWEEP
 /* Numbers of four digits may stand for a hundred thousand points: a slow sweep, no wrong one. */
 static bool too_long(const uint8_t *data, size_t size)
@@ -877,6 +921,7 @@ const fuzz_target fuzz_targets[] = {
     { "devices", fuzz_devices },
     { "prices", fuzz_prices },
     { "residual", fuzz_residual },
+    { "learner", fuzz_learner },
 #ifdef FUZZ_SWEEP
     { "sweep", fuzz_sweep },
 #endif

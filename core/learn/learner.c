@@ -1,0 +1,251 @@
+/* Learners by name: training and asking. */
+#include "learn/learner.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "learn/learner_body.h"
+
+static const char *const names[N_LEARNERS] = { "linear", "forest", "boosted", "xgboost", "mlp" };
+
+const char *learner_name(learner_kind kind)
+{
+    return names[kind];
+}
+
+lm_status learner_parse(const char *name, learner_kind *out, lm_error *err)
+{
+    for (learner_kind k = 0; k < N_LEARNERS; k++)
+        if (!strcmp(names[k], name)) {
+            *out = k;
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "'%.40s' is no learner: expected linear, forest, boosted, xgboost or mlp",
+                        name);
+}
+
+bool learner_available(learner_kind kind)
+{
+    return learner_body_of(kind) != BODY_TREES || boost_available();
+}
+
+learner_options learner_usual(learner_kind kind, bool log)
+{
+    learner_options o = { .kind  = kind,
+                          .log   = log,
+                          .boost = kind == LEARNER_FOREST ? forest_default : boost_default,
+                          .mlp   = { .width    = { 64, 64 },
+                                     .n_layers = 2,
+                                     .epochs   = 200,
+                                     .batch    = 64,
+                                     .rate     = 1e-3,
+                                     .decay    = 0.5,
+                                     .seed     = 1 } };
+
+    if (kind == LEARNER_FOREST)
+        o.boost.features = 1;
+    if (kind == LEARNER_BOOSTED) {
+        o.boost.trees     = 100;
+        o.boost.depth     = 3;
+        o.boost.rows      = 1;
+        o.boost.features  = 1;
+        o.boost.leaf_rows = 1;
+        o.boost.l2        = 0;
+    }
+    o.mlp.decay_every = o.mlp.epochs / 5;
+    return o;
+}
+
+void learner_free(learner *l)
+{
+    if (!l)
+        return;
+    linear_free(l->linear);
+    trees_free(l->trees);
+    mlp_free(l->mlp);
+    free(l->logged);
+    free(l);
+}
+
+learner_kind learner_kind_of(const learner *l)
+{
+    return l->kind;
+}
+
+bool learner_is_log(const learner *l)
+{
+    return l->log;
+}
+
+size_t learner_n_features(const learner *l)
+{
+    return l->n_features;
+}
+
+/* ---- training -----------------------------------------------------------------------------------
+ */
+
+static lm_status check(const learner_rows *r, lm_error *err)
+{
+    if (!r->n || !r->n_features || r->n_features > LEARNER_FEATURES)
+        return lm_error_set(err, LM_E_ARG, "%zu rows of %zu features to learn from", r->n,
+                            r->n_features);
+    for (size_t i = 0; i < r->n; i++) {
+        if (!(r->y[i] > 0) || !isfinite(r->y[i]))
+            return lm_error_set(err, LM_E_ARG, "row %zu: %g to be told, expected more than 0",
+                                i + 1, r->y[i]);
+        for (size_t k = 0; k < r->n_features; k++)
+            if (!isfinite(r->x[i * r->n_features + k]))
+                return lm_error_set(err, LM_E_ARG, "row %zu: feature %zu is %g", i + 1, k + 1,
+                                    r->x[i * r->n_features + k]);
+    }
+    return LM_OK;
+}
+
+/* The range of what is told, its mean, and which features are nowhere negative. */
+static void look(const learner_rows *r, learner *to)
+{
+    to->low  = HUGE_VAL;
+    to->high = to->unit = 0;
+    for (size_t k = 0; k < to->n_features; k++)
+        to->logged[k] = to->log;
+    for (size_t i = 0; i < r->n; i++) {
+        to->low  = fmin(to->low, r->y[i]);
+        to->high = fmax(to->high, r->y[i]);
+        to->unit += r->y[i] / (double)r->n;
+        for (size_t k = 0; k < to->n_features; k++)
+            to->logged[k] &= r->x[i * r->n_features + k] >= 0;
+    }
+}
+
+static void scale(const learner *l, const double *x, double *out)
+{
+    for (size_t k = 0; k < l->n_features; k++)
+        out[k] = l->logged[k] ? log1p(fmax(0, x[k])) : x[k];
+}
+
+/* Rows as the learner behind sees them. */
+typedef struct scaled {
+    double *x, *y;
+    size_t  n;
+} scaled;
+
+static void scaled_free(scaled *s)
+{
+    free(s->x);
+    free(s->y);
+}
+
+static lm_status scaled_new(const learner *l, const learner_rows *r, scaled *out, lm_error *err)
+{
+    *out = (scaled){ malloc(r->n * l->n_features * sizeof(double)), malloc(r->n * sizeof(double)),
+                     r->n };
+    if (!out->x || !out->y) {
+        scaled_free(out);
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        scale(l, r->x + i * l->n_features, out->x + i * l->n_features);
+        out->y[i] = l->log ? log(r->y[i]) : r->y[i] / l->unit;
+    }
+    return LM_OK;
+}
+
+static lm_status train_body(const scaled *rows, const scaled *held, const learner_options *o,
+                            learner *to, lm_error *err)
+{
+    const size_t      width       = to->n_features;
+    const linear_rows by_lines    = { rows->x, rows->y, rows->n, width };
+    const boost_rows  by_trees    = { rows->x, rows->y, rows->n, width };
+    const mlp_rows    by_layers   = { rows->x, rows->y, rows->n, width };
+    const boost_rows  held_trees  = { held->x, held->y, held->n, width };
+    const mlp_rows    held_layers = { held->x, held->y, held->n, width };
+
+    switch (learner_body_of(o->kind)) {
+    case BODY_LINEAR: return linear_train(&by_lines, &to->linear, err);
+    case BODY_TREES:
+        return boost_train(&by_trees, held->n ? &held_trees : NULL, &o->boost, &to->trees, err);
+    default:
+        return mlp_train(&by_layers, held->n ? &held_layers : NULL, &o->mlp, NULL, NULL, &to->mlp,
+                         err);
+    }
+}
+
+static lm_status learner_new(const learner_options *o, size_t n_features, learner **out,
+                             lm_error *err)
+{
+    learner *l = calloc(1, sizeof *l);
+
+    if (!l || !(l->logged = calloc(n_features, sizeof *l->logged))) {
+        free(l);
+        return no_memory(err);
+    }
+    l->kind       = o->kind;
+    l->log        = o->log;
+    l->n_features = n_features;
+    *out          = l;
+    return LM_OK;
+}
+
+lm_status learner_train(const learner_rows *rows, const learner_rows *held,
+                        const learner_options *o, learner **out, lm_error *err)
+{
+    scaled    seen = { 0 }, other = { 0 };
+    learner  *l      = NULL;
+    lm_status status = check(rows, err);
+
+    if (held && !held->n)
+        held = NULL;
+    if (!status && held && held->n_features != rows->n_features)
+        status = lm_error_set(err, LM_E_ARG, "%zu features to learn from, %zu to judge by",
+                              rows->n_features, held->n_features);
+    if (status || (held && (status = check(held, err))) ||
+        (status = learner_new(o, rows->n_features, &l, err)))
+        return status;
+    look(rows, l);
+    if (!(status = scaled_new(l, rows, &seen, err)) &&
+        !(held && (status = scaled_new(l, held, &other, err))))
+        status = train_body(&seen, &other, o, l, err);
+    scaled_free(&seen);
+    scaled_free(&other);
+    if (status)
+        learner_free(l);
+    else
+        *out = l;
+    return status;
+}
+
+/* ---- asking -------------------------------------------------------------------------------------
+ */
+
+#define BEYOND 10 /* what is told stays within so many times what was learned from */
+
+static double back(const learner *l, double y)
+{
+    const double told = l->log ? exp(y) : y * l->unit;
+
+    return fmin(BEYOND * l->high, fmax(l->low / BEYOND, told));
+}
+
+lm_status learner_predict(const learner *l, const double *x, size_t n, double *y, lm_error *err)
+{
+    double   *row    = malloc((n ? n : 1) * l->n_features * sizeof *row);
+    lm_status status = row ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < n && !status; i++) {
+        double *at = row + i * l->n_features;
+
+        scale(l, x + i * l->n_features, at);
+        if (!l->mlp)
+            y[i] = l->linear ? linear_predict(l->linear, at) : trees_predict(l->trees, at);
+    }
+    if (!status && l->mlp)
+        status = mlp_predict(l->mlp, row, n, y, err);
+    for (size_t i = 0; i < n && !status; i++)
+        y[i] = back(l, y[i]);
+    free(row);
+    return status;
+}

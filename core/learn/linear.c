@@ -1,0 +1,183 @@
+/* Linear regression by ordinary least squares. */
+#include "learn/linear.h"
+
+#include <float.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/no_memory.h"
+
+void linear_free(linear *l)
+{
+    if (!l)
+        return;
+    free(l->factor);
+    free(l);
+}
+
+double linear_predict(const linear *l, const double *x)
+{
+    double sum = l->base;
+
+    for (size_t k = 0; k < l->n_features; k++)
+        sum += l->factor[k] * x[k];
+    return sum;
+}
+
+static lm_status linear_new(size_t n_features, linear **out, lm_error *err)
+{
+    linear *l = calloc(1, sizeof *l);
+
+    if (!l || !(l->factor = calloc(n_features, sizeof *l->factor))) {
+        free(l);
+        return no_memory(err);
+    }
+    l->n_features = n_features;
+    *out          = l;
+    return LM_OK;
+}
+
+/* ---- training -----------------------------------------------------------------------------------
+ */
+
+static lm_status check(const linear_rows *r, lm_error *err)
+{
+    if (!r->n || !r->n_features || r->n_features > LINEAR_FEATURES)
+        return lm_error_set(err, LM_E_ARG, "%zu rows of %zu features to learn from", r->n,
+                            r->n_features);
+    for (size_t i = 0; i < r->n; i++) {
+        if (!isfinite(r->y[i]))
+            return lm_error_set(err, LM_E_ARG, "row %zu: %g to be told", i + 1, r->y[i]);
+        for (size_t k = 0; k < r->n_features; k++)
+            if (!isfinite(r->x[i * r->n_features + k]))
+                return lm_error_set(err, LM_E_ARG, "row %zu: feature %zu is %g", i + 1, k + 1,
+                                    r->x[i * r->n_features + k]);
+    }
+    return LM_OK;
+}
+
+static double mean_of(const double *x, size_t n, size_t stride)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += x[i * stride] / (double)n;
+    return sum;
+}
+
+/* Feature k in column k of `a`, with mean 0 and deviation 1; all 0 where it does not vary. Returns
+ * the deviation; 0: it does not. */
+static double scale_feature(const linear_rows *r, size_t k, double mean, double *a)
+{
+    double squares = 0, largest = 0, deviation;
+
+    for (size_t i = 0; i < r->n; i++) {
+        a[i] = r->x[i * r->n_features + k] - mean;
+        squares += a[i] * a[i] / (double)r->n;
+        largest = fmax(largest, fabs(r->x[i * r->n_features + k]));
+    }
+    deviation = sqrt(squares);
+    if (!isfinite(deviation) || deviation <= largest * DBL_EPSILON * 16)
+        deviation = 0; /* what is left is rounding */
+    for (size_t i = 0; i < r->n; i++)
+        a[i] = deviation > 0 ? a[i] / deviation : 0;
+    return deviation;
+}
+
+/* Factors of the scaled features: the first n_features of `b` (of which there is room for both). */
+static lm_status solve(const linear_rows *r, double *a, double *b, double *values, lm_error *err)
+{
+    const lapack_int m = (lapack_int)r->n, n = (lapack_int)r->n_features, most = m > n ? m : n;
+    lapack_int       rank, info;
+
+    blas_one_thread();
+    info = LAPACKE_dgelsd(LAPACK_COL_MAJOR, m, n, 1, a, m, b, most, values,
+                          (double)most * DBL_EPSILON, &rank);
+    if (info == LAPACK_WORK_MEMORY_ERROR)
+        return no_memory(err);
+    return info ? lm_error_set(err, LM_E_ARG, "the least squares of %zu features did not converge",
+                               r->n_features)
+                : LM_OK;
+}
+
+static lm_status fit(const linear_rows *r, linear *to, lm_error *err)
+{
+    const size_t most = r->n > r->n_features ? r->n : r->n_features;
+    const double y    = mean_of(r->y, r->n, 1);
+    double      *a    = malloc(r->n * r->n_features * sizeof *a);
+    double      *b = calloc(most, sizeof *b), *values = malloc(most * sizeof *values);
+    lm_status    status = a && b && values ? LM_OK : no_memory(err);
+
+    for (size_t k = 0; k < r->n_features && !status; k++)
+        to->factor[k] = scale_feature(r, k, mean_of(r->x + k, r->n, r->n_features), a + k * r->n);
+    for (size_t i = 0; i < r->n && !status; i++)
+        b[i] = r->y[i] - y;
+    if (!status && !(status = solve(r, a, b, values, err))) {
+        to->base = y;
+        for (size_t k = 0; k < r->n_features; k++) {
+            to->factor[k] = to->factor[k] > 0 ? b[k] / to->factor[k] : 0;
+            to->base -= to->factor[k] * mean_of(r->x + k, r->n, r->n_features);
+        }
+    }
+    free(a);
+    free(b);
+    free(values);
+    return status;
+}
+
+lm_status linear_train(const linear_rows *rows, linear **out, lm_error *err)
+{
+    linear   *l      = NULL;
+    lm_status status = check(rows, err);
+
+    if (status || (status = linear_new(rows->n_features, &l, err)))
+        return status;
+    if ((status = fit(rows, l, err)))
+        linear_free(l);
+    else
+        *out = l;
+    return status;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------
+ */
+
+void linear_write(FILE *out, const linear *l)
+{
+    fprintf(out, "linear %zu\nfactors %.17g", l->n_features, l->base);
+    for (size_t k = 0; k < l->n_features; k++)
+        fprintf(out, " %.17g", l->factor[k]);
+    fputc('\n', out);
+}
+
+lm_status linear_read(lines *in, linear **out, lm_error *err)
+{
+    size_t    size, n;
+    double   *number;
+    char     *rest;
+    linear   *l      = NULL;
+    lm_status status = lines_expect(in, "linear", &rest, err);
+
+    if (status || (status = lines_counts(in, rest, 1, LINEAR_FEATURES, &size, 1, &n, err)))
+        return status;
+    if (!n)
+        return lines_fail(in, err, LM_E_SYNTAX, "expected 'linear FEATURES'");
+    if ((status = linear_new(size, &l, err)))
+        return status;
+    if (!(number = malloc((size + 1) * sizeof *number)))
+        status = no_memory(err);
+    if (!status && !(status = lines_expect(in, "factors", &rest, err)) &&
+        !(status = lines_numbers(in, rest, number, size + 1, err))) {
+        l->base = number[0];
+        memcpy(l->factor, number + 1, size * sizeof *number);
+    }
+    free(number);
+    if (status)
+        linear_free(l);
+    else
+        *out = l;
+    return status;
+}
