@@ -123,7 +123,7 @@ static lm_status library_open(nvml **out, lm_error *err)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     n->library = dlopen(path && *path ? path : LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!n->library) {
-        status = lm_error_set(err, LM_E_UNSUPPORTED, "no NVML: %s", dlerror());
+        status = lm_error_set(err, LM_E_UNSUPPORTED, "no NVML, which comes with NVIDIA's driver: %s", dlerror());
     } else {
         find_all(n);
         if (!n->init || !n->shutdown || !n->device_by_bus_id)

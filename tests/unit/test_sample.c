@@ -183,7 +183,7 @@ static void without_a_library_or_a_driver_one_line_says_so(void **state)
     (void)state;
     assert_int_equal(nvml_count(&n, &err), LM_E_UNSUPPORTED);
     assert_error(err, LM_E_UNSUPPORTED,
-                 "no NVML: /nowhere/libnvidia-ml.so.1: cannot open shared object file: No such "
+                 "no NVML, which comes with NVIDIA's driver: /nowhere/libnvidia-ml.so.1: cannot open shared object file: No such "
                  "file or directory");
     assert_int_equal(sampler_open("0", &s, &err), LM_E_UNSUPPORTED);
     assert_int_equal(sampler_open("first", &s, &err), LM_E_ARG);
