@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/fit_like.h"
 #include "cli/fit_residual.h"
+#include "cli/learned_models.h"
 #include "fit/allreduces.h"
 #include "fit/fit.h"
 #include "observe/launches.h"
@@ -15,7 +16,7 @@
 #include "single/model.h"
 #include "single/operator_model.h"
 
-enum { OUTPUT, WHERE, ALGORITHM, LIKE, RESIDUAL, FORMAT };
+enum { OUTPUT, WHERE, ALGORITHM, LIKE, RESIDUAL, MODEL, LEARN, DEVICE, DEVICES, FORMAT };
 
 static const option_spec specs[] = {
     [OUTPUT]    = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
@@ -27,6 +28,11 @@ static const option_spec specs[] = {
                     "single kernels that were not measured: by these machine files and datasheets" },
     [RESIDUAL]  = { "residual", "WHEN", "off",
                     "learn what prices of single layers leave over: on, auto (where the build can) or off" },
+    [MODEL]     = { "model", "LIST", NULL, "learn these models of single layers, too: justus" },
+    [LEARN]     = OPTION_LEARN,
+    [DEVICE]    = { "device", "NAME", NULL,
+                    "what was measured on, by its datasheet, for --model; else as the file says" },
+    [DEVICES]   = OPTION_DEVICES,
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
     { NULL, NULL, NULL, NULL },
 };
@@ -43,6 +49,11 @@ static const char details[] =
     "--residual grows trees (XGBoost) on log(measured / priced), judges them by shapes that neither the\n"
     "prices nor the trees saw, and keeps them where their error is lower by 3 % or more: in a file beside\n"
     "the machine file, MACHINE.residual. Outside of what they were grown on they say nothing.\n"
+    "--model learns models that others published of single layers, to be compared or used: each goes into\n"
+    "a file beside the machine file, MACHINE.NAME. justus: perceptrons on the keys of convolutions and\n"
+    "fully connected layers (arXiv:1811.11880). 'held out' is the error on rows that were set apart.\n"
+    "--learn sets layers (6, hidden ones), epochs, rows (of a batch), rate, halve (the rate, each so many\n"
+    "epochs), l2 and dropout of its perceptrons.\n"
     "Each element type and each choice of settings has coefficients of its own: of a file with several,\n"
     "--where says which. All-reduces by themselves belong to all of them.\n"
     "Single kernels are priced by kind of operator, 20 rows or more of a kind; kinds without, by --like,\n"
@@ -51,6 +62,7 @@ static const char details[] =
 
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"
+    "  layermeter fit layers.csv -o machine.ini --model justus --learn layers=4\n"
     "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n";
 
 static void add_columns(table *t)
@@ -356,6 +368,23 @@ static lm_status fit_to(const options *o, const observations *obs, const points 
     return fit_all(obs, p, cal, err);
 }
 
+/* Learned models of single layers, on the device that is told or that the file names. */
+static lm_status learn(const options *o, const observations *obs, const points *p,
+                       learned_models *l, calibration *cal, lm_error *err)
+{
+    layerwise_source from = { .obs = obs, .p = p };
+    device_list     *list = NULL;
+    lm_status        status =
+        l->n ? learned_models_device(o->value[DEVICE], observations_provenance(obs, "device"),
+                                            o->value[DEVICES], &list, &from.on, err)
+                    : LM_OK;
+
+    if (!status)
+        status = learned_models_fit(l, &from, 1, cal, err);
+    devices_free(list);
+    return status;
+}
+
 static int run(const options *o)
 {
     lm_error        err   = { 0 };
@@ -368,6 +397,7 @@ static int run(const options *o)
     int             code  = EXIT_DONE;
     format          f;
     residual_choice choice;
+    learned_models  learned = { .n = 0 };
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
@@ -382,13 +412,15 @@ static int run(const options *o)
         code = report_misuse("--residual", &err);
         goto out;
     }
+    if (!learned_models_parse(o->value[MODEL], o->value[LEARN], &learned, &code))
+        goto out;
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
         (o->value[WHERE] && choose_where(o, obs, &p, &err)) ||
         (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
         fit_to(o, obs, &p, &cal, &err) ||
         (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err)) ||
-        fit_residual(&p, choice, cal, obs->path, &err)) {
+        fit_residual(&p, choice, cal, obs->path, &err) || learn(o, obs, &p, &learned, cal, &err)) {
         code = report_failure(&err);
         goto out;
     }
@@ -408,11 +440,13 @@ static int run(const options *o)
         add_layers(t, cal->layers);
         add_residuals(t, cal->layers);
     }
+    learned_models_rows(&learned, t);
     if (cal->allreduces)
         add_allreduces(t, cal->allreduces);
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:
+    learned_models_free(&learned);
     table_free(t);
     points_free(&p);
     calibration_free(cal);

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "baselines/compare_paleo.h"
 #include "cli/commands.h"
+#include "cli/learned_models.h"
 #include "cli/validate_devices.h"
 #include "cli/validate_launches.h"
 #include "cli/validate_print.h"
@@ -19,6 +20,7 @@ enum {
     WHERE,
     ALGORITHM,
     MODEL,
+    LEARN,
     DEVICE,
     DEVICES,
     POOLED,
@@ -38,7 +40,8 @@ static const option_spec specs[] = {
     [ALGORITHM] = { "algorithm", "NAME", NULL,
                     "these all-reduces only: default or ring; else all but ring" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
-                    "models, side by side; residual too, and paleo of a --device" },
+                    "models, side by side; residual and justus too, and paleo of a --device" },
+    [LEARN]     = OPTION_LEARN,
     [DEVICE]    = { "device", "NAME", NULL,
                     "what was measured on, by its datasheet: of paleo; a list where devices are left out" },
     [DEVICES]   = OPTION_DEVICES,
@@ -69,6 +72,7 @@ static const char details[] =
     "PALEO's other schemes; convmeter's is T_grad with relative weights.\n"
     "The model residual is layermeter with what its prices of single layers leave over, learned without\n"
     "what is left out (layermeter fit --residual); with --machine as that file has it.\n"
+    "So is justus learned without what is left out; with --machine it is that file's (fit --model, --learn).\n"
     "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
 
 static const char examples[] =
@@ -161,28 +165,64 @@ static bool choose_model(const options *o, const char *name, int *code)
         *code = report_misuse(o->value[MACHINE] ? "--machine" : "--device", &err);
         return false;
     }
-    if (paleo || model_known(name) || !strcmp(name, MODEL_RESIDUAL) ||
+    if (paleo || model_known(name) || !strcmp(name, MODEL_RESIDUAL) || layerwise_find(name) ||
         sync_baseline_parse(name) < N_SYNC_BASELINES)
         return true;
     lm_error_set(
         &err, LM_E_ARG,
-        "expected some of layermeter,convmeter,nnls,residual,paleo, or of all-reduces hockney,log2,"
+        "expected some of layermeter,convmeter,nnls,residual,paleo,justus, or of all-reduces hockney,log2,"
         "paleo_tree ...; found '%.40s'",
         name);
     *code = report_misuse("--model", &err);
     return false;
 }
 
-static lm_status judge_model(const judging *all, const char *name, const calibration *cal,
-                             const registry *reg, const device *on, comparison *out, lm_error *err)
+/* What models are judged on. */
+typedef struct asked {
+    const options      *o;
+    const judging      *all;
+    const observations *obs;
+    const calibration  *cal; /* NULL: fits to the points */
+    const registry     *reg;
+    const device       *on; /* NULL: none was named */
+} asked;
+
+static lm_status judge_learned(const asked *q, const layerwise_kind *kind, comparison *out,
+                               lm_error *err)
 {
-    lm_status status;
+    layerwise_source from = { q->obs, q->all->p, q->on };
+    layerwise_model *m    = NULL;
+    device_list     *list = NULL;
+    double           setting[LAYERWISE_SETTINGS];
+    lm_status        status = LM_OK;
+
+    if (!from.on)
+        status = learned_models_device(NULL, observations_provenance(q->obs, "device"),
+                                       q->o->value[DEVICES], &list, &from.on, err);
+    if (!status && q->cal) {
+        status = learned_models_read(q->cal, q->o->value[MACHINE], kind, &m, err);
+        if (!status)
+            status = compare_by_layerwise(m, &from, out, err);
+    } else if (!status && !(status = layerwise_settings(kind, q->o->value[LEARN], setting, err))) {
+        status = compare_layerwise(kind, setting, &from, q->all->by, out, err);
+    }
+    layerwise_free(m);
+    devices_free(list);
+    return status;
+}
+
+static lm_status judge_model(const asked *q, const char *name, comparison *out, lm_error *err)
+{
+    const layerwise_kind *kind = layerwise_find(name);
+    const points         *p    = q->all->p;
+    lm_status             status;
 
     if (!strcmp(name, "paleo"))
-        return compare_paleo(all->p, all->by, reg, on, out, err);
-    status = compare_points(all->p, name, all->by, cal, out, err);
-    if (!status && !cal)
-        status = compare_left_out(all->p, name, all->by, out, err);
+        return compare_paleo(p, q->all->by, q->reg, q->on, out, err);
+    status = kind ? judge_learned(q, kind, out, err)
+                  : compare_points(p, name, q->all->by, q->cal, out, err);
+    if (!status && !q->cal && !kind)
+        status = compare_left_out(p, name, q->all->by, out, err);
     return status;
 }
 
@@ -340,7 +380,8 @@ static int run(const options *o)
     print_flagged(obs, &p);
     for (size_t m = 0; m < n; m++) {
         judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
-        if (!judge[m].at || judge_model(&all, name[m], cal, reg, on, judge[m].at, &err)) {
+        if (!judge[m].at ||
+            judge_model(&(asked){ o, &all, obs, cal, reg, on }, name[m], judge[m].at, &err)) {
             code = report_failure(&err);
             goto out;
         }

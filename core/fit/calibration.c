@@ -30,6 +30,12 @@ void calibration_free(calibration *cal)
     if (cal->layers)
         layer_model_free(cal->layers);
     free(cal->layers);
+    for (size_t i = 0; i < cal->n_learned; i++) {
+        free(cal->learned[i].name);
+        free(cal->learned[i].text);
+        side_file_clear(&cal->learned[i].file);
+    }
+    free(cal->learned);
     collective_free(cal->allreduces);
     free(cal);
 }

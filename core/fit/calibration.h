@@ -3,6 +3,7 @@
 #define FIT_CALIBRATION_H
 
 #include "base/lsq.h"
+#include "base/side_file.h"
 #include "base/stats.h"
 #include "fit/forms.h"
 #include "fit/measured.h"
@@ -41,14 +42,23 @@ typedef struct fitted {
     coefficient *term;  /**< of a form in terms: N_TERMS of them; NAN: unknown */
 } fitted;
 
+/** A learned model of single layers (baselines/layerwise.h): a text beside the machine file. */
+typedef struct learned_text {
+    char     *name; /**< of the model */
+    char     *text; /**< of a fit; NULL: it is in the file */
+    side_file file;
+} learned_text;
+
 /** Everything `fit` found out. */
 typedef struct calibration {
     fitted                 fitted[MAX_FORMS];     /**< by place in `forms` */
     intervals              intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
     struct operator_model *operators;             /**< of single kernels; NULL: none was fitted */
     struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
-    collective_model      *allreduces;            /**< NULL: none was fitted */
-    provenance_entry      *provenance;            /**< of the observations, and "fitted from" */
+    learned_text          *learned;
+    size_t                 n_learned;
+    collective_model      *allreduces; /**< NULL: none was fitted */
+    provenance_entry      *provenance; /**< of the observations, and "fitted from" */
     size_t                 n_provenance;
     measured_set           measured;             /**< whole steps; of a transferred machine none */
     int64_t                max_ranks, max_hosts; /**< most that were measured together; >= 1 */
@@ -72,6 +82,21 @@ void      calibration_free(calibration *cal);
 
 /** Adds an entry, its key numbered if it is there already; false when memory runs out. */
 bool calibration_note(calibration *cal, const char *key, const char *value);
+
+/** Adds a learned model: its text, malloc'ed, is the calibration's from now on. LM_E_NOMEM. */
+lm_status calibration_learned_add(calibration *cal, const char *name, char *text, lm_error *err);
+
+/**
+ * The text of a learned model, malloc'ed.
+ *
+ * @return LM_E_NOTFOUND if there is none of that name, LM_E_ARG if its file is not the one that was
+ *         written with the machine file; LM_E_IO, LM_E_NOMEM
+ */
+lm_status calibration_learned_text(const calibration *cal, const char *name, char **out,
+                                   lm_error *err);
+
+/** Path of its file; its name, where it is in none yet or there is no such model. */
+const char *calibration_learned_path(const calibration *cal, const char *name);
 
 /** The device that was measured, else the CPU, as the provenance has it; NULL: it does not say. */
 const char *calibration_device(const calibration *cal);

@@ -387,6 +387,9 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
         } else if (layer_model_section(s->name)) {
             status = read_layers(&r, s, cal);
             any    = true;
+        } else if (calibration_learned_section(s->name)) {
+            status = calibration_learned_read(s, path, cal, err);
+            any    = true;
         } else {
             status = read_form(&r, s, cal);
             any    = true;

@@ -152,7 +152,11 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     status = file_draft_open(&draft, path, err);
     if (status)
         return status;
-    if (cal->layers && (status = learned_save(cal->layers, path, err))) {
+    if (cal->layers)
+        status = learned_save(cal->layers, path, err);
+    if (!status)
+        status = calibration_learned_save(cal, path, err);
+    if (status) {
         file_draft_drop(&draft);
         return status;
     }
@@ -182,6 +186,7 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
         operator_file_write(draft.stream, cal->operators);
     if (cal->layers)
         layer_model_print(draft.stream, cal->layers);
+    calibration_learned_print(draft.stream, cal);
     if (cal->allreduces)
         collective_file_write(draft.stream, cal->allreduces);
     overlap_file_write(draft.stream, &cal->overlapping);

@@ -1,0 +1,184 @@
+/* Learned models of single layers as text. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/text.h"
+#include "baselines/layerwise_model.h"
+
+#define HEAD       "layermeter model"
+#define VERSION    "1"
+#define MOST_TASKS 1024
+#define AGAIN      "fit the observations again"
+
+static const char *const targets[N_LAYERWISE_TARGETS] = { "seconds", "watts" };
+static const char *const sorts[]                      = { "count", "flag", "device" };
+
+static void write_task(FILE *out, const layerwise_kind *kind, const layerwise_task *t)
+{
+    char real[40];
+
+    fprintf(out, "task %s %s\nrows %zu %zu\n", t->name, targets[t->target], t->judged.seen,
+            t->judged.held);
+    if (isfinite(t->judged.mape))
+        fprintf(out, "error %s\n", text_exact(t->judged.mape, real, sizeof real));
+    else
+        fputs("error\n", out);
+    fprintf(out, "features %zu\n", t->n_features);
+    for (size_t k = 0; k < t->n_features; k++)
+        fprintf(out, "%s %s %.17g %.17g\n", sorts[t->feature[k].sort], t->feature[k].name,
+                t->feature[k].low, t->feature[k].high);
+    kind->learner->write(out, t->learned);
+}
+
+void layerwise_write(FILE *out, const layerwise_model *m)
+{
+    fprintf(out, HEAD " %s " VERSION "\ntasks %zu\n", m->kind->name, m->n_tasks);
+    for (size_t i = 0; i < m->n_tasks; i++)
+        write_task(out, m->kind, &m->task[i]);
+}
+
+static lm_status read_counts(lines *in, const char *word, size_t most, size_t *out, size_t n,
+                             lm_error *err)
+{
+    char     *rest;
+    size_t    found;
+    lm_status status = lines_expect(in, word, &rest, err);
+
+    if (!status && !(status = lines_counts(in, rest, 0, most, out, n, &found, err)) && found != n)
+        status = lines_fail(in, err, LM_E_SYNTAX, "%s: expected %zu numbers", word, n);
+    return status;
+}
+
+/* "count batch 1 64" */
+static lm_status read_feature(lines *in, layerwise_range *f, lm_error *err)
+{
+    char     *rest, *end;
+    double    range[2];
+    size_t    sort   = 0;
+    lm_status status = LM_OK;
+
+    while (sort < 2 && in->at && strncmp(in->at, sorts[sort], strlen(sorts[sort])) != 0)
+        sort++;
+    if ((status = lines_expect(in, sorts[sort], &rest, err)))
+        return status;
+    rest += *rest == ' ';
+    end = strchr(rest, ' ');
+    if (!end || end == rest || end - rest >= LAYERWISE_NAME)
+        return lines_fail(in, err, LM_E_SYNTAX, "expected a feature's name and range");
+    *end = '\0';
+    strcpy(f->name, rest);
+    f->sort = (layerwise_sort)sort;
+    if ((status = lines_numbers(in, end + 1, range, 2, err)))
+        return status;
+    if (range[0] > range[1])
+        return lines_fail(in, err, LM_E_ARG, "a range from %g to %g", range[0], range[1]);
+    f->low  = range[0];
+    f->high = range[1];
+    return LM_OK;
+}
+
+/* "task conv seconds" */
+static lm_status read_name(lines *in, const layerwise_kind *kind, layerwise_task *t, lm_error *err)
+{
+    char     *rest, *end;
+    lm_status status = lines_expect(in, "task", &rest, err);
+
+    if (status)
+        return status;
+    rest += *rest == ' ';
+    end = strchr(rest, ' ');
+    if (!end || end == rest || end - rest >= LAYERWISE_NAME)
+        return lines_fail(in, err, LM_E_SYNTAX, "expected a task's name and target");
+    *end = '\0';
+    strcpy(t->name, rest);
+    for (layerwise_target g = 0; g < N_LAYERWISE_TARGETS; g++)
+        if (kind->target[g] && !strcmp(end + 1, targets[g])) {
+            t->target = g;
+            return LM_OK;
+        }
+    return lines_fail(in, err, LM_E_NOTFOUND, "%s tells no '%.40s'", kind->name, end + 1);
+}
+
+static lm_status read_error(lines *in, layerwise_task *t, lm_error *err)
+{
+    char     *rest;
+    lm_status status = lines_expect(in, "error", &rest, err);
+
+    t->judged.mape = NAN;
+    if (status || !*rest)
+        return status;
+    if (!(status = lines_numbers(in, rest, &t->judged.mape, 1, err)) && t->judged.mape < 0)
+        status = lines_fail(in, err, LM_E_ARG, "error: %g: below 0", t->judged.mape);
+    return status;
+}
+
+static lm_status read_task(lines *in, const layerwise_kind *kind, layerwise_task *t, lm_error *err)
+{
+    size_t    rows[2], n;
+    lm_status status = read_name(in, kind, t, err);
+
+    if (status || (status = read_counts(in, "rows", 1000000000, rows, 2, err)) ||
+        (status = read_error(in, t, err)) ||
+        (status = read_counts(in, "features", LAYERWISE_FEATURES, &t->n_features, 1, err)))
+        return status;
+    t->judged.seen = rows[0];
+    t->judged.held = rows[1];
+    for (size_t k = 0; k < t->n_features && !status; k++)
+        status = read_feature(in, &t->feature[k], err);
+    if (!status)
+        status = kind->learner->read(in, &t->learned, &n, err);
+    if (!status && n != t->n_features)
+        status = lines_fail(in, err, LM_E_ARG, "learned of %zu features, of which %zu are named", n,
+                            t->n_features);
+    return status;
+}
+
+/* "layermeter model justus 1" */
+static lm_status read_head(lines *in, const layerwise_kind *kind, lm_error *err)
+{
+    char     *rest, *version;
+    lm_status status = lines_expect(in, HEAD, &rest, err);
+
+    if (status)
+        return status;
+    rest += *rest == ' ';
+    version = strchr(rest, ' ');
+    if (version)
+        *version++ = '\0';
+    if (strcmp(rest, kind->name) != 0)
+        return lines_fail(in, err, LM_E_NOTFOUND, "a model '%.40s', not '%s'", rest, kind->name);
+    if (!version || strcmp(version, VERSION) != 0)
+        return lines_fail(in, err, LM_E_UNSUPPORTED,
+                          "a model of version '%.20s', this program reads " VERSION ": " AGAIN,
+                          version ? version : "");
+    return LM_OK;
+}
+
+lm_status layerwise_read(const char *path, char *text, const layerwise_kind *kind,
+                         layerwise_model **out, lm_error *err)
+{
+    lines            in = { .path = path, .at = text };
+    layerwise_model *m;
+    size_t           n;
+    lm_status        status = read_head(&in, kind, err);
+
+    if (status || (status = read_counts(&in, "tasks", MOST_TASKS, &n, 1, err)))
+        return status;
+    m = calloc(1, sizeof *m);
+    if (!m || !(m->task = calloc(n + 1, sizeof *m->task))) {
+        free(m);
+        return no_memory(err);
+    }
+    m->kind = kind;
+    while (m->n_tasks < n && !status)
+        status = read_task(&in, kind, &m->task[m->n_tasks++], err);
+    if (!status && in.at && *in.at)
+        status = lines_fail(&in, err, LM_E_SYNTAX, "more behind the last task");
+    if (status)
+        layerwise_free(m);
+    else
+        *out = m;
+    return status;
+}

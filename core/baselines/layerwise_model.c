@@ -1,0 +1,403 @@
+/* Learned models of single layers: rows by task, learning, predictions. */
+#include "baselines/layerwise_model.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
+
+void layerwise_data_free(layerwise_data *d)
+{
+    for (size_t i = 0; i < d->n_lots; i++) {
+        free(d->lot[i].x);
+        free(d->lot[i].y);
+        free(d->lot[i].group);
+        free(d->lot[i].from);
+    }
+    free(d->lot);
+    *d = (layerwise_data){ .kind = d->kind };
+}
+
+static layerwise_lot *lot_of(layerwise_data *d, const char *task, layerwise_target target,
+                             const layerwise_features *f)
+{
+    layerwise_lot *more;
+
+    for (size_t i = 0; i < d->n_lots; i++)
+        if (d->lot[i].target == target && !strcmp(d->lot[i].task, task))
+            return &d->lot[i];
+    if (!(more = realloc(d->lot, (d->n_lots + 1) * sizeof *more)))
+        return NULL;
+    d->lot = more;
+    more   = &d->lot[d->n_lots++];
+    *more  = (layerwise_lot){ .target = target, .n_features = f->n };
+    strcpy(more->task, task);
+    for (size_t k = 0; k < f->n; k++) {
+        strcpy(more->feature[k].name, f->of[k].name);
+        more->feature[k].sort = f->of[k].sort;
+    }
+    return more;
+}
+
+static bool grow(layerwise_lot *l)
+{
+    const size_t room  = l->room ? 2 * l->room : 64;
+    double      *x     = realloc(l->x, room * l->n_features * sizeof *x);
+    double      *y     = x ? realloc(l->y, room * sizeof *y) : NULL;
+    uint64_t    *group = y ? realloc(l->group, room * sizeof *group) : NULL;
+    size_t      *from  = group ? realloc(l->from, room * sizeof *from) : NULL;
+
+    l->x     = x ? x : l->x;
+    l->y     = y ? y : l->y;
+    l->group = group ? group : l->group;
+    l->from  = from ? from : l->from;
+    l->room  = from ? room : l->room;
+    return from != NULL;
+}
+
+static lm_status check_known(const layerwise_features *f, lm_error *err)
+{
+    for (size_t k = 0; k < f->n; k++)
+        if (f->of[k].sort != LAYERWISE_DEVICE && !isfinite(f->of[k].value))
+            return lm_error_set(err, LM_E_ARG, "%s is not known of this layer", f->of[k].name);
+    return LM_OK;
+}
+
+lm_status layerwise_data_add(layerwise_data *d, const layerwise_case *c, layerwise_target target,
+                             double value, uint64_t group, size_t from, lm_error *err)
+{
+    char               task[LAYERWISE_NAME];
+    layerwise_features f = { .n = 0 };
+    layerwise_lot     *l;
+    lm_status          status;
+
+    if (!d->kind->task(c, task))
+        return LM_OK;
+    d->kind->features(c, &f);
+    if ((status = check_known(&f, err)))
+        return status;
+    l = lot_of(d, task, target, &f);
+    if (!l || (l->n == l->room && !grow(l)))
+        return no_memory(err);
+    assert(l->n_features == f.n);
+    for (size_t k = 0; k < f.n; k++)
+        l->x[l->n * f.n + k] = f.of[k].value;
+    l->y[l->n]      = value;
+    l->group[l->n]  = group;
+    l->from[l->n++] = from;
+    return LM_OK;
+}
+
+/* ---- learning -----------------------------------------------------------------------------------
+ */
+
+typedef struct choice {
+    bool (*wanted)(const void *context, size_t from);
+    const void *context;
+} choice;
+
+static bool chosen(const choice *of, const layerwise_lot *l, size_t i)
+{
+    return !of->wanted || of->wanted(of->context, l->from[i]);
+}
+
+/* Are the rows of several devices, as far as this figure tells? One that is unknown of some row is
+ * another device's. */
+static bool differs(const layerwise_lot *l, const choice *of, size_t k)
+{
+    double first = NAN;
+    bool   any   = false;
+
+    for (size_t i = 0; i < l->n; i++) {
+        const double x = l->x[i * l->n_features + k];
+
+        if (!chosen(of, l, i))
+            continue;
+        if (any && !(x == first || (isnan(x) && isnan(first))))
+            return true;
+        first = x;
+        any   = true;
+    }
+    return false;
+}
+
+/* Which features are in use: those of devices where any of them differs. */
+static void choose_features(const layerwise_lot *l, const choice *of, layerwise_task *to,
+                            size_t at[LAYERWISE_FEATURES])
+{
+    bool several = false;
+
+    for (size_t k = 0; k < l->n_features; k++)
+        several |= l->feature[k].sort == LAYERWISE_DEVICE && differs(l, of, k);
+    for (size_t k = 0; k < l->n_features; k++)
+        if (several || l->feature[k].sort != LAYERWISE_DEVICE) {
+            at[to->n_features]               = k;
+            to->feature[to->n_features]      = l->feature[k];
+            to->feature[to->n_features].low  = HUGE_VAL;
+            to->feature[to->n_features].high = -HUGE_VAL;
+            to->n_features++;
+        }
+}
+
+/* What a learner is given, and the room for it. */
+typedef struct lesson {
+    double   *x, *y;
+    uint64_t *group;
+    size_t    n;
+} lesson;
+
+static void lesson_free(lesson *l)
+{
+    free(l->x);
+    free(l->y);
+    free(l->group);
+}
+
+static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, layerwise_task *to,
+                         lesson *out, lm_error *err)
+{
+    for (size_t k = 0; k < to->n_features; k++) {
+        layerwise_range *f = &to->feature[k];
+        const double     x = l->x[row * l->n_features + at[k]];
+
+        if (isnan(x))
+            return lm_error_set(err, LM_E_ARG,
+                                "%s is not known of one of the devices: name each by its datasheet "
+                                "('layermeter devices'), or learn of one device",
+                                f->name);
+        f->low                              = fmin(f->low, x);
+        f->high                             = fmax(f->high, x);
+        out->x[out->n * to->n_features + k] = x;
+    }
+    out->y[out->n]       = l->y[row];
+    out->group[out->n++] = l->group[row];
+    return LM_OK;
+}
+
+static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, const choice *of,
+                           const double *setting, uint64_t seed, layerwise_task *to, lm_error *err)
+{
+    size_t    at[LAYERWISE_FEATURES];
+    lesson    rows   = { .n = 0 };
+    lm_status status = LM_OK;
+
+    *to = (layerwise_task){ .target = l->target };
+    strcpy(to->name, l->task);
+    choose_features(l, of, to, at);
+    rows.x     = malloc((l->n * to->n_features + 1) * sizeof *rows.x);
+    rows.y     = malloc((l->n + 1) * sizeof *rows.y);
+    rows.group = malloc((l->n + 1) * sizeof *rows.group);
+    if (!rows.x || !rows.y || !rows.group)
+        status = no_memory(err);
+    for (size_t i = 0; i < l->n && !status; i++)
+        if (chosen(of, l, i))
+            status = add_row(l, i, at, to, &rows, err);
+    if (!status) {
+        const layerwise_rows given = { rows.x, rows.y, rows.group, rows.n, to->n_features };
+
+        status = kind->learner->learn(l->task, &given, l->target, setting, seed, &to->learned,
+                                      &to->judged, err);
+    }
+    if (status && status != LM_E_NOMEM)
+        lm_error_prefix(err, "%s: %s", kind->name, l->task);
+    lesson_free(&rows);
+    return status;
+}
+
+static size_t count(const layerwise_lot *l, const choice *of)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < l->n; i++)
+        n += chosen(of, l, i);
+    return n;
+}
+
+/* Nothing was learned: of what there were how many rows. */
+static lm_status too_few(const layerwise_data *d, const choice *of, lm_error *err)
+{
+    size_t most = 0, n = 0;
+
+    for (size_t i = 1; i < d->n_lots; i++)
+        if (count(&d->lot[i], of) > count(&d->lot[most], of))
+            most = i;
+    if (!d->n_lots || !(n = count(&d->lot[most], of)))
+        return lm_error_set(err, LM_E_ARG,
+                            "%s learns of single layers, and there are none it knows",
+                            d->kind->name);
+    return lm_error_set(err, LM_E_ARG,
+                        "%s: %zu times of '%s' are the most there are of a kind; it learns of %zu "
+                        "or more: measure more",
+                        d->kind->name, n, d->lot[most].task, d->kind->fewest);
+}
+
+lm_status layerwise_learn(const layerwise_data *d, const double *setting, uint64_t seed,
+                          bool (*wanted)(const void *context, size_t from), const void *context,
+                          layerwise_model **out, lm_error *err)
+{
+    const choice     of     = { wanted, context };
+    layerwise_model *m      = calloc(1, sizeof *m);
+    lm_status        status = LM_OK;
+
+    if (!m || !(m->task = calloc(d->n_lots + 1, sizeof *m->task))) {
+        free(m);
+        return no_memory(err);
+    }
+    m->kind = d->kind;
+    for (size_t i = 0; i < d->n_lots && !status; i++)
+        if (count(&d->lot[i], &of) >= d->kind->fewest)
+            status =
+                learn_lot(d->kind, &d->lot[i], &of, setting, seed, &m->task[m->n_tasks++], err);
+    if (!status && !m->n_tasks)
+        status = too_few(d, &of, err);
+    if (status)
+        layerwise_free(m);
+    else
+        *out = m;
+    return status;
+}
+
+void layerwise_free(layerwise_model *m)
+{
+    if (!m)
+        return;
+    for (size_t i = 0; i < m->n_tasks; i++)
+        if (m->task[i].learned)
+            m->kind->learner->free(m->task[i].learned);
+    free(m->task);
+    free(m);
+}
+
+/* ---- predictions --------------------------------------------------------------------------------
+ */
+
+static const layerwise_task *find_task(const layerwise_model *m, const char *name,
+                                       layerwise_target target)
+{
+    for (size_t i = 0; i < m->n_tasks; i++)
+        if (m->task[i].target == target && !strcmp(m->task[i].name, name))
+            return &m->task[i];
+    return NULL;
+}
+
+/* Features in use, out of all of a case: by name, as a file may be of another version. */
+static lm_status map_features(const layerwise_task *t, const layerwise_range *all, size_t n,
+                              size_t at[LAYERWISE_FEATURES], lm_error *err)
+{
+    for (size_t k = 0, next = 0; k < t->n_features; k++) {
+        for (at[k] = next; at[k] < n && strcmp(all[at[k]].name, t->feature[k].name) != 0;)
+            at[k]++;
+        if (at[k] == n)
+            return lm_error_set(err, LM_E_NOTFOUND,
+                                "'%s' has no feature '%s' that comes next: learned by another "
+                                "version? fit the observations again",
+                                t->name, t->feature[k].name);
+        next = at[k] + 1;
+    }
+    return LM_OK;
+}
+
+/* By how much a value leaves what was learned from; NAN: nothing can be said there. */
+static double leaves(const layerwise_range *f, double x)
+{
+    if (f->sort == LAYERWISE_FLAG)
+        return x >= f->low && x <= f->high ? 1 : NAN;
+    if (x > f->high)
+        return f->high > 0 ? x / f->high : HUGE_VAL;
+    return x < f->low ? (x > 0 ? f->low / x : HUGE_VAL) : 1;
+}
+
+/* The features in use; *beyond NAN: the model says nothing of it. */
+static lm_status take_features(const layerwise_task *t, const double *all, const size_t *at,
+                               double *x, double *beyond, lm_error *err)
+{
+    *beyond = 1;
+    for (size_t k = 0; k < t->n_features; k++) {
+        const layerwise_range *f = &t->feature[k];
+
+        x[k] = all[at[k]];
+        if (isnan(x[k]))
+            return lm_error_set(err, LM_E_NOTFOUND,
+                                "it was learned of several devices and needs %s of this one: name "
+                                "it by its datasheet (--device)",
+                                f->name);
+        if (!isnan(*beyond)) {
+            const double by = leaves(f, x[k]);
+
+            *beyond = isnan(by) ? NAN : fmax(*beyond, by);
+        }
+    }
+    return LM_OK;
+}
+
+lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
+                            layerwise_target target, double *out, double *beyond, lm_error *err)
+{
+    char                  name[LAYERWISE_NAME];
+    layerwise_features    f = { .n = 0 };
+    layerwise_range       all[LAYERWISE_FEATURES];
+    double                value[LAYERWISE_FEATURES], x[LAYERWISE_FEATURES], by;
+    size_t                at[LAYERWISE_FEATURES];
+    const layerwise_task *t;
+    lm_status             status;
+
+    *out = NAN;
+    if (!m->kind->task(c, name) || !(t = find_task(m, name, target)))
+        return LM_OK;
+    m->kind->features(c, &f);
+    for (size_t k = 0; k < f.n; k++) {
+        strcpy(all[k].name, f.of[k].name);
+        value[k] = f.of[k].value;
+    }
+    if ((status = map_features(t, all, f.n, at, err)) ||
+        (status = take_features(t, value, at, x, &by, err)))
+        return status;
+    if (beyond)
+        *beyond = by;
+    return isnan(by) ? LM_OK : m->kind->learner->predict(t->learned, x, 1, out, err);
+}
+
+lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *lot,
+                                bool (*wanted)(const void *context, size_t from),
+                                const void *context, double *out, lm_error *err)
+{
+    const choice          of = { wanted, context };
+    const layerwise_task *t  = find_task(m, lot->task, lot->target);
+    size_t                at[LAYERWISE_FEATURES], n = 0;
+    size_t               *row;
+    double               *x, *y;
+    lm_status             status;
+
+    if (!t)
+        return LM_OK;
+    if ((status = map_features(t, lot->feature, lot->n_features, at, err)))
+        return status;
+    row = malloc((lot->n + 1) * sizeof *row);
+    x   = malloc((lot->n * t->n_features + 1) * sizeof *x);
+    y   = malloc((lot->n + 1) * sizeof *y);
+    if (!row || !x || !y)
+        status = no_memory(err);
+    for (size_t i = 0; i < lot->n && !status; i++) {
+        double beyond;
+
+        if (!chosen(&of, lot, i))
+            continue;
+        status =
+            take_features(t, lot->x + i * lot->n_features, at, x + n * t->n_features, &beyond, err);
+        if (!isnan(beyond))
+            row[n++] = i;
+    }
+    if (!status)
+        status = m->kind->learner->predict(t->learned, x, n, y, err);
+    for (size_t i = 0; i < n && !status; i++)
+        out[row[i]] = y[i];
+    free(row);
+    free(x);
+    free(y);
+    return status;
+}

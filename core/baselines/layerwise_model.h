@@ -1,0 +1,104 @@
+/** Learned models of single layers: rows by task, learning, predictions, text. */
+#ifndef BASELINES_LAYERWISE_MODEL_H
+#define BASELINES_LAYERWISE_MODEL_H
+
+#include "baselines/layerwise.h"
+
+/** One feature that is in use, and what was learned from. */
+typedef struct layerwise_range {
+    char           name[LAYERWISE_NAME];
+    layerwise_sort sort;
+    double         low, high;
+} layerwise_range;
+
+/** Rows of one task and target. */
+typedef struct layerwise_lot {
+    char             task[LAYERWISE_NAME];
+    layerwise_target target;
+    layerwise_range  feature[LAYERWISE_FEATURES]; /**< without ranges */
+    size_t           n_features;
+    double          *x, *y; /**< all features, those of devices, too */
+    uint64_t        *group;
+    size_t          *from; /**< `from`: whatever the caller said of the row */
+    size_t           n, room;
+} layerwise_lot;
+
+typedef struct layerwise_data {
+    const layerwise_kind *kind;
+    layerwise_lot        *lot;
+    size_t                n_lots;
+} layerwise_data;
+
+/**
+ * Adds a case with its value; one without a task is passed over.
+ *
+ * @param group of the rows that belong together
+ * @param from  what tells the row, for layerwise_learn()
+ * @return LM_E_ARG for a feature that is no number, LM_E_NOMEM
+ */
+lm_status layerwise_data_add(layerwise_data *d, const layerwise_case *c, layerwise_target target,
+                             double value, uint64_t group, size_t from, lm_error *err);
+void      layerwise_data_free(layerwise_data *d);
+
+/** What was learned of a task. */
+typedef struct layerwise_task {
+    char                name[LAYERWISE_NAME];
+    layerwise_target    target;
+    layerwise_judgement judged;
+    layerwise_range     feature[LAYERWISE_FEATURES];
+    size_t              n_features;
+    void               *learned;
+} layerwise_task;
+
+typedef struct layerwise_model {
+    const layerwise_kind *kind;
+    layerwise_task       *task;
+    size_t                n_tasks;
+} layerwise_model;
+
+/**
+ * Learns each task of which there are enough rows; figures of devices are features where the rows
+ * are of several.
+ *
+ * @param setting of the kind, layerwise_settings()
+ * @param wanted  which rows, by what they are `from`; NULL: all
+ * @return LM_E_ARG where no task has enough rows, and where a device has no such figure; what the
+ *         learner returns
+ */
+lm_status layerwise_learn(const layerwise_data *d, const double *setting, uint64_t seed,
+                          bool (*wanted)(const void *context, size_t from), const void *context,
+                          layerwise_model **out, lm_error *err);
+void      layerwise_free(layerwise_model *m);
+
+/**
+ * Predicts.
+ *
+ * @param out    seconds or watts; NAN: no such task was learned, or it says nothing of such a case
+ * @param beyond by how much the count that leaves what was learned from the farthest does, as a
+ *               factor; 1: none does. NULL: not wanted
+ * @return LM_E_NOTFOUND where it asks for a figure of a device that is not known, LM_E_NOMEM
+ */
+lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
+                            layerwise_target target, double *out, double *beyond, lm_error *err);
+
+/** Seconds of all rows of one lot that are `wanted`, at once, by what was learned elsewhere; the
+ * others' `out` stays as it is. */
+lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *lot,
+                                bool (*wanted)(const void *context, size_t from),
+                                const void *context, double *out, lm_error *err);
+
+/** Appends it as text. */
+void layerwise_write(FILE *out, const layerwise_model *m);
+
+/**
+ * Reads that text, which is cut up.
+ *
+ * @param path for messages
+ * @param kind whose it has to be
+ * @return LM_E_UNSUPPORTED for another version, LM_E_NOTFOUND for another model's, LM_E_SYNTAX,
+ *         LM_E_ARG; all begin with "path:line: "
+ */
+lm_status layerwise_read(const char *path, char *text, const layerwise_kind *kind,
+                         layerwise_model **out, lm_error *err);
+
+#endif

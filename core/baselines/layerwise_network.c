@@ -1,0 +1,195 @@
+/* Networks as a learned model of single layers sees them. */
+#include "baselines/layerwise_network.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "single/shape.h"
+
+#define NOBODY  SIZE_MAX
+#define SEVERAL (SIZE_MAX - 1)
+
+layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *optimizer)
+{
+    layerwise_case out = *c;
+
+    out.phase     = f;
+    out.optimizer = f == PHASE_UPDATE || f == PHASE_STEP ? optimizer : "";
+    return out;
+}
+
+/* ---- cases --------------------------------------------------------------------------------------
+ */
+
+/* The one reader of each layer. */
+static size_t *readers(const bound_network *net)
+{
+    size_t *by = malloc((net->n_layers + 1) * sizeof *by);
+
+    for (size_t i = 0; by && i < net->n_layers; i++)
+        by[i] = NOBODY;
+    for (size_t i = 0; by && i < net->n_layers; i++)
+        for (size_t k = 0; k < net->layer[i].decl->n_inputs; k++) {
+            const size_t from = net->layer[i].decl->input[k].layer;
+
+            if (from < net->n_layers)
+                by[from] = by[from] == NOBODY ? i : SEVERAL;
+        }
+    return by;
+}
+
+static bool is_product(const bound_layer *l)
+{
+    layer_shape s;
+
+    shape_of_layer(l, &s);
+    return s.kind != SHAPE_OTHER;
+}
+
+static bool is_function(const bound_layer *l)
+{
+    return l->n_inputs == 1 && l->n_kernels[LM_FORWARD] == 1 &&
+           l->kernels[LM_FORWARD]->op == LM_OP_MAP && !l->n_weights;
+}
+
+/* Which layers belong to another's case: of[i] is its first layer. */
+static void join_chains(const bound_network *net, const size_t *reader, size_t *of)
+{
+    for (size_t i = 0; i < net->n_layers; i++) {
+        const bound_layer *l      = &net->layer[i];
+        const size_t       before = l->decl->n_inputs ? l->decl->input[0].layer : NOBODY;
+
+        if (!is_product(l))
+            continue;
+        if (before < net->n_layers && reader[before] == i &&
+            !strcmp(net->layer[before].decl->type, "pad"))
+            of[i] = before;
+        if (reader[i] < net->n_layers && is_function(&net->layer[reader[i]]))
+            of[reader[i]] = of[i];
+    }
+}
+
+static bool does_something(const bound_layer *l)
+{
+    return l->n_kernels[LM_FORWARD] > 0 || (l->counted && !l->lowered);
+}
+
+lm_status layerwise_each(const bound_network *net, bool chains, const layerwise_setup *s,
+                         lm_status (*see)(void *context, layerwise_case *c), void *context,
+                         lm_error *err)
+{
+    size_t   *reader = readers(net);
+    size_t   *of     = malloc((net->n_layers + 1) * sizeof *of);
+    lm_status status = reader && of ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; !status && i < net->n_layers; i++)
+        of[i] = i;
+    if (!status && chains)
+        join_chains(net, reader, of);
+    for (size_t i = 0; i < net->n_layers && !status; i++) {
+        const bound_layer *layer[3];
+        layerwise_case     c = { .layer     = layer,
+                                 .phase     = PHASE_FORWARD,
+                                 .batch     = net->options.batch,
+                                 .dtype     = net->options.dtype,
+                                 .optimizer = "",
+                                 .settings  = s->settings,
+                                 .on        = s->on,
+                                 .clock_mhz = s->clock_mhz };
+
+        if (of[i] != i)
+            continue;
+        for (size_t k = i; k < net->n_layers && c.n_layers < 3; k++)
+            if (of[k] == i && does_something(&net->layer[k]))
+                layer[c.n_layers++] = &net->layer[k];
+        if (c.n_layers)
+            status = see(context, &c);
+    }
+    free(reader);
+    free(of);
+    return status;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------------
+ */
+
+typedef struct adding {
+    const layerwise_model *m;
+    const layerwise_setup *s;
+    layerwise_sum         *out;
+    lm_error              *err;
+} adding;
+
+/* Does the phase do anything there? */
+static bool happens(const layerwise_case *c, phase f)
+{
+    bool trained = false, back = false;
+
+    for (size_t i = 0; i < c->n_layers; i++) {
+        trained |= c->layer[i]->trained && c->layer[i]->n_weights;
+        back |= c->layer[i]->trained || c->layer[i]->needs_grad_input;
+    }
+    return f == PHASE_UPDATE ? trained : f != PHASE_BACKWARD || back;
+}
+
+static lm_status ask(adding *a, const layerwise_case *c, phase f, double *out)
+{
+    const layerwise_case in     = layerwise_in(c, f, a->s->optimizer);
+    double               beyond = 1;
+    const lm_status status = layerwise_predict(a->m, &in, LAYERWISE_SECONDS, out, &beyond, a->err);
+
+    if (!status && !isnan(*out))
+        a->out->beyond = fmax(a->out->beyond, beyond);
+    return status;
+}
+
+/* One pass is as good as the other where only one was learned. */
+static phase other_forward(phase f)
+{
+    return f == PHASE_FORWARD ? PHASE_INFERENCE : f == PHASE_INFERENCE ? PHASE_FORWARD : f;
+}
+
+static lm_status add_case(void *context, layerwise_case *c)
+{
+    static const phase asked[] = { PHASE_FORWARD, PHASE_INFERENCE, PHASE_BACKWARD, PHASE_UPDATE,
+                                   PHASE_STEP };
+    adding            *a       = context;
+    double             found[N_PHASES];
+    lm_status          status = LM_OK;
+
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0] && !status; i++) {
+        const phase f = asked[i];
+
+        found[f] = 0;
+        if (!happens(c, f))
+            continue;
+        status = ask(a, c, f, &found[f]);
+        if (!status && isnan(found[f]))
+            status = ask(a, c, other_forward(f), &found[f]);
+        if (f == PHASE_STEP && isnan(found[f]))
+            found[f] = found[PHASE_FORWARD] + found[PHASE_BACKWARD] + found[PHASE_UPDATE];
+        if (isnan(found[f])) {
+            a->out->untold[f]++;
+        } else {
+            a->out->seconds[f] += found[f];
+            a->out->told[f]++;
+        }
+    }
+    return status;
+}
+
+lm_status layerwise_sum_of(const layerwise_model *m, const bound_network *net,
+                           const layerwise_setup *s, layerwise_sum *out, lm_error *err)
+{
+    adding    a = { m, s, out, err };
+    lm_status status;
+
+    *out   = (layerwise_sum){ .beyond = 1 };
+    status = layerwise_each(net, m->kind->chains, s, add_case, &a, err);
+    for (phase f = 0; f < N_PHASES; f++)
+        if (!out->told[f])
+            out->seconds[f] = NAN;
+    return status;
+}

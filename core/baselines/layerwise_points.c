@@ -1,0 +1,321 @@
+/* Learned models of single layers on observations. */
+#include "baselines/layerwise_points.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/text.h"
+#include "baselines/layerwise_network.h"
+#include "fit/singles.h"
+#include "network/single.h"
+
+#define LAYERS 24 /* of a row, its inputs among them */
+
+static const char *optimizer_of(const observation *row)
+{
+    return *row->optimizer ? row->optimizer : "momentum";
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
+
+/* The row that a time of a point is from; NULL: none. Rows stand by line. */
+static const observation *row_at(const observations *obs, int line)
+{
+    size_t from = 0, to = obs ? obs->n_rows : 0;
+
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+
+        if (obs->row[middle].line == line)
+            return &obs->row[middle];
+        if (obs->row[middle].line < line)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return NULL;
+}
+
+/* A bound layer row in a phase. */
+static layerwise_case case_of(const observation *row, phase f, const device *on,
+                              const bound_layer *const *layer, size_t n)
+{
+    const layerwise_case c = { .layer     = layer,
+                               .n_layers  = n,
+                               .batch     = row->batch,
+                               .dtype     = row->dtype,
+                               .settings  = row->settings,
+                               .on        = on,
+                               .clock_mhz = row->clock_mhz };
+
+    return layerwise_in(&c, f, optimizer_of(row));
+}
+
+/* What belongs together: the group that the file states, else all batches of a shape. */
+static uint64_t group_of(const observation *row)
+{
+    if (*row->group)
+        return text_hash(row->group);
+    return text_hash(row->name) ^ 3 * text_hash(row->geometry) ^ 7 * text_hash(row->input);
+}
+
+static lm_status add_phases(layerwise_data *d, const layerwise_source *s, const point *pt,
+                            size_t at, const bound_layer *const *layer, size_t n, lm_error *err)
+{
+    const uint64_t group  = group_of(pt->row);
+    lm_status      status = LM_OK;
+
+    for (phase f = 0; f < N_PHASES && !status; f++) {
+        const observation   *row = row_at(s->obs, pt->line[f]);
+        const layerwise_case c   = case_of(pt->row, f, s->on, layer, n);
+
+        if (isnan(pt->seconds[f]))
+            continue;
+        if (d->kind->target[LAYERWISE_SECONDS])
+            status = layerwise_data_add(d, &c, LAYERWISE_SECONDS, pt->seconds[f], group,
+                                        at * N_PHASES + f, err);
+        if (!status && d->kind->target[LAYERWISE_WATTS] && row && row->power_w > 0)
+            status = layerwise_data_add(d, &c, LAYERWISE_WATTS, row->power_w, group,
+                                        at * N_PHASES + f, err);
+    }
+    return status;
+}
+
+static lm_status add_point(layerwise_data *d, const layerwise_source *s, const point *pt, size_t at,
+                           lm_error *err)
+{
+    const observation *row   = pt->row;
+    network           *net   = NULL;
+    bound_network     *bound = NULL;
+    const bound_layer *layer[LAYERS];
+    size_t             n = 0;
+    lm_status status     = single_bind(row->name, row->geometry, row->input, row->batch, row->dtype,
+                                       workloads_registry(s->p->loads), &net, &bound, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < bound->n_layers && n < LAYERS; i++)
+        if (strcmp(bound->layer[i].decl->type, "input") != 0)
+            layer[n++] = &bound->layer[i];
+    status = add_phases(d, s, pt, at, layer, n, err);
+    bound_network_free(bound);
+    network_free(net);
+    return status;
+}
+
+lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *from, size_t n,
+                           layerwise_data *out, lm_error *err)
+{
+    layerwise_data d      = { .kind = kind };
+    size_t         before = 0;
+    lm_status      status = LM_OK;
+
+    for (size_t s = 0; s < n && !status; before += from[s++].p->n_points)
+        for (size_t i = 0; i < from[s].p->n_points && !status; i++) {
+            const point *pt = &from[s].p->point[i];
+
+            if (pt->row->kind != OBS_LAYER)
+                continue;
+            status = add_point(&d, &from[s], pt, before + i, err);
+            if (status)
+                lm_error_prefix(err, "%s:%d", from[s].obs ? from[s].obs->path : "", pt->row->line);
+        }
+    if (status)
+        layerwise_data_free(&d);
+    else
+        *out = d;
+    return status;
+}
+
+/* ---- predictions --------------------------------------------------------------------------------
+ */
+
+static void blank(const points *p, comparison *out)
+{
+    for (size_t i = 0; i < p->n_points; i++) {
+        for (part w = 0; w < N_PARTS; w++)
+            out[i].part[w] = NAN;
+        for (quantity q = 0; q < N_QUANTITIES; q++)
+            out[i].predicted[q] = out[i].low[q] = out[i].high[q] = NAN;
+        compare_measured(&p->point[i], &out[i]);
+    }
+}
+
+static void set_phase(comparison *to, phase f, double seconds)
+{
+    static const quantity of[N_PHASES] = { [PHASE_FORWARD]     = QUANTITY_FORWARD,
+                                           [PHASE_BACKWARD]    = QUANTITY_BACKWARD,
+                                           [PHASE_SYNC]        = QUANTITY_SYNC,
+                                           [PHASE_UPDATE]      = QUANTITY_UPDATE,
+                                           [PHASE_STEP]        = QUANTITY_STEP,
+                                           [PHASE_INFERENCE]   = QUANTITY_INFERENCE,
+                                           [PHASE_GRAD_INPUT]  = QUANTITY_GRAD_INPUT,
+                                           [PHASE_GRAD_WEIGHT] = QUANTITY_GRAD_WEIGHT };
+
+    to->predicted[of[f]] = seconds;
+}
+
+/* What is the sum of others, on one rank. */
+static void add_sums(const points *p, comparison *out)
+{
+    for (size_t i = 0; i < p->n_points; i++) {
+        double *to = out[i].predicted;
+
+        if (p->point[i].row->ranks > 1)
+            continue;
+        to[QUANTITY_GRAD]          = to[QUANTITY_UPDATE];
+        to[QUANTITY_BACKWARD_GRAD] = to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
+        if (isnan(to[QUANTITY_STEP]))
+            to[QUANTITY_STEP] = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
+    }
+}
+
+/* Seconds of the rows of a lot into the points they are of. */
+static lm_status predict_lot(const layerwise_model *m, const layerwise_lot                *lot,
+                             bool (*wanted)(const void *context, size_t from), const void *context,
+                             comparison *out, lm_error *err)
+{
+    double *seconds =
+        lot->target == LAYERWISE_SECONDS ? malloc((lot->n + 1) * sizeof *seconds) : NULL;
+    lm_status status;
+
+    if (lot->target != LAYERWISE_SECONDS)
+        return LM_OK;
+    if (!seconds)
+        return no_memory(err);
+    for (size_t i = 0; i < lot->n; i++)
+        seconds[i] = NAN;
+    status = layerwise_predict_lot(m, lot, wanted, context, seconds, err);
+    for (size_t i = 0; i < lot->n && !status; i++)
+        if (!isnan(seconds[i]))
+            set_phase(&out[lot->from[i] / N_PHASES], (phase)(lot->from[i] % N_PHASES), seconds[i]);
+    free(seconds);
+    return status;
+}
+
+static lm_status predict_lots(const layerwise_model *m, const layerwise_data               *d,
+                              bool (*wanted)(const void *context, size_t from), const void *context,
+                              comparison *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t l = 0; l < d->n_lots && !status; l++)
+        status = predict_lot(m, &d->lot[l], wanted, context, out, err);
+    return status;
+}
+
+static lm_status predict_network(const layerwise_model *m, const layerwise_source *from, size_t i,
+                                 comparison *out, lm_error *err)
+{
+    const observation    *row = from->p->point[i].row;
+    const layerwise_setup s   = { optimizer_of(row), row->settings, from->on, row->clock_mhz };
+    bound_network        *bound;
+    layerwise_sum         sum;
+    lm_status status = workloads_bind_at(from->p->loads, row->name, row->input, row->dtype,
+                                         row->batch, &bound, err);
+
+    if (status)
+        return status;
+    status = layerwise_sum_of(m, bound, &s, &sum, err);
+    for (phase f = 0; f < N_PHASES && !status; f++)
+        set_phase(out, f, sum.seconds[f]);
+    bound_network_free(bound);
+    return status;
+}
+
+static lm_status predict_networks(const layerwise_model *m, const layerwise_source *from,
+                                  comparison *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < from->p->n_points && !status; i++)
+        if (from->p->point[i].row->kind == OBS_NETWORK)
+            status = predict_network(m, from, i, &out[i], err);
+    return status;
+}
+
+lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source *from,
+                               comparison *out, lm_error *err)
+{
+    layerwise_data d;
+    lm_status      status = layerwise_gather(m->kind, from, 1, &d, err);
+
+    if (status)
+        return status;
+    blank(from->p, out);
+    if (!(status = predict_lots(m, &d, NULL, NULL, out, err)))
+        status = predict_networks(m, from, out, err);
+    add_sums(from->p, out);
+    layerwise_data_free(&d);
+    return status;
+}
+
+/* ---- left out -----------------------------------------------------------------------------------
+ */
+
+typedef struct fold {
+    const split *by;
+    size_t       at;
+} fold;
+
+static bool outside(const void *context, size_t from)
+{
+    const fold *f = context;
+
+    return f->by->fold[from / N_PHASES] != f->at;
+}
+
+static bool inside(const void *context, size_t from)
+{
+    return !outside(context, from);
+}
+
+static lm_status without_fold(const layerwise_data *d, const double *setting, const fold *f,
+                              comparison *out, lm_error *err)
+{
+    layerwise_model *m      = NULL;
+    lm_status        status = layerwise_learn(d, setting, f->by->rule.seed, outside, f, &m, err);
+
+    if (status == LM_E_ARG) /* too few */
+        return lm_error_set(err, LM_OK, "%s", "");
+    if (!status)
+        status = predict_lots(m, d, inside, f, out, err);
+    layerwise_free(m);
+    return status;
+}
+
+/* A fit to all, which says what is missing. */
+static lm_status with_all(const layerwise_data *d, const double *setting, uint64_t seed,
+                          comparison *out, lm_error *err)
+{
+    layerwise_model *m      = NULL;
+    lm_status        status = layerwise_learn(d, setting, seed, NULL, NULL, &m, err);
+
+    if (!status)
+        status = predict_lots(m, d, NULL, NULL, out, err);
+    layerwise_free(m);
+    return status;
+}
+
+lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
+                            const layerwise_source *from, const split *by, comparison *out,
+                            lm_error *err)
+{
+    const bool     none = by->rule.kind == SPLIT_NONE;
+    layerwise_data d;
+    lm_status      status = layerwise_gather(kind, from, 1, &d, err);
+
+    if (status)
+        return status;
+    blank(from->p, out);
+    if (none || !d.n_lots)
+        status = with_all(&d, setting, by->rule.seed, out, err);
+    for (size_t i = 0; i < by->n_folds && !status && !none; i++)
+        status = without_fold(&d, setting, &(fold){ by, i }, out, err);
+    add_sums(from->p, out);
+    layerwise_data_free(&d);
+    return status;
+}

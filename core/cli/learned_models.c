@@ -1,0 +1,200 @@
+/* Learned models of single layers on the command line. */
+#include "cli/learned_models.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/text.h"
+
+#define SEED 1
+
+static lm_status add_name(const char *name, learned_models *out, lm_error *err)
+{
+    const layerwise_kind *kind = layerwise_find(name);
+
+    if (!kind) {
+        char   all[200];
+        size_t n = 0;
+
+        for (size_t i = 0; layerwise_kinds[i] && n < sizeof all; i++)
+            n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "",
+                                  layerwise_kinds[i]->name);
+        return lm_error_set(err, LM_E_NOTFOUND, "expected some of %s; found '%.40s'", all, name);
+    }
+    for (size_t i = 0; i < out->n; i++)
+        if (out->kind[i] == kind)
+            return lm_error_set(err, LM_E_ARG, "%s is there twice", name);
+    out->kind[out->n++] = kind;
+    return LM_OK;
+}
+
+static lm_status parse_names(const char *list, learned_models *out, lm_error *err)
+{
+    char      copy[200], *name[LEARNED_MOST];
+    size_t    n;
+    lm_status status = LM_OK;
+
+    snprintf(copy, sizeof copy, "%s", list);
+    n = text_split(copy, ',', name, LEARNED_MOST);
+    for (size_t i = 0; i < n && !status; i++)
+        status = add_name(name[i], out, err);
+    return status;
+}
+
+bool learned_models_parse(const char *list, const char *settings, learned_models *out,
+                          int *exit_code)
+{
+    lm_error  err    = { 0 };
+    lm_status status = LM_OK;
+
+    *out = (learned_models){ .n = 0 };
+    if (list && parse_names(list, out, &err)) {
+        *exit_code = report_misuse("--model", &err);
+        return false;
+    }
+    if (settings && !list)
+        status = lm_error_set(&err, LM_E_ARG, "is for --model");
+    for (size_t i = 0; i < out->n && !status; i++)
+        status = layerwise_settings(out->kind[i], settings, out->setting[i], &err);
+    if (status)
+        *exit_code = report_misuse("--learn", &err);
+    return !status;
+}
+
+void learned_models_free(learned_models *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        layerwise_free(l->model[i]);
+}
+
+static char *text_of(const layerwise_model *m)
+{
+    char  *text = NULL;
+    size_t size;
+    FILE  *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    layerwise_write(out, m);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static void print_tasks(const char *path, const layerwise_model *m)
+{
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        const layerwise_judgement *j = &m->task[i].judged;
+
+        if (j->held)
+            fprintf(stderr,
+                    "layermeter: %s: %s: %s: %.1f %% off on %zu of %zu times that were set apart\n",
+                    path, m->kind->name, m->task[i].name, 100 * j->mape, j->held,
+                    j->held + j->seen);
+    }
+}
+
+static void print_left_out(const char *path, const layerwise_data *d)
+{
+    for (size_t i = 0; i < d->n_lots; i++)
+        if (d->lot[i].n < d->kind->fewest)
+            fprintf(stderr,
+                    "layermeter: %s: %s learns nothing of '%s': %zu times, it takes %zu or more\n",
+                    path, d->kind->name, d->lot[i].task, d->lot[i].n, d->kind->fewest);
+}
+
+static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *from, size_t n,
+                         calibration *cal, lm_error *err)
+{
+    layerwise_data d;
+    char          *text;
+    lm_status      status = layerwise_gather(l->kind[i], from, n, &d, err);
+
+    if (status)
+        return status;
+    status = layerwise_learn(&d, l->setting[i], SEED, NULL, NULL, &l->model[i], err);
+    if (!status) {
+        print_left_out(from->obs->path, &d);
+        print_tasks(from->obs->path, l->model[i]);
+        status = (text = text_of(l->model[i]))
+                     ? calibration_learned_add(cal, l->kind[i]->name, text, err)
+                     : no_memory(err);
+    } else {
+        lm_error_prefix(err, "%s", from->obs->path);
+    }
+    layerwise_data_free(&d);
+    return status;
+}
+
+lm_status learned_models_fit(learned_models *l, const layerwise_source *from, size_t n,
+                             calibration *cal, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < l->n && !status; i++)
+        status = fit_one(l, i, from, n, cal, err);
+    return status;
+}
+
+static void add_task(table *t, const layerwise_kind *kind, const layerwise_task *task)
+{
+    char name[LAYERWISE_NAME + 8];
+
+    snprintf(name, sizeof name, "%s%s", task->name,
+             task->target == LAYERWISE_WATTS ? ", watts" : "");
+    table_text(t, kind->name);
+    table_text(t, name);
+    table_count(t, task->judged.seen + task->judged.held);
+    table_text(t, ""); /* coefficients, rank */
+    table_text(t, "");
+    for (int i = 0; i < 5; i++) /* condition, R2, RMSE, NRMSE, MAPE */
+        table_real(t, NAN);
+    table_real(t, 100 * task->judged.mape);
+}
+
+void learned_models_rows(const learned_models *l, table *t)
+{
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; l->model[i] && k < l->model[i]->n_tasks; k++)
+            add_task(t, l->kind[i], &l->model[i]->task[k]);
+}
+
+lm_status learned_models_read(const calibration *cal, const char *path, const layerwise_kind *kind,
+                              layerwise_model **out, lm_error *err)
+{
+    char     *text;
+    char      name[300];
+    lm_status status = calibration_learned_text(cal, kind->name, &text, err);
+
+    if (status) {
+        if (status == LM_E_NOTFOUND)
+            lm_error_prefix(err, "%s", path);
+        return status;
+    }
+    snprintf(name, sizeof name, "%s", calibration_learned_path(cal, kind->name));
+    status = layerwise_read(name, text, kind, out, err);
+    free(text);
+    return status;
+}
+
+lm_status learned_models_device(const char *name, const char *told, const char *own,
+                                device_list **list, const device **out, lm_error *err)
+{
+    lm_error  ignored;
+    lm_status status = LM_OK;
+
+    *out = NULL;
+    if (!name && !told)
+        return LM_OK;
+    if (!*list && (status = devices_open(own, list, err)))
+        return status;
+    if (name)
+        return devices_find(*list, name, out, err);
+    if (devices_find(*list, told, out, &ignored))
+        *out = NULL;
+    return LM_OK;
+}
