@@ -114,22 +114,22 @@ static lm_status depth_infer(const lm_layer *layer, lm_tensor *output)
 
 static const dropout_type dropout = {
     .type          = { DROPOUT("dropout", "sets elements to 0 at random and scales the others up"),
-                       LM_PARAMS(element_params), .infer = infer_same, .cost = element_cost,
-                       .lower = element_lower },
+                       LM_PARAMS(element_params), .flags = LM_TRAINING_ONLY, .infer = infer_same,
+                       .cost = element_cost, .lower = element_lower },
     .flops_forward = 2,
 };
 static const dropout_type alpha_dropout = {
     .type          = { DROPOUT("alpha_dropout",
                                "sets elements to a constant at random; mean and variance stay"),
-                       LM_PARAMS(element_params), .infer = infer_same, .cost = element_cost,
-                       .lower = element_lower },
+                       LM_PARAMS(element_params), .flags = LM_TRAINING_ONLY, .infer = infer_same,
+                       .cost = element_cost, .lower = element_lower },
     .flops_forward = 3,
     .noise         = 1,
 };
 static const lm_layer_type stochastic_depth = {
     DROPOUT("stochastic_depth", "sets samples to 0 at random and scales the others up"),
     LM_PARAMS(depth_params),
-    .flags = LM_FIXED_PART, /* one number for a whole batch */
+    .flags = LM_TRAINING_ONLY | LM_FIXED_PART, /* one number for a whole batch */
     .infer = depth_infer,
     .cost  = depth_cost,
     .lower = depth_lower,

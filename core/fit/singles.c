@@ -40,6 +40,7 @@ layer_run singles_run(const point *pt, phase f, double multiprocessors)
     return (layer_run){ .forward  = f == PHASE_FORWARD || f == PHASE_INFERENCE || f == PHASE_STEP,
                         .backward = f == PHASE_BACKWARD || f == PHASE_STEP,
                         .update   = f == PHASE_UPDATE || f == PHASE_STEP,
+                        .evaluation = f == PHASE_INFERENCE,
                         .alone    = true,
                         .input_gradient  = true,
                         .trains_inputs   = has_setting(pt->row->settings, "trains=inputs"),
@@ -126,7 +127,7 @@ static lm_status predict_row(const times *t, size_t i, const layer_rows *r, cons
                           .price   = price };
     lm_status  status = LM_OK;
 
-    row.seconds = cheapest_seconds(&r->rows, i, &r->columns, r->class->options.p);
+    row.seconds = cheapest_seconds(&r->rows, i, &r->columns, columns_join(&r->columns));
     if (learned)
         status = residual_of(learned, &row, &more, err);
     *out = row.seconds * exp(more);

@@ -15,6 +15,8 @@
 #define FLOOR_PULL  1e-6 /* holds it where it is, times the rows */
 #define WORK_LEAST  0.05 /* of a row's time is work, as fits begin */
 #define HALVINGS    6
+#define DAMPING_GROWS 8
+#define DAMPING_FALLS 3
 #define GAIN_LEAST  1e-4 /* of the loss: less is the end */
 
 const cheapest_options cheapest_default = { .p      = 1,
@@ -34,6 +36,7 @@ typedef struct fitting {
     size_t                  n, n_sample;
     unsigned                stage;  /* rows of later ones wait */
     bool                    tied;   /* columns count as their families */
+    double                  damping; /* what holds prices where they are, as Marquardt has it */
     double                  middle; /* geometric mean of the times */
     double   *price, *next, *solution, *gram, *h, *used_gram, *used_h, *dense, *value, *most;
     row_item *vector;
@@ -72,6 +75,12 @@ static double weight_of(const fitting *f, const row_entry *row)
 {
     return row->weight *
            (f->o->power == 1 ? 1 : pow(row->seconds / f->middle, 2 - 2 * f->o->power));
+}
+
+/* Families explain little of single rows: nothing that they miss is an outlier yet. */
+static double huber_of(const fitting *f)
+{
+    return f->tied && f->o->orphans ? INFINITY : f->o->huber;
 }
 
 static double robust_weight(double residual, double huber)
@@ -140,7 +149,7 @@ static void accumulate(fitting *f, size_t n, bool robust)
         size_t           items;
         const row_cost   cost = rows_cost(f->r, f->row[i], f->c, f->price, f->vector, &items);
         const double     t    = rows_seconds(cost, p);
-        const double     w    = robust ? robust_weight(fabs(t / row->seconds - 1), f->o->huber) : 1;
+        const double     w    = robust ? robust_weight(fabs(t / row->seconds - 1), huber_of(f)) : 1;
 
         if (row->stage <= f->stage)
             add_row(f, items, p == 1 || t <= 0 ? 1 : pow(cost.floor / t, p - 1),
@@ -168,7 +177,8 @@ static lm_status solve(fitting *f, size_t n_rows, lm_error *err)
 
     memcpy(f->next, f->price, n * sizeof *f->next);
     for (size_t j = 0; j < n; j++) {
-        const bool dropped = held(f, j) && f->price[f->c->column[j].parent] <= 0;
+        const bool dropped =
+            !f->o->orphans && held(f, j) && f->price[f->c->column[j].parent] <= 0;
 
         if (dropped)
             f->next[j] = 0;
@@ -181,7 +191,8 @@ static lm_status solve(fitting *f, size_t n_rows, lm_error *err)
         f->used_h[i] = f->h[j];
         for (size_t b = 0; b < k; b++)
             f->used_gram[i * k + b] = gram_at(f, j, f->used[b]);
-        f->used_gram[i * k + i] *= 1 + APART;
+        f->used_h[i] += f->damping * f->used_gram[i * k + i] * f->price[j];
+        f->used_gram[i * k + i] *= 1 + APART + f->damping;
         f->solution[i] = f->price[j];
     }
     for (size_t b = 0, u = 0; b < n; b++) {
@@ -196,7 +207,7 @@ static lm_status solve(fitting *f, size_t n_rows, lm_error *err)
         const size_t j    = f->used[i];
         double       near = 0, pull = 0;
 
-        if (held(f, j)) {
+        if (held(f, j) && f->price[f->c->column[j].parent] > 0) {
             near = f->price[f->c->column[j].parent];
             pull = f->o->ridge;
         } else if (f->o->p != 1 && f->c->column[j].floor) {
@@ -229,7 +240,7 @@ static double loss(const fitting *f, size_t n, const double *price)
 
     for (size_t i = 0; i < n; i++) {
         const row_entry *row = &f->r->row[f->row[i]];
-        double           e, huber = f->o->huber;
+        double           e, huber = huber_of(f);
 
         if (row->stage > f->stage)
             continue;
@@ -276,11 +287,52 @@ static bool advance(fitting *f, size_t n, double *before)
     return false;
 }
 
+/* One step of Levenberg and Marquardt: what fails is tried again, shorter. */
+static lm_status damped_step(fitting *f, size_t n, double *before, bool *moved, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    *moved = false;
+    for (int i = 0; i <= HALVINGS && !*moved && !status; i++) {
+        double now;
+
+        if ((status = solve(f, n, err)))
+            return status;
+        now = loss(f, n, f->next);
+        if (now < *before) {
+            *moved  = *before - now >= GAIN_LEAST * *before;
+            *before = now;
+            memcpy(f->price, f->next, f->c->n * sizeof *f->price);
+            f->damping /= DAMPING_FALLS;
+            return LM_OK;
+        }
+        f->damping *= DAMPING_GROWS;
+    }
+    return LM_OK;
+}
+
+static lm_status damped_rounds(fitting *f, int n_rounds, size_t n, lm_error *err)
+{
+    double    before = loss(f, n, f->price);
+    bool      moved  = true;
+    lm_status status = LM_OK;
+
+    f->damping = f->o->damping;
+    for (int k = 0; k < n_rounds && moved && !status; k++) {
+        accumulate(f, n, true);
+        status = damped_step(f, n, &before, &moved, err);
+    }
+    f->damping = 0;
+    return status;
+}
+
 static lm_status rounds(fitting *f, int n_rounds, size_t n, bool robust_at_once, lm_error *err)
 {
     double    before = f->o->p == 1 ? 0 : loss(f, n, f->price);
     lm_status status = LM_OK;
 
+    if (f->o->p != 1 && f->o->damping > 0)
+        return damped_rounds(f, 4 * n_rounds, n, err);
     for (int k = 0; k < n_rounds && !status; k++) {
         accumulate(f, n, k > 0 || robust_at_once || f->o->p != 1);
         status = solve(f, n, err);
@@ -457,6 +509,7 @@ static lm_status fit(fitting *f, lm_error *err)
         status = rounds(f, 1, f->n, true, err);
     else if (!status)
         accumulate(f, f->n, true); /* who took which alternative in the end */
+    f->c->join = f->o->p;
     for (size_t j = 0; j < f->c->n && !status; j++) {
         f->c->column[j].price = f->price[j];
         f->c->column[j].rows  = f->count[j];

@@ -4,8 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const layer_class *const layer_classes[N_LAYER_CLASSES] = { &layer_class_conv, &layer_class_dense,
-                                                            &layer_class_other };
+const layer_class *const layer_classes[N_LAYER_CLASSES] = {
+    &layer_class_conv, &layer_class_dense, &layer_class_product, &layer_class_other
+};
 
 size_t layer_class_of(const layer_shape *s)
 {

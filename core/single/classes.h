@@ -8,6 +8,7 @@
 /** What of a layer was timed, or is asked for. */
 typedef struct layer_run {
     bool        forward, backward, update;
+    bool        evaluation; /**< forward alone, in evaluation mode: inference */
     bool        alone; /**< by itself, with what a call costs; else as a part of a network */
     bool        input_gradient;
     bool        trains_inputs;   /**< the update moves its inputs and its loss's target, too */
@@ -22,7 +23,8 @@ typedef struct layer_rates {
 
 typedef struct layer_class {
     const char      *name; /**< "conv": of its section in machine files */
-    cheapest_options options;
+    cheapest_options options; /**< p is chosen, see `overlaps` */
+    bool             overlaps; /**< may floors hide behind work? */
     size_t           fewest; /**< rows, below which there is no fit */
     bool (*has)(const layer_shape *s);
     /** Makes its columns; those of optimizers come as they are met. False: memory ran out. */
@@ -37,10 +39,11 @@ typedef struct layer_class {
     void (*add_layer)(columns *c, rows *r, const layer_run *run, const layer_shape *s);
 } layer_class;
 
-extern const layer_class layer_class_conv, layer_class_dense, layer_class_other;
+extern const layer_class layer_class_conv, layer_class_dense, layer_class_product,
+    layer_class_other;
 
 /** Their places in layer_classes, and in what is made of them. */
-enum { LAYER_CONV, LAYER_DENSE, LAYER_OTHER, N_LAYER_CLASSES };
+enum { LAYER_CONV, LAYER_DENSE, LAYER_PRODUCT, LAYER_OTHER, N_LAYER_CLASSES };
 extern const layer_class *const layer_classes[N_LAYER_CLASSES];
 
 /** N_LAYER_CLASSES: of none. */

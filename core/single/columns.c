@@ -55,6 +55,11 @@ size_t columns_need(columns *c, const char *name, const char *unit, resource r)
     return c->n++;
 }
 
+double columns_join(const columns *c)
+{
+    return c->join > 0 ? c->join : 1;
+}
+
 void columns_free(columns *c)
 {
     free(c->column);

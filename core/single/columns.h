@@ -44,7 +44,11 @@ typedef struct columns {
     size_t  n, room;
     names   index;
     arena  *arena; /**< owns the names */
+    double  join;  /**< p of rows.h, by which floors and work join; 0, as before a fit: 1 */
 } columns;
+
+/** p of rows.h, by which floors and work of these columns join. */
+double columns_join(const columns *c);
 
 /** Number of the column of that name, which is made if it is not there: no floor, price 0, none to
  * begin with and no family. COLUMN_NONE when memory runs out. */

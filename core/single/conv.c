@@ -159,6 +159,7 @@ static bool make(columns *c)
     for (size_t j = 0; j < N_COLUMNS; j++)
         if (columns_need(c, specs[j].name, specs[j].unit, specs[j].resource) != j)
             return false;
+    c->column[CALL].floor = c->column[TRAIN_CALL].floor = c->column[TRAIN_BIAS].floor = true;
     for (size_t t = 0; t < N_TRANSFORM - 1; t++) {
         begin_from(c, I_TRANSFORM + t, F_TRANSFORM + t, 0.7);
         begin_from(c, W_TRANSFORM + t, F_TRANSFORM + t, 0.7);
@@ -430,6 +431,7 @@ const layer_class layer_class_conv = { .name      = "conv",
                                                       .least  = 15,
                                                       .sample = 4000,
                                                       .seed   = 1 },
+                                       .overlaps  = true,
                                        .fewest    = 60,
                                        .has       = has,
                                        .make      = make,

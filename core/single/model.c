@@ -12,6 +12,10 @@
 #define MORE_FLOPS 1.2
 #define MORE_BYTES 1.5
 
+/* How floors and work may join, see rows.h; the first, unless another is better by so much. */
+static const double joins[] = { 1, 4 };
+#define JOIN_GAIN 0.05
+
 static lm_status no_memory(lm_error *err)
 {
     return lm_error_set(err, LM_E_NOMEM, "out of memory");
@@ -98,6 +102,56 @@ static void forget_training(columns *c)
             c->column[j].price = 0;
 }
 
+static void begin(layer_rows *r)
+{
+    for (size_t j = 0; j < r->columns.n; j++)
+        r->columns.column[j].price = 0;
+    r->class->begin(&r->columns, &r->rates);
+}
+
+/* Mean relative error of the first rows that are `in`. */
+static double error_of(const layer_rows *r, const bool *in, size_t most)
+{
+    double sum  = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < r->rows.n && used < most; i++)
+        if ((!in || in[i]) && r->rows.row[i].seconds > 0) {
+            sum += fabs(cheapest_seconds(&r->rows, i, &r->columns, columns_join(&r->columns)) /
+                            r->rows.row[i].seconds -
+                        1);
+            used++;
+        }
+    return used ? sum / (double)used : INFINITY;
+}
+
+/* Whether a call's overhead adds to the work, as where each call is waited for, or hides behind it:
+ * what of the two suits the rows better. */
+static lm_status fit_join(layer_rows *r, const bool *in, lm_error *err)
+{
+    cheapest_options o    = r->class->options;
+    double           best = INFINITY, chosen = 1;
+    lm_status        status = LM_OK;
+
+    for (size_t k = 0; k < sizeof joins / sizeof joins[0] && r->class->overlaps && !status; k++) {
+        double error;
+
+        o.p = joins[k];
+        begin(r);
+        status = cheapest_fit(&r->rows, in, &o, &r->columns, err);
+        error  = error_of(r, in, o.sample);
+        if (!status && error < best * (k ? 1 - JOIN_GAIN : 1)) {
+            best   = error;
+            chosen = joins[k];
+        }
+    }
+    if (status || (r->class->overlaps && o.p == chosen))
+        return status;
+    o.p = chosen;
+    begin(r);
+    return cheapest_fit(&r->rows, in, &o, &r->columns, err);
+}
+
 lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error *err)
 {
     lm_status status;
@@ -108,10 +162,7 @@ lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error 
     if (*count < r->class->fewest)
         return lm_error_set(err, LM_E_ARG, "%zu times of single layers ('%s'): %zu are needed",
                             *count, r->class->name, r->class->fewest);
-    for (size_t j = 0; j < r->columns.n; j++)
-        r->columns.column[j].price = 0;
-    r->class->begin(&r->columns, &r->rates);
-    status = cheapest_fit(&r->rows, in, &r->class->options, &r->columns, err);
+    status = fit_join(r, in, err);
     if (!status)
         forget_training(&r->columns);
     return status;
@@ -123,7 +174,7 @@ static lm_status judge(const layer_rows *r, layer_prices *out, lm_error *err)
     double *measured  = malloc((r->rows.n + 1) * sizeof *measured);
 
     for (size_t i = 0; predicted && measured && i < r->rows.n; i++) {
-        predicted[i] = cheapest_seconds(&r->rows, i, &r->columns, r->class->options.p);
+        predicted[i] = cheapest_seconds(&r->rows, i, &r->columns, columns_join(&r->columns));
         measured[i]  = r->rows.row[i].seconds;
     }
     if (predicted && measured)
@@ -230,9 +281,18 @@ double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run
     double seconds     = NAN;
 
     if (layer_model_row(m, s, run, &r) && !rows_check(&r, NULL))
-        seconds = cheapest_seconds(&r, 0, &m->of[class].columns, layer_classes[class]->options.p);
+        seconds = cheapest_seconds(&r, 0, &m->of[class].columns,
+                                   columns_join(&m->of[class].columns));
     rows_free(&r);
     return seconds;
+}
+
+/* What a second of the floor, or of the work, is of the whole: the shares add up to it. */
+static double share_of(row_cost cost, double p, bool floor)
+{
+    const double all = pow(cost.floor, p) + pow(cost.work, p), one = floor ? cost.floor : cost.work;
+
+    return p == 1 || all <= 0 ? 1 : pow(all, 1 / p - 1) * pow(one, p - 1);
 }
 
 lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,
@@ -259,9 +319,12 @@ lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_ru
     if (!status) {
         for (size_t j = 0; j < c->n; j++)
             price[j] = c->column[j].price;
-        rows_cost(&r, 0, c, price, item, &n);
+        const row_cost cost = rows_cost(&r, 0, c, price, item, &n);
+
         for (size_t i = 0; i < n; i++)
-            seconds[group(&c->column[item[i].column])] += price[item[i].column] * item[i].value;
+            seconds[group(&c->column[item[i].column])] +=
+                price[item[i].column] * item[i].value *
+                share_of(cost, columns_join(c), c->column[item[i].column].floor);
     }
     free(item);
     free(price);

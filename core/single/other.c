@@ -1,33 +1,53 @@
 /*
  * Layers whose algorithms nobody has written down here: pooling, norms, functions of elements,
  * recurrent layers, attention, embeddings. Each kind of kernel in each pass has a price of a
- * launch, a byte and a FLOP. Many kinds are rare among what is measured: their prices are held near
- * to one of all kinds for launches, one for bytes, one for FLOPs.
+ * launch, a byte and a FLOP, of a row that norms and softmax take statistics of, and of a step
+ * along such a row; and one of what its host does meanwhile. Many kinds are rare among what is
+ * measured: their prices are held near to one of all kinds for each of these.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "single/classes.h"
 #include "single/work.h"
 
-enum { CALL, TRAIN_CALL, ALL_LAUNCHES, ALL_BYTES, ALL_FLOPS, KERNELS };
+enum {
+    CALL,
+    TRAIN_CALL,
+    PARAMETERS,
+    ALL_CALLS,
+    ALL_LAUNCHES,
+    ALL_BYTES,
+    ALL_FLOPS,
+    ALL_ROWS,
+    ALL_STEPS,
+    CALLS,                           /* of each kind, forward */
+    TRAIN_CALLS = CALLS + N_WORK_KINDS, /* and behind it */
+    KERNELS     = TRAIN_CALLS + N_WORK_KINDS
+};
 
-#define N_COUNTS  3 /* launches, bytes, FLOPs */
+#define N_COUNTS  5 /* launches, bytes, FLOPs, rows, steps */
 #define N_COLUMNS (KERNELS + N_WORK_KINDS * LM_N_PASSES * N_COUNTS)
 
 static const struct {
     const char *name, *unit;
     resource    resource;
-} fixed[KERNELS] = {
-    [CALL]         = { "call", "call", RESOURCE_HOST },
-    [TRAIN_CALL]   = { "backward.call", "call", RESOURCE_HOST },
-    [ALL_LAUNCHES] = { "all.launches", "launch", RESOURCE_HOST },
-    [ALL_BYTES]    = { "all.bytes", "byte", RESOURCE_BANDWIDTH },
-    [ALL_FLOPS]    = { "all.flops", "FLOP", RESOURCE_FLOPS },
+    bool        floor;
+} fixed[CALLS] = {
+    [CALL]         = { "call", "call", RESOURCE_HOST, true },
+    [TRAIN_CALL]   = { "backward.call", "call", RESOURCE_HOST, true },
+    [PARAMETERS]   = { "backward.call.parameters", "tensor", RESOURCE_HOST, true },
+    [ALL_CALLS]    = { "all.calls", "launch", RESOURCE_HOST, true },
+    [ALL_LAUNCHES] = { "all.launches", "launch", RESOURCE_HOST, false },
+    [ALL_BYTES]    = { "all.bytes", "byte", RESOURCE_BANDWIDTH, false },
+    [ALL_FLOPS]    = { "all.flops", "FLOP", RESOURCE_FLOPS, false },
+    [ALL_ROWS]     = { "all.rows", "row", RESOURCE_DEPTH, false },
+    [ALL_STEPS]    = { "all.steps", "step", RESOURCE_DEPTH, false },
 };
 
 static const char *const passes[LM_N_PASSES] = { "forward", "grad_input", "grad_weight" };
-static const char *const counts[N_COUNTS]    = { "launches", "bytes", "flops" };
+static const char *const counts[N_COUNTS]    = { "launches", "bytes", "flops", "rows", "steps" };
 
 static size_t column_at(work_kind kind, lm_pass pass, size_t count)
 {
@@ -40,13 +60,29 @@ static void name_of(work_kind kind, lm_pass pass, size_t count, char name[64])
     snprintf(name, 64, "%s.%s.%s", passes[pass], work_kind_name(kind), counts[count]);
 }
 
+/* "call.norm", "backward.call.norm" */
+static void calls_name(size_t at, char name[64])
+{
+    snprintf(name, 64, "%s.%s", fixed[at < TRAIN_CALLS ? CALL : TRAIN_CALL].name,
+             work_kind_name((work_kind)((at - CALLS) % N_WORK_KINDS)));
+}
+
 static bool make(columns *c)
 {
     char name[64];
 
-    for (size_t j = 0; j < KERNELS; j++)
+    for (size_t j = 0; j < CALLS; j++) {
         if (columns_need(c, fixed[j].name, fixed[j].unit, fixed[j].resource) != j)
             return false;
+        c->column[j].floor = fixed[j].floor;
+    }
+    for (size_t j = CALLS; j < KERNELS; j++) {
+        calls_name(j, name);
+        if (columns_need(c, name, fixed[ALL_CALLS].unit, RESOURCE_HOST) != j)
+            return false;
+        c->column[j].floor  = true;
+        c->column[j].parent = ALL_CALLS;
+    }
     for (work_kind k = 0; k < N_WORK_KINDS; k++)
         for (lm_pass p = 0; p < LM_N_PASSES; p++)
             for (size_t i = 0; i < N_COUNTS; i++) {
@@ -65,9 +101,14 @@ static bool known(const char *name)
 {
     char text[64];
 
-    for (size_t j = 0; j < KERNELS; j++)
+    for (size_t j = 0; j < CALLS; j++)
         if (!strcmp(fixed[j].name, name))
             return true;
+    for (size_t j = CALLS; j < KERNELS; j++) {
+        calls_name(j, text);
+        if (!strcmp(text, name))
+            return true;
+    }
     for (work_kind k = 0; k < N_WORK_KINDS; k++)
         for (lm_pass p = 0; p < LM_N_PASSES; p++)
             for (size_t i = 0; i < N_COUNTS; i++) {
@@ -93,33 +134,59 @@ static bool has(const layer_shape *s)
 static void add_call(columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     (void)c;
-    (void)s;
     rows_item(r, CALL, 1);
-    rows_item(r, TRAIN_CALL, run->backward);
+    for (work_kind k = 0; k < N_WORK_KINDS && run->forward; k++)
+        rows_item(r, CALLS + k,
+                  run->evaluation ? s->work->inference[k].launches
+                                  : s->work->of[k][LM_FORWARD].launches);
+    if (!run->backward)
+        return;
+    rows_item(r, TRAIN_CALL, 1);
+    rows_item(r, PARAMETERS, s->tensors);
+    for (work_kind k = 0; k < N_WORK_KINDS; k++)
+        rows_item(r, TRAIN_CALLS + k,
+                  (run->input_gradient ? s->work->of[k][LM_GRAD_INPUT].launches : 0) +
+                      s->work->of[k][LM_GRAD_WEIGHT].launches);
 }
 
-static void add_pass(rows *r, const layer_work *w, lm_pass p)
+/* Elements that are added up one after the other: each multiprocessor takes a row at a time. */
+static double steps_of(const kernel_work *w, double multiprocessors)
 {
-    for (work_kind k = 0; k < N_WORK_KINDS; k++) {
-        rows_item(r, column_at(k, p, 0), w->of[k][p].launches);
-        rows_item(r, column_at(k, p, 1), w->of[k][p].bytes);
-        rows_item(r, column_at(k, p, 2), w->of[k][p].flops);
-    }
+    if (!(w->rows > 0) || !(multiprocessors > 0))
+        return 0;
+    return w->elements / w->rows * ceil(w->rows / multiprocessors);
+}
+
+static void add_kernels(rows *r, const kernel_work *w, work_kind k, lm_pass p,
+                        double multiprocessors)
+{
+    rows_item(r, column_at(k, p, 0), w->launches);
+    rows_item(r, column_at(k, p, 1), w->bytes);
+    rows_item(r, column_at(k, p, 2), w->flops);
+    rows_item(r, column_at(k, p, 3), w->rows);
+    rows_item(r, column_at(k, p, 4), steps_of(w, multiprocessors));
+}
+
+static void add_pass(rows *r, const layer_shape *s, lm_pass p, const layer_run *run)
+{
+    for (work_kind k = 0; k < N_WORK_KINDS; k++)
+        add_kernels(r, run->evaluation ? &s->work->inference[k] : &s->work->of[k][p], k, p,
+                    run->multiprocessors);
 }
 
 static void add_layer(columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     rows_part(r);
     rows_alternative(r);
-    if (run->update && s->weights > 0)
+    if (run->update && (s->weights > 0 || run->trains_inputs))
         optimizer_item(c, r, run->optimizer,
                        s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
     if (run->forward)
-        add_pass(r, s->work, LM_FORWARD);
+        add_pass(r, s, LM_FORWARD, run);
     if (run->backward && run->input_gradient)
-        add_pass(r, s->work, LM_GRAD_INPUT);
+        add_pass(r, s, LM_GRAD_INPUT, run);
     if (run->backward)
-        add_pass(r, s->work, LM_GRAD_WEIGHT);
+        add_pass(r, s, LM_GRAD_WEIGHT, run);
 }
 
 const layer_class layer_class_other = { .name      = "other",
@@ -127,10 +194,13 @@ const layer_class layer_class_other = { .name      = "other",
                                                        .huber  = 0.2,
                                                        .power  = 1,
                                                        .ridge  = 0.01,
+                                                       .orphans = true,
+                                                       .damping = 0.01,
                                                        .rounds = 8,
                                                        .least  = 1,
                                                        .sample = 4000,
                                                        .seed   = 1 },
+                                        .overlaps  = true,
                                         .fewest    = 20,
                                         .has       = has,
                                         .make      = make,

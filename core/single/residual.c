@@ -23,7 +23,7 @@ static const boost_options growth = { .trees     = 500,
 
 bool residual_learnable(size_t class)
 {
-    return class == LAYER_CONV || class == LAYER_DENSE;
+    return class < N_LAYER_CLASSES;
 }
 
 void residual_free(layer_residual *r)
@@ -89,6 +89,8 @@ static uint8_t fold_of(const layer_shape *s)
 
     for (int i = 0; i < 3 && s->kind == SHAPE_CONV; i++)
         h = mix(mix(mix(h, (double)s->in[i]), (double)s->window[i]), (double)s->stride[i]);
+    if (s->kind == SHAPE_WORK)
+        h = mix(mix(mix(h, s->inputs), s->outputs), s->weights);
     return (uint8_t)(h % FOLDS);
 }
 
@@ -101,7 +103,7 @@ static priced_row row_at(const lesson *l, size_t i)
                          .columns = &l->r->columns,
                          .price   = l->price,
                          .seconds = cheapest_seconds(&l->r->rows, i, &l->r->columns,
-                                                     l->r->class->options.p) };
+                                                     columns_join(&l->r->columns)) };
 }
 
 /* Prices without a fold (FOLDS: with all), and features of all rows: those of the fold apart. */

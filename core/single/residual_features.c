@@ -252,6 +252,32 @@ static double rest(double x, double t)
     return t * ceil(x / t) - x;
 }
 
+/* Of kernels: rows that statistics are taken of stand for channels, their lengths for images; what
+ * does not apply is 1. */
+static void work_features(const layer_shape *s, double *x)
+{
+    kernel_work sum = { 0 };
+
+    for (work_kind k = 0; k < N_WORK_KINDS; k++) {
+        const kernel_work *w = &s->work->of[k][LM_FORWARD];
+
+        sum.flops += w->flops;
+        sum.bytes += w->bytes;
+        sum.rows += w->rows;
+        sum.elements += w->elements;
+    }
+    x[CHANNELS_IN]  = fmax(1, sum.rows);
+    x[CHANNELS_OUT] = fmax(1, s->outputs);
+    x[IMAGE]        = sum.rows > 0 ? sum.elements / sum.rows : 1;
+    x[SUM]          = fmax(1, s->inputs) / x[CHANNELS_OUT]; /* of pooling: the window */
+    x[INPUTS]       = fmax(1, s->inputs);
+    x[OUTPUTS]      = x[CHANNELS_OUT];
+    x[WEIGHTS]      = fmax(1, s->weights);
+    x[FLOPS]        = fmax(1, sum.flops);
+    x[BYTES]        = fmax(1, sum.bytes);
+    x[INTENSITY]    = x[FLOPS] / x[BYTES];
+}
+
 static void count_features(const priced_row *row, double *x)
 {
     const layer_shape *s     = row->shape;
@@ -276,6 +302,8 @@ static void count_features(const priced_row *row, double *x)
     x[BYTES]        = bytes;
     x[INTENSITY]    = flops / bytes;
     x[SECONDS]      = row->seconds;
+    if (s->kind == SHAPE_WORK)
+        work_features(s, x);
     for (size_t i = 0; i <= LAST_COUNT; i++)
         x[i] = log(x[i]);
 }
@@ -304,7 +332,7 @@ static void flag_features(const residual_space *s, const priced_row *row, double
 
 static void tile_features(const layer_shape *s, double *x)
 {
-    const double n = (double)s->n, a = (double)s->c_in, b = (double)s->c_out;
+    const double n = (double)s->n, a = (double)s->c_in, b = fmax(1, (double)s->c_out);
 
     x[PADDING] = 0;
     for (int i = 0; i < 3 && s->kind == SHAPE_CONV; i++)

@@ -101,6 +101,8 @@ static bool add_work(const bound_layer *l, layer_work *work, layer_shape *to)
     for (size_t i = 0; i < l->n_weights; i++)
         if (!(l->weights[i].flags & LM_FROZEN))
             to->weights += (double)lm_elements(&l->weights[i].tensor);
+    for (size_t i = 0; i < l->n_weights; i++)
+        to->tensors += !(l->weights[i].flags & LM_FROZEN);
     return work_add(l, work);
 }
 
@@ -108,7 +110,7 @@ void shape_by_work(const bound_layer *layer, layer_work *work, layer_shape *out)
 {
     layer_shape found = { .kind = SHAPE_WORK, .n = 1, .work = work };
 
-    *work = (layer_work){ .of = { { { 0, 0, 0 } } } };
+    *work = (layer_work){ 0 };
     *out  = add_work(layer, work, &found) ? found : (layer_shape){ .kind = SHAPE_OTHER };
 }
 
@@ -118,7 +120,7 @@ static void chain_by_work(const bound_network *chain, layer_work *work, layer_sh
     layer_shape found = { .kind = SHAPE_WORK, .n = 1, .work = work };
     bool        any = false, known = true;
 
-    *work = (layer_work){ .of = { { { 0, 0, 0 } } } };
+    *work = (layer_work){ 0 };
     for (size_t i = 0; i < chain->n_layers; i++) {
         const bound_layer *l = &chain->layer[i];
 

@@ -26,6 +26,7 @@ typedef struct layer_shape {
     bool    loss;       /**< of the outputs */
     double  inputs, outputs,
         weights;            /**< elements; weights without the bias, but of SHAPE_WORK all */
+    double            tensors; /**< of SHAPE_WORK: that are trained */
     const layer_work *work; /**< of SHAPE_WORK; else NULL */
 } layer_shape;
 

@@ -29,6 +29,8 @@ static void print_class(FILE *out, const layer_class *class, const layer_prices 
             p->rows);
     if (multiprocessors > 0)
         print_number(out, "multiprocessors", multiprocessors);
+    if (columns_join(&p->columns) != 1)
+        print_number(out, "join", columns_join(&p->columns));
     print_number(out, "mape_percent", 100 * p->errors.mape);
     print_number(out, "rmse_ms", 1e3 * p->errors.rmse);
     for (size_t j = 0; j < p->columns.n; j++) {
@@ -106,6 +108,12 @@ static lm_status read_pair(const ini_pair *p, const layer_class *class, layer_pr
     }
     if (!strcmp(p->key, "multiprocessors"))
         return text_real(p->value, multiprocessors, err);
+    if (!strcmp(p->key, "join")) {
+        if (!(status = text_real(p->value, &to->columns.join, err)) &&
+            !(to->columns.join >= 1 && to->columns.join <= 16))
+            status = lm_error_set(err, LM_E_ARG, "join: expected 1 .. 16, found '%.60s'", p->value);
+        return status;
+    }
     if (!strcmp(p->key, "mape_percent") || !strcmp(p->key, "rmse_ms")) {
         if ((status = text_real(p->value, &value, err)))
             return status;

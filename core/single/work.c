@@ -5,8 +5,9 @@ const char *work_kind_name(work_kind k)
 {
     static const char *const names[N_WORK_KINDS] = {
         [WORK_PRODUCT] = "product", [WORK_CONV] = "conv",     [WORK_POOL] = "pool",
-        [WORK_MAP] = "map",         [WORK_NORM] = "norm",     [WORK_SOFTMAX] = "softmax",
-        [WORK_GATHER] = "gather",   [WORK_REDUCE] = "reduce", [WORK_ATTENTION] = "attention",
+        [WORK_MAP] = "map",         [WORK_NORM] = "norm",     [WORK_SCALE] = "scale",
+        [WORK_SOFTMAX] = "softmax", [WORK_GATHER] = "gather", [WORK_REDUCE] = "reduce",
+        [WORK_ATTENTION] = "attention",
     };
 
     return names[k];
@@ -30,6 +31,48 @@ static work_kind kind_of(const lm_kernel *k)
     }
 }
 
+/* Batch norm: channels over the batch. What keeps no running statistics is one, too, though it has
+ * none to scale by in evaluation. */
+static bool across_batch(const lm_kernel *k)
+{
+    return k->op == LM_OP_NORM && k->u.norm.inner < k->u.norm.group;
+}
+
+static void add_rows(const lm_kernel *k, double times, kernel_work *to)
+{
+    const int64_t *of = k->op == LM_OP_NORM      ? (const int64_t[]){ k->u.norm.rows, k->u.norm.group }
+                        : k->op == LM_OP_SOFTMAX ? (const int64_t[]){ k->u.softmax.rows,
+                                                                      k->u.softmax.group }
+                                                 : NULL;
+
+    if (!of)
+        return;
+    to->rows += times * (double)of[0];
+    to->elements += times * (double)of[0] * (double)of[1];
+}
+
+static void add_kernel(const lm_kernel *k, double times, kernel_work *to)
+{
+    const lm_work work = lm_kernel_work(k);
+
+    to->launches += times;
+    to->bytes += times * (double)lm_add(work.read_bytes, work.written_bytes);
+    to->flops += times * (double)work.flops;
+}
+
+static void add_inference(const bound_layer *l, const lm_kernel *k, work_kind kind, double times,
+                          layer_work *to)
+{
+    if (l->entry->type.flags & LM_TRAINING_ONLY)
+        return;
+    if (across_batch(k)) {
+        add_kernel(k, times, &to->inference[WORK_SCALE]);
+        return;
+    }
+    add_kernel(k, times, &to->inference[kind]);
+    add_rows(k, times, &to->inference[kind]);
+}
+
 bool work_add(const bound_layer *l, layer_work *to)
 {
     if (!l->lowered)
@@ -37,15 +80,15 @@ bool work_add(const bound_layer *l, layer_work *to)
     for (lm_pass p = 0; p < LM_N_PASSES; p++)
         for (size_t i = 0; i < l->n_kernels[p]; i++) {
             const lm_kernel *k     = &l->kernels[p][i];
-            const lm_work    work  = lm_kernel_work(k);
             const work_kind  kind  = kind_of(k);
             const double     times = k->repeat > 1 ? k->repeat : 1;
 
             if (kind == N_WORK_KINDS)
                 return false;
-            to->of[kind][p].launches += times;
-            to->of[kind][p].bytes += times * (double)lm_add(work.read_bytes, work.written_bytes);
-            to->of[kind][p].flops += times * (double)work.flops;
+            add_kernel(k, times, &to->of[kind][p]);
+            add_rows(k, times, &to->of[kind][p]);
+            if (p == LM_FORWARD)
+                add_inference(l, k, kind, times, to);
         }
     return true;
 }

@@ -11,6 +11,7 @@ typedef enum work_kind {
     WORK_POOL,
     WORK_MAP, /**< elementwise, copies */
     WORK_NORM,
+    WORK_SCALE, /**< a norm by statistics that are known: batch norm in evaluation mode */
     WORK_SOFTMAX,
     WORK_GATHER,
     WORK_REDUCE,
@@ -18,15 +19,18 @@ typedef enum work_kind {
     N_WORK_KINDS
 } work_kind;
 
-/** "product", "conv", "pool", "map", "norm", "softmax", "gather", "reduce", "attention" */
+/** "product", "conv", "pool", "map", "norm", "scale", "softmax", "gather", "reduce", "attention" */
 const char *work_kind_name(work_kind k);
 
 typedef struct kernel_work {
     double launches, bytes, flops;
+    double rows;     /**< that norms and softmax take statistics of */
+    double elements; /**< in these */
 } kernel_work;
 
 typedef struct layer_work {
-    kernel_work of[N_WORK_KINDS][LM_N_PASSES]; /**< by the pass that launches them */
+    kernel_work of[N_WORK_KINDS][LM_N_PASSES]; /**< by the pass that launches them, in training */
+    kernel_work inference[N_WORK_KINDS];       /**< the forward pass in evaluation mode */
 } layer_work;
 
 /** Adds a layer's kernels, lm_kernel_work() of each as often as it is repeated. False, and nothing

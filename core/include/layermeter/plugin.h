@@ -144,7 +144,9 @@ enum {
     LM_VIEW = 1u << 3,
     /** Since 1.1. Part of its work is the same at every batch (it normalises its own weights, say).
      *  Without this flag, `layermeter check` expects FLOPs in proportion to the batch. */
-    LM_FIXED_PART = 1u << 4
+    LM_FIXED_PART = 1u << 4,
+    /** Since 1.1. Does nothing in evaluation mode: its output is its input there. */
+    LM_TRAINING_ONLY = 1u << 5
 };
 
 /** A layer type. Record; constant. */

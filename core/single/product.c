@@ -1,0 +1,169 @@
+/*
+ * Products of many rows with a weight matrix by themselves: what tiles of outputs compute, in waves
+ * over the multiprocessors (tiles.h), and what is read and written.
+ *
+ * M x N from sums over K: forward (n, b, a), input gradient (n, a, b), weight gradient (a, b, n) of
+ * n rows, a features in and b out.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "single/classes.h"
+#include "single/tiles.h"
+
+enum { P_WAVES, P_TILES, P_STEPS, P_ELEMENTS, P_FACTORS, P_RESULT, P_WEIGHTS, N_PRODUCT };
+
+enum {
+    CALL,
+    TRAIN_CALL,
+    BIAS_CALL,
+    ACTIVATION,
+    TRAIN_ACTIVATION,
+    LOSS,
+    BIAS,
+    FORWARD,
+    GRAD_INPUT  = FORWARD + N_PRODUCT,
+    GRAD_WEIGHT = GRAD_INPUT + N_PRODUCT,
+    N_COLUMNS   = GRAD_WEIGHT + N_PRODUCT
+};
+
+typedef struct spec {
+    const char *name, *unit;
+    resource    resource;
+} spec;
+
+static const spec calls[FORWARD] = {
+    [CALL]             = { "call", "call", RESOURCE_HOST },
+    [TRAIN_CALL]       = { "backward.call", "call", RESOURCE_HOST },
+    [BIAS_CALL]        = { "backward.call.bias", "call", RESOURCE_HOST },
+    [ACTIVATION]       = { "forward.activation", "element", RESOURCE_BANDWIDTH },
+    [TRAIN_ACTIVATION] = { "backward.activation", "element", RESOURCE_BANDWIDTH },
+    [LOSS]             = { "loss", "element", RESOURCE_BANDWIDTH },
+    [BIAS]             = { "backward.bias", "element", RESOURCE_BANDWIDTH },
+};
+
+static const char *const passes[LM_N_PASSES] = { "forward", "grad_input", "grad_weight" };
+
+static const spec product[N_PRODUCT] = {
+    [P_WAVES]    = { "waves", "FLOP", RESOURCE_FLOPS },
+    [P_TILES]    = { "tiles", "FLOP", RESOURCE_FLOPS },
+    [P_STEPS]    = { "steps", "step", RESOURCE_DEPTH },
+    [P_ELEMENTS] = { "elements", "element", RESOURCE_BANDWIDTH },
+    [P_FACTORS]  = { "factor", "element", RESOURCE_BANDWIDTH },
+    [P_RESULT]   = { "result", "element", RESOURCE_BANDWIDTH },
+    [P_WEIGHTS]  = { "weights", "element", RESOURCE_BANDWIDTH },
+};
+
+static const spec *describe(size_t at, char name[64])
+{
+    const spec *s = at < FORWARD ? &calls[at] : &product[(at - FORWARD) % N_PRODUCT];
+
+    snprintf(name, 64, "%s%s%s", at < FORWARD ? "" : passes[(at - FORWARD) / N_PRODUCT],
+             at < FORWARD ? "" : ".", s->name);
+    return s;
+}
+
+static bool make(columns *c)
+{
+    char name[64];
+
+    for (size_t j = 0; j < N_COLUMNS; j++) {
+        const spec *s = describe(j, name);
+
+        if (columns_need(c, name, s->unit, s->resource) != j)
+            return false;
+        c->column[j].floor = j <= BIAS_CALL;
+    }
+    return true;
+}
+
+static bool known(const char *name)
+{
+    char text[64];
+
+    for (size_t j = 0; j < N_COLUMNS; j++) {
+        describe(j, text);
+        if (!strcmp(text, name))
+            return true;
+    }
+    return optimizer_column(name);
+}
+
+/* No part has alternatives: nothing to begin with is needed. */
+static void begin(columns *c, const layer_rates *rates)
+{
+    (void)c;
+    (void)rates;
+}
+
+/* Those of fewer rows are dense.c's. */
+static bool has(const layer_shape *s)
+{
+    return s->kind == SHAPE_DENSE;
+}
+
+static void add_product(rows *r, size_t at, double m, double n, double k, double factors,
+                        double result, double weights, double multiprocessors)
+{
+    const tiling    how  = { TILES_MIXED, true, multiprocessors };
+    const tile_plan plan = tile_plan_of(1, m, n, k, &how);
+
+    rows_item(r, at + P_WAVES, plan.wave_flops);
+    rows_item(r, at + P_TILES, plan.tile_flops);
+    rows_item(r, at + P_STEPS, plan.steps);
+    rows_item(r, at + P_ELEMENTS, plan.elements);
+    rows_item(r, at + P_FACTORS, factors);
+    rows_item(r, at + P_RESULT, result);
+    rows_item(r, at + P_WEIGHTS, weights);
+}
+
+static void add_call(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+{
+    (void)c;
+    rows_item(r, CALL, 1);
+    if (!run->backward)
+        return;
+    rows_item(r, TRAIN_CALL, 1);
+    rows_item(r, BIAS_CALL, s->bias);
+    rows_item(r, LOSS, s->loss ? s->outputs : 0);
+}
+
+static void add_layer(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+{
+    const double n = (double)s->n, a = (double)s->c_in, b = (double)s->c_out;
+
+    rows_part(r);
+    rows_alternative(r);
+    if (run->update)
+        optimizer_item(c, r, run->optimizer,
+                       s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
+    if (run->forward) {
+        rows_item(r, ACTIVATION, s->activation ? s->outputs : 0);
+        add_product(r, FORWARD, n, b, a, s->inputs, s->outputs, s->weights, run->multiprocessors);
+    }
+    if (!run->backward)
+        return;
+    rows_item(r, TRAIN_ACTIVATION, s->activation ? s->outputs : 0);
+    rows_item(r, BIAS, s->bias ? s->outputs : 0);
+    if (run->input_gradient)
+        add_product(r, GRAD_INPUT, n, a, b, s->outputs, s->inputs, s->weights,
+                    run->multiprocessors);
+    add_product(r, GRAD_WEIGHT, a, b, n, s->outputs, s->inputs, s->weights, run->multiprocessors);
+}
+
+const layer_class layer_class_product = { .name      = "product",
+                                          .options   = { .p      = 1,
+                                                         .huber  = 0.1,
+                                                         .power  = 1,
+                                                         .rounds = 8,
+                                                         .least  = 10,
+                                                         .sample = 4000,
+                                                         .seed   = 1 },
+                                          .overlaps  = true,
+                                          .fewest    = 30,
+                                          .has       = has,
+                                          .make      = make,
+                                          .known     = known,
+                                          .begin     = begin,
+                                          .add_call  = add_call,
+                                          .add_layer = add_layer };
