@@ -30,8 +30,7 @@ static const struct {
 } flags[] = {
     { LM_FUNCTIONAL, "functional" }, { LM_SOURCE, "source" },
     { LM_CONSTANT, "constant" },     { LM_VIEW, "view" },
-    { LM_FIXED_PART, "fixed_part" },
-    { LM_TRAINING_ONLY, "training_only" },
+    { LM_FIXED_PART, "fixed_part" }, { LM_TRAINING_ONLY, "training_only" },
 };
 
 /* "functional view"; empty if there are none. */

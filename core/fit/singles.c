@@ -37,11 +37,11 @@ static bool has_setting(const char *settings, const char *word)
 
 layer_run singles_run(const point *pt, phase f, double multiprocessors)
 {
-    return (layer_run){ .forward  = f == PHASE_FORWARD || f == PHASE_INFERENCE || f == PHASE_STEP,
-                        .backward = f == PHASE_BACKWARD || f == PHASE_STEP,
-                        .update   = f == PHASE_UPDATE || f == PHASE_STEP,
+    return (layer_run){ .forward    = f == PHASE_FORWARD || f == PHASE_INFERENCE || f == PHASE_STEP,
+                        .backward   = f == PHASE_BACKWARD || f == PHASE_STEP,
+                        .update     = f == PHASE_UPDATE || f == PHASE_STEP,
                         .evaluation = f == PHASE_INFERENCE,
-                        .alone    = true,
+                        .alone      = true,
                         .input_gradient  = true,
                         .trains_inputs   = has_setting(pt->row->settings, "trains=inputs"),
                         .optimizer       = *pt->row->optimizer ? pt->row->optimizer : "momentum",
@@ -63,10 +63,22 @@ static void times_free(times *t)
     free(t->phase);
 }
 
+/* Times of a product of few rows. */
+static size_t count_dense(const point *pt)
+{
+    size_t n = 0;
+    phase  f;
+
+    for (part w = 0; w < N_PARTS && pt->shape && layer_class_of(pt->shape) == LAYER_DENSE; w++)
+        n += singles_phase(w, &f) && !isnan(point_seconds(pt, w));
+    return n;
+}
+
 /* Of one class, or (N_LAYER_CLASSES) of all. A step beside its own phases is their sum. */
 static lm_status gather(const points *p, size_t class, times *out, lm_error *err)
 {
-    const size_t most = p->n_points * N_PHASES + 1;
+    const size_t most  = p->n_points * N_PHASES + 1;
+    size_t       dense = 0;
 
     *out = (times){ malloc(most * sizeof *out->time), malloc(most * sizeof *out->point),
                     malloc(most * sizeof *out->phase), 0 };
@@ -75,12 +87,14 @@ static lm_status gather(const points *p, size_t class, times *out, lm_error *err
         return no_memory(err);
     }
     for (size_t i = 0; i < p->n_points; i++)
+        dense += count_dense(&p->point[i]);
+    for (size_t i = 0; i < p->n_points; i++)
         for (part w = 0; w < N_PARTS; w++) {
             const point *pt = &p->point[i];
             phase        f;
 
             if (!pt->shape || !singles_phase(w, &f) || isnan(point_seconds(pt, w)) ||
-                (class < N_LAYER_CLASSES && layer_class_of(pt->shape) != class))
+                (class < N_LAYER_CLASSES && layer_class_among(pt->shape, dense) != class))
                 continue;
             out->time[out->n]    = (layer_time){ pt->shape, singles_run(pt, f, p->multiprocessors),
                                                  point_seconds(pt, w) };

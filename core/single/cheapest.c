@@ -9,15 +9,15 @@
 #include "base/random.h"
 #include "base/stats.h"
 
-#define APART       1e-6 /* ridge on columns scaled to length 1: keeps like ones apart */
-#define FLOOR_SHARE 0.02 /* of the rows are no slower than what a floor begins with */
-#define FLOOR_MOST  3    /* times that: else one that no row shows grows without bound */
-#define FLOOR_PULL  1e-6 /* holds it where it is, times the rows */
-#define WORK_LEAST  0.05 /* of a row's time is work, as fits begin */
-#define HALVINGS    6
+#define APART         1e-6 /* ridge on columns scaled to length 1: keeps like ones apart */
+#define FLOOR_SHARE   0.02 /* of the rows are no slower than what a floor begins with */
+#define FLOOR_MOST    3    /* times that: else one that no row shows grows without bound */
+#define FLOOR_PULL    1e-6 /* holds it where it is, times the rows */
+#define WORK_LEAST    0.05 /* of a row's time is work, as fits begin */
+#define HALVINGS      6
 #define DAMPING_GROWS 8
 #define DAMPING_FALLS 3
-#define GAIN_LEAST  1e-4 /* of the loss: less is the end */
+#define GAIN_LEAST    1e-4 /* of the loss: less is the end */
 
 const cheapest_options cheapest_default = { .p      = 1,
                                             .huber  = 0.1,
@@ -34,10 +34,10 @@ typedef struct fitting {
     columns                *c;
     size_t                 *row; /* those that take part: a random order */
     size_t                  n, n_sample;
-    unsigned                stage;  /* rows of later ones wait */
-    bool                    tied;   /* columns count as their families */
+    unsigned                stage;   /* rows of later ones wait */
+    bool                    tied;    /* columns count as their families */
     double                  damping; /* what holds prices where they are, as Marquardt has it */
-    double                  middle; /* geometric mean of the times */
+    double                  middle;  /* geometric mean of the times */
     double   *price, *next, *solution, *gram, *h, *used_gram, *used_h, *dense, *value, *most;
     row_item *vector;
     size_t   *used, *count, *touched;
@@ -177,8 +177,7 @@ static lm_status solve(fitting *f, size_t n_rows, lm_error *err)
 
     memcpy(f->next, f->price, n * sizeof *f->next);
     for (size_t j = 0; j < n; j++) {
-        const bool dropped =
-            !f->o->orphans && held(f, j) && f->price[f->c->column[j].parent] <= 0;
+        const bool dropped = !f->o->orphans && held(f, j) && f->price[f->c->column[j].parent] <= 0;
 
         if (dropped)
             f->next[j] = 0;

@@ -24,10 +24,10 @@ typedef struct cheapest_options {
     double power;    /**< of the measured time that residuals are divided by: 1, relative */
     double ridge;    /**< mu of mu (price / family's - 1)^2, beside the sum of squared relative
                         residuals, for columns with a parent; their families are fitted first */
-    bool     orphans; /**< columns of a family that costs nothing are fitted without it; else they
-                           cost nothing, too */
-    double   damping; /**< of Levenberg-Marquardt, to begin with, where p is not 1; 0: steps are
-                           halved instead */
+    bool orphans;    /**< columns of a family that costs nothing are fitted without it; else they
+                          cost nothing, too */
+    double damping;  /**< of Levenberg-Marquardt, to begin with, where p is not 1; 0: steps are
+                          halved instead */
     int      rounds; /**< in each stage */
     size_t   least;  /**< rows that a column needs to get a price of its own */
     size_t   sample; /**< rows of all rounds but the last; 0: all */

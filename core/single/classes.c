@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-const layer_class *const layer_classes[N_LAYER_CLASSES] = {
-    &layer_class_conv, &layer_class_dense, &layer_class_product, &layer_class_other
-};
+const layer_class *const layer_classes[N_LAYER_CLASSES] = { &layer_class_conv, &layer_class_dense,
+                                                            &layer_class_product,
+                                                            &layer_class_other };
 
 size_t layer_class_of(const layer_shape *s)
 {
@@ -15,6 +15,13 @@ size_t layer_class_of(const layer_shape *s)
     while (i < N_LAYER_CLASSES && !layer_classes[i]->has(s))
         i++;
     return i;
+}
+
+size_t layer_class_among(const layer_shape *s, size_t dense)
+{
+    const size_t class = layer_class_of(s);
+
+    return class == LAYER_DENSE && dense < LAYER_DENSE_ROWS ? LAYER_PRODUCT : class;
 }
 
 double shape_flops(const layer_shape *s)

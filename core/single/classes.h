@@ -9,7 +9,7 @@
 typedef struct layer_run {
     bool        forward, backward, update;
     bool        evaluation; /**< forward alone, in evaluation mode: inference */
-    bool        alone; /**< by itself, with what a call costs; else as a part of a network */
+    bool        alone;      /**< by itself, with what a call costs; else as a part of a network */
     bool        input_gradient;
     bool        trains_inputs;   /**< the update moves its inputs and its loss's target, too */
     const char *optimizer;       /**< any word */
@@ -22,10 +22,10 @@ typedef struct layer_rates {
 } layer_rates;
 
 typedef struct layer_class {
-    const char      *name; /**< "conv": of its section in machine files */
-    cheapest_options options; /**< p is chosen, see `overlaps` */
+    const char      *name;     /**< "conv": of its section in machine files */
+    cheapest_options options;  /**< p is chosen, see `overlaps` */
     bool             overlaps; /**< may floors hide behind work? */
-    size_t           fewest; /**< rows, below which there is no fit */
+    size_t           fewest;   /**< rows, below which there is no fit */
     bool (*has)(const layer_shape *s);
     /** Makes its columns; those of optimizers come as they are met. False: memory ran out. */
     bool (*make)(columns *c);
@@ -46,8 +46,14 @@ extern const layer_class layer_class_conv, layer_class_dense, layer_class_produc
 enum { LAYER_CONV, LAYER_DENSE, LAYER_PRODUCT, LAYER_OTHER, N_LAYER_CLASSES };
 extern const layer_class *const layer_classes[N_LAYER_CLASSES];
 
+/** Times of products of few rows, below which these are priced as those of many: their own prices
+ * are too many for them. */
+#define LAYER_DENSE_ROWS 120
+
 /** N_LAYER_CLASSES: of none. */
 size_t layer_class_of(const layer_shape *s);
+/** The same where there are `dense` times of products of few rows. */
+size_t layer_class_among(const layer_shape *s, size_t dense);
 
 /** FLOP of the forward product, and bytes of its input and output in 32 bits. */
 double shape_flops(const layer_shape *s);

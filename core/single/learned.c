@@ -75,7 +75,7 @@ static lm_status ready(layer_model *m, lm_error *err)
 lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run *run,
                           double *seconds, lm_error *err)
 {
-    const size_t class = layer_class_of(s);
+    const size_t class = layer_model_class(m, s);
     rows       r       = { 0 };
     double    *price   = NULL;
     double     found   = 0;

@@ -187,10 +187,13 @@ static lm_status judge(const layer_rows *r, layer_prices *out, lm_error *err)
 layer_time *layer_times_of(size_t class, const layer_time *time, size_t n, size_t *found)
 {
     layer_time *of_class = malloc((n + 1) * sizeof *of_class);
+    size_t      dense    = 0;
 
     *found = 0;
+    for (size_t i = 0; i < n; i++)
+        dense += layer_class_of(time[i].shape) == LAYER_DENSE;
     for (size_t i = 0; of_class && i < n; i++)
-        if (layer_class_of(time[i].shape) == class)
+        if (layer_class_among(time[i].shape, dense) == class)
             of_class[(*found)++] = time[i];
     return of_class;
 }
@@ -261,9 +264,18 @@ size_t layer_model_rows(const layer_model *m)
     return n;
 }
 
+size_t layer_model_class(const layer_model *m, const layer_shape *s)
+{
+    const size_t class = layer_class_of(s);
+
+    return class == LAYER_DENSE && !m->of[class].present && m->of[LAYER_PRODUCT].present
+               ? LAYER_PRODUCT
+               : class;
+}
+
 bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run, rows *out)
 {
-    const size_t class    = layer_class_of(s);
+    const size_t class    = layer_model_class(m, s);
     const layer_time time = { s, *run, NAN };
 
     if (class == N_LAYER_CLASSES || !m->of[class].present ||
@@ -276,13 +288,13 @@ bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run,
 
 double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run)
 {
-    const size_t class = layer_class_of(s);
+    const size_t class = layer_model_class(m, s);
     rows   r           = { 0 };
     double seconds     = NAN;
 
     if (layer_model_row(m, s, run, &r) && !rows_check(&r, NULL))
-        seconds = cheapest_seconds(&r, 0, &m->of[class].columns,
-                                   columns_join(&m->of[class].columns));
+        seconds =
+            cheapest_seconds(&r, 0, &m->of[class].columns, columns_join(&m->of[class].columns));
     rows_free(&r);
     return seconds;
 }
@@ -309,7 +321,7 @@ lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_ru
         rows_free(&r);
         return lm_error_set(err, LM_E_NOTFOUND, "a single layer has no price");
     }
-    c = &m->of[layer_class_of(s)].columns;
+    c = &m->of[layer_model_class(m, s)].columns;
     if (!(status = rows_check(&r, err))) {
         price = malloc((c->n + 1) * sizeof *price);
         item  = malloc((rows_longest(&r) + 1) * sizeof *item);

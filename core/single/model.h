@@ -39,6 +39,9 @@ typedef struct layer_rows {
     layer_rates rates;
 } layer_rows;
 
+/** Where the model prices the layer; N_LAYER_CLASSES: of no class. */
+size_t layer_model_class(const layer_model *m, const layer_shape *s);
+
 /** Those of one class, by its place in layer_classes: malloc'ed; NULL: out of memory. */
 layer_time *layer_times_of(size_t class, const layer_time *time, size_t n, size_t *found);
 

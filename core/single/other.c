@@ -22,7 +22,7 @@ enum {
     ALL_FLOPS,
     ALL_ROWS,
     ALL_STEPS,
-    CALLS,                           /* of each kind, forward */
+    CALLS,                              /* of each kind, forward */
     TRAIN_CALLS = CALLS + N_WORK_KINDS, /* and behind it */
     KERNELS     = TRAIN_CALLS + N_WORK_KINDS
 };
@@ -190,16 +190,16 @@ static void add_layer(columns *c, rows *r, const layer_run *run, const layer_sha
 }
 
 const layer_class layer_class_other = { .name      = "other",
-                                        .options   = { .p      = 1,
-                                                       .huber  = 0.2,
-                                                       .power  = 1,
-                                                       .ridge  = 0.01,
+                                        .options   = { .p       = 1,
+                                                       .huber   = 0.2,
+                                                       .power   = 1,
+                                                       .ridge   = 0.01,
                                                        .orphans = true,
                                                        .damping = 0.01,
-                                                       .rounds = 8,
-                                                       .least  = 1,
-                                                       .sample = 4000,
-                                                       .seed   = 1 },
+                                                       .rounds  = 8,
+                                                       .least   = 1,
+                                                       .sample  = 4000,
+                                                       .seed    = 1 },
                                         .overlaps  = true,
                                         .fewest    = 20,
                                         .has       = has,

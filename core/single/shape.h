@@ -25,9 +25,9 @@ typedef struct layer_shape {
     bool    activation; /**< a function of each output */
     bool    loss;       /**< of the outputs */
     double  inputs, outputs,
-        weights;            /**< elements; weights without the bias, but of SHAPE_WORK all */
+        weights;               /**< elements; weights without the bias, but of SHAPE_WORK all */
     double            tensors; /**< of SHAPE_WORK: that are trained */
-    const layer_work *work; /**< of SHAPE_WORK; else NULL */
+    const layer_work *work;    /**< of SHAPE_WORK; else NULL */
 } layer_shape;
 
 /**

@@ -122,7 +122,7 @@ static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
 {
     const lm_tensor *image = s->kind == SHAPE_DENSE ? image_behind(w, l) : NULL;
     const bool       conv  = w->m->of[0].present;
-    size_t class           = layer_class_of(s);
+    size_t class           = layer_model_class(w->m, s);
 
     if (s->kind == SHAPE_DENSE && conv &&
         (image || class == N_LAYER_CLASSES || !w->m->of[class].present)) {

@@ -4,10 +4,11 @@
 const char *work_kind_name(work_kind k)
 {
     static const char *const names[N_WORK_KINDS] = {
-        [WORK_PRODUCT] = "product", [WORK_CONV] = "conv",     [WORK_POOL] = "pool",
-        [WORK_MAP] = "map",         [WORK_NORM] = "norm",     [WORK_SCALE] = "scale",
-        [WORK_SOFTMAX] = "softmax", [WORK_GATHER] = "gather", [WORK_REDUCE] = "reduce",
-        [WORK_ATTENTION] = "attention",
+        [WORK_PRODUCT] = "product", [WORK_CONV] = "conv",
+        [WORK_POOL] = "pool",       [WORK_MAP] = "map",
+        [WORK_NORM] = "norm",       [WORK_SCALE] = "scale",
+        [WORK_SOFTMAX] = "softmax", [WORK_GATHER] = "gather",
+        [WORK_REDUCE] = "reduce",   [WORK_ATTENTION] = "attention",
     };
 
     return names[k];
@@ -40,10 +41,10 @@ static bool across_batch(const lm_kernel *k)
 
 static void add_rows(const lm_kernel *k, double times, kernel_work *to)
 {
-    const int64_t *of = k->op == LM_OP_NORM      ? (const int64_t[]){ k->u.norm.rows, k->u.norm.group }
-                        : k->op == LM_OP_SOFTMAX ? (const int64_t[]){ k->u.softmax.rows,
-                                                                      k->u.softmax.group }
-                                                 : NULL;
+    const int64_t *of = k->op == LM_OP_NORM ? (const int64_t[]){ k->u.norm.rows, k->u.norm.group }
+                        : k->op == LM_OP_SOFTMAX
+                            ? (const int64_t[]){ k->u.softmax.rows, k->u.softmax.group }
+                            : NULL;
 
     if (!of)
         return;

@@ -125,6 +125,87 @@ static void a_kind_that_was_not_measured_is_not_free(void **state)
     layer_model_free(&m);
 }
 
+static const layer_run evaluation = { .forward = true, .evaluation = true, .alone = true };
+
+/* 16 channels over 2 x 4 x 4: in training statistics of 16 rows of 32; in evaluation mode they are
+ * known, and what drops elements does nothing. */
+static void evaluation_does_less(void **state)
+{
+    layer_work w;
+
+    (void)state;
+    shape("batch_norm", "", "16x4x4", 2, &w);
+    assert_close(w.of[WORK_NORM][LM_FORWARD].rows, 16, 0);
+    assert_close(w.of[WORK_NORM][LM_FORWARD].elements, 512, 0);
+    assert_close(w.inference[WORK_NORM].launches, 0, 0);
+    assert_close(w.inference[WORK_SCALE].bytes, 2 * 512 * 4, 0);
+    shape("layer_norm", "", "4x16", 2, &w);
+    assert_close(w.inference[WORK_NORM].rows, 8, 0);
+    assert_close(w.inference[WORK_SCALE].launches, 0, 0);
+    shape("dropout", "", "16", 2, &w);
+    assert_close(w.of[WORK_MAP][LM_FORWARD].launches, 1, 0);
+    assert_close(w.inference[WORK_MAP].launches, 0, 0);
+}
+
+/* Calls of 20 us, which hide behind work: (20^4 + work^4)^(1/4); the same added up. */
+static void what_a_call_costs_adds_or_hides(void **state)
+{
+    (void)state;
+    for (int hides = 0; hides < 2; hides++) {
+        layer_work  work[ROWS];
+        layer_shape s[ROWS];
+        layer_time  time[ROWS];
+        layer_model m;
+        char        input[40];
+
+        for (size_t i = 0; i < ROWS; i++) {
+            double busy;
+
+            snprintf(input, sizeof input, "%zu", 400 * (i * i + 1));
+            s[i] = shape("relu", "", input, 4, &work[i]);
+            busy = 1e-11 * work[i].of[WORK_MAP][LM_FORWARD].bytes;
+            time[i] =
+                (layer_time){ &s[i], forward,
+                              hides ? pow(pow(20e-6, 4) + pow(busy, 4), 0.25) : 20e-6 + busy };
+        }
+        assert_int_equal(layer_model_fit(time, ROWS, &m, NULL), LM_OK);
+        assert_close(columns_join(&m.of[LAYER_OTHER].columns), hides ? 4 : 1, 0);
+        for (size_t i = 0; i < ROWS; i++)
+            assert_close(layer_model_seconds(&m, &s[i], &forward) / time[i].seconds, 1, 0.01);
+        assert_true(layer_model_seconds(&m, &s[0], &evaluation) > 19e-6);
+        layer_model_free(&m);
+    }
+}
+
+static size_t one(const column *c)
+{
+    (void)c;
+    return 0;
+}
+
+/* Parts of a time add up to it, whatever hides behind what. */
+static void splits_add_up(void **state)
+{
+    layer_work  work[ROWS];
+    layer_shape s[ROWS];
+    layer_time  time[ROWS];
+    layer_model m;
+    char        input[40];
+    double      sum = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        snprintf(input, sizeof input, "%zu", 400 * (i * i + 1));
+        s[i]    = shape("relu", "", input, 4, &work[i]);
+        time[i] = (layer_time){ &s[i], forward,
+                                fmax(20e-6, 1e-11 * work[i].of[WORK_MAP][LM_FORWARD].bytes) };
+    }
+    assert_int_equal(layer_model_fit(time, ROWS, &m, NULL), LM_OK);
+    assert_int_equal(layer_model_split(&m, &s[25], &forward, one, &sum, NULL), LM_OK);
+    assert_close(sum / layer_model_seconds(&m, &s[25], &forward), 1, 1e-9);
+    layer_model_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +213,9 @@ int main(void)
         cmocka_unit_test(weights_are_those_with_a_gradient),
         cmocka_unit_test(convolutions_and_products_keep_their_shapes),
         cmocka_unit_test(prices_that_made_the_times_come_back),
+        cmocka_unit_test(evaluation_does_less),
+        cmocka_unit_test(what_a_call_costs_adds_or_hides),
+        cmocka_unit_test(splits_add_up),
         cmocka_unit_test(a_kind_that_was_not_measured_is_not_free),
     };
 

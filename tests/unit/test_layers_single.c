@@ -393,9 +393,27 @@ static void bands_hold_their_ends(void **state)
     assert_true(of(&k, "forward.columns513") == 9000 && of(&k, "forward.depth3585") == 513);
     assert_true(of(&k, "forward.matrix.rows1") == 9000.0 * 513);
     discard(&k);
-    assert_int_equal(layer_class_of(&s), 1);
+    assert_int_equal(layer_class_of(&s), LAYER_DENSE);
+    assert_int_equal(layer_class_among(&s, LAYER_DENSE_ROWS), LAYER_DENSE);
+    assert_int_equal(layer_class_among(&s, LAYER_DENSE_ROWS - 1), LAYER_PRODUCT);
     s = shape("linear", "features=513", "9000", 65);
-    assert_int_equal(layer_class_of(&s), N_LAYER_CLASSES);
+    assert_int_equal(layer_class_of(&s), LAYER_PRODUCT);
+}
+
+/* 256 rows of 512 to 128 features over 4 multiprocessors: two whole tiles of 128 x 128 take as long
+ * as four, and halves of the sum fill these; 64 x 64 fills 8 of 8. By hand of tiles.h: the least is
+ * 2 x 8 x 64 x 64 x 512 / 0.95. */
+static void products_of_many_rows_count_in_waves(void **state)
+{
+    const layer_run   run = { .forward = true, .multiprocessors = 4 };
+    const layer_shape s   = shape("linear", "features=128", "512", 256);
+    counted           k   = count(&layer_class_product, &s, &run);
+
+    (void)state;
+    assert_close(of(&k, "forward.waves"), 2.0 * 8 * 64 * 64 * 512 / 0.95, 1);
+    assert_true(of(&k, "forward.factor") == 256 * 512 && of(&k, "forward.result") == 256 * 128);
+    assert_true(of(&k, "forward.weights") == 512 * 128 && of(&k, "grad_weight.waves") == 0);
+    discard(&k);
 }
 
 /* Times that prices made: a direct product, or Winograd's where it is cheaper. */
@@ -597,6 +615,7 @@ int main(void)
         cmocka_unit_test(columns_of_a_convolution_step),
         cmocka_unit_test(columns_of_a_product_of_few_rows),
         cmocka_unit_test(bands_hold_their_ends),
+        cmocka_unit_test(products_of_many_rows_count_in_waves),
         cmocka_unit_test(invented_times_are_predicted_and_kept_in_a_file),
         cmocka_unit_test(bad_sections_are_refused),
         cmocka_unit_test(networks_are_sums_of_their_layers),
