@@ -1,0 +1,130 @@
+/* Power of a device that trains, and what another clock makes of it. */
+#include "energy/power.h"
+
+#include <math.h>
+
+const power_model power_unknown = {
+    .bound_w       = { NAN, NAN, NAN },
+    .idle_w        = NAN,
+    .cap_w         = NAN,
+    .top_mhz       = NAN,
+    .knee_mhz      = NAN,
+    .slope         = 1,
+    .low_mhz       = NAN,
+    .high_mhz      = NAN,
+    .mape          = NAN,
+    .held_out_mape = NAN,
+    .low           = NAN,
+    .high          = NAN,
+};
+
+bool power_known(const power_model *m)
+{
+    return isfinite(m->bound_w[BOUND_ARITHMETIC]);
+}
+
+bool power_clocks_known(const power_model *m)
+{
+    return power_known(m) && isfinite(m->idle_w) && isfinite(m->top_mhz) && isfinite(m->knee_mhz);
+}
+
+static double volts(const power_model *m, double mhz)
+{
+    return 1 + m->slope * fmax(0, mhz / m->knee_mhz - 1);
+}
+
+double power_dynamic(const power_model *m, double mhz)
+{
+    const double v = volts(m, mhz) / volts(m, m->top_mhz);
+
+    return mhz / m->top_mhz * v * v;
+}
+
+double power_draw(const power_model *m, const power_load *load, double mhz)
+{
+    const double still   = m->memory_w * load->share[BOUND_TRAFFIC];
+    double       watts   = 0;
+    const bool   the_top = isnan(mhz);
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        watts += m->bound_w[k] * load->share[k];
+    if (the_top)
+        return watts;
+    return m->idle_w + still + (watts - m->idle_w - still) * power_dynamic(m, mhz);
+}
+
+/* The load as it is when its arithmetic takes `slower` times as long; by how much all does. */
+static double slow_down(const power_load *load, double slower, power_load *out)
+{
+    double all = 0;
+
+    *out = *load;
+    out->share[BOUND_ARITHMETIC] *= slower;
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        all += out->share[k];
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        out->share[k] /= all;
+    return all;
+}
+
+/* A load that has `load`'s shares at clock `usual`, at another one. */
+static power_state state_at(const power_model *m, const power_load *load, double usual, double mhz)
+{
+    power_load  slow;
+    power_state s = { .mhz = mhz };
+
+    s.stretch = slow_down(load, usual / mhz, &slow);
+    s.watts   = power_draw(m, &slow, mhz);
+    return s;
+}
+
+/* No board runs slower than this share of its top clock. */
+#define LEAST_CLOCK 0.05
+
+/*
+ * The highest clock up to `highest` at which the state draws no more than the limit. Power grows
+ * with the clock: the arithmetic's energy does not shrink, and what it takes of the time does. With
+ * `usual` NAN the shares are those at each clock itself.
+ */
+static double clock_under(const power_model *m, const power_load *load, double usual,
+                          double highest, double cap_w)
+{
+    double low = LEAST_CLOCK * m->top_mhz, high = highest;
+
+    if (!(state_at(m, load, isnan(usual) ? high : usual, high).watts > cap_w))
+        return high;
+    for (int i = 0; i < 60; i++) {
+        const double middle = (low + high) / 2;
+
+        if (state_at(m, load, isnan(usual) ? middle : usual, middle).watts > cap_w)
+            high = middle;
+        else
+            low = middle;
+    }
+    return low;
+}
+
+power_state power_usual(const power_model *m, const power_load *load)
+{
+    power_state s = { .mhz = NAN, .watts = power_draw(m, load, NAN), .stretch = 1 };
+
+    if (power_clocks_known(m))
+        s.mhz = clock_under(m, load, NAN, m->top_mhz, m->cap_w);
+    if (s.watts > m->cap_w)
+        s.watts = m->cap_w;
+    return s;
+}
+
+power_state power_held(const power_model *m, const power_load *load, double mhz, double cap_w)
+{
+    const power_state usual = power_usual(m, load);
+    const double      limit = isnan(cap_w) ? m->cap_w : cap_w;
+    double            highest;
+
+    if (isnan(mhz) && !(usual.watts > limit) && !(cap_w > m->cap_w))
+        return usual;
+    if (!power_clocks_known(m))
+        return (power_state){ .mhz = NAN, .watts = NAN, .stretch = NAN };
+    highest = isnan(mhz) ? m->top_mhz : mhz;
+    return state_at(m, load, usual.mhz, clock_under(m, load, usual.mhz, highest, limit));
+}

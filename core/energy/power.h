@@ -1,0 +1,80 @@
+/**
+ * Power of a device that trains, and what another clock makes of it.
+ *
+ * A device draws what it draws at rest and, beyond, dynamic power by what its time goes to. Of that
+ * all but the memory's part follows the clock f and the voltage V that it needs: f V(f)^2, V
+ * constant up to a knee and linear above it (CMOS switching power, Chandrakasan et al. 1992; the
+ * knee on GPUs: Mei, Wang & Chu 2017, "A survey and measurement study of GPU DVFS on energy
+ * conservation"). Energy by arithmetic, traffic and time is the energy roofline (Choi, Bedard,
+ * Fowler & Vuduc, IPDPS 2013), a board's limit its power cap (Choi et al., IPDPS 2014): the clock
+ * falls until the power is the limit. Time bound by arithmetic is as 1 / f; traffic and launches
+ * take what they take.
+ */
+#ifndef ENERGY_POWER_H
+#define ENERGY_POWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "features/terms.h"
+
+/** What is known of a device. NAN: unknown. */
+typedef struct power_model {
+    double bound_w[N_TERM_BOUNDS]; /**< watts while all time is bound so, at the top clock */
+    double idle_w;                 /**< at rest, switched on */
+    double memory_w; /**< of bound_w[BOUND_TRAFFIC] what the memory draws, whatever the clock */
+    double cap_w;    /**< the board's limit */
+    double top_mhz;  /**< the clock that bound_w are of: the highest */
+    double knee_mhz; /**< up to here the voltage is constant */
+    double slope;    /**< above, V grows by so much of itself for each knee's worth of clock; 1: as
+                        the clock */
+    bool assumed;    /**< told or by a datasheet, not fitted */
+    /* Of a fit; 0 and NAN otherwise. */
+    size_t rows, groups;        /**< powers, and networks they are of */
+    double low_mhz, high_mhz;   /**< clocks of the rows */
+    double mape, held_out_mape; /**< on these rows; on networks left out */
+    double low,
+        high; /**< measured / predicted: the central 90 % on networks left out, else on rows */
+} power_model;
+
+/** Nothing known; V proportional to the clock above a knee. */
+extern const power_model power_unknown;
+
+/** Can it tell the power of a step as it runs? */
+bool power_known(const power_model *m);
+/** And at other clocks? It takes the clock, the knee and what is drawn at rest. */
+bool power_clocks_known(const power_model *m);
+
+/** What a step's time goes to: shares that add up to 1. What waits for others counts as launch. */
+typedef struct power_load {
+    double share[N_TERM_BOUNDS];
+} power_load;
+
+/** f V(f)^2 over that of the top clock. Pure, as all of these. */
+double power_dynamic(const power_model *m, double mhz);
+
+/** Watts of a load held at a clock, whatever the limit; `mhz` NAN: the top clock. */
+double power_draw(const power_model *m, const power_load *load, double mhz);
+
+/** A device at work. */
+typedef struct power_state {
+    double mhz;     /**< the clock it keeps; NAN: unknown */
+    double watts;   /**< never above the limit */
+    double stretch; /**< its time, over that of the step as it was predicted */
+} power_state;
+
+/**
+ * As the step was measured: nothing held but by the limit `cap_w`. Where the load would draw more,
+ * the clock is the one at which it draws just that, if clocks are known.
+ */
+power_state power_usual(const power_model *m, const power_load *load);
+
+/**
+ * With the clock held at `mhz` (NAN: not held) and the limit at `cap_w` (NAN: the model's). The
+ * load and its time are those of power_usual(). A clock that the limit does not allow falls. Watts
+ * and stretch are NAN where the model does not know clocks and either asks for another than the
+ * usual.
+ */
+power_state power_held(const power_model *m, const power_load *load, double mhz, double cap_w);
+
+#endif
