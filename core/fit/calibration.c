@@ -21,6 +21,7 @@ void calibration_free(calibration *cal)
         free(cal->provenance[i].value);
     }
     free(cal->provenance);
+    free(cal->power);
     measured_free(&cal->measured);
     for (size_t f = 0; f < MAX_FORMS; f++)
         free(cal->fitted[f].term);

@@ -5,6 +5,7 @@
 #include "base/lsq.h"
 #include "base/side_file.h"
 #include "base/stats.h"
+#include "energy/power.h"
 #include "fit/forms.h"
 #include "fit/measured.h"
 #include "fit/quantity.h"
@@ -55,6 +56,7 @@ typedef struct calibration {
     intervals              intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
     struct operator_model *operators;             /**< of single kernels; NULL: none was fitted */
     struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
+    power_model           *power;                 /**< NULL: none was measured */
     learned_text          *learned;
     size_t                 n_learned;
     collective_model      *allreduces; /**< NULL: none was fitted */

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/ini.h"
 #include "base/text.h"
+#include "energy/power_file.h"
 #include "single/learned.h"
 #include "single/operator_file.h"
 #include "single/store.h"
@@ -384,6 +385,10 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
             any = true;
         } else if (overlap_file_owns(s)) {
             status = overlap_file_read(doc, s, &cal->overlapping, err);
+        } else if (power_file_owns(s)) {
+            cal->power = malloc(sizeof *cal->power);
+            status     = cal->power ? power_file_read(doc, s, cal->power, err)
+                                    : lm_error_set(err, LM_E_NOMEM, "out of memory");
         } else if (layer_model_section(s->name)) {
             status = read_layers(&r, s, cal);
             any    = true;

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "energy/power_file.h"
 #include "single/learned.h"
 #include "single/operator_file.h"
 #include "single/store.h"
@@ -190,6 +191,8 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
     if (cal->allreduces)
         collective_file_write(draft.stream, cal->allreduces);
     overlap_file_write(draft.stream, &cal->overlapping);
+    if (cal->power)
+        power_file_write(draft.stream, cal->power);
     for (size_t m = 0; model_at(m); m++)
         put_intervals(draft.stream, model_at(m), &cal->intervals[m]);
     return file_draft_commit(&draft, err);

@@ -105,7 +105,7 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
     *new =
         (point){ .row = row, .flags = flags, .other_algorithm = !strcmp(row->algorithm, "ring") };
     for (phase f = 0; f < N_PHASES; f++)
-        new->seconds[f] = new->beside[f] = NAN;
+        new->seconds[f] = new->beside[f] = new->watts[f] = new->mhz[f] = NAN;
     if (!add_group(j,
                    row->kind == OBS_COLLECTIVE ? "(collectives)"
                    : *row->group               ? row->group
@@ -474,6 +474,8 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         }
         pt->seconds[row->phase] = row->seconds;
         pt->line[row->phase]    = row->line;
+        pt->watts[row->phase]   = row->power_w;
+        pt->mhz[row->phase]     = row->clock_mhz;
     }
     if (!status)
         status = launches_multiprocessors(obs, &out->multiprocessors, err);

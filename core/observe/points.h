@@ -16,11 +16,12 @@ typedef struct point {
     workload           load;
     size_t group; /**< index into points.group: what it is left out with, its row's group or the
                      network; the collectives are one group */
-    uint32_t           flags;             /**< of each of its rows (flags.h) */
-    const layer_shape *shape;             /**< of a single layer that has one; else NULL */
-    bool               other_algorithm;   /**< of its all-reduce: see points_choose_algorithm() */
-    double             seconds[N_PHASES]; /**< NAN: not measured */
-    int                line[N_PHASES];    /**< of each of them in the file; 0: none */
+    uint32_t           flags;              /**< of each of its rows (flags.h) */
+    const layer_shape *shape;              /**< of a single layer that has one; else NULL */
+    bool               other_algorithm;    /**< of its all-reduce: see points_choose_algorithm() */
+    double             seconds[N_PHASES];  /**< NAN: not measured */
+    double watts[N_PHASES], mhz[N_PHASES]; /**< power and clock meanwhile; NAN: unknown */
+    int    line[N_PHASES];                 /**< of each of them in the file; 0: none */
     /** Of a network whose gradients went in buckets on several ranks, its times as they were
      * measured, of which `seconds` lacks what points_takes() refuses; else NAN. */
     double beside[N_PHASES];

@@ -1,0 +1,171 @@
+/* Measured powers with what their time went to. */
+#include "fit/power_rows.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/text.h"
+#include "devices/device.h"
+#include "fit/singles.h"
+#include "single/model.h"
+
+/* Parts that a phase of a step on one device is made of. */
+static size_t parts_of(phase f, bool whole_steps, part out[3])
+{
+    switch (f) {
+    case PHASE_FORWARD: out[0] = PART_FORWARD; return 1;
+    case PHASE_BACKWARD: out[0] = PART_BACKWARD; return 1;
+    case PHASE_UPDATE: out[0] = PART_UPDATE; return 1;
+    case PHASE_INFERENCE: out[0] = PART_INFERENCE; return 1;
+    case PHASE_GRAD_INPUT: out[0] = PART_GRAD_INPUT; return 1;
+    case PHASE_GRAD_WEIGHT: out[0] = PART_GRAD_WEIGHT; return 1;
+    case PHASE_STEP:
+        out[0] = whole_steps ? PART_STEP : PART_FORWARD;
+        out[1] = PART_BACKWARD;
+        out[2] = PART_UPDATE;
+        return whole_steps ? 1 : 3;
+    default: return 0;
+    }
+}
+
+static size_t form_of(const calibration *cal, part which)
+{
+    const size_t at = form_find(model_at(0), which);
+
+    return at < n_forms && cal->fitted[at].present ? at : n_forms;
+}
+
+/* Seconds by bound; false where a part has no coefficients. */
+static bool by_terms(const calibration *cal, const point *pt, phase f, double sum[N_TERM_BOUNDS])
+{
+    const bool   whole = form_of(cal, PART_FORWARD) == n_forms;
+    contribution room[MAX_CONTRIBUTIONS];
+    part         parts[3];
+    const size_t n = parts_of(f, whole, parts);
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = form_of(cal, parts[i]);
+        size_t       m;
+
+        if (at == n_forms)
+            return false;
+        m = calibration_contributions(cal, at, &pt->load, room);
+        for (size_t k = 0; k < m; k++)
+            sum[term_family_bound(term_family_of(room[k].regressor))] += room[k].seconds;
+    }
+    return n > 0;
+}
+
+static size_t by_resource(const column *c)
+{
+    return (size_t)c->resource;
+}
+
+/* Steps of a multiprocessor count as arithmetic. */
+static bool by_prices(const points *p, const calibration *cal, const point *pt, phase f,
+                      double sum[N_TERM_BOUNDS])
+{
+    double          by[N_RESOURCES] = { 0 };
+    const layer_run run             = singles_run(pt, f, p->multiprocessors);
+
+    if (!pt->shape || !cal->layers ||
+        layer_model_split(cal->layers, pt->shape, &run, by_resource, by, NULL))
+        return false;
+    sum[BOUND_ARITHMETIC] = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
+    sum[BOUND_TRAFFIC]    = by[RESOURCE_BANDWIDTH];
+    sum[BOUND_LAUNCH]     = by[RESOURCE_HOST];
+    return true;
+}
+
+static bool load_of(const points *p, const calibration *cal, const point *pt, phase f,
+                    power_load *out)
+{
+    double sum[N_TERM_BOUNDS] = { 0 }, all = 0;
+
+    if (pt->row->ranks > 1 || (!by_prices(p, cal, pt, f, sum) && !by_terms(cal, pt, f, sum)))
+        return false;
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        all += fmax(sum[k], 0);
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        out->share[k] = fmax(sum[k], 0) / all;
+    return all > 0;
+}
+
+lm_status power_rows_from(const points *p, const calibration *cal, power_rows *out, lm_error *err)
+{
+    power_rows r = { .row = malloc((p->n_points * N_PHASES + 1) * sizeof *r.row) };
+
+    if (!r.row)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points; i++)
+        for (phase f = 0; f < N_PHASES; f++) {
+            const point *pt  = &p->point[i];
+            power_row   *row = &r.row[r.n];
+
+            if (isnan(pt->seconds[f]) || !(pt->watts[f] > 0))
+                continue;
+            *row = (power_row){ .watts = pt->watts[f], .mhz = pt->mhz[f], .group = pt->group };
+            if (load_of(p, cal, pt, f, &row->load))
+                r.n++;
+            else
+                r.unused++;
+        }
+    *out = r;
+    return LM_OK;
+}
+
+void power_rows_free(power_rows *r)
+{
+    free(r->row);
+    *r = (power_rows){ 0 };
+}
+
+/* "165 W" of the provenance; NAN: it does not say. */
+static double noted(const calibration *cal, const char *key)
+{
+    double value = NAN;
+
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        if (!strcmp(cal->provenance[i].key, key) &&
+            text_quantity(cal->provenance[i].value, "W", &value, &(lm_error){ 0 }))
+            value = NAN;
+    return value > 0 ? value : (double)NAN;
+}
+
+lm_status power_told(const calibration *cal, power_model *out, lm_error *err)
+{
+    const char   *name = calibration_device(cal);
+    power_model   m    = power_unknown;
+    device_list  *list;
+    const device *d;
+    lm_status     status;
+
+    if (name) {
+        if ((status = devices_open(NULL, &list, err)))
+            return status;
+        if (!devices_find(list, name, &d, NULL)) {
+            m.cap_w   = d->figure[DEVICE_POWER];
+            m.top_mhz = d->figure[DEVICE_CLOCK] / 1e6;
+        }
+        devices_free(list);
+    }
+    m.idle_w = noted(cal, "idle_power");
+    if (noted(cal, "power_limit") > 0)
+        m.cap_w = noted(cal, "power_limit");
+    *out = m;
+    return LM_OK;
+}
+
+lm_status power_calibrate(const points *p, const power_model *told, calibration *cal,
+                          power_rows *measured, lm_error *err)
+{
+    lm_status status = power_rows_from(p, cal, measured, err);
+
+    if (status || measured->n < POWER_LEAST_ROWS)
+        return status;
+    if (!cal->power && !(cal->power = malloc(sizeof *cal->power)))
+        return no_memory(err);
+    return power_fit(measured->row, measured->n, told, cal->power, err);
+}

@@ -1,0 +1,35 @@
+/** Measured powers with what their time went to, and the power model fitted to them. */
+#ifndef FIT_POWER_ROWS_H
+#define FIT_POWER_ROWS_H
+
+#include "energy/power_fit.h"
+#include "fit/calibration.h"
+#include "observe/points.h"
+
+typedef struct power_rows {
+    power_row *row; /**< groups are those of the points */
+    size_t     n;
+    size_t     unused; /**< powers of several ranks, or of what the calibration has no prices for */
+} power_rows;
+
+/** Powers of points, a row a phase: shares of its time by the coefficients of the default model, or
+ * of single layers by their prices. LM_E_NOMEM */
+lm_status power_rows_from(const points *p, const calibration *cal, power_rows *out, lm_error *err);
+void      power_rows_free(power_rows *r);
+
+/**
+ * What is known of a device before its power is measured: the limit and the top clock of its
+ * datasheet, and of the provenance `idle_power`, `power_limit` ("165 W").
+ *
+ * @return what devices_open() returns
+ */
+lm_status power_told(const calibration *cal, power_model *out, lm_error *err);
+
+/**
+ * Fits the power model to the points' powers, if there are POWER_LEAST_ROWS; else cal->power stays
+ * as it is. `told` as of power_fit().
+ */
+lm_status power_calibrate(const points *p, const power_model *told, calibration *cal,
+                          power_rows *measured, lm_error *err);
+
+#endif

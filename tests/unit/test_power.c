@@ -1,0 +1,376 @@
+/* Power by what a step's time goes to, clock and limit: by hand, as physics has it, and recovered
+ * from powers that were made. */
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "energy/clocks.h"
+#include "energy/power_file.h"
+#include "energy/power_fit.h"
+
+/* A made-up board: 30 W at rest, 150 W at its limit, 1000 MHz, a knee at 500 MHz. */
+static power_model board(void)
+{
+    power_model m = power_unknown;
+
+    m.bound_w[BOUND_ARITHMETIC] = 130;
+    m.bound_w[BOUND_TRAFFIC]    = 110;
+    m.bound_w[BOUND_LAUNCH]     = 50;
+    m.idle_w                    = 30;
+    m.memory_w                  = 20;
+    m.cap_w                     = 150;
+    m.top_mhz                   = 1000;
+    m.knee_mhz                  = 500;
+    return m;
+}
+
+static const power_load mixed = { { 0.5, 0.3, 0.2 } };
+
+/* V is 2 at 1000 MHz and 1.5 at 750, in units of what the knee takes. */
+static void dynamic_power_is_clock_times_squared_voltage(void **state)
+{
+    const power_model m = board();
+    power_model       flat;
+
+    (void)state;
+    assert_close(power_dynamic(&m, 1000), 1, 1e-15);
+    assert_close(power_dynamic(&m, 750), 0.75 * 1.5 * 1.5 / 4, 1e-15);
+    assert_close(power_dynamic(&m, 500), 0.5 / 4, 1e-15);
+    assert_close(power_dynamic(&m, 250), 0.25 / 4, 1e-15);
+    flat       = m;
+    flat.slope = 0;
+    assert_close(power_dynamic(&flat, 250), 0.25, 1e-15);
+}
+
+static void power_is_what_time_goes_to(void **state)
+{
+    const power_model m = board();
+
+    (void)state;
+    /* 0.5 x 130 + 0.3 x 110 + 0.2 x 50 = 108; of it 30 and 0.3 x 20 do not follow the clock */
+    assert_close(power_draw(&m, &mixed, NAN), 108, 1e-12);
+    assert_close(power_draw(&m, &mixed, 1000), 108, 1e-12);
+    assert_close(power_draw(&m, &mixed, 500), 36 + 72 * 0.125, 1e-12);
+    assert_close(power_usual(&m, &mixed).watts, 108, 1e-12);
+    assert_close(power_usual(&m, &mixed).mhz, 1000, 1e-12);
+    assert_close(power_usual(&m, &mixed).stretch, 1, 0);
+}
+
+/* At half the clock 0.5 of arithmetic takes 1; with the rest, 1.5: shares 2/3, 1/5, 2/15. */
+static void arithmetic_slows_with_the_clock_and_traffic_does_not(void **state)
+{
+    const power_model m = board();
+    const power_state s = power_held(&m, &mixed, 500, NAN);
+    const double watts  = 30 + 0.2 * 20 + 0.125 * (100 * 2. / 3 + (80 - 20) * 0.2 + 20 * 2. / 15);
+
+    (void)state;
+    assert_close(s.stretch, 1.5, 1e-12);
+    assert_close(s.watts, watts, 1e-12);
+    assert_close(s.mhz, 500, 0);
+}
+
+static void the_clock_falls_until_the_limit_holds(void **state)
+{
+    const power_load all = { { 1, 0, 0 } };
+    power_model      m   = board();
+    power_state      s;
+
+    (void)state;
+    /* a limit of 80 W leaves half of 100 W: f v^2 = 1/2, of which f^3 is as f >= 1/2: 0.7937 */
+    s = power_held(&m, &all, NAN, 80);
+    assert_close(s.watts, 80, 1e-9);
+    assert_close(s.mhz, 1000 * cbrt(0.5), 1e-9);
+    assert_close(s.stretch, 1 / cbrt(0.5), 1e-9);
+    /* a clock below that is kept, one above is not */
+    assert_close(power_held(&m, &all, 500, 80).mhz, 500, 0);
+    assert_close(power_held(&m, &all, 950, 80).mhz, 1000 * cbrt(0.5), 1e-9);
+    /* measured under the limit, the time is that of the clock it left */
+    m.cap_w = 80;
+    s       = power_usual(&m, &all);
+    assert_close(s.watts, 80, 1e-9);
+    assert_close(s.mhz, 1000 * cbrt(0.5), 1e-9);
+    assert_close(s.stretch, 1, 0);
+    assert_close(power_held(&m, &all, 500, NAN).stretch, cbrt(0.5) / 0.5, 1e-9);
+    /* and a higher limit lets it go */
+    s = power_held(&m, &all, NAN, 200);
+    assert_close(s.mhz, 1000, 1e-9);
+    assert_close(s.stretch, cbrt(0.5), 1e-9);
+    assert_close(s.watts, 130, 1e-9);
+}
+
+static void what_is_not_known_is_not_answered(void **state)
+{
+    power_model m = board();
+
+    (void)state;
+    m.idle_w = NAN;
+    assert_true(power_known(&m) && !power_clocks_known(&m));
+    assert_close(power_held(&m, &mixed, NAN, NAN).watts, 108, 1e-12);
+    assert_true(isnan(power_held(&m, &mixed, NAN, NAN).mhz));
+    assert_true(isnan(power_held(&m, &mixed, 500, NAN).watts));
+    assert_true(isnan(power_held(&m, &mixed, NAN, 100).stretch));
+    assert_close(power_held(&m, &mixed, NAN, 120).watts, 108, 1e-12);
+    assert_false(power_known(&power_unknown));
+}
+
+static power_load random_load(uint64_t *state)
+{
+    power_load l;
+    double     all = 0;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        all += l.share[k] = (double)random_below(state, 1000) + 1;
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        l.share[k] /= all;
+    return l;
+}
+
+/* No limit is exceeded, a higher clock is never slower nor draws less. */
+static void limits_hold_whatever_runs(void **state)
+{
+    const power_model m    = board();
+    uint64_t          seed = 7;
+
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        const power_load l    = random_load(&seed);
+        const double     cap  = 35 + (double)random_below(&seed, 120);
+        power_state      last = { .watts = 0, .stretch = HUGE_VAL };
+
+        for (double mhz = 100; mhz <= 1000; mhz += 50) {
+            const power_state s = power_held(&m, &l, mhz, cap);
+
+            assert_true(s.watts <= cap * (1 + 1e-9) || s.mhz <= 51);
+            assert_true(s.mhz <= mhz && s.watts >= last.watts * (1 - 1e-9));
+            assert_true(s.stretch <= last.stretch * (1 + 1e-9) && s.stretch >= 1 - 1e-9);
+            last = s;
+        }
+    }
+}
+
+/* Energy of pure arithmetic is least at the knee or below, its product with time later on. */
+static void best_clocks_are_found(void **state)
+{
+    const double     grid[] = { 200, 400, 500, 600, 800, 1000 };
+    const power_load all = { { 1, 0, 0 } }, traffic = { { 0, 1, 0 } };
+    power_model      m = board();
+    power_state      at[6];
+
+    (void)state;
+    m.bound_w[BOUND_ARITHMETIC] = 150;
+    clocks_try(&m, &all, NAN, grid, 6, at);
+    /* (30 + 120 f^3) / f: 90 at 0.5, 93 at 0.6; over f^2: 155, 143, 150 from 0.6 on */
+    assert_int_equal(clocks_best(at, 6, BEST_ENERGY), 2);
+    assert_int_equal(clocks_best(at, 6, BEST_EDP), 4);
+    assert_int_equal(clocks_best(at, 6, BEST_TIME), 5);
+    clocks_try(&m, &traffic, NAN, grid, 6, at);
+    assert_int_equal(clocks_best(at, 6, BEST_ENERGY), 0);
+    assert_int_equal(clocks_best(at, 6, BEST_TIME), 0); /* of equals the lowest */
+}
+
+/* ---- fits ---------------------------------------------------------------------------------------
+ */
+
+#define ROWS 120
+
+static size_t make_rows(const power_model *m, const double *clocks, size_t n_clocks, double noise,
+                        power_row row[ROWS])
+{
+    uint64_t seed = 3;
+
+    for (size_t i = 0; i < ROWS; i++) {
+        const double mhz = n_clocks ? clocks[i % n_clocks] : NAN;
+
+        row[i] = (power_row){ .load = random_load(&seed), .mhz = mhz, .group = i % 6 };
+        if (n_clocks)
+            row[i].watts = power_draw(m, &row[i].load, mhz);
+        else
+            row[i].watts = power_usual(m, &row[i].load).watts;
+        row[i].watts *= 1 + noise * ((double)random_below(&seed, 2001) / 1000 - 1);
+    }
+    return ROWS;
+}
+
+static void a_made_board_is_found_again_from_several_clocks(void **state)
+{
+    static const double clocks[] = { 250, 400, 550, 700, 850, 1000 };
+    const power_model   m        = board();
+    power_row           row[ROWS];
+    power_model         found;
+    lm_error            err = { LM_OK, "" };
+
+    (void)state;
+    make_rows(&m, clocks, 6, 0, row);
+    assert_int_equal(power_fit(row, ROWS, &power_unknown, &found, &err), LM_OK);
+    assert_close(found.knee_mhz, 500, 0.03);
+    assert_close(found.idle_w, 30, 0.02);
+    assert_close(found.bound_w[BOUND_ARITHMETIC], 130, 0.02);
+    assert_close(found.bound_w[BOUND_TRAFFIC], 110, 0.02);
+    assert_close(found.bound_w[BOUND_LAUNCH], 50, 0.05);
+    assert_close(found.memory_w, 20, 0.1);
+    assert_close(found.top_mhz, 1000, 0);
+    assert_true(found.mape < 0.005 && found.held_out_mape < 0.005);
+    assert_int_equal(found.rows, ROWS);
+    assert_int_equal(found.groups, 6);
+    make_rows(&m, clocks, 6, 0.05, row);
+    assert_int_equal(power_fit(row, ROWS, &power_unknown, &found, &err), LM_OK);
+    assert_true(found.held_out_mape < 0.05);
+    assert_close(found.knee_mhz, 500, 0.2);
+    assert_true(found.low > 0.9 && found.low < 1 && found.high < 1.1 && found.high > 1);
+}
+
+static void one_clock_tells_what_is_drawn_there(void **state)
+{
+    const power_model m = board();
+    power_row         row[ROWS];
+    power_model       found, told = power_unknown;
+    lm_error          err = { LM_OK, "" };
+
+    (void)state;
+    make_rows(&m, NULL, 0, 0, row);
+    assert_int_equal(power_fit(row, ROWS, &power_unknown, &found, &err), LM_OK);
+    assert_close(found.bound_w[BOUND_ARITHMETIC], 130, 1e-6);
+    assert_close(found.bound_w[BOUND_LAUNCH], 50, 1e-6);
+    assert_true(isnan(found.idle_w) && !power_clocks_known(&found));
+    told.idle_w   = 30;
+    told.top_mhz  = 1000;
+    told.knee_mhz = 500;
+    assert_int_equal(power_fit(row, ROWS, &told, &found, &err), LM_OK);
+    assert_close(found.bound_w[BOUND_ARITHMETIC], 130, 1e-6);
+    assert_true(power_clocks_known(&found));
+}
+
+/* Half of the rows are held by the limit; what they would draw is found by the others. */
+static void rows_at_the_limit_draw_that_or_more(void **state)
+{
+    power_model m = board(), found, told = power_unknown;
+    power_row   row[ROWS];
+    lm_error    err    = { LM_OK, "" };
+    size_t      capped = 0;
+
+    (void)state;
+    m.cap_w = told.cap_w = 95;
+    make_rows(&m, NULL, 0, 0, row);
+    for (size_t i = 0; i < ROWS; i++)
+        capped += row[i].watts >= 95;
+    assert_true(capped > ROWS / 4 && capped < ROWS * 3 / 4);
+    assert_int_equal(power_fit(row, ROWS, &told, &found, &err), LM_OK);
+    assert_close(found.bound_w[BOUND_ARITHMETIC], 130, 0.02);
+    assert_close(found.bound_w[BOUND_TRAFFIC], 110, 0.02);
+    assert_true(found.mape < 0.01);
+}
+
+static void too_few_powers_are_refused(void **state)
+{
+    power_row   row[3] = { { mixed, 100, NAN, 0 }, { mixed, 100, NAN, 0 }, { mixed, 100, NAN, 1 } };
+    power_model found;
+    lm_error    err = { LM_OK, "" };
+
+    (void)state;
+    assert_int_equal(power_fit(row, 3, &power_unknown, &found, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "3 powers, a fit needs 4 or more");
+}
+
+/* ---- files --------------------------------------------------------------------------------------
+ */
+
+static lm_status read_text(const char *text, power_model *out, lm_error *err)
+{
+    ini_document *doc;
+    lm_status     status = ini_load_text("m.ini", text, &doc, err);
+
+    assert_int_equal(status, LM_OK);
+    assert_true(power_file_owns(&doc->section[0]));
+    status = power_file_read(doc, &doc->section[0], out, err);
+    ini_free(doc);
+    return status;
+}
+
+static void what_is_written_is_read_as_it_was(void **state)
+{
+    power_model m = board(), back;
+    char       *text;
+    size_t      n;
+    FILE       *out = open_memstream(&text, &n);
+    lm_error    err = { LM_OK, "" };
+
+    (void)state;
+    m.rows   = 12;
+    m.groups = 3;
+    m.mape   = 0.031;
+    m.low    = 0.9;
+    m.high   = 1.2;
+    power_file_write(out, &m);
+    fclose(out);
+    assert_int_equal(read_text(text, &back, &err), LM_OK);
+    assert_close(back.bound_w[BOUND_TRAFFIC], 110, 0);
+    assert_close(back.knee_mhz, 500, 0);
+    assert_close(back.memory_w, 20, 0);
+    assert_close(back.mape, 0.031, 1e-15);
+    assert_true(isnan(back.held_out_mape) && isnan(back.low_mhz));
+    assert_int_equal(back.rows, 12);
+    free(text);
+}
+
+#define NEEDED "[power]\narithmetic = 100 W\ntraffic = 90 W\nlaunch = 40 W\n"
+
+static void refusals_name_file_line_and_key(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        lm_status   code;
+    } cases[] = {
+        { "[power]\narithmetic = 100 W\n", "m.ini:1: [power] lacks the key 'traffic'",
+          LM_E_NOTFOUND },
+        { "[power]\narithmetic = 100 kW\n",
+          "m.ini:2: arithmetic: expected a number and 'W', found '100 kW'", LM_E_SYNTAX },
+        { "[power]\narithmetic = 100\n",
+          "m.ini:2: arithmetic: expected a number and 'W', found '100'", LM_E_SYNTAX },
+        { "[power]\narithmetic = nan W\n",
+          "m.ini:2: arithmetic: expected a finite number, found 'nan'", LM_E_ARG },
+        { "[power]\nidle = -3 W\n", "m.ini:2: idle: no device has -3 W", LM_E_ARG },
+        { "[power]\nidle = 1e9 W\n", "m.ini:2: idle: no device has 1e9 W", LM_E_ARG },
+        { "[power]\nwatts = 3 W\n",
+          "m.ini:2: 'watts' is no key of [power]: written by another version, or by hand? fit the "
+          "observations again",
+          LM_E_NOTFOUND },
+        { NEEDED "knee = 0 MHz\n", "m.ini:1: [power]: clocks must be above 0", LM_E_ARG },
+        { NEEDED "cap = 0 W\n", "m.ini:1: [power]: cap must be above 0", LM_E_ARG },
+        { NEEDED "idle = 100 W\n", "m.ini:1: [power]: idle and memory are more than traffic",
+          LM_E_ARG },
+        { NEEDED "low = 2\nhigh = 1\n", "m.ini:1: [power]: low is above high", LM_E_ARG },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        power_model m;
+        lm_error    err = { LM_OK, "" };
+
+        read_text(cases[i].text, &m, &err);
+        assert_error(err, cases[i].code, "%s", cases[i].message);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dynamic_power_is_clock_times_squared_voltage),
+        cmocka_unit_test(power_is_what_time_goes_to),
+        cmocka_unit_test(arithmetic_slows_with_the_clock_and_traffic_does_not),
+        cmocka_unit_test(the_clock_falls_until_the_limit_holds),
+        cmocka_unit_test(what_is_not_known_is_not_answered),
+        cmocka_unit_test(limits_hold_whatever_runs),
+        cmocka_unit_test(best_clocks_are_found),
+        cmocka_unit_test(a_made_board_is_found_again_from_several_clocks),
+        cmocka_unit_test(one_clock_tells_what_is_drawn_there),
+        cmocka_unit_test(rows_at_the_limit_draw_that_or_more),
+        cmocka_unit_test(too_few_powers_are_refused),
+        cmocka_unit_test(what_is_written_is_read_as_it_was),
+        cmocka_unit_test(refusals_name_file_line_and_key),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
