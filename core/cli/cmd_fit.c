@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/fit_like.h"
+#include "cli/fit_power.h"
 #include "cli/fit_residual.h"
 #include "cli/learned_models.h"
 #include "fit/allreduces.h"
@@ -16,24 +17,42 @@
 #include "single/model.h"
 #include "single/operator_model.h"
 
-enum { OUTPUT, WHERE, ALGORITHM, LIKE, RESIDUAL, MODEL, LEARN, DEVICE, DEVICES, FORMAT };
+enum {
+    OUTPUT,
+    WHERE,
+    ALGORITHM,
+    LIKE,
+    RESIDUAL,
+    MODEL,
+    LEARN,
+    DEVICE,
+    DEVICES,
+    IDLE_POWER,
+    POWER_CAP,
+    KNEE,
+    FORMAT
+};
 
 static const option_spec specs[] = {
-    [OUTPUT]    = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
-    [WHERE]     = { "where", "WORDS", NULL,
-                    "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
-    [ALGORITHM] = { "algorithm", "NAME", NULL,
-                    "fit these all-reduces only: default or ring; else all but ring" },
-    [LIKE]      = { "like", "FILES", NULL,
-                    "single kernels that were not measured: by these machine files and datasheets" },
-    [RESIDUAL]  = { "residual", "WHEN", "off",
-                    "learn what prices of single layers leave over: on, auto (where the build can) or off" },
-    [MODEL]     = { "model", "LIST", NULL, "learn these models of single layers, too: justus" },
-    [LEARN]     = OPTION_LEARN,
-    [DEVICE]    = { "device", "NAME", NULL,
-                    "what was measured on, by its datasheet, for --model; else as the file says" },
-    [DEVICES]   = OPTION_DEVICES,
-    [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
+    [OUTPUT]     = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
+    [WHERE]      = { "where", "WORDS", NULL,
+                     "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
+    [ALGORITHM]  = { "algorithm", "NAME", NULL,
+                     "fit these all-reduces only: default or ring; else all but ring" },
+    [LIKE]       = { "like", "FILES", NULL,
+                     "single kernels that were not measured: by these machine files and datasheets" },
+    [RESIDUAL]   = { "residual", "WHEN", "off",
+                     "learn what prices of single layers leave over: on, auto (where the build can) or off" },
+    [MODEL]      = { "model", "LIST", NULL, "learn these models of single layers, too: justus" },
+    [LEARN]      = OPTION_LEARN,
+    [DEVICE]     = { "device", "NAME", NULL,
+                     "what was measured on, by its datasheet, for --model; else as the file says" },
+    [DEVICES]    = OPTION_DEVICES,
+    [IDLE_POWER] = { "idle-power", "WATTS", NULL,
+                     "of the device at rest, 30W, where power was measured" },
+    [POWER_CAP]  = OPTION_POWER_CAP,
+    [KNEE]       = OPTION_KNEE,
+    [FORMAT]     = { "format", "FORMAT", "table", "table, csv or json" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -58,7 +77,10 @@ static const char details[] =
     "--where says which. All-reduces by themselves belong to all of them.\n"
     "Single kernels are priced by kind of operator, 20 rows or more of a kind; kinds without, by --like,\n"
     "take the prices of other machines, carried over by the datasheets of both devices: see layermeter\n"
-    "devices, and `device` in the observations' provenance.\n";
+    "devices, and `device` in the observations' provenance.\n"
+    "Where power was measured (power_w) a power model is fitted, too: what a device draws while its time is\n"
+    "bound by arithmetic, traffic or launches, of several clocks (settings clock=MHZ, one of them chosen by\n"
+    "--where) also at rest, and the knee of its voltage.\n";
 
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"
@@ -398,6 +420,7 @@ static int run(const options *o)
     format          f;
     residual_choice choice;
     learned_models  learned = { .n = 0 };
+    power_choice    power;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
@@ -412,7 +435,9 @@ static int run(const options *o)
         code = report_misuse("--residual", &err);
         goto out;
     }
-    if (!learned_models_parse(o->value[MODEL], o->value[LEARN], &learned, &code))
+    if (!learned_models_parse(o->value[MODEL], o->value[LEARN], &learned, &code) ||
+        !power_options_read(o, &(power_options){ IDLE_POWER, POWER_CAP, KNEE, -1, -1, -1, true },
+                            &power, &code))
         goto out;
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
@@ -420,7 +445,8 @@ static int run(const options *o)
         (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
         fit_to(o, obs, &p, &cal, &err) ||
         (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err)) ||
-        fit_residual(&p, choice, cal, obs->path, &err) || learn(o, obs, &p, &learned, cal, &err)) {
+        fit_residual(&p, choice, cal, obs->path, &err) || learn(o, obs, &p, &learned, cal, &err) ||
+        fit_power(obs, loads, &p, o->value[WHERE], &power, cal, &err)) {
         code = report_failure(&err);
         goto out;
     }
@@ -443,6 +469,8 @@ static int run(const options *o)
     learned_models_rows(&learned, t);
     if (cal->allreduces)
         add_allreduces(t, cal->allreduces);
+    if (cal->power)
+        add_power(t, cal->power);
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:

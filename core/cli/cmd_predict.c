@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/power_options.h"
 #include "cli/setup_options.h"
 #include "predict/scaling.h"
 #include "report/table.h"
@@ -31,6 +32,9 @@ enum {
     BANDWIDTH,
     LATENCY,
     SCHEME,
+    IDLE_POWER,
+    POWER_CAP,
+    GRID,
     FORMAT,
     EXPLAIN,
     BY,
@@ -64,6 +68,9 @@ static const option_spec specs[] = {
     [BANDWIDTH]        = OPTION_BANDWIDTH,
     [LATENCY]          = OPTION_LATENCY,
     [SCHEME]           = OPTION_SCHEME,
+    [IDLE_POWER]       = OPTION_IDLE_POWER,
+    [POWER_CAP]        = OPTION_POWER_CAP,
+    [GRID]             = OPTION_GRID,
     [FORMAT]           = { "format", "FORMAT", "table", "table, csv or json" },
     [EXPLAIN]          = { "explain", NULL, NULL, "what one step is made of, and what bounds it" },
     [BY]     = { "by", "KEY", "layer", "explain: by layer, block, class (of kernels) or term" },
@@ -91,7 +98,9 @@ static const char details[] =
     "that is not its end, else up to the last dot. Terms are what is counted of a class of kernels: their\n"
     "arithmetic, traffic and launches times a coefficient; each row says which of these is most of it.\n"
     "--model paleo is PALEO (ICLR 2017), which knows a datasheet and a percent of peak instead of\n"
-    "measurements: arithmetic over peak plus traffic over bandwidth, nothing overlapped, no interval.\n";
+    "measurements: arithmetic over peak plus traffic over bandwidth, nothing overlapped, no interval.\n"
+    "Power is a device's, energy that of all devices: fitted, where the machine's power was measured, or\n"
+    "assumed, by --idle-power: the datasheet's limit while it works, at rest while it waits. See energy.\n";
 
 static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"
@@ -100,6 +109,7 @@ static const char examples[] =
     "  layermeter predict vgg16 --machine machine.ini --nodes 2 --devices-per-node 4 --bandwidth "
     "100Gbit/s\n"
     "  layermeter predict vgg16 --machine machine.ini --nodes 8 --bucket auto\n"
+    "  layermeter predict vgg16 --machine machine.ini --idle-power 30W --grid 400gCO2/kWh\n"
     "  layermeter predict vgg16 --model paleo --device 'Tesla T4' --ppp-comp 0.5 --bandwidth 10Gbit/s "
     "--nodes 1..8*2\n";
 
@@ -109,8 +119,9 @@ static const quantity parts[] = { QUANTITY_FORWARD, QUANTITY_BACKWARD, QUANTITY_
 
 /* Columns that only some tables have. */
 typedef struct layout {
-    const char *set;
-    bool        devices, sync, best;
+    const char         *set;
+    bool                devices, sync, best;
+    const power_choice *power;
 } layout;
 
 static void add_columns(table *t, const layout *l)
@@ -132,6 +143,7 @@ static void add_columns(table *t, const layout *l)
     table_column(t, "step_high_ms", "high", 2);
     table_column(t, "samples_per_s", "samples/s", 1);
     table_column(t, "epoch_s", "epoch [s]", 0);
+    power_columns(t, l->power);
     ledger_column(t);
     table_column(t, "beyond", "beyond", 0);
     if (l->best)
@@ -139,6 +151,7 @@ static void add_columns(table *t, const layout *l)
     if (l->set)
         table_column(t, "set", "set", 0);
     ledger_hidden_columns(t);
+    power_hidden_columns(t, l->power);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char key[40];
 
@@ -154,6 +167,7 @@ static void add_row(table *t, const scale_point *p, const layout *l, const sync_
 {
     const prediction *s = &p->step;
     char              beyond[200], rule[SYNC_POLICY_TEXT];
+    const step_power  power = step_power_of(&l->power->model, &p->bottleneck, s);
 
     table_count(t, (uint64_t)s->nodes);
     if (l->devices)
@@ -172,6 +186,7 @@ static void add_row(table *t, const scale_point *p, const layout *l, const sync_
     table_real(t, 1e3 * s->high[QUANTITY_STEP]);
     table_real(t, p->samples_per_second);
     table_real(t, p->epoch_seconds);
+    power_cells(t, l->power, &power, (double)p->steps_per_epoch);
     ledger_cell(t, &s->ledger);
     table_text(t, prediction_beyond(s, beyond, sizeof beyond));
     if (l->best)
@@ -179,6 +194,7 @@ static void add_row(table *t, const scale_point *p, const layout *l, const sync_
     if (l->set)
         table_text(t, l->set);
     ledger_hidden_cells(t, &s->ledger);
+    power_hidden_cells(t, l->power, &power);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         table_real(t, 1e3 * s->low[parts[i]]);
         table_real(t, 1e3 * s->high[parts[i]]);
@@ -224,6 +240,7 @@ typedef struct points_of {
     size_t         n_batch, n_nodes;
     int64_t        dataset;
     setup_choice   choice;
+    power_choice   power;
 } points_of;
 
 static lm_status predict_points(const session *s, const points_of *p, scale_point *out,
@@ -256,10 +273,10 @@ static lm_status print_points(const session *s, const points_of *p, format f, lm
 {
     const setup_choice *c = &p->choice;
     const size_t        n = p->n_nodes * p->n_batch * c->n;
-    const layout        l = { s->net->set, c->setup.devices > 1, c->given, c->automatic };
-    scale_point        *x = malloc((n + 1) * sizeof *x);
-    table              *t = table_new();
-    lm_status           status =
+    const layout l = { s->net->set, c->setup.devices > 1, c->given, c->automatic, &p->power };
+    scale_point *x = malloc((n + 1) * sizeof *x);
+    table       *t = table_new();
+    lm_status    status =
         x ? predict_points(s, p, x, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
     add_columns(t, &l);
@@ -301,6 +318,12 @@ static int run(const options *o)
     };
     static const setup_options how   = { SYNC,       BUCKET,    GRAD_DTYPE,
                                          ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
+    static const power_options power = { .idle    = IDLE_POWER,
+                                         .cap     = POWER_CAP,
+                                         .knee    = -1,
+                                         .grid    = GRID,
+                                         .device  = DEVICE,
+                                         .devices = DEVICES };
     lm_error                   err   = { 0 };
     session                    s     = { 0 };
     int64_t                   *batch = NULL, *nodes = NULL;
@@ -317,7 +340,8 @@ static int run(const options *o)
     if (!option_list(o, BATCH, &batch, &p.n_batch, &code) ||
         !option_list(o, NODES, &nodes, &p.n_nodes, &code) ||
         !option_count(o, DATASET, &p.dataset, &code) ||
-        !setup_options_read(o, &how, &p.choice, &code))
+        !setup_options_read(o, &how, &p.choice, &code) ||
+        !power_options_read(o, &power, &p.power, &code))
         goto out;
     p.batch = batch;
     p.nodes = nodes;
@@ -328,8 +352,10 @@ static int run(const options *o)
     setup       = p.choice.setup;
     setup.batch = batch[0];
     setup.nodes = nodes[0];
-    if (o->value[EXPLAIN] ? print_explanation(&s.who, &setup, q.key, (size_t)q.top, f, &err)
-                          : print_points(&s, &p, f, &err))
+    if (power_choice_complete(o, &power, s.cal, &p.power, &err))
+        code = report_failure(&err);
+    else if (o->value[EXPLAIN] ? print_explanation(&s.who, &setup, q.key, (size_t)q.top, f, &err)
+                               : print_points(&s, &p, f, &err))
         code = report_failure(&err);
     else
         print_note(s.net, f == FORMAT_TABLE ? stdout : stderr);

@@ -53,8 +53,7 @@ double power_draw(const power_model *m, const power_load *load, double mhz)
     return m->idle_w + still + (watts - m->idle_w - still) * power_dynamic(m, mhz);
 }
 
-/* The load as it is when its arithmetic takes `slower` times as long; by how much all does. */
-static double slow_down(const power_load *load, double slower, power_load *out)
+double power_slow_down(const power_load *load, double slower, power_load *out)
 {
     double all = 0;
 
@@ -73,7 +72,7 @@ static power_state state_at(const power_model *m, const power_load *load, double
     power_load  slow;
     power_state s = { .mhz = mhz };
 
-    s.stretch = slow_down(load, usual / mhz, &slow);
+    s.stretch = power_slow_down(load, usual / mhz, &slow);
     s.watts   = power_draw(m, &slow, mhz);
     return s;
 }

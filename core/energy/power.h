@@ -50,6 +50,10 @@ typedef struct power_load {
     double share[N_TERM_BOUNDS];
 } power_load;
 
+/** The load as it is when its arithmetic takes `slower` times as long, into `out`; returns by how
+ * much all of it does. */
+double power_slow_down(const power_load *load, double slower, power_load *out);
+
 /** f V(f)^2 over that of the top clock. Pure, as all of these. */
 double power_dynamic(const power_model *m, double mhz);
 

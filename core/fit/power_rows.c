@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/stats.h"
 #include "base/text.h"
 #include "devices/device.h"
 #include "fit/singles.h"
@@ -93,7 +94,8 @@ static bool load_of(const points *p, const calibration *cal, const point *pt, ph
     return all > 0;
 }
 
-lm_status power_rows_from(const points *p, const calibration *cal, power_rows *out, lm_error *err)
+lm_status power_rows_from(const points *p, const calibration *cal, double usual_mhz,
+                          power_rows *out, lm_error *err)
 {
     power_rows r = { .row = malloc((p->n_points * N_PHASES + 1) * sizeof *r.row) };
 
@@ -107,10 +109,16 @@ lm_status power_rows_from(const points *p, const calibration *cal, power_rows *o
             if (isnan(pt->seconds[f]) || !(pt->watts[f] > 0))
                 continue;
             *row = (power_row){ .watts = pt->watts[f], .mhz = pt->mhz[f], .group = pt->group };
-            if (load_of(p, cal, pt, f, &row->load))
-                r.n++;
-            else
+            if (!load_of(p, cal, pt, f, &row->load)) {
                 r.unused++;
+                continue;
+            }
+            if (isfinite(usual_mhz / row->mhz)) {
+                const power_load usual = row->load;
+
+                power_slow_down(&usual, usual_mhz / row->mhz, &row->load);
+            }
+            r.n++;
         }
     *out = r;
     return LM_OK;
@@ -158,10 +166,26 @@ lm_status power_told(const calibration *cal, power_model *out, lm_error *err)
     return LM_OK;
 }
 
-lm_status power_calibrate(const points *p, const power_model *told, calibration *cal,
-                          power_rows *measured, lm_error *err)
+lm_status power_usual_clock(const points *p, double *out, lm_error *err)
 {
-    lm_status status = power_rows_from(p, cal, measured, err);
+    double *room = malloc((p->n_points * N_PHASES + 1) * sizeof *room);
+    size_t  n    = 0;
+
+    if (!room)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points; i++)
+        for (phase f = 0; f < N_PHASES; f++)
+            if (p->point[i].mhz[f] > 0)
+                room[n++] = p->point[i].mhz[f];
+    *out = n ? stats_quantile(room, n, 0.5) : (double)NAN;
+    free(room);
+    return LM_OK;
+}
+
+lm_status power_calibrate(const points *p, double usual_mhz, const power_model *told,
+                          calibration *cal, power_rows *measured, lm_error *err)
+{
+    lm_status status = power_rows_from(p, cal, usual_mhz, measured, err);
 
     if (status || measured->n < POWER_LEAST_ROWS)
         return status;

@@ -12,9 +12,13 @@ typedef struct power_rows {
     size_t     unused; /**< powers of several ranks, or of what the calibration has no prices for */
 } power_rows;
 
-/** Powers of points, a row a phase: shares of its time by the coefficients of the default model, or
- * of single layers by their prices. LM_E_NOMEM */
-lm_status power_rows_from(const points *p, const calibration *cal, power_rows *out, lm_error *err);
+/**
+ * Powers of points, a row a phase: shares of its time by the coefficients of the default model, or
+ * of single layers by their prices; of rows at another clock than `usual_mhz` (NAN: not known), at
+ * which those were measured, with arithmetic as much slower. LM_E_NOMEM
+ */
+lm_status power_rows_from(const points *p, const calibration *cal, double usual_mhz,
+                          power_rows *out, lm_error *err);
 void      power_rows_free(power_rows *r);
 
 /**
@@ -29,7 +33,10 @@ lm_status power_told(const calibration *cal, power_model *out, lm_error *err);
  * Fits the power model to the points' powers, if there are POWER_LEAST_ROWS; else cal->power stays
  * as it is. `told` as of power_fit().
  */
-lm_status power_calibrate(const points *p, const power_model *told, calibration *cal,
-                          power_rows *measured, lm_error *err);
+lm_status power_calibrate(const points *p, double usual_mhz, const power_model *told,
+                          calibration *cal, power_rows *measured, lm_error *err);
+
+/** Median of the clocks of the points; NAN: none is known. LM_E_NOMEM */
+lm_status power_usual_clock(const points *p, double *out, lm_error *err);
 
 #endif

@@ -167,11 +167,12 @@ static sync_bound sync_bound_of(const predictor *who, const step_setup *s, const
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
                               const step_setup *s, const prediction *step)
 {
-    const bool       many                   = step_setup_ranks(s) > 1;
-    const double     more                   = p->batch ? 0 : (double)(s->batch - 1);
-    const double     micro                  = (double)s->sync.accumulation;
-    double           seconds[N_BOTTLENECKS] = { 0 }, update = 0;
+    const bool       many    = step_setup_ranks(s) > 1;
+    const double     more    = p->batch ? 0 : (double)(s->batch - 1);
+    const double     micro   = (double)s->sync.accumulation;
+    double           update  = 0;
     bottleneck_of    out     = { .most = BOTTLENECK_ARITHMETIC, .sync = SYNC_BOUND_UNKNOWN };
+    double *const    seconds = out.seconds;
     const bottleneck between = s->nodes > 1 ? BOTTLENECK_INTER_NODE : BOTTLENECK_INTRA_NODE;
 
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++) {

@@ -50,6 +50,7 @@ typedef struct bottleneck_of {
     bottleneck most;
     double     share; /**< of the step; NAN: unknown */
     sync_bound sync;
+    double     seconds[N_BOTTLENECKS]; /**< of the step, all of them */
 } bottleneck_of;
 
 /** Largest share of a predicted step. Exposed all-reduces are one share: between nodes where there

@@ -1,0 +1,324 @@
+/* layermeter energy: a step at several clocks: time, power, energy, and which clock is best. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/power_options.h"
+#include "cli/setup_options.h"
+#include "energy/clocks.h"
+#include "predict/scaling.h"
+#include "report/table.h"
+
+enum {
+    MACHINE,
+    MODEL,
+    BATCH,
+    NODES,
+    DEVICES_PER_NODE,
+    CLOCKS,
+    POWER_CAP,
+    IDLE_POWER,
+    KNEE,
+    GRID,
+    SYNC,
+    BUCKET,
+    GRAD_DTYPE,
+    ACCUMULATE,
+    OPTIMIZER,
+    DATASET,
+    IMAGE,
+    INPUT,
+    DTYPE,
+    DEVICE,
+    DEVICES,
+    PPP_COMP,
+    PPP_COMM,
+    BANDWIDTH,
+    LATENCY,
+    SCHEME,
+    FORMAT,
+    TREAT,
+    IGNORE,
+    SET
+};
+
+static const option_spec specs[] = {
+    [MACHINE]          = { "machine", "FILE", NULL,
+                           "machine file, written by 'layermeter fit' (needed but for paleo)" },
+    [MODEL]            = { "model", "NAME", "layermeter",
+                           "formulas: layermeter, convmeter or nnls; or paleo" },
+    [BATCH]            = { "batch", "N", "32", "samples per device and micro-step" },
+    [NODES]            = { "nodes", "N", "1", "nodes: what a network connects" },
+    [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
+    [CLOCKS]           = { "clocks", "LIST", NULL,
+                           "MHz to compare, 600,900,1200: else 16 steps up to the highest" },
+    [POWER_CAP]  = { "power-cap", "WATTS", NULL, "the limit to keep to, 120W: the clock falls" },
+    [IDLE_POWER] = OPTION_IDLE_POWER,
+    [KNEE]       = OPTION_KNEE,
+    [GRID]       = OPTION_GRID,
+    [SYNC]       = OPTION_SYNC,
+    [BUCKET]     = OPTION_BUCKET,
+    [GRAD_DTYPE] = OPTION_GRAD_DTYPE,
+    [ACCUMULATE] = OPTION_ACCUMULATE,
+    [OPTIMIZER]  = OPTION_OPTIMIZER,
+    [DATASET]    = OPTION_DATASET,
+    [IMAGE]      = OPTION_IMAGE,
+    [INPUT]      = OPTION_INPUT,
+    [DTYPE]      = OPTION_DTYPE,
+    [DEVICE]     = OPTION_DEVICE,
+    [DEVICES]    = OPTION_DEVICES,
+    [PPP_COMP]   = OPTION_PPP_COMP,
+    [PPP_COMM]   = OPTION_PPP_COMM,
+    [BANDWIDTH]  = OPTION_BANDWIDTH,
+    [LATENCY]    = OPTION_LATENCY,
+    [SCHEME]     = OPTION_SCHEME,
+    [FORMAT]     = { "format", "FORMAT", "table", "table, csv or json" },
+    [TREAT]      = OPTION_TREAT,
+    [IGNORE]     = OPTION_IGNORE,
+    [SET]        = OPTION_SET,
+    { NULL, NULL, NULL, NULL },
+};
+
+static const char details[] =
+    "The first row is the step as the device runs by itself, then one with its clock held at each of\n"
+    "--clocks. Time bound by arithmetic grows as the clock falls, that of traffic, launches and all-reduces\n"
+    "stays. Power is what the device draws at rest, and dynamic power: as clock x voltage^2, the voltage\n"
+    "constant up to --voltage-knee and in proportion to the clock above, unless a fit knows better. Where it\n"
+    "would pass the limit, the clock falls until it does not ('clock' is what is left of it). Energy is that\n"
+    "of all devices; EDP its product with the time. 'best' names the clocks that are best for time, energy\n"
+    "and EDP.\n"
+    "\n"
+    "'power by' says whether the powers were fitted (power_w of observations) or are assumed: by\n"
+    "--idle-power, a device draws its datasheet's limit while it computes or moves bytes, and what it draws\n"
+    "at rest while it waits.\n";
+
+static const char examples[] =
+    "  layermeter energy resnet50 --machine machine.ini --batch 64\n"
+    "  layermeter energy resnet50 --machine machine.ini --idle-power 30W --voltage-knee 900MHz --clocks 600,900,1200\n"
+    "  layermeter energy vgg16 --machine machine.ini --power-cap 120W --grid 400gCO2/kWh\n";
+
+static const power_options power_at = { .idle    = IDLE_POWER,
+                                        .cap     = POWER_CAP,
+                                        .knee    = KNEE,
+                                        .grid    = GRID,
+                                        .device  = DEVICE,
+                                        .devices = DEVICES,
+                                        .held    = true };
+
+/* A step as it runs by itself, and with its clock held. */
+typedef struct answers {
+    scale_point  point;
+    power_state  usual;
+    double      *mhz; /* asked for, and what becomes of each */
+    power_state *at;
+    size_t       n;
+} answers;
+
+static void answers_free(answers *a)
+{
+    free(a->mhz);
+    free(a->at);
+}
+
+/* Those of --clocks, else the usual ones. */
+static lm_status choose_clocks(const power_model *m, const int64_t *list, size_t n, answers *a,
+                               lm_error *err)
+{
+    a->n   = list ? n : CLOCKS_USUAL;
+    a->mhz = malloc((a->n + CLOCKS_USUAL) * sizeof *a->mhz);
+    a->at  = malloc(a->n * sizeof *a->at);
+    if (!a->mhz || !a->at)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    clocks_usual(m, a->mhz);
+    for (size_t i = 0; list && i < n; i++)
+        a->mhz[i] = (double)list[i];
+    return LM_OK;
+}
+
+static lm_status check_known(const power_model *m, const char *machine, lm_error *err)
+{
+    const char *who = machine ? machine : "--model paleo";
+
+    if (!power_known(m))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: no power was measured: measure some (column power_w), or tell "
+                            "--idle-power",
+                            who);
+    if (power_clocks_known(m))
+        return LM_OK;
+    return lm_error_set(err, LM_E_NOTFOUND, "%s: of other clocks nothing is known: %s", who,
+                        isnan(m->idle_w)     ? "tell --idle-power"
+                        : isnan(m->knee_mhz) ? "tell --voltage-knee, such as 900MHz"
+                                             : "no datasheet tells the device's highest clock");
+}
+
+static void add_columns(table *t, const power_choice *c)
+{
+    table_column(t, "held_mhz", "held at [MHz]", 0);
+    table_column(t, "clock_mhz", "clock [MHz]", 0);
+    table_column(t, "step_ms", "step [ms]", 2);
+    table_column(t, "power_w", "power [W]", 1);
+    table_column(t, "energy_j", "energy [J]", -1);
+    table_column(t, "edp_js", "EDP [Js]", -1);
+    table_column(t, "samples_per_j", "samples/J", -1);
+    table_column(t, "epoch_s", "epoch [s]", 0);
+    table_column(t, "epoch_kwh", "epoch [kWh]", -1);
+    if (isfinite(c->grams_per_kwh))
+        table_column(t, "epoch_co2_g", "epoch [gCO2]", -1);
+    table_column(t, "power_by", "power by", 0);
+    table_column(t, "best", "best", 0);
+}
+
+static void add_row(table *t, const power_choice *c, const scale_point *p, double mhz,
+                    const power_state *at, const char *best)
+{
+    const prediction *s       = &p->step;
+    const double      seconds = s->step * at->stretch;
+    const double      joules  = at->watts * (double)s->nodes * (double)s->devices * seconds;
+    const double      kwh     = joules * (double)p->steps_per_epoch / JOULES_PER_KWH;
+
+    table_real(t, mhz);
+    table_real(t, at->mhz);
+    table_real(t, 1e3 * seconds);
+    table_real(t, at->watts);
+    table_real(t, joules);
+    table_real(t, joules * seconds);
+    table_real(t, (double)p->global_batch / joules);
+    table_real(t, seconds * (double)p->steps_per_epoch);
+    table_real(t, kwh);
+    if (isfinite(c->grams_per_kwh))
+        table_real(t, kwh * c->grams_per_kwh);
+    table_text(t, c->model.assumed ? "assumed" : "fitted");
+    table_text(t, best);
+}
+
+/* "energy edp": what the clock is best for. */
+static const char *best_of(const answers *a, size_t i, char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    *buffer = '\0';
+    for (best_for b = 0; b < N_BEST_FOR; b++)
+        if (clocks_best(a->at, a->n, b) == i)
+            n += (size_t)snprintf(buffer + n, size - n, "%s%s", n ? " " : "", best_for_name(b));
+    return buffer;
+}
+
+static lm_status print_answers(const answers *a, const power_choice *c, format f, lm_error *err)
+{
+    table    *t = table_new();
+    char      text[40];
+    lm_status status;
+
+    add_columns(t, c);
+    add_row(t, c, &a->point, NAN, &a->usual, "");
+    for (size_t i = 0; i < a->n; i++)
+        add_row(t, c, &a->point, a->mhz[i], &a->at[i], best_of(a, i, text, sizeof text));
+    status = table_print(t, f, stdout, err);
+    table_free(t);
+    return status;
+}
+
+/* What was asked for. */
+typedef struct question {
+    scale_question step;
+    int64_t        nodes;
+    int64_t       *clock; /* MHz; NULL: not given */
+    size_t         n_clocks;
+    setup_choice   how;
+    power_choice   power;
+    format         f;
+} question;
+
+static bool read_question(const options *o, question *q, int *code)
+{
+    static const setup_options how = { SYNC,       BUCKET,    GRAD_DTYPE,
+                                       ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
+    lm_error                   err = { 0 };
+    int64_t                    batch, dataset;
+
+    if (format_parse(o->value[FORMAT], &q->f, &err)) {
+        *code = report_misuse("", &err);
+        return false;
+    }
+    if (!option_count(o, BATCH, &batch, code) || !option_count(o, NODES, &q->nodes, code) ||
+        !option_count(o, DATASET, &dataset, code) || !setup_options_read(o, &how, &q->how, code) ||
+        !power_options_read(o, &power_at, &q->power, code) ||
+        (o->value[CLOCKS] && !option_list(o, CLOCKS, &q->clock, &q->n_clocks, code)))
+        return false;
+    if (q->how.n > 1) {
+        lm_error_set(&err, LM_E_ARG, "takes one size");
+        return option_misuse(o, BUCKET, &err, code);
+    }
+    q->n_clocks         = option_list_tidy(q->clock, q->n_clocks);
+    q->step             = scale_weak(1, dataset);
+    q->step.setup       = q->how.setup;
+    q->step.setup.batch = batch;
+    return true;
+}
+
+static lm_status answer(const options *o, const session *s, question *q, lm_error *err)
+{
+    answers             a      = { .n = 0 };
+    const power_choice *c      = &q->power;
+    lm_status           status = power_choice_complete(o, &power_at, s->cal, &q->power, err);
+
+    if (!status)
+        status = check_known(&c->model, s->who.machine, err);
+    if (!status)
+        status = choose_clocks(&c->model, q->clock, q->n_clocks, &a, err);
+    if (!status)
+        status = scale_at(&s->who, &q->step, q->nodes, &a.point, err);
+    if (!status) {
+        const power_load load = step_load(&a.point.bottleneck);
+
+        a.usual = power_held(&c->model, &load, NAN, c->cap_w);
+        clocks_try(&c->model, &load, c->cap_w, a.mhz, a.n, a.at);
+        status = print_answers(&a, c, q->f, err);
+    }
+    answers_free(&a);
+    return status;
+}
+
+static int run(const options *o)
+{
+    static const session_options at = {
+        MACHINE,
+        MODEL,
+        IMAGE,
+        INPUT,
+        DTYPE,
+        { TREAT, IGNORE, SET },
+        { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
+        LATENCY,
+    };
+    lm_error err  = { 0 };
+    session  s    = { 0 };
+    question q    = { .nodes = 1 };
+    int      code = EXIT_DONE;
+
+    if (read_question(o, &q, &code) && session_open(o, &at, &s, &code)) {
+        if (answer(o, &s, &q, &err))
+            code = report_failure(&err);
+        else
+            print_note(s.net, q.f == FORMAT_TABLE ? stdout : stderr);
+    }
+    session_close(&s);
+    free(q.how.policy);
+    free(q.clock);
+    return code;
+}
+
+const command cmd_energy = {
+    .name          = "energy",
+    .arguments     = "NETWORK",
+    .doc           = "A step's power and energy at several clocks, and which is best",
+    .details       = details,
+    .examples      = examples,
+    .options       = specs,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run           = run,
+};

@@ -1,0 +1,181 @@
+/* What a device draws: of its machine file, or as options tell it. */
+#include "cli/power_options.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "devices/device.h"
+#include "fit/power_rows.h"
+
+/* HBM2 takes 3.9 pJ for a bit read or written (O'Connor et al., "Fine-Grained DRAM", MICRO 2017).
+ */
+#define MEMORY_JOULES_PER_BYTE (8 * 3.9e-12)
+
+static bool read_quantity(const options *o, int at, const char *unit, double *out, int *code)
+{
+    lm_error err;
+
+    *out = NAN;
+    if (at < 0 || !o->value[at])
+        return true;
+    if (!text_quantity(o->value[at], unit, out, &err) && *out > 0)
+        return true;
+    lm_error_set(&err, LM_E_ARG,
+                 "expected a number above 0 with its unit, such as 165%s, found '%.40s'", unit,
+                 o->value[at]);
+    return option_misuse(o, at, &err, code);
+}
+
+/* "400gCO2/kWh", also per MWh, and in kg. */
+static bool read_grid(const options *o, int at, double *out, int *code)
+{
+    lm_error err;
+    double   value;
+
+    *out = NAN;
+    if (at < 0 || !o->value[at])
+        return true;
+    if (!text_quantity(o->value[at], "gCO2/kWh", &value, &err) && value >= 0) {
+        *out = value;
+        return true;
+    }
+    lm_error_set(&err, LM_E_ARG,
+                 "expected grams of CO2 for a kWh, such as 400gCO2/kWh, found '%.40s'",
+                 o->value[at]);
+    return option_misuse(o, at, &err, code);
+}
+
+bool power_options_read(const options *o, const power_options *at, power_choice *out, int *code)
+{
+    power_choice c = { .model = power_unknown };
+    double       knee;
+
+    if (!read_quantity(o, at->idle, "W", &c.model.idle_w, code) ||
+        !read_quantity(o, at->cap, "W", &c.cap_w, code) ||
+        !read_quantity(o, at->knee, "Hz", &knee, code) ||
+        !read_grid(o, at->grid, &c.grams_per_kwh, code))
+        return false;
+    c.model.knee_mhz = knee / 1e6;
+    *out             = c;
+    return true;
+}
+
+/* What the datasheet of the device says; `bandwidth` in bytes/s. */
+static lm_status datasheet(const options *o, const power_options *at, const calibration *cal,
+                           power_model *m, double *bandwidth, lm_error *err)
+{
+    const char   *own  = at->devices >= 0 ? o->value[at->devices] : NULL;
+    const char   *name = at->device >= 0 ? o->value[at->device] : NULL;
+    device_list  *list;
+    const device *d;
+    lm_status     status;
+
+    *bandwidth = NAN;
+    if (!name && cal)
+        name = calibration_device(cal);
+    if (!name)
+        return LM_OK;
+    if ((status = devices_open(own, &list, err)))
+        return status;
+    if (!devices_find(list, name, &d, NULL)) {
+        m->cap_w   = d->figure[DEVICE_POWER];
+        m->top_mhz = d->figure[DEVICE_CLOCK] / 1e6;
+        *bandwidth = d->figure[DEVICE_BANDWIDTH];
+    }
+    devices_free(list);
+    return LM_OK;
+}
+
+/* By what is told: at its limit while it works, at rest while it waits. */
+static void assume(power_model *m, double bandwidth)
+{
+    m->bound_w[BOUND_ARITHMETIC] = m->bound_w[BOUND_TRAFFIC] = m->cap_w;
+    m->bound_w[BOUND_LAUNCH]                                 = m->idle_w;
+    if (bandwidth > 0)
+        m->memory_w = fmin(MEMORY_JOULES_PER_BYTE * bandwidth, (m->cap_w - m->idle_w) / 2);
+    m->assumed = true;
+}
+
+lm_status power_choice_complete(const options *o, const power_options *at, const calibration *cal,
+                                power_choice *c, lm_error *err)
+{
+    const power_model told = c->model;
+    double            bandwidth;
+    lm_status         status;
+
+    if (cal && cal->power) {
+        if (!at->held && isfinite(c->cap_w))
+            return lm_error_set(err, LM_E_ARG,
+                                "--power-cap: the machine's power was measured: what another limit "
+                                "makes of it says 'layermeter energy'");
+        c->model          = *cal->power;
+        c->model.idle_w   = isfinite(told.idle_w) ? told.idle_w : c->model.idle_w;
+        c->model.knee_mhz = isfinite(told.knee_mhz) ? told.knee_mhz : c->model.knee_mhz;
+        return LM_OK;
+    }
+    if (isnan(told.idle_w))
+        return LM_OK;
+    if ((status = datasheet(o, at, cal, &c->model, &bandwidth, err)))
+        return status;
+    if (isfinite(c->cap_w) && (!at->held || isnan(c->model.cap_w)))
+        c->model.cap_w = c->cap_w;
+    if (isnan(c->model.cap_w))
+        return lm_error_set(
+            err, LM_E_ARG,
+            "--idle-power: no datasheet tells the device's limit: tell --power-cap, "
+            "such as 165W");
+    if (c->model.idle_w >= c->model.cap_w)
+        return lm_error_set(err, LM_E_ARG, "--idle-power: %.4g W at rest, and the limit is %.4g W",
+                            c->model.idle_w, c->model.cap_w);
+    assume(&c->model, bandwidth);
+    return LM_OK;
+}
+
+void power_columns(table *t, const power_choice *c)
+{
+    if (!power_known(&c->model))
+        return;
+    table_column(t, "power_w", "power [W]", 1);
+    table_column(t, "energy_j", "energy [J]", -1);
+    table_column(t, "epoch_kwh", "epoch [kWh]", -1);
+    if (isfinite(c->grams_per_kwh))
+        table_column(t, "epoch_co2_g", "epoch [gCO2]", -1);
+    table_column(t, "power_by", "power by", 0);
+}
+
+void power_hidden_columns(table *t, const power_choice *c)
+{
+    if (!power_known(&c->model))
+        return;
+    table_column(t, "edp_js", NULL, 3);
+    table_column(t, "power_low_w", NULL, 0);
+    table_column(t, "power_high_w", NULL, 0);
+    table_column(t, "energy_low_j", NULL, 1);
+    table_column(t, "energy_high_j", NULL, 1);
+}
+
+void power_cells(table *t, const power_choice *c, const step_power *p, double steps)
+{
+    const double kwh = p->joules.value * steps / JOULES_PER_KWH;
+
+    if (!power_known(&c->model))
+        return;
+    table_real(t, p->watts.value);
+    table_real(t, p->joules.value);
+    table_real(t, kwh);
+    if (isfinite(c->grams_per_kwh))
+        table_real(t, kwh * c->grams_per_kwh);
+    table_text(t, c->model.assumed ? "assumed" : "fitted");
+}
+
+void power_hidden_cells(table *t, const power_choice *c, const step_power *p)
+{
+    if (!power_known(&c->model))
+        return;
+    table_real(t, p->edp);
+    table_real(t, p->watts.low);
+    table_real(t, p->watts.high);
+    table_real(t, p->joules.low);
+    table_real(t, p->joules.high);
+}

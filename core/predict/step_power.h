@@ -1,0 +1,32 @@
+/** Power and energy of a predicted step. */
+#ifndef PREDICT_STEP_POWER_H
+#define PREDICT_STEP_POWER_H
+
+#include "energy/power.h"
+#include "predict/bottleneck.h"
+
+/** What the step's time goes to; what waits for all-reduces counts as launch. All 0 where the model
+ * tells nothing of it. */
+power_load step_load(const bottleneck_of *b);
+
+/** A value and the bounds of its interval; NAN: unknown. */
+typedef struct bounded {
+    double value, low, high;
+} bounded;
+
+typedef struct step_power {
+    bounded watts;  /**< of one device, mean over the step */
+    bounded joules; /**< of all devices */
+    double  edp;    /**< J s: joules times the step's seconds */
+} step_power;
+
+/**
+ * As the device runs by itself, which is how the step was predicted. Bounds of the energy are by
+ * those of the power and of the time, as if one knew nothing of the other. NAN where the model
+ * knows no power. Pure.
+ */
+step_power step_power_of(const power_model *m, const bottleneck_of *b, const prediction *step);
+
+#define JOULES_PER_KWH 3.6e6
+
+#endif
