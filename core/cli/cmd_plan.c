@@ -156,8 +156,7 @@ static const plan_options places = {
 
 /* What is allocated beside the job. */
 typedef struct lists {
-    int64_t     *nodes, *batch;
-    setup_choice how;
+    int64_t *nodes, *batch;
 } lists;
 
 /* What the options say by themselves, without any file. */
@@ -237,11 +236,11 @@ static bool parse(plan_job *job, lists *l, format *f, int *code)
         *code = report_misuse("", &err);
         return false;
     }
-    if (!setup_options_read(o, &how, &l->how, code))
+    if (!setup_options_read(o, &how, &job->how, code))
         return false;
-    q->setup      = l->how.setup;
-    q->policy     = l->how.policy;
-    q->n_policies = l->how.n;
+    q->setup      = job->how.setup;
+    q->policy     = job->how.policy;
+    q->n_policies = job->how.n;
     if (o->value[GLOBAL_BATCH] && o->given[ACCUMULATE]) {
         lm_error_set(&err, LM_E_ARG, "micro-steps follow from --global-batch: give one of the two");
         return option_misuse(o, ACCUMULATE, &err, code);
@@ -305,7 +304,6 @@ static int run(const options *o)
     plan_job_close(&job);
     free(l.nodes);
     free(l.batch);
-    free(l.how.policy);
     return code;
 }
 

@@ -85,10 +85,10 @@ static const char details[] =
     "A step is forward, backward and gradient (all-reduce and update). With --sync once they run one\n"
     "after the other; tensor, ddp (PyTorch DistributedDataParallel: buckets) and horovod (fusion at each\n"
     "cycle) hide all-reduces behind the backward pass, each as soon as its gradients are ready, and what\n"
-    "is left of them is 'exposed'. 'once' is the default, as only machines whose sweep has steps with\n"
-    "'bucket' tell how much a backward pass really hides: else all of it is assumed. low and high are\n"
-    "by the central 90 % of measured / predicted on networks left out, wider for each octave beyond\n"
-    "what was measured; CSV and JSON have them for each part, too. An epoch takes\n"
+    "is left of them is 'exposed'. Only machines whose sweep has steps with 'bucket' tell how much a\n"
+    "backward pass really hides: of these ddp is the default; of others once, as all of it is assumed\n"
+    "there. low and high are by the central 90 % of measured / predicted on networks left out, wider\n"
+    "for each octave beyond what was measured; CSV and JSON have them for each part, too. An epoch takes\n"
     "ceil(dataset / (batch x micro-steps x devices)) steps. 'beyond' names what leaves the calibrated range.\n"
     "me/in/ex/as is the ledger, the share of the step that is measured (this network, input and batch were;\n"
     "the time is still the formula's), interpolated (within what was measured, by a\n"
@@ -349,6 +349,7 @@ static int run(const options *o)
         !read_question(o, p.n_batch * p.n_nodes * p.choice.n, &q, &code) ||
         !session_open(o, &at, &s, &code))
         goto out;
+    setup_options_settle(&p.choice, setup_in_buckets(&s.who));
     setup       = p.choice.setup;
     setup.batch = batch[0];
     setup.nodes = nodes[0];

@@ -109,6 +109,7 @@ typedef struct work {
     int64_t      *nodes;
     char         *command;
     report_prices prices;
+    setup_choice  how;
     page          page;
 } work;
 
@@ -158,17 +159,12 @@ static bool check_machines(const options *o, size_t *n, int *code)
 }
 
 /* How gradients travel, the optimizer, devices of a node. */
-static bool read_setup(const options *o, step_setup *s, int *code)
+static bool read_setup(const options *o, setup_choice *how, int *code)
 {
-    static const setup_options at     = { SYNC,       NO_OPTION, GRAD_DTYPE,
-                                          ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
-    setup_choice               choice = { 0 };
-    const bool                 ok     = setup_options_read(o, &at, &choice, code);
+    static const setup_options at = { SYNC,       NO_OPTION, GRAD_DTYPE,
+                                      ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
 
-    if (ok)
-        *s = choice.setup;
-    free(choice.policy);
-    return ok;
+    return setup_options_read(o, &at, how, code);
 }
 
 /* What is scaled goes with the batches that are given. */
@@ -197,17 +193,19 @@ static bool check_scaling(const options *o, const scale_question *q, int *code)
     return true;
 }
 
-static bool read_scaling(const options *o, scale_question *q, int *code)
+static bool read_scaling(const options *o, work *w, int *code)
 {
-    lm_error err = { 0 };
-    int64_t  batch;
+    scale_question *q   = &w->page.question;
+    lm_error        err = { 0 };
+    int64_t         batch;
 
     if (scaling_kind_parse(o->value[SCALING], &q->kind, &err))
         return option_misuse(o, SCALING, &err, code);
     if (!option_count(o, BATCH, &batch, code) || !option_count(o, DATASET, &q->dataset, code) ||
         (o->value[GLOBAL_BATCH] && !option_count(o, GLOBAL_BATCH, &q->global_batch, code)) ||
-        !read_setup(o, &q->setup, code) || !check_scaling(o, q, code))
+        !read_setup(o, &w->how, code) || !check_scaling(o, q, code))
         return false;
+    q->setup = w->how.setup;
     if (q->kind == SCALING_STRONG && !o->value[GLOBAL_BATCH])
         q->global_batch = batch;
     q->setup.batch = batch;
@@ -221,7 +219,7 @@ static bool read_question(const options *o, work *w, int *code)
     int64_t  memory = 0;
 
     if (!option_list(o, NODES, &w->nodes, &p->n_nodes, code) ||
-        !option_count(o, EPOCHS, &p->epochs, code) || !read_scaling(o, &p->question, code))
+        !option_count(o, EPOCHS, &p->epochs, code) || !read_scaling(o, w, code))
         return false;
     if (o->value[MEMORY] && (text_bytes(o->value[MEMORY], &memory, &err) ||
                              (memory < 1 && lm_error_set(&err, LM_E_ARG, "must be above 0"))))
@@ -230,6 +228,16 @@ static bool read_question(const options *o, work *w, int *code)
     p->nodes   = w->nodes;
     p->memory  = (uint64_t)memory;
     return true;
+}
+
+static void settle(work *w)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < w->page.n_machines; i++)
+        all &= setup_in_buckets(w->page.machine[i].who);
+    setup_options_settle(&w->how, all);
+    w->page.question.setup.sync = w->how.setup.sync;
 }
 
 static bool open_machines(const options *o, work *w, int *code)
@@ -261,6 +269,7 @@ static bool open_machines(const options *o, work *w, int *code)
         w->page.machine[w->page.n_machines++] =
             (page_machine){ .file = o->every[i].value, .who = &s->who };
     }
+    settle(w);
     return report_prices_open(o, &price_at, &w->page, &w->prices, code);
 }
 
@@ -325,6 +334,7 @@ static int run(const options *o)
     for (size_t i = 0; i < w->n_sessions; i++)
         session_close(&w->session[i]);
     free(w->nodes);
+    free(w->how.policy);
     free(w->command);
     free(w);
     return code;

@@ -311,6 +311,7 @@ static int run(const options *o)
     }
     if (!read_question(o, &q, &code) || !session_open(o, &at, &s, &code))
         goto out;
+    setup_options_settle(&q.how, setup_in_buckets(&s.who));
     if (session_scans(&s, &err) || predict_grid(&s, &q, &g, &err) || scale_draw(&g, &s, &w, &err) ||
         scale_print(&g, &s, &w, f, &err))
         code = report_failure(&err);

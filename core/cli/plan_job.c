@@ -294,6 +294,17 @@ const char *plan_price_name(const plan_job *job)
 /* ---- all of it ----------------------------------------------------------------------------------
  */
 
+/* Buckets are part of the memory that batches need: before these. */
+static void settle(plan_job *job)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < job->n; i++)
+        all &= setup_in_buckets(job->machine[i].who);
+    setup_options_settle(&job->how, all);
+    job->question.setup.sync = job->how.setup.sync;
+}
+
 bool plan_job_open(plan_job *job, int *exit_code)
 {
     const int once_or_each[] = { job->at->device, job->at->memory, job->at->overhead,
@@ -318,6 +329,7 @@ bool plan_job_open(plan_job *job, int *exit_code)
     for (size_t i = 0; i < job->n; i++)
         if (!open_formulas(job, i, exit_code))
             return false;
+    settle(job);
     if (devices_open(job->o->value[job->at->plan_devices], &job->devices, &err) ||
         prices_open(job->o->value[job->at->prices], &job->prices, &err))
         return failure(&err, exit_code);
@@ -340,6 +352,7 @@ void plan_job_close(plan_job *job)
     devices_free(job->devices);
     prices_free(job->prices);
     free(job->own_batch);
+    free(job->how.policy);
     free(job->side);
     free(job->machine);
 }

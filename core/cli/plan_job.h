@@ -4,6 +4,7 @@
 #define CLI_PLAN_JOB_H
 
 #include "cli/commands.h"
+#include "cli/setup_options.h"
 #include "plan/assumptions.h"
 
 /** Options by their place in the command's own table. */
@@ -34,6 +35,7 @@ typedef struct plan_job {
     size_t              n;
     char                currency[CURRENCY_TEXT]; /**< of all costs; "": nothing has a price */
     money               given;                   /**< --price; amount NAN: not given */
+    setup_choice        how;
     plan_question       question;
     bool                nodes_given; /**< on the command line: not the default */
     bool                automatic;   /**< batches: powers of two that fit */
@@ -48,7 +50,7 @@ const char *plan_nth(const plan_job *job, int at, size_t i);
 
 /**
  * Opens the machines that the options name: formulas, device, memory, price. False after a message,
- * with *exit_code set; close in either case. `question.setup` must be there.
+ * with *exit_code set; close in either case. `how` and `question.setup` must be there.
  */
 bool plan_job_open(plan_job *job, int *exit_code);
 void plan_job_close(plan_job *job);

@@ -57,9 +57,10 @@ static lm_status read_buckets(const char *text, const sync_policy *base, setup_c
 static bool read_policies(const options *o, const setup_options *at, sync_policy *base,
                           setup_choice *out, int *exit_code)
 {
-    lm_error err = { 0 };
+    const char *rule = o->value[at->sync];
+    lm_error    err  = { 0 };
 
-    out->given = o->given[at->sync] || o->value[at->bucket];
+    out->given = strcmp(rule, "auto") != 0 || o->value[at->bucket];
     if (o->value[at->bucket]) {
         if (o->given[at->sync]) {
             lm_error_set(&err, LM_E_ARG, "stands for --sync ddp:SIZE: give one of the two");
@@ -68,7 +69,7 @@ static bool read_policies(const options *o, const setup_options *at, sync_policy
         return !read_buckets(o->value[at->bucket], base, out, &err) ||
                option_misuse(o, at->bucket, &err, exit_code);
     }
-    if (sync_policy_parse(o->value[at->sync], base, &err))
+    if (strcmp(rule, "auto") != 0 && sync_policy_parse(rule, base, &err))
         return option_misuse(o, at->sync, &err, exit_code);
     if (!(out->policy = malloc(sizeof *out->policy))) {
         lm_error_set(&err, LM_E_NOMEM, "out of memory");
@@ -78,6 +79,21 @@ static bool read_policies(const options *o, const setup_options *at, sync_policy
     out->policy[0] = *base;
     out->n         = 1;
     return true;
+}
+
+bool setup_in_buckets(const predictor *who)
+{
+    return who->cal && who->cal->overlapping.rows && form_find(who->model, PART_SYNC) < n_forms;
+}
+
+void setup_options_settle(setup_choice *c, bool in_buckets)
+{
+    lm_error never = { 0 };
+
+    if (c->given || !in_buckets)
+        return;
+    (void)sync_policy_parse("ddp", &c->policy[0], &never);
+    c->setup.sync = c->policy[0];
 }
 
 static bool read_count(const options *o, int at, int64_t *out, int *exit_code)

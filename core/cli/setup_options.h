@@ -12,10 +12,11 @@ typedef struct setup_options {
 } setup_options;
 
 /** Rows of a command's table for them; OPTION_DEVICES_PER_NODE is in commands.h. */
-#define OPTION_SYNC                                                                  \
-    {                                                                                \
-        "sync", "RULE", "once",                                                      \
-            "when gradients travel: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]" \
+#define OPTION_SYNC                                                                          \
+    {                                                                                        \
+        "sync", "RULE", "auto",                                                              \
+            "when gradients travel: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; auto: " \
+            "ddp if measured, else once"                                                     \
     }
 #define OPTION_BUCKET                                                               \
     {                                                                               \
@@ -41,11 +42,18 @@ typedef struct setup_choice {
     sync_policy *policy; /**< malloc'ed: the rule of --sync, or one for each --bucket */
     size_t       n;
     bool         automatic; /**< --bucket auto: the best of them is wanted */
-    bool         given;     /**< any of --sync and --bucket */
+    bool         given;     /**< any of --sync and --bucket, but `auto` */
 } setup_choice;
 
 /** False after a message, with *exit_code set; free(out->policy) in either case. */
 bool setup_options_read(const options *o, const setup_options *at, setup_choice *out,
                         int *exit_code);
+
+/** Were steps in buckets measured on the predictor's machine, and does its model tell them? */
+bool setup_in_buckets(const predictor *who);
+
+/** Where no rule was given: buckets as DistributedDataParallel makes them if those of all machines
+ * were measured, else it stays one message. */
+void setup_options_settle(setup_choice *c, bool in_buckets);
 
 #endif
