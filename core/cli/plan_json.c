@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/text.h"
 #include "cli/plan_words.h"
 
 static void json_known(json *j, const char *key, double value)
@@ -40,6 +41,37 @@ static void put_machine(const plan_job *job, size_t i, json *j)
     json_close(j, '}');
 }
 
+/* An epoch, its evaluation included. */
+static double epoch_at(const plan_job *job, const plan *p, time_case at)
+{
+    const training *t = &job->question.training;
+
+    return (p->run.seconds[at] - t->startup) / (double)t->epochs;
+}
+
+/* What a run can be held to while it trains. */
+static void put_times(const plan_job *job, const plan *p, json *j)
+{
+    prediction      step;
+    const lm_status status =
+        predict_step(&job->side[p->machine].session.who, &p->setup, &step, NULL);
+
+    json_count(j, "bucket_bytes", p->setup.sync.rule == SYNC_DDP ? p->setup.sync.limit_bytes : 0);
+    json_text(j, "grad_dtype",
+              p->setup.sync.dtype ? text_dtype_name((int32_t)p->setup.sync.dtype) : NULL);
+    json_count(j, "global_batch", (uint64_t)p->global_batch);
+    json_count(j, "steps_per_epoch", p->steps);
+    json_count(j, "evaluations_per_epoch", p->evaluations);
+    json_known(j, "step_s", p->step.seconds[TIME_EXPECTED]);
+    json_known(j, "step_low_s", p->step.seconds[TIME_LOW]);
+    json_known(j, "step_high_s", p->step.seconds[TIME_HIGH]);
+    json_known(j, "compute_s", status ? (double)NAN : step.forward + step.backward);
+    json_known(j, "exposed_s", status ? (double)NAN : step.exposed);
+    json_known(j, "epoch_s", epoch_at(job, p, TIME_EXPECTED));
+    json_known(j, "epoch_low_s", epoch_at(job, p, TIME_LOW));
+    json_known(j, "epoch_high_s", epoch_at(job, p, TIME_HIGH));
+}
+
 static void put_plan(const plan_job *job, const char *key, const plan *p, json *j)
 {
     char policy[SYNC_POLICY_TEXT];
@@ -55,6 +87,7 @@ static void put_plan(const plan_job *job, const char *key, const plan *p, json *
     json_count(j, "batch", (uint64_t)p->setup.batch);
     json_count(j, "micro_steps", (uint64_t)p->setup.sync.accumulation);
     json_text(j, "sync", sync_policy_print(&p->setup.sync, policy));
+    put_times(job, p, j);
     json_real(j, "hours", p->run.seconds[TIME_EXPECTED] / 3600);
     json_known(j, "hours_low", p->run.seconds[TIME_LOW] / 3600);
     json_known(j, "hours_high", p->run.seconds[TIME_HIGH] / 3600);
@@ -107,6 +140,9 @@ void plan_json_question(const plan_job *job, json *j)
 
     json_text(j, "network", job->o->argument[0]);
     json_text(j, "set", job->side[0].session.net->set);
+    json_text(j, "input", job->side[0].session.who.input);
+    json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].session.who.dtype));
+    json_text(j, "optimizer", optimizer_name(job->question.setup.optimizer));
     json_text(j, "note", job->side[0].session.net->note);
     json_text(j, "model", job->side[0].session.who.model);
     json_count(j, "epochs", (uint64_t)t->epochs);
