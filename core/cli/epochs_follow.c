@@ -5,27 +5,22 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "epochs/window.h"
+#include "epochs/follow.h"
 #include "report/json.h"
 #include "trace/trace.h"
 
-/* Bins between two looks at what came, at least; and this part of what is there. */
-#define LEAST_NEW 128
-#define PART_NEW  16
 /* A sampled GPU that misses so many samples has vanished. */
 #define VANISHED 100.0
 
 typedef struct follower {
-    trace_reader *reader;
-    const char   *gpu; /* asked for; NULL: the first */
-    epochs_method method;
-    format        how;
-    epochs_window window;
-    trace_clock   clock;
-    size_t        chosen, n_printed, seen, last_look;
-    bool          any, said_jump, said_vanished, said_gpus;
-    double        period, printed_until, last_raw;
-    lm_error      why; /* of the last look that found nothing */
+    trace_reader    *reader;
+    const char      *gpu; /* asked for; NULL: the first */
+    format           how;
+    epochs_follower *epochs;
+    trace_clock      clock;
+    size_t           chosen, n_printed;
+    bool             any, said_jump, said_vanished, said_gpus;
+    double           last_raw;
 } follower;
 
 static void print_head(const follower *f)
@@ -67,49 +62,11 @@ static void print_row(follower *f, const epoch *e, double steady)
     fflush(stdout);
 }
 
-/* Is it over for good? What came last may still move. */
-static bool is_over(const follower *f, const epoch *e, const epochs *all, bool ended)
+static lm_status print_epoch(void *context, const epoch *e, const epochs *all, lm_error *err)
 {
-    const double now = f->window.grid.start + f->window.grid.step * (double)f->window.grid.n;
-
-    if (e->start + 0.5 * e->length < f->printed_until)
-        return false;
-    if (e->kind == EPOCH_PARTIAL || e->kind == EPOCH_IDLE)
-        return e == &all->epoch[0] && f->n_printed == 0;
-    return ended || e->start + e->length < now - 0.5 * all->steady;
-}
-
-static lm_status look(follower *f, bool ended, lm_error *err)
-{
-    epochs   *e      = NULL;
-    lm_status status = epochs_find(f->method, &f->window.grid, &e, &f->why);
-
-    f->last_look = f->seen;
-    if (status == LM_E_NOTFOUND)
-        return LM_OK;
-    if (status) {
-        *err = f->why;
-        return status;
-    }
-    f->period = e->steady;
-    for (size_t i = 0; i < e->n; i++)
-        if (is_over(f, &e->epoch[i], e, ended)) {
-            print_row(f, &e->epoch[i], e->steady);
-            f->printed_until = e->epoch[i].start + e->epoch[i].length;
-        }
-    epochs_free(e);
+    (void)err;
+    print_row(context, e, all->steady);
     return LM_OK;
-}
-
-/* A new look is worth it after an epoch, or after a part of what is there. */
-static bool is_due(const follower *f)
-{
-    const double fresh = (double)(f->seen - f->last_look);
-    const double wait  = isnan(f->period)
-                             ? (double)f->window.grid.n / PART_NEW
-                             : fmin(f->period / f->window.grid.interval, 0.5 * WINDOW_BINS);
-
-    return f->window.grid.x && fresh >= fmax(LEAST_NEW, wait);
 }
 
 static void say_oddities(follower *f, const trace_sample *s)
@@ -127,8 +84,8 @@ static void say_oddities(follower *f, const trace_sample *s)
                 trace_reader_gpu(f->reader, f->chosen));
         f->said_gpus = true;
     }
-    if (s->gpu != f->chosen && f->any && f->window.grid.x && !f->said_vanished &&
-        s->time > f->last_raw + VANISHED * f->window.grid.interval) {
+    if (s->gpu != f->chosen && f->any && !f->said_vanished &&
+        s->time > f->last_raw + VANISHED * epochs_follower_interval(f->epochs)) {
         fprintf(stderr, "layermeter: %s:%llu: GPU %s vanishes, others go on\n", path,
                 (unsigned long long)s->line, trace_reader_gpu(f->reader, f->chosen));
         f->said_vanished = true;
@@ -149,10 +106,7 @@ static lm_status take(follower *f, const trace_sample *s, lm_error *err)
         const double time = trace_clock_add(&f->clock, s->time, s->line);
 
         f->last_raw = s->time;
-        f->seen++;
-        status = epochs_window_add(&f->window, time, s->value, f->period, err);
-        if (!status && is_due(f))
-            status = look(f, false, err);
+        status      = epochs_follower_add(f->epochs, time, s->value, err);
         if (status)
             return status;
     }
@@ -163,24 +117,18 @@ static lm_status take(follower *f, const trace_sample *s, lm_error *err)
 lm_status epochs_follow(const char *path, const trace_question *q, epochs_method m, format how,
                         lm_error *err)
 {
-    follower f = {
-        .gpu = q->gpu, .method = m, .how = how, .period = NAN, .printed_until = -INFINITY
-    };
+    follower     f = { .gpu = q->gpu, .how = how };
     trace_sample s;
     bool         more   = true;
-    lm_status    status = trace_reader_open(path, q, &f.reader, err);
+    lm_status    status = epochs_follower_new(m, print_epoch, &f, &f.epochs, err);
 
-    lm_error_set(&f.why, LM_E_NOTFOUND, "fewer than %d samples", WINDOW_FIRST);
+    if (!status)
+        status = trace_reader_open(path, q, &f.reader, err);
     while (!status && !(status = trace_reader_next(f.reader, &s, &more, err)) && more)
         status = take(&f, &s, err);
-    if (!status && f.window.grid.x)
-        status = look(&f, true, err);
-    if (!status && !f.n_printed) {
-        status = f.why.code;
-        *err   = f.why;
+    if (!status && (status = epochs_follower_end(f.epochs, err)) == LM_E_NOTFOUND)
         lm_error_prefix(err, "%s", trace_reader_path(f.reader));
-    }
     trace_reader_close(f.reader);
-    epochs_window_free(&f.window);
+    epochs_follower_free(f.epochs);
     return status;
 }
