@@ -175,7 +175,10 @@ static lm_status analyse(const options *o, const trace_question *q, epochs_metho
 static int run(const options *o)
 {
     lm_error       err = { 0 };
-    trace_question q   = { o->value[METRIC], o->value[GPU], NAN, o->value[FOLLOW] != NULL };
+    trace_question q   = { .metric   = o->value[METRIC],
+                           .gpu      = o->value[GPU],
+                           .interval = NAN,
+                           .follow   = o->value[FOLLOW] != NULL };
     epochs_method  m;
     format         f;
     lm_status      status;

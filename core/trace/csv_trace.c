@@ -229,6 +229,7 @@ static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *o
     if (status || (status = trace_cell(r, field[r->metric_at], gpu, 0, out, err)) ||
         (status = time_of(r, field, gpu, &time, err)))
         return status;
+    trace_beside(r, field, out);
     out->time = time;
     *got      = true;
     return LM_OK;

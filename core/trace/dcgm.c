@@ -94,6 +94,8 @@ static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *o
         (status = trace_cell(r, cell, gpu, 0, out, err)) ||
         (status = trace_tick(r, gpu, &time, err)))
         return status;
+    if (n == r->n_columns + 2)
+        trace_beside(r, word + 2, out);
     out->time = time;
     *got      = true;
     return LM_OK;

@@ -30,14 +30,17 @@ struct trace_reader {
     char                metric[METRIC_NAME_MAX], unit[METRIC_NAME_MAX];
     bool                headed; /* columns are known */
     size_t              n_columns, metric_at, gpu_at, time_at, date_at;
-    size_t              offset;     /* of the metric's heading in its line */
-    double              time_scale; /* seconds in one of the trace's own */
-    bool                timed, ended, cut_short;
-    lm_error            doubtful; /* about the row before: forgiven if it was the last */
-    uint64_t            tick;     /* of traces without times: samples of all GPUs at once */
-    size_t              n_gpus, last_gpu;
-    uint64_t            seen[TRACE_GPUS_MAX]; /* tick + 1 in which a GPU was seen last */
-    char                gpu[TRACE_GPUS_MAX][TRACE_NAME_MAX];
+    size_t              beside_at[N_BESIDE];   /* columns; COLUMN_NONE: not there */
+    size_t              beside_find[N_BESIDE]; /* what metric_beside_find() says of their names */
+    float (*beside)[N_BESIDE];                 /* of lines of their own: the last of each GPU */
+    size_t   offset;                           /* of the metric's heading in its line */
+    double   time_scale;                       /* seconds in one of the trace's own */
+    bool     timed, ended, cut_short;
+    lm_error doubtful; /* about the row before: forgiven if it was the last */
+    uint64_t tick;     /* of traces without times: samples of all GPUs at once */
+    size_t   n_gpus, last_gpu;
+    uint64_t seen[TRACE_GPUS_MAX]; /* tick + 1 in which a GPU was seen last */
+    char     gpu[TRACE_GPUS_MAX][TRACE_NAME_MAX];
 };
 
 /** "path:line: ..." */
@@ -62,6 +65,9 @@ lm_status trace_choose(trace_reader *r, const char *const *name, size_t n, size_
  */
 lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, double time, trace_sample *out,
                      lm_error *err);
+
+/** What stands beside it in the same row: cells by the numbers that trace_choose() was given. */
+void trace_beside(const trace_reader *r, char *const *cell, trace_sample *out);
 
 /** Splits at blanks (and commas, if `commas`), in place; at most max words. */
 size_t trace_words(char *line, bool commas, char **word, size_t max);

@@ -1,9 +1,13 @@
 /* Names of metrics: DCGM's fields, nvidia-smi's columns. */
 #include "trace/metrics.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "trace/when.h"
 
 /* Fields as dcgm_fields.h numbers them; tags as dcgmi dmon heads its columns. */
 static const struct field {
@@ -13,6 +17,7 @@ static const struct field {
     { "93", "B1FRE", "BAR1_FREE" },
     { "100", "SMCLK", "SM_CLOCK" },
     { "101", "MMCLK", "MEM_CLOCK" },
+    { "112", "", "CLOCK_THROTTLE_REASONS" },
     { "140", "MMTMP", "MEMORY_TEMP" },
     { "150", "TMPTR", "GPU_TEMP" },
     { "155", "POWER", "POWER_USAGE" },
@@ -129,4 +134,62 @@ int metric_rank(const char *name)
         if (metric_same(name, loads[i]))
             return (int)i;
     return METRIC_UNKNOWN;
+}
+
+/* Names of what stands beside. */
+static const struct {
+    const char   *name;
+    metric_beside is;
+    double        scale;
+} besides[] = {
+    { "GRACT", BESIDE_BUSY, 100 }, /* a fraction; GPU_UTIL is in % */
+    { "GPUTL", BESIDE_BUSY, 1 },
+    { "utilization.gpu", BESIDE_BUSY, 1 },
+    { "sm", BESIDE_BUSY, 1 },
+    { "gpu_utilization", BESIDE_BUSY, 1 },
+    { "utilization", BESIDE_BUSY, 1 },
+    { "SMCLK", BESIDE_CLOCK, 1 },
+    { "clocks.current.sm", BESIDE_CLOCK, 1 },
+    { "clocks.sm", BESIDE_CLOCK, 1 },
+    { "pclk", BESIDE_CLOCK, 1 },
+    { "CLOCK_THROTTLE_REASONS", BESIDE_HELD, 1 },
+    { "CLOCKS_EVENT_REASONS", BESIDE_HELD, 1 },
+    { "clocks_event_reasons.active", BESIDE_HELD, 1 },
+    { "clocks_throttle_reasons.active", BESIDE_HELD, 1 },
+    { "POWER", BESIDE_POWER, 1 },
+    { "power.draw", BESIDE_POWER, 1 },
+    { "power.draw.instant", BESIDE_POWER, 1 },
+    { "pwr", BESIDE_POWER, 1 },
+    { "EPLMT", BESIDE_POWER_LIMIT, 1 },
+    { "enforced.power.limit", BESIDE_POWER_LIMIT, 1 },
+    { "power.limit", BESIDE_POWER_LIMIT, 1 },
+};
+
+#define N_BESIDES (sizeof besides / sizeof besides[0])
+
+size_t metric_beside_find(const char *name)
+{
+    for (size_t i = 0; i < N_BESIDES; i++)
+        if (metric_same(besides[i].name, name))
+            return i;
+    return METRIC_UNKNOWN;
+}
+
+metric_beside metric_beside_of(size_t number)
+{
+    return besides[number].is;
+}
+
+double metric_beside_value(size_t number, const char *cell)
+{
+    double value;
+
+    cell += strspn(cell, " \t");
+    if (besides[number].is == BESIDE_HELD && !strncasecmp(cell, "0x", 2)) {
+        char                    *end;
+        const unsigned long long bits = strtoull(cell, &end, 16);
+
+        return end > cell + 2 ? (double)bits : (double)NAN;
+    }
+    return when_value(cell, &value) ? besides[number].scale * value : (double)NAN;
 }

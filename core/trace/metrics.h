@@ -20,6 +20,22 @@ bool metric_same(const char *a, const char *b);
 #define METRIC_UNKNOWN 1000
 int metric_rank(const char *name);
 
+/** What may stand beside the metric that is asked for, and says why it is as it is. */
+typedef enum {
+    BESIDE_BUSY,  /**< % of the time in which anything ran */
+    BESIDE_CLOCK, /**< MHz, of what computes */
+    BESIDE_HELD,  /**< what holds the clock down: bits as NVML numbers them */
+    BESIDE_POWER, /**< W */
+    BESIDE_POWER_LIMIT,
+    N_BESIDE
+} metric_beside;
+
+/** A name that is known for one of them, as a number; METRIC_UNKNOWN: it is none. */
+size_t        metric_beside_find(const char *name);
+metric_beside metric_beside_of(size_t number);
+/** A value of it in its unit: fractions as %. NAN for what is no number. */
+double metric_beside_value(size_t number, const char *cell);
+
 /** "power.draw [W]": the name without unit and blanks, and the unit ("" if there is none). */
 void metric_split(const char *text, char name[METRIC_NAME_MAX], char unit[METRIC_NAME_MAX]);
 

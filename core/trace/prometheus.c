@@ -8,7 +8,9 @@
  * https://prometheus.io/docs/instrumenting/exposition_formats/
  */
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -130,10 +132,28 @@ static lm_status gpu_of(trace_reader *r, const char *labels, const char *end, si
     return trace_gpu(r, name, strlen(name), gpu, err);
 }
 
+/* Lines of other metrics come before and behind: the last of each GPU counts. */
+static lm_status keep_beside(trace_reader *r, size_t which, size_t gpu, const char *cell,
+                             lm_error *err)
+{
+    if (!r->beside) {
+        r->beside = malloc(TRACE_GPUS_MAX * sizeof *r->beside);
+        if (!r->beside)
+            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        for (size_t i = 0; i < TRACE_GPUS_MAX; i++)
+            for (size_t b = 0; b < N_BESIDE; b++)
+                r->beside[i][b] = NAN;
+    }
+    r->beside[gpu][metric_beside_of(which)] = (float)metric_beside_value(which, cell);
+    return LM_OK;
+}
+
 static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *out, bool *got,
                      lm_error *err)
 {
-    size_t    n      = name_length(line), gpu;
+    size_t    n = name_length(line), gpu;
+    bool      wanted;
+    size_t    beside;
     char     *labels = line + n, *end = labels, *p, *time_text;
     char      kept;
     double    time = 0;
@@ -146,7 +166,9 @@ static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *o
         return trace_wrong(r, LM_E_SYNTAX, err, "'%.40s' is no sample of a metric", line);
     kept    = *labels;
     *labels = '\0';
-    if (!metric_same(line, r->metric))
+    wanted  = metric_same(line, r->metric);
+    beside  = r->q.beside ? metric_beside_find(line) : METRIC_UNKNOWN;
+    if (!wanted && beside == METRIC_UNKNOWN)
         return LM_OK;
     if (kept == '{' && !(end = labels_end(++labels)))
         return trace_wrong(r, LM_E_SYNTAX, err, "labels without their '}'");
@@ -158,8 +180,14 @@ static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *o
     if (!*p)
         return trace_wrong(r, LM_E_SYNTAX, err, "no value of %s", r->metric);
     if ((status = gpu_of(r, labels, end, &gpu, err)) ||
-        (status = trace_cell(r, p, gpu, 0, out, err)))
+        (beside != METRIC_UNKNOWN && (status = keep_beside(r, beside, gpu, p, err))))
         return status;
+    if (!wanted)
+        return LM_OK;
+    if ((status = trace_cell(r, p, gpu, 0, out, err)))
+        return status;
+    if (r->beside)
+        memcpy(out->beside, r->beside[gpu], sizeof out->beside);
     r->timed = *time_text != '\0';
     if (!r->timed)
         status = trace_tick(r, gpu, &time, err);

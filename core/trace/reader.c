@@ -108,6 +108,21 @@ static size_t best_metric(const char *const *name, size_t n)
     return best != COLUMN_NONE ? best : n_any == 1 ? any : COLUMN_NONE;
 }
 
+/* The first column of each that stands beside. */
+static void choose_beside(trace_reader *r, const char *const *name, size_t n)
+{
+    for (size_t b = 0; b < N_BESIDE; b++)
+        r->beside_at[b] = COLUMN_NONE;
+    for (size_t i = 0; i < n; i++) {
+        const size_t found = name[i] ? metric_beside_find(name[i]) : METRIC_UNKNOWN;
+
+        if (found == METRIC_UNKNOWN || r->beside_at[metric_beside_of(found)] != COLUMN_NONE)
+            continue;
+        r->beside_at[metric_beside_of(found)]   = i;
+        r->beside_find[metric_beside_of(found)] = found;
+    }
+}
+
 lm_status trace_choose(trace_reader *r, const char *const *name, size_t n, size_t *at,
                        lm_error *err)
 {
@@ -128,7 +143,16 @@ lm_status trace_choose(trace_reader *r, const char *const *name, size_t n, size_
                            *list ? list : "there are none");
     if (!*r->metric)
         metric_split(name[*at], r->metric, r->unit);
+    if (r->q.beside)
+        choose_beside(r, name, n);
     return LM_OK;
+}
+
+void trace_beside(const trace_reader *r, char *const *cell, trace_sample *out)
+{
+    for (size_t b = 0; r->q.beside && b < N_BESIDE; b++)
+        if (r->beside_at[b] != COLUMN_NONE)
+            out->beside[b] = (float)metric_beside_value(r->beside_find[b], cell[r->beside_at[b]]);
 }
 
 lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, double time, trace_sample *out,
@@ -138,7 +162,12 @@ lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, double time,
 
     if (!when_value(cell, &value))
         return trace_wrong(r, LM_E_SYNTAX, err, "'%.40s' is no value of %s", cell, r->metric);
-    *out = (trace_sample){ time, (float)value, gpu, lines_number(r->lines) };
+    out->time  = time;
+    out->value = (float)value;
+    out->gpu   = gpu;
+    out->line  = lines_number(r->lines);
+    for (size_t b = 0; r->q.beside && b < N_BESIDE; b++)
+        out->beside[b] = NAN;
     return LM_OK;
 }
 
@@ -211,6 +240,7 @@ void trace_reader_close(trace_reader *r)
     if (!r)
         return;
     lines_close(r->lines);
+    free(r->beside);
     free(r);
 }
 

@@ -12,6 +12,8 @@
 
 #include <layermeter/error.h>
 
+#include "trace/metrics.h"
+
 #define TRACE_GPUS_MAX 256
 #define TRACE_NAME_MAX 64
 
@@ -23,6 +25,7 @@ typedef struct trace_question {
     double interval; /**< seconds between samples of a GPU, where the trace has no times; NAN: not
                         given */
     bool follow;     /**< wait for more at the end of a file */
+    bool beside;     /**< read what stands beside the metric, too */
 } trace_question;
 
 /** One value of the metric. */
@@ -31,6 +34,7 @@ typedef struct trace_sample {
     float    value; /**< NAN: the trace says that there is none */
     size_t   gpu;   /**< trace_reader_gpu() names it */
     uint64_t line;
+    float    beside[N_BESIDE]; /**< with `beside` in the question; NAN: not told */
 } trace_sample;
 
 typedef struct trace_reader trace_reader;

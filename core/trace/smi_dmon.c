@@ -109,6 +109,7 @@ static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *o
         (status = trace_cell(r, word[r->metric_at], gpu, 0, out, err)) ||
         (status = time_of(r, word, gpu, &time, err)))
         return status;
+    trace_beside(r, word, out);
     out->time = time;
     *got      = true;
     return LM_OK;

@@ -201,6 +201,61 @@ static void exporters_are_read_scrape_after_scrape(void **state)
     trace_free(t);
 }
 
+/* The second sample of GPU 0, with what stands beside it. */
+static trace_sample second_of(const char *text)
+{
+    const trace_question q = { .interval = 1, .beside = true };
+    trace_reader        *r = NULL;
+    trace_sample         s = { 0 };
+    bool                 more;
+
+    folder_file("beside.txt", text);
+    assert_int_equal(trace_reader_open("beside.txt", &q, &r, NULL), LM_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(trace_reader_next(r, &s, &more, NULL), LM_OK);
+        assert_true(more);
+    }
+    trace_reader_close(r);
+    return s;
+}
+
+static void what_stands_beside_is_read_by_any_of_its_names(void **state)
+{
+    trace_sample s;
+
+    (void)state;
+    s = second_of("timestamp, utilization.gpu [%], power.draw [W], clocks.sm [MHz], "
+                  "clocks_throttle_reasons.active, power.limit [W]\n"
+                  "1.0, 90 %, 300.00 W, 1410 MHz, 0x0000000000000000, 400 W\n"
+                  "2.0, 80 %, 399.50 W, 1200 MHz, 0x0000000000000024, [N/A]\n");
+    assert_close((double)s.value, 80, 0);
+    assert_close((double)s.beside[BESIDE_BUSY], 80, 0);
+    assert_close((double)s.beside[BESIDE_POWER], 399.5, 1e-6);
+    assert_close((double)s.beside[BESIDE_CLOCK], 1200, 0);
+    assert_close((double)s.beside[BESIDE_HELD], 0x24, 0);
+    assert_true(isnan(s.beside[BESIDE_POWER_LIMIT]));
+
+    s = second_of("#Entity   SMACT        GRACT   SMCLK\nID\n"
+                  "GPU 0     0.500        0.900   1400\nGPU 0     0.400        0.750   1300\n");
+    assert_close((double)s.value, 0.4, 1e-6); /* GRACT is a fraction of the time */
+    assert_close((double)s.beside[BESIDE_BUSY], 75, 1e-6);
+    assert_close((double)s.beside[BESIDE_CLOCK], 1300, 0);
+    assert_true(isnan(s.beside[BESIDE_POWER]) && isnan(s.beside[BESIDE_HELD]));
+
+    s = second_of("# gpu   pwr    sm   pclk\n# Idx     W     %   MHz\n"
+                  "    0    70    99   1500\n    0    71    98   1490\n");
+    assert_close((double)s.beside[BESIDE_POWER], 71, 0);
+    assert_close((double)s.beside[BESIDE_BUSY], 98, 0);
+
+    /* lines of their own, before and behind: the last that was told */
+    s = second_of("DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 1410\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 97\n"
+                  "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\"} 311.5\n"
+                  "DCGM_FI_DEV_SM_CLOCK{gpu=\"0\"} 1380\nDCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 96\n");
+    assert_close((double)s.beside[BESIDE_CLOCK], 1380, 0);
+    assert_close((double)s.beside[BESIDE_POWER], 311.5, 0);
+    assert_close((double)s.beside[BESIDE_BUSY], 96, 0);
+}
+
 static void what_is_wrong_is_said_with_its_line(void **state)
 {
     static const struct {
@@ -327,6 +382,7 @@ int main(void)
         cmocka_unit_test(dcgmi_dmon_is_read_in_both_forms),
         cmocka_unit_test(nvidia_smi_is_read_with_its_units_and_times),
         cmocka_unit_test(exporters_are_read_scrape_after_scrape),
+        cmocka_unit_test(what_stands_beside_is_read_by_any_of_its_names),
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),
         cmocka_unit_test(clocks_that_jump_back_go_on),
         cmocka_unit_test(bins_are_means_and_gaps_are_missing),
