@@ -1,5 +1,5 @@
 /* Readers of traces and what becomes of times. */
-#include "check.h"
+#include "folder.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -390,5 +390,5 @@ int main(void)
         cmocka_unit_test(a_gap_too_long_to_bridge_leaves_the_longer_part),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }
