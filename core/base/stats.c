@@ -75,3 +75,14 @@ stats_errors stats_compare(const double *predicted, const double *measured, size
     free(ape);
     return e;
 }
+
+double stats_student90(size_t df)
+{
+    static const double few[] = { 6.3137515, 2.9199856, 2.3533634 };
+    const double        z = 1.6448536269514722, v = (double)df;
+
+    if (df <= 3)
+        return few[df - 1];
+    return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
+           (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
+}

@@ -13,6 +13,11 @@ double stats_quantile(double *values, size_t n, double q);
 /** Median absolute deviation from the median; scratch holds n values. Sorts `values`. */
 double stats_mad(double *values, double *scratch, size_t n);
 
+/** The 95 % quantile of Student's t with df >= 1 degrees of freedom: a 90 % interval reaches so
+ * many standard errors to both sides. Exact to 3, then by Cornish & Fisher's expansion (Abramowitz
+ * & Stegun 26.7.5). */
+double stats_student90(size_t df);
+
 /** How predictions compare with measurements. */
 typedef struct stats_errors {
     size_t n;

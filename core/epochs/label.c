@@ -38,19 +38,6 @@ static void put(epochs *out, double from, double to, double confidence, epoch_ki
     out->epoch[out->n++] = (epoch){ from, to - from, confidence, kind };
 }
 
-/* The 95 % quantile of Student's t (both tails: 90 %), by Cornish & Fisher's expansion (Abramowitz
- * & Stegun 26.7.5) above 3 degrees of freedom; exact below. */
-static double student(size_t df)
-{
-    static const double few[] = { 6.3137515, 2.9199856, 2.3533634 };
-    const double        z = 1.6448536269514722, v = (double)df;
-
-    if (df <= 3)
-        return few[df - 1];
-    return z + (pow(z, 3) + z) / (4 * v) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * v * v) +
-           (3 * pow(z, 7) + 19 * pow(z, 5) + 17 * pow(z, 3) - 15 * z) / (384 * v * v * v);
-}
-
 static void steady_time(epochs *out, double resolution, double *value)
 {
     double mean = 0, squares = 0, error;
@@ -75,8 +62,8 @@ static void steady_time(epochs *out, double resolution, double *value)
      * fraction */
     error     = sqrt(squares / (double)(n - 1) / (double)n +
                      2 * resolution * resolution / 12 / ((double)n * (double)n));
-    out->low  = mean - student(n - 1) * error;
-    out->high = mean + student(n - 1) * error;
+    out->low  = mean - stats_student90(n - 1) * error;
+    out->high = mean + stats_student90(n - 1) * error;
 }
 
 /* Before the first place: start-up, and what is left of an epoch or a whole one. */

@@ -17,14 +17,15 @@
 #define PATIENCE_NS 100000000L
 
 struct line_source {
-    const char  *path;
-    int          fd;
-    gzip_stream *gzip; /* NULL: plain */
-    bool         follow, regular, ended;
-    uint64_t     number;
-    off_t        taken; /* bytes read of a followed file */
-    size_t       at, n; /* of the buffer: next byte, end */
-    char         buffer[BUFFER + 1];
+    const char                  *path;
+    int                          fd;
+    gzip_stream                 *gzip; /* NULL: plain */
+    bool                         follow, regular, ended;
+    const volatile sig_atomic_t *stop; /* NULL: never */
+    uint64_t                     number;
+    off_t                        taken; /* bytes read of a followed file */
+    size_t                       at, n; /* of the buffer: next byte, end */
+    char                         buffer[BUFFER + 1];
 };
 
 static lm_status read_failed(const line_source *s, int why, lm_error *err)
@@ -42,6 +43,11 @@ static lm_status wait_for_more(const line_source *s, lm_error *err)
         return lm_error_set(err, LM_E_IO, "%s: became shorter while it was followed", s->path);
     nanosleep(&pause, NULL);
     return LM_OK;
+}
+
+static bool is_stopped(const line_source *s)
+{
+    return s->stop && *s->stop;
 }
 
 /* At least one more byte into the buffer, or the end. */
@@ -63,11 +69,13 @@ static lm_status fill(line_source *s, lm_error *err)
         } else {
             got = read(s->fd, s->buffer + s->n, BUFFER - s->n);
         }
+        if (got < 0 && errno == EINTR && is_stopped(s))
+            got = 0;
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
             return read_failed(s, errno, err);
-        if (got > 0 || !s->follow || !s->regular)
+        if (got > 0 || !s->follow || !s->regular || is_stopped(s))
             break;
         lm_status status = wait_for_more(s, err);
         if (status)
@@ -102,7 +110,8 @@ static lm_status begin(line_source *s, lm_error *err)
     return status;
 }
 
-lm_status lines_open(const char *path, bool follow, line_source **out, lm_error *err)
+lm_status lines_open(const char *path, bool follow, const volatile sig_atomic_t *stop,
+                     line_source **out, lm_error *err)
 {
     line_source *s      = calloc(1, sizeof *s);
     lm_status    status = LM_OK;
@@ -112,6 +121,7 @@ lm_status lines_open(const char *path, bool follow, line_source **out, lm_error 
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     s->path   = strcmp(path, "-") ? path : "stdin";
     s->follow = follow;
+    s->stop   = stop;
     s->fd     = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
     if (s->fd < 0)
         status = read_failed(s, errno, err);

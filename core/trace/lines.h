@@ -2,6 +2,7 @@
 #ifndef TRACE_LINES_H
 #define TRACE_LINES_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,10 +17,13 @@ typedef struct line_source line_source;
 /**
  * @param path   "-": stdin
  * @param follow at the end of a file wait for more; a pipe ends where its writer closes it
+ * @param stop   where it is not 0 (a signal's handler sets it), the text ends as soon as there is
+ * nothing to read; NULL: never
  * @return LM_E_IO (missing, unreadable, a folder), LM_E_UNSUPPORTED (gzip that is followed, or in a
  * build without zlib)
  */
-lm_status lines_open(const char *path, bool follow, line_source **out, lm_error *err);
+lm_status lines_open(const char *path, bool follow, const volatile sig_atomic_t *stop,
+                     line_source **out, lm_error *err);
 void      lines_close(line_source *s);
 
 /**

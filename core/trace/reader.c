@@ -220,7 +220,7 @@ lm_status trace_reader_open(const char *path, const trace_question *q, trace_rea
     r->path       = strcmp(path, "-") ? path : "stdin";
     r->time_scale = 1;
     r->metric_at = r->gpu_at = r->time_at = r->date_at = COLUMN_NONE;
-    status = lines_open(path, q->follow, &r->lines, err);
+    status = lines_open(path, q->follow, q->stop, &r->lines, err);
     if (!status)
         status = lines_head(r->lines, &head, err);
     if (!status && !(r->format = format_of(head)))

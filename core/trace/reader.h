@@ -6,6 +6,7 @@
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,8 +25,9 @@ typedef struct trace_question {
     const char *gpu;    /**< as the trace names it, "0"; NULL: all */
     double interval; /**< seconds between samples of a GPU, where the trace has no times; NAN: not
                         given */
-    bool follow;     /**< wait for more at the end of a file */
-    bool beside;     /**< read what stands beside the metric, too */
+    bool                         follow; /**< wait for more at the end of a file */
+    const volatile sig_atomic_t *stop;   /**< not 0: the trace ends here; NULL: never */
+    bool                         beside; /**< read what stands beside the metric, too */
 } trace_question;
 
 /** One value of the metric. */

@@ -29,6 +29,7 @@
 #include "report/extrap.h"
 #include "single/learned.h"
 #include "trace/trace.h"
+#include "watch/plan.h"
 #ifdef FUZZ_SWEEP
 #include "sweep/sweep.h"
 #endif
@@ -615,6 +616,26 @@ static bool fuzz_trace(const uint8_t *data, size_t size)
     return true;
 }
 
+/* Times are above 0, in their interval if they have one. */
+static bool fuzz_watch_plan(const uint8_t *data, size_t size)
+{
+    memory_file f      = file_of(data, size);
+    watch_plan  p      = { .question = "" };
+    lm_error    err    = { 0 };
+    lm_status   status = watch_plan_load(f.path, NULL, &p, &err);
+
+    close(f.fd);
+    if (status) {
+        check_refusal(status, &err);
+        check(!strncmp(err.text, f.path, strlen(f.path)));
+        return false;
+    }
+    check(p.step.expected > 0 && p.epoch.expected > 0);
+    check(!(p.step.low > p.step.high) && !(p.epoch.low > p.epoch.high));
+    check(p.nodes > 0 && p.devices > 0 && p.batch > 0 && p.steps > 0);
+    return true;
+}
+
 static bool fuzz_machine(const uint8_t *data, size_t size)
 {
     memory_file  f      = file_of(data, size);
@@ -916,6 +937,7 @@ const fuzz_target fuzz_targets[] = {
     { "logs", fuzz_logs },
     { "extrap", fuzz_extrap },
     { "trace", fuzz_trace },
+    { "watch_plan", fuzz_watch_plan },
     { "machine", fuzz_machine },
     { "observations", fuzz_observations },
     { "devices", fuzz_devices },

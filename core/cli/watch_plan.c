@@ -1,0 +1,239 @@
+/* layermeter watch --plan: a run beside its plan. */
+#include "cli/watch_plan.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/watch_print.h"
+#include "trace/trace.h"
+#include "watch/append.h"
+
+/* A sampled GPU that misses so many samples has vanished. */
+#define VANISHED 100.0
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+/* What is open while a run is watched. */
+typedef struct watching {
+    const watch_order *order;
+    watch_plan         plan;
+    watch_printer      printer;
+    watch_run         *run;
+    trace_clock        clock;
+    const char        *gpu; /* asked for; NULL: the first */
+    size_t             chosen;
+    char               index[16]; /* live */
+    bool               live, any, by_power, said_neither, said_jump, said_gpus, said_vanished;
+    double             last;
+} watching;
+
+static lm_status print_one(void *context, const watched *w, lm_error *err)
+{
+    watching *me = context;
+
+    (void)err;
+    if (w->scale != WATCH_NEITHER)
+        watch_print_row(&me->printer, w);
+    else if (me->live && !me->said_neither)
+        fprintf(stderr, "layermeter: what repeats takes %.4g s, no epoch of the plan nor a step\n",
+                w->epoch.length);
+    me->said_neither |= w->scale == WATCH_NEITHER;
+    return LM_OK;
+}
+
+static lm_status begin(watching *w, const watch_order *o, lm_error *err)
+{
+    lm_status status;
+
+    memset(w, 0, sizeof *w);
+    w->order = o;
+    status   = watch_plan_load(o->plan, o->question, &w->plan, err);
+    if (status)
+        return status;
+    w->printer = (watch_printer){ .plan = &w->plan, .how = o->how };
+    return watch_run_new(&w->plan, print_one, w, &w->run, err);
+}
+
+static lm_status append(const watching *w, const watch_summary *s, lm_error *err)
+{
+    observation row;
+    lm_status   status = watch_observation(&w->plan, s, &row, err);
+
+    if (status == LM_E_UNSUPPORTED) {
+        fprintf(stderr, "layermeter: %s\n", err->text);
+        return LM_OK;
+    }
+    if (!status)
+        status = observation_append(w->order->observations, &row, w->plan.machine, err);
+    if (!status)
+        fprintf(stderr, "layermeter: %s: a step of %.4g s, appended\n", w->order->observations,
+                row.seconds);
+    return status;
+}
+
+static lm_status end(watching *w, lm_error *err)
+{
+    watch_summary s;
+    lm_status     status = watch_run_end(w->run, &s, err);
+
+    if (status)
+        return status;
+    watch_print_summary(&w->printer, &s);
+    return w->order->observations ? append(w, &s, err) : LM_OK;
+}
+
+/* ---- a trace -----------------------------------------------------------------------------------
+ */
+
+static void say_oddities(watching *w, const trace_reader *r, const trace_sample *s)
+{
+    const char *path = trace_reader_path(r);
+
+    if (w->clock.n_jumps && !w->said_jump) {
+        fprintf(stderr,
+                "layermeter: %s:%llu: the clock jumps back by %.4g s: taken as the next sample\n",
+                path, (unsigned long long)w->clock.jump_line, w->clock.jump);
+        w->said_jump = true;
+    }
+    if (s->gpu == w->chosen)
+        return;
+    if (!w->gpu && !w->said_gpus) {
+        fprintf(stderr, "layermeter: %s: GPU %s of several: another with --gpu\n", path,
+                trace_reader_gpu(r, w->chosen));
+        w->said_gpus = true;
+    }
+    if (w->any && !w->said_vanished && s->time > w->last + VANISHED * watch_run_interval(w->run)) {
+        fprintf(stderr, "layermeter: %s:%llu: GPU %s vanishes, others go on\n", path,
+                (unsigned long long)s->line, trace_reader_gpu(r, w->chosen));
+        w->said_vanished = true;
+    }
+}
+
+static lm_status take_sample(watching *w, const trace_reader *r, const trace_sample *s,
+                             lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    if (!w->any) {
+        if (w->gpu && !trace_gpu_is(trace_reader_gpu(r, s->gpu), w->gpu))
+            return LM_OK;
+        w->any    = true;
+        w->chosen = s->gpu;
+    }
+    if (s->gpu == w->chosen) {
+        w->last = s->time;
+        status  = watch_run_add(w->run, trace_clock_add(&w->clock, s->time, s->line), s->value,
+                                s->beside, err);
+    }
+    say_oddities(w, r, s);
+    return status;
+}
+
+static lm_status follow(watching *w, const char *path, const trace_question *q, lm_error *err)
+{
+    trace_question own  = *q;
+    trace_reader  *r    = NULL;
+    trace_sample   s    = { 0 };
+    bool           more = true;
+    lm_status      status;
+
+    own.beside = true;
+    own.stop   = &stopped;
+    w->gpu     = q->gpu;
+    status     = trace_reader_open(path, &own, &r, err);
+    while (!status && !(status = trace_reader_next(r, &s, &more, err)) && more)
+        status = take_sample(w, r, &s, err);
+    if (!status && w->gpu && !w->any)
+        status = lm_error_set(err, LM_E_NOTFOUND, "no GPU '%.40s'", w->gpu);
+    if (!status)
+        status = end(w, err);
+    if (r && status == LM_E_NOTFOUND && !strstr(err->text, trace_reader_path(r)))
+        lm_error_prefix(err, "%s", trace_reader_path(r));
+    trace_reader_close(r);
+    return status;
+}
+
+lm_status watch_trace(const watch_order *o, const char *path, const trace_question *q,
+                      lm_error *err)
+{
+    struct sigaction how = { .sa_handler = stop }, before_int, before_term;
+    watching         w;
+    lm_status        status = begin(&w, o, err);
+
+    if (!status) {
+        stopped = 0;
+        sigemptyset(&how.sa_mask); /* without SA_RESTART: reading ends */
+        sigaction(SIGINT, &how, &before_int);
+        sigaction(SIGTERM, &how, &before_term);
+        status = follow(&w, path, q, err);
+        sigaction(SIGINT, &before_int, NULL);
+        sigaction(SIGTERM, &before_term, NULL);
+    }
+    watch_run_free(w.run);
+    return status;
+}
+
+/* ---- this machine ------------------------------------------------------------------------------
+ */
+
+static lm_status take_look(void *context, const char *index, const device_sample *s, lm_error *err)
+{
+    watching   *w        = context;
+    const float beside[] = {
+        [BESIDE_BUSY]        = (float)s->busy,
+        [BESIDE_CLOCK]       = (float)s->clock_mhz,
+        [BESIDE_HELD]        = s->held_known ? (float)s->held : (float)NAN,
+        [BESIDE_POWER]       = (float)s->watts,
+        [BESIDE_POWER_LIMIT] = (float)s->limit_watts,
+    };
+
+    if (!w->any) {
+        w->any = true;
+        snprintf(w->index, sizeof w->index, "%s", index);
+    }
+    if (strcmp(index, w->index) != 0)
+        return LM_OK;
+    return watch_run_add(w->run, trace_clock_add(&w->clock, s->time, 0),
+                         w->by_power ? beside[BESIDE_POWER] : beside[BESIDE_BUSY], beside, err);
+}
+
+/* Which of what is sampled a metric's name is. */
+static lm_status choose_metric(const char *name, bool *by_power, lm_error *err)
+{
+    const size_t        found = name ? metric_beside_find(name) : METRIC_UNKNOWN;
+    const metric_beside which = found == METRIC_UNKNOWN ? N_BESIDE : metric_beside_of(found);
+
+    *by_power = which == BESIDE_POWER;
+    if (!name || which == BESIDE_POWER || which == BESIDE_BUSY)
+        return LM_OK;
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "no metric '%.40s': live there are utilization.gpu and power.draw", name);
+}
+
+lm_status watch_live(const watch_order *o, const watch_sampling *how, const trace_question *q,
+                     lm_error *err)
+{
+    watch_sampling own = *how;
+    watching       w;
+    lm_status      status = begin(&w, o, err);
+
+    if (!status)
+        status = choose_metric(q->metric, &w.by_power, err);
+    w.live      = true;
+    own.take    = take_look;
+    own.context = &w;
+    if (!status)
+        status = watch_sample(&own, err);
+    if (!status)
+        status = end(&w, err);
+    watch_run_free(w.run);
+    return status;
+}

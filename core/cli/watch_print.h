@@ -1,0 +1,20 @@
+/** Rows and words of layermeter watch --plan. */
+#ifndef CLI_WATCH_PRINT_H
+#define CLI_WATCH_PRINT_H
+
+#include "report/table.h"
+#include "watch/run.h"
+
+/** What is printed so far. */
+typedef struct watch_printer {
+    const watch_plan *plan;
+    format            how;
+    size_t            n;
+} watch_printer;
+
+/** An epoch, or a step: a row, at once. The plan goes before the first, on stderr. */
+void watch_print_row(watch_printer *w, const watched *each);
+/** What the run was like: a sentence, or a last row of JSON. CSV: the sentence on stderr. */
+void watch_print_summary(watch_printer *w, const watch_summary *s);
+
+#endif
