@@ -82,7 +82,33 @@ static const lm_kernel *product_of(const bound_layer *l, lm_op op)
     return k && k->op == op && k->pass == LM_FORWARD ? k : NULL;
 }
 
-static bool conv_features(const bound_layer *l, bool training, double *v)
+/* One axis of a convolution: m pixels, what a window reaches over, and what is padded, all of it.
+ */
+typedef struct axis {
+    double m, out, window, stride, reach, padding;
+} axis;
+
+/* `pad`: a layer that pads what comes in; NULL: none. Axes that do not exist have 1 pixel. */
+static axis axis_of(const lm_kernel *k, const bound_layer *pad, int a)
+{
+    const int    first = pad ? 5 - (int)pad->input[0].rank : 3; /* axis behind the channels */
+    const double in    = (double)k->u.conv.in[a];
+    const double m     = a >= first ? (double)pad->input[0].dim[2 + a - first] : in;
+
+    return (axis){ .m       = m,
+                   .out     = (double)k->u.conv.out[a],
+                   .window  = (double)k->u.conv.window[a],
+                   .stride  = (double)k->u.conv.stride[a],
+                   .reach   = (double)(k->u.conv.dilation[a] * (k->u.conv.window[a] - 1)),
+                   .padding = in - m + 2 * (double)k->u.conv.pad[a] };
+}
+
+static bool is_same(const axis *a, bool apart)
+{
+    return a->padding == a->reach || (apart && a->out == ceil(a->m / a->stride));
+}
+
+static bool conv_features(const bound_layer *l, const bound_layer *pad, bool training, double *v)
 {
     const lm_kernel *k     = product_of(l, LM_OP_CONV);
     double           image = 1, window = 1, stride = 1, out = 1, batch, filter_in;
@@ -90,16 +116,15 @@ static bool conv_features(const bound_layer *l, bool training, double *v)
 
     if (!k)
         return false;
-    for (int a = 0; a < 3; a++) {
-        const double reach  = (double)(k->u.conv.dilation[a] * (k->u.conv.window[a] - 1));
-        const double padded = (double)(k->u.conv.in[a] + 2 * k->u.conv.pad[a]);
+    for (int i = 0; i < 3; i++) {
+        const axis a = axis_of(k, pad, i);
 
-        image *= (double)k->u.conv.in[a];
-        window *= (double)k->u.conv.window[a];
-        stride *= (double)k->u.conv.stride[a];
-        out *= (padded - reach) / (double)k->u.conv.stride[a];
-        same &= 2 * (double)k->u.conv.pad[a] == reach;
-        valid &= !k->u.conv.pad[a];
+        image *= a.m;
+        window *= a.window;
+        stride *= a.stride;
+        out *= (is_same(&a, pad) ? a.m : a.m + a.padding - a.reach) / a.stride;
+        same &= is_same(&a, pad);
+        valid &= a.padding == 0;
     }
     batch                  = (double)k->u.conv.n;
     v[PRENET_BATCHSIZE]    = batch;
@@ -119,6 +144,12 @@ static bool conv_features(const bound_layer *l, bool training, double *v)
     v[PRENET_MEMORY_TOTAL] = (training ? 2 : 1) * (v[PRENET_MEMORY_WEIGHTS] + v[PRENET_MEMORY_IN] +
                                                    v[PRENET_MEMORY_OUT]);
     return true;
+}
+
+/* What differs from layer to layer is in its kernel, not in a layer in front of it. */
+static bool plain_conv_features(const bound_layer *l, bool training, double *v)
+{
+    return conv_features(l, NULL, training, v);
 }
 
 static bool dense_features(const bound_layer *l, bool training, double *v)
@@ -235,9 +266,9 @@ static const struct {
     prenet_kind kind;
     bool (*features)(const bound_layer *l, bool training, double *v);
 } known[] = {
-    { "conv1d", PRENET_CONV, conv_features },
-    { "conv2d", PRENET_CONV, conv_features },
-    { "conv3d", PRENET_CONV, conv_features },
+    { "conv1d", PRENET_CONV, plain_conv_features },
+    { "conv2d", PRENET_CONV, plain_conv_features },
+    { "conv3d", PRENET_CONV, plain_conv_features },
     { "linear", PRENET_DENSE, dense_features },
     { "rnn", PRENET_RNN, rnn_features },
     { "gru", PRENET_RNN, gru_features },
@@ -247,18 +278,40 @@ static const struct {
     { "layer_norm", PRENET_LAYERNORM, layer_norm_features },
 };
 
-prenet_features prenet_of_layer(const bound_layer *l, bool training)
+static prenet_features unknown_features(void)
 {
     prenet_features f = { .kind = PRENET_NONE };
 
     for (int i = 0; i < N_PRENET_FEATURES; i++)
         f.value[i] = NAN;
+    return f;
+}
+
+/* Of all kinds alike. */
+static prenet_features complete(const bound_layer *l, prenet_kind kind, prenet_features f)
+{
+    f.kind                    = kind;
+    f.value[PRENET_PRECISION] = 8 * (double)lm_dtype_bytes(l->output[0].dtype);
+    return f;
+}
+
+prenet_features prenet_of_layer(const bound_layer *l, bool training)
+{
+    prenet_features f = unknown_features();
+
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (!strcmp(known[i].type, l->entry->type.name) &&
-            known[i].features(l, training, f.value)) {
-            f.kind                    = known[i].kind;
-            f.value[PRENET_PRECISION] = 8 * (double)lm_dtype_bytes(l->output[0].dtype);
-        }
+        if (!strcmp(known[i].type, l->entry->type.name) && known[i].features(l, training, f.value))
+            return complete(l, known[i].kind, f);
+    return f;
+}
+
+prenet_features prenet_of_padded(const bound_layer *pad, const bound_layer *l, bool training)
+{
+    prenet_features f = unknown_features();
+
+    if (prenet_of_layer(l, training).kind == PRENET_CONV &&
+        pad->input[0].rank == l->input[0].rank && conv_features(l, pad, training, f.value))
+        return complete(l, PRENET_CONV, f);
     return f;
 }
 

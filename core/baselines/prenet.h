@@ -98,6 +98,10 @@ const char *prenet_feature_name(prenet_feature f);
 /** Pure. `training`: with an optimiser, in the terms of the published code. */
 prenet_features prenet_of_layer(const bound_layer *layer, bool training);
 
+/** The same of a convolution whose input was padded by a layer of its own: padding 'same' where
+ * there are ceil(m / s) outputs on each axis, be it the same on both sides or not. */
+prenet_features prenet_of_padded(const bound_layer *pad, const bound_layer *layer, bool training);
+
 /** CT: operations over the speed of a device in GFLOP/s, as the published code has it (so not in
  * seconds, but 1e-9 of them). */
 double prenet_time(const prenet_features *f, double gflop_per_second);

@@ -116,6 +116,39 @@ static void convolutions_beyond_the_published_formulas(void **state)
     assert_true(f.value[PRENET_MEMORY_IN] == 480);
 }
 
+/* 7 pixels, a window of 3, a stride of 2: 'same' takes 4 outputs, so 1 pixel on each side, which a
+ * layer of its own adds; 8 pixels take one, behind. m / s is not rounded. */
+static void padding_may_be_a_layer_of_its_own(void **state)
+{
+    static const struct {
+        const char *text;
+        double      m;
+    } cases[] = {
+        { HEAD "shape = 1x7x7\n[p]\ntype = pad\nbefore = 1,1\nafter = 1,1\n[l]\ntype = conv2d\n"
+               "filters = 2\nkernel = 3\nstride = 2\n",
+          7 },
+        { HEAD "shape = 1x8x8\n[p]\ntype = pad\nbefore = 0,0\nafter = 1,1\n[l]\ntype = conv2d\n"
+               "filters = 2\nkernel = 3\nstride = 2\n",
+          8 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        bound_text            made = nets_bind(cases[i].text, 1);
+        const double          m = cases[i].m, out = m / 2 * m / 2;
+        const prenet_features f =
+            prenet_of_padded(nets_layer(&made, "p"), nets_layer(&made, "l"), false);
+
+        CHECK(f, PRENET_CONV, { PRENET_BATCHSIZE, 1 }, { PRENET_MATSIZE, m },
+              { PRENET_KERNELSIZE, 3 }, { PRENET_CHANNELS_IN, 1 }, { PRENET_CHANNELS_OUT, 2 },
+              { PRENET_STRIDES, 2 }, { PRENET_PADDING_SAME, 1 }, { PRENET_USE_BIAS, 1 },
+              { PRENET_FLOPS, out * 9 * 2 }, { PRENET_MEMORY_WEIGHTS, 20 },
+              { PRENET_MEMORY_IN, m * m }, { PRENET_MEMORY_OUT, out * 2 },
+              { PRENET_MEMORY_TOTAL, 20 + m * m + out * 2 });
+        nets_free(&made);
+    }
+}
+
 /* b 2, L 5, I 3, H 4: one product of a gate is 2 (12 + 16) = 56, with its sum 60. */
 static void recurrent_layers(void **state)
 {
@@ -217,6 +250,7 @@ int main(void)
         cmocka_unit_test(convolutions_with_padding_same),
         cmocka_unit_test(convolutions_without_padding_have_broken_pixels),
         cmocka_unit_test(convolutions_beyond_the_published_formulas),
+        cmocka_unit_test(padding_may_be_a_layer_of_its_own),
         cmocka_unit_test(recurrent_layers),
         cmocka_unit_test(attention),
         cmocka_unit_test(embeddings),
