@@ -9,10 +9,11 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "baselines/justus.h"
+#include "baselines/prenet_model.h"
 
 #define WORDS 32 /* of --learn */
 
-const layerwise_kind *const layerwise_kinds[] = { &layerwise_justus, NULL };
+const layerwise_kind *const layerwise_kinds[] = { &layerwise_justus, &layerwise_prenet, NULL };
 
 const layerwise_kind *layerwise_find(const char *name)
 {
@@ -20,6 +21,16 @@ const layerwise_kind *layerwise_find(const char *name)
         if (!strcmp(layerwise_kinds[i]->name, name))
             return layerwise_kinds[i];
     return NULL;
+}
+
+const char *layerwise_names(const char *between, char *text, size_t size)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; layerwise_kinds[i] && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? between : "",
+                              layerwise_kinds[i]->name);
+    return text;
 }
 
 void layerwise_add(layerwise_features *to, const char *name, layerwise_sort sort, double value)

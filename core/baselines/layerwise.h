@@ -41,9 +41,11 @@ typedef struct layerwise_case {
 } layerwise_case;
 
 typedef enum layerwise_sort {
-    LAYERWISE_COUNT, /**< may leave what was learned from, which is told */
-    LAYERWISE_FLAG,  /**< of a word: nothing is told of values that were not learned from */
-    LAYERWISE_DEVICE /**< of a datasheet: in use where several devices are learned from, else not */
+    LAYERWISE_COUNT,  /**< may leave what was learned from, which is told */
+    LAYERWISE_FLAG,   /**< of a word: nothing is told of values that were not learned from */
+    LAYERWISE_DEVICE, /**< of a datasheet: in use where several devices are learned from, else not
+                       */
+    LAYERWISE_OVER    /**< a count over a figure of a datasheet: in use where these are */
 } layerwise_sort;
 
 /** Features of a case, in an order that is the same of all cases of a task. */
@@ -105,6 +107,9 @@ typedef struct layerwise_learner {
      */
     lm_status (*read)(lines *in, void **out, size_t *n_features, lm_error *err);
     void (*free)(void *learned);
+    /** What it is, in a word or two, where learn() has a choice; NULL: it has none. `text` of 40.
+     */
+    const char *(*name)(const void *learned, char *text, size_t size);
 } layerwise_learner;
 
 typedef struct layerwise_kind {
@@ -127,6 +132,8 @@ typedef struct layerwise_kind {
 extern const layerwise_kind *const layerwise_kinds[];
 /** NULL: there is none of that name. */
 const layerwise_kind *layerwise_find(const char *name);
+/** Names of all, with `between` between two: "justus, prenet". */
+const char *layerwise_names(const char *between, char *text, size_t size);
 
 /**
  * Values of all settings of a kind: its usual ones, or as `text`, "layers=6,epochs=40", says. What

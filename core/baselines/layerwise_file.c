@@ -13,7 +13,7 @@
 #define AGAIN      "fit the observations again"
 
 static const char *const targets[N_LAYERWISE_TARGETS] = { "seconds", "watts" };
-static const char *const sorts[]                      = { "count", "flag", "device" };
+static const char *const sorts[]                      = { "count", "flag", "device", "over" };
 
 static void write_task(FILE *out, const layerwise_kind *kind, const layerwise_task *t)
 {
@@ -59,7 +59,8 @@ static lm_status read_feature(lines *in, layerwise_range *f, lm_error *err)
     size_t    sort   = 0;
     lm_status status = LM_OK;
 
-    while (sort < 2 && in->at && strncmp(in->at, sorts[sort], strlen(sorts[sort])) != 0)
+    while (sort < LAYERWISE_OVER && in->at &&
+           strncmp(in->at, sorts[sort], strlen(sorts[sort])) != 0)
         sort++;
     if ((status = lines_expect(in, sorts[sort], &rest, err)))
         return status;

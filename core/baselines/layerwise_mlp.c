@@ -171,4 +171,4 @@ static void release(void *learned)
     free(t);
 }
 
-const layerwise_learner layerwise_mlp = { learn, predict, write, read, release };
+const layerwise_learner layerwise_mlp = { learn, predict, write, read, release, NULL };

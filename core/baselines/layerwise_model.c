@@ -60,10 +60,16 @@ static bool grow(layerwise_lot *l)
     return from != NULL;
 }
 
+/* It needs a datasheet. */
+static bool of_device(layerwise_sort s)
+{
+    return s == LAYERWISE_DEVICE || s == LAYERWISE_OVER;
+}
+
 static lm_status check_known(const layerwise_features *f, lm_error *err)
 {
     for (size_t k = 0; k < f->n; k++)
-        if (f->of[k].sort != LAYERWISE_DEVICE && !isfinite(f->of[k].value))
+        if (!of_device(f->of[k].sort) && !isfinite(f->of[k].value))
             return lm_error_set(err, LM_E_ARG, "%s is not known of this layer", f->of[k].name);
     return LM_OK;
 }
@@ -135,7 +141,7 @@ static void choose_features(const layerwise_lot *l, const choice *of, layerwise_
     for (size_t k = 0; k < l->n_features; k++)
         several |= l->feature[k].sort == LAYERWISE_DEVICE && differs(l, of, k);
     for (size_t k = 0; k < l->n_features; k++)
-        if (several || l->feature[k].sort != LAYERWISE_DEVICE) {
+        if (several || !of_device(l->feature[k].sort)) {
             at[to->n_features]               = k;
             to->feature[to->n_features]      = l->feature[k];
             to->feature[to->n_features].low  = HUGE_VAL;

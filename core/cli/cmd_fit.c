@@ -43,7 +43,7 @@ static const option_spec specs[] = {
                      "single kernels that were not measured: by these machine files and datasheets" },
     [RESIDUAL]   = { "residual", "WHEN", "off",
                      "learn what prices of single layers leave over: on, auto (where the build can) or off" },
-    [MODEL]      = { "model", "LIST", NULL, "learn these models of single layers, too: justus" },
+    [MODEL]      = { "model", "LIST", NULL, "learn these models of single layers, too: justus, prenet" },
     [LEARN]      = OPTION_LEARN,
     [DEVICE]     = { "device", "NAME", NULL,
                      "what was measured on, by its datasheet, for --model; else as the file says" },
@@ -70,9 +70,14 @@ static const char details[] =
     "the machine file, MACHINE.residual. Outside of what they were grown on they say nothing.\n"
     "--model learns models that others published of single layers, to be compared or used: each goes into\n"
     "a file beside the machine file, MACHINE.NAME. justus: perceptrons on the keys of convolutions and\n"
-    "fully connected layers (arXiv:1811.11880). 'held out' is the error on rows that were set apart.\n"
+    "fully connected layers (arXiv:1811.11880); prenet: on operations, memory and keys of these and of\n"
+    "recurrent layers, attention, embeddings and layer norms the best of five learners for each type\n"
+    "(arXiv:2412.15519). 'held out' is the error on rows, of prenet on shapes, that were set apart.\n"
     "--learn sets layers (6, hidden ones), epochs, rows (of a batch), rate, halve (the rate, each so many\n"
-    "epochs), l2 and dropout of its perceptrons.\n"
+    "epochs), l2 and dropout of justus' perceptrons; of prenet learner (0 the best, 1 least squares,\n"
+    "2 forest, 3 boosted trees, 4 XGBoost's, 5 perceptron), logs (1: of logarithms, 0: of seconds, as\n"
+    "published, 2: which is better), parts (5, of shapes, each left out in turn to choose), drawn (6,000\n"
+    "rows for that) and passes (60,000 rows that a perceptron sees in all).\n"
     "Each element type and each choice of settings has coefficients of its own: of a file with several,\n"
     "--where says which. All-reduces by themselves belong to all of them.\n"
     "Single kernels are priced by kind of operator, 20 rows or more of a kind; kinds without, by --like,\n"
@@ -84,7 +89,7 @@ static const char details[] =
 
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"
-    "  layermeter fit layers.csv -o machine.ini --model justus --learn layers=4\n"
+    "  layermeter fit layers.csv -o machine.ini --model justus,prenet --learn layers=4\n"
     "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n";
 
 static void add_columns(table *t)

@@ -40,7 +40,7 @@ static const option_spec specs[] = {
     [ALGORITHM] = { "algorithm", "NAME", NULL,
                     "these all-reduces only: default or ring; else all but ring" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
-                    "models, side by side; residual and justus too, and paleo of a --device" },
+                    "models, side by side; residual, justus and prenet too, and paleo of a --device" },
     [LEARN]     = OPTION_LEARN,
     [DEVICE]    = { "device", "NAME", NULL,
                     "what was measured on, by its datasheet: of paleo; a list where devices are left out" },
@@ -72,7 +72,8 @@ static const char details[] =
     "PALEO's other schemes; convmeter's is T_grad with relative weights.\n"
     "The model residual is layermeter with what its prices of single layers leave over, learned without\n"
     "what is left out (layermeter fit --residual); with --machine as that file has it.\n"
-    "So is justus learned without what is left out; with --machine it is that file's (fit --model, --learn).\n"
+    "So are justus and prenet learned without what is left out; with --machine they are that file's\n"
+    "(fit --model, --learn).\n"
     "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
 
 static const char examples[] =
@@ -156,6 +157,7 @@ static bool choose_model(const options *o, const char *name, int *code)
 {
     const bool paleo = !strcmp(name, "paleo");
     lm_error   err   = { 0 };
+    char       learned[100];
 
     if (paleo && (!o->value[DEVICE] || o->value[MACHINE])) {
         lm_error_set(&err, LM_E_ARG,
@@ -170,9 +172,9 @@ static bool choose_model(const options *o, const char *name, int *code)
         return true;
     lm_error_set(
         &err, LM_E_ARG,
-        "expected some of layermeter,convmeter,nnls,residual,paleo,justus, or of all-reduces hockney,log2,"
+        "expected some of layermeter,convmeter,nnls,residual,paleo,%s, or of all-reduces hockney,log2,"
         "paleo_tree ...; found '%.40s'",
-        name);
+        layerwise_names(",", learned, sizeof learned), name);
     *code = report_misuse("--model", &err);
     return false;
 }

@@ -15,13 +15,10 @@ static lm_status add_name(const char *name, learned_models *out, lm_error *err)
     const layerwise_kind *kind = layerwise_find(name);
 
     if (!kind) {
-        char   all[200];
-        size_t n = 0;
+        char all[200];
 
-        for (size_t i = 0; layerwise_kinds[i] && n < sizeof all; i++)
-            n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "",
-                                  layerwise_kinds[i]->name);
-        return lm_error_set(err, LM_E_NOTFOUND, "expected some of %s; found '%.40s'", all, name);
+        return lm_error_set(err, LM_E_NOTFOUND, "expected some of %s; found '%.40s'",
+                            layerwise_names(", ", all, sizeof all), name);
     }
     for (size_t i = 0; i < out->n; i++)
         if (out->kind[i] == kind)
@@ -85,16 +82,33 @@ static char *text_of(const layerwise_model *m)
     return text;
 }
 
+/* "conv", "conv by forest" where there was a choice */
+static const char *task_name(const layerwise_kind *kind, const layerwise_task *t, char *text,
+                             size_t size)
+{
+    char learner[40];
+
+    snprintf(text, size, "%s%s%s", t->name, kind->learner->name ? " by " : "",
+             kind->learner->name ? kind->learner->name(t->learned, learner, sizeof learner) : "");
+    return text;
+}
+
 static void print_tasks(const char *path, const layerwise_model *m)
 {
     for (size_t i = 0; i < m->n_tasks; i++) {
         const layerwise_judgement *j = &m->task[i].judged;
+        char                       name[LAYERWISE_NAME + 48];
 
         if (j->held)
             fprintf(stderr,
                     "layermeter: %s: %s: %s: %.1f %% off on %zu of %zu times that were set apart\n",
-                    path, m->kind->name, m->task[i].name, 100 * j->mape, j->held,
-                    j->held + j->seen);
+                    path, m->kind->name, task_name(m->kind, &m->task[i], name, sizeof name),
+                    100 * j->mape, j->held, j->held + j->seen);
+        else
+            fprintf(stderr,
+                    "layermeter: %s: %s: %s: how far off is not known, nothing could be set apart: "
+                    "measure more shapes\n",
+                    path, m->kind->name, task_name(m->kind, &m->task[i], name, sizeof name));
     }
 }
 
@@ -142,14 +156,16 @@ lm_status learned_models_fit(learned_models *l, const layerwise_source *from, si
 
 static void add_task(table *t, const layerwise_kind *kind, const layerwise_task *task)
 {
-    char name[LAYERWISE_NAME + 8];
+    char name[LAYERWISE_NAME + 8], learner[40];
 
     snprintf(name, sizeof name, "%s%s", task->name,
              task->target == LAYERWISE_WATTS ? ", watts" : "");
     table_text(t, kind->name);
     table_text(t, name);
     table_count(t, task->judged.seen + task->judged.held);
-    table_text(t, ""); /* coefficients, rank */
+    table_text(t, kind->learner->name /* coefficients, rank */
+                      ? kind->learner->name(task->learned, learner, sizeof learner)
+                      : "");
     table_text(t, "");
     for (int i = 0; i < 5; i++) /* condition, R2, RMSE, NRMSE, MAPE */
         table_real(t, NAN);

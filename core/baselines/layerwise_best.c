@@ -1,0 +1,142 @@
+/* For each task the best of several learners. */
+#include "baselines/layerwise_best.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/no_memory.h"
+#include "learn/learner.h"
+
+/* In the order of LAYERWISE_BEST_SETTINGS. */
+enum { LEARNER, LOGS, PARTS, DRAWN, PASSES };
+
+#define EPOCHS_LEAST 20
+#define EPOCHS_MOST  300
+
+/* The published perceptron (prenet.h), with a rate that falls, so that it ends in rest. */
+static mlp_options perceptron(const double *setting, size_t rows, uint64_t seed)
+{
+    const double epochs = fmin(EPOCHS_MOST, fmax(EPOCHS_LEAST, setting[PASSES] / (double)rows));
+
+    return (mlp_options){ .width       = { 32, 64, 128, 128, 128, 128 },
+                          .n_layers    = 6,
+                          .epochs      = (size_t)epochs,
+                          .batch       = 32,
+                          .rate        = 1e-3,
+                          .decay       = 0.5,
+                          .decay_every = (size_t)epochs / 5,
+                          .dropout     = 0.2,
+                          .seed        = seed };
+}
+
+/* Those that the settings leave and this build can train; at least one, or the first is refused. */
+static size_t candidates_of(const double *setting, size_t rows, uint64_t seed,
+                            learner_options out[2 * N_LEARNERS])
+{
+    const size_t asked = (size_t)setting[LEARNER];
+    size_t       n     = 0;
+
+    for (learner_kind k = 0; k < N_LEARNERS; k++)
+        for (int log = 0; log < 2; log++) {
+            if ((asked && asked != (size_t)k + 1) || (setting[LOGS] < 2 && setting[LOGS] != log) ||
+                (!asked && !learner_available(k)))
+                continue;
+            out[n]            = learner_usual(k, log);
+            out[n].boost.seed = seed;
+            out[n++].mlp      = perceptron(setting, rows, seed);
+        }
+    return n;
+}
+
+static bool one_group(const learner_rows *r)
+{
+    size_t i = 1;
+
+    while (i < r->n && r->group[i] == r->group[0])
+        i++;
+    return i >= r->n;
+}
+
+/* Which candidate, and how far it is off; of one group, by which nothing is judged, the first. */
+static lm_status choose(const learner_rows *rows, const learner_options *candidate, size_t n,
+                        const double *setting, uint64_t seed, size_t *best,
+                        layerwise_judgement *judged, lm_error *err)
+{
+    stats_errors        errors[2 * N_LEARNERS];
+    const learner_trial trial = { .folds  = (size_t)setting[PARTS],
+                                  .rows   = (size_t)setting[DRAWN],
+                                  .judged = learner_trial_usual.judged,
+                                  .seed   = seed };
+    lm_status           status;
+
+    *best   = 0;
+    *judged = (layerwise_judgement){ rows->n, 0, NAN };
+    if (one_group(rows))
+        return LM_OK;
+    if (!(status = learner_best(rows, candidate, n, &trial, best, errors, err)))
+        *judged =
+            (layerwise_judgement){ rows->n - errors[*best].n, errors[*best].n, errors[*best].mape };
+    return status;
+}
+
+static lm_status learn(const char *task, const layerwise_rows *given, layerwise_target target,
+                       const double *setting, uint64_t seed, void **out,
+                       layerwise_judgement *judged, lm_error *err)
+{
+    learner_options candidate[2 * N_LEARNERS];
+    const size_t    n     = candidates_of(setting, given->n, seed, candidate);
+    uint64_t       *group = malloc((given->n + 1) * sizeof *group);
+    learner_rows    rows  = { given->x, given->y, group, given->n, given->n_features };
+    size_t          best;
+    learner        *l = NULL;
+    lm_status       status;
+
+    (void)task;
+    (void)target;
+    if (!group)
+        return no_memory(err);
+    for (size_t i = 0; i < given->n; i++)
+        group[i] = given->group[i];
+    if (!(status = choose(&rows, candidate, n, setting, seed, &best, judged, err)) &&
+        !(status = learner_train(&rows, NULL, &candidate[best], &l, err)))
+        *out = l;
+    free(group);
+    return status;
+}
+
+static lm_status predict(const void *learned, const double *x, size_t n, double *y, lm_error *err)
+{
+    return learner_predict(learned, x, n, y, err);
+}
+
+static void write(FILE *out, const void *learned)
+{
+    learner_write(out, learned);
+}
+
+static lm_status read(lines *in, void **out, size_t *n_features, lm_error *err)
+{
+    learner        *l      = NULL;
+    const lm_status status = learner_read(in, &l, err);
+
+    if (status)
+        return status;
+    *n_features = learner_n_features(l);
+    *out        = l;
+    return LM_OK;
+}
+
+static void release(void *learned)
+{
+    learner_free(learned);
+}
+
+/* "forest", "mlp, no logarithm" */
+static const char *name(const void *learned, char *text, size_t size)
+{
+    snprintf(text, size, "%s%s", learner_name(learner_kind_of(learned)),
+             learner_is_log(learned) ? "" : ", no logarithm");
+    return text;
+}
+
+const layerwise_learner layerwise_best = { learn, predict, write, read, release, name };
