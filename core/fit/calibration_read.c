@@ -282,7 +282,21 @@ static lm_status check_head(const reading *r, const ini_pair *p, const calibrati
     return LM_OK;
 }
 
-static lm_status read_machine(const reading *r, const ini_section *s, calibration *cal)
+static lm_status check_whole(const reading *r, const ini_pair *p, size_t found)
+{
+    int64_t         said;
+    const lm_status status = text_int(p->value, &said, r->err);
+
+    if (status || (said >= 0 && found >= (size_t)said))
+        return status;
+    return lm_error_set(r->err, LM_E_SYNTAX,
+                        "sections: the file was cut short, %zu of %lld are there: fit again, or "
+                        "copy it again; where some were taken out by hand, say how many are left",
+                        found, (long long)said);
+}
+
+static lm_status read_machine(const reading *r, const ini_section *s, size_t n_sections,
+                              calibration *cal)
 {
     for (size_t i = 0; i < s->n_pairs; i++) {
         const ini_pair *p  = &s->pair[i];
@@ -293,7 +307,9 @@ static lm_status read_machine(const reading *r, const ini_section *s, calibratio
                                                              : NULL;
         lm_status       status;
 
-        if (!strcmp(p->key, "dtype"))
+        if (!strcmp(p->key, "sections"))
+            status = check_whole(r, p, n_sections);
+        else if (!strcmp(p->key, "dtype"))
             status = text_dtype(p->value, &cal->dtype, r->err);
         else if (!strcmp(p->key, "transferred"))
             status = !strcmp(p->value, "yes")
@@ -362,7 +378,7 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
         const ini_section *s = &doc->section[i];
 
         if (!strcmp(s->name, "machine")) {
-            status = read_machine(&r, s, cal);
+            status = read_machine(&r, s, doc->n_sections, cal);
         } else if (!strcmp(s->name, "provenance")) {
             for (size_t k = 0; k < s->n_pairs && !status; k++)
                 if (!calibration_note(cal, s->pair[k].key, s->pair[k].value))

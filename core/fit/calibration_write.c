@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -143,6 +144,74 @@ static lm_status check_prices(const calibration *cal, const char *path, lm_error
     return status;
 }
 
+static void put_machine(FILE *out, const calibration *cal, size_t sections)
+{
+    fputs(
+        "; Coefficients of a machine, written by layermeter fit. Times are in seconds; `se` is a standard\n"
+        "; error, `range` what the feature covered in the data, `bound` a coefficient held at 0, and\n"
+        "; `undetermined` one that the data cannot tell from the others. Intervals: the central 90 % of\n"
+        "; measured / predicted on groups left out of a fit, how many these were, by what factor bounds\n"
+        "; widen for each octave beyond what was measured, and what that was.\n\n"
+        "[machine]\n",
+        out);
+    fprintf(out, "sections = %zu\n", sections);
+    fprintf(out, "max_ranks = %lld\nmax_hosts = %lld\ntile = %lld\ngroup_tile = %lld\n",
+            (long long)cal->max_ranks, (long long)cal->max_hosts, (long long)cal->settings.tile,
+            (long long)cal->settings.group_tile);
+    if (cal->transferred)
+        fputs("transferred = yes\n", out);
+    if (cal->dtype)
+        fprintf(out, "dtype = %s\n", text_dtype_name(cal->dtype));
+}
+
+/* All sections but [machine]. */
+static void put_rest(FILE *out, const calibration *cal)
+{
+    fputs("\n[provenance]\n", out);
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        fprintf(out, "%s = %s\n", cal->provenance[i].key, cal->provenance[i].value);
+    measured_write(out, &cal->measured);
+    for (size_t f = 0; f < n_forms; f++)
+        if (cal->fitted[f].present)
+            put_fitted(out, f, &cal->fitted[f]);
+    if (cal->operators)
+        operator_file_write(out, cal->operators);
+    if (cal->layers)
+        layer_model_print(out, cal->layers);
+    calibration_learned_print(out, cal);
+    if (cal->allreduces)
+        collective_file_write(out, cal->allreduces);
+    overlap_file_write(out, &cal->overlapping);
+    if (cal->power)
+        power_file_write(out, cal->power);
+    for (size_t m = 0; model_at(m); m++)
+        put_intervals(out, model_at(m), &cal->intervals[m]);
+}
+
+/* How many sections there are stands in front of them, so that a file that ends early is seen. */
+static lm_status put_all(FILE *out, const calibration *cal, lm_error *err)
+{
+    char  *text     = NULL;
+    size_t size     = 0;
+    size_t sections = 1;
+    FILE  *rest     = open_memstream(&text, &size);
+    bool   whole;
+
+    if (!rest)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    put_rest(rest, cal);
+    whole = !ferror(rest);
+    whole &= !fclose(rest);
+    if (whole) {
+        for (const char *at = text; (at = strstr(at, "\n[")); at++)
+            sections++;
+        put_machine(out, cal, sections);
+        fwrite(text, 1, size, out);
+    }
+    free(text);
+    return whole ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
 lm_status calibration_save(const calibration *cal, const char *path, lm_error *err)
 {
     file_draft draft;
@@ -157,43 +226,11 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
         status = learned_save(cal->layers, path, err);
     if (!status)
         status = calibration_learned_save(cal, path, err);
+    if (!status)
+        status = put_all(draft.stream, cal, err);
     if (status) {
         file_draft_drop(&draft);
         return status;
     }
-    fputs(
-        "; Coefficients of a machine, written by layermeter fit. Times are in seconds; `se` is a standard\n"
-        "; error, `range` what the feature covered in the data, `bound` a coefficient held at 0, and\n"
-        "; `undetermined` one that the data cannot tell from the others. Intervals: the central 90 % of\n"
-        "; measured / predicted on groups left out of a fit, how many these were, by what factor bounds\n"
-        "; widen for each octave beyond what was measured, and what that was.\n\n"
-        "[machine]\n",
-        draft.stream);
-    fprintf(draft.stream, "max_ranks = %lld\nmax_hosts = %lld\ntile = %lld\ngroup_tile = %lld\n",
-            (long long)cal->max_ranks, (long long)cal->max_hosts, (long long)cal->settings.tile,
-            (long long)cal->settings.group_tile);
-    if (cal->transferred)
-        fputs("transferred = yes\n", draft.stream);
-    if (cal->dtype)
-        fprintf(draft.stream, "dtype = %s\n", text_dtype_name(cal->dtype));
-    fputs("\n[provenance]\n", draft.stream);
-    for (size_t i = 0; i < cal->n_provenance; i++)
-        fprintf(draft.stream, "%s = %s\n", cal->provenance[i].key, cal->provenance[i].value);
-    measured_write(draft.stream, &cal->measured);
-    for (size_t f = 0; f < n_forms; f++)
-        if (cal->fitted[f].present)
-            put_fitted(draft.stream, f, &cal->fitted[f]);
-    if (cal->operators)
-        operator_file_write(draft.stream, cal->operators);
-    if (cal->layers)
-        layer_model_print(draft.stream, cal->layers);
-    calibration_learned_print(draft.stream, cal);
-    if (cal->allreduces)
-        collective_file_write(draft.stream, cal->allreduces);
-    overlap_file_write(draft.stream, &cal->overlapping);
-    if (cal->power)
-        power_file_write(draft.stream, cal->power);
-    for (size_t m = 0; model_at(m); m++)
-        put_intervals(draft.stream, model_at(m), &cal->intervals[m]);
     return file_draft_commit(&draft, err);
 }
