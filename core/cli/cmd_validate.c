@@ -9,6 +9,7 @@
 #include "cli/learned_models.h"
 #include "cli/validate_devices.h"
 #include "cli/validate_launches.h"
+#include "cli/validate_power.h"
 #include "cli/validate_print.h"
 #include "fit/singles.h"
 #include "observe/variants.h"
@@ -47,7 +48,8 @@ static const option_spec specs[] = {
     [DEVICES]   = OPTION_DEVICES,
     [POOLED]    = { "pooled", NULL, NULL, "only all groups together" },
     [POINTS]    = { "points", NULL, NULL, "every point as measured and as predicted, see --phase" },
-    [PHASE]     = { "phase", "PHASE", "step", "of --points and --plot" },
+    [PHASE]     = { "phase", "PHASE", "step",
+                    "of --points and --plot; power: of it, energy and time, with --machine" },
     [PLOT]      = { "plot", "FILE", NULL,
                     "draw predicted against measured times: FILE.svg, .png or .pdf" },
     [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
@@ -128,10 +130,18 @@ static bool choose_phase(const options *o, quantity *out, int *code)
             *out = q;
             return true;
         }
-    lm_error_set(&err, LM_E_ARG,
-                 "expected forward, backward, update, sync, grad, backward+grad, step or "
-                 "inference; found '%.40s'",
-                 o->value[PHASE]);
+    if (!strcmp(o->value[PHASE], PHASE_POWER) && o->value[MACHINE] && !o->value[PLOT]) {
+        *out = N_QUANTITIES;
+        return true;
+    }
+    if (!strcmp(o->value[PHASE], PHASE_POWER))
+        lm_error_set(&err, LM_E_ARG,
+                     "power is of a machine file (--machine) and in tables: no --plot");
+    else
+        lm_error_set(&err, LM_E_ARG,
+                     "expected forward, backward, update, sync, grad, backward+grad, step, "
+                     "inference or power; found '%.40s'",
+                     o->value[PHASE]);
     *code = report_misuse("--phase", &err);
     return false;
 }
@@ -380,6 +390,12 @@ static int run(const options *o)
                 "no predictions\n",
                 o->argument[0], o->value[LEAVE_OUT]);
     print_flagged(obs, &p);
+    if (q == N_QUANTITIES) {
+        if (validate_power(&p, cal, obs->path, o->value[POINTS] != NULL, t, &err) ||
+            table_print(t, f, stdout, &err))
+            code = report_failure(&err);
+        goto out;
+    }
     for (size_t m = 0; m < n; m++) {
         judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
         if (!judge[m].at ||

@@ -8,10 +8,6 @@
 #include "devices/device.h"
 #include "fit/power_rows.h"
 
-/* HBM2 takes 3.9 pJ for a bit read or written (O'Connor et al., "Fine-Grained DRAM", MICRO 2017).
- */
-#define MEMORY_JOULES_PER_BYTE (8 * 3.9e-12)
-
 static bool read_quantity(const options *o, int at, const char *unit, double *out, int *code)
 {
     lm_error err;
@@ -93,7 +89,7 @@ static void assume(power_model *m, double bandwidth)
     m->bound_w[BOUND_ARITHMETIC] = m->bound_w[BOUND_TRAFFIC] = m->cap_w;
     m->bound_w[BOUND_LAUNCH]                                 = m->idle_w;
     if (bandwidth > 0)
-        m->memory_w = fmin(MEMORY_JOULES_PER_BYTE * bandwidth, (m->cap_w - m->idle_w) / 2);
+        m->memory_w = fmin(POWER_MEMORY_JOULES * bandwidth, (m->cap_w - m->idle_w) / 2);
     m->assumed = true;
 }
 

@@ -114,6 +114,19 @@ power_state power_usual(const power_model *m, const power_load *load)
     return s;
 }
 
+power_model power_as_measured(const power_model *m, const power_load *load, double watts)
+{
+    power_model out   = *m;
+    double      scale = (watts - m->idle_w) / (power_draw(m, load, NAN) - m->idle_w);
+
+    if (watts >= POWER_AT_CAP * m->cap_w)
+        scale = fmax(scale, 1);
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        out.bound_w[k] = m->idle_w + scale * (m->bound_w[k] - m->idle_w);
+    out.memory_w = scale * m->memory_w;
+    return out;
+}
+
 power_state power_held(const power_model *m, const power_load *load, double mhz, double cap_w)
 {
     const power_state usual = power_usual(m, load);

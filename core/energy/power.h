@@ -18,6 +18,13 @@
 
 #include "features/terms.h"
 
+/** What memory takes for a byte read or written where nothing else is known, J: HBM2's 3.9 pJ a bit
+ * (O'Connor et al., "Fine-Grained DRAM", MICRO 2017). */
+#define POWER_MEMORY_JOULES (8 * 3.9e-12)
+
+/** Powers this close to the limit, as a share of it, are held by it. */
+#define POWER_AT_CAP 0.98
+
 /** What is known of a device. NAN: unknown. */
 typedef struct power_model {
     double bound_w[N_TERM_BOUNDS]; /**< watts while all time is bound so, at the top clock */
@@ -72,6 +79,13 @@ typedef struct power_state {
  * the clock is the one at which it draws just that, if clocks are known.
  */
 power_state power_usual(const power_model *m, const power_load *load);
+
+/**
+ * The model for a load whose power was measured as the device runs by itself: what is drawn beyond
+ * rest is as much more or less at every clock. Watts at the limit may stand for more than it: the
+ * model's own then count, if they are more.
+ */
+power_model power_as_measured(const power_model *m, const power_load *load, double watts);
 
 /**
  * With the clock held at `mhz` (NAN: not held) and the limit at `cap_w` (NAN: the model's). The

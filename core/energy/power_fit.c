@@ -77,10 +77,11 @@ static void take(fitting *f, const double x[N_UNKNOWNS])
 
     if (f->clocks && !f->idle)
         m->idle_w = x[AT_REST];
-    m->memory_w = x[MEMORY];
+    if (f->clocks)
+        m->memory_w = x[MEMORY];
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         m->bound_w[k] = x[BOUNDS + k] + (isfinite(m->idle_w) ? m->idle_w : 0);
-    m->bound_w[BOUND_TRAFFIC] += m->memory_w;
+    m->bound_w[BOUND_TRAFFIC] += x[MEMORY];
 }
 
 static double row_draw(const fitting *f, const power_row *r)
@@ -99,6 +100,14 @@ static double loss(const fitting *f)
         sum += at_cap(f, &f->row[i]) && miss > 0 ? 0 : miss * miss;
     }
     return sum / (double)f->n;
+}
+
+/* Of what traffic adds to a device at rest, memory's part is not more than half. */
+static void limit_memory(power_model *m)
+{
+    const double rest = isfinite(m->idle_w) ? m->idle_w : 0;
+
+    m->memory_w = fmin(m->memory_w, (m->bound_w[BOUND_TRAFFIC] - rest) / 2);
 }
 
 static lm_status fit_without(fitting *f, size_t without, lm_error *err)
@@ -256,6 +265,7 @@ lm_status power_fit(const power_row *row, size_t n, const power_model *told, pow
         f.m.top_mhz  = told->top_mhz;
         f.m.knee_mhz = told->knee_mhz;
         f.m.slope    = told->slope;
+        f.m.memory_w = told->memory_w;
         f.m.rows     = n;
         n_clocks     = count_clocks(&f, room);
         f.clocks     = n_clocks && f.m.high_mhz > CLOCK_SPREAD * f.m.low_mhz;
@@ -264,6 +274,8 @@ lm_status power_fit(const power_row *row, size_t n, const power_model *told, pow
     }
     if (!status)
         status = fit_without(&f, NO_GROUP, err);
+    if (!status && !f.clocks)
+        limit_memory(&f.m);
     if (!status)
         status = judge(&f, room, err);
     if (!status)

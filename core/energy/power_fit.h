@@ -17,11 +17,9 @@ typedef struct power_row {
 /** Fewest rows a fit takes: one more than it has unknowns where all are at one clock. */
 #define POWER_LEAST_ROWS 4
 
-/** Rows this close to the limit are held by it. */
-#define POWER_AT_CAP 0.98
-
 /**
- * Fits what `told` leaves unknown: idle_w, cap_w, top_mhz, knee_mhz may be told (NAN: not).
+ * Fits what `told` leaves unknown: idle_w, cap_w, top_mhz, knee_mhz may be told (NAN: not), and
+ * memory_w, which only rows of several clocks tell.
  *
  * Rows whose clocks differ tell what follows the clock, what is drawn at rest, the memory's part,
  * and the knee: the one of a grid that leaves least, of four clocks or more with the slope above

@@ -64,7 +64,8 @@ static size_t by_resource(const column *c)
     return (size_t)c->resource;
 }
 
-/* Steps of a multiprocessor count as arithmetic. */
+/* How long the device is busy; for the rest of the time it waits. Steps of a multiprocessor count
+ * as arithmetic. */
 static bool by_prices(const points *p, const calibration *cal, const point *pt, phase f,
                       double sum[N_TERM_BOUNDS])
 {
@@ -72,35 +73,41 @@ static bool by_prices(const points *p, const calibration *cal, const point *pt, 
     const layer_run run             = singles_run(pt, f, p->multiprocessors);
 
     if (!pt->shape || !cal->layers ||
-        layer_model_split(cal->layers, pt->shape, &run, by_resource, by, NULL))
+        layer_model_busy(cal->layers, pt->shape, &run, by_resource, by, NULL))
         return false;
     sum[BOUND_ARITHMETIC] = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
     sum[BOUND_TRAFFIC]    = by[RESOURCE_BANDWIDTH];
-    sum[BOUND_LAUNCH]     = by[RESOURCE_HOST];
+    sum[BOUND_LAUNCH]     = fmax(layer_model_seconds(cal->layers, pt->shape, &run) -
+                                     sum[BOUND_ARITHMETIC] - sum[BOUND_TRAFFIC],
+                                 0);
     return true;
 }
 
-static bool load_of(const points *p, const calibration *cal, const point *pt, phase f,
-                    power_load *out)
+/* Seconds as predicted; NAN: there are no prices. */
+static double load_of(const points *p, const calibration *cal, const point *pt, phase f,
+                      power_load *out)
 {
     double sum[N_TERM_BOUNDS] = { 0 }, all = 0;
 
     if (pt->row->ranks > 1 || (!by_prices(p, cal, pt, f, sum) && !by_terms(cal, pt, f, sum)))
-        return false;
+        return NAN;
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         all += fmax(sum[k], 0);
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         out->share[k] = fmax(sum[k], 0) / all;
-    return all > 0;
+    return all > 0 ? all : (double)NAN;
 }
 
 lm_status power_rows_from(const points *p, const calibration *cal, double usual_mhz,
                           power_rows *out, lm_error *err)
 {
-    power_rows r = { .row = malloc((p->n_points * N_PHASES + 1) * sizeof *r.row) };
+    power_rows r = { .row = malloc((p->n_points * N_PHASES + 1) * sizeof *r.row),
+                     .at  = malloc((p->n_points * N_PHASES + 1) * sizeof *r.at) };
 
-    if (!r.row)
+    if (!r.row || !r.at) {
+        power_rows_free(&r);
         return no_memory(err);
+    }
     for (size_t i = 0; i < p->n_points; i++)
         for (phase f = 0; f < N_PHASES; f++) {
             const point *pt  = &p->point[i];
@@ -108,8 +115,9 @@ lm_status power_rows_from(const points *p, const calibration *cal, double usual_
 
             if (isnan(pt->seconds[f]) || !(pt->watts[f] > 0))
                 continue;
-            *row = (power_row){ .watts = pt->watts[f], .mhz = pt->mhz[f], .group = pt->group };
-            if (!load_of(p, cal, pt, f, &row->load)) {
+            *row      = (power_row){ .watts = pt->watts[f], .mhz = pt->mhz[f], .group = pt->group };
+            r.at[r.n] = (power_place){ i, f, load_of(p, cal, pt, f, &row->load) };
+            if (isnan(r.at[r.n].seconds)) {
                 r.unused++;
                 continue;
             }
@@ -127,6 +135,7 @@ lm_status power_rows_from(const points *p, const calibration *cal, double usual_
 void power_rows_free(power_rows *r)
 {
     free(r->row);
+    free(r->at);
     *r = (power_rows){ 0 };
 }
 
@@ -156,6 +165,8 @@ lm_status power_told(const calibration *cal, power_model *out, lm_error *err)
         if (!devices_find(list, name, &d, NULL)) {
             m.cap_w   = d->figure[DEVICE_POWER];
             m.top_mhz = d->figure[DEVICE_CLOCK] / 1e6;
+            if (isfinite(d->figure[DEVICE_BANDWIDTH]))
+                m.memory_w = POWER_MEMORY_JOULES * d->figure[DEVICE_BANDWIDTH];
         }
         devices_free(list);
     }

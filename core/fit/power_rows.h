@@ -6,10 +6,18 @@
 #include "fit/calibration.h"
 #include "observe/points.h"
 
+/** Which time a power is of. */
+typedef struct power_place {
+    size_t point;
+    phase  phase;
+    double seconds; /**< predicted, at the usual clock */
+} power_place;
+
 typedef struct power_rows {
-    power_row *row; /**< groups are those of the points */
-    size_t     n;
-    size_t     unused; /**< powers of several ranks, or of what the calibration has no prices for */
+    power_row   *row; /**< groups are those of the points */
+    power_place *at;
+    size_t       n;
+    size_t unused; /**< powers of several ranks, or of what the calibration has no prices for */
 } power_rows;
 
 /**

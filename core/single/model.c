@@ -307,8 +307,10 @@ static double share_of(row_cost cost, double p, bool floor)
     return p == 1 || all <= 0 ? 1 : pow(all, 1 / p - 1) * pow(one, p - 1);
 }
 
-lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,
-                            size_t (*group)(const column *), double *seconds, lm_error *err)
+/* With what hides behind other work, as if nothing did, or as it adds up to the layer's seconds. */
+static lm_status split_by(layer_model *m, const layer_shape *s, const layer_run *run,
+                          size_t (*group)(const column *), bool hidden, double *seconds,
+                          lm_error *err)
 {
     double        *price = NULL;
     row_item      *item  = NULL;
@@ -336,10 +338,22 @@ lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_ru
         for (size_t i = 0; i < n; i++)
             seconds[group(&c->column[item[i].column])] +=
                 price[item[i].column] * item[i].value *
-                share_of(cost, columns_join(c), c->column[item[i].column].floor);
+                (hidden ? 1 : share_of(cost, columns_join(c), c->column[item[i].column].floor));
     }
     free(item);
     free(price);
     rows_free(&r);
     return status;
+}
+
+lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,
+                            size_t (*group)(const column *), double *seconds, lm_error *err)
+{
+    return split_by(m, s, run, group, false, seconds, err);
+}
+
+lm_status layer_model_busy(layer_model *m, const layer_shape *s, const layer_run *run,
+                           size_t (*group)(const column *), double *seconds, lm_error *err)
+{
+    return split_by(m, s, run, group, true, seconds, err);
 }

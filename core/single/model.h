@@ -84,4 +84,9 @@ double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run
 lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,
                             size_t (*group)(const column *), double *seconds, lm_error *err);
 
+/** The same with all of what hides behind other work: how long each is busy, which adds up to more
+ * than the layer's seconds. */
+lm_status layer_model_busy(layer_model *m, const layer_shape *s, const layer_run *run,
+                           size_t (*group)(const column *), double *seconds, lm_error *err);
+
 #endif

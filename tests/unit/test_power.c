@@ -116,6 +116,25 @@ static void what_is_not_known_is_not_answered(void **state)
     assert_false(power_known(&power_unknown));
 }
 
+/* 72 W of 108 W beyond rest; measured 90 W it is 60 of 78, at every clock. */
+static void what_was_measured_is_carried_to_other_clocks(void **state)
+{
+    power_model m   = board();
+    power_model own = power_as_measured(&m, &mixed, 90);
+
+    (void)state;
+    assert_close(power_usual(&own, &mixed).watts, 90, 1e-12);
+    assert_close(power_draw(&own, &mixed, 500) - 30, (power_draw(&m, &mixed, 500) - 30) * 60 / 78,
+                 1e-12);
+    /* held by the limit: the model's own demand, or the limit where that is more */
+    m.cap_w = 100;
+    own     = power_as_measured(&m, &mixed, 99.5);
+    assert_close(power_draw(&own, &mixed, NAN), 108, 1e-12);
+    m.bound_w[BOUND_ARITHMETIC] = 100; /* 93 W */
+    own                         = power_as_measured(&m, &mixed, 99.5);
+    assert_close(power_draw(&own, &mixed, NAN), 99.5, 1e-12);
+}
+
 static power_load random_load(uint64_t *state)
 {
     power_load l;
@@ -362,6 +381,7 @@ int main(void)
         cmocka_unit_test(arithmetic_slows_with_the_clock_and_traffic_does_not),
         cmocka_unit_test(the_clock_falls_until_the_limit_holds),
         cmocka_unit_test(what_is_not_known_is_not_answered),
+        cmocka_unit_test(what_was_measured_is_carried_to_other_clocks),
         cmocka_unit_test(limits_hold_whatever_runs),
         cmocka_unit_test(best_clocks_are_found),
         cmocka_unit_test(a_made_board_is_found_again_from_several_clocks),

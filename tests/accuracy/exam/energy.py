@@ -1,0 +1,134 @@
+"""What another clock makes of power and energy: an A30 measured at its usual clock, asked about 900 MHz (Nicolai 2025).
+
+Given are what the board draws at rest, its limit (the datasheet's) and the knee of its voltage. The knee is found on the points at
+900 MHz themselves, each by the others alone. The figure behind these points names only a layer's kind and input: of the operations
+of that kind and input the one that takes most nearly as long stands for it. One was never measured at the usual clock; what it
+draws is told by the model alone.
+"""
+import collections
+import math
+import os
+import statistics
+
+from nicolai2025 import LAYERS, operation
+
+NAME = "nicolai_clock"
+SOURCE = "nicolai2025"
+IDLE = "30W"
+CLOCKS = (210, 300, 600, 900, 1200, 1440)  # of the thesis's grid
+KNEES = range(900, 1441, 60)
+TARGET = 15.0
+RUN = "94f8ef7"  # the second pass of February 2025
+
+
+def training(exam, folder):
+    """Operations with tensor cores at the usual clock: forward and backward."""
+    rows = exam.read(folder, SOURCE, "operations.csv.gz") or []
+    return [r for r in rows if r["gpu"] == "a30" and r["tensor_cores"] == "1" and r["run"].endswith(RUN) and r["op"] in LAYERS
+            and r["phase"] == "training"]
+
+
+def stand_in(point, like):
+    """A convolution that was not measured: of its input, 1x1, keeping the channels."""
+    channels = point["in_shape"].split("x")[1]
+    return dict(like, op="Conv2d", in_shape=point["in_shape"], out_channels=channels, kernel_h="1", kernel_w="1", stride_h="1",
+                stride_w="1", padding_h="0", padding_w="0", groups="1", bias="1", op_params="")
+
+
+def candidates(point, rows):
+    same = {r["op_params"]: r for r in rows if r["op"] == point["op"] and r["in_shape"] == point["in_shape"]}
+    return list(same.values())
+
+
+def questions(points, rows):
+    """Rows at 900 MHz as each candidate has them, and the candidates at the usual clock."""
+    asked, known = [], []
+    for point in points:
+        at = dict(time_s=point["time_s"], power_w=point["power_w"], clock_mhz=point["clock_mhz"])
+        those = candidates(point, rows)
+        for r in those or [stand_in(point, rows[0])]:
+            o = operation(dict(r, **at))
+            asked.append((point, dict(o, settings=f"{o['settings']} clock={point['clock_mhz']}")))
+        known += [operation(r) for r in those]
+    return asked, known
+
+
+def answers(exam, machine, asked, known):
+    """Of each point the candidate that takes most nearly as long: errors by quantity, in percent."""
+    path = exam.write("clock-900.csv", [o for _, o in asked] + known)
+    found = exam.program.table("validate", path, "--machine", machine, "--phase", "power", "--points")
+    best = collections.OrderedDict()
+    for (point, _), row in zip(asked, found):
+        by = "carried" if row["carried_power_w"] else "layermeter"
+        errors = {q: float(row[f"{by}_{q}_error_percent"]) for q in ("power", "energy", "time")}
+        key = point["op"], point["in_shape"]
+        if key not in best or abs(errors["time"]) < abs(best[key]["time"]):
+            best[key] = errors
+    return list(best.values())
+
+
+def fit(exam, rows, knee):
+    machine = exam.path(f"clock-{knee}.ini")
+    observations = exam.write("clock-fit.csv", rows, [("device", "A30")])
+    exam.program.fit(observations, machine, ["--idle-power", IDLE, "--voltage-knee", f"{knee}MHz"])
+    return machine
+
+
+def best_knee(by_knee, without):
+    """The knee that leaves least of all points but one."""
+    def loss(knee):
+        return statistics.mean(e["power"] ** 2 for i, e in enumerate(by_knee[knee]) if i != without)
+    return min(by_knee, key=loss)
+
+
+def points_at_900(exam, rows, folder):
+    points = exam.read(folder, SOURCE, "clock900_figure.csv")
+    asked, known = questions(points, training(exam, folder))
+    by_knee = {knee: answers(exam, fit(exam, rows, knee), asked, known) for knee in KNEES}
+    n = len(next(iter(by_knee.values())))
+    chosen = [best_knee(by_knee, i) for i in range(n)]
+    for what, target in ("power", TARGET), ("energy", TARGET), ("time", None):
+        errors = [abs(by_knee[chosen[i]][i][what]) for i in range(n)]
+        exam.results.add(NAME, f"operations at 900 MHz, {what}", "all", n, "layermeter", "MAPE %", statistics.mean(errors), target)
+        exam.results.add(NAME, f"operations at 900 MHz, {what}", "worst", n, "layermeter", "MAPE %", max(errors), target)
+    return best_knee(by_knee, None)
+
+
+def networks(exam):
+    """Networks whose training the thesis measured, as they are found here, and their batches."""
+    rows = exam.read(exam.data, SOURCE, "networks.csv")
+    found = {}
+    for r in rows:
+        if r["gpu"] == "a30" and r["tensor_cores"] == "1" and r["phase"] == "training":
+            batch, *shape = r["in_shape"].split("x")
+            name = exam.network(SOURCE, r["model"])
+            if name:
+                found[name, "x".join(shape)] = batch
+    return [(name, shape, batch) for (name, shape), batch in found.items()]
+
+
+def best_clocks(exam, machine, group):
+    """The clocks of the grid at which all networks together need least energy, and least energy times time."""
+    costs = {"energy": collections.defaultdict(list), "EDP": collections.defaultdict(list)}
+    nets = networks(exam)
+    for name, shape, batch in nets:
+        rows = exam.program.table("energy", name, "--machine", machine, "--input", shape, "--batch", batch, "--optimizer", "sgd",
+                                  "--clocks", ",".join(map(str, CLOCKS)))
+        for row in rows[1:]:  # behind that of the usual clock
+            costs["energy"][float(row["held_mhz"])].append(float(row["energy_j"]))
+            costs["EDP"][float(row["held_mhz"])].append(float(row["edp_js"]))
+    for what, measured in ("energy", 900), ("EDP", 1200):
+        total = {clock: sum(map(math.log, costs[what][clock])) for clock in costs[what]}
+        exam.results.add(NAME, f"clock of least {what}, {len(nets)} networks", group, len(nets), "layermeter", "MHz off",
+                         abs(min(total, key=total.get) - measured), 0.0)
+
+
+def run(exam):
+    rows = training(exam, exam.data)
+    if not rows:
+        exam.skip(f"{NAME}: no {SOURCE}")
+        return
+    operations = [operation(r) for r in rows]
+    scored = exam.heldout if exam.heldout and os.path.isdir(os.path.join(exam.heldout, SOURCE)) else exam.data
+    knee = points_at_900(exam, operations, scored)
+    best_clocks(exam, fit(exam, operations, knee), "all")
