@@ -99,13 +99,7 @@ static const char examples[] =
     "  layermeter energy resnet50 --machine machine.ini --idle-power 30W --voltage-knee 900MHz --clocks 600,900,1200\n"
     "  layermeter energy vgg16 --machine machine.ini --power-cap 120W --grid 400gCO2/kWh\n";
 
-static const power_options power_at = { .idle    = IDLE_POWER,
-                                        .cap     = POWER_CAP,
-                                        .knee    = KNEE,
-                                        .grid    = GRID,
-                                        .device  = DEVICE,
-                                        .devices = DEVICES,
-                                        .held    = true };
+static const power_options power_at = { IDLE_POWER, POWER_CAP, KNEE, GRID, true };
 
 /* A step as it runs by itself, and with its clock held. */
 typedef struct answers {
@@ -190,7 +184,7 @@ static void add_row(table *t, const power_choice *c, const scale_point *p, doubl
     table_real(t, kwh);
     if (isfinite(c->grams_per_kwh))
         table_real(t, kwh * c->grams_per_kwh);
-    table_text(t, c->model.assumed ? "assumed" : "fitted");
+    table_text(t, power_by(c));
     table_text(t, best);
 }
 
@@ -261,9 +255,10 @@ static bool read_question(const options *o, question *q, int *code)
 
 static lm_status answer(const options *o, const session *s, question *q, lm_error *err)
 {
-    answers             a      = { .n = 0 };
-    const power_choice *c      = &q->power;
-    lm_status           status = power_choice_complete(o, &power_at, s->cal, &q->power, err);
+    answers             a = { .n = 0 };
+    const power_choice *c = &q->power;
+    lm_status           status =
+        power_choice_complete(&q->power, s->cal, o->value[DEVICE], o->value[DEVICES], err);
 
     if (!status)
         status = check_known(&c->model, s->who.machine, err);

@@ -34,17 +34,17 @@ enum {
 };
 
 static const option_spec specs[] = {
-    [OUTPUT]     = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
-    [WHERE]      = { "where", "WORDS", NULL,
-                     "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
-    [ALGORITHM]  = { "algorithm", "NAME", NULL,
-                     "fit these all-reduces only: default or ring; else all but ring" },
-    [LIKE]       = { "like", "FILES", NULL,
-                     "single kernels that were not measured: by these machine files and datasheets" },
-    [RESIDUAL]   = { "residual", "WHEN", "off",
-                     "learn what prices of single layers leave over: on, auto (where the build can) or off" },
-    [MODEL]      = { "model", "LIST", NULL, "learn these models of single layers, too: justus, prenet" },
-    [LEARN]      = OPTION_LEARN,
+    [OUTPUT]    = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
+    [WHERE]     = { "where", "WORDS", NULL,
+                    "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
+    [ALGORITHM] = { "algorithm", "NAME", NULL,
+                    "fit these all-reduces only: default or ring; else all but ring" },
+    [LIKE]      = { "like", "FILES", NULL,
+                    "single kernels that were not measured: by these machine files and datasheets" },
+    [RESIDUAL]  = { "residual", "WHEN", "off",
+                    "learn what prices of single layers leave over: on, auto (where the build can) or off" },
+    [MODEL] = { "model", "LIST", NULL, "learn these models of single layers, too: justus, prenet" },
+    [LEARN] = OPTION_LEARN,
     [DEVICE]     = { "device", "NAME", NULL,
                      "what was measured on, by its datasheet, for --model; else as the file says" },
     [DEVICES]    = OPTION_DEVICES,
@@ -441,8 +441,8 @@ static int run(const options *o)
         goto out;
     }
     if (!learned_models_parse(o->value[MODEL], o->value[LEARN], &learned, &code) ||
-        !power_options_read(o, &(power_options){ IDLE_POWER, POWER_CAP, KNEE, -1, -1, -1, true },
-                            &power, &code))
+        !power_options_read(o, &(power_options){ IDLE_POWER, POWER_CAP, KNEE, -1, true }, &power,
+                            &code))
         goto out;
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||

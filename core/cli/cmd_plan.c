@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/plan_find.h"
 #include "cli/plan_job.h"
+#include "cli/plan_power.h"
 #include "cli/plan_print.h"
 #include "cli/plan_words.h"
 #include "cli/setup_options.h"
@@ -35,6 +36,10 @@ enum {
     PRICES,
     INSTANCE,
     SPOT,
+    IDLE_POWER,
+    POWER_CAP,
+    GRID,
+    ENERGY_PRICE,
     DEVICE,
     DEVICES,
     MEMORY,
@@ -83,6 +88,11 @@ static const option_spec specs[] = {
     [PRICES]       = OPTION_PRICES,
     [INSTANCE]     = OPTION_INSTANCE,
     [SPOT]         = OPTION_SPOT,
+    [IDLE_POWER]   = OPTION_IDLE_POWER,
+    [POWER_CAP]    = OPTION_POWER_CAP,
+    [GRID]         = OPTION_GRID,
+    [ENERGY_PRICE] = { "energy-price", "MONEY/kWh", NULL,
+                       "of electricity, 0.30EUR/kWh: adds what it costs" },
     [DEVICE]       = { "device", "NAME", NULL,
                        "whose memory and price these are, instead of the machine file's; of paleo the device" },
     [DEVICES]      = OPTION_DEVICES,
@@ -123,6 +133,9 @@ static const char details[] =
     "bound of their interval. Then each assumption is changed alone and the question asked again: the one\n"
     "that moves the answer most is named. Listed are plans to which no other is both as fast and as cheap\n"
     "(Pareto; without prices by device-hours, machine by machine).\n"
+    "\n"
+    "Where a machine's power is known (see predict), each plan has its energy: what a training step draws, from\n"
+    "the first step to the end, of all devices. What it costs is beside the nodes' price, not in it.\n"
     "\n"
     "Prices are those of a file that you edit: sections are devices or instances, keys list and spot\n"
     "(2.50 USD/h), per (device or node), devices (of a node), device, date, source, checked; [currency] holds\n"
@@ -294,12 +307,14 @@ static int answer(plan_job *job, format f)
 
 static int run(const options *o)
 {
-    plan_job job  = { .o = o, .at = &places };
-    lists    l    = { .nodes = NULL };
-    int      code = EXIT_DONE;
-    format   f;
+    plan_job                   job  = { .o = o, .at = &places };
+    lists                      l    = { .nodes = NULL };
+    int                        code = EXIT_DONE;
+    format                     f;
+    static const power_options power = { IDLE_POWER, POWER_CAP, -1, GRID, false };
 
-    if (parse(&job, &l, &f, &code) && plan_job_open(&job, &code))
+    if (parse(&job, &l, &f, &code) && plan_job_open(&job, &code) &&
+        plan_power_open(&job, &power, ENERGY_PRICE, &code))
         code = answer(&job, f);
     plan_job_close(&job);
     free(l.nodes);

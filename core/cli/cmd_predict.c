@@ -318,12 +318,7 @@ static int run(const options *o)
     };
     static const setup_options how   = { SYNC,       BUCKET,    GRAD_DTYPE,
                                          ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
-    static const power_options power = { .idle    = IDLE_POWER,
-                                         .cap     = POWER_CAP,
-                                         .knee    = -1,
-                                         .grid    = GRID,
-                                         .device  = DEVICE,
-                                         .devices = DEVICES };
+    static const power_options power = { IDLE_POWER, POWER_CAP, -1, GRID, false };
     lm_error                   err   = { 0 };
     session                    s     = { 0 };
     int64_t                   *batch = NULL, *nodes = NULL;
@@ -353,7 +348,8 @@ static int run(const options *o)
     setup       = p.choice.setup;
     setup.batch = batch[0];
     setup.nodes = nodes[0];
-    if (power_choice_complete(o, &power, s.cal, &p.power, &err))
+    if (power_choice_complete(&p.power, s.cal, o->value[DEVICE], o->value[DEVICES], &err) ||
+        power_choice_check(&p.power, &err))
         code = report_failure(&err);
     else if (o->value[EXPLAIN] ? print_explanation(&s.who, &setup, q.key, (size_t)q.top, f, &err)
                                : print_points(&s, &p, f, &err))

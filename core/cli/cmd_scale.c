@@ -32,6 +32,9 @@ enum {
     BANDWIDTH,
     LATENCY,
     SCHEME,
+    IDLE_POWER,
+    POWER_CAP,
+    GRID,
     FORMAT,
     PLOT,
     KEEP_SCRIPT,
@@ -69,6 +72,9 @@ static const option_spec specs[] = {
     [BANDWIDTH]        = OPTION_BANDWIDTH,
     [LATENCY]          = OPTION_LATENCY,
     [SCHEME]           = OPTION_SCHEME,
+    [IDLE_POWER]       = OPTION_IDLE_POWER,
+    [POWER_CAP]        = OPTION_POWER_CAP,
+    [GRID]             = OPTION_GRID,
     [FORMAT] = { "format", "FORMAT", "table", "table, csv or json: these two have every column" },
     [PLOT]   = { "plot", "FILE", NULL, "draw the curves: FILE.svg, .png or .pdf (needs gnuplot)" },
     [KEEP_SCRIPT] = OPTION_KEEP_SCRIPT,
@@ -96,7 +102,8 @@ static const char details[] =
     "(weak) or shortens the epoch by less than 5 % (strong, global), up to 65536. It is given with those\n"
     "of the curves whose all-reduces take as long as the ends of their interval: '22 nodes (16 to 31)'.\n"
     "'beyond' names what leaves the calibrated range; me/in/ex/as is the share of the step that\n"
-    "is measured, interpolated, extrapolated and assumed, see predict.\n";
+    "is measured, interpolated, extrapolated and assumed, see predict. Power is a device's, energy that of\n"
+    "all devices, which wait for each other in exposed all-reduces; see predict for what it is by.\n";
 
 static const char examples[] =
     "  layermeter scale resnet50 --machine machine.ini --batch 32 --plot resnet50.svg\n"
@@ -115,6 +122,7 @@ typedef struct question {
     size_t       n_nodes, n_devices, n_batch;
     int64_t      whole, dataset; /* whole: 0: not given */
     setup_choice how;
+    power_choice power;
 } question;
 
 /* Of --bucket auto one policy remains. */
@@ -166,8 +174,9 @@ static bool check_question(const options *o, const question *q, int *code)
 
 static bool read_question(const options *o, question *q, int *code)
 {
-    static const setup_options at  = { SYNC, BUCKET, GRAD_DTYPE, ACCUMULATE, OPTIMIZER, -1 };
-    lm_error                   err = { 0 };
+    static const setup_options at    = { SYNC, BUCKET, GRAD_DTYPE, ACCUMULATE, OPTIMIZER, -1 };
+    static const power_options power = { IDLE_POWER, POWER_CAP, -1, GRID, false };
+    lm_error                   err   = { 0 };
 
     if (scaling_kind_parse(o->value[SCALING], &q->kind, &err))
         return option_misuse(o, SCALING, &err, code);
@@ -176,7 +185,8 @@ static bool read_question(const options *o, question *q, int *code)
         !option_list(o, BATCH, &q->batch, &q->n_batch, code) ||
         (o->value[GLOBAL_BATCH] && !option_count(o, GLOBAL_BATCH, &q->whole, code)) ||
         !option_count(o, DATASET, &q->dataset, code) ||
-        !setup_options_read(o, &at, &q->how, code) || !check_question(o, q, code))
+        !setup_options_read(o, &at, &q->how, code) ||
+        !power_options_read(o, &power, &q->power, code) || !check_question(o, q, code))
         return false;
     if (q->kind == SCALING_STRONG && q->whole) {
         q->batch[0] = q->whole;
@@ -267,6 +277,7 @@ static lm_status predict_grid(const session *s, const question *q, scale_grid *g
     g->n_lines = q->n_devices * q->n_batch * policies(q);
     g->n_nodes = q->n_nodes;
     g->set     = s->net->set;
+    g->power   = q->power;
     g->line    = calloc(g->n_lines, sizeof *g->line);
     if (!g->line)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
@@ -312,7 +323,9 @@ static int run(const options *o)
     if (!read_question(o, &q, &code) || !session_open(o, &at, &s, &code))
         goto out;
     setup_options_settle(&q.how, setup_in_buckets(&s.who));
-    if (session_scans(&s, &err) || predict_grid(&s, &q, &g, &err) || scale_draw(&g, &s, &w, &err) ||
+    if (power_choice_complete(&q.power, s.cal, o->value[DEVICE], o->value[DEVICES], &err) ||
+        power_choice_check(&q.power, &err) || session_scans(&s, &err) ||
+        predict_grid(&s, &q, &g, &err) || scale_draw(&g, &s, &w, &err) ||
         scale_print(&g, &s, &w, f, &err))
         code = report_failure(&err);
 out:

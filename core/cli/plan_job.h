@@ -4,6 +4,7 @@
 #define CLI_PLAN_JOB_H
 
 #include "cli/commands.h"
+#include "cli/power_options.h"
 #include "cli/setup_options.h"
 #include "plan/assumptions.h"
 
@@ -22,6 +23,7 @@ typedef struct plan_side {
     struct half_link *half;          /**< behind plan_machine.half_link */
     const price      *price;         /**< section that it is paid by; NULL: --price, or none */
     char              no_price[508]; /**< why there is none; "": there is one */
+    power_choice      power;         /**< of a device, where it is known */
     char one_node[508]; /**< why only plans on one device are there; "": they are not */
 } plan_side;
 
@@ -37,6 +39,7 @@ typedef struct plan_job {
     money               given;                   /**< --price; amount NAN: not given */
     setup_choice        how;
     plan_question       question;
+    money               kwh;         /**< --energy-price, of a kWh; amount NAN: not given */
     bool                nodes_given; /**< on the command line: not the default */
     bool                automatic;   /**< batches: powers of two that fit */
     int64_t            *own_batch;   /**< these; NULL: not made */

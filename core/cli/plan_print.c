@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/plan_power.h"
 #include "cli/plan_words.h"
 
 /* ---- plans --------------------------------------------------------------------------------------
@@ -57,6 +58,7 @@ static void add_columns(const plan_job *job, const shape *with, table *t)
         table_column(t, "cost_low", "low", -1);
         table_column(t, "cost_high", "high", -1);
     }
+    plan_power_columns(job, t);
     ledger_column(t);
     table_column(t, "beyond", "beyond", 0);
     table_column(t, "answer", "answer", 0);
@@ -144,6 +146,8 @@ static lm_status add_row(const plan_job *job, const plan_answers *answers, const
         table_real(t, plan_cost_at(job, p, TIME_LOW));
         table_real(t, plan_cost_at(job, p, TIME_HIGH));
     }
+    if ((status = plan_power_cells(job, p, &step, t, err)))
+        return status;
     ledger_cell(t, &step.ledger);
     table_text(t, prediction_beyond(&step, beyond, sizeof beyond));
     table_text(t, answers_to(answers, p, goals, sizeof goals));

@@ -44,7 +44,7 @@ static bool read_grid(const options *o, int at, double *out, int *code)
 
 bool power_options_read(const options *o, const power_options *at, power_choice *out, int *code)
 {
-    power_choice c = { .model = power_unknown };
+    power_choice c = { .held = at->held, .model = power_unknown };
     double       knee;
 
     if (!read_quantity(o, at->idle, "W", &c.model.idle_w, code) ||
@@ -58,18 +58,14 @@ bool power_options_read(const options *o, const power_options *at, power_choice 
 }
 
 /* What the datasheet of the device says; `bandwidth` in bytes/s. */
-static lm_status datasheet(const options *o, const power_options *at, const calibration *cal,
-                           power_model *m, double *bandwidth, lm_error *err)
+static lm_status datasheet(const char *name, const char *own, power_model *m, double *bandwidth,
+                           lm_error *err)
 {
-    const char   *own  = at->devices >= 0 ? o->value[at->devices] : NULL;
-    const char   *name = at->device >= 0 ? o->value[at->device] : NULL;
     device_list  *list;
     const device *d;
     lm_status     status;
 
     *bandwidth = NAN;
-    if (!name && cal)
-        name = calibration_device(cal);
     if (!name)
         return LM_OK;
     if ((status = devices_open(own, &list, err)))
@@ -93,15 +89,15 @@ static void assume(power_model *m, double bandwidth)
     m->assumed = true;
 }
 
-lm_status power_choice_complete(const options *o, const power_options *at, const calibration *cal,
-                                power_choice *c, lm_error *err)
+lm_status power_choice_complete(power_choice *c, const calibration *cal, const char *name,
+                                const char *devices, lm_error *err)
 {
     const power_model told = c->model;
     double            bandwidth;
     lm_status         status;
 
     if (cal && cal->power) {
-        if (!at->held && isfinite(c->cap_w))
+        if (!c->held && isfinite(c->cap_w))
             return lm_error_set(err, LM_E_ARG,
                                 "--power-cap: the machine's power was measured: what another limit "
                                 "makes of it says 'layermeter energy'");
@@ -112,9 +108,11 @@ lm_status power_choice_complete(const options *o, const power_options *at, const
     }
     if (isnan(told.idle_w))
         return LM_OK;
-    if ((status = datasheet(o, at, cal, &c->model, &bandwidth, err)))
+    if (!name && cal)
+        name = calibration_device(cal);
+    if ((status = datasheet(name, devices, &c->model, &bandwidth, err)))
         return status;
-    if (isfinite(c->cap_w) && (!at->held || isnan(c->model.cap_w)))
+    if (isfinite(c->cap_w) && (!c->held || isnan(c->model.cap_w)))
         c->model.cap_w = c->cap_w;
     if (isnan(c->model.cap_w))
         return lm_error_set(
@@ -126,6 +124,20 @@ lm_status power_choice_complete(const options *o, const power_options *at, const
                             c->model.idle_w, c->model.cap_w);
     assume(&c->model, bandwidth);
     return LM_OK;
+}
+
+lm_status power_choice_check(const power_choice *c, lm_error *err)
+{
+    if (isnan(c->grams_per_kwh) || power_known(&c->model))
+        return LM_OK;
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "--grid: no power was measured: measure some (column power_w), or tell "
+                        "--idle-power");
+}
+
+const char *power_by(const power_choice *c)
+{
+    return c->model.assumed ? "assumed" : "fitted";
 }
 
 void power_columns(table *t, const power_choice *c)
@@ -162,7 +174,7 @@ void power_cells(table *t, const power_choice *c, const step_power *p, double st
     table_real(t, kwh);
     if (isfinite(c->grams_per_kwh))
         table_real(t, kwh * c->grams_per_kwh);
-    table_text(t, c->model.assumed ? "assumed" : "fitted");
+    table_text(t, power_by(c));
 }
 
 void power_hidden_cells(table *t, const power_choice *c, const step_power *p)

@@ -11,8 +11,7 @@
 
 /** By their place in the command's own table; below 0: it has none. */
 typedef struct power_options {
-    int idle, cap, knee, grid;
-    int device, devices; /**< --device and --devices; the first where the machine file names none */
+    int  idle, cap, knee, grid;
     bool held; /**< `cap` is what the device is to keep to from now on, not what it was measured at
                 */
 } power_options;
@@ -37,6 +36,7 @@ typedef struct power_options {
 
 /** What was read. */
 typedef struct power_choice {
+    bool        held;          /**< as in power_options */
     power_model model;         /**< power_known() of it: is any power told or fitted? */
     double      cap_w;         /**< as told, NAN: not */
     double      grams_per_kwh; /**< of CO2; NAN: not asked for */
@@ -47,15 +47,22 @@ bool power_options_read(const options *o, const power_options *at, power_choice 
                         int *exit_code);
 
 /**
- * With what the machine file (NULL: none) has and datasheets say. Where no power was measured and
+ * With what the machine file (NULL: none) has and the datasheet of `name` (NULL: the machine
+ * file's) says, looked up in `devices` (NULL: none) first. Where no power was measured and
  * --idle-power is told, a device draws its limit while it computes or moves bytes, and what it
  * draws at rest while it waits: `assumed`.
  *
  * @return LM_E_ARG where what is told does not suffice: the text says what to tell; what
  *         devices_open() returns
  */
-lm_status power_choice_complete(const options *o, const power_options *at, const calibration *cal,
-                                power_choice *c, lm_error *err);
+lm_status power_choice_complete(power_choice *c, const calibration *cal, const char *name,
+                                const char *devices, lm_error *err);
+
+/** LM_E_NOTFOUND where --grid is given and no power is known. */
+lm_status power_choice_check(const power_choice *c, lm_error *err);
+
+/** "fitted", or "assumed". */
+const char *power_by(const power_choice *c);
 
 /** Columns of power and energy, and the cells of a step of which an epoch takes so many; none where
  * no power is known. */

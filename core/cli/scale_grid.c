@@ -66,6 +66,16 @@ typedef enum column_of {
     COLUMN_EFFICIENCY_HIGH,
     COLUMN_EPOCH,
     COLUMN_STEPS,
+    COLUMN_POWER,
+    COLUMN_ENERGY,
+    COLUMN_EPOCH_KWH,
+    COLUMN_EPOCH_CO2,
+    COLUMN_POWER_BY,
+    COLUMN_EDP,
+    COLUMN_POWER_LOW,
+    COLUMN_POWER_HIGH,
+    COLUMN_ENERGY_LOW,
+    COLUMN_ENERGY_HIGH,
     COLUMN_BOTTLENECK,
     COLUMN_BOTTLENECK_SHARE,
     COLUMN_SYNC_BOUND,
@@ -117,6 +127,16 @@ static const struct {
     [COLUMN_EFFICIENCY_HIGH]  = { "efficiency_high", NULL, 3 },
     [COLUMN_EPOCH]            = { "epoch_s", "epoch [s]", 0 },
     [COLUMN_STEPS]            = { "steps_per_epoch", NULL, 0 },
+    [COLUMN_POWER]            = { "power_w", "power [W]", 1 },
+    [COLUMN_ENERGY]           = { "energy_j", "energy [J]", -1 },
+    [COLUMN_EPOCH_KWH]        = { "epoch_kwh", "epoch [kWh]", -1 },
+    [COLUMN_EPOCH_CO2]        = { "epoch_co2_g", "epoch [gCO2]", -1 },
+    [COLUMN_POWER_BY]         = { "power_by", "power by", 0 },
+    [COLUMN_EDP]              = { "edp_js", NULL, -1 },
+    [COLUMN_POWER_LOW]        = { "power_low_w", NULL, 1 },
+    [COLUMN_POWER_HIGH]       = { "power_high_w", NULL, 1 },
+    [COLUMN_ENERGY_LOW]       = { "energy_low_j", NULL, -1 },
+    [COLUMN_ENERGY_HIGH]      = { "energy_high_j", NULL, -1 },
     [COLUMN_BOTTLENECK]       = { "bottleneck", "bottleneck", 0 },
     [COLUMN_BOTTLENECK_SHARE] = { "bottleneck_share", NULL, 3 },
     [COLUMN_SYNC_BOUND]       = { "sync_bound", NULL, 0 },
@@ -137,8 +157,14 @@ _Static_assert(COLUMN_ASSUMED - COLUMN_MEASURED == (int)CERTAINTY_ASSUMED &&
                "shares of the ledger in its order");
 
 /* Which of the columns: people get what differs, files all but what stands elsewhere. */
-static bool shown(column_of c, const shows *s, format f, const char *set)
+static bool shown(column_of c, const shows *s, format f, const scale_grid *g)
 {
+    const char *set = g->set;
+
+    if (c >= COLUMN_POWER && c <= COLUMN_ENERGY_HIGH && !power_known(&g->power.model))
+        return false;
+    if (c == COLUMN_EPOCH_CO2 && isnan(g->power.grams_per_kwh))
+        return false;
     if (f == FORMAT_JSON) /* which lists the curves, and says the settings once */
         return c != COLUMN_SET && (c < COLUMN_TURNING || c > COLUMN_TURNING_HIGH);
     if (f == FORMAT_CSV)
@@ -173,11 +199,34 @@ static void put_beyond(table *t, const prediction *p)
     table_text(t, prediction_beyond(p, text, sizeof text));
 }
 
+static void put_power(table *t, column_of c, const power_choice *power, const scale_point *p)
+{
+    const step_power s   = step_power_of(&power->model, &p->bottleneck, &p->step);
+    const double     kwh = s.joules.value * (double)p->steps_per_epoch / JOULES_PER_KWH;
+
+    switch (c) {
+    case COLUMN_POWER: table_real(t, s.watts.value); break;
+    case COLUMN_ENERGY: table_real(t, s.joules.value); break;
+    case COLUMN_EPOCH_KWH: table_real(t, kwh); break;
+    case COLUMN_EPOCH_CO2: table_real(t, kwh * power->grams_per_kwh); break;
+    case COLUMN_POWER_BY: table_text(t, power_by(power)); break;
+    case COLUMN_EDP: table_real(t, s.edp); break;
+    case COLUMN_POWER_LOW: table_real(t, s.watts.low); break;
+    case COLUMN_POWER_HIGH: table_real(t, s.watts.high); break;
+    case COLUMN_ENERGY_LOW: table_real(t, s.joules.low); break;
+    default: table_real(t, s.joules.high);
+    }
+}
+
 static void put_cell(table *t, column_of c, const scale_grid *g, const scale_line *l,
                      const scale_point *p)
 {
     const prediction *s = &p->step;
 
+    if (c >= COLUMN_POWER && c <= COLUMN_ENERGY_HIGH) {
+        put_power(t, c, &g->power, p);
+        return;
+    }
     switch (c) {
     case COLUMN_NODES: table_count(t, (uint64_t)s->nodes); break;
     case COLUMN_DEVICES_PER_NODE: table_count(t, (uint64_t)s->devices); break;
@@ -226,7 +275,7 @@ static void put_cell(table *t, column_of c, const scale_grid *g, const scale_lin
     case COLUMN_TURNING_LOW: table_real(t, nodes_or_none(l, l->turning.low)); break;
     case COLUMN_TURNING_HIGH: table_real(t, nodes_or_none(l, l->turning.high)); break;
     case COLUMN_SET: table_text(t, g->set ? g->set : ""); break;
-    case N_COLUMNS: break;
+    default: break;
     }
 }
 
@@ -238,7 +287,7 @@ table *scale_rows(const scale_grid *g, format f)
     size_t      n = 0;
 
     for (column_of c = 0; c < N_COLUMNS; c++)
-        if (shown(c, &s, f, g->set)) {
+        if (shown(c, &s, f, g)) {
             of[n++] = c;
             table_column(t, columns[c].key, columns[c].title ? columns[c].title : columns[c].key,
                          columns[c].decimals);

@@ -2,6 +2,7 @@
 #ifndef CLI_SCALE_GRID_H
 #define CLI_SCALE_GRID_H
 
+#include "cli/power_options.h"
 #include "predict/scaling.h"
 #include "report/table.h"
 
@@ -15,11 +16,12 @@ typedef struct scale_line {
 
 /** Devices per node x batch x sync policy, each a curve over the same numbers of nodes. */
 typedef struct scale_grid {
-    scale_line *line;
-    size_t      n_lines;
-    size_t      n_nodes; /**< points of each curve */
-    int64_t     tokens;  /**< of a sample; 0: it is none of tokens */
-    const char *set;     /**< of the network; NULL: nothing */
+    scale_line  *line;
+    size_t       n_lines;
+    size_t       n_nodes; /**< points of each curve */
+    int64_t      tokens;  /**< of a sample; 0: it is none of tokens */
+    const char  *set;     /**< of the network; NULL: nothing */
+    power_choice power;   /**< columns of it where it is known */
 } scale_grid;
 
 /** A row for each point. People get the columns in which something is to be seen, files get all. */

@@ -72,21 +72,33 @@ lm_status money_parse(const char *text, money *out, lm_error *err)
     return LM_OK;
 }
 
-lm_status money_parse_per_hour(const char *text, money *out, lm_error *err)
+/* `per`: "/h"; `such`: an example. */
+static lm_status parse_per(const char *text, const char *per, const char *such, money *out,
+                           lm_error *err)
 {
     char   currency[16], *slash;
     double amount;
 
     if (!split(text, &amount, currency, sizeof currency) || !(slash = strchr(currency, '/')) ||
-        strcmp(slash, "/h") != 0 || !(amount > 0))
-        return lm_error_set(err, LM_E_ARG,
-                            "expected a price above 0 such as 2.50 USD/h, found '%.40s'", text);
+        strcmp(slash, per) != 0 || !(amount > 0))
+        return lm_error_set(err, LM_E_ARG, "expected a price above 0 such as %s, found '%.40s'",
+                            such, text);
     *slash = '\0';
     if (!currency_known(currency))
         return unknown(currency, err);
     out->amount = amount;
     strcpy(out->currency, currency);
     return LM_OK;
+}
+
+lm_status money_parse_per_hour(const char *text, money *out, lm_error *err)
+{
+    return parse_per(text, "/h", "2.50 USD/h", out, err);
+}
+
+lm_status money_parse_per_kwh(const char *text, money *out, lm_error *err)
+{
+    return parse_per(text, "/kWh", "0.30 EUR/kWh", out, err);
 }
 
 const char *money_print(const money *m, char buffer[MONEY_TEXT])

@@ -24,6 +24,8 @@ lm_status money_parse(const char *text, money *out, lm_error *err);
 
 /** "2.50 USD/h": the same for an hour, above 0. LM_E_ARG. */
 lm_status money_parse_per_hour(const char *text, money *out, lm_error *err);
+/** "0.30 EUR/kWh": the same for a unit of electricity. LM_E_ARG. */
+lm_status money_parse_per_kwh(const char *text, money *out, lm_error *err);
 
 /** "1,040 USD", "12.34 USD", "0.00123 USD": cents below 100, whole numbers from there on; three
  * digits below one cent. */

@@ -1,0 +1,93 @@
+/* Energy of planned runs. */
+#include "cli/plan_power.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static bool any_known(const plan_job *job)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (power_known(&job->side[i].power.model))
+            return true;
+    return false;
+}
+
+bool plan_power_open(plan_job *job, const power_options *at, int energy_price, int *exit_code)
+{
+    const options *o    = job->o;
+    power_choice   told = { .held = false };
+    lm_error       err  = { LM_OK, "" };
+
+    job->kwh.amount = NAN;
+    if (!power_options_read(o, at, &told, exit_code))
+        return false;
+    if (o->value[energy_price] && money_parse_per_kwh(o->value[energy_price], &job->kwh, &err))
+        return option_misuse(o, energy_price, &err, exit_code);
+    for (size_t i = 0; i < job->n; i++) {
+        plan_side *side = &job->side[i];
+
+        side->power = told;
+        if (power_choice_complete(&side->power, side->session.cal, side->device,
+                                  o->value[job->at->plan_devices], &err)) {
+            *exit_code = report_failure(&err);
+            return false;
+        }
+    }
+    if ((isfinite(job->kwh.amount) || isfinite(told.grams_per_kwh)) && !any_known(job)) {
+        lm_error_set(&err, LM_E_NOTFOUND,
+                     "%s: no power was measured: tell --idle-power, or leave out --energy-price "
+                     "and --grid",
+                     job->side[0].name);
+        *exit_code = report_failure(&err);
+        return false;
+    }
+    return true;
+}
+
+void plan_power_columns(const plan_job *job, table *t)
+{
+    char title[40];
+
+    if (!any_known(job))
+        return;
+    table_column(t, "power_w", "power [W]", 1);
+    table_column(t, "energy_kwh", "energy [kWh]", -1);
+    if (isfinite(job->side[0].power.grams_per_kwh))
+        table_column(t, "co2_kg", "CO2 [kg]", -1);
+    if (isfinite(job->kwh.amount)) {
+        snprintf(title, sizeof title, "electricity [%s]", job->kwh.currency);
+        table_column(t, "electricity", title, -1);
+    }
+    table_column(t, "power_by", "power by", 0);
+}
+
+lm_status plan_power_cells(const plan_job *job, const plan *p, const prediction *step, table *t,
+                           lm_error *err)
+{
+    const plan_side   *side  = &job->side[p->machine];
+    const power_model *m     = &side->power.model;
+    double             watts = NAN, kwh;
+
+    if (!any_known(job))
+        return LM_OK;
+    if (power_known(m)) {
+        bottleneck_profile bounds;
+        bottleneck_of      found;
+        const lm_status status = bottleneck_profile_of(&side->session.who, &p->setup, &bounds, err);
+
+        if (status)
+            return status;
+        found = bottleneck_find(&side->session.who, &bounds, &p->setup, step);
+        watts = step_power_of(m, &found, step).watts.value;
+    }
+    kwh = watts * (double)step_setup_ranks(&p->setup) *
+          (p->run.seconds[TIME_EXPECTED] - job->question.training.startup) / JOULES_PER_KWH;
+    table_real(t, watts);
+    table_real(t, kwh);
+    if (isfinite(side->power.grams_per_kwh))
+        table_real(t, kwh * side->power.grams_per_kwh / 1000);
+    if (isfinite(job->kwh.amount))
+        table_real(t, kwh * job->kwh.amount);
+    table_text(t, power_known(m) ? power_by(&side->power) : "");
+    return LM_OK;
+}
