@@ -13,9 +13,11 @@
 
 #define N_BANDS     8
 #define BAND        512 /* features: what lies in one of N_BANDS, the last of them open */
-#define N_ROW_BANDS 6
+#define N_ROW_BANDS 11
 
-static const int64_t row_bands[N_ROW_BANDS] = { 1, 4, 8, 16, 32, 64 }; /* last of each */
+/* Last rows of each band. A few rows more than a tile of 32 may have a kernel of their own, that of
+ * two tiles or one of larger ones: where it ends is the library's choice. */
+static const int64_t row_bands[N_ROW_BANDS] = { 1, 4, 8, 16, 32, 34, 36, 38, 40, 48, 64 };
 
 /* Tiles of outputs of one multiprocessor. */
 #define N_TILES 4
