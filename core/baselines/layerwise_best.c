@@ -48,6 +48,14 @@ static size_t candidates_of(const double *setting, size_t rows, uint64_t seed,
     return n;
 }
 
+/* Rows that a candidate learns from while it is judged. */
+static size_t rows_seen(const double *setting, size_t n)
+{
+    const double drawn = fmin((double)n, setting[DRAWN]);
+
+    return (size_t)fmax(1, drawn - drawn / setting[PARTS]);
+}
+
 static bool one_group(const learner_rows *r)
 {
     size_t i = 1;
@@ -84,7 +92,7 @@ static lm_status learn(const char *task, const layerwise_rows *given, layerwise_
                        layerwise_judgement *judged, lm_error *err)
 {
     learner_options candidate[2 * N_LEARNERS];
-    const size_t    n     = candidates_of(setting, given->n, seed, candidate);
+    const size_t    n     = candidates_of(setting, rows_seen(setting, given->n), seed, candidate);
     uint64_t       *group = malloc((given->n + 1) * sizeof *group);
     learner_rows    rows  = { given->x, given->y, group, given->n, given->n_features };
     size_t          best;
@@ -97,9 +105,11 @@ static lm_status learn(const char *task, const layerwise_rows *given, layerwise_
         return no_memory(err);
     for (size_t i = 0; i < given->n; i++)
         group[i] = given->group[i];
-    if (!(status = choose(&rows, candidate, n, setting, seed, &best, judged, err)) &&
-        !(status = learner_train(&rows, NULL, &candidate[best], &l, err)))
-        *out = l;
+    if (!(status = choose(&rows, candidate, n, setting, seed, &best, judged, err))) {
+        candidate[best].mlp = perceptron(setting, rows.n, seed); /* as many rows, not epochs */
+        if (!(status = learner_train(&rows, NULL, &candidate[best], &l, err)))
+            *out = l;
+    }
     free(group);
     return status;
 }

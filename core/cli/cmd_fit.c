@@ -77,7 +77,7 @@ static const char details[] =
     "epochs), l2 and dropout of justus' perceptrons; of prenet learner (0 the best, 1 least squares,\n"
     "2 forest, 3 boosted trees, 4 XGBoost's, 5 perceptron), logs (1: of logarithms, 0: of seconds, as\n"
     "published, 2: which is better), parts (5, of shapes, each left out in turn to choose), drawn (6,000\n"
-    "rows for that) and passes (60,000 rows that a perceptron sees in all).\n"
+    "rows for that) and passes (300,000 rows that a perceptron sees in all).\n"
     "Each element type and each choice of settings has coefficients of its own: of a file with several,\n"
     "--where says which. All-reduces by themselves belong to all of them.\n"
     "Single kernels are priced by kind of operator, 20 rows or more of a kind; kinds without, by --like,\n"

@@ -98,8 +98,9 @@ static lm_status set_options(BoosterHandle b, const boost_options *o, double bas
 
     for (size_t i = 0; i < sizeof set / sizeof set[0] && !status; i++)
         status = set_option(b, set[i].name, set[i].value, err);
+    /* deep trees have so many nodes that histograms of each cost more than sorted rows */
     if (!status && (XGBoosterSetParam(b, "objective", "reg:squarederror") ||
-                    XGBoosterSetParam(b, "tree_method", "hist")))
+                    XGBoosterSetParam(b, "tree_method", o->forest ? "exact" : "hist")))
         status = failed(err);
     return status;
 }
