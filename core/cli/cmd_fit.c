@@ -73,7 +73,7 @@ static const char details[] =
     "fully connected layers (arXiv:1811.11880); prenet: on operations, memory and keys of these and of\n"
     "recurrent layers, attention, embeddings and layer norms the best of five learners for each type\n"
     "(arXiv:2412.15519). 'held out' is the error on rows, of prenet on shapes, that were set apart.\n"
-    "--learn sets layers (6, hidden ones), epochs, rows (of a batch), rate, halve (the rate, each so many\n"
+    "--learn sets layers (4, hidden ones), epochs, rows (of a batch), rate, halve (the rate, each so many\n"
     "epochs), l2 and dropout of justus' perceptrons; of prenet learner (0 the best, 1 least squares,\n"
     "2 forest, 3 boosted trees, 4 XGBoost's, 5 perceptron), logs (1: of logarithms, 0: of seconds, as\n"
     "published, 2: which is better), parts (5, of shapes, each left out in turn to choose), drawn (6,000\n"
@@ -89,7 +89,7 @@ static const char details[] =
 
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"
-    "  layermeter fit layers.csv -o machine.ini --model justus,prenet --learn layers=4\n"
+    "  layermeter fit layers.csv -o machine.ini --model justus,prenet --learn layers=6\n"
     "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n";
 
 static void add_columns(table *t)

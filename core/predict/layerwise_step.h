@@ -1,0 +1,30 @@
+/** A step by a learned model of single layers, as a prediction. */
+#ifndef PREDICT_LAYERWISE_STEP_H
+#define PREDICT_LAYERWISE_STEP_H
+
+#include "baselines/layerwise_network.h"
+#include "predict/price.h"
+
+/** What a predictor has beside its machine file. Zero-initialise. */
+typedef struct layerwise_predictor {
+    layerwise_model *model; /**< owned */
+    device_list     *list;  /**< owns `on`; NULL: none was opened */
+    const device    *on;    /**< NULL: unknown */
+} layerwise_predictor;
+
+void layerwise_predictor_clear(layerwise_predictor *p);
+
+/**
+ * Predicts one step: layers are added up, all-reduces are those of the machine file, one after the
+ * other. Where only whole steps were learned, its parts are NAN. All of it is assumed, as layers
+ * were learned by themselves, and there is no interval; layers that the model does not know stand
+ * in `beyond`, and by how much a layer leaves what was learned from.
+ *
+ * @return LM_E_NOTFOUND where it knows none of the layers, for an all-reduce that was not measured,
+ *         and as layerwise_predict(); LM_E_UNSUPPORTED for messages behind the backward pass; what
+ *         binding returns
+ */
+lm_status layerwise_predict_step(const predictor *who, const step_setup *s, prediction *out,
+                                 lm_error *err);
+
+#endif
