@@ -48,7 +48,7 @@ static const option_spec specs[] = {
     [MACHINE] = { "machine", "FILE", NULL,
                   "machine file, written by 'layermeter fit' (needed but for paleo)" },
     [MODEL]   = { "model", "NAME", "layermeter",
-                  "formulas: layermeter, convmeter or nnls; or paleo" },
+                  "formulas: layermeter, convmeter or nnls; paleo; or justus, prenet (fit --model)" },
     [BATCH] = { "batch", "LIST", "32", "samples per device and micro-step: 8 or 1,2,4 or 1..64*2" },
     [NODES] = { "nodes", "LIST", "1", "nodes: what a network connects" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
@@ -99,6 +99,9 @@ static const char details[] =
     "arithmetic, traffic and launches times a coefficient; each row says which of these is most of it.\n"
     "--model paleo is PALEO (ICLR 2017), which knows a datasheet and a percent of peak instead of\n"
     "measurements: arithmetic over peak plus traffic over bandwidth, nothing overlapped, no interval.\n"
+    "--model justus, or another that 'fit --model' learned of single layers: a step is the sum over its\n"
+    "layers; those it knows nothing of, and how far a layer leaves what was learned, stand in 'beyond'.\n"
+    "Where it was learned of several devices, --device names this one by its datasheet.\n"
     "Power is a device's, energy that of all devices: fitted, where the machine's power was measured, or\n"
     "assumed, by --idle-power: the datasheet's limit while it works, at rest while it waits. See energy.\n";
 
@@ -110,6 +113,7 @@ static const char examples[] =
     "100Gbit/s\n"
     "  layermeter predict vgg16 --machine machine.ini --nodes 8 --bucket auto\n"
     "  layermeter predict vgg16 --machine machine.ini --idle-power 30W --grid 400gCO2/kWh\n"
+    "  layermeter predict vgg16 --machine machine.ini --model justus --batch 1..64*2\n"
     "  layermeter predict vgg16 --model paleo --device 'Tesla T4' --ppp-comp 0.5 --bandwidth 10Gbit/s "
     "--nodes 1..8*2\n";
 
@@ -344,6 +348,12 @@ static int run(const options *o)
         !read_question(o, p.n_batch * p.n_nodes * p.choice.n, &q, &code) ||
         !session_open(o, &at, &s, &code))
         goto out;
+    if (o->value[EXPLAIN] && s.who.layerwise) {
+        lm_error_set(&err, LM_E_ARG, "%s tells seconds of layers, not what they are made of",
+                     s.who.model);
+        code = report_misuse("--explain", &err);
+        goto out;
+    }
     setup_options_settle(&p.choice, setup_in_buckets(&s.who));
     setup       = p.choice.setup;
     setup.batch = batch[0];

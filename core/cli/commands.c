@@ -9,6 +9,7 @@
 #include "layers/loader.h"
 #include "observe/doubts.h"
 #include "observe/points.h"
+#include "predict/layerwise_step.h"
 
 lm_status open_registry(const options *o, registry **out, lm_error *err)
 {
@@ -172,9 +173,11 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         *exit_code = report_misuse("--dtype", &err);
         return false;
     }
-    if (!session_wants_paleo(o, at) && !model_known(o->value[at->model])) {
+    if (!session_wants_paleo(o, at) && !model_known(o->value[at->model]) &&
+        !session_wants_learned(o, at)) {
         lm_error_set(&err, LM_E_ARG,
-                     "expected one of layermeter, convmeter, nnls, paleo; found '%.40s'",
+                     "expected one of layermeter, convmeter, nnls, paleo%s; found '%.40s'",
+                     o->command == &cmd_predict ? ", or a learned model (fit --model)" : "",
                      o->value[at->model]);
         *exit_code = report_misuse("--model", &err);
         return false;
@@ -183,7 +186,8 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         (!session_wants_paleo(o, at) &&
          !option_link(o, at->paleo.bandwidth, at->latency, &link, exit_code)))
         return false;
-    if (link.bytes_per_second > 0 && form_find(o->value[at->model], PART_SYNC) == n_forms) {
+    if (link.bytes_per_second > 0 && !session_wants_learned(o, at) &&
+        form_find(o->value[at->model], PART_SYNC) == n_forms) {
         lm_error_set(&err, LM_E_ARG,
                      "the model '%s' adds numbers of nodes to bytes and knows no link: take "
                      "--model %s",
@@ -211,7 +215,7 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         s->paleo.dtype = s->who.dtype;
         s->who.paleo   = &s->paleo;
     }
-    return true;
+    return !session_wants_learned(o, at) || session_learned(o, at, s, exit_code);
 }
 
 lm_status session_scans(session *s, lm_error *err)
@@ -225,6 +229,7 @@ lm_status session_scans(session *s, lm_error *err)
 void session_close(session *s)
 {
     step_scan_free(s->scan);
+    layerwise_predictor_free(s->layerwise);
     workloads_free(s->loads);
     calibration_free(s->cal);
     registry_free(s->reg);

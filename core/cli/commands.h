@@ -150,14 +150,15 @@ lm_status show_features(const char *name, const bound_network *net, const char *
 
 /** What a prediction needs, opened together. */
 typedef struct session {
-    registry       *reg;
-    calibration    *cal; /**< NULL: of --model paleo */
-    workloads      *loads;
-    predictor       who;
-    const network  *net;       /**< owned by `loads` */
-    char            input[64]; /**< behind who.input */
-    paleo_predictor paleo;     /**< behind who.paleo */
-    step_scan      *scan;      /**< behind who.scan, if session_scans() */
+    registry                   *reg;
+    calibration                *cal; /**< NULL: of --model paleo */
+    workloads                  *loads;
+    predictor                   who;
+    const network              *net;       /**< owned by `loads` */
+    char                        input[64]; /**< behind who.input */
+    paleo_predictor             paleo;     /**< behind who.paleo */
+    step_scan                  *scan;      /**< behind who.scan, if session_scans() */
+    struct layerwise_predictor *layerwise; /**< behind who.layerwise; NULL: none */
 } session;
 
 /** Options by their place in the command's own table. */
@@ -176,6 +177,12 @@ bool session_platform(const options *o, const session_options *at, lm_dtype dtyp
                       paleo_platform *out, int *exit_code);
 /** Is --model paleo wanted? */
 bool session_wants_paleo(const options *o, const session_options *at);
+
+/** Is a learned model of single layers wanted, by the command that takes one: predict? */
+bool session_wants_learned(const options *o, const session_options *at);
+/** Its model out of the machine file, and its device's datasheet, of --device or the machine file.
+ * False after a message, with *exit_code set. */
+bool session_learned(const options *o, const session_options *at, session *s, int *exit_code);
 
 /**
  * Opens what `o` names; the network is argument 0. False after a message, with *exit_code set;

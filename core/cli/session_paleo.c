@@ -27,8 +27,9 @@ static bool read_fraction(const options *o, int at, double *out, int *exit_code)
 static bool left_alone(const options *o, const session_options *at, int *exit_code)
 {
     const paleo_options *p     = &at->paleo;
-    const int            own[] = { p->device, p->devices, p->ppp_comp, p->ppp_comm, p->scheme };
-    lm_error             err   = { 0 };
+    const int            own[] = { p->ppp_comp, p->ppp_comm, p->scheme, p->device, p->devices };
+    const size_t         n   = session_wants_learned(o, at) ? 3 : 5; /* which knows devices, too */
+    lm_error             err = { 0 };
 
     if (session_wants_paleo(o, at)) {
         if (at->latency && o->given[at->latency]) {
@@ -40,7 +41,7 @@ static bool left_alone(const options *o, const session_options *at, int *exit_co
         lm_error_set(&err, LM_E_ARG, "--model paleo takes a device (--device), no machine file");
         return option_misuse(o, at->machine, &err, exit_code);
     }
-    for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
+    for (size_t i = 0; i < n; i++)
         if (o->given[own[i]]) {
             lm_error_set(&err, LM_E_ARG, "is for --model paleo");
             return option_misuse(o, own[i], &err, exit_code);

@@ -2,14 +2,17 @@
 #include "predict/layerwise_step.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "predict/sum.h"
 
-void layerwise_predictor_clear(layerwise_predictor *p)
+void layerwise_predictor_free(layerwise_predictor *p)
 {
+    if (!p)
+        return;
     layerwise_free(p->model);
     devices_free(p->list);
-    *p = (layerwise_predictor){ .model = NULL };
+    free(p);
 }
 
 static lm_status ask_layers(const predictor *who, const step_setup *asked, layerwise_sum *out,
@@ -17,18 +20,19 @@ static lm_status ask_layers(const predictor *who, const step_setup *asked, layer
 {
     const layerwise_setup how = { optimizer_name(asked->optimizer), "", who->layerwise->on, NAN };
     bound_network        *bound;
-    lm_status             status = workloads_bind_at(who->loads, who->network, who->input, who->dtype,
-                                                     asked->batch, &bound, err);
+    lm_status status = workloads_bind_at(who->loads, who->network, who->input, who->dtype,
+                                         asked->batch, &bound, err);
 
     if (status)
         return status;
     status = layerwise_sum_of(who->layerwise->model, bound, &how, out, err);
     bound_network_free(bound);
     if (!status && isnan(out->seconds[PHASE_STEP]))
-        status = lm_error_set(err, LM_E_NOTFOUND,
-                              "%s learned nothing of training any layer of %s: measure steps of such "
-                              "layers, then fit again",
-                              who->model, who->network);
+        status =
+            lm_error_set(err, LM_E_NOTFOUND,
+                         "%s learned nothing of training any layer of %s: measure steps of such "
+                         "layers, then fit again",
+                         who->model, who->network);
     if (status)
         lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
     return status;
@@ -46,8 +50,8 @@ static lm_status ask_allreduce(const predictor *who, const step_setup *asked, do
     *out = 0;
     if (status || step_setup_ranks(asked) == 1)
         return status;
-    a.bytes = step_setup_bytes(asked,
-                               &(workload){ .counts = counts, .bytes = (double)counts.param_bytes });
+    a.bytes = step_setup_bytes(
+        asked, &(workload){ .counts = counts, .bytes = (double)counts.param_bytes });
     if ((status = calibration_ask(who->cal, &a, &answer, err)))
         lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
     else
@@ -70,6 +74,12 @@ static lm_status add_micro_steps(const predictor *who, int64_t micro, prediction
     return LM_OK;
 }
 
+/* Of a pass by itself; NAN where it was not learned of all layers whose steps were. */
+static double pass_seconds(const layerwise_sum *found, phase f)
+{
+    return found->untold[f] > found->untold[PHASE_STEP] ? NAN : found->seconds[f];
+}
+
 static void note(const layerwise_sum *found, prediction *p)
 {
     sum_note(p, "layers by themselves", 0);
@@ -90,15 +100,16 @@ lm_status layerwise_predict_step(const predictor *who, const step_setup *s, pred
     lm_status     status;
 
     if (!step_setup_in_turn(s))
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "%s knows layers by themselves and hides no all-reduce behind the backward "
-                            "pass: take --sync once",
-                            who->model);
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "%s knows layers by themselves and hides no all-reduce behind the backward "
+            "pass: take --sync once",
+            who->model);
     if ((status = ask_layers(who, s, &found, err)) ||
         (status = ask_allreduce(who, s, &p.sync, err)))
         return status;
-    p.forward  = found.untold[PHASE_FORWARD] > found.untold[PHASE_STEP] ? NAN : found.seconds[PHASE_FORWARD];
-    p.backward = found.untold[PHASE_BACKWARD] > found.untold[PHASE_STEP] ? NAN : found.seconds[PHASE_BACKWARD];
+    p.forward  = pass_seconds(&found, PHASE_FORWARD);
+    p.backward = pass_seconds(&found, PHASE_BACKWARD);
     p.exposed  = p.sync;
     p.messages = step_setup_ranks(s) > 1;
     p.step     = found.seconds[PHASE_STEP] + p.sync;

@@ -5,14 +5,15 @@
 #include "baselines/layerwise_network.h"
 #include "predict/price.h"
 
-/** What a predictor has beside its machine file. Zero-initialise. */
+/** What a predictor has beside its machine file. */
 typedef struct layerwise_predictor {
     layerwise_model *model; /**< owned */
     device_list     *list;  /**< owns `on`; NULL: none was opened */
     const device    *on;    /**< NULL: unknown */
 } layerwise_predictor;
 
-void layerwise_predictor_clear(layerwise_predictor *p);
+/** All it owns, and itself; calloc'ed. */
+void layerwise_predictor_free(layerwise_predictor *p);
 
 /**
  * Predicts one step: layers are added up, all-reduces are those of the machine file, one after the

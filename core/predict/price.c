@@ -7,6 +7,7 @@
 
 #include "predict/bounds.h"
 #include "predict/by_layers.h"
+#include "predict/layerwise_step.h"
 #include "predict/own.h"
 #include "predict/paleo_step.h"
 #include "predict/sum.h"
@@ -324,6 +325,8 @@ static lm_status step(const predictor *who, const step_setup *s, bool sync_only,
             err, LM_E_UNSUPPORTED,
             "PALEO hides no all-reduce behind the backward pass, and sends gradients "
             "as they are: take --sync once without --grad-dtype");
+    if (who->layerwise)
+        return layerwise_predict_step(who, s, out, err);
     return who->paleo ? paleo_predict(who->paleo, s, out, err)
                       : predict(who, s, sync_only, out, NULL, err);
 }
@@ -345,6 +348,10 @@ lm_status predict_timeline(const predictor *who, const step_setup *s, prediction
 
     if (status)
         return status;
+    if (who->layerwise)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "%s does not say when gradients are ready: no all-reduce is hidden",
+                            who->model);
     if (who->paleo)
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "PALEO does not say when gradients are ready: no all-reduce is hidden");

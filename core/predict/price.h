@@ -20,7 +20,9 @@ typedef struct predictor {
     /** PALEO's model, which has a platform instead of `cal` and is asked instead of the formulas;
      *  NULL: the formulas of `model`. */
     struct paleo_predictor *paleo;
-    struct step_scan       *scan; /**< what steps share, kept from one to the next; NULL: nothing */
+    /** A learned model of single layers, asked instead of the formulas, too; NULL: the formulas. */
+    struct layerwise_predictor *layerwise;
+    struct step_scan *scan; /**< what steps share, kept from one to the next; NULL: nothing */
 } predictor;
 
 /**
