@@ -9,11 +9,13 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "baselines/justus.h"
+#include "baselines/nicolai.h"
 #include "baselines/prenet_model.h"
 
 #define WORDS 32 /* of --learn */
 
-const layerwise_kind *const layerwise_kinds[] = { &layerwise_justus, &layerwise_prenet, NULL };
+const layerwise_kind *const layerwise_kinds[] = { &layerwise_justus, &layerwise_prenet,
+                                                  &layerwise_nicolai, NULL };
 
 const layerwise_kind *layerwise_find(const char *name)
 {

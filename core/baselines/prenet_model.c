@@ -127,6 +127,6 @@ const layerwise_kind layerwise_prenet = {
     .chains   = true,
     .task     = task,
     .features = features,
-    .setting  = LAYERWISE_BEST_SETTINGS,
+    .setting  = LAYERWISE_BEST_SETTINGS(0, 1),
     .learner  = &layerwise_best,
 };

@@ -69,7 +69,8 @@ static lm_status pool_class(const transfer_source *from, size_t n, size_t class,
             continue;
         if (!out->present && !layer_classes[class]->make(&out->columns))
             return no_memory(err);
-        out->present = true;
+        out->columns.join = out->present ? out->columns.join : p->columns.join; /* the first's */
+        out->present      = true;
         for (size_t j = 0; j < p->columns.n; j++) {
             const column *c = &p->columns.column[j];
 
