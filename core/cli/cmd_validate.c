@@ -13,6 +13,7 @@
 #include "cli/validate_print.h"
 #include "fit/singles.h"
 #include "observe/variants.h"
+#include "single/model.h"
 
 enum {
     LEAVE_OUT,
@@ -22,6 +23,7 @@ enum {
     ALGORITHM,
     MODEL,
     LEARN,
+    LAYERS,
     DEVICE,
     DEVICES,
     POOLED,
@@ -43,6 +45,8 @@ static const option_spec specs[] = {
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
                     "models, side by side; residual, justus and prenet too, and paleo of a --device" },
     [LEARN]     = OPTION_LEARN,
+    [LAYERS]    = { "layers", "FILE", NULL,
+                    "machine file of single layers on the same device, of which networks are composed" },
     [DEVICE]    = { "device", "NAME", NULL,
                     "what was measured on, by its datasheet: of paleo; a list where devices are left out" },
     [DEVICES]   = OPTION_DEVICES,
@@ -238,6 +242,18 @@ static lm_status judge_model(const asked *q, const char *name, comparison *out, 
     return status;
 }
 
+/* A machine file that prices single layers. */
+static lm_status load_layers(const char *path, calibration **out, lm_error *err)
+{
+    lm_status status = calibration_load(path, out, err);
+
+    if (!status && (!(*out)->layers || !layer_model_any((*out)->layers)))
+        status = lm_error_set(err, LM_E_NOTFOUND,
+                              "--layers %s: no prices of single layers in it: it was fitted to none",
+                              path);
+    return status;
+}
+
 /* What the judged say, in the form that is asked for. */
 static lm_status print_judged(const options *o, const judging *all, quantity q, format f,
                               lm_error *err)
@@ -332,6 +348,7 @@ static int run(const options *o)
     size_t        n       = 0;
     int           code    = EXIT_DONE;
     calibration  *cal     = NULL;
+    calibration  *layers  = NULL;
     device_list  *devices = NULL;
     const device *on      = NULL;
     split         by = { .n_folds = 0 }, groups = { .n_folds = 0 };
@@ -363,7 +380,8 @@ static int run(const options *o)
             goto out;
         }
     if (observations_load(o->argument[0], &obs, &err) ||
-        (o->value[MACHINE] && calibration_load(o->value[MACHINE], &cal, &err))) {
+        (o->value[MACHINE] && calibration_load(o->value[MACHINE], &cal, &err)) ||
+        (o->value[LAYERS] && load_layers(o->value[LAYERS], &layers, &err))) {
         code = report_failure(&err);
         goto out;
     }
@@ -396,6 +414,7 @@ static int run(const options *o)
             code = report_failure(&err);
         goto out;
     }
+    p.layers = layers ? layers->layers : NULL;
     for (size_t m = 0; m < n; m++) {
         judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
         if (!judge[m].at ||
@@ -417,6 +436,7 @@ out:
         free(judge[m].at);
     table_free(t);
     calibration_free(cal);
+    calibration_free(layers);
     devices_free(devices);
     split_free(&groups);
     split_free(&by);

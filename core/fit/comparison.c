@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "fit/allreduces.h"
 #include "fit/overlap_points.h"
+#include "fit/composed_points.h"
 #include "fit/singles.h"
 
 /* ---- predictions --------------------------------------------------------------------------------
@@ -97,6 +98,31 @@ static lm_status predict_singles(const points *p, const char *model, const split
             /* a network's own coefficients know more of it than its layers' */
             if (singles_phase(w, &f) && !isnan(seconds[i * N_PHASES + f]) &&
                 (p->point[i].shape || isnan(out[i].part[w])))
+                out[i].part[w] = seconds[i * N_PHASES + f];
+        }
+    free(seconds);
+    return status;
+}
+
+/* Networks by single layers that were measured elsewhere, where they are at hand. */
+static lm_status predict_composed(const points *p, const char *model, const split *by,
+                                  comparison *out, lm_error *err)
+{
+    double   *seconds;
+    lm_status status;
+
+    if (!p->layers || (strcmp(model, MODEL_RESIDUAL) != 0 && strcmp(model, model_at(0)) != 0))
+        return LM_OK;
+    if (!(seconds = malloc((p->n_points * N_PHASES + 1) * sizeof *seconds)))
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points * N_PHASES; i++)
+        seconds[i] = NAN;
+    status = composed_left_out(p, p->layers, by, NULL, seconds, err);
+    for (size_t i = 0; i < p->n_points && !status; i++)
+        for (part w = 0; w < N_PARTS; w++) {
+            phase f;
+
+            if (singles_phase(w, &f) && !isnan(seconds[i * N_PHASES + f]))
                 out[i].part[w] = seconds[i * N_PHASES + f];
         }
     free(seconds);
@@ -209,6 +235,8 @@ static lm_status compare(const points *p, const char *model, const split *by,
         status = predict_part(p, model, w, measured[w], by, cal, out, err);
     if (!status && singles)
         status = predict_singles(p, model, by, cal, out, err);
+    if (!status && !cal)
+        status = predict_composed(p, model, by, out, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
         compare_measured(&p->point[i], &out[i]);
         predict(&p->point[i], model, out[i].part, out[i].predicted);

@@ -42,6 +42,8 @@ typedef struct points {
     struct arena  *shapes;    /**< owns the points' shapes */
     workloads     *loads;     /**< whose networks they are */
     double         multiprocessors; /**< of the device; 0: unknown */
+    struct layer_model *layers; /**< prices of single layers on the same device, of which networks
+                                   are composed; NULL: none. Not owned */
     const char    *algorithm;       /**< of points_choose_algorithm(); NULL: none was chosen */
     struct doubts *doubts; /**< what its times leave to be asked (doubts.h), some left out for it */
 } points;

@@ -2,6 +2,7 @@
 #include "single/whole.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Columns that both classes have by these names. */
@@ -16,7 +17,7 @@ typedef struct walk {
     const layer_prices
                  *usual; /**< class of what is no product: convolutions where they are known */
     const char   *optimizer;
-    bool          learned;
+    whole_learned learned;
     whole_seconds sum;
     lm_error     *err;
 } walk;
@@ -48,15 +49,17 @@ static size_t by_resource(const column *c)
     return (size_t)c->resource;
 }
 
-/* Of a pass, `factor` times what it is priced at; NAN where it has no price. */
-static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run, double factor)
+/* Of a pass, `factor` times what it is priced at, into `to` by resource; NAN where it has no price.
+ */
+static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run, double factor,
+                           double *to)
 {
     double by[N_RESOURCES] = { 0 }, sum = 0;
 
     if (layer_model_split(w->m, s, run, by_resource, by, NULL))
         return NAN;
     for (int r = 0; r < N_RESOURCES; r++) {
-        w->sum.by[r] += factor * by[r];
+        to[r] += factor * by[r];
         sum += factor * by[r];
     }
     return sum;
@@ -64,14 +67,17 @@ static double pass_seconds(walk *w, const layer_shape *s, const layer_run *run, 
 
 /* What a layer's pass by itself takes with its residual, over what it takes by its price; run with
  * inputs that are trained, or without: as layers were when it was learned. */
-static lm_status learned_factor(walk *w, const layer_shape *s, bool backward, double *out)
+static lm_status learned_factor(walk *w, const layer_shape *s, const layer_run *pass, double *out)
 {
     lm_status status = LM_OK;
 
     *out = 1;
     for (int trains = 0; trains < 2 && *out == 1 && !status; trains++) {
-        const layer_run run    = { .forward         = !backward,
-                                   .backward        = backward,
+        const layer_run run    = { .forward         = pass->forward,
+                                   .backward        = pass->backward,
+                                   .update          = pass->update,
+                                   .evaluation      = pass->evaluation,
+                                   .optimizer       = pass->optimizer,
                                    .alone           = true,
                                    .input_gradient  = true,
                                    .trains_inputs   = trains,
@@ -94,27 +100,89 @@ static lm_status unlike(const walk *w, const bound_layer *l)
                         l->decl->name);
 }
 
+/* What the host does for a layer by itself. */
+static double host_seconds(walk *w, const layer_shape *s, layer_run run)
+{
+    double        *price = NULL;
+    rows           r     = { 0 };
+    row_cost       cost  = { 0, 0 };
+    const columns *c     = &w->m->of[layer_model_class(w->m, s)].columns;
+
+    run.alone  = true;
+    run.update = false;
+    if (layer_model_row(w->m, s, &run, &r) && (price = malloc((c->n + 1) * sizeof *price))) {
+        for (size_t j = 0; j < c->n; j++)
+            price[j] = c->column[j].price;
+        cost = rows_cost(&r, 0, c, price, NULL, NULL);
+    }
+    free(price);
+    rows_free(&r);
+    return cost.floor;
+}
+
+static lm_status add_inference(walk *w, const layer_shape *s, layer_run run, bool product)
+{
+    double    factor = 1;
+    lm_status status = LM_OK;
+
+    run.forward = run.evaluation = true;
+    if (w->learned)
+        status = learned_factor(w, s, &run, &factor);
+    w->sum.inference[WHOLE_HOST] += host_seconds(w, s, run);
+    w->sum.inference[product ? WHOLE_PRODUCTS : WHOLE_OTHERS] +=
+        pass_seconds(w, s, &run, factor, w->sum.inference_by);
+    return status;
+}
+
+/* By backward passes as they were learned, or else by whole steps. */
+static lm_status backward_factor(walk *w, const layer_shape *s, double *out)
+{
+    const layer_run alone = { .backward = true };
+    const layer_run step  = {
+         .forward = true, .backward = true, .update = true, .optimizer = w->optimizer
+    };
+    lm_status status = learned_factor(w, s, &alone, out);
+
+    return status || *out != 1 || w->learned < WHOLE_LEARNED_STEPS
+               ? status
+               : learned_factor(w, s, &step, out);
+}
+
 /* Of a class that has prices. */
 static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
 {
-    layer_run run       = { .input_gradient  = l->needs_grad_input,
-                            .optimizer       = w->optimizer,
-                            .multiprocessors = w->m->multiprocessors };
-    double    factor[2] = { 1, 1 };
-    lm_status status    = LM_OK;
+    const bool product   = s->kind != SHAPE_WORK;
+    layer_run  run       = { .input_gradient  = l->needs_grad_input,
+                             .optimizer       = w->optimizer,
+                             .multiprocessors = w->m->multiprocessors };
+    double     factor[2] = { 1, 1 }, host, seconds;
+    lm_status  status    = add_inference(w, s, run, product);
 
-    for (int back = 0; back < 2 && w->learned && !status; back++)
-        status = learned_factor(w, s, back, &factor[back]);
+    if (w->learned && !status)
+        status = learned_factor(w, s, &(layer_run){ .forward = true }, &factor[0]);
+    if (w->learned && !status)
+        status = backward_factor(w, s, &factor[1]);
     run.forward = true;
-    w->sum.forward += pass_seconds(w, s, &run, factor[0]);
-    run.forward  = false;
+    seconds     = pass_seconds(w, s, &run, factor[0], w->sum.by);
+    host        = host_seconds(w, s, run);
+    w->sum.forward += seconds;
+    w->sum.step[WHOLE_HOST] += host;
+    w->sum.step[product ? WHOLE_PRODUCTS : WHOLE_OTHERS] += seconds;
     run.backward = l->trained || l->needs_grad_input;
-    if (run.backward)
-        w->sum.backward += pass_seconds(w, s, &run, factor[1]);
-    run.backward = false;
-    run.update   = l->trained && l->n_weights;
-    if (run.update)
-        w->sum.update += layer_model_seconds(w->m, s, &run);
+    if (run.backward) {
+        w->sum.step[WHOLE_HOST_BACK] += host_seconds(w, s, run) - host;
+        run.forward = false;
+        seconds     = pass_seconds(w, s, &run, factor[1], w->sum.by);
+        w->sum.backward += seconds;
+        w->sum.step[product ? WHOLE_PRODUCTS_BACK : WHOLE_OTHERS_BACK] += seconds;
+    }
+    run.forward = run.backward = false;
+    run.update                 = l->trained && l->n_weights;
+    if (run.update) {
+        seconds = layer_model_seconds(w->m, s, &run);
+        w->sum.update += seconds;
+        w->sum.step[WHOLE_UPDATE] += seconds;
+    }
     return status;
 }
 
@@ -155,6 +223,10 @@ static void add_traffic(walk *w, double forward, double backward)
     w->sum.forward += forward;
     w->sum.backward += backward;
     w->sum.by[RESOURCE_BANDWIDTH] += forward + backward;
+    w->sum.inference_by[RESOURCE_BANDWIDTH] += forward;
+    w->sum.inference[WHOLE_OTHERS] += forward;
+    w->sum.step[WHOLE_OTHERS] += forward;
+    w->sum.step[WHOLE_OTHERS_BACK] += backward;
 }
 
 static lm_status add_layer(walk *w, const bound_layer *l)
@@ -197,7 +269,7 @@ static lm_status add_layer(walk *w, const bound_layer *l)
 }
 
 lm_status whole_predict(layer_model *m, const bound_network *net, const char *optimizer,
-                        bool learned, whole_seconds *out, lm_error *err)
+                        whole_learned learned, whole_seconds *out, lm_error *err)
 {
     walk w = { .m = m, .net = net, .optimizer = optimizer, .learned = learned, .err = err };
     const layer_prices *calls  = NULL;

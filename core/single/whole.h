@@ -2,12 +2,24 @@
 #ifndef SINGLE_WHOLE_H
 #define SINGLE_WHOLE_H
 
+#include "single/composed.h"
 #include "single/learned.h"
+
+/** What whole_predict() adds to prices. */
+typedef enum whole_learned {
+    WHOLE_PRICES,       /**< nothing */
+    WHOLE_LEARNED,      /**< residuals (learned.h) of passes by themselves */
+    WHOLE_LEARNED_STEPS /**< and where backward passes have none, those of whole steps, which are of
+                           what is done beside them, too */
+} whole_learned;
 
 /** Seconds of one step's passes. */
 typedef struct whole_seconds {
     double forward, backward, update; /**< backward NAN: of no layer it was measured */
     double by[N_RESOURCES];           /**< both passes, by what of a device bounds them */
+    /* What composed.h takes: of a step, and of a forward pass in evaluation mode. */
+    double step[N_WHOLE_PARTS], inference[N_WHOLE_PARTS];
+    double inference_by[N_RESOURCES];
 } whole_seconds;
 
 /**
@@ -26,6 +38,6 @@ typedef struct whole_seconds {
  * @return LM_E_NOTFOUND for a layer or an optimizer without a price; what learned_seconds() returns
  */
 lm_status whole_predict(layer_model *m, const bound_network *net, const char *optimizer,
-                        bool learned, whole_seconds *out, lm_error *err);
+                        whole_learned learned, whole_seconds *out, lm_error *err);
 
 #endif
