@@ -188,9 +188,11 @@ static lm_status add_passes(walk *w, const bound_layer *l, const layer_shape *s)
 
 static lm_status add_product(walk *w, const bound_layer *l, layer_shape *s)
 {
-    const lm_tensor *image = s->kind == SHAPE_DENSE ? image_behind(w, l) : NULL;
-    const bool       conv  = w->m->of[0].present;
-    size_t class           = layer_model_class(w->m, s);
+    /* a price of products is what they are; else of windows over the whole image */
+    const lm_tensor *image =
+        s->kind == SHAPE_DENSE && !w->m->of[LAYER_PRODUCT].present ? image_behind(w, l) : NULL;
+    const bool conv = w->m->of[0].present;
+    size_t class    = layer_model_class(w->m, s);
 
     if (s->kind == SHAPE_DENSE && conv &&
         (image || class == N_LAYER_CLASSES || !w->m->of[class].present)) {
@@ -229,6 +231,77 @@ static void add_traffic(walk *w, double forward, double backward)
     w->sum.step[WHOLE_OTHERS_BACK] += backward;
 }
 
+static bool priced_product(const walk *w)
+{
+    const columns *c  = &w->m->of[LAYER_OTHER].columns;
+    const size_t   at = columns_find(c, "forward.product.flops");
+
+    return at != COLUMN_NONE && c->column[at].rows > 0;
+}
+
+/* Products within other layers, as attention has them, where none such was measured: at the prices
+ * of products with weights. */
+static void add_inner_products(walk *w, const bound_layer *l, layer_work *work)
+{
+    const layer_run run = { .forward = true, .multiprocessors = w->m->multiprocessors };
+
+    if (!w->m->of[LAYER_PRODUCT].present || priced_product(w))
+        return;
+    for (lm_pass p = 0; p < LM_N_PASSES; p++) {
+        double sum = 0;
+
+        for (size_t i = 0; i < l->n_kernels[p]; i++) {
+            const lm_kernel *k = &l->kernels[p][i];
+            layer_shape      s = { .kind = SHAPE_DENSE, .groups = 1 };
+
+            if (k->op != LM_OP_GEMM)
+                continue;
+            s.n       = k->u.gemm.batch * k->u.gemm.m;
+            s.c_in    = k->u.gemm.k;
+            s.c_out   = k->u.gemm.n;
+            s.inputs  = (double)s.n * (double)s.c_in;
+            s.outputs = (double)s.n * (double)s.c_out;
+            s.weights = (double)s.c_in * (double)s.c_out;
+            sum += (k->repeat > 1 ? k->repeat : 1) * pass_seconds(w, &s, &run, 1, w->sum.by);
+        }
+        *(p == LM_FORWARD ? &w->sum.forward : &w->sum.backward) += sum;
+        w->sum.step[p == LM_FORWARD ? WHOLE_PRODUCTS : WHOLE_PRODUCTS_BACK] += sum;
+        if (p == LM_FORWARD)
+            w->sum.inference[WHOLE_PRODUCTS] += sum;
+        work->of[WORK_PRODUCT][p] = (kernel_work){ 0 };
+    }
+    work->inference[WORK_PRODUCT] = (kernel_work){ 0 };
+}
+
+/* What several layers read has its gradients added up: two are read and one is written, for each
+ * but the first of its readers. */
+static lm_status add_sums(walk *w)
+{
+    const bound_network *net    = w->net;
+    size_t              *reader = calloc(net->n_layers + 1, sizeof *reader);
+    layer_work           work   = { 0 };
+    const layer_shape    s      = { .kind = SHAPE_WORK, .n = 1, .work = &work };
+    const layer_run      run    = { .forward = true, .multiprocessors = w->m->multiprocessors };
+
+    if (!reader)
+        return lm_error_set(w->err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < net->n_layers; i++)
+        for (size_t k = 0; k < net->layer[i].decl->n_inputs; k++)
+            if (net->layer[i].decl->input[k].layer < net->n_layers)
+                reader[net->layer[i].decl->input[k].layer]++;
+    for (size_t i = 0; i < net->n_layers; i++)
+        if (reader[i] > 1 && net->layer[i].n_outputs == 1 &&
+            (net->layer[i].trained || net->layer[i].needs_grad_input)) {
+            work.of[WORK_MAP][LM_FORWARD].launches += (double)(reader[i] - 1);
+            work.of[WORK_MAP][LM_FORWARD].bytes +=
+                3 * (double)(reader[i] - 1) * (double)lm_bytes(&net->layer[i].output[0]);
+        }
+    free(reader);
+    if (w->m->of[LAYER_OTHER].present && layer_prices_train(&w->m->of[LAYER_OTHER]))
+        w->sum.step[WHOLE_OTHERS_BACK] += pass_seconds(w, &s, &run, 1, w->sum.by);
+    return LM_OK;
+}
+
 static lm_status add_layer(walk *w, const bound_layer *l)
 {
     double      element, grad;
@@ -241,8 +314,10 @@ static lm_status add_layer(walk *w, const bound_layer *l)
         layer_work work;
 
         shape_by_work(l, &work, &s);
-        if (s.kind == SHAPE_WORK)
+        if (s.kind == SHAPE_WORK) {
+            add_inner_products(w, l, &work);
             return add_passes(w, l, &s);
+        }
     }
     if (!w->usual)
         return unlike(w, l);
@@ -285,6 +360,8 @@ lm_status whole_predict(layer_model *m, const bound_network *net, const char *op
         return lm_error_set(err, LM_E_NOTFOUND, "no single layers were measured");
     for (size_t i = 0; i < net->n_layers && !status; i++)
         status = add_layer(&w, &net->layer[i]);
+    if (!status)
+        status = add_sums(&w);
     if (!status && isnan(w.sum.update)) /* the only price that can be missing here */
         status = lm_error_set(err, LM_E_NOTFOUND,
                               "updates by '%s' have no price: measure steps of single layers with "
