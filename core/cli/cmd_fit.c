@@ -43,7 +43,7 @@ static const option_spec specs[] = {
                     "single kernels that were not measured: by these machine files and datasheets" },
     [RESIDUAL]  = { "residual", "WHEN", "off",
                     "learn what prices of single layers leave over: on, auto (where the build can) or off" },
-    [MODEL] = { "model", "LIST", NULL, "learn these models of single layers, too: justus, prenet" },
+    [MODEL] = { "model", "LIST", NULL, "learn these models of single layers, too: justus, prenet, nicolai" },
     [LEARN] = OPTION_LEARN,
     [DEVICE]     = { "device", "NAME", NULL,
                      "what was measured on, by its datasheet, for --model; else as the file says" },
@@ -72,7 +72,8 @@ static const char details[] =
     "a file beside the machine file, MACHINE.NAME. justus: perceptrons on the keys of convolutions and\n"
     "fully connected layers (arXiv:1811.11880); prenet: on operations, memory and keys of these and of\n"
     "recurrent layers, attention, embeddings and layer norms the best of five learners for each type\n"
-    "(arXiv:2412.15519). 'held out' is the error on rows, of prenet on shapes, that were set apart.\n"
+    "(arXiv:2412.15519); nicolai: random forests of time and of power on the attributes and sizes of any\n"
+    "layer. 'held out' is the error on rows, of prenet on shapes, that were set apart.\n"
     "--learn sets layers (4, hidden ones), epochs, rows (of a batch), rate, halve (the rate, each so many\n"
     "epochs), l2 and dropout of justus' perceptrons; of prenet learner (0 the best, 1 least squares,\n"
     "2 forest, 3 boosted trees, 4 XGBoost's, 5 perceptron), logs (1: of logarithms, 0: of seconds, as\n"

@@ -43,7 +43,7 @@ static const option_spec specs[] = {
     [ALGORITHM] = { "algorithm", "NAME", NULL,
                     "these all-reduces only: default or ring; else all but ring" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
-                    "models, side by side; residual, justus and prenet too, and paleo of a --device" },
+                    "models, side by side; residual, justus, prenet and nicolai too, and paleo of a --device" },
     [LEARN]     = OPTION_LEARN,
     [LAYERS]    = { "layers", "FILE", NULL,
                     "machine file of single layers on the same device, of which networks are composed" },
@@ -80,6 +80,8 @@ static const char details[] =
     "what is left out (layermeter fit --residual); with --machine as that file has it.\n"
     "So are justus and prenet learned without what is left out; with --machine they are that file's\n"
     "(fit --model, --learn).\n"
+    "--layers names a machine file that single layers on the same device were fitted to: layermeter then\n"
+    "composes networks of their layers, corrected by the networks that are not left out.\n"
     "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
 
 static const char examples[] =
@@ -88,7 +90,8 @@ static const char examples[] =
     "  layermeter validate new.csv --machine machine.ini --points\n"
     "  layermeter validate observations.csv --model layermeter,paleo --device 'Tesla T4' --pooled\n"
     "  layermeter validate t4.csv p100.csv v100.csv --leave-out device --device T4,P100-PCIE-16GB,V100-SXM2-16GB\n"
-    "  layermeter validate observations.csv --leave-out none --pooled --format csv\n";
+    "  layermeter validate observations.csv --leave-out none --pooled --format csv\n"
+    "  layermeter validate networks.csv --layers layers.ini\n";
 
 /* Fits that leave something out must not mix element types and settings either. */
 static lm_status choose(const options *o, points *p, lm_error *err)
@@ -248,9 +251,9 @@ static lm_status load_layers(const char *path, calibration **out, lm_error *err)
     lm_status status = calibration_load(path, out, err);
 
     if (!status && (!(*out)->layers || !layer_model_any((*out)->layers)))
-        status = lm_error_set(err, LM_E_NOTFOUND,
-                              "--layers %s: no prices of single layers in it: it was fitted to none",
-                              path);
+        status = lm_error_set(
+            err, LM_E_NOTFOUND,
+            "--layers %s: no prices of single layers in it: it was fitted to none", path);
     return status;
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/no_memory.h"
 #include "fit/allreduces.h"
-#include "fit/overlap_points.h"
 #include "fit/composed_points.h"
+#include "fit/overlap_points.h"
 #include "fit/singles.h"
 
 /* ---- predictions --------------------------------------------------------------------------------
