@@ -1,5 +1,4 @@
 """Single PyTorch operations and whole networks on an A30 and an RTX 2080 Ti, with power (Nicolai 2025)."""
-import random
 import re
 
 NAME = "nicolai2025"
@@ -70,3 +69,113 @@ def operation(r):
             "optimizer": "sgd" if r["phase"] == "training" else "",
             "settings": f"math={'tf32' if r['tensor_cores'] == '1' else 'ieee'} trains=inputs",
             "seconds": r["time_s"], "power_w": r["power_w"], "clock_mhz": r["clock_mhz"]}
+
+
+# ---- what is asked -------------------------------------------------------------------------------
+
+# Runs by what they are of: those of February 2025, second pass, and on the 2080 Ti all at one clock. Others repeat them, or were at
+# an unknown one (README of the data).
+OPERATIONS = {
+    "A30 TF32": ("operations_A30_train@94f8ef7",),
+    "A30 fp32": ("operations_A30_no_tc_train@94f8ef7",),
+    "2080 Ti": ("RTX2080TI_operations_bench_run@29cc4b7", "operations_RTX2080TI_train@94f8ef7"),
+}
+MULTIPROCESSORS = {"A30 TF32": 56, "A30 fp32": 56, "2080 Ti": 68}
+NETWORKS = {
+    "A30 TF32": ("A30_full_model@b68f0fd", "fullmodel_A30@446e72c", "A30_fullmodel_train@94f8ef7", "operations_A30_train@554d5ea"),
+    "A30 fp32": ("A30_no_tc_full_model@b68f0fd", "fullmodel_A30_no_tc@446e72c", "A30_no_tc_fullmodel_train@94f8ef7"),
+    "2080 Ti": ("RTX2080TI_full_model@b68f0fd", "RTX2080TI_fullmodel@446e72c", "RTX2080TI_fullmodel_train@94f8ef7"),
+}
+RESIDUAL, PUBLISHED = "residual", "nicolai"
+FOLDS = 5
+TIME_MAPE, TIME_R2 = 8.0, 0.95
+# 1 - R2 of the thesis's forests on random rows; 2080 Ti at its usual clock, A30 at six clocks
+THESIS_R2 = {("A30", "step"): 0.90, ("A30", "inference"): 0.88, ("2080", "step"): 0.81, ("2080", "inference"): 0.77}
+WHOLE = {"step": 12.0, "inference": 8.0}
+THESIS_WHOLE = {"step": 74.0}
+PHASES = ("inference", "forward", "step")
+
+
+def operations(exam, folder, name):
+    rows = exam.read(folder, NAME, "operations.csv.gz") or []
+    return [operation(r) for r in rows if r["run"] in OPERATIONS[name]]
+
+
+def networks(exam, folder, name):
+    """One optimizer for all, as evaluations have none to differ in."""
+    found = []
+    for r in exam.read(folder, NAME, "networks.csv") or []:
+        model = r["run"] in NETWORKS[name] and exam.network(NAME, r["model"])
+        batch, *shape = r["in_shape"].split("x")
+        if model:
+            found.append({"kind": "network", "name": model, "phase": "step" if r["phase"] == "training" else "inference",
+                          "input": "x".join(shape), "batch": batch, "optimizer": "sgd",
+                          "settings": f"math={'tf32' if r['tensor_cores'] == '1' else 'ieee'}", "seconds": r["time_s"],
+                          "power_w": r["power_w"]})
+    return found
+
+
+def provenance(name):
+    return [("multiprocessors", str(MULTIPROCESSORS[name]))]
+
+
+def errors(rows):
+    return {(r["phase"], r["model"]): r for r in rows if r["group"] == "(all)" and r["mape_percent"]}
+
+
+def of_operations(exam, name, models):
+    """The question, and errors on operations that no fit saw: parts of the configurations, or another folder."""
+    train, other = operations(exam, exam.data, name), operations(exam, exam.heldout, name)
+    if not train or (exam.heldout and not other):
+        return None, {}
+    path, fitted = exam.write(f"{NAME}-ops-{name}.csv", train, provenance(name)), exam.path(f"{NAME}-ops-{name}.ini")
+    exam.program.fit(path, fitted, ("--residual", "auto", "--model", PUBLISHED))
+    judged = (exam.write(f"{NAME}-ops-{name}-other.csv", other, provenance(name)), "--machine", fitted) if exam.heldout else \
+        (path, "--leave-out", f"kfold={FOLDS}")
+    return fitted, errors(exam.program.table("validate", *judged, "--pooled", "--model", ",".join(models)))
+
+
+def say_operations(exam, name, found, models):
+    question = "operations, held out" if exam.heldout else "operations not seen"
+    for phase in PHASES:
+        for model in models:
+            r = found.get((phase, model))
+            if not r:
+                continue
+            group = f"{name}, {phase}"
+            exam.results.add(NAME, f"{question}: time", group, int(r["points"]), model, "MAPE %", float(r["mape_percent"]), TIME_MAPE,
+                             judged=RESIDUAL)
+            thesis = THESIS_R2.get((name.split()[0], phase))
+            exam.results.add(NAME, f"{question}: time", group, int(r["points"]), model, "1 - R2", 1 - float(r["r2"]), 1 - TIME_R2,
+                             None if thesis is None else 1 - thesis, judged=RESIDUAL)
+            exam.coverage(NAME, f"{question}: time", group, model, [r])
+
+
+def whole(exam, name, fitted):
+    """Networks, each left out in turn; and by the published sum of its operations."""
+    rows = networks(exam, exam.heldout or exam.data, name)
+    if not rows or not fitted:
+        return {}
+    path = exam.write(f"{NAME}-networks-{name}.csv", rows, provenance(name))
+    found = errors(exam.program.table("validate", path, "--layers", fitted, "--pooled", "--model", "layermeter,counts,nnls,convmeter"))
+    found.update(errors(exam.program.table("validate", path, "--machine", fitted, "--pooled", "--model", PUBLISHED)))
+    return found
+
+
+def say_whole(exam, name, found):
+    for (phase, model), r in found.items():
+        if phase in WHOLE:
+            target = WHOLE[phase] if name.startswith("A30") else None
+            exam.results.add(NAME, f"networks, each left out: {phase} time", name, int(r["points"]), model, "MAPE %",
+                             float(r["mape_percent"]), target, THESIS_WHOLE.get(phase))
+            exam.coverage(NAME, f"networks, each left out: {phase} time", name, model, [r])
+
+
+def run(exam):
+    models = ("layermeter", RESIDUAL, PUBLISHED, "counts", "nnls", "convmeter")
+    names = [n for n in OPERATIONS if operations(exam, exam.data, n)]
+    if not names:
+        return exam.skip(f"{NAME}: no operations")
+    for name, (fitted, found) in zip(names, exam.map(lambda n: of_operations(exam, n, models), names)):
+        say_operations(exam, name, found, models)
+        say_whole(exam, name, whole(exam, name, fitted))
