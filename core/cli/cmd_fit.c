@@ -6,9 +6,11 @@
 
 #include "cli/commands.h"
 #include "cli/fit_like.h"
+#include "cli/fit_pool.h"
 #include "cli/fit_power.h"
 #include "cli/fit_residual.h"
 #include "cli/learned_models.h"
+#include "cli/validate_devices.h"
 #include "fit/allreduces.h"
 #include "fit/fit.h"
 #include "observe/launches.h"
@@ -34,7 +36,8 @@ enum {
 };
 
 static const option_spec specs[] = {
-    [OUTPUT]    = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
+    [OUTPUT]    = { "output", "FILE", NULL,
+                    "machine file to write (also -o; needed); of several files as many, A,B" },
     [WHERE]     = { "where", "WORDS", NULL,
                     "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
     [ALGORITHM] = { "algorithm", "NAME", NULL,
@@ -42,11 +45,11 @@ static const option_spec specs[] = {
     [LIKE]      = { "like", "FILES", NULL,
                     "single kernels that were not measured: by these machine files and datasheets" },
     [RESIDUAL]  = { "residual", "WHEN", "off",
-                    "learn what prices of single layers leave over: on, auto (where the build can) or off" },
+                    "learn what prices of single layers and kernels leave over: on, auto (where the build can) or off" },
     [MODEL] = { "model", "LIST", NULL, "learn these models of single layers, too: justus, prenet, nicolai" },
     [LEARN] = OPTION_LEARN,
     [DEVICE]     = { "device", "NAME", NULL,
-                     "what was measured on, by its datasheet, for --model; else as the file says" },
+                     "what was measured on, by its datasheet, for --model; of several files a list; else as they say" },
     [DEVICES]    = OPTION_DEVICES,
     [IDLE_POWER] = { "idle-power", "WATTS", NULL,
                      "of the device at rest, 30W, where power was measured" },
@@ -67,7 +70,10 @@ static const char details[] =
     "launches, bytes and FLOPs of each kind), and predicts them and networks of them.\n"
     "--residual grows trees (XGBoost) on log(measured / priced), judges them by shapes that neither the\n"
     "prices nor the trees saw, and keeps them where their error is lower by 3 % or more: in a file beside\n"
-    "the machine file, MACHINE.residual. Outside of what they were grown on they say nothing.\n"
+    "the machine file, MACHINE.residual, of single kernels MACHINE.kernels. Outside of what they were grown\n"
+    "on they say nothing.\n"
+    "Several files are of a machine each. Each machine has its own prices of single layers; the residual is\n"
+    "one for all, which knows the devices by their datasheets: a machine with 60 rows has it of the others.\n"
     "--model learns models that others published of single layers, to be compared or used: each goes into\n"
     "a file beside the machine file, MACHINE.NAME. justus: perceptrons on the keys of convolutions and\n"
     "fully connected layers (arXiv:1811.11880); prenet: on operations, memory and keys of these and of\n"
@@ -91,7 +97,8 @@ static const char details[] =
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"
     "  layermeter fit layers.csv -o machine.ini --model justus,prenet --learn layers=6\n"
-    "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n";
+    "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n"
+    "  layermeter fit t4.csv v100.csv -o t4.ini,v100.ini --residual on --device T4,V100-SXM2-16GB\n";
 
 static void add_columns(table *t)
 {
@@ -413,6 +420,44 @@ static lm_status learn(const options *o, const observations *obs, const points *
     return status;
 }
 
+/* What several files have none of; NULL: all is well. */
+static const char *refused_of_several(const options *o, residual_choice choice)
+{
+    if (choice == RESIDUAL_OFF)
+        return "several files are machines that share a residual: --residual on, or one file each";
+    if (o->value[ALGORITHM] || o->value[LIKE] || o->value[MODEL])
+        return "--algorithm, --like and --model are of one file";
+    return NULL;
+}
+
+static int run_pool(const options *o, residual_choice choice, format f)
+{
+    const pool_question q       = { .path    = o->argument,
+                                    .n       = (size_t)o->n_arguments,
+                                    .outputs = o->value[OUTPUT],
+                                    .devices = o->value[DEVICE],
+                                    .own     = o->value[DEVICES],
+                                    .where   = o->value[WHERE] };
+    const char         *refused = refused_of_several(o, choice);
+    lm_error            err     = { 0 };
+    registry           *reg     = NULL;
+    workloads          *loads   = NULL;
+    table              *t       = table_new();
+    int                 code    = EXIT_DONE;
+
+    if (refused) {
+        lm_error_set(&err, LM_E_ARG, "%s", refused);
+        code = report_misuse(o->argument[1], &err);
+    } else if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
+               fit_pool(&q, loads, t, &err) || table_print(t, f, stdout, &err)) {
+        code = report_failure(&err);
+    }
+    table_free(t);
+    workloads_free(loads);
+    registry_free(reg);
+    return code;
+}
+
 static int run(const options *o)
 {
     lm_error        err   = { 0 };
@@ -441,6 +486,10 @@ static int run(const options *o)
         code = report_misuse("--residual", &err);
         goto out;
     }
+    if (o->n_arguments > 1) {
+        code = run_pool(o, choice, f);
+        goto out;
+    }
     if (!learned_models_parse(o->value[MODEL], o->value[LEARN], &learned, &code) ||
         !power_options_read(o, &(power_options){ IDLE_POWER, POWER_CAP, KNEE, -1, true }, &power,
                             &code))
@@ -451,7 +500,7 @@ static int run(const options *o)
         (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
         fit_to(o, obs, &p, &cal, &err) ||
         (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err)) ||
-        fit_residual(&p, choice, cal, obs->path, &err) || learn(o, obs, &p, &learned, cal, &err) ||
+        fit_residual(obs, &p, choice, cal, &err) || learn(o, obs, &p, &learned, cal, &err) ||
         fit_power(obs, loads, &p, o->value[WHERE], &power, cal, &err)) {
         code = report_failure(&err);
         goto out;
@@ -468,10 +517,9 @@ static int run(const options *o)
     for (operator_class c = 0; cal->operators && c < N_OPERATOR_CLASSES; c++)
         if (cal->operators->of[c].columns.n)
             add_operators(t, c, &cal->operators->of[c]);
-    if (cal->layers) {
+    if (cal->layers)
         add_layers(t, cal->layers);
-        add_residuals(t, cal->layers);
-    }
+    add_residuals(t, cal);
     learned_models_rows(&learned, t);
     if (cal->allreduces)
         add_allreduces(t, cal->allreduces);
@@ -492,12 +540,12 @@ out:
 
 const command cmd_fit = {
     .name          = "fit",
-    .arguments     = "OBSERVATIONS.csv",
+    .arguments     = "OBSERVATIONS.csv...",
     .doc           = "Fit coefficients to observations, write a machine file",
     .details       = details,
     .examples      = examples,
     .options       = specs,
     .min_arguments = 1,
-    .max_arguments = 1,
+    .max_arguments = VALIDATE_DEVICES,
     .run           = run,
 };

@@ -7,6 +7,8 @@
 
 #include "fit/singles.h"
 #include "learn/boost.h"
+#include "observe/launches.h"
+#include "single/operator_residual.h"
 #include "single/residual.h"
 
 lm_status residual_choice_parse(const char *text, residual_choice *out, lm_error *err)
@@ -21,62 +23,120 @@ lm_status residual_choice_parse(const char *text, residual_choice *out, lm_error
     return lm_error_set(err, LM_E_ARG, "expected on, off or auto, found '%.40s'", text);
 }
 
-static void print_found(const char *path, const layer_model *m, const layer_residual *judged)
+/* What was found of one class, in a line. */
+static void print_class(const char *path, const char *part_text, const residual_trees *judged,
+                        size_t count, bool on)
 {
-    for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
-        const bool on = m->learned && m->learned->of[c];
-
-        if (!m->of[c].present || !residual_learnable(c))
-            continue;
-        fprintf(stderr, "layermeter: %s: residual of single.%s: ", path, layer_classes[c]->name);
-        if (judged[c].judged)
-            fprintf(stderr,
-                    "%.1f %% off with it, %.1f %% without, on %zu times of other shapes%s\n",
-                    100 * judged[c].mape, 100 * judged[c].mape_priced, judged[c].judged,
-                    on ? "" : ": it stays off");
-        else
-            fprintf(stderr, "%zu times are too few, it takes %d of several shapes: it stays off\n",
-                    m->of[c].rows, RESIDUAL_ROWS);
-    }
+    fprintf(stderr, "layermeter: %s: residual of %s: ", path, part_text);
+    if (judged->judged)
+        fprintf(stderr, "%.1f %% off with it, %.1f %% without, on %zu times of other shapes%s\n",
+                100 * judged->mape, 100 * judged->mape_priced, judged->judged,
+                on ? "" : ": it stays off");
+    else
+        fprintf(stderr, "%zu times are too few, it takes %d of several shapes: it stays off\n",
+                count, RESIDUAL_ROWS);
 }
 
-lm_status fit_residual(const points *p, residual_choice choice, calibration *cal, const char *path,
-                       lm_error *err)
+static void layers_name(size_t class, char out[40])
 {
-    layer_residual judged[N_LAYER_CLASSES];
-    lm_status      status;
+    snprintf(out, 40, "single.%s", layer_classes[class]->name);
+}
 
-    if (choice == RESIDUAL_OFF || (choice == RESIDUAL_AUTO && (!cal->layers || !boost_available())))
-        return LM_OK;
-    if (!cal->layers || !layer_model_any(cal->layers))
-        return lm_error_set(err, LM_E_ARG,
-                            "%s: --residual on is about prices of single layers, and there are too "
-                            "few of them here: leave it out, or measure single layers",
-                            path);
-    status = singles_learn(p, cal->layers, judged, err);
+static void kernels_name(operator_class class, char out[40])
+{
+    snprintf(out, 40, "kernels %s", operator_class_name(class));
+}
+
+void print_residuals(const char *path, const layer_model *m, const residual_trees *judged)
+{
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++)
+        if (m->of[c].present && residual_learnable(c)) {
+            char name[40];
+
+            layers_name(c, name);
+            print_class(path, name, &judged[c], m->of[c].rows, m->learned && m->learned->of[c]);
+        }
+}
+
+static lm_status learn_layers(const points *p, layer_model *m, const char *path, lm_error *err)
+{
+    residual_trees  judged[N_LAYER_CLASSES];
+    const lm_status status = singles_learn(p, m, judged, err);
+
     if (!status)
-        print_found(path, cal->layers, judged);
-    else
+        print_residuals(path, m, judged);
+    return status;
+}
+
+static lm_status learn_kernels(const observations *obs, operator_model *m, const char *path,
+                               lm_error *err)
+{
+    residual_trees judged[N_OPERATOR_CLASSES];
+    launches       l;
+    lm_status      status = launches_from(obs, &l, err);
+
+    if (status)
+        return status;
+    status = operator_residual_learn(l.launch, NULL, l.n, l.multiprocessors, m, judged, err);
+    for (operator_class c = 0; c < OPERATOR_OTHER && !status; c++)
+        if (m->of[c].columns.n && m->of[c].rows) {
+            char name[40];
+
+            kernels_name(c, name);
+            print_class(path, name, &judged[c], m->of[c].rows, m->learned && m->learned->of[c]);
+        }
+    launches_free(&l);
+    return status;
+}
+
+lm_status fit_residual(const observations *obs, const points *p, residual_choice choice,
+                       calibration *cal, lm_error *err)
+{
+    const bool layers  = cal->layers && layer_model_any(cal->layers);
+    const bool kernels = cal->operators && p->n_kernel_rows;
+    lm_status  status  = LM_OK;
+
+    if (choice == RESIDUAL_OFF ||
+        (choice == RESIDUAL_AUTO && ((!layers && !kernels) || !boost_available())))
+        return LM_OK;
+    if (!layers && !kernels)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: --residual on is about prices of single layers or kernels, and "
+                            "there are too few of them here: leave it out, or measure some",
+                            obs->path);
+    if (layers)
+        status = learn_layers(p, cal->layers, obs->path, err);
+    if (!status && kernels)
+        status = learn_kernels(obs, cal->operators, obs->path, err);
+    if (status)
         lm_error_prefix(err, "--residual");
     return status;
 }
 
-void add_residuals(table *t, const layer_model *m)
+static void add_trees(table *t, const char *part_text, const residual_trees *r)
 {
-    for (size_t c = 0; m->learned && c < N_LAYER_CLASSES; c++) {
-        const layer_residual *r = m->learned->of[c];
-        char                  part_text[40];
+    table_text(t, MODEL_RESIDUAL);
+    table_text(t, part_text);
+    table_count(t, r->rows);
+    table_text(t, ""); /* trees have no coefficients */
+    table_text(t, "");
+    for (int i = 0; i < 5; i++) /* condition, R2, RMSE, NRMSE, MAPE */
+        table_real(t, NAN);
+    table_real(t, 100 * r->mape);
+}
 
-        if (!r)
-            continue;
-        snprintf(part_text, sizeof part_text, "single.%s", layer_classes[c]->name);
-        table_text(t, MODEL_RESIDUAL);
-        table_text(t, part_text);
-        table_count(t, r->rows);
-        table_text(t, ""); /* trees have no coefficients */
-        table_text(t, "");
-        for (int i = 0; i < 5; i++) /* condition, R2, RMSE, NRMSE, MAPE */
-            table_real(t, NAN);
-        table_real(t, 100 * r->mape);
-    }
+void add_residuals(table *t, const calibration *cal)
+{
+    char name[40];
+
+    for (size_t c = 0; cal->layers && cal->layers->learned && c < N_LAYER_CLASSES; c++)
+        if (cal->layers->learned->of[c]) {
+            layers_name(c, name);
+            add_trees(t, name, cal->layers->learned->of[c]);
+        }
+    for (operator_class c = 0; cal->operators && cal->operators->learned && c < OPERATOR_OTHER; c++)
+        if (cal->operators->learned->of[c]) {
+            kernels_name(c, name);
+            add_trees(t, name, cal->operators->learned->of[c]);
+        }
 }

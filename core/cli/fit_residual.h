@@ -12,18 +12,22 @@ typedef enum residual_choice { RESIDUAL_OFF, RESIDUAL_ON, RESIDUAL_AUTO } residu
 lm_status residual_choice_parse(const char *text, residual_choice *out, lm_error *err);
 
 /**
- * Learns what prices of single layers leave over, and says on stderr what came of it. AUTO learns
- * where there are single layers and the build can.
+ * Learns what prices of single layers and of single kernels leave over, and says on stderr what
+ * came of it. AUTO learns where there are such and the build can.
  *
- * @param path of the observations, for messages
- * @return LM_E_ARG where ON has no single layers, LM_E_UNSUPPORTED where the build grows no trees
+ * @return LM_E_ARG where ON has neither, LM_E_UNSUPPORTED where the build grows no trees
  */
-lm_status fit_residual(const points *p, residual_choice choice, calibration *cal, const char *path,
-                       lm_error *err);
+lm_status fit_residual(const observations *obs, const points *p, residual_choice choice,
+                       calibration *cal, lm_error *err);
 
-struct layer_model; /* single/model.h */
+struct layer_model;    /* single/model.h */
+struct residual_trees; /* single/lesson.h */
+
+/** A line on stderr for each class of layers: what was found of its residual. */
+void print_residuals(const char *path, const struct layer_model *m,
+                     const struct residual_trees *judged);
 
 /** A row for each residual, in the table of fit. */
-void add_residuals(table *t, const struct layer_model *m);
+void add_residuals(table *t, const calibration *cal);
 
 #endif

@@ -8,8 +8,8 @@
 #include "observe/variants.h"
 #include "transfer/transfer.h"
 
-static lm_status read_machine(measured_device *m, const char *where, workloads *loads,
-                              lm_error *err)
+lm_status measured_device_read(measured_device *m, const char *where, workloads *loads,
+                               lm_error *err)
 {
     lm_status status = observations_load(m->path, &m->obs, err);
 
@@ -103,7 +103,7 @@ lm_status devices_leave_out(const char *const *path, char *const *name, size_t n
         m->path = path[i];
         out->n  = i + 1;
         if (!(status = devices_find(list, name[i], &m->on, err)))
-            status = read_machine(m, where, loads, err);
+            status = measured_device_read(m, where, loads, err);
     }
     if (!status)
         status = join(out, err);
@@ -114,13 +114,17 @@ lm_status devices_leave_out(const char *const *path, char *const *name, size_t n
     return status;
 }
 
+void measured_device_free(measured_device *m)
+{
+    calibration_free(m->cal);
+    points_free(&m->p);
+    observations_free(m->obs);
+}
+
 void devices_left_out_free(devices_left_out *d)
 {
-    for (size_t i = 0; i < d->n; i++) {
-        calibration_free(d->machine[i].cal);
-        points_free(&d->machine[i].p);
-        observations_free(d->machine[i].obs);
-    }
+    for (size_t i = 0; i < d->n; i++)
+        measured_device_free(&d->machine[i]);
     free(d->all.point); /* what they hold is the machines' */
     free(d->at);
     split_free(&d->by);

@@ -17,6 +17,11 @@ typedef struct measured_device {
     calibration  *cal; /**< fitted to them */
 } measured_device;
 
+/** Reads its file and fits it. `where` as of --where; NULL: all rows. To be freed in any case. */
+lm_status measured_device_read(measured_device *m, const char *where, workloads *loads,
+                               lm_error *err);
+void      measured_device_free(measured_device *m);
+
 /** All points of all machines, one behind the other, and by which machine each is told. Zero to
  * begin with. */
 typedef struct devices_left_out {

@@ -8,6 +8,8 @@
 
 #include "base/names.h"
 #include "base/no_memory.h"
+#include "fit/singles.h"
+#include "single/operator_residual.h"
 
 #define ALL "(all)"
 
@@ -78,7 +80,7 @@ static lm_status add_launches(judging *j, const launches *l, const launch_folds 
 }
 
 /* Rows of one file stand together, as a rule. */
-static lm_status add_streams(judging *j, size_t at, const operator_model *m, lm_error *err)
+static lm_status add_streams(judging *j, size_t at, operator_model *m, lm_error *err)
 {
     const observations *obs    = j->q->obs;
     const char         *path   = "";
@@ -99,10 +101,14 @@ static lm_status add_streams(judging *j, size_t at, const operator_model *m, lm_
             status = need_group(j, *row->group ? row->group : row->name, &j->time[at].group, err);
         j->time[at].phase    = phase_name(row->phase);
         j->time[at].measured = row->seconds;
-        for (size_t k = 0; k < j->q->n_models && !status; k++)
-            j->predicted[k * j->n + at] = m && !strcmp(j->q->model[k], "layermeter")
-                                              ? kernel_stream_seconds(&s, m, row->phase)
-                                              : NAN;
+        for (size_t k = 0; k < j->q->n_models && !status; k++) {
+            const bool learned = !strcmp(j->q->model[k], MODEL_RESIDUAL);
+            double    *to      = &j->predicted[k * j->n + at];
+
+            *to = NAN;
+            if (m && (learned || !strcmp(j->q->model[k], model_at(0))))
+                status = kernel_stream_seconds(&s, m, learned, row->phase, to, err);
+        }
         at++;
     }
     kernel_stream_free(&s);
@@ -181,15 +187,28 @@ static size_t count_streams(const observations *obs)
     return n;
 }
 
+/* Streams are predicted by a fit to all kernels, with what it leaves over where that is asked. */
+static lm_status learn_own(const launch_question *q, const launches *l, operator_model *m,
+                           lm_error *err)
+{
+    residual_trees judged[N_OPERATOR_CLASSES];
+
+    for (size_t i = 0; i < q->n_models; i++)
+        if (!strcmp(q->model[i], MODEL_RESIDUAL))
+            return operator_residual_learn(l->launch, NULL, l->n, l->multiprocessors, m, judged,
+                                           err);
+    return LM_OK;
+}
+
 lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
 {
-    judging               j       = { .q = q, .arena = arena_new() };
-    launches              l       = { 0 };
-    launch_folds          by      = { 0 };
-    operator_model        own     = { 0 };
-    const operator_model *m       = q->given ? q->given->operators : NULL;
-    const size_t          streams = count_streams(q->obs);
-    lm_status             status  = j.arena ? launches_from(q->obs, &l, err) : no_memory(err);
+    judging         j       = { .q = q, .arena = arena_new() };
+    launches        l       = { 0 };
+    launch_folds    by      = { 0 };
+    operator_model  own     = { 0 };
+    operator_model *m       = q->given ? q->given->operators : NULL;
+    const size_t    streams = count_streams(q->obs);
+    lm_status       status  = j.arena ? launches_from(q->obs, &l, err) : no_memory(err);
 
     if (!status && q->given && !m)
         status = lm_error_set(err, LM_E_NOTFOUND,
@@ -206,7 +225,7 @@ lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
         status = add_launches(&j, &l, &by, err);
     if (!status && streams && !m && l.n &&
         !(status = operator_model_fit(l.launch, NULL, l.n, l.multiprocessors, &own, err)))
-        m = &own;
+        status = learn_own(q, &l, m = &own, err);
     if (!status && streams)
         status = add_streams(&j, l.n, m, err);
     if (!status)

@@ -11,6 +11,7 @@
 #include "energy/power_file.h"
 #include "single/learned.h"
 #include "single/operator_file.h"
+#include "single/operator_residual.h"
 #include "single/store.h"
 #include "sync/collective_file.h"
 
@@ -224,6 +225,8 @@ lm_status calibration_save(const calibration *cal, const char *path, lm_error *e
         return status;
     if (cal->layers)
         status = learned_save(cal->layers, path, err);
+    if (!status && cal->operators)
+        status = operator_residual_save(cal->operators, path, err);
     if (!status)
         status = calibration_learned_save(cal, path, err);
     if (!status)

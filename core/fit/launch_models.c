@@ -9,6 +9,9 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/random.h"
+#include "fit/forms.h"
+#include "fit/singles.h"
+#include "single/operator_residual.h"
 
 #define KEY_BYTES 700
 #define COUNTS    4 /* of a baseline */
@@ -113,24 +116,36 @@ static bool any(const bool *flag, size_t n)
     return false;
 }
 
-static void price(const task *t, const operator_model *m)
+static lm_status price(const task *t, operator_model *m, bool learned, lm_error *err)
 {
-    for (size_t i = 0; i < t->l->n; i++)
-        if (t->out[i])
-            t->predicted[i] =
-                operator_model_seconds(m, &t->l->launch[i].kernel, t->l->launch[i].tag);
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < t->l->n && !status; i++) {
+        const timed_kernel *k = &t->l->launch[i];
+
+        if (t->out[i] && learned)
+            status = operator_residual_seconds(m, &k->kernel, k->tag, &t->predicted[i], err);
+        else if (t->out[i])
+            t->predicted[i] = operator_model_seconds(m, &k->kernel, k->tag);
+    }
+    return status;
 }
 
-static lm_status by_prices(const task *t, lm_error *err)
+static lm_status by_prices(const task *t, bool learned, lm_error *err)
 {
-    operator_model m;
-    lm_status      status =
-        operator_model_fit(t->l->launch, t->in, t->l->n, t->l->multiprocessors, &m, err);
+    const launches *l = t->l;
+    residual_trees  judged[N_OPERATOR_CLASSES];
+    operator_model  m;
+    lm_status  status = operator_model_fit(l->launch, t->in, l->n, l->multiprocessors, &m, err);
+    const bool few    = status == LM_E_ARG; /* nothing is predicted */
 
+    if (!status && learned)
+        status =
+            operator_residual_learn(l->launch, t->in, l->n, l->multiprocessors, &m, judged, err);
     if (!status)
-        price(t, &m);
+        status = price(t, &m, learned, err);
     operator_model_free(&m);
-    return status == LM_E_ARG ? LM_OK : status; /* too few rows: nothing is predicted */
+    return few ? LM_OK : status;
 }
 
 static void counts(const lm_kernel *k, double out[COUNTS])
@@ -191,9 +206,10 @@ static lm_status by_counts(const task *t, bool relative, lm_error *err)
 }
 
 lm_status launches_predict(const launches *l, const char *model, const launch_folds *by,
-                           const operator_model *given, double *predicted, lm_error *err)
+                           operator_model *given, double *predicted, lm_error *err)
 {
-    const bool ours = !strcmp(model, "layermeter");
+    const bool learned = !strcmp(model, MODEL_RESIDUAL);
+    const bool ours    = learned || !strcmp(model, model_at(0));
     bool      *in = malloc(2 * l->n + 1), *out = in + l->n;
     task       t      = { l, in, out, predicted };
     lm_status  status = in ? LM_OK : no_memory(err);
@@ -207,10 +223,10 @@ lm_status launches_predict(const launches *l, const char *model, const launch_fo
         }
         if (given) {
             if (ours)
-                price(&t, given);
+                status = price(&t, given, learned, err);
         } else if (any(in, l->n)) {
             if (ours)
-                status = by_prices(&t, err);
+                status = by_prices(&t, learned, err);
             else if (!strcmp(model, "nnls") || !strcmp(model, "convmeter"))
                 status = by_counts(&t, !strcmp(model, "nnls"), err);
         }

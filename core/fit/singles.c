@@ -84,6 +84,7 @@ static lm_status gather(const points *p, size_t class, times *out, lm_error *err
                     malloc(most * sizeof *out->phase), 0 };
     if (!out->time || !out->point || !out->phase) {
         times_free(out);
+        *out = (times){ .n = 0 };
         return no_memory(err);
     }
     for (size_t i = 0; i < p->n_points; i++)
@@ -116,21 +117,34 @@ lm_status singles_fit(const points *p, layer_model *out, lm_error *err)
     return status;
 }
 
-lm_status singles_learn(const points *p, layer_model *m, layer_residual *judged, lm_error *err)
+lm_status singles_learn_pool(const points *const *p, layer_model *const *m, size_t n,
+                             residual_trees *judged, lm_error *err)
 {
-    times     t;
-    lm_status status = gather(p, N_LAYER_CLASSES, &t, err);
+    times          *t      = calloc(n + 1, sizeof *t);
+    learned_source *from   = calloc(n + 1, sizeof *from);
+    lm_status       status = t && from ? LM_OK : no_memory(err);
 
-    if (status)
-        return status;
-    status = learned_fit(t.time, t.n, m, judged, err);
-    times_free(&t);
+    for (size_t i = 0; i < n && !status; i++) {
+        status  = gather(p[i], N_LAYER_CLASSES, &t[i], err);
+        from[i] = (learned_source){ t[i].time, t[i].n, m[i] };
+    }
+    if (!status)
+        status = learned_fit_pool(from, n, judged, err);
+    for (size_t i = 0; i < n && t; i++)
+        times_free(&t[i]);
+    free(from);
+    free(t);
     return status;
+}
+
+lm_status singles_learn(const points *p, layer_model *m, residual_trees *judged, lm_error *err)
+{
+    return singles_learn_pool(&p, &m, 1, judged, err);
 }
 
 /* By the prices of the rows, and what was learned to them. */
 static lm_status predict_row(const times *t, size_t i, const layer_rows *r, const double *price,
-                             layer_residual *learned, double *out, lm_error *err)
+                             residual_trees *learned, double *out, lm_error *err)
 {
     double     more   = 0;
     priced_row row    = { .shape   = t->time[i].shape,
@@ -149,7 +163,7 @@ static lm_status predict_row(const times *t, size_t i, const layer_rows *r, cons
 }
 
 static lm_status predict_rows(const times *t, const bool *in, const layer_rows *r,
-                              layer_residual *learned, double *seconds, lm_error *err)
+                              residual_trees *learned, double *seconds, lm_error *err)
 {
     double   *price  = malloc((r->columns.n + 1) * sizeof *price);
     lm_status status = price ? LM_OK : no_memory(err);
@@ -168,14 +182,15 @@ static lm_status predict_rows(const times *t, const bool *in, const layer_rows *
 static lm_status predict_fold(const split *by, size_t fold, const times *t, layer_rows *r, bool *in,
                               bool learn, double *seconds, lm_error *err)
 {
-    layer_residual *learned = NULL;
+    residual_trees *learned = NULL;
     size_t          count;
     lm_status       status;
 
     for (size_t i = 0; i < t->n; i++)
         in[i] = fold == SPLIT_ALWAYS || by->fold[t->point[i]] != fold;
-    status = learn ? residual_learn(r, t->time, in, &learned, NULL, err)
-                   : layer_rows_fit(r, in, &count, err);
+    status =
+        learn ? residual_learn(&(residual_source){ r, t->time, in, NULL }, 1, &learned, NULL, err)
+              : layer_rows_fit(r, in, &count, err);
     if (status == LM_E_ARG)
         return LM_OK; /* too few */
     for (size_t i = 0; i < t->n; i++)

@@ -5,8 +5,8 @@
 #include "fit/split.h"
 #include "observe/points.h"
 
-/** What validate calls the default model with a residual (single/learned.h) on its prices of single
- * layers. */
+/** What validate calls the default model with a residual on its prices of single layers
+ * (single/learned.h) and kernels (single/operator_residual.h). */
 #define MODEL_RESIDUAL "residual"
 
 /** Which phase of a single layer a part of a step is; false: none. */
@@ -22,10 +22,15 @@ struct layer_model;
 /** Fits all classes of layers that have enough times. */
 lm_status singles_fit(const points *p, struct layer_model *out, lm_error *err);
 
-struct layer_residual; /* single/residual.h */
+struct residual_trees; /* single/lesson.h */
+
+/** Learns one residual for several machines, each by its own points and model: learned_fit_pool().
+ */
+lm_status singles_learn_pool(const points *const *p, struct layer_model *const *m, size_t n,
+                             struct residual_trees *judged, lm_error *err);
 
 /** Learns residuals to a model that singles_fit() made of these points: learned_fit(). */
-lm_status singles_learn(const points *p, struct layer_model *m, struct layer_residual *judged,
+lm_status singles_learn(const points *p, struct layer_model *m, struct residual_trees *judged,
                         lm_error *err);
 
 /**

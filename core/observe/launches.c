@@ -10,6 +10,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "devices/device.h"
+#include "single/operator_residual.h"
 
 static lm_status parse(const char *name, const char *geometry, lm_pass pass, lm_dtype dtype,
                        lm_kernel *out, lm_error *err)
@@ -209,19 +210,37 @@ void kernel_stream_free(kernel_stream *s)
     *s = (kernel_stream){ 0 };
 }
 
-static double pass_seconds(const kernel_stream *s, const operator_model *m, bool forward)
+static lm_status pass_seconds(const kernel_stream *s, operator_model *m, bool learned, bool forward,
+                              double *out, lm_error *err)
 {
-    stream_cost cost = { 0 };
+    stream_cost sum    = { 0 };
+    lm_status   status = LM_OK;
 
-    for (size_t i = 0; i < s->kernels.n; i++)
-        if ((s->kernels.kernel[i].pass == LM_FORWARD) == forward)
-            stream_add(&cost, m, &s->kernels.kernel[i], s->tag[i]);
-    return stream_seconds(&cost);
+    for (size_t i = 0; i < s->kernels.n && !status; i++) {
+        const lm_kernel *k = &s->kernels.kernel[i];
+        launch_cost      cost;
+
+        if ((k->pass == LM_FORWARD) != forward)
+            continue;
+        if (learned)
+            status = operator_residual_cost(m, k, s->tag[i], &cost, err);
+        else
+            cost = operator_model_cost(m, k, s->tag[i]);
+        if (!status)
+            stream_add(&sum, k->repeat, &cost);
+    }
+    *out = stream_seconds(&sum);
+    return status;
 }
 
-double kernel_stream_seconds(const kernel_stream *s, const operator_model *m, phase p)
+lm_status kernel_stream_seconds(const kernel_stream *s, operator_model *m, bool learned, phase p,
+                                double *out, lm_error *err)
 {
-    if (p == PHASE_BACKWARD)
-        return pass_seconds(s, m, false);
-    return pass_seconds(s, m, true) + (p == PHASE_STEP ? pass_seconds(s, m, false) : 0);
+    double    behind = 0;
+    lm_status status = pass_seconds(s, m, learned, p != PHASE_BACKWARD, out, err);
+
+    if (!status && p == PHASE_STEP)
+        status = pass_seconds(s, m, learned, false, &behind, err);
+    *out += behind;
+    return status;
 }

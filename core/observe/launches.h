@@ -47,8 +47,13 @@ void      kernel_stream_free(kernel_stream *s);
 
 /**
  * Seconds of a phase: forward and inference are the kernels of the forward pass, backward the
- * others, a step all, one phase after the other. NAN if a kernel has no price.
+ * others, a step all, one phase after the other.
+ *
+ * @param learned with what prices leave over (single/operator_residual.h)
+ * @param out     NAN if a kernel has no price
+ * @return what operator_residual_cost() does
  */
-double kernel_stream_seconds(const kernel_stream *s, const operator_model *m, phase p);
+lm_status kernel_stream_seconds(const kernel_stream *s, operator_model *m, bool learned, phase p,
+                                double *out, lm_error *err);
 
 #endif

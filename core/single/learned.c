@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
+#include "single/residual_file.h"
 
 #define WHAT "residual"
 
@@ -13,46 +14,123 @@ bool learned_any(const layer_model *m)
     return m->learned || m->learned_file.path;
 }
 
+/* NULL: out of memory. */
+static char *residual_set_text(const residual_set *s)
+{
+    char  *text = NULL;
+    size_t size;
+    FILE  *out = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    residual_set_write(out, s);
+    if (fclose(out)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
 /* ---- learning -----------------------------------------------------------------------------------
  */
 
-static lm_status learn_class(size_t class, const layer_time *time, size_t n, layer_residual **out,
-                             layer_residual *judged, lm_error *err)
-{
-    size_t      found;
-    layer_time *of_class = layer_times_of(class, time, n, &found);
-    layer_rows  r;
-    lm_status   status;
+/* Rows of one class on those machines that have prices of it. */
+typedef struct class_rows {
+    residual_source *of;
+    layer_rows      *rows;
+    layer_time     **time;
+    size_t           n;
+} class_rows;
 
-    status =
-        of_class ? layer_rows_new(layer_classes[class], of_class, found, &r, err) : no_memory(err);
-    if (!status) {
-        status = residual_learn(&r, of_class, NULL, out, judged, err);
-        layer_rows_free(&r);
+static void class_rows_free(class_rows *c)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        layer_rows_free(&c->rows[i]);
+        free(c->time[i]);
     }
-    free(of_class);
+    free(c->of);
+    free(c->rows);
+    free(c->time);
+}
+
+static lm_status class_rows_new(size_t class, const learned_source *from, size_t n, class_rows *out,
+                                lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    *out = (class_rows){ calloc(n, sizeof *out->of), calloc(n, sizeof *out->rows),
+                         calloc(n, sizeof *out->time), 0 };
+    if (!out->of || !out->rows || !out->time)
+        return no_memory(err);
+    for (size_t i = 0; i < n && !status; i++) {
+        size_t found;
+
+        if (!from[i].m->of[class].present)
+            continue;
+        out->time[out->n] = layer_times_of(class, from[i].time, from[i].n, &found);
+        if (!out->time[out->n])
+            return no_memory(err);
+        status =
+            layer_rows_new(layer_classes[class], out->time[out->n], found, &out->rows[out->n], err);
+        out->of[out->n] =
+            (residual_source){ &out->rows[out->n], out->time[out->n], NULL, &from[i].m->device };
+        out->n++;
+    }
     return status;
 }
 
-lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, layer_residual *judged,
-                      lm_error *err)
+static lm_status learn_class(size_t class, const learned_source *from, size_t n,
+                             residual_trees **out, residual_trees *judged, lm_error *err)
+{
+    class_rows r;
+    lm_status  status = class_rows_new(class, from, n, &r, err);
+
+    if (!status && r.n)
+        status = residual_learn(r.of, r.n, out, judged, err);
+    class_rows_free(&r);
+    return status;
+}
+
+/* Each machine has its own, as columns have each their own order. */
+static lm_status hand_out(residual_set *found, const learned_source *from, size_t n, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    from[0].m->learned = found;
+    for (size_t i = 1; i < n && !status; i++) {
+        char *text = residual_set_text(found);
+
+        status =
+            text ? residual_set_read("residual", text, &from[i].m->learned, err) : no_memory(err);
+        free(text);
+    }
+    return status;
+}
+
+lm_status learned_fit_pool(const learned_source *from, size_t n, residual_trees *judged,
+                           lm_error *err)
 {
     residual_set *found  = calloc(1, sizeof *found);
     bool          any    = false;
     lm_status     status = found ? LM_OK : no_memory(err);
 
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
-        judged[c] = (layer_residual){ .rows = 0 };
+        judged[c] = (residual_trees){ .rows = 0 };
     for (size_t c = 0; c < N_LAYER_CLASSES && !status; c++)
-        if (m->of[c].present && residual_learnable(c)) {
-            status = learn_class(c, time, n, &found->of[c], &judged[c], err);
+        if (residual_learnable(c)) {
+            status = learn_class(c, from, n, &found->of[c], &judged[c], err);
             any |= !status && found->of[c];
         }
-    if (status || !any)
-        residual_set_free(found);
-    else
-        m->learned = found;
+    if (!status && any)
+        return hand_out(found, from, n, err);
+    residual_set_free(found);
     return status;
+}
+
+lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, residual_trees *judged,
+                      lm_error *err)
+{
+    return learned_fit_pool(&(learned_source){ time, n, m }, 1, judged, err);
 }
 
 /* ---- asking -------------------------------------------------------------------------------------
@@ -88,6 +166,7 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
     if (isnan(*seconds) || !m->learned || !m->learned->of[class])
         return LM_OK;
     row.seconds = *seconds;
+    row.device  = &m->device;
     row.columns = &m->of[class].columns;
     if (!layer_model_row(m, s, run, &r) || rows_check(&r, err) ||
         !(price = malloc((row.columns->n + 1) * sizeof *price))) {
@@ -107,22 +186,48 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
 /* ---- files --------------------------------------------------------------------------------------
  */
 
+static void name_classes(residual_class out[N_LAYER_CLASSES])
+{
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
+        out[c] = (residual_class){ .name = layer_classes[c]->name };
+        if (residual_learnable(c))
+            out[c].fixed = residual_features_fixed(&out[c].n_fixed);
+    }
+}
+
+void residual_set_write(FILE *out, const residual_set *s)
+{
+    residual_class class[N_LAYER_CLASSES];
+
+    name_classes(class);
+    residual_file_write(out, class, s->of, N_LAYER_CLASSES);
+}
+
+lm_status residual_set_read(const char *path, char *text, residual_set **out, lm_error *err)
+{
+    residual_class class[N_LAYER_CLASSES];
+    residual_set *s = calloc(1, sizeof *s);
+    lm_status     status;
+
+    if (!s)
+        return no_memory(err);
+    name_classes(class);
+    status = residual_file_read(path, text, class, N_LAYER_CLASSES, s->of, err);
+    if (status)
+        residual_set_free(s);
+    else
+        *out = s;
+    return status;
+}
+
 lm_status learned_save(layer_model *m, const char *machine, lm_error *err)
 {
-    char     *text = NULL;
-    size_t    size;
-    FILE     *out;
+    char     *text;
     lm_status status = ready(m, err);
 
     if (status || !m->learned)
         return status;
-    if ((out = open_memstream(&text, &size))) {
-        residual_set_write(out, m->learned);
-        if (fclose(out)) {
-            free(text);
-            text = NULL;
-        }
-    }
+    text   = residual_set_text(m->learned);
     status = text ? side_file_save(&m->learned_file, machine, WHAT, text, err) : no_memory(err);
     free(text);
     return status;

@@ -14,8 +14,25 @@ bool learned_any(const layer_model *m);
  * @param judged what was found of each class, also where nothing was gained; N_LAYER_CLASSES
  * @return as residual_learn() has it
  */
-lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, layer_residual *judged,
+lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, residual_trees *judged,
                       lm_error *err);
+
+/** One machine of several. */
+typedef struct learned_source {
+    const layer_time *time;
+    size_t            n;
+    layer_model      *m; /**< fitted to these times; its device is to be known */
+} learned_source;
+
+/**
+ * Learns one residual of each class for several machines: log(measured / priced) of all their
+ * times, each by its machine's own prices, with figures of the devices among the features. Those
+ * machines take part that have prices of the class; all of them get it.
+ *
+ * @param judged as learned_fit() has it, of all machines together
+ */
+lm_status learned_fit_pool(const learned_source *from, size_t n, residual_trees *judged,
+                           lm_error *err);
 
 /**
  * Seconds of a layer with its residual, which is read where it has not been; layer_model_seconds()
@@ -34,13 +51,7 @@ lm_status learned_save(layer_model *m, const char *machine, lm_error *err);
 /** Appends them as text. */
 void residual_set_write(FILE *out, const residual_set *s);
 
-/**
- * Reads that text, which is cut up.
- *
- * @param path for messages
- * @return LM_E_UNSUPPORTED for another version, LM_E_NOTFOUND for a class or feature that nobody
- *         knows, else as trees_read(); all begin with "path:line: "
- */
+/** Reads that text, which is cut up: residual_file_read(). */
 lm_status residual_set_read(const char *path, char *text, residual_set **out, lm_error *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/side_file.h"
 #include "base/stats.h"
 #include "single/classes.h"
+#include "single/layer_device.h"
 
 /** One class, fitted. */
 typedef struct layer_prices {
@@ -19,6 +20,7 @@ struct residual_set; /* single/residual.h */
 typedef struct layer_model {
     layer_prices of[N_LAYER_CLASSES];
     double       multiprocessors; /**< of the device; 0: not known when it was fitted */
+    layer_device device;          /**< what its residual knows of that; or nothing */
     /* What prices leave over, see learned.h. */
     struct residual_set *learned;      /**< NULL: none, or not read yet */
     side_file            learned_file; /**< where it is */

@@ -6,7 +6,8 @@
 
 #include "base/text.h"
 
-#define PREFIX "kernels."
+#define PREFIX   "kernels."
+#define RESIDUAL "residual"
 
 static void write_class(FILE *out, operator_class class, const operator_prices *p)
 {
@@ -37,6 +38,10 @@ void operator_file_write(FILE *out, const operator_model *m)
     for (operator_class c = 0; c < N_OPERATOR_CLASSES; c++)
         if (m->of[c].columns.n)
             write_class(out, c, &m->of[c]);
+    if (m->learned_file.path) {
+        fputs("\n[" PREFIX RESIDUAL "]\n; what these prices leave over, learned\n", out);
+        side_file_print(out, &m->learned_file);
+    }
 }
 
 bool operator_file_owns(const ini_section *s)
@@ -136,6 +141,8 @@ lm_status operator_file_read(const ini_document *doc, const ini_section *s, oper
     operator_prices *p;
     bool             floor = false;
 
+    if (!strcmp(s->name, PREFIX RESIDUAL))
+        return side_file_read(s, doc->path, &m->learned_file, err);
     if (class >= OPERATOR_OTHER)
         return ini_fail(doc, err, s->line, LM_E_NOTFOUND, "[%s]: no such kind of kernels", s->name);
     p        = &m->of[class];

@@ -4,7 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "base/random.h"
+#include "single/operator_residual.h"
 
 #define RIDGE        0.01
 #define TRIAL_ROWS   1200 /* of the cross-validation that chooses a tiling */
@@ -139,31 +141,44 @@ static void shuffle(size_t *at, size_t n)
     }
 }
 
+lm_status operator_prices_fit(const timed_kernel *row, const bool *in, size_t n,
+                              double multiprocessors, operator_class class, operator_prices *out,
+                              lm_error *err)
+{
+    class_rows of     = { .row = row, .at = malloc((n + 1) * sizeof *of.at), .class = class };
+    lm_status  status = of.at ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < n && !status; i++)
+        if ((!in || in[i]) && operator_class_of(&row[i].kernel) == class)
+            of.at[of.n++] = i;
+    if (!status && of.n < OPERATOR_LEAST_ROWS)
+        status = lm_error_set(err, LM_E_ARG, "%zu rows of single kernels (%s): %d are needed", of.n,
+                              operator_class_name(class), OPERATOR_LEAST_ROWS);
+    if (!status) {
+        shuffle(of.at, of.n);
+        status = fit_class(&of, multiprocessors, out, err);
+    }
+    free(of.at);
+    return status;
+}
+
 lm_status operator_model_fit(const timed_kernel *row, const bool *in, size_t n,
                              double multiprocessors, operator_model *out, lm_error *err)
 {
-    class_rows of     = { .row = row, .at = malloc((n + 1) * sizeof *of.at) };
-    size_t     fitted = 0;
-    lm_status  status = of.at ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    size_t    fitted = 0;
+    lm_status status = LM_OK;
 
-    *out = (operator_model){ 0 };
+    *out = (operator_model){ .learned = NULL };
     for (operator_class c = 0; c < OPERATOR_OTHER && !status; c++) {
-        of.class = c;
-        of.n     = 0;
-        for (size_t i = 0; i < n; i++)
-            if ((!in || in[i]) && operator_class_of(&row[i].kernel) == c)
-                of.at[of.n++] = i;
-        if (of.n < OPERATOR_LEAST_ROWS)
-            continue;
-        shuffle(of.at, of.n);
-        status = fit_class(&of, multiprocessors, &out->of[c], err);
-        fitted++;
+        status = operator_prices_fit(row, in, n, multiprocessors, c, &out->of[c], err);
+        if (status == LM_E_ARG)
+            status = lm_error_set(err, LM_OK, "%s", "");
+        fitted += !status && out->of[c].columns.n;
     }
     if (!status && !fitted)
         status = lm_error_set(
             err, LM_E_ARG, "single kernels: no kind of operator has the %d rows that a fit needs",
             OPERATOR_LEAST_ROWS);
-    free(of.at);
     return status;
 }
 
@@ -171,22 +186,30 @@ void operator_model_free(operator_model *m)
 {
     for (operator_class c = 0; c < N_OPERATOR_CLASSES; c++)
         columns_free(&m->of[c].columns);
+    operator_residuals_free(m->learned);
+    m->learned = NULL;
+    side_file_clear(&m->learned_file);
 }
 
 /* ---- prediction ---------------------------------------------------------------------------------
  */
 
-launch_cost operator_model_cost(const operator_model *m, const lm_kernel *k, const char *tag)
+size_t operator_prices_items(const operator_prices *p, const lm_kernel *k, const char *tag,
+                             row_item out[OPERATOR_ITEMS_MAX])
 {
     /* nothing is made here, so the columns stay as they are */
-    operator_prices *p = (operator_prices *)&m->of[operator_class_of(k)];
-    row_item         item[OPERATOR_ITEMS_MAX];
-    launch_cost      cost = { 0 };
-    size_t           n;
+    return operator_items(k, tag, &p->how, false, (columns *)&p->columns, out);
+}
+
+launch_cost operator_prices_cost(const operator_prices *p, const lm_kernel *k, const char *tag)
+{
+    row_item    item[OPERATOR_ITEMS_MAX];
+    launch_cost cost = { 0 };
+    size_t      n;
 
     if (!p->columns.n)
         return (launch_cost){ 0, 0, NAN };
-    n = operator_items(k, tag, &p->how, false, &p->columns, item);
+    n = operator_prices_items(p, k, tag, item);
     for (size_t i = 0; i < n; i++) {
         const double seconds = p->columns.column[item[i].column].price * item[i].value;
 
@@ -200,21 +223,29 @@ launch_cost operator_model_cost(const operator_model *m, const lm_kernel *k, con
     return cost;
 }
 
-double operator_model_seconds(const operator_model *m, const lm_kernel *k, const char *tag)
+double operator_prices_seconds(const operator_prices *p, const lm_kernel *k, const char *tag)
 {
-    const launch_cost cost  = operator_model_cost(m, k, tag);
-    const double      power = m->of[operator_class_of(k)].power;
+    const launch_cost cost = operator_prices_cost(p, k, tag);
 
-    return isnan(cost.work) ? NAN
-                            : rows_seconds((row_cost){ cost.floor, cost.start + cost.work }, power);
+    return isnan(cost.work)
+               ? NAN
+               : rows_seconds((row_cost){ cost.floor, cost.start + cost.work }, p->power);
 }
 
-void stream_add(stream_cost *s, const operator_model *m, const lm_kernel *k, const char *tag)
+launch_cost operator_model_cost(const operator_model *m, const lm_kernel *k, const char *tag)
 {
-    const launch_cost cost = operator_model_cost(m, k, tag);
+    return operator_prices_cost(&m->of[operator_class_of(k)], k, tag);
+}
 
-    s->floors += k->repeat * cost.floor;
-    s->work += k->repeat * cost.work;
+double operator_model_seconds(const operator_model *m, const lm_kernel *k, const char *tag)
+{
+    return operator_prices_seconds(&m->of[operator_class_of(k)], k, tag);
+}
+
+void stream_add(stream_cost *s, uint32_t repeat, const launch_cost *cost)
+{
+    s->floors += repeat * cost->floor;
+    s->work += repeat * cost->work;
 }
 
 double stream_seconds(const stream_cost *s)

@@ -2,6 +2,7 @@
 #ifndef SINGLE_OPERATOR_MODEL_H
 #define SINGLE_OPERATOR_MODEL_H
 
+#include "base/side_file.h"
 #include "single/cheapest.h"
 #include "single/operators.h"
 
@@ -21,8 +22,14 @@ typedef struct operator_prices {
     double  mape; /**< of these */
 } operator_prices;
 
+struct operator_residuals; /* single/operator_residual.h */
+
+/** Zero-initialise. */
 typedef struct operator_model {
     operator_prices of[N_OPERATOR_CLASSES];
+    /* What prices leave over, see operator_residual.h. */
+    struct operator_residuals *learned;      /**< NULL: none, or not read yet */
+    side_file                  learned_file; /**< where it is */
 } operator_model;
 
 #define OPERATOR_LEAST_ROWS 20 /* of a class, below which it is not fitted */
@@ -42,12 +49,25 @@ lm_status operator_model_fit(const timed_kernel *rows, const bool *in, size_t n,
                              double multiprocessors, operator_model *out, lm_error *err);
 void      operator_model_free(operator_model *m);
 
+/** One class by itself: rows of others are passed over. LM_E_ARG for fewer than
+ * OPERATOR_LEAST_ROWS. */
+lm_status operator_prices_fit(const timed_kernel *rows, const bool *in, size_t n,
+                              double multiprocessors, operator_class class, operator_prices *out,
+                              lm_error *err);
+
 /** What one launch costs. */
 typedef struct launch_cost {
     double floor; /**< host, seconds */
     double start; /**< device, of any launch */
     double work;  /**< device, beyond that; NAN: of a class without prices */
 } launch_cost;
+
+/** Of a kernel of the class that was priced: its counts, as operator_items() has them; its cost;
+ * its seconds. */
+size_t      operator_prices_items(const operator_prices *p, const lm_kernel *k, const char *tag,
+                                  row_item out[OPERATOR_ITEMS_MAX]);
+launch_cost operator_prices_cost(const operator_prices *p, const lm_kernel *k, const char *tag);
+double      operator_prices_seconds(const operator_prices *p, const lm_kernel *k, const char *tag);
 
 launch_cost operator_model_cost(const operator_model *m, const lm_kernel *k, const char *tag);
 
@@ -63,7 +83,8 @@ typedef struct stream_cost {
     double floors, work; /**< NAN: of one launch it is not known */
 } stream_cost;
 
-void   stream_add(stream_cost *s, const operator_model *m, const lm_kernel *k, const char *tag);
+/** `repeat` launches of one cost. */
+void   stream_add(stream_cost *s, uint32_t repeat, const launch_cost *cost);
 double stream_seconds(const stream_cost *s);
 
 #endif

@@ -80,6 +80,42 @@ const tiling *operator_tilings(operator_class c, size_t *n)
     return classes[c].tiling;
 }
 
+/* The implicit product of a pass: each group's by itself. */
+static operator_product product_of_conv(const lm_kernel *k)
+{
+    const double groups = (double)k->u.conv.groups, in = (double)k->u.conv.c_in / groups,
+                 out    = (double)k->u.conv.c_out / groups;
+    const double window = (double)lm_volume(k->u.conv.window);
+    const double pixels = (double)k->u.conv.n * (double)lm_volume(k->u.conv.out);
+    double       seen   = 1; /* taps of a window that fall on one input */
+
+    if (k->pass == LM_FORWARD)
+        return (operator_product){ groups, pixels, out, in * window };
+    if (k->pass == LM_GRAD_WEIGHT)
+        return (operator_product){ groups, out, in * window, pixels };
+    for (int a = 0; a < 3; a++)
+        seen *= ceil((double)k->u.conv.window[a] / (double)k->u.conv.stride[a]);
+    return (operator_product){ groups, (double)k->u.conv.n * (double)lm_volume(k->u.conv.in), in,
+                               out * seen };
+}
+
+bool operator_product_of(const lm_kernel *k, operator_product *out)
+{
+    if (k->op == LM_OP_GEMM)
+        *out = (operator_product){ (double)k->u.gemm.batch, (double)k->u.gemm.m,
+                                   (double)k->u.gemm.n, (double)k->u.gemm.k };
+    else if (k->op == LM_OP_CONV)
+        *out = product_of_conv(k);
+    else
+        return false;
+    return true;
+}
+
+static tile_plan plan_of(const operator_product *p, const tiling *how)
+{
+    return tile_plan_of(p->batch, p->m, p->n, p->k, how);
+}
+
 /* ---- items --------------------------------------------------------------------------------------
  */
 
@@ -167,31 +203,13 @@ static const char *window_of(const lm_kernel *k)
     return "other";
 }
 
-/* The implicit product of a pass: each group's by itself. */
-static tile_plan conv_plan(const lm_kernel *k, const tiling *how)
-{
-    const double groups = (double)k->u.conv.groups, in = (double)k->u.conv.c_in / groups,
-                 out    = (double)k->u.conv.c_out / groups;
-    const double window = (double)lm_volume(k->u.conv.window);
-    const double pixels = (double)k->u.conv.n * (double)lm_volume(k->u.conv.out);
-    double       seen   = 1; /* taps of a window that fall on one input */
-
-    if (k->pass == LM_FORWARD)
-        return tile_plan_of(groups, pixels, out, in * window, how);
-    if (k->pass == LM_GRAD_WEIGHT)
-        return tile_plan_of(groups, out, in * window, pixels, how);
-    for (int a = 0; a < 3; a++)
-        seen *= ceil((double)k->u.conv.window[a] / (double)k->u.conv.stride[a]);
-    return tile_plan_of(groups, (double)k->u.conv.n * (double)lm_volume(k->u.conv.in), in,
-                        out * seen, how);
-}
-
 static void conv(listing *l, const lm_kernel *k, const tiling *how)
 {
-    const tile_plan p      = conv_plan(k, how);
-    const char     *window = window_of(k);
-    const double    bytes  = (double)lm_dtype_bytes(k->dtype);
-    const double    n      = bytes * (double)k->u.conv.n;
+    const operator_product of     = product_of_conv(k);
+    const tile_plan        p      = plan_of(&of, how);
+    const char            *window = window_of(k);
+    const double           bytes  = (double)lm_dtype_bytes(k->dtype);
+    const double           n      = bytes * (double)k->u.conv.n;
 
     put(l, "flops", window, "FLOP", RESOURCE_FLOPS, 2 * (double)lm_kernel_macs(k));
     put(l, "wave_flops", window, "FLOP", RESOURCE_FLOPS, p.wave_flops);

@@ -34,6 +34,15 @@ double operator_power(operator_class c);
 /** Tilings that a fit has to choose from, the usual one first; `multiprocessors` is not filled. */
 const tiling *operator_tilings(operator_class c, size_t *n);
 
+/** A product of matrices: `batch` times (m,k) x (k,n). */
+typedef struct operator_product {
+    double batch, m, n, k;
+} operator_product;
+
+/** What a kernel multiplies, of a convolution its implicit product, whose batches are the groups.
+ * False: nothing. */
+bool operator_product_of(const lm_kernel *k, operator_product *out);
+
 #define OPERATOR_ITEMS_MAX 8
 
 /**

@@ -1,59 +1,42 @@
-/**
- * What prices of single layers leave over, learned: regression trees of log(measured / priced).
- *
- *   seconds = priced x exp(r),   r = sum of trees, held between quantiles of what they were
- *             grown on; 0 where a count, phase, optimizer ... lies outside of that
- *
- * Physics first: the prices are fitted without it and stay what they are. Whether there is a
- * residual is decided by shapes that neither the prices nor the trees saw, which also end the
- * growth: the error on rows that were learned from says nothing.
- */
+/** What prices of single layers leave over, learned: lesson.h of layers. */
 #ifndef SINGLE_RESIDUAL_H
 #define SINGLE_RESIDUAL_H
 
-#include "learn/trees.h"
+#include "single/lesson.h"
 #include "single/model.h"
 #include "single/residual_features.h"
 
-typedef struct layer_residual {
-    size_t         rows;        /**< that it was learned from */
-    size_t         judged;      /**< rows of shapes held out */
-    double         mape_priced; /**< of these, by prices alone ... */
-    double         mape;        /**< ... and with the residual */
-    double         low, high;   /**< of r */
-    residual_space space;
-    trees         *trees;
-} layer_residual;
-
 /** Of each class; NULL: none. */
 typedef struct residual_set {
-    layer_residual *of[N_LAYER_CLASSES];
+    residual_trees *of[N_LAYER_CLASSES];
 } residual_set;
 
 /** Can one be learned of the class? Of layers that are no product it cannot: they have no shape. */
 bool residual_learnable(size_t class);
 
-/** Rows, of a class, below which nothing is learned. */
-#define RESIDUAL_ROWS 200
+/** Rows of one machine to learn from. */
+typedef struct residual_source {
+    layer_rows         *r;
+    const layer_time   *time;   /**< of the rows, in their order */
+    const bool         *in;     /**< rows that may be seen; NULL: all */
+    const layer_device *device; /**< NULL: not known */
+} residual_source;
 
 /**
- * Learns from those rows that are `in` (NULL: all): prices and trees without a fifth of the shapes
- * at a time, until 2,000 rows have been judged or all fifths have; where the mean relative error on
- * these falls by 3 % or more, prices and trees of all rows. The prices are left in `r`, as
+ * Learns as lesson_learn() does, from rows of one class on one machine or several, each of which
+ * has prices of its own; of several the residual knows their devices' figures, and is one for all.
+ * Shapes are the same whatever the batch and the device. The prices are left in `r`, as
  * layer_rows_fit() does.
  *
- * @param time of the rows, in their order
- * @param out  NULL: nothing was gained, or there are too few rows. Its figures of the judgement
- *             then stand in *judged, which may be NULL
- * @return LM_E_UNSUPPORTED in a build without XGBoost, LM_E_ARG for too few rows for prices,
- *         LM_E_NOMEM
+ * @param out    NULL: nothing was gained, or there are too few rows
+ * @param judged as lesson_learn() has it; may be NULL
  */
-lm_status residual_learn(layer_rows *r, const layer_time *time, const bool *in,
-                         layer_residual **out, layer_residual *judged, lm_error *err);
-void      residual_free(layer_residual *r);
+lm_status residual_learn(const residual_source *from, size_t n, residual_trees **out,
+                         residual_trees *judged, lm_error *err);
 
-/** r of a row that was priced; 0 outside of what it was learned from. LM_E_NOMEM. */
-lm_status residual_of(layer_residual *r, const priced_row *row, double *out, lm_error *err);
+/** r of a row that was priced; 0 outside of what it was learned from. As
+ * residual_features(). */
+lm_status residual_of(residual_trees *r, const priced_row *row, double *out, lm_error *err);
 
 void residual_set_free(residual_set *s);
 

@@ -2,15 +2,12 @@
 #include "single/residual_features.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BEYOND    1.25 /* factor by which counts may leave what was learned from */
-#define FARTHEST  20   /* of a way that costs e^20 times the cheapest, and of none */
-#define OPTIMIZER "optimizer."
-#define SHARE     "share."
-#define OTHER     "other."
+#include "base/no_memory.h"
+
+#define FARTHEST 20 /* of a way that costs e^20 times the cheapest, and of none */
 
 enum {
     BATCH,
@@ -31,7 +28,6 @@ enum {
     BYTES,
     INTENSITY,
     SECONDS,
-    LAST_COUNT = SECONDS,
     BIAS,
     ACTIVATION,
     LOSS,
@@ -40,8 +36,7 @@ enum {
     INPUT_GRADIENT,
     TRAINS_INPUTS,
     PHASES, /* each set of forward, backward and update is one */
-    LAST_FLAG = PHASES + 6,
-    PADDING,
+    PADDING = PHASES + 7,
     REST_IN4,
     REST_IN32,
     REST_OUT4,
@@ -51,114 +46,47 @@ enum {
     N_FIXED
 };
 
-static const char *const fixed[N_FIXED] = {
-    [BATCH]          = "batch",
-    [CHANNELS_IN]    = "channels_in",
-    [CHANNELS_OUT]   = "channels_out",
-    [GROUPS]         = "groups",
-    [IMAGE]          = "image",
-    [HEIGHT]         = "height",
-    [PIXELS]         = "pixels",
-    [WINDOW]         = "window",
-    [STRIDE]         = "stride",
-    [DILATION]       = "dilation",
-    [SUM]            = "sum",
-    [INPUTS]         = "inputs",
-    [OUTPUTS]        = "outputs",
-    [WEIGHTS]        = "weights",
-    [FLOPS]          = "flops",
-    [BYTES]          = "bytes",
-    [INTENSITY]      = "intensity",
-    [SECONDS]        = "seconds",
-    [BIAS]           = "bias",
-    [ACTIVATION]     = "activation",
-    [LOSS]           = "loss",
-    [LOPSIDED]       = "lopsided",
-    [ALONE]          = "alone",
-    [INPUT_GRADIENT] = "input_gradient",
-    [TRAINS_INPUTS]  = "trains_inputs",
-    [PHASES + 0]     = "phase.forward",
-    [PHASES + 1]     = "phase.backward",
-    [PHASES + 2]     = "phase.forward_backward",
-    [PHASES + 3]     = "phase.update",
-    [PHASES + 4]     = "phase.forward_update",
-    [PHASES + 5]     = "phase.backward_update",
-    [PHASES + 6]     = "phase.step",
-    [PADDING]        = "padding",
-    [REST_IN4]       = "channels_in.rest4",
-    [REST_IN32]      = "channels_in.rest32",
-    [REST_OUT4]      = "channels_out.rest4",
-    [REST_OUT32]     = "channels_out.rest32",
-    [REST_BATCH32]   = "batch.rest32",
-    [FILL_OUT64]     = "channels_out.fill64",
+static const named_feature fixed[N_FIXED] = {
+    [BATCH]          = { "batch", FEATURE_COUNT },
+    [CHANNELS_IN]    = { "channels_in", FEATURE_COUNT },
+    [CHANNELS_OUT]   = { "channels_out", FEATURE_COUNT },
+    [GROUPS]         = { "groups", FEATURE_COUNT },
+    [IMAGE]          = { "image", FEATURE_COUNT },
+    [HEIGHT]         = { "height", FEATURE_COUNT },
+    [PIXELS]         = { "pixels", FEATURE_COUNT },
+    [WINDOW]         = { "window", FEATURE_COUNT },
+    [STRIDE]         = { "stride", FEATURE_COUNT },
+    [DILATION]       = { "dilation", FEATURE_COUNT },
+    [SUM]            = { "sum", FEATURE_COUNT },
+    [INPUTS]         = { "inputs", FEATURE_COUNT },
+    [OUTPUTS]        = { "outputs", FEATURE_COUNT },
+    [WEIGHTS]        = { "weights", FEATURE_COUNT },
+    [FLOPS]          = { "flops", FEATURE_COUNT },
+    [BYTES]          = { "bytes", FEATURE_COUNT },
+    [INTENSITY]      = { "intensity", FEATURE_COUNT },
+    [SECONDS]        = { "seconds", FEATURE_COUNT },
+    [BIAS]           = { "bias", FEATURE_FLAG },
+    [ACTIVATION]     = { "activation", FEATURE_FLAG },
+    [LOSS]           = { "loss", FEATURE_FLAG },
+    [LOPSIDED]       = { "lopsided", FEATURE_FLAG },
+    [ALONE]          = { "alone", FEATURE_FLAG },
+    [INPUT_GRADIENT] = { "input_gradient", FEATURE_FLAG },
+    [TRAINS_INPUTS]  = { "trains_inputs", FEATURE_FLAG },
+    [PHASES + 0]     = { "phase.forward", FEATURE_FLAG },
+    [PHASES + 1]     = { "phase.backward", FEATURE_FLAG },
+    [PHASES + 2]     = { "phase.forward_backward", FEATURE_FLAG },
+    [PHASES + 3]     = { "phase.update", FEATURE_FLAG },
+    [PHASES + 4]     = { "phase.forward_update", FEATURE_FLAG },
+    [PHASES + 5]     = { "phase.backward_update", FEATURE_FLAG },
+    [PHASES + 6]     = { "phase.step", FEATURE_FLAG },
+    [PADDING]        = { "padding", FEATURE_FREE },
+    [REST_IN4]       = { "channels_in.rest4", FEATURE_FREE },
+    [REST_IN32]      = { "channels_in.rest32", FEATURE_FREE },
+    [REST_OUT4]      = { "channels_out.rest4", FEATURE_FREE },
+    [REST_OUT32]     = { "channels_out.rest32", FEATURE_FREE },
+    [REST_BATCH32]   = { "batch.rest32", FEATURE_FREE },
+    [FILL_OUT64]     = { "channels_out.fill64", FEATURE_FREE },
 };
-
-/* ---- names --------------------------------------------------------------------------------------
- */
-
-static bool begins(const char *text, const char *start)
-{
-    return !strncmp(text, start, strlen(start));
-}
-
-static size_t find(const residual_space *s, size_t from, const char *name)
-{
-    while (from < s->n && strcmp(s->feature[from].name, name) != 0)
-        from++;
-    return from;
-}
-
-bool residual_space_append(residual_space *s, const char *name)
-{
-    const bool   share = begins(name, SHARE), other = begins(name, OTHER);
-    feature_kind kind = FEATURE_FREE;
-
-    if (s->n == RESIDUAL_FEATURES || strlen(name) >= RESIDUAL_NAME || find(s, 0, name) < s->n)
-        return false;
-    if (s->n < N_FIXED) {
-        if (strcmp(fixed[s->n], name) != 0)
-            return false;
-        kind = s->n <= LAST_COUNT ? FEATURE_COUNT : s->n <= LAST_FLAG ? FEATURE_FLAG : FEATURE_FREE;
-    } else if (begins(name, OPTIMIZER) && s->shares == s->n) {
-        kind = FEATURE_FLAG;
-    } else if (!(share && s->others == s->n) && !other) {
-        return false;
-    }
-    s->feature[s->n] = (residual_feature){ .kind = kind, .low = HUGE_VAL, .high = -HUGE_VAL };
-    strcpy(s->feature[s->n++].name, name);
-    /* both begin behind what can stand in front of them */
-    if (!share && !other)
-        s->shares = s->n;
-    if (!other)
-        s->others = s->n;
-    return true;
-}
-
-bool residual_space_whole(const residual_space *s)
-{
-    return s->n >= N_FIXED;
-}
-
-/* "share.forward.direct" of column forward.direct.flops: what columns of one way have in common. */
-static void group_name(const char *prefix, const char *of, char out[RESIDUAL_NAME])
-{
-    const char  *dot  = strchr(of, '.');
-    const char  *end  = dot ? strchr(dot + 1, '.') : NULL;
-    const size_t size = end ? (size_t)(end - of) : strlen(of);
-
-    snprintf(out, RESIDUAL_NAME, "%s%.*s", prefix, size > 38 ? 38 : (int)size, of);
-}
-
-static lm_status too_many(lm_error *err)
-{
-    return lm_error_set(err, LM_E_ARG, "more than %d features to learn a residual from",
-                        RESIDUAL_FEATURES);
-}
-
-static bool need(residual_space *s, const char *name)
-{
-    return find(s, 0, name) < s->n || residual_space_append(s, name);
-}
 
 /* Which columns begin a way that is one of several. */
 static void see_choice(void *context, const row_way *way)
@@ -169,78 +97,74 @@ static void see_choice(void *context, const row_way *way)
         choice[way->item->column] = true;
 }
 
+/* All that may be learned from, of columns that can be one of several ways. */
 static lm_status add_others(residual_space *s, const rows *r, const columns *c, lm_error *err)
 {
     bool     *choice = calloc(c->n + 1, sizeof *choice);
     double   *none   = calloc(c->n + 1, sizeof *none);
-    char      name[RESIDUAL_NAME];
-    lm_status status = choice && none ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status = choice && none ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < r->n && !status; i++)
         rows_ways(r, i, none, see_choice, choice);
-    for (size_t j = 0; j < c->n && !status; j++) {
-        group_name(OTHER, c->column[j].name, name);
-        if (choice[j] && !need(s, name))
-            status = too_many(err);
-    }
+    for (size_t j = 0; j < c->n && !status; j++)
+        if (choice[j])
+            status = residual_space_other(s, c->column[j].name, err);
     free(choice);
     free(none);
     return status;
 }
 
-lm_status residual_space_new(const rows *r, const columns *c, residual_space *out, lm_error *err)
+/* "adam" of column update.adam; NULL: of no optimizer, or of its calls. */
+static const char *optimizer_of(const char *of)
 {
-    char name[RESIDUAL_NAME];
+    const char *name = of + strlen("update.");
 
-    *out = (residual_space){ .n = 0 };
-    for (size_t i = 0; i < N_FIXED; i++)
-        residual_space_append(out, fixed[i]);
-    for (size_t j = 0; j < c->n; j++)
-        if (optimizer_column(c->column[j].name)) {
-            snprintf(name, sizeof name, OPTIMIZER "%.36s", c->column[j].name + strlen("update."));
-            if (!strchr(name + strlen(OPTIMIZER), '.') && !need(out, name))
-                return too_many(err);
+    return optimizer_column(of) && !strchr(name, '.') ? name : NULL;
+}
+
+/* What all devices have, where there are several. */
+static lm_status add_figures(const feature_source *from, size_t n, residual_space *out,
+                             lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (layer_figure f = 0; f < N_LAYER_FIGURES && n > 1 && !status; f++) {
+        bool all = true;
+
+        for (size_t i = 0; i < n; i++)
+            all &= from[i].device && from[i].device->figure[f] > 0;
+        if (all)
+            status = residual_space_word(out, RESIDUAL_DEVICE, layer_figure_name(f), err);
+    }
+    return status;
+}
+
+lm_status residual_features_new(const feature_source *from, size_t n, residual_space *out,
+                                lm_error *err)
+{
+    lm_status status;
+
+    residual_space_begin(out, fixed, N_FIXED);
+    status = add_figures(from, n, out, err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < from[i].columns->n && !status; j++) {
+            const char *word = optimizer_of(from[i].columns->column[j].name);
+
+            if (word)
+                status = residual_space_word(out, RESIDUAL_OPTIMIZER, word, err);
         }
-    for (size_t j = 0; j < c->n; j++) {
-        group_name(SHARE, c->column[j].name, name);
-        if (!need(out, name))
-            return too_many(err);
-    }
-    return add_others(out, r, c, err);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < from[i].columns->n && !status; j++)
+            status = residual_space_share(out, from[i].columns->column[j].name, err);
+    for (size_t i = 0; i < n && !status; i++)
+        status = add_others(out, from[i].rows, from[i].columns, err);
+    return status;
 }
 
-void residual_space_free(residual_space *s)
+const named_feature *residual_features_fixed(size_t *n)
 {
-    free(s->share_of);
-    free(s->other_of);
-    s->share_of = s->other_of = NULL;
-    s->n_columns              = 0;
-}
-
-/* Columns of optimizers come as they are met. */
-static lm_status know_columns(residual_space *s, const columns *c, lm_error *err)
-{
-    uint16_t *share, *other;
-
-    if (c->n <= s->n_columns)
-        return LM_OK;
-    share = realloc(s->share_of, c->n * sizeof *share);
-    if (share)
-        s->share_of = share;
-    other = realloc(s->other_of, c->n * sizeof *other);
-    if (other)
-        s->other_of = other;
-    if (!share || !other)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    for (; s->n_columns < c->n; s->n_columns++) {
-        char name[RESIDUAL_NAME];
-
-        group_name(SHARE, c->column[s->n_columns].name, name);
-        share[s->n_columns] = (uint16_t)find(s, s->shares, name);
-        group_name(OTHER, c->column[s->n_columns].name, name);
-        other[s->n_columns] = (uint16_t)find(s, s->others, name);
-    }
-    return LM_OK;
+    *n = N_FIXED;
+    return fixed;
 }
 
 /* ---- values -------------------------------------------------------------------------------------
@@ -304,7 +228,7 @@ static void count_features(const priced_row *row, double *x)
     x[SECONDS]      = row->seconds;
     if (s->kind == SHAPE_WORK)
         work_features(s, x);
-    for (size_t i = 0; i <= LAST_COUNT; i++)
+    for (size_t i = 0; i <= SECONDS; i++)
         x[i] = log(x[i]);
 }
 
@@ -312,7 +236,6 @@ static void flag_features(const residual_space *s, const priced_row *row, double
 {
     const layer_run *run   = row->run;
     const unsigned   phase = (unsigned)run->forward + 2U * run->backward + 4U * run->update;
-    char             name[RESIDUAL_NAME];
 
     x[BIAS]           = row->shape->bias;
     x[ACTIVATION]     = row->shape->activation;
@@ -325,9 +248,7 @@ static void flag_features(const residual_space *s, const priced_row *row, double
         x[LOPSIDED] = fmax(x[LOPSIDED], row->shape->behind[i] > row->shape->before[i]);
     for (unsigned i = 1; i < 8; i++)
         x[PHASES + i - 1] = i == phase;
-    snprintf(name, sizeof name, OPTIMIZER "%.36s", run->optimizer ? run->optimizer : "");
-    for (size_t i = N_FIXED; i < s->shares; i++)
-        x[i] = run->update && !strcmp(s->feature[i].name, name);
+    residual_space_say(s, RESIDUAL_OPTIMIZER, run->update ? run->optimizer : NULL, x);
 }
 
 static void tile_features(const layer_shape *s, double *x)
@@ -343,6 +264,24 @@ static void tile_features(const layer_shape *s, double *x)
     x[REST_OUT32]   = rest(b, 32);
     x[REST_BATCH32] = rest(n, 32);
     x[FILL_OUT64]   = 1 - rest(b, 64) / (b + rest(b, 64));
+}
+
+static lm_status figure_features(const residual_space *s, const layer_device *d, double *x,
+                                 lm_error *err)
+{
+    for (size_t i = s->figures; i < s->words; i++) {
+        const char        *name  = s->feature[i].name + strlen(RESIDUAL_DEVICE);
+        const layer_figure f     = layer_figure_parse(name);
+        const double       value = d && f < N_LAYER_FIGURES ? d->figure[f] : 0;
+
+        if (!(value > 0))
+            return lm_error_set(err, LM_E_NOTFOUND,
+                                "the residual of single layers asks for the device's %s, which is "
+                                "not known: give its datasheet and fit again",
+                                name);
+        x[i] = log(value);
+    }
+    return LM_OK;
 }
 
 typedef struct seeing {
@@ -369,8 +308,11 @@ static void see_way(void *context, const row_way *way)
 
 lm_status residual_features(residual_space *s, const priced_row *row, double *x, lm_error *err)
 {
-    seeing          to     = { s, row, x };
-    const lm_status status = know_columns(s, row->columns, err);
+    seeing    to     = { s, row, x };
+    lm_status status = residual_space_columns(s, row->columns, err);
+
+    if (!status)
+        status = figure_features(s, row->device, x, err);
 
     if (status)
         return status;
@@ -381,30 +323,4 @@ lm_status residual_features(residual_space *s, const priced_row *row, double *x,
         x[i] = i < s->others ? 0 : FARTHEST;
     rows_ways(row->rows, row->at, row->price, see_way, &to);
     return LM_OK;
-}
-
-/* ---- ranges -------------------------------------------------------------------------------------
- */
-
-void residual_space_widen(residual_space *s, const double *x)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        s->feature[i].low  = fmin(s->feature[i].low, x[i]);
-        s->feature[i].high = fmax(s->feature[i].high, x[i]);
-    }
-}
-
-bool residual_space_holds(const residual_space *s, const layer_run *run, const double *x)
-{
-    bool known = !run->update;
-
-    for (size_t i = 0; i < s->n; i++) {
-        const residual_feature *f      = &s->feature[i];
-        const double            beyond = f->kind == FEATURE_COUNT ? log(BEYOND) : 0;
-
-        if (f->kind != FEATURE_FREE && !(x[i] >= f->low - beyond && x[i] <= f->high + beyond))
-            return false;
-        known |= i >= N_FIXED && i < s->shares && x[i] > 0;
-    }
-    return known;
 }

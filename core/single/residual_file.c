@@ -1,12 +1,12 @@
-/* Residuals of single layers as text. */
+/* Residuals as text. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "single/learned.h"
+#include "single/residual_file.h"
 
 #define HEAD "layermeter residual"
 
-static void write_class(FILE *out, const char *name, const layer_residual *r)
+static void write_class(FILE *out, const char *name, const residual_trees *r)
 {
     fprintf(out, "class %s\nrows %zu %zu\nerrors %.17g %.17g\nclamp %.17g %.17g\nfeatures %zu\n",
             name, r->rows, r->judged, r->mape_priced, r->mape, r->low, r->high, r->space.n);
@@ -16,16 +16,18 @@ static void write_class(FILE *out, const char *name, const layer_residual *r)
     trees_write(out, r->trees);
 }
 
-void residual_set_write(FILE *out, const residual_set *s)
+void residual_file_write(FILE *out, const residual_class *class, residual_trees *const *of,
+                         size_t n)
 {
     fputs(HEAD " 1\n", out);
-    for (size_t c = 0; c < N_LAYER_CLASSES; c++)
-        if (s->of[c])
-            write_class(out, layer_classes[c]->name, s->of[c]);
+    for (size_t c = 0; c < n; c++)
+        if (of[c])
+            write_class(out, class[c].name, of[c]);
 }
 
 /* "feature batch 0 5.5" */
-static lm_status read_feature(lines *in, residual_space *s, lm_error *err)
+static lm_status read_feature(lines *in, const residual_class *class, residual_space *s,
+                              lm_error *err)
 {
     char     *rest, *end;
     double    range[2];
@@ -37,7 +39,7 @@ static lm_status read_feature(lines *in, residual_space *s, lm_error *err)
     end = strchr(rest, ' ');
     if (end)
         *end = '\0';
-    if (!end || !residual_space_append(s, rest))
+    if (!end || !residual_space_append(s, class->fixed, class->n_fixed, rest))
         return lines_fail(in, err, LM_E_NOTFOUND,
                           "'%.40s' is no feature that comes next: written by another version? fit "
                           "the observations again",
@@ -80,7 +82,7 @@ static lm_status read_counts(lines *in, const char *word, size_t most, size_t *o
     return status;
 }
 
-static lm_status read_body(lines *in, layer_residual *r, lm_error *err)
+static lm_status read_body(lines *in, const residual_class *class, residual_trees *r, lm_error *err)
 {
     size_t    count[2], n;
     lm_status status = read_counts(in, "rows", 1000000000, count, 2, err);
@@ -95,8 +97,8 @@ static lm_status read_body(lines *in, layer_residual *r, lm_error *err)
     r->rows   = count[0];
     r->judged = count[1];
     for (size_t i = 0; i < n && !status; i++)
-        status = read_feature(in, &r->space, err);
-    if (!status && !residual_space_whole(&r->space))
+        status = read_feature(in, class, &r->space, err);
+    if (!status && r->space.n < class->n_fixed)
         status = lines_fail(in, err, LM_E_NOTFOUND,
                             "features are missing: written by another version? fit the "
                             "observations again");
@@ -108,30 +110,31 @@ static lm_status read_body(lines *in, layer_residual *r, lm_error *err)
     return status;
 }
 
-static lm_status read_class(lines *in, residual_set *s, lm_error *err)
+static lm_status read_class(lines *in, const residual_class *class, size_t n, residual_trees **of,
+                            lm_error *err)
 {
-    size_t class = 0;
+    size_t    at = 0;
     char     *rest;
     lm_status status = lines_expect(in, "class", &rest, err);
 
     if (status)
         return status;
     rest += *rest == ' ';
-    while (class < N_LAYER_CLASSES && strcmp(layer_classes[class]->name, rest) != 0)
-        class ++;
-    if (class == N_LAYER_CLASSES || !residual_learnable(class) || s->of[class])
+    while (at < n && strcmp(class[at].name, rest) != 0)
+        at++;
+    if (at == n || !class[at].fixed || of[at])
         return lines_fail(in, err, LM_E_NOTFOUND, "'%.40s' is no class, or there twice", rest);
-    if (!(s->of[class] = calloc(1, sizeof(layer_residual))))
+    if (!(of[at] = calloc(1, sizeof **of)))
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    return read_body(in, s->of[class], err);
+    return read_body(in, &class[at], of[at], err);
 }
 
-lm_status residual_set_read(const char *path, char *text, residual_set **out, lm_error *err)
+lm_status residual_file_read(const char *path, char *text, const residual_class *class, size_t n,
+                             residual_trees **of, lm_error *err)
 {
-    lines         in = { .path = path, .at = text };
-    residual_set *s;
-    char         *rest;
-    lm_status     status = lines_expect(&in, HEAD, &rest, err);
+    lines     in = { .path = path, .at = text };
+    char     *rest;
+    lm_status status = lines_expect(&in, HEAD, &rest, err);
 
     if (status)
         return status;
@@ -140,14 +143,8 @@ lm_status residual_set_read(const char *path, char *text, residual_set **out, lm
                           "residuals of version '%.20s', this program reads 1: fit the "
                           "observations again",
                           rest + (*rest == ' '));
-    if (!(s = calloc(1, sizeof *s)))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
     do
-        status = read_class(&in, s, err);
+        status = read_class(&in, class, n, of, err);
     while (!status && in.at && *in.at);
-    if (status)
-        residual_set_free(s);
-    else
-        *out = s;
     return status;
 }

@@ -11,6 +11,7 @@
 
 #define PREFIX   "layermeter.single."
 #define RESIDUAL "residual"
+#define DEVICE   "device"
 
 static void print_number(FILE *out, const char *key, double value)
 {
@@ -42,11 +43,48 @@ static void print_class(FILE *out, const layer_class *class, const layer_prices 
     }
 }
 
+/* What the residual knows of the device. */
+static void print_device(FILE *out, const layer_device *d)
+{
+    if (!layer_device_known(d))
+        return;
+    fputs("\n[" PREFIX DEVICE
+          "]\n; by its datasheet: FLOP/s in 32 bits, bytes/s, bytes, Hz, watts\n",
+          out);
+    for (layer_figure f = 0; f < N_LAYER_FIGURES; f++)
+        if (d->figure[f] > 0)
+            print_number(out, layer_figure_name(f), d->figure[f]);
+}
+
+static lm_status read_device(const ini_section *s, const char *path, layer_device *to,
+                             lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < s->n_pairs && !status; i++) {
+        const layer_figure f     = layer_figure_parse(s->pair[i].key);
+        double             value = 0;
+
+        if (f == N_LAYER_FIGURES)
+            status = lm_error_set(err, LM_E_NOTFOUND, "'%s' is no key of [" PREFIX DEVICE "]",
+                                  s->pair[i].key);
+        else if (!(status = text_real(s->pair[i].value, &value, err)) && !(value > 0))
+            status = lm_error_set(err, LM_E_ARG, "%s: must be above 0, found %s", s->pair[i].key,
+                                  s->pair[i].value);
+        if (status)
+            lm_error_prefix(err, "%s:%d", path, s->pair[i].line);
+        else
+            to->figure[f] = value;
+    }
+    return status;
+}
+
 void layer_model_print(FILE *out, const layer_model *m)
 {
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         if (m->of[c].present)
             print_class(out, layer_classes[c], &m->of[c], m->multiprocessors);
+    print_device(out, &m->device);
     if (m->learned_file.path) {
         fputs("\n[" PREFIX RESIDUAL "]\n; what these prices leave over, learned\n", out);
         side_file_print(out, &m->learned_file);
@@ -142,6 +180,8 @@ lm_status layer_model_read(const ini_section *s, const char *path, layer_model *
 
     if (!strcmp(s->name, PREFIX RESIDUAL))
         return side_file_read(s, path, &m->learned_file, err);
+    if (!strcmp(s->name, PREFIX DEVICE))
+        return read_device(s, path, &m->device, err);
     while (class < N_LAYER_CLASSES &&
            strcmp(layer_classes[class]->name, s->name + strlen(PREFIX)) != 0)
         class ++;

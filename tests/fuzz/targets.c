@@ -28,6 +28,7 @@
 #include "plan/prices.h"
 #include "report/extrap.h"
 #include "single/learned.h"
+#include "single/operator_residual.h"
 #include "trace/trace.h"
 #include "watch/plan.h"
 #ifdef FUZZ_SWEEP
@@ -800,7 +801,6 @@ static bool fuzz_residual(const uint8_t *data, size_t size)
     char           *text = malloc(size + 1), *again = NULL;
     residual_set   *read = NULL, *back = NULL;
     static double   x[RESIDUAL_FEATURES];
-    const layer_run run = { .forward = true };
     size_t          n;
     lm_error        err = { 0 };
     lm_status       status;
@@ -821,12 +821,12 @@ static bool fuzz_residual(const uint8_t *data, size_t size)
     check(!residual_set_read("f", again, &back, &err));
     free(again);
     for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
-        const layer_residual *r = read->of[c];
+        const residual_trees *r = read->of[c];
 
         check(!r == !back->of[c]);
         if (!r)
             continue;
-        (void)residual_space_holds(&r->space, &run, x);
+        (void)residual_at(r, false, x);
         check(trees_predict(r->trees, x) == trees_predict(back->of[c]->trees, x) ||
               isnan(trees_predict(r->trees, x)));
     }
@@ -875,6 +875,41 @@ static bool fuzz_learner(const uint8_t *data, size_t size)
     free(again);
     learner_free(read);
     learner_free(back);
+    return true;
+}
+
+/* The same of single kernels. */
+static bool fuzz_kernels(const uint8_t *data, size_t size)
+{
+    char               *text = malloc(size + 1), *again = NULL;
+    operator_residuals *read = NULL, *back = NULL;
+    static double       x[RESIDUAL_FEATURES];
+    size_t              n;
+    lm_error            err = { 0 };
+    lm_status           status;
+    FILE               *out;
+
+    check(text);
+    memcpy(text, data, size);
+    text[size] = '\0';
+    status     = operator_residuals_read("f", text, &read, &err);
+    free(text);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    out = open_memstream(&again, &n);
+    operator_residuals_write(out, read);
+    fclose(out);
+    check(!operator_residuals_read("f", again, &back, &err));
+    free(again);
+    for (operator_class c = 0; c < N_OPERATOR_CLASSES; c++) {
+        check(!read->of[c] == !back->of[c]);
+        if (read->of[c])
+            check(isfinite(residual_at(read->of[c], false, x)));
+    }
+    operator_residuals_free(read);
+    operator_residuals_free(back);
     return true;
 }
 
@@ -943,6 +978,7 @@ const fuzz_target fuzz_targets[] = {
     { "devices", fuzz_devices },
     { "prices", fuzz_prices },
     { "residual", fuzz_residual },
+    { "kernels", fuzz_kernels },
     { "learner", fuzz_learner },
 #ifdef FUZZ_SWEEP
     { "sweep", fuzz_sweep },

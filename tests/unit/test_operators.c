@@ -242,14 +242,16 @@ static void prices_of_products_are_found_again(void **state)
     /* a stream of it: neither floor nor start adds up where there is work to hide them */
     one      = operator_model_cost(&m, &k, "");
     k.repeat = 1000;
-    stream_add(&both, &m, &k, "");
+    one = operator_model_cost(&m, &k, "");
+    stream_add(&both, k.repeat, &one);
     assert_close(stream_seconds(&both),
                  pow(pow(1000 * one.floor, 4) + pow(1000 * one.work, 4), 0.25), 1e-12);
 
     /* what no row shows has no price */
     k.u.gemm.activations = 1;
     assert_true(isnan(operator_model_seconds(&m, &k, "")));
-    stream_add(&both, &m, &k, "");
+    one = operator_model_cost(&m, &k, "");
+    stream_add(&both, k.repeat, &one);
     assert_true(isnan(stream_seconds(&both)));
     operator_model_free(&m);
 }

@@ -100,7 +100,7 @@ static void errors_of_new(world *w, double out[2])
 static void what_prices_leave_over_is_learned(void **state)
 {
     world         *w = world_new(true, 3);
-    layer_residual judged[N_LAYER_CLASSES];
+    residual_trees judged[N_LAYER_CLASSES];
     layer_shape    far = product(4, 100000, 500), odd = product(4, 500, 501);
     double         error[2];
 
@@ -132,7 +132,7 @@ static void what_prices_leave_over_is_learned(void **state)
 static void noise_is_not_learned(void **state)
 {
     world         *w = world_new(false, 4);
-    layer_residual judged[N_LAYER_CLASSES];
+    residual_trees judged[N_LAYER_CLASSES];
 
     (void)state;
     if (boost_available()) {
@@ -155,7 +155,7 @@ static void what_is_left_out_is_not_seen(void **state)
     world          *w = world_new(true, 8);
     bool            in[N];
     layer_rows      r;
-    layer_residual *found;
+    residual_trees *found;
     double          said[2][6];
 
     (void)state;
@@ -166,7 +166,9 @@ static void what_is_left_out_is_not_seen(void **state)
             w->time[i].seconds *= in[i] ? 1 : 100;
         assert_int_equal(layer_rows_new(&layer_class_dense, w->time, N, &r, &w->err), LM_OK);
         r.rates = (layer_rates){ 1e12, 1e11 };
-        assert_int_equal(residual_learn(&r, w->time, in, &found, NULL, &w->err), LM_OK);
+        assert_int_equal(
+            residual_learn(&(residual_source){ &r, w->time, in, NULL }, 1, &found, NULL, &w->err),
+            LM_OK);
         assert_non_null(found);
         assert_int_equal(found->rows, N - N / 3);
         memcpy(said[again],
@@ -182,6 +184,67 @@ static void what_is_left_out_is_not_seen(void **state)
     world_free(w);
 }
 
+/* ---- several machines ---------------------------------------------------------------------------
+ */
+
+/* A machine of `flops` FLOP/s on which outputs that do not fill vectors of 4 take e^more as long.
+ */
+static world *machine(double flops, double more, uint64_t seed)
+{
+    world *w = world_new(true, seed);
+
+    for (size_t i = 0; i < N; i++)
+        w->time[i].seconds =
+            (1e-4 + 2e-10 * w->shape[i].weights) * (w->shape[i].c_out % 4 ? exp(more) : 1);
+    layer_model_free(&w->m);
+    assert_int_equal(layer_model_fit(w->time, N, &w->m, &w->err), LM_OK);
+    w->m.device = (layer_device){ { [LAYER_FLOPS] = flops, [LAYER_BANDWIDTH] = 1e11 } };
+    return w;
+}
+
+/* The same residual for both, which knows on which of them it is. */
+static void machines_share_a_residual(void **state)
+{
+    world         *w[2]    = { machine(1e12, 0.2, 3), machine(1e13, 0.8, 4) };
+    learned_source from[2] = { { w[0]->time, N, &w[0]->m }, { w[1]->time, N, &w[1]->m } };
+    residual_trees judged[N_LAYER_CLASSES];
+    const columns *c = &w[0]->m.of[1].columns;
+    residual_space space;
+    feature_source features[2];
+    layer_shape    odd = product(4, 500, 501), even = product(4, 500, 500);
+    double         more[2];
+    lm_error       err = { 0 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        features[i] = (feature_source){ &(rows){ 0 }, c, &w[i]->m.device };
+    /* figures that all devices have, where there are several */
+    assert_int_equal(residual_features_new(features, 2, &space, &err), LM_OK);
+    assert_int_equal(space.words - space.figures, 2);
+    assert_string_equal(space.feature[space.figures].name, "device.flops");
+    assert_int_equal(residual_features_new(features, 1, &space, &err), LM_OK);
+    assert_int_equal(space.words - space.figures, 0);
+
+    if (boost_available()) {
+        if (learned_fit_pool(from, 2, judged, &err))
+            fail_msg("%s", err.text);
+        assert_int_equal(judged[1].judged, 2 * N);
+        assert_true(judged[1].mape < 0.5 * judged[1].mape_priced);
+        for (int i = 0; i < 2; i++) {
+            assert_ptr_not_equal(w[i]->m.learned, w[1 - i]->m.learned);
+            more[i] = log(learned(w[i], &odd, &forward) / learned(w[i], &even, &forward));
+        }
+        assert_close(more[0], 0.2, 0.5);
+        assert_close(more[1], 0.8, 0.2);
+        /* it asks for what is known of the device */
+        w[0]->m.device = (layer_device){ { 0 } };
+        assert_int_equal(learned_seconds(&w[0]->m, &odd, &forward, &more[0], &err), LM_E_NOTFOUND);
+        assert_non_null(strstr(err.text, "asks for the device's flops, which is not known"));
+    }
+    world_free(w[0]);
+    world_free(w[1]);
+}
+
 /* ---- files --------------------------------------------------------------------------------------
  */
 
@@ -189,13 +252,14 @@ static void what_is_left_out_is_not_seen(void **state)
 static residual_set *by_hand(const columns *c)
 {
     residual_set   *s = calloc(1, sizeof *s);
-    layer_residual *r = s->of[1] = calloc(1, sizeof *r);
+    residual_trees *r = s->of[1] = calloc(1, sizeof *r);
     char           *text         = malloc(100);
     size_t          at           = 0;
     lines           in           = { .path = "t", .at = text };
     const rows      none         = { 0 };
 
-    assert_int_equal(residual_space_new(&none, c, &r->space, NULL), LM_OK);
+    assert_int_equal(residual_features_new(&(feature_source){ &none, c, NULL }, 1, &r->space, NULL),
+                     LM_OK);
     while (strcmp(r->space.feature[at].name, "channels_out.rest4") != 0)
         at++;
     for (size_t i = 0; i < r->space.n; i++) {
@@ -207,7 +271,7 @@ static residual_set *by_hand(const columns *c)
     snprintf(text, 100, "trees %zu 1\nbase 0\ntree 3 %zu:0.5:1:2 =0 =0.5\n", r->space.n, at);
     assert_int_equal(trees_read(&in, &r->trees, NULL), LM_OK);
     free(text);
-    *r = (layer_residual){ .rows        = 900,
+    *r = (residual_trees){ .rows        = 900,
                            .judged      = 300,
                            .mape_priced = 0.2,
                            .mape        = 0.1,
@@ -353,6 +417,7 @@ int main(void)
         cmocka_unit_test(what_prices_leave_over_is_learned),
         cmocka_unit_test(noise_is_not_learned),
         cmocka_unit_test(what_is_left_out_is_not_seen),
+        cmocka_unit_test(machines_share_a_residual),
         cmocka_unit_test(a_residual_is_kept_beside_its_machine_file),
         cmocka_unit_test(what_is_no_residual_is_refused),
     };

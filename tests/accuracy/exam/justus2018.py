@@ -3,7 +3,7 @@ import math
 import random
 import statistics
 
-from program import MODELS
+from program import MODELS, RESIDUAL
 from results import OURS
 
 NAME = "justus2018"
@@ -13,7 +13,6 @@ PUBLISHED = {"conv": dict(zip(GPUS, (1.73, 3.32, 6.07, 7.84, 11.90, 2.55))), "de
 TARGETS = {"conv": dict(zip(GPUS, (1.9, 3.32, 6.07, 7.84, 11.90))), "dense": dict(zip(GPUS, (.060, .025, .022, .145, .125)))}
 CONV_MAPE, VGG_MAPE = 12.0, 15.0
 # the same with a residual on the prices
-RESIDUAL = "residual"
 RESIDUAL_TARGETS = {"conv": dict(zip(GPUS, (1.2, 1.6, 3.0, 4.8, 5.6))), "dense": dict(zip(GPUS, (.028, .022, .018, .075, .080)))}
 RESIDUAL_MAPE = {"conv": 9.0, "dense": 5.0}
 # the paper's own model as it is learned here: within 15 % of its figures
@@ -25,6 +24,8 @@ ALL = (*MODELS, RESIDUAL, JUSTUS)
 UNSEEN_PUBLISHED = {("conv", "v100"): 39.6, ("conv", "gtx1080ti"): 25.6}
 UNSEEN_TARGETS = {("conv", "v100"): 14.0, ("conv", "p100"): 14.0}
 MOST_BATCH, FEW, DRAWS = 32, 20, 8
+# one residual for all GPUs, of batches up to 32: the paper's (one network of neurons for all), and what is to be met
+JOINT_PUBLISHED, JOINT_TARGETS = {"conv": {"RMSE ms": 3.88}}, {"conv": {"MAPE %": 8.0, "RMSE ms": 2.9}}
 SEED, TRAINED, TESTED = 0, 0.8, 0.1
 
 
@@ -92,6 +93,12 @@ def pooled(found, model):
         return None
     return (n, sum(int(r["points"]) * float(r["mape_percent"]) for r in rows) / n,
             math.sqrt(sum(int(r["points"]) * float(r["rmse_ms"]) ** 2 for r in rows) / n))
+
+
+def merged(each):
+    """Errors over several: rows, MAPE in %, root mean square in ms."""
+    n = sum(e[0] for e in each)
+    return (n, sum(e[0] * e[1] for e in each) / n, math.sqrt(sum(e[0] * e[2] ** 2 for e in each) / n)) if n else None
 
 
 def one(exam, kind, gpu):
@@ -194,6 +201,40 @@ def unseen(exam):
             exam.coverage(NAME, f"conv and dense, GPU not measured, {how}", "all", "layermeter", rows)
 
 
+def joint(exam):
+    """One residual for all GPUs, learned by one fit of all files on the prices of each; random rows of each are left out."""
+    devices, known = datasheets(exam)
+    for kind in KINDS:
+        train, test = {}, {}
+        for gpu in (g for g in gpus(exam, kind) if g in known):
+            rows = [[r for r in layers(exam, folder, kind, gpu) if int(r["batch"]) <= MOST_BATCH]
+                    for folder in (exam.data, exam.heldout)]
+            if not exam.heldout or not rows[0] and rows[1]:
+                train[gpu], test[gpu] = parts(rows[0] or rows[1])
+            elif rows[0]:
+                train[gpu], test[gpu] = rows
+        train = {g: r for g, r in train.items() if r}
+        if len(train) < 2:
+            exam.skip(f"{NAME}: {kind}, one residual for all GPUs: there are not two")
+            continue
+        machine = {g: exam.path(f"{NAME}-joint-{kind}-{g}.ini") for g in train}
+        files = [exam.write(f"{NAME}-joint-{kind}-{g}-fit.csv", r) for g, r in train.items()]
+        exam.program.fit_together(files, list(machine.values()), ("--residual", "auto", "--device", ",".join(train), "--devices", devices))
+        asked = [g for g in train if test[g]]
+        found = exam.map(lambda g: exam.program.validate(exam.write(f"{NAME}-joint-{kind}-{g}.csv", test[g]), machine[g],
+                                                         models=(OURS, RESIDUAL)), asked)
+        question = f"{kind}, {'held out' if exam.heldout else 'random rows'}, one residual for all GPUs"
+        for model in (OURS, RESIDUAL):
+            each = [pooled(e, model) for e in found]
+            together = merged([e for e in each if e])
+            for group, figures in [*zip(asked, each), ("all", together)]:
+                for metric, value in zip(("MAPE %", "RMSE ms"), figures[1:] if figures else ()):
+                    all_ = group == "all"
+                    exam.results.add(NAME, question, group, figures[0], model, metric, value,
+                                     JOINT_TARGETS.get(kind, {}).get(metric) if all_ else None,
+                                     JOINT_PUBLISHED.get(kind, {}).get(metric) if all_ else None, judged=RESIDUAL)
+
+
 def run(exam):
     asked = [(kind, gpu) for kind in KINDS for gpu in gpus(exam, kind)[:1 if exam.quick else None]]
     found = dict(zip(asked, exam.map(lambda a: one(exam, *a), asked)))
@@ -232,4 +273,5 @@ def run(exam):
                                  judged=JUSTUS)
     unseen(exam)
     if not exam.quick:
+        joint(exam)
         vgg(exam)

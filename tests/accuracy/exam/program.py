@@ -8,6 +8,7 @@ import subprocess
 # again, or contradict each other, are left to be said: campaigns of several settings have such.
 DOUBTS = ("let expect", "are the times in seconds?", "are they in seconds?", "are both in seconds?", "backward and update are")
 MODELS = ("layermeter", "counts", "nnls", "convmeter")
+RESIDUAL = "residual"  # the first of them with what its prices leave over, learned
 
 
 class Failed(Exception):
@@ -38,6 +39,10 @@ class Program:
 
     def fit(self, observations, machine, options=()):
         self.run("fit", observations, "-o", machine, *options)
+
+    def fit_together(self, observations, machines, options=()):
+        """Several files, of a machine each."""
+        self.run("fit", *observations, "-o", ",".join(machines), *options)
 
     def validate(self, observations, machine=None, leave_out="network", models=MODELS):
         """Errors by (group, quantity, model); the group of all is '(all)'."""

@@ -1,0 +1,177 @@
+/* layermeter fit, of several files. */
+#include "cli/fit_pool.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/fit_residual.h"
+#include "cli/validate_devices.h"
+#include "fit/singles.h"
+#include "single/residual.h"
+
+typedef struct pool {
+    measured_device machine[VALIDATE_DEVICES];
+    char           *output[VALIDATE_DEVICES + 1], *name[VALIDATE_DEVICES + 1];
+    char           *outputs, *names; /* what these lie in */
+    size_t          n;
+} pool;
+
+/* ---- machines -----------------------------------------------------------------------------------
+ */
+
+/* A list of the command line: as long as the list of files. */
+static lm_status split_list(const char *option, const char *text, size_t n, char **copy,
+                            char *item[VALIDATE_DEVICES + 1], lm_error *err)
+{
+    size_t found;
+
+    if (!(*copy = strdup(text)))
+        return no_memory(err);
+    if ((found = text_split(*copy, ',', item, VALIDATE_DEVICES + 1)) != n)
+        return lm_error_set(err, LM_E_ARG, "%s: %zu for %zu files: each needs one, in their order",
+                            option, found, n);
+    return LM_OK;
+}
+
+static layer_device figures_of(const device *d)
+{
+    static const device_figure figure[N_LAYER_FIGURES] = {
+        [LAYER_FLOPS]           = DEVICE_F32,
+        [LAYER_BANDWIDTH]       = DEVICE_BANDWIDTH,
+        [LAYER_MULTIPROCESSORS] = DEVICE_MULTIPROCESSORS,
+        [LAYER_L2]              = DEVICE_L2,
+        [LAYER_CLOCK]           = DEVICE_CLOCK,
+        [LAYER_POWER]           = DEVICE_POWER,
+    };
+    layer_device out = { { 0 } };
+
+    for (layer_figure f = 0; f < N_LAYER_FIGURES; f++)
+        if (d->figure[figure[f]] > 0)
+            out.figure[f] = d->figure[figure[f]];
+    return out;
+}
+
+/* By the command line, or by what the file says it was measured on. */
+static lm_status find_device(measured_device *m, const char *name, const device_list *list,
+                             lm_error *err)
+{
+    if (!name)
+        name = observations_provenance(m->obs, "device");
+    if (!name)
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: no 'device' in its head: say --device, of each file", m->path);
+    if (devices_find(list, name, &m->on, err)) {
+        lm_error_prefix(err, "%s", m->path);
+        return err->code;
+    }
+    return LM_OK;
+}
+
+static lm_status read_machines(pool *p, const pool_question *q, workloads *loads,
+                               const device_list *list, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < q->n && !status; i++) {
+        measured_device *m = &p->machine[i];
+
+        m->path = q->path[i];
+        p->n    = i + 1;
+        if ((status = measured_device_read(m, q->where, loads, err)) ||
+            (status = find_device(m, p->name[i], list, err)))
+            continue;
+        if (!m->cal->layers || !layer_model_any(m->cal->layers))
+            status = lm_error_set(err, LM_E_ARG,
+                                  "%s: several files share a residual of single layers, and there "
+                                  "are too few of them here",
+                                  m->path);
+        else
+            m->cal->layers->device = figures_of(m->on);
+    }
+    return status;
+}
+
+/* ---- what came of it ----------------------------------------------------------------------------
+ */
+
+static void add_row(table *t, const char *machine, size_t class, size_t rows_of, double mape,
+                    double held_out)
+{
+    char name[40];
+
+    snprintf(name, sizeof name, "single.%s", layer_classes[class]->name);
+    table_text(t, machine);
+    table_text(t, name);
+    table_count(t, rows_of);
+    table_real(t, 100 * mape);
+    table_real(t, 100 * held_out);
+}
+
+static void fill(const pool *p, const residual_trees *judged, table *t)
+{
+    table_column(t, "machine", "machine", 0);
+    table_column(t, "part", "part", 0);
+    table_column(t, "rows", "rows", 0);
+    table_column(t, "mape_percent", "MAPE [%]", 1);
+    table_column(t, "held_out_mape_percent", "held out [%]", 1);
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
+            const layer_prices *of = &p->machine[i].cal->layers->of[c];
+
+            if (of->present)
+                add_row(t, p->machine[i].on->name, c, of->rows, of->errors.mape, NAN);
+        }
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++)
+        if (judged[c].judged)
+            add_row(t, MODEL_RESIDUAL, c, judged[c].rows, NAN, judged[c].mape);
+}
+
+static lm_status learn(pool *p, residual_trees *judged, lm_error *err)
+{
+    const points *of[VALIDATE_DEVICES];
+    layer_model  *m[VALIDATE_DEVICES];
+
+    for (size_t i = 0; i < p->n; i++) {
+        of[i] = &p->machine[i].p;
+        m[i]  = p->machine[i].cal->layers;
+    }
+    return singles_learn_pool(of, m, p->n, judged, err);
+}
+
+lm_status fit_pool(const pool_question *q, workloads *loads, table *t, lm_error *err)
+{
+    pool          *p    = calloc(1, sizeof *p);
+    device_list   *list = NULL;
+    residual_trees judged[N_LAYER_CLASSES];
+    lm_status      status = p ? devices_open(q->own, &list, err) : no_memory(err);
+
+    if (!status)
+        status = split_list("-o", q->outputs, q->n, &p->outputs, p->output, err);
+    if (!status && q->devices)
+        status = split_list("--device", q->devices, q->n, &p->names, p->name, err);
+    if (!status && !(status = read_machines(p, q, loads, list, err)) &&
+        (status = learn(p, judged, err)))
+        lm_error_prefix(err, "--residual");
+    for (size_t i = 0; !status && i < p->n; i++)
+        status = calibration_save(p->machine[i].cal, p->output[i], err);
+    for (size_t i = 0; !status && i < p->n; i++)
+        print_flagged(p->machine[i].obs, &p->machine[i].p);
+    if (!status) {
+        print_residuals("all files", p->machine[0].cal->layers, judged);
+        fill(p, judged, t);
+    }
+    for (size_t i = 0; p && i < p->n; i++)
+        measured_device_free(&p->machine[i]);
+    devices_free(list);
+    if (p) {
+        free(p->outputs);
+        free(p->names);
+    }
+    free(p);
+    return status;
+}

@@ -1,0 +1,389 @@
+/* Residuals of single kernels: features by hand, what is learned, where it is silent, how it is
+ * kept. */
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/file.h"
+#include "base/random.h"
+#include "folder.h"
+#include "learn/boost.h"
+#include "single/operator_features.h"
+#include "single/operator_residual.h"
+
+#define N    600
+#define MAPS 300
+
+static lm_kernel gemm(int64_t m, int64_t n, int64_t k)
+{
+    return (lm_kernel){ .size   = sizeof(lm_kernel),
+                        .op     = LM_OP_GEMM,
+                        .dtype  = LM_F32,
+                        .repeat = 1,
+                        .u.gemm = { 1, m, n, k, 0, 0 } };
+}
+
+static lm_kernel map(int64_t elements)
+{
+    return (lm_kernel){ .size   = sizeof(lm_kernel),
+                        .op     = LM_OP_MAP,
+                        .dtype  = LM_F32,
+                        .repeat = 1,
+                        .u.map  = { elements, 1, 1, 0, 0 } };
+}
+
+static double value_of(const lm_kernel *k, double multiprocessors, const char *name)
+{
+    operator_feature found[OPERATOR_FEATURES];
+    const size_t     n = operator_features(k, multiprocessors, 1e-3, found);
+
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(found[i].of.name, name))
+            return found[i].value;
+    fail_msg("no feature %s", name);
+    return NAN;
+}
+
+/* 200 x 300 over 101 on 4 multiprocessors: of 128x64 tiles 2 x 5 = 10, 2.5 each, a third wave half
+ * idle. */
+static void features_of_a_product_by_hand(void **state)
+{
+    const lm_kernel k = gemm(200, 300, 101);
+
+    (void)state;
+    assert_close(value_of(&k, 4, "tiles128x64"), log(2.5), 1e-12);
+    assert_close(value_of(&k, 4, "waves128x64"), 3 / 2.5, 1e-12);
+    assert_close(value_of(&k, 4, "fill128x64"), 200 * 300. / (10 * 128 * 64), 1e-12);
+    assert_close(value_of(&k, 4, "product.k.rest4"), 3, 0);
+    assert_close(value_of(&k, 4, "flops"), log(2 * 200. * 300 * 101), 1e-12);
+    assert_close(value_of(&k, 4, "intensity"),
+                 log(2 * 200. * 300 * 101 / (4 * (200 * 101 + 101 * 300 + 200 * 300))), 1e-12);
+    assert_close(value_of(&k, 4, "seconds"), log(1e-3), 1e-12);
+    assert_close(value_of(&k, 4, "f32"), 1, 0);
+    assert_close(value_of(&k, 4, "bf16"), 0, 0);
+    /* not known: every tile is a wave */
+    assert_close(value_of(&k, 0, "waves128x64"), 1, 0);
+}
+
+/* Each class has its features in one order, and no more than there is room for. */
+static void features_have_one_order(void **state)
+{
+    const lm_kernel  k = gemm(3, 5, 7);
+    named_feature    names_of[OPERATOR_FEATURES];
+    operator_feature found[OPERATOR_FEATURES];
+
+    (void)state;
+    for (operator_class c = 0; c < OPERATOR_OTHER; c++) {
+        const size_t n = operator_feature_names(c, names_of);
+
+        assert_in_range(n, 10, OPERATOR_FEATURES);
+        for (size_t i = 0; i < n; i++)
+            for (size_t j = 0; j < i; j++)
+                assert_string_not_equal(names_of[i].name, names_of[j].name);
+    }
+    assert_int_equal(operator_feature_names(OPERATOR_OTHER, names_of), 0);
+    assert_int_equal(operator_features(&k, 0, 1, found),
+                     operator_feature_names(OPERATOR_GEMM, names_of));
+    for (size_t i = 0; i < operator_feature_names(OPERATOR_GEMM, names_of); i++)
+        assert_string_equal(found[i].of.name, names_of[i].name);
+}
+
+/* Rows of activations are a batch; weights are a shape. */
+static void what_differs_in_its_batch_alone_is_of_one_shape(void **state)
+{
+    const lm_kernel a = gemm(10, 20, 30), b = gemm(999, 20, 30), c = gemm(10, 21, 30);
+
+    (void)state;
+    assert_true(operator_shape(&a) == operator_shape(&b));
+    assert_true(operator_shape(&a) != operator_shape(&c));
+}
+
+/* ---- learning -----------------------------------------------------------------------------------
+ */
+
+/* What prices can tell, times what they cannot: sums that fill vectors of 4 are faster. */
+static double seconds_of(const lm_kernel *k)
+{
+    return 1e-5 + 1e-12 * (double)lm_kernel_work(k).flops * (k->u.gemm.k % 4 ? 1.5 : 1);
+}
+
+typedef struct world {
+    timed_kernel   row[N + MAPS];
+    operator_model m;
+    residual_trees judged[N_OPERATOR_CLASSES];
+    lm_error       err;
+} world;
+
+static world *world_new(void)
+{
+    world   *w    = calloc(1, sizeof *w);
+    uint64_t seed = 5;
+
+    for (size_t i = 0; i < N; i++) {
+        const lm_kernel k = gemm(128 * (1 + (int64_t)random_below(&seed, 20)),
+                                 128 * (1 + (int64_t)random_below(&seed, 20)),
+                                 256 + (int64_t)random_below(&seed, 2000));
+
+        w->row[i] = (timed_kernel){ k, "", seconds_of(&k) };
+    }
+    /* of each element as long as of any other: prices say all */
+    for (size_t i = 0; i < MAPS; i++) {
+        const lm_kernel k = map(1000000 + 10000 * (int64_t)i);
+
+        w->row[N + i] =
+            (timed_kernel){ k, i % 2 ? "add" : "gelu", 1e-11 * (double)k.u.map.elements };
+    }
+    assert_int_equal(operator_model_fit(w->row, NULL, N + MAPS, 0, &w->m, &w->err), LM_OK);
+    return w;
+}
+
+static void world_free(world *w)
+{
+    operator_model_free(&w->m);
+    free(w);
+}
+
+static void learn(world *w)
+{
+    if (operator_residual_learn(w->row, NULL, N + MAPS, 0, &w->m, w->judged, &w->err))
+        fail_msg("%s", w->err.text);
+}
+
+static double learned(world *w, const lm_kernel *k, const char *tag)
+{
+    double seconds = -1;
+
+    if (operator_residual_seconds(&w->m, k, tag, &seconds, &w->err))
+        fail_msg("%s", w->err.text);
+    return seconds;
+}
+
+static bool silent(world *w, const lm_kernel *k, const char *tag)
+{
+    return learned(w, k, tag) == operator_model_seconds(&w->m, k, tag);
+}
+
+static void what_prices_of_kernels_leave_over_is_learned(void **state)
+{
+    world    *w = world_new();
+    lm_kernel k = gemm(1024, 1024, 1020);
+
+    (void)state;
+    if (!boost_available()) {
+        assert_int_equal(operator_residual_learn(w->row, NULL, N, 0, &w->m, w->judged, &w->err),
+                         LM_E_UNSUPPORTED);
+        world_free(w);
+        return;
+    }
+    learn(w);
+    assert_true(operator_residual_any(&w->m));
+    assert_int_equal(w->judged[OPERATOR_GEMM].judged, N);
+    assert_true(w->judged[OPERATOR_GEMM].mape < 0.5 * w->judged[OPERATOR_GEMM].mape_priced);
+    assert_true(fabs(learned(w, &k, "") / seconds_of(&k) - 1) < 0.1);
+    assert_true(fabs(operator_model_seconds(&w->m, &k, "") / seconds_of(&k) - 1) > 0.1);
+
+    /* prices alone where nothing was seen: far away, another element type, with a bias */
+    k = gemm(1024, 100000, 1021);
+    assert_true(silent(w, &k, ""));
+    k       = gemm(1024, 1024, 1021);
+    k.dtype = LM_BF16;
+    assert_true(silent(w, &k, ""));
+    k.dtype       = LM_F32;
+    k.u.gemm.bias = 1;
+    assert_true(silent(w, &k, ""));
+    /* of maps the prices said all */
+    assert_null(w->m.learned->of[OPERATOR_MAP]);
+    assert_int_equal(w->judged[OPERATOR_MAP].judged, MAPS);
+    world_free(w);
+}
+
+/* Rows that are left out change nothing. */
+static void what_is_left_out_is_not_seen(void **state)
+{
+    bool  *in = malloc((N + MAPS) * sizeof *in);
+    double said[2];
+
+    (void)state;
+    for (int again = 0; again < 2 && boost_available(); again++) {
+        world          *w = world_new();
+        const lm_kernel k = gemm(1024, 1024, 1021);
+        operator_model  m;
+
+        for (size_t i = 0; i < N + MAPS; i++) {
+            in[i] = i % 4 != 0;
+            w->row[i].seconds *= again && !in[i] ? 7 : 1;
+        }
+        assert_int_equal(operator_model_fit(w->row, in, N + MAPS, 0, &m, &w->err), LM_OK);
+        operator_model_free(&w->m);
+        w->m = m;
+        assert_int_equal(
+            operator_residual_learn(w->row, in, N + MAPS, 0, &w->m, w->judged, &w->err), LM_OK);
+        said[again] = learned(w, &k, "");
+        world_free(w);
+    }
+    if (boost_available())
+        assert_true(said[0] == said[1]);
+    free(in);
+}
+
+/* ---- by hand ------------------------------------------------------------------------------------
+ */
+
+/* e^0.5 for sums that do not fill vectors of 4, of any product between 1 and e^50. */
+static operator_residuals *by_hand(void)
+{
+    operator_residuals *read = NULL;
+    named_feature       names_of[OPERATOR_FEATURES];
+    const size_t        n = operator_feature_names(OPERATOR_GEMM, names_of);
+    size_t              size, at = 0;
+    lm_error            err = { 0 };
+    char               *text;
+    FILE               *out = open_memstream(&text, &size);
+
+    fprintf(out, "layermeter residual 1\nclass gemm\nrows 900 300\nerrors 0.2 0.1\nclamp -1 1\n");
+    fprintf(out, "features %zu\n", n);
+    for (size_t i = 0; i < n; i++) {
+        const bool flag = names_of[i].kind == FEATURE_FLAG;
+
+        fprintf(
+            out, "feature %s %d %d\n", names_of[i].name,
+            flag ? !strcmp(names_of[i].name, "f32") || !strcmp(names_of[i].name, "forward") : -50,
+            flag ? !strcmp(names_of[i].name, "f32") || !strcmp(names_of[i].name, "forward") : 50);
+        at = !strcmp(names_of[i].name, "product.k.rest4") ? i : at;
+    }
+    fprintf(out, "trees %zu 1\nbase 0\ntree 3 %zu:0.5:1:2 =0 =0.5\n", n, at);
+    fclose(out);
+    if (operator_residuals_read("h", text, &read, &err))
+        fail_msg("%s", err.text);
+    free(text);
+    return read;
+}
+
+/* A floor of 20 us, a start of 2 us, 1 ps a FLOP; p 4. */
+static void price_by_hand(operator_model *m)
+{
+    static const struct {
+        const char *name;
+        double      price;
+        bool        floor;
+    } of[]             = { { "floor", 20e-6, true },
+                           { "tile_flops", 1e-12, false },
+                           { "launch", 2e-6, false } };
+    operator_prices *p = &m->of[OPERATOR_GEMM];
+
+    p->power = 4;
+    p->rows  = 20;
+    for (size_t i = 0; i < 3; i++) {
+        const size_t at = columns_need(&p->columns, of[i].name, "x", RESOURCE_FLOPS);
+
+        p->columns.column[at].price = of[i].price;
+        p->columns.column[at].floor = of[i].floor;
+    }
+}
+
+/* 64 tiles of 128 x 128 over 1024 and 1021 (1024 in steps of 8): 2.147483648e9 FLOP, 2.1495 ms of
+ * device and 20 us of floor. */
+static void a_residual_changes_work_not_floors(void **state)
+{
+    operator_model  m   = { .learned = NULL };
+    const lm_kernel odd = gemm(1024, 1024, 1021), even = gemm(1024, 1024, 1024),
+                    small = gemm(1, 1, 1);
+    const double work     = 2.147483648e-3;
+    launch_cost  cost;
+    double       seconds;
+
+    (void)state;
+    price_by_hand(&m);
+    m.learned = by_hand();
+    assert_close(operator_model_cost(&m, &odd, "").work, work, 1e-12);
+    assert_int_equal(operator_residual_seconds(&m, &odd, "", &seconds, NULL), LM_OK);
+    assert_close(seconds, exp(0.5) * operator_model_seconds(&m, &odd, ""), 1e-6);
+    assert_int_equal(operator_residual_cost(&m, &odd, "", &cost, NULL), LM_OK);
+    assert_close(cost.floor, 20e-6, 0);
+    assert_close(cost.start, 2e-6, 0);
+    /* (floor^4 + (start + work)^4)^(1/4) is what the launch takes by itself */
+    assert_close(rows_seconds((row_cost){ cost.floor, cost.start + cost.work }, 4), seconds, 1e-9);
+    assert_int_equal(operator_residual_cost(&m, &even, "", &cost, NULL), LM_OK);
+    assert_close(cost.work, work, 1e-12);
+    /* 32 x 32 x 8 x 2 / 0.72 FLOP: the floor is all that is seen */
+    assert_int_equal(operator_residual_cost(&m, &small, "", &cost, NULL), LM_OK);
+    assert_close(cost.work, operator_model_cost(&m, &small, "").work, 0);
+    operator_model_free(&m);
+}
+
+static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state)
+{
+    operator_model  m = { .learned = NULL }, back = { .learned = NULL };
+    const lm_kernel odd = gemm(1024, 1024, 1021);
+    lm_error        err = { 0 };
+    double          seconds, again;
+
+    (void)state;
+    price_by_hand(&m);
+    price_by_hand(&back);
+    m.learned = by_hand();
+    assert_int_equal(operator_residual_seconds(&m, &odd, "", &seconds, &err), LM_OK);
+    assert_int_equal(operator_residual_save(&m, "m.ini", &err), LM_OK);
+    assert_string_equal(m.learned_file.path, "m.kernels");
+    assert_int_equal(side_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
+    back.learned_file.hash = m.learned_file.hash;
+    assert_int_equal(operator_residual_seconds(&back, &odd, "", &again, &err), LM_OK);
+    assert_true(again == seconds);
+    operator_model_free(&back);
+
+    /* another one than was written */
+    back = (operator_model){ .learned = NULL };
+    price_by_hand(&back);
+    assert_int_equal(side_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
+    back.learned_file.hash = m.learned_file.hash + 1;
+    assert_int_equal(operator_residual_seconds(&back, &odd, "", &again, &err), LM_E_ARG);
+    assert_non_null(
+        strstr(err.text, "m.kernels: not the residual of kernels that its machine file"));
+    operator_model_free(&back);
+    operator_model_free(&m);
+}
+
+static void what_is_no_residual_of_kernels_is_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+        lm_status   status;
+    } cases[] = {
+        { "layermeter residual 9\n", "f:1: residuals of version '9'", LM_E_UNSUPPORTED },
+        { "layermeter residual 1\nclass conv\n", "f:2: 'conv' is no class", LM_E_NOTFOUND },
+        { "layermeter residual 1\nclass other\n", "f:2: 'other' is no class", LM_E_NOTFOUND },
+        { "layermeter residual 1\nclass gemm\nrows 1 1\nerrors 0 0\nclamp 0 0\nfeatures 1\n"
+          "feature bf16 0 1\n",
+          "f:7: 'bf16' is no feature that comes next", LM_E_NOTFOUND },
+        { "layermeter residual 1\nclass gemm\nrows 1 1\n", "'errors ...'", LM_E_SYNTAX },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        operator_residuals *read = NULL;
+        char               *text = strdup(cases[i].text);
+        lm_error            err  = { 0 };
+
+        assert_int_equal(operator_residuals_read("f", text, &read, &err), cases[i].status);
+        if (!strstr(err.text, cases[i].says))
+            fail_msg("%s", err.text);
+        free(text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(features_of_a_product_by_hand),
+        cmocka_unit_test(features_have_one_order),
+        cmocka_unit_test(what_differs_in_its_batch_alone_is_of_one_shape),
+        cmocka_unit_test(what_prices_of_kernels_leave_over_is_learned),
+        cmocka_unit_test(what_is_left_out_is_not_seen),
+        cmocka_unit_test(a_residual_changes_work_not_floors),
+        cmocka_unit_test(residuals_of_kernels_are_kept_beside_their_machine_file),
+        cmocka_unit_test(what_is_no_residual_of_kernels_is_refused),
+    };
+
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
+}
