@@ -319,3 +319,36 @@ lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
     layerwise_data_free(&d);
     return status;
 }
+
+/* One device by what the others taught. */
+static lm_status without_device(const layerwise_data *d, const double *setting, const fold *f,
+                                comparison *out, lm_error *err)
+{
+    layerwise_model *m      = NULL;
+    lm_status        status = layerwise_learn(d, setting, f->by->rule.seed, outside, f, &m, err);
+
+    if (!status)
+        status = predict_lots(m, d, inside, f, out, err);
+    layerwise_free(m);
+    return status;
+}
+
+lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *setting,
+                                    const layerwise_source *from, size_t n, const points *all,
+                                    const split *by, comparison *out, lm_error *err)
+{
+    layerwise_data d;
+    lm_status      status = layerwise_gather(kind, from, n, &d, err);
+
+    if (status)
+        return status;
+    blank(all, out);
+    for (size_t i = 0; i < n && !status; i++) {
+        status = without_device(&d, setting, &(fold){ by, i }, out, err);
+        if (status)
+            lm_error_prefix(err, "without %s", from[i].obs->path);
+    }
+    add_sums(all, out);
+    layerwise_data_free(&d);
+    return status;
+}

@@ -28,6 +28,18 @@ lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
                             const layerwise_source *from, const split *by, comparison *out,
                             lm_error *err);
 
+/**
+ * The same of several devices, each of which is a fold: single layers of each by a fit to the
+ * layers of all others and what the datasheets say.
+ *
+ * @param from what was measured on each
+ * @param all  the points of all of them, one behind the other
+ * @return LM_E_ARG, LM_E_NOTFOUND also where a datasheet lacks a figure
+ */
+lm_status compare_layerwise_devices(const layerwise_kind *kind, const double *setting,
+                                    const layerwise_source *from, size_t n, const points *all,
+                                    const split *by, comparison *out, lm_error *err);
+
 /** The same by a model made elsewhere, which tells whole networks, too, as sums of their layers. */
 lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source *from,
                                comparison *out, lm_error *err);

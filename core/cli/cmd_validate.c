@@ -67,7 +67,8 @@ static const char details[] =
     "with kfold=K each of K parts of the configurations, drawn at random; with batch=64.., ranks=16..512,\n"
     "image=256.. or bytes=1MiB.. that range alone, by all that lies outside it. What has no such number, as an\n"
     "all-reduce by itself has no batch, stays in every fit. With device there is a file for each machine;\n"
-    "each machine is predicted by what 'layermeter transfer' makes of all the others and its datasheet.\n"
+    "each machine is predicted by what 'layermeter transfer' makes of all the others and its datasheet, and\n"
+    "by learned models (--model layermeter,prenet) of all others' layers, whose datasheets are features.\n"
     "MAPE is mean |predicted - measured| / measured, NRMSE is RMSE over the range of the measurements.\n"
     "'in 90 %' is the share of points inside the stated interval, which nothing that was left out with\n"
     "them took part in, and 'width' the median of its high - low over the prediction.\n"
@@ -295,13 +296,74 @@ static bool choose_devices(const options *o, char *list, char *name[VALIDATE_DEV
     else if (n != (size_t)o->n_arguments)
         lm_error_set(&err, LM_E_ARG, "%zu of --device for %d files: each needs one, in their order",
                      n, o->n_arguments);
-    else if (o->given[MODEL] && strcmp(o->value[MODEL], model_at(0)) != 0)
-        lm_error_set(&err, LM_E_ARG, "only the model %s is carried over to other devices",
-                     model_at(0));
     else
         return true;
     *code = report_misuse("--leave-out device", &err);
     return false;
+}
+
+/* Models that can be carried over: the default one, and those that learn of datasheets. */
+static size_t choose_carried(const options *o, char *list, char *name[JUDGED_MAX], int *code)
+{
+    char         learned[100];
+    lm_error     err = { 0 };
+    const size_t n   = text_split(list, ',', name, JUDGED_MAX);
+
+    for (size_t i = 0; i < n; i++) {
+        double                setting[LAYERWISE_SETTINGS];
+        const layerwise_kind *kind = layerwise_find(name[i]);
+
+        if (kind && layerwise_settings(kind, o->value[LEARN], setting, &err)) {
+            *code = report_misuse("--learn", &err);
+            return 0;
+        }
+        if (!kind && strcmp(name[i], model_at(0)) != 0) {
+            lm_error_set(&err, LM_E_ARG,
+                         "only the models %s,%s are carried over to other devices; found '%.40s'",
+                         model_at(0), layerwise_names(",", learned, sizeof learned), name[i]);
+            *code = report_misuse("--leave-out device", &err);
+            return 0;
+        }
+    }
+    return n;
+}
+
+/* What one of them says of all machines. */
+static lm_status judge_carried(const options *o, const devices_left_out *d, judged *to,
+                               lm_error *err)
+{
+    const layerwise_kind *kind = layerwise_find(to->model);
+    double                setting[LAYERWISE_SETTINGS];
+    lm_status             status;
+
+    if (!kind) {
+        memcpy(to->at, d->at, d->all.n_points * sizeof *to->at);
+        return LM_OK;
+    }
+    if ((status = layerwise_settings(kind, o->value[LEARN], setting, err)))
+        return status;
+    return devices_leave_out_learned(d, kind, setting, to->at, err);
+}
+
+static lm_status print_devices(const options *o, const devices_left_out *d, char *const *name,
+                               size_t n, quantity q, format f, lm_error *err)
+{
+    judged        judge[JUDGED_MAX] = { { 0 } };
+    const judging all               = { &d->all, &d->by, &d->by, judge, n };
+    lm_status     status            = LM_OK;
+
+    for (size_t i = 0; i < d->n; i++)
+        print_flagged(d->machine[i].obs, &d->machine[i].p);
+    for (size_t m = 0; m < n && !status; m++) {
+        judge[m] = (judged){ name[m], calloc(d->all.n_points + 1, sizeof(comparison)) };
+        status   = judge[m].at ? judge_carried(o, d, &judge[m], err)
+                               : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    }
+    if (!status)
+        status = print_judged(o, &all, q, f, err);
+    for (size_t m = 0; m < n; m++)
+        free(judge[m].at);
+    return status;
 }
 
 static int run_devices(const options *o, quantity q, format f)
@@ -311,26 +373,23 @@ static int run_devices(const options *o, quantity q, format f)
     workloads       *loads   = NULL;
     device_list     *devices = NULL;
     devices_left_out d       = { .n = 0 };
-    char            *name[VALIDATE_DEVICES + 1], list[1024];
-    int              code = EXIT_DONE;
+    char            *name[VALIDATE_DEVICES + 1], list[1024], *model[JUDGED_MAX], models[128];
+    size_t           n;
+    bool             carry = false;
+    int              code  = EXIT_DONE;
 
     snprintf(list, sizeof list, "%s", o->value[DEVICE] ? o->value[DEVICE] : "");
-    if (!choose_devices(o, list, name, &code))
+    snprintf(models, sizeof models, "%s", o->given[MODEL] ? o->value[MODEL] : model_at(0));
+    if (!choose_devices(o, list, name, &code) || !(n = choose_carried(o, models, model, &code)))
         return code;
+    for (size_t m = 0; m < n; m++)
+        carry |= !layerwise_find(model[m]);
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
         devices_open(o->value[DEVICES], &devices, &err) ||
-        devices_leave_out(o->argument, name, (size_t)o->n_arguments, o->value[WHERE], devices,
-                          loads, &d, &err)) {
+        devices_leave_out(o->argument, name, (size_t)o->n_arguments, o->value[WHERE], carry,
+                          devices, loads, &d, &err) ||
+        print_devices(o, &d, model, n, q, f, &err))
         code = report_failure(&err);
-    } else {
-        const judged  judge = { model_at(0), d.at };
-        const judging all   = { &d.all, &d.by, &d.by, &judge, 1 };
-
-        for (size_t i = 0; i < d.n; i++)
-            print_flagged(d.machine[i].obs, &d.machine[i].p);
-        if (print_judged(o, &all, q, f, &err))
-            code = report_failure(&err);
-    }
     devices_left_out_free(&d);
     devices_free(devices);
     workloads_free(loads);

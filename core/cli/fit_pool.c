@@ -82,7 +82,7 @@ static lm_status read_machines(pool *p, const pool_question *q, workloads *loads
 
         m->path = q->path[i];
         p->n    = i + 1;
-        if ((status = measured_device_read(m, q->where, loads, err)) ||
+        if ((status = measured_device_read(m, q->where, true, loads, err)) ||
             (status = find_device(m, p->name[i], list, err)))
             continue;
         if (!m->cal->layers || !layer_model_any(m->cal->layers))

@@ -4,11 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "baselines/layerwise_points.h"
 #include "fit/fit.h"
 #include "observe/variants.h"
 #include "transfer/transfer.h"
 
-lm_status measured_device_read(measured_device *m, const char *where, workloads *loads,
+lm_status measured_device_read(measured_device *m, const char *where, bool fit, workloads *loads,
                                lm_error *err)
 {
     lm_status status = observations_load(m->path, &m->obs, err);
@@ -16,7 +17,7 @@ lm_status measured_device_read(measured_device *m, const char *where, workloads 
     if (status || (status = points_from(m->obs, loads, &m->p, err)))
         return status;
     if ((where && (status = points_where(&m->p, where, err))) ||
-        (status = fit_all(m->obs, &m->p, &m->cal, err)))
+        (fit && (status = fit_all(m->obs, &m->p, &m->cal, err))))
         lm_error_prefix(err, "%s", m->path);
     return status;
 }
@@ -91,8 +92,8 @@ static lm_status join(devices_left_out *d, lm_error *err)
 }
 
 lm_status devices_leave_out(const char *const *path, char *const *name, size_t n, const char *where,
-                            const device_list *list, workloads *loads, devices_left_out *out,
-                            lm_error *err)
+                            bool carry, const device_list *list, workloads *loads,
+                            devices_left_out *out, lm_error *err)
 {
     size_t    at     = 0;
     lm_status status = LM_OK;
@@ -103,11 +104,11 @@ lm_status devices_leave_out(const char *const *path, char *const *name, size_t n
         m->path = path[i];
         out->n  = i + 1;
         if (!(status = devices_find(list, name[i], &m->on, err)))
-            status = measured_device_read(m, where, loads, err);
+            status = measured_device_read(m, where, carry, loads, err);
     }
     if (!status)
         status = join(out, err);
-    for (size_t i = 0; i < n && !status; i++) {
+    for (size_t i = 0; i < n && carry && !status; i++) {
         status = predict_machine(out, i, out->at + at, err);
         at += out->machine[i].p.n_points;
     }
@@ -119,6 +120,16 @@ void measured_device_free(measured_device *m)
     calibration_free(m->cal);
     points_free(&m->p);
     observations_free(m->obs);
+}
+
+lm_status devices_leave_out_learned(const devices_left_out *d, const layerwise_kind *kind,
+                                    const double *setting, comparison *out, lm_error *err)
+{
+    layerwise_source from[VALIDATE_DEVICES];
+
+    for (size_t i = 0; i < d->n; i++)
+        from[i] = (layerwise_source){ d->machine[i].obs, &d->machine[i].p, d->machine[i].on };
+    return compare_layerwise_devices(kind, setting, from, d->n, &d->all, &d->by, out, err);
 }
 
 void devices_left_out_free(devices_left_out *d)

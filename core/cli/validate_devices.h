@@ -3,6 +3,7 @@
 #ifndef CLI_VALIDATE_DEVICES_H
 #define CLI_VALIDATE_DEVICES_H
 
+#include "baselines/layerwise.h"
 #include "devices/device.h"
 #include "fit/comparison.h"
 
@@ -17,8 +18,9 @@ typedef struct measured_device {
     calibration  *cal; /**< fitted to them */
 } measured_device;
 
-/** Reads its file and fits it. `where` as of --where; NULL: all rows. To be freed in any case. */
-lm_status measured_device_read(measured_device *m, const char *where, workloads *loads,
+/** Reads its file; `fit`: and fits it. `where` as of --where; NULL: all rows. To be freed in any
+ * case. */
+lm_status measured_device_read(measured_device *m, const char *where, bool fit, workloads *loads,
                                lm_error *err);
 void      measured_device_free(measured_device *m);
 
@@ -29,18 +31,23 @@ typedef struct devices_left_out {
     size_t          n;
     points          all; /**< shares what its points hold with those of the machines */
     split           by;
-    comparison     *at; /**< of the default model */
+    comparison     *at; /**< of the default model; 0 where it was not carried over */
 } devices_left_out;
 
 /**
- * Reads and fits each file, and predicts it by coefficients carried over from all others by
- * datasheets (transfer.h). `where` as of --where; NULL: all rows.
+ * Reads each file; `carry`: fits it, and predicts it by coefficients carried over from all others
+ * by datasheets (transfer.h). `where` as of --where; NULL: all rows.
  *
  * @param name a device for each file
  */
 lm_status devices_leave_out(const char *const *path, char *const *name, size_t n, const char *where,
-                            const device_list *list, workloads *loads, devices_left_out *out,
-                            lm_error *err);
+                            bool carry, const device_list *list, workloads *loads,
+                            devices_left_out *out, lm_error *err);
+
+/** The same by a learned model: each machine by what the layers of all others taught, and its
+ * datasheet. `setting` as of layerwise_settings(); `out` for all points. */
+lm_status devices_leave_out_learned(const devices_left_out *d, const layerwise_kind *kind,
+                                    const double *setting, comparison *out, lm_error *err);
 void      devices_left_out_free(devices_left_out *d);
 
 #endif
