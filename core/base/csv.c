@@ -3,6 +3,9 @@
 
 #include <string.h>
 
+#define TEXT(number)   TEXT_OF(number)
+#define TEXT_OF(token) #token
+
 void csv_open(csv_reader *csv, const char *path, char *text)
 {
     if (!strncmp(text, "\xEF\xBB\xBF", 3))
@@ -71,7 +74,7 @@ lm_status csv_record(csv_reader *csv, char *field[CSV_MAX_COLUMNS], size_t *n, l
         char ending;
 
         if (*n == CSV_MAX_COLUMNS)
-            return bad(csv, "more than 64 columns", err);
+            return bad(csv, "more than " TEXT(CSV_MAX_COLUMNS) " columns", err);
         if (*p == '"') {
             field[(*n)++] = p + 1;
             p             = unquote(csv, p + 1);

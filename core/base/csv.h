@@ -8,7 +8,7 @@
 
 #include <layermeter/error.h>
 
-#define CSV_MAX_COLUMNS 64
+#define CSV_MAX_COLUMNS 256
 
 /** Reads records out of a text in memory, in place: fields point into it. */
 typedef struct csv_reader {

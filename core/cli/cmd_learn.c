@@ -1,0 +1,377 @@
+/* layermeter learn: from runs on several GPUs, what runs on one tell of those on others. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/stats.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "crossgpu/crossgpu_file.h"
+#include "crossgpu/held_out.h"
+
+enum { METHOD, OUTPUT, LEAVE_OUT, TEST, SEED, DEVICES, FORMAT };
+
+static const option_spec specs[] = {
+    [METHOD]    = { "method", "LIST", "layermeter", "of layermeter, stacking, pair-ratio" },
+    [OUTPUT]    = { "output", "FILE", NULL,
+                    "write what was learned, for 'layermeter transfer --learned' (also -o)" },
+    [LEAVE_OUT] = { "leave-out", "WHAT", "group",
+                    "without -o: group, workload, row or gpu are left out in turn" },
+    [TEST]      = { "test", "FILE", NULL,
+                    "without -o: learn from all, and judge by these runs instead" },
+    [SEED]      = { "seed", "NUMBER", "1", "of all that is drawn" },
+    [DEVICES]   = OPTION_DEVICES,
+    [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
+    { NULL, NULL, NULL, NULL },
+};
+
+static const char details[] =
+    "RUNS.csv (plain or gzip) has a row a run: columns 'workload' (the same text where the same ran), 'gpu' (by any\n"
+    "name of 'layermeter devices'), 'seconds' (of an epoch, or of a step: alike for all runs of a workload), and of\n"
+    "any other names what was metered meanwhile: means, quantiles ... of power, utilisation, clocks, memory, with\n"
+    "the unit as last word (power_mean_w, sm_clock_q50_mhz, conv2d_us). 'group' says what is left out together;\n"
+    "else a workload is by itself. Repeats are taken by their medians. core/crossgpu/RUNS.md has it all.\n"
+    "\n"
+    "Without -o it prints how far predictions are off from each run to the same workload on the other GPUs, where\n"
+    "what --leave-out names was not learned from: each group in turn; workloads or rows (pairs of runs) in 10 parts\n"
+    "at random; each GPU in turn, then told by its datasheet alone. With -o one method learns from all, and leaves\n"
+    "groups out for its intervals only.\n"
+    "\n"
+    "Methods: layermeter (log ratio of times, by similar runs and boosted trees, on unknown GPUs by mixed roofline\n"
+    "bounds); stacking (Hur & Lee 2024: forest and boosted trees under a third learner, in seconds); pair-ratio (the\n"
+    "median of each pair of GPUs).\n";
+
+static const char examples[] =
+    "  layermeter learn runs.csv --method layermeter,stacking,pair-ratio\n"
+    "  layermeter learn runs.csv --leave-out gpu --format csv\n"
+    "  layermeter learn runs.csv -o gpus.txt\n"
+    "  layermeter transfer job.csv --learned gpus.txt --from T4 --to V100-SXM2-16GB,A10G\n";
+
+/* What the command line says. */
+typedef struct asked {
+    crossgpu_method method[N_CROSSGPU_METHODS];
+    size_t          n_methods;
+    held_out_kind   leave;
+    uint64_t        seed;
+    format          f;
+} asked;
+
+/* Everything that is opened. */
+typedef struct work {
+    device_list         *devices;
+    runs                *r, *other;
+    pairs               *p, *tested; /* what is learned from; what is judged by */
+    crossgpu_prediction *said;       /* of each row that is judged by */
+    double              *predicted, *measured;
+} work;
+
+static void work_free(work *w)
+{
+    free(w->said);
+    free(w->predicted);
+    free(w->measured);
+    if (w->tested != w->p)
+        pairs_free(w->tested);
+    pairs_free(w->p);
+    runs_free(w->other);
+    runs_free(w->r);
+    devices_free(w->devices);
+}
+
+static bool parse_methods(const options *o, asked *a, int *code)
+{
+    char     list[256], *name[N_CROSSGPU_METHODS + 1];
+    lm_error err;
+    size_t   n;
+
+    snprintf(list, sizeof list, "%s", o->value[METHOD]);
+    n = text_split(list, ',', name, N_CROSSGPU_METHODS + 1);
+    if (n > N_CROSSGPU_METHODS) {
+        lm_error_set(&err, LM_E_ARG, "more than there are");
+        return option_misuse(o, METHOD, &err, code);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (crossgpu_method_parse(name[i], &a->method[i], &err))
+            return option_misuse(o, METHOD, &err, code);
+    a->n_methods = n;
+    return true;
+}
+
+static bool parse(const options *o, asked *a, int *code)
+{
+    static const int of_judging[] = { LEAVE_OUT, TEST };
+    lm_error         err          = { 0 };
+
+    if (format_parse(o->value[FORMAT], &a->f, &err)) {
+        *code = report_misuse("", &err);
+        return false;
+    }
+    if (!parse_methods(o, a, code))
+        return false;
+    if (held_out_parse(o->value[LEAVE_OUT], &a->leave, &err))
+        return option_misuse(o, LEAVE_OUT, &err, code);
+    if (text_uint(o->value[SEED], &a->seed, &err))
+        return option_misuse(o, SEED, &err, code);
+    if (o->value[TEST] && o->given[LEAVE_OUT]) {
+        lm_error_set(&err, LM_E_ARG, "nothing is left out where other runs judge");
+        return option_misuse(o, LEAVE_OUT, &err, code);
+    }
+    if (o->value[OUTPUT] && a->n_methods > 1) {
+        lm_error_set(&err, LM_E_ARG, "-o writes what one method learned");
+        return option_misuse(o, METHOD, &err, code);
+    }
+    if (o->value[OUTPUT])
+        *code = options_refuse(o, of_judging, sizeof of_judging / sizeof of_judging[0],
+                               "judging, without -o");
+    return *code == EXIT_DONE;
+}
+
+static lm_status open_runs(const options *o, work *w, lm_error *err)
+{
+    lm_status status = devices_open(o->value[DEVICES], &w->devices, err);
+
+    if (status || (status = runs_load(o->argument[0], &w->r, err)) ||
+        (status = pairs_of(w->r, w->devices, &w->p, err)))
+        return status;
+    if (*w->p->left_out)
+        fprintf(stderr, "layermeter: %s: left out: %s\n", w->r->path, w->p->left_out);
+    if (!w->p->s.n_metrics)
+        fprintf(stderr, "layermeter: %s: no metrics: only seconds and GPUs tell\n", w->r->path);
+    w->tested = w->p;
+    if (!o->value[TEST])
+        return LM_OK;
+    w->tested = NULL;
+    if ((status = runs_load(o->value[TEST], &w->other, err)))
+        return status;
+    return pairs_of(w->other, w->devices, &w->tested, err);
+}
+
+static selection all_of(const pairs *p, size_t *at)
+{
+    for (size_t i = 0; i < p->n; i++)
+        at[i] = i;
+    return (selection){ .p = p, .at = at, .n = p->n };
+}
+
+static lm_status learn(const work *w, const crossgpu_options *how, crossgpu **out, lm_error *err)
+{
+    size_t   *at = malloc(w->p->n * sizeof *at);
+    selection all;
+    lm_status status;
+
+    if (!at)
+        return no_memory(err);
+    all    = all_of(w->p, at);
+    status = crossgpu_learn(&all, how, out, err);
+    free(at);
+    return status;
+}
+
+/* ---- judging ------------------------------------------------------------------------------------
+ */
+
+static void add_columns(table *t)
+{
+    table_column(t, "method", "method", 0);
+    table_column(t, "group", "group", 0);
+    table_column(t, "points", "points", 0);
+    table_column(t, "mape_percent", "MAPE [%]", 1);
+    table_column(t, "median_ape_percent", "median [%]", 1);
+    table_column(t, "r2", "R2", 3);
+    table_column(t, "coverage_percent", "in 90 % [%]", 1);
+    table_column(t, "width_percent", "width [%]", 1);
+    table_column(t, "rmse_s", NULL, 0);
+    table_column(t, "left_out", NULL, 0);
+    table_column(t, "seed", NULL, 0);
+}
+
+/* Who a row is judged with: its group, or its GPU where these are left out. */
+static const char *judged_with(const pairs *p, const pair_row *row, const asked *a)
+{
+    return a->leave == HELD_OUT_GPU ? p->gpu[row->pair % p->n_gpus].name : p->group[row->group];
+}
+
+static double median_width(const work *w, const char *name, const asked *a, double *scratch)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->tested->n; i++)
+        if (!isnan(w->said[i].low) &&
+            (!name || !strcmp(name, judged_with(w->tested, &w->tested->row[i], a))))
+            scratch[n++] = (w->said[i].high - w->said[i].low) / w->said[i].seconds;
+    return n ? stats_quantile(scratch, n, 0.5) : NAN;
+}
+
+/* The rows of a name, NULL: all. */
+static void add_errors(const work *w, const asked *a, const options *o, crossgpu_method m,
+                       const char *name, table *t)
+{
+    size_t       n = 0, inside = 0, bounded = 0;
+    stats_errors e;
+
+    for (size_t i = 0; i < w->tested->n; i++) {
+        const pair_row            *row = &w->tested->row[i];
+        const crossgpu_prediction *p   = &w->said[i];
+        const double               is  = w->tested->r->run[row->to].seconds;
+
+        if (isnan(p->seconds) || (name && strcmp(name, judged_with(w->tested, row, a)) != 0))
+            continue;
+        w->predicted[n]  = p->seconds;
+        w->measured[n++] = is;
+        if (isnan(p->low))
+            continue;
+        bounded++;
+        inside += is >= p->low && is <= p->high;
+    }
+    if (!n)
+        return;
+    e = stats_compare(w->predicted, w->measured, n);
+    table_text(t, crossgpu_method_name(m));
+    table_text(t, name ? name : "(all)");
+    table_count(t, n);
+    table_real(t, 100 * e.mape);
+    table_real(t, 100 * e.median_ape);
+    table_real(t, e.r2);
+    table_real(t, bounded ? 100 * (double)inside / (double)bounded : NAN);
+    table_real(t, 100 * median_width(w, name, a, w->predicted));
+    table_real(t, e.rmse);
+    table_text(t, o->value[TEST] ? "test" : held_out_name(a->leave));
+    table_count(t, a->seed);
+}
+
+static lm_status predict_all(const work *w, const options *o, const asked *a, crossgpu_method m,
+                             lm_error *err)
+{
+    /* the intervals of other methods take learning as often again */
+    const crossgpu_options how = { m, a->seed, m != CROSSGPU_STACKING || o->value[TEST] };
+    crossgpu              *c   = NULL;
+    lm_status              status;
+
+    if (!o->value[TEST])
+        return held_out_predict(w->p, &how, a->leave, w->said, err);
+    if (!(status = learn(w, &how, &c, err)))
+        status = held_out_test(c, w->tested, w->said, err);
+    crossgpu_free(c);
+    return status;
+}
+
+static lm_status judge_methods(const options *o, const asked *a, work *w, lm_error *err)
+{
+    const pairs *p      = w->tested;
+    table       *t      = table_new();
+    lm_status    status = LM_OK;
+
+    w->said      = malloc(p->n * sizeof *w->said);
+    w->predicted = malloc(p->n * sizeof *w->predicted);
+    w->measured  = malloc(p->n * sizeof *w->measured);
+    if (!w->said || !w->predicted || !w->measured)
+        status = no_memory(err);
+    add_columns(t);
+    for (size_t m = 0; m < a->n_methods && !status; m++) {
+        if ((status = predict_all(w, o, a, a->method[m], err)))
+            break;
+        if (a->leave == HELD_OUT_GPU)
+            for (size_t g = 0; g < p->n_gpus; g++)
+                add_errors(w, a, o, a->method[m], p->gpu[g].name, t);
+        else
+            for (size_t g = 0; g < p->n_groups && p->n_groups > 1; g++)
+                add_errors(w, a, o, a->method[m], p->group[g], t);
+        add_errors(w, a, o, a->method[m], NULL, t);
+    }
+    if (!status)
+        status = table_print(t, a->f, stdout, err);
+    table_free(t);
+    return status;
+}
+
+/* ---- writing ------------------------------------------------------------------------------------
+ */
+
+static lm_status print_pairs(const work *w, format f, lm_error *err)
+{
+    const pairs *p      = w->p;
+    table       *t      = table_new();
+    double      *some   = malloc(p->n * sizeof *some);
+    lm_status    status = some ? LM_OK : no_memory(err);
+
+    table_column(t, "from", "from", 0);
+    table_column(t, "to", "to", 0);
+    table_column(t, "runs", "runs", 0);
+    table_column(t, "median_ratio", "median ratio", 3);
+    for (size_t k = 0; k < p->n_gpus * p->n_gpus && !status; k++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < p->n; i++)
+            if (p->row[i].pair == k)
+                some[n++] = exp(p->row[i].log_ratio);
+        if (!n)
+            continue;
+        table_text(t, p->gpu[k / p->n_gpus].name);
+        table_text(t, p->gpu[k % p->n_gpus].name);
+        table_count(t, n);
+        table_real(t, stats_quantile(some, n, 0.5));
+    }
+    if (!status)
+        status = table_print(t, f, stdout, err);
+    table_free(t);
+    free(some);
+    return status;
+}
+
+static void say_interval(const char *what, const interval *i)
+{
+    if (interval_known(i))
+        fprintf(stderr, "layermeter: %s: 90 %% of measured / predicted lie from %.2f to %.2f\n",
+                what, i->low, i->high);
+    else
+        fprintf(stderr, "layermeter: %s: intervals are unknown, as too little can be left out\n",
+                what);
+}
+
+static lm_status write_learned(const options *o, const asked *a, const work *w, lm_error *err)
+{
+    const crossgpu_options how    = { a->method[0], a->seed, true };
+    crossgpu              *c      = NULL;
+    lm_status              status = learn(w, &how, &c, err);
+
+    if (!status && !(status = crossgpu_save(c, o->value[OUTPUT], err)) &&
+        !(status = print_pairs(w, a->f, err))) {
+        say_interval("on GPUs that were learned from", &c->known);
+        if (c->method == CROSSGPU_LAYERMETER)
+            say_interval("on others, by datasheet", &c->unknown);
+        if (c->method == CROSSGPU_LAYERMETER && !learner_available(LEARNER_XGBOOST))
+            fprintf(stderr, "layermeter: built without XGBoost: similar runs alone tell\n");
+    }
+    crossgpu_free(c);
+    return status;
+}
+
+static int run_learn(const options *o)
+{
+    lm_error err  = { 0 };
+    work     w    = { NULL };
+    asked    a    = { .n_methods = 0 };
+    int      code = EXIT_DONE;
+
+    if (!parse(o, &a, &code))
+        return code;
+    if (open_runs(o, &w, &err) ||
+        (o->value[OUTPUT] ? write_learned(o, &a, &w, &err) : judge_methods(o, &a, &w, &err)))
+        code = report_failure(&err);
+    work_free(&w);
+    return code;
+}
+
+const command cmd_learn = {
+    .name          = "learn",
+    .arguments     = "RUNS.csv",
+    .doc           = "Learn from runs and their GPU metrics how long they take on other GPUs",
+    .details       = details,
+    .examples      = examples,
+    .options       = specs,
+    .min_arguments = 1,
+    .max_arguments = 1,
+    .run           = run_learn,
+};

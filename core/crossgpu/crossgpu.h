@@ -1,0 +1,81 @@
+/**
+ * From a run on one GPU to the same on others, by what was metered meanwhile: a black box, which
+ * sees neither network nor batch.
+ *
+ *   layermeter   the logarithm of the ratio of seconds, by what similar runs did on the same two
+ * GPUs (nearest.h) and by boosted trees over all of them, or the mean of both: what is best on
+ * groups of workloads that it did not see. On a GPU of which only the datasheet is known, mixed
+ * bounds of a roofline (bounds.h) stacking     Hur & Lee's, of seconds (stacking.h) pair-ratio the
+ * median ratio of each pair of GPUs, whatever runs: what to be better than
+ */
+#ifndef CROSSGPU_CROSSGPU_H
+#define CROSSGPU_CROSSGPU_H
+
+#include "crossgpu/bounds.h"
+#include "crossgpu/nearest.h"
+#include "crossgpu/stacking.h"
+#include "fit/interval.h"
+
+typedef enum crossgpu_method {
+    CROSSGPU_LAYERMETER,
+    CROSSGPU_STACKING,
+    CROSSGPU_PAIR_RATIO,
+    N_CROSSGPU_METHODS
+} crossgpu_method;
+
+const char *crossgpu_method_name(crossgpu_method m);
+/** LM_E_NOTFOUND names all there are. */
+lm_status crossgpu_method_parse(const char *name, crossgpu_method *out, lm_error *err);
+
+/** What a prediction stands on. */
+typedef enum crossgpu_basis {
+    BASIS_LEARNED,   /**< runs on both GPUs */
+    BASIS_DATASHEET, /**< at least one of them, or the pair, was not learned from */
+} crossgpu_basis;
+
+typedef struct crossgpu_prediction {
+    double         seconds, low, high; /**< NAN: there is no interval */
+    crossgpu_basis basis;
+} crossgpu_prediction;
+
+/** What was learned. */
+typedef struct crossgpu {
+    crossgpu_method method;
+    uint64_t        seed;
+    size_t          n_rows, n_groups; /**< that it learned from */
+    space           s;
+    gpu            *gpu;
+    size_t          n_gpus;
+    bounds          bounds;  /**< of method layermeter */
+    nearest         nearest; /**< the same */
+    learner        *trees;   /**< the same; NULL: built without XGBoost, or not better */
+    double          share;   /**< of `nearest` in the logarithm, beside the trees */
+    stacking        stack;   /**< of method stacking */
+    double         *median;  /**< of method pair-ratio: n_gpus^2; NAN: the pair is not known */
+    interval        known, unknown; /**< of measured / predicted: learned pairs, by datasheets */
+} crossgpu;
+
+typedef struct crossgpu_options {
+    crossgpu_method method;
+    uint64_t        seed;
+    bool            judge; /**< intervals, too, which take learning again without parts */
+} crossgpu_options;
+
+/** LM_E_UNSUPPORTED (stacking without XGBoost), LM_E_ARG, LM_E_NOMEM. */
+lm_status crossgpu_learn(const selection *rows, const crossgpu_options *o, crossgpu **out,
+                         lm_error *err);
+void      crossgpu_free(crossgpu *c);
+
+/** Number of a GPU that was learned from; c->n_gpus: none. */
+size_t crossgpu_gpu(const crossgpu *c, const char *name);
+
+/**
+ * @param x    features of the run on `from` (space_run())
+ * @param to   may be one that was not learned from
+ * @return LM_E_NOTFOUND for datasheets that lack a figure, or a pair that pair-ratio does not know;
+ *         LM_E_NOMEM
+ */
+lm_status crossgpu_predict(const crossgpu *c, const double *x, const gpu *from, const gpu *to,
+                           crossgpu_prediction *out, lm_error *err);
+
+#endif

@@ -1,0 +1,167 @@
+/* Predictions for what is left out. */
+#include "crossgpu/held_out.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/names.h"
+#include "base/no_memory.h"
+#include "base/random.h"
+
+static const char *const kinds[N_HELD_OUT] = { "group", "workload", "row", "gpu" };
+
+const char *held_out_name(held_out_kind k)
+{
+    return kinds[k];
+}
+
+lm_status held_out_parse(const char *name, held_out_kind *out, lm_error *err)
+{
+    for (held_out_kind k = 0; k < N_HELD_OUT; k++)
+        if (!strcmp(name, kinds[k])) {
+            *out = k;
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_NOTFOUND, "expected group, workload, row or gpu, found '%.40s'",
+                        name);
+}
+
+/* Numbers 0 to n - 1 modulo `parts`, in random order. */
+static void deal(size_t *part, size_t n, size_t parts, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
+        part[i] = i % parts;
+    for (size_t i = n; i > 1; i--) { /* Fisher and Yates */
+        const size_t j = (size_t)random_below(&seed, i), kept = part[i - 1];
+
+        part[i - 1] = part[j];
+        part[j]     = kept;
+    }
+}
+
+/* Rows of a workload are in one part. */
+static lm_status deal_workloads(const pairs *p, uint64_t seed, size_t *part, lm_error *err)
+{
+    names     seen = { .n = 0 };
+    size_t   *of = malloc(p->n * sizeof *of), n = 0;
+    lm_status status = of ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < p->n && !status; i++) {
+        const char  *name = p->r->run[p->row[i].from].workload;
+        const size_t at   = names_find(&seen, name);
+
+        part[i] = at == NAMES_NONE ? n : at;
+        if (at == NAMES_NONE && !names_add(&seen, name, n++))
+            status = no_memory(err);
+    }
+    if (!status)
+        deal(of, n, HELD_OUT_PARTS, seed);
+    for (size_t i = 0; i < p->n && !status; i++)
+        part[i] = of[part[i]];
+    names_free(&seen);
+    free(of);
+    return status;
+}
+
+static lm_status deal_rows(const pairs *p, held_out_kind leave, uint64_t seed, size_t *part,
+                           size_t *parts, lm_error *err)
+{
+    *parts = HELD_OUT_PARTS;
+    if (leave == HELD_OUT_WORKLOAD)
+        return deal_workloads(p, seed, part, err);
+    if (leave == HELD_OUT_ROW) {
+        deal(part, p->n, HELD_OUT_PARTS, seed);
+        return LM_OK;
+    }
+    *parts = leave == HELD_OUT_GPU ? p->n_gpus : p->n_groups;
+    for (size_t i = 0; i < p->n; i++)
+        part[i] = leave == HELD_OUT_GPU ? p->row[i].pair % p->n_gpus : p->row[i].group;
+    if (*parts < 2)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: one group of workloads, '%.60s': nothing is left to learn from "
+                            "(the column 'group' says what is left out together)",
+                            p->r->path, p->group[0]);
+    return LM_OK;
+}
+
+/* May a row be learned from where a part is left out? */
+static bool stays(const pairs *p, size_t i, held_out_kind leave, const size_t *part, size_t left)
+{
+    return part[i] != left && (leave != HELD_OUT_GPU || p->row[i].pair / p->n_gpus != left);
+}
+
+/* What a method does not tell is no failure. */
+static lm_status predict_row(const crossgpu *c, const pairs *p, const pair_row *row,
+                             const double *x, crossgpu_prediction *out, lm_error *err)
+{
+    const lm_status status = crossgpu_predict(c, x, &p->gpu[row->pair / p->n_gpus],
+                                              &p->gpu[row->pair % p->n_gpus], out, err);
+
+    if (status != LM_E_NOTFOUND)
+        return status;
+    *out = (crossgpu_prediction){ NAN, NAN, NAN, BASIS_DATASHEET };
+    return LM_OK;
+}
+
+static lm_status predict_part(const pairs *p, const crossgpu *c, const size_t *part, size_t left,
+                              crossgpu_prediction *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < p->n && !status; i++)
+        if (part[i] == left)
+            status = predict_row(c, p, &p->row[i], p->x + p->row[i].from * space_n_run(&p->s),
+                                 &out[i], err);
+    return status;
+}
+
+lm_status held_out_predict(const pairs *p, const crossgpu_options *o, held_out_kind leave,
+                           crossgpu_prediction *out, lm_error *err)
+{
+    size_t   *part = malloc(p->n * sizeof *part), *at = malloc(p->n * sizeof *at), parts = 0;
+    lm_status status =
+        part && at ? deal_rows(p, leave, o->seed, part, &parts, err) : no_memory(err);
+
+    for (size_t k = 0; k < parts && !status; k++) {
+        selection some = { .p = p, .at = at };
+        crossgpu *c    = NULL;
+        bool      any  = false;
+
+        for (size_t i = 0; i < p->n; i++) {
+            if (stays(p, i, leave, part, k))
+                at[some.n++] = i;
+            any |= part[i] == k;
+        }
+        if (!any)
+            continue;
+        if (!some.n)
+            status = lm_error_set(err, LM_E_ARG, "%s: without %s nothing is left to learn from",
+                                  p->r->path, leave == HELD_OUT_GPU ? p->gpu[k].name : "a part");
+        else if (!(status = crossgpu_learn(&some, o, &c, err)))
+            status = predict_part(p, c, part, k, out, err);
+        crossgpu_free(c);
+    }
+    free(part);
+    free(at);
+    return status;
+}
+
+lm_status held_out_test(const crossgpu *c, const pairs *p, crossgpu_prediction *out, lm_error *err)
+{
+    double   *x      = malloc(space_n_run(&c->s) * sizeof *x);
+    size_t   *place  = malloc((c->s.n_metrics + 1) * sizeof *place);
+    lm_status status = x && place ? space_place(&c->s, p->r, place, err) : no_memory(err);
+
+    for (size_t i = 0; i < p->n && !status; i++) {
+        const pair_row *row = &p->row[i];
+
+        status = space_run(&c->s, p->r, &p->r->run[row->from], place,
+                           &p->gpu[row->pair / p->n_gpus], x, err);
+        if (!status)
+            status = predict_row(c, p, row, x, &out[i], err);
+    }
+    free(x);
+    free(place);
+    return status;
+}

@@ -1,0 +1,434 @@
+/* Kernel ridge regression, a pair of GPUs at a time. */
+#include "crossgpu/nearest.h"
+
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/blas.h"
+#include "base/no_memory.h"
+#include "base/stats.h"
+
+static const double grid_g[] = { 0.03, 0.1, 0.3, 1 }, grid_l[] = { 0.01, 0.03, 0.1, 0.3 };
+
+enum { N_G = 4, N_L = 4 };
+
+void nearest_free(nearest *k)
+{
+    for (size_t i = 0; k->pair && i < k->n_gpus * k->n_gpus; i++) {
+        free(k->pair[i].run);
+        free(k->pair[i].alpha);
+    }
+    free(k->mean);
+    free(k->deviation);
+    free(k->z);
+    free(k->pair);
+    *k = (nearest){ .n_runs = 0 };
+}
+
+/* ---- distances ----------------------------------------------------------------------------------
+ */
+
+static double distance(const nearest *k, const double *a, const double *b)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < k->n_features; i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum / (double)k->n_features;
+}
+
+static double scaled(const nearest *k, size_t i, double x)
+{
+    return k->deviation[i] > 0 ? (x - k->mean[i]) / k->deviation[i] : 0;
+}
+
+/* Mean and deviation of the rows' features; then those of all runs, scaled. */
+static void scale_runs(nearest *k, const selection *rows)
+{
+    const double *x = rows->p->x;
+    const size_t  m = k->n_features;
+
+    for (size_t j = 0; j < m; j++) {
+        double sum = 0, squares = 0;
+
+        for (size_t i = 0; i < rows->n; i++)
+            sum += x[selected(rows, i)->from * m + j];
+        k->mean[j] = sum / (double)rows->n;
+        for (size_t i = 0; i < rows->n; i++)
+            squares += pow(x[selected(rows, i)->from * m + j] - k->mean[j], 2);
+        k->deviation[j] = sqrt(squares / (double)rows->n);
+        if (k->deviation[j] < 1e-9 * (1 + fabs(k->mean[j])))
+            k->deviation[j] = 0;
+        for (size_t i = 0; i < k->n_runs; i++)
+            k->z[i * m + j] = scaled(k, j, x[i * m + j]);
+    }
+}
+
+/* ---- one pair -----------------------------------------------------------------------------------
+ */
+
+/* Rows of one pair of GPUs, those of a group together. */
+typedef struct part {
+    size_t           n;
+    const pair_row **row;
+    size_t          *at;      /* of each in the selection */
+    double          *squares; /* n x n distances */
+    double          *inverse; /* n x n */
+    double          *y, *alpha, *left, *block, *solved;
+} part;
+
+static void part_free(part *p)
+{
+    free(p->row);
+    free(p->at);
+    free(p->squares);
+    free(p->inverse);
+    free(p->y);
+    *p = (part){ .n = 0 };
+}
+
+static bool part_room(part *p)
+{
+    const size_t n = p->n;
+
+    p->squares = malloc(n * n * sizeof *p->squares);
+    p->inverse = malloc(n * n * sizeof *p->inverse);
+    p->y       = malloc((4 * n + n * n) * sizeof *p->y);
+    if (!p->squares || !p->inverse || !p->y)
+        return false;
+    p->alpha  = p->y + n;
+    p->left   = p->alpha + n;
+    p->solved = p->left + n;
+    p->block  = p->solved + n;
+    return true;
+}
+
+/* The selection's rows of a pair, group by group in the order in which they come. */
+static lm_status part_of(const nearest *k, const selection *rows, size_t pair, part *p,
+                         lm_error *err)
+{
+    const size_t n_groups = rows->p->n_groups;
+    size_t      *begin    = calloc(n_groups + 1, sizeof *begin);
+
+    *p     = (part){ .n = 0 };
+    p->row = malloc((rows->n + 1) * sizeof *p->row);
+    p->at  = malloc((rows->n + 1) * sizeof *p->at);
+    if (!begin || !p->row || !p->at) {
+        free(begin);
+        return no_memory(err);
+    }
+    for (size_t i = 0; i < rows->n; i++)
+        if (selected(rows, i)->pair == pair)
+            begin[selected(rows, i)->group + 1]++;
+    for (size_t g = 0; g < n_groups; g++)
+        begin[g + 1] += begin[g];
+    for (size_t i = 0; i < rows->n; i++)
+        if (selected(rows, i)->pair == pair) {
+            const size_t to = begin[selected(rows, i)->group]++;
+
+            p->row[to] = selected(rows, i);
+            p->at[to]  = i;
+            p->n++;
+        }
+    free(begin);
+    if (!part_room(p))
+        return no_memory(err);
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t j = 0; j < p->n; j++)
+            p->squares[i * p->n + j] = distance(k, k->z + p->row[i]->from * k->n_features,
+                                                k->z + p->row[j]->from * k->n_features);
+    return LM_OK;
+}
+
+static double centre(part *p)
+{
+    double median;
+
+    for (size_t i = 0; i < p->n; i++)
+        p->alpha[i] = p->row[i]->log_ratio;
+    median = stats_quantile(p->alpha, p->n, 0.5);
+    for (size_t i = 0; i < p->n; i++)
+        p->y[i] = p->row[i]->log_ratio - median;
+    return median;
+}
+
+/* (K + l I)^-1 and alpha. */
+static lm_status solve(part *p, double g, double l, lm_error *err)
+{
+    const size_t     n    = p->n;
+    const lapack_int size = (lapack_int)n;
+
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++)
+            p->inverse[i * n + j] = exp(-g * p->squares[i * n + j]) + (i == j ? l : 0);
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, p->inverse, size) ||
+        LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', size, p->inverse, size))
+        return lm_error_set(err, LM_E_ARG, "runs that cannot be told apart");
+    for (size_t i = 0; i < n; i++) /* the upper triangle by columns is the lower one by rows */
+        for (size_t j = i + 1; j < n; j++)
+            p->inverse[i * n + j] = p->inverse[j * n + i];
+    for (size_t i = 0; i < n; i++) {
+        p->alpha[i] = 0;
+        for (size_t j = 0; j < n; j++)
+            p->alpha[i] += p->inverse[i * n + j] * p->y[j];
+    }
+    return LM_OK;
+}
+
+/* What is left over where each group is left out; NAN where that is all there is. */
+static lm_status leave_out(part *p, lm_error *err)
+{
+    size_t m;
+
+    for (size_t first = 0; first < p->n; first += m) {
+        for (m = 1; first + m < p->n && p->row[first + m]->group == p->row[first]->group;)
+            m++;
+        for (size_t i = 0; i < m; i++) {
+            p->solved[i] = p->alpha[first + i];
+            for (size_t j = 0; j < m; j++)
+                p->block[i * m + j] = p->inverse[(first + i) * p->n + first + j];
+        }
+        if (LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)m, 1, p->block, (lapack_int)m,
+                               p->solved, (lapack_int)m))
+            return lm_error_set(err, LM_E_ARG, "runs that cannot be told apart");
+        for (size_t i = 0; i < m; i++)
+            p->left[first + i] = m == p->n ? NAN : p->solved[i];
+    }
+    return LM_OK;
+}
+
+/* ---- all pairs ----------------------------------------------------------------------------------
+ */
+
+/* Sums of absolute errors with groups left out, and how many they are, over all pairs. */
+static lm_status judge(part *p, double sum[N_G][N_L], size_t *n, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    (void)centre(p);
+    for (size_t g = 0; g < N_G; g++)
+        for (size_t l = 0; l < N_L && !status; l++) {
+            if ((status = solve(p, grid_g[g], grid_l[l], err)) || (status = leave_out(p, err)))
+                return status;
+            for (size_t i = 0; i < p->n; i++)
+                if (!isnan(p->left[i])) {
+                    sum[g][l] += fabs(p->left[i]);
+                    *n += g == 0 && l == 0;
+                }
+        }
+    return status;
+}
+
+static void choose(nearest *k, double sum[N_G][N_L], size_t n)
+{
+    k->g = 0.3; /* with one group there is nothing to choose by */
+    k->l = 0.03;
+    if (!n)
+        return;
+    for (size_t g = 0, best_g = 0, best_l = 0; g < N_G; g++)
+        for (size_t l = 0; l < N_L; l++)
+            if (sum[g][l] <= sum[best_g][best_l]) {
+                best_g = g;
+                best_l = l;
+                k->g   = grid_g[g];
+                k->l   = grid_l[l];
+            }
+}
+
+/* The pair at the chosen scales. */
+static lm_status take(nearest *k, part *p, size_t pair, double *left, lm_error *err)
+{
+    nearest_pair *out = &k->pair[pair];
+    lm_status     status;
+
+    if (p->n < NEAREST_LEAST) {
+        for (size_t i = 0; left && i < p->n; i++)
+            left[p->at[i]] = NAN;
+        return LM_OK;
+    }
+    out->run    = malloc(p->n * sizeof *out->run);
+    out->alpha  = malloc(p->n * sizeof *out->alpha);
+    out->median = centre(p);
+    if (!out->run || !out->alpha)
+        return no_memory(err);
+    if ((status = solve(p, k->g, k->l, err)) || (left && (status = leave_out(p, err))))
+        return status;
+    out->n = p->n;
+    for (size_t i = 0; i < p->n; i++) {
+        out->run[i]   = p->row[i]->from;
+        out->alpha[i] = p->alpha[i];
+        if (left)
+            left[p->at[i]] = p->left[i];
+    }
+    return LM_OK;
+}
+
+static lm_status fit_pairs(nearest *k, const selection *rows, double *left, lm_error *err)
+{
+    const size_t n_pairs       = k->n_gpus * k->n_gpus;
+    double       sum[N_G][N_L] = { { 0 } };
+    size_t       n             = 0;
+    part        *p             = calloc(n_pairs, sizeof *p);
+    lm_status    status        = p ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < n_pairs && !status; i++)
+        if (!(status = part_of(k, rows, i, &p[i], err)) && p[i].n >= NEAREST_LEAST)
+            status = judge(&p[i], sum, &n, err);
+    choose(k, sum, n);
+    for (size_t i = 0; i < n_pairs && !status; i++)
+        status = take(k, &p[i], i, left, err);
+    for (size_t i = 0; p && i < n_pairs; i++)
+        part_free(&p[i]);
+    free(p);
+    return status;
+}
+
+lm_status nearest_fit(const selection *rows, nearest *out, double *left, lm_error *err)
+{
+    const size_t m = space_n_run(&rows->p->s), n_gpus = rows->p->n_gpus;
+    lm_status    status;
+
+    blas_one_thread();
+    *out = (nearest){ .n_features = m,
+                      .n_runs     = rows->p->r->n,
+                      .n_gpus     = n_gpus,
+                      .mean       = calloc(m, sizeof *out->mean),
+                      .deviation  = calloc(m, sizeof *out->deviation),
+                      .z          = calloc(rows->p->r->n * m, sizeof *out->z),
+                      .pair       = calloc(n_gpus * n_gpus, sizeof *out->pair) };
+    if (!out->mean || !out->deviation || !out->z || !out->pair) {
+        status = no_memory(err);
+    } else {
+        scale_runs(out, rows);
+        status = fit_pairs(out, rows, left, err);
+    }
+    if (status)
+        nearest_free(out);
+    return status;
+}
+
+double nearest_log_ratio(const nearest *k, const double *x, size_t from, size_t to)
+{
+    const nearest_pair *p   = &k->pair[from * k->n_gpus + to];
+    double              sum = p->n ? p->median : NAN;
+
+    for (size_t i = 0; i < p->n; i++) {
+        const double *z = k->z + p->run[i] * k->n_features;
+        double        d = 0;
+
+        for (size_t j = 0; j < k->n_features; j++)
+            d += pow(scaled(k, j, x[j]) - z[j], 2);
+        sum += p->alpha[i] * exp(-k->g * d / (double)k->n_features);
+    }
+    return sum;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------
+ */
+
+static void write_numbers(FILE *out, const char *word, const double *x, size_t n)
+{
+    fputs(word, out);
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, " %.17g", x[i]);
+    putc('\n', out);
+}
+
+void nearest_write(FILE *out, const nearest *k)
+{
+    fprintf(out, "nearest %zu\nscale %.17g %.17g\n", k->n_runs, k->g, k->l);
+    write_numbers(out, "mean", k->mean, k->n_features);
+    write_numbers(out, "deviation", k->deviation, k->n_features);
+    for (size_t i = 0; i < k->n_runs; i++)
+        write_numbers(out, "run", k->z + i * k->n_features, k->n_features);
+    for (size_t i = 0; i < k->n_gpus * k->n_gpus; i++) {
+        const nearest_pair *p = &k->pair[i];
+
+        fprintf(out, "pair %zu", p->n);
+        for (size_t j = 0; j < p->n; j++)
+            fprintf(out, " %zu", p->run[j]);
+        fprintf(out, "\nmedian %.17g\n", p->median);
+        write_numbers(out, "alpha", p->alpha, p->n);
+    }
+}
+
+static lm_status read_numbers(lines *in, const char *word, double *out, size_t n, lm_error *err)
+{
+    char     *rest;
+    lm_status status = lines_expect(in, word, &rest, err);
+
+    return status ? status : lines_numbers(in, rest, out, n, err);
+}
+
+/* "pair N run ...", its median, its alphas. */
+static lm_status read_pair(lines *in, const nearest *k, size_t *count, nearest_pair *p,
+                           lm_error *err)
+{
+    char     *rest;
+    size_t    n;
+    lm_status status = lines_expect(in, "pair", &rest, err);
+
+    if (status || (status = lines_counts(in, rest, 0, RUNS_MAX, count, k->n_runs + 1, &n, err)))
+        return status;
+    if (!n || count[0] != n - 1)
+        return lines_fail(in, err, LM_E_SYNTAX, "expected 'pair N' and N runs");
+    p->run   = malloc(n * sizeof *p->run);
+    p->alpha = malloc(n * sizeof *p->alpha);
+    if (!p->run || !p->alpha)
+        return no_memory(err);
+    for (size_t i = 0; i + 1 < n; i++)
+        if ((p->run[i] = count[i + 1]) >= k->n_runs)
+            return lines_fail(in, err, LM_E_ARG, "run %zu of %zu", p->run[i], k->n_runs);
+    if ((status = read_numbers(in, "median", &p->median, 1, err)) ||
+        (status = read_numbers(in, "alpha", p->alpha, n - 1, err)))
+        return status;
+    p->n = n - 1;
+    return LM_OK;
+}
+
+static lm_status read_body(lines *in, nearest *k, lm_error *err)
+{
+    double    scale[2] = { 0, 0 };
+    size_t   *count    = malloc((k->n_runs + 1) * sizeof *count);
+    lm_status status   = count ? LM_OK : no_memory(err);
+
+    if (!status && !(status = read_numbers(in, "scale", scale, 2, err)) &&
+        !(status = read_numbers(in, "mean", k->mean, k->n_features, err)))
+        status = read_numbers(in, "deviation", k->deviation, k->n_features, err);
+    if (!status && !(scale[0] > 0 && scale[1] > 0))
+        status = lines_fail(in, err, LM_E_ARG, "scales %g and %g: above 0", scale[0], scale[1]);
+    k->g = scale[0];
+    k->l = scale[1];
+    for (size_t i = 0; i < k->n_runs && !status; i++)
+        status = read_numbers(in, "run", k->z + i * k->n_features, k->n_features, err);
+    for (size_t i = 0; i < k->n_gpus * k->n_gpus && !status; i++)
+        status = read_pair(in, k, count, &k->pair[i], err);
+    free(count);
+    return status;
+}
+
+lm_status nearest_read(lines *in, size_t n_features, size_t n_gpus, nearest *out, lm_error *err)
+{
+    char     *rest;
+    size_t    n_runs, n;
+    lm_status status = lines_expect(in, "nearest", &rest, err);
+
+    if (status || (status = lines_counts(in, rest, 1, RUNS_MAX, &n_runs, 1, &n, err)))
+        return status;
+    if (n != 1)
+        return lines_fail(in, err, LM_E_SYNTAX, "expected 'nearest RUNS'");
+    *out   = (nearest){ .n_features = n_features,
+                        .n_runs     = n_runs,
+                        .n_gpus     = n_gpus,
+                        .mean       = calloc(n_features, sizeof *out->mean),
+                        .deviation  = calloc(n_features, sizeof *out->deviation),
+                        .z          = calloc(n_runs * n_features, sizeof *out->z),
+                        .pair       = calloc(n_gpus * n_gpus, sizeof *out->pair) };
+    status = out->mean && out->deviation && out->z && out->pair ? read_body(in, out, err)
+                                                                : no_memory(err);
+    if (status)
+        nearest_free(out);
+    return status;
+}

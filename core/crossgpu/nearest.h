@@ -1,0 +1,53 @@
+/**
+ * What similar runs did: kernel ridge regression of log ratios, a Gaussian process' mean, for each
+ * pair of GPUs by itself.
+ *
+ *   log ratio(x) = median + sum over runs i of alpha_i exp(-g |z(x) - z(x_i)|^2 / features)
+ *   alpha = (K + l I)^-1 (log ratios - median)
+ *
+ * with z the features of a run, each centred and scaled to deviation 1. g and l are those of a grid
+ * with the least mean absolute error where each group is left out, which takes no new fits: what is
+ * left over is (K^-1)_GG^-1 alpha_G (Rasmussen & Williams 2006, equation 5.12, for groups).
+ */
+#ifndef CROSSGPU_NEAREST_H
+#define CROSSGPU_NEAREST_H
+
+#include <stdio.h>
+
+#include "crossgpu/pairs.h"
+#include "learn/lines.h"
+
+/** Pairs with fewer runs are not known. */
+#define NEAREST_LEAST 5
+
+/** What is known of one pair of GPUs. */
+typedef struct nearest_pair {
+    size_t  n;      /**< runs; 0: it is not known */
+    double  median; /**< of log ratios */
+    size_t *run;    /**< n */
+    double *alpha;  /**< n */
+} nearest_pair;
+
+typedef struct nearest {
+    size_t        n_features, n_runs, n_gpus;
+    double       *mean, *deviation; /**< of features; deviation 0: it does not count */
+    double       *z;                /**< n_runs x n_features */
+    double        g, l;
+    nearest_pair *pair; /**< n_gpus^2 */
+} nearest;
+
+/**
+ * @param left rows->n: measured - predicted log ratio with the row's group left out; NAN for a pair
+ *             of a single group, or that is not known. NULL: not wanted
+ * @return LM_E_NOMEM, LM_E_ARG
+ */
+lm_status nearest_fit(const selection *rows, nearest *out, double *left, lm_error *err);
+void      nearest_free(nearest *k);
+
+/** NAN: the pair is not known. */
+double nearest_log_ratio(const nearest *k, const double *x, size_t from, size_t to);
+
+void      nearest_write(FILE *out, const nearest *k);
+lm_status nearest_read(lines *in, size_t n_features, size_t n_gpus, nearest *out, lm_error *err);
+
+#endif

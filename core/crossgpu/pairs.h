@@ -1,0 +1,56 @@
+/** Pairs of runs of one workload, each on another GPU: what is learned from. */
+#ifndef CROSSGPU_PAIRS_H
+#define CROSSGPU_PAIRS_H
+
+#include "crossgpu/space.h"
+
+#define GPUS_MAX 64
+
+typedef struct pair_row {
+    size_t from, to;  /**< runs */
+    size_t pair;      /**< of GPUs: number of the first times n_gpus, and that of the second */
+    size_t group;     /**< of the workload */
+    double log_ratio; /**< log(seconds of `to` / seconds of `from`) */
+} pair_row;
+
+typedef struct pairs {
+    const runs  *r;
+    space        s;
+    gpu         *gpu;
+    size_t       n_gpus;
+    size_t      *of;     /**< GPU of each run */
+    double      *x;      /**< features of each run */
+    double      *device; /**< features of each pair of GPUs */
+    pair_row    *row;
+    size_t       n;
+    const char **group;
+    size_t       n_groups;
+    char         left_out[400]; /**< metrics that are not looked at, and why; "": none */
+} pairs;
+
+/**
+ * All pairs that runs make; `r` must outlive them.
+ *
+ * @return LM_E_ARG for runs of one GPU, without workloads, or none of which is there on two GPUs;
+ * LM_E_NOTFOUND for a device without datasheet, LM_E_NOMEM
+ */
+lm_status pairs_of(const runs *r, const device_list *devices, pairs **out, lm_error *err);
+void      pairs_free(pairs *p);
+
+/** Features of a pair: those of its run, then those of its devices. */
+size_t pairs_n_features(const pairs *p);
+void   pairs_features(const pairs *p, const pair_row *row, double *out);
+
+/** Rows of an experiment by their numbers: some of all. */
+typedef struct selection {
+    const pairs  *p;
+    const size_t *at;
+    size_t        n;
+} selection;
+
+static inline const pair_row *selected(const selection *s, size_t i)
+{
+    return &s->p->row[s->at[i]];
+}
+
+#endif

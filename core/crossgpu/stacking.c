@@ -1,0 +1,174 @@
+/* Two learners under a third. */
+#include "crossgpu/stacking.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/no_memory.h"
+#include "base/random.h"
+
+#define PARTS 5
+#define LEAST 10
+
+static const learner_kind lower_kinds[2] = { LEARNER_FOREST, LEARNER_XGBOOST };
+
+void stacking_free(stacking *s)
+{
+    learner_free(s->lower[0]);
+    learner_free(s->lower[1]);
+    learner_free(s->upper);
+    *s = (stacking){ .upper = NULL };
+}
+
+/* All rows, and some of them. */
+typedef struct stack_rows {
+    double *x, *y, *part_x, *part_y; /* n x m, n */
+    double *said;                    /* n x 2, by the lower learners */
+    size_t *part;                    /* of each row */
+    size_t  n, m;
+} stack_rows;
+
+static void rows_free(stack_rows *r)
+{
+    free(r->x);
+    free(r->y);
+    free(r->part_x);
+    free(r->part_y);
+    free(r->said);
+    free(r->part);
+}
+
+static lm_status rows_of(const selection *s, uint64_t seed, stack_rows *r, lm_error *err)
+{
+    const size_t n = s->n, m = pairs_n_features(s->p);
+
+    *r = (stack_rows){ .x      = malloc(n * m * sizeof *r->x),
+                       .y      = malloc(n * sizeof *r->y),
+                       .part_x = malloc(n * m * sizeof *r->x),
+                       .part_y = malloc(n * sizeof *r->y),
+                       .said   = malloc(2 * n * sizeof *r->said),
+                       .part   = malloc(n * sizeof *r->part),
+                       .n      = n,
+                       .m      = m };
+    if (!r->x || !r->y || !r->part_x || !r->part_y || !r->said || !r->part)
+        return no_memory(err);
+    for (size_t i = 0; i < n; i++) {
+        pairs_features(s->p, selected(s, i), r->x + i * m);
+        r->y[i]    = s->p->r->run[selected(s, i)->to].seconds;
+        r->part[i] = i % PARTS;
+    }
+    for (size_t i = n; i > 1; i--) { /* Fisher and Yates */
+        const size_t j = (size_t)random_below(&seed, i), kept = r->part[i - 1];
+
+        r->part[i - 1] = r->part[j];
+        r->part[j]     = kept;
+    }
+    return LM_OK;
+}
+
+static learner_options options_of(learner_kind kind, uint64_t seed)
+{
+    learner_options o = learner_usual(kind, false);
+
+    o.boost.seed = seed;
+    if (kind == LEARNER_XGBOOST) { /* as XGBoost has it where nothing is set */
+        o.boost.trees = 100;
+        o.boost.depth = 6;
+        o.boost.rate  = 0.3;
+    }
+    return o;
+}
+
+static lm_status train(learner_kind kind, const double *x, const double *y, size_t n, size_t m,
+                       uint64_t seed, learner **out, lm_error *err)
+{
+    const learner_options o    = options_of(kind, seed);
+    const learner_rows    rows = { .x = x, .y = y, .n = n, .n_features = m };
+
+    return learner_train(&rows, NULL, &o, out, err);
+}
+
+/* What a lower learner says of the rows of each part, grown on the others. */
+static lm_status say_unseen(stack_rows *r, size_t which, uint64_t seed, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t part = 0; part < PARTS && !status; part++) {
+        learner *l = NULL;
+        size_t   n = 0;
+
+        for (size_t i = 0; i < r->n; i++) {
+            if (r->part[i] == part)
+                continue;
+            for (size_t j = 0; j < r->m; j++)
+                r->part_x[n * r->m + j] = r->x[i * r->m + j];
+            r->part_y[n++] = r->y[i];
+        }
+        status = train(lower_kinds[which], r->part_x, r->part_y, n, r->m, seed, &l, err);
+        for (size_t i = 0; i < r->n && !status; i++)
+            if (r->part[i] == part)
+                status = learner_predict(l, r->x + i * r->m, 1, &r->said[2 * i + which], err);
+        learner_free(l);
+    }
+    return status;
+}
+
+lm_status stacking_fit(const selection *rows, uint64_t seed, stacking *out, lm_error *err)
+{
+    stack_rows r = { .n = 0 };
+    lm_status  status;
+
+    *out = (stacking){ .upper = NULL };
+    if (rows->n < LEAST)
+        return lm_error_set(err, LM_E_ARG, "%zu pairs of runs: stacking takes %d at least", rows->n,
+                            LEAST);
+    status = rows_of(rows, seed, &r, err);
+    for (size_t k = 0; k < 2 && !status; k++)
+        if (!(status = say_unseen(&r, k, seed, err)))
+            status = train(lower_kinds[k], r.x, r.y, r.n, r.m, seed, &out->lower[k], err);
+    if (!status)
+        status = train(LEARNER_BOOSTED, r.said, r.y, r.n, 2, seed, &out->upper, err);
+    rows_free(&r);
+    if (status)
+        stacking_free(out);
+    return status;
+}
+
+lm_status stacking_seconds(const stacking *s, const double *x, double *out, lm_error *err)
+{
+    double    said[2];
+    lm_status status = LM_OK;
+
+    for (size_t k = 0; k < 2 && !status; k++)
+        status = learner_predict(s->lower[k], x, 1, &said[k], err);
+    return status ? status : learner_predict(s->upper, said, 1, out, err);
+}
+
+void stacking_write(FILE *out, const stacking *s)
+{
+    learner_write(out, s->lower[0]);
+    learner_write(out, s->lower[1]);
+    learner_write(out, s->upper);
+}
+
+static lm_status read_one(lines *in, size_t n_features, learner **out, lm_error *err)
+{
+    lm_status status = learner_read(in, out, err);
+
+    if (!status && learner_n_features(*out) != n_features)
+        status = lines_fail(in, err, LM_E_ARG, "a learner of %zu features where there are %zu",
+                            learner_n_features(*out), n_features);
+    return status;
+}
+
+lm_status stacking_read(lines *in, size_t n_features, stacking *out, lm_error *err)
+{
+    lm_status status;
+
+    *out = (stacking){ .upper = NULL };
+    if ((status = read_one(in, n_features, &out->lower[0], err)) ||
+        (status = read_one(in, n_features, &out->lower[1], err)) ||
+        (status = read_one(in, 2, &out->upper, err)))
+        stacking_free(out);
+    return status;
+}

@@ -1,0 +1,53 @@
+"""Runs on several GPUs as `layermeter learn` reads them, and the devices they were on."""
+import csv
+import math
+
+GROUP, ROW = "model left out", "random rows"
+METHODS = ("layermeter", "stacking", "pair-ratio")
+
+
+def write_devices(path, gpus):
+    """A file of devices: `gpus` maps names to figures by their keys, as text with units."""
+    with open(path, "w") as out:
+        for name, figures in gpus.items():
+            out.write(f"[{name}]\n" + "".join(f"{key} = {value}\n" for key, value in figures.items()) + "\n")
+    return path
+
+
+def write_runs(path, rows):
+    with open(path, "w", newline="") as out:
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def add(exam, dataset, question, found, method, target, published=None, judged="layermeter"):
+    """Figures of one method: each group, all, coverage of all."""
+    for r in found:
+        if r["method"] != method or not r["mape_percent"]:
+            continue
+        everything = r["group"] == "(all)"
+        exam.results.add(dataset, question, "all" if everything else r["group"], int(r["points"]), method, "MAPE %",
+                         float(r["mape_percent"]), target if everything else None, published if everything else None,
+                         **({} if judged == "layermeter" else {"judged": judged}))
+        if everything and method == "layermeter":
+            exam.coverage(dataset, question, "all", method, [r])
+
+
+def examine(exam, dataset, name, rows, other, devices, targets, published=(None, None)):
+    """Errors with each model left out, then random rows; of held-out runs instead where there are such. Targets and published
+    figures stand in the order of the two questions."""
+    path = write_runs(exam.path(f"{dataset}-{name}.csv"), rows)
+    if other:
+        test = write_runs(exam.path(f"{dataset}-{name}-test.csv"), other)
+        asked = [("held out", ("--test", test), targets[0], published[0])]
+    else:
+        asked = [(GROUP, ("--leave-out", "group"), targets[0], published[0]), (ROW, ("--leave-out", "row"), targets[1], published[1])]
+    jobs = [(q, m) for q in asked for m in METHODS]
+    found = exam.map(lambda j: exam.program.table("learn", path, "--devices", devices, "--method", j[1], *j[0][1]), jobs)
+    for ((question, _, target, paper), method), table in zip(jobs, found):
+        add(exam, dataset, f"{name}, {question}", table, method, target, paper)
+    if not other and not exam.quick:
+        table = exam.program.table("learn", path, "--devices", devices, "--method", "layermeter", "--leave-out", "gpu")
+        add(exam, dataset, f"{name}, GPU by its datasheet alone", table, "layermeter", None)
