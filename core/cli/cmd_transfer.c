@@ -1,4 +1,5 @@
-/* layermeter transfer: coefficients for a device that nobody measured. */
+/* layermeter transfer: coefficients for a device that nobody measured; times of runs on other GPUs.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,13 +7,14 @@
 
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/transfer_runs.h"
 #include "observe/variants.h"
 #include "report/table.h"
 #include "single/learned.h"
 #include "transfer/correct.h"
 #include "transfer/transfer.h"
 
-enum { FROM, TO, OUTPUT, WITH, WHERE, POWER, NEAR, DEVICES, FORMAT };
+enum { FROM, TO, OUTPUT, WITH, WHERE, POWER, NEAR, LEARNED, SORT, PRICES, SPOT, DEVICES, FORMAT };
 
 static const option_spec specs[] = {
     [FROM] = { "from", "LIST", NULL, "devices of the machine files, in their order: A,B (needed)" },
@@ -24,6 +26,11 @@ static const option_spec specs[] = {
     [POWER] = { "power", "EXPONENT", "0.5", "of peaks per watt of power limit; 0: by peaks alone" },
     [NEAR]  = { "near", "WIDTH", "0.5",
                 "of the Gaussian that averages machines, in logs of datasheets" },
+    [LEARNED] = { "learned", "FILE", NULL,
+                  "of 'layermeter learn': the argument is a file of runs, not of a machine" },
+    [SORT]    = { "sort", "KEY", "time", "runs: GPUs in the order of time or cost" },
+    [PRICES]  = OPTION_PRICES,
+    [SPOT]    = OPTION_SPOT,
     [DEVICES] = OPTION_DEVICES,
     [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
     { NULL, NULL, NULL, NULL },
@@ -42,13 +49,19 @@ static const char details[] =
     "they correct was the resource's.\n"
     "Intervals are those of the machines, wider by what leaving each machine out shows, or by a factor of\n"
     "2 where there is but one (1.5 if corrected); with three networks or layers or more to correct by, by\n"
-    "leaving these out. Predictions from the new file are marked 'transferred' under 'beyond'.\n";
+    "leaving these out. Predictions from the new file are marked 'transferred' under 'beyond'.\n"
+    "\n"
+    "With --learned the argument is a file of runs (columns gpu, seconds, and the metrics that were learned from;\n"
+    "'layermeter learn --help'): each run's time on the GPUs of --to (all that were learned from), with what it costs\n"
+    "there and its 90 % interval. 'basis' says whether runs on both GPUs were learned from, or datasheets tell.\n"
+    "--from takes the runs on that GPU only.\n";
 
 static const char examples[] =
     "  layermeter transfer v100.ini --from V100-SXM2-16GB --to A100-SXM4-40GB -o a100.ini\n"
     "  layermeter transfer p100.ini v100.ini --from P100-PCIE-16GB,V100-SXM2-16GB --to T4 --with few.csv "
     "-o t4.ini\n"
-    "  layermeter transfer mine.ini --devices boards.ini --from 'my board' --to 'next board' -o next.ini\n";
+    "  layermeter transfer mine.ini --devices boards.ini --from 'my board' --to 'next board' -o next.ini\n"
+    "  layermeter transfer job.csv --learned gpus.txt --to V100-SXM2-16GB,A10G --sort cost\n";
 
 /* Everything that is opened. */
 typedef struct work {
@@ -301,16 +314,37 @@ static void print_words(const options *o, const work *w)
     fprintf(stderr, "layermeter: intervals are unknown: those of the machine files are\n");
 }
 
-static int run(const options *o)
+/* Runs by what was learned from others; machine files by datasheets. Options of the one are not for
+ * the other. */
+static int run_learned(const options *o)
 {
-    lm_error         err = { 0 };
-    work             w   = { .n = 0 };
-    table           *t   = table_new();
+    static const int                   of_machines[] = { OUTPUT, WITH, WHERE, POWER, NEAR };
+    static const transfer_runs_options at            = { .learned = LEARNED,
+                                                         .from    = FROM,
+                                                         .to      = TO,
+                                                         .sort    = SORT,
+                                                         .prices  = PRICES,
+                                                         .spot    = SPOT,
+                                                         .devices = DEVICES,
+                                                         .format  = FORMAT };
+    const int code = options_refuse(o, of_machines, sizeof of_machines / sizeof of_machines[0],
+                                    "machine files, without --learned");
+
+    return code == EXIT_DONE ? transfer_runs(o, &at) : code;
+}
+
+static int run_machines(const options *o)
+{
+    static const int of_runs[] = { SORT, PRICES, SPOT };
+    lm_error         err       = { 0 };
+    work             w         = { .n = 0 };
+    table           *t         = table_new();
     transfer_options how;
     format           f;
-    int              code = EXIT_DONE;
+    int              code =
+        options_refuse(o, of_runs, sizeof of_runs / sizeof of_runs[0], "runs, with --learned");
 
-    if (!parse(o, &how, &f, &code))
+    if (code != EXIT_DONE || !parse(o, &how, &f, &code))
         goto out;
     if (open_sources(o, &w, &err) || transfer_prepare(w.from, w.n, w.to, &how, &err) ||
         transfer_pool(w.from, w.n, w.to, &how, &w.cal, &err) || widen(&w, &how, &err) ||
@@ -330,10 +364,15 @@ out:
     return code;
 }
 
+static int run(const options *o)
+{
+    return o->value[LEARNED] ? run_learned(o) : run_machines(o);
+}
+
 const command cmd_transfer = {
     .name          = "transfer",
-    .arguments     = "MACHINE.ini...",
-    .doc           = "Carry coefficients over to a device that was not measured",
+    .arguments     = "MACHINE.ini... | RUNS.csv",
+    .doc           = "Carry coefficients, or runs, over to a device that was not measured",
     .details       = details,
     .examples      = examples,
     .options       = specs,
