@@ -20,6 +20,7 @@
 typedef struct target {
     gpu                 to;
     crossgpu_prediction said;
+    bool                here; /* it is where the run was */
     money               hour; /* amount NAN: no price */
     double              cost; /* of the run's seconds; NAN */
 } target;
@@ -129,7 +130,7 @@ static lm_status find_targets(work *w, lm_error *err)
  */
 
 /* Metrics that leave what was learned from, in one line. */
-static void tell_outside(const work *w, const run *of, const gpu *from)
+static void tell_outside(const work *w, const gpu_run *of, const gpu *from)
 {
     char   text[300] = "";
     size_t used = 0, n = 0;
@@ -174,6 +175,7 @@ static void add_columns(table *t, const char *currency)
 {
     char title[40];
 
+    snprintf(title, sizeof title, "cost [%s]", currency);
     table_column(t, "workload", "workload", 0);
     table_column(t, "from", "from", 0);
     table_column(t, "from_seconds", "from [s]", -1);
@@ -183,14 +185,13 @@ static void add_columns(table *t, const char *currency)
     table_column(t, "low_seconds", "low", -1);
     table_column(t, "high_seconds", "high", -1);
     table_column(t, "speedup", "speed-up", 2);
-    snprintf(title, sizeof title, "cost [%s]", *currency ? currency : "?");
-    table_column(t, "cost", title, 5);
+    table_column(t, "cost", *currency ? title : NULL, 5);
     table_column(t, "basis", "basis", 0);
     table_column(t, "currency", NULL, 0);
     table_column(t, "price_per_hour", NULL, 0);
 }
 
-static void add_row(const work *w, const run *of, const gpu *from, size_t rank, const target *t)
+static void add_row(const work *w, const gpu_run *of, const gpu *from, size_t rank, const target *t)
 {
     table_text(w->t, *of->workload ? of->workload : "-");
     table_text(w->t, from->name);
@@ -202,18 +203,20 @@ static void add_row(const work *w, const run *of, const gpu *from, size_t rank, 
     table_real(w->t, t->said.high);
     table_real(w->t, of->seconds / t->said.seconds);
     table_real(w->t, t->cost);
-    table_text(w->t, t->said.basis == BASIS_LEARNED ? "learned" : "datasheet");
+    table_text(w->t, t->here                          ? "measured"
+                     : t->said.basis == BASIS_LEARNED ? "learned"
+                                                      : "datasheet");
     table_text(w->t, isnan(t->hour.amount) ? "" : t->hour.currency);
     table_real(w->t, t->hour.amount);
 }
 
 /* What the run itself costs where it is. */
-static void stay(const run *of, target *t)
+static void stay(const gpu_run *of, target *t)
 {
     t->said = (crossgpu_prediction){ of->seconds, of->seconds, of->seconds, BASIS_LEARNED };
 }
 
-static lm_status predict_run(work *w, const run *of, lm_error *err)
+static lm_status predict_run(work *w, const gpu_run *of, lm_error *err)
 {
     gpu       from;
     lm_status status = find_gpu(w, of->gpu, &from, err);
@@ -228,7 +231,8 @@ static lm_status predict_run(work *w, const run *of, lm_error *err)
     for (size_t i = 0; i < w->n && !status; i++) {
         target *t = &w->target[i];
 
-        if (device_same_name(t->to.name, from.name))
+        t->here = device_same_name(t->to.name, from.name);
+        if (t->here)
             stay(of, t);
         else if ((status = crossgpu_predict(w->c, w->x, &from, &t->to, &t->said, err)))
             lm_error_prefix(err, "%s:%d", w->r->path, of->line);
@@ -237,9 +241,8 @@ static lm_status predict_run(work *w, const run *of, lm_error *err)
     if (status)
         return status;
     qsort(w->target, w->n, sizeof *w->target, w->by_cost ? by_cost : by_time);
-    for (size_t i = 0, rank = 0; i < w->n; i++)
-        if (!device_same_name(w->target[i].to.name, from.name) || w->n == w->c->n_gpus)
-            add_row(w, of, &from, ++rank, &w->target[i]);
+    for (size_t i = 0; i < w->n; i++)
+        add_row(w, of, &from, i + 1, &w->target[i]);
     return LM_OK;
 }
 

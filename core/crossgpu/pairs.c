@@ -53,7 +53,7 @@ static lm_status find_gpus(pairs *p, const device_list *devices, lm_error *err)
     lm_status status;
 
     for (size_t i = 0; i < p->r->n; i++) {
-        const run *of = &p->r->run[i];
+        const gpu_run *of = &p->r->run[i];
 
         p->of[i] = gpu_number(p, of->gpu);
         if (p->of[i] < p->n_gpus)
@@ -79,7 +79,7 @@ static lm_status find_gpus(pairs *p, const device_list *devices, lm_error *err)
  */
 
 /* Runs of the workload that begins at `at`. */
-static size_t same_workload(const pairs *p, const run *const *order, size_t at)
+static size_t same_workload(const pairs *p, const gpu_run *const *order, size_t at)
 {
     size_t n = 1;
 
@@ -88,7 +88,7 @@ static size_t same_workload(const pairs *p, const run *const *order, size_t at)
     return n;
 }
 
-static size_t count_pairs(const pairs *p, const run *const *order)
+static size_t count_pairs(const pairs *p, const gpu_run *const *order)
 {
     size_t n = 0, same;
 
@@ -102,7 +102,7 @@ static size_t count_pairs(const pairs *p, const run *const *order)
 
 static void add_row(pairs *p, size_t from, size_t to, size_t group)
 {
-    const run *r = p->r->run;
+    const gpu_run *r = p->r->run;
 
     if (p->of[from] != p->of[to])
         p->row[p->n++] = (pair_row){ .from      = from,
@@ -113,7 +113,7 @@ static void add_row(pairs *p, size_t from, size_t to, size_t group)
 }
 
 /* Runs of a workload stand together in `order`. */
-static lm_status make_rows(pairs *p, const run *const *order, lm_error *err)
+static lm_status make_rows(pairs *p, const gpu_run *const *order, lm_error *err)
 {
     names     groups = { .n = 0 };
     lm_status status = LM_OK;
@@ -142,16 +142,16 @@ static lm_status make_rows(pairs *p, const run *const *order, lm_error *err)
 
 static int by_workload(const void *a, const void *b)
 {
-    const run *x = *(const run *const *)a, *y = *(const run *const *)b;
-    const int  c = strcmp(x->workload, y->workload);
+    const gpu_run *x = *(const gpu_run *const *)a, *y = *(const gpu_run *const *)b;
+    const int      c = strcmp(x->workload, y->workload);
 
     return c ? c : (x > y) - (x < y);
 }
 
 static lm_status find_rows(pairs *p, lm_error *err)
 {
-    const run **order  = malloc(p->r->n * sizeof *order);
-    lm_status   status = order ? LM_OK : no_memory(err);
+    const gpu_run **order  = malloc(p->r->n * sizeof *order);
+    lm_status       status = order ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < p->r->n && order; i++)
         order[i] = &p->r->run[i];

@@ -49,7 +49,7 @@ static lm_status read_text(const char *path, char **out, lm_error *err)
     line_source *s    = NULL;
     char        *line = NULL, *text = NULL, *more;
     size_t       n, used = 0, room = 0;
-    lm_status    status = lines_open(path, false, &s, err);
+    lm_status    status = lines_open(path, false, NULL, &s, err);
 
     while (!status && !(status = lines_next(s, &line, &n, err)) && line) {
         if (used + n + 2 > room) {
@@ -155,12 +155,12 @@ static lm_status read_metric(const char *column, const char *text, double *out, 
                         column, text);
 }
 
-static lm_status read_row(char *field[], const head *h, runs *r, run *out, lm_error *err)
+static lm_status read_row(char *field[], const head *h, runs *r, gpu_run *out, lm_error *err)
 {
     double   *value  = arena_array(r->arena, r->n_columns + 1, sizeof *value);
     lm_status status = value ? LM_OK : no_memory(err);
 
-    *out = (run){ .workload = "", .group = "", .value = value, .repeats = 1 };
+    *out = (gpu_run){ .workload = "", .group = "", .value = value, .repeats = 1 };
     for (size_t i = 0; i < h->n && !status; i++) {
         const char *text = text_trim(field[i]);
 
@@ -216,8 +216,8 @@ static lm_status read_rows(csv_reader *csv, const head *h, runs *r, lm_error *er
 
 static int by_work(const void *a, const void *b)
 {
-    const run *x = a, *y = b;
-    int        c = strcmp(x->workload, y->workload);
+    const gpu_run *x = a, *y = b;
+    int            c = strcmp(x->workload, y->workload);
 
     if (!c)
         c = strcmp(x->gpu, y->gpu);
@@ -226,13 +226,13 @@ static int by_work(const void *a, const void *b)
 
 static int by_line(const void *a, const void *b)
 {
-    const run *x = a, *y = b;
+    const gpu_run *x = a, *y = b;
 
     return (x->line > y->line) - (x->line < y->line);
 }
 
 /* Missing ones do not count; NAN: all are. */
-static double median_of(const run *first, size_t n, size_t column, double *scratch)
+static double median_of(const gpu_run *first, size_t n, size_t column, double *scratch)
 {
     size_t k = 0;
 
@@ -243,7 +243,7 @@ static double median_of(const run *first, size_t n, size_t column, double *scrat
 }
 
 /* The first of n repeats becomes their median. */
-static lm_status merge(runs *r, run *first, size_t n, double *scratch, lm_error *err)
+static lm_status merge(runs *r, gpu_run *first, size_t n, double *scratch, lm_error *err)
 {
     double *value = arena_array(r->arena, r->n_columns + 1, sizeof *value);
 

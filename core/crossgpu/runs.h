@@ -11,7 +11,7 @@
 #define RUNS_MAX 20000
 
 /** One run, or the median of those that repeat it: the same work on the same GPU. */
-typedef struct run {
+typedef struct gpu_run {
     const char   *workload; /**< what is the same where this is the same; "": not given */
     const char   *group;    /**< what is left out together; the workload where it is not given */
     const char   *gpu;
@@ -19,11 +19,11 @@ typedef struct run {
     const double *value;   /**< of each column; NAN: missing */
     size_t        repeats;
     int           line; /**< of the first of them */
-} run;
+} gpu_run;
 
 typedef struct runs {
     const char   *path;
-    run          *run;
+    gpu_run      *run;
     size_t        n;
     const char  **column; /**< names of what was metered, in the file's order */
     size_t        n_columns;

@@ -80,7 +80,7 @@ static size_t figure_of(metric_unit u)
                              : N_FIGURES;
 }
 
-static double feature_of(const space_metric *m, double value, const run *of, const gpu *on)
+static double feature_of(const space_metric *m, double value, const gpu_run *of, const gpu *on)
 {
     const size_t f = figure_of(m->unit);
 
@@ -231,7 +231,7 @@ lm_status space_place(const space *s, const runs *r, size_t *place, lm_error *er
     return LM_OK;
 }
 
-lm_status space_run(const space *s, const runs *r, const run *of, const size_t *place,
+lm_status space_run(const space *s, const runs *r, const gpu_run *of, const size_t *place,
                     const gpu *on, double *out, lm_error *err)
 {
     for (size_t i = 0; i < s->n_metrics; i++) {

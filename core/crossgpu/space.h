@@ -87,7 +87,7 @@ lm_status space_place(const space *s, const runs *r, size_t *place, lm_error *er
 
 /** Features of a run: space_n_run(). LM_E_ARG for a metric that it lacks, or a device without the
  * figure that its unit needs. */
-lm_status space_run(const space *s, const runs *r, const run *of, const size_t *place,
+lm_status space_run(const space *s, const runs *r, const gpu_run *of, const size_t *place,
                     const gpu *on, double *out, lm_error *err);
 
 /** Features of a pair of devices, as logarithms: space_n_pair(). LM_E_NOTFOUND for a figure that a

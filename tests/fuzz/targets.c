@@ -13,6 +13,7 @@
 #include "base/csv.h"
 #include "base/ini.h"
 #include "base/text.h"
+#include "crossgpu/crossgpu_file.h"
 #include "devices/device.h"
 #include "epochs/epochs.h"
 #include "fit/fit.h"
@@ -913,6 +914,63 @@ static bool fuzz_kernels(const uint8_t *data, size_t size)
     return true;
 }
 
+static bool fuzz_runs(const uint8_t *data, size_t size)
+{
+    memory_file f      = file_of(data, size);
+    runs       *r      = NULL;
+    lm_error    err    = { 0 };
+    lm_status   status = runs_load(f.path, &r, &err);
+
+    close(f.fd);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    check(r->n >= 1);
+    for (size_t i = 0; i < r->n; i++) {
+        check(isfinite(r->run[i].seconds) && r->run[i].seconds > 0 && *r->run[i].gpu);
+        for (size_t c = 0; c < r->n_columns; c++)
+            check(isfinite(r->run[i].value[c]) || isnan(r->run[i].value[c]));
+    }
+    runs_free(r);
+    return true;
+}
+
+/* What is read is written the same again, and says something of any two of its GPUs. */
+static bool fuzz_crossgpu(const uint8_t *data, size_t size)
+{
+    static const double x[LEARNER_FEATURES];
+    char               *text = as_text(data, size), *first = NULL, *again = NULL;
+    crossgpu           *read = NULL, *back = NULL;
+    crossgpu_prediction said;
+    size_t              n;
+    lm_error            err    = { 0 };
+    lm_status           status = crossgpu_read("f", text, &read, &err);
+    FILE               *out;
+
+    free(text);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    check(out = open_memstream(&first, &n));
+    crossgpu_write(out, read);
+    fclose(out);
+    check(text = strdup(first));
+    check(!crossgpu_read("f", text, &back, &err));
+    free(text);
+    check(out = open_memstream(&again, &n));
+    crossgpu_write(out, back);
+    fclose(out);
+    check(!strcmp(first, again));
+    (void)crossgpu_predict(read, x, &read->gpu[0], &read->gpu[1], &said, &err);
+    free(first);
+    free(again);
+    crossgpu_free(read);
+    crossgpu_free(back);
+    return true;
+}
+
 #ifdef FUZZ_SWEEP
 /* Numbers of four digits may stand for a hundred thousand points: a slow sweep, no wrong one. */
 static bool too_long(const uint8_t *data, size_t size)
@@ -980,6 +1038,8 @@ const fuzz_target fuzz_targets[] = {
     { "residual", fuzz_residual },
     { "kernels", fuzz_kernels },
     { "learner", fuzz_learner },
+    { "runs", fuzz_runs },
+    { "crossgpu", fuzz_crossgpu },
 #ifdef FUZZ_SWEEP
     { "sweep", fuzz_sweep },
 #endif
