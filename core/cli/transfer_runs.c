@@ -56,43 +56,50 @@ static void work_free(work *w)
 /* ---- prices -------------------------------------------------------------------------------------
  */
 
+/* In the currency of the first; amount NAN where there is none, or several. */
 static void find_price(work *w, target *t)
 {
     const price_tier tier = w->o->value[w->at->spot] ? PRICE_SPOT : PRICE_LIST;
     const price     *p;
     money            hour;
-    lm_error         err = { LM_OK, "" };
 
     t->hour.amount = NAN;
-    if (prices_of_device(w->prices, w->devices, t->to.name, &p, &err) ||
-        price_of_node(p, tier, 1, &hour, &err)) {
-        if (w->by_cost || w->o->given[w->at->prices])
-            fprintf(stderr, "layermeter: no price of '%s': %s\n", t->to.name, err.text);
+    if (prices_of_device(w->prices, w->devices, t->to.name, &p, NULL) ||
+        price_of_node(p, tier, 1, &hour, NULL))
         return;
-    }
     if (!*w->currency)
         strcpy(w->currency, hour.currency);
-    if (exchange_to(&w->prices->rates, &hour, w->currency, &t->hour, &err)) {
-        fprintf(stderr, "layermeter: no price of '%s': %s\n", t->to.name, err.text);
+    if (exchange_to(&w->prices->rates, &hour, w->currency, &t->hour, NULL))
         t->hour.amount = NAN;
-    }
 }
 
+/* Where prices were asked for, those that are missing are told. */
 static lm_status find_prices(work *w, lm_error *err)
 {
-    bool      any    = false;
-    lm_status status = prices_open(w->o->value[w->at->prices], &w->prices, err);
+    const bool wanted    = w->by_cost || w->o->given[w->at->prices] || w->o->given[w->at->spot];
+    char       text[300] = "";
+    size_t     used = 0, n = 0;
+    lm_status  status = prices_open(w->o->value[w->at->prices], &w->prices, err);
 
-    if (status)
-        return status;
-    for (size_t i = 0; i < w->n; i++) {
+    for (size_t i = 0; i < w->n && !status; i++) {
         find_price(w, &w->target[i]);
-        any |= !isnan(w->target[i].hour.amount);
+        if (!isnan(w->target[i].hour.amount))
+            n++;
+        else if (used + 80 < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s'%s'", used ? ", " : "",
+                                     w->target[i].to.name);
     }
-    if (w->by_cost && !any)
+    if (!status && w->by_cost && !n)
         return lm_error_set(err, LM_E_NOTFOUND,
-                            "--sort cost: none of the GPUs has a price: --prices FILE tells some");
-    return LM_OK;
+                            "--sort cost: no single price of any of %s: write some into a file of "
+                            "your own, --prices FILE",
+                            text);
+    if (!status && wanted && used)
+        fprintf(stderr,
+                "layermeter: no single price of %s: write it into a file of your own, --prices "
+                "FILE\n",
+                text);
+    return status;
 }
 
 /* ---- targets ------------------------------------------------------------------------------------
@@ -185,8 +192,8 @@ static void add_columns(table *t, const char *currency)
     table_column(t, "low_seconds", "low", -1);
     table_column(t, "high_seconds", "high", -1);
     table_column(t, "speedup", "speed-up", 2);
-    table_column(t, "cost", *currency ? title : NULL, 5);
     table_column(t, "basis", "basis", 0);
+    table_column(t, "cost", *currency ? title : NULL, 5);
     table_column(t, "currency", NULL, 0);
     table_column(t, "price_per_hour", NULL, 0);
 }
@@ -202,10 +209,10 @@ static void add_row(const work *w, const gpu_run *of, const gpu *from, size_t ra
     table_real(w->t, t->said.low);
     table_real(w->t, t->said.high);
     table_real(w->t, of->seconds / t->said.seconds);
-    table_real(w->t, t->cost);
     table_text(w->t, t->here                          ? "measured"
                      : t->said.basis == BASIS_LEARNED ? "learned"
                                                       : "datasheet");
+    table_real(w->t, t->cost);
     table_text(w->t, isnan(t->hour.amount) ? "" : t->hour.currency);
     table_real(w->t, t->hour.amount);
 }
