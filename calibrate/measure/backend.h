@@ -115,6 +115,9 @@ struct backend_type {
     /** How fast the device is allowed to be at this moment. NULL: it is the CPU, or virtual. May be
      * called between two runs; must not disturb them. */
     void (*state)(const backend *self, machine_state *out);
+    /** What the device has used since some moment in the past, and what it draws now: J, W; NAN: it
+     * does not say. NULL: it is the CPU, or virtual. As state(). */
+    void (*power)(const backend *self, double *joules, double *watts);
 
     /* The native step; NULL where a backend cannot. */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/stats.h"
+#include "measure/power_meter.h"
 #include "measure/slowest.h"
 #include "measure/step.h"
 #include "measure/trust.h"
@@ -373,6 +374,7 @@ static lm_status sample(const bench *b, const world *group, const setup *s, cond
         if ((status = repeat_once(b, group, s, seen, once, err)))
             return status;
         conditions_repetition_ended(seen);
+        power_meter_look(b->power);
         for (phase p = 0; p < N_PHASES; p++) {
             out->wall[p][out->n] = once[p];
             out->cpu[p][out->n]  = once[N_PHASES + p];
@@ -386,19 +388,61 @@ static lm_status sample(const bench *b, const world *group, const setup *s, cond
     return LM_OK;
 }
 
+/* Repetitions that nobody times, until power has settled. */
+static lm_status go_on_for_power(const bench *b, const world *group, const setup *s, double spent,
+                                 lm_error *err)
+{
+    int       go_on  = spent < b->plan->power_seconds;
+    lm_status status = LM_OK;
+
+    world_broadcast(group, &go_on, sizeof go_on);
+    while (go_on && !status) {
+        double once[2 * N_PHASES];
+
+        if ((status = repeat_once(b, group, s, NULL, once, err)))
+            break;
+        power_meter_look(b->power);
+        spent += once[PHASE_STEP];
+        go_on = spent < b->plan->power_seconds && once[PHASE_STEP] > 0;
+        world_broadcast(group, &go_on, sizeof go_on);
+    }
+    return status;
+}
+
+/* The mean over the ranks; NAN where one of them does not know. LM_E_NOMEM. */
+static lm_status share_power(const world *group, double mine, double *out, lm_error *err)
+{
+    const int n   = world_size(group);
+    double   *all = malloc((size_t)n * sizeof *all);
+    double    sum = 0;
+    lm_status status =
+        meet(group, all ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
+
+    if (!status) {
+        world_gather(group, &mine, sizeof mine, all);
+        for (int r = 0; r < n; r++)
+            sum += all[r];
+        *out = sum / n;
+    }
+    free(all);
+    return status;
+}
+
 /* Samples, and judges under what conditions. */
 static lm_status sample_watched(const bench *b, const world *group, const setup *s, samples *times,
                                 point_result *out, lm_error *err)
 {
-    const size_t     room = (size_t)b->plan->stop.max_repeats + 1;
-    conditions       seen;
-    condition_report report;
-    double           warm;
+    const size_t       room = (size_t)b->plan->stop.max_repeats + 1;
+    conditions         seen;
+    condition_report   report;
+    const observation *row = s->what.point;
+    double             warm, watts;
     lm_status status = warm_up(b, group, s, &warm, err); /* before: all threads are there then */
     lm_status opened = conditions_open(&seen, b->compute, room, err);
 
     if (!status)
         status = meet(group, opened, err);
+    power_meter_begin(b->power);
     if (!status)
         status = sample(b, group, s, &seen, warm, times, err);
     report       = conditions_close(&seen);
@@ -406,7 +450,10 @@ static lm_status sample_watched(const bench *b, const world *group, const setup 
     out->repeats = times->n;
     if (!status)
         trust_judge(b->trust, group, &report, out);
-    return status;
+    if (!status && b->plan->power_seconds > 0)
+        status = go_on_for_power(b, group, s, times->spent, err);
+    watts = power_meter_end(b->power, (double)row->ranks / (double)row->hosts);
+    return status ? status : share_power(group, watts, &out->power_w, err);
 }
 
 static phase_times summarise(samples *s, phase p)
@@ -433,9 +480,12 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
     lm_status mine;
     lm_status status = prepare(b, group, point, &s, &mine, err);
 
-    *out = (point_result){
-        .status = "ok", .stretch = NAN, .clock_mhz = NAN, .again = out->again, .flags = out->flags
-    };
+    *out = (point_result){ .status    = "ok",
+                           .stretch   = NAN,
+                           .clock_mhz = NAN,
+                           .power_w   = NAN,
+                           .again     = out->again,
+                           .flags     = out->flags };
     if (status == LM_E_NOMEM || status == LM_E_UNSUPPORTED) {
         out->status = status == LM_E_NOMEM ? "skipped-memory" : "skipped-unsupported";
         snprintf(out->why, sizeof out->why, "%.199s", mine ? err->text : "another rank could not");

@@ -12,6 +12,7 @@ typedef struct bench {
     const sweep            *plan;
     struct trust           *trust; /**< judges what was measured (trust.h) */
     const struct agreement *ranks; /**< how they compare; NULL: not known */
+    struct power_meter     *power; /**< of this rank's device (power_meter.h); NULL: none */
 } bench;
 
 /** Times of one phase over the repetitions, in seconds. */
@@ -30,6 +31,7 @@ typedef struct point_result {
     uint32_t flags;         /**< flags.h; those that the caller has set stay */
     double   stretch;       /**< wall time over the time with a core (conditions.h); NAN: unknown */
     double   clock_mhz;     /**< NAN: unknown */
+    double   power_w;       /**< mean over the repetitions and the ranks; NAN: unknown */
     double   spent;         /**< seconds of all timed repetitions */
     int64_t  repeats;
     bool     again; /**< the caller's: it was measured before */
@@ -41,13 +43,15 @@ typedef struct point_result {
  * Each repetition starts together (barrier) and runs forward, backward, then, together again, the
  * all-reduce, then the update. With buckets it runs the whole step at once (step.h). Of each time
  * the largest over the ranks counts, with the CPU time of that rank. That of a step is what passes
- * until the slowest rank has done it: the largest sum of forward and backward over the ranks and the
- * largest of all-reduce and update; with buckets the largest sum of all. It is no more than the sum
- * of its phases' times, each of which may be another rank's.
+ * until the slowest rank has done it: the largest sum of forward and backward over the ranks and
+ * the largest of all-reduce and update; with buckets the largest sum of all. It is no more than the
+ * sum of its phases' times, each of which may be another rank's.
  *
  * It stops after
  * min_repeats, once the standard error of the median of the sum (1.2533 * 1.4826 * MAD / sqrt(n))
  * is below `precision` of it, or at max_repeats or max_seconds.
+ *
+ * Repetitions go on, untimed, until power has been looked at for plan->power_seconds.
  *
  * Waits for a core, clocks and the times of the ranks are noted beside it and judged by b->trust;
  * a point without a time has no flags.

@@ -8,6 +8,7 @@
 
 #include "layers/loader.h"
 #include "measure/clock.h"
+#include "measure/power_meter.h"
 #include "ranks/pulse.h"
 #include "ranks/watchdog.h"
 #include "run/findings.h"
@@ -128,6 +129,19 @@ lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
     return status;
 }
 
+/* Times are worth having without. */
+static lm_status open_power(campaign *c, lm_error *err)
+{
+    lm_error        why;
+    const lm_status status = power_meter_open(c->b.compute, &c->b.power, &why);
+
+    if (status == LM_E_NOMEM)
+        return lm_error_set(err, status, "%s", why.text);
+    if (status && campaign_root(c))
+        fprintf(stderr, "power is not measured: %s\n", why.text);
+    return LM_OK;
+}
+
 /* On one GPU a sweep's 'collective = nccl' asks for nothing: it need not be in the build. */
 lm_status campaign_connect(campaign *c, lm_error *err)
 {
@@ -139,11 +153,14 @@ lm_status campaign_connect(campaign *c, lm_error *err)
     if (!status)
         status = open_trust(c, err);
     c->b.trust = c->trust;
+    if (!status && !c->b.compute->type->virtual)
+        status = open_power(c, err);
     return status;
 }
 
 void campaign_close(campaign *c)
 {
+    power_meter_close(c->b.power);
     if (c->b.compute)
         c->b.compute->type->close(c->b.compute);
     if (c->b.collective)

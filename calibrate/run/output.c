@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
@@ -371,6 +372,7 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
         row.min_seconds = t->min;
         row.p95_seconds = t->p95;
         row.cpu_seconds = t->cpu;
+        row.power_w     = f == PHASE_STEP || !has_step(&row) ? r->power_w : (double)NAN;
         observation_print(out, &row, r->status);
     }
     if (fclose(out))

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "measure/machine_state.h"
+#include "measure/power_meter.h"
 #include "run/agreement.h"
 #include "run/fingerprint.h"
 
@@ -83,6 +84,7 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
     put_environment(out);
     put(out, "compute_backend", b->compute->type->name);
     b->compute->type->describe(b->compute, put, out);
+    power_meter_describe(b->power, put, out);
     if (b->collective) {
         put(out, "collective_backend", b->collective->type->name);
         b->collective->type->describe(b->collective, put, out);

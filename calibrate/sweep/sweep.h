@@ -27,10 +27,11 @@ typedef struct sweep_point {
 } sweep_point;
 
 typedef struct sweep {
-    const char   *path;
-    const char   *compute, *collective; /**< backends by name; collective NULL: none */
-    int64_t       threads;
-    stopping      stop;
+    const char *path;
+    const char *compute, *collective; /**< backends by name; collective NULL: none */
+    int64_t     threads;
+    stopping    stop;
+    double      power_seconds; /**< repetitions go on so long for power to settle; 0: they do not */
     trust_limits  trust;
     double        flops_per_second, bytes_per_second; /**< what to expect of a rank */
     sim_config    sim;

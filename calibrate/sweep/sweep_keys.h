@@ -26,7 +26,7 @@ typedef struct sweep_values {
     int64_t     threads, warmup, min_repeats, max_repeats, retries, seed, limit, count;
     double      max_seconds, precision, noise, flops_per_second, bytes_per_second, launch_seconds;
     double      min_flops, max_flops, once_seconds, retry_share, anchor_share;
-    double      busy_from, busy_until, drift, anchor_seconds;
+    double      busy_from, busy_until, drift, anchor_seconds, power_seconds;
     int64_t     max_bytes;
     number_list batch, image, ranks, nodes, devices, bytes;
 } sweep_values;

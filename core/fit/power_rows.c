@@ -139,14 +139,14 @@ void power_rows_free(power_rows *r)
     *r = (power_rows){ 0 };
 }
 
-/* "165 W" of the provenance; NAN: it does not say. */
-static double noted(const calibration *cal, const char *key)
+/* "165 W", "1440 MHz" of the provenance; NAN: it does not say. */
+static double noted(const calibration *cal, const char *key, const char *unit)
 {
     double value = NAN;
 
     for (size_t i = 0; i < cal->n_provenance; i++)
         if (!strcmp(cal->provenance[i].key, key) &&
-            text_quantity(cal->provenance[i].value, "W", &value, &(lm_error){ 0 }))
+            text_quantity(cal->provenance[i].value, unit, &value, &(lm_error){ 0 }))
             value = NAN;
     return value > 0 ? value : (double)NAN;
 }
@@ -170,9 +170,11 @@ lm_status power_told(const calibration *cal, power_model *out, lm_error *err)
         }
         devices_free(list);
     }
-    m.idle_w = noted(cal, "idle_power");
-    if (noted(cal, "power_limit") > 0)
-        m.cap_w = noted(cal, "power_limit");
+    m.idle_w = noted(cal, "idle_power", "W");
+    if (noted(cal, "gpu_power_limit", "W") > 0)
+        m.cap_w = noted(cal, "gpu_power_limit", "W");
+    if (noted(cal, "gpu_clock_max", "Hz") > 0)
+        m.top_mhz = noted(cal, "gpu_clock_max", "Hz") / 1e6;
     *out = m;
     return LM_OK;
 }

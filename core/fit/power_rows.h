@@ -31,7 +31,8 @@ void      power_rows_free(power_rows *r);
 
 /**
  * What is known of a device before its power is measured: the limit and the top clock of its
- * datasheet, and of the provenance `idle_power`, `power_limit` ("165 W").
+ * datasheet, or as the provenance has it: `idle_power` ("31 W"), `gpu_power_limit`,
+ * `gpu_clock_max`.
  *
  * @return what devices_open() returns
  */

@@ -169,3 +169,22 @@ awk -F, '
         for (i = 1; i <= n; i++) if (!seen[name[i]]) { print "no " name[i]; bad = 1 }
         exit bad
     }' o.csv || fail "$(cat out)"
+
+# ---- power -------------------------------------------------------------------------------------
+# A sensor that tells 15 W whenever it is asked: the whole point's mean, and what is drawn at rest.
+mkdir -p root/sys/class/hwmon/hwmon0
+echo zenpower >root/sys/class/hwmon/hwmon0/name
+echo 15000000 >root/sys/class/hwmon/hwmon0/power1_input
+sed -e '/^\[kernels/,$d' -e 's/^networks.*/networks = net.ini/' -e 's/^max_repeats.*/&\npower_seconds = 2.1s/' sweep.ini >power.ini
+LAYERMETER_SYSTEM_ROOT=$work/root layermeter-calibrate power.ini -o p.csv --quiet >out 2>&1 || fail "$(cat out)"
+grep -qx '# power_source: hwmon zenpower' p.csv || fail "source: $(grep power p.csv)"
+grep -qx '# idle_power: 15 W' p.csv || fail "idle: $(grep power p.csv)"
+awk -F, '
+    $1 == "kind" { for (i = 1; i <= NF; i++) at[$i] = i; next }
+    /^network/ && $at["power_w"] != ($at["phase"] == "step" ? 15 : "") { print; bad = 1 }
+    END { exit bad }' p.csv || fail "power of the phases"
+# Nothing to read: an empty column, and one line that says so.
+mkdir empty && rm p.csv
+LAYERMETER_SYSTEM_ROOT=$work/empty layermeter-calibrate sweep.ini -o p.csv --quiet >out 2>&1 || fail "$(cat out)"
+[ "$(grep -c '^power is not measured: ' out)" = 1 ] || fail "$(cat out)"
+! grep -q power_source p.csv || fail "a source: $(grep power p.csv)"

@@ -220,6 +220,14 @@ static void state(const backend *self, machine_state *out)
     out->held_down = now.held_down;
 }
 
+static void power(const backend *self, double *joules, double *watts)
+{
+    const cuda *me = (const cuda *)(const void *)self;
+
+    *joules = me->manager ? nvml_joules(me->manager) : (double)NAN;
+    *watts  = me->manager ? nvml_watts(me->manager) : (double)NAN;
+}
+
 const backend_type backend_cudnn = {
     .name           = "cudnn",
     .doc            = "NVIDIA GPU: cuDNN, cuBLASLt and own kernels",
@@ -231,6 +239,7 @@ const backend_type backend_cudnn = {
     .release        = release,
     .implementation = implementation,
     .state          = state,
+    .power          = power,
     .gradients      = gradients,
     .run_step       = run_step,
     .on_gpu         = 1,
