@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fft.h"
+#include "epochs/marks.h"
 
 #define LAG_FROM    12
 #define LAG_TO      96
@@ -179,6 +180,8 @@ static void keep(period *list, size_t *n, period p)
     for (size_t i = 0; i < *n; i++)
         if (list[i].events == p.events &&
             fabs(list[i].seconds / p.seconds - 1) < 0.12) { /* seen at another level as well */
+            p.marked |= list[i].marked;
+            list[i].marked = p.marked;
             if (p.strength > list[i].strength)
                 list[i] = p;
             return;
@@ -209,9 +212,23 @@ static lm_status look(const float *x, size_t n_bins, double step, size_t level, 
          lag++)
         if (a.r[lag] > fmax(WEAKEST, SIGMAS * chance(&a, lag)) && a.r[lag] >= a.r[lag - 1] &&
             a.r[lag] > a.r[lag + 1] && prominence(&a, lag) > PROMINENCE && !is_multiple(&a, lag))
-            keep(out, n, (period){ between(&a, lag) * step, a.r[lag], level, events });
+            keep(out, n, (period){ between(&a, lag) * step, a.r[lag], level, events, false });
     free(a.r);
     return status;
+}
+
+/* What marks at equal times say, where a period of them has enough bins to be tracked. */
+static void look_at_marks(const float *events, size_t n_bins, double step, size_t level,
+                          period *out, size_t *n)
+{
+    mark        *m = malloc(MARKS_MAX * sizeof *m);
+    mark_period  p[MARK_PERIODS_MAX];
+    const size_t k = m ? marks_find(events, n_bins, m) : 0, found = m ? marks_periods(m, k, p) : 0;
+
+    for (size_t i = 0; i < found; i++)
+        if (p[i].bins >= PERIOD_LEAST_SAMPLES)
+            keep(out, n, (period){ p[i].bins * step, p[i].regular, level, true, true });
+    free(m);
 }
 
 lm_status periods_find(const series *s, period out[PERIODS_MAX], size_t *n, lm_error *err)
@@ -232,6 +249,8 @@ lm_status periods_find(const series *s, period out[PERIODS_MAX], size_t *n, lm_e
         events = series_events(l);
         status = events ? look(events + from, to - from, l->step, level, true, out, n, err)
                         : lm_error_set(err, LM_E_NOMEM, "out of memory");
+        if (!status)
+            look_at_marks(events + from, to - from, l->step, level, out, n);
         free(events);
     }
     qsort(out, *n, sizeof *out, by_length);

@@ -12,6 +12,7 @@ typedef struct period {
     double strength; /**< autocorrelation at that lag, 0 to 1 */
     size_t level;    /**< of the series at which it was seen best */
     bool   events;   /**< seen in series_events() of the level, not in the metric itself */
+    bool   marked;   /**< short marks come at this distance (marks.h) */
 } period;
 
 #define PERIODS_MAX 24

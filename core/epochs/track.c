@@ -581,6 +581,7 @@ lm_status track_epochs(const series *s, const period *p, track *out, lm_error *e
     else
         status = finish(s, level, p->events, &all, &r,
                         s->start + s->level[level].step * (double)from, out, err);
+    out->marked = p->marked;
     if (status)
         track_free(out);
     room_free(&r);

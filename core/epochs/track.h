@@ -23,6 +23,7 @@ typedef struct track {
     double bin; /**< s: resolution of the places */
     size_t level;  /**< of the series it was tracked at */
     bool   events; /**< tracked in series_events() */
+    bool   marked; /**< short marks come at this distance */
 } track;
 
 /** LM_E_NOTFOUND if there are not two repetitions. */

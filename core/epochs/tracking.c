@@ -45,15 +45,21 @@ static lm_status take(const trace_grid *g, const series *s, const track *t, epoc
 }
 
 /* Is `outer` more than repetitions of `inner`? An epoch of steps is; so is a cycle of few epochs,
- * of which some are evaluated: those are epochs still, unless hardly told. */
+ * of which some are evaluated: those are epochs still, unless hardly told. Short pauses part
+ * epochs; steps are at another level for a good part of their time. */
 static lm_status holds(const series *s, const track *inner, const track *outer, bool *yes,
                        lm_error *err)
 {
-    double          beyond = 0;
-    const double    least  = outer->median > STEPS_LEAST * inner->median ? BEYOND : MOST;
-    const lm_status status = track_beyond(s, inner, outer, &beyond, err);
+    double       beyond = 0;
+    const bool   few    = outer->median <= STEPS_LEAST * inner->median;
+    const double least  = few ? MOST : BEYOND;
+    lm_status    status = LM_OK;
 
-    *yes = beyond >= least + CHANCE / (double)outer->n;
+    *yes = !few || !inner->marked;
+    if (*yes)
+        status = track_beyond(s, inner, outer, &beyond, err);
+
+    *yes = *yes && beyond >= least + CHANCE / (double)outer->n;
     return status;
 }
 
