@@ -10,6 +10,7 @@
 
 #define BINS_MAX       192 /* of a period */
 #define BINS_MIN       24
+#define ALIKE_BINS     64
 #define EVENT_BINS_MAX 768   /* where only short events are left */
 #define WORK           1.0e8 /* bins of the level times bins of a period */
 #define ANCHORS        8     /* neighbourhoods that are tried as the first template */
@@ -586,6 +587,29 @@ lm_status track_epochs(const series *s, const period *p, track *out, lm_error *e
         track_free(out);
     room_free(&r);
     free(t);
+    free(own);
+    return status;
+}
+
+lm_status track_alike(const series *s, const double *place, size_t n, double *alike, lm_error *err)
+{
+    const double length = (place[n] - place[0]) / (double)n;
+    const size_t level  = finest_level(s, length, ALIKE_BINS);
+    const double step   = s->level[level].step;
+    stretch      all    = { 0 };
+    float       *own    = NULL;
+    double      *pair   = malloc(2 * n * sizeof *pair);
+    lm_status    status =
+        pair ? open_stretch(s, level, false, 0, s->level[level].n, length, &own, &all, err)
+                : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    for (size_t i = 0; !status && i < n; i++) {
+        pair[2 * i]     = (place[i] - s->start) / step;
+        pair[2 * i + 1] = (place[i + 1] - s->start) / step;
+    }
+    if (!status)
+        status = compare(&all, pair, n, alike, NULL, err);
+    free(pair);
     free(own);
     return status;
 }

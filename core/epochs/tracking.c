@@ -1,6 +1,7 @@
 /* Method `layermeter`: periods at all scales, each tracked, the one that is told best taken. */
 #include <math.h>
 
+#include "epochs/few.h"
 #include "epochs/label.h"
 #include "epochs/methods.h"
 #include "epochs/track.h"
@@ -96,6 +97,19 @@ static lm_status choose(const series *s, const period *p, size_t n, track *best,
     return LM_OK;
 }
 
+/* Where nothing repeats often enough: a whole run of few epochs. */
+static lm_status take_few(const trace_grid *g, const series *s, epochs *out, lm_error *err)
+{
+    few_epochs      few;
+    const lm_status status = few_find(s, ALIKE, FEW, &few, err);
+
+    if (status)
+        return status;
+    return label_epochs(
+        g, &(found_places){ few.place, few.alike, few.n, s->active_from, s->active_to, few.bin },
+        out, err);
+}
+
 lm_status epochs_by_tracking(const trace_grid *g, epochs *out, lm_error *err)
 {
     series    s;
@@ -112,7 +126,7 @@ lm_status epochs_by_tracking(const trace_grid *g, epochs *out, lm_error *err)
         status = choose(&s, p, n, &best, &found, out, err);
     if (!status && found) {
         status = take(g, &s, &best, out, err);
-    } else if (!status) {
+    } else if (!status && (status = take_few(g, &s, out, err)) == LM_E_NOTFOUND) {
         status = lm_error_set(
             err, LM_E_NOTFOUND,
             "nothing repeats twice or more in %.4g s: less than two epochs, or none that "
