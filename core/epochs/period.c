@@ -21,6 +21,8 @@
 #define HIGHER 0.06
 /* A peak stands out above both valleys beside it by this. */
 #define PROMINENCE 0.04
+/* Marks at equal times are nothing new where correlations are as high. */
+#define SHOWN 0.3
 
 typedef struct acf {
     double *r;      /* by lag */
@@ -180,8 +182,6 @@ static void keep(period *list, size_t *n, period p)
     for (size_t i = 0; i < *n; i++)
         if (list[i].events == p.events &&
             fabs(list[i].seconds / p.seconds - 1) < 0.12) { /* seen at another level as well */
-            p.marked |= list[i].marked;
-            list[i].marked = p.marked;
             if (p.strength > list[i].strength)
                 list[i] = p;
             return;
@@ -231,9 +231,30 @@ static void look_at_marks(const float *events, size_t n_bins, double step, size_
     free(m);
 }
 
+/* Periods of marks go behind those of correlations: these are marked where both are seen, and the
+ * marks' own are tracked where correlations show little of them. */
+static void add_marked(const period *marked, size_t n_marked, period *out, size_t *n)
+{
+    const size_t n_before = *n;
+
+    for (size_t i = 0; i < n_marked; i++) {
+        double strongest = 0;
+
+        for (size_t k = 0; k < n_before; k++)
+            if (fabs(out[k].seconds / marked[i].seconds - 1) < 0.12) {
+                out[k].marked = true;
+                strongest     = fmax(strongest, out[k].strength);
+            }
+        if (strongest < SHOWN && *n < PERIODS_MAX)
+            out[(*n)++] = marked[i];
+    }
+}
+
 lm_status periods_find(const series *s, period out[PERIODS_MAX], size_t *n, lm_error *err)
 {
-    lm_status status = LM_OK;
+    period    marked[PERIODS_MAX];
+    size_t    n_marked = 0;
+    lm_status status   = LM_OK;
 
     *n = 0;
     for (size_t level = 0; level < s->n_levels && !status; level++) {
@@ -250,9 +271,11 @@ lm_status periods_find(const series *s, period out[PERIODS_MAX], size_t *n, lm_e
         status = events ? look(events + from, to - from, l->step, level, true, out, n, err)
                         : lm_error_set(err, LM_E_NOMEM, "out of memory");
         if (!status)
-            look_at_marks(events + from, to - from, l->step, level, out, n);
+            look_at_marks(events + from, to - from, l->step, level, marked, &n_marked);
         free(events);
     }
+    if (!status)
+        add_marked(marked, n_marked, out, n);
     qsort(out, *n, sizeof *out, by_length);
     return status;
 }

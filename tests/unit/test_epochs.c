@@ -9,6 +9,7 @@
 #include "epochs/epochs.h"
 #include "epochs/label.h"
 #include "epochs/luminol.h"
+#include "epochs/marks.h"
 #include "epochs/pelt.h"
 #include "epochs/savgol.h"
 #include "epochs/window.h"
@@ -245,6 +246,88 @@ static void steps_are_told_from_epochs(void **state)
     trace_grid_free(&g);
 }
 
+static void refuse(const trace_grid *g, const char *said)
+{
+    epochs  *e;
+    lm_error err;
+
+    assert_int_equal(epochs_find(EPOCHS_LAYERMETER, g, &e, &err), LM_E_NOTFOUND);
+    if (!strstr(err.text, said))
+        fail_msg("'%s' does not say '%s'", err.text, said);
+}
+
+/* Dips of one bin and of three, of which every third is deep; a run that one bin interrupts is one.
+ */
+static void marks_are_runs_and_come_at_equal_times(void **state)
+{
+    static const float x[]         = { 0, -2, -3, 0, 0, 4, 0, 5, 0, 0 };
+    float              events[600] = { 0 };
+    mark               m[MARKS_MAX];
+    mark_period        p[MARK_PERIODS_MAX];
+
+    (void)state;
+    assert_int_equal(marks_find(x, 10, m), 2);
+    assert_true(m[0].from == 1 && m[0].to == 3 && m[1].from == 5 && m[1].to == 8);
+    assert_close(m[0].area, 5, 1e-12);
+    assert_close(m[1].area, 9, 1e-12);
+
+    for (size_t i = 20; i < 600; i += 20)
+        events[i] = i % 60 ? -5 : -50;
+    assert_int_equal(marks_periods(m, marks_find(events, 600, m), p), 2);
+    assert_close(p[0].bins, 60, 0); /* the deep ones alone, then all */
+    assert_close(p[1].bins, 20, 0);
+    assert_close(p[1].regular, 1, 0);
+}
+
+/* Startup, an epoch that takes 1.5 times as long, two or three alike: no autocorrelation sees them.
+ */
+static void few_epochs_are_told_where_their_run_is_seen_whole(void **state)
+{
+    (void)state;
+    for (size_t n = 3; n <= 4; n++) {
+        trace_grid g = run_of(n, 6);
+        epochs    *e;
+        lm_error   err;
+
+        assert_int_equal(epochs_find(EPOCHS_LAYERMETER, &g, &e, &err), LM_OK);
+        assert_close(e->steady / 20, 1, 0.03); /* the last one's pause looks like the idle behind */
+        assert_int_equal(e->n_steady, n - 1);
+        epochs_free(e);
+        trace_grid_free(&g);
+    }
+    {
+        trace_grid g = run_of(2, 6); /* one that takes longer, and one: nothing to compare */
+
+        refuse(&g, "less than two epochs");
+        trace_grid_free(&g);
+    }
+}
+
+/* Every third epoch of 20 s is evaluated, all end with a pause of 0.3 s: a cycle of three is none.
+ */
+static void a_cycle_of_epochs_that_pauses_part_is_no_epoch(void **state)
+{
+    trace_grid g    = grid_of(100 + 200 * 18);
+    uint64_t   seed = 9;
+    epochs    *e;
+    lm_error   err;
+
+    (void)state;
+    for (size_t i = 0; i < g.n; i++) {
+        const size_t at = (i - 100) % 200, k = (i - 100) / 200;
+
+        g.x[i] = (float)(i < 100                   ? 2
+                         : at >= 197               ? 25
+                         : k % 3 == 2 && at >= 160 ? 60
+                                                   : 92) +
+                 4 * (float)(uniform(&seed) - 0.5);
+    }
+    assert_int_equal(epochs_find(EPOCHS_LAYERMETER, &g, &e, &err), LM_OK);
+    assert_close(e->steady / 20, 1, 0.01);
+    epochs_free(e);
+    trace_grid_free(&g);
+}
+
 /* Missing samples, one by one and an epoch long. */
 static void missing_samples_do_not_matter_much(void **state)
 {
@@ -267,16 +350,6 @@ static void missing_samples_do_not_matter_much(void **state)
     assert_int_equal(n_missing, 1);
     epochs_free(e);
     trace_grid_free(&g);
-}
-
-static void refuse(const trace_grid *g, const char *said)
-{
-    epochs  *e;
-    lm_error err;
-
-    assert_int_equal(epochs_find(EPOCHS_LAYERMETER, g, &e, &err), LM_E_NOTFOUND);
-    if (!strstr(err.text, said))
-        fail_msg("'%s' does not say '%s'", err.text, said);
 }
 
 static void no_period_is_invented(void **state)
@@ -375,6 +448,9 @@ int main(void)
         cmocka_unit_test(epochs_are_found_and_told_apart),
         cmocka_unit_test(all_methods_know_a_plain_run),
         cmocka_unit_test(steps_are_told_from_epochs),
+        cmocka_unit_test(marks_are_runs_and_come_at_equal_times),
+        cmocka_unit_test(few_epochs_are_told_where_their_run_is_seen_whole),
+        cmocka_unit_test(a_cycle_of_epochs_that_pauses_part_is_no_epoch),
         cmocka_unit_test(missing_samples_do_not_matter_much),
         cmocka_unit_test(no_period_is_invented),
         cmocka_unit_test(the_steady_time_is_a_mean_with_an_interval),
