@@ -141,6 +141,11 @@ const operation *operation_find(const onnx_node *node)
     return NULL;
 }
 
+lm_status import_failed(const importer *im)
+{
+    return im->status ? im->status : im->err->code;
+}
+
 int64_t node_int(const importer *im, const char *name, int64_t fallback)
 {
     const onnx_attribute *a = onnx_attribute_of(im->node, name);

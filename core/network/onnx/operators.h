@@ -6,6 +6,9 @@
 
 typedef lm_status converter(importer *im, const operation *op);
 
+/** Of an operator that could not be converted. */
+lm_status import_failed(const importer *im);
+
 /* attributes, with ONNX's defaults */
 int64_t     node_int(const importer *im, const char *name, int64_t fallback);
 double      node_real(const importer *im, const char *name, double fallback);
@@ -25,6 +28,13 @@ lm_status emit_linear(importer *im, value *in, int64_t features, value *const *w
 /** A margin of zeros; the value itself where there is none. */
 lm_status emit_pad(importer *im, value *in, const int64_t *before, const int64_t *after,
                    value **out);
+/** A token of the network beside tokens of samples: one for each of them. */
+lm_status expand_to_batch(importer *im, value *v, value **out);
+/** A dimension counted from the last if it is below 0; false if there is none. */
+bool axis_from_front(int64_t *axis, uint32_t rank);
+/** Cuts one dimension; drops lanes in which it cannot be said. */
+lm_status emit_slice(importer *im, value *v, uint32_t axis, const int64_t *first,
+                     const int64_t *end, int64_t step, value **out);
 /** The recurrent layer of the node alone; its sequence is N, L, directions x H. */
 lm_status emit_recurrent(importer *im, const operation *op, value **out);
 /** The first two of three dimensions the other way round. */
@@ -37,12 +47,15 @@ lm_status convert_into(importer *im, const recipe *r, value *const *in, size_t n
 converter convert_plain, convert_binary, convert_pow, convert_clip, convert_reduce, convert_softmax,
     convert_prelu, convert_gelu, convert_shrink, convert_mean, convert_cast, convert_where,
     convert_not, convert_log_sum;
-/* operators_shape.c */
+/* operators_constant.c */
 converter convert_identity, convert_constant_node, convert_shape, convert_size, convert_fill,
-    convert_range, convert_reshape, convert_flatten, convert_squeeze, convert_unsqueeze,
-    convert_transpose, convert_concat, convert_slice, convert_split, convert_gather, convert_expand,
-    convert_tile, convert_pad, convert_resize, convert_depth_to_space, convert_like_first,
-    convert_nonzero;
+    convert_range, convert_nonzero, convert_like_first;
+/* operators_shape.c */
+converter convert_reshape, convert_flatten, convert_squeeze, convert_unsqueeze, convert_transpose;
+/* operators_slice.c */
+converter convert_concat, convert_slice, convert_split, convert_gather;
+/* operators_resize.c */
+converter convert_expand, convert_tile, convert_pad, convert_resize, convert_depth_to_space;
 /* operators_nn.c */
 converter convert_conv, convert_conv_transpose, convert_pool, convert_batch_norm,
     convert_instance_norm, convert_layer_norm, convert_group_norm, convert_lrn, convert_gemm,

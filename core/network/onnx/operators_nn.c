@@ -4,11 +4,6 @@
 
 #include "network/onnx/operators.h"
 
-static lm_status failed(const importer *im)
-{
-    return im->status ? im->status : im->err->code;
-}
-
 /* ---- windows ------------------------------------------------------------------------------------
  */
 
@@ -175,12 +170,12 @@ static lm_status begin_conv(importer *im, const char *base, bool transposed, win
     *in       = need_input(im, 0);
     weight[0] = *in ? need_weight(im, 1) : NULL;
     if (!weight[0])
-        return failed(im);
+        return import_failed(im);
     if ((status = read_window(im, *in, weight[0], transposed, w)))
         return status;
     *n_weights = 1;
     if (node_input(im, 2) && !(weight[(*n_weights)++] = need_weight(im, 2)))
-        return failed(im);
+        return import_failed(im);
     if (groups < 1 || groups > 1000000000)
         return node_fail(im, LM_E_ARG, "%lld groups", (long long)groups);
     *r = recipe_of(spatial_type(im, base, w->n));
@@ -252,7 +247,7 @@ lm_status convert_pool(importer *im, const operation *op)
     value    *in = need_input(im, 0);
     window    w;
     recipe    r;
-    lm_status status = in ? read_window(im, in, NULL, false, &w) : failed(im);
+    lm_status status = in ? read_window(im, in, NULL, false, &w) : import_failed(im);
 
     if (status)
         return status;
@@ -302,7 +297,7 @@ lm_status convert_batch_norm(importer *im, const operation *op)
     recipe    r      = recipe_of(op->type);
     value    *in     = need_input(im, 0), *weight[2];
     size_t    n      = 0;
-    lm_status status = in ? norm_weights(im, weight, &n) : failed(im);
+    lm_status status = in ? norm_weights(im, weight, &n) : import_failed(im);
 
     if (status)
         return status;
@@ -316,7 +311,7 @@ lm_status convert_instance_norm(importer *im, const operation *op)
     recipe    r      = recipe_of(op->type);
     value    *in     = need_input(im, 0), *weight[2];
     size_t    n      = 0;
-    lm_status status = in ? norm_weights(im, weight, &n) : failed(im);
+    lm_status status = in ? norm_weights(im, weight, &n) : import_failed(im);
 
     if (status)
         return status;
@@ -331,7 +326,7 @@ lm_status convert_layer_norm(importer *im, const operation *op)
     value    *in     = need_input(im, 0), *weight[2];
     int64_t   axis   = node_int(im, "axis", -1), rank;
     size_t    n      = 0;
-    lm_status status = in ? norm_weights(im, weight, &n) : failed(im);
+    lm_status status = in ? norm_weights(im, weight, &n) : import_failed(im);
 
     if (status)
         return status;
@@ -354,7 +349,7 @@ lm_status convert_group_norm(importer *im, const operation *op)
     recipe    r      = recipe_of(op->type);
     value    *in     = need_input(im, 0), *weight[2];
     size_t    n      = 0;
-    lm_status status = in ? norm_weights(im, weight, &n) : failed(im);
+    lm_status status = in ? norm_weights(im, weight, &n) : import_failed(im);
 
     if (status)
         return status;
@@ -370,7 +365,7 @@ lm_status convert_lrn(importer *im, const operation *op)
     value *in = need_input(im, 0);
 
     if (!in)
-        return failed(im);
+        return import_failed(im);
     recipe_set(&r, "size", "%lld", (long long)node_int(im, "size", 1));
     return convert_into(im, &r, &in, 1, NULL, 0);
 }
@@ -432,7 +427,7 @@ lm_status convert_matmul(importer *im, const operation *op)
 
     (void)op;
     if (!b)
-        return failed(im);
+        return import_failed(im);
     if (b->role == ROLE_PARAMETER && b->shape[LANE_FILE].rank == 2 && a->role != ROLE_PARAMETER)
         status = emit_linear(im, a, b->shape[LANE_FILE].dim[1], &b, 1, out);
     else
@@ -458,7 +453,7 @@ lm_status convert_gemm(importer *im, const operation *op)
 
     (void)op;
     if (!b)
-        return failed(im);
+        return import_failed(im);
     if (b->shape[LANE_FILE].rank != 2)
         return node_fail(im, LM_E_SHAPE, "a factor of %u dimensions",
                          (unsigned)b->shape[LANE_FILE].rank);
@@ -488,7 +483,7 @@ lm_status convert_dropout(importer *im, const operation *op)
     double p  = node_real(im, "ratio", 0.5);
 
     if (!in)
-        return failed(im);
+        return import_failed(im);
     if (node_input(im, 1) && !value_number(im, node_input(im, 1), &p))
         p = 0.5;
     if (p >= 0 && p < 1)
@@ -616,7 +611,7 @@ lm_status convert_einsum(importer *im, const operation *op)
     in[0] = need_input(im, 0);
     in[1] = in[0] ? need_input(im, 1) : NULL;
     if (!in[1])
-        return failed(im);
+        return import_failed(im);
     if (!read_term(&text, &factor[0]) || *text++ != ',' || !read_term(&text, &factor[1]) ||
         strncmp(text, "->", 2) != 0)
         return node_fail(im, LM_E_UNSUPPORTED, "an equation that is no product of two factors");

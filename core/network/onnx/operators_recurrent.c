@@ -3,11 +3,6 @@
 
 #include "network/onnx/operators.h"
 
-static lm_status failed(const importer *im)
-{
-    return im->status ? im->status : im->err->code;
-}
-
 /* Layers take N,L,E; ONNX's operators L,N,E unless `layout` is 1. What was turned around only for
  * them is not turned around twice. */
 lm_status samples_first(importer *im, value *v, value **out)
@@ -63,11 +58,11 @@ lm_status emit_recurrent(importer *im, const operation *op, value **out)
     lm_status  status;
 
     if (!in)
-        return failed(im);
+        return import_failed(im);
     for (size_t i = 1; i <= 3; i++)
         if (i < 3 || (node_input(im, i) && node_input(im, i)->role == ROLE_PARAMETER)) {
             if (!(weight[n++] = need_weight(im, i)))
-                return failed(im);
+                return import_failed(im);
         }
     if (node_input(im, 7))
         return node_fail(im, LM_E_UNSUPPORTED, "peepholes");
