@@ -43,18 +43,23 @@ def folder(variable, default=None):
 
 
 def examine(o, results):
+    """What the program doubted without reason, and data sets that could not be examined, each in a line."""
     program = Program(SOURCE, os.environ)
     exam = Exam(program, results, SOURCE,
                 folder("LAYERMETER_DATA", os.path.join(SOURCE, "..", "shared", "data")), folder("LAYERMETER_HELDOUT"),
                 o.quick, o.keep)
+    failures = []
     try:
         for name in o.dataset or (QUICK if o.quick else DATASETS):
             began = time.monotonic()
-            importlib.import_module(name).run(exam)
+            try:
+                importlib.import_module(name).run(exam)
+            except Failed as e:  # the others are worth having all the same
+                failures.append(f"{name}: {e}")
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     finally:
         exam.close()
-    return sorted(program.doubts)
+    return sorted(program.doubts), failures
 
 
 def expected(o, results):
@@ -73,7 +78,11 @@ def main():
     o = arguments()
     results = Results()
     try:
-        doubts = examine(o, results)
+        doubts, failures = examine(o, results)
+        for line in failures:
+            print(f"run.sh: {line}", file=sys.stderr)
+        if not results.rows and failures:
+            return 1
         if not results.rows:
             print("skipped: no data (set LAYERMETER_DATA)")
             return 77
@@ -91,7 +100,7 @@ def main():
     except Failed as e:
         print(f"run.sh: {e}", file=sys.stderr)
         return 1
-    return 1 if doubts or (o.strict and met < n) else status
+    return 1 if doubts or failures or (o.strict and met < n) else status
 
 
 sys.exit(main())
