@@ -145,6 +145,19 @@ static lm_status ask(adding *a, const layerwise_case *c, phase f, double *out)
     return status;
 }
 
+/* Watts of a phase for so long; NAN where no power was learned. */
+static lm_status add_joules(adding *a, const layerwise_case *c, phase f, double seconds)
+{
+    const layerwise_case in     = layerwise_in(c, f, a->s->optimizer);
+    double               watts  = NAN;
+    lm_status            status = LM_OK;
+
+    if (a->m->kind->target[LAYERWISE_WATTS])
+        status = layerwise_predict(a->m, &in, LAYERWISE_WATTS, &watts, NULL, a->err);
+    a->out->joules[f] += watts * seconds;
+    return status;
+}
+
 /* One pass is as good as the other where only one was learned. */
 static phase other_forward(phase f)
 {
@@ -175,6 +188,7 @@ static lm_status add_case(void *context, layerwise_case *c)
         } else {
             a->out->seconds[f] += found[f];
             a->out->told[f]++;
+            status = add_joules(a, c, f, found[f]);
         }
     }
     return status;
@@ -190,6 +204,6 @@ lm_status layerwise_sum_of(const layerwise_model *m, const bound_network *net,
     status = layerwise_each(net, m->kind->chains, s, add_case, &a, err);
     for (phase f = 0; f < N_PHASES; f++)
         if (!out->told[f])
-            out->seconds[f] = NAN;
+            out->seconds[f] = out->joules[f] = NAN;
     return status;
 }

@@ -29,6 +29,7 @@ layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *optimi
 /** What is said of a network in each phase. */
 typedef struct layerwise_sum {
     double seconds[N_PHASES]; /**< NAN: of no layer it is said */
+    double joules[N_PHASES];  /**< power times time; NAN: of a layer no power is said */
     size_t told[N_PHASES];    /**< layers */
     size_t untold[N_PHASES];  /**< layers of which nothing is said in this phase: they count 0 */
     double beyond; /**< the farthest that a count leaves what was learned from, a factor */

@@ -146,16 +146,7 @@ static void blank(const points *p, comparison *out)
 
 static void set_phase(comparison *to, phase f, double seconds)
 {
-    static const quantity of[N_PHASES] = { [PHASE_FORWARD]     = QUANTITY_FORWARD,
-                                           [PHASE_BACKWARD]    = QUANTITY_BACKWARD,
-                                           [PHASE_SYNC]        = QUANTITY_SYNC,
-                                           [PHASE_UPDATE]      = QUANTITY_UPDATE,
-                                           [PHASE_STEP]        = QUANTITY_STEP,
-                                           [PHASE_INFERENCE]   = QUANTITY_INFERENCE,
-                                           [PHASE_GRAD_INPUT]  = QUANTITY_GRAD_INPUT,
-                                           [PHASE_GRAD_WEIGHT] = QUANTITY_GRAD_WEIGHT };
-
-    to->predicted[of[f]] = seconds;
+    to->predicted[compare_quantity(f)] = seconds;
 }
 
 /* What is the sum of others, on one rank. */
@@ -173,26 +164,32 @@ static void add_sums(const points *p, comparison *out)
     }
 }
 
-/* Seconds of the rows of a lot into the points they are of. */
+static void set_target(comparison *to, layerwise_target target, phase f, double value)
+{
+    if (target == LAYERWISE_WATTS)
+        to->watts[compare_quantity(f)] = value;
+    else
+        set_phase(to, f, value);
+}
+
+/* Seconds or watts of the rows of a lot into the points they are of. */
 static lm_status predict_lot(const layerwise_model *m, const layerwise_lot                *lot,
                              bool (*wanted)(const void *context, size_t from), const void *context,
                              comparison *out, lm_error *err)
 {
-    double *seconds =
-        lot->target == LAYERWISE_SECONDS ? malloc((lot->n + 1) * sizeof *seconds) : NULL;
+    double   *value = malloc((lot->n + 1) * sizeof *value);
     lm_status status;
 
-    if (lot->target != LAYERWISE_SECONDS)
-        return LM_OK;
-    if (!seconds)
+    if (!value)
         return no_memory(err);
     for (size_t i = 0; i < lot->n; i++)
-        seconds[i] = NAN;
-    status = layerwise_predict_lot(m, lot, wanted, context, seconds, err);
+        value[i] = NAN;
+    status = layerwise_predict_lot(m, lot, wanted, context, value, err);
     for (size_t i = 0; i < lot->n && !status; i++)
-        if (!isnan(seconds[i]))
-            set_phase(&out[lot->from[i] / N_PHASES], (phase)(lot->from[i] % N_PHASES), seconds[i]);
-    free(seconds);
+        if (!isnan(value[i]))
+            set_target(&out[lot->from[i] / N_PHASES], lot->target, (phase)(lot->from[i] % N_PHASES),
+                       value[i]);
+    free(value);
     return status;
 }
 
@@ -222,6 +219,8 @@ static lm_status predict_network(const layerwise_model *m, const layerwise_sourc
     status = layerwise_sum_of(m, bound, &s, &sum, err);
     for (phase f = 0; f < N_PHASES && !status; f++)
         set_phase(out, f, sum.seconds[f]);
+    for (phase f = 0; f < N_PHASES && !status; f++)
+        out->watts[compare_quantity(f)] = sum.joules[f] / sum.seconds[f];
     bound_network_free(bound);
     return status;
 }
@@ -310,6 +309,9 @@ lm_status compare_layerwise(const layerwise_kind *kind, const double *setting,
 
     if (status)
         return status;
+    for (size_t l = 0; l < d.n_lots; l++)
+        if (d.lot[l].target == LAYERWISE_WATTS && !from->p->wants_power)
+            d.lot[l].n = 0;
     blank(from->p, out);
     if (none || !d.n_lots)
         status = with_all(&d, setting, by->rule.seed, out, err);

@@ -24,6 +24,7 @@ enum {
     MODEL,
     LEARN,
     LAYERS,
+    POWER,
     DEVICE,
     DEVICES,
     POOLED,
@@ -47,16 +48,17 @@ static const option_spec specs[] = {
     [LEARN]     = OPTION_LEARN,
     [LAYERS]    = { "layers", "FILE", NULL,
                     "machine file of single layers on the same device, of which networks are composed" },
-    [DEVICE]    = { "device", "NAME", NULL,
-                    "what was measured on, by its datasheet: of paleo; a list where devices are left out" },
-    [DEVICES]   = OPTION_DEVICES,
-    [POOLED]    = { "pooled", NULL, NULL, "only all groups together" },
-    [POINTS]    = { "points", NULL, NULL, "every point as measured and as predicted, see --phase" },
-    [PHASE]     = { "phase", "PHASE", "step",
-                    "of --points and --plot; power: of it, energy and time, with --machine" },
-    [PLOT]      = { "plot", "FILE", NULL,
-                    "draw predicted against measured times: FILE.svg, .png or .pdf" },
-    [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
+    [POWER]   = { "power", NULL, NULL, "power and energy beside times, of rows that have power_w" },
+    [DEVICE]  = { "device", "NAME", NULL,
+                  "what was measured on, by its datasheet: of paleo; a list where devices are left out" },
+    [DEVICES] = OPTION_DEVICES,
+    [POOLED]  = { "pooled", NULL, NULL, "only all groups together" },
+    [POINTS]  = { "points", NULL, NULL, "every point as measured and as predicted, see --phase" },
+    [PHASE]   = { "phase", "PHASE", "step",
+                  "of --points and --plot; power: of it, energy and time, with --machine" },
+    [PLOT]    = { "plot", "FILE", NULL,
+                  "draw predicted against measured times: FILE.svg, .png or .pdf" },
+    [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -262,8 +264,8 @@ static lm_status load_layers(const char *path, calibration **out, lm_error *err)
 static lm_status print_judged(const options *o, const judging *all, quantity q, format f,
                               lm_error *err)
 {
-    table    *t = table_new();
-    lm_status status;
+    table    *t      = table_new();
+    lm_status status = LM_OK;
 
     if (o->value[PLOT] && judging_draw(all, q, o->value[PLOT], err)) {
         table_free(t);
@@ -274,8 +276,9 @@ static lm_status print_judged(const options *o, const judging *all, quantity q, 
     if (o->value[POINTS])
         judging_points(all, q, t);
     else
-        judging_table(all, o->value[POOLED] != NULL, t);
-    status = table_print(t, f, stdout, err);
+        status = judging_table(all, o->value[POOLED] != NULL, t, err);
+    if (!status)
+        status = table_print(t, f, stdout, err);
     table_free(t);
     return status;
 }
@@ -349,7 +352,7 @@ static lm_status print_devices(const options *o, const devices_left_out *d, char
                                size_t n, quantity q, format f, lm_error *err)
 {
     judged        judge[JUDGED_MAX] = { { 0 } };
-    const judging all               = { &d->all, &d->by, &d->by, judge, n };
+    const judging all               = { &d->all, &d->by, &d->by, judge, n, false };
     lm_status     status            = LM_OK;
 
     for (size_t i = 0; i < d->n; i++)
@@ -416,7 +419,7 @@ static int run(const options *o)
     split         by = { .n_folds = 0 }, groups = { .n_folds = 0 };
     split_rule    rule;
     quantity      q;
-    judging       all = { &p, &by, &groups, judge, 0 };
+    judging       all = { &p, &by, &groups, judge, 0, false };
     format        f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
@@ -476,7 +479,8 @@ static int run(const options *o)
             code = report_failure(&err);
         goto out;
     }
-    p.layers = layers ? layers->layers : NULL;
+    p.layers      = layers ? layers->layers : NULL;
+    p.wants_power = all.power = o->value[POWER] != NULL;
     for (size_t m = 0; m < n; m++) {
         judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
         if (!judge[m].at ||

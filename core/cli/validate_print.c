@@ -73,35 +73,80 @@ static void add_columns(table *t)
     add_split_columns(t);
 }
 
-static void add_row(const judging *all, size_t fold, quantity q, const judged *m, table *t)
-{
-    const bool      pooled = fold == all->groups->n_folds;
-    const judgement j = validate_judge(all->p, m->at, q, all->groups, pooled ? SPLIT_ALWAYS : fold);
-    const stats_errors *e = &j.errors;
+/* What is judged of a quantity. */
+typedef enum figure { FIGURE_TIME, FIGURE_POWER, FIGURE_ENERGY, N_FIGURES } figure;
 
-    if (!e->n)
-        return;
+static const char *const figure_words[N_FIGURES] = { "", " power", " energy" };
+
+/* Watts or joules in the place of seconds; of these no interval is stated. */
+static void take_figure(const comparison *from, quantity q, figure what, comparison *to)
+{
+    const double seconds[2] = { from->measured[q], from->predicted[q] };
+    const double watts[2]   = { from->measured_watts[q], from->watts[q] };
+
+    *to              = *from;
+    to->low[q]       = NAN;
+    to->high[q]      = NAN;
+    to->measured[q]  = what == FIGURE_POWER ? watts[0] : watts[0] * seconds[0];
+    to->predicted[q] = what == FIGURE_POWER ? watts[1] : watts[1] * seconds[1];
+}
+
+static lm_status judge_figure(const judging *all, const judged *m, quantity q, figure what,
+                              size_t fold, judgement *out, lm_error *err)
+{
+    comparison *room;
+
+    if (what == FIGURE_TIME) {
+        *out = validate_judge(all->p, m->at, q, all->groups, fold);
+        return LM_OK;
+    }
+    if (!(room = malloc((all->p->n_points + 1) * sizeof *room)))
+        return no_memory(err);
+    for (size_t i = 0; i < all->p->n_points; i++)
+        take_figure(&m->at[i], q, what, &room[i]);
+    *out = validate_judge(all->p, room, q, all->groups, fold);
+    free(room);
+    return LM_OK;
+}
+
+static lm_status add_row(const judging *all, size_t fold, quantity q, figure what, const judged *m,
+                         table *t, lm_error *err)
+{
+    const bool          pooled = fold == all->groups->n_folds;
+    judgement           j;
+    const stats_errors *e = &j.errors;
+    char                text[60];
+    const lm_status status = judge_figure(all, m, q, what, pooled ? SPLIT_ALWAYS : fold, &j, err);
+
+    if (status || !e->n)
+        return status;
+    snprintf(text, sizeof text, "%s%s", quantity_name(q), figure_words[what]);
     table_text(t, pooled ? "(all)" : all->groups->name[fold]);
-    table_text(t, quantity_name(q));
+    table_text(t, text);
     table_text(t, m->model);
     table_count(t, e->n);
     table_real(t, e->r2);
-    table_real(t, 1e3 * e->rmse);
+    table_real(t, what == FIGURE_TIME ? 1e3 * e->rmse : (double)NAN);
     table_real(t, e->nrmse);
     table_real(t, 100 * e->mape);
     table_real(t, 100 * e->median_ape);
     table_real(t, 100 * j.coverage);
     table_real(t, 100 * j.width);
     add_split(t, all->by);
+    return LM_OK;
 }
 
-void judging_table(const judging *all, bool pooled, table *t)
+lm_status judging_table(const judging *all, bool pooled, table *t, lm_error *err)
 {
+    lm_status status = LM_OK;
+
     add_columns(t);
     for (size_t g = pooled ? all->groups->n_folds : 0; g <= all->groups->n_folds; g++)
         for (quantity q = 0; q < N_QUANTITIES; q++)
-            for (size_t m = 0; m < all->n && validate_tells(all->p, q); m++)
-                add_row(all, g, q, &all->model[m], t);
+            for (figure what = 0; what < (all->power ? N_FIGURES : FIGURE_POWER); what++)
+                for (size_t m = 0; m < all->n && validate_tells(all->p, q) && !status; m++)
+                    status = add_row(all, g, q, what, &all->model[m], t, err);
+    return status;
 }
 
 void judging_points(const judging *all, quantity q, table *t)

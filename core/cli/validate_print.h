@@ -19,14 +19,15 @@ typedef struct judging {
     const points *p;
     const split  *by, *groups; /**< what is left out, what errors are told by */
     const judged *model;
-    size_t        n; /**< models, up to JUDGED_MAX */
+    size_t        n;     /**< models, up to JUDGED_MAX */
+    bool          power; /**< tell powers and energies beside times */
 } judging;
 
 /** What is left out, in a line on stdout; nothing if nothing is. */
 void judging_print_split(const split *by);
 
 /** Errors and coverage by group, phase and model; `pooled`: of all groups together alone. */
-void judging_table(const judging *all, bool pooled, table *t);
+lm_status judging_table(const judging *all, bool pooled, table *t, lm_error *err);
 
 /** One row a point: a time as measured, and by each model with its bounds and its error. */
 void judging_points(const judging *all, quantity q, table *t);

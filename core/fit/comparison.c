@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "fit/allreduces.h"
 #include "fit/composed_points.h"
+#include "fit/layer_watts.h"
 #include "fit/overlap_points.h"
 #include "fit/singles.h"
 
@@ -104,6 +105,29 @@ static lm_status predict_singles(const points *p, const char *model, const split
     return status;
 }
 
+/* Powers of the default model; `learned` with what that leaves over. */
+static lm_status predict_watts(const points *p, const char *model, const split *by, comparison *out,
+                               lm_error *err)
+{
+    const bool learned = !strcmp(model, MODEL_RESIDUAL);
+    double    *watts;
+    lm_status  status;
+
+    if (!learned && strcmp(model, model_at(0)) != 0)
+        return LM_OK;
+    if (!(watts = malloc((p->n_points * N_PHASES + 1) * sizeof *watts)))
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points * N_PHASES; i++)
+        watts[i] = NAN;
+    status = layer_watts_left_out(p, by, learned, watts, err);
+    for (size_t i = 0; i < p->n_points && !status; i++)
+        for (phase f = 0; f < N_PHASES; f++)
+            if (!isnan(watts[i * N_PHASES + f]))
+                out[i].watts[compare_quantity(f)] = watts[i * N_PHASES + f];
+    free(watts);
+    return status;
+}
+
 /* Networks by single layers that were measured elsewhere, where they are at hand. */
 static lm_status predict_composed(const points *p, const char *model, const split *by,
                                   comparison *out, lm_error *err)
@@ -129,6 +153,20 @@ static lm_status predict_composed(const points *p, const char *model, const spli
     return status;
 }
 
+quantity compare_quantity(phase f)
+{
+    static const quantity of[N_PHASES] = { [PHASE_FORWARD]     = QUANTITY_FORWARD,
+                                           [PHASE_BACKWARD]    = QUANTITY_BACKWARD,
+                                           [PHASE_SYNC]        = QUANTITY_SYNC,
+                                           [PHASE_UPDATE]      = QUANTITY_UPDATE,
+                                           [PHASE_STEP]        = QUANTITY_STEP,
+                                           [PHASE_INFERENCE]   = QUANTITY_INFERENCE,
+                                           [PHASE_GRAD_INPUT]  = QUANTITY_GRAD_INPUT,
+                                           [PHASE_GRAD_WEIGHT] = QUANTITY_GRAD_WEIGHT };
+
+    return of[f];
+}
+
 void compare_measured(const point *pt, comparison *out)
 {
     double      *to     = out->measured;
@@ -150,6 +188,11 @@ void compare_measured(const point *pt, comparison *out)
                                      : to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
     to[QUANTITY_EXPOSED]       = pt->beside[PHASE_SYNC];
     to[QUANTITY_OVERLAPPED]    = pt->beside[PHASE_STEP];
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        out->watts[q] = out->measured_watts[q] = NAN;
+    for (phase f = 0; f < N_PHASES; f++)
+        if (pt->watts[f] > 0 && pt->row->ranks < 2)
+            out->measured_watts[compare_quantity(f)] = pt->watts[f];
 }
 
 /* A step as it was measured, as a whole or part by part, if the model can; else the other way. */
@@ -243,6 +286,8 @@ static lm_status compare(const points *p, const char *model, const split *by,
         for (quantity q = 0; q < N_QUANTITIES; q++)
             out[i].low[q] = out[i].high[q] = NAN;
     }
+    if (!status && !cal && p->wants_power)
+        status = predict_watts(p, model, by, out, err);
     if (!status)
         status = predict_overlapped(p, model, by, cal, out, err);
     for (size_t i = 0; i < p->n_points && !status && known; i++)

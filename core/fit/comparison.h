@@ -11,9 +11,13 @@ typedef struct comparison {
     double part[N_PARTS]; /**< predicted, of what the model has a formula for */
     double predicted[N_QUANTITIES], measured[N_QUANTITIES];
     double low[N_QUANTITIES], high[N_QUANTITIES]; /**< of the stated interval; NAN: unknown */
+    double watts[N_QUANTITIES], measured_watts[N_QUANTITIES]; /**< mean power meanwhile */
 } comparison;
 
-/** The measured side alone. */
+/** What a phase by itself is asked as. */
+quantity compare_quantity(phase f);
+
+/** The measured side alone, powers among it; those predicted become NAN. */
 void compare_measured(const point *pt, comparison *out);
 
 /**

@@ -35,16 +35,17 @@ typedef struct points {
     size_t       collectives; /**< the group of bare collectives; NAMES_NONE: there are none */
     size_t n_kernel_rows, n_layer_rows; /**< of single kernels, and of single layers beside whole
                                            networks: no model uses them */
-    size_t n_other_optimizer; /**< points whose update is left out: models know one optimizer */
-    size_t n_flagged_out;     /**< points left out, as the same was measured without these flags */
-    size_t n_flagged_used;    /**< flagged points that are used, as there is nothing better */
-    struct arena  *terms;     /**< owns those of the points' workloads */
-    struct arena  *shapes;    /**< owns the points' shapes */
-    workloads     *loads;     /**< whose networks they are */
-    double         multiprocessors; /**< of the device; 0: unknown */
+    size_t n_other_optimizer;  /**< points whose update is left out: models know one optimizer */
+    size_t n_flagged_out;      /**< points left out, as the same was measured without these flags */
+    size_t n_flagged_used;     /**< flagged points that are used, as there is nothing better */
+    struct arena       *terms; /**< owns those of the points' workloads */
+    struct arena       *shapes;          /**< owns the points' shapes */
+    workloads          *loads;           /**< whose networks they are */
+    double              multiprocessors; /**< of the device; 0: unknown */
     struct layer_model *layers; /**< prices of single layers on the same device, of which networks
                                    are composed; NULL: none. Not owned */
-    const char    *algorithm;       /**< of points_choose_algorithm(); NULL: none was chosen */
+    bool           wants_power; /**< are powers asked for, too? */
+    const char    *algorithm;   /**< of points_choose_algorithm(); NULL: none was chosen */
     struct doubts *doubts; /**< what its times leave to be asked (doubts.h), some left out for it */
 } points;
 

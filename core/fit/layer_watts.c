@@ -1,0 +1,299 @@
+/* Powers of single layers. */
+#include "fit/layer_watts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/stats.h"
+#include "energy/power_fit.h"
+#include "fit/singles.h"
+#include "learn/boost.h"
+#include "single/model.h"
+
+#define AT_LIMIT  0.02
+#define MANY      0.05
+#define LIMIT_AT  0.99
+#define FACTOR_AT 0.001 /* quantiles that what is learned is held between */
+
+/* Not deep: time and counts say most of it. */
+static const boost_options growth = { .trees     = 400,
+                                      .depth     = 6,
+                                      .rate      = 0.06,
+                                      .rows      = 0.8,
+                                      .features  = 0.6,
+                                      .leaf_rows = 3,
+                                      .l2        = 1,
+                                      .seed      = 1 };
+
+enum {
+    MODELLED,
+    SECONDS,
+    SHARES,
+    PHASES     = SHARES + N_TERM_BOUNDS, /* forward, backward, update, evaluation */
+    CLASSES    = PHASES + 4,
+    KINDS      = CLASSES + N_LAYER_CLASSES, /* bytes by kind of kernel */
+    SIZES      = KINDS + N_WORK_KINDS,
+    N_SIZES    = 17,
+    WATT_FEATURES = SIZES + N_SIZES
+};
+
+typedef struct watt_row {
+    layer_time time;
+    double     watts;
+    size_t     point;
+    phase      phase;
+    power_load load;
+    double     seconds; /* priced; NAN: no price */
+} watt_row;
+
+typedef struct watt_rows {
+    watt_row   *row;
+    size_t      n;
+    bool       *in;
+    double     *x, *y, *room;
+    power_row  *power;
+    layer_time *time;
+} watt_rows;
+
+static void watt_rows_free(watt_rows *w)
+{
+    free(w->row);
+    free(w->in);
+    free(w->x);
+    free(w->y);
+    free(w->room);
+    free(w->power);
+    free(w->time);
+}
+
+lm_status watts_limit(const double *watts, size_t n, double *out, lm_error *err)
+{
+    double *room = malloc((n + 1) * sizeof *room);
+    size_t  near = 0;
+    double  high;
+
+    *out = NAN;
+    if (!room)
+        return no_memory(err);
+    memcpy(room, watts, n * sizeof *room);
+    high = n ? stats_quantile(room, n, LIMIT_AT) : (double)NAN;
+    for (size_t i = 0; i < n; i++)
+        near += fabs(watts[i] / high - 1) <= AT_LIMIT;
+    if (n && (double)near >= MANY * (double)n)
+        *out = high;
+    free(room);
+    return LM_OK;
+}
+
+static lm_status gather(const points *p, watt_rows *out, lm_error *err)
+{
+    const size_t most = p->n_points * N_PHASES + 1;
+
+    *out = (watt_rows){ .row   = malloc(most * sizeof *out->row),
+                        .in    = malloc(most),
+                        .x     = malloc(most * WATT_FEATURES * sizeof *out->x),
+                        .y     = malloc(most * sizeof *out->y),
+                        .room  = malloc(most * sizeof *out->room),
+                        .power = malloc(most * sizeof *out->power),
+                        .time  = malloc(most * sizeof *out->time) };
+    if (!out->row || !out->in || !out->x || !out->y || !out->room || !out->power || !out->time)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points; i++)
+        for (part w = 0; w < N_PARTS; w++) {
+            const point *pt = &p->point[i];
+            phase        f;
+
+            if (!pt->shape || !singles_phase(w, &f) || isnan(point_seconds(pt, w)) ||
+                !(pt->watts[f] > 0))
+                continue;
+            out->row[out->n++] =
+                (watt_row){ .time  = { pt->shape, singles_run(pt, f, p->multiprocessors),
+                                       point_seconds(pt, w) },
+                            .watts = pt->watts[f],
+                            .point = i,
+                            .phase = f };
+        }
+    return LM_OK;
+}
+
+static size_t by_resource(const column *c)
+{
+    return (size_t)c->resource;
+}
+
+/* What its time goes to, under the prices of the moment. */
+static lm_status load(layer_model *m, watt_row *r, lm_error *err)
+{
+    double    by[N_RESOURCES] = { 0 }, all = 0;
+    double   *share = r->load.share;
+    lm_status status;
+
+    r->seconds = layer_model_seconds(m, r->time.shape, &r->time.run);
+    if (!(r->seconds > 0))
+        return LM_OK;
+    if ((status = layer_model_busy(m, r->time.shape, &r->time.run, by_resource, by, err)))
+        return status;
+    share[BOUND_ARITHMETIC] = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
+    share[BOUND_TRAFFIC]    = by[RESOURCE_BANDWIDTH];
+    share[BOUND_LAUNCH]     = fmax(r->seconds - share[BOUND_ARITHMETIC] - share[BOUND_TRAFFIC], 0);
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        all += share[k];
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        share[k] /= all;
+    return LM_OK;
+}
+
+/* Logarithms; 0 of what is not there. */
+static double size_of(double x)
+{
+    return x > 1 ? log(x) : 0;
+}
+
+static void add_sizes(const layer_shape *s, double *x)
+{
+    const bool  conv = s->kind == SHAPE_CONV;
+    kernel_work sum  = { 0 };
+
+    for (work_kind k = 0; k < N_WORK_KINDS && s->work; k++) {
+        const kernel_work *w = &s->work->of[k][LM_FORWARD];
+
+        sum.bytes += w->bytes;
+        sum.flops += w->flops;
+        sum.rows += w->rows;
+        sum.launches += w->launches;
+    }
+    x[0]  = size_of(s->inputs);
+    x[1]  = size_of(s->outputs);
+    x[2]  = size_of(s->weights);
+    x[3]  = size_of(s->work ? sum.flops : shape_flops(s));
+    x[4]  = size_of(s->work ? sum.bytes : shape_bytes(s) + 4 * s->weights);
+    x[5]  = x[3] - x[4];
+    x[6]  = size_of((double)s->n);
+    x[7]  = size_of((double)s->c_in);
+    x[8]  = size_of((double)s->c_out);
+    x[9]  = size_of((double)s->groups);
+    x[10] = conv ? size_of((double)lm_volume(s->window)) : 0;
+    x[11] = conv ? size_of((double)lm_volume(s->stride)) : 0;
+    x[12] = conv ? size_of((double)lm_volume(s->in)) : 0;
+    x[13] = conv ? size_of((double)lm_volume(s->out)) : size_of(sum.rows);
+    x[14] = sum.launches;
+    x[15] = s->bias;
+    x[16] = s->groups > 0 ? size_of((double)s->c_in / (double)s->groups) : 0;
+}
+
+static void features(const watt_row *r, double modelled, double *x)
+{
+    const layer_run   *run = &r->time.run;
+    const layer_shape *s   = r->time.shape;
+
+    memset(x, 0, WATT_FEATURES * sizeof *x);
+    x[MODELLED] = log(modelled);
+    x[SECONDS]  = log(r->seconds);
+    memcpy(x + SHARES, r->load.share, sizeof r->load.share);
+    x[PHASES]     = run->forward;
+    x[PHASES + 1] = run->backward;
+    x[PHASES + 2] = run->update;
+    x[PHASES + 3] = run->evaluation;
+    if (layer_class_of(s) < N_LAYER_CLASSES)
+        x[CLASSES + layer_class_of(s)] = 1;
+    for (work_kind k = 0; k < N_WORK_KINDS && s->work; k++)
+        x[KINDS + k] = size_of(s->work->of[k][LM_FORWARD].bytes);
+    add_sizes(s, x + SIZES);
+}
+
+/* Prices and a power model of the rows that are in; loads of all. */
+static lm_status model(watt_rows *w, power_model *out, lm_error *err)
+{
+    power_model told = power_unknown;
+    layer_model m;
+    size_t      n = 0, powers = 0;
+    lm_status   status;
+
+    for (size_t i = 0; i < w->n; i++)
+        if (w->in[i]) {
+            w->room[n]   = w->row[i].watts;
+            w->time[n++] = w->row[i].time;
+        }
+    if ((status = watts_limit(w->room, n, &told.cap_w, err)) ||
+        (status = layer_model_fit(w->time, n, &m, err)))
+        return status;
+    for (size_t i = 0; i < w->n && !status; i++) {
+        status = load(&m, &w->row[i], err);
+        if (w->in[i] && w->row[i].seconds > 0)
+            w->power[powers++] = (power_row){ w->row[i].load, w->row[i].watts, NAN, 0 };
+    }
+    layer_model_free(&m);
+    return status ? status : power_fit(w->power, powers, &told, out, err);
+}
+
+/* Trees on what the power model leaves over of the rows that are in. */
+static lm_status learn(watt_rows *w, const power_model *m, trees **out, double range[2],
+                       lm_error *err)
+{
+    boost_rows seen = { .x = w->x, .y = w->y, .n_features = WATT_FEATURES };
+    lm_status  status;
+
+    for (size_t i = 0; i < w->n; i++) {
+        const double modelled = power_usual(m, &w->row[i].load).watts;
+
+        if (!w->in[i] || !(w->row[i].seconds > 0) || !(modelled > 0))
+            continue;
+        features(&w->row[i], modelled, w->x + seen.n * WATT_FEATURES);
+        w->y[seen.n++] = log(w->row[i].watts / modelled);
+    }
+    if (seen.n < LAYER_WATTS_ROWS)
+        return LM_OK;
+    status = boost_train(&seen, NULL, &growth, out, err);
+    memcpy(w->room, w->y, seen.n * sizeof *w->room);
+    range[0] = stats_quantile(w->room, seen.n, FACTOR_AT);
+    range[1] = stats_quantile(w->room, seen.n, 1 - FACTOR_AT);
+    return status;
+}
+
+/* A fold, or (SPLIT_ALWAYS) all of them by all. */
+static lm_status tell(watt_rows *w, const split *by, size_t fold, bool learned, double *watts,
+                      lm_error *err)
+{
+    power_model m;
+    trees      *grown    = NULL;
+    double      range[2] = { 0, 0 }, x[WATT_FEATURES];
+    lm_status   status;
+
+    for (size_t i = 0; i < w->n; i++)
+        w->in[i] = fold == SPLIT_ALWAYS || by->fold[w->row[i].point] != fold;
+    status = model(w, &m, err);
+    if (status == LM_E_ARG)
+        return lm_error_set(err, LM_OK, "%s", ""); /* too few */
+    if (!status && learned && boost_available())
+        status = learn(w, &m, &grown, range, err);
+    for (size_t i = 0; i < w->n && !status; i++) {
+        const watt_row *r    = &w->row[i];
+        double          told = power_usual(&m, &r->load).watts;
+
+        if ((fold != SPLIT_ALWAYS && w->in[i]) || !(r->seconds > 0))
+            continue;
+        if (grown && told > 0) {
+            features(r, told, x);
+            told *= exp(fmin(range[1], fmax(range[0], trees_predict(grown, x))));
+        }
+        watts[r->point * N_PHASES + r->phase] = told > m.cap_w ? m.cap_w : told;
+    }
+    trees_free(grown);
+    return status;
+}
+
+lm_status layer_watts_left_out(const points *p, const split *by, bool learned, double *watts,
+                               lm_error *err)
+{
+    watt_rows w;
+    lm_status status = gather(p, &w, err);
+
+    if (!status && w.n && by->rule.kind == SPLIT_NONE)
+        status = tell(&w, by, SPLIT_ALWAYS, learned, watts, err);
+    for (size_t f = 0; f < by->n_folds && !status && w.n; f++)
+        status = tell(&w, by, f, learned, watts, err);
+    watt_rows_free(&w);
+    return status;
+}
