@@ -85,6 +85,8 @@ static const char details[] =
     "(fit --model, --learn).\n"
     "--layers names a machine file that single layers on the same device were fitted to: layermeter then\n"
     "composes networks of their layers, corrected by the networks that are not left out.\n"
+    "--power tells powers and energies beside times, of one device, where rows have power_w: layermeter by\n"
+    "what the time goes to, residual with trees on what that leaves over, nicolai by forests.\n"
     "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
 
 static const char examples[] =
@@ -94,7 +96,7 @@ static const char examples[] =
     "  layermeter validate observations.csv --model layermeter,paleo --device 'Tesla T4' --pooled\n"
     "  layermeter validate t4.csv p100.csv v100.csv --leave-out device --device T4,P100-PCIE-16GB,V100-SXM2-16GB\n"
     "  layermeter validate observations.csv --leave-out none --pooled --format csv\n"
-    "  layermeter validate networks.csv --layers layers.ini\n";
+    "  layermeter validate networks.csv --layers layers.ini --power\n";
 
 /* Fits that leave something out must not mix element types and settings either. */
 static lm_status choose(const options *o, points *p, lm_error *err)

@@ -10,6 +10,7 @@
 #include "fit/composed_points.h"
 #include "fit/layer_watts.h"
 #include "fit/overlap_points.h"
+#include "fit/power_rows.h"
 #include "fit/singles.h"
 
 /* ---- predictions --------------------------------------------------------------------------------
@@ -105,9 +106,27 @@ static lm_status predict_singles(const points *p, const char *model, const split
     return status;
 }
 
+/* By the power model of a machine file. */
+static lm_status watts_by_machine(const points *p, const calibration *cal, double *watts,
+                                  lm_error *err)
+{
+    power_rows r;
+    lm_status  status;
+
+    if (!cal->power)
+        return LM_OK;
+    if ((status = power_rows_from(p, cal, NAN, &r, err)))
+        return status;
+    for (size_t i = 0; i < r.n; i++)
+        watts[r.at[i].point * N_PHASES + r.at[i].phase] =
+            power_usual(cal->power, &r.row[i].load).watts;
+    power_rows_free(&r);
+    return LM_OK;
+}
+
 /* Powers of the default model; `learned` with what that leaves over. */
-static lm_status predict_watts(const points *p, const char *model, const split *by, comparison *out,
-                               lm_error *err)
+static lm_status predict_watts(const points *p, const char *model, const split *by,
+                               const calibration *cal, comparison *out, lm_error *err)
 {
     const bool learned = !strcmp(model, MODEL_RESIDUAL);
     double    *watts;
@@ -119,7 +138,10 @@ static lm_status predict_watts(const points *p, const char *model, const split *
         return no_memory(err);
     for (size_t i = 0; i < p->n_points * N_PHASES; i++)
         watts[i] = NAN;
-    status = layer_watts_left_out(p, by, learned, watts, err);
+    status = cal ? watts_by_machine(p, cal, watts, err)
+                 : layer_watts_left_out(p, by, learned, watts, err);
+    if (!status && p->layers && !cal)
+        status = composed_watts_left_out(p, p->layers, by, watts, err);
     for (size_t i = 0; i < p->n_points && !status; i++)
         for (phase f = 0; f < N_PHASES; f++)
             if (!isnan(watts[i * N_PHASES + f]))
@@ -286,8 +308,8 @@ static lm_status compare(const points *p, const char *model, const split *by,
         for (quantity q = 0; q < N_QUANTITIES; q++)
             out[i].low[q] = out[i].high[q] = NAN;
     }
-    if (!status && !cal && p->wants_power)
-        status = predict_watts(p, model, by, out, err);
+    if (!status && p->wants_power)
+        status = predict_watts(p, model, by, cal, out, err);
     if (!status)
         status = predict_overlapped(p, model, by, cal, out, err);
     for (size_t i = 0; i < p->n_points && !status && known; i++)

@@ -6,14 +6,17 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "energy/power_fit.h"
+#include "fit/layer_watts.h"
 #include "single/whole.h"
 
 /* Networks with what their layers take; `seconds` NAN: not measured. */
 typedef struct composing {
     composed_row *step, *inference;
-    size_t       *point;
-    bool         *in;
-    size_t        n;
+    double (*by)[2][N_RESOURCES]; /* seconds on the device, of a step and of inference */
+    size_t *point;
+    bool   *in;
+    size_t  n;
 } composing;
 
 static void composing_free(composing *c)
@@ -21,6 +24,7 @@ static void composing_free(composing *c)
     free(c->step);
     free(c->inference);
     free(c->point);
+    free(c->by);
     free(c->in);
 }
 
@@ -44,6 +48,8 @@ static lm_status add_network(const points *p, size_t at, layer_model *m, composi
         return status;
     memcpy(to->step[to->n].part, found.step, sizeof found.step);
     memcpy(to->inference[to->n].part, found.inference, sizeof found.inference);
+    memcpy(to->by[to->n][0], found.by, sizeof found.by);
+    memcpy(to->by[to->n][1], found.inference_by, sizeof found.inference_by);
     to->step[to->n].seconds      = point_seconds(&p->point[at], PART_STEP);
     to->inference[to->n].seconds = point_seconds(&p->point[at], PART_INFERENCE);
     to->point[to->n++]           = at;
@@ -55,9 +61,13 @@ static lm_status gather(const points *p, layer_model *m, composing *out, lm_erro
     const size_t n      = p->n_points + 1;
     lm_status    status = LM_OK;
 
-    *out = (composing){ malloc(n * sizeof *out->step), malloc(n * sizeof *out->inference),
-                        malloc(n * sizeof *out->point), malloc(n), 0 };
-    if (!out->step || !out->inference || !out->point || !out->in)
+    *out = (composing){ malloc(n * sizeof *out->step),
+                        malloc(n * sizeof *out->inference),
+                        malloc(n * sizeof *out->by),
+                        malloc(n * sizeof *out->point),
+                        malloc(n),
+                        0 };
+    if (!out->step || !out->inference || !out->by || !out->point || !out->in)
         status = no_memory(err);
     for (size_t i = 0; i < p->n_points && !status; i++)
         if (p->point[i].row->kind == OBS_NETWORK && p->point[i].row->ranks < 2)
@@ -127,6 +137,97 @@ lm_status composed_left_out(const points *p, layer_model *m, const split *by,
     for (size_t k = 0; k < by->n_folds && !given && !status; k++)
         if (!(status = fit_both(&c, by, k, &f, err)))
             predict(&c, &f, by, k, seconds);
+    composing_free(&c);
+    return status;
+}
+
+/* ---- power --------------------------------------------------------------------------------------
+ */
+
+static const phase power_phases[2] = { PHASE_STEP, PHASE_INFERENCE };
+
+/* The device's time by what its kernels are bound by; the rest of the whole is waiting for hosts.
+ */
+static power_load load_of(const double by[N_RESOURCES], const composed_factors *f,
+                          const double parts[N_WHOLE_PARTS])
+{
+    const double all    = composed_seconds(f, parts);
+    const double busy   = composed_device_seconds(f, parts);
+    const double flops  = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
+    const double device = flops + by[RESOURCE_BANDWIDTH] + by[RESOURCE_HOST];
+    power_load   out    = { { 0 } };
+
+    if (all > 0 && device > 0) {
+        out.share[BOUND_ARITHMETIC] = busy / all * flops / device;
+        out.share[BOUND_TRAFFIC]    = busy / all * by[RESOURCE_BANDWIDTH] / device;
+    }
+    out.share[BOUND_LAUNCH] = 1 - out.share[BOUND_ARITHMETIC] - out.share[BOUND_TRAFFIC];
+    return out;
+}
+
+/* Of one network in one phase: its load and its watts. */
+static power_row power_of(const points *p, const composing *c, const composed_set *f, size_t i,
+                          int k)
+{
+    const composed_factors *factors = k ? &f->inference : &f->step;
+    const composed_row     *row     = k ? &c->inference[i] : &c->step[i];
+
+    return (power_row){ .load  = load_of(c->by[i][k], factors, row->part),
+                        .watts = p->point[c->point[i]].watts[power_phases[k]],
+                        .mhz   = NAN };
+}
+
+/* By those outside of the fold (NULL: by all) what those inside draw. */
+static lm_status watts_of_fold(const points *p, composing *c, const split *by, size_t fold,
+                               power_row *room, double *watts_room, double *watts, lm_error *err)
+{
+    power_model  told = power_unknown, m;
+    composed_set f;
+    size_t       n      = 0;
+    lm_status    status = fit_both(c, by, fold, &f, err);
+
+    for (size_t i = 0; i < c->n && !status; i++)
+        for (int k = 0; k < 2; k++) {
+            room[n] = power_of(p, c, &f, i, k);
+            if (room[n].watts > 0 && (!by || by->fold[c->point[i]] != fold)) {
+                watts_room[n] = room[n].watts;
+                n++;
+            }
+        }
+    if (status || (status = watts_limit(watts_room, n, &told.cap_w, err)))
+        return status;
+    if ((status = power_fit(room, n, &told, &m, err)))
+        return status == LM_E_ARG ? lm_error_set(err, LM_OK, "%s", "") : status;
+    for (size_t i = 0; i < c->n; i++)
+        for (int k = 0; k < 2; k++)
+            if (!by || by->fold[c->point[i]] == fold) {
+                const power_row r = power_of(p, c, &f, i, k);
+
+                watts[c->point[i] * N_PHASES + power_phases[k]] = power_usual(&m, &r.load).watts;
+            }
+    return LM_OK;
+}
+
+lm_status composed_watts_left_out(const points *p, layer_model *m, const split *by, double *watts,
+                                  lm_error *err)
+{
+    composing  c;
+    power_row *room       = NULL;
+    double    *watts_room = NULL;
+    lm_status  status     = gather(p, m, &c, err);
+
+    if (status)
+        return status;
+    room       = malloc((2 * c.n + 1) * sizeof *room);
+    watts_room = malloc((2 * c.n + 1) * sizeof *watts_room);
+    if (!room || !watts_room)
+        status = no_memory(err);
+    if (!status && by->rule.kind == SPLIT_NONE)
+        status = watts_of_fold(p, &c, NULL, 0, room, watts_room, watts, err);
+    for (size_t k = 0; k < by->n_folds && !status; k++)
+        status = watts_of_fold(p, &c, by, k, room, watts_room, watts, err);
+    free(room);
+    free(watts_room);
     composing_free(&c);
     return status;
 }

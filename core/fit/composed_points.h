@@ -28,4 +28,13 @@ lm_status composed_calibrate(const points *p, struct layer_model *m, composed_se
 lm_status composed_left_out(const points *p, struct layer_model *m, const split *by,
                             const composed_set *given, double *seconds, lm_error *err);
 
+/**
+ * Watts of the same, by the power model (energy/power.h) of what a network's time goes to, fitted
+ * to the networks that its fold leaves in, of both phases together.
+ *
+ * @param watts n_points x N_PHASES; left as it is where too few powers were measured
+ */
+lm_status composed_watts_left_out(const points *p, struct layer_model *m, const split *by,
+                                  double *watts, lm_error *err);
+
 #endif

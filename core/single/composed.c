@@ -28,13 +28,23 @@ const char *whole_part_name(whole_part p)
     return parts[p].name;
 }
 
-double composed_seconds(const composed_factors *f, const double part[N_WHOLE_PARTS])
+static row_cost cost_of(const composed_factors *f, const double part[N_WHOLE_PARTS])
 {
-    double host = 0, device = 0;
+    row_cost cost = { 0, 0 };
 
     for (whole_part p = 0; p < N_WHOLE_PARTS; p++)
-        *(parts[p].host ? &host : &device) += f->of[p] * part[p];
-    return rows_seconds((row_cost){ host, device }, JOIN);
+        *(parts[p].host ? &cost.floor : &cost.work) += f->of[p] * part[p];
+    return cost;
+}
+
+double composed_seconds(const composed_factors *f, const double part[N_WHOLE_PARTS])
+{
+    return rows_seconds(cost_of(f, part), JOIN);
+}
+
+double composed_device_seconds(const composed_factors *f, const double part[N_WHOLE_PARTS])
+{
+    return cost_of(f, part).work;
 }
 
 static lm_status make(columns *c, lm_error *err)

@@ -51,5 +51,7 @@ lm_status composed_fit(const composed_row *row, const bool *in, size_t n, compos
                        lm_error *err);
 
 double composed_seconds(const composed_factors *f, const double part[N_WHOLE_PARTS]);
+/** Of these what the device is at work. */
+double composed_device_seconds(const composed_factors *f, const double part[N_WHOLE_PARTS]);
 
 #endif

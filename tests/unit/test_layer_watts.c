@@ -1,0 +1,102 @@
+/* Powers of single layers left out: what the shares of the time make comes back, limits of boards
+ * are found and kept. */
+#include "check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fit/layer_watts.h"
+#include "folder.h"
+#include "layers/loader.h"
+#include "observe/workloads.h"
+
+static void limits_are_seen_where_many_reach_them(void **state)
+{
+    double watts[100], limit;
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++)
+        watts[i] = i < 90 ? 40 + (double)i : 165 - 0.1 * (double)(i % 3);
+    assert_int_equal(watts_limit(watts, 100, &limit, NULL), LM_OK);
+    assert_close(limit, 165, 0.01);
+    for (size_t i = 0; i < 100; i++)
+        watts[i] = 40 + 2 * (double)i;
+    assert_int_equal(watts_limit(watts, 100, &limit, NULL), LM_OK);
+    assert_true(isnan(limit));
+    assert_int_equal(watts_limit(watts, 0, &limit, NULL), LM_OK);
+    assert_true(isnan(limit));
+}
+
+#define ROWS 160
+
+/* Functions of elements: a call of 20 us, during which the device draws 40 W, hides behind traffic
+ * at 100 GB/s, which draws 200 W; the board's limit is 150 W. */
+static const char *observations_text(void)
+{
+    static char text[ROWS * 100 + 200];
+    size_t      n = (size_t)sprintf(text, "kind,name,phase,input,batch,seconds,power_w\n");
+
+    for (int i = 0; i < ROWS; i++) {
+        const double elements = 4e3 * (1 + i * i / 40.0), busy = 8 * elements * 32 / 4e12;
+        const double work = busy * 40, call = 20e-6;
+        const double seconds = pow(pow(call, 4) + pow(work, 4), 0.25);
+
+        n += (size_t)sprintf(text + n, "layer,relu,inference,%.0f,32,%.9g,%.9g\n", floor(elements),
+                             seconds, fmin(150, 40 + 160 * fmin(1, work / seconds)));
+    }
+    return text;
+}
+
+static void powers_by_shares_come_back(void **state)
+{
+    registry     *reg   = NULL;
+    workloads    *loads = NULL;
+    observations *obs   = NULL;
+    points        p     = { 0 };
+    split_rule    rule;
+    split         by;
+    lm_error      err = { 0 };
+    double       *watts;
+
+    (void)state;
+    assert_int_equal(registry_new(&reg, NULL), LM_OK);
+    assert_int_equal(loader_open_all(reg, NULL, 0, &err), LM_OK);
+    assert_int_equal(workloads_new(reg, &loads, &err), LM_OK);
+    assert_int_equal(observations_load(folder_file("o.csv", observations_text()), &obs, &err),
+                     LM_OK);
+    assert_int_equal(points_from(obs, loads, &p, &err), LM_OK);
+    assert_int_equal(split_rule_parse("kfold=5", &rule, &err), LM_OK);
+    assert_int_equal(split_new(&p, &rule, &by, &err), LM_OK);
+    watts = malloc(p.n_points * N_PHASES * sizeof *watts);
+    for (int learned = 0; learned < 2; learned++) {
+        double sum = 0;
+
+        for (size_t i = 0; i < p.n_points * N_PHASES; i++)
+            watts[i] = NAN;
+        assert_int_equal(layer_watts_left_out(&p, &by, learned, watts, &err), LM_OK);
+        for (size_t i = 0; i < p.n_points; i++) {
+            const double found = watts[i * N_PHASES + PHASE_INFERENCE];
+
+            assert_true(found > 0 && found <= 151);
+            sum += fabs(found / p.point[i].watts[PHASE_INFERENCE] - 1);
+        }
+        assert_true(sum / ROWS < (learned ? 0.04 : 0.1));
+    }
+    free(watts);
+    split_free(&by);
+    points_free(&p);
+    observations_free(obs);
+    workloads_free(loads);
+    registry_free(reg);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_are_seen_where_many_reach_them),
+        cmocka_unit_test(powers_by_shares_come_back),
+    };
+
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
+}
