@@ -29,6 +29,17 @@ static bool plain(const layer_shape *s)
     return s->kind == SHAPE_CONV || s->kind == SHAPE_DENSE;
 }
 
+static bool is_function(const bound_layer *l)
+{
+    return l->n_inputs == 1 && l->n_kernels[LM_FORWARD] == 1 &&
+           l->kernels[LM_FORWARD]->op == LM_OP_MAP && !l->n_weights;
+}
+
+static bool is_loss(const bound_layer *l)
+{
+    return l->n_outputs == 1 && lm_elements(&l->output[0]) == 1;
+}
+
 static bool find_keys(const layerwise_case *c, keys *out)
 {
     const bound_layer *pad   = NULL;
@@ -45,9 +56,9 @@ static bool find_keys(const layerwise_case *c, keys *out)
             found      = true;
         } else if (!found && !pad && !strcmp(l->decl->type, "pad")) {
             pad = l;
-        } else if (found && !loss && l->n_outputs == 1 && lm_elements(&l->output[0]) == 1) {
+        } else if (found && !loss && is_loss(l)) {
             loss = true; /* it has no feature */
-        } else if (found && !loss && !*out->activation) {
+        } else if (found && !loss && !*out->activation && is_function(l)) {
             out->activation = l->decl->type;
         } else {
             return false;

@@ -134,7 +134,7 @@ static bool happens(const layerwise_case *c, phase f)
     return f == PHASE_UPDATE ? trained : f != PHASE_BACKWARD || back;
 }
 
-static lm_status ask(adding *a, const layerwise_case *c, phase f, double *out)
+static lm_status ask_as_is(adding *a, const layerwise_case *c, phase f, double *out)
 {
     const layerwise_case in     = layerwise_in(c, f, a->s->optimizer);
     double               beyond = 1;
@@ -142,6 +142,20 @@ static lm_status ask(adding *a, const layerwise_case *c, phase f, double *out)
 
     if (!status && !isnan(*out))
         a->out->beyond = fmax(a->out->beyond, beyond);
+    return status;
+}
+
+/* With a function behind it that was not learned it is one layer told and one that is not. */
+static lm_status ask(adding *a, const layerwise_case *c, phase f, double *out)
+{
+    layerwise_case before = *c;
+    lm_status      status = ask_as_is(a, c, f, out);
+
+    if (status || !isnan(*out) || c->n_layers < 2 || !is_function(c->layer[c->n_layers - 1]))
+        return status;
+    before.n_layers--;
+    status = ask_as_is(a, &before, f, out);
+    a->out->untold[f] += !status && !isnan(*out);
     return status;
 }
 

@@ -1,6 +1,7 @@
 /* Multi-layer perceptrons as text. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "learn/mlp_net.h"
 
@@ -72,6 +73,19 @@ static lm_status check(const lines *in, const mlp *m, lm_error *err)
     return LM_OK;
 }
 
+/* Each weight is a digit and a blank at least: a text that ends early is not worth the room. */
+static lm_status check_length(const lines *in, const size_t *size, size_t n, lm_error *err)
+{
+    const size_t left  = in->at ? strlen(in->at) : 0;
+    size_t       least = 0;
+
+    for (size_t i = 0; i + 1 < n; i++)
+        least += 2 * size[i] * size[i + 1];
+    return least <= left ? LM_OK
+                         : lines_fail(in, err, LM_E_SYNTAX,
+                                      "the file ends before as many weights as this takes");
+}
+
 lm_status mlp_read(lines *in, mlp **out, lm_error *err)
 {
     size_t    size[MLP_LAYERS + 1], n;
@@ -84,6 +98,8 @@ lm_status mlp_read(lines *in, mlp **out, lm_error *err)
         return status;
     if (!n)
         return lines_fail(in, err, LM_E_SYNTAX, "expected 'mlp FEATURES UNITS ...'");
+    if ((status = check_length(in, size, n, err)))
+        return status;
     if ((status = mlp_new(size[0], size + 1, n - 1, &m, err)))
         return status;
     row = malloc((MLP_WIDTH + 1) * sizeof *row);

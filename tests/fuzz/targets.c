@@ -13,6 +13,8 @@
 #include "base/csv.h"
 #include "base/ini.h"
 #include "base/text.h"
+#include "baselines/justus.h"
+#include "baselines/layerwise_model.h"
 #include "crossgpu/crossgpu_file.h"
 #include "devices/device.h"
 #include "epochs/epochs.h"
@@ -971,6 +973,38 @@ static bool fuzz_crossgpu(const uint8_t *data, size_t size)
     return true;
 }
 
+/* What is read is written the same again. */
+static bool fuzz_layerwise(const uint8_t *data, size_t size)
+{
+    char            *first = as_text(data, size), *again = NULL;
+    layerwise_model *read  = NULL, *back = NULL;
+    size_t           n;
+    lm_error         err    = { 0 };
+    lm_status        status = layerwise_read("f", first, &layerwise_justus, &read, &err);
+    FILE            *out;
+
+    free(first);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    check(out = open_memstream(&first, &n));
+    layerwise_write(out, read);
+    fclose(out);
+    again = strdup(first);
+    check(again && !layerwise_read("f", again, &layerwise_justus, &back, &err));
+    free(again);
+    check(out = open_memstream(&again, &n));
+    layerwise_write(out, back);
+    fclose(out);
+    check(!strcmp(first, again));
+    free(first);
+    free(again);
+    layerwise_free(read);
+    layerwise_free(back);
+    return true;
+}
+
 #ifdef FUZZ_SWEEP
 /* Numbers of four digits may stand for a hundred thousand points: a slow sweep, no wrong one. */
 static bool too_long(const uint8_t *data, size_t size)
@@ -1038,6 +1072,7 @@ const fuzz_target fuzz_targets[] = {
     { "residual", fuzz_residual },
     { "kernels", fuzz_kernels },
     { "learner", fuzz_learner },
+    { "layerwise", fuzz_layerwise },
     { "runs", fuzz_runs },
     { "crossgpu", fuzz_crossgpu },
 #ifdef FUZZ_SWEEP
