@@ -7,9 +7,25 @@
 #include "cli/commands.h"
 #include "cli/import_extrap.h"
 #include "cli/import_logs.h"
+#include "cli/import_power.h"
 #include "network/write.h"
 
-enum { OUTPUT, TREAT, IGNORE, SET, RANKS, HOSTS, ALGORITHM, PARAMETER, REGION, METRIC, FIXED };
+enum {
+    OUTPUT,
+    TREAT,
+    IGNORE,
+    SET,
+    RANKS,
+    HOSTS,
+    ALGORITHM,
+    PARAMETER,
+    REGION,
+    METRIC,
+    FIXED,
+    GPU,
+    INTERVAL,
+    FORMAT
+};
 
 static const option_spec specs[] = {
     [OUTPUT] = { "output", "FILE", NULL, "file to write (also -o); else it is printed" },
@@ -24,9 +40,12 @@ static const option_spec specs[] = {
     [REGION]    = { "region", "NAME=NETWORK", NULL,
                     "extra-p: which network a region is, or allreduce; may be repeated" },
     [METRIC]    = { "metric", "NAME=PHASE", NULL,
-                    "extra-p: which phase a metric is, in seconds; may be repeated" },
+                    "extra-p: which phase a metric is, in seconds; may be repeated; power: NAME, its column" },
     [FIXED]     = { "fixed", "KEY=VALUE", NULL,
                     "extra-p: what the file does not say, batch=32; may be repeated" },
+    [GPU]       = { "gpu", "NAME", NULL, "power: this GPU of the log, else each of them" },
+    [INTERVAL]  = { "interval", "TIME", NULL, "power: between rows, where the log has no times" },
+    [FORMAT]    = { "format", "FORMAT", "table", "power: table, csv or json" },
     { NULL, NULL, NULL, NULL },
 };
 
@@ -44,7 +63,12 @@ static const char details[] =
     "(of each node), ranks (of all), batch (of a device), bytes, bucket_bytes, threads; regions networks, or\n"
     "allreduce, with what does not vary behind the name ('resnet18 optimizer=adam'); metrics time, which is a\n"
     "step, forward, backward, sync, update, step, inference, all in seconds. Words of other meaning are an\n"
-    "error that says what to give. Repetitions of a point become one row, their median.\n";
+    "error that says what to give. Repetitions of a point become one row, their median.\n"
+    "\n"
+    "After the word power: logs of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv, dcgmi dmon\n"
+    "and others that 'epochs' reads. Prints the mean of each GPU once it has settled, as power_w of\n"
+    "observations: start-up and end are left out where the rest's standard error is least, then values\n"
+    "beyond three standard deviations; gaps do not count.\n";
 
 static const char examples[] =
     "  layermeter import resnet50.onnx -o resnet50.ini\n"
@@ -52,6 +76,7 @@ static const char examples[] =
     "  layermeter import net.onnx --treat Selu=relu --ignore Print\n"
     "  layermeter import nccl-tests 1node.log 4nodes.log -o observations.csv\n"
     "  layermeter import osu allreduce.log --ranks 64 --hosts 4 -o o.csv\n"
+    "  layermeter import power smi.csv --gpu 0\n"
     "  layermeter import extra-p scaling.txt -o observations.csv\n"
     "  layermeter import extra-p mine.txt --parameter p=nodes --region main=resnet50 --fixed batch=32\n";
 
@@ -101,26 +126,37 @@ static int run(const options *o)
     static const log_places    at           = { OUTPUT, RANKS, HOSTS, ALGORITHM };
     static const extrap_places at_extrap    = { OUTPUT, PARAMETER, REGION, METRIC, FIXED };
     static const int           of_log[]     = { RANKS, HOSTS, ALGORITHM };
-    static const int           of_extrap[]  = { PARAMETER, REGION, METRIC, FIXED };
+    static const power_places  at_power     = { OUTPUT, METRIC, GPU, INTERVAL, FORMAT };
+    static const int           of_extrap[]  = { PARAMETER, REGION, FIXED };
+    static const int           of_metric[]  = { METRIC };
+    static const int           of_power[]   = { GPU, INTERVAL, FORMAT };
     static const int           of_network[] = { TREAT, IGNORE, SET };
     const bool                 log          = import_is_log(o->argument[0]);
     const bool                 extrap       = import_is_extrap(o->argument[0]);
+    const bool                 power        = import_is_power(o->argument[0]);
     lm_error                   err;
     int                        code;
 
     if (!log && (code = options_refuse(o, of_log, 3, "logs, behind the word nccl-tests or osu")))
         return code;
-    if (!extrap && (code = options_refuse(o, of_extrap, 4, "files behind the word extra-p")))
+    if (!extrap && (code = options_refuse(o, of_extrap, 3, "files behind the word extra-p")))
         return code;
-    if ((log || extrap) && (code = options_refuse(o, of_network, 3, "networks")))
+    if (!extrap && !power &&
+        (code = options_refuse(o, of_metric, 1, "files behind the word extra-p or power")))
+        return code;
+    if (!power && (code = options_refuse(o, of_power, 3, "logs behind the word power")))
+        return code;
+    if ((log || extrap || power) && (code = options_refuse(o, of_network, 3, "networks")))
         return code;
     if (log)
         return import_logs(o, &at);
+    if (power)
+        return import_power(o, &at_power);
     if (extrap)
         return import_extrap(o, &at_extrap);
     if (o->n_arguments > 1) {
         lm_error_set(&err, LM_E_ARG,
-                     "one FILE at a time (logs go behind the word nccl-tests or osu)");
+                     "one FILE at a time (logs go behind the word nccl-tests, osu or power)");
         return report_misuse("", &err);
     }
     return run_network(o);
@@ -128,7 +164,7 @@ static int run(const options *o)
 
 const command cmd_import = {
     .name          = "import",
-    .arguments     = "FILE | nccl-tests LOG... | osu LOG... | extra-p FILE...",
+    .arguments     = "FILE | nccl-tests LOG... | osu LOG... | power LOG... | extra-p FILE...",
     .doc           = "Turn a network of another format into an INI file, or logs into observations",
     .details       = details,
     .examples      = examples,

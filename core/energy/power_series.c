@@ -76,8 +76,23 @@ static moments moments_of(const power_piece *p, size_t first, size_t n, double l
     return m;
 }
 
-/* Where the rest's standard error is least. */
-static size_t find_ramp(const power_piece *p, size_t n)
+static double median_of(double a, double b, double c)
+{
+    return fmax(fmin(a, b), fmin(fmax(a, b), c));
+}
+
+/* A piece by those beside it, so that a single strange one is no ramp (Tukey 1977, running median).
+ */
+static power_piece smooth(const power_piece *p, size_t n, size_t i)
+{
+    const size_t before = i ? i - 1 : i, behind = i + 1 < n ? i + 1 : i;
+
+    return (power_piece){ p[i].seconds, median_of(p[before].watts, p[i].watts, p[behind].watts) };
+}
+
+/* How many at the beginning are left out so that the rest's standard error is least; `backward`: at
+ * the end. */
+static size_t find_ramp(const power_piece *p, size_t n, bool backward)
 {
     moments rest  = { 0, 0, 0, 0 };
     size_t  best  = 0;
@@ -86,7 +101,9 @@ static size_t find_ramp(const power_piece *p, size_t n)
     if (n < POWER_RAMP_PIECES)
         return 0;
     for (size_t d = n; d-- > 0;) {
-        take(&rest, &p[d]);
+        const power_piece one = smooth(p, n, backward ? n - 1 - d : d);
+
+        take(&rest, &one);
         if (d <= n / 2 && rest.squares / (rest.seconds * rest.seconds) <= least) {
             least = rest.squares / (rest.seconds * rest.seconds);
             best  = d;
@@ -95,26 +112,51 @@ static size_t find_ramp(const power_piece *p, size_t n)
     return best;
 }
 
-power_mean power_settle(const power_piece *piece, size_t n)
+/* One hides the other as long as it is there: twice. */
+static void find_ends(const power_piece *p, size_t n, bool to_the_end, size_t *first, size_t *end)
 {
-    const size_t ramp = find_ramp(piece, n);
-    moments      m    = moments_of(piece, ramp, n, -HUGE_VAL, HUGE_VAL);
-    power_mean   out  = { .watts = NAN };
-    size_t       before;
+    *end = n;
+    for (int i = 0; i < 2; i++) {
+        *first = find_ramp(p, *end, false);
+        if (!to_the_end)
+            *end = n - find_ramp(p + *first, n - *first, true);
+    }
+}
 
+static power_mean settle(const power_piece *piece, size_t n, bool to_the_end)
+{
+    power_mean out = { .watts = NAN, .deviation = NAN };
+    size_t     ramp, end, before;
+    moments    m;
+
+    find_ends(piece, n, to_the_end, &ramp, &end);
+    m = moments_of(piece, ramp, end, -HUGE_VAL, HUGE_VAL);
     for (size_t i = 0; i < ramp; i++)
         out.ramp_seconds += piece[i].seconds;
+    for (size_t i = end; i < n; i++)
+        out.tail_seconds += piece[i].seconds;
     if (!m.n)
         return out;
     do {
         const double far = 3 * sqrt(m.squares / m.seconds) + 1e-9 * fabs(m.mean);
 
         before = m.n;
-        m      = moments_of(piece, ramp, n, m.mean - far, m.mean + far);
+        m      = moments_of(piece, ramp, end, m.mean - far, m.mean + far);
     } while (m.n && m.n < before);
-    out.watts   = m.n ? m.mean : (double)NAN;
-    out.seconds = m.seconds;
-    out.pieces  = m.n;
-    out.strange = n - ramp - m.n;
+    out.watts     = m.n ? m.mean : (double)NAN;
+    out.deviation = sqrt(m.squares / m.seconds);
+    out.seconds   = m.seconds;
+    out.pieces    = m.n;
+    out.strange   = end - ramp - m.n;
     return out;
+}
+
+power_mean power_settle(const power_piece *piece, size_t n)
+{
+    return settle(piece, n, true);
+}
+
+power_mean power_settle_run(const power_piece *piece, size_t n)
+{
+    return settle(piece, n, false);
 }

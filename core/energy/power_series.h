@@ -33,6 +33,8 @@ typedef struct power_mean {
     double watts;           /**< NAN: nothing was drawn */
     double seconds;         /**< that it is the mean of */
     double ramp_seconds;    /**< left out at the beginning */
+    double tail_seconds;    /**< and at the end, by power_settle_run() */
+    double deviation;       /**< standard deviation of its pieces, W */
     size_t pieces, strange; /**< those it is the mean of; and left out as none of them */
 } power_mean;
 
@@ -46,5 +48,9 @@ typedef struct power_mean {
  * beyond three standard deviations are left out until there are none (Nicolai 2025).
  */
 power_mean power_settle(const power_piece *piece, size_t n);
+
+/** The same of a log that may go on behind the run: what is drawn while it ends is left out in the
+ * same way. */
+power_mean power_settle_run(const power_piece *piece, size_t n);
 
 #endif

@@ -32,6 +32,7 @@
 #include "report/extrap.h"
 #include "single/learned.h"
 #include "single/operator_residual.h"
+#include "import/power_log.h"
 #include "trace/trace.h"
 #include "watch/plan.h"
 #ifdef FUZZ_SWEEP
@@ -620,6 +621,46 @@ static bool fuzz_trace(const uint8_t *data, size_t size)
     return true;
 }
 
+/* A mean lies among what it is of, which is no longer than the log. */
+static bool fuzz_power_log(const uint8_t *data, size_t size)
+{
+    static const trace_question timed  = { .interval = 0.1 };
+    memory_file                 f      = file_of(data, size);
+    power_log                   log    = { .n = 0 };
+    lm_error                    err    = { 0 };
+    lm_status                   status = power_log_read(f.path, &timed, &log, &err);
+
+    close(f.fd);
+    if (status) {
+        check_refusal(status, &err);
+        check(!strncmp(err.text, f.path, strlen(f.path)));
+        return false;
+    }
+    for (size_t i = 0; i < log.n; i++) {
+        const power_mean *m = &log.gpu[i].mean;
+
+        check(isfinite(m->watts) && m->watts <= 3e4 && m->seconds > 0);
+        check(m->deviation >= 0 && m->ramp_seconds >= 0 && m->tail_seconds >= 0);
+        check(m->pieces >= 1 && m->pieces + m->strange < log.gpu[i].samples);
+    }
+    power_log_free(&log);
+    return true;
+}
+
+/* Loads anywhere draw no more than the limit, and something. */
+static void check_power(const power_model *m)
+{
+    static const power_load loads[] = { { { 1, 0, 0 } }, { { 0, 1, 0 } }, { { 0, 0, 1 } },
+                                        { { 0.4, 0.3, 0.3 } } };
+
+    for (size_t i = 0; power_known(m) && i < sizeof loads / sizeof loads[0]; i++) {
+        const power_state s = power_usual(m, &loads[i]);
+
+        check(s.watts >= 0 && !(s.watts > m->cap_w * (1 + 1e-9)));
+        check(!power_clocks_known(m) || s.mhz <= m->top_mhz * (1 + 1e-9));
+    }
+}
+
 /* Times are above 0, in their interval if they have one. */
 static bool fuzz_watch_plan(const uint8_t *data, size_t size)
 {
@@ -652,6 +693,8 @@ static bool fuzz_machine(const uint8_t *data, size_t size)
         check_refusal(status, &err);
     else
         check_allreduces(cal);
+    if (!status && cal->power)
+        check_power(cal->power);
     calibration_free(cal);
     return !status;
 }
@@ -1064,6 +1107,7 @@ const fuzz_target fuzz_targets[] = {
     { "logs", fuzz_logs },
     { "extrap", fuzz_extrap },
     { "trace", fuzz_trace },
+    { "power_log", fuzz_power_log },
     { "watch_plan", fuzz_watch_plan },
     { "machine", fuzz_machine },
     { "observations", fuzz_observations },

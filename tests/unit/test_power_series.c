@@ -42,6 +42,26 @@ static void what_is_drawn_before_it_settles_is_left_out(void **state)
     assert_true(m.ramp_seconds > 0.4 && m.ramp_seconds < 0.7);
 }
 
+/* 20 looks at 30 W, 100 at 200 W, 30 at 35 W; and a single one among them. */
+static void a_run_ends_before_its_log(void **state)
+{
+    power_piece p[150];
+    uint64_t    seed = 4;
+    power_mean  m;
+
+    (void)state;
+    for (int i = 0; i < 150; i++)
+        p[i] = (power_piece){ 0.1, (i < 20 ? 30 : i < 120 ? 200 : 35) + noise(&seed, 2) };
+    p[70].watts = 40;
+    m           = power_settle_run(p, 150);
+    assert_close(m.watts, 200, 0.003);
+    assert_close(m.ramp_seconds, 2, 0.06); /* or one more */
+    assert_close(m.tail_seconds, 3, 0.06);
+    assert_int_equal(m.strange, 1);
+    assert_true(m.deviation < 2);
+    assert_true(power_settle(p, 150).watts < 190); /* a meter stops with the run */
+}
+
 static void no_ramp_is_seen_where_there_is_none(void **state)
 {
     power_piece p[200];
@@ -132,6 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_steady_sensor_is_its_mean),
         cmocka_unit_test(what_is_drawn_before_it_settles_is_left_out),
+        cmocka_unit_test(a_run_ends_before_its_log),
         cmocka_unit_test(no_ramp_is_seen_where_there_is_none),
         cmocka_unit_test(a_look_beyond_three_deviations_is_left_out),
         cmocka_unit_test(long_pieces_count_more),
