@@ -8,10 +8,10 @@
 #include "cli/commands.h"
 
 static const command *const commands[] = {
-    &cmd_show,   &cmd_memory,    &cmd_predict, &cmd_scale,     &cmd_plan,    &cmd_energy,
-    &cmd_report, &cmd_calibrate, &cmd_fit,     &cmd_validate,  &cmd_suggest, &cmd_transfer,
-    &cmd_learn,  &cmd_import,    &cmd_export,  &cmd_allreduce, &cmd_epochs,  &cmd_watch,
-    &cmd_models, &cmd_layers,    &cmd_devices, &cmd_check,
+    &cmd_show,   &cmd_memory,    &cmd_predict, &cmd_scale,    &cmd_plan,      &cmd_energy,
+    &cmd_report, &cmd_calibrate, &cmd_fit,     &cmd_validate, &cmd_suggest,   &cmd_transfer,
+    &cmd_learn,  &cmd_digest,    &cmd_import,  &cmd_export,   &cmd_allreduce, &cmd_epochs,
+    &cmd_watch,  &cmd_models,    &cmd_layers,  &cmd_devices,  &cmd_check,
 };
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])

@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "crossgpu/crossgpu_file.h"
+#include "crossgpu/digest.h"
 #include "crossgpu/held_out.h"
 
 /* Peaks of 10, 20 and 80 TFLOP/s, bandwidths of 500, 500 and 1000 GB/s. */
@@ -115,6 +116,53 @@ static void what_is_no_run_is_refused(void **state)
         "and other texts are no metrics");
     refused("workload,group,gpu,seconds\na,x,T4,1\na,y,T4,1\n", LM_E_ARG,
             "r.csv:3: workload 'a' is of group 'y' here and of 'x' in line 2");
+}
+
+/* ---- traces -------------------------------------------------------------------------------------
+ */
+
+static double column_of(const digest *d, const char *wanted)
+{
+    for (size_t i = 0; i < d->n; i++)
+        if (!strcmp(d->column[i].name, wanted))
+            return d->column[i].value;
+    return NAN;
+}
+
+/* 1, 2, 3, 6: mean 3, squares 4 + 1 + 0 + 9; quartiles between the ranks. What is missing does not
+ * count. */
+static void a_trace_comes_to_distributions(void **state)
+{
+    static const char    text[] = "timestamp, index, power.draw [W], clocks.sm [MHz]\n"
+                                  "2024/02/24 10:00:00.000, 0, 6 W, 900 MHz\n"
+                                  "2024/02/24 10:00:00.000, 1, 70 W, 300 MHz\n"
+                                  "2024/02/24 10:00:01.000, 0, 1 W, 900 MHz\n"
+                                  "2024/02/24 10:00:02.000, 0, [N/A], 900 MHz\n"
+                                  "2024/02/24 10:00:03.000, 0, 3 W, 900 MHz\n"
+                                  "2024/02/24 10:00:04.000, 0, 2 W, 900 MHz\n";
+    const trace_question q      = { .gpu = "0", .interval = NAN };
+    const char          *one[] = { "power.draw" }, *none[] = { "fan.speed" };
+    digest               d;
+    lm_error             err;
+
+    (void)state;
+    folder_file("t.csv", text);
+    assert_int_equal(digest_trace("t.csv", &q, NULL, 0, &d, &err), LM_OK);
+    assert_int_equal(d.n, 2 * DIGEST_STATISTICS);
+    assert_close(column_of(&d, "power_draw_mean_w"), 3, 1e-12);
+    assert_close(column_of(&d, "power_draw_std_w"), sqrt(3.5), 1e-12);
+    assert_close(column_of(&d, "power_draw_min_w"), 1, 0);
+    assert_close(column_of(&d, "power_draw_q25_w"), 1.75, 1e-12);
+    assert_close(column_of(&d, "power_draw_q50_w"), 2.5, 1e-12);
+    assert_close(column_of(&d, "power_draw_q75_w"), 3.75, 1e-12);
+    assert_close(column_of(&d, "power_draw_max_w"), 6, 0);
+    assert_close(column_of(&d, "clocks_sm_mean_mhz"), 900, 0);
+    digest_free(&d);
+    assert_int_equal(digest_trace("t.csv", &q, one, 1, &d, &err), LM_OK);
+    assert_int_equal(d.n, DIGEST_STATISTICS);
+    digest_free(&d);
+    assert_int_equal(digest_trace("t.csv", &q, none, 1, &d, &err), LM_E_NOTFOUND);
+    assert_int_equal(digest_trace("-", &q, NULL, 0, &d, &err), LM_E_UNSUPPORTED);
 }
 
 /* ---- pairs --------------------------------------------------------------------------------------
@@ -391,6 +439,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(repeats_become_their_medians),
         cmocka_unit_test(what_is_no_run_is_refused),
+        cmocka_unit_test(a_trace_comes_to_distributions),
         cmocka_unit_test(runs_that_make_no_pairs_say_why),
         cmocka_unit_test(metrics_lose_their_units),
         cmocka_unit_test(a_law_is_learned_where_medians_are_off),
