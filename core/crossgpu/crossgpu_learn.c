@@ -1,0 +1,351 @@
+/* Learning from pairs of runs. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/random.h"
+#include "base/stats.h"
+#include "crossgpu/crossgpu.h"
+
+#define FOLDS 5
+
+/* ---- trees --------------------------------------------------------------------------------------
+ */
+
+/* Many small steps: some hundred to a few thousand rows, whose groups are few. */
+static learner_options trees_options(uint64_t seed)
+{
+    learner_options o = learner_usual(LEARNER_XGBOOST, true);
+
+    o.boost.trees    = 300;
+    o.boost.depth    = 4;
+    o.boost.rate     = 0.06;
+    o.boost.features = 0.5;
+    o.boost.seed     = seed;
+    return o;
+}
+
+static lm_status grow(const selection *rows, uint64_t seed, learner **out, lm_error *err)
+{
+    const learner_options o = trees_options(seed);
+    const size_t          m = pairs_n_features(rows->p);
+    double               *x = malloc(rows->n * m * sizeof *x), *y = malloc(rows->n * sizeof *y);
+    const learner_rows    all    = { .x = x, .y = y, .n = rows->n, .n_features = m };
+    lm_status             status = x && y ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < rows->n && !status; i++) {
+        pairs_features(rows->p, selected(rows, i), x + i * m);
+        y[i] = exp(selected(rows, i)->log_ratio);
+    }
+    if (!status)
+        status = learner_train(&all, NULL, &o, out, err);
+    free(x);
+    free(y);
+    return status;
+}
+
+/* Parts of the groups that are left out in turn: a number for each group. */
+static size_t *deal_groups(const pairs *p, uint64_t seed)
+{
+    size_t *fold = malloc((p->n_groups + 1) * sizeof *fold);
+
+    for (size_t g = 0; g < p->n_groups && fold; g++)
+        fold[g] = g % FOLDS;
+    for (size_t g = p->n_groups; g > 1 && fold; g--) {
+        const size_t j = (size_t)random_below(&seed, g), kept = fold[g - 1];
+
+        fold[g - 1] = fold[j];
+        fold[j]     = kept;
+    }
+    return fold;
+}
+
+/* What trees leave over of one part's rows, grown on the others. */
+static lm_status leave_part(const selection *rows, const size_t *fold, size_t part, uint64_t seed,
+                            double *x, size_t *at, double *left, lm_error *err)
+{
+    selection others = { .p = rows->p, .at = at };
+    learner  *l      = NULL;
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < rows->n; i++)
+        if (fold[selected(rows, i)->group] != part)
+            at[others.n++] = rows->at[i];
+    if (others.n == rows->n || !others.n)
+        return LM_OK;
+    status = grow(&others, seed, &l, err);
+    for (size_t i = 0; i < rows->n && !status; i++) {
+        double said;
+
+        if (fold[selected(rows, i)->group] != part)
+            continue;
+        pairs_features(rows->p, selected(rows, i), x);
+        if (!(status = crossgpu_trees(l, x, &said, err)))
+            left[i] = selected(rows, i)->log_ratio - said;
+    }
+    learner_free(l);
+    return status;
+}
+
+static lm_status trees_left(const selection *rows, uint64_t seed, double *left, lm_error *err)
+{
+    size_t   *fold   = deal_groups(rows->p, seed);
+    double   *x      = malloc(pairs_n_features(rows->p) * sizeof *x);
+    size_t   *at     = malloc((rows->n + 1) * sizeof *at);
+    lm_status status = fold && x && at ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < rows->n; i++)
+        left[i] = NAN;
+    for (size_t part = 0; part < FOLDS && !status; part++)
+        status = leave_part(rows, fold, part, seed, x, at, left, err);
+    free(fold);
+    free(x);
+    free(at);
+    return status;
+}
+
+/* ---- how much of each ---------------------------------------------------------------------------
+ */
+
+/* Mean relative error of a share; NAN: nothing to judge by. */
+static double error_of(const double *by_nearest, const double *by_trees, size_t n, double share)
+{
+    double sum = 0;
+    size_t k   = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double left = share * by_nearest[i] + (1 - share) * by_trees[i];
+
+        if (isnan(left))
+            continue;
+        sum += fabs(exp(-left) - 1);
+        k++;
+    }
+    return k ? sum / (double)k : NAN;
+}
+
+/* `left` becomes what the better share leaves over. */
+static double best_share(double *left, const double *by_trees, size_t n)
+{
+    double best = 0.5, least = error_of(left, by_trees, n, best);
+
+    for (double share = 0; share <= 1; share += 0.25) {
+        const double error = error_of(left, by_trees, n, share);
+
+        if (error < least) {
+            least = error;
+            best  = share;
+        }
+    }
+    for (size_t i = 0; i < n; i++)
+        left[i] = best * left[i] + (1 - best) * by_trees[i];
+    return best;
+}
+
+/* ---- intervals ----------------------------------------------------------------------------------
+ */
+
+static lm_status interval_of(const selection *rows, const double *left, interval *out,
+                             lm_error *err)
+{
+    residual *r      = malloc((rows->n + 1) * sizeof *r);
+    size_t    n      = 0;
+    lm_status status = r ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < rows->n && r; i++)
+        if (!isnan(left[i]))
+            r[n++] = (residual){ .ratio = exp(left[i]), .group = selected(rows, i)->group };
+    *out = interval_unknown;
+    if (!status && n)
+        status = interval_bounds(r, n, out, err);
+    free(r);
+    return status;
+}
+
+/* Each GPU left out in turn, as source and as target, and told by its datasheet. */
+static lm_status unknown_interval(const selection *rows, interval *out, lm_error *err)
+{
+    const pairs *p  = rows->p;
+    const size_t m  = space_n_run(&p->s);
+    residual    *r  = malloc((2 * rows->n + 1) * sizeof *r);
+    size_t      *at = malloc((rows->n + 1) * sizeof *at), n = 0;
+    lm_status    status = r && at ? LM_OK : no_memory(err);
+
+    *out = interval_unknown;
+    for (size_t g = 0; g < p->n_gpus && p->n_gpus > 2 && !status; g++) {
+        selection others = { .p = p, .at = at };
+        bounds    b;
+
+        for (size_t i = 0; i < rows->n; i++) {
+            const size_t pair = selected(rows, i)->pair;
+
+            if (pair / p->n_gpus != g && pair % p->n_gpus != g)
+                at[others.n++] = rows->at[i];
+        }
+        if (!others.n || (status = bounds_fit(&others, &b, err)))
+            continue;
+        for (size_t i = 0; i < rows->n; i++) {
+            const pair_row *row  = selected(rows, i);
+            const size_t    from = row->pair / p->n_gpus, to = row->pair % p->n_gpus;
+
+            if (from == g || to == g)
+                r[n++] = (residual){ .ratio = exp(row->log_ratio -
+                                                  bounds_log_ratio(&b, &p->s, p->x + row->from * m,
+                                                                   &p->gpu[from], &p->gpu[to])),
+                                     .group = g };
+        }
+        bounds_free(&b);
+    }
+    if (!status && n)
+        status = interval_bounds(r, n, out, err);
+    free(r);
+    free(at);
+    return status;
+}
+
+/* ---- methods ------------------------------------------------------------------------------------
+ */
+
+static lm_status learn_ours(const selection *rows, const crossgpu_options *o, crossgpu *c,
+                            lm_error *err)
+{
+    double *left     = malloc((rows->n + 1) * sizeof *left),
+           *by_trees = malloc((rows->n + 1) * sizeof *left);
+    lm_status status = left && by_trees ? LM_OK : no_memory(err);
+
+    c->share = 1;
+    if (!status && !(status = nearest_fit(rows, &c->nearest, left, err)))
+        status = bounds_fit(rows, &c->bounds, err);
+    if (!status && learner_available(LEARNER_XGBOOST) &&
+        !(status = trees_left(rows, o->seed, by_trees, err))) {
+        c->share = best_share(left, by_trees, rows->n);
+        if (c->share < 1)
+            status = grow(rows, o->seed, &c->trees, err);
+    }
+    if (!status && o->judge && !(status = interval_of(rows, left, &c->known, err)))
+        status = unknown_interval(rows, &c->unknown, err);
+    free(left);
+    free(by_trees);
+    return status;
+}
+
+static lm_status learn_medians(const selection *rows, crossgpu *c, lm_error *err)
+{
+    const size_t n_pairs = c->n_gpus * c->n_gpus;
+    double      *some    = malloc((rows->n + 1) * sizeof *some);
+
+    c->median = malloc(n_pairs * sizeof *c->median);
+    if (!some || !c->median) {
+        free(some);
+        return no_memory(err);
+    }
+    for (size_t k = 0; k < n_pairs; k++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < rows->n; i++)
+            if (selected(rows, i)->pair == k)
+                some[n++] = selected(rows, i)->log_ratio;
+        c->median[k] = n ? stats_quantile(some, n, 0.5) : NAN;
+    }
+    free(some);
+    return LM_OK;
+}
+
+/* What intervals of the other methods are from: all is learned again without each part of the
+ * groups. */
+static lm_status judge(const selection *rows, const crossgpu_options *o, crossgpu *c, lm_error *err)
+{
+    const crossgpu_options again  = { .method = o->method, .seed = o->seed };
+    size_t                *fold   = deal_groups(rows->p, o->seed);
+    size_t                *at     = malloc((rows->n + 1) * sizeof *at);
+    double                *left   = malloc((rows->n + 1) * sizeof *left);
+    lm_status              status = fold && at && left ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < rows->n && left; i++)
+        left[i] = NAN;
+    for (size_t part = 0; part < FOLDS && !status; part++) {
+        selection others = { .p = rows->p, .at = at };
+        crossgpu *part_c = NULL;
+
+        for (size_t i = 0; i < rows->n; i++)
+            if (fold[selected(rows, i)->group] != part)
+                at[others.n++] = rows->at[i];
+        if (others.n == rows->n || !others.n)
+            continue;
+        status = crossgpu_learn(&others, &again, &part_c, err);
+        for (size_t i = 0; i < rows->n && !status; i++) {
+            const pair_row     *row = selected(rows, i);
+            const pairs        *p   = rows->p;
+            crossgpu_prediction said;
+
+            if (fold[row->group] == part &&
+                !crossgpu_predict(part_c, p->x + row->from * space_n_run(&p->s),
+                                  &p->gpu[row->pair / p->n_gpus], &p->gpu[row->pair % p->n_gpus],
+                                  &said, NULL))
+                left[i] = log(p->r->run[row->to].seconds / said.seconds);
+        }
+        crossgpu_free(part_c);
+    }
+    if (!status)
+        status = interval_of(rows, left, &c->known, err);
+    free(fold);
+    free(at);
+    free(left);
+    return status;
+}
+
+static size_t count_groups(const selection *rows)
+{
+    size_t n = 0;
+
+    for (size_t g = 0; g < rows->p->n_groups; g++)
+        for (size_t i = 0; i < rows->n; i++)
+            if (selected(rows, i)->group == g) {
+                n++;
+                break;
+            }
+    return n;
+}
+
+/* What predictions need of the rows' own. */
+static lm_status copy_space(const pairs *p, crossgpu *c, lm_error *err)
+{
+    c->s        = p->s;
+    c->s.metric = malloc((p->s.n_metrics + 1) * sizeof *c->s.metric);
+    c->gpu      = malloc(p->n_gpus * sizeof *c->gpu);
+    if (!c->s.metric || !c->gpu)
+        return no_memory(err);
+    memcpy(c->s.metric, p->s.metric, p->s.n_metrics * sizeof *c->s.metric);
+    memcpy(c->gpu, p->gpu, p->n_gpus * sizeof *c->gpu);
+    c->n_gpus = p->n_gpus;
+    return LM_OK;
+}
+
+lm_status crossgpu_learn(const selection *rows, const crossgpu_options *o, crossgpu **out,
+                         lm_error *err)
+{
+    crossgpu *c      = calloc(1, sizeof *c);
+    lm_status status = c ? copy_space(rows->p, c, err) : no_memory(err);
+
+    if (!status) {
+        c->method   = o->method;
+        c->seed     = o->seed;
+        c->n_rows   = rows->n;
+        c->n_groups = count_groups(rows);
+        c->known = c->unknown = interval_unknown;
+        if (o->method == CROSSGPU_LAYERMETER)
+            status = learn_ours(rows, o, c, err);
+        else if (o->method == CROSSGPU_STACKING)
+            status = stacking_fit(rows, o->seed, &c->stack, err);
+        else
+            status = learn_medians(rows, c, err);
+    }
+    if (!status && o->judge && o->method != CROSSGPU_LAYERMETER)
+        status = judge(rows, o, c, err);
+    if (status)
+        crossgpu_free(c);
+    else
+        *out = c;
+    return status;
+}
