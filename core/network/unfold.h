@@ -1,0 +1,72 @@
+/**
+ * Sections to nodes: blocks are unfolded and names resolved, scope by scope.
+ *
+ * What is left to expand.c is the order of the nodes, and layers without the ports of blocks.
+ */
+#ifndef NETWORK_UNFOLD_H
+#define NETWORK_UNFOLD_H
+
+#include "base/names.h"
+#include "network/block.h"
+#include "network/network.h"
+
+#define NONE       ((size_t)-1)
+#define INPUTS_MAX 256 /* of one layer or block, as written; a concat takes no more */
+
+/* A layer, or an input port of a block: a node that passes one tensor on and vanishes in the end.
+ */
+typedef struct node {
+    const char        *name;
+    const char        *block;   /* outermost use of a block; NULL: none */
+    const ini_section *section; /* NULL: a port */
+    const net_pair    *pair;    /* parameters, arguments replaced */
+    const char        *type;
+    net_edge          *input; /* .layer is a node here */
+    size_t             n_pairs, n_inputs;
+    size_t             shares; /* node whose parameters these are; NONE: its own */
+    int                line, used_line;
+    net_counted        counted;
+    bool               used;
+} node;
+
+/* An input, or the owner of shared parameters, that still is a name. */
+typedef struct pending {
+    size_t      node, input;
+    const char *text;
+    int         line;
+} pending;
+
+typedef struct unfolding {
+    const ini_document *doc;
+    network            *net;
+    node               *node;
+    size_t              n_nodes, node_room;
+    block_table         blocks;
+    pending            *pending; /* of all scopes being unfolded; each resolves its own tail */
+    size_t              n_pending, pending_room;
+    names               by_name; /* full name -> node */
+    names               line_of; /* full name -> line of its section */
+    lm_error           *err;
+} unfolding;
+
+/* The file's top, or the inside of one use of a block. */
+typedef struct scope {
+    const char *prefix; /* "" at the top */
+    const char *block;  /* outermost use of a block; NULL: the top */
+    environment env;
+    names       local; /* names as written in this scope -> node */
+    size_t      last;  /* node a layer without `inputs` takes; NONE: nothing yet */
+    int         depth;
+} scope;
+
+/** Unfolds all sections of a scope and resolves its inputs; *last is the node that its last section
+ * ends with, NONE: there is none. LM_E_SYNTAX, LM_E_NOTFOUND, LM_E_NOMEM. */
+lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const *item, size_t n,
+                       size_t *last);
+
+/** Of that name in the scope, or NONE. */
+size_t unfold_find(const unfolding *u, const scope *sc, const char *name);
+
+lm_status unfold_no_memory(unfolding *u);
+
+#endif
