@@ -17,8 +17,11 @@ RESIDUAL_TARGETS = {"conv": dict(zip(GPUS, (1.2, 1.6, 3.0, 4.8, 5.6))), "dense":
 RESIDUAL_MAPE = {"conv": 9.0, "dense": 5.0}
 # the paper's own model as it is learned here: within 15 % of its figures
 JUSTUS, JUSTUS_WITHIN = "justus", 1.15
-FITTED = ("--residual", "auto", "--model", JUSTUS)
-ALL = (*MODELS, RESIDUAL, JUSTUS)
+# another published model of single layers, which has no public data: its choice of learners is made on fewer rows, for time's sake
+PRENET, PRENET_LEARNS = "prenet", ("--learn", "drawn=3000,passes=100000")
+FITTED = ("--residual", "auto", "--model", f"{JUSTUS},{PRENET}", *PRENET_LEARNS)
+ALL = (*MODELS, RESIDUAL, JUSTUS, PRENET)
+PRENET_ROWS = 4000  # of each GPU, where one is told by the others'
 # a GPU that was not measured, of batches up to 32: the paper's (one network of neurons for all GPUs), and what is to be met with
 # FEW layers measured on it, the mean over DRAWS by seeds 0, 1 ...
 UNSEEN_PUBLISHED = {("conv", "v100"): 39.6, ("conv", "gtx1080ti"): 25.6}
@@ -134,14 +137,17 @@ def vgg(exam):
                 exam.coverage(NAME, "steps of vgg16 from convolutions", gpu, model, both(found, model))
 
 
-def datasheets(exam):
-    """The data's own, as a file of devices: its path, and the GPUs in it."""
+def datasheets(exam, whole=False):
+    """The data's own, as a file of devices: its path, and the GPUs in it. `whole`: what only learned models ask for, too."""
     rows = {r["gpu"]: r for folder in (exam.heldout, exam.data) for r in exam.read(folder, NAME, "gpus.csv") or []}
-    path = exam.path(f"{NAME}-devices.ini")
+    path = exam.path(f"{NAME}-devices{'-whole' if whole else ''}.ini")
     with open(path, "w") as out:
         for gpu, r in rows.items():
             out.write(f"[{gpu}]\ncapability = {r['compute_capability']}\nf32 = {float(r['fp32_peak_gflops']) / 1e3:g} TFLOP/s\n"
-                      f"bandwidth = {r['memory_bandwidth_gb_s']} GB/s\nmultiprocessors = {r['sm_count']}\n\n")
+                      f"bandwidth = {r['memory_bandwidth_gb_s']} GB/s\nmultiprocessors = {r['sm_count']}\n")
+            if whole:
+                out.write(f"cores = {r['fp32_cores']}\nclock = {r['clock_boost_mhz']} MHz\nmemory = {r['memory_gb']} GB\n")
+            out.write("\n")
     return path, rows
 
 
@@ -199,6 +205,35 @@ def unseen(exam):
     for how, rows in inside.items():
         if not exam.quick:
             exam.coverage(NAME, f"conv and dense, GPU not measured, {how}", "all", "layermeter", rows)
+
+
+def unseen_learned(exam):
+    """Each GPU by what PreNeT's model learned of some layers of each of the others, and its datasheet."""
+    devices, known = datasheets(exam, whole=True)
+
+    def some(folder, kind, gpu):
+        rows = [r for r in layers(exam, folder, kind, gpu) if int(r["batch"]) <= MOST_BATCH]
+        return random.Random(SEED).sample(rows, min(PRENET_ROWS, len(rows)))
+
+    def told(kind, gpus_of):
+        """Errors of each, the others being left in: by GPU."""
+        files = [exam.write(f"{NAME}-learned-{kind}-{gpu}-{len(gpus_of)}.csv", some(folder, kind, gpu)) for gpu, folder in gpus_of]
+        rows = exam.program.table("validate", *files, "--leave-out", "device", "--device", ",".join(g for g, _ in gpus_of),
+                                  "--devices", devices, "--model", PRENET, *PRENET_LEARNS)
+        return {g: pooled({("(all)", r["phase"], r["model"]): r for r in rows if r["group"] == g}, PRENET) for g, _ in gpus_of}
+
+    def judge(kind):
+        measured = [(g, exam.data) for g in gpus(exam, kind) if g in known and layers(exam, exam.data, kind, g)]
+        if not exam.heldout:
+            return told(kind, measured) if len(measured) > 2 else {}
+        asked = [g for g in gpus(exam, kind) if g in known and layers(exam, exam.heldout, kind, g)]
+        return {g: told(kind, [m for m in measured if m[0] != g] + [(g, exam.heldout)])[g] for g in asked if len(measured) > 2}
+
+    for kind, found in zip(KINDS, exam.map(judge, list(KINDS))):
+        for gpu, errors in found.items():
+            if errors:
+                question = f"{kind}, GPU not measured, by datasheet alone"
+                exam.results.add(NAME, question, gpu, errors[0], PRENET, "MAPE %", errors[1])
 
 
 def joint(exam):
@@ -271,7 +306,12 @@ def run(exam):
                 exam.results.add(NAME, asked, gpu, n, model, "MAPE %", mape, judged=JUSTUS)
                 exam.results.add(NAME, asked, gpu, n, model, "RMSE ms", rmse, published and JUSTUS_WITHIN * published, published,
                                  judged=JUSTUS)
+        for model in (OURS, RESIDUAL, PRENET):
+            all_rows = pooled(errors, model)
+            for metric, value in zip(("MAPE %", "RMSE ms"), all_rows[1:] if all_rows else ()):
+                exam.results.add(NAME, f"{kind}, {question}, PreNeT's model", gpu, all_rows[0], model, metric, value, judged=PRENET)
     unseen(exam)
     if not exam.quick:
+        unseen_learned(exam)
         joint(exam)
         vgg(exam)
