@@ -178,6 +178,11 @@ static phase other_forward(phase f)
     return f == PHASE_FORWARD ? PHASE_INFERENCE : f == PHASE_INFERENCE ? PHASE_FORWARD : f;
 }
 
+static double parts_of(const double found[N_PHASES])
+{
+    return found[PHASE_FORWARD] + found[PHASE_BACKWARD] + found[PHASE_UPDATE];
+}
+
 static lm_status add_case(void *context, layerwise_case *c)
 {
     static const phase asked[] = { PHASE_FORWARD, PHASE_INFERENCE, PHASE_BACKWARD, PHASE_UPDATE,
@@ -195,8 +200,8 @@ static lm_status add_case(void *context, layerwise_case *c)
         status = ask(a, c, f, &found[f]);
         if (!status && isnan(found[f]))
             status = ask(a, c, other_forward(f), &found[f]);
-        if (f == PHASE_STEP && isnan(found[f]))
-            found[f] = found[PHASE_FORWARD] + found[PHASE_BACKWARD] + found[PHASE_UPDATE];
+        if (f == PHASE_STEP && !isnan(parts_of(found))) /* so that what is printed adds up */
+            found[f] = parts_of(found);
         if (isnan(found[f])) {
             a->out->untold[f]++;
         } else {

@@ -36,7 +36,7 @@ typedef struct layerwise_sum {
 } layerwise_sum;
 
 /**
- * Adds up. A step is its layers' steps, where these were learned, else their passes and updates.
+ * Adds up. A step is its layers' passes and updates, where all were learned, else their steps.
  *
  * @return as layerwise_predict()
  */

@@ -1016,15 +1016,28 @@ static bool fuzz_crossgpu(const uint8_t *data, size_t size)
     return true;
 }
 
+/* Whose file it says it is. */
+static const layerwise_kind *kind_of(const char *text)
+{
+    static const char head[] = "layermeter model ";
+
+    for (size_t i = 0; !strncmp(text, head, sizeof head - 1) && layerwise_kinds[i]; i++)
+        if (!strncmp(text + sizeof head - 1, layerwise_kinds[i]->name,
+                     strlen(layerwise_kinds[i]->name)))
+            return layerwise_kinds[i];
+    return layerwise_kinds[0];
+}
+
 /* What is read is written the same again. */
 static bool fuzz_layerwise(const uint8_t *data, size_t size)
 {
-    char            *first = as_text(data, size), *again = NULL;
-    layerwise_model *read  = NULL, *back = NULL;
-    size_t           n;
-    lm_error         err    = { 0 };
-    lm_status        status = layerwise_read("f", first, &layerwise_justus, &read, &err);
-    FILE            *out;
+    char                 *first = as_text(data, size), *again = NULL;
+    const layerwise_kind *kind  = kind_of(first);
+    layerwise_model      *read  = NULL, *back = NULL;
+    size_t                n;
+    lm_error              err    = { 0 };
+    lm_status             status = layerwise_read("f", first, kind, &read, &err);
+    FILE                 *out;
 
     free(first);
     if (status) {
@@ -1035,7 +1048,7 @@ static bool fuzz_layerwise(const uint8_t *data, size_t size)
     layerwise_write(out, read);
     fclose(out);
     again = strdup(first);
-    check(again && !layerwise_read("f", again, &layerwise_justus, &back, &err));
+    check(again && !layerwise_read("f", again, kind, &back, &err));
     free(again);
     check(out = open_memstream(&again, &n));
     layerwise_write(out, back);
