@@ -11,6 +11,9 @@
 #define EQUAL   0.08
 #define REGULAR 0.8
 #define SAME    0.125
+/* A pause takes at most this part of the distance, of this part of the marks. */
+#define BRIEF      0.1
+#define SOME_BRIEF 0.25
 /* The next number of marks that is tried is larger by this part. */
 #define MORE 0.15
 
@@ -67,19 +70,24 @@ size_t marks_find(const float *events, size_t n, mark out[MARKS_MAX])
     return count;
 }
 
-/* Of marks in order of their times: the median distance, and the share of those near it. */
-static double distances(const mark *m, size_t n, double *scratch, double *regular)
+/* What marks in order of their times are like. */
+static mark_period distances(const mark *m, size_t n, double *scratch)
 {
-    double median;
-    size_t near = 0;
+    mark_period p;
+    double      width;
+    size_t      near = 0;
 
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = (double)(m[i].to - m[i].from);
+    width = stats_quantile(scratch, n, SOME_BRIEF);
     for (size_t i = 0; i + 1 < n; i++)
         scratch[i] = (double)m[i + 1].to - (double)m[i].to;
-    median = stats_quantile(scratch, n - 1, 0.5);
+    p.bins = stats_quantile(scratch, n - 1, 0.5);
     for (size_t i = 0; i + 1 < n; i++)
-        near += fabs(scratch[i] / median - 1) <= EQUAL || fabs(scratch[i] / median - 2) <= EQUAL;
-    *regular = (double)near / (double)(n - 1);
-    return median;
+        near += fabs(scratch[i] / p.bins - 1) <= EQUAL || fabs(scratch[i] / p.bins - 2) <= EQUAL;
+    p.regular = (double)near / (double)(n - 1);
+    p.brief   = width <= fmax(1, BRIEF * p.bins);
+    return p;
 }
 
 static void keep(mark_period *list, size_t *n, mark_period p)
@@ -109,7 +117,7 @@ size_t marks_periods(const mark *m, size_t n, mark_period out[MARK_PERIODS_MAX])
 
         memcpy(some, by_size, k * sizeof *some);
         qsort(some, k, sizeof *some, by_time);
-        p.bins = distances(some, k, scratch, &p.regular);
+        p = distances(some, k, scratch);
         if (p.regular >= REGULAR)
             keep(out, &found, p);
     }

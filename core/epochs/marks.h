@@ -4,6 +4,8 @@
 #ifndef EPOCHS_MARKS_H
 #define EPOCHS_MARKS_H
 
+#include <stdbool.h>
+
 #include "epochs/series.h"
 
 /** A run of events on one side of the usual value (series_events()). */
@@ -23,9 +25,9 @@ size_t marks_find(const float *events, size_t n, mark out[MARKS_MAX]);
 
 /** Distances in bins at which marks come. */
 typedef struct mark_period {
-    double bins; /**< median distance of their ends */
-    double
-        regular; /**< share of the distances that are near it, or twice it where one was missed */
+    double bins;    /**< median distance of their ends */
+    double regular; /**< share of the distances near it, or near twice it where one was missed */
+    bool   brief;   /**< a quarter of the marks or more take a tenth of it or less: pauses */
 } mark_period;
 
 #define MARK_PERIODS_MAX 4

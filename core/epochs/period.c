@@ -227,7 +227,7 @@ static void look_at_marks(const float *events, size_t n_bins, double step, size_
 
     for (size_t i = 0; i < found; i++)
         if (p[i].bins >= PERIOD_LEAST_SAMPLES)
-            keep(out, n, (period){ p[i].bins * step, p[i].regular, level, true, true });
+            keep(out, n, (period){ p[i].bins * step, p[i].regular, level, true, p[i].brief });
     free(m);
 }
 
@@ -242,8 +242,8 @@ static void add_marked(const period *marked, size_t n_marked, period *out, size_
 
         for (size_t k = 0; k < n_before; k++)
             if (fabs(out[k].seconds / marked[i].seconds - 1) < 0.12) {
-                out[k].marked = true;
-                strongest     = fmax(strongest, out[k].strength);
+                out[k].marked |= marked[i].marked;
+                strongest = fmax(strongest, out[k].strength);
             }
         if (strongest < SHOWN && *n < PERIODS_MAX)
             out[(*n)++] = marked[i];

@@ -11,10 +11,12 @@
 /* Intervals of epochs vary by less than this, chance's by more. */
 #define REGULAR     0.08
 #define STEPS_LEAST 6.5 /* steps of an epoch; what holds fewer is a cycle of epochs */
-#define BEYOND \
-    0.1 /* more alike than repetitions of a shorter period in a row: it is not a multiple of it */
-#define MOST \
-    0.4 /* the same of a cycle that holds fewer: the shorter period explains next to nothing */
+/* Steps are at another level for this part of their time or more, epochs may be for less. */
+#define STEP_LEAST 0.25
+/* More alike than repetitions of a shorter period in a row: it is not a multiple of it. */
+#define BEYOND 0.1
+/* The same of a cycle that holds few: the shorter period explains next to nothing. */
+#define MOST 0.4
 /* Of few repetitions more is asked, by these over their number: of BEYOND and MOST, and of ALIKE.
  */
 #define CHANCE 1.0
@@ -53,15 +55,27 @@ static lm_status holds(const series *s, const track *inner, const track *outer, 
 {
     double       beyond = 0;
     const bool   few    = outer->median <= STEPS_LEAST * inner->median;
-    const double least  = few ? MOST : BEYOND;
+    const double least  = few && !(inner->other >= STEP_LEAST) ? MOST : BEYOND;
     lm_status    status = LM_OK;
 
     *yes = !few || !inner->marked;
     if (*yes)
         status = track_beyond(s, inner, outer, &beyond, err);
-
     *yes = *yes && beyond >= least + CHANCE / (double)outer->n;
     return status;
+}
+
+/* Events of a level may be none at the one that a period is tracked at: then, where a shorter one
+ * is told already, in the metric itself. */
+static lm_status track_period(const series *s, const period *p, bool shorter, track *out,
+                              lm_error *err)
+{
+    const lm_status status = track_epochs(s, p, out, err);
+    period          plain  = *p;
+
+    plain.events = false;
+    return status == LM_E_NOTFOUND && p->events && shorter ? track_epochs(s, &plain, out, err)
+                                                           : status;
 }
 
 /* Of all periods that are told, from the shortest on, the one that holds those before. */
@@ -72,7 +86,7 @@ static lm_status choose(const series *s, const period *p, size_t n, track *best,
     for (size_t i = 0; i < n; i++) {
         track     t;
         bool      better = true;
-        lm_status status = track_epochs(s, &p[i], &t, err);
+        lm_status status = track_period(s, &p[i], *found, &t, err);
 
         if (status == LM_E_NOTFOUND)
             continue;

@@ -277,6 +277,12 @@ static void marks_are_runs_and_come_at_equal_times(void **state)
     assert_close(p[0].bins, 60, 0); /* the deep ones alone, then all */
     assert_close(p[1].bins, 20, 0);
     assert_close(p[1].regular, 1, 0);
+    assert_true(p[1].brief);
+    for (size_t i = 0; i < 600; i++) /* steps: at another level for 6 of 20 */
+        events[i] = i % 20 < 6 ? -5 : 0;
+    assert_int_equal(marks_periods(m, marks_find(events, 600, m), p), 1);
+    assert_close(p[0].bins, 20, 0);
+    assert_true(!p[0].brief);
 }
 
 /* Startup, an epoch that takes 1.5 times as long, two or three alike: no autocorrelation sees them.
