@@ -36,18 +36,19 @@ enum {
 };
 
 static const option_spec specs[] = {
-    [OUTPUT]    = { "output", "FILE", NULL,
-                    "machine file to write (also -o; needed); of several files as many, A,B" },
-    [WHERE]     = { "where", "WORDS", NULL,
-                    "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
-    [ALGORITHM] = { "algorithm", "NAME", NULL,
-                    "fit these all-reduces only: default or ring; else all but ring" },
-    [LIKE]      = { "like", "FILES", NULL,
-                    "single kernels that were not measured: by these machine files and datasheets" },
-    [RESIDUAL]  = { "residual", "WHEN", "off",
-                    "learn what prices of single layers and kernels leave over: on, auto (where the build can) or off" },
-    [MODEL] = { "model", "LIST", NULL, "learn these models of single layers, too: justus, prenet, nicolai" },
-    [LEARN] = OPTION_LEARN,
+    [OUTPUT]     = { "output", "FILE", NULL,
+                     "machine file to write (also -o; needed); of several files as many, A,B" },
+    [WHERE]      = { "where", "WORDS", NULL,
+                     "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
+    [ALGORITHM]  = { "algorithm", "NAME", NULL,
+                     "fit these all-reduces only: default or ring; else all but ring" },
+    [LIKE]       = { "like", "FILES", NULL,
+                     "single kernels that were not measured: by these machine files and datasheets" },
+    [RESIDUAL]   = { "residual", "WHEN", "off",
+                     "learn what prices of single layers and kernels leave over: on, auto (where the build can) or off" },
+    [MODEL]      = { "model", "LIST", NULL,
+                     "learn these models of single layers, too: justus, prenet, nicolai" },
+    [LEARN]      = OPTION_LEARN,
     [DEVICE]     = { "device", "NAME", NULL,
                      "what was measured on, by its datasheet, for --model; of several files a list; else as they say" },
     [DEVICES]    = OPTION_DEVICES,
@@ -501,7 +502,7 @@ static int run(const options *o)
         fit_to(o, obs, &p, &cal, &err) ||
         (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err)) ||
         fit_residual(obs, &p, choice, cal, &err) || learn(o, obs, &p, &learned, cal, &err) ||
-        fit_power(obs, loads, &p, o->value[WHERE], &power, cal, &err)) {
+        fit_power(obs, loads, &p, o->value[WHERE], o->value[DEVICE], &power, cal, &err)) {
         code = report_failure(&err);
         goto out;
     }

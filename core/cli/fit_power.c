@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "fit/forms.h"
 #include "fit/power_rows.h"
-#include "observe/doubts.h"
 #include "observe/variants.h"
 
 #define CLOCK_WORD "clock="
@@ -19,14 +18,6 @@ static bool any_power(const observations *obs)
 {
     for (size_t i = 0; i < obs->n_rows; i++)
         if (obs->row[i].power_w > 0)
-            return true;
-    return false;
-}
-
-static bool doubted(const points *p)
-{
-    for (size_t i = 0; p->doubts && i < p->doubts->n; i++)
-        if (p->doubts->doubt[i].kind == DOUBT_POWER)
             return true;
     return false;
 }
@@ -64,10 +55,10 @@ static lm_status other_clocks(const observations *obs, workloads *loads, const c
 }
 
 /* What options tell stands before what the file does. */
-static lm_status tell(const power_choice *told, const calibration *cal, power_model *out,
-                      lm_error *err)
+static lm_status tell(const char *device, const power_choice *told, const calibration *cal,
+                      power_model *out, lm_error *err)
 {
-    const lm_status status = power_told(cal, out, err);
+    const lm_status status = power_told(cal, device, out, err);
 
     if (isfinite(told->model.idle_w))
         out->idle_w = told->model.idle_w;
@@ -96,7 +87,7 @@ static void say(const observations *obs, const power_rows *rows, const calibrati
 }
 
 lm_status fit_power(const observations *obs, workloads *loads, const points *p, const char *where,
-                    const power_choice *told, calibration *cal, lm_error *err)
+                    const char *device, const power_choice *told, calibration *cal, lm_error *err)
 {
     points      all  = { 0 };
     power_rows  rows = { 0 };
@@ -105,9 +96,9 @@ lm_status fit_power(const observations *obs, workloads *loads, const points *p, 
     bool        more   = false;
     lm_status   status = LM_OK;
 
-    if (!any_power(obs) || doubted(p)) /* which is said with the other doubts */
+    if (!any_power(obs) || power_doubted(p)) /* which is said with the other doubts */
         return LM_OK;
-    if ((status = tell(told, cal, &from, err)))
+    if ((status = tell(device, told, cal, &from, err)))
         return status;
     status = other_clocks(obs, loads, where, &all, &more, err);
     if (!status)

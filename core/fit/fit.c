@@ -10,6 +10,7 @@
 #include "fit/allreduces.h"
 #include "fit/comparison.h"
 #include "fit/exposed.h"
+#include "fit/power_rows.h"
 #include "fit/singles.h"
 #include "fit/term_rank.h"
 #include "observe/launches.h"
@@ -387,6 +388,8 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
                          obs->path);
     if (!status)
         status = judge_models(p, &by, cal, err);
+    if (!status)
+        status = power_of_points(p, cal, err);
     split_free(&by);
     if (status) {
         calibration_free(cal);

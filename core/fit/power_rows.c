@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "devices/device.h"
 #include "fit/singles.h"
+#include "observe/doubts.h"
 #include "single/model.h"
 
 /* Parts that a phase of a step on one device is made of. */
@@ -151,14 +152,15 @@ static double noted(const calibration *cal, const char *key, const char *unit)
     return value > 0 ? value : (double)NAN;
 }
 
-lm_status power_told(const calibration *cal, power_model *out, lm_error *err)
+lm_status power_told(const calibration *cal, const char *name, power_model *out, lm_error *err)
 {
-    const char   *name = calibration_device(cal);
-    power_model   m    = power_unknown;
+    power_model   m = power_unknown;
     device_list  *list;
     const device *d;
     lm_status     status;
 
+    if (!name)
+        name = calibration_device(cal);
     if (name) {
         if ((status = devices_open(NULL, &list, err)))
             return status;
@@ -205,4 +207,39 @@ lm_status power_calibrate(const points *p, double usual_mhz, const power_model *
     if (!cal->power && !(cal->power = malloc(sizeof *cal->power)))
         return no_memory(err);
     return power_fit(measured->row, measured->n, told, cal->power, err);
+}
+
+bool power_doubted(const points *p)
+{
+    for (size_t i = 0; p->doubts && i < p->doubts->n; i++)
+        if (p->doubts->doubt[i].kind == DOUBT_POWER)
+            return true;
+    return false;
+}
+
+static bool any_power(const points *p)
+{
+    for (size_t i = 0; i < p->n_points; i++)
+        for (phase f = 0; f < N_PHASES; f++)
+            if (p->point[i].watts[f] > 0)
+                return true;
+    return false;
+}
+
+lm_status power_of_points(const points *p, calibration *cal, lm_error *err)
+{
+    power_rows  measured = { 0 };
+    power_model told;
+    double      usual_mhz;
+    lm_status   status;
+
+    if (!any_power(p) || power_doubted(p))
+        return LM_OK;
+    status = power_told(cal, NULL, &told, err);
+    if (!status)
+        status = power_usual_clock(p, &usual_mhz, err);
+    if (!status)
+        status = power_calibrate(p, usual_mhz, &told, cal, &measured, err);
+    power_rows_free(&measured);
+    return status;
 }

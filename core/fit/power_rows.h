@@ -30,13 +30,13 @@ lm_status power_rows_from(const points *p, const calibration *cal, double usual_
 void      power_rows_free(power_rows *r);
 
 /**
- * What is known of a device before its power is measured: the limit and the top clock of its
- * datasheet, or as the provenance has it: `idle_power` ("31 W"), `gpu_power_limit`,
- * `gpu_clock_max`.
+ * What is known of a device before its power is measured: the limit and the top clock of the
+ * datasheet of `name` (NULL: as the provenance says), or as the provenance has it: `idle_power`
+ * ("31 W"), `gpu_power_limit`, `gpu_clock_max`.
  *
  * @return what devices_open() returns
  */
-lm_status power_told(const calibration *cal, power_model *out, lm_error *err);
+lm_status power_told(const calibration *cal, const char *name, power_model *out, lm_error *err);
 
 /**
  * Fits the power model to the points' powers, if there are POWER_LEAST_ROWS; else cal->power stays
@@ -44,6 +44,13 @@ lm_status power_told(const calibration *cal, power_model *out, lm_error *err);
  */
 lm_status power_calibrate(const points *p, double usual_mhz, const power_model *told,
                           calibration *cal, power_rows *measured, lm_error *err);
+
+/** power_calibrate() by what the file itself tells; nothing where its powers are in doubt
+ * (doubts.h). */
+lm_status power_of_points(const points *p, calibration *cal, lm_error *err);
+
+/** Are the powers in doubt? */
+bool power_doubted(const points *p);
 
 /** Median of the clocks of the points; NAN: none is known. LM_E_NOMEM */
 lm_status power_usual_clock(const points *p, double *out, lm_error *err);
