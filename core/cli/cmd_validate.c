@@ -7,9 +7,9 @@
 #include "baselines/compare_paleo.h"
 #include "cli/commands.h"
 #include "cli/learned_models.h"
+#include "cli/validate_clocks.h"
 #include "cli/validate_devices.h"
 #include "cli/validate_launches.h"
-#include "cli/validate_power.h"
 #include "cli/validate_print.h"
 #include "fit/singles.h"
 #include "observe/variants.h"
@@ -55,7 +55,7 @@ static const option_spec specs[] = {
     [POOLED]  = { "pooled", NULL, NULL, "only all groups together" },
     [POINTS]  = { "points", NULL, NULL, "every point as measured and as predicted, see --phase" },
     [PHASE]   = { "phase", "PHASE", "step",
-                  "of --points and --plot; power: of it, energy and time, with --machine" },
+                  "of --points and --plot; clocks: power, energy, time at each clock, with --machine" },
     [PLOT]    = { "plot", "FILE", NULL,
                   "draw predicted against measured times: FILE.svg, .png or .pdf" },
     [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
@@ -142,17 +142,17 @@ static bool choose_phase(const options *o, quantity *out, int *code)
             *out = q;
             return true;
         }
-    if (!strcmp(o->value[PHASE], PHASE_POWER) && o->value[MACHINE] && !o->value[PLOT]) {
+    if (!strcmp(o->value[PHASE], PHASE_CLOCKS) && o->value[MACHINE] && !o->value[PLOT]) {
         *out = N_QUANTITIES;
         return true;
     }
-    if (!strcmp(o->value[PHASE], PHASE_POWER))
+    if (!strcmp(o->value[PHASE], PHASE_CLOCKS))
         lm_error_set(&err, LM_E_ARG,
-                     "power is of a machine file (--machine) and in tables: no --plot");
+                     "clocks are told by a machine file (--machine), in tables: no --plot");
     else
         lm_error_set(&err, LM_E_ARG,
                      "expected forward, backward, update, sync, grad, backward+grad, step, "
-                     "inference or power; found '%.40s'",
+                     "inference or clocks; found '%.40s'",
                      o->value[PHASE]);
     *code = report_misuse("--phase", &err);
     return false;
@@ -476,7 +476,7 @@ static int run(const options *o)
                 o->argument[0], o->value[LEAVE_OUT]);
     print_flagged(obs, &p);
     if (q == N_QUANTITIES) {
-        if (validate_power(&p, cal, obs->path, o->value[POINTS] != NULL, t, &err) ||
+        if (validate_clocks(&p, cal, obs->path, o->value[POINTS] != NULL, t, &err) ||
             table_print(t, f, stdout, &err))
             code = report_failure(&err);
         goto out;

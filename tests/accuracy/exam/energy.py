@@ -56,7 +56,7 @@ def questions(points, rows):
 def answers(exam, machine, asked, known):
     """Of each point the candidate that takes most nearly as long: errors by quantity, in percent."""
     path = exam.write("clock-900.csv", [o for _, o in asked] + known)
-    found = exam.program.table("validate", path, "--machine", machine, "--phase", "power", "--points")
+    found = exam.program.table("validate", path, "--machine", machine, "--phase", "clocks", "--points")
     best = collections.OrderedDict()
     for (point, _), row in zip(asked, found):
         by = "carried" if row["carried_power_w"] else "layermeter"

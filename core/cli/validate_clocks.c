@@ -1,5 +1,5 @@
-/* layermeter validate --phase power. */
-#include "cli/validate_power.h"
+/* layermeter validate --phase clocks. */
+#include "cli/validate_clocks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 typedef enum what { POWER, ENERGY, TIME, N_WHAT } what;
 
-static const char *const what_names[N_WHAT] = { PHASE_POWER, "energy", "time" };
+static const char *const what_names[N_WHAT] = { "power", "energy", "time" };
 
 /* By the model alone, and carried over from the same at another clock, where it was measured so. */
 typedef enum by { BY_MODEL, CARRIED, N_BY } by;
@@ -210,8 +210,8 @@ static void add_groups(const points *p, const power_rows *r, const answer *a, do
                 add_group(p, r, a, g, w, b, room, t);
 }
 
-lm_status validate_power(const points *p, const calibration *cal, const char *path, bool each,
-                         table *t, lm_error *err)
+lm_status validate_clocks(const points *p, const calibration *cal, const char *path, bool each,
+                          table *t, lm_error *err)
 {
     power_rows r    = { 0 };
     answer    *a    = NULL;
@@ -220,7 +220,7 @@ lm_status validate_power(const points *p, const calibration *cal, const char *pa
 
     if (!cal || !cal->power)
         return lm_error_set(err, LM_E_NOTFOUND,
-                            "--phase power is of a machine file (--machine) whose power was "
+                            "--phase clocks is of a machine file (--machine) whose power was "
                             "measured: fit observations with the column power_w");
     if ((status = power_rows_from(p, cal, NAN, &r, err)))
         return status;

@@ -1,13 +1,13 @@
-/** layermeter validate --phase power. */
-#ifndef CLI_VALIDATE_POWER_H
-#define CLI_VALIDATE_POWER_H
+/** layermeter validate --phase clocks. */
+#ifndef CLI_VALIDATE_CLOCKS_H
+#define CLI_VALIDATE_CLOCKS_H
 
 #include "fit/calibration.h"
 #include "observe/points.h"
 #include "report/table.h"
 
 /** What `validate --phase` calls it. */
-#define PHASE_POWER "power"
+#define PHASE_CLOCKS "clocks"
 
 /**
  * Power, energy, and the time they are of, as a machine file's power model says them of every
@@ -18,7 +18,7 @@
  * @param path of the observations, for messages
  * @return LM_E_NOTFOUND where the machine file knows no power, or no row has one
  */
-lm_status validate_power(const points *p, const calibration *cal, const char *path, bool each,
-                         table *t, lm_error *err);
+lm_status validate_clocks(const points *p, const calibration *cal, const char *path, bool each,
+                          table *t, lm_error *err);
 
 #endif
