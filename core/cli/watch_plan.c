@@ -232,8 +232,13 @@ lm_status watch_live(const watch_order *o, const watch_sampling *how, const trac
     own.context = &w;
     if (!status)
         status = watch_sample(&own, err);
-    if (!status)
+    if (!status) {
         status = end(&w, err);
+    } else if (w.any) { /* what was seen before the last device was lost */
+        lm_error ignored;
+
+        end(&w, &ignored);
+    }
     watch_run_free(w.run);
     return status;
 }

@@ -75,3 +75,22 @@ awk 'BEGIN { for (i = 0; i < 600; i++) { p = i % 100; printf "%.3f,0,%d,40,20480
 { head -n 1 rows.csv; cat body; } >trace.csv
 layermeter epochs trace.csv >out 2>err || fail "epochs: $(cat err)"
 grep -q '^epoch: 10 s .*; utilization.gpu, GPU 0, 600 samples 0.1 s apart' out || fail "epochs: $(cat out)"
+
+# ---- beside a plan, live: a constant has no epochs; what is sampled goes to the file all the same ------
+cat >plan.json <<'END'
+{"network": "tiny.ini", "set": null, "input": null, "dtype": "f32", "optimizer": "momentum", "answers": [{"question": "cheapest",
+ "plan": {"machine": "m.ini", "nodes": 1, "devices": 1, "batch": 32, "micro_steps": 1, "sync": "once", "bucket_bytes": 0,
+ "grad_dtype": null, "steps_per_epoch": 10, "evaluations_per_epoch": 0, "step_s": 0.02, "step_low_s": null, "step_high_s": null,
+ "exposed_s": 0, "epoch_s": 0.2, "epoch_low_s": null, "epoch_high_s": null}}]}
+END
+: >told
+layermeter watch --plan plan.json --gpu 0 --interval 5ms --for 1s -o live.csv >out 2>err && fail "a constant has epochs"
+grep -Eq '^layermeter: (it is constant \(97\)|fewer than 32 samples)$' err || fail "a constant: $(cat err)"
+[ ! -s out ] || fail "a constant: $(cat out)"
+[ "$(sed 1d live.csv | wc -l)" -ge 2 ] || fail "a constant: $(wc -l <live.csv) rows in 1 s at 5 ms"
+printf '0 lost 1\n' >told
+layermeter watch --plan plan.json --gpu 0 >out 2>err && fail "a lost GPU is watched"
+[ "$(tail -n 1 err)" = 'layermeter: no device is left to watch' ] || fail "lost beside a plan: $(cat err)"
+: >told
+layermeter watch --plan plan.json --gpu 0 --metric clocks.sm --for 0 >out 2>err && fail "epochs of a clock"
+grep -q "no metric 'clocks.sm': live there are utilization.gpu and power.draw" err || fail "another metric: $(cat err)"
