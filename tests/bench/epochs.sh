@@ -1,6 +1,6 @@
 #!/bin/sh
 # A week of samples at 10 Hz, read and searched for epochs: seconds and MiB by method, beside a tenth of it and, of epochs of 10 s, the
-# most there can be; and how much more memory following takes for ten times as much. Not a test: machines are shared and noisy.
+# most there can be; and how much more memory following takes for ten times as much, by itself and beside a plan. Not a test: machines are shared and noisy.
 # usage: tests/bench/epochs.sh [SAMPLES]        (default: 6048000)
 set -eu
 
@@ -38,6 +38,12 @@ trace long "$samples" 600
 trace short "$samples" 10
 trace tenth "$tenth" 600
 gzip -k "$work/long.csv"
+cat >"$work/plan.json" <<'END'
+{"network": "any", "set": null, "input": null, "dtype": "f32", "optimizer": "momentum", "answers": [{"question": "cheapest",
+ "plan": {"machine": "any", "nodes": 1, "devices": 1, "batch": 32, "micro_steps": 1, "sync": "once", "bucket_bytes": 0,
+ "grad_dtype": null, "steps_per_epoch": 1000, "evaluations_per_epoch": 0, "step_s": 0.6, "step_low_s": null, "step_high_s": null,
+ "exposed_s": 0, "epoch_s": 600, "epoch_low_s": null, "epoch_high_s": null}}]}
+END
 {
     echo "what,samples,seconds,MiB,ns_per_sample"
     for method in layermeter hurlee changepoints; do
@@ -49,4 +55,6 @@ gzip -k "$work/long.csv"
     RUNS=1
     row "follow (a tenth)" "$tenth" sh -c "cat $work/tenth.csv | $build/bin/layermeter epochs --follow -"
     row "follow" "$samples" sh -c "cat $work/long.csv | $build/bin/layermeter epochs --follow -"
+    row "beside a plan (a tenth)" "$tenth" "$build/bin/layermeter" watch --plan "$work/plan.json" --trace "$work/tenth.csv"
+    row "beside a plan" "$samples" "$build/bin/layermeter" watch --plan "$work/plan.json" --trace "$work/long.csv"
 } | { column -s, -t 2>/dev/null || cat; }
