@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/fit_layers.h"
 #include "cli/fit_like.h"
 #include "cli/fit_pool.h"
 #include "cli/fit_power.h"
@@ -27,6 +28,7 @@ enum {
     RESIDUAL,
     MODEL,
     LEARN,
+    LAYERS,
     DEVICE,
     DEVICES,
     IDLE_POWER,
@@ -49,6 +51,8 @@ static const option_spec specs[] = {
     [MODEL]      = { "model", "LIST", NULL,
                      "learn these models of single layers, too: justus, prenet, nicolai" },
     [LEARN]      = OPTION_LEARN,
+    [LAYERS]     = { "layers", "FILE", NULL,
+                     "machine file of single layers on the same device, of which networks are composed" },
     [DEVICE]     = { "device", "NAME", NULL,
                      "what was measured on, by its datasheet, for --model; of several files a list; else as they say" },
     [DEVICES]    = OPTION_DEVICES,
@@ -86,6 +90,8 @@ static const char details[] =
     "2 forest, 3 boosted trees, 4 XGBoost's, 5 perceptron), logs (1: of logarithms, 0: of seconds, as\n"
     "published, 2: which is better), parts (5, of shapes, each left out in turn to choose), drawn (6,000\n"
     "rows for that) and passes (300,000 rows that a perceptron sees in all).\n"
+    "--layers names a machine file that single layers on the same device were fitted to: layermeter then\n"
+    "composes networks of their layers, and the file holds these and a factor for each part of a step.\n"
     "Each element type and each choice of settings has coefficients of its own: of a file with several,\n"
     "--where says which. All-reduces by themselves belong to all of them.\n"
     "Single kernels are priced by kind of operator, 20 rows or more of a kind; kinds without, by --like,\n"
@@ -98,6 +104,7 @@ static const char details[] =
 static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"
     "  layermeter fit layers.csv -o machine.ini --model justus,prenet --learn layers=6\n"
+    "  layermeter fit networks.csv --layers layers.ini -o machine.ini\n"
     "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n"
     "  layermeter fit t4.csv v100.csv -o t4.ini,v100.ini --residual on --device T4,V100-SXM2-16GB\n";
 
@@ -473,6 +480,7 @@ static int run(const options *o)
     residual_choice choice;
     learned_models  learned = { .n = 0 };
     power_choice    power;
+    calibration    *layers = NULL;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
@@ -499,7 +507,8 @@ static int run(const options *o)
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
         (o->value[WHERE] && choose_where(o, obs, &p, &err)) ||
         (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
-        fit_to(o, obs, &p, &cal, &err) ||
+        (o->value[LAYERS] && fit_layers_load(o->value[LAYERS], &p, &layers, &err)) ||
+        fit_to(o, obs, &p, &cal, &err) || (layers && fit_layers_compose(&p, layers, cal, &err)) ||
         (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err)) ||
         fit_residual(obs, &p, choice, cal, &err) || learn(o, obs, &p, &learned, cal, &err) ||
         fit_power(obs, loads, &p, o->value[WHERE], o->value[DEVICE], &power, cal, &err)) {
@@ -533,6 +542,7 @@ out:
     table_free(t);
     points_free(&p);
     calibration_free(cal);
+    calibration_free(layers);
     observations_free(obs);
     workloads_free(loads);
     registry_free(reg);

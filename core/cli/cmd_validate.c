@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "baselines/compare_paleo.h"
 #include "cli/commands.h"
+#include "cli/fit_layers.h"
 #include "cli/learned_models.h"
 #include "cli/validate_clocks.h"
 #include "cli/validate_devices.h"
@@ -13,7 +14,6 @@
 #include "cli/validate_print.h"
 #include "fit/singles.h"
 #include "observe/variants.h"
-#include "single/model.h"
 
 enum {
     LEAVE_OUT,
@@ -250,18 +250,6 @@ static lm_status judge_model(const asked *q, const char *name, comparison *out, 
     return status;
 }
 
-/* A machine file that prices single layers. */
-static lm_status load_layers(const char *path, calibration **out, lm_error *err)
-{
-    lm_status status = calibration_load(path, out, err);
-
-    if (!status && (!(*out)->layers || !layer_model_any((*out)->layers)))
-        status = lm_error_set(
-            err, LM_E_NOTFOUND,
-            "--layers %s: no prices of single layers in it: it was fitted to none", path);
-    return status;
-}
-
 /* What the judged say, in the form that is asked for. */
 static lm_status print_judged(const options *o, const judging *all, quantity q, format f,
                               lm_error *err)
@@ -448,7 +436,7 @@ static int run(const options *o)
         }
     if (observations_load(o->argument[0], &obs, &err) ||
         (o->value[MACHINE] && calibration_load(o->value[MACHINE], &cal, &err)) ||
-        (o->value[LAYERS] && load_layers(o->value[LAYERS], &layers, &err))) {
+        (o->value[LAYERS] && fit_layers_load(o->value[LAYERS], &p, &layers, &err))) {
         code = report_failure(&err);
         goto out;
     }

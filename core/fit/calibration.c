@@ -22,6 +22,7 @@ void calibration_free(calibration *cal)
     }
     free(cal->provenance);
     free(cal->power);
+    free(cal->composed);
     measured_free(&cal->measured);
     for (size_t f = 0; f < MAX_FORMS; f++)
         free(cal->fitted[f].term);

@@ -56,6 +56,7 @@ typedef struct calibration {
     intervals              intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
     struct operator_model *operators;             /**< of single kernels; NULL: none was fitted */
     struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
+    struct composed_set   *composed; /**< networks are composed of `layers`; NULL: they are not */
     power_model           *power;                 /**< NULL: none was measured */
     learned_text          *learned;
     size_t                 n_learned;

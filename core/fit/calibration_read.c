@@ -10,6 +10,7 @@
 #include "base/ini.h"
 #include "base/text.h"
 #include "energy/power_file.h"
+#include "single/composed_file.h"
 #include "single/learned.h"
 #include "single/operator_file.h"
 #include "single/store.h"
@@ -256,6 +257,18 @@ static lm_status read_intervals(const reading *r, const ini_section *s, calibrat
     return status;
 }
 
+static lm_status read_composed(const reading *r, const ini_document *doc, const ini_section *s,
+                               calibration *cal)
+{
+    if (!cal->composed) {
+        cal->composed = malloc(sizeof *cal->composed);
+        if (!cal->composed)
+            return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
+        *cal->composed = (composed_set){ composed_plain, composed_plain };
+    }
+    return composed_file_read(doc, s, cal->composed, r->err);
+}
+
 static lm_status read_layers(const reading *r, const ini_section *s, calibration *cal)
 {
     if (!cal->layers) {
@@ -408,6 +421,8 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
         } else if (layer_model_section(s->name)) {
             status = read_layers(&r, s, cal);
             any    = true;
+        } else if (composed_file_owns(s)) {
+            status = read_composed(&r, doc, s, cal);
         } else if (calibration_learned_section(s->name)) {
             status = calibration_learned_read(s, path, cal, err);
             any    = true;

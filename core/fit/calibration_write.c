@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "energy/power_file.h"
+#include "single/composed_file.h"
 #include "single/learned.h"
 #include "single/operator_file.h"
 #include "single/operator_residual.h"
@@ -179,6 +180,8 @@ static void put_rest(FILE *out, const calibration *cal)
         operator_file_write(out, cal->operators);
     if (cal->layers)
         layer_model_print(out, cal->layers);
+    if (cal->composed)
+        composed_file_write(out, cal->composed);
     calibration_learned_print(out, cal);
     if (cal->allreduces)
         collective_file_write(out, cal->allreduces);

@@ -152,18 +152,19 @@ static lm_status predict_watts(const points *p, const char *model, const split *
 
 /* Networks by single layers that were measured elsewhere, where they are at hand. */
 static lm_status predict_composed(const points *p, const char *model, const split *by,
-                                  comparison *out, lm_error *err)
+                                  const calibration *cal, comparison *out, lm_error *err)
 {
-    double   *seconds;
-    lm_status status;
+    struct layer_model *layers = cal ? cal->composed ? cal->layers : NULL : p->layers;
+    double             *seconds;
+    lm_status           status;
 
-    if (!p->layers || (strcmp(model, MODEL_RESIDUAL) != 0 && strcmp(model, model_at(0)) != 0))
+    if (!layers || (strcmp(model, MODEL_RESIDUAL) != 0 && strcmp(model, model_at(0)) != 0))
         return LM_OK;
     if (!(seconds = malloc((p->n_points * N_PHASES + 1) * sizeof *seconds)))
         return no_memory(err);
     for (size_t i = 0; i < p->n_points * N_PHASES; i++)
         seconds[i] = NAN;
-    status = composed_left_out(p, p->layers, by, NULL, seconds, err);
+    status = composed_left_out(p, layers, by, cal ? cal->composed : NULL, seconds, err);
     for (size_t i = 0; i < p->n_points && !status; i++)
         for (part w = 0; w < N_PARTS; w++) {
             phase f;
@@ -300,8 +301,8 @@ static lm_status compare(const points *p, const char *model, const split *by,
         status = predict_part(p, model, w, measured[w], by, cal, out, err);
     if (!status && singles)
         status = predict_singles(p, model, by, cal, out, err);
-    if (!status && !cal)
-        status = predict_composed(p, model, by, out, err);
+    if (!status && singles)
+        status = predict_composed(p, model, by, cal, out, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
         compare_measured(&p->point[i], &out[i]);
         predict(&p->point[i], model, out[i].part, out[i].predicted);

@@ -4,12 +4,7 @@
 
 #include "fit/split.h"
 #include "observe/points.h"
-#include "single/composed.h"
-
-/** Factors of steps, and of forward passes in evaluation mode. */
-typedef struct composed_set {
-    composed_factors step, inference;
-} composed_set;
+#include "single/composed_file.h"
 
 struct layer_model; /* single/model.h */
 

@@ -9,6 +9,9 @@
  * model knows them. */
 bool predict_by_layers(const predictor *who);
 
+/** Are its networks composed of these, corrected by networks (single/composed.h)? */
+bool predict_composed(const predictor *who);
+
 /**
  * Passes of one micro-step, and the update.
  *

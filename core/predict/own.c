@@ -61,9 +61,12 @@ static lm_status sum_layers(sum *s, const step_setup *asked, double seconds[N_PA
     seconds[PART_UPDATE]   = found.update;
     for (size_t i = 0; i < sizeof done / sizeof done[0]; i++) {
         seconds[done[i]] *= own_times(done[i], asked);
-        ledger_add(&s->out->ledger, CERTAINTY_ASSUMED, seconds[done[i]]);
+        ledger_add(&s->out->ledger,
+                   predict_composed(s->who) ? CERTAINTY_EXTRAPOLATED : CERTAINTY_ASSUMED,
+                   seconds[done[i]]);
     }
-    sum_note(s->out, "layers by themselves", 0);
+    if (!predict_composed(s->who))
+        sum_note(s->out, "layers by themselves", 0);
     return LM_OK;
 }
 

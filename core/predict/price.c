@@ -49,7 +49,7 @@ size_t predict_parts(const predictor *who, bool many, part out[4])
     const char *model = who->model;
     size_t      n     = 0;
 
-    if (!many && !has(who, PART_FORWARD) && has(who, PART_STEP)) {
+    if (!many && !has(who, PART_FORWARD) && has(who, PART_STEP) && !predict_composed(who)) {
         out[n++] = PART_STEP; /* nothing but whole steps was measured */
         return n;
     }
@@ -306,7 +306,7 @@ static lm_status predict(const predictor *who, const step_setup *asked, bool syn
     if (overlaps || buckets)
         status = synchronise(&s, asked, seconds[PART_BACKWARD] / own_times(PART_BACKWARD, asked),
                              seconds[PART_UPDATE], buckets);
-    if (predict_by_layers(who)) /* those of layers are not of networks */
+    if (predict_by_layers(who) && !predict_composed(who)) /* those of layers are not of networks */
         bounds_unknown(&result);
     if (!status)
         *out = result;
