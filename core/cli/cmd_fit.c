@@ -433,8 +433,8 @@ static const char *refused_of_several(const options *o, residual_choice choice)
 {
     if (choice == RESIDUAL_OFF)
         return "several files are machines that share a residual: --residual on, or one file each";
-    if (o->value[ALGORITHM] || o->value[LIKE] || o->value[MODEL])
-        return "--algorithm, --like and --model are of one file";
+    if (o->value[ALGORITHM] || o->value[LIKE] || o->value[MODEL] || o->value[LAYERS])
+        return "--algorithm, --like, --model and --layers are of one file";
     return NULL;
 }
 
