@@ -1,6 +1,7 @@
 #!/bin/sh
 # A week of samples at 10 Hz, read and searched for epochs: seconds and MiB by method, beside a tenth of it and, of epochs of 10 s, the
-# most there can be; and how much more memory following takes for ten times as much, by itself and beside a plan. Not a test: machines are shared and noisy.
+# most there can be; and how much more memory following takes for ten times as much, by itself and beside a plan. Not a test: machines
+# are shared and noisy.
 # usage: tests/bench/epochs.sh [SAMPLES]        (default: 6048000)
 set -eu
 

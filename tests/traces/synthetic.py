@@ -26,6 +26,9 @@ What a run is made of, and the ranges that `draw` takes it from (the same for ev
     sampling_drift   change of the interval from the first sample to the last: -3 to 3 %
     gpus          1 to 4, each with its own noise, up to 1 % of an epoch behind one another
 
+By --set alone: throttled (clock of the second half of the epochs over that of the first; they take longer by as much), which the
+format `watch` tells beside the load, and level_scale (of all levels: what waits is not at work).
+
 A sample is the mean over the interval before it, as DCGM's profiling metrics are; values are whole points, as
 utilisation is. `hard` names what lies outside: see HARD.
 """
@@ -117,6 +120,11 @@ def harden(rng, s, kind):
     return s
 
 
+def clock_of(s, k):
+    """Clock in epoch k over that of the first."""
+    return s.get("throttled", 1) if 2 * k >= s["epochs"] else 1
+
+
 def run_of(rng, s):
     """The run: (start, length, share of it that is trained, evaluated, paused) of each epoch, and the steady ones."""
     epochs, at = [], s["startup_s"]
@@ -126,6 +134,7 @@ def run_of(rng, s):
         length *= 1 + s.get("slowing", 0) * k / max(1, s["epochs"] - 1)
         if rng.random() < s.get("stalls", 0):
             length *= rng.uniform(1.3, 2)
+        length /= clock_of(s, k)
         evaluated = s["evaluation"] * length if k % s.get("evaluate_every", 1) == s.get("evaluate_every", 1) - 1 else 0
         epochs.append({"start_s": at, "length_s": length, "evaluation_s": evaluated, "dip_s": min(s["dip_s"], length / 4)})
         at += length
@@ -173,7 +182,7 @@ def samples_of(rng, s, epochs, end, lag):
             total += level_at(s, epochs, k, at)
         error = rho * error + fresh * rng.gauss(0, 1)
         idle = not 0 <= k < len(epochs)
-        value = total / 3 + (0.2 * error if idle else error)
+        value = total / 3 * s.get("level_scale", 1) + (0.2 * error if idle else error)
         if rng.random() < s["dropped"] or gap[0] < t < gap[0] + gap[1]:
             continue
         out.append((t + rng.uniform(-1, 1) * s["sampling_jitter"] * width, min(100, max(0, round(value)))))
@@ -218,6 +227,16 @@ def write_smi(run, out):
     out.writelines(f"{stamp(t)}, {g}, {v} %, {40 + 2.1 * v:.2f} W\n" for t, g, v in merged(run))
 
 
+def write_watch(run, out):
+    """As `layermeter watch` does: clocks, and the power limit as what holds them down."""
+    out.write("timestamp,index,utilization.gpu [%],power.draw [W],clocks.current.sm [MHz],clocks_event_reasons.active\n")
+    starts = [e["start_s"] for e in run["epochs"]]
+    for t, g, v in merged(run):
+        k = sum(t >= start for start in starts) - 1
+        clock = clock_of(run["settings"], k)
+        out.write(f"{1708753700 + t:.3f},{g},{v},{40 + 2.1 * v:.2f},{1410 * clock:.0f},0x{4 if clock < 1 else 0:016x}\n")
+
+
 def write_dcgm(run, out):
     """Without times: samples that were dropped are N/A."""
     interval, rows = run["settings"]["interval_s"], []
@@ -244,7 +263,7 @@ def write_prometheus(run, out):
         out.write(f'DCGM_FI_DEV_GPU_UTIL{{gpu="{g}",UUID="GPU-{g}"}} {v} {int(1000 * (1708753700 + t))}\n')
 
 
-WRITERS = {"csv": write_csv, "smi": write_smi, "dcgm": write_dcgm, "prometheus": write_prometheus, "untimed": write_untimed}
+WRITERS = {"csv": write_csv, "smi": write_smi, "watch": write_watch, "dcgm": write_dcgm, "prometheus": write_prometheus, "untimed": write_untimed}
 
 
 def main():
