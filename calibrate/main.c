@@ -246,6 +246,8 @@ static void say_measured(const job *j)
         fprintf(stderr, "%zu of %zu points could not be measured: the column 'status' says why\n",
                 j->c.n_skipped, n);
     trust_print(&j->c.seen, j->o->value[QUIET] != NULL, stderr);
+    if (!j->o->value[QUIET] && *j->c.no_power)
+        fprintf(stderr, "power is not measured: %s\n", j->c.no_power);
     if (!j->o->value[QUIET])
         fprintf(stderr, "%zu points in %s%s\n", n, j->folder.observations,
                 plan->n_filtered ? " (some were left out: --dry-run counts them)" : "");

@@ -137,8 +137,8 @@ static lm_status open_power(campaign *c, lm_error *err)
 
     if (status == LM_E_NOMEM)
         return lm_error_set(err, status, "%s", why.text);
-    if (status && campaign_root(c))
-        fprintf(stderr, "power is not measured: %s\n", why.text);
+    if (status)
+        snprintf(c->no_power, sizeof c->no_power, "%.299s", why.text);
     return LM_OK;
 }
 

@@ -30,6 +30,7 @@ typedef struct campaign {
     double        doubtful_seconds; /**< spent on points that are to be measured again */
     double        point_seconds, timed_seconds; /**< rank 0: that points took; repetitions of it */
     size_t        next;                         /**< point, without a budget */
+    char          no_power[300]; /**< why none is measured; "": it is, or nothing could be */
 } campaign;
 
 /**

@@ -185,6 +185,6 @@ awk -F, '
     END { exit bad }' p.csv || fail "power of the phases"
 # Nothing to read: an empty column, and one line that says so.
 mkdir empty && rm p.csv
-LAYERMETER_SYSTEM_ROOT=$work/empty layermeter-calibrate sweep.ini -o p.csv --quiet >out 2>&1 || fail "$(cat out)"
+LAYERMETER_SYSTEM_ROOT=$work/empty layermeter-calibrate sweep.ini -o p.csv >out 2>&1 || fail "$(cat out)"
 [ "$(grep -c '^power is not measured: ' out)" = 1 ] || fail "$(cat out)"
 ! grep -q power_source p.csv || fail "a source: $(grep power p.csv)"
