@@ -75,7 +75,8 @@ static lm_status part(const layerwise_rows *rows, double unit, uint64_t seed, do
     return LM_OK;
 }
 
-static lm_status judge(const mlp *m, const mlp_rows *held, double unit, double *out, lm_error *err)
+static lm_status judge(const mlp *m, const learn_rows *held, double unit, double *out,
+                       lm_error *err)
 {
     double   *found  = malloc((held->n + 1) * sizeof *found);
     double    sum    = 0;
@@ -104,8 +105,8 @@ static lm_status learn(const char *task, const layerwise_rows *rows, layerwise_t
         status  = part(rows, t->unit, seed, &x, &y, err);
     }
     if (!status) {
-        const mlp_rows held = { x, y, n, rows->n_features };
-        const mlp_rows seen = { x + n * rows->n_features, y + n, rows->n - n, rows->n_features };
+        const learn_rows held = { x, y, n, rows->n_features };
+        const learn_rows seen = { x + n * rows->n_features, y + n, rows->n - n, rows->n_features };
 
         *judged = (layerwise_judgement){ .seen = seen.n, .held = n };
         status  = mlp_train(&seen, &held, &o, NULL, NULL, &t->m, err);

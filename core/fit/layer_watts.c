@@ -31,11 +31,11 @@ enum {
     MODELLED,
     SECONDS,
     SHARES,
-    PHASES     = SHARES + N_TERM_BOUNDS, /* forward, backward, update, evaluation */
-    CLASSES    = PHASES + 4,
-    KINDS      = CLASSES + N_LAYER_CLASSES, /* bytes by kind of kernel */
-    SIZES      = KINDS + N_WORK_KINDS,
-    N_SIZES    = 17,
+    PHASES        = SHARES + N_TERM_BOUNDS, /* forward, backward, update, evaluation */
+    CLASSES       = PHASES + 4,
+    KINDS         = CLASSES + N_LAYER_CLASSES, /* bytes by kind of kernel */
+    SIZES         = KINDS + N_WORK_KINDS,
+    N_SIZES       = 17,
     WATT_FEATURES = SIZES + N_SIZES
 };
 
@@ -232,7 +232,7 @@ static lm_status model(watt_rows *w, power_model *out, lm_error *err)
 static lm_status learn(watt_rows *w, const power_model *m, trees **out, double range[2],
                        lm_error *err)
 {
-    boost_rows seen = { .x = w->x, .y = w->y, .n_features = WATT_FEATURES };
+    learn_rows seen = { .x = w->x, .y = w->y, .n_features = WATT_FEATURES };
     lm_status  status;
 
     for (size_t i = 0; i < w->n; i++) {

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "learn/rows.h"
 #include "learn/trees.h"
 
 typedef struct boost_options {
@@ -20,13 +21,6 @@ typedef struct boost_options {
 
 extern const boost_options boost_default, forest_default;
 
-/** Rows of features, and what is to be told from them by the least squares. */
-typedef struct boost_rows {
-    const double *x; /**< n x n_features, row by row */
-    const double *y; /**< n */
-    size_t        n, n_features;
-} boost_rows;
-
 /** Does this build have XGBoost? Trees that were grown elsewhere are read and predict in any. */
 bool boost_available(void);
 
@@ -38,7 +32,7 @@ bool boost_available(void);
  * @return LM_E_UNSUPPORTED without XGBoost (the text says what to install), LM_E_ARG for rows or
  *         options that make no sense, LM_E_NOMEM
  */
-lm_status boost_train(const boost_rows *rows, const boost_rows *held, const boost_options *o,
+lm_status boost_train(const learn_rows *rows, const learn_rows *held, const boost_options *o,
                       trees **out, lm_error *err);
 
 #endif

@@ -157,12 +157,12 @@ static lm_status scaled_new(const learner *l, const learner_rows *r, scaled *out
 static lm_status train_body(const scaled *rows, const scaled *held, const learner_options *o,
                             learner *to, lm_error *err)
 {
-    const size_t      width       = to->n_features;
-    const linear_rows by_lines    = { rows->x, rows->y, rows->n, width };
-    const boost_rows  by_trees    = { rows->x, rows->y, rows->n, width };
-    const mlp_rows    by_layers   = { rows->x, rows->y, rows->n, width };
-    const boost_rows  held_trees  = { held->x, held->y, held->n, width };
-    const mlp_rows    held_layers = { held->x, held->y, held->n, width };
+    const size_t     width       = to->n_features;
+    const learn_rows by_lines    = { rows->x, rows->y, rows->n, width };
+    const learn_rows by_trees    = { rows->x, rows->y, rows->n, width };
+    const learn_rows by_layers   = { rows->x, rows->y, rows->n, width };
+    const learn_rows held_trees  = { held->x, held->y, held->n, width };
+    const learn_rows held_layers = { held->x, held->y, held->n, width };
 
     switch (learner_body_of(o->kind)) {
     case BODY_LINEAR: return linear_train(&by_lines, &to->linear, err);

@@ -43,22 +43,6 @@ static lm_status linear_new(size_t n_features, linear **out, lm_error *err)
 /* ---- training -----------------------------------------------------------------------------------
  */
 
-static lm_status check(const linear_rows *r, lm_error *err)
-{
-    if (!r->n || !r->n_features || r->n_features > LINEAR_FEATURES)
-        return lm_error_set(err, LM_E_ARG, "%zu rows of %zu features to learn from", r->n,
-                            r->n_features);
-    for (size_t i = 0; i < r->n; i++) {
-        if (!isfinite(r->y[i]))
-            return lm_error_set(err, LM_E_ARG, "row %zu: %g to be told", i + 1, r->y[i]);
-        for (size_t k = 0; k < r->n_features; k++)
-            if (!isfinite(r->x[i * r->n_features + k]))
-                return lm_error_set(err, LM_E_ARG, "row %zu: feature %zu is %g", i + 1, k + 1,
-                                    r->x[i * r->n_features + k]);
-    }
-    return LM_OK;
-}
-
 static double mean_of(const double *x, size_t n, size_t stride)
 {
     double sum = 0;
@@ -70,7 +54,7 @@ static double mean_of(const double *x, size_t n, size_t stride)
 
 /* Feature k in column k of `a`, with mean 0 and deviation 1; all 0 where it does not vary. Returns
  * the deviation; 0: it does not. */
-static double scale_feature(const linear_rows *r, size_t k, double mean, double *a)
+static double scale_feature(const learn_rows *r, size_t k, double mean, double *a)
 {
     double squares = 0, largest = 0, deviation;
 
@@ -88,7 +72,7 @@ static double scale_feature(const linear_rows *r, size_t k, double mean, double 
 }
 
 /* Factors of the scaled features: the first n_features of `b` (of which there is room for both). */
-static lm_status solve(const linear_rows *r, double *a, double *b, double *values, lm_error *err)
+static lm_status solve(const learn_rows *r, double *a, double *b, double *values, lm_error *err)
 {
     const lapack_int m = (lapack_int)r->n, n = (lapack_int)r->n_features, most = m > n ? m : n;
     lapack_int       rank, info;
@@ -103,7 +87,7 @@ static lm_status solve(const linear_rows *r, double *a, double *b, double *value
                 : LM_OK;
 }
 
-static lm_status fit(const linear_rows *r, linear *to, lm_error *err)
+static lm_status fit(const learn_rows *r, linear *to, lm_error *err)
 {
     const size_t most = r->n > r->n_features ? r->n : r->n_features;
     const double y    = mean_of(r->y, r->n, 1);
@@ -128,10 +112,10 @@ static lm_status fit(const linear_rows *r, linear *to, lm_error *err)
     return status;
 }
 
-lm_status linear_train(const linear_rows *rows, linear **out, lm_error *err)
+lm_status linear_train(const learn_rows *rows, linear **out, lm_error *err)
 {
     linear   *l      = NULL;
-    lm_status status = check(rows, err);
+    lm_status status = learn_rows_check(rows, LINEAR_FEATURES, err);
 
     if (status || (status = linear_new(rows->n_features, &l, err)))
         return status;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "learn/lines.h"
+#include "learn/rows.h"
 
 #define LINEAR_FEATURES 4096
 
@@ -15,13 +16,6 @@ typedef struct linear {
     double *factor;
 } linear;
 
-/** Rows of features, and what is to be told from them. */
-typedef struct linear_rows {
-    const double *x; /**< n x n_features, row by row */
-    const double *y; /**< n */
-    size_t        n, n_features;
-} linear_rows;
-
 /**
  * Minimises sum (y - base - factor . x)^2 (LAPACK dgelsd on features of mean 0 and deviation 1).
  * Of several minimisers, as of words that are spelt out as one flag each, it takes the shortest:
@@ -30,7 +24,7 @@ typedef struct linear_rows {
  * @return LM_E_ARG without rows, for 0 or too many features, and for values that are not finite;
  *         LM_E_NOMEM
  */
-lm_status linear_train(const linear_rows *rows, linear **out, lm_error *err);
+lm_status linear_train(const learn_rows *rows, linear **out, lm_error *err);
 void      linear_free(linear *l);
 
 /** What one row of features comes to. Pure. */

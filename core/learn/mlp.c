@@ -17,7 +17,7 @@
 #define CHUNK 1024
 
 typedef struct training {
-    const mlp_rows    *rows, *held;
+    const learn_rows  *rows, *held;
     const mlp_options *o;
     mlp               *m;
     mlp_room           room;
@@ -43,19 +43,6 @@ static lm_status check_options(const mlp_options *o, lm_error *err)
                             o->rate, o->decay, o->l2);
     if (!(o->dropout >= 0 && o->dropout < 1))
         return lm_error_set(err, LM_E_ARG, "dropout %g: 0 to less than 1", o->dropout);
-    return LM_OK;
-}
-
-static lm_status check_rows(const mlp_rows *r, lm_error *err)
-{
-    for (size_t i = 0; i < r->n; i++) {
-        if (!isfinite(r->y[i]))
-            return lm_error_set(err, LM_E_ARG, "row %zu: %g to be told", i + 1, r->y[i]);
-        for (size_t k = 0; k < r->n_features; k++)
-            if (!isfinite(r->x[i * r->n_features + k]))
-                return lm_error_set(err, LM_E_ARG, "row %zu: feature %zu is %g", i + 1, k + 1,
-                                    r->x[i * r->n_features + k]);
-    }
     return LM_OK;
 }
 
@@ -213,10 +200,10 @@ static double epoch(training *t, double rate)
 /* Root mean squared error of others. */
 static lm_status judge(const training *t, double *out, lm_error *err)
 {
-    const mlp_rows *held    = t->held;
-    double         *found   = held ? malloc((held->n + 1) * sizeof *found) : NULL;
-    double          squares = 0;
-    lm_status       status;
+    const learn_rows *held    = t->held;
+    double           *found   = held ? malloc((held->n + 1) * sizeof *found) : NULL;
+    double            squares = 0;
+    lm_status         status;
 
     *out = NAN;
     if (!held)
@@ -260,7 +247,7 @@ static lm_status train(training *t, mlp_listener *said, void *context, lm_error 
     return LM_OK;
 }
 
-lm_status mlp_train(const mlp_rows *rows, const mlp_rows *held, const mlp_options *o,
+lm_status mlp_train(const learn_rows *rows, const learn_rows *held, const mlp_options *o,
                     mlp_listener *said, void *context, mlp **out, lm_error *err)
 {
     training  t      = { .rows = rows, .held = held, .o = o, .random = o->seed };
@@ -268,13 +255,11 @@ lm_status mlp_train(const mlp_rows *rows, const mlp_rows *held, const mlp_option
 
     if (held && !held->n)
         t.held = NULL;
-    if (!status && !rows->n)
-        status = lm_error_set(err, LM_E_ARG, "no rows to learn from");
     if (!status && t.held && held->n_features != rows->n_features)
         status = lm_error_set(err, LM_E_ARG, "%zu features to learn from, %zu to judge by",
                               rows->n_features, held->n_features);
-    if (status || (status = check_rows(rows, err)) ||
-        (t.held && (status = check_rows(held, err))) ||
+    if (status || (status = learn_rows_check(rows, MLP_WIDTH, err)) ||
+        (t.held && (status = learn_rows_check(held, MLP_WIDTH, err))) ||
         (status = mlp_new(rows->n_features, o->width, o->n_layers, &t.m, err)))
         return status;
     if (!(status = training_new(&t, err)))

@@ -15,16 +15,10 @@
 #include <stdio.h>
 
 #include "learn/lines.h"
+#include "learn/rows.h"
 
 #define MLP_LAYERS 8    /**< hidden ones, at most */
 #define MLP_WIDTH  4096 /**< units or features, at most */
-
-/** Rows of features, and what is to be told from them. */
-typedef struct mlp_rows {
-    const double *x; /**< n x n_features, row by row */
-    const double *y; /**< n */
-    size_t        n, n_features;
-} mlp_rows;
 
 typedef struct mlp_options {
     size_t   width[MLP_LAYERS]; /**< units of each hidden layer */
@@ -51,7 +45,7 @@ typedef struct mlp mlp;
  * @return LM_E_ARG without rows, for values that are not finite, for features of two numbers, and
  *         for options out of range; LM_E_NOMEM
  */
-lm_status mlp_train(const mlp_rows *rows, const mlp_rows *held, const mlp_options *o,
+lm_status mlp_train(const learn_rows *rows, const learn_rows *held, const mlp_options *o,
                     mlp_listener *said, void *context, mlp **out, lm_error *err);
 void      mlp_free(mlp *m);
 

@@ -99,8 +99,8 @@ static lm_status hold(const hearing *h, residual_trees *to, lm_error *err)
 static lm_status grow(const hearing *h, unsigned most, bool by_held, residual_trees *to,
                       lm_error *err)
 {
-    const boost_rows seen = { h->x[0], h->y[0], h->n[0], to->space.n };
-    const boost_rows held = { h->x[1], h->y[1], h->n[1], to->space.n };
+    const learn_rows seen = { h->x[0], h->y[0], h->n[0], to->space.n };
+    const learn_rows held = { h->x[1], h->y[1], h->n[1], to->space.n };
     boost_options    how  = growth;
     lm_status        status;
 

@@ -57,9 +57,9 @@ static learner *read_text(const char *text, lm_error *err)
 /* y = 7 + 2 a - 3 b; c is always 5. */
 static void a_plane_is_found(void **state)
 {
-    const double      x[] = { 0, 0, 5, 1, 0, 5, 0, 1, 5, 4, 2, 5 }, y[] = { 7, 9, 4, 9 };
-    const linear_rows rows = { x, y, 4, 3 };
-    linear           *l    = NULL;
+    const double     x[] = { 0, 0, 5, 1, 0, 5, 0, 1, 5, 4, 2, 5 }, y[] = { 7, 9, 4, 9 };
+    const learn_rows rows = { x, y, 4, 3 };
+    linear          *l    = NULL;
 
     (void)state;
     assert_int_equal(linear_train(&rows, &l, NULL), LM_OK);
@@ -73,9 +73,9 @@ static void a_plane_is_found(void **state)
 /* Of all that fit, the shortest: of two flags that are one word each takes half, +-1 around 2. */
 static void words_spelt_out_as_flags_are_told_apart(void **state)
 {
-    const double      x[] = { 1, 0, 0, 1, 1, 0, 0, 1 }, y[] = { 3, 1, 3, 1 };
-    const linear_rows rows = { x, y, 4, 2 };
-    linear           *l    = NULL;
+    const double     x[] = { 1, 0, 0, 1, 1, 0, 0, 1 }, y[] = { 3, 1, 3, 1 };
+    const learn_rows rows = { x, y, 4, 2 };
+    linear          *l    = NULL;
 
     (void)state;
     assert_int_equal(linear_train(&rows, &l, NULL), LM_OK);

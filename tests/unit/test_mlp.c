@@ -25,14 +25,14 @@ static const mlp_options usual = { .width       = { 16, 16 },
                                    .seed        = 1 };
 
 /* y = 3 + 2 |a| + b, which relus hold exactly. */
-static mlp_rows kinked(double *x, double *y, uint64_t seed)
+static learn_rows kinked(double *x, double *y, uint64_t seed)
 {
     for (size_t i = 0; i < N; i++) {
         x[2 * i]     = 4 * uniform(&seed) - 2;
         x[2 * i + 1] = 100 * uniform(&seed);
         y[i]         = 3 + 2 * fabs(x[2 * i]) + x[2 * i + 1];
     }
-    return (mlp_rows){ x, y, N, 2 };
+    return (learn_rows){ x, y, N, 2 };
 }
 
 /* Loss of the first rows, by double sums of the network's own outputs. */
@@ -105,7 +105,7 @@ static void what_relus_hold_is_learned(void **state)
     mlp   *m = NULL;
 
     (void)state;
-    const mlp_rows rows = kinked(x, y, 1), other = kinked(other_x, other_y, 2);
+    const learn_rows rows = kinked(x, y, 1), other = kinked(other_x, other_y, 2);
 
     assert_int_equal(mlp_train(&rows, NULL, &usual, NULL, NULL, &m, NULL), LM_OK);
     assert_int_equal(mlp_predict(m, other.x, N, found, NULL), LM_OK);
@@ -136,7 +136,7 @@ static void the_best_epoch_of_others_is_kept(void **state)
     mlp        *m = NULL;
 
     (void)state;
-    const mlp_rows rows = kinked(x, y, 1), other = kinked(other_x, other_y, 2);
+    const learn_rows rows = kinked(x, y, 1), other = kinked(other_x, other_y, 2);
 
     o.epochs = 20;
     assert_int_equal(mlp_train(&rows, &other, &o, hear, &h, &m, NULL), LM_OK);
@@ -169,7 +169,7 @@ static void text_holds_all_of_it(void **state)
     char       *text, *other, *copy;
 
     (void)state;
-    const mlp_rows rows = kinked(x, y, 1);
+    const learn_rows rows = kinked(x, y, 1);
 
     o.epochs  = 3;
     o.dropout = 0.2;
@@ -242,7 +242,7 @@ static void bad_rows_are_refused(void **state)
     lm_error err = { LM_OK, "" };
 
     (void)state;
-    mlp_rows rows = { x, y, 2, 1 };
+    learn_rows rows = { x, y, 2, 1 };
 
     assert_int_equal(mlp_train(&rows, NULL, &usual, NULL, NULL, &m, &err), LM_E_ARG);
     assert_string_equal(err.text, "row 2: nan to be told");

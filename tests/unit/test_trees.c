@@ -89,17 +89,17 @@ static void what_would_not_end_is_refused(void **state)
 }
 
 /* 1 below 5, 3 above, and noise. */
-static boost_rows steps(double *x, double *y, uint64_t seed)
+static learn_rows steps(double *x, double *y, uint64_t seed)
 {
     for (size_t i = 0; i < N; i++) {
         x[2 * i]     = 10 * uniform(&seed);
         x[2 * i + 1] = uniform(&seed);
         y[i]         = (x[2 * i] < 5 ? 1 : 3) + 0.02 * (uniform(&seed) - 0.5);
     }
-    return (boost_rows){ x, y, N, 2 };
+    return (learn_rows){ x, y, N, 2 };
 }
 
-static double root_mean_square(const trees *t, const boost_rows *r)
+static double root_mean_square(const trees *t, const learn_rows *r)
 {
     double squares = 0;
 
@@ -112,7 +112,7 @@ static void a_step_is_learned(void **state)
 {
     const boost_options *const ways[] = { &boost_default, &forest_default };
     double                     x[2 * N], y[N], other_x[2 * N], other_y[N];
-    const boost_rows           rows = steps(x, y, 1), other = steps(other_x, other_y, 2);
+    const learn_rows           rows = steps(x, y, 1), other = steps(other_x, other_y, 2);
 
     (void)state;
     if (!boost_available())
@@ -142,7 +142,7 @@ static void a_step_is_learned(void **state)
 static void what_cannot_be_learned_is_told(void **state)
 {
     double        x[] = { 1, 2 }, y[] = { 1, NAN };
-    boost_rows    rows = { x, y, 2, 1 };
+    learn_rows    rows = { x, y, 2, 1 };
     boost_options o    = boost_default;
     trees        *t    = NULL;
     lm_error      err  = { LM_OK, "" };

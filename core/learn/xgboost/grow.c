@@ -21,22 +21,6 @@ static lm_status failed(lm_error *err)
 /* ---- growing ------------------------------------------------------------------------------------
  */
 
-static lm_status check_rows(const boost_rows *r, lm_error *err)
-{
-    if (!r->n || !r->n_features || r->n_features > TREES_FEATURES)
-        return lm_error_set(err, LM_E_ARG, "%zu rows of %zu features to learn from", r->n,
-                            r->n_features);
-    for (size_t i = 0; i < r->n; i++) {
-        if (!isfinite(r->y[i]))
-            return lm_error_set(err, LM_E_ARG, "row %zu: %g to be told", i + 1, r->y[i]);
-        for (size_t k = 0; k < r->n_features; k++)
-            if (!isfinite(r->x[i * r->n_features + k]))
-                return lm_error_set(err, LM_E_ARG, "row %zu: feature %zu is %g", i + 1, k + 1,
-                                    r->x[i * r->n_features + k]);
-    }
-    return LM_OK;
-}
-
 static lm_status check_options(const boost_options *o, lm_error *err)
 {
     if (o->trees < 1 || o->depth < 1 || o->depth > 30 || !(o->rate > 0) || !(o->rows > 0) ||
@@ -51,7 +35,7 @@ static lm_status check_options(const boost_options *o, lm_error *err)
 }
 
 /* XGBoost takes single precision, and NAN for what is missing: nothing is. */
-static lm_status matrix_of(const boost_rows *r, DMatrixHandle *out, lm_error *err)
+static lm_status matrix_of(const learn_rows *r, DMatrixHandle *out, lm_error *err)
 {
     float    *x = malloc(r->n * r->n_features * sizeof *x), *y = malloc(r->n * sizeof *y);
     lm_status status = x && y ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
@@ -225,7 +209,7 @@ static double mean(const double *y, size_t n)
     return sum / (double)n;
 }
 
-lm_status boost_train(const boost_rows *rows, const boost_rows *held, const boost_options *o,
+lm_status boost_train(const learn_rows *rows, const learn_rows *held, const boost_options *o,
                       trees **out, lm_error *err)
 {
     DMatrixHandle matrix[2] = { NULL, NULL };
@@ -236,7 +220,8 @@ lm_status boost_train(const boost_rows *rows, const boost_rows *held, const boos
 
     if (held && !held->n)
         held = NULL;
-    if (status || (status = check_rows(rows, err)) || (held && (status = check_rows(held, err))))
+    if (status || (status = learn_rows_check(rows, TREES_FEATURES, err)) ||
+        (held && (status = learn_rows_check(held, TREES_FEATURES, err))))
         return status;
     if (held && held->n_features != rows->n_features)
         return lm_error_set(err, LM_E_ARG, "%zu features to learn from, %zu to judge by",

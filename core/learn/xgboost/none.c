@@ -6,7 +6,7 @@ bool boost_available(void)
     return false;
 }
 
-lm_status boost_train(const boost_rows *rows, const boost_rows *held, const boost_options *o,
+lm_status boost_train(const learn_rows *rows, const learn_rows *held, const boost_options *o,
                       trees **out, lm_error *err)
 {
     (void)rows;
