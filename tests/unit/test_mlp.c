@@ -252,7 +252,7 @@ static void bad_rows_are_refused(void **state)
     assert_string_equal(err.text, "row 2: feature 1 is inf");
     rows.n = 0;
     assert_int_equal(mlp_train(&rows, NULL, &usual, NULL, NULL, &m, &err), LM_E_ARG);
-    assert_string_equal(err.text, "no rows to learn from");
+    assert_string_equal(err.text, "0 rows of 1 features to learn from");
 }
 
 int main(void)
