@@ -89,6 +89,21 @@ static void assume(power_model *m, double bandwidth)
     m->assumed = true;
 }
 
+/* A device at rest draws less than one that works, as that was measured. */
+static lm_status check_idle(const power_model *m, lm_error *err)
+{
+    double least = m->bound_w[BOUND_TRAFFIC] - m->memory_w;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        least = fmin(least, m->bound_w[k]);
+    if (!(m->idle_w > least * (1 + 1e-9)))
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG,
+                        "--idle-power: %.4g W at rest, but at work the machine drew as little as "
+                        "%.4g W",
+                        m->idle_w, least);
+}
+
 lm_status power_choice_complete(power_choice *c, const calibration *cal, const char *name,
                                 const char *devices, lm_error *err)
 {
@@ -104,7 +119,7 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
         c->model          = *cal->power;
         c->model.idle_w   = isfinite(told.idle_w) ? told.idle_w : c->model.idle_w;
         c->model.knee_mhz = isfinite(told.knee_mhz) ? told.knee_mhz : c->model.knee_mhz;
-        return LM_OK;
+        return check_idle(&c->model, err);
     }
     if (isnan(told.idle_w))
         return LM_OK;
