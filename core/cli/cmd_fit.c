@@ -79,6 +79,7 @@ static const char details[] =
     "on they say nothing.\n"
     "Several files are of a machine each. Each machine has its own prices of single layers; the residual is\n"
     "one for all, which knows the devices by their datasheets: a machine with 60 rows has it of the others.\n"
+    "So is a model of --model, with features of devices.\n"
     "--model learns models that others published of single layers, to be compared or used: each goes into\n"
     "a file beside the machine file, MACHINE.NAME. justus: perceptrons on the keys of convolutions and\n"
     "fully connected layers (arXiv:1811.11880); prenet: on operations, memory and keys of these and of\n"
@@ -423,7 +424,7 @@ static lm_status learn(const options *o, const observations *obs, const points *
                     : LM_OK;
 
     if (!status)
-        status = learned_models_fit(l, &from, 1, cal, err);
+        status = learned_models_fit(l, &from, 1, &cal, err);
     devices_free(list);
     return status;
 }
@@ -431,21 +432,24 @@ static lm_status learn(const options *o, const observations *obs, const points *
 /* What several files have none of; NULL: all is well. */
 static const char *refused_of_several(const options *o, residual_choice choice)
 {
-    if (choice == RESIDUAL_OFF)
-        return "several files are machines that share a residual: --residual on, or one file each";
-    if (o->value[ALGORITHM] || o->value[LIKE] || o->value[MODEL] || o->value[LAYERS])
-        return "--algorithm, --like, --model and --layers are of one file";
+    if (choice == RESIDUAL_OFF && !o->value[MODEL])
+        return "several files are machines that share a residual, or learned models: --residual on "
+               "or --model, or one file each";
+    if (o->value[ALGORITHM] || o->value[LIKE] || o->value[LAYERS])
+        return "--algorithm, --like and --layers are of one file";
     return NULL;
 }
 
-static int run_pool(const options *o, residual_choice choice, format f)
+static int run_pool(const options *o, residual_choice choice, learned_models *learned, format f)
 {
     const pool_question q       = { .path    = o->argument,
                                     .n       = (size_t)o->n_arguments,
                                     .outputs = o->value[OUTPUT],
                                     .devices = o->value[DEVICE],
                                     .own     = o->value[DEVICES],
-                                    .where   = o->value[WHERE] };
+                                    .where   = o->value[WHERE],
+                                    .alone   = choice == RESIDUAL_OFF,
+                                    .learned = learned };
     const char         *refused = refused_of_several(o, choice);
     lm_error            err     = { 0 };
     registry           *reg     = NULL;
@@ -495,12 +499,13 @@ static int run(const options *o)
         code = report_misuse("--residual", &err);
         goto out;
     }
+    if (!learned_models_parse(o->value[MODEL], o->value[LEARN], &learned, &code))
+        goto out;
     if (o->n_arguments > 1) {
-        code = run_pool(o, choice, f);
+        code = run_pool(o, choice, &learned, f);
         goto out;
     }
-    if (!learned_models_parse(o->value[MODEL], o->value[LEARN], &learned, &code) ||
-        !power_options_read(o, &(power_options){ IDLE_POWER, POWER_CAP, KNEE, -1, true }, &power,
+    if (!power_options_read(o, &(power_options){ IDLE_POWER, POWER_CAP, KNEE, -1, true }, &power,
                             &code))
         goto out;
     if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||

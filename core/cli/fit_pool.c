@@ -87,7 +87,7 @@ static lm_status read_machines(pool *p, const pool_question *q, workloads *loads
             continue;
         if (!m->cal->layers || !layer_model_any(m->cal->layers))
             status = lm_error_set(err, LM_E_ARG,
-                                  "%s: several files share a residual of single layers, and there "
+                                  "%s: several files share what single layers teach, and there "
                                   "are too few of them here",
                                   m->path);
         else
@@ -112,7 +112,21 @@ static void add_row(table *t, const char *machine, size_t class, size_t rows_of,
     table_real(t, 100 * held_out);
 }
 
-static void fill(const pool *p, const residual_trees *judged, table *t)
+static void add_learned(table *t, const learned_models *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; k < l->model[i]->n_tasks; k++) {
+            const layerwise_task *task = &l->model[i]->task[k];
+
+            table_text(t, l->kind[i]->name);
+            table_text(t, task->name);
+            table_count(t, task->judged.seen + task->judged.held);
+            table_real(t, NAN);
+            table_real(t, 100 * task->judged.mape);
+        }
+}
+
+static void fill(const pool *p, const residual_trees *judged, const learned_models *l, table *t)
 {
     table_column(t, "machine", "machine", 0);
     table_column(t, "part", "part", 0);
@@ -129,6 +143,19 @@ static void fill(const pool *p, const residual_trees *judged, table *t)
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         if (judged[c].judged)
             add_row(t, MODEL_RESIDUAL, c, judged[c].rows, NAN, judged[c].mape);
+    add_learned(t, l);
+}
+
+static lm_status learn_models(pool *p, learned_models *l, lm_error *err)
+{
+    layerwise_source from[VALIDATE_DEVICES];
+    calibration     *cal[VALIDATE_DEVICES];
+
+    for (size_t i = 0; i < p->n; i++) {
+        from[i] = (layerwise_source){ p->machine[i].obs, &p->machine[i].p, p->machine[i].on };
+        cal[i]  = p->machine[i].cal;
+    }
+    return learned_models_fit(l, from, p->n, cal, err);
 }
 
 static lm_status learn(pool *p, residual_trees *judged, lm_error *err)
@@ -145,25 +172,29 @@ static lm_status learn(pool *p, residual_trees *judged, lm_error *err)
 
 lm_status fit_pool(const pool_question *q, workloads *loads, table *t, lm_error *err)
 {
-    pool          *p    = calloc(1, sizeof *p);
-    device_list   *list = NULL;
-    residual_trees judged[N_LAYER_CLASSES];
-    lm_status      status = p ? devices_open(q->own, &list, err) : no_memory(err);
+    pool          *p                       = calloc(1, sizeof *p);
+    device_list   *list                    = NULL;
+    residual_trees judged[N_LAYER_CLASSES] = { { .rows = 0 } };
+    lm_status      status                  = p ? devices_open(q->own, &list, err) : no_memory(err);
 
     if (!status)
         status = split_list("-o", q->outputs, q->n, &p->outputs, p->output, err);
     if (!status && q->devices)
         status = split_list("--device", q->devices, q->n, &p->names, p->name, err);
-    if (!status && !(status = read_machines(p, q, loads, list, err)) &&
-        (status = learn(p, judged, err)))
+    if (!status)
+        status = read_machines(p, q, loads, list, err);
+    if (!status && !q->alone && (status = learn(p, judged, err)))
         lm_error_prefix(err, "--residual");
+    if (!status)
+        status = learn_models(p, q->learned, err);
     for (size_t i = 0; !status && i < p->n; i++)
         status = calibration_save(p->machine[i].cal, p->output[i], err);
     for (size_t i = 0; !status && i < p->n; i++)
         print_flagged(p->machine[i].obs, &p->machine[i].p);
     if (!status) {
-        print_residuals("all files", p->machine[0].cal->layers, judged);
-        fill(p, judged, t);
+        if (!q->alone)
+            print_residuals("all files", p->machine[0].cal->layers, judged);
+        fill(p, judged, q->learned, t);
     }
     for (size_t i = 0; p && i < p->n; i++)
         measured_device_free(&p->machine[i]);

@@ -6,8 +6,7 @@
 
 #include <layermeter/error.h>
 
-#include "observe/points.h"
-#include "report/table.h"
+#include "cli/learned_models.h"
 
 /** What is asked; texts are the command line's. */
 typedef struct pool_question {
@@ -17,12 +16,14 @@ typedef struct pool_question {
     const char        *devices; /**< their devices by name, "A,B"; NULL: what the files say */
     const char        *own;     /**< file of datasheets; NULL: the shipped ones */
     const char        *where;   /**< as of --where; NULL: all rows */
+    bool               alone;   /**< no residual is learned */
+    learned_models    *learned; /**< models to learn of all of them together */
 } pool_question;
 
 /**
  * Fits each file's prices of single layers, learns one residual from all of them
- * (singles_learn_pool()), writes a machine file for each, and fills a table: rows and errors by
- * machine, then of the residual.
+ * (singles_learn_pool()) and learned models, writes a machine file for each, and fills a table:
+ * rows and errors by machine, then of the residual and of models.
  *
  * @return LM_E_ARG where a list is not as long as that of files, where a file has no single layers;
  *         LM_E_NOTFOUND for a device without a datasheet, what fit_all() returns

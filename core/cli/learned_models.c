@@ -121,31 +121,42 @@ static void print_left_out(const char *path, const layerwise_data *d)
                     path, d->kind->name, d->lot[i].task, d->lot[i].n, d->kind->fewest);
 }
 
-static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *from, size_t n,
-                         calibration *cal, lm_error *err)
+/* Its text, to be written beside each machine file. */
+static lm_status keep(const layerwise_model *m, calibration *const *cal, size_t n, lm_error *err)
 {
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < n && !status; i++) {
+        char *text = text_of(m);
+
+        status = text ? calibration_learned_add(cal[i], m->kind->name, text, err) : no_memory(err);
+    }
+    return status;
+}
+
+static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *from, size_t n,
+                         calibration *const *cal, lm_error *err)
+{
+    const char    *path = n > 1 ? "all files" : from->obs->path;
     layerwise_data d;
-    char          *text;
     lm_status      status = layerwise_gather(l->kind[i], from, n, &d, err);
 
     if (status)
         return status;
     status = layerwise_learn(&d, l->setting[i], SEED, NULL, NULL, &l->model[i], err);
     if (!status) {
-        print_left_out(from->obs->path, &d);
-        print_tasks(from->obs->path, l->model[i]);
-        status = (text = text_of(l->model[i]))
-                     ? calibration_learned_add(cal, l->kind[i]->name, text, err)
-                     : no_memory(err);
+        print_left_out(path, &d);
+        print_tasks(path, l->model[i]);
+        status = keep(l->model[i], cal, n, err);
     } else {
-        lm_error_prefix(err, "%s", from->obs->path);
+        lm_error_prefix(err, "%s", path);
     }
     layerwise_data_free(&d);
     return status;
 }
 
 lm_status learned_models_fit(learned_models *l, const layerwise_source *from, size_t n,
-                             calibration *cal, lm_error *err)
+                             calibration *const *cal, lm_error *err)
 {
     lm_status status = LM_OK;
 

@@ -29,9 +29,12 @@ bool learned_models_parse(const char *list, const char *settings, learned_models
                           int *exit_code);
 void learned_models_free(learned_models *l);
 
-/** Learns them all, into the calibration, too; says on stderr what came of it. */
+/**
+ * Learns each of all sources together, into the calibration of each (`cal`: n of them), too; says
+ * on stderr what came of it.
+ */
 lm_status learned_models_fit(learned_models *l, const layerwise_source *from, size_t n,
-                             calibration *cal, lm_error *err);
+                             calibration *const *cal, lm_error *err);
 
 /** A row for each task, in the table of fit. */
 void learned_models_rows(const learned_models *l, table *t);
