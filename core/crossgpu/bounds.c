@@ -18,7 +18,7 @@ static bool has_rest(metric_unit u)
     return u != UNIT_SECONDS && u != UNIT_NONE;
 }
 
-static size_t n_shares(const space *s)
+size_t bounds_n_shares(const space *s)
 {
     size_t n = 1;
 
@@ -27,8 +27,8 @@ static size_t n_shares(const space *s)
     return n;
 }
 
-/* What the shares are sums of, n_shares() of them: the next one of metric i; *rest that of what it
- * leaves, NAN where it leaves nothing. */
+/* What the shares are sums of, bounds_n_shares() of them: the next one of metric i; *rest that of
+ * what it leaves, NAN where it leaves nothing. */
 static double share_of(const space *s, const double *x, size_t i, double *rest)
 {
     const metric_unit u = s->metric[i].unit;
@@ -37,7 +37,7 @@ static double share_of(const space *s, const double *x, size_t i, double *rest)
     return fmin(fmax(u == UNIT_SECONDS ? x[i] * fabs(x[i]) : x[i], 0), MOST);
 }
 
-static void shares_of(const space *s, const double *x, double *out)
+void bounds_shares(const space *s, const double *x, double *out)
 {
     *out++ = 1;
     for (size_t i = 0; i < s->n_metrics; i++) {
@@ -59,11 +59,11 @@ static void ratios_of(const gpu *from, const gpu *to, double r[N_BOUNDS])
 /* One row of the fit, relative to what was measured. */
 static void columns_of(const pairs *p, const pair_row *row, double *shares, double *out)
 {
-    const size_t n = n_shares(&p->s);
+    const size_t n = bounds_n_shares(&p->s);
     double       r[N_BOUNDS];
 
     ratios_of(&p->gpu[row->pair / p->n_gpus], &p->gpu[row->pair % p->n_gpus], r);
-    shares_of(&p->s, p->x + row->from * space_n_run(&p->s), shares);
+    bounds_shares(&p->s, p->x + row->from * space_n_run(&p->s), shares);
     for (size_t b = 0; b < N_BOUNDS; b++)
         for (size_t i = 0; i < n; i++)
             out[b * n + i] = r[b] * shares[i] / exp(row->log_ratio);
@@ -71,7 +71,7 @@ static void columns_of(const pairs *p, const pair_row *row, double *shares, doub
 
 lm_status bounds_fit(const selection *rows, bounds *out, lm_error *err)
 {
-    const size_t n_share = n_shares(&rows->p->s), n = N_BOUNDS * n_share;
+    const size_t n_share = bounds_n_shares(&rows->p->s), n = N_BOUNDS * n_share;
     double      *gram = calloc(n * n, sizeof *gram), *h = calloc(n, sizeof *h);
     double      *a = malloc(n * sizeof *a), *shares = malloc(n_share * sizeof *shares);
     lm_status    status = LM_OK;
@@ -146,7 +146,7 @@ void bounds_write(FILE *out, const bounds *b)
 
 lm_status bounds_read(lines *in, const space *s, bounds *out, lm_error *err)
 {
-    const size_t n = N_BOUNDS * n_shares(s);
+    const size_t n = N_BOUNDS * bounds_n_shares(s);
     char        *rest;
     lm_status    status = lines_expect(in, "bounds", &rest, err);
 

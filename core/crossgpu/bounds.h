@@ -22,6 +22,10 @@ typedef struct bounds {
     double *weight; /**< n, >= 0 */
 } bounds;
 
+/** How many shares a run has, the first being 1; what they are by its features. */
+size_t bounds_n_shares(const space *s);
+void   bounds_shares(const space *s, const double *x, double *out);
+
 /** LM_E_NOMEM, LM_E_ARG. */
 lm_status bounds_fit(const selection *rows, bounds *out, lm_error *err);
 void      bounds_free(bounds *b);

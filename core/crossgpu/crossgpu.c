@@ -33,6 +33,7 @@ void crossgpu_free(crossgpu *c)
     free(c->gpu);
     bounds_free(&c->bounds);
     nearest_free(&c->nearest);
+    parts_free(&c->parts);
     learner_free(c->trees);
     stacking_free(&c->stack);
     free(c->median);
@@ -74,26 +75,42 @@ lm_status crossgpu_trees(const learner *l, const double *x, double *out, lm_erro
     return status;
 }
 
+/* Of a pair that was learned from. */
+static lm_status learned_log_ratio(const crossgpu *c, const double *x, const gpu *from,
+                                   const gpu *to, size_t a, size_t b, double *out, lm_error *err)
+{
+    double    said[N_BY] = { nearest_log_ratio(&c->nearest, x, a, b), 0, 0 }, *room;
+    lm_status status     = LM_OK;
+
+    if (!(room = malloc(c->parts.n * sizeof *room)))
+        return no_memory(err);
+    said[BY_PARTS] = parts_log_ratio(&c->parts, &c->s, x, a, b, room);
+    free(room);
+    if (c->trees && !(status = pair_features(c, x, from, to, &room, err))) {
+        status = crossgpu_trees(c->trees, room, &said[BY_TREES], err);
+        free(room);
+    }
+    *out = 0;
+    for (size_t k = 0; k < N_BY; k++)
+        *out += c->share[k] > 0 ? c->share[k] * said[k] : 0;
+    return status;
+}
+
 static lm_status predict_ours(const crossgpu *c, const double *x, const gpu *from, const gpu *to,
                               size_t a, size_t b, crossgpu_prediction *out, lm_error *err)
 {
-    double log_ratio =
-        a < c->n_gpus && b < c->n_gpus ? nearest_log_ratio(&c->nearest, x, a, b) : NAN;
-    double   *all, by_trees = 0;
-    lm_status status = LM_OK;
+    double    log_ratio = NAN;
+    lm_status status    = LM_OK;
 
+    if (a < c->n_gpus && b < c->n_gpus)
+        status = learned_log_ratio(c, x, from, to, a, b, &log_ratio, err);
+    if (status)
+        return status;
     out->basis = isnan(log_ratio) ? BASIS_DATASHEET : BASIS_LEARNED;
-    if (isnan(log_ratio)) {
+    if (isnan(log_ratio))
         log_ratio = bounds_log_ratio(&c->bounds, &c->s, x, from, to);
-    } else if (c->trees) {
-        if ((status = pair_features(c, x, from, to, &all, err)))
-            return status;
-        status = crossgpu_trees(c->trees, all, &by_trees, err);
-        free(all);
-        log_ratio = c->share * log_ratio + (1 - c->share) * by_trees;
-    }
     out->seconds = exp(x[c->s.n_metrics] + log_ratio);
-    return status;
+    return LM_OK;
 }
 
 static lm_status predict_stacked(const crossgpu *c, const double *x, const gpu *from, const gpu *to,

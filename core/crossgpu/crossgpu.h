@@ -13,6 +13,7 @@
 
 #include "crossgpu/bounds.h"
 #include "crossgpu/nearest.h"
+#include "crossgpu/parts.h"
 #include "crossgpu/stacking.h"
 #include "fit/interval.h"
 
@@ -26,6 +27,9 @@ typedef enum crossgpu_method {
 const char *crossgpu_method_name(crossgpu_method m);
 /** LM_E_NOTFOUND names all there are. */
 lm_status crossgpu_method_parse(const char *name, crossgpu_method *out, lm_error *err);
+
+/** What method layermeter adds up, in the logarithm. */
+enum { BY_NEAREST, BY_PARTS, BY_TREES, N_BY };
 
 /** What a prediction stands on. */
 typedef enum crossgpu_basis {
@@ -46,12 +50,13 @@ typedef struct crossgpu {
     space           s;
     gpu            *gpu;
     size_t          n_gpus;
-    bounds          bounds;  /**< of method layermeter */
-    nearest         nearest; /**< the same */
-    learner        *trees;   /**< the same; NULL: built without XGBoost, or not better */
-    double          share;   /**< of `nearest` in the logarithm, beside the trees */
-    stacking        stack;   /**< of method stacking */
-    double         *median;  /**< of method pair-ratio: n_gpus^2; NAN: the pair is not known */
+    bounds          bounds;      /**< of method layermeter */
+    nearest         nearest;     /**< the same */
+    part_factors    parts;       /**< the same */
+    learner        *trees;       /**< the same; NULL: built without XGBoost, or not better */
+    double          share[N_BY]; /**< of each, together 1 */
+    stacking        stack;       /**< of method stacking */
+    double         *median;      /**< of method pair-ratio: n_gpus^2; NAN: the pair is not known */
     interval        known, unknown; /**< of measured / predicted: learned pairs, by datasheets */
 } crossgpu;
 

@@ -59,7 +59,9 @@ void crossgpu_write(FILE *out, const crossgpu *c)
     } else {
         bounds_write(out, &c->bounds);
         nearest_write(out, &c->nearest);
-        fprintf(out, "trees %d %.17g\n", c->trees != NULL, c->share);
+        parts_write(out, &c->parts);
+        fprintf(out, "shares %.17g %.17g %.17g\n", c->share[BY_NEAREST], c->share[BY_PARTS],
+                c->share[BY_TREES]);
         if (c->trees)
             learner_write(out, c->trees);
     }
@@ -197,19 +199,19 @@ static lm_status read_medians(lines *in, crossgpu *c, lm_error *err)
     return status;
 }
 
+/* Shares, and trees where they have one. */
 static lm_status read_trees(lines *in, crossgpu *c, lm_error *err)
 {
     const size_t n = space_n_run(&c->s) + space_n_pair(&c->s);
     char        *rest;
-    double       x[2];
-    lm_status    status = lines_expect(in, "trees", &rest, err);
+    lm_status    status = lines_expect(in, "shares", &rest, err);
 
-    if (status || (status = lines_numbers(in, rest, x, 2, err)))
+    if (status || (status = lines_numbers(in, rest, c->share, N_BY, err)))
         return status;
-    if (x[1] < 0 || x[1] > 1)
-        return lines_fail(in, err, LM_E_ARG, "a share of %g", x[1]);
-    c->share = x[1];
-    if (!(x[0] > 0))
+    for (size_t k = 0; k < N_BY; k++)
+        if (c->share[k] < 0 || c->share[k] > 1)
+            return lines_fail(in, err, LM_E_ARG, "a share of %g", c->share[k]);
+    if (!(c->share[BY_TREES] > 0))
         return LM_OK;
     status = learner_read(in, &c->trees, err);
     if (!status && learner_n_features(c->trees) != n)
@@ -227,7 +229,8 @@ static lm_status read_learned(lines *in, crossgpu *c, lm_error *err)
     if (c->method == CROSSGPU_STACKING)
         return stacking_read(in, space_n_run(&c->s) + space_n_pair(&c->s), &c->stack, err);
     if ((status = bounds_read(in, &c->s, &c->bounds, err)) ||
-        (status = nearest_read(in, space_n_run(&c->s), c->n_gpus, &c->nearest, err)))
+        (status = nearest_read(in, space_n_run(&c->s), c->n_gpus, &c->nearest, err)) ||
+        (status = parts_read(in, &c->s, c->n_gpus, &c->parts, err)))
         return status;
     return read_trees(in, c, err);
 }

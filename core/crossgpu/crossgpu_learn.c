@@ -108,39 +108,51 @@ static lm_status trees_left(const selection *rows, uint64_t seed, double *left, 
 /* ---- how much of each ---------------------------------------------------------------------------
  */
 
-/* Mean relative error of a share; NAN: nothing to judge by. */
-static double error_of(const double *by_nearest, const double *by_trees, size_t n, double share)
+/* What shares of what the learners leave over come to; NAN where one that has a share says nothing.
+ */
+static double left_by(double *const left[N_BY], const double share[N_BY], size_t i)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < N_BY; k++)
+        sum += share[k] > 0 ? share[k] * left[k][i] : 0;
+    return sum;
+}
+
+/* Mean relative error; NAN: nothing to judge by. */
+static double error_of(double *const left[N_BY], const double share[N_BY], size_t n)
 {
     double sum = 0;
     size_t k   = 0;
 
     for (size_t i = 0; i < n; i++) {
-        const double left = share * by_nearest[i] + (1 - share) * by_trees[i];
+        const double over = left_by(left, share, i);
 
-        if (isnan(left))
+        if (isnan(over))
             continue;
-        sum += fabs(exp(-left) - 1);
+        sum += fabs(exp(-over) - 1);
         k++;
     }
     return k ? sum / (double)k : NAN;
 }
 
-/* `left` becomes what the better share leaves over. */
-static double best_share(double *left, const double *by_trees, size_t n)
+/* In quarters; `share` stays where there is nothing to judge by. */
+static void best_shares(double *const left[N_BY], size_t n, double share[N_BY])
 {
-    double best = 0.5, least = error_of(left, by_trees, n, best);
+    double least = HUGE_VAL;
 
-    for (double share = 0; share <= 1; share += 0.25) {
-        const double error = error_of(left, by_trees, n, share);
+    for (int a = 0; a <= 4; a++)
+        for (int b = 0; a + b <= 4; b++) {
+            const double now[N_BY] = {
+                [BY_NEAREST] = a / 4.0, [BY_PARTS] = b / 4.0, [BY_TREES] = (4 - a - b) / 4.0
+            };
+            const double error = error_of(left, now, n);
 
-        if (error < least) {
-            least = error;
-            best  = share;
+            if (error < least) {
+                least = error;
+                memcpy(share, now, sizeof now);
+            }
         }
-    }
-    for (size_t i = 0; i < n; i++)
-        left[i] = best * left[i] + (1 - best) * by_trees[i];
-    return best;
 }
 
 /* ---- intervals ----------------------------------------------------------------------------------
@@ -207,26 +219,47 @@ static lm_status unknown_interval(const selection *rows, interval *out, lm_error
 /* ---- methods ------------------------------------------------------------------------------------
  */
 
+/* Each of the three, and what it leaves over of rows that it did not see. */
+static lm_status learn_each(const selection *rows, const crossgpu_options *o, crossgpu *c,
+                            double *const left[N_BY], lm_error *err)
+{
+    size_t   *fold = deal_groups(rows->p, o->seed);
+    lm_status status =
+        fold ? nearest_fit(rows, &c->nearest, left[BY_NEAREST], err) : no_memory(err);
+
+    if (!status)
+        status = parts_fit(rows, fold, FOLDS, &c->parts, left[BY_PARTS], err);
+    free(fold);
+    for (size_t i = 0; i < rows->n; i++)
+        left[BY_TREES][i] = NAN;
+    if (!status && learner_available(LEARNER_XGBOOST))
+        status = trees_left(rows, o->seed, left[BY_TREES], err);
+    return status;
+}
+
 static lm_status learn_ours(const selection *rows, const crossgpu_options *o, crossgpu *c,
                             lm_error *err)
 {
-    double *left     = malloc((rows->n + 1) * sizeof *left),
-           *by_trees = malloc((rows->n + 1) * sizeof *left);
-    lm_status status = left && by_trees ? LM_OK : no_memory(err);
+    double   *room = malloc((N_BY * rows->n + 1) * sizeof *room);
+    double   *left[N_BY];
+    lm_status status = room ? LM_OK : no_memory(err);
 
-    c->share = 1;
-    if (!status && !(status = nearest_fit(rows, &c->nearest, left, err)))
+    for (size_t k = 0; k < N_BY && room; k++)
+        left[k] = room + k * rows->n;
+    c->share[BY_NEAREST] = c->share[BY_PARTS] = 0.5;
+    if (!status && !(status = learn_each(rows, o, c, left, err))) {
+        best_shares(left, rows->n, c->share);
         status = bounds_fit(rows, &c->bounds, err);
-    if (!status && learner_available(LEARNER_XGBOOST) &&
-        !(status = trees_left(rows, o->seed, by_trees, err))) {
-        c->share = best_share(left, by_trees, rows->n);
-        if (c->share < 1)
-            status = grow(rows, o->seed, &c->trees, err);
     }
-    if (!status && o->judge && !(status = interval_of(rows, left, &c->known, err)))
-        status = unknown_interval(rows, &c->unknown, err);
-    free(left);
-    free(by_trees);
+    if (!status && c->share[BY_TREES] > 0)
+        status = grow(rows, o->seed, &c->trees, err);
+    if (!status && o->judge) {
+        for (size_t i = 0; i < rows->n; i++)
+            left[0][i] = left_by(left, c->share, i);
+        if (!(status = interval_of(rows, left[0], &c->known, err)))
+            status = unknown_interval(rows, &c->unknown, err);
+    }
+    free(room);
     return status;
 }
 

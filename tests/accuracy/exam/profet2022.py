@@ -43,4 +43,4 @@ def run(exam):
         if not rows or exam.heldout and not other:
             return exam.skip(f"{NAME}: no latency.csv.gz, or no profile.csv.gz")
         runs.examine(exam, NAME, "steps from profiles" if profiled else "steps from their time alone", rows, other, devices(exam),
-                     TARGETS[profiled])
+                     TARGETS[profiled], stacked=(runs.GROUP, runs.UNSEEN))

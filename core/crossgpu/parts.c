@@ -1,0 +1,319 @@
+/* Parts of a run, each by its factor. */
+#include "crossgpu/parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nnls.h"
+#include "base/no_memory.h"
+#include "base/stats.h"
+#include "crossgpu/bounds.h"
+
+static const double ridges[] = { 0.01, 0.03, 0.1 };
+
+enum { N_RIDGES = 3 };
+
+#define LEAST_RATIO 1e-3 /* shares that come to nothing say nothing */
+
+void parts_free(part_factors *p)
+{
+    free(p->known);
+    free(p->factor);
+    *p = (part_factors){ .n = 0 };
+}
+
+static lm_status parts_room(size_t n, size_t n_gpus, part_factors *out, lm_error *err)
+{
+    *out = (part_factors){ .n      = n,
+                           .n_gpus = n_gpus,
+                           .known  = calloc(n_gpus * n_gpus, sizeof *out->known),
+                           .factor = calloc(n_gpus * n_gpus * n, sizeof *out->factor) };
+    if (out->known && out->factor)
+        return LM_OK;
+    parts_free(out);
+    return no_memory(err);
+}
+
+/* ---- one pair -----------------------------------------------------------------------------------
+ */
+
+/* Rows of a pair of GPUs, and normal equations of each fold. */
+typedef struct problem {
+    const selection *rows;
+    const size_t    *fold; /* of each group */
+    size_t           n, n_folds, n_rows;
+    size_t          *at;          /* in the selection */
+    double          *share;       /* n_rows x n */
+    double          *gram, *h;    /* n_folds x n x n, n_folds x n */
+    double          *sum, *sum_h; /* those of some folds, with the ridge */
+    double          *x, *some;    /* a solution; scratch of n_rows */
+    double           prior;       /* of each factor */
+    size_t          *in_fold;     /* rows of each */
+} problem;
+
+static void problem_free(problem *p)
+{
+    free(p->at);
+    free(p->share);
+    free(p->gram);
+    free(p->h);
+    free(p->sum);
+    free(p->sum_h);
+    free(p->x);
+    free(p->some);
+    free(p->in_fold);
+}
+
+static lm_status problem_room(const selection *rows, const size_t *fold, size_t n_folds, problem *p,
+                              lm_error *err)
+{
+    const size_t n = bounds_n_shares(&rows->p->s);
+
+    *p = (problem){ .rows    = rows,
+                    .fold    = fold,
+                    .n       = n,
+                    .n_folds = n_folds,
+                    .at      = malloc((rows->n + 1) * sizeof *p->at),
+                    .share   = malloc((rows->n + 1) * n * sizeof *p->share),
+                    .gram    = malloc(n_folds * n * n * sizeof *p->gram),
+                    .h       = malloc(n_folds * n * sizeof *p->h),
+                    .sum     = malloc(n * n * sizeof *p->sum),
+                    .sum_h   = malloc(n * sizeof *p->sum_h),
+                    .x       = malloc(n * sizeof *p->x),
+                    .some    = malloc((rows->n + 1) * sizeof *p->some),
+                    .in_fold = malloc(n_folds * sizeof *p->in_fold) };
+    return p->at && p->share && p->gram && p->h && p->sum && p->sum_h && p->x && p->some &&
+                   p->in_fold
+               ? LM_OK
+               : no_memory(err);
+}
+
+static size_t fold_of(const problem *p, size_t row)
+{
+    return p->fold[selected(p->rows, p->at[row])->group];
+}
+
+/* Rows relative to what was measured, summed up by folds. */
+static void add_up(problem *p)
+{
+    memset(p->gram, 0, p->n_folds * p->n * p->n * sizeof *p->gram);
+    memset(p->h, 0, p->n_folds * p->n * sizeof *p->h);
+    for (size_t i = 0; i < p->n_rows; i++) {
+        const double ratio = exp(selected(p->rows, p->at[i])->log_ratio), *a = p->share + i * p->n;
+        const size_t f    = fold_of(p, i);
+        double      *gram = p->gram + f * p->n * p->n, *h = p->h + f * p->n;
+
+        for (size_t j = 0; j < p->n; j++) {
+            h[j] += a[j] / ratio;
+            for (size_t k = 0; k < p->n; k++)
+                gram[j * p->n + k] += a[j] * a[k] / (ratio * ratio);
+        }
+    }
+}
+
+static void take_rows(problem *p, size_t pair)
+{
+    const pairs *all   = p->rows->p;
+    double       total = 0;
+
+    p->n_rows = 0;
+    memset(p->in_fold, 0, p->n_folds * sizeof *p->in_fold);
+    for (size_t i = 0; i < p->rows->n; i++) {
+        const pair_row *row = selected(p->rows, i);
+        double         *a   = p->share + p->n_rows * p->n;
+
+        if (row->pair != pair)
+            continue;
+        bounds_shares(&all->s, all->x + row->from * space_n_run(&all->s), a);
+        for (size_t j = 0; j < p->n; j++)
+            total += a[j];
+        p->some[p->n_rows] = row->log_ratio;
+        p->at[p->n_rows]   = i;
+        p->in_fold[fold_of(p, p->n_rows++)]++;
+    }
+    if (p->n_rows < PARTS_LEAST)
+        return;
+    p->prior = exp(stats_quantile(p->some, p->n_rows, 0.5)) * (double)p->n_rows / total;
+    add_up(p);
+}
+
+/* Factors by all folds but one (n_folds: by all); the search begins at what p->x holds. */
+static lm_status solve(problem *p, double ridge, size_t without, lm_error *err)
+{
+    const double weight = ridge * ridge / (p->prior * p->prior);
+
+    memset(p->sum, 0, p->n * p->n * sizeof *p->sum);
+    for (size_t j = 0; j < p->n; j++)
+        p->sum_h[j] = weight * p->prior;
+    for (size_t f = 0; f < p->n_folds; f++) {
+        if (f == without)
+            continue;
+        for (size_t j = 0; j < p->n; j++)
+            p->sum_h[j] += p->h[f * p->n + j];
+        for (size_t j = 0; j < p->n * p->n; j++)
+            p->sum[j] += p->gram[f * p->n * p->n + j];
+    }
+    for (size_t j = 0; j < p->n; j++)
+        p->sum[j * p->n + j] += weight;
+    return nnls_solve(p->sum, p->sum_h, p->n, p->x, err);
+}
+
+static double log_ratio_of(const double *share, const double *factor, size_t n)
+{
+    double sum = 0;
+
+    for (size_t j = 0; j < n; j++)
+        sum += share[j] * factor[j];
+    return log(fmax(sum, LEAST_RATIO));
+}
+
+/* What is left over where each fold is left out, of the rows of a pair. p->x is the solution of
+ * all. */
+static lm_status leave_folds(problem *p, double ridge, double *left, lm_error *err)
+{
+    double   *all    = malloc(p->n * sizeof *all);
+    lm_status status = all ? LM_OK : no_memory(err);
+
+    if (all)
+        memcpy(all, p->x, p->n * sizeof *all);
+    for (size_t f = 0; f < p->n_folds && !status; f++) {
+        if (!p->in_fold[f] || p->in_fold[f] == p->n_rows)
+            continue;
+        if ((status = solve(p, ridge, f, err)))
+            break;
+        for (size_t i = 0; i < p->n_rows; i++)
+            if (fold_of(p, i) == f)
+                left[p->at[i]] = selected(p->rows, p->at[i])->log_ratio -
+                                 log_ratio_of(p->share + i * p->n, p->x, p->n);
+        memcpy(p->x, all, p->n * sizeof *all);
+    }
+    free(all);
+    return status;
+}
+
+/* ---- all pairs ----------------------------------------------------------------------------------
+ */
+
+/* At one strength of the ridge. */
+static lm_status fit_at(problem *p, double ridge, part_factors *out, double *left, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < p->rows->n; i++)
+        left[i] = NAN;
+    out->ridge = ridge;
+    for (size_t k = 0; k < out->n_gpus * out->n_gpus && !status; k++) {
+        take_rows(p, k);
+        if (!(out->known[k] = p->n_rows >= PARTS_LEAST))
+            continue;
+        for (size_t j = 0; j < p->n; j++)
+            p->x[j] = p->prior;
+        if (!(status = solve(p, ridge, p->n_folds, err))) {
+            memcpy(out->factor + k * p->n, p->x, p->n * sizeof *p->x);
+            status = leave_folds(p, ridge, left, err);
+        }
+    }
+    return status;
+}
+
+static double mean_error(const double *left, size_t n)
+{
+    double sum = 0;
+    size_t k   = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(left[i])) {
+            sum += fabs(left[i]);
+            k++;
+        }
+    return k ? sum / (double)k : NAN;
+}
+
+lm_status parts_fit(const selection *rows, const size_t *fold, size_t n_folds, part_factors *out,
+                    double *left, lm_error *err)
+{
+    problem      p;
+    double       least = HUGE_VAL, *own = malloc((rows->n + 1) * sizeof *own);
+    part_factors best   = { .n = 0 };
+    lm_status    status = own ? problem_room(rows, fold, n_folds, &p, err) : no_memory(err);
+
+    if (!own)
+        return status;
+    for (size_t k = 0; k < N_RIDGES && !status; k++) {
+        part_factors now;
+        double       error;
+
+        if ((status = parts_room(p.n, rows->p->n_gpus, &now, err)))
+            break;
+        if ((status = fit_at(&p, ridges[k], &now, own, err))) {
+            parts_free(&now);
+            break;
+        }
+        error = mean_error(own, rows->n);
+        if (best.n && !(error < least)) { /* nothing to judge by: the weakest */
+            parts_free(&now);
+            continue;
+        }
+        least = isnan(error) ? least : error;
+        memcpy(left, own, rows->n * sizeof *own);
+        parts_free(&best);
+        best = now;
+    }
+    problem_free(&p);
+    free(own);
+    if (status)
+        parts_free(&best);
+    *out = best;
+    return status;
+}
+
+double parts_log_ratio(const part_factors *p, const space *s, const double *x, size_t from,
+                       size_t to, double *shares)
+{
+    const size_t k = from * p->n_gpus + to;
+
+    if (!p->known[k])
+        return NAN;
+    bounds_shares(s, x, shares);
+    return log_ratio_of(shares, p->factor + k * p->n, p->n);
+}
+
+/* ---- text ---------------------------------------------------------------------------------------
+ */
+
+void parts_write(FILE *out, const part_factors *p)
+{
+    fprintf(out, "parts %.17g\n", p->ridge);
+    for (size_t k = 0; k < p->n_gpus * p->n_gpus; k++) {
+        fputs("factors", out);
+        for (size_t j = 0; j < p->n && p->known[k]; j++)
+            fprintf(out, " %.17g", p->factor[k * p->n + j]);
+        putc('\n', out);
+    }
+}
+
+lm_status parts_read(lines *in, const space *s, size_t n_gpus, part_factors *out, lm_error *err)
+{
+    char     *rest;
+    lm_status status = parts_room(bounds_n_shares(s), n_gpus, out, err);
+
+    if (status)
+        return status;
+    if (!(status = lines_expect(in, "parts", &rest, err)))
+        status = lines_numbers(in, rest, &out->ridge, 1, err);
+    for (size_t k = 0; k < n_gpus * n_gpus && !status; k++) {
+        double *factor = out->factor + k * out->n;
+
+        if ((status = lines_expect(in, "factors", &rest, err)) || !rest[strspn(rest, " ")])
+            continue;
+        status        = lines_numbers(in, rest, factor, out->n, err);
+        out->known[k] = true;
+        for (size_t j = 0; j < out->n && !status; j++)
+            if (factor[j] < 0)
+                status = lines_fail(in, err, LM_E_ARG, "a factor below 0: %g", factor[j]);
+    }
+    if (status)
+        parts_free(out);
+    return status;
+}
