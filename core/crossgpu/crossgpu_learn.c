@@ -8,7 +8,8 @@
 #include "base/stats.h"
 #include "crossgpu/crossgpu.h"
 
-#define FOLDS 5
+#define FOLDS   5
+#define CLEARLY 0.05
 
 /* ---- trees --------------------------------------------------------------------------------------
  */
@@ -136,10 +137,11 @@ static double error_of(double *const left[N_BY], const double share[N_BY], size_
     return k ? sum / (double)k : NAN;
 }
 
-/* In quarters; `share` stays where there is nothing to judge by. */
+/* The mean of all that there are, unless other quarters are clearly better: what is chosen on few
+ * groups is partly luck. `share` stays where there is nothing to judge by. */
 static void best_shares(double *const left[N_BY], size_t n, double share[N_BY])
 {
-    double least = HUGE_VAL;
+    double least = (1 - CLEARLY) * error_of(left, share, n);
 
     for (int a = 0; a <= 4; a++)
         for (int b = 0; a + b <= 4; b++) {
@@ -225,7 +227,7 @@ static lm_status learn_each(const selection *rows, const crossgpu_options *o, cr
 {
     size_t   *fold = deal_groups(rows->p, o->seed);
     lm_status status =
-        fold ? nearest_fit(rows, &c->nearest, left[BY_NEAREST], err) : no_memory(err);
+        fold ? nearest_fit(rows, fold, FOLDS, &c->nearest, left[BY_NEAREST], err) : no_memory(err);
 
     if (!status)
         status = parts_fit(rows, fold, FOLDS, &c->parts, left[BY_PARTS], err);
@@ -246,7 +248,8 @@ static lm_status learn_ours(const selection *rows, const crossgpu_options *o, cr
 
     for (size_t k = 0; k < N_BY && room; k++)
         left[k] = room + k * rows->n;
-    c->share[BY_NEAREST] = c->share[BY_PARTS] = 0.5;
+    for (size_t k = 0; k < N_BY; k++)
+        c->share[k] = learner_available(LEARNER_XGBOOST) ? 1.0 / N_BY : k == BY_TREES ? 0 : 0.5;
     if (!status && !(status = learn_each(rows, o, c, left, err))) {
         best_shares(left, rows->n, c->share);
         status = bounds_fit(rows, &c->bounds, err);

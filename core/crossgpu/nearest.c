@@ -69,11 +69,12 @@ static void scale_runs(nearest *k, const selection *rows)
 /* ---- one pair -----------------------------------------------------------------------------------
  */
 
-/* Rows of one pair of GPUs, those of a group together. */
+/* Rows of one pair of GPUs, those of a fold together. */
 typedef struct part {
     size_t           n;
     const pair_row **row;
     size_t          *at;      /* of each in the selection */
+    size_t          *fold;    /* of each */
     double          *squares; /* n x n distances */
     double          *inverse; /* n x n */
     double          *y, *alpha, *left, *block, *solved;
@@ -83,6 +84,7 @@ static void part_free(part *p)
 {
     free(p->row);
     free(p->at);
+    free(p->fold);
     free(p->squares);
     free(p->inverse);
     free(p->y);
@@ -105,31 +107,32 @@ static bool part_room(part *p)
     return true;
 }
 
-/* The selection's rows of a pair, group by group in the order in which they come. */
-static lm_status part_of(const nearest *k, const selection *rows, size_t pair, part *p,
-                         lm_error *err)
+/* The selection's rows of a pair, fold by fold in the order in which they come. */
+static lm_status part_of(const nearest *k, const selection *rows, const size_t *fold,
+                         size_t n_folds, size_t pair, part *p, lm_error *err)
 {
-    const size_t n_groups = rows->p->n_groups;
-    size_t      *begin    = calloc(n_groups + 1, sizeof *begin);
+    size_t *begin = calloc(n_folds + 1, sizeof *begin);
 
-    *p     = (part){ .n = 0 };
-    p->row = malloc((rows->n + 1) * sizeof *p->row);
-    p->at  = malloc((rows->n + 1) * sizeof *p->at);
-    if (!begin || !p->row || !p->at) {
+    *p      = (part){ .n = 0 };
+    p->row  = malloc((rows->n + 1) * sizeof *p->row);
+    p->at   = malloc((rows->n + 1) * sizeof *p->at);
+    p->fold = malloc((rows->n + 1) * sizeof *p->fold);
+    if (!begin || !p->row || !p->at || !p->fold) {
         free(begin);
         return no_memory(err);
     }
     for (size_t i = 0; i < rows->n; i++)
         if (selected(rows, i)->pair == pair)
-            begin[selected(rows, i)->group + 1]++;
-    for (size_t g = 0; g < n_groups; g++)
-        begin[g + 1] += begin[g];
+            begin[fold[selected(rows, i)->group] + 1]++;
+    for (size_t f = 0; f < n_folds; f++)
+        begin[f + 1] += begin[f];
     for (size_t i = 0; i < rows->n; i++)
         if (selected(rows, i)->pair == pair) {
-            const size_t to = begin[selected(rows, i)->group]++;
+            const size_t to = begin[fold[selected(rows, i)->group]]++;
 
-            p->row[to] = selected(rows, i);
-            p->at[to]  = i;
+            p->row[to]  = selected(rows, i);
+            p->fold[to] = fold[selected(rows, i)->group];
+            p->at[to]   = i;
             p->n++;
         }
     free(begin);
@@ -177,13 +180,13 @@ static lm_status solve(part *p, double g, double l, lm_error *err)
     return LM_OK;
 }
 
-/* What is left over where each group is left out; NAN where that is all there is. */
+/* What is left over where each fold is left out; NAN where that is all there is. */
 static lm_status leave_out(part *p, lm_error *err)
 {
     size_t m;
 
     for (size_t first = 0; first < p->n; first += m) {
-        for (m = 1; first + m < p->n && p->row[first + m]->group == p->row[first]->group;)
+        for (m = 1; first + m < p->n && p->fold[first + m] == p->fold[first];)
             m++;
         for (size_t i = 0; i < m; i++) {
             p->solved[i] = p->alpha[first + i];
@@ -202,7 +205,7 @@ static lm_status leave_out(part *p, lm_error *err)
 /* ---- all pairs ----------------------------------------------------------------------------------
  */
 
-/* Sums of absolute errors with groups left out, and how many they are, over all pairs. */
+/* Sums of absolute errors with folds left out, and how many they are, over all pairs. */
 static lm_status judge(part *p, double sum[N_G][N_L], size_t *n, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -223,7 +226,7 @@ static lm_status judge(part *p, double sum[N_G][N_L], size_t *n, lm_error *err)
 
 static void choose(nearest *k, double sum[N_G][N_L], size_t n)
 {
-    k->g = 0.3; /* with one group there is nothing to choose by */
+    k->g = 0.3; /* with one fold there is nothing to choose by */
     k->l = 0.03;
     if (!n)
         return;
@@ -265,7 +268,8 @@ static lm_status take(nearest *k, part *p, size_t pair, double *left, lm_error *
     return LM_OK;
 }
 
-static lm_status fit_pairs(nearest *k, const selection *rows, double *left, lm_error *err)
+static lm_status fit_pairs(nearest *k, const selection *rows, const size_t *fold, size_t n_folds,
+                           double *left, lm_error *err)
 {
     const size_t n_pairs       = k->n_gpus * k->n_gpus;
     double       sum[N_G][N_L] = { { 0 } };
@@ -274,7 +278,7 @@ static lm_status fit_pairs(nearest *k, const selection *rows, double *left, lm_e
     lm_status    status        = p ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < n_pairs && !status; i++)
-        if (!(status = part_of(k, rows, i, &p[i], err)) && p[i].n >= NEAREST_LEAST)
+        if (!(status = part_of(k, rows, fold, n_folds, i, &p[i], err)) && p[i].n >= NEAREST_LEAST)
             status = judge(&p[i], sum, &n, err);
     choose(k, sum, n);
     for (size_t i = 0; i < n_pairs && !status; i++)
@@ -285,7 +289,8 @@ static lm_status fit_pairs(nearest *k, const selection *rows, double *left, lm_e
     return status;
 }
 
-lm_status nearest_fit(const selection *rows, nearest *out, double *left, lm_error *err)
+lm_status nearest_fit(const selection *rows, const size_t *fold, size_t n_folds, nearest *out,
+                      double *left, lm_error *err)
 {
     const size_t m = space_n_run(&rows->p->s), n_gpus = rows->p->n_gpus;
     lm_status    status;
@@ -302,7 +307,7 @@ lm_status nearest_fit(const selection *rows, nearest *out, double *left, lm_erro
         status = no_memory(err);
     } else {
         scale_runs(out, rows);
-        status = fit_pairs(out, rows, left, err);
+        status = fit_pairs(out, rows, fold, n_folds, left, err);
     }
     if (status)
         nearest_free(out);

@@ -6,8 +6,9 @@
  *   alpha = (K + l I)^-1 (log ratios - median)
  *
  * with z the features of a run, each centred and scaled to deviation 1. g and l are those of a grid
- * with the least mean absolute error where each group is left out, which takes no new fits: what is
- * left over is (K^-1)_GG^-1 alpha_G (Rasmussen & Williams 2006, equation 5.12, for groups).
+ * with the least mean absolute error where each part of the groups is left out, which takes no new
+ * fits: what is left over is (K^-1)_GG^-1 alpha_G (Rasmussen & Williams 2006, equation 5.12, for
+ * groups).
  */
 #ifndef CROSSGPU_NEAREST_H
 #define CROSSGPU_NEAREST_H
@@ -37,11 +38,13 @@ typedef struct nearest {
 } nearest;
 
 /**
- * @param left rows->n: measured - predicted log ratio with the row's group left out; NAN for a pair
- *             of a single group, or that is not known. NULL: not wanted
+ * @param fold of each group, below n_folds: left out together
+ * @param left rows->n: measured - predicted log ratio with the row's fold left out; NAN for a pair
+ *             of a single fold, or that is not known. NULL: not wanted
  * @return LM_E_NOMEM, LM_E_ARG
  */
-lm_status nearest_fit(const selection *rows, nearest *out, double *left, lm_error *err);
+lm_status nearest_fit(const selection *rows, const size_t *fold, size_t n_folds, nearest *out,
+                      double *left, lm_error *err);
 void      nearest_free(nearest *k);
 
 /** NAN: the pair is not known. */
