@@ -3,8 +3,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "fit/layer_watts.h"
 #include "fit/singles.h"
 #include "learn/boost.h"
 #include "observe/launches.h"
@@ -89,6 +91,29 @@ static lm_status learn_kernels(const observations *obs, operator_model *m, const
     return status;
 }
 
+/* Powers, where layers have them. */
+static lm_status learn_power(const points *p, calibration *cal, lm_error *err)
+{
+    layer_watts *w    = NULL;
+    char        *text = NULL;
+    size_t       size;
+    FILE        *out;
+    lm_status    status = layer_watts_fit(p, cal->layers, &w, err);
+
+    if (status || !w)
+        return status;
+    if ((out = open_memstream(&text, &size))) {
+        layer_watts_write(out, w);
+        if (fclose(out)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    layer_watts_free(w);
+    return text ? calibration_learned_add(cal, LAYER_WATTS_NAME, text, err)
+                : lm_error_set(err, LM_E_NOMEM, "out of memory");
+}
+
 lm_status fit_residual(const observations *obs, const points *p, residual_choice choice,
                        calibration *cal, lm_error *err)
 {
@@ -106,6 +131,8 @@ lm_status fit_residual(const observations *obs, const points *p, residual_choice
                             obs->path);
     if (layers)
         status = learn_layers(p, cal->layers, obs->path, err);
+    if (!status && layers)
+        status = learn_power(p, cal, err);
     if (!status && kernels)
         status = learn_kernels(obs, cal->operators, obs->path, err);
     if (status)

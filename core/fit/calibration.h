@@ -89,6 +89,9 @@ bool calibration_note(calibration *cal, const char *key, const char *value);
 /** Adds a learned model: its text, malloc'ed, is the calibration's from now on. LM_E_NOMEM. */
 lm_status calibration_learned_add(calibration *cal, const char *name, char *text, lm_error *err);
 
+/** Was a model of that name learned? */
+bool calibration_learned_has(const calibration *cal, const char *name);
+
 /**
  * The text of a learned model, malloc'ed.
  *

@@ -15,6 +15,11 @@ static learned_text *find(const calibration *cal, const char *name)
     return NULL;
 }
 
+bool calibration_learned_has(const calibration *cal, const char *name)
+{
+    return find(cal, name) != NULL;
+}
+
 lm_status calibration_learned_add(calibration *cal, const char *name, char *text, lm_error *err)
 {
     learned_text *more = realloc(cal->learned, (cal->n_learned + 1) * sizeof *more);

@@ -140,6 +140,8 @@ static lm_status predict_watts(const points *p, const char *model, const split *
         watts[i] = NAN;
     status = cal ? watts_by_machine(p, cal, watts, err)
                  : layer_watts_left_out(p, by, learned, watts, err);
+    if (!status && cal && learned)
+        status = layer_watts_by_machine(p, cal, watts, err);
     if (!status && p->layers && !cal)
         status = composed_watts_left_out(p, p->layers, by, watts, err);
     for (size_t i = 0; i < p->n_points && !status; i++)

@@ -31,13 +31,15 @@ enum {
     MODELLED,
     SECONDS,
     SHARES,
-    PHASES        = SHARES + N_TERM_BOUNDS, /* forward, backward, update, evaluation */
-    CLASSES       = PHASES + 4,
-    KINDS         = CLASSES + N_LAYER_CLASSES, /* bytes by kind of kernel */
-    SIZES         = KINDS + N_WORK_KINDS,
-    N_SIZES       = 17,
-    WATT_FEATURES = SIZES + N_SIZES
+    PHASES  = SHARES + N_TERM_BOUNDS, /* forward, backward, update, evaluation */
+    CLASSES = PHASES + 4,
+    KINDS   = CLASSES + N_LAYER_CLASSES, /* bytes by kind of kernel */
+    SIZES   = KINDS + N_WORK_KINDS,
+    N_SIZES = 17,
+    N_FOUND = SIZES + N_SIZES
 };
+
+_Static_assert(N_FOUND == LAYER_WATTS_FEATURES, "features of powers");
 
 typedef struct watt_row {
     layer_time time;
@@ -93,7 +95,7 @@ static lm_status gather(const points *p, watt_rows *out, lm_error *err)
 
     *out = (watt_rows){ .row   = malloc(most * sizeof *out->row),
                         .in    = malloc(most),
-                        .x     = malloc(most * WATT_FEATURES * sizeof *out->x),
+                        .x     = malloc(most * LAYER_WATTS_FEATURES * sizeof *out->x),
                         .y     = malloc(most * sizeof *out->y),
                         .room  = malloc(most * sizeof *out->room),
                         .power = malloc(most * sizeof *out->power),
@@ -188,7 +190,7 @@ static void features(const watt_row *r, double modelled, double *x)
     const layer_run   *run = &r->time.run;
     const layer_shape *s   = r->time.shape;
 
-    memset(x, 0, WATT_FEATURES * sizeof *x);
+    memset(x, 0, LAYER_WATTS_FEATURES * sizeof *x);
     x[MODELLED] = log(modelled);
     x[SECONDS]  = log(r->seconds);
     memcpy(x + SHARES, r->load.share, sizeof r->load.share);
@@ -203,11 +205,11 @@ static void features(const watt_row *r, double modelled, double *x)
     add_sizes(s, x + SIZES);
 }
 
-/* Prices and a power model of the rows that are in; loads of all. */
-static lm_status model(watt_rows *w, power_model *out, lm_error *err)
+/* Prices of the rows that are in, or those given; loads of all, and the power model of these. */
+static lm_status model(watt_rows *w, layer_model *given, power_model *out, lm_error *err)
 {
     power_model told = power_unknown;
-    layer_model m;
+    layer_model own = { 0 }, *m = given ? given : &own;
     size_t      n = 0, powers = 0;
     lm_status   status;
 
@@ -216,39 +218,92 @@ static lm_status model(watt_rows *w, power_model *out, lm_error *err)
             w->room[n]   = w->row[i].watts;
             w->time[n++] = w->row[i].time;
         }
-    if ((status = watts_limit(w->room, n, &told.cap_w, err)) ||
-        (status = layer_model_fit(w->time, n, &m, err)))
+    status = watts_limit(w->room, n, &told.cap_w, err);
+    if (!status && !given)
+        status = layer_model_fit(w->time, n, &own, err);
+    if (status)
         return status;
     for (size_t i = 0; i < w->n && !status; i++) {
-        status = load(&m, &w->row[i], err);
+        status = load(m, &w->row[i], err);
         if (w->in[i] && w->row[i].seconds > 0)
             w->power[powers++] = (power_row){ w->row[i].load, w->row[i].watts, NAN, 0 };
     }
-    layer_model_free(&m);
+    if (!given)
+        layer_model_free(&own);
     return status ? status : power_fit(w->power, powers, &told, out, err);
 }
 
 /* Trees on what the power model leaves over of the rows that are in. */
-static lm_status learn(watt_rows *w, const power_model *m, trees **out, double range[2],
-                       lm_error *err)
+static lm_status learn(watt_rows *w, layer_watts *to, lm_error *err)
 {
-    learn_rows seen = { .x = w->x, .y = w->y, .n_features = WATT_FEATURES };
+    learn_rows seen = { .x = w->x, .y = w->y, .n_features = LAYER_WATTS_FEATURES };
     lm_status  status;
 
     for (size_t i = 0; i < w->n; i++) {
-        const double modelled = power_usual(m, &w->row[i].load).watts;
+        const double modelled = power_usual(&to->base, &w->row[i].load).watts;
 
         if (!w->in[i] || !(w->row[i].seconds > 0) || !(modelled > 0))
             continue;
-        features(&w->row[i], modelled, w->x + seen.n * WATT_FEATURES);
+        features(&w->row[i], modelled, w->x + seen.n * LAYER_WATTS_FEATURES);
         w->y[seen.n++] = log(w->row[i].watts / modelled);
     }
     if (seen.n < LAYER_WATTS_ROWS)
         return LM_OK;
-    status = boost_train(&seen, NULL, &growth, out, err);
+    status = boost_train(&seen, NULL, &growth, &to->grown, err);
     memcpy(w->room, w->y, seen.n * sizeof *w->room);
-    range[0] = stats_quantile(w->room, seen.n, FACTOR_AT);
-    range[1] = stats_quantile(w->room, seen.n, 1 - FACTOR_AT);
+    to->low  = stats_quantile(w->room, seen.n, FACTOR_AT);
+    to->high = stats_quantile(w->room, seen.n, 1 - FACTOR_AT);
+    return status;
+}
+
+void layer_watts_free(layer_watts *w)
+{
+    if (!w)
+        return;
+    trees_free(w->grown);
+    free(w);
+}
+
+/* Of a row whose load is known. */
+static double told_of(const layer_watts *w, const watt_row *r)
+{
+    double told = power_usual(&w->base, &r->load).watts, x[LAYER_WATTS_FEATURES];
+
+    if (w->grown && told > 0) {
+        features(r, told, x);
+        told *= exp(fmin(w->high, fmax(w->low, trees_predict(w->grown, x))));
+    }
+    return told > w->base.cap_w ? w->base.cap_w : told;
+}
+
+lm_status layer_watts_of(const layer_watts *w, layer_model *m, const layer_shape *s,
+                         const layer_run *run, double *watts, lm_error *err)
+{
+    watt_row        r      = { .time = { s, *run, NAN } };
+    const lm_status status = load(m, &r, err);
+
+    *watts = !status && r.seconds > 0 ? told_of(w, &r) : (double)NAN;
+    return status;
+}
+
+lm_status layer_watts_fit(const points *p, layer_model *m, layer_watts **out, lm_error *err)
+{
+    watt_rows    w;
+    layer_watts *found  = calloc(1, sizeof *found);
+    lm_status    status = gather(p, &w, err);
+
+    *out = NULL;
+    if (!status && !found)
+        status = no_memory(err);
+    for (size_t i = 0; i < w.n && !status; i++)
+        w.in[i] = true;
+    if (!status && w.n >= LAYER_WATTS_ROWS && !(status = model(&w, m, &found->base, err)))
+        status = learn(&w, found, err);
+    watt_rows_free(&w);
+    if (!status && found->grown)
+        *out = found;
+    else
+        layer_watts_free(found);
     return status;
 }
 
@@ -256,31 +311,23 @@ static lm_status learn(watt_rows *w, const power_model *m, trees **out, double r
 static lm_status tell(watt_rows *w, const split *by, size_t fold, bool learned, double *watts,
                       lm_error *err)
 {
-    power_model m;
-    trees      *grown    = NULL;
-    double      range[2] = { 0, 0 }, x[WATT_FEATURES];
+    layer_watts by_others = { .grown = NULL };
     lm_status   status;
 
     for (size_t i = 0; i < w->n; i++)
         w->in[i] = fold == SPLIT_ALWAYS || by->fold[w->row[i].point] != fold;
-    status = model(w, &m, err);
+    status = model(w, NULL, &by_others.base, err);
     if (status == LM_E_ARG)
         return lm_error_set(err, LM_OK, "%s", ""); /* too few */
     if (!status && learned && boost_available())
-        status = learn(w, &m, &grown, range, err);
+        status = learn(w, &by_others, err);
     for (size_t i = 0; i < w->n && !status; i++) {
-        const watt_row *r    = &w->row[i];
-        double          told = power_usual(&m, &r->load).watts;
+        const watt_row *r = &w->row[i];
 
-        if ((fold != SPLIT_ALWAYS && w->in[i]) || !(r->seconds > 0))
-            continue;
-        if (grown && told > 0) {
-            features(r, told, x);
-            told *= exp(fmin(range[1], fmax(range[0], trees_predict(grown, x))));
-        }
-        watts[r->point * N_PHASES + r->phase] = told > m.cap_w ? m.cap_w : told;
+        if ((fold == SPLIT_ALWAYS || !w->in[i]) && r->seconds > 0)
+            watts[r->point * N_PHASES + r->phase] = told_of(&by_others, r);
     }
-    trees_free(grown);
+    trees_free(by_others.grown);
     return status;
 }
 

@@ -6,8 +6,12 @@
 #ifndef FIT_LAYER_WATTS_H
 #define FIT_LAYER_WATTS_H
 
+#include "energy/power.h"
+#include "fit/calibration.h"
 #include "fit/split.h"
+#include "learn/trees.h"
 #include "observe/points.h"
+#include "single/shape.h"
 
 /**
  * Watts of every phase of every single layer that was measured with its power, by prices, power
@@ -18,6 +22,39 @@
  */
 lm_status layer_watts_left_out(const points *p, const split *by, bool learned, double *watts,
                                lm_error *err);
+
+struct layer_model; /* single/model.h */
+struct layer_run;   /* single/classes.h */
+
+/** What was learned of all layers of a device. */
+typedef struct layer_watts {
+    power_model base;      /**< its powers and the limit */
+    double      low, high; /**< what the logarithm of the trees is held between */
+    trees      *grown;     /**< NULL: none */
+} layer_watts;
+
+#define LAYER_WATTS_FEATURES 40
+
+/** What `validate` and machine files call it: "machine.power", section [learned.power]. */
+#define LAYER_WATTS_NAME "power"
+
+/** Learns from all layers with a power, at the prices of `m`. *out NULL: there are too few. */
+lm_status layer_watts_fit(const points *p, struct layer_model *m, layer_watts **out, lm_error *err);
+void      layer_watts_free(layer_watts *w);
+
+/** Watts of a layer; NAN where it has no price. */
+lm_status layer_watts_of(const layer_watts *w, struct layer_model *m, const layer_shape *s,
+                         const struct layer_run *run, double *watts, lm_error *err);
+
+/** As text, and back: LM_E_UNSUPPORTED for another version, LM_E_SYNTAX, LM_E_ARG; "path:line:
+ * ...". The text is cut up. */
+void      layer_watts_write(FILE *out, const layer_watts *w);
+lm_status layer_watts_read(const char *path, char *text, layer_watts **out, lm_error *err);
+
+/** Watts of all measured phases of single layers, where a machine file has learned them; else
+ * `watts` stays as it is. What reading the file returns. */
+lm_status layer_watts_by_machine(const points *p, const calibration *cal, double *watts,
+                                 lm_error *err);
 
 /** Fewest powers that trees are grown on. */
 #define LAYER_WATTS_ROWS 100

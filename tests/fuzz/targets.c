@@ -18,6 +18,7 @@
 #include "crossgpu/crossgpu_file.h"
 #include "devices/device.h"
 #include "epochs/epochs.h"
+#include "fit/layer_watts.h"
 #include "fit/fit.h"
 #include "import/extrap.h"
 #include "import/logs.h"
@@ -881,6 +882,38 @@ static bool fuzz_residual(const uint8_t *data, size_t size)
     return true;
 }
 
+/* What is read is written the same again. */
+static bool fuzz_layer_watts(const uint8_t *data, size_t size)
+{
+    char        *first = as_text(data, size), *again = NULL;
+    layer_watts *read  = NULL, *back = NULL;
+    size_t       n;
+    lm_error     err    = { 0 };
+    lm_status    status = layer_watts_read("f", first, &read, &err);
+    FILE        *out;
+
+    free(first);
+    if (status) {
+        check_refusal(status, &err);
+        return false;
+    }
+    check(out = open_memstream(&first, &n));
+    layer_watts_write(out, read);
+    fclose(out);
+    again = strdup(first);
+    check(again && !layer_watts_read("f", again, &back, &err));
+    free(again);
+    check(out = open_memstream(&again, &n));
+    layer_watts_write(out, back);
+    fclose(out);
+    check(!strcmp(first, again));
+    free(first);
+    free(again);
+    layer_watts_free(read);
+    layer_watts_free(back);
+    return true;
+}
+
 static learner *learner_of(char *text, lm_status *status, lm_error *err)
 {
     lines    in = { .path = "f", .at = text };
@@ -1123,6 +1156,7 @@ const fuzz_target fuzz_targets[] = {
     { "power_log", fuzz_power_log },
     { "watch_plan", fuzz_watch_plan },
     { "machine", fuzz_machine },
+    { "layer_watts", fuzz_layer_watts },
     { "observations", fuzz_observations },
     { "devices", fuzz_devices },
     { "prices", fuzz_prices },

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "fit/layer_watts.h"
 #include "folder.h"
@@ -46,6 +47,59 @@ static const char *observations_text(void)
                              seconds, fmin(150, 40 + 160 * fmin(1, work / seconds)));
     }
     return text;
+}
+
+static const char small[] = "layermeter power 1\nwatts 160 150 40.5 165\nheld -0.25 0.5\n"
+                            "trees 40 1\nbase 0\ntree 3 1:-9:1:2 =-0.25 =0.5\n";
+
+static void what_is_written_is_read_again(void **state)
+{
+    layer_watts *w    = NULL;
+    char        *copy = strdup(small), *text = NULL;
+    size_t       n;
+    FILE        *out = open_memstream(&text, &n);
+    lm_error     err = { 0 };
+
+    (void)state;
+    assert_int_equal(layer_watts_read("m.power", copy, &w, &err), LM_OK);
+    assert_close(w->base.cap_w, 165, 0);
+    assert_close(w->base.bound_w[BOUND_LAUNCH], 40.5, 0);
+    assert_close(w->high, 0.5, 0);
+    layer_watts_write(out, w);
+    fclose(out);
+    assert_string_equal(text, small);
+    layer_watts_free(w);
+    free(text);
+    free(copy);
+}
+
+static void bad_powers_are_refused(void **state)
+{
+    static const struct {
+        const char *from, *to, *message;
+    } bad[] = {
+        { "power 1", "power 2",
+          "m.power:1: powers of version '2', this program reads 1: fit the observations again" },
+        { "160", "-1", "m.power:2: -1 W: no device draws that" },
+        { "160", "nan", NULL },
+        { "held -0.25", "held 2", "m.power:3: held between 2 and 0.5" },
+        { "trees 40", "trees 39", "m.power:6: trees of 39 features, powers have 40" },
+        { "=0.5\n", "=0.5\nmore\n", "m.power:6: more behind the last tree" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        char         text[400];
+        const char  *at  = strstr(small, bad[i].from);
+        layer_watts *w   = NULL;
+        lm_error     err = { 0 };
+
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - small), small, bad[i].to,
+                 at + strlen(bad[i].from));
+        assert_true(layer_watts_read("m.power", text, &w, &err) != LM_OK);
+        if (bad[i].message)
+            assert_string_equal(err.text, bad[i].message);
+    }
 }
 
 static void powers_by_shares_come_back(void **state)
@@ -95,6 +149,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_seen_where_many_reach_them),
+        cmocka_unit_test(what_is_written_is_read_again),
+        cmocka_unit_test(bad_powers_are_refused),
         cmocka_unit_test(powers_by_shares_come_back),
     };
 

@@ -1,4 +1,5 @@
 """Single PyTorch operations and whole networks on an A30 and an RTX 2080 Ti, with power (Nicolai 2025)."""
+import random
 import re
 
 NAME = "nicolai2025"
@@ -87,7 +88,8 @@ NETWORKS = {
     "2080 Ti": ("RTX2080TI_full_model@b68f0fd", "RTX2080TI_fullmodel@446e72c", "RTX2080TI_fullmodel_train@94f8ef7"),
 }
 RESIDUAL, PUBLISHED = "residual", "nicolai"
-FOLDS = 5
+MODELS = ("layermeter", RESIDUAL, PUBLISHED, "counts", "nnls", "convmeter")
+SEED, TRAINED, FOLDS = 0, 0.8, 5
 FORESTS = ("--learn", "parts=2")  # how well they tell what they did not see is told by validate, not by themselves
 TIME_MAPE, TIME_R2 = 8.0, 0.95
 # 1 - R2 of the thesis's forests on random rows; 2080 Ti at its usual clock, A30 at six clocks
@@ -125,22 +127,33 @@ def errors(rows):
     return {(r["phase"], r["model"]): r for r in rows if r["group"] == "(all)" and r["mape_percent"]}
 
 
-def of_operations(exam, name, models):
-    """The question, and errors on operations that no fit saw: parts of the configurations, or another folder."""
-    train, other = operations(exam, exam.data, name), operations(exam, exam.heldout, name)
-    if not train or (exam.heldout and not other):
+def of_operations(exam, name):
+    """A machine file of most rows, drawn at random, and errors by question: on the other rows, or those of another folder; and on
+    operations that no fit saw, where all rows of an operation are left out together."""
+    rows, other = operations(exam, exam.data, name), operations(exam, exam.heldout, name)
+    if not rows or (exam.heldout and not other):
         return None, {}
-    path, fitted = exam.write(f"{NAME}-ops-{name}.csv", train, provenance(name)), exam.path(f"{NAME}-ops-{name}.ini")
-    exam.program.fit(path, fitted, ("--residual", "auto", "--model", PUBLISHED, *FORESTS))
-    judged = (exam.write(f"{NAME}-ops-{name}-other.csv", other, provenance(name)), "--machine", fitted) if exam.heldout else \
-        (path, "--leave-out", f"kfold={FOLDS}")
-    return fitted, errors(exam.program.table("validate", *judged, "--pooled", "--power", "--model", ",".join(models), *FORESTS))
+    order = random.Random(SEED).sample(rows, len(rows))
+    train, test = (rows, other) if exam.heldout else (order[:int(TRAINED * len(rows))], order[int(TRAINED * len(rows)):])
+    fitted = exam.path(f"{NAME}-ops-{name}.ini")
+    exam.program.fit(exam.write(f"{NAME}-ops-{name}-fit.csv", train, provenance(name)), fitted,
+                     ("--residual", "auto", "--model", PUBLISHED, *FORESTS))
+
+    def judged(path, *how, models):
+        return errors(exam.program.table("validate", path, *how, "--pooled", "--power", "--model", ",".join(models), *FORESTS))
+
+    found = {"held out" if exam.heldout else "random rows":
+             judged(exam.write(f"{NAME}-ops-{name}-rest.csv", test, provenance(name)), "--machine", fitted, models=MODELS)}
+    if not exam.heldout:
+        found["not seen"] = judged(exam.write(f"{NAME}-ops-{name}.csv", rows, provenance(name)), "--leave-out", f"kfold={FOLDS}",
+                                   models=MODELS[:2])
+    return fitted, found
 
 
-def say_operations(exam, name, found, models):
-    question = "operations, held out" if exam.heldout else "operations not seen"
+def say_operations(exam, name, question, found):
+    question = f"operations, {question}"
     for phase in PHASES:
-        for model in models:
+        for model in MODELS:
             r = found.get((phase, model))
             if not r:
                 continue
@@ -154,7 +167,6 @@ def say_operations(exam, name, found, models):
             for figure, target in (("power", POWER_MAPE), ("energy", None)):
                 r = found.get((f"{phase} {figure}", model))
                 if r:
-                    # machine files hold no trees of power: those of another folder are told by the power model alone
                     exam.results.add(NAME, f"{question}: {figure}", group, int(r["points"]), model, "MAPE %", float(r["mape_percent"]),
                                      target, judged=RESIDUAL)
 
@@ -180,10 +192,10 @@ def say_whole(exam, name, found):
 
 
 def run(exam):
-    models = ("layermeter", RESIDUAL, PUBLISHED, "counts", "nnls", "convmeter")
     names = [n for n in OPERATIONS if operations(exam, exam.data, n)]
     if not names:
         return exam.skip(f"{NAME}: no operations")
-    for name, (fitted, found) in zip(names, exam.map(lambda n: of_operations(exam, n, models), names)):
-        say_operations(exam, name, found, models)
+    for name, (fitted, found) in zip(names, exam.map(lambda n: of_operations(exam, n), names)):
+        for question, answers in found.items():
+            say_operations(exam, name, question, answers)
         say_whole(exam, name, whole(exam, name, fitted))
