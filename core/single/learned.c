@@ -136,7 +136,7 @@ lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, residual
 /* ---- asking -------------------------------------------------------------------------------------
  */
 
-static lm_status ready(layer_model *m, lm_error *err)
+lm_status learned_load(layer_model *m, lm_error *err)
 {
     char     *text;
     lm_status status;
@@ -158,7 +158,7 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
     double    *price   = NULL;
     double     found   = 0;
     priced_row row     = { .shape = s, .run = run, .rows = &r };
-    lm_status  status  = ready(m, err);
+    lm_status  status  = learned_load(m, err);
 
     if (status)
         return status;
@@ -223,7 +223,7 @@ lm_status residual_set_read(const char *path, char *text, residual_set **out, lm
 lm_status learned_save(layer_model *m, const char *machine, lm_error *err)
 {
     char     *text;
-    lm_status status = ready(m, err);
+    lm_status status = learned_load(m, err);
 
     if (status || !m->learned)
         return status;

@@ -34,6 +34,9 @@ typedef struct learned_source {
 lm_status learned_fit_pool(const learned_source *from, size_t n, residual_trees *judged,
                            lm_error *err);
 
+/** Reads the residual where it has not been, as learned_seconds() does when it is asked. */
+lm_status learned_load(layer_model *m, lm_error *err);
+
 /**
  * Seconds of a layer with its residual, which is read where it has not been; layer_model_seconds()
  * where there is none.
