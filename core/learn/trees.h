@@ -14,7 +14,7 @@
 typedef struct tree_node {
     int32_t feature;      /**< -1: a leaf */
     float   value;        /**< threshold; of a leaf what it adds */
-    int32_t below, above; /**< nodes of the same tree, behind this one */
+    int32_t below, above; /**< nodes of the same tree, behind this one; of a leaf itself */
 } tree_node;
 
 typedef struct trees {

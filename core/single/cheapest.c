@@ -43,16 +43,19 @@ typedef struct fitting {
     size_t   *used, *count, *touched;
 } fitting;
 
+#define FEW 256 /* columns whose prices need no allocation */
+
 double cheapest_seconds(const rows *r, size_t at, const columns *c, double p)
 {
-    double  *price = malloc((c->n + 1) * sizeof *price);
-    row_cost cost  = { NAN, NAN };
+    double   few[FEW] = { 0 }, *price = c->n <= FEW ? few : malloc(c->n * sizeof *price);
+    row_cost cost = { NAN, NAN };
 
     for (size_t j = 0; price && j < c->n; j++)
         price[j] = c->column[j].price;
     if (price)
         cost = rows_cost(r, at, c, price, NULL, NULL);
-    free(price);
+    if (price != few)
+        free(price);
     return rows_seconds(cost, p);
 }
 

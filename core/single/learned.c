@@ -150,36 +150,78 @@ lm_status learned_load(layer_model *m, lm_error *err)
     return status;
 }
 
+/* r of a layer that was priced: without having been asked before. */
+static lm_status ask(layer_model *m, size_t class, const layer_shape *s, const layer_run *run,
+                     double seconds, double *out, lm_error *err)
+{
+    const columns *c     = &m->of[class].columns;
+    rows           r     = { 0 };
+    double        *price = malloc((c->n + 1) * sizeof *price);
+    priced_row     row   = { .shape   = s,
+                             .run     = run,
+                             .rows    = &r,
+                             .columns = c,
+                             .price   = price,
+                             .seconds = seconds,
+                             .device  = &m->device };
+    lm_status      status;
+
+    if (!price || !layer_model_row(m, s, run, &r) || rows_check(&r, err)) {
+        status = no_memory(err);
+    } else {
+        for (size_t j = 0; j < c->n; j++)
+            price[j] = c->column[j].price;
+        status = residual_of(m->learned->of[class], &row, out, err);
+    }
+    free(price);
+    rows_free(&r);
+    return status;
+}
+
+/* exp(r) of a layer with a price. */
+static lm_status ratio(layer_model *m, const layer_shape *s, const layer_run *run, double seconds,
+                       double *out, lm_error *err)
+{
+    const size_t class      = layer_model_class(m, s);
+    residual_answer  *known = NULL;
+    residual_question q;
+    double            r      = 0;
+    lm_status         status = learned_load(m, err);
+
+    *out = 1;
+    if (status || isnan(seconds) || !m->learned || !m->learned->of[class])
+        return status;
+    if (!m->learned->memo)
+        m->learned->memo = calloc(1, sizeof *m->learned->memo);
+    if (m->learned->memo && residual_question_of(s, run, seconds, &q))
+        known = residual_memo_find(m->learned->memo, &q);
+    if (known && known->known)
+        r = known->r;
+    else
+        status = ask(m, class, s, run, seconds, &r, err);
+    if (known && !status) {
+        known->known = true;
+        known->r     = r;
+    }
+    *out = exp(r);
+    return status;
+}
+
+lm_status learned_ratio(layer_model *m, const layer_shape *s, const layer_run *run, double *out,
+                        lm_error *err)
+{
+    return ratio(m, s, run, layer_model_seconds(m, s, run), out, err);
+}
+
 lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run *run,
                           double *seconds, lm_error *err)
 {
-    const size_t class = layer_model_class(m, s);
-    rows       r       = { 0 };
-    double    *price   = NULL;
-    double     found   = 0;
-    priced_row row     = { .shape = s, .run = run, .rows = &r };
-    lm_status  status  = learned_load(m, err);
+    const double priced = layer_model_seconds(m, s, run);
+    double       factor;
+    lm_status    status = ratio(m, s, run, priced, &factor, err);
 
-    if (status)
-        return status;
-    *seconds = layer_model_seconds(m, s, run);
-    if (isnan(*seconds) || !m->learned || !m->learned->of[class])
-        return LM_OK;
-    row.seconds = *seconds;
-    row.device  = &m->device;
-    row.columns = &m->of[class].columns;
-    if (!layer_model_row(m, s, run, &r) || rows_check(&r, err) ||
-        !(price = malloc((row.columns->n + 1) * sizeof *price))) {
-        rows_free(&r);
-        return no_memory(err);
-    }
-    for (size_t j = 0; j < row.columns->n; j++)
-        price[j] = row.columns->column[j].price;
-    row.price = price;
-    status    = residual_of(m->learned->of[class], &row, &found, err);
-    *seconds *= exp(found);
-    free(price);
-    rows_free(&r);
+    if (!status)
+        *seconds = priced * factor;
     return status;
 }
 

@@ -47,6 +47,11 @@ lm_status learned_load(layer_model *m, lm_error *err);
 lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run *run,
                           double *seconds, lm_error *err);
 
+/** What the residual multiplies the layer's price by; 1 where it says nothing, or there is no
+ * price. */
+lm_status learned_ratio(layer_model *m, const layer_shape *s, const layer_run *run, double *out,
+                        lm_error *err);
+
 /** Writes the residuals beside a machine file, "m.ini": as "m.residual", which is then what the
  * model names. */
 lm_status learned_save(layer_model *m, const char *machine, lm_error *err);

@@ -244,6 +244,7 @@ void layer_model_free(layer_model *m)
         columns_free(&m->of[c].columns);
     residual_set_free(m->learned);
     side_file_clear(&m->learned_file);
+    rows_free(&m->spare);
     *m = (layer_model){ .multiprocessors = 0 };
 }
 
@@ -289,13 +290,12 @@ bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run,
 double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run)
 {
     const size_t class = layer_model_class(m, s);
-    rows   r           = { 0 };
     double seconds     = NAN;
 
-    if (layer_model_row(m, s, run, &r) && !rows_check(&r, NULL))
-        seconds =
-            cheapest_seconds(&r, 0, &m->of[class].columns, columns_join(&m->of[class].columns));
-    rows_free(&r);
+    rows_clear(&m->spare);
+    if (layer_model_row(m, s, run, &m->spare) && !rows_check(&m->spare, NULL))
+        seconds = cheapest_seconds(&m->spare, 0, &m->of[class].columns,
+                                   columns_join(&m->of[class].columns));
     return seconds;
 }
 
@@ -307,42 +307,47 @@ static double share_of(row_cost cost, double p, bool floor)
     return p == 1 || all <= 0 ? 1 : pow(all, 1 / p - 1) * pow(one, p - 1);
 }
 
+#define FEW_PRICES 256 /* that need no allocation */
+#define FEW_ITEMS  64
+
 /* With what hides behind other work, as if nothing did, or as it adds up to the layer's seconds. */
 static lm_status split_by(layer_model *m, const layer_shape *s, const layer_run *run,
                           size_t (*group)(const column *), bool hidden, double *seconds,
                           lm_error *err)
 {
-    double        *price = NULL;
-    row_item      *item  = NULL;
-    rows           r     = { 0 };
+    double         few[FEW_PRICES] = { 0 }, *price = few;
+    row_item       items[FEW_ITEMS], *item         = items;
+    rows          *r = &m->spare;
     const columns *c;
     size_t         n;
     lm_status      status = LM_OK;
 
-    if (!layer_model_row(m, s, run, &r)) {
-        rows_free(&r);
+    rows_clear(r);
+    if (!layer_model_row(m, s, run, r))
         return lm_error_set(err, LM_E_NOTFOUND, "a single layer has no price");
-    }
     c = &m->of[layer_model_class(m, s)].columns;
-    if (!(status = rows_check(&r, err))) {
-        price = malloc((c->n + 1) * sizeof *price);
-        item  = malloc((rows_longest(&r) + 1) * sizeof *item);
+    if (!(status = rows_check(r, err))) {
+        if (c->n > FEW_PRICES)
+            price = malloc(c->n * sizeof *price);
+        if (rows_longest(r) > FEW_ITEMS)
+            item = malloc(rows_longest(r) * sizeof *item);
         if (!price || !item)
             status = no_memory(err);
     }
     if (!status) {
         for (size_t j = 0; j < c->n; j++)
             price[j] = c->column[j].price;
-        const row_cost cost = rows_cost(&r, 0, c, price, item, &n);
+        const row_cost cost = rows_cost(r, 0, c, price, item, &n);
 
         for (size_t i = 0; i < n; i++)
             seconds[group(&c->column[item[i].column])] +=
                 price[item[i].column] * item[i].value *
                 (hidden ? 1 : share_of(cost, columns_join(c), c->column[item[i].column].floor));
     }
-    free(item);
-    free(price);
-    rows_free(&r);
+    if (item != items)
+        free(item);
+    if (price != few)
+        free(price);
     return status;
 }
 

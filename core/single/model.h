@@ -24,6 +24,7 @@ typedef struct layer_model {
     /* What prices leave over, see learned.h. */
     struct residual_set *learned;      /**< NULL: none, or not read yet */
     side_file            learned_file; /**< where it is */
+    rows                 spare;        /**< room for the row that is asked for */
 } layer_model;
 
 /** One time: a layer, what of it, and how long. */

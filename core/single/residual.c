@@ -15,6 +15,8 @@ void residual_set_free(residual_set *s)
 {
     for (size_t c = 0; s && c < N_LAYER_CLASSES; c++)
         residual_free(s->of[c]);
+    if (s)
+        free(s->memo);
     free(s);
 }
 

@@ -5,10 +5,12 @@
 #include "single/lesson.h"
 #include "single/model.h"
 #include "single/residual_features.h"
+#include "single/residual_memo.h"
 
 /** Of each class; NULL: none. */
 typedef struct residual_set {
     residual_trees *of[N_LAYER_CLASSES];
+    residual_memo  *memo; /**< NULL: nothing has been asked. What trees say is not to change then */
 } residual_set;
 
 /** Can one be learned of the class? Of layers that are no product it cannot: they have no shape. */

@@ -72,6 +72,12 @@ lm_status rows_check(const rows *r, lm_error *err)
     return r->failed ? lm_error_set(err, LM_E_NOMEM, "out of memory") : LM_OK;
 }
 
+void rows_clear(rows *r)
+{
+    r->n_items = r->n_alternatives = r->n_parts = r->n = 0;
+    r->failed                                          = false;
+}
+
 void rows_free(rows *r)
 {
     free(r->item);

@@ -55,7 +55,9 @@ void rows_alternative(rows *r);
 void rows_item(rows *r, size_t column, double value);
 /** LM_E_NOMEM if any of the above failed. */
 lm_status rows_check(const rows *r, lm_error *err);
-void      rows_free(rows *r);
+/** Takes all rows away and keeps their room. */
+void rows_clear(rows *r);
+void rows_free(rows *r);
 
 /** What a row costs under some prices. */
 typedef struct row_cost {

@@ -73,21 +73,17 @@ static lm_status learned_factor(walk *w, const layer_shape *s, const layer_run *
 
     *out = 1;
     for (int trains = 0; trains < 2 && *out == 1 && !status; trains++) {
-        const layer_run run    = { .forward         = pass->forward,
-                                   .backward        = pass->backward,
-                                   .update          = pass->update,
-                                   .evaluation      = pass->evaluation,
-                                   .optimizer       = pass->optimizer,
-                                   .alone           = true,
-                                   .input_gradient  = true,
-                                   .trains_inputs   = trains,
-                                   .multiprocessors = w->m->multiprocessors };
-        const double    priced = layer_model_seconds(w->m, s, &run);
-        double          learned;
+        const layer_run run = { .forward         = pass->forward,
+                                .backward        = pass->backward,
+                                .update          = pass->update,
+                                .evaluation      = pass->evaluation,
+                                .optimizer       = pass->optimizer,
+                                .alone           = true,
+                                .input_gradient  = true,
+                                .trains_inputs   = trains,
+                                .multiprocessors = w->m->multiprocessors };
 
-        status = learned_seconds(w->m, s, &run, &learned, w->err);
-        if (!status && priced > 0)
-            *out = learned / priced;
+        status = learned_ratio(w->m, s, &run, out, w->err);
     }
     return status;
 }
@@ -104,19 +100,19 @@ static lm_status unlike(const walk *w, const bound_layer *l)
 static double host_seconds(walk *w, const layer_shape *s, layer_run run)
 {
     double        *price = NULL;
-    rows           r     = { 0 };
+    rows          *r     = &w->m->spare;
     row_cost       cost  = { 0, 0 };
     const columns *c     = &w->m->of[layer_model_class(w->m, s)].columns;
 
     run.alone  = true;
     run.update = false;
-    if (layer_model_row(w->m, s, &run, &r) && (price = malloc((c->n + 1) * sizeof *price))) {
+    rows_clear(r);
+    if (layer_model_row(w->m, s, &run, r) && (price = malloc((c->n + 1) * sizeof *price))) {
         for (size_t j = 0; j < c->n; j++)
             price[j] = c->column[j].price;
-        cost = rows_cost(&r, 0, c, price, NULL, NULL);
+        cost = rows_cost(r, 0, c, price, NULL, NULL);
     }
     free(price);
-    rows_free(&r);
     return cost.floor;
 }
 

@@ -1,6 +1,6 @@
-/* Predictions of networks by their single layers with a residual: processor time of loading a machine file and
- * what lies beside it, and of predicting networks that are bound. Lines "NAME MILLISECONDS", least of ROUNDS.
- * usage: single MACHINE BATCH ROUNDS NETWORK... */
+/* Predictions of networks by their single layers with a residual: processor time of loading a
+ * machine file and what lies beside it, and of predicting networks that are bound. Lines "NAME
+ * MILLISECONDS", least of ROUNDS. usage: single MACHINE BATCH ROUNDS NETWORK... */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -31,7 +31,8 @@ static double least(double a, double b)
     return a > 0 && a < b ? a : b; /* 0: nothing yet */
 }
 
-static lm_status predict_all(const bench *b, layer_model *m, whole_learned how, double *sum, lm_error *err)
+static lm_status predict_all(const bench *b, layer_model *m, whole_learned how, double *sum,
+                             lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -44,7 +45,8 @@ static lm_status predict_all(const bench *b, layer_model *m, whole_learned how, 
     return status;
 }
 
-/* The file, and (by a first prediction) what lies beside it; then all networks again, and by prices alone. */
+/* The file, and (by a first prediction) what lies beside it; then all networks again, and by prices
+ * alone. */
 static lm_status round_of(bench *b, const char *machine, lm_error *err)
 {
     calibration *cal    = NULL;
@@ -56,8 +58,8 @@ static lm_status round_of(bench *b, const char *machine, lm_error *err)
     loaded = now();
     if (!status)
         status = predict_all(b, cal->layers, WHOLE_LEARNED, &b->sum, err);
-    asked   = now();
-    b->load = least(b->load, loaded - begin);
+    asked    = now();
+    b->load  = least(b->load, loaded - begin);
     b->first = least(b->first, asked - loaded);
     begin    = asked;
     if (!status)
@@ -73,11 +75,11 @@ static lm_status round_of(bench *b, const char *machine, lm_error *err)
 
 int main(int argc, char **argv)
 {
-    lm_error   err    = { LM_OK, "" };
-    registry  *reg    = NULL;
-    workloads *loads  = NULL;
-    bench      b      = { .n = 0 };
-    long       batch  = argc > 4 ? atol(argv[2]) : 0, rounds = argc > 4 ? atol(argv[3]) : 0;
+    lm_error   err   = { LM_OK, "" };
+    registry  *reg   = NULL;
+    workloads *loads = NULL;
+    bench      b     = { .n = 0 };
+    long       batch = argc > 4 ? atol(argv[2]) : 0, rounds = argc > 4 ? atol(argv[3]) : 0;
     lm_status  status = LM_OK;
 
     if (batch < 1 || rounds < 1 || argc - 4 > MOST)
@@ -91,8 +93,9 @@ int main(int argc, char **argv)
     for (long k = 0; k < rounds && !status; k++)
         status = round_of(&b, argv[1], &err);
     if (!status)
-        printf("networks %zu\noperations %zu\nload_ms %.3g\nfirst_ms %.3g\npredict_ms %.3g\nprices_ms %.3g\n", b.n,
-               b.operations, b.load, b.first, b.predict, b.prices);
+        printf(
+            "networks %zu\noperations %zu\nload_ms %.3g\nfirst_ms %.3g\npredict_ms %.3g\nprices_ms %.3g\n",
+            b.n, b.operations, b.load, b.first, b.predict, b.prices);
 out:
     if (status)
         fprintf(stderr, "single: %s\n", err.text);

@@ -39,5 +39,5 @@ awk -v n="${1:-20000}" 'BEGIN {
 }
 grep residual "$work/err" >&2
 wc -c <"$work/machine.residual" | awk '{ print "residual_bytes", $1 }'
-"$bin/bench_single" "$work/machine.ini" 16 "${2:-21}" alexnet densenet121 densenet169 densenet201 densenet161 inception_v3 mobilenet_v2 \
-    resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d squeezenet1_0 squeezenet1_1 vgg11 vgg16 wide_resnet50_2
+"$bin/bench_single" "$work/machine.ini" 16 "${2:-21}" alexnet vgg11 vgg13 vgg16 resnet18 resnet34 resnet50 resnet101 resnext50_32x4d \
+    wide_resnet50_2 densenet121 squeezenet1_0 squeezenet1_1 mobilenet_v2 mnasnet1_0 mnasnet0_5 shufflenet_v2_x1_0 inception_v3

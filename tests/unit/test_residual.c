@@ -238,6 +238,7 @@ static void machines_share_a_residual(void **state)
         assert_close(more[1], 0.8, 0.2);
         /* it asks for what is known of the device */
         w[0]->m.device = (layer_device){ { 0 } };
+        odd            = product(4, 500, 503); /* not asked before */
         assert_int_equal(learned_seconds(&w[0]->m, &odd, &forward, &more[0], &err), LM_E_NOTFOUND);
         assert_non_null(strstr(err.text, "asks for the device's flops, which is not known"));
     }
@@ -307,6 +308,8 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     w->m.learned = by_hand(&w->m.of[1].columns);
     assert_close(learned(w, &odd, &forward), priced * exp(0.5), 1e-7);
     assert_true(learned(w, &even, &forward) == layer_model_seconds(&w->m, &even, &forward));
+    free(w->m.learned->memo); /* what was asked before, by other trees */
+    w->m.learned->memo        = NULL;
     w->m.learned->of[1]->high = 0.25; /* held */
     assert_close(learned(w, &odd, &forward), priced * exp(0.25), 1e-12);
 

@@ -146,7 +146,10 @@ static bool take_node(const grown *g, size_t at, trees *t, size_t begin, size_t 
         *room   = *room ? 2 * *room : 1024;
     }
     t->n_nodes++;
-    t->node[mine] = (tree_node){ .feature = -1, .value = (float)number_at(g->value, at) };
+    t->node[mine] = (tree_node){ .feature = -1,
+                                 .value   = (float)number_at(g->value, at),
+                                 .below   = (int32_t)(mine - begin),
+                                 .above   = (int32_t)(mine - begin) };
     if (left < 0)
         return true;
     t->node[mine].feature = (int32_t)number_at(g->feature, at);

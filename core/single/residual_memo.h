@@ -1,0 +1,40 @@
+/** What residuals of single layers were asked before: networks repeat their layers. */
+#ifndef SINGLE_RESIDUAL_MEMO_H
+#define SINGLE_RESIDUAL_MEMO_H
+
+#include "single/classes.h"
+
+#define RESIDUAL_MEMO 4096 /* places: what comes to one that is taken takes it */
+
+/** Everything that a residual depends on, but its trees. */
+typedef struct residual_question {
+    layer_shape shape;
+    unsigned    run; /**< its flags */
+    double      multiprocessors;
+    double      seconds; /**< by prices */
+} residual_question;
+
+typedef struct residual_answer {
+    residual_question asked;
+    double            r;
+    bool              known;
+} residual_answer;
+
+/** Zero-initialise. Knows the answers of one residual_set. */
+typedef struct residual_memo {
+    residual_answer at[RESIDUAL_MEMO];
+} residual_memo;
+
+/**
+ * Makes a question of a layer.
+ *
+ * @return false for what is not remembered: updates, which are of optimizers, and layers that are
+ * known by their kernels alone
+ */
+bool residual_question_of(const layer_shape *s, const layer_run *run, double seconds,
+                          residual_question *out);
+
+/** The place of a question: with its answer where it is known, else to be filled in. */
+residual_answer *residual_memo_find(residual_memo *m, const residual_question *q);
+
+#endif
