@@ -184,6 +184,44 @@ static void what_is_left_out_is_not_seen(void **state)
     world_free(w);
 }
 
+/* What is asked again is answered from memory, and what differs in anything is not. */
+static void questions_are_told_apart(void **state)
+{
+    residual_memo    *memo  = calloc(1, sizeof *memo);
+    layer_shape       shape = product(4, 500, 501);
+    layer_run         run   = forward;
+    residual_question q[5];
+    residual_answer  *a;
+
+    (void)state;
+    assert_true(residual_question_of(&shape, &run, 1e-3, &q[0]));
+    assert_true(residual_question_of(&shape, &run, 2e-3, &q[1]));
+    run.trains_inputs = true;
+    assert_true(residual_question_of(&shape, &run, 1e-3, &q[2]));
+    shape.n = 5;
+    assert_true(residual_question_of(&shape, &forward, 1e-3, &q[3]));
+    shape.n    = 4;
+    shape.bias = true;
+    assert_true(residual_question_of(&shape, &forward, 1e-3, &q[4]));
+    for (int i = 0; i < 5; i++) {
+        a = residual_memo_find(memo, &q[i]);
+        assert_false(a->known);
+        a->known = true;
+        a->r     = i;
+    }
+    for (int i = 0; i < 5; i++) { /* unless another took its place */
+        a = residual_memo_find(memo, &q[i]);
+        assert_true(!a->known || a->r == i);
+    }
+    a = residual_memo_find(memo, &q[4]);
+    assert_memory_equal(&a->asked, &q[4], sizeof q[4]);
+    run.update = true; /* by which optimizer is not remembered */
+    assert_false(residual_question_of(&shape, &run, 1e-3, &q[0]));
+    shape.kind = SHAPE_WORK;
+    assert_false(residual_question_of(&shape, &forward, 1e-3, &q[0]));
+    free(memo);
+}
+
 /* ---- several machines ---------------------------------------------------------------------------
  */
 
@@ -420,6 +458,7 @@ int main(void)
         cmocka_unit_test(what_prices_leave_over_is_learned),
         cmocka_unit_test(noise_is_not_learned),
         cmocka_unit_test(what_is_left_out_is_not_seen),
+        cmocka_unit_test(questions_are_told_apart),
         cmocka_unit_test(machines_share_a_residual),
         cmocka_unit_test(a_residual_is_kept_beside_its_machine_file),
         cmocka_unit_test(what_is_no_residual_is_refused),

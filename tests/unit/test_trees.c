@@ -60,6 +60,36 @@ static void leaves_add_up(void **state)
     trees_free(t);
 }
 
+/* Chains of any length: tree k takes k steps where every x0 < 1, and adds 2^k at its end. Trees
+ * that go down side by side come to their ends at different times. */
+static void trees_of_any_depth_add_up(void **state)
+{
+    const double far[] = { 0 }, near[] = { 2 };
+    char        *text = NULL;
+    size_t       size;
+
+    (void)state;
+    for (size_t n = 1; n <= 20; n++) {
+        FILE  *out = open_memstream(&text, &size);
+        trees *t;
+
+        fprintf(out, "trees 1 %zu\nbase 0\n", n);
+        for (size_t k = 0; k < n; k++) {
+            fprintf(out, "tree %zu", 2 * k + 1);
+            for (size_t i = 0; i < k; i++)
+                fprintf(out, " 0:1:%zu:%zu =0", 2 * i + 2, 2 * i + 1);
+            fprintf(out, " =%d\n", 1 << k);
+        }
+        fclose(out);
+        t = read_text(text, NULL);
+        assert_non_null(t);
+        assert_true(trees_predict(t, far) == (double)((1 << n) - 1));
+        assert_true(trees_predict(t, near) == 1); /* the first has no way to leave */
+        trees_free(t);
+        free(text);
+    }
+}
+
 static void what_would_not_end_is_refused(void **state)
 {
     static const struct {
@@ -165,6 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(leaves_add_up),
+        cmocka_unit_test(trees_of_any_depth_add_up),
         cmocka_unit_test(what_would_not_end_is_refused),
         cmocka_unit_test(a_step_is_learned),
         cmocka_unit_test(what_cannot_be_learned_is_told),
