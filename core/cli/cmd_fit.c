@@ -512,7 +512,7 @@ static int run(const options *o)
         observations_load(o->argument[0], &obs, &err) || points_from(obs, loads, &p, &err) ||
         (o->value[WHERE] && choose_where(o, obs, &p, &err)) ||
         (o->value[ALGORITHM] && choose_algorithm(o, obs, &p, &err)) ||
-        (o->value[LAYERS] && fit_layers_load(o->value[LAYERS], &p, &layers, &err)) ||
+        (o->value[LAYERS] && fit_layers_load(o->value[LAYERS], obs, &p, &layers, &err)) ||
         fit_to(o, obs, &p, &cal, &err) || (layers && fit_layers_compose(&p, layers, cal, &err)) ||
         (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err)) ||
         fit_residual(obs, &p, choice, cal, &err) || learn(o, obs, &p, &learned, cal, &err) ||

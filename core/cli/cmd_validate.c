@@ -436,7 +436,7 @@ static int run(const options *o)
         }
     if (observations_load(o->argument[0], &obs, &err) ||
         (o->value[MACHINE] && calibration_load(o->value[MACHINE], &cal, &err)) ||
-        (o->value[LAYERS] && fit_layers_load(o->value[LAYERS], &p, &layers, &err))) {
+        (o->value[LAYERS] && fit_layers_load(o->value[LAYERS], obs, &p, &layers, &err))) {
         code = report_failure(&err);
         goto out;
     }

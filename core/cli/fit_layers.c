@@ -2,15 +2,38 @@
 #include "cli/fit_layers.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/text.h"
 #include "fit/composed_points.h"
 #include "single/model.h"
 
-lm_status fit_layers_load(const char *path, points *p, calibration **out, lm_error *err)
+/* Prices of another element type, or of another device, say nothing of these networks. */
+static lm_status check_like(const char *path, const observations *obs, const calibration *layers,
+                            lm_error *err)
+{
+    const char *there = calibration_device(layers);
+    const char *here  = observations_provenance(obs, "device");
+
+    if (there && here && strcmp(there, here) != 0)
+        return lm_error_set(err, LM_E_ARG,
+                            "--layers %s: of '%.60s', and these are of '%.60s': it takes single "
+                            "layers of the same device",
+                            path, there, here);
+    for (size_t i = 0; i < obs->n_rows && layers->dtype; i++)
+        if (obs->row[i].kind == OBS_NETWORK && obs->row[i].dtype != layers->dtype)
+            return lm_error_set(
+                err, LM_E_ARG, "--layers %s: of element type %s, and networks here are of %s", path,
+                text_dtype_name(layers->dtype), text_dtype_name(obs->row[i].dtype));
+    return LM_OK;
+}
+
+lm_status fit_layers_load(const char *path, const observations *obs, points *p, calibration **out,
+                          lm_error *err)
 {
     lm_status status = calibration_load(path, out, err);
 
-    if (status)
+    if (status || (status = check_like(path, obs, *out, err)))
         return status;
     if (!(*out)->layers || !layer_model_any((*out)->layers))
         return lm_error_set(err, LM_E_NOTFOUND,

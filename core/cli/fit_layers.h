@@ -5,8 +5,10 @@
 #include "fit/calibration.h"
 #include "observe/points.h"
 
-/** Reads a machine file that prices single layers, which the points then are composed of. */
-lm_status fit_layers_load(const char *path, points *p, calibration **out, lm_error *err);
+/** Reads a machine file that prices single layers, which the points then are composed of. LM_E_ARG
+ * where it is of another device or element type than these. */
+lm_status fit_layers_load(const char *path, const observations *obs, points *p, calibration **out,
+                          lm_error *err);
 
 /** Moves the prices of `layers` into `to`, with factors from the points. LM_E_ARG where the points
  * are single layers themselves, or no network among them was measured as a whole. */
