@@ -16,6 +16,7 @@ static const sweep_key sweep_keys[] = {
     { "max_repeats", KEY_NUMBER, SWEEP_AT(max_repeats), 1, 1e6 },
     { "max_seconds", KEY_TIME, SWEEP_AT(max_seconds), 0, 1e6 },
     { "precision", KEY_REAL, SWEEP_AT(precision), 0, 1 },
+    { "clock", KEY_NUMBER, SWEEP_AT(clock), 1, 1e5 },
     { "power_seconds", KEY_TIME, SWEEP_AT(power_seconds), 0, 3600 },
     { "flops_per_second", KEY_REAL, SWEEP_AT(flops_per_second), 1, 1e30 },
     { "bytes_per_second", KEY_REAL, SWEEP_AT(bytes_per_second), 1, 1e30 },
@@ -60,6 +61,7 @@ static lm_status take_sweep(sweep_loading *l, const ini_section *s, sweep_values
     out->stop =
         (stopping){ v->warmup, v->min_repeats, v->max_repeats, v->max_seconds, v->precision, 0 };
     out->trust = (trust_limits){ v->retries, v->retry_share, v->anchor_share, v->anchor_seconds };
+    out->clock_mhz        = v->clock;
     out->power_seconds    = v->power_seconds;
     out->flops_per_second = v->flops_per_second;
     out->bytes_per_second = v->bytes_per_second;

@@ -31,6 +31,7 @@ typedef struct sweep {
     const char *compute, *collective; /**< backends by name; collective NULL: none */
     int64_t     threads;
     stopping    stop;
+    int64_t     clock_mhz; /**< at which the device is held, as the sweep says; 0: it does not */
     double      power_seconds; /**< repetitions go on so long for power to settle; 0: they do not */
     trust_limits  trust;
     double        flops_per_second, bytes_per_second; /**< what to expect of a rank */

@@ -23,7 +23,7 @@ typedef struct sweep_values {
     const char *backend, *collective, *machine, *model, *algorithms, *networks, *dtype;
     const char *optimizers, *buckets, *progress;
     const char *type, *input, *layer_batch, *setting[N_SETTINGS];
-    int64_t     threads, warmup, min_repeats, max_repeats, retries, seed, limit, count;
+    int64_t     threads, warmup, min_repeats, max_repeats, retries, seed, limit, count, clock;
     double      max_seconds, precision, noise, flops_per_second, bytes_per_second, launch_seconds;
     double      min_flops, max_flops, once_seconds, retry_share, anchor_share;
     double      busy_from, busy_until, drift, anchor_seconds, power_seconds;

@@ -79,6 +79,23 @@ lm_status sweep_variants_read(sweep_loading *l, const ini_section *s, const swee
     return LM_OK;
 }
 
+/* Words in alphabetical order; the clock is nothing that backends obey. */
+static void print_settings(const sweep_loading *l, const settings *s, char *text, size_t size)
+{
+    const uint32_t before = 1u << SETTING_ALGORITHMS | 1u << SETTING_CACHE;
+    size_t         n;
+
+    settings_print(s, l->limits.settings & before, text, size);
+    n = strlen(text);
+    if (l->s->clock_mhz)
+        n += (size_t)snprintf(text + n, size - n, "%sclock=%lld", n ? " " : "",
+                              (long long)l->s->clock_mhz);
+    if (l->limits.settings & ~before) {
+        n += (size_t)snprintf(text + n, size - n, "%s", n ? " " : "");
+        settings_print(s, l->limits.settings & ~before, text + n, size - n);
+    }
+}
+
 lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, sweep_point *p)
 {
     char text[200];
@@ -89,7 +106,7 @@ lm_status sweep_variant(sweep_loading *l, const sweep_variants *all, size_t i, s
         p->how.value[at] = all->choice[at][i % all->n_choices[at]];
         i /= all->n_choices[at];
     }
-    settings_print(&p->how, l->limits.settings, text, sizeof text);
+    print_settings(l, &p->how, text, sizeof text);
     p->row.settings = arena_text(l->s->arena, text, strlen(text));
     return p->row.settings ? LM_OK : sweep_no_memory(l);
 }
