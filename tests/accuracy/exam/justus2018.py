@@ -236,33 +236,56 @@ def unseen_learned(exam):
                 exam.results.add(NAME, question, gpu, errors[0], PRENET, "MAPE %", errors[1])
 
 
+def of_all(exam, kind, known):
+    """Rows of all GPUs to learn of, and to be told."""
+    train, test = {}, {}
+    for gpu in (g for g in gpus(exam, kind) if g in known):
+        rows = [[r for r in layers(exam, folder, kind, gpu) if int(r["batch"]) <= MOST_BATCH] for folder in (exam.data, exam.heldout)]
+        if not exam.heldout or not rows[0] and rows[1]:
+            train[gpu], test[gpu] = parts(rows[0] or rows[1])
+        elif rows[0]:
+            train[gpu], test[gpu] = rows
+    return {g: r for g, r in train.items() if r}, test
+
+
+def together(exam, name, train, test, models, options, devices):
+    """Errors of each GPU by one fit of the files of all; those that are asked for, and theirs."""
+    machine = {g: exam.path(f"{name}-{g}.ini") for g in train}
+    files = [exam.write(f"{name}-{g}-fit.csv", r) for g, r in train.items()]
+    exam.program.fit_together(files, list(machine.values()), (*options, "--device", ",".join(train), "--devices", devices))
+    asked = [g for g in train if test[g]]
+    return asked, exam.map(lambda g: exam.program.validate(exam.write(f"{name}-{g}.csv", test[g]), machine[g], models=models,
+                                                           options=("--device", g, "--devices", devices)), asked)
+
+
+def joint_justus(exam):
+    """The paper's model of all GPUs, convolutions: one network of neurons with figures of datasheets."""
+    kind = "conv"
+    devices, known = datasheets(exam, whole=True)
+    train, test = of_all(exam, kind, known)
+    if len(train) < 2:
+        return exam.skip(f"{NAME}: {kind}, one model for all GPUs: there are not two")
+    _, found = together(exam, f"{NAME}-joint-justus", train, test, (OURS, JUSTUS), ("--model", JUSTUS), devices)
+    for model in (OURS, JUSTUS):
+        figures = merged([e for e in (pooled(e, model) for e in found) if e])
+        for metric, value in zip(("MAPE %", "RMSE ms"), figures[1:] if figures else ()):
+            exam.results.add(NAME, f"{kind}, {'held out' if exam.heldout else 'random rows'}, the paper's own model for all GPUs", "all",
+                             figures[0], model, metric, value, None, JOINT_PUBLISHED[kind].get(metric), judged=JUSTUS)
+
+
 def joint(exam):
     """One residual for all GPUs, learned by one fit of all files on the prices of each; random rows of each are left out."""
     devices, known = datasheets(exam)
     for kind in KINDS:
-        train, test = {}, {}
-        for gpu in (g for g in gpus(exam, kind) if g in known):
-            rows = [[r for r in layers(exam, folder, kind, gpu) if int(r["batch"]) <= MOST_BATCH]
-                    for folder in (exam.data, exam.heldout)]
-            if not exam.heldout or not rows[0] and rows[1]:
-                train[gpu], test[gpu] = parts(rows[0] or rows[1])
-            elif rows[0]:
-                train[gpu], test[gpu] = rows
-        train = {g: r for g, r in train.items() if r}
+        train, test = of_all(exam, kind, known)
         if len(train) < 2:
             exam.skip(f"{NAME}: {kind}, one residual for all GPUs: there are not two")
             continue
-        machine = {g: exam.path(f"{NAME}-joint-{kind}-{g}.ini") for g in train}
-        files = [exam.write(f"{NAME}-joint-{kind}-{g}-fit.csv", r) for g, r in train.items()]
-        exam.program.fit_together(files, list(machine.values()), ("--residual", "auto", "--device", ",".join(train), "--devices", devices))
-        asked = [g for g in train if test[g]]
-        found = exam.map(lambda g: exam.program.validate(exam.write(f"{NAME}-joint-{kind}-{g}.csv", test[g]), machine[g],
-                                                         models=(OURS, RESIDUAL)), asked)
+        asked, found = together(exam, f"{NAME}-joint-{kind}", train, test, (OURS, RESIDUAL), ("--residual", "auto"), devices)
         question = f"{kind}, {'held out' if exam.heldout else 'random rows'}, one residual for all GPUs"
         for model in (OURS, RESIDUAL):
             each = [pooled(e, model) for e in found]
-            together = merged([e for e in each if e])
-            for group, figures in [*zip(asked, each), ("all", together)]:
+            for group, figures in [*zip(asked, each), ("all", merged([e for e in each if e]))]:
                 for metric, value in zip(("MAPE %", "RMSE ms"), figures[1:] if figures else ()):
                     all_ = group == "all"
                     exam.results.add(NAME, question, group, figures[0], model, metric, value,
@@ -314,4 +337,5 @@ def run(exam):
     if not exam.quick:
         unseen_learned(exam)
         joint(exam)
+        joint_justus(exam)
         vgg(exam)

@@ -44,10 +44,10 @@ class Program:
         """Several files, of a machine each."""
         self.run("fit", *observations, "-o", ",".join(machines), *options)
 
-    def validate(self, observations, machine=None, leave_out="network", models=MODELS):
+    def validate(self, observations, machine=None, leave_out="network", models=MODELS, options=()):
         """Errors by (group, quantity, model); the group of all is '(all)'."""
         where = ("--machine", machine) if machine else ("--leave-out", leave_out)
-        rows = self.table("validate", observations, *where, "--model", ",".join(models))
+        rows = self.table("validate", observations, *where, "--model", ",".join(models), *options)
         return {(r["group"], r["phase"], r["model"]): r for r in rows}
 
 
