@@ -19,6 +19,7 @@ RESIDUAL_MAPE = {"conv": 9.0, "dense": 5.0}
 JUSTUS, JUSTUS_WITHIN = "justus", 1.15
 # another published model of single layers, which has no public data: its choice of learners is made on fewer rows, for time's sake
 PRENET, PRENET_LEARNS = "prenet", ("--learn", "drawn=3000,passes=100000")
+JUSTUS_FOR_ALL = "layers=6,l2=1e-5,epochs=60,halve=10"  # by rows set apart of those learned from: of all GPUs there are many
 FITTED = ("--residual", "auto", "--model", f"{JUSTUS},{PRENET}", *PRENET_LEARNS)
 ALL = (*MODELS, RESIDUAL, JUSTUS, PRENET)
 PRENET_ROWS = 4000  # of each GPU, where one is told by the others'
@@ -265,7 +266,7 @@ def joint_justus(exam):
     train, test = of_all(exam, kind, known)
     if len(train) < 2:
         return exam.skip(f"{NAME}: {kind}, one model for all GPUs: there are not two")
-    _, found = together(exam, f"{NAME}-joint-justus", train, test, (OURS, JUSTUS), ("--model", JUSTUS), devices)
+    _, found = together(exam, f"{NAME}-joint-justus", train, test, (OURS, JUSTUS), ("--model", JUSTUS, "--learn", JUSTUS_FOR_ALL), devices)
     for model in (OURS, JUSTUS):
         figures = merged([e for e in (pooled(e, model) for e in found) if e])
         for metric, value in zip(("MAPE %", "RMSE ms"), figures[1:] if figures else ()):
