@@ -246,7 +246,8 @@ static bool read_question(const options *o, question *q, int *code)
         lm_error_set(&err, LM_E_ARG, "takes one size");
         return option_misuse(o, BUCKET, &err, code);
     }
-    q->n_clocks         = option_list_tidy(q->clock, q->n_clocks);
+    if (q->clock)
+        q->n_clocks = option_list_tidy(q->clock, q->n_clocks);
     q->step             = scale_weak(1, dataset);
     q->step.setup       = q->how.setup;
     q->step.setup.batch = batch;
