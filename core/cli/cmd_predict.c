@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/power_options.h"
 #include "cli/setup_options.h"
+#include "predict/layerwise_step.h"
 #include "predict/scaling.h"
 #include "report/table.h"
 
@@ -101,7 +102,8 @@ static const char details[] =
     "measurements: arithmetic over peak plus traffic over bandwidth, nothing overlapped, no interval.\n"
     "--model justus, or another that 'fit --model' learned of single layers: a step is the sum over its\n"
     "layers; those it knows nothing of, and how far a layer leaves what was learned, stand in 'beyond'.\n"
-    "Where it was learned of several devices, --device names this one by its datasheet.\n"
+    "They take any --optimizer that was measured: adagrad, adadelta, rmsprop, too. Where one was learned of\n"
+    "several devices, --device names this one by its datasheet.\n"
     "Power is a device's, energy that of all devices: fitted, where the machine's power was measured, or\n"
     "assumed, by --idle-power: the datasheet's limit while it works, at rest while it waits. See energy.\n";
 
@@ -308,6 +310,16 @@ static bool check_automatic(const points_of *p, int *code)
     return true;
 }
 
+/* The setup; learned models of single layers know any optimizer that was measured, by its word. */
+static bool read_setup(const options *o, const setup_options *at, setup_choice *out, int *code)
+{
+    options usual = *o;
+
+    if (layerwise_find(o->value[MODEL]))
+        usual.value[OPTIMIZER] = specs[OPTIMIZER].fallback;
+    return setup_options_read(&usual, at, out, code);
+}
+
 static int run(const options *o)
 {
     static const session_options at = {
@@ -338,8 +350,7 @@ static int run(const options *o)
     }
     if (!option_list(o, BATCH, &batch, &p.n_batch, &code) ||
         !option_list(o, NODES, &nodes, &p.n_nodes, &code) ||
-        !option_count(o, DATASET, &p.dataset, &code) ||
-        !setup_options_read(o, &how, &p.choice, &code) ||
+        !option_count(o, DATASET, &p.dataset, &code) || !read_setup(o, &how, &p.choice, &code) ||
         !power_options_read(o, &power, &p.power, &code))
         goto out;
     p.batch = batch;
@@ -354,6 +365,8 @@ static int run(const options *o)
         code = report_misuse("--explain", &err);
         goto out;
     }
+    if (s.layerwise)
+        s.layerwise->optimizer = o->value[OPTIMIZER];
     setup_options_settle(&p.choice, setup_in_buckets(&s.who));
     setup       = p.choice.setup;
     setup.batch = batch[0];

@@ -18,7 +18,9 @@ void layerwise_predictor_free(layerwise_predictor *p)
 static lm_status ask_layers(const predictor *who, const step_setup *asked, layerwise_sum *out,
                             lm_error *err)
 {
-    const layerwise_setup how = { optimizer_name(asked->optimizer), "", who->layerwise->on, NAN };
+    const char           *word = who->layerwise->optimizer;
+    const layerwise_setup how  = { word ? word : optimizer_name(asked->optimizer), "",
+                                  who->layerwise->on, NAN };
     bound_network        *bound;
     lm_status status = workloads_bind_at(who->loads, who->network, who->input, who->dtype,
                                          asked->batch, &bound, err);
@@ -30,9 +32,9 @@ static lm_status ask_layers(const predictor *who, const step_setup *asked, layer
     if (!status && isnan(out->seconds[PHASE_STEP]))
         status =
             lm_error_set(err, LM_E_NOTFOUND,
-                         "%s learned nothing of training any layer of %s: measure steps of such "
-                         "layers, then fit again",
-                         who->model, who->network);
+                         "%s learned nothing of training any layer of %s with %s: measure steps "
+                         "of such layers, then fit again",
+                         who->model, who->network, how.optimizer);
     if (status)
         lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
     return status;

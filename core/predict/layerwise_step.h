@@ -7,9 +7,10 @@
 
 /** What a predictor has beside its machine file. */
 typedef struct layerwise_predictor {
-    layerwise_model *model; /**< owned */
-    device_list     *list;  /**< owns `on`; NULL: none was opened */
-    const device    *on;    /**< NULL: unknown */
+    layerwise_model *model;     /**< owned */
+    device_list     *list;      /**< owns `on`; NULL: none was opened */
+    const device    *on;        /**< NULL: unknown */
+    const char      *optimizer; /**< any word, in place of the setup's; NULL: the setup's */
 } layerwise_predictor;
 
 /** All it owns, and itself; calloc'ed. */
