@@ -22,26 +22,11 @@ enum {
     IDLE_POWER,
     KNEE,
     GRID,
-    SYNC,
-    BUCKET,
-    GRAD_DTYPE,
-    ACCUMULATE,
-    OPTIMIZER,
+    SETUP_OPTIONS,
     DATASET,
-    IMAGE,
-    INPUT,
-    DTYPE,
-    DEVICE,
-    DEVICES,
-    PPP_COMP,
-    PPP_COMM,
-    BANDWIDTH,
-    LATENCY,
-    SCHEME,
+    SESSION_OPTIONS,
     FORMAT,
-    TREAT,
-    IGNORE,
-    SET
+    NETWORK_OPTIONS
 };
 
 static const option_spec specs[] = {
@@ -58,26 +43,11 @@ static const option_spec specs[] = {
     [IDLE_POWER] = OPTION_IDLE_POWER,
     [KNEE]       = OPTION_KNEE,
     [GRID]       = OPTION_GRID,
-    [SYNC]       = OPTION_SYNC,
-    [BUCKET]     = OPTION_BUCKET,
-    [GRAD_DTYPE] = OPTION_GRAD_DTYPE,
-    [ACCUMULATE] = OPTION_ACCUMULATE,
-    [OPTIMIZER]  = OPTION_OPTIMIZER,
-    [DATASET]    = OPTION_DATASET,
-    [IMAGE]      = OPTION_IMAGE,
-    [INPUT]      = OPTION_INPUT,
-    [DTYPE]      = OPTION_DTYPE,
-    [DEVICE]     = OPTION_DEVICE,
-    [DEVICES]    = OPTION_DEVICES,
-    [PPP_COMP]   = OPTION_PPP_COMP,
-    [PPP_COMM]   = OPTION_PPP_COMM,
-    [BANDWIDTH]  = OPTION_BANDWIDTH,
-    [LATENCY]    = OPTION_LATENCY,
-    [SCHEME]     = OPTION_SCHEME,
-    [FORMAT]     = { "format", "FORMAT", "table", "table, csv or json" },
-    [TREAT]      = OPTION_TREAT,
-    [IGNORE]     = OPTION_IGNORE,
-    [SET]        = OPTION_SET,
+    SETUP_ROWS,
+    [DATASET] = OPTION_DATASET,
+    SESSION_ROWS,
+    [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
+    NETWORK_ROWS,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -280,20 +250,11 @@ static lm_status answer(const options *o, const session *s, question *q, lm_erro
 
 static int run(const options *o)
 {
-    static const session_options at = {
-        MACHINE,
-        MODEL,
-        IMAGE,
-        INPUT,
-        DTYPE,
-        { TREAT, IGNORE, SET },
-        { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
-        LATENCY,
-    };
-    lm_error err  = { 0 };
-    session  s    = { 0 };
-    question q    = { .nodes = 1 };
-    int      code = EXIT_DONE;
+    static const session_options at   = SESSION_PLACES;
+    lm_error                     err  = { 0 };
+    session                      s    = { 0 };
+    question                     q    = { .nodes = 1 };
+    int                          code = EXIT_DONE;
 
     if (read_question(o, &q, &code) && session_open(o, &at, &s, &code)) {
         if (answer(o, &s, &q, &err))

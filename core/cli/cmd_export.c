@@ -22,19 +22,8 @@ enum {
     BATCH,
     NODES,
     DEVICES_PER_NODE,
-    IMAGE,
-    INPUT,
-    DTYPE,
-    DEVICE,
-    DEVICES,
-    PPP_COMP,
-    PPP_COMM,
-    BANDWIDTH,
-    LATENCY,
-    SCHEME,
-    TREAT,
-    IGNORE,
-    SET
+    SESSION_OPTIONS,
+    NETWORK_OPTIONS
 };
 
 static const option_spec specs[] = {
@@ -51,19 +40,8 @@ static const option_spec specs[] = {
     [BATCH]   = { "batch", "LIST", "32", "predictions: samples per device: 8 or 1,2,4 or 1..64*2" },
     [NODES]   = { "nodes", "LIST", "1", "predictions: nodes" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
-    [IMAGE]            = { "image", "PIXELS", NULL, "predictions: height and width of the input" },
-    [INPUT]            = { "input", "CxHxW", NULL, "predictions: shape of one sample" },
-    [DTYPE]            = { "dtype", "TYPE", "f32", "predictions: element type" },
-    [DEVICE]           = OPTION_DEVICE,
-    [DEVICES]          = OPTION_DEVICES,
-    [PPP_COMP]         = OPTION_PPP_COMP,
-    [PPP_COMM]         = OPTION_PPP_COMM,
-    [BANDWIDTH]        = OPTION_BANDWIDTH,
-    [LATENCY]          = OPTION_LATENCY,
-    [SCHEME]           = OPTION_SCHEME,
-    [TREAT]            = OPTION_TREAT,
-    [IGNORE]           = OPTION_IGNORE,
-    [SET]              = OPTION_SET,
+    SESSION_ROWS,
+    NETWORK_ROWS,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -368,25 +346,16 @@ static int export_predictions(const options *o, const session_options *at, extra
 
 static int run(const options *o)
 {
-    static const session_options at = {
-        MACHINE,
-        MODEL,
-        IMAGE,
-        INPUT,
-        DTYPE,
-        { TREAT, IGNORE, SET },
-        { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
-        LATENCY,
-    };
-    static const int of_measurements[] = { NAME, KIND };
-    static const int of_predictions[]  = { MODEL,     BATCH,  NODES,   IMAGE,    INPUT,
-                                           DTYPE,     DEVICE, DEVICES, PPP_COMP, PPP_COMM,
-                                           BANDWIDTH, SCHEME, TREAT,   IGNORE,   SET };
-    const bool       predicts          = o->value[MACHINE] || session_wants_paleo(o, &at);
-    lm_error         err               = { 0 };
-    extrap_format    f;
-    obs_kind         kind;
-    int              code;
+    static const session_options at                = SESSION_PLACES;
+    static const int             of_measurements[] = { NAME, KIND };
+    static const int             of_predictions[]  = { MODEL,     BATCH,  NODES,   IMAGE,    INPUT,
+                                                       DTYPE,     DEVICE, DEVICES, PPP_COMP, PPP_COMM,
+                                                       BANDWIDTH, SCHEME, TREAT,   IGNORE,   SET };
+    const bool                   predicts = o->value[MACHINE] || session_wants_paleo(o, &at);
+    lm_error                     err      = { 0 };
+    extrap_format                f;
+    obs_kind                     kind;
+    int                          code;
 
     if (extrap_format_parse(o->value[FORMAT], &f, &err))
         return report_misuse("--format", &err);

@@ -27,11 +27,7 @@ enum {
     PER_NODE,
     BATCH,
     GLOBAL_BATCH,
-    SYNC,
-    BUCKET,
-    GRAD_DTYPE,
-    ACCUMULATE,
-    OPTIMIZER,
+    SETUP_OPTIONS,
     PRICE,
     PRICES,
     INSTANCE,
@@ -56,9 +52,7 @@ enum {
     FORMAT,
     PLOT,
     KEEP_SCRIPT,
-    TREAT,
-    IGNORE,
-    SET
+    NETWORK_OPTIONS
 };
 
 static const option_spec specs[] = {
@@ -79,11 +73,7 @@ static const option_spec specs[] = {
                    "samples of a device at once: 16,32 or auto (powers of 2 that fit the memory)" },
     [GLOBAL_BATCH] = { "global-batch", "N", NULL,
                        "samples of a step on all devices, in micro-steps of --batch at most" },
-    [SYNC]         = OPTION_SYNC,
-    [BUCKET]       = OPTION_BUCKET,
-    [GRAD_DTYPE]   = OPTION_GRAD_DTYPE,
-    [ACCUMULATE]   = OPTION_ACCUMULATE,
-    [OPTIMIZER]    = OPTION_OPTIMIZER,
+    SETUP_ROWS,
     [PRICE]        = OPTION_PRICE,
     [PRICES]       = OPTION_PRICES,
     [INSTANCE]     = OPTION_INSTANCE,
@@ -113,9 +103,7 @@ static const option_spec specs[] = {
     [PLOT]         = { "plot", "FILE", NULL,
                        "draw time against cost: FILE.svg, .png or .pdf (needs gnuplot)" },
     [KEEP_SCRIPT]  = OPTION_KEEP_SCRIPT,
-    [TREAT]        = OPTION_TREAT,
-    [IGNORE]       = OPTION_IGNORE,
-    [SET]          = OPTION_SET,
+    NETWORK_ROWS,
     { NULL, NULL, NULL, NULL },
 };
 

@@ -17,22 +17,9 @@ enum {
     BATCH,
     NODES,
     DEVICES_PER_NODE,
-    SYNC,
-    BUCKET,
-    GRAD_DTYPE,
-    ACCUMULATE,
-    OPTIMIZER,
+    SETUP_OPTIONS,
     DATASET,
-    IMAGE,
-    INPUT,
-    DTYPE,
-    DEVICE,
-    DEVICES,
-    PPP_COMP,
-    PPP_COMM,
-    BANDWIDTH,
-    LATENCY,
-    SCHEME,
+    SESSION_OPTIONS,
     IDLE_POWER,
     POWER_CAP,
     GRID,
@@ -40,9 +27,7 @@ enum {
     EXPLAIN,
     BY,
     TOP,
-    TREAT,
-    IGNORE,
-    SET
+    NETWORK_OPTIONS
 };
 
 static const option_spec specs[] = {
@@ -53,32 +38,17 @@ static const option_spec specs[] = {
     [BATCH] = { "batch", "LIST", "32", "samples per device and micro-step: 8 or 1,2,4 or 1..64*2" },
     [NODES] = { "nodes", "LIST", "1", "nodes: what a network connects" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
-    [SYNC]             = OPTION_SYNC,
-    [BUCKET]           = OPTION_BUCKET,
-    [GRAD_DTYPE]       = OPTION_GRAD_DTYPE,
-    [ACCUMULATE]       = OPTION_ACCUMULATE,
-    [OPTIMIZER]        = OPTION_OPTIMIZER,
-    [DATASET]          = OPTION_DATASET,
-    [IMAGE]            = OPTION_IMAGE,
-    [INPUT]            = OPTION_INPUT,
-    [DTYPE]            = OPTION_DTYPE,
-    [DEVICE]           = OPTION_DEVICE,
-    [DEVICES]          = OPTION_DEVICES,
-    [PPP_COMP]         = OPTION_PPP_COMP,
-    [PPP_COMM]         = OPTION_PPP_COMM,
-    [BANDWIDTH]        = OPTION_BANDWIDTH,
-    [LATENCY]          = OPTION_LATENCY,
-    [SCHEME]           = OPTION_SCHEME,
-    [IDLE_POWER]       = OPTION_IDLE_POWER,
-    [POWER_CAP]        = OPTION_POWER_CAP,
-    [GRID]             = OPTION_GRID,
-    [FORMAT]           = { "format", "FORMAT", "table", "table, csv or json" },
-    [EXPLAIN]          = { "explain", NULL, NULL, "what one step is made of, and what bounds it" },
-    [BY]     = { "by", "KEY", "layer", "explain: by layer, block, class (of kernels) or term" },
-    [TOP]    = { "top", "N", "20", "explain: the longest so many, the rest as one; 0: all" },
-    [TREAT]  = OPTION_TREAT,
-    [IGNORE] = OPTION_IGNORE,
-    [SET]    = OPTION_SET,
+    SETUP_ROWS,
+    [DATASET] = OPTION_DATASET,
+    SESSION_ROWS,
+    [IDLE_POWER] = OPTION_IDLE_POWER,
+    [POWER_CAP]  = OPTION_POWER_CAP,
+    [GRID]       = OPTION_GRID,
+    [FORMAT]     = { "format", "FORMAT", "table", "table, csv or json" },
+    [EXPLAIN]    = { "explain", NULL, NULL, "what one step is made of, and what bounds it" },
+    [BY]         = { "by", "KEY", "layer", "explain: by layer, block, class (of kernels) or term" },
+    [TOP]        = { "top", "N", "20", "explain: the longest so many, the rest as one; 0: all" },
+    NETWORK_ROWS,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -322,27 +292,18 @@ static bool read_setup(const options *o, const setup_options *at, setup_choice *
 
 static int run(const options *o)
 {
-    static const session_options at = {
-        MACHINE,
-        MODEL,
-        IMAGE,
-        INPUT,
-        DTYPE,
-        { TREAT, IGNORE, SET },
-        { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
-        LATENCY,
-    };
-    static const setup_options how   = { SYNC,       BUCKET,    GRAD_DTYPE,
-                                         ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
-    static const power_options power = { IDLE_POWER, POWER_CAP, -1, GRID, false };
-    lm_error                   err   = { 0 };
-    session                    s     = { 0 };
-    int64_t                   *batch = NULL, *nodes = NULL;
-    points_of                  p = { 0 };
-    question                   q;
-    step_setup                 setup;
-    int                        code = EXIT_DONE;
-    format                     f;
+    static const session_options at    = SESSION_PLACES;
+    static const setup_options   how   = { SYNC,       BUCKET,    GRAD_DTYPE,
+                                           ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
+    static const power_options   power = { IDLE_POWER, POWER_CAP, -1, GRID, false };
+    lm_error                     err   = { 0 };
+    session                      s     = { 0 };
+    int64_t                     *batch = NULL, *nodes = NULL;
+    points_of                    p = { 0 };
+    question                     q;
+    step_setup                   setup;
+    int                          code = EXIT_DONE;
+    format                       f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);

@@ -38,9 +38,7 @@ enum {
     DEVICE,
     SPOT,
     PLOT,
-    TREAT,
-    IGNORE,
-    SET,
+    NETWORK_OPTIONS,
     NO_OPTION = OPTIONS_MAX - 1 /* behind the table: never given */
 };
 
@@ -77,9 +75,7 @@ static const option_spec specs[] = {
     [SPOT]      = OPTION_SPOT,
     [PLOT]      = { "plot", "PATH", NULL,
                     "the pictures, too: a folder (SVG), or FILE.svg, FILE.png, FILE.pdf" },
-    [TREAT]     = OPTION_TREAT,
-    [IGNORE]    = OPTION_IGNORE,
-    [SET]       = OPTION_SET,
+    NETWORK_ROWS,
     { NULL, NULL, NULL, NULL },
 };
 

@@ -17,30 +17,15 @@ enum {
     SCALING,
     GLOBAL_BATCH,
     DATASET,
-    SYNC,
-    BUCKET,
-    GRAD_DTYPE,
-    ACCUMULATE,
-    OPTIMIZER,
-    IMAGE,
-    INPUT,
-    DTYPE,
-    DEVICE,
-    DEVICES,
-    PPP_COMP,
-    PPP_COMM,
-    BANDWIDTH,
-    LATENCY,
-    SCHEME,
+    SETUP_OPTIONS,
+    SESSION_OPTIONS,
     IDLE_POWER,
     POWER_CAP,
     GRID,
     FORMAT,
     PLOT,
     KEEP_SCRIPT,
-    TREAT,
-    IGNORE,
-    SET
+    NETWORK_OPTIONS
 };
 
 static const option_spec specs[] = {
@@ -57,30 +42,15 @@ static const option_spec specs[] = {
     [GLOBAL_BATCH]     = { "global-batch", "N", NULL,
                            "strong, global: samples of all devices together" },
     [DATASET]          = OPTION_DATASET,
-    [SYNC]             = OPTION_SYNC,
-    [BUCKET]           = OPTION_BUCKET,
-    [GRAD_DTYPE]       = OPTION_GRAD_DTYPE,
-    [ACCUMULATE]       = OPTION_ACCUMULATE,
-    [OPTIMIZER]        = OPTION_OPTIMIZER,
-    [IMAGE]            = OPTION_IMAGE,
-    [INPUT]            = OPTION_INPUT,
-    [DTYPE]            = OPTION_DTYPE,
-    [DEVICE]           = OPTION_DEVICE,
-    [DEVICES]          = OPTION_DEVICES,
-    [PPP_COMP]         = OPTION_PPP_COMP,
-    [PPP_COMM]         = OPTION_PPP_COMM,
-    [BANDWIDTH]        = OPTION_BANDWIDTH,
-    [LATENCY]          = OPTION_LATENCY,
-    [SCHEME]           = OPTION_SCHEME,
-    [IDLE_POWER]       = OPTION_IDLE_POWER,
-    [POWER_CAP]        = OPTION_POWER_CAP,
-    [GRID]             = OPTION_GRID,
+    SETUP_ROWS,
+    SESSION_ROWS,
+    [IDLE_POWER] = OPTION_IDLE_POWER,
+    [POWER_CAP]  = OPTION_POWER_CAP,
+    [GRID]       = OPTION_GRID,
     [FORMAT] = { "format", "FORMAT", "table", "table, csv or json: these two have every column" },
     [PLOT]   = { "plot", "FILE", NULL, "draw the curves: FILE.svg, .png or .pdf (needs gnuplot)" },
     [KEEP_SCRIPT] = OPTION_KEEP_SCRIPT,
-    [TREAT]       = OPTION_TREAT,
-    [IGNORE]      = OPTION_IGNORE,
-    [SET]         = OPTION_SET,
+    NETWORK_ROWS,
     { NULL, NULL, NULL, NULL },
 };
 
@@ -291,30 +261,21 @@ static lm_status predict_grid(const session *s, const question *q, scale_grid *g
 
 static int run(const options *o)
 {
-    static const session_options at = {
-        MACHINE,
-        MODEL,
-        IMAGE,
-        INPUT,
-        DTYPE,
-        { TREAT, IGNORE, SET },
-        { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME },
-        LATENCY,
-    };
-    const scale_words w    = { .network = o->argument[0],
-                               .machine = o->value[MACHINE],
-                               .scaling = o->value[SCALING],
-                               .batch =
+    static const session_options at   = SESSION_PLACES;
+    const scale_words            w    = { .network = o->argument[0],
+                                          .machine = o->value[MACHINE],
+                                          .scaling = o->value[SCALING],
+                                          .batch =
                                 o->value[GLOBAL_BATCH] ? o->value[GLOBAL_BATCH] : o->value[BATCH],
-                               .device      = o->value[DEVICE],
-                               .plot        = o->value[PLOT],
-                               .keep_script = o->value[KEEP_SCRIPT] != NULL };
-    lm_error          err  = { 0 };
-    session           s    = { 0 };
-    question          q    = { .kind = SCALING_WEAK };
-    scale_grid        g    = { .line = NULL };
-    int               code = EXIT_DONE;
-    format            f;
+                                          .device      = o->value[DEVICE],
+                                          .plot        = o->value[PLOT],
+                                          .keep_script = o->value[KEEP_SCRIPT] != NULL };
+    lm_error                     err  = { 0 };
+    session                      s    = { 0 };
+    question                     q    = { .kind = SCALING_WEAK };
+    scale_grid                   g    = { .line = NULL };
+    int                          code = EXIT_DONE;
+    format                       f;
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);

@@ -119,6 +119,26 @@ typedef struct paleo_options {
         "scheme", "NAME", "tree", "paleo: one_to_all, tree, butterfly or butterfly_mixing" \
     }
 
+/** Options of every command that opens a network: enumerators, and rows. */
+#define NETWORK_OPTIONS TREAT, IGNORE, SET
+#define NETWORK_ROWS    [TREAT] = OPTION_TREAT, [IGNORE] = OPTION_IGNORE, [SET] = OPTION_SET
+
+/** Of those that predict its steps, beside MACHINE and MODEL: enumerators, rows, and where a
+ * session finds them. */
+#define SESSION_OPTIONS \
+    IMAGE, INPUT, DTYPE, DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, LATENCY, SCHEME
+#define SESSION_ROWS                                                                          \
+    [IMAGE] = OPTION_IMAGE, [INPUT] = OPTION_INPUT, [DTYPE] = OPTION_DTYPE,                   \
+    [DEVICE] = OPTION_DEVICE, [DEVICES] = OPTION_DEVICES, [PPP_COMP] = OPTION_PPP_COMP,       \
+    [PPP_COMM] = OPTION_PPP_COMM, [BANDWIDTH] = OPTION_BANDWIDTH, [LATENCY] = OPTION_LATENCY, \
+    [SCHEME] = OPTION_SCHEME
+#define SESSION_PLACES                                                                          \
+    {                                                                                           \
+        .machine = MACHINE, .model = MODEL, .image = IMAGE, .input = INPUT, .dtype = DTYPE,     \
+        .network = { TREAT, IGNORE, SET },                                                      \
+        .paleo = { DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME }, .latency = LATENCY \
+    }
+
 /** Says on stderr which flagged times are left out, and which are used for want of better; and of
  * times that cannot be (doubts.h) the first few of each kind. */
 struct observations;

@@ -36,6 +36,12 @@ typedef struct setup_options {
         "optimizer", "NAME", "momentum", "sgd, momentum or adam" \
     }
 
+/** All of them but devices of a node: enumerators, and rows. */
+#define SETUP_OPTIONS SYNC, BUCKET, GRAD_DTYPE, ACCUMULATE, OPTIMIZER
+#define SETUP_ROWS                                                                    \
+    [SYNC] = OPTION_SYNC, [BUCKET] = OPTION_BUCKET, [GRAD_DTYPE] = OPTION_GRAD_DTYPE, \
+    [ACCUMULATE] = OPTION_ACCUMULATE, [OPTIMIZER] = OPTION_OPTIMIZER
+
 /** What was asked. */
 typedef struct setup_choice {
     step_setup   setup;  /**< without batch and nodes, which are 1; of the first policy */
