@@ -349,6 +349,12 @@ static void print_warnings(const observations *obs, const points *p, const calib
     if (p->n_other_optimizer)
         fprintf(stderr, "layermeter: the update of %zu points is left out: another optimizer\n",
                 p->n_other_optimizer);
+    if (fit_steps_alone(p))
+        fprintf(
+            stderr,
+            "layermeter: whole steps of %zu point%s are not used beside steps with their parts: "
+            "fit them from a file of their own\n",
+            fit_steps_alone(p), fit_steps_alone(p) == 1 ? "" : "s");
     print_flagged(obs, p);
     print_allreduces(obs, p, cal);
     for (size_t c = 0; cal->layers && c < N_LAYER_CLASSES; c++)

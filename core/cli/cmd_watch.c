@@ -44,13 +44,14 @@ static const char details[] =
     "long, beyond the all-reduces that were planned to be waited for), 'compute-bound' otherwise; nothing where load\n"
     "and clock are not in the trace. All-reduces on a GPU count as its work. Where steps are seen and epochs are not,\n"
     "steps are compared. --observations appends the mean of the steady epochs as a step of the network, in the\n"
-    "settings of the networks that the file holds: 'layermeter fit' then learns from the run.\n";
+    "settings of the networks that the file holds: 'layermeter fit' learns from a file of whole steps alone,\n"
+    "and 'validate' compares with them; beside steps with their parts fits take those.\n";
 
 static const char examples[] =
     "  layermeter watch --interval 100ms --for 10min -o metrics.csv\n"
     "  layermeter watch --gpu 0 | layermeter epochs --follow -\n"
     "  layermeter plan resnet50 --machine a100.ini --deadline 24h --format json >plan.json\n"
-    "  layermeter watch --plan plan.json --gpu 0 --observations cluster/observations.csv\n"
+    "  layermeter watch --plan plan.json --gpu 0 --observations runs.csv\n"
     "  layermeter watch --plan plan.json --trace smi.csv --format json\n";
 
 #define SHORTEST 0.001

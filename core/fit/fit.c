@@ -167,18 +167,45 @@ out:
     return status;
 }
 
-/* Was a whole step of a network measured, on several ranks with its all-reduce? */
-static bool note_step(const point *pt, measured_set *to)
+static bool has_parts(const point *pt)
+{
+    const double *s = pt->seconds;
+
+    return !isnan(s[PHASE_FORWARD] + s[PHASE_BACKWARD] + s[PHASE_UPDATE]) &&
+           (pt->row->ranks < 2 || !isnan(s[PHASE_SYNC]));
+}
+
+static bool is_step_alone(const point *pt)
+{
+    const double *s = pt->seconds;
+
+    return observation_of_network(pt->row) && isnan(s[PHASE_FORWARD]) && isnan(s[PHASE_BACKWARD]) &&
+           !isnan(s[PHASE_STEP]);
+}
+
+size_t fit_steps_alone(const points *p)
+{
+    size_t alone = 0, told = 0;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        alone += is_step_alone(&p->point[i]);
+        told += observation_of_network(p->point[i].row) && has_parts(&p->point[i]);
+    }
+    return told ? alone : 0;
+}
+
+/* Was a whole step of a network measured, on several ranks with its all-reduce? Steps of which
+ * nothing else is known count where formulas are fitted to them: where there are no others. */
+static bool note_step(const point *pt, bool steps_count, measured_set *to)
 {
     const observation *row   = pt->row;
-    const double      *s     = pt->seconds;
-    const bool         parts = !isnan(s[PHASE_FORWARD] + s[PHASE_BACKWARD] + s[PHASE_UPDATE]) &&
-                       (row->ranks < 2 || !isnan(s[PHASE_SYNC]));
-    const measured_at at = { row->name, pt->input, row->batch, row->ranks };
+    const bool         parts = has_parts(pt);
+    const measured_at  at    = { row->name, pt->input, row->batch, row->ranks };
 
     /* of networks of which only counts are known no prediction is asked */
     if (row->kind != OBS_NETWORK || row->batch < 1 ||
-        !(parts || (row->ranks < 2 && !isnan(s[PHASE_STEP]))))
+        !(parts || (row->ranks < 2 && !isnan(pt->seconds[PHASE_STEP]) &&
+                    (steps_count || !is_step_alone(pt)))))
         return true;
     return measured_add(to, &at);
 }
@@ -186,7 +213,8 @@ static bool note_step(const point *pt, measured_set *to)
 static lm_status note_origin(const observations *obs, const points *p, calibration *cal,
                              lm_error *err)
 {
-    char text[160] = "";
+    const bool steps_count = fit_steps_alone(p) == 0;
+    char       text[160]   = "";
 
     for (size_t i = 0; i < obs->n_provenance; i++)
         if (!calibration_note(cal, obs->provenance[i].key, obs->provenance[i].value))
@@ -203,7 +231,7 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
 
         if (row->kind != OBS_COLLECTIVE)
             cal->dtype = row->dtype;
-        if (!note_step(&p->point[i], &cal->measured))
+        if (!note_step(&p->point[i], steps_count, &cal->measured))
             return no_memory(err);
         if (row->kind == OBS_COLLECTIVE && isnan(point_seconds(&p->point[i], PART_SYNC)))
             continue; /* by an algorithm that is not fitted */

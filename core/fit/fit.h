@@ -23,4 +23,8 @@ lm_status fit_model(const points *p, const char *model, calibration **out, lm_er
  */
 lm_status fit_none(const observations *obs, const points *p, calibration **out, lm_error *err);
 
+/** Steps of networks of which nothing else is known, beside others with their parts: formulas are
+ * fitted to parts, and take none of them. 0 where there are no others. */
+size_t fit_steps_alone(const points *p);
+
 #endif
