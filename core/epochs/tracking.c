@@ -8,9 +8,14 @@
 
 /* Repetitions resemble the mean of the others by at least this; chance does by less. */
 #define ALIKE 0.4
-/* Intervals of epochs vary by less than this, chance's by more. */
-#define REGULAR     0.08
-#define STEPS_LEAST 6.5 /* steps of an epoch; what holds fewer is a cycle of epochs */
+/* Intervals of epochs vary by less than this, chance's by more; those of many that are very alike,
+ * which chance's are not, may vary by more. */
+#define REGULAR    0.08
+#define IRREGULAR  0.16
+#define VERY_ALIKE 0.75
+#define MANY       5
+/* Steps of an epoch; what holds fewer is a cycle of epochs. */
+#define STEPS_LEAST 6.5
 /* Steps are at another level for this part of their time or more, epochs may be for less. */
 #define STEP_LEAST 0.25
 /* More alike than repetitions of a shorter period in a row: it is not a multiple of it. */
@@ -25,7 +30,10 @@
 
 static bool told(const track *t)
 {
-    return t->n >= LEAST && t->quality >= ALIKE + FEW / (double)t->n && t->spread <= REGULAR;
+    const bool very_alike = t->n >= MANY && t->quality >= VERY_ALIKE;
+
+    return t->n >= LEAST && t->quality >= ALIKE + FEW / (double)t->n &&
+           t->spread <= (very_alike ? IRREGULAR : REGULAR);
 }
 
 /* What an epoch holds is noted beside it. */

@@ -334,6 +334,31 @@ static void a_cycle_of_epochs_that_pauses_part_is_no_epoch(void **state)
     trace_grid_free(&g);
 }
 
+/* Twelve epochs of 16 s to 24.8 s, each 5 % of 16 s longer than the one before: of the median 0.1
+ * apart, which is no chance where they are so much alike. */
+static void epochs_that_become_longer_are_told_by_how_alike_they_are(void **state)
+{
+    trace_grid g    = grid_of(100 + 12 * 160 + 66 * 8 + 20);
+    uint64_t   seed = 13;
+    size_t     i    = 0;
+    epochs    *e;
+    lm_error   err;
+
+    (void)state;
+    while (i < 100)
+        g.x[i++] = 2;
+    for (size_t k = 0; k < 12; k++)
+        for (size_t at = 0; at < 160 + 8 * k; at++)
+            g.x[i++] = (at * 10 >= 9 * (160 + 8 * k) ? 30 : 92) + 4 * (float)(uniform(&seed) - 0.5);
+    while (i < g.n)
+        g.x[i++] = 2;
+    assert_int_equal(epochs_find(EPOCHS_LAYERMETER, &g, &e, &err), LM_OK);
+    assert_true(e->n_steady >= 6);
+    assert_true(e->steady > 18 && e->steady < 23);
+    epochs_free(e);
+    trace_grid_free(&g);
+}
+
 /* Missing samples, one by one and an epoch long. */
 static void missing_samples_do_not_matter_much(void **state)
 {
@@ -457,6 +482,7 @@ int main(void)
         cmocka_unit_test(marks_are_runs_and_come_at_equal_times),
         cmocka_unit_test(few_epochs_are_told_where_their_run_is_seen_whole),
         cmocka_unit_test(a_cycle_of_epochs_that_pauses_part_is_no_epoch),
+        cmocka_unit_test(epochs_that_become_longer_are_told_by_how_alike_they_are),
         cmocka_unit_test(missing_samples_do_not_matter_much),
         cmocka_unit_test(no_period_is_invented),
         cmocka_unit_test(the_steady_time_is_a_mean_with_an_interval),
