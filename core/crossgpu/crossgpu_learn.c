@@ -239,6 +239,20 @@ static lm_status learn_each(const selection *rows, const crossgpu_options *o, cr
     return status;
 }
 
+/* The mean of all that say something: without metrics all runs have the same parts. */
+static void all_alike(const pairs *p, double share[N_BY])
+{
+    const bool says[N_BY] = { [BY_NEAREST] = true,
+                              [BY_PARTS]   = p->s.n_metrics > 0,
+                              [BY_TREES]   = learner_available(LEARNER_XGBOOST) };
+    double     n          = 0;
+
+    for (size_t k = 0; k < N_BY; k++)
+        n += says[k] ? 1 : 0;
+    for (size_t k = 0; k < N_BY; k++)
+        share[k] = says[k] ? 1 / n : 0;
+}
+
 static lm_status learn_ours(const selection *rows, const crossgpu_options *o, crossgpu *c,
                             lm_error *err)
 {
@@ -248,8 +262,7 @@ static lm_status learn_ours(const selection *rows, const crossgpu_options *o, cr
 
     for (size_t k = 0; k < N_BY && room; k++)
         left[k] = room + k * rows->n;
-    for (size_t k = 0; k < N_BY; k++)
-        c->share[k] = learner_available(LEARNER_XGBOOST) ? 1.0 / N_BY : k == BY_TREES ? 0 : 0.5;
+    all_alike(rows->p, c->share);
     if (!status && !(status = learn_each(rows, o, c, left, err))) {
         best_shares(left, rows->n, c->share);
         status = bounds_fit(rows, &c->bounds, err);
