@@ -114,7 +114,9 @@ def one(exam, kind, gpu):
     else:
         question = "new GPU, random rows" if exam.heldout else "random rows"
         train, test = parts(other if exam.heldout else rows)
-    return question, exam.unseen(f"{NAME}-{kind}-{gpu}", train, test, options=FITTED, models=ALL)
+    known = [("multiprocessors", r["sm_count"]) for folder in (exam.data, exam.heldout)
+             for r in exam.read(folder, NAME, "gpus.csv") or [] if r["gpu"] == gpu][:1]
+    return question, exam.unseen(f"{NAME}-{kind}-{gpu}", train, test, known, FITTED, ALL)
 
 
 def vgg(exam):
