@@ -10,7 +10,7 @@ set -eu
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 bin=${LAYERMETER_BIN:-$here/../../build/bin}
 work=$(mktemp -d)
-[ -n "${KEEP-}" ] || trap 'rm -rf "$work"' EXIT
+trap 'rm -rf "$work"' EXIT
 export OPENBLAS_NUM_THREADS=1
 
 # Convolutions and products, forward and backward: what prices can tell, times what they cannot.
