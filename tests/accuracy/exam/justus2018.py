@@ -22,7 +22,7 @@ PRENET, PRENET_LEARNS = "prenet", ("--learn", "drawn=3000,passes=100000")
 JUSTUS_FOR_ALL = "layers=6,l2=1e-5,epochs=60,halve=10"  # by rows set apart of those learned from: of all GPUs there are many
 FITTED = ("--residual", "auto", "--model", f"{JUSTUS},{PRENET}", *PRENET_LEARNS)
 ALL = (*MODELS, RESIDUAL, JUSTUS, PRENET)
-PRENET_ROWS = 4000  # of each GPU, where one is told by the others'
+PRENET_ROWS = 1500  # of each GPU, where one is told by the others'
 # a GPU that was not measured, of batches up to 32: the paper's (one network of neurons for all GPUs), and what is to be met with
 # FEW layers measured on it, the mean over DRAWS by seeds 0, 1 ...
 UNSEEN_PUBLISHED = {("conv", "v100"): 39.6, ("conv", "gtx1080ti"): 25.6}
