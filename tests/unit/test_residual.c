@@ -248,6 +248,7 @@ static void machines_share_a_residual(void **state)
     residual_trees judged[N_LAYER_CLASSES];
     const columns *c = &w[0]->m.of[1].columns;
     residual_space space;
+    const rows     none = { 0 };
     feature_source features[2];
     layer_shape    odd = product(4, 500, 501), even = product(4, 500, 500);
     double         more[2];
@@ -255,7 +256,7 @@ static void machines_share_a_residual(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++)
-        features[i] = (feature_source){ &(rows){ 0 }, c, &w[i]->m.device };
+        features[i] = (feature_source){ &none, c, &w[i]->m.device };
     /* figures that all devices have, where there are several */
     assert_int_equal(residual_features_new(features, 2, &space, &err), LM_OK);
     assert_int_equal(space.words - space.figures, 2);
