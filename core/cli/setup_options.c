@@ -83,7 +83,8 @@ static bool read_policies(const options *o, const setup_options *at, sync_policy
 
 bool setup_in_buckets(const predictor *who)
 {
-    return who->cal && who->cal->overlapping.rows && form_find(who->model, PART_SYNC) < n_forms;
+    return who->cal && who->cal->overlapping.rows && who->cal->max_hosts > 1 &&
+           !(who->cal->link.bytes_per_second > 0) && form_find(who->model, PART_SYNC) < n_forms;
 }
 
 void setup_options_settle(setup_choice *c, bool in_buckets)

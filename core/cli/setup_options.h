@@ -12,11 +12,11 @@ typedef struct setup_options {
 } setup_options;
 
 /** Rows of a command's table for them; OPTION_DEVICES_PER_NODE is in commands.h. */
-#define OPTION_SYNC                                                                          \
-    {                                                                                        \
-        "sync", "RULE", "auto",                                                              \
-            "when gradients travel: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; auto: " \
-            "ddp if measured, else once"                                                     \
+#define OPTION_SYNC                                                   \
+    {                                                                 \
+        "sync", "RULE", "auto",                                       \
+            "once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; auto: " \
+            "ddp if measured between nodes, else once"                \
     }
 #define OPTION_BUCKET                                                               \
     {                                                                               \
@@ -55,7 +55,9 @@ typedef struct setup_choice {
 bool setup_options_read(const options *o, const setup_options *at, setup_choice *out,
                         int *exit_code);
 
-/** Were steps in buckets measured on the predictor's machine, and does its model tell them? */
+/** Were steps in buckets measured on the predictor's machine, of several nodes, and does its model
+ * tell them? What messages within a node take of a pass says nothing of a network, even less of one
+ * that is told. */
 bool setup_in_buckets(const predictor *who);
 
 /** Where no rule was given: buckets as DistributedDataParallel makes them if those of all machines
