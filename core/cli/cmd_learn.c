@@ -351,7 +351,7 @@ static lm_status write_learned(const options *o, const asked *a, const work *w, 
 static int run_learn(const options *o)
 {
     lm_error err  = { 0 };
-    work     w    = { NULL };
+    work     w    = { 0 };
     asked    a    = { .n_methods = 0 };
     int      code = EXIT_DONE;
 
