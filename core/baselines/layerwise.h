@@ -12,6 +12,7 @@
 #define BASELINES_LAYERWISE_H
 
 #include "devices/device.h"
+#include "learn/learner.h"
 #include "learn/lines.h"
 #include "network/bind.h"
 #include "observe/observation.h"
@@ -65,14 +66,6 @@ void layerwise_add(layerwise_features *to, const char *name, layerwise_sort sort
 void layerwise_add_words(layerwise_features *to, const char *prefix, const char *const *word,
                          const char *found);
 
-/** Rows to learn from. Values are positive and finite, features finite. */
-typedef struct layerwise_rows {
-    const double   *x;     /**< n x n_features, row by row */
-    const double   *y;     /**< seconds or watts, > 0 */
-    const uint64_t *group; /**< of each: rows of one network, or else of one shape, in one number */
-    size_t          n, n_features;
-} layerwise_rows;
-
 /** A number that a user may set: `fit --learn layers=6`. */
 typedef struct layerwise_setting {
     const char *name;
@@ -91,12 +84,13 @@ typedef struct layerwise_learner {
     /**
      * Learns, and sets apart some of the rows to judge by, at random or by group.
      *
+     * @param rows    seconds or watts; rows of one network, or else of one shape, are a group
      * @param setting values in the order of the kind's settings
      * @param seed    the same one gives the same again
      * @return LM_E_ARG for rows nothing can be learned of, LM_E_UNSUPPORTED where the build cannot,
      *         LM_E_NOMEM
      */
-    lm_status (*learn)(const char *task, const layerwise_rows *rows, layerwise_target target,
+    lm_status (*learn)(const char *task, const learner_rows *rows, layerwise_target target,
                        const double *setting, uint64_t seed, void **out,
                        layerwise_judgement *judged, lm_error *err);
     /** Seconds or watts of n rows of features, as it was taught. LM_E_NOMEM. */

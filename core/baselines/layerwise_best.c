@@ -2,9 +2,7 @@
 #include "baselines/layerwise_best.h"
 
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/no_memory.h"
 #include "learn/learner.h"
 
 /* In the order of LAYERWISE_BEST_SETTINGS. */
@@ -87,30 +85,23 @@ static lm_status choose(const learner_rows *rows, const learner_options *candida
     return status;
 }
 
-static lm_status learn(const char *task, const layerwise_rows *given, layerwise_target target,
+static lm_status learn(const char *task, const learner_rows *rows, layerwise_target target,
                        const double *setting, uint64_t seed, void **out,
                        layerwise_judgement *judged, lm_error *err)
 {
     learner_options candidate[2 * N_LEARNERS];
-    const size_t    n     = candidates_of(setting, rows_seen(setting, given->n), seed, candidate);
-    uint64_t       *group = malloc((given->n + 1) * sizeof *group);
-    learner_rows    rows  = { given->x, given->y, group, given->n, given->n_features };
+    const size_t    n = candidates_of(setting, rows_seen(setting, rows->n), seed, candidate);
     size_t          best;
-    learner        *l = NULL;
-    lm_status       status;
+    learner        *l      = NULL;
+    lm_status       status = choose(rows, candidate, n, setting, seed, &best, judged, err);
 
     (void)task;
     (void)target;
-    if (!group)
-        return no_memory(err);
-    for (size_t i = 0; i < given->n; i++)
-        group[i] = given->group[i];
-    if (!(status = choose(&rows, candidate, n, setting, seed, &best, judged, err))) {
-        candidate[best].mlp = perceptron(setting, rows.n, seed); /* as many rows, not epochs */
-        if (!(status = learner_train(&rows, NULL, &candidate[best], &l, err)))
-            *out = l;
-    }
-    free(group);
+    if (status)
+        return status;
+    candidate[best].mlp = perceptron(setting, rows->n, seed); /* as many rows, not epochs */
+    if (!(status = learner_train(rows, NULL, &candidate[best], &l, err)))
+        *out = l;
     return status;
 }
 

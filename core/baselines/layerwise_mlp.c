@@ -47,8 +47,8 @@ static mlp_options options_of(const double *setting, uint64_t seed)
 }
 
 /* Rows in random order: the first are held. */
-static lm_status part(const layerwise_rows *rows, double unit, uint64_t seed, double **x,
-                      double **y, lm_error *err)
+static lm_status part(const learner_rows *rows, double unit, uint64_t seed, double **x, double **y,
+                      lm_error *err)
 {
     const size_t width = rows->n_features;
     size_t      *order = malloc((rows->n + 1) * sizeof *order);
@@ -89,7 +89,7 @@ static lm_status judge(const mlp *m, const learn_rows *held, double unit, double
     return status;
 }
 
-static lm_status learn(const char *task, const layerwise_rows *rows, layerwise_target target,
+static lm_status learn(const char *task, const learner_rows *rows, layerwise_target target,
                        const double *setting, uint64_t seed, void **out,
                        layerwise_judgement *judged, lm_error *err)
 {

@@ -204,7 +204,7 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
         if (chosen(of, l, i))
             status = add_row(l, i, at, to, &rows, err);
     if (!status) {
-        const layerwise_rows given = { rows.x, rows.y, rows.group, rows.n, to->n_features };
+        const learner_rows given = { rows.x, rows.y, rows.group, rows.n, to->n_features };
 
         status = kind->learner->learn(l->task, &given, l->target, setting, seed, &to->learned,
                                       &to->judged, err);

@@ -86,10 +86,10 @@ static char *text_of(const layerwise_model *m)
 static const char *task_name(const layerwise_kind *kind, const layerwise_task *t, char *text,
                              size_t size)
 {
-    char learner[40];
+    char by_what[40];
 
     snprintf(text, size, "%s%s%s", t->name, kind->learner->name ? " by " : "",
-             kind->learner->name ? kind->learner->name(t->learned, learner, sizeof learner) : "");
+             kind->learner->name ? kind->learner->name(t->learned, by_what, sizeof by_what) : "");
     return text;
 }
 
@@ -167,7 +167,7 @@ lm_status learned_models_fit(learned_models *l, const layerwise_source *from, si
 
 static void add_task(table *t, const layerwise_kind *kind, const layerwise_task *task)
 {
-    char name[LAYERWISE_NAME + 8], learner[40];
+    char name[LAYERWISE_NAME + 8], by_what[40];
 
     snprintf(name, sizeof name, "%s%s", task->name,
              task->target == LAYERWISE_WATTS ? ", watts" : "");
@@ -175,7 +175,7 @@ static void add_task(table *t, const layerwise_kind *kind, const layerwise_task 
     table_text(t, name);
     table_count(t, task->judged.seen + task->judged.held);
     table_text(t, kind->learner->name /* coefficients, rank */
-                      ? kind->learner->name(task->learned, learner, sizeof learner)
+                      ? kind->learner->name(task->learned, by_what, sizeof by_what)
                       : "");
     table_text(t, "");
     for (int i = 0; i < 5; i++) /* condition, R2, RMSE, NRMSE, MAPE */

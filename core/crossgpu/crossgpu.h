@@ -1,12 +1,13 @@
 /**
  * From a run on one GPU to the same on others, by what was metered meanwhile: a black box, which
- * sees neither network nor batch.
+ * sees neither network nor batch. Methods:
  *
- *   layermeter   the logarithm of the ratio of seconds, by what similar runs did on the same two
- * GPUs (nearest.h) and by boosted trees over all of them, or the mean of both: what is best on
- * groups of workloads that it did not see. On a GPU of which only the datasheet is known, mixed
- * bounds of a roofline (bounds.h) stacking     Hur & Lee's, of seconds (stacking.h) pair-ratio the
- * median ratio of each pair of GPUs, whatever runs: what to be better than
+ *  - layermeter: the logarithm of the ratio of seconds, by what similar runs did on the same two
+ *    GPUs (nearest.h), by a factor for each part of a run (parts.h) and by boosted trees over all
+ *    pairs, in the shares that are best on groups of workloads that were not seen. On a GPU of
+ *    which only the datasheet is known, mixed bounds of a roofline (bounds.h)
+ *  - stacking: Hur & Lee's, of seconds (stacking.h)
+ *  - pair-ratio: the median ratio of each pair of GPUs, whatever runs: what to be better than
  */
 #ifndef CROSSGPU_CROSSGPU_H
 #define CROSSGPU_CROSSGPU_H

@@ -62,7 +62,7 @@ bool optimizer_priced(const columns *c, const char *optimizer)
     return columns_find(c, name) != COLUMN_NONE;
 }
 
-void optimizer_item(columns *c, rows *r, const char *optimizer, double elements, bool call)
+static void optimizer_item(columns *c, rows *r, const char *optimizer, double elements, bool call)
 {
     char name[64];
 
@@ -72,6 +72,15 @@ void optimizer_item(columns *c, rows *r, const char *optimizer, double elements,
         return;
     snprintf(name, sizeof name, UPDATE "%.40s" CALL, optimizer);
     rows_item(r, columns_need_update(c, name), 1);
+}
+
+void layer_update_item(columns *c, rows *r, const layer_run *run, const layer_shape *s)
+{
+    rows_part(r);
+    rows_alternative(r);
+    if (run->update && (s->weights > 0 || run->trains_inputs))
+        optimizer_item(c, r, run->optimizer,
+                       s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
 }
 
 bool optimizer_column(const char *name)

@@ -31,7 +31,7 @@ typedef struct layer_class {
     bool (*make)(columns *c);
     /** Is it a column of this class? Of names in files. */
     bool (*known)(const char *name);
-    /** Prices to begin with. */
+    /** Prices to begin with; NULL: none are needed, as no part has alternatives. */
     void (*begin)(columns *c, const layer_rates *rates);
     /** What a call costs, whatever it does: once a row. */
     void (*add_call)(columns *c, rows *r, const layer_run *run, const layer_shape *s);
@@ -59,8 +59,9 @@ size_t layer_class_among(const layer_shape *s, size_t dense);
 double shape_flops(const layer_shape *s);
 double shape_bytes(const layer_shape *s);
 
-/* For the classes: columns of an optimizer, by its name. */
-void optimizer_item(columns *c, rows *r, const char *optimizer, double elements, bool call);
+/* For the classes: begins the part of a row that is done anyway, with the update if the run has
+ * one, in columns of its optimizer. */
+void layer_update_item(columns *c, rows *r, const layer_run *run, const layer_shape *s);
 /** Is it the name of one? */
 bool optimizer_column(const char *name);
 /** The column of that name, which is one; made if it is not there. COLUMN_NONE: out of memory. */

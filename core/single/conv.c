@@ -404,11 +404,7 @@ static void add_call(columns *c, rows *r, const layer_run *run, const layer_shap
 
 static void add_layer(columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
-    rows_part(r); /* of what is done anyway */
-    rows_alternative(r);
-    if (run->update)
-        optimizer_item(c, r, run->optimizer,
-                       s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
+    layer_update_item(c, r, run, s);
     if (run->backward)
         rows_item(r, ACTIVATION_GRAD, s->activation ? s->outputs : 0);
     if (run->forward)

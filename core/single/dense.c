@@ -138,13 +138,6 @@ static bool known(const char *name)
     return optimizer_column(name);
 }
 
-/* No part has alternatives: nothing to begin with is needed. */
-static void begin(columns *c, const layer_rates *rates)
-{
-    (void)c;
-    (void)rates;
-}
-
 static bool has(const layer_shape *s)
 {
     return s->kind == SHAPE_DENSE && s->n <= row_bands[N_ROW_BANDS - 1];
@@ -204,11 +197,7 @@ static void add_layer(columns *c, rows *r, const layer_run *run, const layer_sha
 {
     const double n = (double)s->n, a = (double)s->c_in, b = (double)s->c_out;
 
-    rows_part(r);
-    rows_alternative(r);
-    if (run->update)
-        optimizer_item(c, r, run->optimizer,
-                       s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
+    layer_update_item(c, r, run, s);
     if (run->forward) {
         rows_item(r, ACTIVATION, s->activation ? s->outputs : 0);
         add_product(r, FORWARD, n, b, a, run->multiprocessors);
@@ -231,6 +220,5 @@ const layer_class layer_class_dense = { .name      = "dense",
                                         .has       = has,
                                         .make      = make,
                                         .known     = known,
-                                        .begin     = begin,
                                         .add_call  = add_call,
                                         .add_layer = add_layer };

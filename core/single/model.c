@@ -106,7 +106,8 @@ static void begin(layer_rows *r)
 {
     for (size_t j = 0; j < r->columns.n; j++)
         r->columns.column[j].price = 0;
-    r->class->begin(&r->columns, &r->rates);
+    if (r->class->begin)
+        r->class->begin(&r->columns, &r->rates);
 }
 
 /* Mean relative error of the first rows that are `in`. */

@@ -119,13 +119,6 @@ static bool known(const char *name)
     return optimizer_column(name);
 }
 
-/* No part has alternatives: nothing to begin with is needed. */
-static void begin(columns *c, const layer_rates *rates)
-{
-    (void)c;
-    (void)rates;
-}
-
 static bool has(const layer_shape *s)
 {
     return s->kind == SHAPE_WORK;
@@ -176,11 +169,7 @@ static void add_pass(rows *r, const layer_shape *s, lm_pass p, const layer_run *
 
 static void add_layer(columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
-    rows_part(r);
-    rows_alternative(r);
-    if (run->update && (s->weights > 0 || run->trains_inputs))
-        optimizer_item(c, r, run->optimizer,
-                       s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
+    layer_update_item(c, r, run, s);
     if (run->forward)
         add_pass(r, s, LM_FORWARD, run);
     if (run->backward && run->input_gradient)
@@ -205,6 +194,5 @@ const layer_class layer_class_other = { .name      = "other",
                                         .has       = has,
                                         .make      = make,
                                         .known     = known,
-                                        .begin     = begin,
                                         .add_call  = add_call,
                                         .add_layer = add_layer };

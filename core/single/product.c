@@ -89,13 +89,6 @@ static bool known(const char *name)
     return optimizer_column(name);
 }
 
-/* No part has alternatives: nothing to begin with is needed. */
-static void begin(columns *c, const layer_rates *rates)
-{
-    (void)c;
-    (void)rates;
-}
-
 /* Those of fewer rows are dense.c's. */
 static bool has(const layer_shape *s)
 {
@@ -132,11 +125,7 @@ static void add_layer(columns *c, rows *r, const layer_run *run, const layer_sha
 {
     const double n = (double)s->n, a = (double)s->c_in, b = (double)s->c_out;
 
-    rows_part(r);
-    rows_alternative(r);
-    if (run->update)
-        optimizer_item(c, r, run->optimizer,
-                       s->weights + (run->trains_inputs ? s->inputs + s->outputs : 0), run->alone);
+    layer_update_item(c, r, run, s);
     if (run->forward) {
         rows_item(r, ACTIVATION, s->activation ? s->outputs : 0);
         add_product(r, FORWARD, n, b, a, s->inputs, s->outputs, s->weights, run->multiprocessors);
@@ -164,6 +153,5 @@ const layer_class layer_class_product = { .name      = "product",
                                           .has       = has,
                                           .make      = make,
                                           .known     = known,
-                                          .begin     = begin,
                                           .add_call  = add_call,
                                           .add_layer = add_layer };
