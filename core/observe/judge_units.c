@@ -1,0 +1,197 @@
+/* Are times in seconds, and powers in watts? */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/no_memory.h"
+#include "base/stats.h"
+#include "devices/device.h"
+#include "observe/judge.h"
+
+/* FLOP a second that no device reaches, or that every device leaves far behind: a wafer of 2024 has
+ * 1.25e17 in 16 bits, one core of a small board 1e9. */
+#define FLOPS_ABOVE 2e17
+#define FLOPS_BELOW 1e7
+/* The same of the best of those times that are large enough to show what a machine can do: slower
+ * ones train no networks of this size. Memory of small boards moves 2e9 bytes a second. */
+#define LARGE_FLOPS      1e9
+#define LARGE_FLOPS_BEST 3e8
+#define LARGE_BYTES      4e6
+#define LARGE_BYTES_BEST 8e8
+/* The same of a known device: fast algorithms of convolutions save up to four products in five; and
+ * in one file of several points the best ones reach more than this of what it has in f32. */
+#define PEAKS_ABOVE 5.0
+#define PEAKS_BELOW 1e-3
+#define PEAKS_LEAST 8 /* times */
+
+/* An update reads weights, gradients and its state, and writes what it changed: a pass over weights
+ * is about so much of what it moves. */
+#define UPDATE_SHARE 0.25
+
+/* How fast the times of a phase are: quantiles of FLOP/s. */
+typedef struct speed {
+    phase  phase;
+    size_t n;
+    double median, best; /* log10; NAN: not known */
+} speed;
+
+static bool whole_network(const point *pt, phase f)
+{
+    return observation_of_network(pt->row) && !isnan(pt->seconds[f]) &&
+           !(f == PHASE_STEP && pt->row->ranks > 1);
+}
+
+static speed speed_of(const points *p, phase f, double *room)
+{
+    speed s = { .phase = f, .median = NAN, .best = NAN };
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        const point       *pt   = &p->point[i];
+        const net_metrics *m    = &pt->load.counts;
+        double             work = 0;
+
+        if (!whole_network(pt, f))
+            continue;
+        if (f != PHASE_UPDATE)
+            work = phase_flops(m, f);
+        else if (m->read_bytes) /* FLOP that the passes do while they move as much */
+            work = (double)m->param_bytes / UPDATE_SHARE * phase_flops(m, PHASE_FORWARD) /
+                   (phase_bytes(m) / 3);
+        if (work > 0)
+            room[s.n++] = log10(work / pt->seconds[f]);
+    }
+    if (s.n) {
+        s.median = stats_quantile(room, s.n, 0.5);
+        s.best   = stats_quantile(room, s.n, 0.95);
+    }
+    return s;
+}
+
+/* Fastest element type of the device, f32, and its limit in watts; NAN: not named, or not known. */
+static lm_status device_peaks(const observations *obs, double *most, double *f32, double *watts,
+                              lm_error *err)
+{
+    const char   *name = observations_provenance(obs, "device");
+    device_list  *list;
+    const device *d;
+    lm_status     status;
+
+    *most = *f32 = *watts = NAN;
+    if (!name)
+        return LM_OK;
+    if ((status = devices_open(NULL, &list, err)))
+        return status;
+    if (!devices_find(list, name, &d, NULL)) {
+        for (device_figure f = DEVICE_F64; f <= DEVICE_F8; f++)
+            *most = fmax(*most, d->figure[f]);
+        *f32   = d->figure[DEVICE_F32];
+        *watts = d->figure[DEVICE_POWER];
+    }
+    devices_free(list);
+    return LM_OK;
+}
+
+/* Most work a second of large points; NAN: there are none. */
+static double best_of(const points *p, phase f)
+{
+    double best = NAN;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        const point       *pt   = &p->point[i];
+        const net_metrics *m    = &pt->load.counts;
+        const bool         copy = f == PHASE_UPDATE;
+        const double       work = copy ? (double)m->param_bytes / UPDATE_SHARE : phase_flops(m, f);
+
+        if (whole_network(pt, f) &&
+            (copy ? (double)m->param_bytes : work) >= (copy ? LARGE_BYTES : LARGE_FLOPS))
+            best = fmax(best, work / pt->seconds[f]);
+    }
+    return best;
+}
+
+static bool judge_file(const points *p, const speed *s, double most, double f32, doubts *out)
+{
+    const double median = pow(10, s->median);
+    const double passes = best_of(p, s->phase), updates = best_of(p, PHASE_UPDATE);
+    doubt        d = { .kind = DOUBT_FILE, .phase = s->phase, .factor = median, .peak = NAN };
+
+    if (median > PEAKS_ABOVE * most)
+        d.peak = most;
+    else if (s->n >= PEAKS_LEAST && pow(10, s->best) < PEAKS_BELOW * f32)
+        d.peak = f32;
+    else if (updates < LARGE_BYTES_BEST && !(passes >= LARGE_FLOPS_BEST))
+        d = (doubt){ .kind = DOUBT_FILE, .phase = PHASE_UPDATE, .factor = updates, .peak = NAN };
+    else if (!(median > FLOPS_ABOVE || median < FLOPS_BELOW || passes < LARGE_FLOPS_BEST))
+        return true;
+    return doubts_add(out, &d);
+}
+
+/* Beside all others, where there are two of them; two alone accuse each other. */
+static bool judge_phases(const speed *all, size_t n, doubts *out)
+{
+    double median[N_PHASES], middle;
+    bool   done = true;
+
+    for (size_t i = 0; i < n; i++)
+        median[i] = all[i].median;
+    middle = n > 2 ? stats_quantile(median, n, 0.5) : n ? all[0].median : NAN;
+    for (size_t i = n > 2 ? 0 : 1; i < n && done; i++) {
+        const bool update =
+            all[i].phase == PHASE_UPDATE || (n == 2 && all[0].phase == PHASE_UPDATE);
+        const double off = middle - all[i].median;
+
+        if (fabs(off) > (update ? DOUBT_DECADES_UPDATE : DOUBT_DECADES))
+            done = doubts_add(out, &(doubt){ .kind   = DOUBT_PHASE,
+                                             .phase  = all[i].phase,
+                                             .beside = n > 2 ? N_PHASES : all[0].phase,
+                                             .factor = pow(10, off) });
+    }
+    return done;
+}
+
+/* Watts that no device draws, a wafer 23,000 and a small board's core a few tenths; of a known
+ * device shares of its limit, which means over several repetitions do not pass. */
+#define WATTS_ABOVE       30000.0
+#define WATTS_BELOW       0.1
+#define WATTS_SHARE_ABOVE 2.0
+#define WATTS_SHARE_BELOW 0.02
+
+static bool judge_power(const observations *obs, double limit, doubts *out)
+{
+    double *room = malloc((obs->n_rows + 1) * sizeof *room);
+    size_t  n    = 0;
+    double  watts;
+    bool    done = room != NULL;
+
+    for (size_t i = 0; i < obs->n_rows && done; i++)
+        if (obs->row[i].power_w > 0)
+            room[n++] = obs->row[i].power_w;
+    watts = n ? stats_quantile(room, n, 0.5) : NAN;
+    if (watts > WATTS_ABOVE || watts < WATTS_BELOW || watts > WATTS_SHARE_ABOVE * limit ||
+        watts < WATTS_SHARE_BELOW * limit)
+        done = done &&
+               doubts_add(out, &(doubt){ .kind = DOUBT_POWER, .factor = watts, .peak = limit });
+    free(room);
+    return done;
+}
+
+lm_status judge_units(const observations *obs, const points *p, doubts *out, lm_error *err)
+{
+    static const phase order[] = { PHASE_FORWARD, PHASE_INFERENCE, PHASE_BACKWARD, PHASE_STEP,
+                                   PHASE_UPDATE };
+    double            *room    = malloc((p->n_points + 1) * sizeof *room);
+    speed              all[N_PHASES];
+    size_t             n    = 0;
+    double             most = NAN, f32 = NAN, watts = NAN;
+    lm_status          status = room ? device_peaks(obs, &most, &f32, &watts, err) : no_memory(err);
+
+    for (size_t i = 0; i < sizeof order / sizeof order[0] && room; i++) {
+        all[n] = speed_of(p, order[i], room);
+        n += all[n].n > 0;
+    }
+    free(room);
+    if (!status && n && all[0].phase != PHASE_UPDATE && !judge_file(p, &all[0], most, f32, out))
+        status = no_memory(err);
+    if (!status && (!judge_phases(all, n, out) || !judge_power(obs, watts, out)))
+        status = no_memory(err);
+    return status;
+}
