@@ -65,11 +65,11 @@ void page_label(page *p)
     for (size_t i = 0; i < p->n_machines; i++)
         again[i] = label_taken(p, i);
     for (size_t i = 0; i < p->n_machines; i++) { /* whatever else fails: their numbers differ */
-        char text[LABEL_MAX + 4];
+        char        *label = p->machine[i].label;
+        const size_t n     = strlen(label);
 
-        snprintf(text, sizeof text, "%s", p->machine[i].label);
         if (again[i])
-            snprintf(p->machine[i].label, PAGE_NAME, "%s (%zu)", text, i + 1);
+            snprintf(label + n, PAGE_NAME - n, " (%zu)", i + 1);
     }
 }
 

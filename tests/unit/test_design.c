@@ -139,8 +139,9 @@ static void expectations_follow_what_was_measured(void **state)
 
     (void)state;
     for (size_t i = 0; i < 24; i++) {
-        const design_case p = net(i % 8, 3 + 7 * (i % 5), 16 << i % 4, 1 + 5 * (i % 3), 1);
-        design_times      t;
+        const design_case p =
+            net(i % 8, 3 + 7 * (i % 5), UINT64_C(16) << i % 4, 1 + 5 * (i % 3), 1);
+        design_times t;
 
         for (part w = 0; w < N_PARTS; w++)
             t.seconds[w] = NAN;
@@ -289,7 +290,7 @@ static void more_time_buys_narrower_intervals(void **state)
 
     (void)state;
     for (size_t i = 0; i < 64; i++) {
-        c[i]    = net(i % 7, 5 + 9 * (i % 7), 16 << i % 4, 1 << i % 6, 1);
+        c[i]    = net(i % 7, 5 + 9 * (i % 7), UINT64_C(16) << i % 4, UINT64_C(1) << i % 6, 1);
         cost[i] = 1 + 0.1 * (double)(i % 6);
     }
     for (double budget = 1; budget < 200; budget *= 2) {
@@ -299,7 +300,7 @@ static void more_time_buys_narrower_intervals(void **state)
 
         assert_int_equal(design_forecast(d, c, cost, taken, 64, budget, &width, &n, NULL, &err),
                          LM_OK);
-        assert_true(width <= last && n <= budget);
+        assert_true(width <= last && (double)n <= budget);
         last = width;
     }
     assert_true(last > 2 * 1.6449 * 0.10 && last < 1);

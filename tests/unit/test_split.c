@@ -143,7 +143,7 @@ static void what_cannot_be_split_is_told(void **state)
 
         assert_int_equal(split_rule_parse(cases[c].rule, &rule, &err), LM_OK);
         assert_int_equal(split_new(&p, &rule, &s, &err), LM_E_ARG);
-        assert_error(err, LM_E_ARG, cases[c].text);
+        assert_error(err, LM_E_ARG, "%s", cases[c].text);
     }
 }
 

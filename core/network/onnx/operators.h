@@ -25,6 +25,9 @@ value *need_weight(importer *im, size_t i);
 /** A product with a weight of `features` columns, and a bias if n is 2. */
 lm_status emit_linear(importer *im, value *in, int64_t features, value *const *weight, size_t n,
                       value **out);
+/** A product of two tensors, either with its last two dimensions the other way round. */
+lm_status emit_matmul(importer *im, value *a, value *b, bool transpose_a, bool transpose_b,
+                      value **out);
 /** A margin of zeros; the value itself where there is none. */
 lm_status emit_pad(importer *im, value *in, const int64_t *before, const int64_t *after,
                    value **out);
@@ -56,10 +59,15 @@ converter convert_reshape, convert_flatten, convert_squeeze, convert_unsqueeze, 
 converter convert_concat, convert_slice, convert_split, convert_gather;
 /* operators_resize.c */
 converter convert_expand, convert_tile, convert_pad, convert_resize, convert_depth_to_space;
-/* operators_nn.c */
-converter convert_conv, convert_conv_transpose, convert_pool, convert_batch_norm,
-    convert_instance_norm, convert_layer_norm, convert_group_norm, convert_lrn, convert_gemm,
-    convert_matmul, convert_dropout, convert_einsum;
+/* operators_window.c */
+converter convert_conv, convert_conv_transpose, convert_pool;
+/* operators_norm.c */
+converter convert_batch_norm, convert_instance_norm, convert_layer_norm, convert_group_norm,
+    convert_lrn, convert_dropout;
+/* operators_product.c */
+converter convert_gemm, convert_matmul;
+/* operators_einsum.c */
+converter convert_einsum;
 /* operators_recurrent.c */
 converter convert_recurrent;
 

@@ -189,8 +189,7 @@ lm_status convert_cast(importer *im, const operation *op)
     return convert_into(im, &r, &in, 1, NULL, 0);
 }
 
-/* ---- along dimensions ---------------------------------------------------------------------------
- */
+/* ---- along dimensions ------------------------------------------------------------------------ */
 
 /* Before opset 13 softmax was taken over all dimensions from `axis` on together. */
 lm_status convert_softmax(importer *im, const operation *op)

@@ -7,8 +7,7 @@
 
 #define FAR_PAD 1000000000 /* elements that are added on one side */
 
-/* ---- repeating and padding ----------------------------------------------------------------------
- */
+/* ---- repeating and padding ------------------------------------------------------------------- */
 
 /* The shape that stretching leads to in one lane, as the layer's list has it. */
 static bool expand_list(const value *in, const value *shape, int lane, int64_t *out, size_t *n)
@@ -199,8 +198,7 @@ lm_status convert_pad(importer *im, const operation *op)
 
 #define NOT_RESIZED SIZE_MAX
 
-/* ---- images -------------------------------------------------------------------------------------
- */
+/* ---- images ---------------------------------------------------------------------------------- */
 
 /* Where the resized dimensions are in `axes`, of which there are n; all are without it. False if
  * one is out of range or there twice. */

@@ -5,8 +5,7 @@
 #include "network/onnx/fold.h"
 #include "network/onnx/operators.h"
 
-/* ---- joining and cutting ------------------------------------------------------------------------
- */
+/* ---- joining and cutting --------------------------------------------------------------------- */
 
 lm_status expand_to_batch(importer *im, value *v, value **out)
 {
@@ -246,8 +245,7 @@ lm_status convert_split(importer *im, const operation *op)
     return im->status;
 }
 
-/* ---- choosing -----------------------------------------------------------------------------------
- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 /* One element of a dimension, which goes away. */
 static lm_status gather_one(importer *im, value *in, uint32_t axis, const double *const *which)
