@@ -1,0 +1,112 @@
+/* What rank 0 and the others do alike. */
+#define _GNU_SOURCE /* POLLRDHUP */
+#include "ranks/watchdog_thread.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "measure/clock.h"
+#include "ranks/pulse.h"
+
+#define ABORTABLE 5 /* whole seconds that the end of an MPI job may take */
+
+void watch_tell(watchdog *d, const char *what)
+{
+    char   line[500];
+    size_t n;
+
+    pthread_mutex_lock(&d->lock);
+    n = (size_t)snprintf(line, sizeof line, "%s", what);
+    if (d->text[0])
+        n += (size_t)snprintf(line + n, sizeof line - n, " %s measuring '%s' (point %zu of %zu)",
+                              d->in_point ? "while" : "after", d->text, d->point.number,
+                              d->point.total);
+    if (d->config.file && d->held)
+        snprintf(line + n, sizeof line - n, "; %.120s holds %zu point%s, --resume goes on",
+                 d->config.file, d->held, d->held == 1 ? "" : "s");
+    else if (d->config.file)
+        snprintf(line + n, sizeof line - n, "; %.120s holds no points yet", d->config.file);
+    pthread_mutex_unlock(&d->lock);
+    d->config.say(line);
+}
+
+_Noreturn void watch_end_by_signal(int number)
+{
+    sigset_t set;
+
+    signal(number, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    raise(number);
+    _exit(128 + number);
+}
+
+/* The main thread may never return from MPI. What MPI does when asked by another thread is its own
+ * affair: the alarm ends what it does not. */
+_Noreturn void watch_abort(const watchdog *d)
+{
+    signal(SIGALRM, SIG_DFL);
+    alarm(ABORTABLE);
+    world_abort(d->config.everyone, 1);
+}
+
+void watch_send(const watchdog *d, const wire_message *m)
+{
+    for (int r = 0; r < (d->rank ? 1 : d->size); r++)
+        if (d->peer[r].fd >= 0)
+            wire_send(d->peer[r].fd, m);
+}
+
+int watch_order(const watchdog *d)
+{
+    unsigned char byte;
+
+    return read(d->order[0], &byte, 1) == 1 ? byte : -1;
+}
+
+void watch_wait(const watchdog *d, struct pollfd *p, int64_t until)
+{
+    const int64_t left = until - clock_nanoseconds(CLOCK_MONOTONIC);
+    nfds_t        n    = 0;
+
+    p[n++] = (struct pollfd){ .fd = d->order[0], .events = POLLIN };
+    for (int r = 0; r < (d->rank ? 1 : d->size); r++)
+        if (d->peer[r].fd >= 0) /* beats wake nobody: they are read once a second */
+            p[n++] = (struct pollfd){ .fd = d->peer[r].fd, .events = POLLRDHUP };
+    poll(p, n, left > 0 ? (int)(left / 1000000) + 1 : 0);
+}
+
+/* Of the last beat: the share in which this rank could go on. On a machine that is busy with
+ * something else its threads wait for a core, which the system counts; where it does not, the CPU
+ * time has to tell, of which a rank that sleeps in its kernel, or waits for a device, uses none at
+ * all. */
+static double had_a_core(const watchdog *d, double passed, double cpu)
+{
+    const double waited = run_queue_waited(d->queue);
+    const double share  = (isnan(waited) ? cpu - d->cpu_time : passed - waited) / passed;
+
+    if (isnan(waited))
+        return share > 0.02 && share < 1 ? share : 1;
+    return fmin(fmax(share, 0), 1);
+}
+
+void watch_self(watchdog *d, double passed)
+{
+    const int      activity = atomic_load_explicit(&pulse_now, memory_order_acquire);
+    const uint32_t allowed  = atomic_load_explicit(&pulse_allowed_ms, memory_order_acquire);
+    const uint64_t count    = atomic_load_explicit(&pulse_count, memory_order_relaxed);
+    const double   cpu      = 1e-9 * (double)clock_nanoseconds(d->cpu);
+    const bool     still    = count == d->count;
+
+    d->own.activity = activity;
+    d->own.allowed  = 1e-3 * allowed;
+    d->own.quiet =
+        still ? d->own.quiet + fmin(passed, WATCH_LONGEST) * had_a_core(d, passed, cpu) : 0;
+    d->count    = count;
+    d->cpu_time = cpu;
+    run_queue_close(d->queue);
+    d->queue = still ? run_queue_open(NULL) : NULL;
+}

@@ -1,0 +1,120 @@
+/* What is counted of a workload, at any batch. */
+#include "fit_nets.h"
+
+#include "features/counts.h"
+#include "fit/forms.h"
+
+static void features_follow_their_definitions(void **state)
+{
+    const workload      one                  = { .nodes = 1, .bytes = 1000 };
+    const workload      four                 = { .counts = { .flops_forward = 7,
+                                                             .conv_inputs   = 8,
+                                                             .conv_outputs  = 9,
+                                                             .layers        = 10,
+                                                             .params        = 11 },
+                                                 .nodes  = 4,
+                                                 .bytes  = 1000 };
+    static const double expected[N_FEATURES] = { 7, 8, 9, 1, 10, 11, 4, 6, 1500 };
+
+    (void)state;
+    for (feature f = 0; f < N_FEATURES; f++) {
+        assert_close(feature_value(f, &four), expected[f], 0);
+        assert_int_equal(feature_parse(feature_name(f)), f);
+    }
+    /* a ring of one sends nothing */
+    assert_close(feature_value(FEATURE_RING_STEPS, &one), 0, 0);
+    assert_close(feature_value(FEATURE_RING_BYTES, &one), 0, 0);
+    assert_int_equal(feature_parse("bytes"), N_FEATURES);
+    assert_string_equal(feature_unit(FEATURE_RING_BYTES), "byte");
+}
+
+static void counts_are_read_at_their_batch(void **state)
+{
+    workload w;
+    lm_error err = { LM_OK, "" };
+
+    (void)state;
+    assert_int_equal(counts_parse("params=2.5e1 macs=4.1e9  outputs=1.5", 2, LM_F16, &w, &err),
+                     LM_OK);
+    assert_close(feature_value(FEATURE_FLOPS, &w), 2 * 2 * 4.1e9, 0);
+    assert_close(feature_value(FEATURE_OUTPUTS, &w), 3, 0);
+    assert_close(feature_value(FEATURE_WEIGHTS, &w), 25, 0);
+    assert_int_equal(w.counts.param_bytes, 50);
+    assert_true(isnan(feature_value(FEATURE_INPUTS, &w)));
+    assert_true(isnan(feature_value(FEATURE_LAYERS, &w)));
+    assert_close(feature_value(FEATURE_ONE, &w), 1, 0);
+    assert_close(feature_seconds(FEATURE_OUTPUTS, 2, &w), 6, 0);
+    assert_close(feature_seconds(FEATURE_INPUTS, 0, &w), 0, 0); /* what costs nothing */
+    assert_true(isnan(feature_seconds(FEATURE_INPUTS, 2, &w)));
+    assert_int_equal(counts_parse("macs=1", 1, LM_F32, &w, &err), LM_OK);
+    assert_true(isnan(feature_value(FEATURE_RING_BYTES, &w)));
+}
+
+static void counts_that_cannot_be_read_are_named(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        lm_status   status;
+    } cases[] = {
+        { "", "'macs' is missing: of counts it is the one needed", LM_E_SYNTAX },
+        { "outputs=3", "'macs' is missing: of counts it is the one needed", LM_E_SYNTAX },
+        { "macs", "expected key=number, found 'macs'", LM_E_SYNTAX },
+        { "macs=4G", "macs: expected a finite number, found '4G'", LM_E_ARG },
+        { "macs=-1", "macs: -1 is negative", LM_E_ARG },
+        { "macs=1 macs=1", "'macs' stands there twice", LM_E_SYNTAX },
+        { "flops=1", "'flops' is no count; known are macs, inputs, outputs, layers, params",
+          LM_E_NOTFOUND },
+        { "macs=1e18", "macs: 1e18 at batch 8 does not fit 64 bits", LM_E_OVERFLOW },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        workload w;
+        lm_error err = { LM_OK, "" };
+
+        assert_int_equal(counts_parse(cases[i].text, 8, LM_F32, &w, &err), cases[i].status);
+        assert_string_equal(err.text, cases[i].message);
+    }
+}
+
+static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
+{
+    workloads  *loads = new_loads();
+    net_metrics counts, bound_counts;
+    lm_error    err;
+
+    (void)state;
+    for (int64_t batch = 1; batch <= 4096; batch *= 8) {
+        const bind_options options = { .batch = batch, .dtype = LM_F16, .input = "3x20x24" };
+        network           *net;
+        bound_network     *bound;
+
+        assert_int_equal(workloads_counts(loads, "n2.ini", "3x20x24", LM_F16, batch, &counts, NULL),
+                         LM_OK);
+        assert_int_equal(network_load("n2.ini", NULL, &net, NULL), LM_OK);
+        assert_int_equal(bind_network(net, nets_registry, &options, &bound, NULL), LM_OK);
+        assert_int_equal(metrics_of_network(bound, NULL, &bound_counts, NULL), LM_OK);
+        assert_memory_equal(&counts, &bound_counts, sizeof counts);
+        bound_network_free(bound);
+        network_free(net);
+    }
+    assert_int_equal(workloads_counts(loads, "n2.ini", "", LM_F32, 0, &counts, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "batch 0: must be 1 or more");
+    assert_int_equal(workloads_counts(loads, "n2.ini", "", LM_F32, INT64_MAX, &counts, &err),
+                     LM_E_OVERFLOW);
+    assert_error(err, LM_E_OVERFLOW,
+                 "n2.ini: a count at batch 9223372036854775807 does not fit 64 bits");
+    workloads_free(loads);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(features_follow_their_definitions),
+        cmocka_unit_test(counts_are_read_at_their_batch),
+        cmocka_unit_test(counts_that_cannot_be_read_are_named),
+        cmocka_unit_test(counts_of_a_large_batch_are_those_of_binding_it),
+    };
+
+    return cmocka_run_group_tests(tests, fit_nets_enter, nets_leave);
+}
