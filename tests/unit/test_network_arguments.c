@@ -1,0 +1,319 @@
+/* Arguments of a network file, settings of them from outside, and files that stand on another. */
+#include "network_text.h"
+
+#include <sys/stat.h>
+
+/* lines 3 to 7, so what follows X begins at 11 */
+#define ARGUMENTS "[arguments]\nwidth = 8\nblocks = 3\nhidden = ${4 * width}\nkind = relu\n"
+
+static network *load_set(const char *text, const char *const *word, size_t n)
+{
+    network *net = NULL;
+    lm_error err = { LM_OK, "" };
+
+    network_load(folder_file("n.ini", text), &(network_choices){ .set = word, .n_set = n }, &net,
+                 &err);
+    assert_string_equal(err.text, "");
+    return net;
+}
+
+#define TOWER                                                                           \
+    HEAD ARGUMENTS X "[block b]\nf = ${width * 2}\n"                                    \
+                     "[b/c]\ntype = conv2d\nfilters = $f\nkernel = ${f % 3},${width}\n" \
+                     "[stage.0..${blocks - 1}]\nblock = b\n"                            \
+                     "[head]\ntype = $kind\nshape = 3x${hidden}x${ (hidden + 1) / 2 }\n"
+
+static void arguments_reach_values_blocks_and_ranges(void **state)
+{
+    network *net = load(TOWER);
+
+    (void)state;
+    assert_int_equal(net->n_layers, 5);
+    assert_inputs(net, "head", "stage.2.c");
+    assert_string_equal(value_of(layer(net, "stage.1.c"), "filters"), "16");
+    assert_string_equal(value_of(layer(net, "stage.1.c"), "kernel"), "1,8");
+    assert_string_equal(layer(net, "head")->type, "relu");
+    assert_string_equal(value_of(layer(net, "head"), "shape"), "3x32x16");
+    assert_int_equal(net->n_arguments, 4);
+    assert_string_equal(net->argument[2].name, "hidden");
+    assert_string_equal(net->argument[2].value, "32");
+    assert_false(net->argument[2].set);
+    assert_null(net->set);
+    network_free(net);
+}
+
+static void settings_replace_defaults_and_what_follows_from_them(void **state)
+{
+    const char *const words[] = { "width=5", "blocks=1", "width=10" }; /* the last one wins */
+    network          *net     = load_set(TOWER, words, 3);
+
+    (void)state;
+    assert_int_equal(net->n_layers, 3);
+    assert_string_equal(value_of(layer(net, "stage.0.c"), "filters"), "20");
+    assert_string_equal(value_of(layer(net, "head"), "shape"), "3x40x20");
+    assert_string_equal(net->set, "width=10 blocks=1");
+    assert_true(net->argument[0].set && net->argument[1].set && !net->argument[2].set);
+    network_free(net);
+}
+
+static void private_arguments_are_not_set_from_outside(void **state)
+{
+    network *net = NULL;
+    lm_error err = { LM_OK, "" };
+
+    (void)state;
+    folder_file("half.ini", "[network]\nname = half\n[arguments]\nwidth = 8\n_half = ${width / 2}\n"
+                            "[x]\ntype = input\nshape = $_half\n");
+    net = load("[network]\nname = n\nbase = half\n[arguments]\n_half = 3\nwidth = ${4 * _half}\n");
+    assert_string_equal(value_of(layer(net, "x"), "shape"), "6");
+    assert_int_equal(net->n_arguments, 1);
+    network_free(net);
+    net = NULL;
+    network_load("half.ini",
+                 &(network_choices){ .set = (const char *const[]){ "_half=1" }, .n_set = 1 }, &net,
+                 &err);
+    assert_error(err, LM_E_NOTFOUND, "half.ini has no argument '_half' (its arguments: width)");
+    assert_null(net);
+}
+
+static void a_blocks_argument_hides_the_files(void **state)
+{
+    network *net = load(HEAD ARGUMENTS X "[block b]\nwidth = ${width + 1}\n"
+                                         "[b/c]\ntype = conv2d\nfilters = $width\nn = $blocks\n"
+                                         "[u]\nblock = b\n[v]\nblock = b\nwidth = ${width + 2}\n");
+
+    (void)state;
+    assert_string_equal(value_of(layer(net, "u.c"), "filters"), "9");
+    assert_string_equal(value_of(layer(net, "u.c"), "n"), "3");
+    assert_string_equal(value_of(layer(net, "v.c"), "filters"), "10");
+    network_free(net);
+}
+
+static void a_range_tells_its_number(void **state)
+{
+    network *net =
+        load(HEAD "[arguments]\nn = 3\n" X
+                  "[block b]\nodd =\n[b/c.1..2]\ntype = conv2d\nfilters = ${10 * odd + index}\n"
+                  "[s.2..$n]\nblock = b\nodd = ${index % 2}\n"
+                  "[r.0..1]\ntype = relu\ninputs = ${1 - index}x\n[0x]\ntype = relu\ninputs = s.3\n"
+                  "[1x]\ntype = relu\ninputs = s.3\n[add]\ntype = add\ninputs = r.0, r.1\n");
+
+    (void)state;
+    assert_string_equal(value_of(layer(net, "s.2.c.1"), "filters"), "1");
+    assert_string_equal(value_of(layer(net, "s.3.c.2"), "filters"), "12");
+    assert_inputs(net, "r.0", "1x");
+    assert_inputs(net, "r.1", "0x");
+    network_free(net);
+}
+
+static void a_range_leaves_out_the_steps_that_are_not_wanted(void **state)
+{
+    network *net = load(HEAD X "[a.0..4]\ntype = relu\nwhen = ${$index % 2}\n");
+
+    (void)state;
+    assert_int_equal(net->n_layers, 3);
+    assert_inputs(net, "a.1", "x");
+    assert_inputs(net, "a.3", "a.1");
+    network_free(net);
+}
+
+static void a_range_from_a_to_below_a_is_empty(void **state)
+{
+    static const char text[] =
+        HEAD "[arguments]\nn = 2\n" X "[block b]\n[b/r.1..$n]\ntype = relu\n"
+             "[u]\nblock = b\n[s.0..${n - 1}]\ntype = relu\n[end]\ntype = relu\n";
+    network *net = load(text);
+
+    (void)state;
+    assert_int_equal(net->n_layers, 6);
+    assert_inputs(net, "end", "s.1");
+    assert_inputs(net, "s.0", "u.r.2");
+    network_free(net);
+    net = load_set(text, (const char *const[]){ "n=0" }, 1);
+    assert_int_equal(net->n_layers, 2); /* an empty block hands its input on */
+    assert_inputs(net, "end", "x");
+    network_free(net);
+}
+
+static void a_layer_may_be_left_out(void **state)
+{
+    static const char text[] =
+        HEAD "[arguments]\nnorm = no\ndown = 1\n" X
+             "[block b]\nbn =\n[b/a]\ntype = relu\n[b/bn]\ntype = batch_norm\nwhen = $bn\n"
+             "[u]\nblock = b\nbn = $norm\n[v]\nblock = b\nbn = yes\nwhen = ${1 - down}\n"
+             "[r.0..2]\ntype = relu\nwhen = $down\n";
+    network *net = load(text);
+
+    (void)state;
+    assert_int_equal(net->n_layers, 5);
+    assert_inputs(net, "r.0", "u.a");
+    network_free(net);
+    net = load_set(text, (const char *const[]){ "norm=yes", "down=0" }, 2);
+    assert_int_equal(net->n_layers, 5);
+    assert_inputs(net, "v.bn", "v.a");
+    assert_inputs(net, "v.a", "u.bn");
+    network_free(net);
+}
+
+static void published_counts_are_of_the_network_without_settings(void **state)
+{
+    static const char text[] = "[network]\nname = n\nparams = 5\nmacs = 6\n[arguments]\nw = 1\n" X;
+    network          *net    = load(text);
+
+    (void)state;
+    assert_int_equal(net->published_params, 5);
+    network_free(net);
+    net = load_set(text, (const char *const[]){ "w=1" }, 1);
+    assert_int_equal(net->published_params, 0);
+    assert_int_equal(net->published_macs, 0);
+    network_free(net);
+}
+
+/* ---- base ------------------------------------------------------------------------------------ */
+
+static void a_base_gives_the_layers_and_this_file_the_arguments(void **state)
+{
+    network *net;
+
+    (void)state;
+    folder_file("tower.ini", TOWER);
+    folder_file("small.ini", "[network]\nname = small\nbase = tower\nparams = 7\n"
+                             "[arguments]\nblocks = 1\nwidth = ${blocks + 1}\n");
+    net =
+        load("[network]\nname = smaller\nbase = small\nsource = here\n[arguments]\nkind = tanh\n");
+    assert_string_equal(net->name, "smaller");
+    assert_string_equal(net->source, "here");
+    assert_int_equal(net->published_params, 0);
+    assert_string_equal(net->path, "n.ini");
+    assert_string_equal(net->base, "tower.ini");
+    assert_int_equal(net->n_layers, 3);
+    assert_string_equal(layer(net, "head")->type, "tanh");
+    assert_string_equal(value_of(layer(net, "stage.0.c"), "filters"), "4");
+    assert_null(net->set);
+    network_free(net);
+
+    /* any argument of the base may be set, and one of this file counts in its own */
+    assert_int_equal(
+        network_load("small.ini",
+                     &(network_choices){ .set   = (const char *const[]){ "blocks=3", "kind=gelu" },
+                                         .n_set = 2 },
+                     &net, NULL),
+        LM_OK);
+    assert_int_equal(net->n_layers, 5);
+    assert_string_equal(value_of(layer(net, "stage.0.c"), "filters"), "8");
+    assert_string_equal(layer(net, "head")->type, "gelu");
+    assert_string_equal(net->set, "blocks=3 kind=gelu");
+    assert_int_equal(net->published_params, 0);
+    network_free(net);
+}
+
+static void a_base_given_as_a_file_is_sought_beside_the_one_that_names_it(void **state)
+{
+    network *net = NULL;
+
+    (void)state;
+    assert_int_equal(mkdir("nets", 0777), 0);
+    folder_file("nets/big.ini", HEAD X "[near]\ntype = relu\n");
+    folder_file("big.ini", HEAD X "[far]\ntype = relu\n");
+    folder_file("nets/n.ini", "[network]\nname = n\nbase = big.ini\n");
+    assert_int_equal(network_load("nets/n.ini", NULL, &net, NULL), LM_OK);
+    assert_string_equal(net->layer[1].name, "near");
+    network_free(net);
+    folder_file("nets/n.ini", "[network]\nname = n\nbase = ../big.ini\n");
+    assert_int_equal(network_load("nets/n.ini", NULL, &net, NULL), LM_OK);
+    assert_string_equal(net->layer[1].name, "far");
+    network_free(net);
+    unlink("nets/big.ini");
+    unlink("nets/n.ini");
+    rmdir("nets");
+}
+
+static void bases_are_refused_with_the_file_and_line_at_fault(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        lm_status   code;
+    } cases[] = {
+        { "[network]\nname = n\nbase = n\n", "n.ini:3: base = n: a network that is its own base",
+          LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = back\n",
+          "back.ini:3: base = n: a network that is its own base", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = sub/gone.ini\n",
+          "n.ini:3: base: there is no file 'sub/gone.ini' beside this one: give the path from here, "
+          "or the name of a network ('layermeter models' lists them)",
+          LM_E_NOTFOUND },
+        { "[network]\nname = n\nbase = alex.onnx\n",
+          "n.ini:3: base: 'alex.onnx' is no .ini file: 'layermeter import' makes one", LM_E_ARG },
+        { "[network]\nname = n\nbase = c1\n",
+          "c8.ini:3: base = c9: more than 8 bases behind each other", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = bad\n",
+          "bad.ini:4: layer 'a' has no 'type =' (nor 'block =')", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = base\n" X,
+          "n.ini:4: [x]: a network with a base has [network] and [arguments] only", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = base\noutput = x\n",
+          "n.ini:4: output: a network with a base has that of its base", LM_E_SYNTAX },
+        { "[network]\nname = n\nbase = base\n[arguments]\nw = 1\ndepht = 2\n",
+          "n.ini:6: base.ini has no argument 'depht' (its arguments: w depth)", LM_E_NOTFOUND },
+        { "[network]\nname = n\nbase = base\n",
+          "base.ini:4: argument 'w' has no default: give it with --set w=VALUE", LM_E_ARG },
+    };
+    char name[16], text[80];
+
+    (void)state;
+    folder_file("back.ini", "[network]\nname = back\nbase = n\n");
+    folder_file("bad.ini", "[network]\nname = bad\n\n[a]\nfilters = 1\n");
+    folder_file("base.ini", "[network]\nname = base\n[arguments]\nw =\ndepth = 2\n" X);
+    for (int i = 1; i <= 10; i++) {
+        snprintf(name, sizeof name, "c%d.ini", i);
+        snprintf(text, sizeof text, "[network]\nname = c\nbase = c%d\n", i + 1);
+        folder_file(name, text);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        network *net = NULL;
+        lm_error err = { LM_OK, "" };
+
+        network_load(folder_file("n.ini", cases[i].text), NULL, &net, &err);
+        assert_error(err, cases[i].code, "%s", cases[i].message);
+        assert_null(net);
+    }
+}
+
+static void unknown_settings_are_refused_with_those_there_are(void **state)
+{
+    network *net = NULL;
+    lm_error err = { LM_OK, "" };
+
+    (void)state;
+    folder_file("n.ini", TOWER);
+    network_load("n.ini",
+                 &(network_choices){ .set = (const char *const[]){ "widht=3" }, .n_set = 1 }, &net,
+                 &err);
+    assert_error(err, LM_E_NOTFOUND,
+                 "n.ini has no argument 'widht' (its arguments: width blocks hidden kind)");
+    network_load(folder_file("n.ini", HEAD X),
+                 &(network_choices){ .set = (const char *const[]){ "w=3" }, .n_set = 1 }, &net,
+                 &err);
+    assert_error(err, LM_E_NOTFOUND, "n.ini has no argument 'w' (it has none)");
+    assert_null(net);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arguments_reach_values_blocks_and_ranges),
+        cmocka_unit_test(settings_replace_defaults_and_what_follows_from_them),
+        cmocka_unit_test(private_arguments_are_not_set_from_outside),
+        cmocka_unit_test(a_blocks_argument_hides_the_files),
+        cmocka_unit_test(a_range_tells_its_number),
+        cmocka_unit_test(a_range_from_a_to_below_a_is_empty),
+        cmocka_unit_test(a_layer_may_be_left_out),
+        cmocka_unit_test(published_counts_are_of_the_network_without_settings),
+        cmocka_unit_test(a_base_gives_the_layers_and_this_file_the_arguments),
+        cmocka_unit_test(a_base_given_as_a_file_is_sought_beside_the_one_that_names_it),
+        cmocka_unit_test(bases_are_refused_with_the_file_and_line_at_fault),
+        cmocka_unit_test(unknown_settings_are_refused_with_those_there_are),
+        cmocka_unit_test(a_range_leaves_out_the_steps_that_are_not_wanted),
+    };
+
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
+}
