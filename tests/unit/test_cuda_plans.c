@@ -1,7 +1,7 @@
 /*
  * The real cuDNN takes our convolutions' graphs, on a machine without a GPU: since 9.8 it makes
  * plans for a device that is described to it. Nothing runs. (What it compiles at run time, norms
- * and attention, needs the driver's library: see test_cuda_ops.c.)
+ * and attention, needs the driver's library.)
  */
 #include "check.h"
 

@@ -1,0 +1,137 @@
+/* Kernels beside plain loops. */
+#include "gpu_agrees.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+#include "check.h"
+#include "network/kernels.h"
+#ifdef PORTS_FAKE
+#include "fake_tensor.h"
+#endif
+
+const lm_dtype gpu_types[] = { LM_F32, LM_F16, LM_BF16 };
+
+double gpu_sum_error(const settings *how, lm_dtype type)
+{
+    const bool tf32 = how->value[SETTING_MATH] && type == LM_F32;
+
+    return 64 * (double)FLT_EPSILON + (tf32 ? 0x1p-9 : 0);
+}
+
+size_t gpu_left(void)
+{
+#ifdef PORTS_FAKE
+    return fake_descriptors;
+#else
+    return 0;
+#endif
+}
+
+bool gpu_open_case(gpu_case *c, const settings *how, const lm_kernel *k)
+{
+#ifndef PORTS_FAKE
+    cuda_kernel trial;
+    lm_error    err;
+
+    if (cuda_kernel_prepare(gpu_device(), how, k, false, &trial, &err) == LM_E_UNSUPPORTED) {
+        printf("not on this device: %s\n", err.text);
+        gpu_not_here(k->op);
+        return false;
+    }
+    cuda_kernel_release(&trial);
+#endif
+    gpu_prepare(c, how, k, false);
+#ifndef PORTS_FAKE
+    /* what a library refuses as late as this */
+    if (cuda_kernel_run(&c->kernel, c->device, c->memory, &err) == LM_E_UNSUPPORTED) {
+        printf("not on this device: %s\n", err.text);
+        gpu_tell(GPU_NOT_HERE);
+        gpu_release(c);
+        return false;
+    }
+#endif
+    return true;
+}
+
+void gpu_close_case(gpu_case *c, size_t before)
+{
+    assert_true(*c->kernel.implementation);
+    gpu_release(c);
+    assert_int_equal(gpu_left(), before);
+}
+
+double *gpu_give_from(const gpu_case *c, int argument, size_t n, unsigned seed)
+{
+    const size_t s = gpu_slot(c, argument), room = gpu_elements(c, s);
+    double      *v = reference_numbers(n > room ? n : room, seed);
+
+    assert_true(n <= room);
+    for (size_t i = 0; i < room; i++)
+        v[i] = gpu_round(c->kernel.base.slot[s].fill.type, v[i]);
+    gpu_put(c, s, v);
+    return v;
+}
+
+double *gpu_give(const gpu_case *c, int argument)
+{
+    return gpu_give_from(c, argument, 1, (unsigned)argument + 1);
+}
+
+bool gpu_has(const gpu_case *c, int argument)
+{
+    for (size_t i = 0; i < c->kernel.base.n_slots; i++)
+        if (c->kernel.base.slot[i].argument == argument)
+            return true;
+    return false;
+}
+
+/* Where the device is not there, a mistake of ours ends the test; on a real one all are wanted. */
+static void complain(const gpu_case *c, int argument, size_t at, size_t n, double got, double right,
+                     double allowed)
+{
+    const lm_kernel *k = &c->kernel.base.kernel;
+    char             geometry[320], text[640];
+
+    snprintf(text, sizeof text,
+             "%s: %s %s %s %s: argument %d element %zu of %zu: %.9g, not %.9g (+- %.2g)",
+             c->kernel.implementation, text_dtype_name(k->dtype), kernel_op_name(k->op),
+             kernel_pass_name(k->pass), kernel_print_geometry(k, geometry, sizeof geometry),
+             argument, at, n, got, right, allowed);
+#ifdef PORTS_FAKE
+    fail_msg("%s", text);
+#else
+    printf("differs: %s\n", text);
+    gpu_tell(GPU_DIFFERS);
+#endif
+}
+
+void gpu_agrees_from(const gpu_case *c, int argument, size_t first, reference r, double per_size,
+                     bool of_largest)
+{
+    const size_t   s    = gpu_slot(c, argument);
+    const lm_dtype type = c->kernel.base.slot[s].fill.type;
+    double        *got = gpu_get(c, s), most = 0;
+
+    for (size_t i = 0; i < r.n; i++)
+        most = fmax(most, r.size[i]);
+    for (size_t i = 0; i < r.n; i++) {
+        const double allowed =
+            gpu_epsilon(type) * fabs(r.value[i]) + per_size * (of_largest ? most : r.size[i]);
+
+        if (!(fabs(got[first + i] - r.value[i]) <= allowed + 1e-7)) {
+            complain(c, argument, i, r.n, got[first + i], r.value[i], allowed);
+            break;
+        }
+    }
+    free(got);
+    reference_free(&r);
+}
+
+void gpu_agrees(const gpu_case *c, int argument, reference r, double per_size)
+{
+    gpu_agrees_from(c, argument, 0, r, per_size, false);
+}
