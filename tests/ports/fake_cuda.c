@@ -1,12 +1,12 @@
 /* The runtime of a device that is not there: see fake.h. */
-#include "fake.h"
-
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "fake_runtime.h"
 
 /* ---- what streams hold ----------------------------------------------------------------------- */
 
@@ -48,18 +48,11 @@ struct CUgraphExec_st {
     queue calls;
 };
 
-typedef struct allocation {
-    struct allocation *next;
-    char              *at;
-    size_t             bytes;
-} allocation;
-
 static struct {
     cudaError_t         sticky, last;
     struct CUstream_st *streams;
     struct CUstream_st  none; /* the stream of those that have none */
-    allocation         *allocations;
-    size_t              used, n_allocations, n_launches, n_events, n_graphs;
+    size_t              n_launches, n_events, n_graphs;
     int                 device;
 } fake;
 
@@ -77,13 +70,13 @@ static void set_up(void)
     fake.none.waiting.end = &fake.none.waiting.first;
 }
 
-static void enter(void)
+void fake_enter(void)
 {
     pthread_once(&once, set_up);
     pthread_mutex_lock(&lock);
 }
 
-static cudaError_t leave(cudaError_t status)
+cudaError_t fake_leave(cudaError_t status)
 {
     if (fake.sticky)
         status = fake.sticky;
@@ -146,8 +139,7 @@ static void *copy_of(const void *context, size_t size)
     return copy;
 }
 
-/* ---- running -----------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------- */
 
 static void run_until(struct CUstream_st *s, const struct CUevent_st *event,
                       unsigned long long turn);
@@ -197,9 +189,14 @@ static void run_until(struct CUstream_st *s, const struct CUevent_st *event,
     s->running = false;
 }
 
-static void run_all(void)
+void fake_run_default(void)
 {
     run_until(&fake.none, NULL, 0);
+}
+
+void fake_run_all(void)
+{
+    fake_run_default();
     for (struct CUstream_st *s = fake.streams; s; s = s->next)
         run_until(s, NULL, 0);
 }
@@ -209,7 +206,7 @@ static struct CUstream_st *stream_of(cudaStream_t stream)
     return stream ? stream : &fake.none;
 }
 
-static bool capturing(void)
+bool fake_capturing(void)
 {
     for (const struct CUstream_st *s = fake.streams; s; s = s->next)
         if (s->capture)
@@ -222,7 +219,7 @@ cudaError_t fake_enqueue(cudaStream_t stream, fake_call *call, const void *conte
     item new = { .kind = ITEM_CALL, .call = call };
     struct CUstream_st *s;
 
-    enter();
+    fake_enter();
     s           = stream_of(stream);
     new.context = copy_of(context, size);
     if (s->capture) {
@@ -231,7 +228,7 @@ cudaError_t fake_enqueue(cudaStream_t stream, fake_call *call, const void *conte
     } else {
         queue_add(&s->waiting, new);
     }
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t fake_library_enqueue(cudaStream_t stream, fake_call *call, const void *context,
@@ -240,14 +237,13 @@ cudaError_t fake_library_enqueue(cudaStream_t stream, fake_call *call, const voi
     static long long n;
     bool             refused;
 
-    enter();
+    fake_enter();
     refused = ++n == fake_number("LAYERMETER_FAKE_REFUSED", 0);
-    leave(refused ? cudaErrorInvalidValue : cudaSuccess);
+    fake_leave(refused ? cudaErrorInvalidValue : cudaSuccess);
     return refused ? cudaErrorInvalidValue : fake_enqueue(stream, call, context, size);
 }
 
-/* ---- errors ------------------------------------------------------------------------------------
- */
+/* ---- errors ---------------------------------------------------------------------------------- */
 
 static const struct {
     cudaError_t code;
@@ -286,7 +282,7 @@ cudaError_t cudaGetLastError(void)
 {
     cudaError_t status;
 
-    enter();
+    fake_enter();
     status    = fake.sticky ? fake.sticky : fake.last;
     fake.last = cudaSuccess;
     pthread_mutex_unlock(&lock);
@@ -297,14 +293,13 @@ cudaError_t cudaPeekAtLastError(void)
 {
     cudaError_t status;
 
-    enter();
+    fake_enter();
     status = fake.sticky ? fake.sticky : fake.last;
     pthread_mutex_unlock(&lock);
     return status;
 }
 
-/* ---- devices -----------------------------------------------------------------------------------
- */
+/* ---- devices --------------------------------------------------------------------------------- */
 
 cudaError_t cudaDriverGetVersion(int *out)
 {
@@ -339,11 +334,11 @@ cudaError_t cudaSetDevice(int device)
 
 cudaError_t cudaDeviceSynchronize(void)
 {
-    enter();
-    if (capturing())
-        return leave(cudaErrorStreamCaptureUnsupported);
-    run_all();
-    return leave(cudaSuccess);
+    fake_enter();
+    if (fake_capturing())
+        return fake_leave(cudaErrorStreamCaptureUnsupported);
+    fake_run_all();
+    return fake_leave(cudaSuccess);
 }
 
 /* Those of an H100, but for the cache: fewer bytes to empty. */
@@ -368,188 +363,26 @@ cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int device)
     return cudaSuccess;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------
- */
-
-static size_t all_bytes(void)
-{
-    return (size_t)fake_number("LAYERMETER_FAKE_MEMORY", 1ll << 30);
-}
-
-cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
-{
-    enter();
-    *total_bytes = all_bytes();
-    *free_bytes  = fake.used < *total_bytes ? *total_bytes - fake.used : 0;
-    return leave(cudaSuccess);
-}
-
-cudaError_t cudaMalloc(void **out, size_t bytes)
-{
-    enum { ALIGN = 256 };
-    const long long fails = fake_number("LAYERMETER_FAKE_ALLOCATION", 0);
-    allocation     *a     = NULL;
-    void           *at;
-
-    enter();
-    if (capturing())
-        return leave(cudaErrorStreamCaptureUnsupported);
-    fake.n_allocations++;
-    if ((fails && fake.n_allocations >= (size_t)fails) || bytes > all_bytes() - fake.used)
-        return leave(cudaErrorMemoryAllocation);
-    a = malloc(sizeof *a);
-    if (!a || posix_memalign(&at, ALIGN, bytes ? bytes : 1)) {
-        free(a);
-        return leave(cudaErrorMemoryAllocation);
-    }
-    memset(at, 0xff, bytes);
-    *a               = (allocation){ fake.allocations, at, bytes };
-    fake.allocations = a;
-    fake.used += bytes;
-    *out = at;
-    return leave(cudaSuccess);
-}
-
-cudaError_t cudaFree(void *at)
-{
-    enter();
-    if (at)
-        run_all();
-    for (allocation **link = &fake.allocations; at && *link; link = &(*link)->next)
-        if ((*link)->at == at) {
-            allocation *a = *link;
-
-            *link = a->next;
-            fake.used -= a->bytes;
-            free(a->at);
-            free(a);
-            return leave(cudaSuccess);
-        }
-    return leave(at ? cudaErrorInvalidValue : cudaSuccess);
-}
-
-bool fake_is_device_memory(const void *at, size_t bytes)
-{
-    bool found = false;
-
-    enter();
-    for (const allocation *a = fake.allocations; a && !found; a = a->next)
-        found = (const char *)at >= a->at && (size_t)((const char *)at - a->at) <= a->bytes &&
-                bytes <= a->bytes - (size_t)((const char *)at - a->at);
-    pthread_mutex_unlock(&lock);
-    return found;
-}
-
-static bool copy_is_sane(const void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    const bool to_device   = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
-    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
-
-    return fake_is_device_memory(to, bytes) == to_device &&
-           fake_is_device_memory(from, bytes) == from_device;
-}
-
-/* What is still on its way when cudaMemcpy() to the device returns. */
-enum { TAIL = 4096 };
-
-typedef struct tail {
-    char  *to;
-    size_t bytes;
-    char   data[TAIL];
-} tail;
-
-static void run_tail(void *context)
-{
-    const tail *t = context;
-
-    memcpy(t->to, t->data, t->bytes);
-}
-
-/* Not in any stream, as with streams that do not wait for the one of those that have none. From the
- * host it returns early: "the DMA to final destination may not have completed" (CUDA Runtime API,
- * API synchronization behavior). */
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind)
-{
-    tail end;
-
-    enter();
-    if (capturing())
-        return leave(cudaErrorStreamCaptureUnsupported);
-    if (!copy_is_sane(to, from, bytes, kind))
-        return leave(cudaErrorInvalidValue);
-    run_until(&fake.none, NULL, 0);
-    end.bytes = kind != cudaMemcpyHostToDevice ? 0 : bytes < TAIL ? bytes : TAIL;
-    memcpy(to, from, bytes - end.bytes);
-    if (end.bytes) {
-        end.to = (char *)to + bytes - end.bytes;
-        memcpy(end.data, (const char *)from + bytes - end.bytes, end.bytes);
-        (void)leave(fake_enqueue(NULL, run_tail, &end, sizeof end));
-        return cudaSuccess;
-    }
-    return leave(cudaSuccess);
-}
-
-typedef struct move {
-    void       *to;
-    const void *from;
-    int         value;
-    size_t      bytes;
-} move;
-
-static void run_copy(void *context)
-{
-    const move *m = context;
-
-    memmove(m->to, m->from, m->bytes);
-}
-
-static void run_set(void *context)
-{
-    const move *m = context;
-
-    memset(m->to, m->value, m->bytes);
-}
-
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
-                            cudaStream_t stream)
-{
-    const move m = { to, from, 0, bytes };
-
-    if (!copy_is_sane(to, from, bytes, kind))
-        return cudaErrorInvalidValue;
-    return fake_enqueue(stream, run_copy, &m, sizeof m);
-}
-
-cudaError_t cudaMemsetAsync(void *at, int value, size_t bytes, cudaStream_t stream)
-{
-    const move m = { at, NULL, value, bytes };
-
-    if (!fake_is_device_memory(at, bytes))
-        return cudaErrorInvalidValue;
-    return fake_enqueue(stream, run_set, &m, sizeof m);
-}
-
-/* ---- streams and events ------------------------------------------------------------------------
- */
+/* ---- streams and events ---------------------------------------------------------------------- */
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned int flags)
 {
     struct CUstream_st *s = calloc(1, sizeof *s);
 
     (void)flags;
-    enter();
+    fake_enter();
     if (!s)
-        return leave(cudaErrorMemoryAllocation);
+        return fake_leave(cudaErrorMemoryAllocation);
     s->waiting.end = &s->waiting.first;
     s->next        = fake.streams;
     fake.streams   = s;
     *out           = s;
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    enter();
+    fake_enter();
     run_until(stream, NULL, 0);
     for (struct CUstream_st **link = &fake.streams; *link; link = &(*link)->next)
         if (*link == stream) {
@@ -557,29 +390,29 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
             break;
         }
     free(stream);
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    enter();
+    fake_enter();
     if (stream_of(stream)->capture)
-        return leave(cudaErrorStreamCaptureUnsupported);
+        return fake_leave(cudaErrorStreamCaptureUnsupported);
     run_until(stream_of(stream), NULL, 0);
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned int flags)
 {
     struct CUevent_st *e = calloc(1, sizeof *e);
 
-    enter();
+    fake_enter();
     if (!e)
-        return leave(cudaErrorMemoryAllocation);
+        return fake_leave(cudaErrorMemoryAllocation);
     e->timed = !(flags & cudaEventDisableTiming);
     *out     = e;
     fake.n_events++;
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t *out)
@@ -590,25 +423,25 @@ cudaError_t cudaEventCreate(cudaEvent_t *out)
 /* Real ones outlive their pending recordings. */
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    enter();
-    run_all();
+    fake_enter();
+    fake_run_all();
     free(event);
     fake.n_events--;
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
     struct CUstream_st *s;
 
-    enter();
+    fake_enter();
     s = stream_of(stream);
     if (s->capture) /* real ones become edges of the graph: not here */
-        return leave(cudaErrorStreamCaptureUnsupported);
+        return fake_leave(cudaErrorStreamCaptureUnsupported);
     event->stream = s;
     queue_add(&s->waiting,
               (item){ .kind = ITEM_RECORD, .event = event, .turn = ++event->recorded });
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags)
@@ -616,22 +449,22 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     struct CUstream_st *s;
 
     (void)flags;
-    enter();
+    fake_enter();
     s = stream_of(stream);
     if (s->capture)
-        return leave(cudaErrorStreamCaptureUnsupported);
+        return fake_leave(cudaErrorStreamCaptureUnsupported);
     queue_add(&s->waiting, (item){ .kind = ITEM_WAIT, .event = event, .turn = event->recorded });
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    enter();
-    if (capturing())
-        return leave(cudaErrorStreamCaptureUnsupported);
+    fake_enter();
+    if (fake_capturing())
+        return fake_leave(cudaErrorStreamCaptureUnsupported);
     if (event->done < event->recorded)
         run_until(event->stream, event, event->recorded);
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 /* Whoever asks again and again gets on. */
@@ -645,40 +478,39 @@ cudaError_t cudaEventQuery(cudaEvent_t event)
 
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t begin, cudaEvent_t end)
 {
-    enter();
+    fake_enter();
     if (!begin->timed || !end->timed || !begin->recorded || !end->recorded)
-        return leave(cudaErrorInvalidResourceHandle);
+        return fake_leave(cudaErrorInvalidResourceHandle);
     if (begin->done < begin->recorded || end->done < end->recorded)
-        return leave(cudaErrorNotReady);
+        return fake_leave(cudaErrorNotReady);
     *milliseconds = (float)(1e-6 * (double)(end->nanoseconds - begin->nanoseconds));
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
-/* ---- graphs ------------------------------------------------------------------------------------
- */
+/* ---- graphs ---------------------------------------------------------------------------------- */
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode)
 {
     (void)mode;
-    enter();
+    fake_enter();
     if (!stream || stream->capture)
-        return leave(cudaErrorStreamCaptureUnsupported);
+        return fake_leave(cudaErrorStreamCaptureUnsupported);
     stream->capture = calloc(1, sizeof *stream->capture);
     if (!stream->capture)
-        return leave(cudaErrorMemoryAllocation);
+        return fake_leave(cudaErrorMemoryAllocation);
     stream->capture->calls.end = &stream->capture->calls.first;
     fake.n_graphs++;
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *out)
 {
-    enter();
+    fake_enter();
     if (!stream || !stream->capture)
-        return leave(cudaErrorIllegalState);
+        return fake_leave(cudaErrorIllegalState);
     *out            = stream->capture;
     stream->capture = NULL;
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *n)
@@ -695,16 +527,16 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsign
     struct CUgraphExec_st *g = calloc(1, sizeof *g);
 
     (void)flags;
-    enter();
+    fake_enter();
     if (!g)
-        return leave(cudaErrorMemoryAllocation);
+        return fake_leave(cudaErrorMemoryAllocation);
     g->calls = graph->calls;
     if (!g->calls.first)
         g->calls.end = &g->calls.first;
     graph->calls = (queue){ NULL, &graph->calls.first };
     fake.n_graphs++;
     *out = g;
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 static void run_graph(void *context)
@@ -720,31 +552,29 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t stream)
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
-    enter();
+    fake_enter();
     queue_free(&graph->calls);
     free(graph);
     fake.n_graphs--;
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
 {
-    enter();
-    run_all();
+    fake_enter();
+    fake_run_all();
     queue_free(&graph->calls);
     free(graph);
     fake.n_graphs--;
-    return leave(cudaSuccess);
+    return fake_leave(cudaSuccess);
 }
 
 size_t fake_left(void)
 {
     size_t n;
 
-    enter();
-    n = fake.n_events + fake.n_graphs;
-    for (const allocation *a = fake.allocations; a; a = a->next)
-        n++;
+    fake_enter();
+    n = fake.n_events + fake.n_graphs + fake_allocations();
     for (const struct CUstream_st *s = fake.streams; s; s = s->next)
         n++;
     pthread_mutex_unlock(&lock);
