@@ -119,6 +119,8 @@ typedef struct adding {
     const layerwise_model *m;
     const layerwise_setup *s;
     layerwise_sum         *out;
+    layerwise_see         *see; /* NULL: nobody looks */
+    void                  *context;
     lm_error              *err;
 } adding;
 
@@ -188,8 +190,8 @@ static lm_status add_case(void *context, layerwise_case *c)
     static const phase asked[] = { PHASE_FORWARD, PHASE_INFERENCE, PHASE_BACKWARD, PHASE_UPDATE,
                                    PHASE_STEP };
     adding            *a       = context;
-    double             found[N_PHASES];
-    lm_status          status = LM_OK;
+    double             found[N_PHASES] = { 0 };
+    lm_status          status          = LM_OK;
 
     for (size_t i = 0; i < sizeof asked / sizeof asked[0] && !status; i++) {
         const phase f = asked[i];
@@ -210,13 +212,22 @@ static lm_status add_case(void *context, layerwise_case *c)
             status = add_joules(a, c, f, found[f]);
         }
     }
-    return status;
+    for (phase f = 0; f < N_PHASES; f++)
+        a->out->other[f] += isnan(found[f]) != isnan(found[PHASE_STEP]);
+    return status || !a->see ? status : a->see(a->context, c, found, a->err);
 }
 
 lm_status layerwise_sum_of(const layerwise_model *m, const bound_network *net,
                            const layerwise_setup *s, layerwise_sum *out, lm_error *err)
 {
-    adding    a = { m, s, out, err };
+    return layerwise_sum_each(m, net, s, NULL, NULL, out, err);
+}
+
+lm_status layerwise_sum_each(const layerwise_model *m, const bound_network *net,
+                             const layerwise_setup *s, layerwise_see *see, void *context,
+                             layerwise_sum *out, lm_error *err)
+{
+    adding    a = { m, s, out, see, context, err };
     lm_status status;
 
     *out   = (layerwise_sum){ .beyond = 1 };

@@ -26,13 +26,19 @@ lm_status layerwise_each(const bound_network *net, bool chains, const layerwise_
 /** The same case in another phase, with the optimizer only where it has an update. */
 layerwise_case layerwise_in(const layerwise_case *c, phase f, const char *optimizer);
 
+/** Told what is said of one case in each phase, in seconds: 0 where it does nothing there, NAN
+ * where nothing is said. Its status ends the walk. */
+typedef lm_status layerwise_see(void *context, const layerwise_case *c,
+                                const double seconds[N_PHASES], lm_error *err);
+
 /** What is said of a network in each phase. */
 typedef struct layerwise_sum {
     double seconds[N_PHASES]; /**< NAN: of no layer it is said */
     double joules[N_PHASES];  /**< power times time; NAN: of a layer no power is said */
     size_t told[N_PHASES];    /**< layers */
     size_t untold[N_PHASES];  /**< layers of which nothing is said in this phase: they count 0 */
-    double beyond; /**< the farthest that a count leaves what was learned from, a factor */
+    size_t other[N_PHASES]; /**< layers of which either this phase is told or the step, not both */
+    double beyond;          /**< the farthest that a count leaves what was learned from, a factor */
 } layerwise_sum;
 
 /**
@@ -42,5 +48,10 @@ typedef struct layerwise_sum {
  */
 lm_status layerwise_sum_of(const layerwise_model *m, const bound_network *net,
                            const layerwise_setup *s, layerwise_sum *out, lm_error *err);
+
+/** The same, and shows each case it adds. */
+lm_status layerwise_sum_each(const layerwise_model *m, const bound_network *net,
+                             const layerwise_setup *s, layerwise_see *see, void *context,
+                             layerwise_sum *out, lm_error *err);
 
 #endif

@@ -59,7 +59,8 @@ static const option_spec specs[] = {
     [MACHINE]  = { "machine", "FILE", NULL,
                    "machine file, written by 'layermeter fit'; may be repeated, to compare" },
     [MODEL]    = { "model", "NAME", "layermeter",
-                   "formulas: layermeter, convmeter or nnls; or paleo (--device in place of --machine)" },
+                   "formulas: layermeter, convmeter or nnls; justus, prenet (fit --model); or paleo (--device "
+                      "in place of --machine)" },
     [DEADLINE] = { "deadline", "TIME", NULL, "24h, 7d: the fewest nodes that finish in time" },
     [BUDGET]   = { "budget", "MONEY", NULL, "500USD: the fastest run that costs no more" },
     [LARGEST]  = { "largest-batch", NULL, NULL, "the largest batch that fits the device's memory" },

@@ -72,6 +72,7 @@ static const char details[] =
     "measurements: arithmetic over peak plus traffic over bandwidth, nothing overlapped, no interval.\n"
     "--model justus, or another that 'fit --model' learned of single layers: a step is the sum over its\n"
     "layers; those it knows nothing of, and how far a layer leaves what was learned, stand in 'beyond'.\n"
+    "All-reduces are the machine file's, or over --bandwidth. --explain knows its layers, not what bounds them.\n"
     "They take any --optimizer that was measured: adagrad, adadelta, rmsprop, too. Where one was learned of\n"
     "several devices, --device names this one by its datasheet.\n"
     "Power is a device's, energy that of all devices: fitted, where the machine's power was measured, or\n"
@@ -280,16 +281,6 @@ static bool check_automatic(const points_of *p, int *code)
     return true;
 }
 
-/* The setup; learned models of single layers know any optimizer that was measured, by its word. */
-static bool read_setup(const options *o, const setup_options *at, setup_choice *out, int *code)
-{
-    options usual = *o;
-
-    if (layerwise_find(o->value[MODEL]))
-        usual.value[OPTIMIZER] = specs[OPTIMIZER].fallback;
-    return setup_options_read(&usual, at, out, code);
-}
-
 static int run(const options *o)
 {
     static const session_options at    = SESSION_PLACES;
@@ -311,7 +302,8 @@ static int run(const options *o)
     }
     if (!option_list(o, BATCH, &batch, &p.n_batch, &code) ||
         !option_list(o, NODES, &nodes, &p.n_nodes, &code) ||
-        !option_count(o, DATASET, &p.dataset, &code) || !read_setup(o, &how, &p.choice, &code) ||
+        !option_count(o, DATASET, &p.dataset, &code) ||
+        !setup_options_read_of(o, o->value[MODEL], &how, &p.choice, &code) ||
         !power_options_read(o, &power, &p.power, &code))
         goto out;
     p.batch = batch;
@@ -320,10 +312,10 @@ static int run(const options *o)
         !read_question(o, p.n_batch * p.n_nodes * p.choice.n, &q, &code) ||
         !session_open(o, &at, &s, &code))
         goto out;
-    if (o->value[EXPLAIN] && s.who.layerwise) {
+    if (o->value[EXPLAIN] && s.who.layerwise && q.key == EXPLAIN_TERM) {
         lm_error_set(&err, LM_E_ARG, "%s tells seconds of layers, not what they are made of",
                      s.who.model);
-        code = report_misuse("--explain", &err);
+        code = report_misuse("--by", &err);
         goto out;
     }
     if (s.layerwise)

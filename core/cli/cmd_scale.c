@@ -6,6 +6,7 @@
 #include "cli/scale_print.h"
 #include "cli/setup_options.h"
 #include "network/metrics.h"
+#include "predict/layerwise_step.h"
 #include "report/plot.h"
 
 enum {
@@ -32,7 +33,7 @@ static const option_spec specs[] = {
     [MACHINE]          = { "machine", "FILE", NULL,
                            "machine file, written by 'layermeter fit' (needed but for paleo)" },
     [MODEL]            = { "model", "NAME", "layermeter",
-                           "formulas: layermeter, convmeter or nnls; or paleo" },
+                           "formulas: layermeter, convmeter or nnls; paleo; or justus, prenet (fit --model)" },
     [NODES]            = { "nodes", "LIST", "1..64*2", "nodes: what a network connects" },
     [DEVICES_PER_NODE] = { "devices-per-node", "LIST", "1", "devices a node" },
     [BATCH]            = { "batch", "LIST", "32",
@@ -66,7 +67,8 @@ static const char details[] =
     "the all-reduces. 'bottleneck' is the largest share of the step: arithmetic, traffic (bytes of a\n"
     "device's memory) or launch, each of forward, backward and update; or exposed all-reduces, inter-node\n"
     "where there are several nodes, else intra-node ('sync_bound': latency, if as many\n"
-    "messages of a single byte would take more than half as long).\n"
+    "messages of a single byte would take more than half as long). Learned models do not say what bounds a\n"
+    "device's own work: 'compute'.\n"
     "\n"
     "The turning point is the smallest number of nodes whose doubling gains less than 10 % of throughput\n"
     "(weak) or shortens the epoch by less than 5 % (strong, global), up to 65536. It is given with those\n"
@@ -105,8 +107,8 @@ static size_t policies(const question *q)
 static bool check_question(const options *o, const question *q, int *code)
 {
     lm_error     err    = { 0 };
-    const double lines  = (double)q->n_devices * (double)q->n_batch * (double)policies(q);
-    const double points = lines * (double)q->n_nodes;
+    const double curves = (double)q->n_devices * (double)q->n_batch * (double)policies(q);
+    const double points = curves * (double)q->n_nodes;
 
     if (q->kind == SCALING_WEAK && q->whole) {
         lm_error_set(&err, LM_E_ARG, "goes with --scaling strong or global");
@@ -132,11 +134,11 @@ static bool check_question(const options *o, const question *q, int *code)
                      points, POINTS_MAX);
         return option_misuse(o, NODES, &err, code);
     }
-    if (o->value[PLOT] && lines > PLOT_CURVES_MAX) {
+    if (o->value[PLOT] && curves > PLOT_CURVES_MAX) {
         lm_error_set(&err, LM_E_ARG,
                      "%.0f curves, devices x batches x buckets: give fewer, at most %d can be told "
                      "apart",
-                     lines, PLOT_CURVES_MAX);
+                     curves, PLOT_CURVES_MAX);
         return option_misuse(o, PLOT, &err, code);
     }
     return true;
@@ -155,7 +157,7 @@ static bool read_question(const options *o, question *q, int *code)
         !option_list(o, BATCH, &q->batch, &q->n_batch, code) ||
         (o->value[GLOBAL_BATCH] && !option_count(o, GLOBAL_BATCH, &q->whole, code)) ||
         !option_count(o, DATASET, &q->dataset, code) ||
-        !setup_options_read(o, &at, &q->how, code) ||
+        !setup_options_read_of(o, o->value[MODEL], &at, &q->how, code) ||
         !power_options_read(o, &power, &q->power, code) || !check_question(o, q, code))
         return false;
     if (q->kind == SCALING_STRONG && q->whole) {
@@ -283,6 +285,8 @@ static int run(const options *o)
     }
     if (!read_question(o, &q, &code) || !session_open(o, &at, &s, &code))
         goto out;
+    if (s.layerwise)
+        s.layerwise->optimizer = o->value[OPTIMIZER];
     setup_options_settle(&q.how, setup_in_buckets(&s.who));
     if (power_choice_complete(&q.power, s.cal, o->value[DEVICE], o->value[DEVICES], &err) ||
         power_choice_check(&q.power, &err) || session_scans(&s, &err) ||

@@ -177,7 +177,7 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         !session_wants_learned(o, at)) {
         lm_error_set(&err, LM_E_ARG,
                      "expected one of layermeter, convmeter, nnls, paleo%s; found '%.40s'",
-                     o->command == &cmd_predict ? ", or a learned model (fit --model)" : "",
+                     session_takes_learned(o) ? ", or a learned model (fit --model)" : "",
                      o->value[at->model]);
         *exit_code = report_misuse("--model", &err);
         return false;

@@ -198,7 +198,8 @@ bool session_platform(const options *o, const session_options *at, lm_dtype dtyp
 /** Is --model paleo wanted? */
 bool session_wants_paleo(const options *o, const session_options *at);
 
-/** Is a learned model of single layers wanted, by the command that takes one: predict? */
+/** Is the command one that takes learned models of single layers, and is one wanted? */
+bool session_takes_learned(const options *o);
 bool session_wants_learned(const options *o, const session_options *at);
 /** Its model out of the machine file, and its device's datasheet, of --device or the machine file.
  * False after a message, with *exit_code set. */

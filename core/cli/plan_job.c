@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "predict/layerwise_step.h"
 
 static bool failure(const lm_error *err, int *exit_code)
 {
@@ -119,6 +120,8 @@ static bool open_formulas(plan_job *job, size_t i, int *exit_code)
 
     if (!session_open(&o, &job->at->session, &side->session, exit_code))
         return false;
+    if (side->session.layerwise) /* of evaluations, too, which have no setup */
+        side->session.layerwise->optimizer = optimizer_name(job->how.setup.optimizer);
     job->machine[i].who = &side->session.who;
     if (open_half_link(job, i, &err))
         return failure(&err, exit_code);

@@ -37,6 +37,12 @@ typedef struct listing {
     double             step;
 } listing;
 
+/* Is the part a column of its own? Of whole steps the step's says it. */
+static bool shows(const listing *p, size_t i)
+{
+    return p->key != EXPLAIN_TERM && p->e->part[i] != PART_STEP;
+}
+
 static void add_columns(const listing *p)
 {
     char key[40], title[40];
@@ -44,7 +50,9 @@ static void add_columns(const listing *p)
     table_column(p->t, explain_key_name(p->key), explain_key_name(p->key), 0);
     if (p->key == EXPLAIN_LAYER)
         table_column(p->t, "type", "type", 0);
-    for (size_t i = 0; i < p->e->n_parts && p->key != EXPLAIN_TERM; i++) {
+    for (size_t i = 0; i < p->e->n_parts; i++) {
+        if (!shows(p, i))
+            continue;
         snprintf(key, sizeof key, "%s_ms", part_name(p->e->part[i]));
         snprintf(title, sizeof title, "%s [ms]", part_name(p->e->part[i]));
         table_column(p->t, key, title, -1);
@@ -56,9 +64,10 @@ static void add_columns(const listing *p)
     }
     table_column(p->t, "step_ms", "step [ms]", -1);
     table_column(p->t, "percent", "%", 1);
-    table_column(p->t, "bound", "bound by", 0);
+    if (p->e->bounded)
+        table_column(p->t, "bound", "bound by", 0);
     ledger_column(p->t);
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++) {
+    for (term_bound k = 0; k < N_TERM_BOUNDS && p->e->bounded; k++) {
         snprintf(key, sizeof key, "%s_ms", term_bound_name(k));
         table_column(p->t, key, NULL, -1);
     }
@@ -73,8 +82,9 @@ static void add_row(const listing *p, const char *name, const explained *x)
     table_text(p->t, name);
     if (p->key == EXPLAIN_LAYER)
         table_text(p->t, x->type ? x->type : "");
-    for (size_t i = 0; i < p->e->n_parts && p->key != EXPLAIN_TERM; i++)
-        table_real(p->t, 1e3 * x->part[p->e->part[i]]);
+    for (size_t i = 0; i < p->e->n_parts; i++)
+        if (shows(p, i))
+            table_real(p->t, 1e3 * x->part[p->e->part[i]]);
     if (p->key == EXPLAIN_TERM) {
         table_real(p->t, x->unit ? x->count : NAN);
         table_text(p->t, x->unit ? x->unit : "");
@@ -82,9 +92,10 @@ static void add_row(const listing *p, const char *name, const explained *x)
     }
     table_real(p->t, 1e3 * x->seconds);
     table_real(p->t, 100 * x->seconds / p->step);
-    table_text(p->t, term_bound_name(explained_bound(x)));
+    if (p->e->bounded)
+        table_text(p->t, term_bound_name(explained_bound(x)));
     ledger_cell(p->t, &x->ledger);
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+    for (term_bound k = 0; k < N_TERM_BOUNDS && p->e->bounded; k++)
         table_real(p->t, 1e3 * x->bound[k]);
     for (certainty c = 0; c < N_CERTAINTIES; c++)
         table_real(p->t, 1e3 * x->ledger.seconds[c]);
@@ -96,11 +107,12 @@ static void print_words(const listing *p, const explained *total, FILE *out)
     char          beyond[200];
     int           percent[N_CERTAINTIES];
 
-    fputs("bound by:", out);
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+    if (p->e->bounded)
+        fputs("bound by:", out);
+    for (term_bound k = 0; k < N_TERM_BOUNDS && p->e->bounded; k++)
         fprintf(out, "%s %.0f %% %s", k ? "," : "", 100 * total->bound[k] / p->step,
                 term_bound_name(k));
-    fputs("\nledger:", out);
+    fputs(p->e->bounded ? "\nledger:" : "ledger:", out);
     ledger_percents(l, percent);
     for (certainty c = 0; c < N_CERTAINTIES; c++)
         fprintf(out, "%s %d %% %s", c ? "," : "", percent[c], certainty_name(c));

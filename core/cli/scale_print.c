@@ -47,7 +47,7 @@ static void print_idle(const scale_grid *g, FILE *out)
 /* Nodes of so many devices whose all-reduces were measured; 0: of a datasheet. */
 static int64_t measured_nodes(const session *s, int64_t devices)
 {
-    return s->cal ? calibration_nodes(s->cal, s->who.model, devices) : 0;
+    return s->cal ? calibration_nodes(s->cal, predict_sync_model(&s->who), devices) : 0;
 }
 
 /* How far the curves leave what was measured between ranks. */
@@ -58,7 +58,7 @@ static void print_measured(const scale_grid *g, const session *s, FILE *out)
 
     if (!s->cal || last->nodes * last->devices == 1)
         return;
-    if (!calibration_asks(s->cal, s->who.model)) {
+    if (!calibration_asks(s->cal, predict_sync_model(&s->who))) {
         if (last->nodes * last->devices > s->cal->max_ranks)
             fprintf(
                 out,

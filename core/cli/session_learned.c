@@ -6,9 +6,14 @@
 #include "cli/learned_models.h"
 #include "predict/layerwise_step.h"
 
+bool session_takes_learned(const options *o)
+{
+    return o->command == &cmd_predict || o->command == &cmd_scale || o->command == &cmd_plan;
+}
+
 bool session_wants_learned(const options *o, const session_options *at)
 {
-    return o->command == &cmd_predict && layerwise_find(o->value[at->model]);
+    return session_takes_learned(o) && layerwise_find(o->value[at->model]);
 }
 
 static lm_status open_learned(const options *o, const session_options *at, session *s,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "baselines/layerwise.h"
 
 /* Limits that `auto` tries, beside each tensor by itself: 256 KiB to 512 MiB. */
 #define AUTO_FIRST ((int64_t)256 << 10)
@@ -139,4 +140,14 @@ bool setup_options_read(const options *o, const setup_options *at, setup_choice 
         return false;
     out->setup.sync = out->policy[0];
     return true;
+}
+
+bool setup_options_read_of(const options *o, const char *model, const setup_options *at,
+                           setup_choice *out, int *exit_code)
+{
+    options usual = *o;
+
+    if (layerwise_find(model))
+        usual.value[at->optimizer] = o->command->options[at->optimizer].fallback;
+    return setup_options_read(&usual, at, out, exit_code);
 }

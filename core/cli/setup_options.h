@@ -55,6 +55,11 @@ typedef struct setup_choice {
 bool setup_options_read(const options *o, const setup_options *at, setup_choice *out,
                         int *exit_code);
 
+/** The same for a model: one that was learned of single layers knows any optimizer that was
+ * measured, by its word, and in the setup stands the usual one. */
+bool setup_options_read_of(const options *o, const char *model, const setup_options *at,
+                           setup_choice *out, int *exit_code);
+
 /** Were steps in buckets measured on the predictor's machine, of several nodes, and does its model
  * tell them? What messages within a node take of a pass says nothing of a network, even less of one
  * that is told. */

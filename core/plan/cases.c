@@ -160,6 +160,22 @@ static lm_status by_parts(const predictor *who, const step_setup *setup, const p
     return add_beyond(&s, out);
 }
 
+/* Layers and the all-reduce behind them, each at its bound beside the other; how bounds widen is in
+ * them already. */
+static cases of_layers(const prediction *p)
+{
+    cases c = all_of(NAN);
+
+    c.seconds[TIME_EXPECTED] = c.seconds[TIME_HALF_LINK] = p->step;
+    c.seconds[TIME_LOW]                                  = p->low[QUANTITY_STEP];
+    c.seconds[TIME_HIGH]                                 = p->high[QUANTITY_STEP];
+    c.seconds[TIME_SYNC_LOW]                             = p->fast;
+    c.seconds[TIME_SYNC_HIGH]                            = p->slow;
+    c.seconds[TIME_COMPUTE_LOW]  = p->low[QUANTITY_STEP] + p->step - p->fast;
+    c.seconds[TIME_COMPUTE_HIGH] = p->high[QUANTITY_STEP] + p->step - p->slow;
+    return c;
+}
+
 lm_status cases_of_step(const predictor *who, const step_setup *s, const prediction *p, cases *out,
                         lm_error *err)
 {
@@ -171,6 +187,8 @@ lm_status cases_of_step(const predictor *who, const step_setup *s, const predict
     if (who->paleo) { /* which has no intervals */
         c                        = all_of(NAN);
         c.seconds[TIME_EXPECTED] = c.seconds[TIME_HALF_LINK] = p->step;
+    } else if (who->layerwise) {
+        c = of_layers(p);
     } else {
         status = by_parts(who, s, p, &c, err);
     }
@@ -227,8 +245,9 @@ lm_status cases_of_evaluation(const predictor *who, int64_t batch, cases *out, l
         return lm_error_set(
             err, LM_E_NOTFOUND,
             "%s has neither %s.inference nor %s.forward, which an evaluation takes: "
-            "calibrate whole networks, then fit again",
-            who->machine ? who->machine : "the machine file", who->model, who->model);
+            "calibrate %s, then fit again",
+            who->machine ? who->machine : "the machine file", who->model, who->model,
+            who->layerwise ? "passes of single layers" : "whole networks");
     *out = bounded(p.forward, p.low[QUANTITY_FORWARD], p.high[QUANTITY_FORWARD]);
     return LM_OK;
 }

@@ -17,7 +17,7 @@ const char *bottleneck_name(bottleneck b)
     static const char *const name[N_BOTTLENECKS] = {
         [BOTTLENECK_ARITHMETIC] = "arithmetic", [BOTTLENECK_TRAFFIC] = "traffic",
         [BOTTLENECK_LAUNCH] = "launch",         [BOTTLENECK_INTRA_NODE] = "intra-node",
-        [BOTTLENECK_INTER_NODE] = "inter-node",
+        [BOTTLENECK_INTER_NODE] = "inter-node", [BOTTLENECK_COMPUTE] = "compute",
     };
 
     return name[b];
@@ -122,6 +122,10 @@ lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottl
     bool           even = false;
     lm_status      status;
 
+    if (who->layerwise) {
+        *out = (bottleneck_profile){ .batch = 0 }; /* of no batch anything is told */
+        return LM_OK;
+    }
     if (who->paleo)
         return paleo_profile(who, s, out, err);
     if (predict_by_layers(who))
@@ -158,7 +162,8 @@ static sync_bound sync_bound_of(const predictor *who, const step_setup *s, const
 
     if (who->paleo)
         return SYNC_BOUND_BANDWIDTH; /* it knows no latency */
-    latency = (double)step->messages * calibration_allreduce(who->cal, who->model, &byte);
+    latency =
+        (double)step->messages * calibration_allreduce(who->cal, predict_sync_model(who), &byte);
     if (!(step->sync > 0) || isnan(latency))
         return SYNC_BOUND_UNKNOWN;
     return latency > step->sync / 2 ? SYNC_BOUND_LATENCY : SYNC_BOUND_BANDWIDTH;
@@ -187,6 +192,8 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
         seconds[between] = isnan(step->exposed) ? step->grad - update : step->exposed;
         out.sync         = sync_bound_of(who, s, step);
     }
+    if (who->layerwise)
+        seconds[BOTTLENECK_COMPUTE] = step->step - step->exposed;
     for (bottleneck b = 0; b < N_BOTTLENECKS; b++)
         if (fabs(seconds[b]) > fabs(seconds[out.most]))
             out.most = b;

@@ -10,10 +10,11 @@ typedef enum bottleneck {
     BOTTLENECK_LAUNCH,     /**< kernels started */
     BOTTLENECK_INTRA_NODE, /**< exposed all-reduces among the devices of one node */
     BOTTLENECK_INTER_NODE, /**< the same between nodes */
+    BOTTLENECK_COMPUTE,    /**< a device's own work, of a model that does not say what bounds it */
     N_BOTTLENECKS
 } bottleneck;
 
-/** "arithmetic", "traffic", "launch", "intra-node", "inter-node". */
+/** "arithmetic", "traffic", "launch", "intra-node", "inter-node", "compute". */
 const char *bottleneck_name(bottleneck b);
 
 /** What an all-reduce waits for. */

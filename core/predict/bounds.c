@@ -57,6 +57,14 @@ void bounds_in_turn(const predictor *who, double update, bool whole_step, predic
     }
 }
 
+void bounds_of_sync(const predictor *who, prediction *out)
+{
+    double s[N_QUANTITIES];
+
+    seconds_of(who, NAN, out, s);
+    bound(who, s, QUANTITY_SYNC, out);
+}
+
 void bounds_unknown(prediction *out)
 {
     for (quantity q = 0; q < N_QUANTITIES; q++)

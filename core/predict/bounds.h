@@ -13,6 +13,9 @@
  */
 void bounds_in_turn(const predictor *who, double update, bool whole_step, prediction *out);
 
+/** Of the all-reduce alone; the others stay as they are. */
+void bounds_of_sync(const predictor *who, prediction *out);
+
 /** All unknown but that of the all-reduce. */
 void bounds_unknown(prediction *out);
 

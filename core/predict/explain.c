@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "predict/by_layers.h"
+#include "predict/layerwise_step.h"
 #include "predict/paleo_step.h"
 
 /* ---- taking apart -------------------------------------------------------------------------------
@@ -26,26 +27,31 @@ typedef struct work {
     lm_error *err;
 } work;
 
-static lm_status add_share(work *w, const share *s)
+lm_status explanation_add(explanation *e, const share *s, lm_error *err)
 {
-    explanation *e = w->e;
-
     if (e->n_shares == e->room) {
         const size_t room = e->room ? 2 * e->room : 256;
         share       *more = realloc(e->share, room * sizeof *more);
 
         if (!more)
-            return no_memory(w->err);
+            return no_memory(err);
         e->share = more;
         e->room  = room;
     }
-    e->share[e->n_shares] = *s;
-    if (s->part == PART_FORWARD || s->part == PART_BACKWARD || s->part == PART_STEP) {
-        e->share[e->n_shares].count *= (double)w->asked->sync.accumulation;
-        e->share[e->n_shares].seconds *= (double)w->asked->sync.accumulation;
-    }
-    e->n_shares++;
+    e->share[e->n_shares++] = *s;
     return LM_OK;
+}
+
+/* Of one micro-step. */
+static lm_status add_share(work *w, const share *s)
+{
+    share all = *s;
+
+    if (s->part == PART_FORWARD || s->part == PART_BACKWARD || s->part == PART_STEP) {
+        all.count *= (double)w->asked->sync.accumulation;
+        all.seconds *= (double)w->asked->sync.accumulation;
+    }
+    return explanation_add(w->e, &all, w->err);
 }
 
 static const char *keep(explanation *e, const char *text)
@@ -478,6 +484,24 @@ static lm_status take_paleo_apart(work *w)
     return status;
 }
 
+/* ---- learned models: layers ---------------------------------------------------------------------
+ */
+
+static lm_status take_learned_apart(work *w)
+{
+    const predictor *who    = w->who;
+    bound_network   *net    = NULL;
+    lm_status        status = workloads_bind_at(who->loads, who->network, who->input, who->dtype,
+                                                w->asked->batch, &net, w->err);
+
+    if (status)
+        return status;
+    if (!(status = name_layers(w->e, net, w->err)))
+        status = layerwise_explain(who, w->asked, net, w->e, w->err);
+    bound_network_free(net);
+    return status;
+}
+
 lm_status explain_step(const predictor *who, const step_setup *s, explanation **out, lm_error *err)
 {
     explanation *e = calloc(1, sizeof *e);
@@ -492,7 +516,10 @@ lm_status explain_step(const predictor *who, const step_setup *s, explanation **
     *w     = (work){ .who = who, .e = e, .asked = s, .err = err };
     status = predict_step(who, s, &e->step, err);
     if (!status)
-        status = who->paleo ? take_paleo_apart(w) : take_apart(w);
+        status = who->paleo       ? take_paleo_apart(w)
+                 : who->layerwise ? take_learned_apart(w)
+                                  : take_apart(w);
+    e->bounded = !who->layerwise;
     free(w);
     if (status) {
         explanation_free(e);

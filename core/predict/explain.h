@@ -17,7 +17,7 @@ typedef struct share {
     double      count;
     double      coefficient; /**< seconds per unit */
     double      seconds;
-    term_bound  bound;
+    term_bound  bound;    /**< N_TERM_BOUNDS: the model does not know it, of none of the shares */
     certainty   standing; /**< of its coefficient at the whole network's count */
 } share;
 
@@ -33,12 +33,15 @@ typedef struct explanation {
     size_t           n_layers;
     share           *share; /**< their seconds add up to step.step */
     size_t           n_shares, room;
-    struct arena    *arena; /**< owns all texts */
+    bool             bounded; /**< it is known what bounds the shares */
+    struct arena    *arena;   /**< owns all texts */
 } explanation;
 
 /** Predicts and takes apart. `out` is to be freed; LM_E_... as predict_step(). */
 lm_status explain_step(const predictor *who, const step_setup *s, explanation **out, lm_error *err);
 void      explanation_free(explanation *e);
+/** Appends a share. LM_E_NOMEM. */
+lm_status explanation_add(explanation *e, const share *s, lm_error *err);
 
 typedef enum explain_key {
     EXPLAIN_LAYER,

@@ -65,8 +65,9 @@ static explained of_share(const share *s)
                     .count       = s->count,
                     .coefficient = s->coefficient };
 
-    x.part[s->part]   = s->seconds;
-    x.bound[s->bound] = s->seconds;
+    x.part[s->part] = s->seconds;
+    if (s->bound < N_TERM_BOUNDS)
+        x.bound[s->bound] = s->seconds;
     ledger_add(&x.ledger, s->standing, s->seconds);
     return x;
 }

@@ -65,6 +65,11 @@ size_t predict_parts(const predictor *who, bool many, part out[4])
     return n;
 }
 
+const char *predict_sync_model(const predictor *who)
+{
+    return who->layerwise ? model_at(0) : who->model;
+}
+
 static bool other_dtype(const predictor *who)
 {
     return who->cal->dtype && who->dtype != who->cal->dtype;

@@ -8,7 +8,7 @@ power_load step_load(const bottleneck_of *b)
     static const term_bound bound[N_BOTTLENECKS] = {
         [BOTTLENECK_ARITHMETIC] = BOUND_ARITHMETIC, [BOTTLENECK_TRAFFIC] = BOUND_TRAFFIC,
         [BOTTLENECK_LAUNCH] = BOUND_LAUNCH,         [BOTTLENECK_INTRA_NODE] = BOUND_LAUNCH,
-        [BOTTLENECK_INTER_NODE] = BOUND_LAUNCH,
+        [BOTTLENECK_INTER_NODE] = BOUND_LAUNCH,     [BOTTLENECK_COMPUTE] = BOUND_ARITHMETIC,
     };
     power_load load = { { 0 } };
     double     all  = 0;
@@ -36,7 +36,9 @@ step_power step_power_of(const power_model *m, const bottleneck_of *b, const pre
     const power_state usual = power_usual(m, &load);
     const double      low   = step->low[QUANTITY_STEP] / step->step;
     const double      high  = step->high[QUANTITY_STEP] / step->step;
-    step_power        out   = { .watts.value = power_known(m) ? usual.watts : (double)NAN };
+    /* a fitted power asks what bounds the time; one that is assumed only whether a device works */
+    const bool known = power_known(m) && (m->assumed || !(b->seconds[BOTTLENECK_COMPUTE] > 0));
+    step_power out   = { .watts.value = known ? usual.watts : (double)NAN };
 
     out.watts.low  = out.watts.value * m->low;
     out.watts.high = out.watts.value * m->high;

@@ -5,8 +5,8 @@
 #include "energy/power.h"
 #include "predict/bottleneck.h"
 
-/** What the step's time goes to; what waits for all-reduces counts as launch. All 0 where the model
- * tells nothing of it. */
+/** What the step's time goes to; what waits for all-reduces counts as launch, compute of which no
+ * more is known as arithmetic. */
 power_load step_load(const bottleneck_of *b);
 
 /** A value and the bounds of its interval; NAN: unknown. */

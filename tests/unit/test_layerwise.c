@@ -535,6 +535,18 @@ static const char of_relu[] = "layermeter model justus 1\n"
                               "target 0 1\n"
                               "unit 0.5 0 0 0 0.25\n";
 
+static lm_status add_step(void *context, const layerwise_case *c, const double seconds[N_PHASES],
+                          lm_error *err)
+{
+    double *sum = context;
+
+    (void)c;
+    (void)err;
+    if (!isnan(seconds[PHASE_STEP]))
+        *sum += seconds[PHASE_STEP];
+    return LM_OK;
+}
+
 static void networks_are_sums_of_their_layers(void **state)
 {
     bound_text            net = nets_bind("[network]\nname = n\n"
@@ -565,6 +577,18 @@ static void networks_are_sums_of_their_layers(void **state)
     assert_int_equal(sum.untold[PHASE_STEP], 2); /* elu, the loss */
     assert_int_equal(sum.told[PHASE_BACKWARD], 0);
     assert_true(sum.beyond == 1);
+    assert_int_equal(sum.other[PHASE_FORWARD], 0);
+    assert_int_equal(sum.other[PHASE_BACKWARD],
+                     2); /* steps are told, their backward passes are not */
+    assert_int_equal(sum.other[PHASE_UPDATE],
+                     2 + 1); /* the loss has none, and its step is unknown */
+    {
+        double shown = 0;
+
+        assert_int_equal(layerwise_sum_each(m, net.bound, &how, add_step, &shown, &sum, &err),
+                         LM_OK);
+        assert_true(shown == sum.seconds[PHASE_STEP]);
+    }
     layerwise_free(m);
     nets_free(&net);
 }
