@@ -363,6 +363,24 @@ static lm_status find_answer(question *q, answer *a, lm_error *err)
     return status;
 }
 
+static lm_status parse_buckets(const options *o, memory_options *out, lm_error *err)
+{
+    const char *word = o->value[BUCKETS];
+    int64_t     bytes;
+
+    if (o->given[BUCKETS] && !o->given[NODES])
+        return lm_error_set(err, LM_E_ARG, "one node has none: give --nodes too");
+    if (!strcmp(word, "view"))
+        out->buckets = BUCKETS_VIEW;
+    if (!strcmp(word, "view") || !strcmp(word, "copy"))
+        return LM_OK;
+    if (text_bytes(word, &bytes, err))
+        return lm_error_set(err, LM_E_ARG, "expected copy, view or a size, found '%.40s'", word);
+    out->buckets      = BUCKETS_FIXED;
+    out->bucket_bytes = (uint64_t)bytes;
+    return LM_OK;
+}
+
 /* What stands in words on the command line; NULL or the option that is wrong. */
 static const char *parse_words(question *q, lm_error *err)
 {
@@ -405,22 +423,7 @@ static const char *parse_words(question *q, lm_error *err)
     if (text_bytes(o->value[OVERHEAD], &bytes, err))
         return "--framework-overhead";
     q->memory.overhead = (uint64_t)bytes;
-    if (o->given[BUCKETS] && !o->given[NODES]) {
-        lm_error_set(err, LM_E_ARG, "one node has none: give --nodes too");
-        return "--buckets";
-    }
-    if (!strcmp(o->value[BUCKETS], "view"))
-        q->memory.buckets = BUCKETS_VIEW;
-    if (!strcmp(o->value[BUCKETS], "view") || !strcmp(o->value[BUCKETS], "copy"))
-        return NULL;
-    if (text_bytes(o->value[BUCKETS], &bytes, err)) {
-        lm_error_set(err, LM_E_ARG, "expected copy, view or a size, found '%.40s'",
-                     o->value[BUCKETS]);
-        return "--buckets";
-    }
-    q->memory.buckets      = BUCKETS_FIXED;
-    q->memory.bucket_bytes = (uint64_t)bytes;
-    return NULL;
+    return parse_buckets(o, &q->memory, err) ? "--buckets" : NULL;
 }
 
 static bool parse(question *q, int *code)

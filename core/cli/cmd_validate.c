@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "baselines/compare_paleo.h"
 #include "cli/commands.h"
@@ -201,52 +202,62 @@ static bool choose_model(const options *o, const char *name, int *code)
     return false;
 }
 
-/* What models are judged on. */
-typedef struct asked {
-    const options      *o;
-    const judging      *all;
-    const observations *obs;
-    const calibration  *cal; /* NULL: fits to the points */
-    const registry     *reg;
-    const device       *on; /* NULL: none was named */
-} asked;
+/* A command line, and what it is asked of. */
+typedef struct validation {
+    const options *o;
+    split_rule     rule;
+    quantity       q;
+    format         f;
+    char           list[128], *name[JUDGED_MAX]; /* of models, n_models of them */
+    size_t         n_models;
 
-static lm_status judge_learned(const asked *q, const layerwise_kind *kind, comparison *out,
+    observations *obs;
+    calibration  *cal, *layers; /* NULL: fits to the points; no file of layers */
+    registry     *reg;
+    workloads    *loads;
+    points        p;
+    split         by, groups;
+    device_list  *devices;
+    const device *on; /* NULL: none was named */
+    judged        judge[JUDGED_MAX];
+} validation;
+
+static lm_status judge_learned(const validation *v, const layerwise_kind *kind, comparison *out,
                                lm_error *err)
 {
-    layerwise_source from = { q->obs, q->all->p, q->on };
+    layerwise_source from = { v->obs, &v->p, v->on };
     layerwise_model *m    = NULL;
     device_list     *list = NULL;
     double           setting[LAYERWISE_SETTINGS];
     lm_status        status = LM_OK;
 
     if (!from.on)
-        status = learned_models_device(NULL, observations_provenance(q->obs, "device"),
-                                       q->o->value[DEVICES], &list, &from.on, err);
-    if (!status && q->cal) {
-        status = learned_models_read(q->cal, q->o->value[MACHINE], kind, &m, err);
+        status = learned_models_device(NULL, observations_provenance(v->obs, "device"),
+                                       v->o->value[DEVICES], &list, &from.on, err);
+    if (!status && v->cal) {
+        status = learned_models_read(v->cal, v->o->value[MACHINE], kind, &m, err);
         if (!status)
             status = compare_by_layerwise(m, &from, out, err);
-    } else if (!status && !(status = layerwise_settings(kind, q->o->value[LEARN], setting, err))) {
-        status = compare_layerwise(kind, setting, &from, q->all->by, out, err);
+    } else if (!status && !(status = layerwise_settings(kind, v->o->value[LEARN], setting, err))) {
+        status = compare_layerwise(kind, setting, &from, &v->by, out, err);
     }
     layerwise_free(m);
     devices_free(list);
     return status;
 }
 
-static lm_status judge_model(const asked *q, const char *name, comparison *out, lm_error *err)
+static lm_status judge_model(const validation *v, const char *name, comparison *out, lm_error *err)
 {
     const layerwise_kind *kind = layerwise_find(name);
-    const points         *p    = q->all->p;
+    const points         *p    = &v->p;
     lm_status             status;
 
     if (!strcmp(name, "paleo"))
-        return compare_paleo(p, q->all->by, q->reg, q->on, out, err);
-    status = kind ? judge_learned(q, kind, out, err)
-                  : compare_points(p, name, q->all->by, q->cal, out, err);
-    if (!status && !q->cal && !kind)
-        status = compare_left_out(p, name, q->all->by, out, err);
+        return compare_paleo(p, &v->by, v->reg, v->on, out, err);
+    status =
+        kind ? judge_learned(v, kind, out, err) : compare_points(p, name, &v->by, v->cal, out, err);
+    if (!status && !v->cal && !kind)
+        status = compare_left_out(p, name, &v->by, out, err);
     return status;
 }
 
@@ -349,8 +360,7 @@ static lm_status print_devices(const options *o, const devices_left_out *d, char
         print_flagged(d->machine[i].obs, &d->machine[i].p);
     for (size_t m = 0; m < n && !status; m++) {
         judge[m] = (judged){ name[m], calloc(d->all.n_points + 1, sizeof(comparison)) };
-        status   = judge[m].at ? judge_carried(o, d, &judge[m], err)
-                               : lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status   = judge[m].at ? judge_carried(o, d, &judge[m], err) : no_memory(err);
     }
     if (!status)
         status = print_judged(o, &all, q, f, err);
@@ -390,116 +400,162 @@ static int run_devices(const options *o, quantity q, format f)
     return code;
 }
 
-static int run(const options *o)
+/* False: *code says what is wrong. */
+static bool read_words(validation *v, int *code)
 {
-    lm_error      err               = { 0 };
-    registry     *reg               = NULL;
-    workloads    *loads             = NULL;
-    observations *obs               = NULL;
-    points        p                 = { 0 };
-    table        *t                 = table_new();
-    judged        judge[JUDGED_MAX] = { { 0 } };
-    char          list[128], *name[JUDGED_MAX];
-    size_t        n       = 0;
-    int           code    = EXIT_DONE;
-    calibration  *cal     = NULL;
-    calibration  *layers  = NULL;
-    device_list  *devices = NULL;
-    const device *on      = NULL;
-    split         by = { .n_folds = 0 }, groups = { .n_folds = 0 };
-    split_rule    rule;
-    quantity      q;
-    judging       all = { &p, &by, &groups, judge, 0, false };
-    format        f;
+    const options *o   = v->o;
+    lm_error       err = { 0 };
 
-    if (format_parse(o->value[FORMAT], &f, &err)) {
-        code = report_misuse("", &err);
-        goto out;
+    if (format_parse(o->value[FORMAT], &v->f, &err)) {
+        *code = report_misuse("", &err);
+        return false;
     }
-    if (!choose_rule(o, &rule, &code) || !choose_phase(o, &q, &code))
-        goto out;
-    if (rule.kind == SPLIT_DEVICE) {
-        code = run_devices(o, q, f);
-        goto out;
-    }
+    if (!choose_rule(o, &v->rule, code) || !choose_phase(o, &v->q, code))
+        return false;
+    if (v->rule.kind == SPLIT_DEVICE)
+        return true;
     if (o->n_arguments > 1) {
         lm_error_set(&err, LM_E_ARG, "several files are for --leave-out device");
-        code = report_misuse(o->argument[1], &err);
-        goto out;
+        *code = report_misuse(o->argument[1], &err);
+        return false;
     }
-    snprintf(list, sizeof list, "%s", o->value[MODEL]);
-    n = text_split(list, ',', name, JUDGED_MAX);
-    for (size_t m = 0; m < n; m++)
-        if (!choose_model(o, name[m], &code)) {
-            n = 0;
-            goto out;
-        }
-    if (observations_load(o->argument[0], &obs, &err) ||
-        (o->value[MACHINE] && calibration_load(o->value[MACHINE], &cal, &err)) ||
-        (o->value[LAYERS] && fit_layers_load(o->value[LAYERS], obs, &p, &layers, &err))) {
-        code = report_failure(&err);
-        goto out;
-    }
-    if (launches_only(obs)) {
-        const split_rule      parts    = { .kind = SPLIT_KFOLD, .k = 10, .seed = rule.seed };
-        const launch_question question = { obs, o->given[LEAVE_OUT] || cal ? &rule : &parts, cal,
-                                           name, n };
+    snprintf(v->list, sizeof v->list, "%s", o->value[MODEL]);
+    v->n_models = text_split(v->list, ',', v->name, JUDGED_MAX);
+    for (size_t m = 0; m < v->n_models; m++)
+        if (!choose_model(o, v->name[m], code))
+            return false;
+    return true;
+}
 
-        if (validate_launches(&question, t, &err) || table_print(t, f, stdout, &err))
-            code = report_failure(&err);
-        goto out;
+static lm_status open_files(validation *v, lm_error *err)
+{
+    const options *o = v->o;
+    lm_status      status;
+
+    if (!(status = observations_load(o->argument[0], &v->obs, err)) && o->value[MACHINE])
+        status = calibration_load(o->value[MACHINE], &v->cal, err);
+    if (!status && o->value[LAYERS])
+        status = fit_layers_load(o->value[LAYERS], v->obs, &v->p, &v->layers, err);
+    return status;
+}
+
+static lm_status open_points(validation *v, lm_error *err)
+{
+    const options *o = v->o;
+    lm_status      status;
+
+    if ((status = open_registry(o, &v->reg, err)) ||
+        (status = workloads_new(v->reg, &v->loads, err)) ||
+        (status = points_from(v->obs, v->loads, &v->p, err)) || (status = choose(o, &v->p, err)) ||
+        (status = split_points(o, &v->p, &v->rule, &v->by, &v->groups, err)) || !o->value[DEVICE])
+        return status;
+    status = devices_open(o->value[DEVICES], &v->devices, err);
+    return status ? status : devices_find(v->devices, o->value[DEVICE], &v->on, err);
+}
+
+/* Files of kernels alone have no points of networks. */
+static lm_status print_launches(const validation *v, lm_error *err)
+{
+    const split_rule      parts    = { .kind = SPLIT_KFOLD, .k = 10, .seed = v->rule.seed };
+    const bool            chosen   = v->o->given[LEAVE_OUT] || v->cal;
+    const launch_question question = { v->obs, chosen ? &v->rule : &parts, v->cal, v->name,
+                                       v->n_models };
+    table                *t        = table_new();
+    lm_status             status   = validate_launches(&question, t, err);
+
+    if (!status)
+        status = table_print(t, v->f, stdout, err);
+    table_free(t);
+    return status;
+}
+
+static lm_status print_clocks(const validation *v, lm_error *err)
+{
+    table    *t = table_new();
+    lm_status status =
+        validate_clocks(&v->p, v->cal, v->obs->path, v->o->value[POINTS] != NULL, t, err);
+
+    if (!status)
+        status = table_print(t, v->f, stdout, err);
+    table_free(t);
+    return status;
+}
+
+/* The models beside what was measured. */
+static lm_status print_models(validation *v, lm_error *err)
+{
+    const options *o   = v->o;
+    const judging  all = {
+         &v->p, &v->by, &v->groups, v->judge, v->n_models, o->value[POWER] != NULL
+    };
+
+    v->p.layers      = v->layers ? v->layers->layers : NULL;
+    v->p.wants_power = all.power;
+    for (size_t m = 0; m < v->n_models; m++) {
+        lm_status status;
+
+        v->judge[m] = (judged){ v->name[m], calloc(v->p.n_points + 1, sizeof(comparison)) };
+        if (!v->judge[m].at)
+            return no_memory(err);
+        if ((status = judge_model(v, v->name[m], v->judge[m].at, err)))
+            return status;
     }
-    if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
-        points_from(obs, loads, &p, &err) || choose(o, &p, &err) ||
-        split_points(o, &p, &rule, &by, &groups, &err) ||
-        (o->value[DEVICE] && (devices_open(o->value[DEVICES], &devices, &err) ||
-                              devices_find(devices, o->value[DEVICE], &on, &err)))) {
-        code = report_failure(&err);
-        goto out;
-    }
-    if (rule.kind != SPLIT_NONE && (!by.n_folds || by.points[0] == p.n_points))
-        fprintf(stderr,
-                "layermeter: %s: nothing is left to fit to without what --leave-out %s leaves out: "
-                "no predictions\n",
-                o->argument[0], o->value[LEAVE_OUT]);
-    print_flagged(obs, &p);
-    if (q == N_QUANTITIES) {
-        if (validate_clocks(&p, cal, obs->path, o->value[POINTS] != NULL, t, &err) ||
-            table_print(t, f, stdout, &err))
-            code = report_failure(&err);
-        goto out;
-    }
-    p.layers      = layers ? layers->layers : NULL;
-    p.wants_power = all.power = o->value[POWER] != NULL;
-    for (size_t m = 0; m < n; m++) {
-        judge[m] = (judged){ name[m], calloc(p.n_points + 1, sizeof(comparison)) };
-        if (!judge[m].at ||
-            judge_model(&(asked){ o, &all, obs, cal, reg, on }, name[m], judge[m].at, &err)) {
-            code = report_failure(&err);
-            goto out;
-        }
-    }
-    all.n = n;
-    if (rule.kind != SPLIT_NONE && judging_without_intervals(&all))
+    if (v->rule.kind != SPLIT_NONE && judging_without_intervals(&all))
         fprintf(stderr,
                 "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
                 "that is left out\n",
                 o->argument[0], INTERVAL_GROUPS);
-    if (print_judged(o, &all, q, f, &err))
-        code = report_failure(&err);
-out:
+    return print_judged(o, &all, v->q, v->f, err);
+}
+
+static lm_status validate(validation *v, lm_error *err)
+{
+    const options *o = v->o;
+    lm_status      status;
+
+    if ((status = open_files(v, err)))
+        return status;
+    if (launches_only(v->obs))
+        return print_launches(v, err);
+    if ((status = open_points(v, err)))
+        return status;
+    if (v->rule.kind != SPLIT_NONE && (!v->by.n_folds || v->by.points[0] == v->p.n_points))
+        fprintf(stderr,
+                "layermeter: %s: nothing is left to fit to without what --leave-out %s leaves out: "
+                "no predictions\n",
+                o->argument[0], o->value[LEAVE_OUT]);
+    print_flagged(v->obs, &v->p);
+    return v->q == N_QUANTITIES ? print_clocks(v, err) : print_models(v, err);
+}
+
+static void validation_free(validation *v)
+{
     for (size_t m = 0; m < JUDGED_MAX; m++)
-        free(judge[m].at);
-    table_free(t);
-    calibration_free(cal);
-    calibration_free(layers);
-    devices_free(devices);
-    split_free(&groups);
-    split_free(&by);
-    points_free(&p);
-    observations_free(obs);
-    workloads_free(loads);
-    registry_free(reg);
+        free(v->judge[m].at);
+    calibration_free(v->cal);
+    calibration_free(v->layers);
+    devices_free(v->devices);
+    split_free(&v->groups);
+    split_free(&v->by);
+    points_free(&v->p);
+    observations_free(v->obs);
+    workloads_free(v->loads);
+    registry_free(v->reg);
+}
+
+static int run(const options *o)
+{
+    validation v    = { .o = o };
+    lm_error   err  = { 0 };
+    int        code = EXIT_DONE;
+
+    if (!read_words(&v, &code))
+        return code;
+    if (v.rule.kind == SPLIT_DEVICE)
+        return run_devices(o, v.q, v.f);
+    if (validate(&v, &err))
+        code = report_failure(&err);
+    validation_free(&v);
     return code;
 }
 

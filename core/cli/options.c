@@ -74,6 +74,41 @@ static bool no_assignment(const option_spec *s, const char *word, int *exit_code
     return false;
 }
 
+/* The option at argv[*i], and its value behind it. -o is the one short form everybody types. */
+static bool parse_option(const char *program, int argc, char **argv, int *i, options *out,
+                         int *exit_code)
+{
+    const command     *c     = out->command;
+    const char        *word  = strcmp(argv[*i], "-o") ? argv[*i] : "--output";
+    const bool         is    = !strncmp(word, "--", 2);
+    const char        *equal = strchr(word, '='), *value;
+    const size_t       n     = equal ? (size_t)(equal - word) - 2 : strlen(word) - 2;
+    const option_spec *own   = is ? find(c->options, word + 2, n) : NULL;
+    const option_spec *spec  = own ? own : is ? find(common, word + 2, n) : NULL;
+
+    if (!spec)
+        return misuse(program, c, exit_code, "unknown option ", word);
+    if (!spec->argument && equal)
+        return misuse(program, c, exit_code, "takes no value: ", word);
+    value = !spec->argument ? "yes" : equal ? equal + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+    if (!value)
+        return misuse(program, c, exit_code, "needs a value: ", word);
+    if (spec->argument && strchr(spec->argument, '=') && !is_assignment(value))
+        return no_assignment(spec, value, exit_code);
+    if (own) {
+        if (out->n_every == ARGUMENTS_MAX)
+            return misuse(program, c, exit_code, "too many options", "");
+        out->every[out->n_every].at      = (int)(own - c->options);
+        out->every[out->n_every++].value = value;
+
+        out->value[own - c->options] = value;
+        out->given[own - c->options] = true;
+    } else if (out->n_plugins < ARGUMENTS_MAX) {
+        out->plugin[out->n_plugins++] = value;
+    }
+    return true;
+}
+
 bool options_parse(const char *program, const command *c, int argc, char **argv, options *out,
                    int *exit_code)
 {
@@ -84,9 +119,7 @@ bool options_parse(const char *program, const command *c, int argc, char **argv,
     for (int i = 0; c->options[i].name; i++)
         out->value[i] = c->options[i].fallback;
     for (int i = 1; i < argc; i++) {
-        const char        *word = argv[i], *equal, *value;
-        const option_spec *own, *spec;
-        size_t             n;
+        const char *word = argv[i];
 
         if (rest || word[0] != '-' || !word[1]) {
             if (out->n_arguments == ARGUMENTS_MAX)
@@ -103,32 +136,8 @@ bool options_parse(const char *program, const command *c, int argc, char **argv,
             *exit_code = finish_output(EXIT_DONE);
             return false;
         }
-        if (!strcmp(word, "-o")) /* the one short form everybody types */
-            word = "--output";
-        equal = strchr(word, '=');
-        n     = equal ? (size_t)(equal - word) - 2 : strlen(word) - 2;
-        own   = !strncmp(word, "--", 2) ? find(c->options, word + 2, n) : NULL;
-        spec  = own ? own : !strncmp(word, "--", 2) ? find(common, word + 2, n) : NULL;
-        if (!spec)
-            return misuse(program, c, exit_code, "unknown option ", word);
-        if (!spec->argument && equal)
-            return misuse(program, c, exit_code, "takes no value: ", word);
-        value = !spec->argument ? "yes" : equal ? equal + 1 : i + 1 < argc ? argv[++i] : NULL;
-        if (!value)
-            return misuse(program, c, exit_code, "needs a value: ", word);
-        if (spec->argument && strchr(spec->argument, '=') && !is_assignment(value))
-            return no_assignment(spec, value, exit_code);
-        if (own) {
-            if (out->n_every == ARGUMENTS_MAX)
-                return misuse(program, c, exit_code, "too many options", "");
-            out->every[out->n_every].at      = (int)(own - c->options);
-            out->every[out->n_every++].value = value;
-
-            out->value[own - c->options] = value;
-            out->given[own - c->options] = true;
-        } else if (out->n_plugins < ARGUMENTS_MAX) {
-            out->plugin[out->n_plugins++] = value;
-        }
+        if (!parse_option(program, argc, argv, &i, out, exit_code))
+            return false;
     }
     if (out->n_arguments < c->min_arguments)
         return misuse(program, c, exit_code, "missing argument: ", c->arguments);

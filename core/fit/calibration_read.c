@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/ini.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "energy/power_file.h"
 #include "single/composed_file.h"
@@ -115,32 +116,52 @@ static lm_status read_form_coefficient(const reading *r, const ini_pair *p, cons
     return status;
 }
 
+static const number_key *find_number(const char *key)
+{
+    for (size_t i = 0; i < sizeof number_keys / sizeof number_keys[0]; i++)
+        if (!strcmp(number_keys[i].key, key))
+            return &number_keys[i];
+    return NULL;
+}
+
+static lm_status read_number(const reading *r, const ini_pair *p, const number_key *k, fitted *out)
+{
+    char     *to = (char *)out + k->offset;
+    uint64_t  count;
+    double    value;
+    lm_status status =
+        k->count ? text_uint(p->value, &count, r->err) : text_real(p->value, &value, r->err);
+
+    if (status) {
+        lm_error_prefix(r->err, "%s", p->key);
+        return fail_at(r, p->line, status);
+    }
+    if (k->count)
+        memcpy(to, &(size_t){ (size_t)count }, sizeof(size_t));
+    else
+        memcpy(to, &(double){ value * k->factor }, sizeof(double));
+    return LM_OK;
+}
+
+static lm_status read_knots(const reading *r, const ini_pair *p, double *knots)
+{
+    const lm_status status = counted_parse(p->value, knots, r->err);
+
+    if (!status)
+        return LM_OK;
+    lm_error_prefix(r->err, "%s", p->key);
+    return fail_at(r, p->line, status);
+}
+
 static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, fitted *out,
                            bool seen[FORM_MAX_FEATURES])
 {
-    const form *f = &forms[form_at];
-    lm_status   status;
+    const form       *f      = &forms[form_at];
+    const number_key *number = find_number(p->key);
+    lm_status         status;
 
-    for (size_t i = 0; i < sizeof number_keys / sizeof number_keys[0]; i++) {
-        const number_key *k  = &number_keys[i];
-        char             *to = (char *)out + k->offset;
-        uint64_t          count;
-        double            value;
-
-        if (strcmp(k->key, p->key))
-            continue;
-        status =
-            k->count ? text_uint(p->value, &count, r->err) : text_real(p->value, &value, r->err);
-        if (status) {
-            lm_error_prefix(r->err, "%s", p->key);
-            return fail_at(r, p->line, status);
-        }
-        if (k->count)
-            memcpy(to, &(size_t){ (size_t)count }, sizeof(size_t));
-        else
-            memcpy(to, &(double){ value * k->factor }, sizeof(double));
-        return LM_OK;
-    }
+    if (number)
+        return read_number(r, p, number, out);
     if (f->part == PART_SYNC && !strcmp(p->key, BY_ALLREDUCES)) {
         if ((status = text_bool(p->value, &out->by_allreduces, r->err)))
             return fail_at(r, p->line, status);
@@ -153,17 +174,12 @@ static lm_status read_pair(const reading *r, const ini_pair *p, size_t form_at, 
                                          &out->coefficient[k]);
         }
     if (!f->n_features) {
-        const size_t t     = term_parse(p->key);
-        double      *knots = !strcmp(p->key, "macs_knots")    ? out->knots.macs
-                             : !strcmp(p->key, "reuse_knots") ? out->knots.reuse
-                                                              : NULL;
+        const size_t t = term_parse(p->key);
 
-        if (knots && (status = counted_parse(p->value, knots, r->err))) {
-            lm_error_prefix(r->err, "%s", p->key);
-            return fail_at(r, p->line, status);
-        }
-        if (knots)
-            return LM_OK;
+        if (!strcmp(p->key, "macs_knots"))
+            return read_knots(r, p, out->knots.macs);
+        if (!strcmp(p->key, "reuse_knots"))
+            return read_knots(r, p, out->knots.reuse);
         if (t < N_TERMS)
             return read_form_coefficient(r, p, f, term_unit(t), &out->term[t]);
     }
@@ -212,7 +228,7 @@ static lm_status read_form(const reading *r, const ini_section *s, calibration *
         return fail_at(r, s->line,
                        lm_error_set(r->err, LM_E_SYNTAX, "[%s] is there twice", s->name));
     if (!forms[at].n_features && !(f.term = terms_unknown()))
-        return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
+        return no_memory(r->err);
     for (size_t i = 0; i < s->n_pairs && !status; i++)
         status = read_pair(r, &s->pair[i], at, &f, seen);
     for (size_t k = 0; k < forms[at].n_features && !f.by_allreduces && !status; k++)
@@ -263,7 +279,7 @@ static lm_status read_composed(const reading *r, const ini_document *doc, const 
     if (!cal->composed) {
         cal->composed = malloc(sizeof *cal->composed);
         if (!cal->composed)
-            return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
+            return no_memory(r->err);
         *cal->composed = (composed_set){ composed_plain, composed_plain };
     }
     return composed_file_read(doc, s, cal->composed, r->err);
@@ -274,7 +290,7 @@ static lm_status read_layers(const reading *r, const ini_section *s, calibration
     if (!cal->layers) {
         cal->layers = calloc(1, sizeof *cal->layers);
         if (!cal->layers)
-            return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
+            return no_memory(r->err);
     }
     return layer_model_read(s, r->path, cal->layers, r->err);
 }
@@ -370,72 +386,94 @@ static lm_status check_allreduces(const reading *r, calibration *cal)
     return LM_OK;
 }
 
+static lm_status read_provenance(const ini_section *s, calibration *cal, lm_error *err)
+{
+    for (size_t k = 0; k < s->n_pairs; k++)
+        if (!calibration_note(cal, s->pair[k].key, s->pair[k].value))
+            return no_memory(err);
+    return LM_OK;
+}
+
+/* Sections beside those that hold coefficients of a model; *found: this was one. */
+static lm_status read_facts(const reading *r, const ini_document *doc, const ini_section *s,
+                            calibration *cal, bool *found)
+{
+    const char *dot = strchr(s->name, '.');
+
+    *found = true;
+    if (!strcmp(s->name, "machine"))
+        return read_machine(r, s, doc->n_sections, cal);
+    if (!strcmp(s->name, "provenance"))
+        return read_provenance(s, cal, r->err);
+    if (dot && !strcmp(dot, ".intervals"))
+        return read_intervals(r, s, cal);
+    if (!strcmp(s->name, "measured"))
+        return measured_read(doc, s, &cal->measured, r->err);
+    if (overlap_file_owns(s))
+        return overlap_file_read(doc, s, &cal->overlapping, r->err);
+    if (power_file_owns(s)) {
+        cal->power = malloc(sizeof *cal->power);
+        return cal->power ? power_file_read(doc, s, cal->power, r->err) : no_memory(r->err);
+    }
+    if (composed_file_owns(s))
+        return read_composed(r, doc, s, cal);
+    *found = false;
+    return LM_OK;
+}
+
+static lm_status read_coefficients(const reading *r, const ini_document *doc, const ini_section *s,
+                                   calibration *cal)
+{
+    if (operator_file_owns(s)) {
+        if (!cal->operators && !(cal->operators = calloc(1, sizeof *cal->operators)))
+            return no_memory(r->err);
+        return operator_file_read(doc, s, cal->operators, r->err);
+    }
+    if (collective_file_owns(s)) {
+        if (!cal->allreduces && !(cal->allreduces = calloc(1, sizeof *cal->allreduces)))
+            return no_memory(r->err);
+        return collective_file_read(doc, s, cal->allreduces, r->err);
+    }
+    if (layer_model_section(s->name))
+        return read_layers(r, s, cal);
+    if (calibration_learned_section(s->name))
+        return calibration_learned_read(s, r->path, cal, r->err);
+    return read_form(r, s, cal);
+}
+
+/* All sections, and what they must hold together. */
+static lm_status read_document(const reading *r, const ini_document *doc, calibration *cal)
+{
+    bool any = false;
+
+    cal->max_ranks = cal->max_hosts = 1;
+    cal->settings                   = term_settings_default;
+    for (size_t i = 0; i < doc->n_sections; i++) {
+        bool      facts;
+        lm_status status = read_facts(r, doc, &doc->section[i], cal, &facts);
+
+        if (!status && !facts)
+            status = read_coefficients(r, doc, &doc->section[i], cal);
+        if (status)
+            return status;
+        any |= !facts;
+    }
+    if (!any)
+        return lm_error_set(r->err, LM_E_SYNTAX,
+                            "%s: holds no coefficients: is this a machine file?", r->path);
+    return check_allreduces(r, cal);
+}
+
 lm_status calibration_load(const char *path, calibration **out, lm_error *err)
 {
-    ini_document *doc    = NULL;
-    calibration  *cal    = NULL;
-    reading       r      = { path, err };
-    bool          any    = false;
+    ini_document *doc = NULL;
+    calibration  *cal;
     lm_status     status = ini_load(path, &doc, err);
 
     if (status)
         return status;
-    cal = calloc(1, sizeof *cal);
-    if (!cal)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
-    else {
-        cal->max_ranks = cal->max_hosts = 1;
-        cal->settings                   = term_settings_default;
-    }
-    for (size_t i = 0; i < doc->n_sections && !status; i++) {
-        const ini_section *s = &doc->section[i];
-
-        if (!strcmp(s->name, "machine")) {
-            status = read_machine(&r, s, doc->n_sections, cal);
-        } else if (!strcmp(s->name, "provenance")) {
-            for (size_t k = 0; k < s->n_pairs && !status; k++)
-                if (!calibration_note(cal, s->pair[k].key, s->pair[k].value))
-                    status = lm_error_set(err, LM_E_NOMEM, "out of memory");
-        } else if (strchr(s->name, '.') && !strcmp(strchr(s->name, '.'), ".intervals")) {
-            status = read_intervals(&r, s, cal);
-        } else if (!strcmp(s->name, "measured")) {
-            status = measured_read(doc, s, &cal->measured, err);
-        } else if (operator_file_owns(s)) {
-            if (!cal->operators && !(cal->operators = calloc(1, sizeof *cal->operators)))
-                status = lm_error_set(err, LM_E_NOMEM, "out of memory");
-            else
-                status = operator_file_read(doc, s, cal->operators, err);
-            any = true;
-        } else if (collective_file_owns(s)) {
-            if (!cal->allreduces && !(cal->allreduces = calloc(1, sizeof *cal->allreduces)))
-                status = lm_error_set(err, LM_E_NOMEM, "out of memory");
-            else
-                status = collective_file_read(doc, s, cal->allreduces, err);
-            any = true;
-        } else if (overlap_file_owns(s)) {
-            status = overlap_file_read(doc, s, &cal->overlapping, err);
-        } else if (power_file_owns(s)) {
-            cal->power = malloc(sizeof *cal->power);
-            status     = cal->power ? power_file_read(doc, s, cal->power, err)
-                                    : lm_error_set(err, LM_E_NOMEM, "out of memory");
-        } else if (layer_model_section(s->name)) {
-            status = read_layers(&r, s, cal);
-            any    = true;
-        } else if (composed_file_owns(s)) {
-            status = read_composed(&r, doc, s, cal);
-        } else if (calibration_learned_section(s->name)) {
-            status = calibration_learned_read(s, path, cal, err);
-            any    = true;
-        } else {
-            status = read_form(&r, s, cal);
-            any    = true;
-        }
-    }
-    if (!status && !any)
-        status = lm_error_set(err, LM_E_SYNTAX,
-                              "%s: holds no coefficients: is this a machine file?", path);
-    if (!status)
-        status = check_allreduces(&r, cal);
+    cal    = calloc(1, sizeof *cal);
+    status = cal ? read_document(&(reading){ path, err }, doc, cal) : no_memory(err);
     ini_free(doc);
     if (status) {
         calibration_free(cal);

@@ -372,6 +372,31 @@ static lm_status check_options(const network *net, const bind_options *o, lm_err
     return LM_OK;
 }
 
+/* Type, parameters, shapes and counts of a declared layer. */
+static lm_status bind_declared(binding *b, const net_layer *decl, bound_layer *l)
+{
+    arena    *a = b->out->arena;
+    lm_value *param;
+    int       line   = decl->line;
+    lm_status status = registry_need(b->reg, decl->type, &l->entry, b->err);
+
+    l->decl = decl;
+    if (!status && !(status = layer_params(l->entry, decl, a, &param, &line, b->err))) {
+        line     = decl->line;
+        l->param = param;
+        b->out->n_data += is_data(l);
+        if (b->out->n_data > 1 && is_data(l) && (b->out->options.input || b->out->options.image))
+            status = lm_error_set(b->err, LM_E_ARG,
+                                  "the network has several inputs: their shapes cannot "
+                                  "be replaced from outside");
+        else
+            status = bind_layer(b, l);
+    }
+    if (status)
+        prefix_place(b, decl, line);
+    return status;
+}
+
 lm_status bind_network(const network *net, const registry *reg, const bind_options *options,
                        bound_network **out, lm_error *err)
 {
@@ -392,32 +417,8 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     b.out->options  = *options;
     b.out->n_layers = net->n_layers;
     b.sink          = host_sink_make(a, b.err);
-    for (size_t i = 0; i < net->n_layers && !status; i++) {
-        bound_layer *l = &b.out->layer[i];
-        lm_value    *param;
-        int          line;
-
-        l->decl = &net->layer[i];
-        status  = registry_need(reg, l->decl->type, &l->entry, b.err);
-        if (status) {
-            prefix_place(&b, l->decl, l->decl->line);
-            break;
-        }
-        if ((status = layer_params(l->entry, l->decl, a, &param, &line, b.err))) {
-            prefix_place(&b, l->decl, line);
-            break;
-        }
-        l->param = param;
-        b.out->n_data += is_data(l);
-        if (b.out->n_data > 1 && is_data(l) && (options->input || options->image))
-            status = lm_error_set(b.err, LM_E_ARG,
-                                  "the network has several inputs: their shapes cannot "
-                                  "be replaced from outside");
-        else
-            status = bind_layer(&b, l);
-        if (status)
-            prefix_place(&b, l->decl, l->decl->line);
-    }
+    for (size_t i = 0; i < net->n_layers && !status; i++)
+        status = bind_declared(&b, &net->layer[i], &b.out->layer[i]);
     if (!status && !b.out->n_data)
         status = lm_error_set(b.err, LM_E_SHAPE, "%s: no layer of type input", net->path);
     if (!status)

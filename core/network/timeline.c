@@ -113,6 +113,30 @@ static void drop_idle_segments(const bound_network *net, size_t *segment)
 /* ---- events -------------------------------------------------------------------------------------
  */
 
+/* The passes backward from event k on, each segment made again before its last layer's. Returns the
+ * events there are then. */
+static size_t add_backward(const bound_network *net, timeline_event *event, size_t k,
+                           const size_t *segment, size_t *again, size_t *backward)
+{
+    for (size_t l = net->n_layers; l-- > 0;) {
+        size_t first = l;
+
+        if (segment[l] != TIMELINE_NEVER && again[l] == TIMELINE_NEVER) { /* its last layer */
+            while (first > 0 && segment[first - 1] == segment[l])
+                first--;
+            for (size_t i = first; i <= l; i++) {
+                again[i]   = k;
+                event[k++] = (timeline_event){ TIMELINE_RECOMPUTE, i };
+            }
+        }
+        if (runs_backward(&net->layer[l])) {
+            backward[l] = k;
+            event[k++]  = (timeline_event){ TIMELINE_BACKWARD, l };
+        }
+    }
+    return k;
+}
+
 lm_status timeline_make(const bound_network *net, bool forward_only, const char *recompute,
                         arena *a, timeline *out, lm_error *err)
 {
@@ -150,28 +174,12 @@ lm_status timeline_make(const bound_network *net, bool forward_only, const char 
     }
     t.turn     = k;
     event[k++] = (timeline_event){ TIMELINE_TURN, 0 };
-    for (size_t l = n; !forward_only && l-- > 0;) {
-        const size_t s     = t.segment[l];
-        size_t       first = l;
-
-        if (s != TIMELINE_NEVER && t.again[l] == TIMELINE_NEVER) { /* its last layer */
-            while (first > 0 && t.segment[first - 1] == s)
-                first--;
-            for (size_t i = first; i <= l; i++) {
-                place[1][i] = k;
-                event[k++]  = (timeline_event){ TIMELINE_RECOMPUTE, i };
-            }
-        }
-        if (runs_backward(&net->layer[l])) {
-            place[2][l] = k;
-            event[k++]  = (timeline_event){ TIMELINE_BACKWARD, l };
-        }
-    }
-    t.update = k;
-    if (!forward_only)
+    t.update   = t.turn;
+    if (!forward_only) {
+        k          = add_backward(net, event, k, place[3], place[1], place[2]);
+        t.update   = k;
         event[k++] = (timeline_event){ TIMELINE_UPDATE, 0 };
-    else
-        t.update = t.turn;
+    }
     t.n_events = k;
     *out       = t;
     return LM_OK;

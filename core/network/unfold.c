@@ -216,6 +216,36 @@ static lm_status unfold_layer(unfolding *u, scope *sc, const ini_section *s, con
     return status;
 }
 
+/* Input k of a block, by its name within: what `given` names, or what stands before the block. */
+static lm_status add_port(unfolding *u, const scope *sc, const ini_section *s, size_t k,
+                          char *given, scope *inner)
+{
+    node      port = { .name      = inner->prefix,
+                       .line      = s->line,
+                       .n_inputs  = 1,
+                       .shares    = NONE,
+                       .used_line = inner->env.used_line };
+    size_t    at;
+    char      input[16], *kept;
+    lm_status status;
+
+    snprintf(input, sizeof input, k ? "input%zu" : "input", k + 1);
+    kept       = arena_text(u->net->arena, input, strlen(input));
+    port.input = arena_array(u->net->arena, 1, sizeof *port.input);
+    if (!kept || !port.input)
+        return unfold_no_memory(u);
+    if (!given)
+        port.input[0].layer = sc->last;
+    if ((status = add_node(u, &port, &at)) ||
+        (given && (status = add_pending(u, at, 0, given, ini_get(s, "inputs")->line))))
+        return status;
+    if (!names_add(&inner->local, kept, at))
+        return unfold_no_memory(u);
+    if (k == 0)
+        inner->last = at;
+    return LM_OK;
+}
+
 static lm_status unfold_block(unfolding *u, scope *sc, const ini_section *s, const char *full,
                               size_t *out)
 {
@@ -241,35 +271,10 @@ static lm_status unfold_block(unfolding *u, scope *sc, const ini_section *s, con
         (status = split_inputs(u, &sc->env, ini_get(s, "inputs"), part, &n_given)))
         return status;
     n_ports = n_given ? n_given : sc->last != NONE ? 1 : 0;
-    for (size_t i = 0; i < n_ports; i++) {
-        node   port = { .name      = full,
-                        .line      = s->line,
-                        .n_inputs  = 1,
-                        .shares    = NONE,
-                        .used_line = inner.env.used_line };
-        size_t at;
-        char   input[16], *kept;
-
-        snprintf(input, sizeof input, i ? "input%zu" : "input", i + 1);
-        kept       = arena_text(u->net->arena, input, strlen(input));
-        port.input = arena_array(u->net->arena, 1, sizeof *port.input);
-        if (!kept || !port.input)
-            status = unfold_no_memory(u);
-        else if (!n_given)
-            port.input[0].layer = sc->last;
-        if (!status)
-            status = add_node(u, &port, &at);
-        if (!status && n_given)
-            status = add_pending(u, at, 0, part[i], ini_get(s, "inputs")->line);
-        if (!status && !names_add(&inner.local, kept, at))
-            status = unfold_no_memory(u);
-        if (status)
-            goto out;
-        if (i == 0)
-            inner.last = at;
-    }
-    status = unfold_scope(u, &inner, b->layer, b->n_layers, out);
-out:
+    for (size_t k = 0; k < n_ports && !status; k++)
+        status = add_port(u, sc, s, k, n_given ? part[k] : NULL, &inner);
+    if (!status)
+        status = unfold_scope(u, &inner, b->layer, b->n_layers, out);
     names_free(&inner.local);
     return status;
 }

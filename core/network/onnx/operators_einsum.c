@@ -13,6 +13,14 @@ typedef struct term {
     size_t n;
 } term;
 
+/* An equation, and its letters by what becomes of them. */
+typedef struct equation {
+    term factor[2], result;
+    term all;    /* in both factors and the result */
+    term own[2]; /* in one factor and the result */
+    term summed; /* in both factors alone */
+} equation;
+
 static bool read_term(const char **text, term *t)
 {
     t->n = 0;
@@ -36,6 +44,12 @@ static void append(term *t, char letter)
 {
     t->letter[t->n++] = letter;
     t->letter[t->n]   = '\0';
+}
+
+static void append_all(term *t, const term *more)
+{
+    for (size_t i = 0; i < more->n; i++)
+        append(t, more->letter[i]);
 }
 
 static size_t place_of(const term *t, char letter)
@@ -107,12 +121,60 @@ static lm_status split_again(importer *im, value *v, size_t at, const term *lett
     return emit_reshape(im, v, &shape, out);
 }
 
-lm_status convert_einsum(importer *im, const operation *op)
+static lm_status sort_letters(importer *im, equation *e)
+{
+    for (int f = 0; f < 2; f++)
+        for (size_t i = 0; i < e->factor[f].n; i++) {
+            const char c     = e->factor[f].letter[i];
+            const bool other = has(&e->factor[1 - f], c), result = has(&e->result, c);
+
+            if (!other && !result)
+                return node_fail(im, LM_E_UNSUPPORTED, "a sum over one factor alone");
+            if (!other)
+                append(&e->own[f], c);
+            else if (f == 0)
+                append(result ? &e->all : &e->summed, c);
+        }
+    for (size_t i = 0; i < e->result.n; i++)
+        if (!has(&e->factor[0], e->result.letter[i]) && !has(&e->factor[1], e->result.letter[i]))
+            return node_fail(im, LM_E_UNSUPPORTED, "a letter that no factor has");
+    return LM_OK;
+}
+
+static lm_status read_equation(importer *im, value *const in[2], equation *e)
 {
     const char *text = node_text(im, "equation", "");
-    value      *in[2], *v[2], *out[LM_MAX_RANK];
-    term factor[2], result, all = { "", 0 }, own[2] = { { "", 0 }, { "", 0 } }, summed = { "", 0 },
-                            wanted[2], product;
+
+    *e = (equation){ .all = { "", 0 } };
+    if (!read_term(&text, &e->factor[0]) || *text++ != ',' || !read_term(&text, &e->factor[1]) ||
+        strncmp(text, "->", 2) != 0)
+        return node_fail(im, LM_E_UNSUPPORTED, "an equation that is no product of two factors");
+    text += 2;
+    if (!read_term(&text, &e->result) || *text || e->factor[0].n != in[0]->shape[LANE_FILE].rank ||
+        e->factor[1].n != in[1]->shape[LANE_FILE].rank)
+        return node_fail(im, LM_E_UNSUPPORTED, "an equation that does not fit its inputs");
+    return sort_letters(im, e);
+}
+
+/* A factor as (all, own, summed), the letters of each joined. */
+static lm_status arrange_factor(importer *im, const equation *e, int f, value *in, value **out)
+{
+    term      wanted = e->all;
+    lm_status status;
+
+    append_all(&wanted, &e->own[f]);
+    append_all(&wanted, &e->summed);
+    if ((status = arrange(im, in, &e->factor[f], &wanted, out)) ||
+        (status = join(im, *out, e->all.n + e->own[f].n, e->summed.n, out)))
+        return status;
+    return join(im, *out, e->all.n, e->own[f].n, out);
+}
+
+lm_status convert_einsum(importer *im, const operation *op)
+{
+    value    *in[2], *v[2], *out[LM_MAX_RANK];
+    equation  e;
+    term      product;
     lm_status status = LM_OK;
 
     (void)op;
@@ -123,50 +185,19 @@ lm_status convert_einsum(importer *im, const operation *op)
     in[1] = in[0] ? need_input(im, 1) : NULL;
     if (!in[1])
         return import_failed(im);
-    if (!read_term(&text, &factor[0]) || *text++ != ',' || !read_term(&text, &factor[1]) ||
-        strncmp(text, "->", 2) != 0)
-        return node_fail(im, LM_E_UNSUPPORTED, "an equation that is no product of two factors");
-    text += 2;
-    if (!read_term(&text, &result) || *text || factor[0].n != in[0]->shape[LANE_FILE].rank ||
-        factor[1].n != in[1]->shape[LANE_FILE].rank)
-        return node_fail(im, LM_E_UNSUPPORTED, "an equation that does not fit its inputs");
-    for (int f = 0; f < 2; f++)
-        for (size_t i = 0; i < factor[f].n; i++) {
-            const char c = factor[f].letter[i];
-
-            if (!has(&factor[1 - f], c) && !has(&result, c))
-                return node_fail(im, LM_E_UNSUPPORTED, "a sum over one factor alone");
-            if (!has(&factor[1 - f], c))
-                append(&own[f], c);
-            else if (f == 0)
-                append(has(&result, c) ? &all : &summed, c);
-        }
-    for (size_t i = 0; i < result.n; i++)
-        if (!has(&factor[0], result.letter[i]) && !has(&factor[1], result.letter[i]))
-            return node_fail(im, LM_E_UNSUPPORTED, "a letter that no factor has");
-    for (int f = 0; f < 2 && !status; f++) {
-        wanted[f] = all;
-        for (size_t i = 0; i < own[f].n; i++)
-            append(&wanted[f], own[f].letter[i]);
-        for (size_t i = 0; i < summed.n; i++)
-            append(&wanted[f], summed.letter[i]);
-        if ((status = arrange(im, in[f], &factor[f], &wanted[f], &v[f])) ||
-            (status = join(im, v[f], all.n + own[f].n, summed.n, &v[f])) ||
-            (status = join(im, v[f], all.n, own[f].n, &v[f])))
-            return status;
-    }
-    if ((status = emit_matmul(im, v[0], v[1], false, true, out)) ||
-        (status = split_again(im, out[0], all.n + 1, &own[1], &factor[1], in[1], out)) ||
-        (status = split_again(im, out[0], all.n, &own[0], &factor[0], in[0], out)))
+    if ((status = read_equation(im, in, &e)) ||
+        (status = arrange_factor(im, &e, 0, in[0], &v[0])) ||
+        (status = arrange_factor(im, &e, 1, in[1], &v[1])) ||
+        (status = emit_matmul(im, v[0], v[1], false, true, out)) ||
+        (status = split_again(im, out[0], e.all.n + 1, &e.own[1], &e.factor[1], in[1], out)) ||
+        (status = split_again(im, out[0], e.all.n, &e.own[0], &e.factor[0], in[0], out)))
         return status;
-    product = all;
-    for (int f = 0; f < 2; f++)
-        for (size_t i = 0; i < own[f].n; i++) {
-            if (product.n == LM_MAX_RANK)
-                return node_fail(im, LM_E_UNSUPPORTED, "more than %d dimensions", LM_MAX_RANK);
-            append(&product, own[f].letter[i]);
-        }
-    if ((status = arrange(im, out[0], &product, &result, out)))
+    product = e.all;
+    if (product.n + e.own[0].n + e.own[1].n > LM_MAX_RANK)
+        return node_fail(im, LM_E_UNSUPPORTED, "more than %d dimensions", LM_MAX_RANK);
+    append_all(&product, &e.own[0]);
+    append_all(&product, &e.own[1]);
+    if ((status = arrange(im, out[0], &product, &e.result, out)))
         return status;
     return define_alias(im, 0, out[0]);
 }
