@@ -10,6 +10,7 @@
 #include "cli/fit_pool.h"
 #include "cli/fit_power.h"
 #include "cli/fit_residual.h"
+#include "cli/fit_runs.h"
 #include "cli/learned_models.h"
 #include "cli/validate_devices.h"
 #include "fit/allreduces.h"
@@ -29,6 +30,7 @@ enum {
     MODEL,
     LEARN,
     LAYERS,
+    CORRECT,
     DEVICE,
     DEVICES,
     IDLE_POWER,
@@ -53,6 +55,8 @@ static const option_spec specs[] = {
     [LEARN]      = OPTION_LEARN,
     [LAYERS]     = { "layers", "FILE", NULL,
                      "machine file of single layers on the same device, of which networks are composed" },
+    [CORRECT]    = { "correct", "FILE", NULL,
+                     "correct by these runs, whole steps as 'layermeter watch' appends them, where that helps" },
     [DEVICE]     = { "device", "NAME", NULL,
                      "what was measured on, by its datasheet, for --model; of several files a list; else as they say" },
     [DEVICES]    = OPTION_DEVICES,
@@ -93,6 +97,11 @@ static const char details[] =
     "rows for that) and passes (300,000 rows that a perceptron sees in all).\n"
     "--layers names a machine file that single layers on the same device were fitted to: layermeter then\n"
     "composes networks of their layers, and the file holds these and a factor for each part of a step.\n"
+    "--correct takes runs, whole steps of networks of which no parts were measured ('layermeter watch\n"
+    "--observations'; FILE may be the observations themselves): one factor for each resource, held near 1,\n"
+    "brings what bounds a step to what was run. It is kept where the error falls on networks that are left\n"
+    "out of it (of one network: on configurations), and intervals are never narrower than these errors.\n"
+    "Runs whose all-reduces are more than a fifth of the step say little of the device and are not used.\n"
     "Each element type and each choice of settings has coefficients of its own: of a file with several,\n"
     "--where says which. All-reduces by themselves belong to all of them.\n"
     "Single kernels are priced by kind of operator, 20 rows or more of a kind; kinds without, by --like,\n"
@@ -106,6 +115,7 @@ static const char examples[] =
     "  layermeter fit observations.csv -o machine.ini\n"
     "  layermeter fit layers.csv -o machine.ini --model justus,prenet --learn layers=6\n"
     "  layermeter fit networks.csv --layers layers.ini -o machine.ini\n"
+    "  layermeter fit observations.csv --correct runs.csv -o machine.ini\n"
     "  layermeter fit observations.csv --where dtype=bf16,layout=nhwc -o machine-bf16.ini\n"
     "  layermeter fit t4.csv v100.csv -o t4.ini,v100.ini --residual on --device T4,V100-SXM2-16GB\n";
 
@@ -321,7 +331,8 @@ static void print_allreduces(const observations *obs, const points *p, const cal
 }
 
 /* What the data cannot say, in words. */
-static void print_warnings(const observations *obs, const points *p, const calibration *cal)
+static void print_warnings(const observations *obs, const points *p, const calibration *cal,
+                           bool corrected)
 {
     if (obs->cut_short)
         fprintf(
@@ -349,11 +360,11 @@ static void print_warnings(const observations *obs, const points *p, const calib
     if (p->n_other_optimizer)
         fprintf(stderr, "layermeter: the update of %zu points is left out: another optimizer\n",
                 p->n_other_optimizer);
-    if (fit_steps_alone(p))
+    if (fit_steps_alone(p) && !corrected)
         fprintf(
             stderr,
             "layermeter: whole steps of %zu point%s are not used beside steps with their parts: "
-            "fit them from a file of their own\n",
+            "--correct takes them\n",
             fit_steps_alone(p), fit_steps_alone(p) == 1 ? "" : "s");
     print_flagged(obs, p);
     print_allreduces(obs, p, cal);
@@ -441,8 +452,8 @@ static const char *refused_of_several(const options *o, residual_choice choice)
     if (choice == RESIDUAL_OFF && !o->value[MODEL])
         return "several files are machines that share a residual, or learned models: --residual on "
                "or --model, or one file each";
-    if (o->value[ALGORITHM] || o->value[LIKE] || o->value[LAYERS])
-        return "--algorithm, --like and --layers are of one file";
+    if (o->value[ALGORITHM] || o->value[LIKE] || o->value[LAYERS] || o->value[CORRECT])
+        return "--algorithm, --like, --layers and --correct are of one file";
     return NULL;
 }
 
@@ -491,6 +502,7 @@ static int run(const options *o)
     learned_models  learned = { .n = 0 };
     power_choice    power;
     calibration    *layers = NULL;
+    fit_runs        runs   = { .path = NULL };
 
     if (format_parse(o->value[FORMAT], &f, &err)) {
         code = report_misuse("", &err);
@@ -507,6 +519,13 @@ static int run(const options *o)
     }
     if (!learned_models_parse(o->value[MODEL], o->value[LEARN], &learned, &code))
         goto out;
+    if (o->value[CORRECT] && o->value[LAYERS]) {
+        lm_error_set(&err, LM_E_ARG,
+                     "networks of --layers are composed of single layers, which whole "
+                     "steps do not tell apart");
+        code = report_misuse("--correct", &err);
+        goto out;
+    }
     if (o->n_arguments > 1) {
         code = run_pool(o, choice, &learned, f);
         goto out;
@@ -522,7 +541,8 @@ static int run(const options *o)
         fit_to(o, obs, &p, &cal, &err) || (layers && fit_layers_compose(&p, layers, cal, &err)) ||
         (o->value[LIKE] && fit_like(cal, o->argument[0], o->value[LIKE], &err)) ||
         fit_residual(obs, &p, choice, cal, &err) || learn(o, obs, &p, &learned, cal, &err) ||
-        fit_power(obs, loads, &p, o->value[WHERE], o->value[DEVICE], &power, cal, &err)) {
+        fit_power(obs, loads, &p, o->value[WHERE], o->value[DEVICE], &power, cal, &err) ||
+        (o->value[CORRECT] && fit_runs_correct(o->value[CORRECT], loads, cal, &runs, &err))) {
         code = report_failure(&err);
         goto out;
     }
@@ -530,7 +550,8 @@ static int run(const options *o)
         code = report_failure(&err);
         goto out;
     }
-    print_warnings(obs, &p, cal);
+    print_warnings(obs, &p, cal, o->value[CORRECT] && !strcmp(o->value[CORRECT], obs->path));
+    fit_runs_print(&runs);
     add_columns(t);
     for (size_t i = 0; i < n_forms; i++)
         if (cal->fitted[i].present)
@@ -549,6 +570,7 @@ static int run(const options *o)
     if (table_print(t, f, stdout, &err))
         code = report_failure(&err);
 out:
+    fit_runs_free(&runs);
     learned_models_free(&learned);
     table_free(t);
     points_free(&p);

@@ -44,8 +44,8 @@ static const char details[] =
     "long, beyond the all-reduces that were planned to be waited for), 'compute-bound' otherwise; nothing where load\n"
     "and clock are not in the trace. All-reduces on a GPU count as its work. Where steps are seen and epochs are not,\n"
     "steps are compared. --observations appends the mean of the steady epochs as a step of the network, in the\n"
-    "settings of the networks that the file holds: 'layermeter fit' learns from a file of whole steps alone,\n"
-    "and 'validate' compares with them; beside steps with their parts fits take those.\n";
+    "settings of the networks that the file holds: 'layermeter fit OBSERVATIONS.csv --correct FILE' corrects a\n"
+    "fit by such runs, 'validate' compares with them, and a file of whole steps alone can be fitted as it is.\n";
 
 static const char examples[] =
     "  layermeter watch --interval 100ms --for 10min -o metrics.csv\n"

@@ -74,8 +74,10 @@ static lm_status append(const watching *w, const watch_summary *s, lm_error *err
     if (!status)
         status = observation_append(w->order->observations, &row, w->plan.machine, err);
     if (!status)
-        fprintf(stderr, "layermeter: %s: a step of %.4g s, appended\n", w->order->observations,
-                row.seconds);
+        fprintf(stderr,
+                "layermeter: %s: a step of %.4g s, appended: 'layermeter fit OBSERVATIONS.csv "
+                "--correct %s -o MACHINE.ini' learns from it\n",
+                w->order->observations, row.seconds, w->order->observations);
     return status;
 }
 

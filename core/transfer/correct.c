@@ -17,7 +17,7 @@
 
 double correct_seconds(const correct_row *row, const correct_factors *f)
 {
-    double sum = 0;
+    double sum = row->fixed;
 
     for (int r = 0; r < N_CORRECT; r++)
         sum += f->of[r] * row->part[r];
@@ -39,7 +39,7 @@ static lm_status solve(const correct_row *row, size_t n, size_t without, correct
         for (int a = 0; a < N_CORRECT; a++) {
             const double x = row[i].part[a] / row[i].seconds;
 
-            h[a] += weight * x;
+            h[a] += weight * x * (1 - row[i].fixed / row[i].seconds);
             for (int b = 0; b < N_CORRECT; b++)
                 gram[a * N_CORRECT + b] += weight * x * row[i].part[b] / row[i].seconds;
         }
@@ -88,8 +88,8 @@ static bool told(size_t form_at, quantity *out)
     }
 }
 
-/* False: a term that matters is unknown. */
-static bool split_seconds(const calibration *cal, size_t form_at, const point *pt, correct_row *out)
+bool correct_split(const calibration *cal, size_t form_at, const point *pt,
+                   double by_factor[N_CORRECT])
 {
     term_item         room[N_TERMS];
     const term_vector terms =
@@ -100,7 +100,7 @@ static bool split_seconds(const calibration *cal, size_t form_at, const point *p
         const size_t term    = terms.item[k].term;
         const double seconds = cal->fitted[form_at].term[term].value * terms.item[k].value;
 
-        out->part[transfer_resource(term)] += seconds;
+        by_factor[transfer_resource(term)] += seconds;
         sum += seconds;
     }
     return sum > 0;
@@ -115,7 +115,7 @@ static void add_network(const calibration *cal, const point *pt, correct_row *ro
         if (!cal->fitted[f].present || !told(f, &r.of))
             continue;
         r.seconds = point_seconds(pt, forms[f].part);
-        if (r.seconds > 0 && split_seconds(cal, f, pt, &r))
+        if (r.seconds > 0 && correct_split(cal, f, pt, r.part))
             row[(*n)++] = r;
     }
 }
@@ -200,8 +200,7 @@ static size_t count_groups(const correct_row *row, size_t n)
     return groups;
 }
 
-/* Seconds of each row by a correction that did not see its group. */
-static lm_status left_out(const correct_row *row, size_t n, double *seconds, lm_error *err)
+lm_status correct_left_out(const correct_row *row, size_t n, double *seconds, lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -255,13 +254,15 @@ static lm_status state_interval(const correct_row *row, size_t n, const double *
 }
 
 /* Of coefficients too: those of networks between nodes are no resource's. */
-static void apply(calibration *cal, const correct_factors *f)
+void correct_apply(calibration *cal, const correct_factors *f)
 {
     quantity of;
 
     for (size_t i = 0; i < n_forms; i++)
-        for (size_t t = 0; cal->fitted[i].present && told(i, &of) && t < N_TERMS; t++)
+        for (size_t t = 0; cal->fitted[i].present && told(i, &of) && t < N_TERMS; t++) {
             cal->fitted[i].term[t].value *= f->of[transfer_resource(t)];
+            cal->fitted[i].term[t].standard_error *= f->of[transfer_resource(t)];
+        }
     for (size_t k = 0; cal->layers && k < N_LAYER_CLASSES; k++)
         for (size_t j = 0; j < cal->layers->of[k].columns.n; j++) {
             column *c = &cal->layers->of[k].columns.column[j];
@@ -279,7 +280,7 @@ lm_status correct_calibration(calibration *cal, correct_row *row, size_t n, cons
 
     *errors = (correct_errors){ NAN, NAN, n ? count_groups(row, n) : 0 };
     if (!status && errors->groups > 1)
-        status = left_out(row, n, seconds, err);
+        status = correct_left_out(row, n, seconds, err);
     for (quantity q = 0; q < N_QUANTITIES && errors->groups > 1 && !status; q++)
         status = state_interval(row, n, seconds, q, &own->of[q], &cal->intervals[0].of[q], err);
     if (!status && errors->groups > 1) {
@@ -291,7 +292,7 @@ lm_status correct_calibration(calibration *cal, correct_row *row, size_t n, cons
         }
     }
     if (!status)
-        apply(cal, f);
+        correct_apply(cal, f);
     free(seconds);
     return status;
 }

@@ -4,7 +4,7 @@
  * single layers one for forward passes and one for what training does behind them, which other
  * kernels do.
  *
- *   seconds = sum over factors of factor_r x seconds_r
+ *   seconds = fixed + sum over factors of factor_r x seconds_r
  *
  * with seconds_r what the model says is spent on that. Relative, robust (Huber 0.3, five
  * rounds of reweighting), factors not negative and held near 1 by a ridge 0.1 (factor - 1)^2 beside
@@ -27,6 +27,7 @@ typedef struct correct_row {
     size_t   group;           /**< of its network, or of the layer by itself: left out together */
     quantity of;
     int64_t  batch;
+    double   fixed; /**< s that no factor is of: beside those by factor */
 } correct_row;
 
 typedef struct correct_factors {
@@ -40,11 +41,22 @@ lm_status correct_fit(const correct_row *row, size_t n, size_t without, correct_
 
 double correct_seconds(const correct_row *row, const correct_factors *f);
 
+/** Adds up, by factor, what the model says of a network by a form in terms; false where it says
+ * nothing. */
+bool correct_split(const calibration *cal, size_t form_at, const point *pt,
+                   double by_factor[N_CORRECT]);
+
 /** Every time at the points that the default model of `cal` can tell in terms, or by prices of
  * single layers. LM_E_ARG if it can
  * tell none of them. *out is to be freed. */
 lm_status correct_rows(const calibration *cal, const points *p, correct_row **out, size_t *n,
                        lm_error *err);
+
+/** Seconds of each row by a correction that did not see its group; of two groups or more. */
+lm_status correct_left_out(const correct_row *row, size_t n, double *seconds, lm_error *err);
+
+/** Multiplies coefficients of the default model, their standard errors and prices of layers. */
+void correct_apply(calibration *cal, const correct_factors *f);
 
 /** What leaving each group out in turn shows; NAN and 0 for fewer than two groups. */
 typedef struct correct_errors {

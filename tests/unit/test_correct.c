@@ -15,7 +15,8 @@ static correct_row row(double flops, double bandwidth, double seconds, size_t gr
                           seconds,
                           group,
                           QUANTITY_INFERENCE,
-                          8 };
+                          8,
+                          0 };
 }
 
 /* Ten times of half of what was measured, x = 1/2: (10 x + 0.1) / (10 x^2 + 0.1), as in the end no

@@ -1,0 +1,343 @@
+/* Correction of a fit by runs. */
+#include "transfer/runs.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/text.h"
+#include "fit/exposed.h"
+#include "observe/flags.h"
+#include "observe/variants.h"
+
+/* ---- rows ---------------------------------------------------------------------------------------
+ */
+
+static bool is_step_alone(const point *pt)
+{
+    return pt->row->kind == OBS_NETWORK && pt->row->phase == PHASE_STEP &&
+           isnan(pt->seconds[PHASE_FORWARD]) && isnan(pt->seconds[PHASE_BACKWARD]) &&
+           isnan(pt->beside[PHASE_BACKWARD]);
+}
+
+/* Seconds of a whole step of which nothing else was measured; NAN: it is none. */
+static double run_seconds(const point *pt)
+{
+    if (!is_step_alone(pt))
+        return NAN;
+    return point_in_buckets(pt) ? pt->beside[PHASE_STEP] : pt->seconds[PHASE_STEP];
+}
+
+/* A run that says nothing of its settings is taken to be as the networks of the fit. */
+static bool is_variant(const calibration *cal, const observation *row)
+{
+    char        own[VARIANT_TEXT], fitted_to[VARIANT_TEXT];
+    const char *settings = "";
+
+    for (size_t i = 0; i < cal->n_provenance; i++)
+        if (!strcmp(cal->provenance[i].key, "settings"))
+            settings = cal->provenance[i].value;
+    variant_print(row, own);
+    snprintf(fitted_to, sizeof fitted_to, "dtype=%s%s%s", text_dtype_name(row->dtype),
+             *settings ? " " : "", settings);
+    return row->dtype == cal->dtype && (!strchr(own, ' ') || !strcmp(own, fitted_to));
+}
+
+static const part passes_of_step[] = { PART_FORWARD, PART_BACKWARD, PART_UPDATE };
+
+#define N_OF_STEP (sizeof passes_of_step / sizeof passes_of_step[0])
+
+static bool has_parts(const calibration *cal)
+{
+    for (size_t i = 0; i < N_OF_STEP; i++)
+        if (!cal->fitted[form_find(model_at(0), passes_of_step[i])].present)
+            return false;
+    return true;
+}
+
+/* What the passes of a step are made of; NAN among it: not all of it is known. */
+static void split_step(const calibration *cal, const point *pt, double seconds[N_CORRECT])
+{
+    for (size_t i = 0; i < N_OF_STEP; i++)
+        correct_split(cal, form_find(model_at(0), passes_of_step[i]), pt, seconds);
+}
+
+/* What a step waits for beside its passes; NAN: not known. */
+static lm_status exposed_of(const calibration *cal, const points *p, const point *pt,
+                            const double passes[N_CORRECT], double *out, lm_error *err)
+{
+    const observation *row = pt->row;
+    lm_status          status;
+    exposed_step       s;
+
+    *out = row->ranks > 1 ? NAN : 0;
+    if (row->ranks < 2 || row->hosts < 1 || row->ranks % row->hosts)
+        return LM_OK;
+    if (!point_in_buckets(pt)) {
+        *out = calibration_allreduce(
+            cal, model_at(0), &(allreduce){ pt->load.bytes, row->hosts, row->ranks / row->hosts });
+        return LM_OK;
+    }
+    if ((status = exposed_predict(p, cal, model_at(0), pt, NAN, &s, err)))
+        return status;
+    *out = s.step;
+    for (size_t r = 0; r < N_CORRECT; r++)
+        *out -= passes[r];
+    return LM_OK;
+}
+
+static bool same_row(const correct_row *a, const correct_row *b)
+{
+    return a->group == b->group && a->batch == b->batch && a->fixed == b->fixed &&
+           !memcmp(a->part, b->part, sizeof a->part);
+}
+
+/* Runs so far of each row are in `count`. */
+static void add(run_rows *r, size_t *count, const correct_row *row, size_t slot, double nodes)
+{
+    size_t at = 0;
+
+    r->runs++;
+    while (at < r->n && !(same_row(&r->row[at], row) && r->slot[at] == slot))
+        at++;
+    if (at == r->n) {
+        r->row[at]   = *row;
+        r->slot[at]  = slot;
+        r->nodes[at] = nodes;
+        count[at]    = 1;
+        r->n++;
+    } else {
+        count[at]++;
+        r->row[at].seconds += (row->seconds - r->row[at].seconds) / (double)count[at];
+    }
+}
+
+static lm_status take(const calibration *cal, const points *p, const point *pt, run_rows *r,
+                      size_t *count, lm_error *err)
+{
+    const bool  buckets = point_in_buckets(pt);
+    correct_row row     = {
+            .group = pt->group, .of = QUANTITY_STEP, .batch = pt->row->batch, .seconds = run_seconds(pt)
+    };
+    double    passes = 0;
+    lm_status status;
+
+    if (isnan(row.seconds)) {
+        r->n_other += is_step_alone(pt); /* its optimizer is not the file's usual one */
+        return LM_OK;
+    }
+    if (pt->flags & FLAGS_DOUBTFUL) {
+        r->n_doubtful++;
+        return LM_OK;
+    }
+    if (!is_variant(cal, pt->row)) {
+        r->n_other++;
+        return LM_OK;
+    }
+    split_step(cal, pt, row.part);
+    if ((status = exposed_of(cal, p, pt, row.part, &row.fixed, err)))
+        return status;
+    for (size_t k = 0; k < N_CORRECT; k++)
+        passes += row.part[k];
+    if (!(passes > 0) || isnan(row.fixed))
+        r->n_untold++;
+    else if (fabs(row.fixed) > RUNS_EXPOSED_MOST * (passes + row.fixed))
+        r->n_exposed++;
+    else
+        add(r, count, &row,
+            buckets ? (size_t)QUANTITY_OVERLAPPED
+                    : interval_slot_of(QUANTITY_STEP, pt->row->ranks > 1),
+            (double)pt->row->ranks);
+    return LM_OK;
+}
+
+static size_t count_groups(const run_rows *r)
+{
+    size_t groups = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        size_t k = 0;
+
+        while (r->row[k].group != r->row[i].group)
+            k++;
+        groups += k == i;
+    }
+    return groups;
+}
+
+static lm_status check(const run_rows *r, lm_error *err)
+{
+    if (r->n)
+        return LM_OK;
+    if (!(r->n_doubtful + r->n_other + r->n_exposed + r->n_untold))
+        return lm_error_set(err, LM_E_ARG,
+                            "no run in it: it takes whole steps of networks without their parts, "
+                            "as 'layermeter watch --observations' appends them");
+    return lm_error_set(err, LM_E_ARG,
+                        "no run can be used: %zu are flagged, %zu of another element type, other "
+                        "settings or another optimizer, of %zu all-reduces are more than %g %%, "
+                        "and of %zu the coefficients are unknown",
+                        r->n_doubtful, r->n_other, r->n_exposed, 100 * RUNS_EXPOSED_MOST,
+                        r->n_untold);
+}
+
+lm_status run_rows_from(const calibration *cal, const points *p, run_rows *out, lm_error *err)
+{
+    const size_t room   = p->n_points + 1;
+    size_t      *count  = malloc(room * sizeof *count);
+    run_rows     r      = { .row   = malloc(room * sizeof *r.row),
+                            .slot  = malloc(room * sizeof *r.slot),
+                            .nodes = malloc(room * sizeof *r.nodes) };
+    lm_status    status = count && r.row && r.slot && r.nodes ? LM_OK : no_memory(err);
+
+    if (!status && !has_parts(cal))
+        status = lm_error_set(err, LM_E_ARG,
+                              "runs correct formulas of a step's parts, and not all were fitted: "
+                              "whole steps are fitted as they are, from one file");
+    for (size_t i = 0; i < p->n_points && !status; i++)
+        status = take(cal, p, &p->point[i], &r, count, err);
+    r.networks = count_groups(&r);
+    if (!status)
+        status = check(&r, err);
+    free(count);
+    if (status)
+        run_rows_free(&r);
+    else
+        *out = r;
+    return status;
+}
+
+void run_rows_free(run_rows *r)
+{
+    free(r->row);
+    free(r->slot);
+    free(r->nodes);
+    *r = (run_rows){ .row = NULL };
+}
+
+/* ---- what leaving out shows ---------------------------------------------------------------------
+ */
+
+static void widen_by_factors(interval *i, const correct_factors *f)
+{
+    double least = 1, most = 1;
+
+    for (size_t r = 0; r < N_CORRECT; r++) {
+        least = fmin(least, f->of[r]);
+        most  = fmax(most, f->of[r]);
+    }
+    i->low /= most;
+    i->high /= least;
+}
+
+static void reach(interval *i, scope s, double value)
+{
+    i->range[s].low  = fmin(i->range[s].low, value);
+    i->range[s].high = fmax(i->range[s].high, value);
+}
+
+/* Of a kind of steps that were run: `before` is its interval without the correction. */
+static lm_status state_slot(const run_rows *r, const double *seconds, size_t slot,
+                            const interval *before, interval *out, lm_error *err)
+{
+    residual *of     = malloc((r->n + 1) * sizeof *of);
+    interval  found  = interval_unknown;
+    size_t    n      = 0;
+    lm_status status = of ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < r->n && !status; i++)
+        if (r->slot[i] == slot)
+            of[n++] =
+                (residual){ .ratio = seconds[i] > 0 ? r->row[i].seconds / seconds[i] : HUGE_VAL,
+                            .group = r->row[i].group };
+    if (!status)
+        status = interval_bounds(of, n, &found, err);
+    if (!status && interval_known(&found) && interval_known(before)) {
+        out->low  = fmin(before->low, found.low);
+        out->high = fmax(before->high, found.high);
+    }
+    for (size_t i = 0; i < n && !status && !interval_known(&found); i++) {
+        out->low  = isnan(out->low) ? NAN : fmin(out->low, of[i].ratio);
+        out->high = isnan(out->high) ? NAN : fmax(out->high, of[i].ratio);
+    }
+    for (size_t i = 0; i < r->n && !status && interval_known(out); i++)
+        if (r->slot[i] == slot) {
+            reach(out, SCOPE_SECONDS, r->row[i].seconds);
+            reach(out, SCOPE_BATCH, (double)r->row[i].batch);
+            if (slot != QUANTITY_STEP)
+                reach(out, SCOPE_NODES, r->nodes[i]);
+        }
+    free(of);
+    return status;
+}
+
+static lm_status state_intervals(const run_rows *r, const double *seconds, const correct_factors *f,
+                                 intervals *all, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
+        const interval before = all->of[s];
+
+        /* all-reduces are not corrected */
+        if (s != QUANTITY_SYNC)
+            widen_by_factors(&all->of[s], f);
+        status = state_slot(r, seconds, s, &before, &all->of[s], err);
+    }
+    return status;
+}
+
+/* What is left out together. */
+static void choose_groups(const run_rows *r, correct_row *row, run_correction *out)
+{
+    out->by_network    = r->networks > 1;
+    out->errors.groups = out->by_network ? r->networks : r->n;
+    memcpy(row, r->row, r->n * sizeof *row);
+    for (size_t i = 0; i < r->n && !out->by_network; i++)
+        row[i].group = i;
+}
+
+static void judge(const correct_row *row, size_t n, const double *seconds, correct_errors *e)
+{
+    correct_factors none = { .rows = 0 };
+
+    for (size_t r = 0; r < N_CORRECT; r++)
+        none.of[r] = 1;
+    e->mape = e->mape_before = 0;
+    for (size_t i = 0; i < n; i++) {
+        e->mape += fabs(seconds[i] / row[i].seconds - 1) / (double)n;
+        e->mape_before += fabs(correct_seconds(&row[i], &none) / row[i].seconds - 1) / (double)n;
+    }
+}
+
+lm_status correct_by_runs(calibration *cal, const run_rows *r, run_correction *out, lm_error *err)
+{
+    correct_row   *row     = malloc((r->n + 1) * sizeof *row);
+    double        *seconds = malloc((r->n + 1) * sizeof *seconds);
+    run_correction found   = { .kept = false };
+    lm_status      status  = row && seconds ? LM_OK : no_memory(err);
+
+    if (!status) {
+        choose_groups(r, row, &found);
+        status = correct_fit(row, r->n, NAMES_NONE, &found.factors, err);
+    }
+    for (size_t i = 0; i < r->n && !status; i++)
+        seconds[i] = NAN;
+    if (!status && r->n > 1)
+        status = correct_left_out(row, r->n, seconds, err);
+    if (!status) {
+        judge(row, r->n, seconds, &found.errors);
+        found.kept = found.errors.mape < found.errors.mape_before; /* false with NAN */
+    }
+    if (!status && found.kept)
+        status = state_intervals(r, seconds, &found.factors, &cal->intervals[0], err);
+    if (!status && found.kept)
+        correct_apply(cal, &found.factors);
+    if (!status)
+        *out = found;
+    free(row);
+    free(seconds);
+    return status;
+}
