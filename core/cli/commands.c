@@ -153,40 +153,42 @@ static lm_status session_network(const options *o, const session_options *at, se
     return status;
 }
 
-bool session_open(const options *o, const session_options *at, session *s, int *exit_code)
+/* The model is one there is, and has what it takes. False: *exit_code says what is wrong. */
+static bool session_model(const options *o, const session_options *at, int *exit_code)
 {
-    lm_error     err   = { 0 };
-    int64_t      image = 0;
-    interconnect link  = { 0 };
+    const char *model = o->value[at->model];
+    lm_error    err   = { 0 };
 
-    memset(s, 0, sizeof *s);
-    if (o->value[at->image] && !option_count(o, at->image, &image, exit_code))
-        return false;
-    if (!session_wants_paleo(o, at) && !o->value[at->machine]) {
+    if (session_wants_paleo(o, at))
+        return true;
+    if (!o->value[at->machine]) {
         lm_error_set(&err, LM_E_ARG,
                      "--machine FILE is needed: the coefficients that 'layermeter fit' "
                      "wrote");
         *exit_code = report_misuse("", &err);
         return false;
     }
-    if (text_dtype(o->value[at->dtype], &s->who.dtype, &err)) {
-        *exit_code = report_misuse("--dtype", &err);
-        return false;
-    }
-    if (!session_wants_paleo(o, at) && !model_known(o->value[at->model]) &&
-        !session_wants_learned(o, at)) {
+    if (!model_known(model) && !session_wants_learned(o, at)) {
         lm_error_set(&err, LM_E_ARG,
                      "expected one of layermeter, convmeter, nnls, paleo%s; found '%.40s'",
-                     session_takes_learned(o) ? ", or a learned model (fit --model)" : "",
-                     o->value[at->model]);
+                     session_takes_learned(o) ? ", or a learned model (fit --model)" : "", model);
         *exit_code = report_misuse("--model", &err);
         return false;
     }
-    if (!session_platform(o, at, s->who.dtype, &s->paleo.platform, exit_code) ||
-        (!session_wants_paleo(o, at) &&
-         !option_link(o, at->paleo.bandwidth, at->latency, &link, exit_code)))
+    return true;
+}
+
+/* What connects nodes, if the command line says it. */
+static bool session_link(const options *o, const session_options *at, interconnect *link,
+                         int *exit_code)
+{
+    lm_error err = { 0 };
+
+    if (session_wants_paleo(o, at))
+        return true;
+    if (!option_link(o, at->paleo.bandwidth, at->latency, link, exit_code))
         return false;
-    if (link.bytes_per_second > 0 && !session_wants_learned(o, at) &&
+    if (link->bytes_per_second > 0 && !session_wants_learned(o, at) &&
         form_find(o->value[at->model], PART_SYNC) == n_forms) {
         lm_error_set(&err, LM_E_ARG,
                      "the model '%s' adds numbers of nodes to bytes and knows no link: take "
@@ -195,13 +197,11 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         *exit_code = report_misuse("--bandwidth", &err);
         return false;
     }
-    if (open_registry(o, &s->reg, &err) ||
-        (!session_wants_paleo(o, at) && calibration_load(o->value[at->machine], &s->cal, &err)) ||
-        workloads_new(s->reg, &s->loads, &err) || session_network(o, at, s, &err) ||
-        session_input(o, at, image, s, &err))
-        return failed(&err, exit_code);
-    if (s->cal)
-        s->cal->link = link;
+    return true;
+}
+
+static void session_subject(const options *o, const session_options *at, session *s)
+{
     s->who.cal     = s->cal;
     s->who.machine = o->value[at->machine];
     s->who.loads   = s->loads;
@@ -215,6 +215,33 @@ bool session_open(const options *o, const session_options *at, session *s, int *
         s->paleo.dtype = s->who.dtype;
         s->who.paleo   = &s->paleo;
     }
+}
+
+bool session_open(const options *o, const session_options *at, session *s, int *exit_code)
+{
+    lm_error     err   = { 0 };
+    int64_t      image = 0;
+    interconnect link  = { 0 };
+
+    memset(s, 0, sizeof *s);
+    if (o->value[at->image] && !option_count(o, at->image, &image, exit_code))
+        return false;
+    if (text_dtype(o->value[at->dtype], &s->who.dtype, &err)) {
+        *exit_code = report_misuse("--dtype", &err);
+        return false;
+    }
+    if (!session_model(o, at, exit_code) ||
+        !session_platform(o, at, s->who.dtype, &s->paleo.platform, exit_code) ||
+        !session_link(o, at, &link, exit_code))
+        return false;
+    if (open_registry(o, &s->reg, &err) ||
+        (!session_wants_paleo(o, at) && calibration_load(o->value[at->machine], &s->cal, &err)) ||
+        workloads_new(s->reg, &s->loads, &err) || session_network(o, at, s, &err) ||
+        session_input(o, at, image, s, &err))
+        return failed(&err, exit_code);
+    if (s->cal)
+        s->cal->link = link;
+    session_subject(o, at, s);
     return !session_wants_learned(o, at) || session_learned(o, at, s, exit_code);
 }
 
