@@ -87,12 +87,14 @@ typedef struct layerwise_learner {
      * @param rows    seconds or watts; rows of one network, or else of one shape, are a group
      * @param setting values in the order of the kind's settings
      * @param seed    the same one gives the same again
+     * @param left_out of each row what was said of it without its group; NAN: it was never so
+     * judged
      * @return LM_E_ARG for rows nothing can be learned of, LM_E_UNSUPPORTED where the build cannot,
      *         LM_E_NOMEM
      */
     lm_status (*learn)(const char *task, const learner_rows *rows, layerwise_target target,
                        const double *setting, uint64_t seed, void **out,
-                       layerwise_judgement *judged, lm_error *err);
+                       layerwise_judgement *judged, double *left_out, lm_error *err);
     /** Seconds or watts of n rows of features, as it was taught. LM_E_NOMEM. */
     lm_status (*predict)(const void *learned, const double *x, size_t n, double *y, lm_error *err);
     /** Appends it as text, lines that begin with a word. */

@@ -66,7 +66,7 @@ static bool one_group(const learner_rows *r)
 /* Which candidate, and how far it is off; of one group, by which nothing is judged, the first. */
 static lm_status choose(const learner_rows *rows, const learner_options *candidate, size_t n,
                         const double *setting, uint64_t seed, size_t *best,
-                        layerwise_judgement *judged, lm_error *err)
+                        layerwise_judgement *judged, double *left_out, lm_error *err)
 {
     stats_errors        errors[2 * N_LEARNERS];
     const learner_trial trial = { .folds  = (size_t)setting[PARTS],
@@ -77,9 +77,11 @@ static lm_status choose(const learner_rows *rows, const learner_options *candida
 
     *best   = 0;
     *judged = (layerwise_judgement){ rows->n, 0, NAN };
+    for (size_t i = 0; i < rows->n; i++)
+        left_out[i] = NAN;
     if (one_group(rows))
         return LM_OK;
-    if (!(status = learner_best(rows, candidate, n, &trial, best, errors, err)))
+    if (!(status = learner_best(rows, candidate, n, &trial, best, errors, left_out, err)))
         *judged =
             (layerwise_judgement){ rows->n - errors[*best].n, errors[*best].n, errors[*best].mape };
     return status;
@@ -87,13 +89,13 @@ static lm_status choose(const learner_rows *rows, const learner_options *candida
 
 static lm_status learn(const char *task, const learner_rows *rows, layerwise_target target,
                        const double *setting, uint64_t seed, void **out,
-                       layerwise_judgement *judged, lm_error *err)
+                       layerwise_judgement *judged, double *left_out, lm_error *err)
 {
     learner_options candidate[2 * N_LEARNERS];
     const size_t    n = candidates_of(setting, rows_seen(setting, rows->n), seed, candidate);
     size_t          best;
-    learner        *l      = NULL;
-    lm_status       status = choose(rows, candidate, n, setting, seed, &best, judged, err);
+    learner        *l = NULL;
+    lm_status status  = choose(rows, candidate, n, setting, seed, &best, judged, left_out, err);
 
     (void)task;
     (void)target;

@@ -8,7 +8,7 @@
 #include "baselines/layerwise_model.h"
 
 #define HEAD       "layermeter model"
-#define VERSION    "1"
+#define VERSION    2 /* 1 has no intervals */
 #define MOST_TASKS 1024
 #define AGAIN      "fit the observations again"
 
@@ -17,7 +17,7 @@ static const char *const sorts[]                      = { "count", "flag", "devi
 
 static void write_task(FILE *out, const layerwise_kind *kind, const layerwise_task *t)
 {
-    char real[40];
+    char real[40], bounds[INTERVAL_TEXT];
 
     fprintf(out, "task %s %s\nrows %zu %zu\n", t->name, targets[t->target], t->judged.seen,
             t->judged.held);
@@ -25,6 +25,10 @@ static void write_task(FILE *out, const layerwise_kind *kind, const layerwise_ta
         fprintf(out, "error %s\n", text_exact(t->judged.mape, real, sizeof real));
     else
         fputs("error\n", out);
+    if (interval_known(&t->interval))
+        fprintf(out, "interval %s\n", interval_print(&t->interval, bounds));
+    else
+        fputs("interval\n", out);
     fprintf(out, "features %zu\n", t->n_features);
     for (size_t k = 0; k < t->n_features; k++)
         fprintf(out, "%s %s %.17g %.17g\n", sorts[t->feature[k].sort], t->feature[k].name,
@@ -34,7 +38,7 @@ static void write_task(FILE *out, const layerwise_kind *kind, const layerwise_ta
 
 void layerwise_write(FILE *out, const layerwise_model *m)
 {
-    fprintf(out, HEAD " %s " VERSION "\ntasks %zu\n", m->kind->name, m->n_tasks);
+    fprintf(out, HEAD " %s %d\ntasks %zu\n", m->kind->name, VERSION, m->n_tasks);
     for (size_t i = 0; i < m->n_tasks; i++)
         write_task(out, m->kind, &m->task[i]);
 }
@@ -115,13 +119,28 @@ static lm_status read_error(lines *in, layerwise_task *t, lm_error *err)
     return status;
 }
 
-static lm_status read_task(lines *in, const layerwise_kind *kind, layerwise_task *t, lm_error *err)
+static lm_status read_interval(lines *in, layerwise_task *t, lm_error *err)
+{
+    char     *rest;
+    lm_error  why    = { 0 };
+    lm_status status = lines_expect(in, "interval", &rest, err);
+
+    if (status || !*rest)
+        return status;
+    status = interval_parse(rest, &t->interval, &why);
+    return status ? lines_fail(in, err, status, "interval: %s", why.text) : LM_OK;
+}
+
+static lm_status read_task(lines *in, const layerwise_kind *kind, int version, layerwise_task *t,
+                           lm_error *err)
 {
     size_t    rows[2], n;
     lm_status status = read_name(in, kind, t, err);
 
+    t->interval = interval_unknown;
     if (status || (status = read_counts(in, "rows", 1000000000, rows, 2, err)) ||
         (status = read_error(in, t, err)) ||
+        (version > 1 && (status = read_interval(in, t, err))) ||
         (status = read_counts(in, "features", LAYERWISE_FEATURES, &t->n_features, 1, err)))
         return status;
     t->judged.seen = rows[0];
@@ -136,10 +155,11 @@ static lm_status read_task(lines *in, const layerwise_kind *kind, layerwise_task
     return status;
 }
 
-/* "layermeter model justus 1" */
-static lm_status read_head(lines *in, const layerwise_kind *kind, lm_error *err)
+/* "layermeter model justus 2" */
+static lm_status read_head(lines *in, const layerwise_kind *kind, int *out, lm_error *err)
 {
     char     *rest, *version;
+    int64_t   n      = 0;
     lm_status status = lines_expect(in, HEAD, &rest, err);
 
     if (status)
@@ -150,10 +170,11 @@ static lm_status read_head(lines *in, const layerwise_kind *kind, lm_error *err)
         *version++ = '\0';
     if (strcmp(rest, kind->name) != 0)
         return lines_fail(in, err, LM_E_NOTFOUND, "a model '%.40s', not '%s'", rest, kind->name);
-    if (!version || strcmp(version, VERSION) != 0)
+    if (!version || text_int(version, &n, err) || n < 1 || n > VERSION)
         return lines_fail(in, err, LM_E_UNSUPPORTED,
-                          "a model of version '%.20s', this program reads " VERSION ": " AGAIN,
-                          version ? version : "");
+                          "a model of version '%.20s', this program reads 1 to %d: " AGAIN,
+                          version ? version : "", VERSION);
+    *out = (int)n;
     return LM_OK;
 }
 
@@ -163,7 +184,8 @@ lm_status layerwise_read(const char *path, char *text, const layerwise_kind *kin
     lines            in = { .path = path, .at = text };
     layerwise_model *m;
     size_t           n;
-    lm_status        status = read_head(&in, kind, err);
+    int              version = 0;
+    lm_status        status  = read_head(&in, kind, &version, err);
 
     if (status || (status = read_counts(&in, "tasks", MOST_TASKS, &n, 1, err)))
         return status;
@@ -174,7 +196,7 @@ lm_status layerwise_read(const char *path, char *text, const layerwise_kind *kin
     }
     m->kind = kind;
     while (m->n_tasks < n && !status)
-        status = read_task(&in, kind, &m->task[m->n_tasks++], err);
+        status = read_task(&in, kind, version, &m->task[m->n_tasks++], err);
     if (!status && in.at && *in.at)
         status = lines_fail(&in, err, LM_E_SYNTAX, "more behind the last task");
     if (status)

@@ -46,75 +46,160 @@ static mlp_options options_of(const double *setting, uint64_t seed)
     return o;
 }
 
-/* Rows in random order: the first are held. */
-static lm_status part(const learner_rows *rows, double unit, uint64_t seed, double **x, double **y,
-                      lm_error *err)
-{
-    const size_t width = rows->n_features;
-    size_t      *order = malloc((rows->n + 1) * sizeof *order);
+/* Rows in an order that is drawn: the first are held. */
+typedef struct dealt {
+    size_t *order;
+    double *x, *y;
+    size_t  held;
+    bool    by_group; /* whole groups are */
+} dealt;
 
-    *x = malloc((rows->n * width + 1) * sizeof **x);
-    *y = malloc((rows->n + 1) * sizeof **y);
-    if (!order || !*x || !*y) {
-        free(order);
-        return no_memory(err);
-    }
-    for (size_t i = 0; i < rows->n; i++)
+static void dealt_free(dealt *d)
+{
+    free(d->order);
+    free(d->x);
+    free(d->y);
+}
+
+static void draw(size_t *order, size_t n, uint64_t seed)
+{
+    for (size_t i = 0; i < n; i++)
         order[i] = i;
-    for (size_t i = rows->n; i > 1; i--) {
+    for (size_t i = n; i > 1; i--) {
         const size_t other = (size_t)random_below(&seed, i), swap = order[i - 1];
 
         order[i - 1] = order[other];
         order[other] = swap;
     }
-    for (size_t i = 0; i < rows->n; i++) {
-        memcpy(*x + i * width, rows->x + order[i] * width, width * sizeof **x);
-        (*y)[i] = to_log(rows->y[order[i]], unit);
+}
+
+typedef struct member {
+    uint64_t group;
+    size_t   place; /* in the order */
+} member;
+
+static int by_group(const void *a, const void *b)
+{
+    const member *x = a, *y = b;
+
+    if (x->group != y->group)
+        return x->group < y->group ? -1 : 1;
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/*
+ * Whole groups to the front of the order, in the order of their first rows, as long as no more than
+ * `most` rows are there; all others keep theirs. Returns how many are.
+ */
+static size_t groups_first(const uint64_t *group, size_t *order, size_t n, size_t most, member *all,
+                           bool *held)
+{
+    size_t *to = malloc((n + 1) * sizeof *to), front = 0, back;
+
+    if (!to)
+        return SIZE_MAX;
+    for (size_t i = 0; i < n; i++)
+        all[i] = (member){ group[order[i]], i };
+    qsort(all, n, sizeof *all, by_group);
+    for (size_t i = 0; i < n; i++)
+        held[i] = false;
+    for (size_t i = 0; i < n && front < most; i++) {
+        const member  first = { group[order[i]], i };
+        const member *at    = bsearch(&first, all, n, sizeof *all, by_group);
+        size_t        rows  = 0;
+
+        if (at > all && at[-1].group == at->group) /* it was looked at */
+            continue;
+        while (at + rows < all + n && at[rows].group == at->group)
+            rows++;
+        for (size_t k = 0; k < rows && front + rows <= most; k++)
+            held[at[k].place] = true;
+        front += front + rows <= most ? rows : 0;
     }
-    free(order);
+    back = front;
+    for (size_t i = 0, next = 0; i < n; i++)
+        to[held[i] ? next++ : back++] = order[i];
+    memcpy(order, to, n * sizeof *order);
+    free(to);
+    return front;
+}
+
+static lm_status deal(const learner_rows *rows, double unit, uint64_t seed, dealt *out,
+                      lm_error *err)
+{
+    const size_t width = rows->n_features;
+    member      *all   = malloc((rows->n + 1) * sizeof *all);
+    bool        *held  = malloc((rows->n + 1) * sizeof *held);
+    size_t       whole = SIZE_MAX;
+
+    *out = (dealt){ .order = malloc((rows->n + 1) * sizeof *out->order),
+                    .x     = malloc((rows->n * width + 1) * sizeof *out->x),
+                    .y     = malloc((rows->n + 1) * sizeof *out->y),
+                    .held  = rows->n / HELD };
+    if (all && held && out->order && out->x && out->y) {
+        draw(out->order, rows->n, seed);
+        whole = groups_first(rows->group, out->order, rows->n, out->held, all, held);
+    }
+    free(all);
+    free(held);
+    if (whole == SIZE_MAX)
+        return no_memory(err);
+    out->by_group = whole > 0;
+    out->held     = whole ? whole : out->held;
+    for (size_t i = 0; i < rows->n; i++) {
+        memcpy(out->x + i * width, rows->x + out->order[i] * width, width * sizeof *out->x);
+        out->y[i] = to_log(rows->y[out->order[i]], unit);
+    }
     return LM_OK;
 }
 
-static lm_status judge(const mlp *m, const learn_rows *held, double unit, double *out,
-                       lm_error *err)
+/* What is said of those that are held, and how far that is off. */
+static lm_status judge(const mlp *m, const dealt *d, double unit, layerwise_judgement *judged,
+                       double *left_out, lm_error *err)
 {
-    double   *found  = malloc((held->n + 1) * sizeof *found);
+    double   *found  = malloc((d->held + 1) * sizeof *found);
     double    sum    = 0;
-    lm_status status = found ? mlp_predict(m, held->x, held->n, found, err) : no_memory(err);
+    lm_status status = found ? mlp_predict(m, d->x, d->held, found, err) : no_memory(err);
 
-    for (size_t i = 0; i < held->n && !status; i++)
-        sum += fabs(from_log(found[i], unit) / from_log(held->y[i], unit) - 1);
-    *out = held->n ? sum / (double)held->n : NAN;
+    for (size_t i = 0; i < d->held && !status; i++) {
+        const double said = from_log(found[i], unit);
+
+        sum += fabs(said / from_log(d->y[i], unit) - 1);
+        if (d->by_group)
+            left_out[d->order[i]] = said;
+    }
+    judged->mape = d->held ? sum / (double)d->held : NAN;
     free(found);
     return status;
 }
 
 static lm_status learn(const char *task, const learner_rows *rows, layerwise_target target,
                        const double *setting, uint64_t seed, void **out,
-                       layerwise_judgement *judged, lm_error *err)
+                       layerwise_judgement *judged, double *left_out, lm_error *err)
 {
-    const mlp_options o = options_of(setting, seed);
-    const size_t      n = rows->n / HELD;
-    double           *x = NULL, *y = NULL;
+    const mlp_options o      = options_of(setting, seed);
+    dealt             d      = { .held = 0 };
     taught           *t      = calloc(1, sizeof *t);
     lm_status         status = t ? LM_OK : no_memory(err);
 
     (void)task;
+    for (size_t i = 0; i < rows->n; i++)
+        left_out[i] = NAN;
     if (!status) {
         t->unit = target == LAYERWISE_SECONDS ? 1e-3 : 1;
-        status  = part(rows, t->unit, seed, &x, &y, err);
+        status  = deal(rows, t->unit, seed, &d, err);
     }
     if (!status) {
-        const learn_rows held = { x, y, n, rows->n_features };
-        const learn_rows seen = { x + n * rows->n_features, y + n, rows->n - n, rows->n_features };
+        const size_t     width = rows->n_features, n = d.held;
+        const learn_rows held = { d.x, d.y, n, width };
+        const learn_rows seen = { d.x + n * width, d.y + n, rows->n - n, width };
 
         *judged = (layerwise_judgement){ .seen = seen.n, .held = n };
         status  = mlp_train(&seen, &held, &o, NULL, NULL, &t->m, err);
         if (!status)
-            status = judge(t->m, &held, t->unit, &judged->mape, err);
+            status = judge(t->m, &d, t->unit, judged, left_out, err);
     }
-    free(x);
-    free(y);
+    dealt_free(&d);
     if (!status) {
         *out = t;
         return LM_OK;

@@ -5,8 +5,8 @@
 #include "baselines/layerwise.h"
 #include "learn/mlp.h"
 
-/** Hidden layers have 32, 64 and then 128 units. A tenth of the rows, drawn at random, says which
- * epoch is kept. */
+/** Hidden layers have 32, 64 and then 128 units. A tenth of the rows, drawn at random by whole
+ * groups, says which epoch is kept; of fewer than ten groups' worth by single rows. */
 extern const layerwise_learner layerwise_mlp;
 
 /**

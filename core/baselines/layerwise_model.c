@@ -154,6 +154,7 @@ static void choose_features(const layerwise_lot *l, const choice *of, layerwise_
 typedef struct lesson {
     double   *x, *y;
     uint64_t *group;
+    double   *left_out; /* what is said of each without its group */
     size_t    n;
 } lesson;
 
@@ -162,6 +163,7 @@ static void lesson_free(lesson *l)
     free(l->x);
     free(l->y);
     free(l->group);
+    free(l->left_out);
 }
 
 static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, layerwise_task *to,
@@ -185,6 +187,25 @@ static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, l
     return LM_OK;
 }
 
+/* The interval of what was left out. */
+static lm_status bound(const lesson *l, interval *out, lm_error *err)
+{
+    residual *r = malloc((l->n + 1) * sizeof *r);
+    size_t    n = 0;
+    lm_status status;
+
+    *out = interval_unknown;
+    if (!r)
+        return no_memory(err);
+    for (size_t i = 0; i < l->n; i++)
+        if (!isnan(l->left_out[i]))
+            r[n++] = (residual){ l->left_out[i] > 0 ? l->y[i] / l->left_out[i] : HUGE_VAL,
+                                 (size_t)l->group[i], 0 };
+    status = interval_bounds(r, n, out, err);
+    free(r);
+    return status;
+}
+
 static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, const choice *of,
                            const double *setting, uint64_t seed, layerwise_task *to, lm_error *err)
 {
@@ -195,10 +216,11 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
     *to = (layerwise_task){ .target = l->target };
     strcpy(to->name, l->task);
     choose_features(l, of, to, at);
-    rows.x     = malloc((l->n * to->n_features + 1) * sizeof *rows.x);
-    rows.y     = malloc((l->n + 1) * sizeof *rows.y);
-    rows.group = malloc((l->n + 1) * sizeof *rows.group);
-    if (!rows.x || !rows.y || !rows.group)
+    rows.x        = malloc((l->n * to->n_features + 1) * sizeof *rows.x);
+    rows.y        = malloc((l->n + 1) * sizeof *rows.y);
+    rows.group    = malloc((l->n + 1) * sizeof *rows.group);
+    rows.left_out = malloc((l->n + 1) * sizeof *rows.left_out);
+    if (!rows.x || !rows.y || !rows.group || !rows.left_out)
         status = no_memory(err);
     for (size_t i = 0; i < l->n && !status; i++)
         if (chosen(of, l, i))
@@ -207,7 +229,9 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
         const learner_rows given = { rows.x, rows.y, rows.group, rows.n, to->n_features };
 
         status = kind->learner->learn(l->task, &given, l->target, setting, seed, &to->learned,
-                                      &to->judged, err);
+                                      &to->judged, rows.left_out, err);
+        if (!status)
+            status = bound(&rows, &to->interval, err);
     }
     if (status && status != LM_E_NOMEM)
         lm_error_prefix(err, "%s: %s", kind->name, l->task);

@@ -3,6 +3,7 @@
 #define BASELINES_LAYERWISE_MODEL_H
 
 #include "baselines/layerwise.h"
+#include "fit/interval.h"
 
 /** One feature that is in use, and what was learned from. */
 typedef struct layerwise_range {
@@ -45,6 +46,7 @@ typedef struct layerwise_task {
     char                name[LAYERWISE_NAME];
     layerwise_target    target;
     layerwise_judgement judged;
+    interval            interval; /**< on groups that were left out; without ranges */
     layerwise_range     feature[LAYERWISE_FEATURES];
     size_t              n_features;
     void               *learned;
@@ -70,22 +72,24 @@ lm_status layerwise_learn(const layerwise_data *d, const double *setting, uint64
                           layerwise_model **out, lm_error *err);
 void      layerwise_free(layerwise_model *m);
 
-/**
- * Predicts.
- *
- * @param out    seconds or watts; NAN: no such task was learned, or it says nothing of such a case
- * @param beyond by how much the count that leaves what was learned from the farthest does, as a
- *               factor; 1: none does. NULL: not wanted
- * @return LM_E_NOTFOUND where it asks for a figure of a device that is not known, LM_E_NOMEM
- */
-lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
-                            layerwise_target target, double *out, double *beyond, lm_error *err);
+/** What is said of a case. */
+typedef struct layerwise_answer {
+    double value; /**< seconds or watts; NAN: no such task was learned, or it says nothing of such a
+                     case */
+    double low, high; /**< by the task's interval, wider for each octave beyond; NAN: unknown */
+    double beyond; /**< by how much the count that leaves what was learned from the farthest does, a
+                      factor; 1: none does */
+} layerwise_answer;
 
-/** Seconds of all rows of one lot that are `wanted`, at once, by what was learned elsewhere; the
- * others' `out` stays as it is. */
+/** Predicts. LM_E_NOTFOUND where it asks for a figure of a device that is not known, LM_E_NOMEM. */
+lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
+                            layerwise_target target, layerwise_answer *out, lm_error *err);
+
+/** The same of all rows of one lot that are `wanted`, at once; the others' `out` stays as it is,
+ * also where nothing is said. */
 lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *lot,
                                 bool (*wanted)(const void *context, size_t from),
-                                const void *context, double *out, lm_error *err);
+                                const void *context, layerwise_answer *out, lm_error *err);
 
 /** Appends it as text. */
 void layerwise_write(FILE *out, const layerwise_model *m);

@@ -136,28 +136,27 @@ static bool happens(const layerwise_case *c, phase f)
     return f == PHASE_UPDATE ? trained : f != PHASE_BACKWARD || back;
 }
 
-static lm_status ask_as_is(adding *a, const layerwise_case *c, phase f, double *out)
+static lm_status ask_as_is(adding *a, const layerwise_case *c, phase f, layerwise_answer *out)
 {
     const layerwise_case in     = layerwise_in(c, f, a->s->optimizer);
-    double               beyond = 1;
-    const lm_status status = layerwise_predict(a->m, &in, LAYERWISE_SECONDS, out, &beyond, a->err);
+    const lm_status      status = layerwise_predict(a->m, &in, LAYERWISE_SECONDS, out, a->err);
 
-    if (!status && !isnan(*out))
-        a->out->beyond = fmax(a->out->beyond, beyond);
+    if (!status && !isnan(out->value))
+        a->out->beyond = fmax(a->out->beyond, out->beyond);
     return status;
 }
 
 /* With a function behind it that was not learned it is one layer told and one that is not. */
-static lm_status ask(adding *a, const layerwise_case *c, phase f, double *out)
+static lm_status ask(adding *a, const layerwise_case *c, phase f, layerwise_answer *out)
 {
     layerwise_case before = *c;
     lm_status      status = ask_as_is(a, c, f, out);
 
-    if (status || !isnan(*out) || c->n_layers < 2 || !is_function(c->layer[c->n_layers - 1]))
+    if (status || !isnan(out->value) || c->n_layers < 2 || !is_function(c->layer[c->n_layers - 1]))
         return status;
     before.n_layers--;
     status = ask_as_is(a, &before, f, out);
-    a->out->untold[f] += !status && !isnan(*out);
+    a->out->untold[f] += !status && !isnan(out->value);
     return status;
 }
 
@@ -165,12 +164,12 @@ static lm_status ask(adding *a, const layerwise_case *c, phase f, double *out)
 static lm_status add_joules(adding *a, const layerwise_case *c, phase f, double seconds)
 {
     const layerwise_case in     = layerwise_in(c, f, a->s->optimizer);
-    double               watts  = NAN;
+    layerwise_answer     watts  = { .value = NAN };
     lm_status            status = LM_OK;
 
     if (a->m->kind->target[LAYERWISE_WATTS])
-        status = layerwise_predict(a->m, &in, LAYERWISE_WATTS, &watts, NULL, a->err);
-    a->out->joules[f] += watts * seconds;
+        status = layerwise_predict(a->m, &in, LAYERWISE_WATTS, &watts, a->err);
+    a->out->joules[f] += watts.value * seconds;
     return status;
 }
 
@@ -180,9 +179,26 @@ static phase other_forward(phase f)
     return f == PHASE_FORWARD ? PHASE_INFERENCE : f == PHASE_INFERENCE ? PHASE_FORWARD : f;
 }
 
-static double parts_of(const double found[N_PHASES])
+/* A step of passes and update. */
+static layerwise_answer parts_of(const layerwise_answer found[N_PHASES])
 {
-    return found[PHASE_FORWARD] + found[PHASE_BACKWARD] + found[PHASE_UPDATE];
+    const layerwise_answer *f = &found[PHASE_FORWARD], *b = &found[PHASE_BACKWARD],
+                           *u = &found[PHASE_UPDATE];
+
+    return (layerwise_answer){ .value = f->value + b->value + u->value,
+                               .low   = f->low + b->low + u->low,
+                               .high  = f->high + b->high + u->high };
+}
+
+static lm_status add_told(adding *a, const layerwise_case *c, phase f, const layerwise_answer *told)
+{
+    layerwise_sum *to = a->out;
+
+    to->seconds[f] += told->value;
+    to->low[f] += told->low;
+    to->high[f] += told->high;
+    to->told[f]++;
+    return add_joules(a, c, f, told->value);
 }
 
 static lm_status add_case(void *context, layerwise_case *c)
@@ -190,31 +206,30 @@ static lm_status add_case(void *context, layerwise_case *c)
     static const phase asked[] = { PHASE_FORWARD, PHASE_INFERENCE, PHASE_BACKWARD, PHASE_UPDATE,
                                    PHASE_STEP };
     adding            *a       = context;
-    double             found[N_PHASES] = { 0 };
-    lm_status          status          = LM_OK;
+    layerwise_answer   found[N_PHASES];
+    double             seconds[N_PHASES] = { 0 };
+    lm_status          status            = LM_OK;
 
     for (size_t i = 0; i < sizeof asked / sizeof asked[0] && !status; i++) {
         const phase f = asked[i];
 
-        found[f] = 0;
+        found[f] = (layerwise_answer){ .value = 0 };
         if (!happens(c, f))
             continue;
         status = ask(a, c, f, &found[f]);
-        if (!status && isnan(found[f]))
+        if (!status && isnan(found[f].value))
             status = ask(a, c, other_forward(f), &found[f]);
-        if (f == PHASE_STEP && !isnan(parts_of(found))) /* so that what is printed adds up */
+        if (f == PHASE_STEP && !isnan(parts_of(found).value)) /* what is printed adds up */
             found[f] = parts_of(found);
-        if (isnan(found[f])) {
+        seconds[f] = found[f].value;
+        if (isnan(seconds[f]))
             a->out->untold[f]++;
-        } else {
-            a->out->seconds[f] += found[f];
-            a->out->told[f]++;
-            status = add_joules(a, c, f, found[f]);
-        }
+        else if (!status)
+            status = add_told(a, c, f, &found[f]);
     }
     for (phase f = 0; f < N_PHASES; f++)
-        a->out->other[f] += isnan(found[f]) != isnan(found[PHASE_STEP]);
-    return status || !a->see ? status : a->see(a->context, c, found, a->err);
+        a->out->other[f] += isnan(seconds[f]) != isnan(seconds[PHASE_STEP]);
+    return status || !a->see ? status : a->see(a->context, c, seconds, a->err);
 }
 
 lm_status layerwise_sum_of(const layerwise_model *m, const bound_network *net,
@@ -234,6 +249,6 @@ lm_status layerwise_sum_each(const layerwise_model *m, const bound_network *net,
     status = layerwise_each(net, m->kind->chains, s, add_case, &a, err);
     for (phase f = 0; f < N_PHASES; f++)
         if (!out->told[f])
-            out->seconds[f] = out->joules[f] = NAN;
+            out->seconds[f] = out->low[f] = out->high[f] = out->joules[f] = NAN;
     return status;
 }

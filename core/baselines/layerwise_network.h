@@ -34,11 +34,14 @@ typedef lm_status layerwise_see(void *context, const layerwise_case *c,
 /** What is said of a network in each phase. */
 typedef struct layerwise_sum {
     double seconds[N_PHASES]; /**< NAN: of no layer it is said */
-    double joules[N_PHASES];  /**< power times time; NAN: of a layer no power is said */
-    size_t told[N_PHASES];    /**< layers */
-    size_t untold[N_PHASES];  /**< layers of which nothing is said in this phase: they count 0 */
-    size_t other[N_PHASES]; /**< layers of which either this phase is told or the step, not both */
-    double beyond;          /**< the farthest that a count leaves what was learned from, a factor */
+    /** Of the seconds, by the intervals of all layers as if all were off alike; NAN: one is
+     * unknown. */
+    double low[N_PHASES], high[N_PHASES];
+    double joules[N_PHASES]; /**< power times time; NAN: of a layer no power is said */
+    size_t told[N_PHASES];   /**< layers */
+    size_t untold[N_PHASES]; /**< layers of which nothing is said in this phase: they count 0 */
+    size_t other[N_PHASES];  /**< layers of which either this phase is told or the step, not both */
+    double beyond; /**< the farthest that a count leaves what was learned from, a factor */
 } layerwise_sum;
 
 /**

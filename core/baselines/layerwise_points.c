@@ -144,63 +144,83 @@ static void blank(const points *p, comparison *out)
     }
 }
 
-static void set_phase(comparison *to, phase f, double seconds)
+static void set_phase(comparison *to, phase f, double seconds, double low, double high)
 {
-    to->predicted[compare_quantity(f)] = seconds;
+    const quantity q = compare_quantity(f);
+
+    to->predicted[q] = seconds;
+    to->low[q]       = low;
+    to->high[q]      = high;
 }
 
-/* What is the sum of others, on one rank. */
+/* What is the sum of others, on one rank: of seconds, and of bounds. */
+static void add_sum(double to[N_QUANTITIES], bool whole)
+{
+    to[QUANTITY_GRAD]          = to[QUANTITY_UPDATE];
+    to[QUANTITY_BACKWARD_GRAD] = to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
+    if (!whole)
+        to[QUANTITY_STEP] = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
+}
+
 static void add_sums(const points *p, comparison *out)
 {
     for (size_t i = 0; i < p->n_points; i++) {
-        double *to = out[i].predicted;
+        const bool whole = !isnan(out[i].predicted[QUANTITY_STEP]);
 
         if (p->point[i].row->ranks > 1)
             continue;
-        to[QUANTITY_GRAD]          = to[QUANTITY_UPDATE];
-        to[QUANTITY_BACKWARD_GRAD] = to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
-        if (isnan(to[QUANTITY_STEP]))
-            to[QUANTITY_STEP] = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
+        add_sum(out[i].predicted, whole);
+        add_sum(out[i].low, whole);
+        add_sum(out[i].high, whole);
     }
 }
 
-static void set_target(comparison *to, layerwise_target target, phase f, double value)
+/* Of another device's layers no interval is known: none of its groups was left out. */
+static void set_target(comparison *to, layerwise_target target, phase f, const layerwise_answer *a,
+                       bool bounded)
 {
     if (target == LAYERWISE_WATTS)
-        to->watts[compare_quantity(f)] = value;
+        to->watts[compare_quantity(f)] = a->value;
     else
-        set_phase(to, f, value);
+        set_phase(to, f, a->value, bounded ? a->low : (double)NAN, bounded ? a->high : (double)NAN);
 }
 
+/* Which rows are told, and how. */
+typedef struct telling {
+    bool (*wanted)(const void *context, size_t from);
+    const void *context;
+    bool        bounded; /* with intervals */
+} telling;
+
+static const telling all_bounded = { NULL, NULL, true }, all_seen = { NULL, NULL, false };
+
 /* Seconds or watts of the rows of a lot into the points they are of. */
-static lm_status predict_lot(const layerwise_model *m, const layerwise_lot                *lot,
-                             bool (*wanted)(const void *context, size_t from), const void *context,
+static lm_status predict_lot(const layerwise_model *m, const layerwise_lot *lot, const telling *how,
                              comparison *out, lm_error *err)
 {
-    double   *value = malloc((lot->n + 1) * sizeof *value);
-    lm_status status;
+    layerwise_answer *told = malloc((lot->n + 1) * sizeof *told);
+    lm_status         status;
 
-    if (!value)
+    if (!told)
         return no_memory(err);
     for (size_t i = 0; i < lot->n; i++)
-        value[i] = NAN;
-    status = layerwise_predict_lot(m, lot, wanted, context, value, err);
+        told[i].value = NAN;
+    status = layerwise_predict_lot(m, lot, how->wanted, how->context, told, err);
     for (size_t i = 0; i < lot->n && !status; i++)
-        if (!isnan(value[i]))
+        if (!isnan(told[i].value))
             set_target(&out[lot->from[i] / N_PHASES], lot->target, (phase)(lot->from[i] % N_PHASES),
-                       value[i]);
-    free(value);
+                       &told[i], how->bounded);
+    free(told);
     return status;
 }
 
-static lm_status predict_lots(const layerwise_model *m, const layerwise_data               *d,
-                              bool (*wanted)(const void *context, size_t from), const void *context,
+static lm_status predict_lots(const layerwise_model *m, const layerwise_data *d, const telling *how,
                               comparison *out, lm_error *err)
 {
     lm_status status = LM_OK;
 
     for (size_t l = 0; l < d->n_lots && !status; l++)
-        status = predict_lot(m, &d->lot[l], wanted, context, out, err);
+        status = predict_lot(m, &d->lot[l], how, out, err);
     return status;
 }
 
@@ -218,7 +238,7 @@ static lm_status predict_network(const layerwise_model *m, const layerwise_sourc
         return status;
     status = layerwise_sum_of(m, bound, &s, &sum, err);
     for (phase f = 0; f < N_PHASES && !status; f++)
-        set_phase(out, f, sum.seconds[f]);
+        set_phase(out, f, sum.seconds[f], sum.low[f], sum.high[f]);
     for (phase f = 0; f < N_PHASES && !status; f++)
         out->watts[compare_quantity(f)] = sum.joules[f] / sum.seconds[f];
     bound_network_free(bound);
@@ -245,7 +265,7 @@ lm_status compare_by_layerwise(const layerwise_model *m, const layerwise_source 
     if (status)
         return status;
     blank(from->p, out);
-    if (!(status = predict_lots(m, &d, NULL, NULL, out, err)))
+    if (!(status = predict_lots(m, &d, &all_bounded, out, err)))
         status = predict_networks(m, from, out, err);
     add_sums(from->p, out);
     layerwise_data_free(&d);
@@ -281,7 +301,7 @@ static lm_status without_fold(const layerwise_data *d, const double *setting, co
     if (status == LM_E_ARG) /* too few */
         return lm_error_set(err, LM_OK, "%s", "");
     if (!status)
-        status = predict_lots(m, d, inside, f, out, err);
+        status = predict_lots(m, d, &(telling){ inside, f, true }, out, err);
     layerwise_free(m);
     return status;
 }
@@ -294,7 +314,7 @@ static lm_status with_all(const layerwise_data *d, const double *setting, uint64
     lm_status        status = layerwise_learn(d, setting, seed, NULL, NULL, &m, err);
 
     if (!status)
-        status = predict_lots(m, d, NULL, NULL, out, err);
+        status = predict_lots(m, d, &all_seen, out, err);
     layerwise_free(m);
     return status;
 }
@@ -330,7 +350,7 @@ static lm_status without_device(const layerwise_data *d, const double *setting, 
     lm_status        status = layerwise_learn(d, setting, f->by->rule.seed, outside, f, &m, err);
 
     if (!status)
-        status = predict_lots(m, d, inside, f, out, err);
+        status = predict_lots(m, d, &(telling){ inside, f, false }, out, err);
     layerwise_free(m);
     return status;
 }

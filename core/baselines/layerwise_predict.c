@@ -65,18 +65,29 @@ static lm_status take_features(const layerwise_task *t, const double *all, const
     return LM_OK;
 }
 
+static layerwise_answer answer_of(const layerwise_task *t, double value, double beyond)
+{
+    const double wider = pow(t->interval.per_octave, log2(beyond));
+    const bool   known = interval_known(&t->interval) && isfinite(wider);
+
+    return (layerwise_answer){ .value  = value,
+                               .low    = known ? value * t->interval.low / wider : (double)NAN,
+                               .high   = known ? value * t->interval.high * wider : (double)NAN,
+                               .beyond = beyond };
+}
+
 lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
-                            layerwise_target target, double *out, double *beyond, lm_error *err)
+                            layerwise_target target, layerwise_answer *out, lm_error *err)
 {
     char                  name[LAYERWISE_NAME];
     layerwise_features    f = { .n = 0 };
     layerwise_range       all[LAYERWISE_FEATURES];
-    double                value[LAYERWISE_FEATURES], x[LAYERWISE_FEATURES], by;
+    double                value[LAYERWISE_FEATURES], x[LAYERWISE_FEATURES], by, y;
     size_t                at[LAYERWISE_FEATURES];
     const layerwise_task *t;
     lm_status             status;
 
-    *out = NAN;
+    *out = (layerwise_answer){ NAN, NAN, NAN, 1 };
     if (!m->kind->task(c, name) || !(t = find_task(m, name, target)))
         return LM_OK;
     m->kind->features(c, &f);
@@ -85,48 +96,48 @@ lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
         value[k] = f.of[k].value;
     }
     if ((status = map_features(t, all, f.n, at, err)) ||
-        (status = take_features(t, value, at, x, &by, err)))
+        (status = take_features(t, value, at, x, &by, err)) || isnan(by) ||
+        (status = m->kind->learner->predict(t->learned, x, 1, &y, err)))
         return status;
-    if (beyond)
-        *beyond = by;
-    return isnan(by) ? LM_OK : m->kind->learner->predict(t->learned, x, 1, out, err);
+    *out = answer_of(t, y, by);
+    return LM_OK;
 }
 
 lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *lot,
                                 bool (*wanted)(const void *context, size_t from),
-                                const void *context, double *out, lm_error *err)
+                                const void *context, layerwise_answer *out, lm_error *err)
 {
     const layerwise_task *t = find_task(m, lot->task, lot->target);
     size_t                at[LAYERWISE_FEATURES], n = 0;
     size_t               *row;
-    double               *x, *y;
+    double               *x, *y, *beyond;
     lm_status             status;
 
     if (!t)
         return LM_OK;
     if ((status = map_features(t, lot->feature, lot->n_features, at, err)))
         return status;
-    row = malloc((lot->n + 1) * sizeof *row);
-    x   = malloc((lot->n * t->n_features + 1) * sizeof *x);
-    y   = malloc((lot->n + 1) * sizeof *y);
-    if (!row || !x || !y)
+    row    = malloc((lot->n + 1) * sizeof *row);
+    x      = malloc((lot->n * t->n_features + 1) * sizeof *x);
+    y      = malloc((lot->n + 1) * sizeof *y);
+    beyond = malloc((lot->n + 1) * sizeof *beyond);
+    if (!row || !x || !y || !beyond)
         status = no_memory(err);
     for (size_t i = 0; i < lot->n && !status; i++) {
-        double beyond;
-
         if (wanted && !wanted(context, lot->from[i]))
             continue;
-        status =
-            take_features(t, lot->x + i * lot->n_features, at, x + n * t->n_features, &beyond, err);
-        if (!isnan(beyond))
-            row[n++] = i;
+        status = take_features(t, lot->x + i * lot->n_features, at, x + n * t->n_features,
+                               &beyond[n], err);
+        row[n] = i;
+        n += isnan(beyond[n]) ? 0 : 1;
     }
     if (!status)
         status = m->kind->learner->predict(t->learned, x, n, y, err);
     for (size_t i = 0; i < n && !status; i++)
-        out[row[i]] = y[i];
+        out[row[i]] = answer_of(t, y[i], beyond[i]);
     free(row);
     free(x);
     free(y);
+    free(beyond);
     return status;
 }

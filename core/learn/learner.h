@@ -98,12 +98,14 @@ extern const learner_trial learner_trial_usual;
 /**
  * Which of n candidates has the least mean relative error on groups that it did not see.
  *
- * @param errors of each; n = 0: this build cannot train it. NULL: not wanted
+ * @param errors   of each; n = 0: this build cannot train it. NULL: not wanted
+ * @param left_out of each row what the best said without its group; NAN: it was not judged. NULL:
+ *                 not wanted
  * @return LM_E_ARG where all rows are of one group, and as learner_train(); LM_E_UNSUPPORTED where
  *         no candidate can be trained
  */
 lm_status learner_best(const learner_rows *rows, const learner_options *candidate, size_t n,
                        const learner_trial *trial, size_t *best, stats_errors *errors,
-                       lm_error *err);
+                       double *left_out, lm_error *err);
 
 #endif

@@ -106,6 +106,8 @@ typedef struct bench {
     parts   p;
     copy    seen, other;
     double *measured, *told; /* told: of each candidate p.n */
+    size_t *judged;          /* rows, in that order */
+    size_t  n_judged;
 } bench;
 
 static lm_status bench_new(const learner_rows *r, size_t candidates, const learner_trial *t,
@@ -116,8 +118,10 @@ static lm_status bench_new(const learner_rows *r, size_t candidates, const learn
     *b = (bench){ .seen     = { malloc(cells * sizeof(double)), malloc(r->n * sizeof(double)), 0 },
                   .other    = { malloc(cells * sizeof(double)), malloc(r->n * sizeof(double)), 0 },
                   .measured = malloc(r->n * sizeof(double)),
+                  .judged   = malloc(r->n * sizeof(size_t)),
                   .told     = malloc(candidates * r->n * sizeof(double)) };
-    if (!b->seen.x || !b->seen.y || !b->other.x || !b->other.y || !b->measured || !b->told)
+    if (!b->seen.x || !b->seen.y || !b->other.x || !b->other.y || !b->measured || !b->judged ||
+        !b->told)
         return no_memory(err);
     return deal(r, t, &b->p, err);
 }
@@ -131,28 +135,30 @@ static void bench_free(bench *b)
     free(b->other.x);
     free(b->other.y);
     free(b->measured);
+    free(b->judged);
     free(b->told);
 }
 
 static lm_status judge_all(bench *b, const learner_rows *r, const learner_options *candidate,
                            size_t n, const learner_trial *t, stats_errors *errors, lm_error *err)
 {
-    size_t    judged = 0;
     lm_status status = LM_OK;
 
-    for (size_t f = 0; f < b->p.folds && !status && !(t->judged && judged >= t->judged); f++) {
+    for (size_t f = 0; f < b->p.folds && !status && !(t->judged && b->n_judged >= t->judged); f++) {
         copy_rows(r, &b->p, f, false, &b->seen);
         copy_rows(r, &b->p, f, true, &b->other);
         for (size_t c = 0; c < n && !status; c++)
             if (learner_available(candidate[c].kind))
                 status = judge_fold(&b->seen, &b->other, r->n_features, &candidate[c],
-                                    b->told + c * r->n + judged, err);
-        memcpy(b->measured + judged, b->other.y, b->other.n * sizeof *b->measured);
-        judged += b->other.n;
+                                    b->told + c * r->n + b->n_judged, err);
+        memcpy(b->measured + b->n_judged, b->other.y, b->other.n * sizeof *b->measured);
+        for (size_t i = 0; i < b->p.n; i++) /* in the order of copy_rows() */
+            if (b->p.fold[i] == f)
+                b->judged[b->n_judged++] = b->p.row[i];
     }
     for (size_t c = 0; c < n && !status; c++)
         errors[c] = stats_compare(b->told + c * r->n, b->measured,
-                                  learner_available(candidate[c].kind) ? judged : 0);
+                                  learner_available(candidate[c].kind) ? b->n_judged : 0);
     return status;
 }
 
@@ -169,7 +175,7 @@ static lm_status check(const learner_rows *r, const learner_trial *t, size_t n, 
 
 lm_status learner_best(const learner_rows *rows, const learner_options *candidate, size_t n,
                        const learner_trial *trial, size_t *best, stats_errors *errors,
-                       lm_error *err)
+                       double *left_out, lm_error *err)
 {
     stats_errors *found  = NULL;
     bench         b      = { .told = NULL };
@@ -193,6 +199,10 @@ lm_status learner_best(const learner_rows *rows, const learner_options *candidat
                               "XGBoost (libxgboost-dev) and build again");
     if (!status && errors)
         memcpy(errors, found, n * sizeof *found);
+    for (size_t i = 0; i < rows->n && !status && left_out; i++)
+        left_out[i] = NAN;
+    for (size_t i = 0; i < b.n_judged && !status && left_out; i++)
+        left_out[b.judged[i]] = b.told[*best * rows->n + i];
     bench_free(&b);
     free(found);
     return status;

@@ -115,9 +115,27 @@ static double pass_seconds(const layerwise_sum *found, phase f)
     return found->other[f] ? NAN : found->seconds[f];
 }
 
-/* Bounds of all but the all-reduce, which has its own: these are not known of sums of layers. */
-static void bound(prediction *p)
+/* One end of all bounds but the all-reduce's, which has its own. */
+static void bound_end(const prediction *p, const double layers[N_PHASES], double micro,
+                      double to[N_QUANTITIES])
 {
+    const double passes = layers[PHASE_FORWARD] + layers[PHASE_BACKWARD];
+    const double sync   = p->messages ? to[QUANTITY_SYNC] : 0;
+
+    to[QUANTITY_STEP] = layers[PHASE_STEP] + sync;
+    if (isnan(p->forward + p->backward)) /* there are no micro-steps */
+        return;
+    to[QUANTITY_FORWARD]       = micro * layers[PHASE_FORWARD];
+    to[QUANTITY_BACKWARD]      = micro * layers[PHASE_BACKWARD];
+    to[QUANTITY_GRAD]          = layers[PHASE_STEP] - passes + sync;
+    to[QUANTITY_BACKWARD_GRAD] = to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
+    to[QUANTITY_STEP] += (micro - 1) * passes;
+}
+
+static void bound(const layerwise_sum *found, double micro, prediction *p)
+{
+    bound_end(p, found->low, micro, p->low);
+    bound_end(p, found->high, micro, p->high);
     p->slow = p->fast = p->step;
     if (p->messages) {
         p->slow += p->high[QUANTITY_SYNC] - p->sync;
@@ -164,7 +182,7 @@ lm_status layerwise_predict_step(const predictor *who, const step_setup *s, pred
     if ((status = add_micro_steps(who, s->sync.accumulation, &p, err)))
         return status;
     ledger_add(&p.ledger, CERTAINTY_ASSUMED, p.step - p.sync);
-    bound(&p);
+    bound(&found, (double)s->sync.accumulation, &p);
     *out = p;
     return LM_OK;
 }

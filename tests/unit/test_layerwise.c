@@ -204,12 +204,14 @@ static layerwise_model *learn(const layerwise_data *d, const char *settings)
 
 static double ask(const layerwise_model *m, const layerwise_case *c, double *beyond)
 {
-    double   seconds = -1;
-    lm_error err     = { LM_OK, "" };
+    layerwise_answer told;
+    lm_error         err = { LM_OK, "" };
 
-    if (layerwise_predict(m, c, LAYERWISE_SECONDS, &seconds, beyond, &err))
+    if (layerwise_predict(m, c, LAYERWISE_SECONDS, &told, &err))
         fail_msg("%s", err.text);
-    return seconds;
+    if (beyond)
+        *beyond = told.beyond;
+    return told.value;
 }
 
 static char *text_of(const layerwise_model *m)
@@ -240,6 +242,9 @@ static void what_was_learned_is_told_and_kept(void **state)
     assert_int_equal(m->task[0].judged.held, ROWS / 10);
     assert_int_equal(m->task[0].judged.seen, ROWS - ROWS / 10);
     assert_true(m->task[0].judged.mape < 0.1);
+    assert_int_equal(m->task[0].interval.groups, ROWS / 10 / 4); /* whole groups are held */
+    assert_true(m->task[0].interval.low > 0.7 && m->task[0].interval.low <= 1);
+    assert_true(m->task[0].interval.high < 1.4 && m->task[0].interval.high >= 1);
     assert_string_equal(text, again); /* the same seed */
 
     make("linear", "features=200", "300", 8, &asked);
@@ -284,15 +289,15 @@ static void lots_are_told_as_single_cases_are(void **state)
 {
     layerwise_data   d = layers_of(ROWS, NULL, 1);
     layerwise_model *m = learn(&d, "layers=1,epochs=5");
-    double           told[ROWS];
+    layerwise_answer told[ROWS];
     lm_error         err = { LM_OK, "" };
 
     (void)state;
     for (size_t i = 0; i < ROWS; i++)
-        told[i] = -1;
+        told[i].value = -1;
     assert_int_equal(layerwise_predict_lot(m, &d.lot[0], even, NULL, told, &err), LM_OK);
     for (size_t i = 0; i < ROWS; i++)
-        assert_true(i % 2 ? told[i] == -1 : told[i] > 0);
+        assert_true(i % 2 ? told[i].value == -1 : told[i].value > 0);
     layerwise_free(m);
     layerwise_data_free(&d);
 }
@@ -322,10 +327,9 @@ static void several_devices_need_their_figures(void **state)
     assert_close(1e4 * ask(m, &c, NULL), 4.4, 0.15);
     c.on = NULL;
     {
-        double seconds;
+        layerwise_answer told;
 
-        assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &seconds, NULL, &err),
-                         LM_E_NOTFOUND);
+        assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &told, &err), LM_E_NOTFOUND);
         assert_error(
             err, LM_E_NOTFOUND,
             "it was learned of several devices and needs bandwidth of this one: name it by "
@@ -403,9 +407,14 @@ static void what_is_no_model_is_refused(void **state)
         const char *from, *to, *text;
         lm_status   code;
     } cases[] = {
-        { "justus 1", "justus 2",
-          "f:1: a model of version '2', this program reads 1: fit the observations again",
+        { "justus 1", "justus 3",
+          "f:1: a model of version '3', this program reads 1 to 2: fit the observations again",
           LM_E_UNSUPPORTED },
+        { "justus 1", "justus 2", "f:6: expected 'interval ...', found 'features 2'", LM_E_SYNTAX },
+        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
+          "justus 2\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval 1.1 .. 2, groups 3\n",
+          "f:6: interval: expected bounds around 1 and a factor per octave of 1 or more",
+          LM_E_ARG },
         { "justus 1", "prenet 1", "f:1: a model 'prenet', not 'justus'", LM_E_NOTFOUND },
         { "layermeter model", "layermeter residual",
           "f:1: expected 'layermeter model ...', found 'layermeter residual justus 1'",
@@ -448,6 +457,39 @@ static void cut_short_anywhere_it_is_refused(void **state)
     }
 }
 
+/* Of a file of today: around 1, wider by the factor for each octave beyond. */
+static void intervals_widen_beyond_what_was_learned_from(void **state)
+{
+    static const struct {
+        int64_t batch;
+        double  wider;
+    } cases[] = { { 64, 1 }, { 256, 1.2 * 1.2 } };
+    char             text[700];
+    lm_error         err = { LM_OK, "" };
+    layerwise_model *m   = NULL;
+
+    (void)state;
+    snprintf(text, sizeof text, "%.*s2\n%.*sinterval 0.8 .. 1.5, groups 7, per_octave 1.2\n%s",
+             (int)(strstr(by_hand, "1\n") - by_hand), by_hand,
+             (int)(strstr(by_hand, "features") - strstr(by_hand, "tasks")),
+             strstr(by_hand, "tasks"), strstr(by_hand, "features"));
+    assert_int_equal(layerwise_read("f", text, &layerwise_justus, &m, &err), LM_OK);
+    assert_int_equal(m->task[0].interval.groups, 7);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        made             asked;
+        layerwise_case   c;
+        layerwise_answer told;
+
+        make("linear", "features=2", "3", cases[i].batch, &asked);
+        c = in_phase(&asked, PHASE_FORWARD, "", NULL);
+        assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &told, &err), LM_OK);
+        assert_close(told.low, 0.8 * told.value / cases[i].wider, 1e-12);
+        assert_close(told.high, 1.5 * told.value * cases[i].wider, 1e-12);
+        made_free(&asked);
+    }
+    layerwise_free(m);
+}
+
 static void a_feature_that_nobody_knows_is_of_another_version(void **state)
 {
     char             text[600];
@@ -455,7 +497,7 @@ static void a_feature_that_nobody_knows_is_of_another_version(void **state)
     layerwise_model *m   = NULL;
     made             asked;
     layerwise_case   c;
-    double           seconds;
+    layerwise_answer told;
 
     (void)state;
     snprintf(text, sizeof text, "%s", by_hand);
@@ -463,8 +505,7 @@ static void a_feature_that_nobody_knows_is_of_another_version(void **state)
     assert_int_equal(layerwise_read("f", text, &layerwise_justus, &m, &err), LM_OK);
     make("linear", "features=2", "3", 8, &asked);
     c = in_phase(&asked, PHASE_FORWARD, "", NULL);
-    assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &seconds, NULL, &err),
-                     LM_E_NOTFOUND);
+    assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &told, &err), LM_E_NOTFOUND);
     assert_error(
         err, LM_E_NOTFOUND,
         "'dense' has no feature 'betch' that comes next: learned by another version? fit the "
@@ -577,6 +618,7 @@ static void networks_are_sums_of_their_layers(void **state)
     assert_int_equal(sum.untold[PHASE_STEP], 2); /* elu, the loss */
     assert_int_equal(sum.told[PHASE_BACKWARD], 0);
     assert_true(sum.beyond == 1);
+    assert_true(isnan(sum.low[PHASE_STEP])); /* a file without intervals */
     assert_int_equal(sum.other[PHASE_FORWARD], 0);
     assert_int_equal(sum.other[PHASE_BACKWARD],
                      2); /* steps are told, their backward passes are not */
@@ -605,6 +647,7 @@ int main(void)
         cmocka_unit_test(too_little_teaches_nothing),
         cmocka_unit_test(what_is_no_model_is_refused),
         cmocka_unit_test(cut_short_anywhere_it_is_refused),
+        cmocka_unit_test(intervals_widen_beyond_what_was_learned_from),
         cmocka_unit_test(a_feature_that_nobody_knows_is_of_another_version),
         cmocka_unit_test(functions_belong_to_the_layer_before_them),
         cmocka_unit_test(networks_are_sums_of_their_layers),

@@ -288,15 +288,15 @@ static void groups_are_judged_whole(void **state)
     (void)state;
     if (!learner_available(LEARNER_FOREST))
         skip();
-    assert_int_equal(learner_best(&rows, candidate, 2, &learner_trial_usual, &best, errors, NULL),
-                     LM_OK);
+    assert_int_equal(
+        learner_best(&rows, candidate, 2, &learner_trial_usual, &best, errors, NULL, NULL), LM_OK);
     assert_int_equal(best, 1);
     assert_int_equal(errors[0].n, GROUPS * EACH);
     assert_true(errors[0].mape > errors[1].mape);
     assert_true(errors[1].mape < 0.25);
     rows.group = NULL; /* row by row it looks the other way round */
-    assert_int_equal(learner_best(&rows, candidate, 2, &learner_trial_usual, &best, errors, NULL),
-                     LM_OK);
+    assert_int_equal(
+        learner_best(&rows, candidate, 2, &learner_trial_usual, &best, errors, NULL, NULL), LM_OK);
     assert_int_equal(best, 0);
     assert_true(errors[0].mape < 0.01);
 }
@@ -309,13 +309,21 @@ static void few_rows_are_drawn_from_many(void **state)
     const learner_options o     = learner_usual(LEARNER_LINEAR, true);
     const learner_trial   trial = { .folds = 5, .rows = 100, .judged = 15, .seed = 1 };
     const learner_rows    rows  = by_heart(x, y, group);
-    size_t                best  = 9;
+    size_t                best = 9, judged              = 0;
+    double                left_out[GROUPS * EACH], mape = 0;
     stats_errors          e;
 
     (void)state;
-    assert_int_equal(learner_best(&rows, &o, 1, &trial, &best, &e, NULL), LM_OK);
+    assert_int_equal(learner_best(&rows, &o, 1, &trial, &best, &e, left_out, NULL), LM_OK);
     assert_int_equal(best, 0);
     assert_int_equal(e.n, 20);
+    for (size_t i = 0; i < rows.n; i++)
+        if (!isnan(left_out[i])) {
+            mape += fabs(left_out[i] / y[i] - 1) / 20;
+            judged++;
+        }
+    assert_int_equal(judged, 20);
+    assert_close(mape, e.mape, 1e-12);
 }
 
 static void one_group_is_refused(void **state)
@@ -328,7 +336,8 @@ static void one_group_is_refused(void **state)
     size_t                best;
 
     (void)state;
-    assert_int_equal(learner_best(&rows, &o, 1, &learner_trial_usual, &best, NULL, &err), LM_E_ARG);
+    assert_int_equal(learner_best(&rows, &o, 1, &learner_trial_usual, &best, NULL, NULL, &err),
+                     LM_E_ARG);
     assert_string_equal(err.text,
                         "all 3 rows are of one group: nothing is left to judge a learner by");
 }

@@ -242,13 +242,13 @@ static layerwise_model *learned(const layerwise_data *d, const char *how)
 static double told(const layerwise_model *m, int64_t batch, int64_t in, int64_t out,
                    const char *optimizer, const device *on, lm_error *err)
 {
-    made   asked = layer_of(batch, in, out, optimizer, on);
-    double seconds;
+    made             asked = layer_of(batch, in, out, optimizer, on);
+    layerwise_answer answer;
 
-    if (layerwise_predict(m, case_of(&asked), LAYERWISE_SECONDS, &seconds, NULL, err))
-        seconds = -1;
+    if (layerwise_predict(m, case_of(&asked), LAYERWISE_SECONDS, &answer, err))
+        answer.value = -1;
     made_free(&asked);
-    return seconds;
+    return answer.value;
 }
 
 static char *text_of(const layerwise_model *m)
