@@ -239,7 +239,7 @@ static void answer_part(const fabric_model *by, const allreduce *a, allreduce_an
     const bool        beyond = add_notes(out, by, a);
     double            x[N_SYNC_COLUMNS];
 
-    sync_columns(a, by->ring, x);
+    sync_columns(a, by->ring, by->cache, x);
     for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
         add_share(out, (allreduce_share){ .name   = sync_column_name(c),
                                           .unit   = sync_column_unit(c),

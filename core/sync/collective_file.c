@@ -10,10 +10,12 @@
 #define PREFIX "allreduce."
 #define SECOND "second."
 
-/* Columns that an all-reduce within a node does not have. */
+/* Some are of all-reduces between nodes only, one of those within. */
 static bool has_column(fabric f, sync_column c)
 {
-    return f == FABRIC_MULTI || (c != SYNC_BYTES_TWO && c != SYNC_DEVICES && c != SYNC_RAIL_BYTES);
+    const bool between = c == SYNC_BYTES_TWO || c == SYNC_DEVICES || c == SYNC_RAIL_BYTES;
+
+    return f == FABRIC_MULTI ? c != SYNC_SPILLED_BYTES : !between;
 }
 
 /* ---- writing ------------------------------------------------------------------------------------
@@ -27,14 +29,20 @@ static void write_range(FILE *out, const char *key, const sync_range *r)
             text_exact(r->high, high, sizeof high));
 }
 
-static void write_plane(FILE *out, const char *prefix, fabric f, const sync_plane *p)
+/* Nothing is spilled where there is no border. */
+static bool in_use(fabric f, const fabric_model *m, sync_column c)
+{
+    return has_column(f, c) && (c != SYNC_SPILLED_BYTES || m->cache > 0);
+}
+
+static void write_plane(FILE *out, const char *prefix, fabric f, const fabric_model *m, size_t k)
 {
     char value[40];
 
     for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
-        if (has_column(f, c))
+        if (in_use(f, m, c))
             fprintf(out, "%s%s = %s s/%s\n", prefix, sync_column_name(c),
-                    text_exact(p->price[c], value, sizeof value), sync_column_unit(c));
+                    text_exact(m->plane[k].price[c], value, sizeof value), sync_column_unit(c));
 }
 
 static void write_baselines(FILE *out, const fabric_model *m)
@@ -68,9 +76,11 @@ static void write_fabric(FILE *out, const char *algorithm, fabric f, const fabri
     write_range(out, "devices_range", &m->devices);
     fprintf(out, "ring = %s\none_count = %s\n", m->ring ? "yes" : "no",
             m->one_count ? "yes" : "no");
-    write_plane(out, "", f, &m->plane[0]);
+    if (m->cache > 0)
+        fprintf(out, "cache = %s\n", text_exact(m->cache, value, sizeof value));
+    write_plane(out, "", f, m, 0);
     if (m->n_planes > 1)
-        write_plane(out, SECOND, f, &m->plane[1]);
+        write_plane(out, SECOND, f, m, 1);
     write_baselines(out, m);
 }
 
@@ -210,6 +220,11 @@ static lm_status read_pair(reading *r, const ini_pair *p, lm_error *err)
         return read_range(p, &r->m.nodes, err);
     if (!strcmp(p->key, "devices_range"))
         return read_range(p, &r->m.devices, err);
+    if (!strcmp(p->key, "cache")) {
+        if ((status = text_real(p->value, &r->m.cache, err)) || r->m.cache > 0)
+            return status;
+        return lm_error_set(err, LM_E_ARG, "cache: must be above 0");
+    }
     status = read_column(r, p, &known, err);
     if (!known && !status)
         status = read_baseline(r, p, &known, err);
@@ -242,7 +257,7 @@ static lm_status check_complete(const ini_document *doc, const ini_section *s, c
         return missing(doc, s, "", "devices_range", err);
     for (size_t k = 0; k < r->m.n_planes; k++)
         for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
-            if (has_column(r->f, c) && !r->seen[k][c])
+            if (in_use(r->f, &r->m, c) && !r->seen[k][c])
                 return missing(doc, s, k ? SECOND : "", sync_column_name(c), err);
     return LM_OK;
 }

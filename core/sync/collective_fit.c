@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "sync/collective_planes.h"
+#include "sync/collective_cache.h"
 
 #define LEAST_ROWS  2
 #define FOLDS       8   /* numbers of nodes that are left out at most, the largest ones */
@@ -222,6 +222,8 @@ static lm_status fit_fabric(fit_row *row, size_t n, bool ring, bool only, fabric
         status = choose(row, n, &s, ring, &c, err);
     if (!status && !only)
         status = fit_candidate(row, n, &c, &m, err);
+    if (!status && !only && row[0].of.nodes < 2 && m.n_planes < 2)
+        status = planes_fit_cache(row, n, c.columns, &m, err);
     if (!status)
         status = fit_baselines(row, n, &m, err);
     if (!status)
@@ -253,7 +255,7 @@ static lm_status fit_algorithm(const allreduce_time *row, size_t n, bool only, a
                 fabric_of(&row[i].of) != f)
                 continue;
             rows[kept] = (fit_row){ .seconds = row[i].seconds, .of = row[i].of };
-            sync_columns(&row[i].of, ring, rows[kept++].x);
+            sync_columns(&row[i].of, ring, 0, rows[kept++].x);
         }
         if (kept >= LEAST_ROWS)
             status = fit_fabric(rows, kept, ring, only, &out->of[f], err);

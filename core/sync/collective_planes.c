@@ -156,6 +156,13 @@ static double loss_of(const fit_row *row, size_t n, const sync_plane plane[2])
     return loss;
 }
 
+double planes_loss(const fit_row *row, size_t n, const sync_plane *plane)
+{
+    const sync_plane both[2] = { *plane, *plane };
+
+    return loss_of(row, n, both);
+}
+
 static size_t count_second(const fit_row *row, size_t n)
 {
     size_t count = 0;

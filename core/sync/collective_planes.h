@@ -36,6 +36,9 @@ lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_pl
 lm_status planes_fit_two(fit_row *row, size_t n, unsigned columns, fabric_model *out,
                          lm_error *err);
 
+/** What a plane is off, as it was fitted: the sum of Huber's losses. */
+double planes_loss(const fit_row *row, size_t n, const sync_plane *plane);
+
 /** Different values among n, ascending, in place; how many. */
 size_t planes_distinct(double *value, size_t n);
 

@@ -20,15 +20,16 @@ static const struct {
     const char *name, *unit;
     term_bound  bound;
 } columns[N_SYNC_COLUMNS] = {
-    [SYNC_START]      = { "start", "all-reduce", BOUND_LAUNCH },
-    [SYNC_STEPS]      = { "steps", "step", BOUND_LAUNCH },
-    [SYNC_BYTES]      = { "bytes", "byte", BOUND_TRAFFIC },
-    [SYNC_BYTES_TWO]  = { "bytes_two", "byte", BOUND_TRAFFIC },
-    [SYNC_PIPELINE]   = { "pipeline", "chunk", BOUND_LAUNCH },
-    [SYNC_CHUNKS]     = { "chunks", "chunk", BOUND_LAUNCH },
-    [SYNC_TREE_BYTES] = { "tree_bytes", "byte", BOUND_TRAFFIC },
-    [SYNC_DEVICES]    = { "devices", "device", BOUND_LAUNCH },
-    [SYNC_RAIL_BYTES] = { "rail_bytes", "byte", BOUND_TRAFFIC },
+    [SYNC_START]         = { "start", "all-reduce", BOUND_LAUNCH },
+    [SYNC_STEPS]         = { "steps", "step", BOUND_LAUNCH },
+    [SYNC_BYTES]         = { "bytes", "byte", BOUND_TRAFFIC },
+    [SYNC_BYTES_TWO]     = { "bytes_two", "byte", BOUND_TRAFFIC },
+    [SYNC_PIPELINE]      = { "pipeline", "chunk", BOUND_LAUNCH },
+    [SYNC_CHUNKS]        = { "chunks", "chunk", BOUND_LAUNCH },
+    [SYNC_TREE_BYTES]    = { "tree_bytes", "byte", BOUND_TRAFFIC },
+    [SYNC_DEVICES]       = { "devices", "device", BOUND_LAUNCH },
+    [SYNC_RAIL_BYTES]    = { "rail_bytes", "byte", BOUND_TRAFFIC },
+    [SYNC_SPILLED_BYTES] = { "spilled_bytes", "byte", BOUND_TRAFFIC },
 };
 
 const char *sync_column_name(sync_column c)
@@ -66,7 +67,7 @@ static double ring_bytes(double n, double bytes)
     return 2 * (n - 1) / n * bytes;
 }
 
-void sync_columns(const allreduce *a, bool ring, double out[N_SYNC_COLUMNS])
+void sync_columns(const allreduce *a, bool ring, double cache, double out[N_SYNC_COLUMNS])
 {
     const bool   multi = a->nodes > 1;
     const double nodes = (double)a->nodes, devices = (double)a->devices, n = nodes * devices;
@@ -74,15 +75,16 @@ void sync_columns(const allreduce *a, bool ring, double out[N_SYNC_COLUMNS])
     const double lam    = ring ? places - 1 : log2(places);
     const bool   two    = a->nodes == 2;
 
-    out[SYNC_START]      = 1;
-    out[SYNC_STEPS]      = lam;
-    out[SYNC_BYTES]      = two ? 0 : ring_bytes(n, a->bytes);
-    out[SYNC_BYTES_TWO]  = two ? ring_bytes(n, a->bytes) : 0;
-    out[SYNC_PIPELINE]   = sqrt(a->bytes * lam);
-    out[SYNC_CHUNKS]     = sqrt(a->bytes) * lam;
-    out[SYNC_TREE_BYTES] = a->bytes * lam;
-    out[SYNC_DEVICES]    = multi ? devices - 1 : 0;
-    out[SYNC_RAIL_BYTES] = multi ? ring_bytes(nodes, a->bytes) / devices : 0;
+    out[SYNC_START]         = 1;
+    out[SYNC_STEPS]         = lam;
+    out[SYNC_BYTES]         = two ? 0 : ring_bytes(n, a->bytes);
+    out[SYNC_BYTES_TWO]     = two ? ring_bytes(n, a->bytes) : 0;
+    out[SYNC_PIPELINE]      = sqrt(a->bytes * lam);
+    out[SYNC_CHUNKS]        = sqrt(a->bytes) * lam;
+    out[SYNC_TREE_BYTES]    = a->bytes * lam;
+    out[SYNC_DEVICES]       = multi ? devices - 1 : 0;
+    out[SYNC_RAIL_BYTES]    = multi ? ring_bytes(nodes, a->bytes) / devices : 0;
+    out[SYNC_SPILLED_BYTES] = cache > 0 ? ring_bytes(n, fmax(0, a->bytes - cache)) : 0;
 }
 
 /* ---- baselines ----------------------------------------------------------------------------------
@@ -178,7 +180,7 @@ const sync_plane *fabric_plane(const fabric_model *m, const allreduce *a)
 
     if (m->n_planes < 2)
         return &m->plane[0];
-    sync_columns(a, m->ring, x);
+    sync_columns(a, m->ring, m->cache, x);
     return plane_seconds(&m->plane[1], x) < plane_seconds(&m->plane[0], x) ? &m->plane[1]
                                                                            : &m->plane[0];
 }
@@ -187,7 +189,7 @@ double fabric_seconds(const fabric_model *m, const allreduce *a)
 {
     double x[N_SYNC_COLUMNS], seconds;
 
-    sync_columns(a, m->ring, x);
+    sync_columns(a, m->ring, m->cache, x);
     seconds = plane_seconds(&m->plane[0], x);
     return m->n_planes > 1 ? fmin(seconds, plane_seconds(&m->plane[1], x)) : seconds;
 }

@@ -49,6 +49,9 @@ typedef enum sync_column {
     SYNC_DEVICES,    /**< g - 1: latency within nodes. In use where g varies between nodes, like: */
     SYNC_RAIL_BYTES, /**< 2 (N - 1) / N S / g: a device's part on its own link to the network
                         (hierarchical all-reduce, Cho et al. 2019, "BlueConnect") */
+    SYNC_SPILLED_BYTES, /**< V of what a message has beyond fabric_model.cache bytes: within a node
+                           whose ranks copy and add in memory, what their caches do not hold costs
+                           several times as much. In use where it holds for sizes left out */
     N_SYNC_COLUMNS
 } sync_column;
 
@@ -59,8 +62,8 @@ const char *sync_column_unit(sync_column c);
 sync_column sync_column_parse(const char *name);
 term_bound  sync_column_bound(sync_column c);
 
-/** Values of all columns. `ring`: lam is N - 1. */
-void sync_columns(const allreduce *a, bool ring, double out[N_SYNC_COLUMNS]);
+/** Values of all columns. `ring`: lam is N - 1. `cache`: bytes; 0: nothing is spilled. */
+void sync_columns(const allreduce *a, bool ring, double cache, double out[N_SYNC_COLUMNS]);
 
 /** Formulas of others, fitted to the same rows with relative weights, of each fabric by itself. n
  * is the number of ranks. */
@@ -99,6 +102,7 @@ typedef struct fabric_model {
     bool       ring;     /**< of lam */
     size_t     n_planes; /**< 1, or 2 of which the cheaper is taken: another protocol */
     sync_plane plane[2];
+    double     cache; /**< bytes of a message beyond which it spills; 0: no such border */
     sync_range bytes, nodes, devices;
     /** How many steps the latency takes was measured with one number of nodes (devices, within a
      * node) only: that all of it grows with them is assumed. */

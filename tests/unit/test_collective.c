@@ -24,7 +24,7 @@ static void columns_are_those_by_hand(void **state)
     double          x[N_SYNC_COLUMNS];
 
     (void)state;
-    sync_columns(&a, false, x);
+    sync_columns(&a, false, 0, x);
     assert_close(x[SYNC_START], 1, 0);
     assert_close(x[SYNC_STEPS], 2, 0);
     assert_close(x[SYNC_BYTES], 1792, 0);
@@ -34,7 +34,7 @@ static void columns_are_those_by_hand(void **state)
     assert_close(x[SYNC_TREE_BYTES], 2048, 0);
     assert_close(x[SYNC_DEVICES], 1, 0);
     assert_close(x[SYNC_RAIL_BYTES], 768, 0);
-    sync_columns(&a, true, x);
+    sync_columns(&a, true, 0, x);
     assert_close(x[SYNC_STEPS], 3, 0);
     assert_close(x[SYNC_PIPELINE], sqrt(3072), 1e-15);
 }
@@ -45,7 +45,7 @@ static void within_a_node_devices_take_the_place_of_nodes(void **state)
     double x[N_SYNC_COLUMNS];
 
     (void)state;
-    sync_columns(&(allreduce){ 100, 1, 4 }, false, x);
+    sync_columns(&(allreduce){ 100, 1, 4 }, false, 0, x);
     assert_close(x[SYNC_STEPS], 2, 0);
     assert_close(x[SYNC_BYTES], 150, 0);
     assert_close(x[SYNC_DEVICES], 0, 0);
@@ -59,7 +59,7 @@ static void two_nodes_have_bytes_of_their_own(void **state)
     double x[N_SYNC_COLUMNS];
 
     (void)state;
-    sync_columns(&(allreduce){ 100, 2, 1 }, false, x);
+    sync_columns(&(allreduce){ 100, 2, 1 }, false, 0, x);
     assert_close(x[SYNC_BYTES], 0, 0);
     assert_close(x[SYNC_BYTES_TWO], 100, 0);
 }
@@ -101,7 +101,7 @@ static double priced(const sync_plane *p, const allreduce *a, bool ring)
 {
     double x[N_SYNC_COLUMNS], seconds = 0;
 
-    sync_columns(a, ring, x);
+    sync_columns(a, ring, 0, x);
     for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
         seconds += p->price[c] * x[c];
     return seconds;
