@@ -12,6 +12,7 @@
 #include "observe/observation.h"
 #include "sync/collective.h"
 #include "sync/overlap_file.h"
+#include "sync/sharing.h"
 
 struct operator_model; /* single/operator_model.h */
 
@@ -57,7 +58,7 @@ typedef struct calibration {
     struct operator_model *operators;             /**< of single kernels; NULL: none was fitted */
     struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
     struct composed_set   *composed; /**< networks are composed of `layers`; NULL: they are not */
-    power_model           *power;                 /**< NULL: none was measured */
+    power_model           *power;    /**< NULL: none was measured */
     learned_text          *learned;
     size_t                 n_learned;
     collective_model      *allreduces; /**< NULL: none was fitted */
@@ -68,6 +69,7 @@ typedef struct calibration {
     lm_dtype               dtype;                /**< of all observations; 0: not known */
     term_settings          settings;             /**< what terms were counted with */
     overlap_constants      overlapping;
+    sharing                shared;
     bool                   transferred; /**< carried over from other machines, see transfer.h */
     /** What connects nodes where no all-reduce between nodes was measured: as told, in no file. */
     interconnect link;

@@ -411,6 +411,8 @@ static lm_status read_facts(const reading *r, const ini_document *doc, const ini
         return measured_read(doc, s, &cal->measured, r->err);
     if (overlap_file_owns(s))
         return overlap_file_read(doc, s, &cal->overlapping, r->err);
+    if (sharing_owns(s))
+        return sharing_read(doc, s, &cal->shared, r->err);
     if (power_file_owns(s)) {
         cal->power = malloc(sizeof *cal->power);
         return cal->power ? power_file_read(doc, s, cal->power, r->err) : no_memory(r->err);

@@ -186,6 +186,7 @@ static void put_rest(FILE *out, const calibration *cal)
     if (cal->allreduces)
         collective_file_write(out, cal->allreduces);
     overlap_file_write(out, &cal->overlapping);
+    sharing_write(out, &cal->shared);
     if (cal->power)
         power_file_write(out, cal->power);
     for (size_t m = 0; model_at(m); m++)

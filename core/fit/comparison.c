@@ -11,6 +11,7 @@
 #include "fit/layer_watts.h"
 #include "fit/overlap_points.h"
 #include "fit/power_rows.h"
+#include "fit/shared.h"
 #include "fit/singles.h"
 
 /* ---- predictions --------------------------------------------------------------------------------
@@ -71,7 +72,8 @@ static lm_status predict_part(const points *p, const char *model, part which, bo
     if (!cal)
         return predict_fitted(p, form_at, by, out, err);
     for (size_t i = 0; i < p->n_points; i++)
-        out[i].part[which] = calibration_seconds(cal, form_at, &p->point[i].load);
+        out[i].part[which] = calibration_seconds(cal, form_at, &p->point[i].load) *
+                             shared_times(cal, model, which, shared_devices(p->point[i].row));
     return LM_OK;
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/stats.h"
+#include "fit/shared.h"
 #include "sync/buckets.h"
 
 /* Of a network without layers: as many as its bytes fill, and the small first one. */
@@ -48,30 +49,60 @@ static allreduce where(const observation *row)
     return (allreduce){ 0, hosts, (row->ranks + hosts - 1) / hosts };
 }
 
+/* On as many ranks of a host as the point's. */
+static step_passes passes_of(const calibration *cal, const char *model, const point *pt)
+{
+    const int64_t devices = shared_devices(pt->row);
+    step_passes   s       = overlapped_passes(cal, model, &pt->load);
+
+    if (s.told_apart) {
+        s.forward *= shared_times(cal, model, PART_FORWARD, devices);
+        s.backward *= shared_times(cal, model, PART_BACKWARD, devices);
+        s.update *= shared_times(cal, model, PART_UPDATE, devices);
+    }
+    return s;
+}
+
+/* What is asked of the recurrence at a point. */
+typedef struct question {
+    step_passes              passes;
+    sync_policy              policy;
+    sync_setting             how;     /* but for its policy */
+    double                   compute; /* that ranks wait for */
+    const gradient_schedule *schedule;
+    gradient_schedule       *own; /* the schedule, to be freed; NULL: it is another's */
+} question;
+
+static lm_status ask(const points *p, const calibration *cal, const char *model, const point *pt,
+                     double alone, question *out, lm_error *err)
+{
+    const allreduce at = where(pt->row);
+    question        q  = { .passes = passes_of(cal, model, pt), .policy = policy_of(pt->row) };
+
+    if (isnan(alone))
+        alone = q.passes.backward;
+    /* gradients are ready by prices, the pass takes what it takes */
+    q.how     = (sync_setting){ NULL, at.nodes, at.devices, alone / q.passes.backward, 1 };
+    q.compute = q.passes.forward + alone;
+    *out      = q;
+    return schedule_of(p, cal, pt, &out->schedule, &out->own, err);
+}
+
 /* With its buckets, to be cleared. */
 static lm_status predict_buckets(const points *p, const calibration *cal, const char *model,
                                  const point *pt, double alone, exposed_step *out, lm_error *err)
 {
-    const sync_policy        policy = policy_of(pt->row);
-    const allreduce          at     = where(pt->row);
-    exposed_step             s      = { .passes = overlapped_passes(cal, model, &pt->load) };
-    const gradient_schedule *schedule;
-    gradient_schedule       *own;
-    lm_status                status = schedule_of(p, cal, pt, &schedule, &own, err);
-    double                   factor;
-    sync_setting             how;
+    exposed_step s;
+    question     q;
+    lm_status    status = ask(p, cal, model, pt, alone, &q, err);
 
     if (status)
         return status;
-    if (isnan(alone))
-        alone = s.passes.backward;
-    /* gradients are ready by prices, the pass takes what it takes */
-    factor = alone / s.passes.backward;
-    how    = (sync_setting){ &policy, at.nodes, at.devices, factor, 1 };
-
-    status = overlapped_sync(cal, model, schedule, pt->row->batch, &how, s.passes.backward,
-                             s.passes.forward + alone, &s.sync, err);
-    gradient_schedule_free(own);
+    s.passes     = q.passes;
+    q.how.policy = &q.policy;
+    status = overlapped_sync(cal, model, q.schedule, pt->row->batch, &q.how, s.passes.backward,
+                             q.compute, &s.sync, err);
+    gradient_schedule_free(q.own);
     if (status)
         return status;
     s.step = s.passes.forward + s.sync.backward + s.sync.exposed + s.sync.copy + s.sync.straggler +
@@ -108,7 +139,8 @@ static double measured_alone(const points *p, const point *pt, phase f, int64_t 
     size_t n   = 0;
 
     for (size_t i = 0; i < p->n_points; i++) {
-        const double seconds = p->point[i].seconds[f];
+        const double together = p->point[i].together[f];
+        const double seconds  = isnan(together) ? p->point[i].seconds[f] : together;
 
         if (!isnan(seconds) && same_but_buckets(pt->row, p->point[i].row, ranks)) {
             sum += seconds;
@@ -119,19 +151,22 @@ static double measured_alone(const points *p, const point *pt, phase f, int64_t 
 }
 
 /* What a step computes where nothing is all-reduced beside it: as it was measured on the same ranks
- * or on one, else as it is predicted. */
+ * (`slowest`: by the slowest of them) or on one, else as it is predicted. */
 static step_passes passes_alone(const points *p, const calibration *cal, const char *model,
-                                const point *pt)
+                                const point *pt, bool *slowest)
 {
-    step_passes  s    = overlapped_passes(cal, model, &pt->load);
+    step_passes  s    = passes_of(cal, model, pt);
     const phase  f    = s.told_apart ? PHASE_BACKWARD : PHASE_STEP;
     const double same = s.told_apart ? measured_alone(p, pt, f, pt->row->ranks) : NAN;
     const double one  = isnan(same) ? measured_alone(p, pt, f, 1) : same;
 
+    *slowest = !isnan(same);
     if (isnan(one))
         return s;
     if (s.told_apart) {
-        s.backward = one;
+        s.backward = isnan(same)
+                         ? one * shared_times(cal, model, PART_BACKWARD, shared_devices(pt->row))
+                         : same;
     } else { /* divided as it is predicted */
         const double times = one / (s.forward + s.backward);
 
@@ -141,40 +176,74 @@ static step_passes passes_alone(const points *p, const calibration *cal, const c
     return s;
 }
 
-/* One step, as measured and as predicted. */
+/* One step, as measured. */
 typedef struct trial {
-    double step;    /* measured: the scale of errors */
-    double grown;   /* what the passes took beyond what they take alone */
-    double exposed; /* measured */
+    double step; /* the scale of errors */
+    double more; /* what it took beyond its passes alone */
+    double exposed;
     double bytes;
-    double alone; /* the backward pass */
+    double alone;   /* the backward pass */
+    bool   slowest; /* the passes are the slowest rank's already */
+
+    question      asked;
+    overlap_plan *plan;
+    int64_t       batch;
 } trial;
+
+typedef struct trials {
+    trial *of;
+    size_t n;
+} trials;
+
+static double either(double measured, double predicted)
+{
+    return isnan(measured) ? predicted : measured;
+}
 
 /* False: it does not say enough. */
 static bool trial_of(const points *p, const calibration *cal, const char *model, const point *pt,
                      trial *out)
 {
-    const double     *m = pt->beside;
-    const step_passes s = passes_alone(p, cal, model, pt);
+    const double *m = pt->beside;
+    bool          slowest;
+    step_passes   s = passes_alone(p, cal, model, pt, &slowest);
 
-    *out       = (trial){ .step    = m[PHASE_STEP],
-                          .exposed = m[PHASE_SYNC],
-                          .bytes   = pt->load.bytes,
-                          .alone   = s.backward };
-    out->grown = isnan(m[PHASE_BACKWARD])
-                     ? m[PHASE_STEP] - m[PHASE_SYNC] - s.forward - s.backward - s.update
-                     : m[PHASE_BACKWARD] - s.backward;
-    return !isnan(out->step + out->grown);
+    s.forward = either(m[PHASE_FORWARD], s.forward);
+    s.update  = either(m[PHASE_UPDATE], s.update);
+    *out      = (trial){ .step    = m[PHASE_STEP],
+                         .more    = m[PHASE_STEP] - s.forward - s.backward - s.update,
+                         .exposed = m[PHASE_SYNC],
+                         .bytes   = pt->load.bytes,
+                         .alone   = s.backward,
+                         .slowest = slowest };
+    return !isnan(out->more + out->exposed);
 }
 
 /* Sums of squares of relative errors. */
 typedef struct sums {
     double grown_beside, beside_beside; /* of the slowdown, by the clock */
-    double rest_bytes, bytes_bytes;     /* of the copy */
+    double rest_bytes, bytes_bytes;     /* of the copy, beyond the one that there is */
     double squares;                     /* of what was exposed, and of the step */
     double steps;                       /* of the step alone */
     size_t n;
 } sums;
+
+static void add_trial(const calibration *cal, const trial *t, const overlap *o, sums *to)
+{
+    const double w     = 1 / (t->step * t->step);
+    const double clock = o->beside * (1 + cal->overlapping.slowdown);
+    const double off   = t->exposed - o->exposed - o->wait;
+    const double rest =
+        t->more - (o->backward - t->alone) - o->copy - o->exposed - (t->slowest ? 0 : o->straggler);
+
+    to->grown_beside += w * (t->more - t->exposed) * clock;
+    to->beside_beside += w * clock * clock;
+    to->rest_bytes += w * rest * t->bytes;
+    to->bytes_bytes += w * t->bytes * t->bytes;
+    to->squares += w * (rest * rest + off * off);
+    to->steps += w * rest * rest;
+    to->n++;
+}
 
 static bool fewer(int64_t hosts, int64_t than)
 {
@@ -186,41 +255,72 @@ static bool as_many(int64_t hosts, int64_t as)
     return hosts >= as;
 }
 
-/* Steps on some numbers of hosts, by the constants that the calibration has. */
-static lm_status try_constants(const points *p, const calibration *cal, const char *model,
-                               bool (*takes)(int64_t, int64_t), int64_t hosts, sums *out,
-                               lm_error *err)
+static void trials_free(trials *t)
 {
-    sums      s      = { .n = 0 };
-    lm_status status = LM_OK;
+    for (size_t i = 0; i < t->n; i++) {
+        overlap_plan_free(t->of[i].plan);
+        gradient_schedule_free(t->of[i].asked.own);
+    }
+    free(t->of);
+}
+
+/* Steps on some numbers of hosts: passes are the calibration's as it is. */
+static lm_status trials_new(const points *p, const calibration *cal, const char *model,
+                            bool (*takes)(int64_t, int64_t), int64_t hosts, trials *out,
+                            lm_error *err)
+{
+    trials    all    = { calloc(p->n_points + 1, sizeof *all.of), 0 };
+    lm_status status = all.of ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
 
     for (size_t i = 0; i < p->n_points && !status; i++) {
         const point *pt = &p->point[i];
-        exposed_step found;
-        trial        t;
-        double       w, rest, off, clock;
+        trial       *t  = &all.of[all.n];
 
         if (!point_in_buckets(pt) || !(pt->load.bytes > 0) || !takes(pt->row->hosts, hosts) ||
-            !trial_of(p, cal, model, pt, &t))
+            !trial_of(p, cal, model, pt, t))
             continue;
-        status = exposed_predict(p, cal, model, pt, t.alone, &found, err);
-        if (status || isnan(found.sync.exposed))
-            continue;
-        w     = 1 / (t.step * t.step);
-        off   = t.exposed - found.sync.exposed;
-        rest  = t.grown - cal->overlapping.slowdown * found.sync.beside + off;
-        clock = found.sync.beside * (1 + cal->overlapping.slowdown);
-        s.grown_beside += w * t.grown * clock;
-        s.beside_beside += w * clock * clock;
-        s.rest_bytes += w * rest * t.bytes;
-        s.bytes_bytes += w * t.bytes * t.bytes;
-        rest -= cal->overlapping.copy * t.bytes;
-        s.squares += w * (rest * rest + off * off);
-        s.steps += w * rest * rest;
-        s.n++;
+        t->batch = pt->row->batch;
+        if (!(status = ask(p, cal, model, pt, t->alone, &t->asked, err))) {
+            all.n++;
+            status =
+                overlap_plan_of(cal, model, t->asked.schedule, &t->asked.policy, &t->plan, err);
+        }
     }
-    *out = s;
+    if (status)
+        trials_free(&all);
+    else
+        *out = all;
     return status;
+}
+
+/* By the constants that the calibration has. */
+static sums try_constants(const trials *t, const calibration *cal)
+{
+    sums s = { .n = 0 };
+
+    for (size_t i = 0; i < t->n; i++) {
+        const trial *one = &t->of[i];
+        overlap      o;
+
+        overlap_plan_sums(one->plan, one->batch, &one->asked.how, one->asked.passes.backward,
+                          one->asked.compute, &o);
+        if (!isnan(o.exposed))
+            add_trial(cal, one, &o, &s);
+    }
+    return s;
+}
+
+static lm_status try_once(const points *p, const calibration *cal, const char *model,
+                          bool (*takes)(int64_t, int64_t), int64_t hosts, sums *out, lm_error *err)
+{
+    trials          t;
+    const lm_status status = trials_new(p, cal, model, takes, hosts, &t, err);
+
+    if (status)
+        return status;
+    *out = try_constants(&t, cal);
+    trials_free(&t);
+    return LM_OK;
 }
 
 static double not_below_0(double above, double below)
@@ -237,27 +337,6 @@ static double slowdown_of(const sums *s)
     const double lost = fmin(EXPOSED_MOST_LOST, not_below_0(s->grown_beside, s->beside_beside));
 
     return lost / (1 - lost);
-}
-
-/* The slowdown and the copy that go with the stretch that the calibration has; they stay after a
- * few turns. */
-#define EXPOSED_TURNS 6
-
-static lm_status settle(const points *p, calibration *cal, const char *model, sums *out,
-                        lm_error *err)
-{
-    overlap_constants *c = &cal->overlapping;
-
-    c->slowdown = c->copy = 0;
-    for (int turn = 0; turn <= EXPOSED_TURNS; turn++) {
-        const lm_status status = try_constants(p, cal, model, fewer, INT64_MAX, out, err);
-
-        if (status || turn == EXPOSED_TURNS)
-            return status;
-        c->slowdown = slowdown_of(out);
-        c->copy     = not_below_0(out->rest_bytes, out->bytes_bytes);
-    }
-    return LM_OK;
 }
 
 /* The normal distribution's quantile p in [0.5, 1), by Newton's method on libm's erfc(). */
@@ -316,27 +395,75 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
     return LM_OK;
 }
 
-lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal, lm_error *err)
+/* With the copy that goes with them. */
+static sums try_with(const trials *t, double slowdown, double stretch, double surcharge,
+                     calibration *cal)
 {
-    static const double stretch[] = { 0, 0.25, 0.5, 1, 2, 4, 8, 16 };
-    overlap_constants   best      = cal->overlapping;
-    sums                s;
-    double              least  = INFINITY;
-    lm_status           status = try_constants(p, cal, model, fewer, INT64_MAX, &s, err);
+    overlap_constants *c = &cal->overlapping;
+    sums               s;
 
-    if (status || s.n < EXPOSED_LEAST)
-        return status;
-    for (size_t i = 0; i < sizeof stretch / sizeof stretch[0]; i++) {
-        cal->overlapping.stretch = stretch[i];
-        if ((status = settle(p, cal, model, &s, err)))
-            return status;
-        if (s.squares < (i ? least : INFINITY) * (best.stretch > 0 ? 1 : EXPOSED_GAIN) || !i) {
-            best  = cal->overlapping;
+    c->slowdown  = slowdown;
+    c->stretch   = stretch;
+    c->surcharge = surcharge;
+    c->copy      = 0;
+    s            = try_constants(t, cal);
+    c->rows      = s.n;
+    c->copy      = not_below_0(s.rest_bytes, s.bytes_bytes);
+    return try_constants(t, cal);
+}
+
+/* Powers of sqrt(2) that are tried as the slowdown. */
+#define EXPOSED_LOWEST  -8
+#define EXPOSED_HIGHEST 6
+
+/* The best of a family: a core that both share does less of a message the more it does of the pass,
+ * else the message goes on as if it were alone. Its squares. */
+static double try_family(const trials *t, bool shares, double surcharge, calibration *cal)
+{
+    overlap_constants best  = cal->overlapping;
+    double            least = INFINITY;
+
+    for (int k = EXPOSED_LOWEST - !shares; k <= EXPOSED_HIGHEST; k++) {
+        const double slowdown = k < EXPOSED_LOWEST ? 0 : pow(2, k / 2.0);
+        const sums   s        = try_with(t, slowdown, shares ? 1 / slowdown : 0, surcharge, cal);
+
+        if (s.squares < least) {
             least = s.squares;
+            best  = cal->overlapping;
         }
     }
-    best.rows        = s.n;
     cal->overlapping = best;
+    return least;
+}
+
+static void fit_trials(const trials *t, calibration *cal)
+{
+    static const double surcharge[] = { 0, 0.25, 0.5, 1, 2 };
+    overlap_constants   best        = cal->overlapping;
+    double              least       = INFINITY;
+
+    for (size_t k = 0; k < sizeof surcharge / sizeof surcharge[0]; k++)
+        for (int shares = 0; shares < 2; shares++) {
+            const double here = try_family(t, shares, surcharge[k], cal);
+
+            if (here < least * (k ? EXPOSED_GAIN_MORE : shares ? EXPOSED_GAIN : 1)) {
+                best  = cal->overlapping;
+                least = here;
+            }
+        }
+    cal->overlapping = best;
+}
+
+lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal, lm_error *err)
+{
+    trials          t;
+    const lm_status status = trials_new(p, cal, model, fewer, INT64_MAX, &t, err);
+
+    if (status)
+        return status;
+    if (try_constants(&t, cal).n >= EXPOSED_LEAST)
+        fit_trials(&t, cal);
+    trials_free(&t);
     return LM_OK;
 }
 
@@ -404,19 +531,21 @@ static lm_status estimate(estimating *e, lm_error *err)
         const point *pt = &e->p->point[i];
         exposed_step s;
         lm_status    status;
+        bool         slowest;
 
         if (!point_in_buckets(pt) || isnan(pt->beside[PHASE_SYNC]) || !(pt->load.bytes > 0) ||
             pt->row->hosts >= e->below)
             continue;
         if (!e->cal->allreduces) {
-            const double backward = passes_alone(e->p, e->cal, e->model, pt).backward;
+            const double backward = passes_alone(e->p, e->cal, e->model, pt, &slowest).backward;
 
             if (!isnan(backward))
                 add_first(e, pt, backward);
             continue;
         }
-        status = predict_buckets(e->p, e->cal, e->model, pt,
-                                 passes_alone(e->p, e->cal, e->model, pt).backward, &s, err);
+        status =
+            predict_buckets(e->p, e->cal, e->model, pt,
+                            passes_alone(e->p, e->cal, e->model, pt, &slowest).backward, &s, err);
         if (status)
             return status;
         if (!isnan(s.sync.exposed) && s.sync.n)
@@ -455,7 +584,7 @@ static lm_status slow_down(estimating *e, lm_error *err)
 
     if (!e->slows)
         return LM_OK;
-    status = try_constants(e->p, e->cal, e->model, fewer, e->below, &s, err);
+    status = try_once(e->p, e->cal, e->model, fewer, e->below, &s, err);
     if (!status && s.n >= EXPOSED_LEAST) {
         e->cal->overlapping.slowdown = slowdown_of(&s);
         e->cal->overlapping.rows     = s.n;
@@ -541,7 +670,7 @@ static lm_status squares_of_largest(estimating *e, bool slows, int64_t hosts, do
     lm_status status = fit_below(e, slows, hosts, err);
 
     if (!status && e->cal->allreduces)
-        status = try_constants(e->p, e->cal, e->model, as_many, hosts, &s, err);
+        status = try_once(e->p, e->cal, e->model, as_many, hosts, &s, err);
     collective_free(e->cal->allreduces);
     e->cal->allreduces = NULL;
     *out               = s.n ? s.steps : INFINITY;

@@ -32,13 +32,19 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
 #define EXPOSED_LEAST 6
 
 /**
- * What messages and the backward pass cost each other, and copies: `slowdown` by least squares of
- * what the pass took beyond what it takes beside no message (as that was measured with the same
- * ranks, else on one, else as it is predicted), `copy` of what then remains of the step, both of
- * relative errors and not below 0; `stretch` by a search, 0 unless it leaves EXPOSED_GAIN of the
- * squares or less. Below EXPOSED_LEAST steps these are not changed.
+ * What messages and the backward pass cost each other, and copies, by least squares of relative
+ * errors of what the step took beyond its passes beside no message (as these were measured with the
+ * same ranks, else on one, else as they are predicted) and of what was exposed. Of two families the
+ * better: messages slow the pass down and go on as if they were alone, or both share a core that
+ * does less of the one the more it does of the other (stretch = 1 / slowdown), if that leaves
+ * EXPOSED_GAIN of the squares or less. Then each of these with messages that take so much more than
+ * by themselves, if that leaves EXPOSED_GAIN_MORE. Below EXPOSED_LEAST steps nothing is changed.
+ *
+ * Where a rank's measured pass is shorter than the slowest one's, it waits in its all-reduce: that
+ * is exposed too.
  */
-#define EXPOSED_GAIN 0.9
+#define EXPOSED_GAIN      0.9
+#define EXPOSED_GAIN_MORE 0.7
 lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal,
                                 lm_error *err);
 

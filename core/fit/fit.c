@@ -11,6 +11,7 @@
 #include "fit/comparison.h"
 #include "fit/exposed.h"
 #include "fit/power_rows.h"
+#include "fit/shared.h"
 #include "fit/singles.h"
 #include "fit/term_rank.h"
 #include "observe/launches.h"
@@ -312,12 +313,14 @@ static lm_status fit_allreduces(const points *p, calibration *cal, lm_error *err
     return status || !cal->allreduces ? status : judge_allreduces(p, cal, err);
 }
 
-/* What steps in buckets tell: all-reduces, where none was measured by itself, and what overlap
- * costs. */
+/* What steps on several ranks tell: what those of a host take from each other; and in buckets:
+ * all-reduces, where none was measured by itself, and what overlap costs. */
 static lm_status fit_exposed(const points *p, const char *model, calibration *cal, lm_error *err)
 {
-    lm_status status = exposed_fit_straggler(p, &cal->overlapping, err);
+    lm_status status = shared_fit(p, model, cal, err);
 
+    if (!status)
+        status = exposed_fit_straggler(p, &cal->overlapping, err);
     if (status)
         return status;
     if (cal->allreduces)

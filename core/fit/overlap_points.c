@@ -26,8 +26,9 @@ static lm_status predict(const points *p, const calibration *cal, const char *mo
             continue;
         status = exposed_predict(p, cal, model, &p->point[i], NAN, &s, err);
         if (!status)
-            /* who measures from the last gradient to the last sum cannot tell copies apart */
-            out[i] = (overlapped_point){ s.sync.exposed + s.sync.copy, s.step };
+            /* who measures from the last gradient to the last sum waits for the slowest rank, too
+             */
+            out[i] = (overlapped_point){ s.sync.exposed + s.sync.wait, s.step };
     }
     return status;
 }

@@ -7,7 +7,8 @@
 
 /** Predicted seconds of a point_in_buckets(); NAN: of others, and where a fit knows too little. */
 typedef struct overlapped_point {
-    double exposed; /**< from the end of the backward pass to the last sum: with what copies take */
+    double exposed; /**< from the end of a rank's backward pass to the last sum: with the wait for
+                       the slowest of the ranks */
     double step;
 } overlapped_point;
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "fit/shared.h"
 #include "sync/buckets.h"
 
 /* A bucket at all batches that a schedule is of. */
@@ -257,17 +258,32 @@ bool overlap_plan_holds(const overlap_plan *p, const gradient_schedule *schedule
            own->cycle_seconds == policy->cycle_seconds;
 }
 
+/* Does it gather gradients in buffers of its own? */
+static bool copied(const sync_policy *p)
+{
+    return p->rule == SYNC_DDP || p->rule == SYNC_FUSION;
+}
+
+/* Of how many ranks do the passes hold the slowest? */
+static double slowest_of(const calibration *cal, const sync_setting *s)
+{
+    return cal->shared.n && sharing_known(&cal->shared, s->devices) ? (double)s->devices : 1;
+}
+
 static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double backward,
                 double compute, bool sums, overlap *out)
 {
     const sync_policy *p     = &plan->policy;
     const double       ranks = (double)s->nodes * (double)s->devices;
     const double more = plan->schedule->batch || plan->schedule->even ? 0 : (double)(batch - 1);
-    const calibration *cal   = plan->cal;
-    pricing            paid  = { plan, { 0, s->nodes, s->devices }, s->message, 0 };
-    overlap_rules      rules = { .backward = s->pass * backward,
-                                 .slowdown = cal->overlapping.slowdown,
-                                 .stretch  = cal->overlapping.stretch };
+    const calibration *cal    = plan->cal;
+    const double       shared = shared_times(cal, plan->model, PART_BACKWARD, s->devices);
+    const double       unit   = plan->schedule->even ? backward : shared;
+    const double       beside = p->rule == SYNC_ONCE ? 1 : 1 + cal->overlapping.surcharge;
+    pricing            paid   = { plan, { 0, s->nodes, s->devices }, s->message * beside, 0 };
+    overlap_rules      rules  = { .backward = s->pass * backward,
+                                  .slowdown = cal->overlapping.slowdown,
+                                  .stretch  = cal->overlapping.stretch };
     overlap_times      times;
 
     *out = (overlap){ .bucket = plan->running, .backward = rules.backward };
@@ -278,12 +294,14 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
     plan->nodes   = s->nodes;
     plan->devices = s->devices;
     for (size_t i = 0; i < plan->n; i++) {
-        const double unit  = plan->schedule->even ? backward : 1;
-        const double ready = unit * plan->bucket[i].ready + more * plan->bucket[i].more;
+        const double ready = unit * (plan->bucket[i].ready + more * plan->bucket[i].more);
 
+        /* the pass copies what it hands over */
+        out->copy += copied(p) ? cal->overlapping.copy * plan->bucket[i].is.bytes : 0;
         plan->running[i]       = plan->bucket[i].is;
-        plan->running[i].ready = s->pass * (ready < backward ? ready : backward);
+        plan->running[i].ready = s->pass * (ready < backward ? ready : backward) + out->copy;
     }
+    rules.backward += out->copy;
     if (p->rule == SYNC_FUSION) {
         rules.wait         = p->cycle_seconds / 2; /* in the mean */
         rules.fusion_bytes = (double)p->limit_bytes;
@@ -293,13 +311,12 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
         times = overlap_sums(plan->running, plan->n, &rules, price, &paid);
     else
         times = overlap_run(plan->running, &out->n, &rules, price, &paid);
-    out->backward  = times.backward;
+    out->backward  = times.backward - out->copy;
     out->beside    = times.beside;
     out->sync      = times.sync;
     out->exposed   = p->rule == SYNC_ONCE ? times.sync : times.exposed;
-    out->straggler = cal->overlapping.straggler * compute * sqrt(2 * log(ranks));
-    for (size_t i = 0; i < out->n && (p->rule == SYNC_DDP || p->rule == SYNC_FUSION); i++)
-        out->copy += cal->overlapping.copy * plan->running[i].bytes;
+    out->wait      = cal->overlapping.straggler * compute * sqrt(2 * log(ranks));
+    out->straggler = out->wait * (1 - sqrt(log(slowest_of(cal, s)) / log(ranks)));
 }
 
 void overlap_plan_run(overlap_plan *p, int64_t batch, const sync_setting *s, double backward,

@@ -37,12 +37,15 @@ step_passes overlapped_passes(const calibration *cal, const char *model, const w
 typedef struct overlap {
     overlap_bucket *bucket; /**< in the order in which they travel; on one rank none */
     size_t          n;
-    double          backward;  /**< s, of the last micro-step, beside messages */
-    double          beside;    /**< s, of the pass's own, done beside messages */
-    double          sync;      /**< s, all all-reduces by themselves */
-    double          exposed;   /**< s, what is left of them behind the backward pass */
-    double          copy;      /**< s, into buckets and out of them */
-    double          straggler; /**< s, that the slowest of the ranks takes longer than one */
+    double          backward; /**< s, of the last micro-step, beside messages, without copies */
+    double          beside;   /**< s, of the pass's own, done beside messages */
+    double          sync;     /**< s, all all-reduces by themselves */
+    double          exposed;  /**< s, what is left of them behind the backward pass */
+    double          copy;     /**< s, of gradients into buckets, as the pass hands them over */
+    double          wait;     /**< s, that the slowest of the ranks takes longer than one: the
+                                 others wait for it in their all-reduces */
+    double straggler;         /**< s, what of that the passes do not hold yet: those of ranks that
+                                 share a host are the slowest one's */
 } overlap;
 
 /**
@@ -52,7 +55,7 @@ typedef struct overlap {
  * buckets of the weights' own bytes and a hook casts them on the way (torch fp16_compress_hook);
  * Horovod casts first (Compression.fp16).
  *
- * @param backward seconds of a pass beside no message, by the same prices
+ * @param backward seconds of a pass beside no message, by the same prices, shared_times() included
  * @param compute  seconds of the passes that ranks wait for each other's: for stragglers
  * @param out      to be freed by overlap_clear(), on success only
  * @return LM_E_UNSUPPORTED where the model does not know when gradients are ready, or the

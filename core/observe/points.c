@@ -105,7 +105,7 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
     *new =
         (point){ .row = row, .flags = flags, .other_algorithm = !strcmp(row->algorithm, "ring") };
     for (phase f = 0; f < N_PHASES; f++)
-        new->seconds[f] = new->beside[f] = new->watts[f] = new->mhz[f] = NAN;
+        new->seconds[f] = new->beside[f] = new->together[f] = new->watts[f] = new->mhz[f] = NAN;
     if (!add_group(j,
                    row->kind == OBS_COLLECTIVE ? "(collectives)"
                    : *row->group               ? row->group
@@ -412,6 +412,40 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f)
     return !in_buckets(row) || f == PHASE_FORWARD || f == PHASE_UPDATE;
 }
 
+/* Was the same measured on one rank that had its core? */
+static bool alone_on_its_core(const points *p, const point *pt)
+{
+    const observation *row = pt->row;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        const observation *other = p->point[i].row;
+
+        if (observation_of_network(other) && other->ranks <= 1 &&
+            !(p->point[i].flags & FLAG_CONTENDED) && other->batch == row->batch &&
+            other->dtype == row->dtype && !strcmp(other->name, row->name) &&
+            !strcmp(other->input, row->input))
+            return true;
+    }
+    return false;
+}
+
+/* What ranks do at once is no rank's time where they share its core. */
+static void set_together(const points *p, point *pt)
+{
+    static const phase of[]  = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
+    const int64_t      hosts = pt->row->hosts > 1 ? pt->row->hosts : 1;
+    bool               crowded;
+
+    if (!observation_of_network(pt->row) || pt->row->ranks <= hosts)
+        return;
+    crowded = pt->flags & FLAG_CONTENDED && alone_on_its_core(p, pt);
+    for (size_t k = 0; k < sizeof of / sizeof of[0]; k++) {
+        pt->together[of[k]] = pt->seconds[of[k]];
+        if (crowded)
+            pt->seconds[of[k]] = NAN;
+    }
+}
+
 static void leave_out(points *p)
 {
     const char *usual = NULL;
@@ -429,6 +463,7 @@ static void leave_out(points *p)
             if (!points_takes(pt->row, usual, f))
                 pt->seconds[f] = NAN;
         }
+        set_together(p, pt);
     }
 }
 

@@ -25,6 +25,10 @@ typedef struct point {
     /** Of a network whose gradients went in buckets on several ranks, its times as they were
      * measured, of which `seconds` lacks what points_takes() refuses; else NAN. */
     double beside[N_PHASES];
+    /** Of a network on several ranks of a host its passes beside no message and its update, as they
+     * were measured; `seconds` lacks them where ranks kept each other from cores that one of them
+     * alone had when it was measured. Else NAN. */
+    double together[N_PHASES];
 } point;
 
 typedef struct points {

@@ -1,5 +1,6 @@
 /* What a step takes if what is assumed of it holds, or does not. */
 #include "plan/cases.h"
+#include "fit/shared.h"
 
 #include <math.h>
 
@@ -36,7 +37,8 @@ static lm_status backward_alone(const stepping *s, double *out)
 
     if (!status)
         *out = (double)s->setup->sync.accumulation *
-               calibration_seconds(s->who->cal, at, &counted.load);
+               calibration_seconds(s->who->cal, at, &counted.load) *
+               shared_times(s->who->cal, s->who->model, PART_BACKWARD, s->setup->devices);
     return status;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/no_memory.h"
+#include "fit/shared.h"
 #include "predict/by_layers.h"
 #include "predict/layerwise_step.h"
 #include "predict/paleo_step.h"
@@ -300,6 +301,37 @@ static lm_status count_cells(work *w, cells *c)
     return !status && c->failed ? no_memory(w->err) : status;
 }
 
+/* What a step takes as a whole, if anything. */
+static lm_status share_of_step(work *w, part which, const char *name, double seconds)
+{
+    const share s = { .layer       = NO_LAYER,
+                      .part        = which,
+                      .kernels     = "step",
+                      .regressor   = name,
+                      .unit        = "s",
+                      .count       = seconds,
+                      .coefficient = 1,
+                      .seconds     = seconds,
+                      .bound       = BOUND_TRAFFIC,
+                      .standing    = CERTAINTY_INTERPOLATED };
+
+    if (!(seconds > 0))
+        return LM_OK;
+    return add_share(w, &s);
+}
+
+/* What a part takes longer beside other ranks of its host. */
+static lm_status share_host(work *w, part which, const contribution *c, size_t n)
+{
+    double seconds = 0;
+
+    for (size_t k = 0; k < n; k++)
+        seconds += c[k].seconds;
+    return share_of_step(
+        w, which, "sharing",
+        seconds * (shared_times(w->who->cal, w->who->model, which, w->asked->devices) - 1));
+}
+
 static lm_status share_forms(work *w)
 {
     cells     c      = { 0 };
@@ -317,6 +349,7 @@ static lm_status share_forms(work *w)
         }
         n = calibration_contributions(w->who->cal, at, &w->load.load, room);
 
+        status = share_host(w, which, room, n);
         for (size_t k = 0; k < n && forms[at].n_features && !status; k++)
             status = share_feature(w, which, &room[k]);
         if (forms[at].n_features)
@@ -340,25 +373,6 @@ static double part_seconds(const explanation *e, part which)
     for (size_t i = 0; i < e->n_shares; i++)
         sum += e->share[i].part == which ? e->share[i].seconds : 0;
     return sum;
-}
-
-/* What a step takes as a whole, if anything. */
-static lm_status share_of_step(work *w, part which, const char *name, double seconds)
-{
-    const share s = { .layer       = NO_LAYER,
-                      .part        = which,
-                      .kernels     = "step",
-                      .regressor   = name,
-                      .unit        = "s",
-                      .count       = seconds,
-                      .coefficient = 1,
-                      .seconds     = seconds,
-                      .bound       = BOUND_TRAFFIC,
-                      .standing    = CERTAINTY_INTERPOLATED };
-
-    if (!(seconds > 0))
-        return LM_OK;
-    return add_share(w, &s);
 }
 
 /* Of all-reduces that the backward pass hides only what is exposed is the step's; messages slow it

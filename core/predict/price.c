@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/shared.h"
 #include "predict/bounds.h"
 #include "predict/by_layers.h"
 #include "predict/layerwise_step.h"
@@ -263,6 +264,29 @@ static void add_up(const part *which, size_t n, const double seconds[N_PARTS], p
     out->step     = out->forward + out->backward + out->grad;
 }
 
+/* What a device does by itself takes longer where others of its host do the same. */
+static void share_host(const predictor *who, const step_setup *asked, unsigned measured,
+                       double seconds[N_PARTS], ledger *to)
+{
+    const bool known = sharing_known(&who->cal->shared, asked->devices);
+
+    if (predict_by_layers(who) && !predict_composed(who))
+        return;
+    for (part w = 0; w < N_PARTS; w++) {
+        const double more =
+            seconds[w] * (shared_times(who->cal, who->model, w, asked->devices) - 1);
+
+        if (!(more > 0))
+            continue;
+        seconds[w] += more;
+        ledger_add(to,
+                   !known              ? CERTAINTY_EXTRAPOLATED
+                   : measured >> w & 1 ? CERTAINTY_MEASURED
+                                       : CERTAINTY_INTERPOLATED,
+                   more);
+    }
+}
+
 /* `buckets`: NULL where nobody wants them. */
 static lm_status predict(const predictor *who, const step_setup *asked, bool sync_only,
                          prediction *out, overlap *buckets, lm_error *err)
@@ -291,6 +315,7 @@ static lm_status predict(const predictor *who, const step_setup *asked, bool syn
     s.sync_only = sync_only;
     memcpy(seconds, own->seconds, sizeof seconds);
     result.ledger = own->sum.ledger;
+    share_host(who, asked, own->key.measured, seconds, &result.ledger);
     if (ranks > 1 && ranks > who->cal->max_ranks && !calibration_asks(who->cal, who->model))
         sum_note(&result, "nodes", (double)ranks / (double)who->cal->max_ranks);
     for (size_t i = 0; i < own->sum.n_beyond; i++)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "fit/shared.h"
 #include "predict/scaling.h"
 
 /* The all-reduces as predicted, or at an end of their interval. */
@@ -27,6 +28,16 @@ typedef struct search {
     lm_status    status;
 } search;
 
+/* Passes of a device alone, as they are beside the others of its node. */
+static double shared(const search *f, const prediction *p)
+{
+    const predictor *who     = f->curve->who;
+    const int64_t    devices = f->curve->q.setup.devices;
+
+    return p->forward * shared_times(who->cal, who->model, PART_FORWARD, devices) +
+           p->backward * shared_times(who->cal, who->model, PART_BACKWARD, devices);
+}
+
 /* After a failure anything. */
 static const known_step *step_at(search *f, int64_t nodes, int64_t devices, int64_t batch,
                                  int64_t micro)
@@ -46,9 +57,7 @@ static const known_step *step_at(search *f, int64_t nodes, int64_t devices, int6
     s.batch             = batch;
     s.sync.accumulation = micro;
     f->status           = predict_seconds(f->curve->who, &s, &p, f->err);
-    *k                  = (known_step){
-                         nodes, devices, batch, micro, p.forward + p.backward, { p.step, p.slow, p.fast }
-    };
+    *k = (known_step){ nodes, devices, batch, micro, shared(f, &p), { p.step, p.slow, p.fast } };
     return k;
 }
 

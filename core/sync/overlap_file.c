@@ -12,11 +12,13 @@
 static const struct {
     const char *name, *unit;
     size_t      at;
+    bool        optional; /* written where it is above 0 */
 } keys[] = {
-    { "slowdown", "s/s", offsetof(overlap_constants, slowdown) },
-    { "stretch", "s/s", offsetof(overlap_constants, stretch) },
-    { "copy", "s/byte", offsetof(overlap_constants, copy) },
-    { "straggler", "s/s", offsetof(overlap_constants, straggler) },
+    { "slowdown", "s/s", offsetof(overlap_constants, slowdown), false },
+    { "stretch", "s/s", offsetof(overlap_constants, stretch), false },
+    { "surcharge", "s/s", offsetof(overlap_constants, surcharge), true },
+    { "copy", "s/byte", offsetof(overlap_constants, copy), false },
+    { "straggler", "s/s", offsetof(overlap_constants, straggler), false },
 };
 
 #define N_KEYS (sizeof keys / sizeof keys[0])
@@ -31,11 +33,13 @@ void overlap_file_write(FILE *out, const overlap_constants *c)
                  "; what a backward pass and messages beside it do to each other: from steps in "
                  "buckets, non-negative\n; least squares; stragglers from the spread of steps\n");
     fprintf(out, "rows = %zu\nspreads = %zu\n", c->rows, c->spreads);
-    for (size_t k = 0; k < N_KEYS; k++)
-        fprintf(out, "%s = %s %s\n", keys[k].name,
-                text_exact(*(const double *)(const void *)((const char *)c + keys[k].at), text,
-                           sizeof text),
-                keys[k].unit);
+    for (size_t k = 0; k < N_KEYS; k++) {
+        const double value = *(const double *)(const void *)((const char *)c + keys[k].at);
+
+        if (value > 0 || !keys[k].optional)
+            fprintf(out, "%s = %s %s\n", keys[k].name, text_exact(value, text, sizeof text),
+                    keys[k].unit);
+    }
 }
 
 bool overlap_file_owns(const ini_section *s)
@@ -100,7 +104,7 @@ lm_status overlap_file_read(const ini_document *doc, const ini_section *s, overl
         }
     }
     for (size_t k = 0; k < N_KEYS; k++)
-        if (!seen[k])
+        if (!seen[k] && !keys[k].optional)
             return ini_fail(doc, err, s->line, LM_E_NOTFOUND, "[" SECTION "] lacks the key '%s'",
                             keys[k].name);
     *out = c;

@@ -9,12 +9,15 @@
 
 /** As steps in buckets tell (recurrence.h). 0: not known, assumed. */
 typedef struct overlap_constants {
-    double slowdown;  /**< s that the backward pass grows by for each s it does beside messages */
-    double stretch;   /**< s that a message grows by for each s that it takes beside the pass */
-    double copy;      /**< s per byte, into buckets and out of them */
+    double slowdown; /**< s that the backward pass grows by for each s it does beside messages */
+    double stretch;  /**< s that a message grows by for each s that it takes beside the pass */
+    double
+        surcharge; /**< s that a message beside a pass takes more for each that it takes by itself
+                      where nothing else is done: libraries have other algorithms for it */
+    double copy;   /**< s per byte, into buckets */
     double straggler; /**< sigma of a rank's time among the others', per second of it */
-    size_t rows;    /**< steps in buckets that the first three are fitted to; 0: none of them is */
-    size_t spreads; /**< steps whose spread sigma is from; 0: it is not known */
+    size_t rows;      /**< steps in buckets that the first four are fitted to; 0: none of them is */
+    size_t spreads;   /**< steps whose spread sigma is from; 0: it is not known */
 } overlap_constants;
 
 /** Appends the section, if anything is known. */

@@ -154,6 +154,31 @@ static void prices_are_found_again(void **state)
     collective_free(found);
 }
 
+/* 0.2 ns a byte up to 4 MiB, 0.5 ns beyond: within a node the border is found, and what lies behind
+ * it; without one there is none. */
+static void messages_leave_caches_within_a_node(void **state)
+{
+    (void)state;
+    for (int spills = 0; spills < 2; spills++) {
+        made                m = { .n = 0 };
+        collective_model   *found;
+        const fabric_model *one;
+
+        for (double bytes = 65536; bytes <= 1 << 28; bytes *= 4)
+            m.row[m.n++] = (allreduce_time){ { bytes, 1, 2 },
+                                             "default",
+                                             1e-6 + 2e-10 * bytes +
+                                                 spills * 3e-10 * fmax(0, bytes - (1 << 22)) };
+        found = fit(&m);
+        one   = &found->algorithm[0].of[FABRIC_ONE];
+        assert_close(one->cache, spills ? 1 << 22 : 0, 0);
+        assert_close(one->plane[0].price[SYNC_SPILLED_BYTES], spills * 3e-10, 1e-14);
+        assert_close(collective_seconds(found, NULL, NULL, &(allreduce){ 3e7, 1, 2 }),
+                     1e-6 + 6e-3 + spills * 3e-10 * (3e7 - (1 << 22)), 1e-6);
+        collective_free(found);
+    }
+}
+
 /* Patarasuk & Yuan's ring: 2 (n - 1) messages of 50 us, V bytes at 1 GB/s. Hockney's formula is
  * that ring, and finds both; so does ours, with half as many steps. */
 static void a_ring_is_found_by_hockney_and_by_us(void **state)
@@ -586,6 +611,7 @@ int main(void)
         cmocka_unit_test(two_nodes_have_bytes_of_their_own),
         cmocka_unit_test(baselines_are_those_published),
         cmocka_unit_test(prices_are_found_again),
+        cmocka_unit_test(messages_leave_caches_within_a_node),
         cmocka_unit_test(a_ring_is_found_by_hockney_and_by_us),
         cmocka_unit_test(bytes_of_every_step_come_in_where_they_help),
         cmocka_unit_test(a_second_plane_comes_in_where_it_helps),

@@ -177,6 +177,65 @@ static void constants_of_the_machine_count(void **state)
     calibration_free(cal);
 }
 
+/* A message beside a pass takes half as long again: b's 0.108 s become 0.162, a's 0.252 0.378. In
+ * one message nothing is beside it. */
+static void messages_beside_a_pass_may_take_longer(void **state)
+{
+    calibration *cal =
+        machine("[overlap]\nrows = 7\nspreads = 0\nslowdown = 0 s/s\nstretch = 0 s/s\n"
+                "surcharge = 0.5 s/s\ncopy = 0 s/byte\nstraggler = 0 s/s\n");
+    const predictor p = who(cal);
+    step_setup      s = setup_of("tensor");
+    prediction      out;
+    lm_error        err;
+
+    (void)state;
+    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    assert_close(out.sync, 0.162 + 0.378, 1e-12);
+    assert_close(out.exposed, 0.378, 1e-12);
+    s = setup_of("once");
+    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    assert_close(out.sync, 0.3, 1e-12);
+    calibration_free(cal);
+}
+
+/* Two devices of a node take 1.5 times as long for a pass, three, between what was measured, 2.
+ * Nothing else changes: gradients are ready at the same share of the pass. */
+static void devices_of_a_node_share_it(void **state)
+{
+    static const double times[] = { 1, 1.5, 2, 2.5, 3 };
+    calibration *cal   = machine("[sharing.2]\nrows = 8\nforward = 1.5 s/s\nbackward = 1.5 s/s\n"
+                                   "update = 1.25 s/s\n[sharing.4]\nrows = 8\nforward = 2.5 s/s\n"
+                                   "backward = 2.5 s/s\n");
+    calibration *again = NULL;
+    predictor    p     = who(cal);
+    lm_error     err;
+
+    (void)state;
+    assert_int_equal(calibration_save(cal, "shared.ini", &err), LM_OK);
+    assert_int_equal(calibration_load("shared.ini", &again, &err), LM_OK);
+    p.cal = again;
+    for (int64_t devices = 1; devices <= 5; devices++) {
+        const double by = times[devices - 1];
+        step_setup   s  = setup_of("tensor");
+        prediction   out;
+        overlap     *o = NULL;
+
+        s.nodes   = 1;
+        s.devices = devices;
+        assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+        assert_close(out.forward, 0.8 * by, 1e-12);
+        assert_close(out.backward, 1.6 * by, 1e-12);
+        assert_close(out.grad - out.exposed, 0.4 * (1 + 0.25 * (double)(devices - 1)), 1e-12);
+        assert_int_equal(overlap_of(&p, &s, &o, &err), LM_OK);
+        if (devices > 1)
+            assert_close(o->bucket[0].ready, 0.32 * by, 1e-12);
+        overlap_free(o);
+    }
+    calibration_free(again);
+    calibration_free(cal);
+}
+
 static void a_wrong_section_is_refused(void **state)
 {
     static const struct {
@@ -186,6 +245,12 @@ static void a_wrong_section_is_refused(void **state)
         { "[overlap]\nslowdown = -1 s/s\n", "slowdown: must be 0 or more" },
         { "[overlap]\nslowdown = 1 s\n", "slowdown: expected a number and 's/s', found '1 s'" },
         { "[overlap]\nspeed = 1\n", "[overlap] has no key 'speed'" },
+        { "[sharing.1]\nrows = 7\n", "[sharing.1]: expected a number of devices above 1" },
+        { "[sharing.4]\nrows = 7\n[sharing.2]\nrows = 7\n", "[sharing.2]: expected a number" },
+        { "[sharing.2]\nforward = 1 s/s\n", "[sharing.2] lacks the key 'rows'" },
+        { "[sharing.2]\nforward = 0.5 s/s\n", "forward: must be 1 or more" },
+        { "[sharing.2]\nforward = 2 s\n", "forward: expected a number and 's/s', found '2 s'" },
+        { "[sharing.2]\nspeed = 1\n", "[sharing.N] has no key 'speed'" },
     };
 
     (void)state;
@@ -353,6 +418,46 @@ static void spreads_tell_stragglers(void **state)
     }
 }
 
+/* Ranks that take turns on a core are no rank's times, but tell what a host shares. */
+static void ranks_of_a_host_tell_what_they_share(void **state)
+{
+    char          text[8000];
+    size_t        n   = (size_t)snprintf(text, sizeof text,
+                                         "kind,name,batch,ranks,hosts,flags,geometry,phase,seconds\n");
+    observations *obs = NULL;
+    points        p;
+    calibration  *cal = NULL;
+    lm_error      err = { LM_OK, "" };
+
+    (void)state;
+    for (int ranks = 1; ranks <= 4; ranks += 3)
+        for (int batch = 1; batch <= 32; batch *= 2) {
+            static const char *const part_of[] = { "forward", "backward", "update" };
+
+            for (int k = 0; k < 3; k++)
+                n += (size_t)snprintf(
+                    text + n, sizeof text - n,
+                    "counts,some,%d,%d,1,%s,macs=1e9 outputs=1e6 params=25000000,%s,%.9g\n", batch,
+                    ranks, ranks > 1 ? "contended" : "", part_of[k],
+                    (ranks > 1 ? 2.5 : 1) * (k < 2 ? alone(batch) * (k + 1) : 0.01));
+        }
+    folder_file("host.csv", text);
+    read_points("host.csv", &obs, &p);
+    assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
+    assert_int_equal(cal->shared.n, 1);
+    assert_int_equal(cal->shared.of[0].devices, 4);
+    assert_close(cal->shared.of[0].forward, 2.5, 0.1);
+    assert_close(cal->shared.of[0].backward, 2.5, 0.1);
+    for (size_t i = 0; i < p.n_points; i++) { /* what one rank takes is told by one rank */
+        const point *pt = &p.point[i];
+
+        assert_true(isnan(pt->seconds[PHASE_FORWARD]) == (pt->row->ranks > 1));
+    }
+    calibration_free(cal);
+    points_free(&p);
+    observations_free(obs);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -360,6 +465,9 @@ int main(void)
         cmocka_unit_test(one_bucket_is_one_message),
         cmocka_unit_test(micro_steps_but_the_last_exchange_nothing),
         cmocka_unit_test(constants_of_the_machine_count),
+        cmocka_unit_test(messages_beside_a_pass_may_take_longer),
+        cmocka_unit_test(devices_of_a_node_share_it),
+        cmocka_unit_test(ranks_of_a_host_tell_what_they_share),
         cmocka_unit_test(a_wrong_section_is_refused),
         cmocka_unit_test(bounds_of_any_policy_hold),
         cmocka_unit_test(what_was_exposed_tells_the_all_reduce),
