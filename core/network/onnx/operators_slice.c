@@ -133,7 +133,7 @@ static lm_status emit_flip(importer *im, value *v, uint32_t axis, value **out)
 
 lm_status convert_slice(importer *im, const operation *op)
 {
-    value     *v = need_input(im, 0), *out[LM_MAX_RANK];
+    value     *v          = need_input(im, 0), *out[LM_MAX_RANK];
     slice_list s[N_LANES] = { { .n = 0 } };
     lm_status  status;
 
