@@ -292,16 +292,12 @@ lm_status mpi_prepare_buckets(backend *self, const bench_case *what, const gradi
 {
     lm_status    status = check(bucket, n, err);
     mpi_buckets *b      = NULL;
-    double       failed;
 
     if (!status && !(b = new_buckets(what, bucket, n)))
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
     if (!status && what->how.value[SETTING_PROGRESS])
         status = start_thread(b, err);
-    failed = -(double)status; /* none verifies alone */
-    world_max(what->group, &failed, 1);
-    if (failed > 0 && !status)
-        status = lm_error_set(err, (lm_status)-failed, "another rank could not");
+    status = world_agree(what->group, status, err); /* none verifies alone */
     if (!status)
         status = verify(b, err);
     if (status) {

@@ -74,14 +74,11 @@ start_line start_line_draw(const world *group)
 
 lm_status start_line_agree(const world *group, lm_status mine, start_line *out, lm_error *err)
 {
-    double worst = -(double)mine;
+    const lm_status status = world_agree(group, mine, err);
 
-    world_max(group, &worst, 1);
-    if (worst <= 0)
+    if (!status)
         *out = start_line_draw(group);
-    else if (!mine)
-        lm_error_set(err, (lm_status)-worst, "another rank failed");
-    return (lm_status)-worst;
+    return status;
 }
 
 void start_line_wait(const world *group, const start_line *line)

@@ -8,6 +8,7 @@
 
 #include "base/names.h"
 #include "base/no_memory.h"
+#include "cli/validate_print.h"
 #include "fit/singles.h"
 #include "single/operator_residual.h"
 
@@ -115,20 +116,6 @@ static lm_status add_streams(judging *j, size_t at, operator_model *m, lm_error 
     return status;
 }
 
-static void add_columns(table *t)
-{
-    table_column(t, "group", "group", 0);
-    table_column(t, "phase", "phase", 0);
-    table_column(t, "model", "model", 0);
-    table_column(t, "points", "points", 0);
-    table_column(t, "r2", "R2", 4);
-    table_column(t, "rmse_ms", "RMSE [ms]", 3);
-    table_column(t, "nrmse", "NRMSE", 3);
-    table_column(t, "mape_percent", "MAPE [%]", 1);
-    table_column(t, "median_ape_percent", "median [%]", 1);
-    table_column(t, "coverage_percent", NULL, 1); /* no intervals of single launches yet */
-}
-
 /* Of a group (n_groups: of all) and phase. */
 static void add_row(const judging *j, size_t group, const char *phase_text, size_t model,
                     double *room, table *t)
@@ -169,7 +156,8 @@ static lm_status fill(const judging *j, table *t, lm_error *err)
 
     if (!room)
         return no_memory(err);
-    add_columns(t);
+    judging_columns(t);
+    table_column(t, "coverage_percent", NULL, 1); /* no intervals of single launches yet */
     for (size_t g = 0; g <= j->n_groups; g++)
         for (size_t p = 0; p < sizeof order / sizeof order[0]; p++)
             for (size_t m = 0; m < j->q->n_models; m++)

@@ -57,7 +57,7 @@ void judging_print_split(const split *by)
     printf(" points\n");
 }
 
-static void add_columns(table *t)
+void judging_columns(table *t)
 {
     table_column(t, "group", "group", 0);
     table_column(t, "phase", "phase", 0);
@@ -68,6 +68,11 @@ static void add_columns(table *t)
     table_column(t, "nrmse", "NRMSE", 3);
     table_column(t, "mape_percent", "MAPE [%]", 1);
     table_column(t, "median_ape_percent", "median [%]", 1);
+}
+
+static void add_columns(table *t)
+{
+    judging_columns(t);
     table_column(t, "coverage_percent", "in 90 % [%]", 1);
     table_column(t, "width_percent", "width [%]", 1);
     add_split_columns(t);

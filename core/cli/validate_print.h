@@ -26,6 +26,9 @@ typedef struct judging {
 /** What is left out, in a line on stdout; nothing if nothing is. */
 void judging_print_split(const split *by);
 
+/** Columns of group, phase, model, points and errors. */
+void judging_columns(table *t);
+
 /** Errors and coverage by group, phase and model; `pooled`: of all groups together alone. */
 lm_status judging_table(const judging *all, bool pooled, table *t, lm_error *err);
 

@@ -207,6 +207,23 @@ static lm_status prepare_batch(const cuda_device *device, const settings *how, c
 
 /* ---- layer norm ------------------------------------------------------------------------------ */
 
+/* What both passes read: source (`role`), statistics and scale. */
+static void draw_shared(graph *g, cuda_kernel *k, graph_norm *n, const graph_layout *row,
+                        const graph_layout *all, const graph_layout *one_row, cudnnDataType_t type,
+                        slot_role role)
+{
+    const lm_dtype t = k->base.kernel.dtype;
+
+    n->x = graph_argument(g, ops_slot(k, CUDA_SRC, role, all, t, cuda_normal(t, 1.0)), all, type);
+    if (n->mode != CUDNN_RMS_NORM)
+        n->mean = graph_argument(g, ops_slot(k, CUDA_MEAN, ROLE_STATE, row, LM_F32, zero), row,
+                                 CUDNN_DATA_FLOAT);
+    n->inverse_deviation = graph_argument(
+        g, ops_slot(k, CUDA_VARIANCE, ROLE_STATE, row, LM_F32, one), row, CUDNN_DATA_FLOAT);
+    n->scale =
+        graph_argument(g, ops_slot(k, CUDA_SCALE, ROLE_WEIGHT, one_row, t, one), one_row, type);
+}
+
 static void draw_forward(graph *g, cuda_kernel *k, graph_norm *n, const graph_layout *row,
                          const graph_layout *all, const graph_layout *one_row, cudnnDataType_t type)
 {
@@ -214,14 +231,7 @@ static void draw_forward(graph *g, cuda_kernel *k, graph_norm *n, const graph_la
     const bool     rms    = n->mode == CUDNN_RMS_NORM;
     const fill     normal = cuda_normal(t, 1.0);
 
-    n->x = graph_argument(g, ops_slot(k, CUDA_SRC, ROLE_IN, all, t, normal), all, type);
-    if (!rms)
-        n->mean = graph_argument(g, ops_slot(k, CUDA_MEAN, ROLE_STATE, row, LM_F32, zero), row,
-                                 CUDNN_DATA_FLOAT);
-    n->inverse_deviation = graph_argument(
-        g, ops_slot(k, CUDA_VARIANCE, ROLE_STATE, row, LM_F32, one), row, CUDNN_DATA_FLOAT);
-    n->scale =
-        graph_argument(g, ops_slot(k, CUDA_SCALE, ROLE_WEIGHT, one_row, t, one), one_row, type);
+    draw_shared(g, k, n, row, all, one_row, type, ROLE_IN);
     if (!rms)
         n->shift = graph_argument(g, ops_slot(k, CUDA_SHIFT, ROLE_WEIGHT, one_row, t, zero),
                                   one_row, type);
@@ -238,14 +248,7 @@ static void draw_backward(graph *g, cuda_kernel *k, graph_norm *n, const graph_l
     const bool     rms    = n->mode == CUDNN_RMS_NORM;
     const fill     normal = cuda_normal(t, 1.0);
 
-    n->x = graph_argument(g, ops_slot(k, CUDA_SRC, ROLE_SAVED_IN, all, t, normal), all, type);
-    if (!rms)
-        n->mean = graph_argument(g, ops_slot(k, CUDA_MEAN, ROLE_STATE, row, LM_F32, zero), row,
-                                 CUDNN_DATA_FLOAT);
-    n->inverse_deviation = graph_argument(
-        g, ops_slot(k, CUDA_VARIANCE, ROLE_STATE, row, LM_F32, one), row, CUDNN_DATA_FLOAT);
-    n->scale =
-        graph_argument(g, ops_slot(k, CUDA_SCALE, ROLE_WEIGHT, one_row, t, one), one_row, type);
+    draw_shared(g, k, n, row, all, one_row, type, ROLE_SAVED_IN);
     n->dy     = graph_argument(g, ops_slot(k, CUDA_DIFF_DST, ROLE_IN, all, t, normal), all, type);
     n->dx     = graph_argument(g, ops_slot(k, CUDA_DIFF_SRC, ROLE_OUT, all, t, normal), all, type);
     n->dscale = graph_argument(g, ops_slot(k, CUDA_DIFF_SCALE, ROLE_GRADIENT, one_row, t, normal),

@@ -226,13 +226,9 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
     nccl_work    *w    = calloc(1, sizeof *w);
     const bool    ring = !strcmp(what->point->algorithm, "ring");
     lm_status     status;
-    double        failed;
 
     status = w ? set_up(b, what, w, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
-    failed = -(double)status; /* a communicator is made by all */
-    world_max(what->group, &failed, 1);
-    if (failed > 0 && !status)
-        status = lm_error_set(err, (lm_status)-failed, "another rank could not");
+    status = world_agree(what->group, status, err); /* a communicator is made by all */
     if (!status)
         status = nccl_comms_get(b->comms, what->group, ring, &w->comm, err);
     if (!status)

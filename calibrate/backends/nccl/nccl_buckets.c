@@ -122,15 +122,11 @@ lm_status nccl_buckets_new(ncclComm_t comm, const bench_case *what, const gradie
 {
     nccl_buckets *b = calloc(1, sizeof *b);
     lm_status     status;
-    double        failed;
 
     if (b)
         *b = (nccl_buckets){ .comm = comm, .group = what->group, .bucket = bucket, .n = n };
     status = b ? set_up(b, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
-    failed = -(double)status; /* none verifies alone */
-    world_max(what->group, &failed, 1);
-    if (failed > 0 && !status)
-        status = lm_error_set(err, (lm_status)-failed, "another rank could not");
+    status = world_agree(what->group, status, err); /* none verifies alone */
     if (!status)
         status = verify(b, err);
     if (status) {

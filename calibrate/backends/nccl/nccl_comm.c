@@ -78,17 +78,6 @@ void nccl_comms_free(nccl_comms *all)
     free(all);
 }
 
-/* All ranks of the group are well, or none is. */
-static lm_status meet(const world *group, lm_status mine, lm_error *err)
-{
-    double worst = -(double)mine;
-
-    world_max(group, &worst, 1);
-    if (mine || worst <= 0)
-        return mine;
-    return lm_error_set(err, (lm_status)-worst, "another rank could not join NCCL's communicator");
-}
-
 /* Rank 0 alone knows the id; the others take it from there. */
 static lm_status share_id(const world *group, ncclUniqueId *id, lm_error *err)
 {
@@ -138,7 +127,8 @@ static lm_status find_members(const nccl_comms *all, const world *group, double 
     double   *member = calloc((size_t)n, sizeof *member);
     lm_status status;
 
-    status = meet(group, member ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
+    status =
+        world_agree(group, member ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
     if (status) {
         free(member);
         return status;
@@ -169,13 +159,13 @@ lm_status nccl_comms_get(nccl_comms *all, const world *group, bool ring, ncclCom
     k = calloc(1, sizeof *k);
     if (!k)
         free(member);
-    status = meet(group, k ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
+    status = world_agree(group, k ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
     if (k)
         *k = (kept){ .member = member, .ring = ring };
     if (!status)
         status = share_id(group, &id, err);
     if (!status)
-        status = meet(group, initialise(group, &id, ring, &k->comm, err), err);
+        status = world_agree(group, initialise(group, &id, ring, &k->comm, err), err);
     if (status) {
         if (k)
             kept_free(k);

@@ -17,71 +17,81 @@ static lm_status norm_weights(importer *im, value *weight[2], size_t *n)
     return LM_OK;
 }
 
+/* What all norms are made of. */
+typedef struct norm {
+    recipe r;
+    value *in, *weight[2];
+    size_t n; /* weights */
+} norm;
+
+static lm_status begin_norm(importer *im, const operation *op, norm *out)
+{
+    *out = (norm){ .r = recipe_of(op->type), .in = need_input(im, 0) };
+    return out->in ? norm_weights(im, out->weight, &out->n) : import_failed(im);
+}
+
+static lm_status end_norm(importer *im, norm *made)
+{
+    return convert_into(im, &made->r, &made->in, 1, made->weight, made->n);
+}
+
 lm_status convert_batch_norm(importer *im, const operation *op)
 {
-    recipe    r      = recipe_of(op->type);
-    value    *in     = need_input(im, 0), *weight[2];
-    size_t    n      = 0;
-    lm_status status = in ? norm_weights(im, weight, &n) : import_failed(im);
+    norm            made;
+    const lm_status status = begin_norm(im, op, &made);
 
     if (status)
         return status;
-    if (!n)
-        recipe_set(&r, "affine", "no");
-    return convert_into(im, &r, &in, 1, weight, n);
+    if (!made.n)
+        recipe_set(&made.r, "affine", "no");
+    return end_norm(im, &made);
 }
 
 lm_status convert_instance_norm(importer *im, const operation *op)
 {
-    recipe    r      = recipe_of(op->type);
-    value    *in     = need_input(im, 0), *weight[2];
-    size_t    n      = 0;
-    lm_status status = in ? norm_weights(im, weight, &n) : import_failed(im);
+    norm            made;
+    const lm_status status = begin_norm(im, op, &made);
 
     if (status)
         return status;
-    if (n)
-        recipe_set(&r, "affine", "yes");
-    return convert_into(im, &r, &in, 1, weight, n);
+    if (made.n)
+        recipe_set(&made.r, "affine", "yes");
+    return end_norm(im, &made);
 }
 
 lm_status convert_layer_norm(importer *im, const operation *op)
 {
-    recipe    r      = recipe_of(op->type);
-    value    *in     = need_input(im, 0), *weight[2];
-    int64_t   axis   = node_int(im, "axis", -1), rank;
-    size_t    n      = 0;
-    lm_status status = in ? norm_weights(im, weight, &n) : import_failed(im);
+    norm            made;
+    int64_t         axis   = node_int(im, "axis", -1), rank;
+    const lm_status status = begin_norm(im, op, &made);
 
     if (status)
         return status;
-    rank = in->shape[LANE_FILE].rank;
+    rank = made.in->shape[LANE_FILE].rank;
     if (axis < -rank || axis >= rank)
         return node_fail(im, LM_E_SHAPE, "axis %lld of %lld dimensions", (long long)axis,
                          (long long)rank);
     axis += axis < 0 ? rank : 0;
     if (axis != rank - 1)
-        recipe_set(&r, "dims", "%lld", (long long)(rank - axis));
-    if (!n)
-        recipe_set(&r, "affine", "no");
-    else if (n == 1)
-        recipe_set(&r, "bias", "no");
-    return convert_into(im, &r, &in, 1, weight, n);
+        recipe_set(&made.r, "dims", "%lld", (long long)(rank - axis));
+    if (!made.n)
+        recipe_set(&made.r, "affine", "no");
+    else if (made.n == 1)
+        recipe_set(&made.r, "bias", "no");
+    return end_norm(im, &made);
 }
 
 lm_status convert_group_norm(importer *im, const operation *op)
 {
-    recipe    r      = recipe_of(op->type);
-    value    *in     = need_input(im, 0), *weight[2];
-    size_t    n      = 0;
-    lm_status status = in ? norm_weights(im, weight, &n) : import_failed(im);
+    norm            made;
+    const lm_status status = begin_norm(im, op, &made);
 
     if (status)
         return status;
-    recipe_set(&r, "groups", "%lld", (long long)node_int(im, "num_groups", 1));
-    if (!n)
-        recipe_set(&r, "affine", "no");
-    return convert_into(im, &r, &in, 1, weight, n);
+    recipe_set(&made.r, "groups", "%lld", (long long)node_int(im, "num_groups", 1));
+    if (!made.n)
+        recipe_set(&made.r, "affine", "no");
+    return end_norm(im, &made);
 }
 
 lm_status convert_lrn(importer *im, const operation *op)
