@@ -181,7 +181,7 @@ static lm_status meet(job *j, lm_status mine)
 {
     const world *w        = j->c.everyone;
     const int    rank     = world_rank(w);
-    const bool   knows    = mine && strcmp(j->err.text, "another rank failed") != 0;
+    const bool   knows    = mine && strcmp(j->err.text, WORLD_ELSEWHERE) != 0;
     double       value[2] = { -(double)mine, knows ? world_size(w) - rank : 0 };
 
     world_wait(w); /* rank 0 may have more to do */

@@ -102,14 +102,6 @@ static lm_status agree(const world *group, lm_status status)
     return (lm_status)-worst;
 }
 
-/* The same, with a text on the ranks that are well. */
-static lm_status meet(const world *group, lm_status mine, lm_error *err)
-{
-    const lm_status status = agree(group, mine);
-
-    return status && !mine ? lm_error_set(err, status, "another rank failed") : status;
-}
-
 /* Networks and layers: they have counts, and a step. */
 static bool counted(const observation *row)
 {
@@ -250,7 +242,7 @@ static lm_status largest(const world *group, double value[N_VALUES], lm_status s
         slowest_cpu(group, own, value, value + N_PHASES);
         return LM_OK;
     }
-    return status ? status : lm_error_set(err, (lm_status)-value[FARED], "another rank failed");
+    return status ? status : lm_error_set(err, (lm_status)-value[FARED], WORLD_ELSEWHERE);
 }
 
 /* The phases one after the other. The step is what passes until the slowest rank has done them:
@@ -267,7 +259,7 @@ static lm_status run_phases(const bench *b, const world *group, const setup *s, 
         if (!who)
             continue;
         if (p == PHASE_SYNC) {
-            status = meet(group, status, err);
+            status = world_agree(group, status, err);
             if (status)
                 return status;
             world_barrier(group); /* the wait for a slower rank is not the all-reduce's */
@@ -416,7 +408,7 @@ static lm_status share_power(const world *group, double mine, double *out, lm_er
     double   *all = malloc((size_t)n * sizeof *all);
     double    sum = 0;
     lm_status status =
-        meet(group, all ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
+        world_agree(group, all ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
 
     if (!status) {
         world_gather(group, &mine, sizeof mine, all);
@@ -441,7 +433,7 @@ static lm_status sample_watched(const bench *b, const world *group, const setup 
     lm_status opened = conditions_open(&seen, b->compute, room, err);
 
     if (!status)
-        status = meet(group, opened, err);
+        status = world_agree(group, opened, err);
     power_meter_begin(b->power);
     if (!status)
         status = sample(b, group, s, &seen, warm, times, err);
@@ -494,7 +486,7 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
     }
     if (status) {
         if (!mine)
-            lm_error_set(err, status, "another rank failed");
+            lm_error_set(err, status, WORLD_ELSEWHERE);
         goto out;
     }
     if (point->row.kind == OBS_KERNEL && b->compute->type->implementation)
@@ -502,7 +494,7 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
                  b->compute->type->implementation(b->compute, s.compute));
     if (!samples_alloc(&times, b->plan->stop.max_repeats + 1))
         status = lm_error_set(err, LM_E_NOMEM, "out of memory");
-    status = meet(group, status, err);
+    status = world_agree(group, status, err);
     if (!status)
         status = sample_watched(b, group, &s, &times, out, err);
     for (phase p = 0; p < N_PHASES && !status; p++)

@@ -43,15 +43,18 @@ void      world_free(world *group);
 
 /** Every rank; values[i] becomes the largest over the ranks. */
 void world_max(const world *w, double *values, int n);
-/** Every rank, each with its status and a text in err: all go on, or none. Returns the worst, which
- * gets a text where this rank is well. */
+/** The text of a rank that is well where another is not: one that knows more speaks. */
+#define WORLD_ELSEWHERE "another rank failed"
+
+/** Every rank, each with its status and a text in err: all go on, or none. Returns the worst, with
+ * WORLD_ELSEWHERE where this rank is well. */
 static inline lm_status world_agree(const world *w, lm_status mine, lm_error *err)
 {
     double worst = -(double)mine;
 
     world_max(w, &worst, 1);
     if (!mine && worst > 0)
-        lm_error_set(err, (lm_status)-worst, "another rank could not");
+        lm_error_set(err, (lm_status)-worst, WORLD_ELSEWHERE);
     return (lm_status)-worst;
 }
 

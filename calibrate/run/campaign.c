@@ -248,7 +248,7 @@ static lm_status take(campaign *c, sweep_point *p, point_result *out, lm_error *
     told[1] = (double)output_points(&c->file);
     world_max(c->everyone, told, 2);
     if (told[0] > 0)
-        return status ? status : lm_error_set(err, (lm_status)-told[0], "another rank failed");
+        return status ? status : lm_error_set(err, (lm_status)-told[0], WORLD_ELSEWHERE);
     watchdog_end((size_t)told[1]);
     if (campaign_root(c))
         trust_note(c->trust, (size_t)(p - c->plan->point), p, out);
@@ -327,15 +327,6 @@ typedef struct decision {
     double  seconds; /* left for it; 0: no limit */
 } decision;
 
-/* All ranks go on, or none. */
-static lm_status agree(const campaign *c, lm_status mine, lm_error *err)
-{
-    double worst = -(double)mine;
-
-    world_max(c->everyone, &worst, 1);
-    return worst > 0 && !mine ? lm_error_set(err, (lm_status)-worst, "another rank failed") : mine;
-}
-
 /* Measures a point, and no longer than there is time. */
 static lm_status take_within(campaign *c, const decision *what, point_result *r, lm_error *err)
 {
@@ -374,7 +365,7 @@ static lm_status take_again(campaign *c, const decision *what, uint32_t flags,
                        &r);
         status = chooser_learn_again(c->pick, (size_t)what->at, &r, err);
     }
-    return agree(c, status, err);
+    return world_agree(c->everyone, status, err);
 }
 
 /* The anchor, if it is time for it, and there is time for it. *measured: NULL, or whether it was.
@@ -436,7 +427,7 @@ lm_status campaign_conclude(campaign *c, const progress *shown, lm_error *err)
         status = output_review(&c->file, &c->seen.found, err);
     if (!status && campaign_root(c))
         status = chooser_settle(c->pick, err);
-    return agree(c, status, err);
+    return world_agree(c->everyone, status, err);
 }
 
 /* ---- run ----------------------------------------------------------------------------------------
@@ -521,7 +512,7 @@ lm_status campaign_measure(campaign *c, const progress *shown, lm_error *err)
             return status;
         if (measured && c->budget > 0) /* there is less time than there was */
             continue;
-        if ((status = agree(c, carry_out(c, &next, shown, err), err)))
+        if ((status = world_agree(c->everyone, carry_out(c, &next, shown, err), err)))
             return status;
     }
 }

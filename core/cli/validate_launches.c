@@ -21,7 +21,7 @@ typedef struct timed {
     double      measured;
 } timed;
 
-typedef struct judging {
+typedef struct launch_judging {
     const launch_question *q;
     timed                 *time;
     double                *predicted; /* of each time by model 0, then by model 1 ... */
@@ -30,9 +30,9 @@ typedef struct judging {
     size_t                 n_groups;
     names                  index;
     arena                 *arena;
-} judging;
+} launch_judging;
 
-static lm_status need_group(judging *j, const char *name, size_t *out, lm_error *err)
+static lm_status need_group(launch_judging *j, const char *name, size_t *out, lm_error *err)
 {
     const char **more;
 
@@ -51,7 +51,7 @@ static lm_status need_group(judging *j, const char *name, size_t *out, lm_error 
 }
 
 /* "map/add": the kind, and what its library calls it where that tells something. */
-static lm_status launch_group(judging *j, const timed_kernel *k, const observation *row,
+static lm_status launch_group(launch_judging *j, const timed_kernel *k, const observation *row,
                               size_t *out, lm_error *err)
 {
     const operator_class class = operator_class_of(&k->kernel);
@@ -65,7 +65,8 @@ static lm_status launch_group(judging *j, const timed_kernel *k, const observati
     return need_group(j, name, out, err);
 }
 
-static lm_status add_launches(judging *j, const launches *l, const launch_folds *by, lm_error *err)
+static lm_status add_launches(launch_judging *j, const launches *l, const launch_folds *by,
+                              lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -81,7 +82,7 @@ static lm_status add_launches(judging *j, const launches *l, const launch_folds 
 }
 
 /* Rows of one file stand together, as a rule. */
-static lm_status add_streams(judging *j, size_t at, operator_model *m, lm_error *err)
+static lm_status add_streams(launch_judging *j, size_t at, operator_model *m, lm_error *err)
 {
     const observations *obs    = j->q->obs;
     const char         *path   = "";
@@ -117,7 +118,7 @@ static lm_status add_streams(judging *j, size_t at, operator_model *m, lm_error 
 }
 
 /* Of a group (n_groups: of all) and phase. */
-static void add_row(const judging *j, size_t group, const char *phase_text, size_t model,
+static void add_row(const launch_judging *j, size_t group, const char *phase_text, size_t model,
                     double *room, table *t)
 {
     double      *measured = room, *predicted = room + j->n;
@@ -148,7 +149,7 @@ static void add_row(const judging *j, size_t group, const char *phase_text, size
     table_real(t, NAN);
 }
 
-static lm_status fill(const judging *j, table *t, lm_error *err)
+static lm_status fill(const launch_judging *j, table *t, lm_error *err)
 {
     static const char *const order[] = { "forward",  "grad_input", "grad_weight",
                                          "backward", "step",       "inference" };
@@ -179,18 +180,18 @@ static size_t count_streams(const observations *obs)
 static lm_status learn_own(const launch_question *q, const launches *l, operator_model *m,
                            lm_error *err)
 {
-    residual_trees judged[N_OPERATOR_CLASSES];
+    residual_trees residuals[N_OPERATOR_CLASSES];
 
     for (size_t i = 0; i < q->n_models; i++)
         if (!strcmp(q->model[i], MODEL_RESIDUAL))
-            return operator_residual_learn(l->launch, NULL, l->n, l->multiprocessors, m, judged,
+            return operator_residual_learn(l->launch, NULL, l->n, l->multiprocessors, m, residuals,
                                            err);
     return LM_OK;
 }
 
 lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
 {
-    judging         j       = { .q = q, .arena = arena_new() };
+    launch_judging  j       = { .q = q, .arena = arena_new() };
     launches        l       = { 0 };
     launch_folds    by      = { 0 };
     operator_model  own     = { 0 };
