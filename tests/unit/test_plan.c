@@ -1,26 +1,7 @@
 /* Runs, plans and answers from hand-made coefficients, by hand and by brute force. */
-#include "nets.h"
+#include "linear_net.h"
 
 #include "plan/answer.h"
-
-static workloads *loads;
-
-/* 8 -> 4 without bias, then a ReLU. At batch b: 64 b FLOP forward; 2 layers; 32 weights of 128
- * bytes. */
-static int enter(void **state)
-{
-    if (nets_enter(state))
-        return -1;
-    folder_file("n.ini", "[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
-                         "[l]\ntype = linear\nfeatures = 4\nbias = no\n[r]\ntype = relu\n");
-    return workloads_new(nets_registry, &loads, NULL);
-}
-
-static int leave(void **state)
-{
-    workloads_free(loads);
-    return nets_leave(state);
-}
 
 /*
  * A step of b samples takes 0.064 b + 2 * 0.5 forward, 0.128 b backward, 0.32 update; a ring of N
@@ -596,5 +577,5 @@ int main(void)
         cmocka_unit_test(batches_are_limited_by_memory),
     };
 
-    return cmocka_run_group_tests(tests, enter, leave);
+    return cmocka_run_group_tests(tests, linear_net_enter, linear_net_leave);
 }

@@ -1,27 +1,8 @@
 /* Steps, epochs and scaling from hand-made coefficients, by hand and by brute force. */
-#include "nets.h"
+#include "linear_net.h"
 #include "steps.h"
 
 #include "predict/scaling.h"
-
-static workloads *loads;
-
-/* 8 -> 4 without bias, then a ReLU. At batch b: 64 b FLOP forward; 2 layers; 32 weights of 128
- * bytes. */
-static int enter(void **state)
-{
-    if (nets_enter(state))
-        return -1;
-    folder_file("n.ini", "[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
-                         "[l]\ntype = linear\nfeatures = 4\nbias = no\n[r]\ntype = relu\n");
-    return workloads_new(nets_registry, &loads, NULL);
-}
-
-static int leave(void **state)
-{
-    workloads_free(loads);
-    return nets_leave(state);
-}
 
 /* A machine by a latency a message and seconds a byte, and what stands behind each coefficient. */
 static calibration *machine(double latency, double per_byte, const char *behind,
@@ -383,5 +364,5 @@ int main(void)
         cmocka_unit_test(turning_points_match_a_scan_of_all_numbers_of_nodes),
     };
 
-    return cmocka_run_group_tests(tests, enter, leave);
+    return cmocka_run_group_tests(tests, linear_net_enter, linear_net_leave);
 }

@@ -1,26 +1,7 @@
 /* Curves over nodes from hand-made coefficients: where they turn, between which bounds, and what
  * bounds their points. */
-#include "nets.h"
+#include "linear_net.h"
 #include "steps.h"
-
-static workloads *loads;
-
-/* 8 -> 4 without bias, then a ReLU. At batch b: 64 b FLOP forward; 2 layers; 32 weights of 128
- * bytes. */
-static int enter(void **state)
-{
-    if (nets_enter(state))
-        return -1;
-    folder_file("n.ini", "[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
-                         "[l]\ntype = linear\nfeatures = 4\nbias = no\n[r]\ntype = relu\n");
-    return workloads_new(nets_registry, &loads, NULL);
-}
-
-static int leave(void **state)
-{
-    workloads_free(loads);
-    return nets_leave(state);
-}
 
 /* Seconds of each thing, and what stands at the end of the machine file. */
 typedef struct rates {
@@ -511,5 +492,5 @@ int main(void)
         cmocka_unit_test(a_scan_predicts_what_each_step_by_itself_does),
     };
 
-    return cmocka_run_group_tests(tests, enter, leave);
+    return cmocka_run_group_tests(tests, linear_net_enter, linear_net_leave);
 }
