@@ -1,33 +1,15 @@
 /* Layers of which only their kernels are known: what these move and compute, by hand; prices that
  * made times come back, rare kinds are held to what all kinds cost. */
-#include "check.h"
+#include "single_shape.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/random.h"
-#include "nets.h"
-#include "network/single.h"
 #include "single/model.h"
 #include "single/whole.h"
 
 static const layer_run forward = { .forward = true, .alone = true };
-
-static layer_shape shape(const char *type, const char *geometry, const char *input, int64_t batch,
-                         layer_work *work)
-{
-    network       *net;
-    bound_network *bound;
-    layer_shape    s;
-    lm_error       err = { 0 };
-
-    if (single_bind(type, geometry, input, batch, LM_F32, nets_registry, &net, &bound, &err))
-        fail_msg("%s", err.text);
-    shape_of_chain(bound, work, &s);
-    bound_network_free(bound);
-    network_free(net);
-    return s;
-}
 
 /* 2 x 3 elements of 4 bytes: each read and written once. Backward reads two and writes one. */
 static void a_function_of_elements_is_one_launch(void **state)
