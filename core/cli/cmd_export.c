@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/setup_options.h"
 #include "observe/flags.h"
 #include "predict/price.h"
 #include "report/extrap.h"
@@ -22,6 +23,7 @@ enum {
     BATCH,
     NODES,
     DEVICES_PER_NODE,
+    SETUP_OPTIONS,
     SESSION_OPTIONS,
     NETWORK_OPTIONS
 };
@@ -40,6 +42,7 @@ static const option_spec specs[] = {
     [BATCH]   = { "batch", "LIST", "32", "predictions: samples per device: 8 or 1,2,4 or 1..64*2" },
     [NODES]   = { "nodes", "LIST", "1", "predictions: nodes" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
+    SETUP_ROWS,
     SESSION_ROWS,
     NETWORK_ROWS,
     { NULL, NULL, NULL, NULL },
@@ -50,8 +53,8 @@ static const char details[] =
     "are networks, with what does not vary behind the name; metrics are phases, in seconds; parameters are\n"
     "the counts that vary: nodes, devices (of each node), ranks, batch, bytes, bucket_bytes, threads. Several\n"
     "rows of one point are its repetitions. Flagged rows go where there is nothing better. Extra-P has no\n"
-    "place for least times, percentiles, clocks, flags and bounds of predictions. Predicted steps send all\n"
-    "gradients in one message behind the backward pass.\n"
+    "place for least times, percentiles, clocks, flags and bounds of predictions. A predicted sync is what\n"
+    "the backward pass does not hide of it; sizes of --bucket are bucket_bytes, auto being all that it tries.\n"
     "Its text format wants every point of every region and metric: else take extra-p-jsonl, or --name. A sync\n"
     "of one rank is 0 there. 'layermeter import extra-p' reads the text again.\n";
 
@@ -257,7 +260,8 @@ static int export_measurements(const options *o, extrap_format f)
  */
 
 /* The parts of a step that are known; a sync of several ranks is what the backward pass leaves. */
-static void put_prediction(const session *s, const prediction *p, chosen *c)
+static void put_prediction(const session *s, const sync_policy *sync, const prediction *p,
+                           chosen *c)
 {
     const struct {
         phase  phase;
@@ -283,44 +287,56 @@ static void put_prediction(const session *s, const prediction *p, chosen *c)
         row->hosts   = p->nodes;
         row->ranks   = p->nodes * p->devices;
         row->seconds = parts[i].seconds;
+        if (sync->rule == SYNC_DDP)
+            row->bucket_bytes = (int64_t)sync->limit_bytes;
         c->n++;
     }
 }
 
 /* What is asked for. */
 typedef struct grid {
-    int64_t *batch, *nodes;
-    size_t   n_batch, n_nodes;
-    int64_t  devices; /* of each node */
+    int64_t     *batch, *nodes;
+    size_t       n_batch, n_nodes;
+    setup_choice how;
 } grid;
+
+static size_t points_in(const grid *g)
+{
+    return g->n_batch * g->n_nodes * g->how.n;
+}
 
 static lm_status predict_rows(const session *s, const grid *g, chosen *c, lm_error *err)
 {
     lm_status status = LM_OK;
 
-    c->row = calloc(g->n_batch * g->n_nodes, N_PHASES * sizeof *c->row);
+    c->row = calloc(points_in(g), N_PHASES * sizeof *c->row);
     if (!c->row)
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < g->n_batch * g->n_nodes && !status; i++) {
-        step_setup setup = step_setup_of(g->batch[i % g->n_batch], g->nodes[i / g->n_batch]);
-        prediction p;
+    for (size_t i = 0; i < points_in(g) && !status; i++) {
+        const size_t at    = i / g->how.n;
+        step_setup   setup = g->how.setup;
+        prediction   p;
 
-        setup.devices = g->devices;
-        status        = predict_step(&s->who, &setup, &p, err);
+        setup.batch = g->batch[at % g->n_batch];
+        setup.nodes = g->nodes[at / g->n_batch];
+        setup.sync  = g->how.policy[i % g->how.n];
+        status      = predict_step(&s->who, &setup, &p, err);
         if (!status)
-            put_prediction(s, &p, c);
+            put_prediction(s, &setup.sync, &p, c);
     }
     return status;
 }
 
 static int export_predictions(const options *o, const session_options *at, extrap_format f)
 {
-    lm_error err  = { 0 };
-    session  s    = { 0 };
-    grid     g    = { 0 };
-    chosen   c    = { 0 };
-    int      code = EXIT_DONE;
-    char     title[300];
+    static const setup_options how  = { SYNC,       BUCKET,    GRAD_DTYPE,
+                                        ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
+    lm_error                   err  = { 0 };
+    session                    s    = { 0 };
+    grid                       g    = { 0 };
+    chosen                     c    = { 0 };
+    int                        code = EXIT_DONE;
+    char                       title[300];
 
     snprintf(title, sizeof title, "predicted, in seconds: model %.40s, %.150s", o->value[MODEL],
              o->value[MACHINE]  ? o->value[MACHINE]
@@ -328,7 +344,9 @@ static int export_predictions(const options *o, const session_options *at, extra
                                 : "");
     if (option_list(o, BATCH, &g.batch, &g.n_batch, &code) &&
         option_list(o, NODES, &g.nodes, &g.n_nodes, &code) &&
-        option_count(o, DEVICES_PER_NODE, &g.devices, &code) && session_open(o, at, &s, &code)) {
+        setup_options_read_of(o, o->value[MODEL], &how, &g.how, &code) &&
+        session_open(o, at, &s, &code)) {
+        setup_options_settle(&g.how, setup_in_buckets(&s.who));
         if (predict_rows(&s, &g, &c, &err) || write_rows(&c, f, title, o->value[OUTPUT], &err))
             code = report_failure(&err);
         else
@@ -336,6 +354,7 @@ static int export_predictions(const options *o, const session_options *at, extra
     }
     session_close(&s);
     free(c.row);
+    free(g.how.policy);
     free(g.batch);
     free(g.nodes);
     return code;
@@ -348,14 +367,16 @@ static int run(const options *o)
 {
     static const session_options at                = SESSION_PLACES;
     static const int             of_measurements[] = { NAME, KIND };
-    static const int             of_predictions[]  = { MODEL,     BATCH,  NODES,   IMAGE,    INPUT,
-                                                       DTYPE,     DEVICE, DEVICES, PPP_COMP, PPP_COMM,
-                                                       BANDWIDTH, SCHEME, TREAT,   IGNORE,   SET };
-    const bool                   predicts = o->value[MACHINE] || session_wants_paleo(o, &at);
-    lm_error                     err      = { 0 };
-    extrap_format                f;
-    obs_kind                     kind;
-    int                          code;
+    static const int             of_predictions[]  = {
+                     MODEL,         BATCH,  NODES,   IMAGE,    INPUT,    DTYPE,     DEVICES_PER_NODE,
+                     SETUP_OPTIONS, DEVICE, DEVICES, PPP_COMP, PPP_COMM, BANDWIDTH, SCHEME,
+                     TREAT,         IGNORE, SET
+    };
+    const bool    predicts = o->value[MACHINE] || session_wants_paleo(o, &at);
+    lm_error      err      = { 0 };
+    extrap_format f;
+    obs_kind      kind;
+    int           code;
 
     if (extrap_format_parse(o->value[FORMAT], &f, &err))
         return report_misuse("--format", &err);
