@@ -1,4 +1,5 @@
 /* layermeter report: one page on a network and the machines that may train it. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,7 @@ enum {
     NODES,
     BATCH,
     DEVICES_PER_NODE,
-    SYNC,
-    GRAD_DTYPE,
-    ACCUMULATE,
-    OPTIMIZER,
+    SETUP_OPTIONS,
     SCALING,
     GLOBAL_BATCH,
     DATASET,
@@ -51,15 +49,12 @@ static const option_spec specs[] = {
     [BATCH]   = { "batch", "N", "32",
                   "samples of each device; strong: of all together; global: a device's most at once" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
-    [SYNC]             = OPTION_SYNC,
-    [GRAD_DTYPE]       = OPTION_GRAD_DTYPE,
-    [ACCUMULATE]       = OPTION_ACCUMULATE,
-    [OPTIMIZER]        = OPTION_OPTIMIZER,
-    [SCALING]          = { "scaling", "KIND", "weak",
-                           "what stays: weak, a device's batch; strong and global, the whole batch" },
-    [GLOBAL_BATCH]     = { "global-batch", "N", NULL,
-                           "strong, global: samples of all devices together" },
-    [DATASET]          = OPTION_DATASET,
+    SETUP_ROWS,
+    [SCALING]      = { "scaling", "KIND", "weak",
+                       "what stays: weak, a device's batch; strong and global, the whole batch" },
+    [GLOBAL_BATCH] = { "global-batch", "N", NULL,
+                       "strong, global: samples of all devices together" },
+    [DATASET]      = OPTION_DATASET,
     [MEMORY] = { "memory", "SIZE", NULL, "of a device (24GB, 80GiB), drawn beside what is needed" },
     [MODEL]  = { "model", "NAME", "layermeter", "formulas: layermeter, convmeter or nnls" },
     [IMAGE]  = OPTION_IMAGE,
@@ -84,6 +79,7 @@ static const char details[] =
     "what each machine does on each number of nodes, how sure that is, what a step is made of, the memory\n"
     "of a device, how good the calibration is, what is assumed and where the figures come from.\n"
     "Every picture has its numbers in a table below it. Gnuplot draws them (Debian: gnuplot-nox).\n"
+    "The page is of one size of buckets: of several, or auto, the best of all machines on the most nodes.\n"
     "A step is taken apart at the most nodes of the list that all machines were calibrated for. A machine\n"
     "that cannot be asked about several nodes is shown on one, with the reason.\n"
     "Costs are those of all nodes from the start to the end of a run of --epochs, by the price file that\n"
@@ -157,7 +153,7 @@ static bool check_machines(const options *o, size_t *n, int *code)
 /* How gradients travel, the optimizer, devices of a node. */
 static bool read_setup(const options *o, setup_choice *how, int *code)
 {
-    static const setup_options at = { SYNC,       NO_OPTION, GRAD_DTYPE,
+    static const setup_options at = { SYNC,       BUCKET,    GRAD_DTYPE,
                                       ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
 
     return setup_options_read(o, &at, how, code);
@@ -226,14 +222,40 @@ static bool read_question(const options *o, work *w, int *code)
     return true;
 }
 
+/* How fast all machines are with a policy on the most nodes, as a logarithm: none counts more for
+ * being fast. A machine that cannot be asked says nothing of any policy. */
+static double speed(const work *w, const sync_policy *policy)
+{
+    scale_question q   = w->page.question;
+    double         sum = 0;
+
+    q.setup.sync = *policy;
+    for (size_t i = 0; i < w->page.n_machines; i++) {
+        lm_error    ignored = { 0 };
+        scale_point p;
+
+        if (!scale_at(w->page.machine[i].who, &q, w->page.nodes[w->page.n_nodes - 1], &p, &ignored))
+            sum += log(p.samples_per_second);
+    }
+    return sum;
+}
+
 static void settle(work *w)
 {
-    bool all = true;
+    double best = -INFINITY;
+    bool   all  = true;
 
     for (size_t i = 0; i < w->page.n_machines; i++)
         all &= setup_in_buckets(w->page.machine[i].who);
     setup_options_settle(&w->how, all);
-    w->page.question.setup.sync = w->how.setup.sync;
+    for (size_t k = 0; k < w->how.n; k++) {
+        const double here = w->how.n > 1 ? speed(w, &w->how.policy[k]) : 0;
+
+        if (here > best) {
+            best                        = here;
+            w->page.question.setup.sync = w->how.policy[k];
+        }
+    }
 }
 
 static bool open_machines(const options *o, work *w, int *code)
