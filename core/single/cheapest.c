@@ -356,7 +356,8 @@ static void begin_second_stage(fitting *f)
     memcpy(f->price, f->next, f->c->n * sizeof *f->price);
 }
 
-/* Floors begin with what hardly any row of theirs is faster than. */
+/* Floors begin with what hardly any row of theirs is faster than; those of a family, once it is
+ * fitted, with what none of their own is: from another's floor a fit does not find to it. */
 static lm_status begin_floors(fitting *f, lm_error *err)
 {
     double *times = malloc((f->n_sample + 1) * sizeof *times);
@@ -385,7 +386,7 @@ static lm_status begin_floors(fitting *f, lm_error *err)
         if (!n)
             continue;
         f->most[j] = stats_quantile(times, n, FLOOR_SHARE);
-        if (f->price[j] <= 0)
+        if (f->price[j] <= 0 || held(f, j))
             f->price[j] = f->most[j];
         f->most[j] *= FLOOR_MOST;
     }
@@ -505,7 +506,7 @@ static lm_status fit(fitting *f, lm_error *err)
     }
     if (!status && !families)
         status = stages(f, err);
-    else if (!status)
+    else if (!status && (f->o->p == 1 || !(status = begin_floors(f, err))))
         status = rounds(f, f->o->rounds, f->n_sample, true, err);
     if (!status && f->n_sample < f->n)
         status = rounds(f, 1, f->n, true, err);

@@ -172,6 +172,21 @@ static lm_status read_pair(const ini_pair *p, const layer_class *class, layer_pr
     return read_price(p, &to->columns.column[at], err);
 }
 
+/* What a file does not name costs what all of its family does: nothing is free. */
+static void forget(columns *c)
+{
+    for (size_t j = 0; j < c->n; j++)
+        if (c->column[j].parent != COLUMN_NONE)
+            c->column[j].price = NAN;
+}
+
+static void complete(columns *c)
+{
+    for (size_t j = 0; j < c->n; j++)
+        if (isnan(c->column[j].price))
+            c->column[j].price = c->column[c->column[j].parent].price;
+}
+
 lm_status layer_model_read(const ini_section *s, const char *path, layer_model *m, lm_error *err)
 {
     size_t class = 0;
@@ -193,11 +208,13 @@ lm_status layer_model_read(const ini_section *s, const char *path, layer_model *
     if (!layer_classes[class]->make(&to->columns))
         return lm_error_set(err, LM_E_NOMEM, "out of memory");
     to->errors = (stats_errors){ 0, NAN, NAN, NAN, NAN, NAN };
+    forget(&to->columns);
     for (size_t i = 0; i < s->n_pairs && !status; i++) {
         status = read_pair(&s->pair[i], layer_classes[class], to, &m->multiprocessors, err);
         if (status)
             lm_error_prefix(err, "%s:%d", path, s->pair[i].line);
     }
+    complete(&to->columns);
     to->present = !status;
     return status;
 }

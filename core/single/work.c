@@ -4,14 +4,22 @@
 const char *work_kind_name(work_kind k)
 {
     static const char *const names[N_WORK_KINDS] = {
-        [WORK_PRODUCT] = "product", [WORK_CONV] = "conv",
-        [WORK_POOL] = "pool",       [WORK_MAP] = "map",
-        [WORK_NORM] = "norm",       [WORK_SCALE] = "scale",
-        [WORK_SOFTMAX] = "softmax", [WORK_GATHER] = "gather",
-        [WORK_REDUCE] = "reduce",   [WORK_ATTENTION] = "attention",
+        [WORK_PRODUCT] = "product",     [WORK_CONV] = "conv",
+        [WORK_POOL] = "pool",           [WORK_MAP] = "map",
+        [WORK_NORM] = "norm",           [WORK_BATCH_NORM] = "batch_norm",
+        [WORK_SCALE] = "scale",         [WORK_SOFTMAX] = "softmax",
+        [WORK_GATHER] = "gather",       [WORK_REDUCE] = "reduce",
+        [WORK_ATTENTION] = "attention",
     };
 
     return names[k];
+}
+
+/* Batch norm: channels over the batch. What keeps no running statistics is one, too, though it has
+ * none to scale by in evaluation. */
+static bool across_batch(const lm_kernel *k)
+{
+    return k->u.norm.inner < k->u.norm.group;
 }
 
 /* N_WORK_KINDS: of none. */
@@ -23,20 +31,13 @@ static work_kind kind_of(const lm_kernel *k)
     case LM_OP_POOL: return WORK_POOL;
     case LM_OP_MAP:
     case LM_OP_COPY: return WORK_MAP;
-    case LM_OP_NORM: return WORK_NORM;
+    case LM_OP_NORM: return across_batch(k) ? WORK_BATCH_NORM : WORK_NORM;
     case LM_OP_SOFTMAX: return WORK_SOFTMAX;
     case LM_OP_GATHER: return WORK_GATHER;
     case LM_OP_REDUCE: return WORK_REDUCE;
     case LM_OP_ATTENTION: return WORK_ATTENTION;
     default: return N_WORK_KINDS;
     }
-}
-
-/* Batch norm: channels over the batch. What keeps no running statistics is one, too, though it has
- * none to scale by in evaluation. */
-static bool across_batch(const lm_kernel *k)
-{
-    return k->op == LM_OP_NORM && k->u.norm.inner < k->u.norm.group;
 }
 
 static void add_rows(const lm_kernel *k, double times, kernel_work *to)
@@ -66,7 +67,7 @@ static void add_inference(const bound_layer *l, const lm_kernel *k, work_kind ki
 {
     if (l->entry->type.flags & LM_TRAINING_ONLY)
         return;
-    if (across_batch(k)) {
+    if (kind == WORK_BATCH_NORM) {
         add_kernel(k, times, &to->inference[WORK_SCALE]);
         return;
     }

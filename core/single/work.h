@@ -9,9 +9,10 @@ typedef enum work_kind {
     WORK_PRODUCT, /**< of matrices: recurrent layers, attention */
     WORK_CONV,
     WORK_POOL,
-    WORK_MAP, /**< elementwise, copies */
-    WORK_NORM,
-    WORK_SCALE, /**< a norm by statistics that are known: batch norm in evaluation mode */
+    WORK_MAP,        /**< elementwise, copies */
+    WORK_NORM,       /**< by statistics of rows that lie together: layer norm */
+    WORK_BATCH_NORM, /**< of channels over the batch: few long rows, far apart */
+    WORK_SCALE,      /**< by statistics that are known: batch norm in evaluation mode */
     WORK_SOFTMAX,
     WORK_GATHER,
     WORK_REDUCE,
@@ -19,7 +20,8 @@ typedef enum work_kind {
     N_WORK_KINDS
 } work_kind;
 
-/** "product", "conv", "pool", "map", "norm", "scale", "softmax", "gather", "reduce", "attention" */
+/** "product", "conv", "pool", "map", "norm", "batch_norm", "scale", "softmax", "gather", "reduce",
+ * "attention" */
 const char *work_kind_name(work_kind k);
 
 typedef struct kernel_work {

@@ -272,6 +272,52 @@ static void prices_are_held_near_their_family(void **state)
     columns_free(&c);
 }
 
+/* A launch of one kind takes 5 us, of the other 160, and both hide the same work; beside it the
+ * first has 20 us that do not grow, which could be its floor as well. */
+static void floors_of_a_family_may_lie_far_apart(void **state)
+{
+    cheapest_options o = cheapest_default;
+    columns          c = { 0 };
+    rows             r = { 0 };
+    const size_t all = need(&c, "all", 0), once = need(&c, "once", 0), grows = need(&c, "work", 0);
+    const size_t of[2][3] = { { need(&c, "a", 0), need(&c, "a.once", 0), need(&c, "a.work", 0) },
+                              { need(&c, "b", 0), need(&c, "b.once", 0), need(&c, "b.work", 0) } };
+    const double start[2] = { 5e-6, 1.6e-4 };
+    uint64_t     seed     = 7;
+
+    (void)state;
+    c.column[all].floor = true;
+    for (int k = 0; k < 2; k++) {
+        c.column[of[k][0]].floor  = true;
+        c.column[of[k][0]].parent = all;
+        c.column[of[k][1]].parent = once;
+        c.column[of[k][2]].parent = grows;
+    }
+    o.p       = 4;
+    o.huber   = 0.2;
+    o.ridge   = 0.01;
+    o.orphans = true;
+    o.damping = 0.01;
+    o.least   = 1;
+    for (int i = 0; i < 400; i++) {
+        const int    k    = i % 2;
+        const double x    = pow(10, (double)random_below(&seed, 5000) / 1000);
+        const double work = 1e-8 * x + (k ? 0 : 2e-5);
+
+        rows_begin(&r, rows_seconds((row_cost){ start[k], work }, 4), 1, 0);
+        rows_item(&r, of[k][0], 1);
+        rows_item(&r, of[k][1], 1);
+        rows_item(&r, of[k][2], x);
+    }
+    assert_int_equal(cheapest_fit(&r, NULL, &o, &c, NULL), LM_OK);
+    for (int k = 0; k < 2; k++) {
+        assert_true(fabs(price(&c, of[k][0]) / start[k] - 1) < 0.1);
+        assert_true(fabs(price(&c, of[k][2]) / 1e-8 - 1) < 0.1);
+    }
+    rows_free(&r);
+    columns_free(&c);
+}
+
 static void outliers_hardly_count(void **state)
 {
     cheapest_options o = cheapest_default;
@@ -339,6 +385,7 @@ int main(void)
         cmocka_unit_test(rows_of_the_first_stage_give_the_second_its_start),
         cmocka_unit_test(floor_and_work_that_overlap_are_told_apart),
         cmocka_unit_test(prices_are_held_near_their_family),
+        cmocka_unit_test(floors_of_a_family_may_lie_far_apart),
         cmocka_unit_test(outliers_hardly_count),
         cmocka_unit_test(without_rows_there_is_no_fit),
         cmocka_unit_test(columns_are_found_by_name),

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "single/model.h"
+#include "single/store.h"
 #include "single/whole.h"
 
 static const layer_run forward = { .forward = true, .alone = true };
@@ -38,7 +39,7 @@ static void weights_are_those_with_a_gradient(void **state)
     (void)state;
     assert_int_equal(s.kind, SHAPE_WORK);
     assert_close(s.weights, 32, 0);
-    assert_close(w.of[WORK_NORM][LM_FORWARD].launches, 1, 0);
+    assert_close(w.of[WORK_BATCH_NORM][LM_FORWARD].launches, 1, 0);
 }
 
 static void convolutions_and_products_keep_their_shapes(void **state)
@@ -67,7 +68,7 @@ static void prices_that_made_the_times_come_back(void **state)
 
     (void)state;
     for (size_t i = 0; i < ROWS; i++) {
-        const work_kind kind = i % 2 ? WORK_NORM : WORK_MAP;
+        const work_kind kind = i % 2 ? WORK_BATCH_NORM : WORK_MAP;
 
         snprintf(input, sizeof input, "%dx8x8", 1 + (int)random_below(&seed, 4000));
         s[i]    = shape(i % 2 ? "batch_norm" : "relu", "", input, 1 + (int64_t)(i % 7), &work[i]);
@@ -107,6 +108,26 @@ static void a_kind_that_was_not_measured_is_not_free(void **state)
     layer_model_free(&m);
 }
 
+/* A file that names a family and none of its kinds. */
+static void a_kind_that_no_file_names_costs_what_its_family_does(void **state)
+{
+    layer_work        work;
+    const layer_shape s = shape("relu", "", "1000", 4, &work);
+    layer_model       m = { .multiprocessors = NAN };
+    ini_document     *doc;
+
+    (void)state;
+    assert_int_equal(ini_load_text("m.ini",
+                                   "[layermeter.single.other]\nrows = 20\n"
+                                   "all.bytes = 2e-12 s/byte, rows 20\n",
+                                   &doc, NULL),
+                     LM_OK);
+    assert_int_equal(layer_model_read(&doc->section[0], "m.ini", &m, NULL), LM_OK);
+    assert_close(layer_model_seconds(&m, &s, &forward) / (2e-12 * 2 * 4000 * 4), 1, 1e-12);
+    ini_free(doc);
+    layer_model_free(&m);
+}
+
 static const layer_run evaluation = { .forward = true, .evaluation = true, .alone = true };
 
 /* 16 channels over 2 x 4 x 4: in training statistics of 16 rows of 32; in evaluation mode they are
@@ -117,9 +138,9 @@ static void evaluation_does_less(void **state)
 
     (void)state;
     shape("batch_norm", "", "16x4x4", 2, &w);
-    assert_close(w.of[WORK_NORM][LM_FORWARD].rows, 16, 0);
-    assert_close(w.of[WORK_NORM][LM_FORWARD].elements, 512, 0);
-    assert_close(w.inference[WORK_NORM].launches, 0, 0);
+    assert_close(w.of[WORK_BATCH_NORM][LM_FORWARD].rows, 16, 0);
+    assert_close(w.of[WORK_BATCH_NORM][LM_FORWARD].elements, 512, 0);
+    assert_close(w.inference[WORK_BATCH_NORM].launches, 0, 0);
     assert_close(w.inference[WORK_SCALE].bytes, 2 * 512 * 4, 0);
     shape("layer_norm", "", "4x16", 2, &w);
     assert_close(w.inference[WORK_NORM].rows, 8, 0);
@@ -199,6 +220,7 @@ int main(void)
         cmocka_unit_test(what_a_call_costs_adds_or_hides),
         cmocka_unit_test(splits_add_up),
         cmocka_unit_test(a_kind_that_was_not_measured_is_not_free),
+        cmocka_unit_test(a_kind_that_no_file_names_costs_what_its_family_does),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);
