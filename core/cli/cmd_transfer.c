@@ -290,16 +290,41 @@ static void add_rows(table *t, const work *w, bool corrected)
         }
 }
 
+/* What of a machine file says nothing of another device. */
+static void print_left_out(const char *path, const calibration *cal)
+{
+    const struct {
+        bool        there;
+        const char *what;
+    } of[] = {
+        { cal->layers && learned_any(cal->layers), "the residual of its single layers" },
+        { cal->operators, "prices of single kernels" },
+        { cal->composed, "factors of networks composed of single layers" },
+        { cal->overlapping.rows, "what buckets hide" },
+        { cal->power, "powers" },
+    };
+    const char *between = "";
+
+    for (size_t k = 0; k < sizeof of / sizeof of[0] + cal->n_learned; k++) {
+        const bool  model = k >= sizeof of / sizeof of[0];
+        const char *what  = model ? cal->learned[k - sizeof of / sizeof of[0]].name : of[k].what;
+
+        if (!model && !of[k].there)
+            continue;
+        if (!*between)
+            fprintf(stderr, "layermeter: %s: of that device alone, and left out: ", path);
+        fprintf(stderr, "%s%s%s", between, model ? "the learned model " : "", what);
+        between = ", ";
+    }
+    if (*between)
+        fputc('\n', stderr);
+}
+
 /* What there is no knowing, in words. */
 static void print_words(const options *o, const work *w)
 {
     for (size_t i = 0; i < w->n; i++)
-        if (w->machine[i]->layers && learned_any(w->machine[i]->layers))
-            fprintf(
-                stderr,
-                "layermeter: %s: the residual of its single layers is of that device alone, and "
-                "left out\n",
-                o->argument[i]);
+        print_left_out(o->argument[i], w->machine[i]);
     if (o->value[WITH])
         print_flagged(w->obs, &w->p);
     if (o->value[WITH] && !isnan(w->errors.mape))
