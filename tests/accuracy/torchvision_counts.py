@@ -8,10 +8,12 @@ parameters and their tensors. Attention calls functions with the weights of its 
 counted as one module, Swin's as four products. Nothing is computed: tensors are fake, with shapes
 and no numbers.
 """
+import functools
 import json
 import math
 import subprocess
 import sys
+import unittest.mock
 
 try:
     import torch
@@ -21,6 +23,19 @@ try:
 except ImportError as e:
     print(f"skipped: {e} (Debian: python3-torch python3-torchvision)", file=sys.stderr)
     sys.exit(77)
+
+
+# Auxiliary classifiers are in no evaluation, but among the parameters.
+OPTIONS = {"googlenet": {"aux_logits": False, "init_weights": False}}
+
+
+def maker(network):
+    """What makes the network when it is called. RegNet computes its widths by tensors with numbers, beforehand."""
+    make = functools.partial(getattr(torchvision.models, network), weights=None, **OPTIONS.get(network, {}))
+    if not network.startswith("regnet"):
+        return make
+    with unittest.mock.patch.object(torchvision.models.regnet, "_regnet", lambda params, *_, **__: params):
+        return functools.partial(torchvision.models.RegNet, make())
 
 
 def pytorch_counts(network, image):
@@ -54,8 +69,9 @@ def pytorch_counts(network, image):
         n[kind + "_inputs"] += inputs[0].numel()
         n[kind + "_outputs"] += output.numel()
 
+    make = maker(network)
     with FakeTensorMode(), torch.no_grad():
-        model = getattr(torchvision.models, network)(weights=None).eval()
+        model = make().eval()
         for m in model.modules():
             if isinstance(m, (torch.nn.MultiheadAttention, ShiftedWindowAttention)):
                 m.register_forward_hook(note_attention)
