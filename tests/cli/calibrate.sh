@@ -9,24 +9,7 @@ rows() {
     grep -v '^#' "$1"
 }
 
-# refused COMMAND...: exit 1 and one line that says $why
-refused() {
-    "$@" >out 2>err
-    [ $? -eq 1 ] || fail "$*: not refused"
-    [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "$*: $(cat out err)"
-    grep -q -e "$why" err || fail "$*: $(cat err)"
-}
-
-cat >small.ini <<'END'
-[sweep]
-backend     = sim
-warmup      = 0
-min_repeats = 1
-max_repeats = 1
-
-[sim]
-machine = machine.ini
-
+{ simulated machine.ini; cat; } >small.ini <<'END'
 [networks]
 networks = tiny.ini, deep.ini
 batch    = 1, 2
@@ -50,7 +33,7 @@ layermeter-calibrate small.ini -o full.csv --quiet || fail "a simulated sweep"
 [ "$(rows full.csv | wc -l)" -eq $((1 + 4 * 4 + 4 * 5 + 3 + 2)) ] || fail "rows of a sweep: $(rows full.csv)"
 cp full.csv kept.csv
 why='full.csv: is there already: --resume goes on with it, --force replaces it'
-refused layermeter-calibrate small.ini -o full.csv --quiet
+refused "$why" layermeter-calibrate small.ini -o full.csv --quiet
 cmp full.csv kept.csv || fail "a refused run changed the file"
 layermeter-calibrate small.ini -o full.csv --quiet --resume || fail "resuming a finished run"
 cmp full.csv kept.csv || fail "resuming a finished run changed the file"
@@ -63,17 +46,17 @@ rows fresh.csv | cmp - a || fail "resuming without a file is not a fresh run"
 # ---- another sweep -----------------------------------------------------------------------------
 why='full.csv: is of another sweep (its points are others): --force replaces it, another -o keeps it'
 sed 's/^batch .*/batch = 1, 3/' small.ini >other.ini
-refused layermeter-calibrate other.ini -o full.csv --quiet --resume
+refused "$why" layermeter-calibrate other.ini -o full.csv --quiet --resume
 why='another sweep (its repetitions are others)'
 sed 's/^max_repeats .*/max_repeats = 2/' small.ini >other.ini
-refused layermeter-calibrate other.ini -o full.csv --quiet --resume
+refused "$why" layermeter-calibrate other.ini -o full.csv --quiet --resume
 why='another sweep (its sim are others)'
 sed 's/^.sim./&\nseed = 7/' small.ini >other.ini
-refused layermeter-calibrate other.ini -o full.csv --quiet --resume
+refused "$why" layermeter-calibrate other.ini -o full.csv --quiet --resume
 why='another sweep (its points are others)' # nor below a head without rows
 sed '/^kind,/q' full.csv >head.csv
 sed 's/^batch .*/batch = 1, 3/' small.ini >other.ini
-refused layermeter-calibrate other.ini -o head.csv --quiet --resume
+refused "$why" layermeter-calibrate other.ini -o head.csv --quiet --resume
 cmp full.csv kept.csv || fail "a refused run changed the file"
 # the same points in another order, and another text, are the same sweep; so is a budget
 sed -e 's/^networks = tiny.ini, deep.ini/networks = deep.ini, tiny.ini/' -e 's/^batch .*/batch = 2,1/' small.ini >same.ini
@@ -84,13 +67,13 @@ cmp full.csv kept.csv || fail "resuming a finished run changed the file"
 # ---- other people's files ----------------------------------------------------------------------
 cp observations.csv other.csv
 why='other.csv:3: other columns'
-refused layermeter-calibrate small.ini -o other.csv --quiet --resume
+refused "$why" layermeter-calibrate small.ini -o other.csv --quiet --resume
 cmp other.csv observations.csv || fail "resuming changed a file of other columns"
 why='binary'
 printf '\000\001' >binary.csv
-refused layermeter-calibrate small.ini -o binary.csv --quiet --resume
+refused "$why" layermeter-calibrate small.ini -o binary.csv --quiet --resume
 why='none/o.csv: No such file'
-refused layermeter-calibrate small.ini -o none/o.csv --quiet
+refused "$why" layermeter-calibrate small.ini -o none/o.csv --quiet
 
 # ---- cut anywhere ------------------------------------------------------------------------------
 # in the newline, the last row, the one before, a network's rows, the header, the provenance, at 0
@@ -104,16 +87,7 @@ for cut in 1 2 3 20 150 500 1000 1500 2222 $((size - head)) $((size - head + 1))
 done
 
 # ---- killed ------------------------------------------------------------------------------------
-cat >long.ini <<'END'
-[sweep]
-backend     = sim
-warmup      = 0
-min_repeats = 1
-max_repeats = 1
-
-[sim]
-machine = machine.ini
-
+{ simulated machine.ini; cat; } >long.ini <<'END'
 [networks]
 networks = tiny.ini, wide.ini, deep.ini
 batch    = 1..150

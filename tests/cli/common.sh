@@ -40,6 +40,31 @@ skip() {
     exit 77
 }
 
+# simulated MACHINE: what a sweep of a simulated machine begins with, each point measured once.
+simulated() {
+    cat <<END
+[sweep]
+backend     = sim
+warmup      = 0
+min_repeats = 1
+max_repeats = 1
+
+[sim]
+machine = $1
+
+END
+}
+
+# refused WHY COMMAND...: exit 1, and one line that says it.
+refused() {
+    why=$1
+    shift
+    "$@" >out 2>err
+    [ $? -eq 1 ] || fail "$*: not refused"
+    [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "$*: $(cat out err)"
+    grep -q -e "$why" err || fail "$*: $(cat err)"
+}
+
 need_calibrate() {
     [ -x "$LAYERMETER_BIN/layermeter-calibrate" ] || skip "this build has no layermeter-calibrate"
 }

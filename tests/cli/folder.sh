@@ -5,26 +5,7 @@ need_calibrate
 cp "$here/roundtrip/truth.ini" "$here/roundtrip/compare.awk" "$work"
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 
-# refused WHY COMMAND...: exit 1 and one line that says it
-refused() {
-    why=$1
-    shift
-    "$@" >out 2>err
-    [ $? -eq 1 ] || fail "$*: not refused"
-    [ "$(wc -l <err)" -eq 1 ] && [ ! -s out ] || fail "$*: $(cat out err)"
-    grep -q -e "$why" err || fail "$*: $(cat err)"
-}
-
-cat >sweep.ini <<'END'
-[sweep]
-backend     = sim
-warmup      = 0
-min_repeats = 1
-max_repeats = 1
-
-[sim]
-machine = truth.ini
-
+{ simulated truth.ini; cat; } >sweep.ini <<'END'
 [networks]
 networks = alexnet, vgg16, squeezenet1_1, resnet18, mobilenet_v2
 batch    = 1..64*8

@@ -10,16 +10,7 @@ cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 mkdir -p fake examples && ln -s "$LAYERMETER_SOURCE/examples/pytorch" examples/pytorch
 
 # What the shipped sweeps are called, small and simulated: the sweeps themselves have a test of their own.
-cat >small.ini <<'END'
-[sweep]
-backend     = sim
-warmup      = 0
-min_repeats = 1
-max_repeats = 1
-
-[sim]
-machine = machine.ini
-
+{ simulated machine.ini; cat; } >small.ini <<'END'
 [networks]
 networks = alexnet, resnet18, squeezenet1_1, mobilenet_v2
 batch    = 1, 2

@@ -94,16 +94,7 @@ kill_ten() {
     keys "$file" | cmp - whole || fail "$name: not the points of an undisturbed run"
 }
 
-cat >sim.ini <<'END'
-[sweep]
-backend     = sim
-warmup      = 0
-min_repeats = 1
-max_repeats = 1
-
-[sim]
-machine = machine.ini
-
+{ simulated machine.ini; cat; } >sim.ini <<'END'
 [networks]
 networks = tiny.ini, wide.ini, deep.ini
 batch    = 1..200

@@ -5,16 +5,7 @@
 need_calibrate
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 
-cat >long.ini <<'END'
-[sweep]
-backend     = sim
-warmup      = 0
-min_repeats = 1
-max_repeats = 1
-
-[sim]
-machine = machine.ini
-
+{ simulated machine.ini; cat; } >long.ini <<'END'
 [networks]
 networks = tiny.ini, wide.ini, deep.ini
 batch    = 1..300

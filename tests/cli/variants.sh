@@ -5,16 +5,7 @@ need_calibrate
 cp "$here/roundtrip/truth.ini" "$here/roundtrip/compare.awk" "$work"
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
 
-cat >sweep.ini <<'END'
-[sweep]
-backend     = sim
-warmup      = 0
-min_repeats = 1
-max_repeats = 1
-
-[sim]
-machine = truth.ini
-
+{ simulated truth.ini; cat; } >sweep.ini <<'END'
 [networks]
 networks = alexnet, vgg16, squeezenet1_1, resnet18, mobilenet_v2
 batch    = 1..64*8
