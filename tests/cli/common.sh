@@ -68,3 +68,11 @@ refused() {
 need_calibrate() {
     [ -x "$LAYERMETER_BIN/layermeter-calibrate" ] || skip "this build has no layermeter-calibrate"
 }
+
+# $fake: the program on devices that are not there.
+need_fake() {
+    fake=$LAYERMETER_BIN/layermeter-calibrate-fake
+    [ -x "$fake" ] || skip "this build has no layermeter-calibrate-fake"
+    ASAN_OPTIONS=detect_leaks=0 # of Open MPI
+    export ASAN_OPTIONS
+}

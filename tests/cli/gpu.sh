@@ -2,14 +2,8 @@
 # The GPU backend, whole, on a device that is not there (tests/ports): what runs, what is skipped, what
 # ends the run. And the program itself says in one line that it finds no GPU, if that is so.
 . "$(dirname -- "$0")/common.sh"
-fake=$LAYERMETER_BIN/layermeter-calibrate-fake
-if [ ! -x "$fake" ]; then
-    echo "skipped: this build has no layermeter-calibrate-fake"
-    exit 77
-fi
+need_fake
 cd "$work" || exit 1
-ASAN_OPTIONS=detect_leaks=0 # of Open MPI
-export ASAN_OPTIONS
 
 cat >net.ini <<'END'
 [network]

@@ -2,14 +2,8 @@
 # A network that has every class of kernel cuDNN and cuBLASLt make, on a device that is not there: all
 # phases and all kernels run, in both layouts, chosen either way, launched one by one and replayed.
 . "$(dirname -- "$0")/common.sh"
-fake=$LAYERMETER_BIN/layermeter-calibrate-fake
-if [ ! -x "$fake" ]; then
-    echo "skipped: this build has no layermeter-calibrate-fake"
-    exit 77
-fi
+need_fake
 cd "$work" || exit 1
-ASAN_OPTIONS=detect_leaks=0 # of Open MPI
-export ASAN_OPTIONS
 
 cat >net.ini <<'END'
 [network]

@@ -2,13 +2,11 @@
 # The NCCL backend, whole, on devices and a library that are not there (tests/ports), with real ranks. Skipped
 # (77) without mpirun or MPI. And the program itself says in one line that it finds no GPU, if that is so.
 . "$(dirname -- "$0")/common.sh"
-fake=$LAYERMETER_BIN/layermeter-calibrate-fake
-[ -x "$fake" ] || skip "this build has no layermeter-calibrate-fake"
+need_fake
 command -v mpirun >/dev/null || skip "no mpirun"
 cp -R "$here/inputs/." "$work" && cd "$work" || exit 1
-ASAN_OPTIONS=detect_leaks=0 # of Open MPI
 LAYERMETER_FAKE_DEVICES=3
-export ASAN_OPTIONS LAYERMETER_FAKE_DEVICES
+export LAYERMETER_FAKE_DEVICES
 many=
 mpirun --oversubscribe -np 1 true >/dev/null 2>&1 && many=--oversubscribe
 mpirun $many -np 3 true >out 2>&1 || skip "mpirun cannot start 3 ranks here: $(head -n 3 out)"
