@@ -1,0 +1,233 @@
+/* All-reduces from what was left of them behind backward passes. */
+#include "fit/exposed_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Rounds of pricing what was hidden; prices stay as they are long before. */
+#define EXPOSED_ROUNDS 40
+#define EXPOSED_STAYS  1e-6
+/* Below this share of the backward pass, what is left is the last message alone. */
+#define EXPOSED_LITTLE 0.1
+
+typedef struct estimating {
+    const points   *p;
+    calibration    *cal;
+    const char     *model;
+    allreduce_time *row;   /* of the steps whose messages were late ... */
+    allreduce_time *bound; /* ... and of the others, which say less */
+    size_t          n, n_bound;
+    bool            slows; /* the slowdown is fitted, too; else it is 0 */
+    int64_t         below; /* steps on fewer hosts than this are fitted to */
+} estimating;
+
+static void add(allreduce_time *row, size_t *n, const point *pt, double bytes, double seconds,
+                double messages)
+{
+    allreduce_time *to = &row[(*n)++];
+
+    *to = (allreduce_time){ exposed_where(pt->row), ALGORITHM_DEFAULT, seconds / messages };
+    to->of.bytes = bytes / messages;
+}
+
+/* Before there are prices: all of the pass hides something, or only the last message shows. */
+static void add_first(estimating *e, const point *pt, double backward)
+{
+    const double exposed  = pt->beside[PHASE_SYNC];
+    const double messages = (double)exposed_messages(pt);
+
+    if (exposed > EXPOSED_LITTLE * backward)
+        add(e->row, &e->n, pt, pt->load.bytes, exposed + backward * (1 - 1 / messages), messages);
+    else
+        add(e->bound, &e->n_bound, pt, pt->load.bytes, exposed * messages, messages);
+}
+
+/* What was exposed and what the prices hide. */
+static void add_step(estimating *e, const point *pt, const exposed_step *s)
+{
+    const overlap *o       = &s->sync;
+    const double   exposed = pt->beside[PHASE_SYNC], messages = (double)o->n;
+    const bool     late  = o->bucket[o->n - 1].start > o->bucket[o->n - 1].ready * (1 + 1e-9);
+    double         bytes = 0;
+
+    for (size_t i = 0; i < o->n; i++)
+        bytes += o->bucket[i].bytes;
+    if (late)
+        add(e->row, &e->n, pt, bytes, exposed + o->sync - o->exposed, messages);
+    else if (o->exposed > 0)
+        add(e->bound, &e->n_bound, pt, bytes, o->sync * exposed / o->exposed, messages);
+}
+
+static lm_status estimate(estimating *e, lm_error *err)
+{
+    e->n = e->n_bound = 0;
+    for (size_t i = 0; i < e->p->n_points; i++) {
+        const point *pt = &e->p->point[i];
+        exposed_step s;
+        lm_status    status;
+        bool         slowest;
+
+        if (!point_in_buckets(pt) || isnan(pt->beside[PHASE_SYNC]) || !(pt->load.bytes > 0) ||
+            pt->row->hosts >= e->below)
+            continue;
+        if (!e->cal->allreduces) {
+            const double backward = exposed_alone(e->p, e->cal, e->model, pt, &slowest).backward;
+
+            if (!isnan(backward))
+                add_first(e, pt, backward);
+            continue;
+        }
+        status =
+            exposed_buckets(e->p, e->cal, e->model, pt,
+                            exposed_alone(e->p, e->cal, e->model, pt, &slowest).backward, &s, err);
+        if (status)
+            return status;
+        if (!isnan(s.sync.exposed) && s.sync.n)
+            add_step(e, pt, &s);
+        overlap_clear(&s.sync);
+    }
+    return LM_OK;
+}
+
+/* Upper bounds count on a fabric of which nothing else is known. */
+static void take_bounds(estimating *e)
+{
+    bool known[N_FABRICS] = { false };
+
+    for (size_t i = 0; i < e->n; i++)
+        known[fabric_of(&e->row[i].of)] = true;
+    for (size_t i = 0; i < e->n_bound; i++)
+        if (!known[fabric_of(&e->bound[i].of)])
+            e->row[e->n++] = e->bound[i];
+}
+
+static double total(const allreduce_time *row, size_t n)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        sum += row[i].seconds;
+    return sum;
+}
+
+/* What the pass grows by beside messages of these prices. */
+static lm_status slow_down(estimating *e, lm_error *err)
+{
+    exposed_sums s;
+    lm_status    status;
+
+    if (!e->slows)
+        return LM_OK;
+    status = exposed_try(e->p, e->cal, e->model, exposed_fewer, e->below, &s, err);
+    if (!status && s.n >= EXPOSED_LEAST) {
+        e->cal->overlapping.slowdown = exposed_slowdown(&s);
+        e->cal->overlapping.rows     = s.n;
+    }
+    return status;
+}
+
+static lm_status iterate(estimating *e, lm_error *err)
+{
+    double before = 0;
+
+    for (int round = 0; round < EXPOSED_ROUNDS; round++) {
+        collective_model *found  = NULL;
+        lm_status         status = estimate(e, err);
+        double            now;
+
+        if (status)
+            return status;
+        take_bounds(e);
+        now = total(e->row, e->n);
+        if (e->n < 2 || fabs(now - before) <= EXPOSED_STAYS * now)
+            return LM_OK;
+        before = now;
+        if ((status = collective_fit(e->row, e->n, &found, err)))
+            return status;
+        if (!found->n) {
+            collective_free(found);
+            return LM_OK;
+        }
+        collective_free(e->cal->allreduces);
+        e->cal->allreduces = found;
+        if ((status = slow_down(e, err)))
+            return status;
+    }
+    return LM_OK;
+}
+
+/* Prices, and the slowdown in the calibration, from steps on fewer hosts than `below`. */
+static lm_status fit_below(estimating *e, bool slows, int64_t below, lm_error *err)
+{
+    lm_status status;
+
+    e->slows           = slows;
+    e->below           = below;
+    e->cal->allreduces = NULL;
+
+    e->cal->overlapping = (overlap_constants){ .straggler = e->cal->overlapping.straggler,
+                                               .spreads   = e->cal->overlapping.spreads };
+    if ((status = iterate(e, err))) {
+        collective_free(e->cal->allreduces);
+        e->cal->allreduces = NULL;
+    }
+    return status;
+}
+
+/* The largest number of hosts, if there are three. */
+static int64_t largest(const points *p)
+{
+    int64_t seen[3] = { 0 };
+    size_t  n       = 0;
+    int64_t most    = 0;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        const int64_t hosts = p->point[i].row->hosts;
+        size_t        k     = 0;
+
+        if (!point_in_buckets(&p->point[i]))
+            continue;
+        while (k < n && seen[k] != hosts)
+            k++;
+        if (k == n && n < 3)
+            seen[n++] = hosts;
+        most = hosts > most ? hosts : most;
+    }
+    return n < 3 ? 0 : most;
+}
+
+/* Squares of the errors on the largest number of hosts, by a fit to the others. */
+static lm_status squares_of_largest(estimating *e, bool slows, int64_t hosts, double *out,
+                                    lm_error *err)
+{
+    exposed_sums s      = { .n = 0 };
+    lm_status    status = fit_below(e, slows, hosts, err);
+
+    if (!status && e->cal->allreduces)
+        status = exposed_try(e->p, e->cal, e->model, exposed_as_many, hosts, &s, err);
+    collective_free(e->cal->allreduces);
+    e->cal->allreduces = NULL;
+    *out               = s.n ? s.steps : INFINITY;
+    return status;
+}
+
+lm_status exposed_fit_allreduces(const points *p, const char *model, calibration *cal,
+                                 lm_error *err)
+{
+    const int64_t hosts = largest(p);
+    estimating    e     = { .p = p, .cal = cal, .model = model };
+    double        alone = INFINITY, slowed = INFINITY;
+    lm_status     status = LM_OK;
+
+    e.row   = malloc((2 * p->n_points + 1) * sizeof *e.row);
+    e.bound = malloc((p->n_points + 1) * sizeof *e.bound);
+    if (!e.row || !e.bound)
+        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+    if (!status && hosts && !(status = squares_of_largest(&e, false, hosts, &alone, err)))
+        status = squares_of_largest(&e, true, hosts, &slowed, err);
+    if (!status)
+        status = fit_below(&e, slowed < EXPOSED_GAIN * alone, INT64_MAX, err);
+    free(e.row);
+    free(e.bound);
+    return status;
+}

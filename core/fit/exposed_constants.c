@@ -1,0 +1,340 @@
+/* What messages and the backward pass cost each other, and how far ranks are apart. */
+#include "fit/exposed_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stats.h"
+#include "fit/shared.h"
+
+static bool same_but_buckets(const observation *a, const observation *b, int64_t ranks)
+{
+    return observation_of_network(b) && b->ranks == ranks && a->batch == b->batch &&
+           a->dtype == b->dtype && !strcmp(a->name, b->name) && !strcmp(a->input, b->input);
+}
+
+/* A time as it was measured beside no message, on so many ranks. */
+static double measured_alone(const points *p, const point *pt, phase f, int64_t ranks)
+{
+    double sum = 0;
+    size_t n   = 0;
+
+    for (size_t i = 0; i < p->n_points; i++) {
+        const double together = p->point[i].together[f];
+        const double seconds  = isnan(together) ? p->point[i].seconds[f] : together;
+
+        if (!isnan(seconds) && same_but_buckets(pt->row, p->point[i].row, ranks)) {
+            sum += seconds;
+            n++;
+        }
+    }
+    return n ? sum / (double)n : NAN;
+}
+
+step_passes exposed_alone(const points *p, const calibration *cal, const char *model,
+                          const point *pt, bool *slowest)
+{
+    step_passes  s    = exposed_passes(cal, model, pt);
+    const phase  f    = s.told_apart ? PHASE_BACKWARD : PHASE_STEP;
+    const double same = s.told_apart ? measured_alone(p, pt, f, pt->row->ranks) : NAN;
+    const double one  = isnan(same) ? measured_alone(p, pt, f, 1) : same;
+
+    *slowest = !isnan(same);
+    if (isnan(one))
+        return s;
+    if (s.told_apart) {
+        s.backward = isnan(same)
+                         ? one * shared_times(cal, model, PART_BACKWARD, shared_devices(pt->row))
+                         : same;
+    } else { /* divided as it is predicted */
+        const double times = one / (s.forward + s.backward);
+
+        s.forward *= times;
+        s.backward *= times;
+    }
+    return s;
+}
+
+/* One step, as measured. */
+typedef struct trial {
+    double step; /* the scale of errors */
+    double more; /* what it took beyond its passes alone */
+    double exposed;
+    double bytes;
+    double alone;   /* the backward pass */
+    bool   slowest; /* the passes are the slowest rank's already */
+
+    exposed_question asked;
+    overlap_plan    *plan;
+    int64_t          batch;
+} trial;
+
+typedef struct trials {
+    trial *of;
+    size_t n;
+} trials;
+
+static double either(double measured, double predicted)
+{
+    return isnan(measured) ? predicted : measured;
+}
+
+/* False: it does not say enough. */
+static bool trial_of(const points *p, const calibration *cal, const char *model, const point *pt,
+                     trial *out)
+{
+    const double *m = pt->beside;
+    bool          slowest;
+    step_passes   s = exposed_alone(p, cal, model, pt, &slowest);
+
+    s.forward = either(m[PHASE_FORWARD], s.forward);
+    s.update  = either(m[PHASE_UPDATE], s.update);
+    *out      = (trial){ .step    = m[PHASE_STEP],
+                         .more    = m[PHASE_STEP] - s.forward - s.backward - s.update,
+                         .exposed = m[PHASE_SYNC],
+                         .bytes   = pt->load.bytes,
+                         .alone   = s.backward,
+                         .slowest = slowest };
+    return !isnan(out->more + out->exposed);
+}
+
+static void add_trial(const calibration *cal, const trial *t, const overlap *o, exposed_sums *to)
+{
+    const double w     = 1 / (t->step * t->step);
+    const double clock = o->beside * (1 + cal->overlapping.slowdown);
+    const double off   = t->exposed - o->exposed - o->wait;
+    const double rest =
+        t->more - (o->backward - t->alone) - o->copy - o->exposed - (t->slowest ? 0 : o->straggler);
+
+    to->grown_beside += w * (t->more - t->exposed) * clock;
+    to->beside_beside += w * clock * clock;
+    to->rest_bytes += w * rest * t->bytes;
+    to->bytes_bytes += w * t->bytes * t->bytes;
+    to->squares += w * (rest * rest + off * off);
+    to->steps += w * rest * rest;
+    to->n++;
+}
+
+bool exposed_fewer(int64_t hosts, int64_t than)
+{
+    return hosts < than;
+}
+
+bool exposed_as_many(int64_t hosts, int64_t as)
+{
+    return hosts >= as;
+}
+
+static void trials_free(trials *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        overlap_plan_free(t->of[i].plan);
+        gradient_schedule_free(t->of[i].asked.own);
+    }
+    free(t->of);
+}
+
+/* Steps on some numbers of hosts: passes are the calibration's as it is. */
+static lm_status trials_new(const points *p, const calibration *cal, const char *model,
+                            bool (*takes)(int64_t, int64_t), int64_t hosts, trials *out,
+                            lm_error *err)
+{
+    trials    all    = { calloc(p->n_points + 1, sizeof *all.of), 0 };
+    lm_status status = all.of ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        const point *pt = &p->point[i];
+        trial       *t  = &all.of[all.n];
+
+        if (!point_in_buckets(pt) || !(pt->load.bytes > 0) || !takes(pt->row->hosts, hosts) ||
+            !trial_of(p, cal, model, pt, t))
+            continue;
+        t->batch = pt->row->batch;
+        if (!(status = exposed_ask(p, cal, model, pt, t->alone, &t->asked, err))) {
+            all.n++;
+            status =
+                overlap_plan_of(cal, model, t->asked.schedule, &t->asked.policy, &t->plan, err);
+        }
+    }
+    if (status)
+        trials_free(&all);
+    else
+        *out = all;
+    return status;
+}
+
+/* By the constants that the calibration has. */
+static exposed_sums try_constants(const trials *t, const calibration *cal)
+{
+    exposed_sums s = { .n = 0 };
+
+    for (size_t i = 0; i < t->n; i++) {
+        const trial *one = &t->of[i];
+        overlap      o;
+
+        overlap_plan_sums(one->plan, one->batch, &one->asked.how, one->asked.passes.backward,
+                          one->asked.compute, &o);
+        if (!isnan(o.exposed))
+            add_trial(cal, one, &o, &s);
+    }
+    return s;
+}
+
+lm_status exposed_try(const points *p, const calibration *cal, const char *model,
+                      bool (*takes)(int64_t, int64_t), int64_t hosts, exposed_sums *out,
+                      lm_error *err)
+{
+    trials          t;
+    const lm_status status = trials_new(p, cal, model, takes, hosts, &t, err);
+
+    if (status)
+        return status;
+    *out = try_constants(&t, cal);
+    trials_free(&t);
+    return LM_OK;
+}
+
+static double not_below_0(double above, double below)
+{
+    return below > 0 && above > 0 ? above / below : 0;
+}
+
+/* Of the time beside messages a pass may lose so much, and no more: what it took beyond that has
+ * another reason. */
+#define EXPOSED_MOST_LOST 0.9
+
+double exposed_slowdown(const exposed_sums *s)
+{
+    const double lost = fmin(EXPOSED_MOST_LOST, not_below_0(s->grown_beside, s->beside_beside));
+
+    return lost / (1 - lost);
+}
+
+/* The normal distribution's quantile p in [0.5, 1), by Newton's method on libm's erfc(). */
+static double normal_quantile(double p)
+{
+    double z = 0;
+
+    for (int i = 0; i < 20; i++)
+        z += (p - erfc(-z / sqrt(2)) / 2) * sqrt(2 * acos(-1)) * exp(z * z / 2);
+    return z;
+}
+
+/* Mean of the i-th smallest of n normal values, in sigma (Blom 1958). */
+static double normal_order(double i, double n)
+{
+    return normal_quantile((i - 0.375) / (n + 0.25));
+}
+
+/* By how many sigma the 95th percentile of n repetitions, linear between two of them
+ * (stats_quantile()), lies above their median in the mean: of three it is all but the longest. */
+static double sigmas(int64_t repeats)
+{
+    const double n = (double)repeats, at = 1 + 0.95 * (n - 1), below = floor(at);
+
+    if (!repeats) /* not said: many */
+        return normal_quantile(0.95);
+    return (1 - (at - below)) * normal_order(below, n) +
+           (at - below) * normal_order(below + 1 > n ? n : below + 1, n);
+}
+
+#define EXPOSED_REPEATS 3
+
+static double spread_at(const point *pt)
+{
+    const observation *row = pt->row;
+
+    if (!observation_of_network(row) || row->ranks > 1 || isnan(row->p95_seconds) ||
+        (row->repeats && row->repeats < EXPOSED_REPEATS))
+        return NAN;
+    return fmax(0, row->p95_seconds / row->seconds - 1) / sigmas(row->repeats);
+}
+
+lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_error *err)
+{
+    double *spread = malloc((p->n_points + 1) * sizeof *spread);
+    size_t  n      = 0;
+
+    if (!spread)
+        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < p->n_points; i++)
+        if (!isnan(spread_at(&p->point[i])))
+            spread[n++] = spread_at(&p->point[i]);
+    out->spreads   = n < EXPOSED_LEAST ? 0 : n;
+    out->straggler = n < EXPOSED_LEAST ? 0 : stats_quantile(spread, n, 0.5);
+    free(spread);
+    return LM_OK;
+}
+
+/* With the copy that goes with them. */
+static exposed_sums try_with(const trials *t, double slowdown, double stretch, double surcharge,
+                             calibration *cal)
+{
+    overlap_constants *c = &cal->overlapping;
+    exposed_sums       s;
+
+    c->slowdown  = slowdown;
+    c->stretch   = stretch;
+    c->surcharge = surcharge;
+    c->copy      = 0;
+    s            = try_constants(t, cal);
+    c->rows      = s.n;
+    c->copy      = not_below_0(s.rest_bytes, s.bytes_bytes);
+    return try_constants(t, cal);
+}
+
+/* Powers of sqrt(2) that are tried as the slowdown. */
+#define EXPOSED_LOWEST  -8
+#define EXPOSED_HIGHEST 6
+
+/* The best of a family: a core that both share does less of a message the more it does of the pass,
+ * else the message goes on as if it were alone. Its squares. */
+static double try_family(const trials *t, bool shares, double surcharge, calibration *cal)
+{
+    overlap_constants best  = cal->overlapping;
+    double            least = INFINITY;
+
+    for (int k = EXPOSED_LOWEST - !shares; k <= EXPOSED_HIGHEST; k++) {
+        const double       slowdown = k < EXPOSED_LOWEST ? 0 : pow(2, k / 2.0);
+        const exposed_sums s = try_with(t, slowdown, shares ? 1 / slowdown : 0, surcharge, cal);
+
+        if (s.squares < least) {
+            least = s.squares;
+            best  = cal->overlapping;
+        }
+    }
+    cal->overlapping = best;
+    return least;
+}
+
+static void fit_trials(const trials *t, calibration *cal)
+{
+    static const double surcharge[] = { 0, 0.25, 0.5, 1, 2 };
+    overlap_constants   best        = cal->overlapping;
+    double              least       = INFINITY;
+
+    for (size_t k = 0; k < sizeof surcharge / sizeof surcharge[0]; k++)
+        for (int shares = 0; shares < 2; shares++) {
+            const double here = try_family(t, shares, surcharge[k], cal);
+
+            if (here < least * (k ? EXPOSED_GAIN_MORE : shares ? EXPOSED_GAIN : 1)) {
+                best  = cal->overlapping;
+                least = here;
+            }
+        }
+    cal->overlapping = best;
+}
+
+lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal, lm_error *err)
+{
+    trials          t;
+    const lm_status status = trials_new(p, cal, model, exposed_fewer, INT64_MAX, &t, err);
+
+    if (status)
+        return status;
+    if (try_constants(&t, cal).n >= EXPOSED_LEAST)
+        fit_trials(&t, cal);
+    trials_free(&t);
+    return LM_OK;
+}
