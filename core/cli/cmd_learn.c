@@ -339,8 +339,10 @@ static lm_status write_learned(const options *o, const asked *a, const work *w, 
     if (!status && !(status = crossgpu_save(c, o->value[OUTPUT], err)) &&
         !(status = print_pairs(w, a->f, err))) {
         say_interval("on GPUs that were learned from", &c->known);
-        if (c->method == CROSSGPU_LAYERMETER)
-            say_interval("on others, by datasheet", &c->unknown);
+        if (c->method == CROSSGPU_LAYERMETER) {
+            say_interval("on others, by datasheet", &c->unknown[UNKNOWN_TARGET]);
+            say_interval("of runs on others, by datasheet", &c->unknown[UNKNOWN_SOURCE]);
+        }
         if (c->method == CROSSGPU_LAYERMETER && !learner_available(LEARNER_XGBOOST))
             fprintf(stderr, "layermeter: built without XGBoost: similar runs alone tell\n");
     }

@@ -126,6 +126,24 @@ static lm_status predict_stacked(const crossgpu *c, const double *x, const gpu *
     return status;
 }
 
+/* Of a run on GPU number a, on number b. */
+static void state_bounds(const crossgpu *c, size_t a, size_t b, crossgpu_prediction *p)
+{
+    const interval *i = &c->unknown[UNKNOWN_TARGET], *k = &c->unknown[UNKNOWN_SOURCE];
+
+    if (p->basis == BASIS_LEARNED)
+        i = k = &c->known;
+    else if (nearest_knows(&c->nearest, a) && !nearest_knows(&c->nearest, b))
+        k = i;
+    else if (nearest_knows(&c->nearest, b) && !nearest_knows(&c->nearest, a))
+        i = k;
+    p->low = p->high = NAN;
+    if (!interval_known(i) || !interval_known(k))
+        return;
+    p->low  = p->seconds * fmin(i->low, k->low);
+    p->high = p->seconds * fmax(i->high, k->high);
+}
+
 lm_status crossgpu_predict(const crossgpu *c, const double *x, const gpu *from, const gpu *to,
                            crossgpu_prediction *out, lm_error *err)
 {
@@ -150,12 +168,7 @@ lm_status crossgpu_predict(const crossgpu *c, const double *x, const gpu *from, 
     }
     if (status)
         return status;
-    {
-        const interval *i = p.basis == BASIS_LEARNED ? &c->known : &c->unknown;
-
-        p.low  = p.seconds * i->low;
-        p.high = p.seconds * i->high;
-    }
+    state_bounds(c, a, b, &p);
     *out = p;
     return LM_OK;
 }

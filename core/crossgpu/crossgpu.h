@@ -43,6 +43,9 @@ typedef struct crossgpu_prediction {
     crossgpu_basis basis;
 } crossgpu_prediction;
 
+/** Which GPU of a pair is told by its datasheet alone: each is another error. */
+typedef enum { UNKNOWN_TARGET, UNKNOWN_SOURCE, N_UNKNOWN } unknown_gpu;
+
 /** What was learned. */
 typedef struct crossgpu {
     crossgpu_method method;
@@ -58,7 +61,8 @@ typedef struct crossgpu {
     double          share[N_BY]; /**< of each, together 1 */
     stacking        stack;       /**< of method stacking */
     double         *median;      /**< of method pair-ratio: n_gpus^2; NAN: the pair is not known */
-    interval        known, unknown; /**< of measured / predicted: learned pairs, by datasheets */
+    interval        known;       /**< of measured / predicted, of pairs that were learned from */
+    interval        unknown[N_UNKNOWN]; /**< of others; where neither GPU was, what holds both */
 } crossgpu;
 
 typedef struct crossgpu_options {

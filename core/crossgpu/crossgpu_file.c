@@ -7,9 +7,10 @@
 
 #include "base/file.h"
 #include "base/no_memory.h"
+#include "base/text.h"
 
 #define HEAD    "layermeter crossgpu"
-#define VERSION 1
+#define VERSION 2
 
 /* ---- writing ------------------------------------------------------------------------------------
  */
@@ -44,7 +45,8 @@ void crossgpu_write(FILE *out, const crossgpu *c)
     fprintf(out, "%s %d\nmethod %s\nseed %llu\nrows %zu %zu\n", HEAD, VERSION,
             crossgpu_method_name(c->method), (unsigned long long)c->seed, c->n_rows, c->n_groups);
     write_interval(out, "learned", &c->known);
-    write_interval(out, "datasheet", &c->unknown);
+    write_interval(out, "unknown_target", &c->unknown[UNKNOWN_TARGET]);
+    write_interval(out, "unknown_source", &c->unknown[UNKNOWN_SOURCE]);
     fprintf(out, "gpus %zu\n", c->n_gpus);
     for (size_t i = 0; i < c->n_gpus; i++)
         write_gpu(out, &c->gpu[i]);
@@ -238,12 +240,13 @@ static lm_status read_learned(lines *in, crossgpu *c, lm_error *err)
 static lm_status read_head(lines *in, crossgpu *c, lm_error *err)
 {
     char     *rest;
+    uint64_t  version;
     size_t    number, rows[2];
     lm_status status = lines_expect(in, HEAD, &rest, err);
 
     if (status)
         return status;
-    if (strcmp(rest, " 1") != 0)
+    if (text_uint(rest + (*rest == ' '), &version, err) || version != VERSION)
         return lines_fail(in, err, LM_E_UNSUPPORTED, "version%.20s; this program reads %d", rest,
                           VERSION);
     if ((status = lines_expect(in, "method", &rest, err)))
@@ -259,7 +262,9 @@ static lm_status read_head(lines *in, crossgpu *c, lm_error *err)
     c->seed     = number;
     c->n_rows   = rows[0];
     c->n_groups = rows[1];
-    return read_interval(in, "datasheet", &c->unknown, err);
+    if ((status = read_interval(in, "unknown_target", &c->unknown[UNKNOWN_TARGET], err)))
+        return status;
+    return read_interval(in, "unknown_source", &c->unknown[UNKNOWN_SOURCE], err);
 }
 
 lm_status crossgpu_read(const char *path, char *text, crossgpu **out, lm_error *err)

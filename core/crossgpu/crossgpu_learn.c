@@ -177,43 +177,55 @@ static lm_status interval_of(const selection *rows, const double *left, interval
     return status;
 }
 
-/* Each GPU left out in turn, as source and as target, and told by its datasheet. */
-static lm_status unknown_interval(const selection *rows, interval *out, lm_error *err)
+/* What one GPU that was left out leaves over, as target and as source. */
+static lm_status leave_gpu(const selection *rows, size_t g, size_t *at, residual *r[N_UNKNOWN],
+                           size_t n[N_UNKNOWN], lm_error *err)
 {
-    const pairs *p  = rows->p;
-    const size_t m  = space_n_run(&p->s);
-    residual    *r  = malloc((2 * rows->n + 1) * sizeof *r);
-    size_t      *at = malloc((rows->n + 1) * sizeof *at), n = 0;
-    lm_status    status = r && at ? LM_OK : no_memory(err);
+    const pairs *p      = rows->p;
+    const size_t m      = space_n_run(&p->s);
+    selection    others = { .p = p, .at = at };
+    bounds       b;
+    lm_status    status;
 
-    *out = interval_unknown;
-    for (size_t g = 0; g < p->n_gpus && p->n_gpus > 2 && !status; g++) {
-        selection others = { .p = p, .at = at };
-        bounds    b;
+    for (size_t i = 0; i < rows->n; i++) {
+        const size_t pair = selected(rows, i)->pair;
 
-        for (size_t i = 0; i < rows->n; i++) {
-            const size_t pair = selected(rows, i)->pair;
-
-            if (pair / p->n_gpus != g && pair % p->n_gpus != g)
-                at[others.n++] = rows->at[i];
-        }
-        if (!others.n || (status = bounds_fit(&others, &b, err)))
-            continue;
-        for (size_t i = 0; i < rows->n; i++) {
-            const pair_row *row  = selected(rows, i);
-            const size_t    from = row->pair / p->n_gpus, to = row->pair % p->n_gpus;
-
-            if (from == g || to == g)
-                r[n++] = (residual){ .ratio = exp(row->log_ratio -
-                                                  bounds_log_ratio(&b, &p->s, p->x + row->from * m,
-                                                                   &p->gpu[from], &p->gpu[to])),
-                                     .group = g };
-        }
-        bounds_free(&b);
+        if (pair / p->n_gpus != g && pair % p->n_gpus != g)
+            at[others.n++] = rows->at[i];
     }
-    if (!status && n)
-        status = interval_bounds(r, n, out, err);
-    free(r);
+    if (!others.n || (status = bounds_fit(&others, &b, err)))
+        return others.n ? status : LM_OK;
+    for (size_t i = 0; i < rows->n; i++) {
+        const pair_row   *row  = selected(rows, i);
+        const size_t      from = row->pair / p->n_gpus, to = row->pair % p->n_gpus;
+        const unknown_gpu what = to == g ? UNKNOWN_TARGET : UNKNOWN_SOURCE;
+
+        if (from == g || to == g)
+            r[what][n[what]++] = (residual){
+                .ratio = exp(row->log_ratio - bounds_log_ratio(&b, &p->s, p->x + row->from * m,
+                                                               &p->gpu[from], &p->gpu[to])),
+                .group = g
+            };
+    }
+    bounds_free(&b);
+    return LM_OK;
+}
+
+/* Each GPU left out in turn, and told by its datasheet. Runs on it are mixed by what others'
+ * metrics say; its own say how those on others are: these errors are not alike. */
+static lm_status unknown_intervals(const selection *rows, interval out[N_UNKNOWN], lm_error *err)
+{
+    residual *room         = malloc((2 * rows->n + 1) * sizeof *room);
+    residual *r[N_UNKNOWN] = { room, room + (room ? rows->n : 0) };
+    size_t   *at = malloc((rows->n + 1) * sizeof *at), n[N_UNKNOWN] = { 0, 0 };
+    lm_status status = room && at ? LM_OK : no_memory(err);
+
+    for (size_t g = 0; g < rows->p->n_gpus && rows->p->n_gpus > 2 && !status; g++)
+        status = leave_gpu(rows, g, at, r, n, err);
+    for (size_t k = 0; k < N_UNKNOWN && !status; k++)
+        if (n[k])
+            status = interval_bounds(r[k], n[k], &out[k], err);
+    free(room);
     free(at);
     return status;
 }
@@ -273,7 +285,7 @@ static lm_status learn_ours(const selection *rows, const crossgpu_options *o, cr
         for (size_t i = 0; i < rows->n; i++)
             left[0][i] = left_by(left, c->share, i);
         if (!(status = interval_of(rows, left[0], &c->known, err)))
-            status = unknown_interval(rows, &c->unknown, err);
+            status = unknown_intervals(rows, c->unknown, err);
     }
     free(room);
     return status;
@@ -382,7 +394,7 @@ lm_status crossgpu_learn(const selection *rows, const crossgpu_options *o, cross
         c->seed     = o->seed;
         c->n_rows   = rows->n;
         c->n_groups = count_groups(rows);
-        c->known = c->unknown = interval_unknown;
+        c->known = c->unknown[UNKNOWN_TARGET] = c->unknown[UNKNOWN_SOURCE] = interval_unknown;
         if (o->method == CROSSGPU_LAYERMETER)
             status = learn_ours(rows, o, c, err);
         else if (o->method == CROSSGPU_STACKING)

@@ -314,6 +314,14 @@ lm_status nearest_fit(const selection *rows, const size_t *fold, size_t n_folds,
     return status;
 }
 
+bool nearest_knows(const nearest *k, size_t gpu_at)
+{
+    for (size_t i = 0; i < k->n_gpus && gpu_at < k->n_gpus; i++)
+        if (k->pair[gpu_at * k->n_gpus + i].n || k->pair[i * k->n_gpus + gpu_at].n)
+            return true;
+    return false;
+}
+
 double nearest_log_ratio(const nearest *k, const double *x, size_t from, size_t to)
 {
     const nearest_pair *p   = &k->pair[from * k->n_gpus + to];

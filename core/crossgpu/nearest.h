@@ -47,6 +47,9 @@ lm_status nearest_fit(const selection *rows, const size_t *fold, size_t n_folds,
                       double *left, lm_error *err);
 void      nearest_free(nearest *k);
 
+/** Is any pair with that GPU known? */
+bool nearest_knows(const nearest *k, size_t gpu_at);
+
 /** NAN: the pair is not known. */
 double nearest_log_ratio(const nearest *k, const double *x, size_t from, size_t to);
 

@@ -328,6 +328,41 @@ static void bounds_tell_of_a_gpu_that_never_ran(void **state)
     lawful_free(&l);
 }
 
+/* One that is told by its datasheet is another error as target than as source; of two both hold. */
+static void bounds_are_of_the_gpu_that_never_ran(void **state)
+{
+    static const struct {
+        bool   from, to; /* learned from */
+        double low, high;
+    } cases[]   = { { true, false, 0.9, 1.5 },
+                    { false, true, 0.7, 1.2 },
+                    { false, false, 0.7, 1.5 } };
+    lawful    l = lawful_pairs(24, 2);
+    crossgpu *c = learned(&l, CROSSGPU_LAYERMETER);
+    gpu       g[2];
+    lm_error  err;
+
+    (void)state;
+    c->unknown[UNKNOWN_TARGET] =
+        (interval){ .groups = 3, .low = 0.9, .high = 1.5, .per_octave = 1 };
+    c->unknown[UNKNOWN_SOURCE] =
+        (interval){ .groups = 3, .low = 0.7, .high = 1.2, .per_octave = 1 };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        crossgpu_prediction said;
+
+        for (size_t k = 0; k < 2; k++)
+            assert_int_equal(gpu_find(l.d, k ? "Wide" : "Vast", &g[k], &err), LM_OK);
+        assert_int_equal(crossgpu_predict(c, l.p->x, cases[i].from ? &l.p->gpu[0] : &g[0],
+                                          cases[i].to ? &l.p->gpu[1] : &g[1], &said, &err),
+                         LM_OK);
+        assert_int_equal(said.basis, BASIS_DATASHEET);
+        assert_close(said.low / said.seconds, cases[i].low, 1e-12);
+        assert_close(said.high / said.seconds, cases[i].high, 1e-12);
+    }
+    crossgpu_free(c);
+    lawful_free(&l);
+}
+
 static void what_is_read_back_says_the_same(void **state)
 {
     lawful   l = lawful_pairs(24, 3);
@@ -444,6 +479,7 @@ int main(void)
         cmocka_unit_test(metrics_lose_their_units),
         cmocka_unit_test(a_law_is_learned_where_medians_are_off),
         cmocka_unit_test(bounds_tell_of_a_gpu_that_never_ran),
+        cmocka_unit_test(bounds_are_of_the_gpu_that_never_ran),
         cmocka_unit_test(what_is_read_back_says_the_same),
         cmocka_unit_test(a_gpu_not_learned_from_is_said_to_be),
         cmocka_unit_test(a_metric_that_is_missing_is_named),

@@ -44,3 +44,4 @@ def run(exam):
             return exam.skip(f"{NAME}: no latency.csv.gz, or no profile.csv.gz")
         runs.examine(exam, NAME, "steps from profiles" if profiled else "steps from their time alone", rows, other, devices(exam),
                      TARGETS[profiled], stacked=(runs.GROUP, runs.UNSEEN))
+    runs.judge_gpus(exam, NAME)
