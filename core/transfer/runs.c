@@ -9,6 +9,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "fit/exposed.h"
+#include "fit/shared.h"
 #include "observe/flags.h"
 #include "observe/variants.h"
 
@@ -19,7 +20,7 @@ static bool is_step_alone(const point *pt)
 {
     return pt->row->kind == OBS_NETWORK && pt->row->phase == PHASE_STEP &&
            isnan(pt->seconds[PHASE_FORWARD]) && isnan(pt->seconds[PHASE_BACKWARD]) &&
-           isnan(pt->beside[PHASE_BACKWARD]);
+           isnan(pt->beside[PHASE_BACKWARD]) && isnan(pt->together[PHASE_BACKWARD]);
 }
 
 /* Seconds of a whole step of which nothing else was measured; NAN: it is none. */
@@ -57,11 +58,19 @@ static bool has_parts(const calibration *cal)
     return true;
 }
 
-/* What the passes of a step are made of; NAN among it: not all of it is known. */
+/* What the passes of a step are made of, beside the other ranks of the host; NAN among it: not all
+ * of it is known. */
 static void split_step(const calibration *cal, const point *pt, double seconds[N_CORRECT])
 {
-    for (size_t i = 0; i < N_OF_STEP; i++)
-        correct_split(cal, form_find(model_at(0), passes_of_step[i]), pt, seconds);
+    for (size_t i = 0; i < N_OF_STEP; i++) {
+        const part   which  = passes_of_step[i];
+        const double longer = shared_times(cal, model_at(0), which, shared_devices(pt->row));
+        double       alone[N_CORRECT] = { 0 };
+
+        correct_split(cal, form_find(model_at(0), which), pt, alone);
+        for (size_t r = 0; r < N_CORRECT; r++)
+            seconds[r] += longer * alone[r];
+    }
 }
 
 /* What a step waits for beside its passes; NAN: not known. */

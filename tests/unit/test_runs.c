@@ -76,7 +76,7 @@ static void add(made *m, size_t group, double forward, double backward, double s
                                                     .backward = { &item[1], 1 },
                                                     .update   = { &item[2], 1 } };
     for (phase f = 0; f < N_PHASES; f++)
-        pt->seconds[f] = pt->beside[f] = pt->watts[f] = pt->mhz[f] = NAN;
+        pt->seconds[f] = pt->beside[f] = pt->together[f] = pt->watts[f] = pt->mhz[f] = NAN;
     pt->seconds[PHASE_STEP] = seconds;
     m->p.point              = m->point;
 }
@@ -164,6 +164,25 @@ static void all_reduces_stay_as_predicted(void **state)
     assert_close(r.row[0].fixed, 2e-4, 1e-12);
     assert_close(correct_seconds(&r.row[0], &(correct_factors){ { 1, 2, 3, 1 }, 1 }), 4.7e-3,
                  1e-12);
+    run_rows_free(&r);
+    calibration_free(cal);
+}
+
+/* Two devices of one host take 1.5 times as long forward and 1.2 times backward. */
+static void ranks_of_a_host_take_longer(void **state)
+{
+    calibration *cal = machine();
+    made         m   = { .p = { .n_points = 0 } };
+    run_rows     r;
+
+    (void)state;
+    cal->shared = (sharing){ .of = { { 2, 6, 1.5, 1.2, 1 } }, .n = 1 };
+    add(&m, 0, 1, 1, 3e-3);
+    m.row[0].ranks        = 2;
+    m.point[0].load.nodes = 2;
+    assert_int_equal(run_rows_from(cal, &m.p, &r, NULL), LM_OK);
+    assert_close(r.row[0].part[RESOURCE_FLOPS], 1.5e-3, 1e-12);
+    assert_close(r.row[0].part[RESOURCE_BANDWIDTH], 1.2e-3, 1e-12);
     run_rows_free(&r);
     calibration_free(cal);
 }
@@ -273,6 +292,7 @@ int main(void)
         cmocka_unit_test(runs_are_steps_alone),
         cmocka_unit_test(a_file_without_runs_is_refused),
         cmocka_unit_test(all_reduces_stay_as_predicted),
+        cmocka_unit_test(ranks_of_a_host_take_longer),
         cmocka_unit_test(fixed_seconds_are_no_factors),
         cmocka_unit_test(three_runs_correct_a_machine),
         cmocka_unit_test(one_network_says_less_of_others),
