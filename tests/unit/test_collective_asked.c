@@ -1,0 +1,315 @@
+/* What models of all-reduces answer, and the files that keep them. */
+#include "collective_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sync/collective.h"
+#include "sync/collective_file.h"
+#include "sync/scheme.h"
+
+/* All-reduces within nodes of 2 to 8 devices, or between nodes of one. */
+static collective_model *measured_on(bool within, bool between)
+{
+    made m = { .n = 0 };
+
+    for (int64_t n = 2; n <= 8; n *= 2) {
+        if (within)
+            make(&m, "default", &(sync_plane){ { [SYNC_STEPS] = 1e-6, [SYNC_BYTES] = 1e-11 } }, 1,
+                 n);
+        if (between)
+            make(&m, "default", &usual, n, 1);
+    }
+    return fit(&m);
+}
+
+static void assert_refused(const collective_model *m, const interconnect *link, allreduce a,
+                           const char *text)
+{
+    allreduce_answer answer;
+    lm_error         err;
+
+    assert_int_equal(collective_ask(m, NULL, link, &a, &answer, &err), LM_E_NOTFOUND);
+    assert_non_null(strstr(err.text, text));
+    assert_true(isnan(collective_seconds(m, NULL, link, &a)));
+}
+
+static void what_was_not_measured_is_refused(void **state)
+{
+    collective_model *one = measured_on(true, false), *multi = measured_on(false, true);
+
+    (void)state;
+    assert_refused(one, NULL, (allreduce){ 1e6, 2, 1 }, "ask for one node (--devices-per-node 2)");
+    assert_refused(one, NULL, (allreduce){ 1e6, 2, 1 }, "--bandwidth 10Gbit/s");
+    assert_refused(multi, NULL, (allreduce){ 1e6, 1, 2 }, "within a node were not measured");
+    assert_refused(NULL, NULL, (allreduce){ 1e6, 2, 1 }, "calibrate on 2 ranks or more");
+    assert_refused(NULL, &(interconnect){ 1e9, 0 }, (allreduce){ 1e6, 2, 2 }, "calibrate on");
+    collective_free(one);
+    collective_free(multi);
+}
+
+static void no_bytes_or_nodes_are_an_error(void **state)
+{
+    collective_model *m   = measured_on(true, true);
+    const allreduce bad[] = { { NAN, 2, 1 }, { 1, 0, 1 }, { 1, 2, 0 }, { -1, 2, 1 }, { 1, -2, 1 } };
+    allreduce_answer answer;
+    lm_error         err;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(collective_ask(m, NULL, NULL, &bad[i], &answer, &err), LM_E_ARG);
+        assert_true(isnan(collective_seconds(m, NULL, NULL, &bad[i])));
+    }
+    assert_int_equal(collective_ask(m, "ring", NULL, &(allreduce){ 1, 2, 1 }, &answer, &err),
+                     LM_E_NOTFOUND);
+    assert_string_equal(err.text,
+                        "no all-reduce by the algorithm 'ring' was measured; 'default' was");
+    collective_free(m);
+}
+
+static void one_rank_takes_no_time(void **state)
+{
+    collective_model *m = measured_on(true, true);
+    allreduce_answer  answer;
+    lm_error          err;
+
+    (void)state;
+    assert_true(collective_seconds(m, NULL, NULL, &(allreduce){ 1e9, 1, 1 }) == 0);
+    assert_true(collective_seconds(NULL, NULL, NULL, &(allreduce){ 1e9, 1, 1 }) == 0);
+    assert_int_equal(collective_ask(m, NULL, NULL, &(allreduce){ 1e9, 1, 1 }, &answer, &err),
+                     LM_OK);
+    assert_true(answer.seconds == 0 && !answer.n && !answer.n_beyond);
+    assert_true(collective_baseline(m, NULL, BASELINE_PALEO + PALEO_BUTTERFLY_MIXING,
+                                    &(allreduce){ 1e9, 1, 1 }) == 0);
+    collective_free(m);
+}
+
+/* 10 Gbit/s is 1.25 GB/s, of which 1 is reached: 1.5 S for 4 nodes, and 2 log2 4 = 4 times 20 us.
+ */
+static void a_link_that_is_told_is_assumed(void **state)
+{
+    const interconnect link = { 1.25e9, 2e-5 };
+    collective_model  *one  = measured_on(true, false);
+    const allreduce    flat = { 1e6, 4, 1 }, both = { 1e6, 4, 8 };
+    allreduce_answer   answer;
+    lm_error           err;
+
+    (void)state;
+    assert_int_equal(collective_ask(NULL, NULL, &link, &flat, &answer, &err), LM_OK);
+    assert_close(answer.seconds, 1.5e-3 + 8e-5, 1e-12);
+    assert_true(answer.assumed && answer.share[0].assumed);
+    assert_string_equal(answer.beyond[0].what, "network between nodes as told");
+    /* within the node what was measured there: 3 us and 1.75 S of 1e-11 */
+    assert_int_equal(collective_ask(one, NULL, &link, &both, &answer, &err), LM_OK);
+    assert_close(answer.seconds / (1.5e-3 + 8e-5 + 3e-6 + 1.75e-5), 1, 1e-6);
+    collective_free(one);
+}
+
+/* Between nodes of one device each, and within nodes: both, one after the other. */
+static void devices_add_what_they_take_within_a_node(void **state)
+{
+    collective_model *m = measured_on(true, true);
+    const allreduce   a = { 1e7, 4, 8 };
+
+    (void)state;
+    assert_close(collective_seconds(m, NULL, NULL, &a),
+                 collective_seconds(m, NULL, NULL, &(allreduce){ 1e7, 4, 1 }) +
+                     collective_seconds(m, NULL, NULL, &(allreduce){ 1e7, 1, 8 }),
+                 1e-12);
+    collective_free(m);
+}
+
+static void a_link_does_not_replace_what_was_measured(void **state)
+{
+    collective_model *m = measured_on(false, true);
+    const allreduce   a = { 1e7, 4, 1 };
+
+    (void)state;
+    assert_true(collective_seconds(m, NULL, &(interconnect){ 1, 1 }, &a) ==
+                collective_seconds(m, NULL, NULL, &a));
+    collective_free(m);
+}
+
+static void shares_add_up_and_ranges_are_told(void **state)
+{
+    collective_model *m = measured_on(true, true);
+    const allreduce   a = { 4.0 * (1 << 30), 64, 8 };
+    allreduce_answer  answer;
+    lm_error          err;
+    double            sum = 0;
+
+    (void)state;
+    assert_int_equal(collective_ask(m, NULL, NULL, &a, &answer, &err), LM_OK);
+    for (size_t i = 0; i < answer.n; i++) {
+        sum += answer.share[i].seconds;
+        assert_close(answer.share[i].seconds, answer.share[i].price * answer.share[i].count, 0);
+    }
+    assert_close(sum, answer.seconds, 1e-15);
+    assert_close(answer.seconds, collective_seconds(m, NULL, NULL, &a), 1e-12);
+    assert_int_equal(answer.n_beyond, 3); /* bytes twice, nodes; 8 devices were measured within */
+    assert_string_equal(answer.beyond[1].what, "nodes");
+    assert_close(answer.beyond[1].factor, 8, 0);
+    collective_free(m);
+}
+
+/* More bytes never take less time, nor does one more round of nodes between more than two. */
+static void times_grow_with_bytes_and_nodes(void **state)
+{
+    collective_model *m = measured_on(true, true);
+
+    (void)state;
+    for (int64_t nodes = 1; nodes <= 1024; nodes *= 2)
+        for (int64_t devices = 1; devices <= 16; devices *= 2) {
+            double last = 0;
+
+            for (double bytes = 1; bytes < 1e12 && nodes * devices > 1; bytes *= 3) {
+                const double t =
+                    collective_seconds(m, NULL, NULL, &(allreduce){ bytes, nodes, devices });
+
+                assert_true(t > last);
+                last = t;
+                if (nodes > 2)
+                    assert_true(collective_seconds(m, NULL, NULL,
+                                                   &(allreduce){ bytes, 2 * nodes, devices }) >= t);
+            }
+        }
+    collective_free(m);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static lm_status read_all(const char *path, collective_model *m, lm_error *err)
+{
+    ini_document *doc;
+    lm_status     status = ini_load(path, &doc, err);
+
+    for (size_t i = 0; !status && i < doc->n_sections; i++) {
+        assert_true(collective_file_owns(&doc->section[i]));
+        status = collective_file_read(doc, &doc->section[i], m, err);
+    }
+    ini_free(doc);
+    return status;
+}
+
+static void files_hold_all_of_a_model(void **state)
+{
+    collective_model *m = measured_on(true, true), *back = calloc(1, sizeof *back);
+    char              path[] = "/tmp/test_collective.XXXXXX";
+    const int         file   = mkstemp(path);
+    FILE             *out    = fdopen(file, "w");
+    lm_error          err;
+
+    (void)state;
+    assert_non_null(out);
+    collective_file_write(out, m);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(read_all(path, back, &err), LM_OK);
+    assert_int_equal(back->n, m->n);
+    for (int64_t nodes = 1; nodes <= 8; nodes *= 2)
+        for (int64_t devices = 1; devices <= 8; devices *= 2) {
+            const allreduce a = { 12345678, nodes, devices };
+
+            assert_true(collective_seconds(back, NULL, NULL, &a) ==
+                        collective_seconds(m, NULL, NULL, &a));
+            assert_true(devices > 1 || nodes == 1 ||
+                        collective_baseline(back, NULL, BASELINE_LOG2, &a) ==
+                            collective_baseline(m, NULL, BASELINE_LOG2, &a));
+        }
+    assert_close(back->algorithm[0].of[FABRIC_MULTI].nodes.high, 8, 0);
+    unlink(path);
+    collective_free(m);
+    collective_free(back);
+}
+
+#define HEAD "rows = 4\nbytes_range = 1 .. 2\nnodes_range = 1 .. 1\ndevices_range = 2 .. 4\n"
+#define PLANE                                                                            \
+    "start = 1 s/all-reduce\nsteps = 1 s/step\nbytes = 1 s/byte\npipeline = 0 s/chunk\n" \
+    "chunks = 0 s/chunk\ntree_bytes = 0 s/byte\n"
+
+static void broken_files_are_refused(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } broken[] = {
+        { "[allreduce.default.some]\n" HEAD PLANE, ":1: [allreduce.default.some]: expected" },
+        { "[allreduce.one]\n" HEAD PLANE, "expected [allreduce.ALGORITHM.one]" },
+        { "[allreduce.a b.one]\n" HEAD PLANE, "letters, digits" },
+        { "[allreduce.default.one]\n" HEAD, "'start' is missing" },
+        { "[allreduce.default.one]\n" PLANE, "'rows' is missing" },
+        { "[allreduce.default.one]\nrows = 1\n" PLANE, "'bytes_range' is missing" },
+        { "[allreduce.default.one]\n" HEAD PLANE "second.start = 1 s/all-reduce\n",
+          "'second.steps' is missing" },
+        { "[allreduce.default.one]\n" HEAD "start = 1 s/byte\n", ":6: start: expected a number" },
+        { "[allreduce.default.one]\n" HEAD "start = 1\n", "start: expected a number" },
+        { "[allreduce.default.one]\n" HEAD "start = -1 s/all-reduce\n", "a price below 0" },
+        { "[allreduce.default.one]\n" HEAD "start = nan s/all-reduce\n", "start" },
+        { "[allreduce.default.one]\n" HEAD "bytes_two = 1 s/byte\n", "'bytes_two' is no key" },
+        { "[allreduce.default.one]\nrows = 0\n", "rows: must be 1 or more" },
+        { "[allreduce.default.one]\nnodes_range = 2\n", "expected a range" },
+        { "[allreduce.default.one]\nnodes_range = 2 .. 1\n", "upwards" },
+        { "[allreduce.default.one]\nnodes_range = 0 .. 1\n", "above 0" },
+        { "[allreduce.default.one]\nhockney.ring = 0\n", "'hockney.ring' is no key" },
+    };
+    char path[] = "/tmp/test_collective.XXXXXX";
+
+    (void)state;
+    close(mkstemp(path));
+    for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
+        collective_model *m = calloc(1, sizeof *m);
+        lm_error          err;
+
+        write_text(path, broken[i].text);
+        assert_int_not_equal(read_all(path, m, &err), LM_OK);
+        assert_non_null(strstr(err.text, broken[i].says));
+        collective_free(m);
+    }
+    unlink(path);
+}
+
+static void baselines_that_are_not_in_a_file_answer_nothing(void **state)
+{
+    collective_model *m      = calloc(1, sizeof *m);
+    char              path[] = "/tmp/test_collective.XXXXXX";
+    const allreduce   a      = { 8, 1, 2 };
+    lm_error          err;
+
+    (void)state;
+    close(mkstemp(path));
+    write_text(path, "[allreduce.default.one]\n" HEAD PLANE);
+    assert_int_equal(read_all(path, m, &err), LM_OK);
+    assert_close(collective_seconds(m, NULL, NULL, &a), 1 + 1 + 8, 1e-15);
+    assert_true(isnan(collective_baseline(m, NULL, BASELINE_HOCKNEY, &a)));
+    unlink(path);
+    collective_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_not_measured_is_refused),
+        cmocka_unit_test(no_bytes_or_nodes_are_an_error),
+        cmocka_unit_test(one_rank_takes_no_time),
+        cmocka_unit_test(a_link_that_is_told_is_assumed),
+        cmocka_unit_test(devices_add_what_they_take_within_a_node),
+        cmocka_unit_test(a_link_does_not_replace_what_was_measured),
+        cmocka_unit_test(shares_add_up_and_ranges_are_told),
+        cmocka_unit_test(times_grow_with_bytes_and_nodes),
+        cmocka_unit_test(files_hold_all_of_a_model),
+        cmocka_unit_test(broken_files_are_refused),
+        cmocka_unit_test(baselines_that_are_not_in_a_file_answer_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
