@@ -131,9 +131,51 @@ static lm_status emit_flip(importer *im, value *v, uint32_t axis, value **out)
     return emit_one(im, &r, v, out);
 }
 
+/* A constant may be empty, nothing else. */
+static lm_status take_nothing(importer *im, const value *v, int64_t axis)
+{
+    value *empty;
+
+    if (v->role != ROLE_CONSTANT)
+        return node_fail(im, LM_E_SHAPE, "it takes nothing of dimension %lld", (long long)axis);
+    empty = value_new(im, ROLE_CONSTANT);
+    if (!empty)
+        return import_failed(im);
+    memcpy(empty->shape, v->shape, sizeof empty->shape);
+    for (int lane = 0; lane < N_LANES; lane++)
+        empty->shape[lane].dim[axis] = 0;
+    return define_alias(im, 0, empty);
+}
+
+/* Part i of what is taken: along one dimension. */
+static lm_status take_part(importer *im, const slice_list s[N_LANES], size_t i, value **v)
+{
+    const slice_part *p    = &s[LANE_FILE].part[i];
+    const int64_t     step = p->step < 0 ? -p->step : p->step;
+    int64_t           first[N_LANES], end[N_LANES];
+    value            *out[LM_MAX_RANK];
+    lm_status         status;
+
+    for (int lane = 0; lane < N_LANES; lane++) {
+        const slice_part *q   = &s[lane].part[i];
+        const int64_t     dim = (*v)->shape[lane].dim[q->axis];
+
+        /* backwards: the same elements, from the other end */
+        first[lane] = q->step > 0 ? q->first : q->first - (q->count - 1) * step;
+        end[lane]   = q->step > 0 && q->first + q->count * step >= dim
+                          ? dim
+                          : first[lane] + (q->count - 1) * step + 1;
+    }
+    if ((status = emit_slice(im, *v, (uint32_t)p->axis, first, end, step, out)) ||
+        (p->step < 0 && p->count > 1 && (status = emit_flip(im, out[0], (uint32_t)p->axis, out))))
+        return status;
+    *v = out[0];
+    return LM_OK;
+}
+
 lm_status convert_slice(importer *im, const operation *op)
 {
-    value     *v          = need_input(im, 0), *out[LM_MAX_RANK];
+    value     *v          = need_input(im, 0);
     slice_list s[N_LANES] = { { .n = 0 } };
     lm_status  status;
 
@@ -150,40 +192,10 @@ lm_status convert_slice(importer *im, const operation *op)
         }
     }
     for (size_t i = 0; i < s[LANE_FILE].n; i++) {
-        const slice_part *p    = &s[LANE_FILE].part[i];
-        const int64_t     step = p->step < 0 ? -p->step : p->step;
-        int64_t           first[N_LANES], end[N_LANES];
-
-        for (int lane = 0; lane < N_LANES; lane++) {
-            const slice_part *q = &s[lane].part[i];
-
-            /* backwards: the same elements, from the other end */
-            first[lane] = q->step > 0 ? q->first : q->first - (q->count - 1) * step;
-            end[lane]   = q->step > 0 && q->first + q->count * step >= v->shape[lane].dim[q->axis]
-                              ? v->shape[lane].dim[q->axis]
-                              : first[lane] + (q->count - 1) * step + 1;
-        }
-        if (!p->count && v->role == ROLE_CONSTANT) { /* nothing is left: a constant may be empty */
-            value *empty = value_new(im, ROLE_CONSTANT);
-
-            if (!empty)
-                return import_failed(im);
-            memcpy(empty->shape, v->shape, sizeof empty->shape);
-            for (int lane = 0; lane < N_LANES; lane++)
-                empty->shape[lane].dim[p->axis] = 0;
-            return define_alias(im, 0, empty);
-        }
-        if (!p->count)
-            return node_fail(im, LM_E_SHAPE, "it takes nothing of dimension %lld",
-                             (long long)p->axis);
-        if ((status = emit_slice(im, v, (uint32_t)p->axis, first, end, step, out)))
+        if (!s[LANE_FILE].part[i].count)
+            return take_nothing(im, v, s[LANE_FILE].part[i].axis);
+        if ((status = take_part(im, s, i, &v)))
             return status;
-        v = out[0];
-        if (p->step < 0 && p->count > 1) {
-            if ((status = emit_flip(im, v, (uint32_t)p->axis, out)))
-                return status;
-            v = out[0];
-        }
     }
     return define_alias(im, 0, v);
 }
