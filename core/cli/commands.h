@@ -90,9 +90,10 @@ typedef struct paleo_options {
 } paleo_options;
 
 /** Rows of a command's table for them. */
-#define OPTION_DEVICE                                                                            \
-    {                                                                                            \
-        "device", "NAME", NULL, "paleo: the device, by its datasheet (see 'layermeter devices')" \
+#define OPTION_DEVICE                                                             \
+    {                                                                             \
+        "device", "NAME", NULL,                                                   \
+            "of paleo, by its datasheet; also of learned models and --idle-power" \
     }
 #define OPTION_PPP_COMP                                                                  \
     {                                                                                    \

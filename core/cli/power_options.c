@@ -132,8 +132,10 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
     if (isnan(c->model.cap_w))
         return lm_error_set(
             err, LM_E_ARG,
-            "--idle-power: no datasheet tells the device's limit: tell --power-cap, "
-            "such as 165W");
+            "--idle-power: the device's limit is not known, as %s%s%s: name a device that has one "
+            "(--device T4; 'layermeter devices'), or tell --power-cap, such as 165W",
+            name ? "no datasheet has that of '" : "the machine file names no device",
+            name ? name : "", name ? "'" : "");
     if (c->model.idle_w >= c->model.cap_w)
         return lm_error_set(err, LM_E_ARG, "--idle-power: %.4g W at rest, and the limit is %.4g W",
                             c->model.idle_w, c->model.cap_w);

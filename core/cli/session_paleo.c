@@ -23,13 +23,22 @@ static bool read_fraction(const options *o, int at, double *out, int *exit_code)
     return option_misuse(o, at, &err, exit_code);
 }
 
+/* Is a device's limit looked up: power is told by what it draws at rest? */
+static bool wants_limit(const options *o)
+{
+    for (int i = 0; o->command->options[i].name; i++)
+        if (!strcmp(o->command->options[i].name, "idle-power"))
+            return o->given[i];
+    return false;
+}
+
 /* Options that would change nothing. */
 static bool left_alone(const options *o, const session_options *at, int *exit_code)
 {
     const paleo_options *p     = &at->paleo;
     const int            own[] = { p->ppp_comp, p->ppp_comm, p->scheme, p->device, p->devices };
-    const size_t         n   = session_wants_learned(o, at) ? 3 : 5; /* which knows devices, too */
-    lm_error             err = { 0 };
+    const size_t         n     = session_wants_learned(o, at) || wants_limit(o) ? 3 : 5;
+    lm_error             err   = { 0 };
 
     if (session_wants_paleo(o, at)) {
         if (at->latency && o->given[at->latency]) {

@@ -5,7 +5,7 @@
 
 #include "network/network.h"
 
-#define EVERY       3
+#define EVERY       5
 #define MOST_PARAMS 500000000u
 
 const int64_t targets_batches[TARGETS_N_BATCHES] = { 1, 8, 64 };

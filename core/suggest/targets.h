@@ -34,7 +34,7 @@ lm_status targets_add(targets *t, workloads *loads, const char *name, lm_dtype d
                       lm_error *err);
 
 /**
- * A spread of the networks that are known by name: every third of them, those of more than half a
+ * A spread of the networks that are known by name: every fifth of them, those of more than half a
  * billion parameters and those that must be told something first left out. Finding none is no
  * error.
  */

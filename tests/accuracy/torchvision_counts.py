@@ -27,11 +27,14 @@ except ImportError as e:
 
 # Auxiliary classifiers are in no evaluation, but among the parameters.
 OPTIONS = {"googlenet": {"aux_logits": False, "init_weights": False}}
+SEGMENTATION = {"weights_backbone": None, "aux_loss": True}
 
 
 def maker(network):
     """What makes the network when it is called. RegNet computes its widths by tensors with numbers, beforehand."""
-    make = functools.partial(getattr(torchvision.models, network), weights=None, **OPTIONS.get(network, {}))
+    room = torchvision.models if hasattr(torchvision.models, network) else torchvision.models.segmentation
+    options = OPTIONS.get(network, {}) if room is torchvision.models else SEGMENTATION
+    make = functools.partial(getattr(room, network), weights=None, **options)
     if not network.startswith("regnet"):
         return make
     with unittest.mock.patch.object(torchvision.models.regnet, "_regnet", lambda params, *_, **__: params):

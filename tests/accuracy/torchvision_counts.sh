@@ -9,4 +9,4 @@ python=${LAYERMETER_PYTHON:-/usr/bin/python3}
     mnasnet0_5 mnasnet0_75 mnasnet1_0 convnext_small convnext_base:128 vit_b_16 swin_t swin_v2_t:256 swin_v2_s:256 swin_v2_b:256 googlenet \
     googlenet:128 regnet_x_400mf regnet_x_800mf regnet_x_1_6gf regnet_x_3_2gf regnet_x_8gf:160 regnet_x_16gf regnet_x_32gf \
     regnet_y_800mf regnet_y_1_6gf regnet_y_3_2gf regnet_y_8gf regnet_y_16gf regnet_y_32gf regnet_y_128gf efficientnet_v2_m:480 \
-    efficientnet_v2_l:128 vit_h_14
+    efficientnet_v2_l:128 vit_h_14 fcn_resnet50:520 fcn_resnet101:520 deeplabv3_resnet50:520 deeplabv3_resnet101:520

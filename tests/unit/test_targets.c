@@ -52,7 +52,7 @@ static void a_network_that_is_not_there_is_told(void **state)
     workloads_free(loads);
 }
 
-/* Of the shipped ones a third, at three batches each, none of billions of parameters. */
+/* Of the shipped ones a fifth, at three batches each, none of billions of parameters. */
 static void the_known_networks_are_asked_for_in_a_spread(void **state)
 {
     targets    t = { .n = 0 };
