@@ -11,7 +11,8 @@ from results import OURS
 NAME = "neusight2025"
 # devices whose clocks hold, and all
 STEADY, TARGET, TARGET_ALL, PROTOCOL = ("a100", "v100", "h100"), 5.0, 7.0, 8.0
-MOST, SEED, PARTS = 1500, 1, 5  # rows of an operator and device: more change nothing
+# rows of an operator and device: more change no prices, and residuals little (linear on an A100: all 7,500 4.7 %, 1,500 5.1 %)
+MOST, SEED, PARTS = 1500, 1, 5
 
 TWO_TENSORS = ("add", "mul", "div", "pow")
 # of the H100; of operators that it has no rows of, of the mean over devices
