@@ -14,17 +14,23 @@ static const char *algorithm_of(const observation *row)
     return *row->algorithm ? row->algorithm : ALGORITHM_DEFAULT;
 }
 
-bool allreduces_at(const point *pt, const points *of, allreduce_time *out)
+/* Whatever was measured of it. */
+static bool has_allreduce(const point *pt, const points *of, allreduce_time *out)
 {
     const observation *row = pt->row;
 
-    if (row->ranks < 2 || isnan(pt->seconds[PHASE_SYNC]) || !(pt->load.bytes > 0) ||
-        (of->algorithm && pt->other_algorithm) || !even(row))
+    if (row->ranks < 2 || !(pt->load.bytes > 0) || (of->algorithm && pt->other_algorithm) ||
+        !even(row))
         return false;
     *out = (allreduce_time){ { pt->load.bytes, row->hosts, row->ranks / row->hosts },
                              algorithm_of(row),
                              pt->seconds[PHASE_SYNC] };
     return true;
+}
+
+bool allreduces_at(const point *pt, const points *of, allreduce_time *out)
+{
+    return !isnan(pt->seconds[PHASE_SYNC]) && has_allreduce(pt, of, out);
 }
 
 size_t allreduces_uneven(const points *p)
@@ -107,7 +113,7 @@ void allreduces_by_model(const points *p, const collective_model *m, const inter
         allreduce_time a;
 
         seconds[i] = NAN;
-        if (allreduces_at(&p->point[i], p, &a))
+        if (!point_in_buckets(&p->point[i]) && has_allreduce(&p->point[i], p, &a))
             seconds[i] = seconds_of(m, link, b, &a, true);
     }
 }

@@ -29,8 +29,8 @@ lm_status allreduces_fit(const points *p, collective_model **out, lm_error *err)
 lm_status allreduces_left_out(const points *p, const split *by, sync_baseline b, double *seconds,
                               lm_error *err);
 
-/** The same by a model made elsewhere, which answers for algorithms it does not know. `link`: may
- * stand in between nodes. */
+/** The same by a model made elsewhere, which answers for algorithms it does not know, and for
+ * networks of which it was not measured. `link`: may stand in between nodes. */
 void allreduces_by_model(const points *p, const collective_model *m, const interconnect *link,
                          sync_baseline b, double *seconds);
 
