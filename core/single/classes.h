@@ -22,10 +22,9 @@ typedef struct layer_rates {
 } layer_rates;
 
 typedef struct layer_class {
-    const char      *name;     /**< "conv": of its section in machine files */
-    cheapest_options options;  /**< p is chosen, see `overlaps` */
-    bool             overlaps; /**< may floors hide behind work? */
-    size_t           fewest;   /**< rows, below which there is no fit */
+    const char      *name; /**< "conv": of its section in machine files */
+    cheapest_options options;
+    size_t           fewest; /**< rows, below which there is no fit */
     bool (*has)(const layer_shape *s);
     /** Makes its columns; those of optimizers come as they are met. False: memory ran out. */
     bool (*make)(columns *c);

@@ -12,10 +12,6 @@
 #define MORE_FLOPS 1.2
 #define MORE_BYTES 1.5
 
-/* How floors and work may join, see rows.h; the first, unless another is better by so much. */
-static const double joins[] = { 1, 4 };
-#define JOIN_GAIN 0.05
-
 static lm_status no_memory(lm_error *err)
 {
     return lm_error_set(err, LM_E_NOMEM, "out of memory");
@@ -110,49 +106,6 @@ static void begin(layer_rows *r)
         r->class->begin(&r->columns, &r->rates);
 }
 
-/* Mean relative error of the first rows that are `in`. */
-static double error_of(const layer_rows *r, const bool *in, size_t most)
-{
-    double sum  = 0;
-    size_t used = 0;
-
-    for (size_t i = 0; i < r->rows.n && used < most; i++)
-        if ((!in || in[i]) && r->rows.row[i].seconds > 0) {
-            sum += fabs(cheapest_seconds(&r->rows, i, &r->columns, columns_join(&r->columns)) /
-                            r->rows.row[i].seconds -
-                        1);
-            used++;
-        }
-    return used ? sum / (double)used : INFINITY;
-}
-
-/* Whether a call's overhead adds to the work, as where each call is waited for, or hides behind it:
- * what of the two suits the rows better. */
-static lm_status fit_join(layer_rows *r, const bool *in, lm_error *err)
-{
-    cheapest_options o    = r->class->options;
-    double           best = INFINITY, chosen = 1;
-    lm_status        status = LM_OK;
-
-    for (size_t k = 0; k < sizeof joins / sizeof joins[0] && r->class->overlaps && !status; k++) {
-        double error;
-
-        o.p = joins[k];
-        begin(r);
-        status = cheapest_fit(&r->rows, in, &o, &r->columns, err);
-        error  = error_of(r, in, o.sample);
-        if (!status && error < best * (k ? 1 - JOIN_GAIN : 1)) {
-            best   = error;
-            chosen = joins[k];
-        }
-    }
-    if (status || (r->class->overlaps && o.p == chosen))
-        return status;
-    o.p = chosen;
-    begin(r);
-    return cheapest_fit(&r->rows, in, &o, &r->columns, err);
-}
-
 lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error *err)
 {
     lm_status status;
@@ -163,7 +116,8 @@ lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error 
     if (*count < r->class->fewest)
         return lm_error_set(err, LM_E_ARG, "%zu times of single layers ('%s'): %zu are needed",
                             *count, r->class->name, r->class->fewest);
-    status = fit_join(r, in, err);
+    begin(r);
+    status = cheapest_fit(&r->rows, in, &r->class->options, &r->columns, err);
     if (!status)
         forget_training(&r->columns);
     return status;
@@ -300,14 +254,6 @@ double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run
     return seconds;
 }
 
-/* What a second of the floor, or of the work, is of the whole: the shares add up to it. */
-static double share_of(row_cost cost, double p, bool floor)
-{
-    const double all = pow(cost.floor, p) + pow(cost.work, p), one = floor ? cost.floor : cost.work;
-
-    return p == 1 || all <= 0 ? 1 : pow(all, 1 / p - 1) * pow(one, p - 1);
-}
-
 #define FEW_PRICES 256 /* that need no allocation */
 #define FEW_ITEMS  64
 
@@ -340,10 +286,15 @@ static lm_status split_by(layer_model *m, const layer_shape *s, const layer_run 
             price[j] = c->column[j].price;
         const row_cost cost = rows_cost(r, 0, c, price, item, &n);
 
-        for (size_t i = 0; i < n; i++)
-            seconds[group(&c->column[item[i].column])] +=
-                price[item[i].column] * item[i].value *
-                (hidden ? 1 : share_of(cost, columns_join(c), c->column[item[i].column].floor));
+        const double whole = rows_seconds(cost, columns_join(c));
+
+        for (size_t i = 0; i < n; i++) {
+            const column *of   = &c->column[item[i].column];
+            const double  part = of->floor ? cost.floor : cost.work;
+
+            seconds[group(of)] +=
+                of->price * item[i].value * (hidden ? 1 : rows_slope(part, whole, columns_join(c)));
+        }
     }
     if (item != items)
         free(item);

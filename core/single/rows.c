@@ -132,6 +132,28 @@ static size_t cheapest(const rows *r, size_t part, const double *price)
     return best;
 }
 
+void rows_copy(rows *r, const rows *from, size_t at)
+{
+    const row_entry *row   = &from->row[at];
+    const size_t     first = row->first_part, end = parts_end(from, at);
+
+    rows_begin(r, row->seconds, row->weight, row->stage);
+    for (size_t part = first; part < end; part++) {
+        const size_t one = from->part[part].first_alternative, last = alternatives_end(from, part);
+
+        if (part > first)
+            rows_part(r);
+        for (size_t a = one; a < last; a++) {
+            const size_t behind = items_end(from, a);
+
+            if (part > first || a > one)
+                rows_alternative(r);
+            for (size_t i = from->alternative[a]; i < behind; i++)
+                rows_item(r, from->item[i].column, from->item[i].value);
+        }
+    }
+}
+
 row_cost rows_cost(const rows *r, size_t at, const columns *c, const double *price,
                    row_item *vector, size_t *n)
 {
@@ -207,11 +229,31 @@ size_t rows_longest(const rows *r)
     return longest;
 }
 
+/* x^p and its inverse: of p 4 without the powers of libm, which most of a fit would go to. */
+static double power(double x, double p)
+{
+    return p == 4 ? (x * x) * (x * x) : pow(x, p);
+}
+
+static double root(double x, double p)
+{
+    return p == 4 ? sqrt(sqrt(x)) : pow(x, 1 / p);
+}
+
 double rows_seconds(row_cost cost, double p)
 {
     const double most = fmax(cost.floor, cost.work);
 
     if (p == 1 || most <= 0)
         return cost.floor + cost.work;
-    return most * pow(pow(cost.floor / most, p) + pow(cost.work / most, p), 1 / p);
+    return most * root(power(cost.floor / most, p) + power(cost.work / most, p), p);
+}
+
+double rows_slope(double part, double seconds, double p)
+{
+    const double share = part / seconds;
+
+    if (p == 1 || seconds <= 0)
+        return 1;
+    return p == 4 ? share * share * share : pow(share, p - 1);
 }

@@ -53,6 +53,8 @@ void rows_part(rows *r);
 void rows_alternative(rows *r);
 /** Counts of 0 are passed over. A column that is COLUMN_NONE: memory ran out. */
 void rows_item(rows *r, size_t column, double value);
+/** Appends a row of others. */
+void rows_copy(rows *r, const rows *from, size_t at);
 /** LM_E_NOMEM if any of the above failed. */
 lm_status rows_check(const rows *r, lm_error *err);
 /** Takes all rows away and keeps their room. */
@@ -91,5 +93,9 @@ void rows_ways(const rows *r, size_t at, const double *price,
 size_t rows_longest(const rows *r);
 /** (floor^p + work^p)^(1/p) */
 double rows_seconds(row_cost cost, double p);
+/** By how much these seconds grow with those of a part, its floor or its work:
+ * (part/seconds)^(p-1). The parts times their slopes add up to the seconds. 1 where p is 1, or
+ * nothing takes time. */
+double rows_slope(double part, double seconds, double p);
 
 #endif

@@ -56,6 +56,9 @@ static void the_cheapest_alternative_of_each_part_counts(void **state)
     assert_true(cost.work == 10 + 4 + 3 && n == 4);
     assert_true(fabs(rows_seconds((row_cost){ 3, 4 }, 2) - 5) < 1e-12);
     assert_true(rows_seconds((row_cost){ 0, 0 }, 3) == 0);
+    assert_true(fabs(rows_seconds((row_cost){ 2, 1 }, 4) - pow(17, 0.25)) < 1e-15);
+    assert_true(fabs(rows_slope(3, 5, 2) - 0.6) < 1e-15 && rows_slope(3, 5, 4) == 0.6 * 0.6 * 0.6);
+    assert_true(rows_slope(3, 7, 1) == 1 && rows_slope(0, 0, 4) == 1);
     assert_true(fabs(cheapest_seconds(&r, 0, &c, 1) - 35) < 1e-12);
     rows_free(&r);
     columns_free(&c);
@@ -241,6 +244,38 @@ static void floor_and_work_that_overlap_are_told_apart(void **state)
     columns_free(&c);
 }
 
+/* Seconds of a floor and of work say themselves how they join; also those of a sample do. */
+static void whether_floors_hide_is_told_by_the_rows(void **state)
+{
+    (void)state;
+    for (int sampled = 0; sampled < 2; sampled++)
+        for (double p = 1; p <= 4; p += 3) {
+            cheapest_options o    = cheapest_default;
+            columns          c    = { 0 };
+            rows             r    = { 0 };
+            const size_t     host = need(&c, "host", 0), a = need(&c, "a", 0);
+
+            c.column[host].floor = true;
+            o.may_overlap        = true;
+            o.rounds             = 30;
+            o.sample             = sampled ? 200 : 0;
+            for (int i = 0; i < 1000; i++) {
+                const double x = pow(10, (double)i / 200);
+
+                rows_begin(&r, rows_seconds((row_cost){ 3e-5, 1e-8 * x }, p), 1, 0);
+                rows_item(&r, host, 1);
+                rows_item(&r, a, x);
+            }
+            assert_int_equal(cheapest_fit(&r, NULL, &o, &c, NULL), LM_OK);
+            assert_true(columns_join(&c) == p);
+            assert_true(fabs(price(&c, host) / 3e-5 - 1) < 0.01);
+            assert_true(fabs(price(&c, a) / 1e-8 - 1) < 0.01);
+            assert_int_equal(c.column[a].rows, 1000);
+            rows_free(&r);
+            columns_free(&c);
+        }
+}
+
 /* 100 rows say 2 and 25 say 3; the family is 2.2 of them, before the robust weights. With mu, the
  * price of the 25 rows minimises sum (c/3 - 1)^2 + mu (c/family - 1)^2. */
 static void prices_are_held_near_their_family(void **state)
@@ -384,6 +419,7 @@ int main(void)
         cmocka_unit_test(a_price_that_is_kept_is_taken_off_the_times),
         cmocka_unit_test(rows_of_the_first_stage_give_the_second_its_start),
         cmocka_unit_test(floor_and_work_that_overlap_are_told_apart),
+        cmocka_unit_test(whether_floors_hide_is_told_by_the_rows),
         cmocka_unit_test(prices_are_held_near_their_family),
         cmocka_unit_test(floors_of_a_family_may_lie_far_apart),
         cmocka_unit_test(outliers_hardly_count),
