@@ -82,8 +82,8 @@ static void bounds(const calibration *cal, const options *o, const allreduce *a,
         seconds[q] = NAN;
     seconds[QUANTITY_SYNC] = found->seconds;
     if (own && first)
-        intervals_at(calibration_intervals(cal, model_at(0)), QUANTITY_SYNC, seconds, 0,
-                     a->nodes * a->devices, low, high);
+        intervals_at(calibration_intervals(cal, model_at(0)), QUANTITY_SYNC, seconds,
+                     &(interval_place){ .ranks = a->nodes * a->devices }, low, high);
 }
 
 static void add_row(table *t, const allreduce *a, const allreduce_answer *found, double low,

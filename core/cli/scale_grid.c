@@ -117,7 +117,7 @@ static const struct {
     [COLUMN_STEP_LOW]         = { "step_low_ms", "low", 2 },
     [COLUMN_STEP_HIGH]        = { "step_high_ms", "high", 2 },
     [COLUMN_EXPOSED]          = { "exposed_ms", "exposed", 2 },
-    [COLUMN_SAMPLES]          = { "samples_per_s", "samples/s", 1 },
+    [COLUMN_SAMPLES]          = { "samples_per_s", "samples/s", TABLE_RATE },
     [COLUMN_SAMPLES_LOW]      = { "samples_low_per_s", NULL, 1 },
     [COLUMN_SAMPLES_HIGH]     = { "samples_high_per_s", NULL, 1 },
     [COLUMN_TOKENS]           = { "tokens_per_s", "tokens/s", 0 },

@@ -269,10 +269,11 @@ void compare_of_layers(const points *p, bool *layers, bool *alike)
 
 void compare_state_bounds(const points *p, const intervals *known, size_t i, comparison *c)
 {
-    const observation *row = p->point[i].row;
+    const observation   *row   = p->point[i].row;
+    const interval_place place = { .batch = row->batch, .ranks = row->ranks };
 
     for (quantity q = 0; q < N_QUANTITIES; q++)
-        intervals_at(known, q, c->predicted, row->batch, row->ranks, &c->low[q], &c->high[q]);
+        intervals_at(known, q, c->predicted, &place, &c->low[q], &c->high[q]);
 }
 
 /* Steps in buckets. */

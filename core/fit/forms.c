@@ -87,10 +87,16 @@ bool part_calibrated(part p)
     return p != PART_INFERENCE && p != PART_STEP && p != PART_GRAD_INPUT && p != PART_GRAD_WEIGHT;
 }
 
+/* Mostly the first letter tells: steps ask often. */
+static bool same(const char *a, const char *b)
+{
+    return a == b || (*a == *b && !strcmp(a, b));
+}
+
 const char *model_at(size_t i)
 {
     for (size_t f = 0; f < n_forms; f++)
-        if ((f == 0 || strcmp(forms[f].model, forms[f - 1].model)) && i-- == 0)
+        if ((f == 0 || !same(forms[f].model, forms[f - 1].model)) && i-- == 0)
             return forms[f].model;
     return NULL;
 }
@@ -104,7 +110,7 @@ size_t form_find(const char *model, part p)
 {
     size_t f = 0;
 
-    while (f < n_forms && (forms[f].part != p || strcmp(forms[f].model, model)))
+    while (f < n_forms && (forms[f].part != p || !same(forms[f].model, model)))
         f++;
     return f;
 }

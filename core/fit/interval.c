@@ -173,30 +173,17 @@ double interval_beyond(const interval *i, const double at[N_SCOPES])
 {
     double beyond = 0;
 
-    for (scope s = 0; s < N_SCOPES; s++) {
-        /* comparisons with NAN are false */
-        if (at[s] > i->range[s].high)
-            beyond = fmax(beyond, log2(at[s] / i->range[s].high));
-        if (at[s] > 0 && at[s] < i->range[s].low)
-            beyond = fmax(beyond, log2(i->range[s].low / at[s]));
-    }
+    for (scope s = 0; s < N_SCOPES; s++)
+        beyond = fmax(beyond, interval_octaves(i, s, at[s]));
     return beyond;
-}
-
-bool interval_known(const interval *i)
-{
-    return i->groups >= INTERVAL_GROUPS && isfinite(i->low) && isfinite(i->high) &&
-           isfinite(i->per_octave);
 }
 
 void interval_at(const interval *i, double seconds, const double at[N_SCOPES], double *low,
                  double *high)
 {
-    const double wider = pow(i->per_octave, interval_beyond(i, at));
-    const double a = seconds * i->low / wider, b = seconds * i->high * wider;
+    const widening w = interval_widening(i, interval_beyond(i, at));
 
-    *low  = seconds < 0 ? b : a;
-    *high = seconds < 0 ? a : b;
+    interval_widened(i, seconds, w.factor, low, high);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 #ifndef FIT_INTERVAL_H
 #define FIT_INTERVAL_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -60,12 +61,42 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
  */
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err);
 
-/** Octaves by which a place lies outside the ranges, the largest of all; NAN in `at` or a range:
- * does not matter. */
+/** Octaves by which a value lies outside the range of a scope; 0: it does not, or does not matter
+ * (NAN). */
+static inline double interval_octaves(const interval *i, scope s, double value)
+{
+    /* comparisons with NAN are false */
+    if (value > i->range[s].high)
+        return log2(value / i->range[s].high);
+    if (value > 0 && value < i->range[s].low)
+        return log2(i->range[s].low / value);
+    return 0;
+}
+
+/** Of a place, the largest of all scopes. */
 double interval_beyond(const interval *i, const double at[N_SCOPES]);
 
-/** Bounds of seconds at a place, widened by interval_beyond(). NAN: unknown. Of a time below 0 low
- * is still the smaller one. */
+/** How far something lies outside, and what low is divided and high multiplied by for it. */
+typedef struct widening {
+    double octaves, factor;
+} widening;
+
+static inline widening interval_widening(const interval *i, double octaves)
+{
+    return (widening){ octaves, octaves > 0 ? pow(i->per_octave, octaves) : 1 };
+}
+
+/** Bounds of seconds. NAN: unknown. Of a time below 0 low is still the smaller one. */
+static inline void interval_widened(const interval *i, double seconds, double factor, double *low,
+                                    double *high)
+{
+    const double a = seconds * i->low / factor, b = seconds * i->high * factor;
+
+    *low  = seconds < 0 ? b : a;
+    *high = seconds < 0 ? a : b;
+}
+
+/** The same at a place, widened by interval_beyond(). */
 void interval_at(const interval *i, double seconds, const double at[N_SCOPES], double *low,
                  double *high);
 
@@ -73,7 +104,11 @@ void interval_at(const interval *i, double seconds, const double at[N_SCOPES], d
 extern const interval interval_unknown;
 
 /** Do its bounds say anything? */
-bool interval_known(const interval *i);
+static inline bool interval_known(const interval *i)
+{
+    return i->groups >= INTERVAL_GROUPS && isfinite(i->low) && isfinite(i->high) &&
+           isfinite(i->per_octave);
+}
 
 /** "0.85 .. 1.2, groups 19, per_octave 1.1, seconds 1e-3 .. 2, batch 1 .. 64": low .. high, and
  * what is known of the rest. */

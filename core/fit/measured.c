@@ -43,6 +43,34 @@ bool measured_has(const measured_set *set, const measured_at *at)
     return i < set->n && !compare(&set->at[i], at);
 }
 
+measured_batches measured_on(const measured_set *set, const measured_at *at)
+{
+    measured_at first = *at, last = *at;
+    size_t      from;
+
+    first.batch = 0;
+    last.batch  = INT64_MAX;
+    from        = place(set, &first);
+    return (measured_batches){ set->at + from, place(set, &last) - from };
+}
+
+bool measured_batch(const measured_batches *of, int64_t batch)
+{
+    size_t low = 0, high = of->n;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+
+        if (of->at[middle].batch == batch)
+            return true;
+        if (of->at[middle].batch < batch)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
 static bool make_room(measured_set *set)
 {
     const size_t room = set->room ? 2 * set->room : 64;

@@ -26,6 +26,17 @@ typedef struct measured_set {
 /** Adds one that may be there already. False when memory runs out. */
 bool measured_add(measured_set *set, const measured_at *at);
 bool measured_has(const measured_set *set, const measured_at *at);
+
+/** Batches of one network and input on one number of ranks: neighbours in the set. */
+typedef struct measured_batches {
+    const measured_at *at;
+    size_t             n;
+} measured_batches;
+
+/** `at->batch` is not read. Holds until one is added. */
+measured_batches measured_on(const measured_set *set, const measured_at *at);
+bool             measured_batch(const measured_batches *of, int64_t batch);
+
 void measured_free(measured_set *set);
 
 /** Section "[measured]" of a machine file, a line for each network, input and number of ranks;

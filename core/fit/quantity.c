@@ -54,18 +54,42 @@ static void parts_of(quantity q, bool many, quantity part[4])
     part[n] = N_QUANTITIES;
 }
 
-void intervals_at(const intervals *all, quantity q, const double seconds[N_QUANTITIES],
-                  int64_t batch, int64_t nodes, double *low, double *high)
+static widening reach_of(const interval *i, scope s, int64_t value)
 {
-    const bool      many         = nodes > 1;
-    const interval *own          = &all->of[interval_slot_of(q, many)];
-    const double    at[N_SCOPES] = { [SCOPE_SECONDS] = seconds[q],
-                                     [SCOPE_BATCH]   = batch > 0 ? (double)batch : NAN,
-                                     [SCOPE_NODES]   = (double)nodes };
-    quantity        part[4];
+    return interval_widening(i, interval_octaves(i, s, value > 0 ? (double)value : NAN));
+}
 
-    if (interval_known(own)) {
-        interval_at(own, seconds[q], at, low, high);
+void intervals_reach(const intervals *all, scope s, int64_t value, interval_reach *out)
+{
+    for (size_t slot = 0; slot < N_INTERVALS; slot++)
+        out->of[slot] = reach_of(&all->of[slot], s, value);
+}
+
+/* The farthest of what a known interval is asked of. */
+static double factor_at(const intervals *all, size_t slot, double seconds,
+                        const interval_place *place)
+{
+    const interval *i    = &all->of[slot];
+    const double    mine = interval_octaves(i, SCOPE_SECONDS, seconds);
+    const widening  batch =
+        place->of_batch ? place->of_batch->of[slot] : reach_of(i, SCOPE_BATCH, place->batch);
+    const widening ranks =
+        place->of_ranks ? place->of_ranks->of[slot] : reach_of(i, SCOPE_NODES, place->ranks);
+    const widening *most = batch.octaves > ranks.octaves ? &batch : &ranks;
+
+    return mine > most->octaves ? interval_widening(i, mine).factor : most->factor;
+}
+
+void intervals_at(const intervals *all, quantity q, const double seconds[N_QUANTITIES],
+                  const interval_place *place, double *low, double *high)
+{
+    const bool   many = place->ranks > 1;
+    const size_t slot = interval_slot_of(q, many);
+    quantity     part[4];
+
+    if (interval_known(&all->of[slot])) {
+        interval_widened(&all->of[slot], seconds[q], factor_at(all, slot, seconds[q], place), low,
+                         high);
         return;
     }
     parts_of(q, many, part);
@@ -73,8 +97,41 @@ void intervals_at(const intervals *all, quantity q, const double seconds[N_QUANT
     for (size_t i = 0; part[i] != N_QUANTITIES; i++) {
         double a, b;
 
-        intervals_at(all, part[i], seconds, batch, nodes, &a, &b);
+        intervals_at(all, part[i], seconds, place, &a, &b);
         *low += a;
         *high += b;
+    }
+}
+
+void intervals_of_step(const intervals *all, const double seconds[N_QUANTITIES],
+                       const interval_place *place, double low[N_QUANTITIES],
+                       double high[N_QUANTITIES])
+{
+    static const quantity order[] = { /* parts before what they add up to */
+                                      QUANTITY_FORWARD, QUANTITY_BACKWARD, QUANTITY_UPDATE,
+                                      QUANTITY_SYNC,    QUANTITY_GRAD,     QUANTITY_BACKWARD_GRAD,
+                                      QUANTITY_STEP
+    };
+    const bool many = place->ranks > 1;
+
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        low[q] = high[q] = NAN;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        const quantity q    = order[i];
+        const size_t   slot = interval_slot_of(q, many);
+        quantity       part[4];
+
+        if (interval_known(&all->of[slot])) {
+            interval_widened(&all->of[slot], seconds[q], factor_at(all, slot, seconds[q], place),
+                             &low[q], &high[q]);
+            continue;
+        }
+        parts_of(q, many, part);
+        if (part[0] != N_QUANTITIES)
+            low[q] = high[q] = 0;
+        for (size_t k = 0; part[k] != N_QUANTITIES; k++) {
+            low[q] += low[part[k]];
+            high[q] += high[part[k]];
+        }
     }
 }

@@ -39,6 +39,21 @@ size_t interval_slot_of(quantity q, bool many);
 /** As in machine files: "forward", "step", "step_many". */
 const char *interval_slot_name(size_t slot);
 
+/** How far a batch, or a number of ranks, lies outside of what each interval was measured with:
+ * what many points share. */
+typedef struct interval_reach {
+    widening of[N_INTERVALS];
+} interval_reach;
+
+/** Of SCOPE_BATCH or SCOPE_NODES. */
+void intervals_reach(const intervals *all, scope s, int64_t value, interval_reach *out);
+
+/** Where a prediction lies. A reach may be NULL: nobody has asked. */
+typedef struct interval_place {
+    int64_t               batch, ranks; /**< batch 0: of none */
+    const interval_reach *of_batch, *of_ranks;
+} interval_place;
+
 /**
  * Bounds of a predicted time. Where its own interval is unknown, those of its parts added up: a
  * step of forward, backward, all-reduce and update.
@@ -46,6 +61,11 @@ const char *interval_slot_name(size_t slot);
  * @param seconds predicted, of each quantity there is at this point
  */
 void intervals_at(const intervals *all, quantity q, const double seconds[N_QUANTITIES],
-                  int64_t batch, int64_t nodes, double *low, double *high);
+                  const interval_place *place, double *low, double *high);
+
+/** The same of a step and all of its parts; of other quantities NAN. */
+void intervals_of_step(const intervals *all, const double seconds[N_QUANTITIES],
+                       const interval_place *place, double low[N_QUANTITIES],
+                       double high[N_QUANTITIES]);
 
 #endif

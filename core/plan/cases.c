@@ -125,8 +125,9 @@ static lm_status add_bounds(const stepping *s, cases *out)
     for (quantity q = 0; q < N_QUANTITIES; q++)
         of[q] = NAN;
     of[QUANTITY_BACKWARD] = s->expected.backward;
-    intervals_at(calibration_intervals(s->who->cal, s->who->model), QUANTITY_BACKWARD, of, p->batch,
-                 step_setup_ranks(s->setup), &backward[0], &backward[1]);
+    intervals_at(calibration_intervals(s->who->cal, s->who->model), QUANTITY_BACKWARD, of,
+                 &(interval_place){ .batch = p->batch, .ranks = step_setup_ranks(s->setup) },
+                 &backward[0], &backward[1]);
     for (int i = 0; i < 2 && !status; i++) {
         parts_of_step parts = { end[i][QUANTITY_FORWARD], backward[i], end[i][QUANTITY_UPDATE], 1 };
 
@@ -226,8 +227,8 @@ static lm_status by_inference(const predictor *who, size_t at, int64_t batch, ca
                             "%s: %s.inference lacks a coefficient that the network needs: measure "
                             "networks with such layers in evaluation mode, then fit again",
                             who->machine ? who->machine : "the machine file", who->model);
-    intervals_at(calibration_intervals(who->cal, who->model), QUANTITY_INFERENCE, s, batch, 1, &low,
-                 &high);
+    intervals_at(calibration_intervals(who->cal, who->model), QUANTITY_INFERENCE, s,
+                 &(interval_place){ .batch = batch, .ranks = 1 }, &low, &high);
     *out = bounded(s[QUANTITY_INFERENCE], low, high);
     return LM_OK;
 }

@@ -4,14 +4,14 @@
 #include <math.h>
 #include <stdlib.h>
 
-static void seconds_of(const predictor *who, double update, const prediction *p,
+static void seconds_of(const bound_basis *by, double update, const prediction *p,
                        double s[N_QUANTITIES])
 {
     for (quantity q = 0; q < N_QUANTITIES; q++)
         s[q] = NAN;
     s[QUANTITY_FORWARD]  = p->forward;
     s[QUANTITY_BACKWARD] = p->backward;
-    if (form_find(who->model, PART_UPDATE) < n_forms)
+    if (by->told_update)
         s[QUANTITY_UPDATE] = update;
     s[QUANTITY_SYNC]          = p->sync;
     s[QUANTITY_GRAD]          = p->grad;
@@ -20,35 +20,30 @@ static void seconds_of(const predictor *who, double update, const prediction *p,
 }
 
 /* What was measured of other links says nothing of one that was told. */
-static bool of_told_link(const predictor *who, quantity q, const prediction *out)
+static const quantity of_link[] = { QUANTITY_SYNC, QUANTITY_GRAD, QUANTITY_BACKWARD_GRAD,
+                                    QUANTITY_STEP };
+
+static interval_place place_of(const bound_basis *by, const prediction *p)
 {
-    return (q == QUANTITY_SYNC || q == QUANTITY_GRAD || q == QUANTITY_BACKWARD_GRAD ||
-            q == QUANTITY_STEP) &&
-           calibration_assumes(who->cal, who->model, out->nodes);
+    return (interval_place){ p->batch, p->nodes * p->devices, by->of_batch, by->of_ranks };
 }
 
-static void bound(const predictor *who, const double s[N_QUANTITIES], quantity q, prediction *out)
+static void bound(const bound_basis *by, const double s[N_QUANTITIES], prediction *out)
 {
-    if (of_told_link(who, q, out)) {
-        out->low[q] = out->high[q] = NAN;
-        return;
-    }
+    const interval_place place = place_of(by, out);
 
-    intervals_at(calibration_intervals(who->cal, who->model), q, s, out->batch,
-                 out->nodes * out->devices, &out->low[q], &out->high[q]);
+    intervals_of_step(by->known, s, &place, out->low, out->high);
+    for (size_t i = 0; by->told_link && i < sizeof of_link / sizeof of_link[0]; i++)
+        out->low[of_link[i]] = out->high[of_link[i]] = NAN;
+    out->slow = out->fast = NAN;
 }
 
-void bounds_in_turn(const predictor *who, double update, bool whole_step, prediction *out)
+void bounds_in_turn(const bound_basis *by, double update, bool whole_step, prediction *out)
 {
     double s[N_QUANTITIES];
 
-    seconds_of(who, update, out, s);
-    for (quantity q = 0; q < N_QUANTITIES; q++)
-        if (whole_step && q != QUANTITY_STEP)
-            out->low[q] = out->high[q] = NAN;
-        else
-            bound(who, s, q, out);
-    out->slow = out->fast = NAN;
+    seconds_of(by, update, out, s);
+    bound(by, s, out);
     if (out->nodes * out->devices == 1) {
         out->slow = out->fast = out->step;
     } else if (!whole_step) {
@@ -59,10 +54,17 @@ void bounds_in_turn(const predictor *who, double update, bool whole_step, predic
 
 void bounds_of_sync(const predictor *who, prediction *out)
 {
-    double s[N_QUANTITIES];
+    const interval_place place = { .batch = out->batch, .ranks = out->nodes * out->devices };
+    double               s[N_QUANTITIES];
 
-    seconds_of(who, NAN, out, s);
-    bound(who, s, QUANTITY_SYNC, out);
+    out->low[QUANTITY_SYNC] = out->high[QUANTITY_SYNC] = NAN;
+    if (calibration_assumes(who->cal, who->model, out->nodes))
+        return;
+    for (quantity q = 0; q < N_QUANTITIES; q++)
+        s[q] = NAN;
+    s[QUANTITY_SYNC] = out->sync;
+    intervals_at(calibration_intervals(who->cal, who->model), QUANTITY_SYNC, s, &place,
+                 &out->low[QUANTITY_SYNC], &out->high[QUANTITY_SYNC]);
 }
 
 void bounds_unknown(prediction *out)
@@ -84,21 +86,21 @@ static overlap at_bound(const overlap_question *q, double pass, double message)
 }
 
 /* Steps in buckets as they were measured know more of such a step than its parts do. */
-static void bound_as_measured(const predictor *who, const step_setup *setup, prediction *out)
+static void bound_as_measured(const bound_basis *by, const step_setup *setup, prediction *out)
 {
-    const intervals *known = calibration_intervals(who->cal, who->model);
-    double           s[N_QUANTITIES];
+    const interval_place place = place_of(by, out);
+    double               s[N_QUANTITIES];
 
-    if (setup->sync.rule != SYNC_DDP || !interval_known(&known->of[QUANTITY_OVERLAPPED]))
+    if (setup->sync.rule != SYNC_DDP || !interval_known(&by->known->of[QUANTITY_OVERLAPPED]))
         return;
     for (quantity q = 0; q < N_QUANTITIES; q++)
         s[q] = NAN;
     s[QUANTITY_OVERLAPPED] = out->step;
-    intervals_at(known, QUANTITY_OVERLAPPED, s, out->batch, out->nodes * out->devices,
-                 &out->low[QUANTITY_STEP], &out->high[QUANTITY_STEP]);
+    intervals_at(by->known, QUANTITY_OVERLAPPED, s, &place, &out->low[QUANTITY_STEP],
+                 &out->high[QUANTITY_STEP]);
 }
 
-void bounds_overlapped(const predictor *who, const overlap_question *q, double update,
+void bounds_overlapped(const bound_basis *by, const overlap_question *q, double update,
                        prediction *out)
 {
     const double alone = (double)q->setup->sync.accumulation - 1; /* micro-steps without messages */
@@ -110,18 +112,14 @@ void bounds_overlapped(const predictor *who, const overlap_question *q, double u
     overlap       most, least;
 
     beside_none.backward = (alone + 1) * q->backward;
-    seconds_of(who, update, &beside_none, s);
-    for (quantity i = 0; i < N_QUANTITIES; i++)
-        low[i] = high[i] = NAN;
-    bound(who, s, QUANTITY_FORWARD, out);
-    bound(who, s, QUANTITY_BACKWARD, out);
-    bound(who, s, QUANTITY_UPDATE, out);
-    bound(who, s, QUANTITY_SYNC, out);
-    pass[0]   = low[QUANTITY_BACKWARD] / beside_none.backward;
-    pass[1]   = high[QUANTITY_BACKWARD] / beside_none.backward;
-    sync[0]   = low[QUANTITY_SYNC] / out->sync;
-    sync[1]   = high[QUANTITY_SYNC] / out->sync;
-    out->fast = out->slow = NAN;
+    seconds_of(by, update, &beside_none, s);
+    bound(by, s, out);
+    for (quantity i = QUANTITY_GRAD; i <= QUANTITY_STEP; i++)
+        low[i] = high[i] = NAN; /* these follow from what is hidden */
+    pass[0] = low[QUANTITY_BACKWARD] / beside_none.backward;
+    pass[1] = high[QUANTITY_BACKWARD] / beside_none.backward;
+    sync[0] = low[QUANTITY_SYNC] / out->sync;
+    sync[1] = high[QUANTITY_SYNC] / out->sync;
     if (isnan(sync[0])) /* nobody knows */
         return;
     for (int i = 0; i < 2; i++) {
@@ -144,5 +142,5 @@ void bounds_overlapped(const predictor *who, const overlap_question *q, double u
         to[QUANTITY_BACKWARD_GRAD] = passes + o.exposed + rest;
         to[QUANTITY_STEP]          = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
     }
-    bound_as_measured(who, q->setup, out);
+    bound_as_measured(by, q->setup, out);
 }

@@ -4,6 +4,15 @@
 
 #include "predict/price.h"
 
+/** What bounds stand on. */
+typedef struct bound_basis {
+    const intervals      *known;
+    const interval_reach *of_batch, *of_ranks; /**< as in interval_place */
+    bool told_link;   /**< what connects the nodes was told: what was measured of others says
+                         nothing of it */
+    bool told_update; /**< the model tells the update from the all-reduce */
+} bound_basis;
+
 /**
  * Of a step whose parts run one after the other, from ratios measured / predicted on what was left
  * out of the fit. An update that the model does not tell from the all-reduce has none.
@@ -11,7 +20,7 @@
  * @param update     seconds; NAN: not told apart
  * @param whole_step only whole steps were fitted
  */
-void bounds_in_turn(const predictor *who, double update, bool whole_step, prediction *out);
+void bounds_in_turn(const bound_basis *by, double update, bool whole_step, prediction *out);
 
 /** Of the all-reduce alone; the others stay as they are. */
 void bounds_of_sync(const predictor *who, prediction *out);
@@ -33,7 +42,7 @@ typedef struct overlap_question {
  * lows, and at their highs, as what is left grows with either; of the exposed part with the pass at
  * one end and the all-reduces at the other.
  */
-void bounds_overlapped(const predictor *who, const overlap_question *q, double update,
+void bounds_overlapped(const bound_basis *by, const overlap_question *q, double update,
                        prediction *out);
 
 #endif

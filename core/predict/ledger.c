@@ -43,12 +43,25 @@ void ledger_add(ledger *l, certainty c, double seconds)
     l->seconds[c] += fabs(seconds);
 }
 
-double ledger_share(const ledger *l, certainty c)
+void ledger_add_all(ledger *l, const ledger *other, double times)
+{
+    for (certainty k = 0; k < N_CERTAINTIES; k++)
+        l->seconds[k] += times * other->seconds[k];
+}
+
+double ledger_seconds(const ledger *l)
 {
     double all = 0;
 
     for (certainty k = 0; k < N_CERTAINTIES; k++)
         all += l->seconds[k];
+    return all;
+}
+
+double ledger_share(const ledger *l, certainty c)
+{
+    const double all = ledger_seconds(l);
+
     return all > 0 ? l->seconds[c] / all : NAN;
 }
 

@@ -38,6 +38,10 @@ typedef struct ledger {
 } ledger;
 
 void ledger_add(ledger *l, certainty c, double seconds);
+/** Adds another, so many times. */
+void ledger_add_all(ledger *l, const ledger *other, double times);
+/** All in it. */
+double ledger_seconds(const ledger *l);
 /** Share of all in it; NAN where nothing is. */
 double ledger_share(const ledger *l, certainty c);
 /** Shares in whole percents that add up to 100: what is missing after rounding down goes to the

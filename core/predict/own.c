@@ -1,19 +1,23 @@
 /* What steps share. */
 #include "predict/own.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fit/shared.h"
 #include "predict/by_layers.h"
 #include "predict/sum.h"
 
-/* Searches go between two setups, on one rank and on several. */
-#define SCAN_OWN 4
+/* Grids go through nodes by batches or the other way round; what takes a place that is taken, takes
+ * it. Both are powers of two. */
+#define SCAN_OWN   256
+#define SCAN_RANKS 1024
 
 struct step_scan {
-    own_parts     own[SCAN_OWN];
-    size_t        next;
     overlap_plan *plan; /* NULL: none yet */
+    rank_parts    ranks[SCAN_RANKS];
+    own_parts     own[SCAN_OWN];
 };
 
 lm_status step_scan_new(step_scan **out, lm_error *err)
@@ -70,68 +74,153 @@ static lm_status sum_layers(sum *s, const step_setup *asked, double seconds[N_PA
     return LM_OK;
 }
 
+static void find_ranks(const predictor *who, int64_t nodes, int64_t devices, rank_parts *out)
+{
+    const int64_t ranks = nodes * devices;
+    measured_at   at    = { .network = who->network, .ranks = ranks };
+
+    out->nodes   = nodes;
+    out->devices = devices;
+    out->beyond =
+        ranks > 1 && ranks > who->cal->max_ranks && !calibration_asks(who->cal, who->model)
+            ? (double)ranks / (double)who->cal->max_ranks
+            : 0;
+    out->told_link = calibration_assumes(who->cal, who->model, nodes);
+    out->bytes     = NAN;
+    out->measured  = (measured_batches){ NULL, 0 };
+    if (predict_measurable(who, &at.input))
+        out->measured = measured_on(&who->cal->measured, &at);
+    intervals_reach(calibration_intervals(who->cal, who->model), SCOPE_NODES, ranks, &out->reach);
+}
+
+rank_parts *own_ranks(const predictor *who, const step_setup *asked, step_room *room)
+{
+    rank_parts *at = &room->ranks;
+
+    if (who->scan) {
+        const uint64_t hash =
+            (uint64_t)asked->nodes + (uint64_t)asked->devices * 0x9E3779B97F4A7C15u;
+
+        at = &who->scan->ranks[hash & (SCAN_RANKS - 1)];
+        if (at->nodes == asked->nodes && at->devices == asked->devices)
+            return at;
+    }
+    find_ranks(who, asked->nodes, asked->devices, at);
+    return at;
+}
+
+lm_status own_ask_ranks(const predictor *who, const step_setup *asked, const own_parts *own,
+                        rank_parts *ranks, lm_error *err)
+{
+    const double bytes = step_setup_bytes(asked, &own->load);
+    workload     load;
+    sum          s       = { .who = who, .load = &load, .out = &ranks->sum, .err = err };
+    double       seconds = 0;
+    lm_status    status  = LM_OK;
+
+    if (ranks->bytes == bytes)
+        return LM_OK;
+    load         = own->load;
+    load.nodes   = (double)step_setup_ranks(asked);
+    load.bytes   = bytes;
+    ranks->bytes = NAN; /* of nothing, until it is done */
+    ranks->sum   = (prediction){ .nodes = asked->nodes, .devices = asked->devices };
+    for (size_t i = 0; i < own->n_parts && !status; i++)
+        if (own_leaves_out(own->part[i]))
+            status = sum_add(&s, own->part[i], 1, &seconds);
+    if (status)
+        return status;
+    if (seconds < 0)
+        sum_note(&ranks->sum, "negative time", 0);
+    ranks->seconds = seconds;
+    ranks->bytes   = bytes;
+    return LM_OK;
+}
+
+/* What a device does by itself takes longer where others of its host do the same. */
+static void share_host(const predictor *who, int64_t devices, unsigned measured, own_parts *own)
+{
+    const bool known = sharing_known(&who->cal->shared, devices);
+
+    for (part w = 0; w < N_PARTS; w++) {
+        const double more = own->seconds[w] * (shared_times(who->cal, who->model, w, devices) - 1);
+
+        if (!(more > 0))
+            continue;
+        own->seconds[w] += more;
+        ledger_add(&own->sum.ledger,
+                   !known              ? CERTAINTY_EXTRAPOLATED
+                   : measured >> w & 1 ? CERTAINTY_MEASURED
+                                       : CERTAINTY_INTERPOLATED,
+                   more);
+    }
+}
+
 /* What a device does by itself. */
 static lm_status find_own(const predictor *who, const own_key *key, const step_setup *asked,
                           own_parts *out, lm_error *err)
 {
+    const bool    by_layers = predict_by_layers(who);
     full_workload counted;
-    sum           s = {
-                  .who = who, .load = &counted.load, .measured = key->measured, .out = &out->sum, .err = err
-    };
-    part      parts[4];
-    lm_status status = predict_load(who, asked->batch, asked->optimizer, &counted, err);
-    size_t    n;
+    sum           s      = { .who = who, .load = &counted.load, .out = &out->sum, .err = err };
+    lm_status     status = predict_load(who, asked->batch, asked->optimizer, &counted, err);
 
     out->key = (own_key){ 0 }; /* of nothing, until it is done */
     out->sum = (prediction){ 0 };
     memset(out->seconds, 0, sizeof out->seconds);
     if (status)
         return status;
-    if (predict_by_layers(who) && (status = sum_layers(&s, asked, out->seconds)))
+    if (by_layers && (status = sum_layers(&s, asked, out->seconds)))
         return status;
-    n = predict_by_layers(who) ? 0 : predict_parts(who, key->many, parts);
-    for (size_t i = 0; i < n; i++) {
-        double *seconds = &out->seconds[parts[i]];
+    out->by_layers = by_layers && !predict_composed(who);
+    out->n_parts   = predict_parts(who, key->many, out->part);
+    s.measured     = predict_measured(who, asked);
+    for (size_t i = 0; i < out->n_parts && !by_layers; i++) {
+        double *seconds = &out->seconds[out->part[i]];
 
-        if (own_leaves_out(parts[i]))
+        if (own_leaves_out(out->part[i]))
             continue;
-        if ((status = sum_add(&s, parts[i], own_times(parts[i], asked), seconds)))
+        if ((status = sum_add(&s, out->part[i], own_times(out->part[i], asked), seconds)))
             return status;
         if (*seconds < 0)
             sum_note(&out->sum, "negative time", 0);
     }
+    if (!out->by_layers)
+        share_host(who, asked->devices, s.measured, out);
     out->load         = counted.load;
     out->load.forward = out->load.backward = out->load.update = (term_vector){ NULL, 0 };
-    out->key                                                  = *key;
+    out->known = calibration_intervals(who->cal, who->model);
+    intervals_reach(out->known, SCOPE_BATCH, asked->batch, &out->reach);
+    out->key = *key;
     return LM_OK;
 }
 
-/* The same from the scan, where a step before did it, too. */
-lm_status own_of(const predictor *who, const step_setup *asked, own_parts *room,
-                 const own_parts **out, lm_error *err)
+lm_status own_of(const predictor *who, const step_setup *asked, const rank_parts *ranks,
+                 step_room *room, const own_parts **out, lm_error *err)
 {
-    const own_key key  = { .batch        = asked->batch,
-                           .accumulation = asked->sync.accumulation,
-                           .optimizer    = asked->optimizer,
-                           .measured     = predict_measured(who, asked),
-                           .many         = step_setup_ranks(asked) > 1 };
-    step_scan    *scan = who->scan;
+    const own_key key = { .batch        = asked->batch,
+                          .accumulation = asked->sync.accumulation,
+                          .devices      = asked->devices,
+                          .optimizer    = asked->optimizer,
+                          .together     = measured_batch(&ranks->measured, asked->batch),
+                          .many         = step_setup_ranks(asked) > 1 };
+    own_parts    *at  = &room->own;
 
-    for (size_t i = 0; scan && i < SCAN_OWN; i++) {
-        const own_key *k = &scan->own[i].key;
+    if (who->scan) {
+        const own_key *k;
 
+        at = &who->scan->own[((uint64_t)asked->batch * 4 + key.many * 2U + key.together) &
+                             (SCAN_OWN - 1)];
+        k  = &at->key;
         if (k->batch == key.batch && k->accumulation == key.accumulation &&
-            k->optimizer == key.optimizer && k->measured == key.measured && k->many == key.many) {
-            *out = &scan->own[i];
+            k->devices == key.devices && k->optimizer == key.optimizer &&
+            k->together == key.together && k->many == key.many) {
+            *out = at;
             return LM_OK;
         }
     }
-    if (scan) {
-        room       = &scan->own[scan->next];
-        scan->next = (scan->next + 1) % SCAN_OWN;
-    }
-    *out = room;
-    return find_own(who, &key, asked, room, err);
+    *out = at;
+    return find_own(who, &key, asked, at, err);
 }
 
 lm_status own_plan(const predictor *who, const gradient_schedule *schedule,

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fit/shared.h"
 #include "predict/bounds.h"
 #include "predict/by_layers.h"
 #include "predict/layerwise_step.h"
@@ -76,6 +75,18 @@ static bool other_dtype(const predictor *who)
     return who->cal->dtype && who->dtype != who->cal->dtype;
 }
 
+/* In one message of the weights' own type, as all-reduces of whole steps are measured. */
+static bool measured_as_sent(const step_setup *s)
+{
+    return s->sync.rule == SYNC_ONCE && !s->sync.dtype;
+}
+
+bool predict_measurable(const predictor *who, const char **input)
+{
+    return !other_dtype(who) && who->cal->measured.n &&
+           !workloads_input(who->loads, who->network, who->input, who->dtype, input, NULL);
+}
+
 unsigned predict_measured(const predictor *who, const step_setup *s)
 {
     const int64_t ranks = step_setup_ranks(s);
@@ -83,8 +94,7 @@ unsigned predict_measured(const predictor *who, const step_setup *s)
     unsigned      parts = 0;
     bool          together, alone;
 
-    if (other_dtype(who) || !who->cal->measured.n ||
-        workloads_input(who->loads, who->network, who->input, who->dtype, &at.input, NULL))
+    if (!predict_measurable(who, &at.input))
         return 0;
     together = measured_has(&who->cal->measured, &at);
     at.ranks = 1;
@@ -93,7 +103,7 @@ unsigned predict_measured(const predictor *who, const step_setup *s)
         parts = 1u << PART_FORWARD | 1u << PART_BACKWARD;
     if (parts && s->optimizer == OPTIMIZER_MOMENTUM) /* what fits take updates of */
         parts |= 1u << PART_UPDATE | 1u << PART_GRAD_ONE | 1u << PART_STEP;
-    if (together && s->sync.rule == SYNC_ONCE && !s->sync.dtype)
+    if (together && measured_as_sent(s))
         parts |= 1u << PART_SYNC | 1u << PART_GRAD_MANY;
     return parts;
 }
@@ -140,24 +150,35 @@ static lm_status check_setup(const step_setup *s, lm_error *err)
     return LM_OK;
 }
 
-/* The all-reduce with its ledger, of which the exposed share becomes the step's. */
-static lm_status add_exposed(sum *s, const prediction *p)
+static void copy_notes(const prediction *from, prediction *to)
 {
-    ledger   *to     = &s->out->ledger;
-    ledger    before = *to;
-    double    whole;
-    lm_status status = sum_add(s, PART_SYNC, 1, &whole);
+    for (size_t i = 0; i < from->n_beyond; i++)
+        sum_note(to, from->beyond[i].what, from->beyond[i].factor);
+}
+
+/* What a step is put together from. */
+typedef struct assembly {
+    const predictor  *who;
+    const step_setup *asked;
+    const own_parts  *own;
+    rank_parts       *ranks;
+    bound_basis       by;
+    lm_error         *err;
+} assembly;
+
+/* Of the all-reduce's ledger the exposed share becomes the step's. */
+static lm_status add_exposed(const assembly *a, prediction *p)
+{
+    const double exposed = p->exposed + p->copy + p->straggler;
+    lm_status    status  = own_ask_ranks(a->who, a->asked, a->own, a->ranks, a->err);
 
     if (status)
         return status;
-    if (!s->who->cal->overlapping.rows) {
-        *to = before;
-        ledger_add(to, CERTAINTY_ASSUMED, p->exposed);
-        return LM_OK;
-    }
-    for (certainty c = 0; c < N_CERTAINTIES; c++)
-        to->seconds[c] = before.seconds[c] + (to->seconds[c] - before.seconds[c]) / whole *
-                                                 (p->exposed + p->copy + p->straggler);
+    copy_notes(&a->ranks->sum, p);
+    if (a->who->cal->overlapping.rows)
+        ledger_add_all(&p->ledger, &a->ranks->sum.ledger, exposed / a->ranks->seconds);
+    else
+        ledger_add(&p->ledger, CERTAINTY_ASSUMED, p->exposed);
     return LM_OK;
 }
 
@@ -175,10 +196,10 @@ static lm_status copy_buckets(const overlap *from, overlap *to, lm_error *err)
 }
 
 /* All-reduces behind the backward pass, and the bounds of all. */
-static lm_status hide(sum *s, const overlap_question *q, const overlap *o, double update)
+static lm_status hide(const assembly *a, const overlap_question *q, const overlap *o, prediction *p)
 {
-    prediction *p = s->out;
-    lm_status   status;
+    const double update = a->own->seconds[PART_UPDATE];
+    lm_status    status;
 
     p->backward += o->backward - q->backward;
     p->sync      = o->sync;
@@ -188,44 +209,40 @@ static lm_status hide(sum *s, const overlap_question *q, const overlap *o, doubl
     p->straggler = o->straggler;
     p->grad      = p->exposed + p->copy + p->straggler + update;
     p->step      = p->forward + p->backward + p->grad;
-    if (isnan(p->sync)) { /* why is what one message is answered, too */
-        double none;
-
-        status = sum_add(s, PART_SYNC, 1, &none);
-        return status ? status : sum_missing(s, PART_SYNC);
-    }
-    if ((status = add_exposed(s, p)))
+    if ((status = add_exposed(a, p))) /* why is what one message is answered, too */
         return status;
-    bounds_overlapped(s->who, q, update, p);
+    if (isnan(p->sync))
+        return sum_missing(&(sum){ .who = a->who, .err = a->err }, PART_SYNC);
+    bounds_overlapped(&a->by, q, update, p);
     return LM_OK;
 }
 
 /* Synchronisation by a policy; `buckets`: NULL where nobody wants them. */
-static lm_status synchronise(sum *s, const step_setup *asked, double backward, double update,
-                             overlap *buckets)
+static lm_status synchronise(const assembly *a, bool sync_only, prediction *p, overlap *buckets)
 {
-    const predictor         *who      = s->who;
+    const predictor         *who      = a->who;
+    const step_setup        *asked    = a->asked;
     const sync_setting       how      = { &asked->sync, asked->nodes, asked->devices, 1, 1 };
     const gradient_schedule *schedule = NULL;
     overlap_question         q        = { .setup     = asked,
-                                          .backward  = backward,
-                                          .compute   = s->out->forward + s->out->backward,
-                                          .sync_only = s->sync_only };
+                                          .backward  = p->backward / own_times(PART_BACKWARD, asked),
+                                          .compute   = p->forward + p->backward,
+                                          .sync_only = sync_only };
     overlap                  o;
     lm_status                status;
 
     if ((status = workloads_gradients(who->loads, who->network, who->input, who->dtype,
-                                      asked->batch, &who->cal->settings, &schedule, s->err)) ||
-        (status = own_plan(who, schedule, &asked->sync, &q.plan, s->err)))
+                                      asked->batch, &who->cal->settings, &schedule, a->err)) ||
+        (status = own_plan(who, schedule, &asked->sync, &q.plan, a->err)))
         return status;
     if (buckets) {
-        overlap_plan_run(q.plan, asked->batch, &how, backward, q.compute, &o);
-        status = copy_buckets(&o, buckets, s->err);
+        overlap_plan_run(q.plan, asked->batch, &how, q.backward, q.compute, &o);
+        status = copy_buckets(&o, buckets, a->err);
     } else {
-        overlap_plan_sums(q.plan, asked->batch, &how, backward, q.compute, &o);
+        overlap_plan_sums(q.plan, asked->batch, &how, q.backward, q.compute, &o);
     }
     if (!status && !step_setup_in_turn(asked)) /* else the buckets are all that is wanted */
-        status = hide(s, &q, &o, update);
+        status = hide(a, &q, &o, p);
     if (status && buckets)
         overlap_clear(buckets);
     if (!who->scan)
@@ -243,104 +260,113 @@ static void note_counts(const predictor *who, const workload *load, prediction *
         sum_note(out, "dtype", 0);
 }
 
-/* One part after the other: nothing is hidden. */
-static void add_up(const part *which, size_t n, const double seconds[N_PARTS], prediction *out)
+/* One part after the other: nothing is hidden, and of several ranks what they add is known. */
+static void add_up(const assembly *a, prediction *out)
 {
-    const bool many = out->nodes * out->devices > 1;
+    const own_parts *own     = a->own;
+    const double    *seconds = own->seconds;
+    const bool       many    = own->key.many;
+    const bool       untold  = many && own->part[2] == PART_GRAD_MANY;
 
-    if (n == 1) {
+    out->copy = out->straggler = 0;
+    out->messages              = 0;
+    if (own->n_parts == 1) {
         out->forward = out->backward = out->grad = out->sync = out->exposed = NAN;
         out->step                                                           = seconds[PART_STEP];
         return;
     }
     out->forward  = seconds[PART_FORWARD];
     out->backward = seconds[PART_BACKWARD];
-    for (size_t i = 2; i < n; i++)
-        out->grad += seconds[which[i]];
+    out->grad     = untold ? 0 : seconds[own->part[2]];
+    if (many)
+        out->grad += a->ranks->seconds;
     /* a model without an update of its own does not tell the all-reduce from it */
-    out->sync     = many && which[2] == PART_GRAD_MANY ? NAN : seconds[PART_SYNC];
+    out->sync     = untold ? NAN : many ? a->ranks->seconds : 0;
     out->exposed  = out->sync;
-    out->messages = many && !isnan(out->sync);
+    out->messages = many && !untold;
     out->step     = out->forward + out->backward + out->grad;
 }
 
-/* What a device does by itself takes longer where others of its host do the same. */
-static void share_host(const predictor *who, const step_setup *asked, unsigned measured,
-                       double seconds[N_PARTS], ledger *to)
+/* What it stands on, and what leaves the range. */
+static void found(const assembly *a, prediction *out)
 {
-    const bool known = sharing_known(&who->cal->shared, asked->devices);
+    const bool measured = a->own->key.together && measured_as_sent(a->asked);
 
-    if (predict_by_layers(who) && !predict_composed(who))
-        return;
-    for (part w = 0; w < N_PARTS; w++) {
-        const double more =
-            seconds[w] * (shared_times(who->cal, who->model, w, asked->devices) - 1);
-
-        if (!(more > 0))
-            continue;
-        seconds[w] += more;
-        ledger_add(to,
-                   !known              ? CERTAINTY_EXTRAPOLATED
-                   : measured >> w & 1 ? CERTAINTY_MEASURED
-                                       : CERTAINTY_INTERPOLATED,
-                   more);
+    out->batch    = a->asked->batch;
+    out->nodes    = a->asked->nodes;
+    out->devices  = a->asked->devices;
+    out->ledger   = a->own->sum.ledger;
+    out->n_beyond = 0;
+    if (a->ranks->beyond > 0)
+        sum_note(out, "nodes", a->ranks->beyond);
+    copy_notes(&a->own->sum, out);
+    if (a->own->key.many && step_setup_in_turn(a->asked)) {
+        copy_notes(&a->ranks->sum, out);
+        if (measured)
+            ledger_add(&out->ledger, CERTAINTY_MEASURED, ledger_seconds(&a->ranks->sum.ledger));
+        else
+            ledger_add_all(&out->ledger, &a->ranks->sum.ledger, 1);
     }
+    note_counts(a->who, &a->own->load, out);
+}
+
+/* One part after the other. */
+static void put_in_turn(const assembly *a, prediction *out)
+{
+    found(a, out);
+    add_up(a, out);
+    bounds_in_turn(&a->by, a->own->seconds[PART_UPDATE], a->own->n_parts == 1, out);
+    if (a->own->by_layers) /* those of layers are not of networks */
+        bounds_unknown(out);
+}
+
+/* All-reduces in buckets, or these alone. */
+static lm_status put_buckets(const assembly *a, bool sync_only, prediction *out, overlap *buckets)
+{
+    prediction p;
+    lm_status  status;
+
+    if (step_setup_in_turn(a->asked)) {
+        put_in_turn(a, &p);
+    } else {
+        found(a, &p);
+        p.forward  = a->own->seconds[PART_FORWARD];
+        p.backward = a->own->seconds[PART_BACKWARD];
+    }
+    status = synchronise(a, sync_only, &p, buckets);
+    if (a->own->by_layers)
+        bounds_unknown(&p);
+    if (!status)
+        *out = p;
+    return status;
 }
 
 /* `buckets`: NULL where nobody wants them. */
 static lm_status predict(const predictor *who, const step_setup *asked, bool sync_only,
                          prediction *out, overlap *buckets, lm_error *err)
 {
-    const int64_t    ranks    = step_setup_ranks(asked);
-    const bool       overlaps = !step_setup_in_turn(asked);
-    const own_parts *own      = NULL;
-    own_parts        room;
-    double           seconds[N_PARTS];
-    part             parts[4];
-    size_t           n;
-    workload         load;
-    prediction result = { .batch = asked->batch, .nodes = asked->nodes, .devices = asked->devices };
-    sum        s      = { .who = who, .load = &load, .out = &result, .err = err };
-    lm_status  status = own_of(who, asked, &room, &own, err);
+    const bool in_turn = step_setup_in_turn(asked);
+    step_room  room;
+    assembly   a = { .who = who, .asked = asked, .err = err };
+    lm_status  status;
 
-    if (status)
+    a.ranks = own_ranks(who, asked, &room);
+    if ((status = own_of(who, asked, a.ranks, &room, &a.own, err)))
         return status;
-    if (!own->load.counts.params)
+    if (!a.own->load.counts.params)
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "%s has no parameters: there is nothing to train", who->network);
-    load        = own->load;
-    load.nodes  = (double)ranks;
-    load.bytes  = step_setup_bytes(asked, &load);
-    s.measured  = own->key.measured;
-    s.sync_only = sync_only;
-    memcpy(seconds, own->seconds, sizeof seconds);
-    result.ledger = own->sum.ledger;
-    share_host(who, asked, own->key.measured, seconds, &result.ledger);
-    if (ranks > 1 && ranks > who->cal->max_ranks && !calibration_asks(who->cal, who->model))
-        sum_note(&result, "nodes", (double)ranks / (double)who->cal->max_ranks);
-    for (size_t i = 0; i < own->sum.n_beyond; i++)
-        sum_note(&result, own->sum.beyond[i].what, own->sum.beyond[i].factor);
-    n = predict_parts(who, ranks > 1, parts);
-    for (size_t i = 0; i < n; i++) {
-        if (!own_leaves_out(parts[i]) || (overlaps && parts[i] == PART_SYNC))
-            continue;
-        if ((status = sum_add(&s, parts[i], 1, &seconds[parts[i]])))
-            return status;
-        if (seconds[parts[i]] < 0)
-            sum_note(&result, "negative time", 0);
-    }
-    note_counts(who, &load, &result);
-    add_up(parts, n, seconds, &result);
-    if (!overlaps)
-        bounds_in_turn(who, seconds[PART_UPDATE], n == 1, &result);
-    if (overlaps || buckets)
-        status = synchronise(&s, asked, seconds[PART_BACKWARD] / own_times(PART_BACKWARD, asked),
-                             seconds[PART_UPDATE], buckets);
-    if (predict_by_layers(who) && !predict_composed(who)) /* those of layers are not of networks */
-        bounds_unknown(&result);
-    if (!status)
-        *out = result;
-    return status;
+    if (in_turn && a.own->key.many && (status = own_ask_ranks(who, asked, a.own, a.ranks, err)))
+        return status;
+    a.by = (bound_basis){ .known       = a.own->known,
+                          .of_batch    = &a.own->reach,
+                          .of_ranks    = &a.ranks->reach,
+                          .told_link   = a.ranks->told_link,
+                          .told_update = a.own->n_parts > 2 && a.own->part[2] == PART_UPDATE };
+    if (!in_turn || buckets)
+        return put_buckets(&a, sync_only, out, buckets);
+    put_in_turn(&a, out);
+    return LM_OK;
 }
 
 static lm_status step(const predictor *who, const step_setup *s, bool sync_only, prediction *out,

@@ -98,6 +98,9 @@ size_t predict_parts(const predictor *who, bool many, part out[4]);
 /** Whose all-reduces those of a step are: the model's own, of learned ones the default model's. */
 const char *predict_sync_model(const predictor *who);
 
+/** May steps of its network have been measured? With which input. */
+bool predict_measurable(const predictor *who, const char **input);
+
 /** Parts that were measured at this very step, 1 << part each: with this network, input and batch,
  * all-reduces also on as many ranks. 0 where it has no such parts. */
 unsigned predict_measured(const predictor *who, const step_setup *s);

@@ -8,7 +8,7 @@
 void sum_note(prediction *out, const char *what, double factor)
 {
     for (size_t i = 0; i < out->n_beyond; i++)
-        if (!strcmp(out->beyond[i].what, what))
+        if (*out->beyond[i].what == *what && !strcmp(out->beyond[i].what, what))
             return;
     if (out->n_beyond < PREDICTION_NOTES) {
         out->beyond[out->n_beyond].what   = what;

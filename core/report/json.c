@@ -6,18 +6,45 @@
 
 #include "base/text.h"
 
+/* What stands in a string as it is: bytes up to the next that has to be escaped. */
+static size_t plain(const char *s)
+{
+    size_t n = 0;
+
+    while ((unsigned char)s[n] >= 0x20 && s[n] != '"' && s[n] != '\\')
+        n++;
+    return n;
+}
+
 static void put_string(FILE *out, const char *s)
 {
     putc('"', out);
-    for (; *s; s++) {
+    for (;; s++) {
+        const size_t n = plain(s);
+
+        fwrite(s, 1, n, out);
+        s += n;
+        if (!*s)
+            break;
         if (*s == '"' || *s == '\\')
             fprintf(out, "\\%c", *s);
-        else if ((unsigned char)*s < 0x20)
-            fprintf(out, "\\u%04x", (unsigned)*s);
         else
-            putc(*s, out);
+            fprintf(out, "\\u%04x", (unsigned)*s);
     }
     putc('"', out);
+}
+
+static void new_line(const json *j)
+{
+    static const char blanks[] = "\n                ";
+    size_t            n        = 2 * (size_t)j->depth + 1;
+
+    for (const char *from = blanks; n; from = blanks + 1) {
+        const size_t most = sizeof blanks - 1 - (size_t)(from - blanks), now = n < most ? n : most;
+
+        fwrite(from, 1, now, j->out);
+        n -= now;
+    }
 }
 
 static void begin(json *j, const char *key)
@@ -27,7 +54,7 @@ static void begin(json *j, const char *key)
     if (j->one_line && j->started)
         putc(' ', j->out);
     else if (j->depth && !j->one_line)
-        fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
+        new_line(j);
     if (key) {
         put_string(j->out, key);
         fputs(": ", j->out);
@@ -47,7 +74,7 @@ void json_close(json *j, char bracket)
 {
     j->depth--;
     if (j->started && !j->one_line)
-        fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
+        new_line(j);
     putc(bracket, j->out);
     if (!j->depth)
         putc('\n', j->out);
@@ -69,12 +96,17 @@ void json_count(json *j, const char *key, uint64_t value)
     fprintf(j->out, "%" PRIu64, value);
 }
 
+void json_number(json *j, const char *key, const char *value)
+{
+    begin(j, key);
+    fputs(value, j->out);
+}
+
 void json_real(json *j, const char *key, double value)
 {
     char text[40];
 
-    begin(j, key);
-    fputs(isfinite(value) ? text_exact(value, text, sizeof text) : "null", j->out);
+    json_number(j, key, isfinite(value) ? text_exact(value, text, sizeof text) : "null");
 }
 
 void json_bool(json *j, const char *key, bool value)

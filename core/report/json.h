@@ -20,6 +20,8 @@ void json_close(json *j, char bracket);
 void json_text(json *j, const char *key, const char *value);
 void json_count(json *j, const char *key, uint64_t value);
 void json_real(json *j, const char *key, double value);
+/** A number that is text already. */
+void json_number(json *j, const char *key, const char *value);
 void json_bool(json *j, const char *key, bool value);
 
 #endif

@@ -195,7 +195,7 @@ static table *points_table(const page *p)
     table_column(t, "batch", "batch", 0);
     table_column(t, "global_batch", "of all", 0);
     table_column(t, "step_ms", "step [ms]", page_decimals(p));
-    table_column(t, "samples_per_s", "samples/s", 1);
+    table_column(t, "samples_per_s", "samples/s", TABLE_RATE);
     table_column(t, "low", "low", 1);
     table_column(t, "high", "high", 1);
     if (p->tokens)

@@ -22,8 +22,10 @@ typedef struct cell {
 } cell;
 
 typedef struct column {
-    char *key, *title;
-    int   decimals;
+    char  *key, *title;
+    int    decimals;
+    double said; /* the last of its reals with every digit, and its text: rows repeat much */
+    char   digits[26];
 } column;
 
 struct table {
@@ -81,7 +83,8 @@ void table_column(table *t, const char *key, const char *title, int decimals)
         t->column      = more;
         t->column_room = room;
     }
-    t->column[t->n_columns] = (column){ strdup(key), title ? strdup(title) : NULL, decimals };
+    t->column[t->n_columns] =
+        (column){ .key = strdup(key), .title = title ? strdup(title) : NULL, .decimals = decimals };
     t->failed = !t->column[t->n_columns].key || (title && !t->column[t->n_columns].title);
     t->n_columns++;
 }
@@ -137,10 +140,15 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
     }
     if (isnan(c->u.real))
         return "-";
-    if (decimals >= 0) {
-        snprintf(buffer, size, "%.*f", decimals, c->u.real);
+    if (decimals >= 0 || decimals == TABLE_RATE) {
+        snprintf(buffer, size, "%.*f", decimals < 0 ? 1 : decimals, c->u.real);
+        if (buffer[strspn(buffer, "-0.")])
+            return buffer;
         /* what rounds to 0 has no sign: the last digits of a sum are the processor's own */
-        return buffer[0] == '-' && !buffer[strspn(buffer, "-0.")] ? buffer + 1 : buffer;
+        if (decimals >= 0 || c->u.real == 0)
+            return *buffer == '-' ? buffer + 1 : buffer;
+        snprintf(buffer, size, "%.2g", c->u.real);
+        return buffer;
     }
     if (fabs(c->u.real) >= WHOLE_LEAST && fabs(c->u.real) < WHOLE_END)
         snprintf(buffer, size, "%.0f", c->u.real);
@@ -215,10 +223,19 @@ static void print_aligned(const table *t, FILE *out)
     free(width);
 }
 
+/* Every digit; `none` for what is not finite. */
+static const char *exact(column *c, double value, const char *none)
+{
+    if (!isfinite(value))
+        return none;
+    if (!*c->digits || memcmp(&c->said, &value, sizeof value) != 0)
+        text_exact(value, c->digits, sizeof c->digits);
+    c->said = value;
+    return c->digits;
+}
+
 static void print_csv(const table *t, FILE *out)
 {
-    char buffer[64];
-
     for (size_t j = 0; j < t->n_columns; j++) {
         csv_put(out, t->column[j].key);
         putc(j + 1 < t->n_columns ? ',' : '\n', out);
@@ -230,8 +247,8 @@ static void print_csv(const table *t, FILE *out)
             csv_put(out, c->u.text);
         else if (c->kind == CELL_COUNT)
             fprintf(out, "%" PRIu64, c->u.count);
-        else if (isfinite(c->u.real))
-            fputs(text_exact(c->u.real, buffer, sizeof buffer), out);
+        else
+            fputs(exact(&t->column[i % t->n_columns], c->u.real, ""), out);
         putc((i + 1) % t->n_columns ? ',' : '\n', out);
     }
 }
@@ -240,8 +257,8 @@ void table_json(const table *t, json *j, const char *key)
 {
     json_open(j, key, '[');
     for (size_t i = 0; t && i < t->n_cells; i++) {
-        const cell   *c  = &t->cell[i];
-        const column *co = &t->column[i % t->n_columns];
+        const cell *c  = &t->cell[i];
+        column     *co = &t->column[i % t->n_columns];
 
         if (i % t->n_columns == 0)
             json_open(j, NULL, '{');
@@ -250,7 +267,7 @@ void table_json(const table *t, json *j, const char *key)
         else if (c->kind == CELL_COUNT)
             json_count(j, co->key, c->u.count);
         else
-            json_real(j, co->key, c->u.real);
+            json_number(j, co->key, exact(co, c->u.real, "null"));
         if ((i + 1) % t->n_columns == 0)
             json_close(j, '}');
     }

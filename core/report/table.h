@@ -19,6 +19,10 @@ typedef struct table table;
 table *table_new(void);
 void   table_free(table *t);
 
+/** Instead of decimals: one, and of what that would make 0 two significant digits. Rates are no
+ * differences, whose last digits are the processor's own. */
+#define TABLE_RATE (-2)
+
 /**
  * @param key      column name in CSV and JSON, with the unit: forward_ms
  * @param title    head of the printed table, with the unit: "forward [ms]"

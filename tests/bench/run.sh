@@ -70,12 +70,13 @@ ranks = 1, 2, 4, 8
 EOF
     layermeter-calibrate "$work/$1.ini" -o "$work/$1.csv" --quiet
 }
-# take FILE N: the file's head and its first N observations, times in whole nanoseconds as a clock gives them
+# take FILE N: the file's head and its first N observations, times in whole nanoseconds as a clock gives them, each
+# rank on a host of its own
 take() {
     awk -F, -v OFS=, -v n="$2" '
         /^#/ { print; next }
-        /^kind/ { print; for (i = 1; i <= NF; i++) if ($i ~ /seconds$/) time[i] = 1; next }
-        n-- > 0 { for (i in time) if ($i != "") $i = sprintf("%.9f", $i); print }' "$1" >"$work/$2.csv"
+        /^kind/ { print; for (i = 1; i <= NF; i++) { at[$i] = i; if ($i ~ /seconds$/) time[i] = 1 }; next }
+        n-- > 0 { $at["hosts"] = $at["ranks"]; for (i in time) if ($i != "") $i = sprintf("%.9f", $i); print }' "$1" >"$work/$2.csv"
     [ "$(grep -c '^network' "$work/$2.csv")" = "$2" ]
 }
 for n in 5000 20000 80000; do
@@ -97,11 +98,15 @@ per_point() {
 }
 export LAYERMETER_PLUGIN_PATH=$build/lib/layermeter/plugins LAYERMETER_MODEL_PATH=$here/models
 row point_layermeter_answer_s "$(per_point answers layermeter 400000)" 5e-6 1
-row point_layermeter_scan_s "$(per_point scans layermeter 800000)" 2e-6 1
+row point_layermeter_scan_s "$(per_point scans layermeter 8000000)" 5e-7 1
+row point_convmeter_answer_s "$(per_point answers convmeter 400000)" 5e-6 1
+row point_convmeter_scan_s "$(per_point scans convmeter 8000000)" 1e-7 1
 row point_layermeter_answer_s_800000_to_200000 "$(per_point answers layermeter 800000)" \
     "$(per_point answers layermeter 200000)" 0.8
-row point_layermeter_scan_s_800000_to_200000 "$(per_point scans layermeter 800000)" \
-    "$(per_point scans layermeter 200000)" 0.8
+row point_layermeter_scan_s_8000000_to_2000000 "$(per_point scans layermeter 8000000)" \
+    "$(per_point scans layermeter 2000000)" 0.8
+row point_convmeter_scan_s_8000000_to_2000000 "$(per_point scans convmeter 8000000)" \
+    "$(per_point scans convmeter 2000000)" 0.8
 
 # --- cost by the number of layers, and of points
 for n in 1000 4000 16000; do

@@ -1,19 +1,20 @@
 #!/bin/sh
 # What 10,000 points of a scan over nodes, batches and buckets cost as a process, beside the same program with
 # a single point and beside the least model, whose steps are four products. Not a test: machines are shared.
-# usage: LAYERMETER_BIN=build/bin tests/bench/scale.sh [MACHINE] (default: machine.ini beside this, model counts)
+# usage: tests/bench/scale.sh [MACHINE]     default: machine.ini beside this, model counts
 #
 # Prints for each model and format processor seconds of 1 point, of 10,000 and of 40,000 (wall seconds of the
 # 10,000 beside them: they grow with what else runs), points a processor second without the start, seconds against
 # those of the first line, and how the cost of a point grows from 10,000 to 40,000 (1: linear; curves of buckets have
 # four times as many points then, their turning points cost the same).
+#
+# LAYERMETER_BIN  folder of the program; default: build/bin
 set -eu
-: "${LAYERMETER_BIN:?}"
 here=$(CDPATH= cd -- "$(dirname -- "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cc -O2 -o "$work/timer" "$here/timer.c"
-PATH=$LAYERMETER_BIN:$PATH
+PATH=${LAYERMETER_BIN:-$here/../../build/bin}:$PATH
 
 if [ $# -gt 0 ]; then
     machine=$1
@@ -33,7 +34,7 @@ for model in $models; do
         # convmeter does not tell the all-reduce from the update: it has no buckets
         [ "$model $sync" = 'convmeter buckets' ] && continue
         [ "$sync" = once ] && grid='--batch 1..100' || grid="--batch 1..20 --bucket $buckets"
-        for format in table csv; do
+        for format in table csv json; do
             one=$(run --model "$model" --format "$format" --nodes 1 --batch 1)
             # shellcheck disable=SC2086 # words
             some=$(run --model "$model" --format "$format" --nodes 1..100 $grid)
