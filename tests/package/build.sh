@@ -5,9 +5,9 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 case $1 in
-clang) # the other compiler, all warnings are errors
+clang) # the other compiler, of the tests too; all warnings are errors
     command -v clang >/dev/null || { echo "skipped: no clang"; exit 77; }
-    set -- -DCMAKE_C_COMPILER=clang
+    set -- -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DLAYERMETER_TESTS=ON
     has="onednn"
     ;;
 minimal) # without anything that is a choice: what is left must say what it lacks
