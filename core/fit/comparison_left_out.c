@@ -49,15 +49,21 @@ static void range_join(const interval *from, interval *to)
     }
 }
 
-/* The range of what was measured in one fold; of index n_folds: in none. */
-static void ranges_of_fold(const points *p, const split *by, size_t fold, const comparison *c,
-                           interval found[N_INTERVALS])
+/* Ranges of what was measured, by slot; of intervals nothing else is set. */
+typedef struct ranges {
+    interval of[N_INTERVALS];
+} ranges;
+
+/* Of what was measured in each fold, and, the last, in none: point by point, as these lie. */
+static void ranges_of_folds(const points *p, const split *by, const comparison *c, ranges *of)
 {
-    for (size_t s = 0; s < N_INTERVALS; s++)
-        found[s] = interval_unknown;
-    for (size_t k = by->first[fold]; k < by->first[fold + 1]; k++)
+    for (size_t f = 0; f <= by->n_folds; f++)
+        for (size_t s = 0; s < N_INTERVALS; s++)
+            of[f].of[s] = interval_unknown;
+    for (size_t i = 0; i < p->n_points; i++) {
+        interval *found = of[by->fold[i] < by->n_folds ? by->fold[i] : by->n_folds].of;
+
         for (size_t slot = 0; slot < N_INTERVALS; slot++) {
-            const size_t i       = by->point[k];
             const double seconds = c[i].measured[quantity_of(slot)];
             double       at[N_SCOPES];
 
@@ -70,12 +76,8 @@ static void ranges_of_fold(const points *p, const split *by, size_t fold, const 
                     found[slot].range[s].high = fmax(found[slot].range[s].high, at[s]);
                 }
         }
+    }
 }
-
-/* Ranges of what was measured, by slot; of intervals nothing else is set. */
-typedef struct ranges {
-    interval of[N_INTERVALS];
-} ranges;
 
 /* Without each fold, and, the last, with all. To be freed; NULL: out of memory. */
 static ranges *ranges_without(const points *p, const split *by, const comparison *c)
@@ -89,8 +91,7 @@ static ranges *ranges_without(const points *p, const split *by, const comparison
         free(of);
         return NULL;
     }
-    for (size_t f = 0; f < n; f++)
-        ranges_of_fold(p, by, f, c, of[f].of);
+    ranges_of_folds(p, by, c, of);
     for (size_t s = 0; s < N_INTERVALS; s++) {
         interval before = interval_unknown, behind = interval_unknown;
 

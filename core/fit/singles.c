@@ -155,7 +155,8 @@ static lm_status predict_row(const times *t, size_t i, const layer_rows *r, cons
                           .price   = price };
     lm_status  status = LM_OK;
 
-    row.seconds = cheapest_seconds(&r->rows, i, &r->columns, columns_join(&r->columns));
+    row.seconds = rows_seconds(rows_cost(&r->rows, i, &r->columns, price, NULL, NULL),
+                               columns_join(&r->columns));
     if (learned)
         status = residual_of(learned, &row, &more, err);
     *out = row.seconds * exp(more);
