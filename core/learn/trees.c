@@ -19,21 +19,21 @@ void trees_free(trees *t)
 
 #define TOGETHER 8 /* trees: each step of one waits for memory, those of others need not */
 
-/* Goes down from the roots of a few trees side by side, a leaf being its own child. `x` begins with
- * what leaves ask for. */
-static void go_down(const tree_node *const tree[TOGETHER], const float *x, int32_t at[TOGETHER])
+/* Goes down from a few nodes side by side; of a leaf there is no way on. `x` begins with what
+ * leaves ask for. */
+static void go_down(const tree_node *at[TOGETHER], const float *x)
 {
     int32_t moved;
 
     do {
         moved = 0;
         for (int j = 0; j < TOGETHER; j++) {
-            const tree_node *n    = &tree[j][at[j]];
+            const tree_node *n    = at[j];
             const int32_t    less = -(int32_t)(x[n->feature + 1] < n->value);
-            const int32_t    next = n->above ^ ((n->above ^ n->below) & less);
+            const int32_t    step = n->above ^ ((n->above ^ n->below) & less);
 
-            moved |= next ^ at[j];
-            at[j] = next;
+            moved |= step;
+            at[j] = n + step;
         }
     } while (moved);
 }
@@ -47,14 +47,13 @@ double trees_predict(const trees *t, const double *x)
     for (size_t i = 0; i < t->n_features; i++)
         single[i + 1] = (float)x[i];
     for (size_t k = 0; k < t->n_trees; k += TOGETHER) {
-        const tree_node *tree[TOGETHER];
-        int32_t          at[TOGETHER] = { 0 };
+        const tree_node *at[TOGETHER];
 
         for (size_t j = 0; j < TOGETHER; j++) /* behind the last the last again */
-            tree[j] = t->node + t->begin[k + j < t->n_trees ? k + j : t->n_trees - 1];
-        go_down(tree, single, at);
+            at[j] = t->node + t->begin[k + j < t->n_trees ? k + j : t->n_trees - 1];
+        go_down(at, single);
         for (size_t j = 0; j < TOGETHER && k + j < t->n_trees; j++)
-            sum += (double)tree[j][at[j]].value;
+            sum += (double)at[j]->value;
     }
     return sum;
 }
@@ -68,12 +67,14 @@ void trees_write(FILE *out, const trees *t)
     for (size_t k = 0; k < t->n_trees; k++) {
         fprintf(out, "tree %zu", t->begin[k + 1] - t->begin[k]);
         for (size_t i = t->begin[k]; i < t->begin[k + 1]; i++) {
-            const tree_node *n = &t->node[i];
+            const tree_node *n  = &t->node[i];
+            const int        at = (int)(i - t->begin[k]);
 
             if (n->feature < 0)
                 fprintf(out, " =%.9g", (double)n->value);
             else
-                fprintf(out, " %d:%.9g:%d:%d", n->feature, (double)n->value, n->below, n->above);
+                fprintf(out, " %d:%.9g:%d:%d", n->feature, (double)n->value, at + n->below,
+                        at + n->above);
         }
         fputc('\n', out);
     }
@@ -109,14 +110,16 @@ static bool read_node(const char *word, size_t at, size_t n, size_t n_features, 
 
     if (*word == '=') {
         out->feature = -1;
-        out->below = out->above = (int32_t)at;
         return read_value(word + 1, '\0', &rest, &out->value);
     }
-    return read_index(word, ':', &rest, &out->feature) &&
-           read_value(rest, ':', &rest, &out->value) && read_index(rest, ':', &rest, &out->below) &&
-           read_index(rest, '\0', &rest, &out->above) && (size_t)out->feature < n_features &&
-           (size_t)out->below > at && (size_t)out->below < n && (size_t)out->above > at &&
-           (size_t)out->above < n;
+    if (!read_index(word, ':', &rest, &out->feature) ||
+        !read_value(rest, ':', &rest, &out->value) || !read_index(rest, ':', &rest, &out->below) ||
+        !read_index(rest, '\0', &rest, &out->above) || (size_t)out->feature >= n_features ||
+        (size_t)out->below >= n || (size_t)out->above >= n)
+        return false;
+    out->below -= (int32_t)at;
+    out->above -= (int32_t)at;
+    return out->below > 0 && out->above > 0;
 }
 
 static lm_status read_tree(lines *in, trees *t, size_t k, lm_error *err)

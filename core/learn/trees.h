@@ -14,7 +14,7 @@
 typedef struct tree_node {
     int32_t feature;      /**< -1: a leaf */
     float   value;        /**< threshold; of a leaf what it adds */
-    int32_t below, above; /**< nodes of the same tree, behind this one; of a leaf itself */
+    int32_t below, above; /**< so many nodes behind this one; of a leaf 0 */
 } tree_node;
 
 typedef struct trees {

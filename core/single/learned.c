@@ -155,26 +155,26 @@ static lm_status ask(layer_model *m, size_t class, const layer_shape *s, const l
                      double seconds, double *out, lm_error *err)
 {
     const columns *c     = &m->of[class].columns;
-    rows           r     = { 0 };
+    rows          *r     = &m->spare;
     double        *price = malloc((c->n + 1) * sizeof *price);
     priced_row     row   = { .shape   = s,
                              .run     = run,
-                             .rows    = &r,
+                             .rows    = r,
                              .columns = c,
                              .price   = price,
                              .seconds = seconds,
                              .device  = &m->device };
     lm_status      status;
 
-    if (!price || !layer_model_row(m, s, run, &r) || rows_check(&r, err)) {
+    rows_clear(r);
+    if (!price || !layer_model_row(m, s, run, r) || rows_check(r, err)) {
         status = no_memory(err);
     } else {
-        for (size_t j = 0; j < c->n; j++)
-            price[j] = c->column[j].price;
+        for (size_t i = 0; i < r->n_items; i++) /* of the others nobody asks */
+            price[r->item[i].column] = c->column[r->item[i].column].price;
         status = residual_of(m->learned->of[class], &row, out, err);
     }
     free(price);
-    rows_free(&r);
     return status;
 }
 

@@ -262,8 +262,8 @@ static lm_status split_by(layer_model *m, const layer_shape *s, const layer_run 
                           size_t (*group)(const column *), bool hidden, double *seconds,
                           lm_error *err)
 {
-    double         few[FEW_PRICES] = { 0 }, *price = few;
-    row_item       items[FEW_ITEMS], *item         = items;
+    double         few[FEW_PRICES], *price = few;
+    row_item       items[FEW_ITEMS], *item = items;
     rows          *r = &m->spare;
     const columns *c;
     size_t         n;
@@ -282,8 +282,8 @@ static lm_status split_by(layer_model *m, const layer_shape *s, const layer_run 
             status = no_memory(err);
     }
     if (!status) {
-        for (size_t j = 0; j < c->n; j++)
-            price[j] = c->column[j].price;
+        for (size_t i = 0; i < r->n_items; i++) /* of the others nobody asks */
+            price[r->item[i].column] = c->column[r->item[i].column].price;
         const row_cost cost = rows_cost(r, 0, c, price, item, &n);
 
         const double whole = rows_seconds(cost, columns_join(c));

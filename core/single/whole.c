@@ -99,21 +99,19 @@ static lm_status unlike(const walk *w, const bound_layer *l)
 /* What the host does for a layer by itself. */
 static double host_seconds(walk *w, const layer_shape *s, layer_run run)
 {
-    double        *price = NULL;
-    rows          *r     = &w->m->spare;
-    row_cost       cost  = { 0, 0 };
     const columns *c     = &w->m->of[layer_model_class(w->m, s)].columns;
+    rows          *r     = &w->m->spare;
+    double         floor = 0;
 
     run.alone  = true;
     run.update = false;
     rows_clear(r);
-    if (layer_model_row(w->m, s, &run, r) && (price = malloc((c->n + 1) * sizeof *price))) {
-        for (size_t j = 0; j < c->n; j++)
-            price[j] = c->column[j].price;
-        cost = rows_cost(r, 0, c, price, NULL, NULL);
-    }
-    free(price);
-    return cost.floor;
+    if (!layer_model_row(w->m, s, &run, r) || rows_check(r, NULL))
+        return 0;
+    for (size_t i = 0; i < r->n_items; i++)
+        if (c->column[r->item[i].column].floor)
+            floor += c->column[r->item[i].column].price * r->item[i].value;
+    return floor;
 }
 
 static lm_status add_inference(walk *w, const layer_shape *s, layer_run run, bool product)

@@ -132,7 +132,7 @@ static double number_at(json_t *array, size_t i)
 }
 
 /* Node `at` and all below it, each in front of its children; false when memory runs out. */
-static bool take_node(const grown *g, size_t at, trees *t, size_t begin, size_t *room)
+static bool take_node(const grown *g, size_t at, trees *t, size_t *room)
 {
     const size_t mine = t->n_nodes;
     const long   left = (long)number_at(g->left, at);
@@ -146,18 +146,15 @@ static bool take_node(const grown *g, size_t at, trees *t, size_t begin, size_t 
         *room   = *room ? 2 * *room : 1024;
     }
     t->n_nodes++;
-    t->node[mine] = (tree_node){ .feature = -1,
-                                 .value   = (float)number_at(g->value, at),
-                                 .below   = (int32_t)(mine - begin),
-                                 .above   = (int32_t)(mine - begin) };
+    t->node[mine] = (tree_node){ .feature = -1, .value = (float)number_at(g->value, at) };
     if (left < 0)
         return true;
     t->node[mine].feature = (int32_t)number_at(g->feature, at);
-    t->node[mine].below   = (int32_t)(t->n_nodes - begin);
-    if (!take_node(g, (size_t)left, t, begin, room))
+    t->node[mine].below   = (int32_t)(t->n_nodes - mine);
+    if (!take_node(g, (size_t)left, t, room))
         return false;
-    t->node[mine].above = (int32_t)(t->n_nodes - begin);
-    return take_node(g, (size_t)number_at(g->right, at), t, begin, room);
+    t->node[mine].above = (int32_t)(t->n_nodes - mine);
+    return take_node(g, (size_t)number_at(g->right, at), t, room);
 }
 
 static lm_status take_trees(json_t *model, size_t n, trees *t, lm_error *err)
@@ -179,7 +176,7 @@ static lm_status take_trees(json_t *model, size_t n, trees *t, lm_error *err)
         if (!json_array_size(g.value))
             return lm_error_set(err, LM_E_UNSUPPORTED,
                                 "XGBoost's model has no trees in the form of version 1.7");
-        if (!take_node(&g, 0, t, t->begin[k], &room))
+        if (!take_node(&g, 0, t, &room))
             return lm_error_set(err, LM_E_NOMEM, "out of memory");
         t->begin[k + 1] = t->n_nodes;
     }
