@@ -43,10 +43,11 @@ lm_status compare_networks(const points *p, const char *model, const split *by_n
  * beyond what was measured is seen where the upper octave of batches, or of nodes, is left out.
  *
  * @param by_network      split of the points by network
- * @param network_left_out what compare_points() or compare_networks() says of it
+ * @param network_left_out what compare_points() or compare_networks() says of it; written over by
+ *                         what else is left out, as a second one of many points is large
  */
 lm_status compare_intervals(const points *p, const char *model, const split *by_network,
-                            const comparison *network_left_out, intervals *out, lm_error *err);
+                            comparison *network_left_out, intervals *out, lm_error *err);
 
 /**
  * Bounds for points that were left out, by what is known without them.

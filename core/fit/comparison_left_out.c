@@ -211,18 +211,12 @@ static lm_status add_upper_octave(const points *p, const char *model, split_kind
     return status;
 }
 
-static lm_status add_upper_octaves(const points *p, const char *model, residuals to[N_INTERVALS],
-                                   lm_error *err)
+static lm_status add_upper_octaves(const points *p, const char *model, comparison *scratch,
+                                   residuals to[N_INTERVALS], lm_error *err)
 {
-    comparison *scratch = malloc((p->n_points + 1) * sizeof *scratch);
-    lm_status   status  = scratch ? LM_OK : no_memory(err);
+    lm_status status = add_upper_octave(p, model, SPLIT_BATCH, scratch, to, err);
 
-    if (!status)
-        status = add_upper_octave(p, model, SPLIT_BATCH, scratch, to, err);
-    if (!status)
-        status = add_upper_octave(p, model, SPLIT_RANKS, scratch, to, err);
-    free(scratch);
-    return status;
+    return status ? status : add_upper_octave(p, model, SPLIT_RANKS, scratch, to, err);
 }
 
 static size_t groups_of(const residuals *r)
@@ -246,14 +240,14 @@ static bool is_measured(const points *p, const comparison *c, size_t slot)
 }
 
 /* What is left out instead where too few networks can be: node counts of all-reduces, which also
- * stand by themselves; of single layers a tenth of them at a time. */
-static lm_status replace_few(const points *p, const char *model, const comparison *network_left_out,
+ * stand by themselves; of single layers a tenth of them at a time. It is written over c, whose
+ * measured side stays what it is. */
+static lm_status replace_few(const points *p, const char *model, comparison *c,
                              residuals r[N_INTERVALS], lm_error *err)
 {
-    bool        layers, alike;
-    comparison *c = NULL;
-    split       by;
-    lm_status   status = LM_OK;
+    bool      layers, alike, compared = false;
+    split     by;
+    lm_status status = LM_OK;
 
     compare_of_layers(p, &layers, &alike);
     if (layers && p->n_points < LAYERS_LEAST)
@@ -261,30 +255,29 @@ static lm_status replace_few(const points *p, const char *model, const compariso
     for (size_t s = 0; s < N_INTERVALS && !status; s++) {
         if (!alike && (groups_of(&r[s]) >= INTERVAL_GROUPS || !(layers || s == QUANTITY_SYNC)))
             continue;
-        if (!is_measured(p, network_left_out, s))
+        if (!is_measured(p, c, s))
             continue;
-        if (!c) {
+        if (!compared) {
             const split_rule rule = { .kind = layers ? SPLIT_KFOLD : SPLIT_RANKS,
                                       .k    = 10,
                                       .seed = 1 };
 
             if ((status = split_new(p, &rule, &by, err)))
                 return status;
-            c      = malloc((p->n_points + 1) * sizeof *c);
-            status = c ? compare_points(p, model, &by, NULL, c, err) : no_memory(err);
+            compared = true;
+            status   = compare_points(p, model, &by, NULL, c, err);
         }
         r[s].n = 0;
         if (!status)
             status = add_residuals(p, &by, false, c, s, r, err);
     }
-    if (c)
+    if (compared)
         split_free(&by);
-    free(c);
     return status;
 }
 
 lm_status compare_intervals(const points *p, const char *model, const split *by_network,
-                            const comparison *network_left_out, intervals *out, lm_error *err)
+                            comparison *network_left_out, intervals *out, lm_error *err)
 {
     residuals r[N_INTERVALS];
     size_t    n[N_INTERVALS];
@@ -299,7 +292,7 @@ lm_status compare_intervals(const points *p, const char *model, const split *by_
     for (size_t s = 0; s < N_INTERVALS; s++)
         n[s] = r[s].n;
     if (!status)
-        status = add_upper_octaves(p, model, r, err);
+        status = add_upper_octaves(p, model, network_left_out, r, err);
     if (!status && !(seen = ranges_without(p, by_network, network_left_out)))
         status = no_memory(err);
     for (size_t s = 0; s < N_INTERVALS && !status; s++) {
@@ -347,14 +340,16 @@ static lm_status bounds_of_others(const points *p, const split *by, size_t fold,
 static lm_status bounds_of_folds(const points *p, const char *model, const split *by, comparison *c,
                                  lm_error *err)
 {
-    residuals r[N_INTERVALS];
-    size_t    n[N_INTERVALS];
-    ranges   *seen    = NULL;
-    residual *scratch = malloc((LOTS * p->n_points + 1) * sizeof *scratch);
-    lm_status status  = scratch ? residuals_new(p, r, err) : no_memory(err);
+    residuals   r[N_INTERVALS];
+    size_t      n[N_INTERVALS];
+    ranges     *seen    = NULL;
+    residual   *scratch = malloc((LOTS * p->n_points + 1) * sizeof *scratch);
+    comparison *octaves = malloc((p->n_points + 1) * sizeof *octaves);
+    lm_status   status  = scratch && octaves ? residuals_new(p, r, err) : no_memory(err);
 
     if (status) {
         free(scratch);
+        free(octaves);
         return status;
     }
     status = add_residuals(p, by, false, c, N_INTERVALS, r, err);
@@ -363,12 +358,13 @@ static lm_status bounds_of_folds(const points *p, const char *model, const split
     if (!status && !(seen = ranges_without(p, by, c)))
         status = no_memory(err);
     if (!status)
-        status = add_upper_octaves(p, model, r, err);
+        status = add_upper_octaves(p, model, octaves, r, err);
     for (size_t f = 0; f < by->n_folds && !status; f++)
         status = bounds_of_others(p, by, f, r, n, seen, scratch, c, err);
     free(seen);
     residuals_free(r);
     free(scratch);
+    free(octaves);
     return status;
 }
 

@@ -52,11 +52,11 @@ static lm_status judge_models(const points *p, const split *networks, calibratio
 
     for (size_t m = 0; model_at(m) && !status; m++) {
         status = compare_networks(p, model_at(m), networks, c, err);
-        if (!status)
-            status = compare_intervals(p, model_at(m), networks, c, &cal->intervals[m], err);
         for (size_t f = 0; f < n_forms && !status; f++)
             if (cal->fitted[f].present && !strcmp(forms[f].model, model_at(m)))
                 judge_held_out(p, networks, c, forms[f].part, &cal->fitted[f]);
+        if (!status)
+            status = compare_intervals(p, model_at(m), networks, c, &cal->intervals[m], err);
     }
     free(c);
     return status;
