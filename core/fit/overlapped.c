@@ -17,7 +17,9 @@ typedef struct planned_bucket {
 struct overlap_plan {
     const calibration       *cal;
     const char              *model;
-    const gradient_schedule *schedule;
+    const gradient_schedule *schedule; /* only to know it again, with its batch: it may be gone */
+    int64_t                  batch;    /* its own; 0: of any */
+    bool                     even;
     sync_policy              policy;
     planned_bucket          *bucket;
     size_t                   n;
@@ -146,10 +148,9 @@ static size_t spans(const sync_policy *p, const gradient_schedule *s, room *r)
 }
 
 /* When a bucket is ready grows with the batch as the counts do, by equal steps. */
-static void fill(overlap_plan *plan, const room *r)
+static void fill(overlap_plan *plan, const gradient_schedule *s, const room *r)
 {
-    const sync_policy       *p = &plan->policy;
-    const gradient_schedule *s = plan->schedule;
+    const sync_policy *p = &plan->policy;
 
     for (size_t i = 0; i < plan->n; i++) {
         const size_t   first = r->span[i].first, last = r->span[i].last;
@@ -219,8 +220,13 @@ lm_status overlap_plan_of(const calibration *cal, const char *model,
         return status;
     if (!room_new(schedule->n, &r) || !(plan = calloc(1, sizeof *plan)))
         goto no_memory;
-    *plan   = (overlap_plan){ .cal = cal, .model = model, .schedule = schedule, .policy = *policy };
-    plan->n = spans(policy, schedule, &r);
+    *plan         = (overlap_plan){ .cal      = cal,
+                                    .model    = model,
+                                    .schedule = schedule,
+                                    .batch    = schedule->batch,
+                                    .even     = schedule->even,
+                                    .policy   = *policy };
+    plan->n       = spans(policy, schedule, &r);
     plan->bucket  = calloc(plan->n + 1, sizeof *plan->bucket);
     plan->running = calloc(plan->n + 1, sizeof *plan->running);
     plan->paid    = calloc(plan->n + 1, sizeof *plan->paid);
@@ -228,7 +234,7 @@ lm_status overlap_plan_of(const calibration *cal, const char *model,
         goto no_memory;
     find_ready(cal, backward, schedule, first, r.ready);
     find_ready(cal, backward, schedule, schedule->batch ? first : 2, r.later);
-    fill(plan, &r);
+    fill(plan, schedule, &r);
     room_free(&r);
     *out = plan;
     return LM_OK;
@@ -253,9 +259,9 @@ bool overlap_plan_holds(const overlap_plan *p, const gradient_schedule *schedule
 {
     const sync_policy *own = &p->policy;
 
-    return p->schedule == schedule && own->rule == policy->rule && own->dtype == policy->dtype &&
-           own->first_bytes == policy->first_bytes && own->limit_bytes == policy->limit_bytes &&
-           own->cycle_seconds == policy->cycle_seconds;
+    return p->schedule == schedule && p->batch == schedule->batch && own->rule == policy->rule &&
+           own->dtype == policy->dtype && own->first_bytes == policy->first_bytes &&
+           own->limit_bytes == policy->limit_bytes && own->cycle_seconds == policy->cycle_seconds;
 }
 
 /* Does it gather gradients in buffers of its own? */
@@ -273,12 +279,12 @@ static double slowest_of(const calibration *cal, const sync_setting *s)
 static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double backward,
                 double compute, bool sums, overlap *out)
 {
-    const sync_policy *p     = &plan->policy;
-    const double       ranks = (double)s->nodes * (double)s->devices;
-    const double more = plan->schedule->batch || plan->schedule->even ? 0 : (double)(batch - 1);
+    const sync_policy *p      = &plan->policy;
+    const double       ranks  = (double)s->nodes * (double)s->devices;
+    const double       more   = plan->batch || plan->even ? 0 : (double)(batch - 1);
     const calibration *cal    = plan->cal;
     const double       shared = shared_times(cal, plan->model, PART_BACKWARD, s->devices);
-    const double       unit   = plan->schedule->even ? backward : shared;
+    const double       unit   = plan->even ? backward : shared;
     const double       beside = p->rule == SYNC_ONCE ? 1 : 1 + cal->overlapping.surcharge;
     pricing            paid   = { plan, { 0, s->nodes, s->devices }, s->message * beside, 0 };
     overlap_rules      rules  = { .backward = s->pass * backward,

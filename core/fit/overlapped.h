@@ -68,7 +68,7 @@ lm_status overlapped_sync(const calibration *cal, const char *model,
 void overlap_clear(overlap *o);
 
 /** Buckets of a policy at all batches that a schedule is of, and when they are ready: what steps of
- * any batch on any number of nodes share. What it is made of must stay. */
+ * any batch on any number of nodes share. The calibration must stay, the schedule need not. */
 typedef struct overlap_plan overlap_plan;
 
 /** What overlapped_sync() returns; overlap_plan_free() it. */

@@ -177,6 +177,33 @@ static void constants_of_the_machine_count(void **state)
     calibration_free(cal);
 }
 
+/* Steps of several batches hold several plans, and schedules of a batch are made anew for each. */
+static void a_plan_outlives_its_schedule(void **state)
+{
+    calibration       *cal      = machine("");
+    const sync_setting four     = { NULL, 4, 1, 1, 1 };
+    const sync_policy  each     = setup_of("tensor").sync;
+    overlap_plan      *plan     = NULL;
+    gradient_schedule *schedule = NULL;
+    overlap            before, after;
+    lm_error           err;
+
+    (void)state;
+    assert_int_equal(gradient_schedule_even(160, LM_F32, 2, &schedule, &err), LM_OK);
+    assert_int_equal(overlap_plan_of(cal, "counts", schedule, &each, &plan, &err), LM_OK);
+    assert_true(overlap_plan_holds(plan, schedule, &each));
+    overlap_plan_run(plan, 10, &four, 1.6, 2.4, &before);
+    assert_true(before.exposed > 0);
+
+    schedule->batch = 3; /* another may lie where that was */
+    assert_false(overlap_plan_holds(plan, schedule, &each));
+    gradient_schedule_free(schedule);
+    overlap_plan_run(plan, 10, &four, 1.6, 2.4, &after);
+    assert_true(after.exposed == before.exposed);
+    overlap_plan_free(plan);
+    calibration_free(cal);
+}
+
 /* A message beside a pass takes half as long again: b's 0.108 s become 0.162, a's 0.252 0.378. In
  * one message nothing is beside it. */
 static void messages_beside_a_pass_may_take_longer(void **state)
@@ -465,6 +492,7 @@ int main(void)
         cmocka_unit_test(one_bucket_is_one_message),
         cmocka_unit_test(micro_steps_but_the_last_exchange_nothing),
         cmocka_unit_test(constants_of_the_machine_count),
+        cmocka_unit_test(a_plan_outlives_its_schedule),
         cmocka_unit_test(messages_beside_a_pass_may_take_longer),
         cmocka_unit_test(devices_of_a_node_share_it),
         cmocka_unit_test(ranks_of_a_host_tell_what_they_share),
