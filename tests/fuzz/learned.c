@@ -15,147 +15,198 @@
 #include "single/learned.h"
 #include "single/operator_residual.h"
 
-/* What is read is written the same again, and predicts. */
-bool fuzz_residual(const uint8_t *data, size_t size)
-{
-    char         *text = as_text(data, size), *again = NULL;
-    residual_set *read = NULL, *back = NULL;
-    static double x[RESIDUAL_FEATURES];
-    size_t        n;
-    lm_error      err = { 0 };
-    lm_status     status;
-    FILE         *out;
+/* How one sort of what was learned is kept as text. */
+typedef struct kept {
+    lm_status (*read)(char *text, void **out, lm_error *err);
+    void (*write)(FILE *out, const void *what);
+    void (*free)(void *what);
+} kept;
 
-    status = residual_set_read("f", text, &read, &err);
+/* `reading` makes `made` of `text`, which it may overwrite, or says in `err` why not. */
+#define KEPT(type, reading, writing, freeing)                           \
+    static lm_status read_##type(char *text, void **out, lm_error *err) \
+    {                                                                   \
+        type           *made   = NULL;                                  \
+        const lm_status status = (reading);                             \
+                                                                        \
+        *out = made;                                                    \
+        return status;                                                  \
+    }                                                                   \
+    static void write_##type(FILE *out, const void *what)               \
+    {                                                                   \
+        writing(out, what);                                             \
+    }                                                                   \
+    static void free_##type(void *what)                                 \
+    {                                                                   \
+        freeing(what);                                                  \
+    }                                                                   \
+    static const kept kept_##type = { read_##type, write_##type, free_##type }
+
+static char *written(const kept *k, const void *what)
+{
+    char  *text = NULL;
+    size_t n;
+    FILE  *out = open_memstream(&text, &n);
+
+    check(out);
+    k->write(out, what);
+    fclose(out);
+    return text;
+}
+
+/* Both ends of a way through text: the same text again. */
+typedef struct both {
+    void *read, *back;
+} both;
+
+/* False: a refusal, and nothing in `b`. */
+static bool comes_back(const kept *k, const uint8_t *data, size_t size, both *b)
+{
+    char           *text   = as_text(data, size), *first, *again;
+    lm_error        err    = { 0 };
+    const lm_status status = k->read(text, &b->read, &err);
+
     free(text);
     if (status) {
         check_refusal(status, &err);
         return false;
     }
-    out = open_memstream(&again, &n);
-    residual_set_write(out, read);
-    fclose(out);
-    check(!residual_set_read("f", again, &back, &err));
+    first = written(k, b->read);
+    check(text = strdup(first));
+    check(!k->read(text, &b->back, &err));
+    again = written(k, b->back);
+    check(!strcmp(first, again));
+    free(text);
+    free(first);
     free(again);
-    for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
-        const residual_trees *r = read->of[c];
+    return true;
+}
 
-        check(!r == !back->of[c]);
+static void both_free(const kept *k, both *b)
+{
+    k->free(b->read);
+    k->free(b->back);
+}
+
+KEPT(residual_set, residual_set_read("f", text, &made, err), residual_set_write, residual_set_free);
+
+/* What comes back predicts the same. */
+bool fuzz_residual(const uint8_t *data, size_t size)
+{
+    static double x[RESIDUAL_FEATURES];
+    both          b;
+
+    if (!comes_back(&kept_residual_set, data, size, &b))
+        return false;
+    for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
+        const residual_trees *r    = ((const residual_set *)b.read)->of[c];
+        const residual_trees *back = ((const residual_set *)b.back)->of[c];
+
+        check(!r == !back);
         if (!r)
             continue;
         (void)residual_at(r, false, x);
-        check(trees_predict(r->trees, x) == trees_predict(back->of[c]->trees, x) ||
+        check(trees_predict(r->trees, x) == trees_predict(back->trees, x) ||
               isnan(trees_predict(r->trees, x)));
     }
-    residual_set_free(read);
-    residual_set_free(back);
+    both_free(&kept_residual_set, &b);
     return true;
 }
 
-/* What is read is written the same again. */
-bool fuzz_layer_watts(const uint8_t *data, size_t size)
-{
-    char        *first = as_text(data, size), *again = NULL;
-    layer_watts *read = NULL, *back = NULL;
-    size_t       n;
-    lm_error     err    = { 0 };
-    lm_status    status = layer_watts_read("f", first, &read, &err);
-    FILE        *out;
-
-    free(first);
-    if (status) {
-        check_refusal(status, &err);
-        return false;
-    }
-    check(out = open_memstream(&first, &n));
-    layer_watts_write(out, read);
-    fclose(out);
-    again = strdup(first);
-    check(again && !layer_watts_read("f", again, &back, &err));
-    free(again);
-    check(out = open_memstream(&again, &n));
-    layer_watts_write(out, back);
-    fclose(out);
-    check(!strcmp(first, again));
-    free(first);
-    free(again);
-    layer_watts_free(read);
-    layer_watts_free(back);
-    return true;
-}
-
-static learner *learner_of(char *text, lm_status *status, lm_error *err)
-{
-    lines    in = { .path = "f", .at = text };
-    learner *l  = NULL;
-
-    *status = learner_read(&in, &l, err);
-    free(text);
-    return l;
-}
-
-/* What is read is written the same again, and predicts within its range. */
-bool fuzz_learner(const uint8_t *data, size_t size)
-{
-    static const double x[LEARNER_FEATURES];
-    char               *first = NULL, *again = NULL;
-    double              told[2];
-    size_t              n;
-    lm_error            err = { 0 };
-    lm_status           status;
-    learner            *read = learner_of(as_text(data, size), &status, &err), *back;
-    FILE               *out;
-
-    if (status) {
-        check_refusal(status, &err);
-        return false;
-    }
-    check(out = open_memstream(&first, &n));
-    learner_write(out, read);
-    fclose(out);
-    check(back = learner_of(strdup(first), &status, &err));
-    check(out = open_memstream(&again, &n));
-    learner_write(out, back);
-    fclose(out);
-    check(!strcmp(first, again));
-    check(!learner_predict(read, x, 1, &told[0], &err) && told[0] > 0);
-    check(!learner_predict(back, x, 1, &told[1], &err) && told[0] == told[1]);
-    free(first);
-    free(again);
-    learner_free(read);
-    learner_free(back);
-    return true;
-}
+KEPT(operator_residuals, operator_residuals_read("f", text, &made, err), operator_residuals_write,
+     operator_residuals_free);
 
 /* The same of single kernels. */
 bool fuzz_kernels(const uint8_t *data, size_t size)
 {
-    char               *text = as_text(data, size), *again = NULL;
-    operator_residuals *read = NULL, *back = NULL;
-    static double       x[RESIDUAL_FEATURES];
-    size_t              n;
-    lm_error            err = { 0 };
-    lm_status           status;
-    FILE               *out;
+    static double x[RESIDUAL_FEATURES];
+    both          b;
 
-    status = operator_residuals_read("f", text, &read, &err);
-    free(text);
-    if (status) {
-        check_refusal(status, &err);
+    if (!comes_back(&kept_operator_residuals, data, size, &b))
         return false;
-    }
-    out = open_memstream(&again, &n);
-    operator_residuals_write(out, read);
-    fclose(out);
-    check(!operator_residuals_read("f", again, &back, &err));
-    free(again);
     for (operator_class c = 0; c < N_OPERATOR_CLASSES; c++) {
-        check(!read->of[c] == !back->of[c]);
-        if (read->of[c])
-            check(isfinite(residual_at(read->of[c], false, x)));
+        const residual_trees *r = ((const operator_residuals *)b.read)->of[c];
+
+        check(!r == !((const operator_residuals *)b.back)->of[c]);
+        if (r)
+            check(isfinite(residual_at(r, false, x)));
     }
-    operator_residuals_free(read);
-    operator_residuals_free(back);
+    both_free(&kept_operator_residuals, &b);
+    return true;
+}
+
+KEPT(layer_watts, layer_watts_read("f", text, &made, err), layer_watts_write, layer_watts_free);
+
+bool fuzz_layer_watts(const uint8_t *data, size_t size)
+{
+    both b;
+
+    if (!comes_back(&kept_layer_watts, data, size, &b))
+        return false;
+    both_free(&kept_layer_watts, &b);
+    return true;
+}
+
+KEPT(learner, learner_read(&(lines){ .path = "f", .at = text }, &made, err), learner_write,
+     learner_free);
+
+/* Predicts within its range. */
+bool fuzz_learner(const uint8_t *data, size_t size)
+{
+    static const double x[LEARNER_FEATURES];
+    double              told[2];
+    lm_error            err = { 0 };
+    both                b;
+
+    if (!comes_back(&kept_learner, data, size, &b))
+        return false;
+    check(!learner_predict(b.read, x, 1, &told[0], &err) && told[0] > 0);
+    check(!learner_predict(b.back, x, 1, &told[1], &err) && told[0] == told[1]);
+    both_free(&kept_learner, &b);
+    return true;
+}
+
+/* Whose file it says it is. */
+static const layerwise_kind *kind_of(const char *text)
+{
+    static const char head[] = "layermeter model ";
+
+    for (size_t i = 0; !strncmp(text, head, sizeof head - 1) && layerwise_kinds[i]; i++)
+        if (!strncmp(text + sizeof head - 1, layerwise_kinds[i]->name,
+                     strlen(layerwise_kinds[i]->name)))
+            return layerwise_kinds[i];
+    return layerwise_kinds[0];
+}
+
+KEPT(layerwise_model, layerwise_read("f", text, kind_of(text), &made, err), layerwise_write,
+     layerwise_free);
+
+bool fuzz_layerwise(const uint8_t *data, size_t size)
+{
+    both b;
+
+    if (!comes_back(&kept_layerwise_model, data, size, &b))
+        return false;
+    both_free(&kept_layerwise_model, &b);
+    return true;
+}
+
+KEPT(crossgpu, crossgpu_read("f", text, &made, err), crossgpu_write, crossgpu_free);
+
+/* Says something of any two of its GPUs. */
+bool fuzz_crossgpu(const uint8_t *data, size_t size)
+{
+    static const double x[LEARNER_FEATURES];
+    crossgpu_prediction said;
+    const crossgpu     *read;
+    lm_error            err = { 0 };
+    both                b;
+
+    if (!comes_back(&kept_crossgpu, data, size, &b))
+        return false;
+    read = b.read;
+    (void)crossgpu_predict(read, x, &read->gpu[0], &read->gpu[1], &said, &err);
+    both_free(&kept_crossgpu, &b);
     return true;
 }
 
@@ -178,85 +229,5 @@ bool fuzz_runs(const uint8_t *data, size_t size)
             check(isfinite(r->run[i].value[c]) || isnan(r->run[i].value[c]));
     }
     runs_free(r);
-    return true;
-}
-
-/* What is read is written the same again, and says something of any two of its GPUs. */
-bool fuzz_crossgpu(const uint8_t *data, size_t size)
-{
-    static const double x[LEARNER_FEATURES];
-    char               *text = as_text(data, size), *first = NULL, *again = NULL;
-    crossgpu           *read = NULL, *back = NULL;
-    crossgpu_prediction said;
-    size_t              n;
-    lm_error            err    = { 0 };
-    lm_status           status = crossgpu_read("f", text, &read, &err);
-    FILE               *out;
-
-    free(text);
-    if (status) {
-        check_refusal(status, &err);
-        return false;
-    }
-    check(out = open_memstream(&first, &n));
-    crossgpu_write(out, read);
-    fclose(out);
-    check(text = strdup(first));
-    check(!crossgpu_read("f", text, &back, &err));
-    free(text);
-    check(out = open_memstream(&again, &n));
-    crossgpu_write(out, back);
-    fclose(out);
-    check(!strcmp(first, again));
-    (void)crossgpu_predict(read, x, &read->gpu[0], &read->gpu[1], &said, &err);
-    free(first);
-    free(again);
-    crossgpu_free(read);
-    crossgpu_free(back);
-    return true;
-}
-
-/* Whose file it says it is. */
-static const layerwise_kind *kind_of(const char *text)
-{
-    static const char head[] = "layermeter model ";
-
-    for (size_t i = 0; !strncmp(text, head, sizeof head - 1) && layerwise_kinds[i]; i++)
-        if (!strncmp(text + sizeof head - 1, layerwise_kinds[i]->name,
-                     strlen(layerwise_kinds[i]->name)))
-            return layerwise_kinds[i];
-    return layerwise_kinds[0];
-}
-
-/* What is read is written the same again. */
-bool fuzz_layerwise(const uint8_t *data, size_t size)
-{
-    char                 *first = as_text(data, size), *again = NULL;
-    const layerwise_kind *kind = kind_of(first);
-    layerwise_model      *read = NULL, *back = NULL;
-    size_t                n;
-    lm_error              err    = { 0 };
-    lm_status             status = layerwise_read("f", first, kind, &read, &err);
-    FILE                 *out;
-
-    free(first);
-    if (status) {
-        check_refusal(status, &err);
-        return false;
-    }
-    check(out = open_memstream(&first, &n));
-    layerwise_write(out, read);
-    fclose(out);
-    again = strdup(first);
-    check(again && !layerwise_read("f", again, kind, &back, &err));
-    free(again);
-    check(out = open_memstream(&again, &n));
-    layerwise_write(out, back);
-    fclose(out);
-    check(!strcmp(first, again));
-    free(first);
-    free(again);
-    layerwise_free(read);
-    layerwise_free(back);
     return true;
 }

@@ -8,6 +8,16 @@
 #include "single/model.h"
 #include "single/shape.h"
 
+/* A pass by itself, and all that a step does. */
+static const layer_run forward = { .forward = true, .alone = true };
+static const layer_run step    = { .forward        = true,
+                                   .backward       = true,
+                                   .update         = true,
+                                   .alone          = true,
+                                   .input_gradient = true,
+                                   .trains_inputs  = true,
+                                   .optimizer      = "adam" };
+
 /** A layer by itself; `work` NULL: only its shape. */
 static inline layer_shape shape(const char *type, const char *geometry, const char *input,
                                 int64_t batch, layer_work *work)

@@ -8,15 +8,6 @@
 #include "single/model.h"
 #include "single/whole.h"
 
-static const layer_run forward = { .forward = true, .alone = true };
-static const layer_run step    = { .forward        = true,
-                                   .backward       = true,
-                                   .update         = true,
-                                   .alone          = true,
-                                   .input_gradient = true,
-                                   .trains_inputs  = true,
-                                   .optimizer      = "adam" };
-
 typedef struct expected {
     const char *name;
     double      value;

@@ -10,8 +10,6 @@
 #include "single/store.h"
 #include "single/whole.h"
 
-static const layer_run forward = { .forward = true, .alone = true };
-
 /* 2 x 3 elements of 4 bytes: each read and written once. Backward reads two and writes one. */
 static void a_function_of_elements_is_one_launch(void **state)
 {

@@ -11,15 +11,6 @@
 #include "single/store.h"
 #include "single/whole.h"
 
-static const layer_run forward = { .forward = true, .alone = true };
-static const layer_run step    = { .forward        = true,
-                                   .backward       = true,
-                                   .update         = true,
-                                   .alone          = true,
-                                   .input_gradient = true,
-                                   .trains_inputs  = true,
-                                   .optimizer      = "adam" };
-
 /* Times that prices made: a direct product, or Winograd's where it is cheaper. */
 static size_t invent(layer_shape *s, layer_time *time, size_t most)
 {

@@ -1,57 +1,12 @@
-/* Learned models of single layers: Justus' features, what is learned, text, networks as sums. */
-#include "nets.h"
+/* Learned models of single layers: Justus' features, and what is learned. */
+#include "layerwise_cases.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/random.h"
 #include "baselines/justus.h"
-#include "baselines/layerwise_network.h"
-#include "network/single.h"
 
-#define LAYERS 8
-#define ROWS   400
-
-/* Layers in a row, bound. */
-typedef struct made {
-    network           *net;
-    bound_network     *bound;
-    const bound_layer *layer[LAYERS];
-    size_t             n;
-} made;
-
-static void make(const char *type, const char *geometry, const char *input, int64_t batch,
-                 made *out)
-{
-    lm_error err = { LM_OK, "" };
-
-    *out = (made){ .n = 0 };
-    if (single_bind(type, geometry, input, batch, LM_F32, nets_registry, &out->net, &out->bound,
-                    &err))
-        fail_msg("%s", err.text);
-    for (size_t i = 0; i < out->bound->n_layers; i++)
-        if (strcmp(out->bound->layer[i].decl->type, "input") != 0)
-            out->layer[out->n++] = &out->bound->layer[i];
-}
-
-static void made_free(made *m)
-{
-    bound_network_free(m->bound);
-    network_free(m->net);
-}
-
-static layerwise_case in_phase(const made *m, phase f, const char *optimizer, const device *on)
-{
-    return (layerwise_case){ .layer     = m->layer,
-                             .n_layers  = m->n,
-                             .phase     = f,
-                             .batch     = m->bound->options.batch,
-                             .dtype     = LM_F32,
-                             .optimizer = optimizer,
-                             .settings  = "",
-                             .on        = on,
-                             .clock_mhz = NAN };
-}
+#define ROWS 400
 
 /* ---- Justus' features ---------------------------------------------------------------------------
  */
@@ -190,18 +145,6 @@ static layerwise_data layers_of(size_t n, const device *const *on, size_t n_devi
     return d;
 }
 
-static layerwise_model *learn(const layerwise_data *d, const char *settings)
-{
-    double           setting[LAYERWISE_SETTINGS];
-    layerwise_model *m   = NULL;
-    lm_error         err = { LM_OK, "" };
-
-    if (layerwise_settings(d->kind, settings, setting, &err) ||
-        layerwise_learn(d, setting, 1, NULL, NULL, &m, &err))
-        fail_msg("%s", err.text);
-    return m;
-}
-
 static double ask(const layerwise_model *m, const layerwise_case *c, double *beyond)
 {
     layerwise_answer told;
@@ -212,17 +155,6 @@ static double ask(const layerwise_model *m, const layerwise_case *c, double *bey
     if (beyond)
         *beyond = told.beyond;
     return told.value;
-}
-
-static char *text_of(const layerwise_model *m)
-{
-    char  *text = NULL;
-    size_t n;
-    FILE  *out = open_memstream(&text, &n);
-
-    layerwise_write(out, m);
-    fclose(out);
-    return text;
 }
 
 static void what_was_learned_is_told_and_kept(void **state)
@@ -368,273 +300,6 @@ static void too_little_teaches_nothing(void **state)
     layerwise_data_free(&d);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
-
-/* Of one task, by hand: e^0.7 - 1 milliseconds. */
-static const char by_hand[] = "layermeter model justus 1\n"
-                              "tasks 1\n"
-                              "task dense seconds\n"
-                              "rows 90 10\n"
-                              "error 0.1\n"
-                              "features 2\n"
-                              "count batch 1 64\n"
-                              "flag optimizer.sgd 0 1\n"
-                              "unit_of_log 0.001\n"
-                              "mlp 2\n"
-                              "mean 0 0\n"
-                              "deviation 1 1\n"
-                              "target 0 1\n"
-                              "unit 0.5 0 0.25\n";
-
-static lm_status read_with(const char *from, const char *to, lm_error *err)
-{
-    const char      *at = strstr(by_hand, from);
-    char             text[600];
-    layerwise_model *m = NULL;
-    lm_status        status;
-
-    assert_non_null(at);
-    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - by_hand), by_hand, to, at + strlen(from));
-    status = layerwise_read("f", text, &layerwise_justus, &m, err);
-    layerwise_free(m);
-    return status;
-}
-
-static void what_is_no_model_is_refused(void **state)
-{
-    static const struct {
-        const char *from, *to, *text;
-        lm_status   code;
-    } cases[] = {
-        { "justus 1", "justus 3",
-          "f:1: a model of version '3', this program reads 1 to 2: fit the observations again",
-          LM_E_UNSUPPORTED },
-        { "justus 1", "justus 2", "f:6: expected 'interval ...', found 'features 2'", LM_E_SYNTAX },
-        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
-          "justus 2\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval 1.1 .. 2, groups 3\n",
-          "f:6: interval: expected bounds around 1 and a factor per octave of 1 or more",
-          LM_E_ARG },
-        { "justus 1", "prenet 1", "f:1: a model 'prenet', not 'justus'", LM_E_NOTFOUND },
-        { "layermeter model", "layermeter residual",
-          "f:1: expected 'layermeter model ...', found 'layermeter residual justus 1'",
-          LM_E_SYNTAX },
-        { "unit 0.5 0 0.25", "unit 0.5 nan 0.25", "f:14: number 2 is nan", LM_E_ARG },
-        { "unit 0.5 0 0.25", "unit 0.5 0", "f:14: expected 3 numbers, found 2", LM_E_SYNTAX },
-        { "unit 0.5 0 0.25\n", "", "f:14: the file ends here; expected 'unit ...'", LM_E_SYNTAX },
-        { "unit_of_log 0.001", "unit_of_log 0", "f:9: a unit of 0", LM_E_ARG },
-        { "seconds", "watts", "f:3: justus tells no 'watts'", LM_E_NOTFOUND },
-        { "1 64", "64 1", "f:7: a range from 64 to 1", LM_E_ARG },
-        { "error 0.1", "error -1", "f:5: error: -1: below 0", LM_E_ARG },
-        { "mlp 2\nmean 0 0\ndeviation 1 1\ntarget 0 1\nunit 0.5 0 0.25\n",
-          "mlp 1\nmean 0\ndeviation 1\ntarget 0 1\nunit 0.5 0\n",
-          "f:14: learned of 1 features, of which 2 are named", LM_E_ARG },
-        { "unit 0.5 0 0.25\n", "unit 0.5 0 0.25\ntask\n", "f:14: more behind the last task",
-          LM_E_SYNTAX },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        lm_error err = { LM_OK, "" };
-
-        assert_int_equal(read_with(cases[i].from, cases[i].to, &err), cases[i].code);
-        assert_error(err, cases[i].code, "%s", cases[i].text);
-    }
-}
-
-static void cut_short_anywhere_it_is_refused(void **state)
-{
-    (void)state;
-    for (size_t n = 0; n + 6 < sizeof by_hand; n++) { /* the last number stays one for a while */
-        char            *text = strndup(by_hand, n);
-        lm_error         err  = { LM_OK, "" };
-        layerwise_model *m    = NULL;
-
-        if (!layerwise_read("f", text, &layerwise_justus, &m, &err))
-            fail_msg("%zu bytes were read", n);
-        assert_memory_equal(err.text, "f:", 2);
-        free(text);
-    }
-}
-
-/* Of a file of today: around 1, wider by the factor for each octave beyond. */
-static void intervals_widen_beyond_what_was_learned_from(void **state)
-{
-    static const struct {
-        int64_t batch;
-        double  wider;
-    } cases[] = { { 64, 1 }, { 256, 1.2 * 1.2 } };
-    char             text[700];
-    lm_error         err = { LM_OK, "" };
-    layerwise_model *m   = NULL;
-
-    (void)state;
-    snprintf(text, sizeof text, "%.*s2\n%.*sinterval 0.8 .. 1.5, groups 7, per_octave 1.2\n%s",
-             (int)(strstr(by_hand, "1\n") - by_hand), by_hand,
-             (int)(strstr(by_hand, "features") - strstr(by_hand, "tasks")),
-             strstr(by_hand, "tasks"), strstr(by_hand, "features"));
-    assert_int_equal(layerwise_read("f", text, &layerwise_justus, &m, &err), LM_OK);
-    assert_int_equal(m->task[0].interval.groups, 7);
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        made             asked;
-        layerwise_case   c;
-        layerwise_answer told;
-
-        make("linear", "features=2", "3", cases[i].batch, &asked);
-        c = in_phase(&asked, PHASE_FORWARD, "", NULL);
-        assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &told, &err), LM_OK);
-        assert_close(told.low, 0.8 * told.value / cases[i].wider, 1e-12);
-        assert_close(told.high, 1.5 * told.value * cases[i].wider, 1e-12);
-        made_free(&asked);
-    }
-    layerwise_free(m);
-}
-
-static void a_feature_that_nobody_knows_is_of_another_version(void **state)
-{
-    char             text[600];
-    lm_error         err = { LM_OK, "" };
-    layerwise_model *m   = NULL;
-    made             asked;
-    layerwise_case   c;
-    layerwise_answer told;
-
-    (void)state;
-    snprintf(text, sizeof text, "%s", by_hand);
-    memcpy(strstr(text, "batch"), "betch", 5);
-    assert_int_equal(layerwise_read("f", text, &layerwise_justus, &m, &err), LM_OK);
-    make("linear", "features=2", "3", 8, &asked);
-    c = in_phase(&asked, PHASE_FORWARD, "", NULL);
-    assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &told, &err), LM_E_NOTFOUND);
-    assert_error(
-        err, LM_E_NOTFOUND,
-        "'dense' has no feature 'betch' that comes next: learned by another version? fit the "
-        "observations again");
-    made_free(&asked);
-    layerwise_free(m);
-}
-
-/* ---- networks -----------------------------------------------------------------------------------
- */
-
-static lm_status see(void *context, layerwise_case *c)
-{
-    char *text = context;
-
-    for (size_t i = 0; i < c->n_layers; i++) {
-        strcat(text, i ? "+" : " ");
-        strcat(text, c->layer[i]->decl->name);
-    }
-    return LM_OK;
-}
-
-/* A function that two read is by itself; so is padding that does. */
-static void functions_belong_to_the_layer_before_them(void **state)
-{
-    bound_text            net       = nets_bind("[network]\nname = n\n"
-                                                                 "[x]\ntype = input\nshape = 3x8x8\n"
-                                                                 "[p]\ntype = pad\nbefore = 0,0\nafter = 1,1\n"
-                                                                 "[c]\ntype = conv2d\nfilters = 4\nkernel = 3\n"
-                                                                 "[r]\ntype = relu\n"
-                                                                 "[d]\ntype = conv2d\nfilters = 4\nkernel = 1\n"
-                                                                 "[s]\ntype = add\ninputs = d, r\n"
-                                                                 "[t]\ntype = tanh\n"
-                                                                 "[flat]\ntype = flatten\n"
-                                                                 "[f]\ntype = linear\nfeatures = 2\n"
-                                                                 "[loss]\ntype = cross_entropy\n",
-                                                2);
-    const layerwise_setup how       = { "sgd", "", NULL, NAN };
-    char                  text[200] = "";
-    lm_error              err       = { LM_OK, "" };
-
-    (void)state;
-    if (!net.bound)
-        fail_msg("%s", net.err.text);
-    assert_int_equal(layerwise_each(net.bound, true, &how, see, text, &err), LM_OK);
-    assert_string_equal(text, " p+c+r d s t f loss");
-    *text = '\0';
-    assert_int_equal(layerwise_each(net.bound, false, &how, see, text, &err), LM_OK);
-    assert_string_equal(text, " p c r d s t f loss");
-    nets_free(&net);
-}
-
-/* The same, of relu or no function. */
-static const char of_relu[] = "layermeter model justus 1\n"
-                              "tasks 1\n"
-                              "task dense seconds\n"
-                              "rows 90 10\n"
-                              "error 0.1\n"
-                              "features 4\n"
-                              "count batch 1 64\n"
-                              "flag activation.relu 0 1\n"
-                              "flag activation.other 0 0\n"
-                              "flag optimizer.sgd 0 1\n"
-                              "unit_of_log 0.001\n"
-                              "mlp 4\n"
-                              "mean 0 0 0 0\n"
-                              "deviation 1 1 1 1\n"
-                              "target 0 1\n"
-                              "unit 0.5 0 0 0 0.25\n";
-
-static lm_status add_step(void *context, const layerwise_case *c, const double seconds[N_PHASES],
-                          lm_error *err)
-{
-    double *sum = context;
-
-    (void)c;
-    (void)err;
-    if (!isnan(seconds[PHASE_STEP]))
-        *sum += seconds[PHASE_STEP];
-    return LM_OK;
-}
-
-static void networks_are_sums_of_their_layers(void **state)
-{
-    bound_text            net = nets_bind("[network]\nname = n\n"
-                                                     "[x]\ntype = input\nshape = 9\n"
-                                                     "[a]\ntype = linear\nfeatures = 5\n"
-                                                     "[r]\ntype = relu\n"
-                                                     "[b]\ntype = linear\nfeatures = 2\n"
-                                                     "[e]\ntype = elu\n"
-                                                     "[loss]\ntype = cross_entropy\n",
-                                          8);
-    const layerwise_setup how = { "sgd", "", NULL, NAN };
-    layerwise_model      *m   = NULL;
-    lm_error              err = { LM_OK, "" };
-    layerwise_sum         sum;
-    char                  text[600];
-
-    (void)state;
-    if (!net.bound)
-        fail_msg("%s", net.err.text);
-    strcpy(text, of_relu);
-    assert_int_equal(layerwise_read("f", text, &layerwise_justus, &m, &err), LM_OK);
-    assert_int_equal(layerwise_sum_of(m, net.bound, &how, &sum, &err), LM_OK);
-    assert_close(1e3 * sum.seconds[PHASE_FORWARD], 2 * expm1(0.5), 1e-6);
-    assert_close(1e3 * sum.seconds[PHASE_INFERENCE], 2 * expm1(0.5), 1e-6);
-    assert_close(1e3 * sum.seconds[PHASE_STEP], 2 * expm1(0.75), 1e-6);
-    assert_true(isnan(sum.seconds[PHASE_BACKWARD]) && isnan(sum.seconds[PHASE_UPDATE]));
-    assert_int_equal(sum.told[PHASE_STEP], 2);
-    assert_int_equal(sum.untold[PHASE_STEP], 2); /* elu, the loss */
-    assert_int_equal(sum.told[PHASE_BACKWARD], 0);
-    assert_true(sum.beyond == 1);
-    assert_true(isnan(sum.low[PHASE_STEP])); /* a file without intervals */
-    assert_int_equal(sum.other[PHASE_FORWARD], 0);
-    assert_int_equal(sum.other[PHASE_BACKWARD],
-                     2); /* steps are told, their backward passes are not */
-    assert_int_equal(sum.other[PHASE_UPDATE],
-                     2 + 1); /* the loss has none, and its step is unknown */
-    {
-        double shown = 0;
-
-        assert_int_equal(layerwise_sum_each(m, net.bound, &how, add_step, &shown, &sum, &err),
-                         LM_OK);
-        assert_true(shown == sum.seconds[PHASE_STEP]);
-    }
-    layerwise_free(m);
-    nets_free(&net);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -645,12 +310,6 @@ int main(void)
         cmocka_unit_test(lots_are_told_as_single_cases_are),
         cmocka_unit_test(several_devices_need_their_figures),
         cmocka_unit_test(too_little_teaches_nothing),
-        cmocka_unit_test(what_is_no_model_is_refused),
-        cmocka_unit_test(cut_short_anywhere_it_is_refused),
-        cmocka_unit_test(intervals_widen_beyond_what_was_learned_from),
-        cmocka_unit_test(a_feature_that_nobody_knows_is_of_another_version),
-        cmocka_unit_test(functions_belong_to_the_layer_before_them),
-        cmocka_unit_test(networks_are_sums_of_their_layers),
     };
 
     return cmocka_run_group_tests(tests, nets_enter, nets_leave);

@@ -72,6 +72,16 @@ static step_setup setup_of(const char *sync)
     return s;
 }
 
+static prediction told(const predictor *p, const step_setup *s)
+{
+    prediction out;
+    lm_error   err = { LM_OK, "" };
+
+    if (predict_step(p, s, &out, &err))
+        fail_msg("%s", err.text);
+    return out;
+}
+
 /*
  * Backward 0.02 * 80 = 1.6 s: b's gradient is there at 0.32, a's at 1.6. A ring of 4 takes 6 * 0.01
  * and 1.5 * 0.001 a byte: 0.108 for b, 0.252 for a. Forward 0.8, update 40 * 0.01 = 0.4.
@@ -96,7 +106,7 @@ static void tensors_travel_as_soon_as_they_are_ready(void **state)
     assert_true(o->bucket[0].first_layer > o->bucket[1].last_layer); /* the last layer's go first */
     overlap_free(o);
 
-    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    out = told(&p, &s);
     assert_close(out.sync, 0.36, 1e-12);
     assert_close(out.exposed, 0.252, 1e-12);
     assert_close(out.grad, 0.652, 1e-12);
@@ -112,12 +122,9 @@ static void one_bucket_is_one_message(void **state)
     calibration     *cal = machine("");
     const predictor  p   = who(cal);
     const step_setup s = setup_of("ddp"), once = setup_of("once");
-    prediction       a, b;
-    lm_error         err;
+    const prediction a = told(&p, &s), b = told(&p, &once);
 
     (void)state;
-    assert_int_equal(predict_step(&p, &s, &a, &err), LM_OK);
-    assert_int_equal(predict_step(&p, &once, &b, &err), LM_OK);
     assert_close(a.exposed, 0.3, 1e-12);
     assert_close(a.step, b.step, 1e-12);
     calibration_free(cal);
@@ -130,19 +137,18 @@ static void micro_steps_but_the_last_exchange_nothing(void **state)
     const predictor p   = who(cal);
     step_setup      s   = setup_of("tensor");
     prediction      out;
-    lm_error        err;
 
     (void)state;
     s.sync.accumulation = 3;
     s.sync.dtype        = LM_F16;
-    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    out                 = told(&p, &s);
     assert_close(out.forward, 2.4, 1e-12);
     assert_close(out.backward, 4.8, 1e-12);
     assert_close(out.sync, 2 * 0.06 + 0.0015 * 80, 1e-12);
     assert_close(out.exposed, 0.06 + 0.0015 * 64, 1e-12);
     assert_close(out.step, 7.2 + out.exposed + 0.4, 1e-12);
     s.sync.rule = SYNC_ONCE;
-    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    out         = told(&p, &s);
     assert_close(out.sync, 0.06 + 0.0015 * 80, 1e-12);
     calibration_free(cal);
 }
@@ -156,16 +162,15 @@ static void constants_of_the_machine_count(void **state)
     calibration    *again = NULL;
     const predictor p     = who(cal);
     step_setup      s     = setup_of("tensor");
-    prediction      out;
+    prediction      out   = told(&p, &s);
     lm_error        err;
 
     (void)state;
-    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
     assert_close(out.backward, 1.636, 1e-12);
     assert_close(out.exposed, 0.252, 1e-12);
     assert_true(out.copy == 0);
-    s = setup_of("ddp:1B");
-    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    s   = setup_of("ddp:1B");
+    out = told(&p, &s);
     assert_close(out.copy, 0.016, 1e-12);
     assert_close(out.grad, 0.252 + 0.016 + 0.4, 1e-12);
     assert_int_equal(calibration_save(cal, "again.ini", &err), LM_OK);
@@ -211,17 +216,15 @@ static void messages_beside_a_pass_may_take_longer(void **state)
     calibration *cal =
         machine("[overlap]\nrows = 7\nspreads = 0\nslowdown = 0 s/s\nstretch = 0 s/s\n"
                 "surcharge = 0.5 s/s\ncopy = 0 s/byte\nstraggler = 0 s/s\n");
-    const predictor p = who(cal);
-    step_setup      s = setup_of("tensor");
-    prediction      out;
-    lm_error        err;
+    const predictor p   = who(cal);
+    step_setup      s   = setup_of("tensor");
+    prediction      out = told(&p, &s);
 
     (void)state;
-    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
     assert_close(out.sync, 0.162 + 0.378, 1e-12);
     assert_close(out.exposed, 0.378, 1e-12);
-    s = setup_of("once");
-    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    s   = setup_of("once");
+    out = told(&p, &s);
     assert_close(out.sync, 0.3, 1e-12);
     calibration_free(cal);
 }
@@ -250,7 +253,7 @@ static void devices_of_a_node_share_it(void **state)
 
         s.nodes   = 1;
         s.devices = devices;
-        assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+        out       = told(&p, &s);
         assert_close(out.forward, 0.8 * by, 1e-12);
         assert_close(out.backward, 1.6 * by, 1e-12);
         assert_close(out.grad - out.exposed, 0.4 * (1 + 0.25 * (double)(devices - 1)), 1e-12);
@@ -305,10 +308,9 @@ static void bounds_of_any_policy_hold(void **state)
         for (int64_t nodes = 1; nodes <= 64; nodes *= 2) {
             step_setup s = setup_of(rule[i]);
             prediction out;
-            lm_error   err;
 
             s.nodes = nodes;
-            assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+            out     = told(&p, &s);
             assert_true(out.exposed <= out.sync + 1e-12 && out.exposed >= 0);
             assert_true(out.step >= before - 1e-12);
             assert_close(out.step, out.forward + out.backward + out.grad, 1e-12);

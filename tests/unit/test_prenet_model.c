@@ -1,56 +1,9 @@
 /* PreNeT's model of single layers: tasks, features, what it learns. */
-#include "nets.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "layerwise_cases.h"
 
 #include "base/random.h"
-#include "baselines/layerwise_model.h"
 #include "baselines/prenet_model.h"
 #include "learn/boost.h"
-#include "network/single.h"
-
-#define LAYERS 8
-
-/* Layers in a row, bound, and the case they are. */
-typedef struct made {
-    network           *net;
-    bound_network     *bound;
-    const bound_layer *layer[LAYERS];
-    layerwise_case     c;
-} made;
-
-static made make(const char *type, const char *geometry, const char *input, int64_t batch, phase f,
-                 const char *optimizer, const device *on)
-{
-    made     m   = { .c = { .phase     = f,
-                            .batch     = batch,
-                            .optimizer = optimizer,
-                            .settings  = "",
-                            .on        = on,
-                            .clock_mhz = NAN } };
-    lm_error err = { LM_OK, "" };
-
-    if (single_bind(type, geometry, input, batch, LM_F32, nets_registry, &m.net, &m.bound, &err))
-        fail_msg("%s", err.text);
-    for (size_t i = 0; i < m.bound->n_layers; i++)
-        if (strcmp(m.bound->layer[i].decl->type, "input") != 0)
-            m.layer[m.c.n_layers++] = &m.bound->layer[i];
-    return m;
-}
-
-/* The case as it lies in the caller's frame. */
-static const layerwise_case *case_of(made *m)
-{
-    m->c.layer = m->layer;
-    return &m->c;
-}
-
-static void made_free(made *m)
-{
-    bound_network_free(m->bound);
-    network_free(m->net);
-}
 
 static double value_of(const layerwise_features *f, const char *name)
 {
@@ -88,10 +41,14 @@ static void each_type_is_a_task(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        made m = make(cases[i].type, cases[i].geometry, cases[i].input, 2, cases[i].f, "", NULL);
-        char name[LAYERWISE_NAME] = "";
-        const bool known          = layerwise_prenet.task(case_of(&m), name);
+        char           name[LAYERWISE_NAME] = "";
+        made           m;
+        layerwise_case c;
+        bool           known;
 
+        make(cases[i].type, cases[i].geometry, cases[i].input, 2, &m);
+        c     = in_phase(&m, cases[i].f, "", NULL);
+        known = layerwise_prenet.task(&c, name);
         if (known != !!cases[i].task || (known && strcmp(name, cases[i].task) != 0))
             fail_msg("%s: %s", cases[i].type, name);
         made_free(&m);
@@ -105,6 +62,7 @@ static void a_convolution_has_its_published_features(void **state)
     device             on = { .name = "d" };
     layerwise_features f  = { .n = 0 };
     const double       n = 224.0 * 224, flops = 8 * n * 9 * 3 * 64;
+    layerwise_case     c;
     made               m;
 
     (void)state;
@@ -112,9 +70,9 @@ static void a_convolution_has_its_published_features(void **state)
         on.figure[k] = NAN;
     on.figure[DEVICE_F32]   = 2e12;
     on.figure[DEVICE_CORES] = 10;
-    m = make("conv2d; relu", "filters=64 kernel=3 padding=1;", "3x224x224", 8, PHASE_STEP, "adam",
-             &on);
-    layerwise_prenet.features(case_of(&m), &f);
+    make("conv2d; relu", "filters=64 kernel=3 padding=1;", "3x224x224", 8, &m);
+    c = in_phase(&m, PHASE_STEP, "adam", &on);
+    layerwise_prenet.features(&c, &f);
     assert_true(value_of(&f, "batchsize") == 8);
     assert_true(value_of(&f, "matsize") == 224);
     assert_true(value_of(&f, "padding.same") == 1);
@@ -154,11 +112,13 @@ static void cases_of_a_task_have_the_same_features(void **state)
         layerwise_features first = { .n = 0 };
 
         for (size_t i = 0; i < 3; i++) {
-            made m = make(cases[t][i].type, cases[t][i].geometry, cases[t][i].input, 2, PHASE_STEP,
-                          "sgd", NULL);
             layerwise_features f = { .n = 0 };
+            made               m;
+            layerwise_case     c;
 
-            layerwise_prenet.features(case_of(&m), &f);
+            make(cases[t][i].type, cases[t][i].geometry, cases[t][i].input, 2, &m);
+            c = in_phase(&m, PHASE_STEP, "sgd", NULL);
+            layerwise_prenet.features(&c, &f);
             assert_true(value_of(&f, cases[t][i].flag) == 1);
             if (!i)
                 first = f;
@@ -193,14 +153,15 @@ static double time_of(int64_t batch, int64_t in, int64_t out, double tflops)
     return 2 * (double)(batch * in * out) / (0.5e12 * tflops);
 }
 
-static made layer_of(int64_t batch, int64_t in, int64_t out, const char *optimizer,
-                     const device *on)
+static layerwise_case layer_of(int64_t batch, int64_t in, int64_t out, const char *optimizer,
+                               const device *on, made *m)
 {
     char geometry[60], input[30];
 
     snprintf(geometry, sizeof geometry, "features=%lld bias=no", (long long)out);
     snprintf(input, sizeof input, "%lld", (long long)in);
-    return make("linear", geometry, input, batch, PHASE_STEP, optimizer, on);
+    make("linear", geometry, input, batch, m);
+    return in_phase(m, PHASE_STEP, optimizer, on);
 }
 
 /* 120 products, each on every device. */
@@ -215,10 +176,11 @@ static layerwise_data lesson(const device *on, size_t n)
         const int64_t out   = 100 + (int64_t)random_below(&seed, 900);
 
         for (size_t k = 0; k < n; k++) {
-            const double tflops = on[k].figure[DEVICE_F32] / 1e12;
-            made         m      = layer_of(batch, in, out, "sgd", &on[k]);
+            const double         tflops = on[k].figure[DEVICE_F32] / 1e12;
+            made                 m;
+            const layerwise_case c = layer_of(batch, in, out, "sgd", &on[k], &m);
 
-            assert_int_equal(layerwise_data_add(&d, case_of(&m), LAYERWISE_SECONDS,
+            assert_int_equal(layerwise_data_add(&d, &c, LAYERWISE_SECONDS,
                                                 time_of(batch, in, out, tflops), i, 0, NULL),
                              LM_OK);
             made_free(&m);
@@ -227,39 +189,17 @@ static layerwise_data lesson(const device *on, size_t n)
     return d;
 }
 
-static layerwise_model *learned(const layerwise_data *d, const char *how)
-{
-    double           setting[LAYERWISE_SETTINGS];
-    layerwise_model *m   = NULL;
-    lm_error         err = { LM_OK, "" };
-
-    assert_int_equal(layerwise_settings(&layerwise_prenet, how, setting, NULL), LM_OK);
-    if (layerwise_learn(d, setting, 1, NULL, NULL, &m, &err))
-        fail_msg("%s", err.text);
-    return m;
-}
-
 static double told(const layerwise_model *m, int64_t batch, int64_t in, int64_t out,
                    const char *optimizer, const device *on, lm_error *err)
 {
-    made             asked = layer_of(batch, in, out, optimizer, on);
-    layerwise_answer answer;
+    made                 asked;
+    const layerwise_case c = layer_of(batch, in, out, optimizer, on, &asked);
+    layerwise_answer     answer;
 
-    if (layerwise_predict(m, case_of(&asked), LAYERWISE_SECONDS, &answer, err))
+    if (layerwise_predict(m, &c, LAYERWISE_SECONDS, &answer, err))
         answer.value = -1;
     made_free(&asked);
     return answer.value;
-}
-
-static char *text_of(const layerwise_model *m)
-{
-    char  *text = NULL;
-    size_t n;
-    FILE  *out = open_memstream(&text, &n);
-
-    layerwise_write(out, m);
-    fclose(out);
-    return text;
 }
 
 /* Logarithms of FLOPs are among the features: least squares are right, and best. */
@@ -267,7 +207,7 @@ static void the_best_learner_is_kept_and_told(void **state)
 {
     const device         on   = device_of(2);
     const layerwise_data d    = lesson(&on, 1);
-    layerwise_model     *m    = learned(&d, ""), *again;
+    layerwise_model     *m    = learn(&d, ""), *again;
     char                *text = text_of(m), *twice, word[40];
 
     (void)state;
@@ -312,7 +252,7 @@ static void a_learner_may_be_chosen(void **state)
         if (k > 0 && k < 4 && !boost_available())
             continue;
         snprintf(how, sizeof how, "learner=%zu,logs=0,passes=2400", k + 1);
-        m = learned(&d, how);
+        m = learn(&d, how);
         layerwise_prenet.learner->name(m->task[0].learned, word, sizeof word);
         assert_true(!strncmp(word, names[k], strlen(names[k])));
         assert_string_equal(word + strlen(names[k]), ", no logarithm");
@@ -326,7 +266,7 @@ static void an_unseen_device_is_told_by_its_datasheet(void **state)
 {
     const device     on[] = { device_of(1), device_of(2), device_of(8) }, other = device_of(4);
     layerwise_data   d   = lesson(on, 3);
-    layerwise_model *m   = learned(&d, "learner=1");
+    layerwise_model *m   = learn(&d, "learner=1");
     device           odd = other;
     lm_error         err = { LM_OK, "" };
 
@@ -351,14 +291,15 @@ static void one_shape_is_not_judged(void **state)
 
     (void)state;
     for (int64_t i = 1; i <= 60; i++) {
-        made c = layer_of(i, 100, 200, "sgd", &on);
+        made                 asked;
+        const layerwise_case c = layer_of(i, 100, 200, "sgd", &on, &asked);
 
-        assert_int_equal(layerwise_data_add(&d, case_of(&c), LAYERWISE_SECONDS,
-                                            time_of(i, 100, 200, 2), 7, 0, NULL),
-                         LM_OK);
-        made_free(&c);
+        assert_int_equal(
+            layerwise_data_add(&d, &c, LAYERWISE_SECONDS, time_of(i, 100, 200, 2), 7, 0, NULL),
+            LM_OK);
+        made_free(&asked);
     }
-    m = learned(&d, "");
+    m = learn(&d, "");
     assert_int_equal(m->task[0].judged.held, 0);
     assert_true(isnan(m->task[0].judged.mape));
     assert_string_equal(layerwise_prenet.learner->name(m->task[0].learned, word, sizeof word),

@@ -1,0 +1,161 @@
+/* The text of learned models of single layers: what is refused, and what a file tells. */
+#include "layerwise_cases.h"
+
+#include <stdlib.h>
+
+#include "baselines/justus.h"
+
+/* Of one task, by hand: e^0.7 - 1 milliseconds. */
+static const char by_hand[] = "layermeter model justus 1\n"
+                              "tasks 1\n"
+                              "task dense seconds\n"
+                              "rows 90 10\n"
+                              "error 0.1\n"
+                              "features 2\n"
+                              "count batch 1 64\n"
+                              "flag optimizer.sgd 0 1\n"
+                              "unit_of_log 0.001\n"
+                              "mlp 2\n"
+                              "mean 0 0\n"
+                              "deviation 1 1\n"
+                              "target 0 1\n"
+                              "unit 0.5 0 0.25\n";
+
+static lm_status read_with(const char *from, const char *to, lm_error *err)
+{
+    const char      *at = strstr(by_hand, from);
+    char             text[600];
+    layerwise_model *m = NULL;
+    lm_status        status;
+
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - by_hand), by_hand, to, at + strlen(from));
+    status = layerwise_read("f", text, &layerwise_justus, &m, err);
+    layerwise_free(m);
+    return status;
+}
+
+static void what_is_no_model_is_refused(void **state)
+{
+    static const struct {
+        const char *from, *to, *text;
+        lm_status   code;
+    } cases[] = {
+        { "justus 1", "justus 3",
+          "f:1: a model of version '3', this program reads 1 to 2: fit the observations again",
+          LM_E_UNSUPPORTED },
+        { "justus 1", "justus 2", "f:6: expected 'interval ...', found 'features 2'", LM_E_SYNTAX },
+        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
+          "justus 2\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval 1.1 .. 2, groups 3\n",
+          "f:6: interval: expected bounds around 1 and a factor per octave of 1 or more",
+          LM_E_ARG },
+        { "justus 1", "prenet 1", "f:1: a model 'prenet', not 'justus'", LM_E_NOTFOUND },
+        { "layermeter model", "layermeter residual",
+          "f:1: expected 'layermeter model ...', found 'layermeter residual justus 1'",
+          LM_E_SYNTAX },
+        { "unit 0.5 0 0.25", "unit 0.5 nan 0.25", "f:14: number 2 is nan", LM_E_ARG },
+        { "unit 0.5 0 0.25", "unit 0.5 0", "f:14: expected 3 numbers, found 2", LM_E_SYNTAX },
+        { "unit 0.5 0 0.25\n", "", "f:14: the file ends here; expected 'unit ...'", LM_E_SYNTAX },
+        { "unit_of_log 0.001", "unit_of_log 0", "f:9: a unit of 0", LM_E_ARG },
+        { "seconds", "watts", "f:3: justus tells no 'watts'", LM_E_NOTFOUND },
+        { "1 64", "64 1", "f:7: a range from 64 to 1", LM_E_ARG },
+        { "error 0.1", "error -1", "f:5: error: -1: below 0", LM_E_ARG },
+        { "mlp 2\nmean 0 0\ndeviation 1 1\ntarget 0 1\nunit 0.5 0 0.25\n",
+          "mlp 1\nmean 0\ndeviation 1\ntarget 0 1\nunit 0.5 0\n",
+          "f:14: learned of 1 features, of which 2 are named", LM_E_ARG },
+        { "unit 0.5 0 0.25\n", "unit 0.5 0 0.25\ntask\n", "f:14: more behind the last task",
+          LM_E_SYNTAX },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        lm_error err = { LM_OK, "" };
+
+        assert_int_equal(read_with(cases[i].from, cases[i].to, &err), cases[i].code);
+        assert_error(err, cases[i].code, "%s", cases[i].text);
+    }
+}
+
+static void cut_short_anywhere_it_is_refused(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n + 6 < sizeof by_hand; n++) { /* the last number stays one for a while */
+        char            *text = strndup(by_hand, n);
+        lm_error         err  = { LM_OK, "" };
+        layerwise_model *m    = NULL;
+
+        if (!layerwise_read("f", text, &layerwise_justus, &m, &err))
+            fail_msg("%zu bytes were read", n);
+        assert_memory_equal(err.text, "f:", 2);
+        free(text);
+    }
+}
+
+/* Of a file of today: around 1, wider by the factor for each octave beyond. */
+static void intervals_widen_beyond_what_was_learned_from(void **state)
+{
+    static const struct {
+        int64_t batch;
+        double  wider;
+    } cases[] = { { 64, 1 }, { 256, 1.2 * 1.2 } };
+    char             text[700];
+    lm_error         err = { LM_OK, "" };
+    layerwise_model *m   = NULL;
+
+    (void)state;
+    snprintf(text, sizeof text, "%.*s2\n%.*sinterval 0.8 .. 1.5, groups 7, per_octave 1.2\n%s",
+             (int)(strstr(by_hand, "1\n") - by_hand), by_hand,
+             (int)(strstr(by_hand, "features") - strstr(by_hand, "tasks")),
+             strstr(by_hand, "tasks"), strstr(by_hand, "features"));
+    assert_int_equal(layerwise_read("f", text, &layerwise_justus, &m, &err), LM_OK);
+    assert_int_equal(m->task[0].interval.groups, 7);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        made             asked;
+        layerwise_case   c;
+        layerwise_answer told;
+
+        make("linear", "features=2", "3", cases[i].batch, &asked);
+        c = in_phase(&asked, PHASE_FORWARD, "", NULL);
+        assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &told, &err), LM_OK);
+        assert_close(told.low, 0.8 * told.value / cases[i].wider, 1e-12);
+        assert_close(told.high, 1.5 * told.value * cases[i].wider, 1e-12);
+        made_free(&asked);
+    }
+    layerwise_free(m);
+}
+
+static void a_feature_that_nobody_knows_is_of_another_version(void **state)
+{
+    char             text[600];
+    lm_error         err = { LM_OK, "" };
+    layerwise_model *m   = NULL;
+    made             asked;
+    layerwise_case   c;
+    layerwise_answer told;
+
+    (void)state;
+    snprintf(text, sizeof text, "%s", by_hand);
+    memcpy(strstr(text, "batch"), "betch", 5);
+    assert_int_equal(layerwise_read("f", text, &layerwise_justus, &m, &err), LM_OK);
+    make("linear", "features=2", "3", 8, &asked);
+    c = in_phase(&asked, PHASE_FORWARD, "", NULL);
+    assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &told, &err), LM_E_NOTFOUND);
+    assert_error(
+        err, LM_E_NOTFOUND,
+        "'dense' has no feature 'betch' that comes next: learned by another version? fit the "
+        "observations again");
+    made_free(&asked);
+    layerwise_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_model_is_refused),
+        cmocka_unit_test(cut_short_anywhere_it_is_refused),
+        cmocka_unit_test(intervals_widen_beyond_what_was_learned_from),
+        cmocka_unit_test(a_feature_that_nobody_knows_is_of_another_version),
+    };
+
+    return cmocka_run_group_tests(tests, nets_enter, nets_leave);
+}
