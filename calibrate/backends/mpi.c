@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/no_memory.h"
 #include "measure/backend.h"
 #include "measure/clock.h"
 #include "mpi_buckets.h"
@@ -218,7 +219,7 @@ static lm_status mpi_open(const backend_config *config, backend **out, lm_error 
 
     (void)config;
     if (!b)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     b->base.type = &backend_mpi;
     *out         = &b->base;
     return LM_OK;

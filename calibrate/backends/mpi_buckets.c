@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "ranks/pulse.h"
 #include "ranks/world_mpi.h"
@@ -294,7 +295,7 @@ lm_status mpi_prepare_buckets(backend *self, const bench_case *what, const gradi
     mpi_buckets *b      = NULL;
 
     if (!status && !(b = new_buckets(what, bucket, n)))
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status && what->how.value[SETTING_PROGRESS])
         status = start_thread(b, err);
     status = world_agree(what->group, status, err); /* none verifies alone */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "fit/calibration.h"
 #include "measure/backend.h"
 
@@ -111,7 +112,7 @@ static lm_status share_backward(const sim_backend *b, const bench_case *what, si
     w->done        = calloc(n + 1, sizeof *w->done);
     w->gradient    = calloc(w->n_gradients + 1, sizeof *w->gradient);
     if (!w->done || !w->gradient)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const lm_kernel *k = &what->kernels[PHASE_BACKWARD][i];
 
@@ -159,7 +160,7 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
     lm_status status = LM_OK;
 
     if (!w)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     w->ranks = what->point->ranks;
     if (what->point->kind == OBS_KERNEL || what->point->kind == OBS_LAYER) {
         kernel_seconds(b, what, w);
@@ -296,7 +297,7 @@ static lm_status sim_open(const backend_config *config, backend **out, lm_error 
     lm_status    status;
 
     if (!b)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     b->base.type = &backend_sim;
     b->config    = config->sim;
     b->state     = config->sim.seed;

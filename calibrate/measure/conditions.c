@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 
 /* A device with a state of its own is not slower for what its host's threads wait. */
@@ -42,7 +43,7 @@ lm_status conditions_open(conditions *c, const backend *device, size_t max_repet
     c->stretch = malloc((max_repetitions + 1) * sizeof *c->stretch);
     c->own     = malloc((max_repetitions + 1) * sizeof *c->own);
     if (!c->stretch || !c->own)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     c->queue     = is_cpu(device) ? run_queue_open(NULL) : NULL;
     c->throttles = state_now(device).throttles;
     return LM_OK;

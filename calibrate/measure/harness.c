@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "measure/power_meter.h"
 #include "measure/slowest.h"
@@ -404,11 +405,10 @@ static lm_status go_on_for_power(const bench *b, const world *group, const setup
 /* The mean over the ranks; NAN where one of them does not know. LM_E_NOMEM. */
 static lm_status share_power(const world *group, double mine, double *out, lm_error *err)
 {
-    const int n   = world_size(group);
-    double   *all = malloc((size_t)n * sizeof *all);
-    double    sum = 0;
-    lm_status status =
-        world_agree(group, all ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
+    const int n      = world_size(group);
+    double   *all    = malloc((size_t)n * sizeof *all);
+    double    sum    = 0;
+    lm_status status = world_agree(group, all ? LM_OK : no_memory(err), err);
 
     if (!status) {
         world_gather(group, &mine, sizeof mine, all);
@@ -493,7 +493,7 @@ lm_status harness_measure(const bench *b, const world *group, const sweep_point 
         snprintf(out->algorithm, sizeof out->algorithm, "%s",
                  b->compute->type->implementation(b->compute, s.compute));
     if (!samples_alloc(&times, b->plan->stop.max_repeats + 1))
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     status = world_agree(group, status, err);
     if (!status)
         status = sample_watched(b, group, &s, &times, out, err);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 /*
  * Kernels say what they compute, not on which tensors. Who reads what is guessed.
  *
@@ -384,7 +386,7 @@ lm_status plan_make(plan *p, lm_error *err)
 
     p->gradient_at = calloc(p->n_gradients + 1, sizeof *p->gradient_at);
     if (!all.product || !all.taken || !all.gradients_before || !p->gradient_at) {
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
         goto out;
     }
     for (size_t i = 0; i < p->n[PHASE_FORWARD]; i++)

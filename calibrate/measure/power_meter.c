@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/no_memory.h"
 #include "energy/power_series.h"
 #include "measure/clock.h"
 #include "sample/cpu_power.h"
@@ -106,7 +107,7 @@ lm_status power_meter_open(const backend *device, power_meter **out, lm_error *e
     lm_status    status;
 
     if (!m)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = open_device(m, device, err);
     if (status) {
         power_meter_close(m);

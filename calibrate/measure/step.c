@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "sync/buckets.h"
 
 bool step_wanted(const observation *point)
@@ -72,7 +73,7 @@ lm_status step_make_buckets(native_step *s, backend *compute, void *work, const 
         s->sync.n_buckets =
             group(gradient, n, (uint64_t)what->point->bucket_bytes, span, tensor, s->bucket);
     } else {
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     }
     free(tensor);
     free(span);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "measure/harness.h"
 
@@ -296,7 +297,7 @@ lm_status trust_summarise(const trust *t, const world *everyone, trust_summary *
     free(ratio);
     free(scratch);
     free(host);
-    return ready < 0 ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return ready < 0 ? LM_OK : no_memory(err);
 }
 
 void trust_summary_free(trust_summary *s)

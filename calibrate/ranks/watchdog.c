@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/no_memory.h"
 #include "ranks/pulse.h"
 #include "ranks/watchdog_thread.h"
 
@@ -174,7 +175,7 @@ lm_status watchdog_start(const watchdog_config *config, lm_error *err)
     world_max(config->everyone, &failed, 1);
     if (failed > 0) {
         watchdog_free(d);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     world_broadcast(config->everyone, &d->held, sizeof d->held);
     world_hosts_of(config->everyone, d->host);

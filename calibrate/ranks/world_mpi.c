@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/no_memory.h"
 #include "ranks/pulse.h"
 
 struct world {
@@ -73,7 +74,7 @@ lm_status world_open(int *argc, char ***argv, world **out, lm_error *err)
     if (MPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &got) != MPI_SUCCESS)
         return lm_error_set(err, LM_E_IO, "MPI could not be started");
     *out = wrap(MPI_COMM_WORLD);
-    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return *out ? LM_OK : no_memory(err);
 }
 
 noreturn void world_close(world *w, int code)
@@ -141,7 +142,7 @@ lm_status world_split(const world *w, const bool *member, world **out, lm_error 
         return lm_error_set(err, LM_E_IO, "MPI could not make a group of ranks");
     if (comm == MPI_COMM_NULL)
         return LM_OK;
-    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return *out ? LM_OK : no_memory(err);
 }
 
 void world_free(world *group)

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/no_memory.h"
+
 struct world {
     int unused;
 };
@@ -14,7 +16,7 @@ lm_status world_open(int *argc, char ***argv, world **out, lm_error *err)
     (void)argc;
     (void)argv;
     *out = calloc(1, sizeof **out);
-    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return *out ? LM_OK : no_memory(err);
 }
 
 noreturn void world_close(world *w, int code)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 /* ---- text that grows ----------------------------------------------------------------------------
  */
 
@@ -217,7 +219,7 @@ lm_status agreement_open(agreement *a, const world *everyone, const bench *b, lm
     }
     free(value);
     free(group);
-    return failed > 0 ? lm_error_set(err, LM_E_NOMEM, "out of memory") : LM_OK;
+    return failed > 0 ? no_memory(err) : LM_OK;
 }
 
 void agreement_close(agreement *a)

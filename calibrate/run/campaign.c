@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "layers/loader.h"
 #include "measure/clock.h"
 #include "measure/power_meter.h"
@@ -105,7 +106,7 @@ static lm_status open_trust(campaign *c, lm_error *err)
     if (limits.anchor_share < 0)
         limits.anchor_share = c->b.compute->type->virtual ? 0 : 0.03;
     c->trust = trust_new(&limits, c->plan->n_points);
-    return c->trust ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return c->trust ? LM_OK : no_memory(err);
 }
 
 lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
@@ -121,7 +122,7 @@ lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
         status = workloads_new(c->reg, &c->loads, err);
     c->member = calloc(everyone ? (size_t)world_size(everyone) : 1, sizeof *c->member);
     if (!status && !c->member)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status)
         status = open_sweep(c, sweep_path, err);
     c->b.reg  = c->reg;

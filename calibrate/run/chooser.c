@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "observe/flags.h"
 #include "observe/variants.h"
@@ -119,7 +120,7 @@ static lm_status add_named(chooser *c, const char *list, workloads *loads, lm_dt
                            int64_t most, targets *t, lm_error *err)
 {
     char     *name[FOR_MAX], *copy = strdup(list);
-    lm_status status = copy ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status = copy ? LM_OK : no_memory(err);
     size_t    n      = copy ? text_split(copy, ',', name, FOR_MAX) : 0;
 
     for (size_t i = 0; i < n && !status; i++)
@@ -155,7 +156,7 @@ static lm_status add_nothing_better(const chooser *c, targets *t, lm_error *err)
         return LM_OK;
     t->item = malloc((c->plan->n_points + 1) * sizeof *t->item);
     if (!t->item)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < c->plan->n_points; i++)
         if (c->candidate[i].parts)
             t->item[t->n++] = c->candidate[i];
@@ -198,7 +199,7 @@ static lm_status name_networks(chooser *c, lm_error *err)
 
         if (r->kind == OBS_NETWORK && names_find(&c->by_name, r->name) == NAMES_NONE &&
             !names_add(&c->by_name, r->name, c->n_networks++))
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
     }
     return LM_OK;
 }
@@ -245,7 +246,7 @@ lm_status chooser_new(const sweep *plan, workloads *loads, const chooser_aim *ai
         cost_begin(&c->costs, aim->virtual);
     }
     if (!c || !c->candidate || !c->runs || !c->once || !c->cost || !c->learned_at || !c->taken)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status)
         status = name_networks(c, err);
     for (size_t i = 0; i < plan->n_points && !status; i++) {
@@ -322,7 +323,7 @@ static lm_status remember(chooser *c, size_t at, const lesson *l, lm_error *err)
         lesson      *more = realloc(c->learned, room * sizeof *more);
 
         if (!more)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         c->learned      = more;
         c->learned_room = room;
     }
@@ -377,7 +378,7 @@ lm_status chooser_recall(chooser *c, const points *earlier, lm_error *err)
 {
     names     by_key = { 0 };
     arena    *text   = arena_new();
-    lm_status status = text ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status = text ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < c->plan->n_points && !status; i++) {
         char        key[KEY_BYTES];
@@ -386,7 +387,7 @@ lm_status chooser_recall(chooser *c, const points *earlier, lm_error *err)
         observation_key(&c->plan->point[i].row, key, sizeof key);
         kept = arena_text(text, key, strlen(key));
         if (!kept || !names_add(&by_key, kept, i))
-            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            status = no_memory(err);
     }
     for (size_t i = 0; i < earlier->n_points && !status; i++) {
         const lesson l = lesson_of(c, &earlier->point[i]);
@@ -509,7 +510,7 @@ static lm_status fill(const chooser *c, double seconds, size_t *order, size_t *n
     bool *gone = malloc(c->plan->n_points + 1);
 
     if (!gone)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     memcpy(gone, c->taken, c->plan->n_points * sizeof *gone);
     for (size_t i = 0; i < *n; i++) {
         gone[order[i]] = true;

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 static lm_status validate(findings *f, lm_error *err)
 {
     for (size_t m = 0; m < FINDINGS_MODELS && model_at(m); m++) {
@@ -12,7 +14,7 @@ static lm_status validate(findings *f, lm_error *err)
         f->held_out[m] = calloc(f->p.n_points + 1, sizeof(comparison));
         f->n_models    = m + 1;
         if (!f->held_out[m])
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         status = compare_points(&f->p, f->model[m], &f->networks, NULL, f->held_out[m], err);
         if (status)
             return status;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "network/kernels.h"
 #include "run/progress.h"
 
@@ -70,7 +71,7 @@ lm_status listing_print(const sweep *plan, const chooser *pick, double budget, f
     size_t    n      = plan->n_points;
     sums      s      = { .n = 0 };
     double    width  = 0;
-    lm_status status = t && order ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status = t && order ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < n && !status; i++)
         order[i] = i;

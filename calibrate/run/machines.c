@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 static const char *name_in_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -53,7 +55,7 @@ lm_status machines_write(const run_folder *to, workloads *loads, const findings 
 
     *out = (machines){ calloc(n, sizeof *out->item), n };
     if (!out->item)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < n && !status; i++) {
         machine_found *m = &out->item[i];
 

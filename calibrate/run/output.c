@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <libgen.h>
 #include <limits.h>
+#include <math.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/no_memory.h"
 #include "observe/flags.h"
 #include "run/fingerprint.h"
 #include "run/provenance.h"
@@ -62,7 +63,7 @@ static lm_status note_held(output *o, const observation *row, lm_error *err)
         at              = o->n_held;
         o->held[at].key = strdup(key);
         if (!o->held[at].key || !names_add(&o->by_key, o->held[at].key, at))
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         o->n_held++;
     }
     h = &o->held[at];
@@ -80,7 +81,7 @@ static lm_status note_done(output *o, const observations *obs, size_t n, int64_t
 
     o->held = calloc(n + 1, sizeof *o->held);
     if (!o->held)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < n && !status; i++) {
         if (obs->row[i].threads && obs->row[i].threads != threads)
             return lm_error_set(
@@ -112,11 +113,11 @@ static lm_status head_lines(const output *o, const char *text, size_t *out, lm_e
     lm_status status = LM_OK;
 
     if (!stream)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     observation_print_head(stream);
     if (fclose(stream)) {
         free(ours);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     for (; *text == '#' && strchr(text, '\n'); lines++)
         text = strchr(text, '\n') + 1;
@@ -254,11 +255,11 @@ static lm_status write_head(output *o, const world *w, const bench *b, const cha
     lm_status status;
 
     if (!out)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     provenance_print(out, w, b, command_line);
     observation_print_head(out);
     if (fclose(out))
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     else
         status = append(o, text, n, err);
     free(text);
@@ -350,7 +351,7 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
     lm_status   status;
 
     if (!out)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     flags_print(r->flags, flags, sizeof flags);
     row.flags     = flags;
     row.clock_mhz = r->clock_mhz;
@@ -376,7 +377,7 @@ lm_status output_write(output *o, const sweep_point *p, const point_result *r, i
         observation_print(out, &row, r->status);
     }
     if (fclose(out))
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     else
         status = check_place(o, err);
     if (!status)
@@ -481,7 +482,7 @@ lm_status output_review(output *o, repeats *out, lm_error *err)
     if (!status)
         status = observations_load(o->path, &obs, err);
     if (!status && !(drifted = calloc(obs->n_rows + 1, sizeof *drifted)))
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status)
         status = repeats_find(obs, drifted, out, err);
     if (!status && flags_differ(obs, drifted))

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "observe/doubts.h"
 #include "report/table.h"
@@ -416,8 +417,7 @@ lm_status report_write(const run_folder *to, const findings *found, const report
         fill_held_out(found, t[HELD_OUT]);
         fill_more(effort, t[MORE]);
     }
-    status = ok ? write_text(to->report, found, effort, t, err)
-                : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = ok ? write_text(to->report, found, effort, t, err) : no_memory(err);
     if (!status)
         status = write_json(to->report_json, found, effort, t, err);
     for (section s = 0; s < N_SECTIONS; s++)

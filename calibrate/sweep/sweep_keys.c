@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 
 number_list number_list_or(number_list l, int64_t *one)
@@ -34,7 +35,7 @@ static lm_status read_word(const char *value, arena *text, char *to, lm_error *e
     char *word = arena_text(text, value, strlen(value));
 
     if (!word)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if (!*word)
         return lm_error_set(err, LM_E_SYNTAX, "has no value");
     memcpy(to, &word, sizeof word);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 #define POINTS_MAX 100000 /* more is a typing error, not a sweep */
 #define KEY_BYTES  1200
 
@@ -24,7 +26,7 @@ lm_status sweep_fail_at(sweep_loading *l, int line, lm_status status, const char
 
 lm_status sweep_no_memory(sweep_loading *l)
 {
-    return lm_error_set(l->err, LM_E_NOMEM, "out of memory");
+    return no_memory(l->err);
 }
 
 lm_status sweep_read(sweep_loading *l, const ini_section *s, const sweep_key *keys,

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/no_memory.h"
+
 #define TEXT_MAX ((size_t)256 << 20)
 
 static lm_status too_large(const char *path, lm_error *err)
@@ -108,7 +110,7 @@ lm_status file_draft_open(file_draft *draft, const char *path, lm_error *err)
         free(draft->temporary);
         draft->temporary = NULL;
         file_draft_drop(draft);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     snprintf(draft->temporary, n, "%s.XXXXXX", draft->target);
     fd = mkstemp(draft->temporary);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/no_memory.h"
 
 static lm_status check(const lsq_problem *p, lm_error *err)
 {
@@ -51,7 +52,7 @@ lm_status lsq_factor(const lsq_problem *p, lsq_block *out, lm_error *err)
     blas_one_thread();
     a = calloc(m * n, sizeof *a);
     if (!a)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < p->rows; i++) {
         const double w = p->weight ? p->weight[i] : 1;
 
@@ -104,7 +105,7 @@ static lm_status combine(const lsq_block *const *blocks, size_t n_blocks, reduce
     out->n = n - 1;
     a      = calloc(m * n, sizeof *a);
     if (!a)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t b = 0; b < n_blocks; b++)
         for (size_t i = 0; blocks[b] && i < n; i++, row++)
             for (size_t j = 0; j < n; j++)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/no_memory.h"
 
 #define APART     1e-10 /* of the diagonal */
 #define TOLERANCE 1e-10
@@ -127,7 +128,7 @@ lm_status nnls_solve(const double *gram, const double *h, size_t n, double *x, l
     f.use = malloc(n * sizeof *f.use);
     f.in  = calloc(n, sizeof *f.in);
     if (!room || !f.use || !f.in)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     else {
         f.scale = room;
         f.x     = room + n;

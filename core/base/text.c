@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 /* A list longer than this is a typing error, not a sweep. */
 #define LIST_MAX 100000
 
@@ -293,7 +295,7 @@ static lm_status push(int_list *list, int64_t value, lm_error *err)
         int64_t     *value2 = realloc(list->value, room * sizeof *value2);
 
         if (!value2)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         list->value = value2;
         list->room  = room;
     }
@@ -341,7 +343,7 @@ lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size
     char     *save   = NULL;
 
     if (!copy)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if (!*skip_blanks(text) || strstr(text, ",,") || text[strlen(text) - 1] == ',') {
         status = expected(err, "a list such as 1,2,4 or 1..64*2", text);
         goto out;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 static void fill(const point *pt, const double seconds[N_PHASES], double to[N_QUANTITIES])
 {
     const double grad = seconds[PHASE_UPDATE] + (pt->row->ranks > 1 ? seconds[PHASE_SYNC] : 0);
@@ -24,7 +26,7 @@ lm_status compare_paleo(const points *p, const split *by, const registry *reg, c
                         comparison *out, lm_error *err)
 {
     double(*seconds)[N_PHASES] = malloc((p->n_points + 1) * sizeof *seconds);
-    lm_status status           = seconds ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status           = seconds ? LM_OK : no_memory(err);
 
     /* which scheme makes no difference to what is fitted but between numbers of nodes */
     if (!status)

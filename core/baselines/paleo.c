@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/lsq.h"
+#include "base/no_memory.h"
 
 /* PALEO divides bytes by 2^30 and the bandwidth in GB/s. */
 #define MEMORY_GB (1073741824.0 / 1e9)
@@ -263,8 +264,7 @@ static lm_status solve(const lsq_problem *problem, double *inverse, lm_error *er
     const lsq_block *blocks[1];
     lsq_block       *block  = malloc(sizeof *block);
     lsq_solution    *found  = malloc(sizeof *found);
-    lm_status        status = block && found ? lsq_factor(problem, block, err)
-                                             : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status        status = block && found ? lsq_factor(problem, block, err) : no_memory(err);
 
     blocks[0] = block;
     if (!status)
@@ -286,7 +286,7 @@ lm_status paleo_fit(const paleo_point *row, size_t n, double *ppp_comp, double *
     lm_status   status;
 
     if (!cell)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     rest   = cell + 2 * n;
     weight = rest + n;
     for (size_t i = 0; i < n; i++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/single.h"
 
@@ -193,7 +194,7 @@ lm_status paleo_predict_points(const points *p, const split *by, const registry 
     paleo_point *row    = malloc((p->n_points * N_PHASES + 1) * sizeof *row);
     counted      c      = { .reg = reg };
     lm_error     why    = { LM_OK, "" };
-    lm_status    status = t && row ? LM_OK : lm_error_set(&why, LM_E_NOMEM, "out of memory");
+    lm_status    status = t && row ? LM_OK : no_memory(&why);
 
     for (size_t i = 0; i < p->n_points && !status; i++) {
         for (phase f = 0; f < N_PHASES; f++)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/no_memory.h"
 #include "base/place.h"
 #include "cli/commands.h"
 
@@ -20,7 +21,7 @@ static int hand_over(int argc, char **argv)
     lm_error  err;
     const int bad = passed ? place_installed(LAYERMETER_BIN_DIR "/layermeter-calibrate", beside,
                                              sizeof beside, &err)
-                           : lm_error_set(&err, LM_E_NOMEM, "out of memory");
+                           : no_memory(&err);
 
     if (!bad) {
         passed[0] = title;

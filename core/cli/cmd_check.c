@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/guarded.h"
@@ -92,7 +93,7 @@ static lm_status load_guarded(job *j, const options *o, const char *file, lm_err
     lm_status     status;
 
     if (!shared)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     shared->o    = o;
     shared->file = file;
     status       = guarded_call(try_load, shared, &j->limits, &end, err);
@@ -170,7 +171,7 @@ static lm_status check_all(job *j, lm_error *err)
     j->report = calloc(j->room + 1, sizeof *j->report);
     j->origin = calloc(j->room + 1, sizeof *j->origin);
     if (!shared || !j->report || !j->origin)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     for (size_t r = 0; r < j->n_reg && !status; r++)
         for (size_t i = 0; i < registry_count(j->reg[r]) && !status; i++) {
             const registry_entry *entry = registry_at(j->reg[r], i);
@@ -289,7 +290,7 @@ static int run(const options *o)
         return code;
     j.reg = calloc((size_t)o->n_arguments + 1, sizeof(registry *));
     if (!j.reg)
-        status = lm_error_set(&err, LM_E_NOMEM, "out of memory");
+        status = no_memory(&err);
     else if (!o->n_arguments)
         status = load_guarded(&j, o, NULL, &err);
     for (int i = 0; i < o->n_arguments && !status; i++)

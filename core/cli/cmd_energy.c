@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/power_options.h"
@@ -94,7 +95,7 @@ static lm_status choose_clocks(const power_model *m, const int64_t *list, size_t
     a->mhz = malloc((a->n + CLOCKS_USUAL) * sizeof *a->mhz);
     a->at  = malloc(a->n * sizeof *a->at);
     if (!a->mhz || !a->at)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     clocks_usual(m, a->mhz);
     for (size_t i = 0; list && i < n; i++)
         a->mhz[i] = (double)list[i];

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/setup_options.h"
@@ -82,7 +83,7 @@ static lm_status write_rows(const chosen *c, extrap_format f, const char *title,
     if (!path) { /* whole or not at all, on a stream, too */
         memory = open_memstream(&text, &size);
         if (!memory)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         status = extrap_write(c->row, c->n, f, title, memory, err);
         fclose(memory);
         if (!status)
@@ -200,7 +201,7 @@ static lm_status choose_rows(const options *o, const observations *obs, chosen *
 
     out->row = malloc(obs->n_rows * sizeof *out->row);
     if (!status && (!k || !out->row))
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     for (size_t i = 0; i < obs->n_rows && !status; i++) {
         const observation *row = &obs->row[i];
         uint32_t           flags;
@@ -210,7 +211,7 @@ static lm_status choose_rows(const options *o, const observations *obs, chosen *
         flags_parse(row->flags, &flags);
         k[n] = (keyed){ .key = key_of(row), .row = row, .flagged = flags != 0 };
         if (!k[n++].key)
-            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            status = no_memory(err);
     }
     if (status) {
         for (size_t i = 0; i < n; i++)
@@ -311,7 +312,7 @@ static lm_status predict_rows(const session *s, const grid *g, chosen *c, lm_err
 
     c->row = calloc(points_in(g), N_PHASES * sizeof *c->row);
     if (!c->row)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < points_in(g) && !status; i++) {
         const size_t at    = i / g->how.n;
         step_setup   setup = g->how.setup;

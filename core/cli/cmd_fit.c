@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "cli/commands.h"
 #include "cli/fit_layers.h"
 #include "cli/fit_like.h"
@@ -138,7 +139,7 @@ static lm_status note_algorithm(const options *o, calibration *cal, lm_error *er
 {
     if (!o->value[ALGORITHM] || calibration_note(cal, "fitted_algorithm", o->value[ALGORITHM]))
         return LM_OK;
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return no_memory(err);
 }
 
 /* Streams alone are nothing to fit to; other machines can price them. */

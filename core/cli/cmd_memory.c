@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "network/memory.h"
@@ -357,7 +358,7 @@ static lm_status find_answer(question *q, answer *a, lm_error *err)
     if (o->value[LAYERS])
         a->layer = calloc(q->net->n_layers + 1, sizeof *a->layer);
     if (!a->point || (!a->layer && o->value[LAYERS]))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < q->n_batch && !status; i++)
         status = measure(q, q->batch[i], &a->point[i], a->layer, err);
     return status;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "cli/commands.h"
 #include "network/metrics.h"
 #include "report/table.h"
@@ -56,7 +57,7 @@ static lm_status add_row(table *t, format f, const network *net, const bound_net
 {
     char       *arguments = describe_arguments(net);
     net_metrics m;
-    lm_status   status = arguments ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status   status = arguments ? LM_OK : no_memory(err);
 
     if (!status && bound)
         status = metrics_of_network(bound, NULL, &m, err);

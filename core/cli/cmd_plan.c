@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/plan_find.h"
 #include "cli/plan_job.h"
@@ -279,7 +280,7 @@ static int answer(plan_job *job, format f)
 {
     plan_answers *answers = calloc(1, sizeof *answers);
     lm_error      err     = { LM_OK, "" };
-    lm_status     status  = answers ? LM_OK : lm_error_set(&err, LM_E_NOMEM, "out of memory");
+    lm_status     status  = answers ? LM_OK : no_memory(&err);
 
     if (!status && job->o->value[LARGEST]) {
         status = plan_print_largest(job, f, &err);

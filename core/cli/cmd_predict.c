@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/power_options.h"
@@ -251,11 +252,10 @@ static lm_status print_points(const session *s, const points_of *p, format f, lm
 {
     const setup_choice *c = &p->choice;
     const size_t        n = p->n_nodes * p->n_batch * c->n;
-    const layout l = { s->net->set, c->setup.devices > 1, c->given, c->automatic, &p->power };
-    scale_point *x = malloc((n + 1) * sizeof *x);
-    table       *t = table_new();
-    lm_status    status =
-        x ? predict_points(s, p, x, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    const layout l      = { s->net->set, c->setup.devices > 1, c->given, c->automatic, &p->power };
+    scale_point *x      = malloc((n + 1) * sizeof *x);
+    table       *t      = table_new();
+    lm_status    status = x ? predict_points(s, p, x, err) : no_memory(err);
 
     add_columns(t, &l);
     for (size_t i = 0; i < n && !status; i++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/report_prices.h"
@@ -337,7 +338,7 @@ static int run(const options *o)
     size_t   n;
 
     if (!w) {
-        lm_error_set(&err, LM_E_NOMEM, "out of memory");
+        no_memory(&err);
         return report_failure(&err);
     }
     w->command = command_line(o);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "cli/scale_print.h"
 #include "cli/setup_options.h"
 #include "network/metrics.h"
@@ -252,10 +253,10 @@ static lm_status predict_grid(const session *s, const question *q, scale_grid *g
     g->power   = q->power;
     g->line    = calloc(g->n_lines, sizeof *g->line);
     if (!g->line)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < g->n_lines && !status; i++) {
         if (!(g->line[i].point = calloc(g->n_nodes, sizeof *g->line[i].point)))
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         status = predict_line(&s->who, q, &g->line[i], i, err);
     }
     return status;

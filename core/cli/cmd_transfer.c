@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/transfer_runs.h"
@@ -182,7 +183,7 @@ static lm_status widen(work *w, const transfer_options *how, lm_error *err)
         return status;
     return transfer_widen(w->cal, doubt, w->n < 2 ? "assumed" : "machines left out")
                ? LM_OK
-               : lm_error_set(err, LM_E_NOMEM, "out of memory");
+               : no_memory(err);
 }
 
 /* Times of the new device must be of what the coefficients are of. */
@@ -220,9 +221,7 @@ static lm_status note_correction(const options *o, work *w, lm_error *err)
                               r == CORRECT_BACKWARD ? ", backward" : "",
                               resource_name((resource)(r % N_RESOURCES)), w->factors.of[r]);
     snprintf(text + n, sizeof text - n, ", of %.60s", o->value[WITH]);
-    return calibration_note(w->cal, "corrected_by", text)
-               ? LM_OK
-               : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return calibration_note(w->cal, "corrected_by", text) ? LM_OK : no_memory(err);
 }
 
 static lm_status correct(const options *o, work *w, lm_error *err)

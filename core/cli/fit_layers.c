@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "fit/composed_points.h"
 #include "single/model.h"
@@ -51,7 +52,7 @@ lm_status fit_layers_compose(const points *p, calibration *layers, calibration *
         return lm_error_set(err, LM_E_ARG,
                             "--layers: these are single layers themselves: it takes networks");
     if (!(to->composed = malloc(sizeof *to->composed)))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if ((status = composed_calibrate(p, layers->layers, to->composed, err)))
         return status;
     if (!to->composed->step.rows && !to->composed->inference.rows)

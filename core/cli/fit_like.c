@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "devices/device.h"
 #include "single/operator_transfer.h"
@@ -53,10 +54,9 @@ lm_status fit_like(calibration *cal, const char *path, const char *files, lm_err
     calibration    *of[MOST]     = { NULL };
     operator_source source[MOST] = { { NULL, { 0, 0, 0, 0 } } };
     device_speed    here;
-    device_list    *list = NULL;
-    size_t          n    = copy ? text_split(copy, ',', file, MOST) : 0;
-    lm_status       status =
-        copy ? devices_open(NULL, &list, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    device_list    *list   = NULL;
+    size_t          n      = copy ? text_split(copy, ',', file, MOST) : 0;
+    lm_status       status = copy ? devices_open(NULL, &list, err) : no_memory(err);
 
     if (!status && n > MOST)
         status = lm_error_set(err, LM_E_ARG, "--like: more than %d machine files", MOST);
@@ -65,7 +65,7 @@ lm_status fit_like(calibration *cal, const char *path, const char *files, lm_err
     for (size_t i = 0; i < n && !status; i++)
         status = load(file[i], list, &of[i], &source[i], err);
     if (!status && !cal->operators && !(cal->operators = calloc(1, sizeof *cal->operators)))
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status)
         status = operator_transfer(source, n, &here, cal->operators, err);
     for (size_t i = 0; i < MOST; i++)

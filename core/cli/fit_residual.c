@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "fit/layer_watts.h"
 #include "fit/singles.h"
 #include "learn/boost.h"
@@ -110,8 +111,7 @@ static lm_status learn_power(const points *p, calibration *cal, lm_error *err)
         }
     }
     layer_watts_free(w);
-    return text ? calibration_learned_add(cal, LAYER_WATTS_NAME, text, err)
-                : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return text ? calibration_learned_add(cal, LAYER_WATTS_NAME, text, err) : no_memory(err);
 }
 
 lm_status fit_residual(const observations *obs, const points *p, residual_choice choice,

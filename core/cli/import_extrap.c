@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "cli/commands.h"
 #include "cli/import_logs.h"
 #include "import/extrap.h"
@@ -37,7 +38,7 @@ static lm_status split(wanted *w, const char *text, pairs *out, lm_error *err)
     left  = arena_text(w->text, text, (size_t)(equal - text));
     right = arena_text(w->text, equal + 1, strlen(equal + 1));
     if (!left || !right)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     out->pair[out->n++] = (extrap_name){ left, right };
     return LM_OK;
 }
@@ -120,7 +121,7 @@ static lm_status check_networks(const options *o, const char *path, const log_ro
                          "name): say which it is with --region '%.60s=NETWORK'",
                          path, row->line, row->name, row->name);
         if (!status && !names_add(&seen, row->name, i))
-            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            status = no_memory(err);
         network_free(net);
     }
     names_free(&seen);
@@ -157,7 +158,7 @@ int import_extrap(const options *o, const extrap_places *at)
     int         code;
 
     if (!w.text) {
-        lm_error_set(&err, LM_E_NOMEM, "out of memory");
+        no_memory(&err);
         return report_failure(&err);
     }
     wrong = read_options(o, at, &w, &err);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 /* ---- batches ------------------------------------------------------------------------------------
  */
 
@@ -28,7 +30,7 @@ static lm_status automatic(plan_job *job, lm_error *err)
     most           = most < q->training.dataset ? most : q->training.dataset;
     job->own_batch = calloc(64, sizeof *job->own_batch);
     if (!job->own_batch)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (int64_t b = 1; b <= most; b *= 2)
         job->own_batch[q->n_batch++] = b;
     if (!q->n_batch) /* what it lacks is said of a plan */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "predict/layerwise_step.h"
 
@@ -97,7 +98,7 @@ static lm_status open_half_link(plan_job *job, size_t i, lm_error *err)
         return LM_OK; /* nothing is assumed */
     side->half = calloc(1, sizeof *side->half);
     if (!side->half)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     side->half->who = s->who;
     if (s->cal) {
         side->half->cal = *s->cal;
@@ -325,7 +326,7 @@ bool plan_job_open(plan_job *job, int *exit_code)
     job->side    = calloc(job->n, sizeof *job->side);
     job->machine = calloc(job->n, sizeof *job->machine);
     if (!job->side || !job->machine) {
-        lm_error_set(&err, LM_E_NOMEM, "out of memory");
+        no_memory(&err);
         return failure(&err, exit_code);
     }
     wanted = price_wanted(job);

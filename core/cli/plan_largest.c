@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 /* What a batch needs, and what its step takes. */
 typedef struct large {
     int64_t    batch;
@@ -135,7 +137,7 @@ lm_status plan_print_largest(const plan_job *job, format f, lm_error *err)
     FILE                *words  = f == FORMAT_TABLE ? stdout : stderr;
     large               *all    = calloc(job->n * q->n_nodes, sizeof *all);
     table               *t      = table_new();
-    lm_status            status = all ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status            status = all ? LM_OK : no_memory(err);
 
     large_columns(t);
     for (size_t k = 0; k < job->n * q->n_nodes && !status; k++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "cli/plan_power.h"
 #include "cli/plan_words.h"
@@ -182,7 +183,7 @@ static lm_status add_rows(const plan_job *job, const plan_answers *answers, cons
 {
     const plan **row    = calloc(job->set.n + 1, sizeof *row);
     size_t       n      = 0;
-    lm_status    status = row ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status    status = row ? LM_OK : no_memory(err);
 
     for (size_t i = 0; row && i < job->set.n; i++)
         if (shown(answers, &job->set.plan[i]))

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "report/plot.h"
 
 static void print_turning(const scale_line *l, FILE *out)
@@ -158,7 +159,7 @@ lm_status scale_draw(const scale_grid *g, const session *s, const scale_words *w
     curve = calloc(g->n_lines, sizeof *curve);
     label = calloc(g->n_lines, sizeof *label);
     if (!curve || !label) {
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
         goto out;
     }
     for (size_t i = 0; i < g->n_lines; i++)

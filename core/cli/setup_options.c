@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "baselines/layerwise.h"
 
@@ -18,7 +19,7 @@ static lm_status read_sizes(const char *text, int64_t **out, size_t *n, lm_error
     if (strcmp(text, "auto") != 0)
         return text_list(text, text_bytes, out, n, err);
     if (!(*out = malloc(AUTO_SIZES * sizeof **out)))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     *n = 0;
     for (int64_t size = AUTO_FIRST; size <= AUTO_LAST; size *= 2)
         (*out)[(*n)++] = size;
@@ -39,7 +40,7 @@ static lm_status read_buckets(const char *text, const sync_policy *base, setup_c
     out->n         = 0;
     out->policy    = calloc(n + 1, sizeof *out->policy);
     if (!out->policy)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status && out->automatic) {
         out->policy[0] = *base;
         status         = sync_policy_parse("tensor", &out->policy[out->n++], err);
@@ -73,7 +74,7 @@ static bool read_policies(const options *o, const setup_options *at, sync_policy
     if (strcmp(rule, "auto") != 0 && sync_policy_parse(rule, base, &err))
         return option_misuse(o, at->sync, &err, exit_code);
     if (!(out->policy = malloc(sizeof *out->policy))) {
-        lm_error_set(&err, LM_E_NOMEM, "out of memory");
+        no_memory(&err);
         *exit_code = report_failure(&err);
         return false;
     }

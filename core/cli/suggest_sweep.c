@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 
 static void put_real(FILE *out, const char *key, double value)
@@ -22,7 +23,7 @@ static lm_status put_variant(FILE *out, const char *variant, lm_error *err)
     size_t n;
 
     if (!copy)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     n = text_split(copy, ' ', word, 32);
     for (size_t i = 0; i < n; i++) {
         char *value = strchr(word[i], '=');

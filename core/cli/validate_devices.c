@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "baselines/layerwise_points.h"
 #include "fit/fit.h"
 #include "observe/variants.h"
@@ -39,9 +40,8 @@ static lm_status carry_over(const devices_left_out *d, size_t left_out, calibrat
         (status = transfer_doubt(from, n, &transfer_default, &doubt, err)) ||
         (status = transfer_pool(from, n, to, &transfer_default, out, err)))
         return status;
-    return transfer_widen(*out, doubt, n < 2 ? "assumed" : "machines left out")
-               ? LM_OK
-               : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return transfer_widen(*out, doubt, n < 2 ? "assumed" : "machines left out") ? LM_OK
+                                                                                : no_memory(err);
 }
 
 static lm_status predict_machine(const devices_left_out *d, size_t left_out, comparison *out,
@@ -76,7 +76,7 @@ static lm_status join(devices_left_out *d, lm_error *err)
     d->by.rule    = (split_rule){ .kind = SPLIT_DEVICE, .seed = 1 };
     d->by.n_folds = d->n;
     if (!d->all.point || !d->at || !d->by.fold || !d->by.unit || !d->by.name || !d->by.points)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < d->n; i++) {
         const points *p = &d->machine[i].p;
 

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "epochs/stretch.h"
 #include "epochs/track.h"
@@ -67,7 +68,7 @@ static lm_status beyond_at(const series *s, const track *inner, const track *out
     place = malloc((2 * outer->n + 2) * sizeof *place);
     alike = malloc((outer->n + 1) * sizeof *alike);
     if (!place || !alike) {
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
         goto out;
     }
     for (size_t i = 0; i < outer->n; i++) {

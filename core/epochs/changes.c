@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "epochs/label.h"
 #include "epochs/methods.h"
@@ -19,7 +20,7 @@ static double noise_of(const float *x, size_t n, lm_error *err, lm_status *statu
     double *d = malloc(2 * n * sizeof *d), mad;
 
     if (!d) {
-        *status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        *status = no_memory(err);
         return 0;
     }
     for (size_t i = 0; i + 1 < n; i++)
@@ -91,7 +92,7 @@ static lm_status from_segments(const trace_grid *g, const series *s, const serie
     lm_status status;
 
     if (!place)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     n = places_of(seg, threshold_of(seg), s->start + l->step * (double)from, l->step, place);
     if (n < 3) {
         status = lm_error_set(err, LM_E_NOTFOUND,
@@ -137,8 +138,7 @@ static lm_status find(const trace_grid *g, const series *s, epochs *out, lm_erro
             sum += (double)l->x[from + k];
         seg.mean[i] = sum / (double)length_of(&seg, i);
     }
-    status = seg.mean ? from_segments(g, s, l, from, &seg, out, err)
-                      : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = seg.mean ? from_segments(g, s, l, from, &seg, out, err) : no_memory(err);
     free(seg.mean);
     free(end);
     return status;

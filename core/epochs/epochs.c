@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "epochs/methods.h"
 
 static const char *const names[N_EPOCHS_METHODS] = {
@@ -54,7 +55,7 @@ lm_status epochs_find(epochs_method m, const trace_grid *g, epochs **out, lm_err
     lm_status status;
 
     if (!e)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     e->steady = e->low = e->high = e->confidence = e->evaluation = NAN;
     status                                                       = find[m](g, e, err);
     if (status) {

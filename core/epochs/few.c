@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "epochs/marks.h"
 #include "epochs/track.h"
@@ -76,7 +77,7 @@ static lm_status find_moments(const series *s, size_t level, moments *out, lm_er
     n = events && m;
     free(events);
     free(m);
-    return n ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return n ? LM_OK : no_memory(err);
 }
 
 /* The moment nearest to a time, if it is within a part of a length; out->n: none. */

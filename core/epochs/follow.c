@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "epochs/window.h"
 
 /* Samples between two looks at what came, at least; and this part of the bins that are there. */
@@ -26,7 +27,7 @@ lm_status epochs_follower_new(epochs_method m, epochs_taker take, void *context,
     epochs_follower *f = calloc(1, sizeof *f);
 
     if (!f)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     f->method      = m;
     f->take        = take;
     f->context     = context;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "epochs/label.h"
 #include "epochs/luminol.h"
 #include "epochs/methods.h"
@@ -137,7 +138,7 @@ static lm_status find(const trace_grid *g, const series *s, epochs *out, lm_erro
     lm_status    status = LM_OK;
 
     if (!x)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < n; i++)
         x[i] = (double)s->level[0].x[from + i];
     if (n < 11)

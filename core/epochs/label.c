@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 
 /* What differs by less is the same length, by this many median absolute deviations and by this
@@ -144,7 +145,7 @@ lm_status label_epochs(const trace_grid *g, const found_places *f, epochs *out, 
     out->n     = 0;
     if (!value || !out->epoch) {
         free(value);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     tolerance = usual_length(f, value, &median);
     before(out, g, f, median, tolerance);

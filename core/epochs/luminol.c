@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 #define SYMBOLS     4
 #define CELLS       (SYMBOLS * SYMBOLS)
 #define WINDOW_PART 0.0125
@@ -98,7 +100,7 @@ lm_status luminol_default(const double *x, size_t n, double *score, lm_error *er
     double *slope = malloc(2 * n * sizeof *slope), *other = slope ? slope + n : NULL;
 
     if (!slope)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 1; i < n; i++)
         slope[i] = fabs(x[i] - x[i - 1]);
     slope[0] = n > 1 ? slope[1] : 0;

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 typedef struct sums {
     double *sum, *squares; /* of the first i values */
 } sums;
@@ -56,7 +58,7 @@ lm_status pelt(const float *x, size_t n, double penalty, size_t shortest, size_t
         free(memory);
         free(places);
         free(out);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     s.sum[0] = s.squares[0] = 0;
     for (size_t i = 0; i < n; i++) {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fft.h"
+#include "base/no_memory.h"
 #include "epochs/marks.h"
 
 #define LAG_FROM    12
@@ -109,7 +110,7 @@ static lm_status correlate(const float *x, size_t n, acf *out, lm_error *err)
     out->r = malloc(out->n * sizeof *out->r);
     if (!w || !out->r) {
         free(w);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     for (size_t i = 0; i < windows; i++) /* spread over all of it */
         add_window(w, x + (windows > 1 ? i * (n - window) / (windows - 1) : 0), window, out->n);
@@ -269,7 +270,7 @@ lm_status periods_find(const series *s, period out[PERIODS_MAX], size_t *n, lm_e
             break;
         events = series_events(l);
         status = events ? look(events + from, to - from, l->step, level, true, out, n, err)
-                        : lm_error_set(err, LM_E_NOMEM, "out of memory");
+                        : no_memory(err);
         if (!status)
             look_at_marks(events + from, to - from, l->step, level, marked, &n_marked);
         free(events);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 
 #define LEAST_BINS 8
@@ -91,7 +92,7 @@ lm_status series_of(const trace_grid *g, series *out, lm_error *err)
                             100 * (double)g->n_missing / (double)g->n);
     out->memory = malloc(2 * g->n * sizeof *out->memory);
     if (!out->memory)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     memcpy(out->memory, g->x, g->n * sizeof *g->x);
     interpolate(out->memory, n);
     quantiles(out->memory, n, q, at, 4);

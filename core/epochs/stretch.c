@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 
 #define BINS_MIN 24
@@ -50,7 +51,7 @@ lm_status stretch_open(const series *s, size_t level, bool events, size_t from, 
 
     *own = events ? series_events(l) : NULL;
     if (events && !*own)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     *out         = (stretch){ (events ? *own : l->x) + from, to - from, 0, seconds / l->step, 0 };
     out->width   = 2 * (size_t)fmax(2, round(out->period / 2));
     out->scatter = 1;
@@ -107,7 +108,7 @@ lm_status stretch_alike(const stretch *s, const double *place, size_t n, double 
            *rest = own ? own + s->width : NULL;
 
     if (!sum)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t k = 0; k < n; k++) {
         resample(s, place[2 * k], place[2 * k + 1], own);
         for (size_t i = 0; i < s->width; i++)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "epochs/sequence.h"
 
@@ -112,7 +113,7 @@ static lm_status finish(const series *s, size_t level, bool events, const stretc
     out->place  = malloc((r->n + 1) * sizeof *out->place);
     out->alike  = malloc((r->n + 1) * sizeof *out->alike);
     if (!place || !mean || !out->place || !out->alike) {
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
         goto out;
     }
     for (size_t i = 0; i < r->n; i++)
@@ -161,7 +162,7 @@ lm_status track_epochs(const series *s, const period *p, track *out, lm_error *e
         return status;
     t = malloc(all.width * sizeof *t);
     if (!t || !sequence_open(&r, all.n, all.period))
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     else if ((double)all.n < 1.5 * all.period || !sequence_find_all(&all, &r, t))
         status = lm_error_set(err, LM_E_NOTFOUND, "less than two epochs");
     else
@@ -186,7 +187,7 @@ lm_status track_alike(const series *s, const double *place, size_t n, double *al
     double      *pair   = malloc(2 * n * sizeof *pair);
     lm_status    status =
         pair ? stretch_open(s, level, false, 0, s->level[level].n, length, &own, &all, err)
-                : lm_error_set(err, LM_E_NOMEM, "out of memory");
+                : no_memory(err);
 
     for (size_t i = 0; !status && i < n; i++) {
         pair[2 * i]     = (place[i] - s->start) / step;

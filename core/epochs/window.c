@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 
 /* Epochs that must remain when the older half goes. */
@@ -89,7 +90,7 @@ static lm_status begin(epochs_window *w, lm_error *err)
     w->grid.start                                         = w->first_time[0] - 0.5 * w->grid.step;
     w->grid.x                                             = malloc(WINDOW_BINS * sizeof *w->grid.x);
     if (!w->grid.x)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < WINDOW_FIRST; i++)
         put(w, w->first_time[i], w->first_value[i], NAN);
     return LM_OK;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "base/text.h"
 
@@ -52,7 +53,7 @@ lm_status counted_knots(const workload *const *load, size_t n, count_knots *out,
 
     *out = count_knots_none;
     if (!value)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < n; i++)
         value[i] = log(macs_of(load[i]));
     if (n)

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 static bool even(const observation *row)
 {
     return row->hosts >= 1 && row->ranks % row->hosts == 0;
@@ -52,7 +54,7 @@ static lm_status fit_without(const points *p, const split *by, size_t without, b
     lm_status       status;
 
     if (!row)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < p->n_points; i++)
         if (without == SPLIT_ALWAYS || by->fold[i] != without)
             n += allreduces_at(&p->point[i], p, &row[n]);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "energy/power_file.h"
 #include "single/composed_file.h"
@@ -203,7 +204,7 @@ static lm_status put_all(FILE *out, const calibration *cal, lm_error *err)
     bool   whole;
 
     if (!rest)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     put_rest(rest, cal);
     whole = !ferror(rest);
     whole &= !fclose(rest);
@@ -214,7 +215,7 @@ static lm_status put_all(FILE *out, const calibration *cal, lm_error *err)
         fwrite(text, 1, size, out);
     }
     free(text);
-    return whole ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return whole ? LM_OK : no_memory(err);
 }
 
 lm_status calibration_save(const calibration *cal, const char *path, lm_error *err)

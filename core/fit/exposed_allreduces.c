@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 /* Rounds of pricing what was hidden; prices stay as they are long before. */
 #define EXPOSED_ROUNDS 40
 #define EXPOSED_STAYS  1e-6
@@ -222,7 +224,7 @@ lm_status exposed_fit_allreduces(const points *p, const char *model, calibration
     e.row   = malloc((2 * p->n_points + 1) * sizeof *e.row);
     e.bound = malloc((p->n_points + 1) * sizeof *e.bound);
     if (!e.row || !e.bound)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status && hosts && !(status = squares_of_largest(&e, false, hosts, &alone, err)))
         status = squares_of_largest(&e, true, hosts, &slowed, err);
     if (!status)

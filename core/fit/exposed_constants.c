@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "fit/shared.h"
 
@@ -141,7 +142,7 @@ static lm_status trials_new(const points *p, const calibration *cal, const char 
                             lm_error *err)
 {
     trials    all    = { calloc(p->n_points + 1, sizeof *all.of), 0 };
-    lm_status status = all.of ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status = all.of ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < p->n_points && !status; i++) {
         const point *pt = &p->point[i];
@@ -257,7 +258,7 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
     size_t  n      = 0;
 
     if (!spread)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < p->n_points; i++)
         if (!isnan(spread_at(&p->point[i])))
             spread[n++] = spread_at(&p->point[i]);

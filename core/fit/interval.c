@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 
 const interval interval_unknown = { .low        = NAN,
@@ -124,7 +125,7 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err)
         return LM_OK;
     w = malloc(n * sizeof *w);
     if (!w)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < n; i++)
         w[i].value = r[i].ratio;
     weigh(r, n, k, w);
@@ -155,7 +156,7 @@ lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err)
         return LM_OK;
     w = malloc(beyond * sizeof *w);
     if (!w)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < beyond; i++) {
         const double above = log2(r[i].ratio / out->high), below = log2(out->low / r[i].ratio);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 
 /* Batches follow each other, so that those of a network share a line. */
@@ -187,7 +188,7 @@ static lm_status read_line(char *text, measured_set *set, lm_error *err)
         if (at.batch < 1)
             return lm_error_set(err, LM_E_ARG, "batch: must be 1 or more");
         if (!measured_add(set, &at))
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
     }
     return LM_OK;
 }
@@ -196,9 +197,8 @@ lm_status measured_read(const ini_document *doc, const ini_section *s, measured_
                         lm_error *err)
 {
     for (size_t i = 0; i < s->n_pairs; i++) {
-        char           *text = strdup(s->pair[i].value);
-        const lm_status status =
-            text ? read_line(text, set, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
+        char           *text   = strdup(s->pair[i].value);
+        const lm_status status = text ? read_line(text, set, err) : no_memory(err);
 
         free(text);
         if (status) {

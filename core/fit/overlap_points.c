@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "fit/fit.h"
 
 /* Models that know no all-reduce apart from the update hide none. */
@@ -55,7 +56,7 @@ static lm_status predict_fold(const points *p, const char *model, const split *b
     rest.n_points = 0;
     rest.point    = malloc((p->n_points + 1) * sizeof *rest.point);
     if (!rest.point)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < p->n_points; i++)
         if (fold == SPLIT_ALWAYS || by->fold[i] != fold)
             rest.point[rest.n_points++] = p->point[i];

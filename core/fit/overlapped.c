@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "fit/shared.h"
 #include "sync/buckets.h"
 
@@ -241,7 +242,7 @@ lm_status overlap_plan_of(const calibration *cal, const char *model,
 no_memory:
     room_free(&r);
     overlap_plan_free(plan);
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return no_memory(err);
 }
 
 void overlap_plan_free(overlap_plan *p)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/nnls.h"
+#include "base/no_memory.h"
 
 const shrink_options shrink_default = { .mu = 0.02, .huber = 0.15, .alike = 0.5, .rounds = 5 };
 
@@ -102,7 +103,7 @@ static lm_status stage_new(const solving *s, size_t (*key_of)(size_t), stage *ou
     out->gram = malloc((out->n * out->n + 1) * sizeof *out->gram);
     out->h    = malloc((out->n + 1) * sizeof *out->h);
     if (!out->a || !out->gram || !out->h)
-        return lm_error_set(s->err, LM_E_NOMEM, "out of memory");
+        return no_memory(s->err);
     for (size_t i = 0; i < s->n; i++) {
         const shrink_row *r = s->row[i];
 
@@ -272,7 +273,7 @@ static lm_status stage_judge(const solving *s, const stage *st, double mu, doubl
     lm_status status  = LM_OK;
 
     if (!inverse || !use)
-        status = lm_error_set(s->err, LM_E_NOMEM, "out of memory");
+        status = no_memory(s->err);
     for (size_t j = 0; j < st->n && !status; j++) {
         known[j]    = 1;
         variance[j] = NAN;
@@ -360,7 +361,7 @@ static lm_status share_groups(const shrink_row *const *row, size_t n, double ali
         n_groups = row[i]->group >= n_groups ? row[i]->group + 1 : n_groups;
     count = calloc(n_groups + 1, sizeof *count);
     if (!count)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < n; i++)
         count[row[i]->group]++;
     for (size_t i = 0; i < n; i++)
@@ -408,7 +409,7 @@ static bool groups_whole(const shrink_row *row, size_t n, lm_error *err, lm_stat
     for (size_t i = 0; i < n; i++)
         n_groups = row[i].group >= n_groups ? row[i].group + 1 : n_groups;
     if (!(fold = malloc((n_groups + 1) * sizeof *fold))) {
-        *status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        *status = no_memory(err);
         return false;
     }
     for (size_t i = 0; i < n; i++)
@@ -423,7 +424,7 @@ static lm_status sums_room(shrink_sums *s, lm_error *err)
 {
     s->gram = calloc(s->n * s->n + 1, sizeof *s->gram);
     s->h    = calloc(s->n + 1, sizeof *s->h);
-    return s->gram && s->h ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return s->gram && s->h ? LM_OK : no_memory(err);
 }
 
 lm_status shrink_sums_new(const shrink_row *row, size_t n, const shrink_options *options,
@@ -437,7 +438,7 @@ lm_status shrink_sums_new(const shrink_row *row, size_t n, const shrink_options 
     for (size_t t = 0; t < N_TERMS; t++)
         out->at[t] = N_TERMS;
     if (!share || !all)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status)
         out->whole = groups_whole(row, n, err, &status);
     for (size_t i = 0; i < n && out->whole; i++) {
@@ -479,7 +480,7 @@ static lm_status take_sums(solving *s, const shrink_row *row, size_t n, size_t w
     s->sums = *all;
     status  = sums_room(&s->sums, s->err);
     if (!status && (!share || !left))
-        status = lm_error_set(s->err, LM_E_NOMEM, "out of memory");
+        status = no_memory(s->err);
     for (size_t i = 0; i < n && !status; i++)
         if (row[i].fold == without)
             left[n_left++] = &row[i];
@@ -503,7 +504,7 @@ static lm_status take_rows(solving *s, const shrink_row *row, size_t n, size_t w
     s->share  = malloc((n + 1) * sizeof *s->share);
     s->summed = malloc((n + 1) * sizeof *s->summed);
     if (!s->row || !s->weight || !s->share || !s->summed)
-        return lm_error_set(s->err, LM_E_NOMEM, "out of memory");
+        return no_memory(s->err);
     for (size_t i = 0; i < n; i++) {
         if (row[i].fold == without)
             continue;

@@ -5,12 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "single/whole.h"
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 bool singles_phase(part which, phase *out)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 
 #define PARAMETERS_MAX N_EXTRAP_COUNTS
@@ -44,11 +45,6 @@ static bool put(double **array, size_t n, size_t *room, double value)
     }
     (*array)[n] = value;
     return true;
-}
-
-static lm_status no_memory(reader *r)
-{
-    return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
 }
 
 static size_t n_points(const reader *r)
@@ -113,7 +109,7 @@ static lm_status take_coordinate(reader *r, char **at)
     if (status)
         return status;
     if (!put(&r->coordinate, r->n_coordinates, &r->room, value))
-        return no_memory(r);
+        return no_memory(r->err);
     r->n_coordinates++;
     return LM_OK;
 }
@@ -195,7 +191,7 @@ static lm_status take_region(reader *r, char *text)
         return syntax(r, "a REGION without POINTS above it");
     kept = log_keep(r->out, text, strlen(text));
     if (!kept)
-        return no_memory(r);
+        return no_memory(r->err);
     r->in_region   = true;
     r->has_data    = false;
     r->series.line = r->log.line;
@@ -211,7 +207,7 @@ static lm_status take_metric(reader *r, char *text)
     if (!*text)
         return syntax(r, "a METRIC without a name");
     r->series.metric = log_keep(r->out, text, strlen(text));
-    return r->series.metric ? LM_OK : no_memory(r);
+    return r->series.metric ? LM_OK : no_memory(r->err);
 }
 
 static lm_status take_data(reader *r, char *text)
@@ -233,7 +229,7 @@ static lm_status take_data(reader *r, char *text)
 
         status = text_real(word, &value, r->err);
         if (!status && !put(&r->value, n++, &r->value_room, value))
-            return no_memory(r);
+            return no_memory(r->err);
     }
     if (status)
         return status;
@@ -394,7 +390,7 @@ static lm_status order_rows(log_rows *rows, size_t from, lm_error *err)
     names_free(&points);
     names_free(&times);
     arena_free(a);
-    return done ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return done ? LM_OK : no_memory(err);
 }
 
 lm_status extrap_read(const char *path, const extrap_options *given, log_rows *out, lm_error *err)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/no_memory.h"
 
 lm_status log_open(log_file *log, const char *path, lm_error *err)
 {
@@ -114,7 +115,7 @@ lm_status log_add(log_rows *rows, const observation *row, lm_error *err)
         observation *more = realloc(rows->row, room * sizeof *more);
 
         if (!more)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         rows->row  = more;
         rows->room = room;
     }

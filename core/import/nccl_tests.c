@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "import/logs.h"
 
@@ -36,11 +37,6 @@ typedef struct reader {
     const char        *algorithm;             /* forced by the environment; NULL: none */
     size_t             n_ratios, n_foreign; /* rows whose busbw was compared; not an all-reduce's */
 } reader;
-
-static lm_status no_memory(reader *r)
-{
-    return lm_error_set(r->err, LM_E_NOMEM, "out of memory");
-}
 
 /* ---- above the table ---------------------------------------------------------------------------
  */
@@ -323,7 +319,7 @@ lm_status log_read_nccl_tests(const char *path, const log_options *given, log_ro
 
     strcpy(r.host, " ");
     if (!log_keep(out, "", 0))
-        return no_memory(&r);
+        return no_memory(r.err);
     status = log_open(&r.log, path, err);
     while (!status && (line = log_line(&r.log)))
         status = take_line(&r, line);

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "import/logs.h"
 
@@ -169,7 +170,7 @@ lm_status log_read_osu(const char *path, const log_options *given, log_rows *out
             "give --ranks and --hosts",
             path);
     if (!log_keep(out, "", 0))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = log_open(&r.log, path, err);
     while (!status && (line = log_line(&r.log))) {
         if (line[strspn(line, " \t")] == '#')

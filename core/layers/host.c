@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 static lm_status host_fail(const lm_layer *layer, lm_status code, const char *fmt, ...)
 {
     const host_layer *h = (const host_layer *)layer;
@@ -51,7 +53,7 @@ static void take_weight(lm_sink *sink, const lm_weight *weight)
     }
     copy.role = arena_text(c->arena, copy.role, strlen(copy.role));
     if (!copy.role || !make_room((void **)&c->weight, c->n_weights, &c->weight_room, sizeof copy)) {
-        c->status = lm_error_set(c->err, LM_E_NOMEM, "out of memory");
+        c->status = no_memory(c->err);
         return;
     }
     c->weight[c->n_weights++] = copy;
@@ -66,7 +68,7 @@ static void take_kernel(lm_sink *sink, const lm_kernel *kernel)
     if (c->status)
         return;
     if (!make_room((void **)&c->kernel, c->n_kernels, &c->kernel_room, sizeof *to)) {
-        c->status = lm_error_set(c->err, LM_E_NOMEM, "out of memory");
+        c->status = no_memory(c->err);
         return;
     }
     to = &c->kernel[c->n_kernels];

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 
 static const struct {
@@ -223,7 +224,7 @@ lm_status kernel_parse_geometry(const char *text, lm_kernel *k, lm_error *err)
     lm_kernel    copy   = *k;
     unsigned     seen   = 0;
     char        *words = strdup(text), *save = NULL;
-    lm_status    status = words ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status    status = words ? LM_OK : no_memory(err);
 
     copy.repeat = 1;
     memset(&copy.u, 0, sizeof copy.u);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/no_memory.h"
 #include "base/place.h"
 
 #define TEXT_(x) #x
@@ -113,7 +114,7 @@ lm_status loader_open_all(registry *reg, const char *const *files, size_t n_file
         char *copy = strdup(env), *save = NULL;
 
         if (!copy)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         for (char *f = strtok_r(copy, ":", &save); f && !status; f = strtok_r(NULL, ":", &save))
             status = open_folder(reg, f, ++rank, true, err);
         free(copy);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "layers/schema.h"
 
@@ -44,7 +45,7 @@ lm_status registry_new(registry **out, lm_error *err)
         reg = NULL;
     }
     if (!reg)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     *out = reg;
     return LM_OK;
 }
@@ -130,7 +131,7 @@ lm_status registry_need(const registry *reg, const char *name, const registry_en
 lm_status registry_keep(registry *reg, void *object, lm_error *err)
 {
     if (!grow((void **)&reg->object, reg->n_objects, &reg->object_room, sizeof *reg->object))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     reg->object[reg->n_objects++] = object;
     return LM_OK;
 }
@@ -166,7 +167,7 @@ static lm_status parse_defaults(const registry *reg, registry_entry *e, lm_error
     lm_status status;
 
     if (!value)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     e->fallback = value;
     for (uint32_t i = 0; i < e->type.n_params; i++) {
         const lm_param p = schema_param(&e->type, i);
@@ -187,7 +188,7 @@ static lm_status accept_plugin(const registry *reg, const lm_plugin *plugin, con
         registry_entry       *e = arena_alloc(reg->arena, sizeof *e);
 
         if (!e)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         if ((status = accept_type(plugin->types[i], &e->type, err)) ||
             (status = parse_defaults(reg, e, err)))
             return status;
@@ -232,7 +233,7 @@ lm_status registry_add(registry *reg, const lm_plugin *plugin, const char *origi
     }
     entry = calloc(plugin->n_types, sizeof(registry_entry *));
     if (!entry) {
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
         goto out;
     }
     status = accept_plugin(reg, plugin, origin, rank, entry, err);
@@ -242,7 +243,7 @@ lm_status registry_add(registry *reg, const lm_plugin *plugin, const char *origi
     }
     while (reg->n + plugin->n_types > reg->room)
         if (!grow((void **)&reg->entry, reg->room, &reg->room, sizeof(registry_entry *))) {
-            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            status = no_memory(err);
             goto out;
         }
     for (uint32_t i = 0; i < plugin->n_types; i++) {

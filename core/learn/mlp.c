@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/blas.h"
+#include "base/no_memory.h"
 #include "base/random.h"
 #include "learn/mlp_net.h"
 
@@ -89,13 +90,13 @@ static lm_status training_new(training *t, lm_error *err)
     t->best     = calloc(weights, sizeof *t->best);
     t->target   = malloc(t->o->batch * sizeof *t->target);
     if (!t->y || !t->order || !t->gradient || !t->first || !t->second || !t->best || !t->target)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if ((status = mlp_room_new(t->m, t->o->batch, &t->room, err)))
         return status;
     if (t->o->dropout > 0 && t->m->n_layers) {
         t->room.mask = calloc(t->o->batch * t->m->width[t->m->n_layers - 1], sizeof(float));
         if (!t->room.mask)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
     }
     for (size_t k = 0; k < t->m->n_features; k++)
         moments(t->rows->x + k, n, t->m->n_features, &t->m->mean[k], &t->m->deviation[k]);
@@ -209,7 +210,7 @@ static lm_status judge(const training *t, double *out, lm_error *err)
     if (!held)
         return LM_OK;
     if (!found)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = mlp_predict(t->m, held->x, held->n, found, err);
     for (size_t i = 0; i < held->n; i++)
         squares += (found[i] - held->y[i]) * (found[i] - held->y[i]);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "learn/mlp_net.h"
 
 /* Nine digits hold a float, seventeen a double. */
@@ -104,7 +105,7 @@ lm_status mlp_read(lines *in, mlp **out, lm_error *err)
         return status;
     row = malloc((MLP_WIDTH + 1) * sizeof *row);
     if (!row)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status && !(status = read_doubles(in, "mean", m->mean, m->n_features, err)) &&
         !(status = read_doubles(in, "deviation", m->deviation, m->n_features, err)) &&
         !(status = read_doubles(in, "target", target, 2, err)) &&

@@ -5,10 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
+#include "base/no_memory.h"
 
 mlp_layer mlp_layer_at(const mlp *m, size_t layer)
 {

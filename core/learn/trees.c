@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 
 void trees_free(trees *t)
@@ -136,7 +137,7 @@ static lm_status read_tree(lines *in, trees *t, size_t k, lm_error *err)
     if (!word || text_uint(word, &n, err) || n < 1 || n > TREES_NODES - t->n_nodes)
         return lines_fail(in, err, LM_E_SYNTAX, "expected 'tree NODES ...', 1 or more");
     if (!(more = realloc(t->node, (t->n_nodes + n) * sizeof *more)))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     t->node = more;
     memset(more + t->n_nodes, 0, n * sizeof *more);
     for (found = 0; found < n && (word = strtok(NULL, " ")); found++)
@@ -164,7 +165,7 @@ lm_status trees_read(lines *in, trees **out, lm_error *err)
                           TREES_FEATURES);
     if (!(t = calloc(1, sizeof *t)) || !(t->begin = calloc(size[1] + 1, sizeof *t->begin))) {
         free(t);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     t->n_features = size[0];
     t->n_trees    = size[1];

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/layer.h"
 
@@ -16,11 +17,6 @@ typedef struct binding {
     host_sink       sink;
     lm_error       *err;
 } binding;
-
-static lm_status no_memory(binding *b)
-{
-    return lm_error_set(b->err, LM_E_NOMEM, "out of memory");
-}
 
 /* Where a layer stands: a network that was built by calls has no lines. */
 static void prefix_place(binding *b, const net_layer *l, int line)
@@ -114,7 +110,7 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
     lm_status    status;
 
     if (!in || !want)
-        return no_memory(b);
+        return no_memory(b->err);
     l->input          = in;
     l->wants_gradient = want;
     l->n_inputs       = (uint32_t)n;
@@ -173,7 +169,7 @@ static lm_status emit(binding *b, bound_layer *l, const host_layer *view)
         return status;
     weights = arena_copy(b->out->arena, c->weight, c->n_weights, sizeof *weights);
     if (c->n_weights && !weights)
-        return no_memory(b);
+        return no_memory(b->err);
     l->weights   = weights;
     l->n_weights = c->n_weights;
     for (size_t i = 0; i < l->n_weights; i++)
@@ -194,7 +190,7 @@ static lm_status emit(binding *b, bound_layer *l, const host_layer *view)
             return layer_explained(status, b->err);
         kernels = arena_copy(b->out->arena, c->kernel, c->n_kernels, sizeof *kernels);
         if (c->n_kernels && !kernels)
-            return no_memory(b);
+            return no_memory(b->err);
         l->kernels[pass]   = kernels;
         l->n_kernels[pass] = c->n_kernels;
     }
@@ -213,7 +209,7 @@ static lm_status bind_layer(binding *b, bound_layer *l)
         return status;
     output = arena_array(b->out->arena, type->n_outputs, sizeof *output);
     if (!output)
-        return no_memory(b);
+        return no_memory(b->err);
     h = layer_view(l->entry, l->decl->name, l->param, l->input, l->n_inputs, b->out->options.dtype,
                    b->err);
     h.layer.wants_gradient = l->wants_gradient;
@@ -277,7 +273,7 @@ static lm_status add_gradients(binding *b, bound_layer *l)
     lm_work     *cost    = &l->cost.pass[LM_GRAD_WEIGHT];
 
     if (!kernels)
-        return no_memory(b);
+        return no_memory(b->err);
     if (n)
         memcpy(kernels, l->kernels[LM_GRAD_WEIGHT], n * sizeof *kernels);
     l->kernels[LM_GRAD_WEIGHT] = kernels;
@@ -314,7 +310,7 @@ static lm_status share_weights(binding *b, bound_layer *l)
     lm_weight         *own   = arena_array(b->out->arena, n + 1, sizeof *own);
 
     if (!own)
-        return no_memory(b);
+        return no_memory(b->err);
     if (owner->decl->shares)
         return lm_error_set(b->err, LM_E_ARG,
                             "shares = %s: which has its parameters from another layer itself",
@@ -409,7 +405,7 @@ lm_status bind_network(const network *net, const registry *reg, const bind_optio
     if (b.out)
         b.out->layer = arena_array(a, net->n_layers + 1, sizeof *b.out->layer);
     if (!b.out || !b.out->layer)
-        status = no_memory(&b);
+        status = no_memory(b.err);
     if (status)
         goto out;
     b.out->arena    = a;

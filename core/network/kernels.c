@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 lm_status kernel_list_add(kernel_list *list, const lm_kernel *kernel, lm_error *err)
 {
     if (list->n == list->room) {
@@ -10,7 +12,7 @@ lm_status kernel_list_add(kernel_list *list, const lm_kernel *kernel, lm_error *
         lm_kernel   *more = realloc(list->kernel, room * sizeof *more);
 
         if (!more)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         list->kernel = more;
         list->room   = room;
     }
@@ -107,7 +109,7 @@ lm_status kernels_gradients(const bound_network *net, gradient_list *out, lm_err
     *out = (gradient_list){ .gradient = calloc(n + 1, sizeof *out->gradient) };
     if (!first || !out->gradient) {
         free(first);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     find_first_users(net, first);
     for (size_t i = net->n_layers; i-- > 0;) {

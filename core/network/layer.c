@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "layers/schema.h"
 
@@ -42,7 +43,7 @@ lm_status layer_params(const registry_entry *entry, const net_layer *decl, arena
     lm_status            status;
 
     if (!value)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     *line = decl->line;
     for (size_t i = 0; i < decl->n_pairs; i++) {
         const net_pair *p  = &decl->pair[i];

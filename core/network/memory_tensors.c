@@ -1,6 +1,7 @@
 /* The lives of tensors in a step: activations, what layers keep beside, gradients of activations.
  */
 #include "base/arena.h"
+#include "base/no_memory.h"
 #include "network/memory_walk.h"
 
 /* ---- what the layers are ------------------------------------------------------------------------
@@ -131,7 +132,7 @@ static lm_status share_overwritten(walk *w)
     size_t *root = arena_array(w->arena, w->n_tensors + 1, sizeof *root);
 
     if (!root)
-        return lm_error_set(w->err, LM_E_NOMEM, "out of memory");
+        return no_memory(w->err);
     for (size_t l = 0; l < w->n_layers; l++)
         for (uint32_t o = 0; o < plain(w, l)->n_outputs; o++) {
             const size_t id = w->first[l] + o;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/no_memory.h"
 #include "base/place.h"
 #include "layers/registry.h"
 #include "network/onnx/onnx.h"
@@ -63,7 +64,7 @@ static lm_status model_folders(char **out, lm_error *err)
     if (status)
         return status;
     if (!(*out = malloc(size)))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     snprintf(*out, size, "%s:", env ? env : "");
     for (char *c = *out; (c = strchr(c, ':'));)
         *c = '\n';
@@ -143,7 +144,7 @@ lm_status network_list(network_names *out, lm_error *err)
     free(folders);
     if (!fine) {
         network_names_free(&names);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     if (names.n)
         qsort(names.name, names.n, sizeof *names.name, by_text);

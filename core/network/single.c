@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "layers/schema.h"
 #include "network/build.h"
@@ -46,7 +47,7 @@ static lm_status add_inputs(net_builder *b, const char *input, size_t layer, lm_
     lm_status status;
 
     if (!copy)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = n > INPUTS_MAX ? lm_error_set(err, LM_E_ARG, "more than %d", INPUTS_MAX) : LM_OK;
     for (size_t i = 0; i < n && !status; i++)
         status = add_input(b, part[i], layer, i, err);
@@ -82,7 +83,7 @@ static lm_status add_keys(net_builder *b, const char *geometry, const lm_layer_t
 {
     char     *copy = strdup(geometry), *next = copy, *word;
     uint64_t  given  = 0;
-    lm_status status = copy ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status = copy ? LM_OK : no_memory(err);
 
     while (!status && (word = strtok_r(next, " ", &next)))
         status = add_key(b, word, type, layer, &given, err);
@@ -120,7 +121,7 @@ lm_status single_network(const char *type, const char *geometry, const char *inp
     char        *types = strdup(type), *keys = strdup(geometry);
     char        *name[CHAIN_MAX + 1], *key[CHAIN_MAX + 1];
     size_t       layer = 0, n = 0, n_keys = 0;
-    lm_status status = b && types && keys ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status    status = b && types && keys ? LM_OK : no_memory(err);
 
     if (!status) {
         n      = text_split(types, ';', name, CHAIN_MAX + 1);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/metrics.h"
 
@@ -65,7 +66,7 @@ static lm_status segment_by_name(const bound_network *net, const char *list, are
     size_t n;
 
     if (!text)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     n = text_split(text, ',', part, SEGMENTS_MAX);
     for (size_t s = 0; s < n; s++) {
         size_t last = TIMELINE_NEVER;
@@ -150,7 +151,7 @@ lm_status timeline_make(const bound_network *net, bool forward_only, const char 
     for (int i = 0; i < 4; i++) {
         place[i] = arena_array(a, n + 1, sizeof *place[i]);
         if (!place[i] || !event)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         for (size_t l = 0; l <= n; l++)
             place[i][l] = TIMELINE_NEVER;
     }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 #define LINE_BYTES 100 /* a longer value goes on in the next line */
 
 /* One line of a value: what would end it or begin a comment is replaced. */
@@ -158,5 +160,5 @@ lm_status network_write(const network *net, const char *title, FILE *out, lm_err
     fine = write_output(net, width, out);
     for (size_t i = 0; i < net->n_layers && fine; i++)
         fine = write_layer(net, i, out);
-    return fine ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return fine ? LM_OK : no_memory(err);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "network/kernels.h"
 
 /* The work behind each gradient, of one batch: N_TERMS for each. */
@@ -48,7 +49,7 @@ static lm_status walk_of(const bound_network *net, const term_settings *s, walk 
         w.layer_of = calloc(w.order.n + 1, sizeof *w.layer_of);
         w.sum      = calloc((w.order.n + 1) * N_TERMS, sizeof *w.sum);
         if (!w.layer_of || !w.sum)
-            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            status = no_memory(err);
     }
     /* any optimizer: only the backward pass is looked at */
     if (!status)
@@ -65,7 +66,7 @@ static lm_status count_layers(const bound_network *net, net_metrics **out, lm_er
 
     *out = calloc(net->n_layers + 1, sizeof **out);
     if (!*out)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < net->n_layers && !status; i++)
         status = metrics_of_layer(&net->layer[i], &(*out)[i], err);
     return status;
@@ -84,7 +85,7 @@ static lm_status pack(const walk *one, const walk *two, gradient_schedule *s, lm
         n += one->sum[i] != 0 || (two && two->sum[i] != 0);
     s->item = malloc((n + 1) * sizeof *s->item);
     if (!s->gradient || !s->item)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     n = 0;
     for (size_t g = 0; g < s->n; g++) {
         const weight_gradient *from = &one->order.gradient[g];
@@ -106,7 +107,7 @@ lm_status gradient_schedule_of(bound_network *const bound[2], const term_setting
 {
     gradient_schedule *s   = calloc(1, sizeof *s);
     walk               one = { .sum = NULL }, two = { .sum = NULL };
-    lm_status          status = s ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status          status = s ? LM_OK : no_memory(err);
 
     if (!status)
         status = walk_of(bound[0], settings, &one, err);
@@ -202,7 +203,7 @@ lm_status gradient_schedule_even(uint64_t bytes, lm_dtype dtype, size_t pieces,
 
     if (!s || !(s->gradient = calloc(pieces + 1, sizeof *s->gradient))) {
         free(s);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     for (size_t i = 0; i < pieces; i++)
         s->gradient[i] =

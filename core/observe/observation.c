@@ -8,6 +8,7 @@
 
 #include "base/csv.h"
 #include "base/file.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "network/kernels.h"
 #include "network/optimizer.h"
@@ -159,7 +160,7 @@ static lm_status read_comments(loading *l)
         *colon = '\0';
         more   = realloc(l->obs->provenance, (l->obs->n_provenance + 1) * sizeof *more);
         if (!more)
-            return lm_error_set(l->err, LM_E_NOMEM, "out of memory");
+            return no_memory(l->err);
         l->obs->provenance           = more;
         more[l->obs->n_provenance++] = (provenance_entry){ text_trim(text), text_trim(colon + 1) };
     }
@@ -357,7 +358,7 @@ static lm_status read_row(loading *l, char *field[], size_t n)
         observation *more = realloc(l->obs->row, room * sizeof *more);
 
         if (!more)
-            return lm_error_set(l->err, LM_E_NOMEM, "out of memory");
+            return no_memory(l->err);
         l->obs->row = more;
         l->room     = room;
     }
@@ -407,7 +408,7 @@ lm_status observations_load(const char *path, observations **out, lm_error *err)
 
     if (!obs || !(obs->path = strdup(path))) {
         free(obs);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     status = file_read_text(path, &obs->text, &size, err);
     if (!status) {

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "features/counts.h"
 #include "network/network.h"
@@ -188,10 +189,10 @@ static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error
         status = layer_counts(row, workloads_registry(loads), &work, &shape, &pt->load.counts, err);
         if (!status && shape.kind == SHAPE_WORK &&
             !(shape.work = arena_copy(shapes, &work, 1, sizeof work)))
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         if (!status && shape.kind != SHAPE_OTHER &&
             !(pt->shape = arena_copy(shapes, &shape, 1, sizeof shape)))
-            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            status = no_memory(err);
     }
     pt->load.nodes = (double)row->ranks;
     pt->load.hosts = (double)row->hosts;
@@ -223,7 +224,7 @@ static lm_status keep_terms(arena *a, const term_vector *from, term_vector *to, 
     term_item *item = arena_alloc(a, from->n * sizeof *item + 1);
 
     if (!item)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     memcpy(item, from->item, from->n * sizeof *item);
     *to = (term_vector){ item, from->n };
     return LM_OK;
@@ -243,7 +244,7 @@ lm_status points_count_terms(points *p, workloads *loads, const term_settings *s
 {
     arena         *a      = arena_new();
     full_workload *full   = malloc(sizeof *full);
-    lm_status      status = a && full ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status      status = a && full ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < p->n_points && !status; i++) {
         workload          *load = &p->point[i].load;
@@ -382,7 +383,7 @@ static lm_status settle_flags(points *p, lm_error *err)
     }
     free(same);
     free(by);
-    return by && same ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return by && same ? LM_OK : no_memory(err);
 }
 
 const char *points_usual_optimizer(const char *so_far, const observation *row)
@@ -473,7 +474,7 @@ static lm_status settle_doubts(const observations *obs, points *p, lm_error *err
 
     p->doubts = calloc(1, sizeof *p->doubts);
     if (!p->doubts)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = doubts_find(obs, p, p->doubts, err);
     if (!status)
         doubts_leave_out(p->doubts, p);
@@ -484,11 +485,11 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
 {
     joining   j        = { .out = out, .arena = arena_new() };
     bool      networks = false;
-    lm_status status   = j.arena ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status   = j.arena ? LM_OK : no_memory(err);
 
     *out = (points){ .collectives = NAMES_NONE, .loads = loads, .shapes = arena_new() };
     if (!out->shapes)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     for (size_t i = 0; i < obs->n_rows; i++)
         networks |= observation_of_network(&obs->row[i]);
     for (size_t i = 0; i < obs->n_rows && !status; i++) {
@@ -504,7 +505,7 @@ lm_status points_from(const observations *obs, workloads *loads, points *out, lm
         flags_parse(row->flags, &flags); /* was checked when the row was read */
         pt = point_for(&j, row, flags);
         if (!pt) {
-            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            status = no_memory(err);
             break;
         }
         pt->seconds[row->phase] = row->seconds;

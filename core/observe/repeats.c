@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "observe/flags.h"
 
@@ -212,7 +213,7 @@ lm_status repeats_find(const observations *obs, bool *drifted, repeats *out, lm_
     f.value   = malloc((obs->n_rows + 1) * sizeof *f.value);
     f.scratch = malloc((obs->n_rows + pairs) * sizeof *f.scratch);
     if (!f.value || !f.scratch || !collect(&f)) {
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
         goto out;
     }
     if (drifted)

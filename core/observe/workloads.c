@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "network/network.h"
 
 #define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
@@ -76,7 +77,7 @@ lm_status workloads_new(const registry *reg, workloads **out, lm_error *err)
         w = NULL;
     }
     if (!w)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     w->reg = reg;
     *out   = w;
     return LM_OK;
@@ -125,7 +126,7 @@ lm_status workloads_give(workloads *w, const char *name, network *net, lm_error 
     if (!kept || !new || !make_room((void **)&w->net, w->n_nets, &w->net_room) ||
         !names_set(&w->by_name, kept, w->n_nets)) {
         network_free(net);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     new->net            = net;
     w->net[w->n_nets++] = new;
@@ -205,12 +206,12 @@ static lm_status new_entry(workloads *w, const char *network_name, const char *i
     lm_status  status;
 
     if (!e || !t)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     e->dtype = dtype;
     e->name  = arena_text(w->arena, network_name, strlen(network_name));
     e->input = arena_text(w->arena, input, strlen(input));
     if (!e->name || !e->input)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if ((status = load_network(w, network_name, &e->from, err)) ||
         (status = count(w, e, 1, &e->first, &first, err)) ||
         (status = count(w, e, 2, &e->second, &second, err)))
@@ -231,7 +232,7 @@ static lm_status new_entry(workloads *w, const char *network_name, const char *i
     kept = arena_text(w->arena, key, strlen(key));
     if (!kept || !make_room((void **)&w->entry, w->n_entries, &w->entry_room) ||
         !names_add(&w->by_key, kept, w->n_entries))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     w->entry[w->n_entries++] = e;
     *out                     = e;
     return LM_OK;
@@ -338,7 +339,7 @@ static lm_status prepare_terms(const workloads *w, entry *e, const term_settings
     if (t && t->o == o && !memcmp(&t->settings, settings, sizeof *settings))
         return LM_OK;
     if (!t && !(t = arena_alloc(w->arena, sizeof *t)))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     e->terms = NULL; /* until it is whole */
     if ((status = terms_of(w, e, 1, settings, o, &first, err)) ||
         (status = terms_of(w, e, 2, settings, o, &second, err)))

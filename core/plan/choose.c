@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 static const char *const goals[] = {
     [GOAL_NODES] = "fewest nodes", [GOAL_COST] = "cheapest", [GOAL_TIME] = "fastest"
 };
@@ -112,7 +114,7 @@ lm_status plan_mark_dominated(plan_set *set, const plan_machine *machines, size_
     bool  priced = true;
 
     if (!all)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t m = 0; m < n_machines; m++)
         priced = priced && !isnan(machines[m].hour[v->tier].amount);
     for (size_t i = 0; i < set->n; i++) {

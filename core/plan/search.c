@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "predict/scaling.h"
 
 static lm_status check(const plan_question *q, lm_error *err)
@@ -37,7 +38,7 @@ static lm_status push(plan_set *set, const plan *p, lm_error *err)
         plan        *more = realloc(set->plan, room * sizeof *more);
 
         if (!more)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         set->plan = more;
         set->room = room;
     }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "predict/by_layers.h"
 #include "predict/paleo_step.h"
 
@@ -131,7 +132,7 @@ lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottl
     if (predict_by_layers(who))
         return layers_profile(who, s, out, err);
     if (!(load = malloc(2 * sizeof *load)))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = workloads_even(who->loads, who->network, who->input, who->dtype, &even, err);
     if (!status)
         status = predict_load(who, even ? 1 : batch, s->optimizer, &load[0], err);

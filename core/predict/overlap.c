@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 lm_status overlap_of(const predictor *who, const step_setup *s, overlap **out, lm_error *err)
 {
     overlap   *o = calloc(1, sizeof *o);
@@ -10,7 +12,7 @@ lm_status overlap_of(const predictor *who, const step_setup *s, overlap **out, l
     lm_status  status;
 
     if (!o)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if ((status = predict_timeline(who, s, &ignored, o, err))) {
         free(o);
         return status;

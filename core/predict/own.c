@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "fit/shared.h"
 #include "predict/by_layers.h"
 #include "predict/sum.h"
@@ -25,7 +26,7 @@ lm_status step_scan_new(step_scan **out, lm_error *err)
     step_scan *s = calloc(1, sizeof *s);
 
     if (!s)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     *out = s;
     return LM_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "predict/bounds.h"
 #include "predict/by_layers.h"
 #include "predict/layerwise_step.h"
@@ -188,7 +189,7 @@ static lm_status copy_buckets(const overlap *from, overlap *to, lm_error *err)
     overlap_bucket *bucket = malloc((from->n + 1) * sizeof *bucket);
 
     if (!bucket)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     memcpy(bucket, from->bucket, from->n * sizeof *bucket);
     *to        = *from;
     to->bucket = bucket;

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "fit/shared.h"
 #include "predict/scaling.h"
 
@@ -164,7 +165,7 @@ lm_status scale_curve_turning(scale_curve *c, turning_point *out, lm_error *err)
     const known_step *k;
 
     if (!f.known)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     two = setup_at(&f, 2);
     k   = step_at(&f, 2, two.devices, two.batch, two.sync.accumulation);
     if (!f.status && !isnan(k->seconds[SYNC_SLOW] + k->seconds[SYNC_FAST]) &&

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/names.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "import/extrap_keys.h"
 #include "layers/kernel_text.h"
@@ -190,7 +191,7 @@ static lm_status find_region(writer *w, const observation *row, size_t *out)
     free(text);
     if (!status && (!closed || *out == NAMES_NONE))
         status = LM_E_NOMEM;
-    return status == LM_E_NOMEM ? lm_error_set(w->err, LM_E_NOMEM, "out of memory") : status;
+    return status == LM_E_NOMEM ? no_memory(w->err) : status;
 }
 
 static lm_status fill_cells(writer *w, const observation *row, size_t n)
@@ -347,7 +348,7 @@ static lm_status write_text(writer *w, FILE *out)
     size_t    n_points;
 
     if (!point)
-        return lm_error_set(w->err, LM_E_NOMEM, "out of memory");
+        return no_memory(w->err);
     fputs("PARAMETER", out);
     for (size_t p = 0; p < w->n_parameters; p++)
         fprintf(out, " %s", extrap_count_name(w->parameter[p]));
@@ -371,7 +372,7 @@ lm_status extrap_write(const observation *row, size_t n, extrap_format f, const 
 
     w.cell = w.arena ? arena_array(w.arena, n, sizeof *w.cell) : NULL;
     if (!w.cell)
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status) {
         find_parameters(&w, row, n);
         status = fill_cells(&w, row, n);

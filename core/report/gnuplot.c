@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/no_memory.h"
 
 extern char **environ;
 
@@ -146,7 +147,7 @@ lm_status gnuplot_draw(const char *path, gnuplot_size size, gnuplot_writer *writ
     lm_status    status;
 
     if (!script)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     snprintf(script, room, "%s.gp", path);
     if (terminal == N_TERMINALS) {
         status =
@@ -254,7 +255,7 @@ static lm_status take_documents(const char *all, size_t n, char *svg[], lm_error
 
         svg[i] = next ? strndup(at, (size_t)(next - at)) : strdup(at);
         if (!svg[i])
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         at = next;
     }
     return i == n && !at ? LM_OK
@@ -270,7 +271,7 @@ static lm_status read_stream(FILE *in, char **out, lm_error *err)
         return lm_error_set(err, LM_E_IO, "a temporary file: %s", strerror(errno));
     text = calloc((size_t)size + 1, 1);
     if (!text)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if (fread(text, 1, (size_t)size, in) != (size_t)size) {
         free(text);
         return lm_error_set(err, LM_E_IO, "a temporary file cannot be read");

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "report/page_parts.h"
 
@@ -242,7 +243,7 @@ lm_status page_plot(const page *p, const char *path, lm_error *err)
         picture_of(&p->chart[i], &picture[i]);
         file[i] = path_of(path, p->chart[i].name);
         if (!file[i])
-            status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+            status = no_memory(err);
     }
     if (!status)
         status = gnuplot_draw_all((const char *const *)file, picture, p->n_charts, err);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "report/gnuplot.h"
 
 /* Colours that the colour-blind can tell apart (Okabe & Ito 2008), and marks. */
@@ -199,7 +200,7 @@ lm_status plot_plans(const char *path, const plans_picture *picture, bool keep_s
     lm_status status;
 
     if (!d.row)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     find_axes(&d);
     status = gnuplot_draw(path, (gnuplot_size){ 900, 600 }, put_script, &d, keep_script, err);
     free(d.row);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "report/html.h"
 
@@ -316,7 +317,7 @@ void table_html(const table *t, FILE *out)
 lm_status table_print(const table *t, format f, FILE *out, lm_error *err)
 {
     if (!t || t->failed)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if (f == FORMAT_CSV) {
         print_csv(t, out);
     } else if (f == FORMAT_JSON) {

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/no_memory.h"
 #include "sample/system_file.h"
 
 #define POWERCAP  "sys/class/powercap"
@@ -166,7 +167,7 @@ lm_status cpu_power_open(cpu_power **out, lm_error *err)
     lm_status  status;
 
     if (!p)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     p->asked_at = NAN;
     status      = find_zones(p, &why);
     if (status || !p->n) {

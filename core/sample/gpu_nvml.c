@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 /* The few declarations that are needed: the toolkit may have no nvml.h. Names and numbers are those
  * of NVIDIA's "NVML API Reference Guide". */
 typedef struct nvmlDevice_st *nvml_device;
@@ -120,10 +122,11 @@ static lm_status library_open(nvml **out, lm_error *err)
     nvml_result code;
 
     if (!n)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     n->library = dlopen(path && *path ? path : LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!n->library) {
-        status = lm_error_set(err, LM_E_UNSUPPORTED, "no NVML, which comes with NVIDIA's driver: %s", dlerror());
+        status = lm_error_set(err, LM_E_UNSUPPORTED,
+                              "no NVML, which comes with NVIDIA's driver: %s", dlerror());
     } else {
         find_all(n);
         if (!n->init || !n->shutdown || !n->device_by_bus_id)

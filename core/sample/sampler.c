@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "sample/cpu_power.h"
 #include "sample/cpu_state.h"
@@ -148,7 +149,7 @@ lm_status sampler_open(const char *which, sampler **out, lm_error *err)
     lm_status status;
 
     if (!s)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if (which)
         status = add_listed(s, which, err);
     else if (!nvml_count(&n_gpus, NULL) && n_gpus > 0)

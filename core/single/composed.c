@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/no_memory.h"
 #include "single/cheapest.h"
 
 #define JOIN  4
@@ -51,7 +52,7 @@ static lm_status make(columns *c, lm_error *err)
 {
     for (whole_part p = 0; p < N_WHOLE_PARTS; p++) {
         if (columns_need(c, parts[p].name, "s", RESOURCE_HOST) != (size_t)p)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         c->column[p].price = 1;
         c->column[p].floor = parts[p].host;
     }

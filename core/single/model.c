@@ -5,17 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "single/residual.h"
 
 /* Of all rows these reach the most; a device can do somewhat more, of what is no overhead. */
 #define HIGH       0.99
 #define MORE_FLOPS 1.2
 #define MORE_BYTES 1.5
-
-static lm_status no_memory(lm_error *err)
-{
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
-}
 
 static bool forward_only(const layer_run *run)
 {

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 
 #define PREFIX   "kernels."
@@ -86,7 +87,7 @@ static lm_status read_price(const ini_pair *p, columns *c, lm_error *err)
     at = columns_need(c, p->key, unit + 3,
                       strcmp(word[1], "floor") ? resource_parse(word[1]) : RESOURCE_HOST);
     if (at == COLUMN_NONE)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     c->column[at].price  = price;
     c->column[at].floor  = !strcmp(word[1], "floor");
     c->column[at].parent = family_of(c, p->key);

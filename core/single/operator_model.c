@@ -64,7 +64,7 @@ static lm_status try_tiling(const class_rows *from, const tiling *how, double *e
     columns                c      = { 0 };
     rows                   r      = { 0 };
     bool                  *in     = calloc(n, sizeof *in);
-    lm_status              status = in ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status              status = in ? LM_OK : no_memory(err);
 
     *error = 0;
     if (!status)

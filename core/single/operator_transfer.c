@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 #define WIDTH          0.5 /* in natural logarithms: half as fast again is near */
 #define POWER_EXPONENT 0.5
 
@@ -43,7 +45,7 @@ static lm_status add(const columns *c, const operator_source *from, const device
         const size_t  at = columns_need(out, of->name, of->unit, of->resource);
 
         if (at == COLUMN_NONE)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         out->column[at].floor = of->floor;
         if (of->parent != COLUMN_NONE)
             out->column[at].parent = columns_find(out, c->column[of->parent].name);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "single/residual_file.h"
 
 #define HEAD "layermeter residual"
@@ -125,7 +126,7 @@ static lm_status read_class(lines *in, const residual_class *class, size_t n, re
     if (at == n || !class[at].fixed || of[at])
         return lines_fail(in, err, LM_E_NOTFOUND, "'%.40s' is no class, or there twice", rest);
     if (!(of[at] = calloc(1, sizeof **of)))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     return read_body(in, &class[at], of[at], err);
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 #define BEYOND 1.25 /* factor by which counts may leave what was learned from */
 #define SHARE  "share."
 #define OTHER  "other."
@@ -138,7 +140,7 @@ lm_status residual_space_columns(residual_space *s, const columns *c, lm_error *
     if (other)
         s->other_of = other;
     if (!share || !other)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (; s->n_columns < c->n; s->n_columns++) {
         char name[RESIDUAL_NAME];
 

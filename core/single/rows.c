@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 /* Room for one more of n; false: memory ran out. */
 static bool grow(rows *r, void **array, size_t n, size_t *room, size_t size)
 {
@@ -69,7 +71,7 @@ void rows_item(rows *r, size_t column_at, double value)
 
 lm_status rows_check(const rows *r, lm_error *err)
 {
-    return r->failed ? lm_error_set(err, LM_E_NOMEM, "out of memory") : LM_OK;
+    return r->failed ? no_memory(err) : LM_OK;
 }
 
 void rows_clear(rows *r)

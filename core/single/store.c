@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 #include "single/learned.h"
 
@@ -168,7 +169,7 @@ static lm_status read_pair(const ini_pair *p, const layer_class *class, layer_pr
     if (at == COLUMN_NONE)
         at = columns_need_update(&to->columns, p->key);
     if (at == COLUMN_NONE)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     return read_price(p, &to->columns.column[at], err);
 }
 
@@ -206,7 +207,7 @@ lm_status layer_model_read(const ini_section *s, const char *path, layer_model *
                             s->name);
     to = &m->of[class];
     if (!layer_classes[class]->make(&to->columns))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     to->errors = (stats_errors){ 0, NAN, NAN, NAN, NAN, NAN };
     forget(&to->columns);
     for (size_t i = 0; i < s->n_pairs && !status; i++) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 /* Columns that both classes have by these names. */
 #define CALL            "call"
 #define BACKWARD_CALL   "backward.call"
@@ -278,7 +280,7 @@ static lm_status add_sums(walk *w)
     const layer_run      run    = { .forward = true, .multiprocessors = w->m->multiprocessors };
 
     if (!reader)
-        return lm_error_set(w->err, LM_E_NOMEM, "out of memory");
+        return no_memory(w->err);
     for (size_t i = 0; i < net->n_layers; i++)
         for (size_t k = 0; k < net->layer[i].decl->n_inputs; k++)
             if (net->layer[i].decl->input[k].layer < net->n_layers)

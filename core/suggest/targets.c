@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "network/network.h"
 
 #define EVERY       5
@@ -17,7 +18,7 @@ static lm_status add(targets *t, const net_metrics *counts, int64_t nodes, lm_er
         design_case *more = realloc(t->item, room * sizeof *more);
 
         if (!more)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         t->item = more;
         t->room = room;
     }

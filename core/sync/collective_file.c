@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/text.h"
 
 #define PREFIX "allreduce."
@@ -306,7 +307,7 @@ static lm_status put_fabric(const ini_document *doc, const ini_section *s, const
     algorithm_model *to = algorithm_of(m, name);
 
     if (!to)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if (to->of[r->f].rows)
         return ini_fail(doc, err, s->line, LM_E_SYNTAX, "[%s] is there twice", s->name);
     to->of[r->f] = r->m;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 
 #define PARTS    32
@@ -86,7 +87,7 @@ static lm_status fill(const trace_gpu_series *g, size_t from, size_t to, trace_g
     out->n = (size_t)((g->time[to - 1] - out->start) / out->step) + 1;
     out->x = malloc(out->n * sizeof *out->x);
     if (!out->x)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = from; i <= to; i++) {
         const size_t own = i < to ? (size_t)((g->time[i] - out->start) / out->step) : out->n;
 

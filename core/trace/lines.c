@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/no_memory.h"
 #include "trace/gzip/gzip.h"
 
 /* Twice the longest line: what is left of one and what comes behind fit in together. */
@@ -118,7 +119,7 @@ lm_status lines_open(const char *path, bool follow, const volatile sig_atomic_t 
     struct stat  info;
 
     if (!s)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     s->path   = strcmp(path, "-") ? path : "stdin";
     s->follow = follow;
     s->stop   = stop;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/no_memory.h"
 #include "trace/formats.h"
 #include "trace/when.h"
 
@@ -139,7 +140,7 @@ static lm_status keep_beside(trace_reader *r, size_t which, size_t gpu, const ch
     if (!r->beside) {
         r->beside = malloc(TRACE_GPUS_MAX * sizeof *r->beside);
         if (!r->beside)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         for (size_t i = 0; i < TRACE_GPUS_MAX; i++)
             for (size_t b = 0; b < N_BESIDE; b++)
                 r->beside[i][b] = NAN;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "trace/formats.h"
 #include "trace/when.h"
 
@@ -215,7 +216,7 @@ lm_status trace_reader_open(const char *path, const trace_question *q, trace_rea
     lm_status     status;
 
     if (!r)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     r->q          = *q;
     r->path       = strcmp(path, "-") ? path : "stdin";
     r->time_scale = 1;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 double trace_clock_add(trace_clock *c, double time, uint64_t line)
 {
     if (!c->begun) {
@@ -37,7 +39,7 @@ bool trace_gpu_is(const char *name, const char *wanted)
 
 static lm_status out_of_memory(lm_error *err)
 {
-    return lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return no_memory(err);
 }
 
 static lm_status add(trace_gpu_series *g, const trace_sample *s, lm_error *err)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/no_memory.h"
 
 /* A row, or the header row, as text with its newline; malloc'ed. */
 static char *printed(const observation *row)
@@ -51,8 +52,7 @@ static lm_status check_columns(const char *path, lm_error *err)
 {
     char     *text = NULL, *head = printed(NULL);
     size_t    size;
-    lm_status status = head ? file_read_text(path, &text, &size, err)
-                            : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status = head ? file_read_text(path, &text, &size, err) : no_memory(err);
 
     if (!status) {
         const char *at = text;
@@ -117,9 +117,8 @@ lm_status observation_append(const char *path, const observation *row, const cha
         status = check_columns(path, err);
     if (!status) {
         take_over(obs, &own);
-        text = printed(&own);
-        status =
-            text ? write_behind(path, text, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
+        text   = printed(&own);
+        status = text ? write_behind(path, text, err) : no_memory(err);
     }
     free(text);
     observations_free(obs);

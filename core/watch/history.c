@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "sample/device_sample.h"
 
 #define FIRST_STEP 0.05 /* s, of a bin, at first */
@@ -27,7 +28,7 @@ lm_status watch_history_new(watch_history **out, lm_error *err)
 {
     *out = calloc(1, sizeof **out);
     if (!*out)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     (*out)->step = FIRST_STEP;
     return LM_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "epochs/follow.h"
@@ -138,7 +139,7 @@ lm_status watch_run_new(const watch_plan *plan, watch_taker taker, void *context
     lm_status  status;
 
     if (!r)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     *r     = (watch_run){ .plan      = plan,
                           .take      = taker,
                           .context   = context,

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/no_memory.h"
 #include "baselines/layerwise_points.h"
 #include "layers/loader.h"
 
@@ -32,7 +33,7 @@ static lm_status reread(const layerwise_model *m, double *seconds, size_t *size,
     lm_status status = LM_OK;
 
     if (!out)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     layerwise_write(out, m);
     fclose(out);
     *seconds = 0;
@@ -41,7 +42,7 @@ static lm_status reread(const layerwise_model *m, double *seconds, size_t *size,
         char            *copy = malloc(*size + 1);
 
         if (!copy)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         snprintf(copy, *size + 1, "%s", text);
         *seconds -= now(CLOCK_MONOTONIC);
         status = layerwise_read("model", copy, m->kind, &back, err);

@@ -6,6 +6,7 @@
 
 #include <nvrtc.h>
 
+#include "base/no_memory.h"
 #include "cuda_case.h"
 #include "cuda_device.h"
 #include "cuda_step.h"
@@ -59,7 +60,7 @@ static lm_status open_cuda(const backend_config *config, backend **out, lm_error
     lm_status        status;
 
     if (!self)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     self->base.type = &backend_cudnn;
     status          = cuda_device_open(where->seat[rank], ranks_on_host(where, where->host[rank]),
                                        &self->device, err);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "cuda_loops.h"
 #include "measure/clock.h"
 #include "ranks/pulse.h"
@@ -25,7 +26,7 @@ static lm_status get_kernel(cuda_case *c, const settings *how, const lm_kernel *
         }
     made = malloc(sizeof *made);
     if (!made)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     pulse_tick();
     status = cuda_kernel_prepare(c->device, how, k, update, made, err);
     if (status) {
@@ -45,14 +46,14 @@ static lm_status get_kernels(cuda_case *c, const bench_case *what, lm_error *err
         total += what->n_kernels[cuda_phases[i]];
     c->kernel = calloc(total + 1, sizeof *c->kernel);
     if (!c->kernel)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < N_CUDA_PHASES; i++) {
         const phase  part = cuda_phases[i];
         const size_t n    = what->n_kernels[part];
         launch      *list = calloc(n + 1, sizeof *list);
 
         if (!list)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         c->plan.launch[part] = list;
         c->plan.n[part]      = n;
         for (size_t j = 0; j < n; j++) {
@@ -107,7 +108,7 @@ static lm_status allocate(cuda_case *c, lm_error *err)
     plan_place(&c->plan, c->memory);
     c->gradient = calloc(c->plan.n_gradients + 1, sizeof *c->gradient);
     if (!c->gradient)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     plan_gradients(&c->plan, c->memory, c->gradient);
     plan_fill(&c->plan, fill_one, &all);
     return all.status;
@@ -167,7 +168,7 @@ static lm_status add_piece(cuda_case *c, phase part, size_t begin, size_t end, l
         cuda_piece  *more = realloc(c->piece, room * sizeof *more);
 
         if (!more)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         c->piece = more;
         c->room  = room;
     }
@@ -306,7 +307,7 @@ lm_status cuda_case_new(const cuda_device *device, const bench_case *what, cuda_
     lm_status  status;
 
     if (!c)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     c->device           = device;
     c->replay           = what->how.value[SETTING_LAUNCH] != 0;
     c->plan.gradient    = what->gradients;

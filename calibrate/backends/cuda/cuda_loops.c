@@ -10,6 +10,8 @@
 
 #include "cuda_source.h"
 
+#include "base/no_memory.h"
+
 enum { N_TYPES = 3, THREADS = 256, BLOCKS_A_MULTIPROCESSOR = 8 };
 
 static const char *const names[N_LOOPS] = {
@@ -101,7 +103,7 @@ static lm_status get_image(nvrtcProgram program, bool ptx, char **out, lm_error 
         return nvrtc_failed(err, "size of the kernels", status);
     image = calloc(bytes + 1, 1);
     if (!image)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = ptx ? nvrtcGetPTX(program, image) : nvrtcGetCUBIN(program, image);
     if (status != NVRTC_SUCCESS) {
         free(image);
@@ -165,7 +167,7 @@ lm_status cuda_loops_open(const cuda_device *device, const cuda_driver *driver, 
     lm_status   status;
 
     if (!l)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     l->driver = *driver;
     status    = cuda_source_compile(device->major, device->minor, &image, err);
     if (status)

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
+
 /* A block serves requests down to this part of its size: a smaller one would keep it from others.
  */
 enum { WASTE = 4 };
@@ -26,7 +28,7 @@ struct cuda_pool {
 lm_status cuda_pool_new(cuda_pool **out, lm_error *err)
 {
     *out = calloc(1, sizeof **out);
-    return *out ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return *out ? LM_OK : no_memory(err);
 }
 
 /* Gives what nobody has borrowed to the system; all of it at the end. */
@@ -117,7 +119,7 @@ lm_status cuda_borrow(const cuda_device *device, size_t bytes, void **out, lm_er
     if (!b) {
         b = calloc(1, sizeof *b);
         if (!b)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         status = allocate(device->pool, wanted, &b->at, err);
         if (status) {
             free(b);

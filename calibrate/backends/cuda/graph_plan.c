@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
+
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 static cudnnBackendDescriptor_t make_operation_graph(graph *g)
@@ -168,7 +170,7 @@ lm_status graph_plan(graph *g, const graph_rules *rules, lm_error *err)
         }
     }
     if (g->cause == CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if (graph_failed(g))
         return lm_error_set(err, LM_E_UNSUPPORTED, "%s", g->text);
     if (g->n_candidates == 0)

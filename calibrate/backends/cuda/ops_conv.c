@@ -6,6 +6,8 @@
 #include "ops_classic.h"
 #include "ops_graph.h"
 
+#include "base/no_memory.h"
+
 /*
  * What is run is what PyTorch runs: the product alone, and its bias by a kernel of its own (there
  * "output.add_(bias)", here cudnnAddTensor), the bias' gradient by a sum of its own (here
@@ -147,7 +149,7 @@ static lm_status make_bias(const conv *c, const places *p, cudnnDataType_t type,
     lm_status  status;
 
     if (!b)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     b->base      = (ops_after){ run_bias, release_bias };
     b->bias_at   = p->bias;
     b->result_at = p->result;

@@ -6,6 +6,8 @@
 
 #include "ops_graph.h"
 
+#include "base/no_memory.h"
+
 /*
  * A kernel's product is row-major, C (m,n) = A (m,k) B (k,n); the library's matrices are
  * column-major. So the library is asked for C' (n,m) = B' A', where a matrix and its transpose are
@@ -281,7 +283,7 @@ lm_status ops_gemm(const cuda_device *device, const settings *how, cuda_kernel *
         return cuda_unsupported(k, "cuBLASLt", "a batch beyond 31 bits", err);
     g = calloc(1, sizeof *g);
     if (!g)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     cause = make_descriptors(g, &k->base.kernel, data, compute);
     if (cause == CUBLAS_STATUS_SUCCESS)
         cause = find(g, device, wanted);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "ranks/pulse.h"
 
 enum { NO_SLOT = MAX_SLOTS };
@@ -206,7 +207,7 @@ lm_status ops_graph_finish(const cuda_device *device, cuda_kernel *k, graph *g, 
         if (after)
             after->release(after);
         free(m);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     *m     = (made){ g, after, NO_SLOT };
     status = graph_plan(g, rules, &why);

@@ -7,6 +7,8 @@
 #include "ops_classic.h"
 #include "ops_graph.h"
 
+#include "base/no_memory.h"
+
 /*
  * A kernel's statistics run over `group` elements for each of `rows`, `inner` of which lie
  * together.
@@ -189,7 +191,7 @@ static lm_status prepare_batch(const cuda_device *device, const settings *how, c
     lm_status status;
 
     if (!b)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = make_batch(device, &k->base.kernel, how->value[SETTING_LAYOUT] != 0, b, &why);
     if (status) {
         free_batch(b);

@@ -8,6 +8,8 @@
 #include "ops_classic.h"
 #include "ops_graph.h"
 
+#include "base/no_memory.h"
+
 /*
  * PyTorch runs poolings of its own; these are cuDNN's. They pad the front and the back alike, and a
  * window must begin within; so what they cannot say is refused: dilation, and outputs (ceil mode)
@@ -165,7 +167,7 @@ lm_status ops_pool(const cuda_device *device, const settings *how, cuda_kernel *
         return cuda_unsupported(k, "cuDNN's pooling", refused, err);
     p = calloc(1, sizeof *p);
     if (!p)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = make(&s, &k->base.kernel, type, p, err);
     if (status) {
         free_pool(p);

@@ -7,6 +7,8 @@
 #include "ops_classic.h"
 #include "ops_graph.h"
 
+#include "base/no_memory.h"
+
 /* PyTorch runs kernels of its own for both. */
 
 typedef struct rows {
@@ -68,7 +70,7 @@ lm_status ops_softmax(const cuda_device *device, const settings *how, cuda_kerne
         return cuda_unsupported(k, "cuDNN", "no such element type", err);
     r = calloc(1, sizeof *r);
     if (!r)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = ops_tensor_make(&all, type, &r->in, err);
     if (status) {
         free_rows(r);
@@ -152,7 +154,7 @@ lm_status ops_reduce(const cuda_device *device, const settings *how, cuda_kernel
     out = graph_packed(4, (const int64_t[]){ outer, 1, inner, 1 });
     r   = calloc(1, sizeof *r);
     if (!r)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     status = make_reduce(device, &in, &out, type, r, err);
     if (status) {
         free_rows(r);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "measure/backend.h"
 #include "nccl_buckets.h"
 #include "nccl_comm.h"
@@ -80,12 +81,12 @@ static lm_status nccl_open(const backend_config *config, backend **out, lm_error
     cudaError_t   cuda;
 
     if (!b)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     b->base.type = &backend_nccl;
     b->everyone  = config->world;
     status       = take_device(config->world, &b->cache_bytes, err);
     if (!status && !(b->comms = nccl_comms_new(config->world)))
-        status = lm_error_set(err, LM_E_NOMEM, "out of memory");
+        status = no_memory(err);
     if (!status &&
         ((cuda = cudaStreamCreateWithFlags(&b->stream, cudaStreamNonBlocking)) != cudaSuccess ||
          (cuda = cudaEventCreate(&b->begin)) != cudaSuccess ||
@@ -227,7 +228,7 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
     const bool    ring = !strcmp(what->point->algorithm, "ring");
     lm_status     status;
 
-    status = w ? set_up(b, what, w, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = w ? set_up(b, what, w, err) : no_memory(err);
     status = world_agree(what->group, status, err); /* a communicator is made by all */
     if (!status)
         status = nccl_comms_get(b->comms, what->group, ring, &w->comm, err);

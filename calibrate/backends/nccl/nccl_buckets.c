@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/no_memory.h"
 #include "ranks/pulse.h"
 
 #include "nccl_values.h"
@@ -125,7 +126,7 @@ lm_status nccl_buckets_new(ncclComm_t comm, const bench_case *what, const gradie
 
     if (b)
         *b = (nccl_buckets){ .comm = comm, .group = what->group, .bucket = bucket, .n = n };
-    status = b ? set_up(b, err) : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    status = b ? set_up(b, err) : no_memory(err);
     status = world_agree(what->group, status, err); /* none verifies alone */
     if (!status)
         status = verify(b, err);

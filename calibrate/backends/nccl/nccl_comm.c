@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "ranks/pulse.h"
 
 typedef struct kept {
@@ -102,7 +103,7 @@ static lm_status initialise(const world *group, const ncclUniqueId *id, bool rin
     pulse_activity doing;
 
     if (before && !own)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     if (ring)
         setenv("NCCL_ALGO", "Ring", 1);
     doing  = pulse_enter(PULSE_EXCHANGE); /* the ranks meet in it */
@@ -127,8 +128,7 @@ static lm_status find_members(const nccl_comms *all, const world *group, double 
     double   *member = calloc((size_t)n, sizeof *member);
     lm_status status;
 
-    status =
-        world_agree(group, member ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
+    status = world_agree(group, member ? LM_OK : no_memory(err), err);
     if (status) {
         free(member);
         return status;
@@ -159,7 +159,7 @@ lm_status nccl_comms_get(nccl_comms *all, const world *group, bool ring, ncclCom
     k = calloc(1, sizeof *k);
     if (!k)
         free(member);
-    status = world_agree(group, k ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory"), err);
+    status = world_agree(group, k ? LM_OK : no_memory(err), err);
     if (k)
         *k = (kept){ .member = member, .ring = ring };
     if (!status)

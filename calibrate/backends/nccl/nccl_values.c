@@ -9,6 +9,8 @@
 
 #include "nccl_comm.h"
 
+#include "base/no_memory.h"
+
 #define PIECE (1 << 20) /* elements that pass through host memory at a time */
 
 bool nccl_type(lm_dtype dtype, ncclDataType_t *out)
@@ -82,7 +84,7 @@ lm_status nccl_fill(void *memory, int64_t n, lm_dtype dtype, int rank, int size,
     cudaError_t  status = cudaSuccess;
 
     if (!host)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (int64_t at = 0; at < n && status == cudaSuccess; at += PIECE) {
         const int64_t part = n - at < PIECE ? n - at : PIECE;
 
@@ -106,7 +108,7 @@ lm_status nccl_check(const void *memory, int64_t n, lm_dtype dtype, double toler
     lm_status    found = LM_OK;
 
     if (!host)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (int64_t at = 0; at < n && !found; at += PIECE) {
         const int64_t     part   = n - at < PIECE ? n - at : PIECE;
         const cudaError_t status = cudaMemcpy(host, (const char *)memory + (size_t)at * width,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/no_memory.h"
 #include "measure/plan.h"
 #include "onednn_api.h"
 #include "onednn_kernels.h"
@@ -62,7 +63,7 @@ static lm_status open_onednn(const backend_config *config, backend **out, lm_err
     lm_status     status;
 
     if (!self)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     self->base.type = &backend_onednn;
     status          = team_open(&self->team, config->threads, err);
     if (status)
@@ -142,7 +143,7 @@ static lm_status get_kernel(onednn_work *w, const lm_kernel *k, bool update,
         }
     made = malloc(sizeof *made);
     if (!made)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     pulse_tick();
     status = kernel_prepare(w->device, k, update, made, err);
     if (status) {
@@ -162,14 +163,14 @@ static lm_status get_kernels(onednn_work *w, const bench_case *what, lm_error *e
         total += what->n_kernels[phases[i]];
     w->kernel = calloc(total + 1, sizeof *w->kernel);
     if (!w->kernel)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < N_SERVED; i++) {
         const phase  part = phases[i];
         const size_t n    = what->n_kernels[part];
         launch      *list = calloc(n + 1, sizeof *list);
 
         if (!list)
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         w->plan.launch[part] = list;
         w->plan.n[part]      = n;
         for (size_t j = 0; j < n; j++) {
@@ -197,7 +198,7 @@ static lm_status make_memories(onednn_work *w, phase part, lm_error *err)
 
     w->argument[part] = calloc(n + 1, sizeof *w->argument[part]);
     if (!w->argument[part])
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const launch          *l = &w->plan.launch[part][i];
         const prepared_kernel *k = kernel_of(l);
@@ -247,7 +248,7 @@ static lm_status allocate(onednn_work *w, int64_t ranks, lm_error *err)
     plan_place(&w->plan, w->memory);
     w->gradient = calloc(w->plan.n_gradients + 1, sizeof *w->gradient);
     if (!w->gradient)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     plan_gradients(&w->plan, w->memory, w->gradient);
     return LM_OK;
 }
@@ -280,7 +281,7 @@ static lm_status prepare(backend *self, const bench_case *what, void **out, lm_e
     lm_status    status;
 
     if (!w)
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     w->device           = &me->device;
     w->plan.gradient    = what->gradients;
     w->plan.n_gradients = what->n_gradients;

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <xgboost/c_api.h>
 
+#include "base/no_memory.h"
 #include "learn/boost.h"
 
 bool boost_available(void)
@@ -38,7 +39,7 @@ static lm_status check_options(const boost_options *o, lm_error *err)
 static lm_status matrix_of(const learn_rows *r, DMatrixHandle *out, lm_error *err)
 {
     float    *x = malloc(r->n * r->n_features * sizeof *x), *y = malloc(r->n * sizeof *y);
-    lm_status status = x && y ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    lm_status status = x && y ? LM_OK : no_memory(err);
 
     for (size_t i = 0; !status && i < r->n * r->n_features; i++)
         x[i] = (float)r->x[i];
@@ -177,11 +178,11 @@ static lm_status take_trees(json_t *model, size_t n, trees *t, lm_error *err)
             return lm_error_set(err, LM_E_UNSUPPORTED,
                                 "XGBoost's model has no trees in the form of version 1.7");
         if (!take_node(&g, 0, t, &room))
-            return lm_error_set(err, LM_E_NOMEM, "out of memory");
+            return no_memory(err);
         t->begin[k + 1] = t->n_nodes;
     }
     t->n_trees = n;
-    return t->begin ? LM_OK : lm_error_set(err, LM_E_NOMEM, "out of memory");
+    return t->begin ? LM_OK : no_memory(err);
 }
 
 static lm_status take_over(BoosterHandle b, size_t n, trees *t, lm_error *err)
@@ -227,7 +228,7 @@ lm_status boost_train(const learn_rows *rows, const learn_rows *held, const boos
         return lm_error_set(err, LM_E_ARG, "%zu features to learn from, %zu to judge by",
                             rows->n_features, held->n_features);
     if (!(t = calloc(1, sizeof *t)))
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     t->n_features = rows->n_features;
     t->base       = (double)(float)mean(rows->y, rows->n);
     if (!(status = matrix_of(rows, &matrix[0], err)) && held)

@@ -9,6 +9,8 @@
 
 #include <zlib.h>
 
+#include "base/no_memory.h"
+
 #define PACKED 65536
 
 struct gzip_stream {
@@ -28,7 +30,7 @@ lm_status gzip_open(const char *path, int fd, const char *begun, size_t n, gzip_
     if (!g || !packed || inflateInit2(&g->z, 15 + 16) != Z_OK) { /* 16: with gzip's header */
         free(packed);
         free(g);
-        return lm_error_set(err, LM_E_NOMEM, "out of memory");
+        return no_memory(err);
     }
     memcpy(packed, begun, n);
     g->path       = path;
