@@ -128,7 +128,7 @@ static void add_columns(table *t, const power_choice *c)
     table_column(t, "energy_j", "energy [J]", -1);
     table_column(t, "edp_js", "EDP [Js]", -1);
     table_column(t, "samples_per_j", "samples/J", -1);
-    table_column(t, "epoch_s", "epoch [s]", 0);
+    table_column(t, "epoch_s", "epoch [s]", TABLE_POSITIVE(0));
     table_column(t, "epoch_kwh", "epoch [kWh]", -1);
     if (isfinite(c->grams_per_kwh))
         table_column(t, "epoch_co2_g", "epoch [gCO2]", -1);

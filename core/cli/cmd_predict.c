@@ -120,8 +120,8 @@ static void add_columns(table *t, const layout *l)
     table_column(t, "step_ms", "step [ms]", 2);
     table_column(t, "step_low_ms", "low", 2);
     table_column(t, "step_high_ms", "high", 2);
-    table_column(t, "samples_per_s", "samples/s", TABLE_RATE);
-    table_column(t, "epoch_s", "epoch [s]", 0);
+    table_column(t, "samples_per_s", "samples/s", TABLE_POSITIVE(1));
+    table_column(t, "epoch_s", "epoch [s]", TABLE_POSITIVE(0));
     power_columns(t, l->power);
     ledger_column(t);
     table_column(t, "beyond", "beyond", 0);

@@ -110,7 +110,7 @@ static void large_columns(table *t)
     table_column(t, "step_ms", "step [ms]", 2);
     table_column(t, "step_low_ms", "low", 2);
     table_column(t, "step_high_ms", "high", 2);
-    table_column(t, "samples_per_s", "samples/s", TABLE_RATE);
+    table_column(t, "samples_per_s", "samples/s", TABLE_POSITIVE(1));
     table_column(t, "beyond", "beyond", 0);
     table_column(t, "largest_batch_in_nine_tenths", NULL, 0);
 }

@@ -195,11 +195,11 @@ static table *points_table(const page *p)
     table_column(t, "batch", "batch", 0);
     table_column(t, "global_batch", "of all", 0);
     table_column(t, "step_ms", "step [ms]", page_decimals(p));
-    table_column(t, "samples_per_s", "samples/s", TABLE_RATE);
-    table_column(t, "low", "low", 1);
-    table_column(t, "high", "high", 1);
+    table_column(t, "samples_per_s", "samples/s", TABLE_POSITIVE(1));
+    table_column(t, "low", "low", TABLE_POSITIVE(1));
+    table_column(t, "high", "high", TABLE_POSITIVE(1));
     if (p->tokens)
-        table_column(t, "tokens_per_s", "tokens/s", 0);
+        table_column(t, "tokens_per_s", "tokens/s", TABLE_POSITIVE(0));
     table_column(t, "speedup", "speed-up", 2);
     table_column(t, "efficiency", "efficiency [%]", 1);
     table_column(t, "epoch", "an epoch takes", 0);

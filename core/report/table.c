@@ -132,6 +132,22 @@ void table_real(table *t, double value)
 #define WHOLE_LEAST 999.5
 #define WHOLE_END   1e9
 
+static size_t significant(const char *number)
+{
+    size_t n = 0;
+
+    for (number += strspn(number, "-0."); *number; number++)
+        n += *number != '.';
+    return n;
+}
+
+static void print_positive(double value, int decimals, char *buffer, size_t size)
+{
+    snprintf(buffer, size, "%.*f", decimals, value);
+    if (value != 0 && significant(buffer) < 2)
+        snprintf(buffer, size, "%.2g", value);
+}
+
 static const char *print_cell(const cell *c, int decimals, char *buffer, size_t size)
 {
     switch (c->kind) {
@@ -141,14 +157,13 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
     }
     if (isnan(c->u.real))
         return "-";
-    if (decimals >= 0 || decimals == TABLE_RATE) {
-        snprintf(buffer, size, "%.*f", decimals < 0 ? 1 : decimals, c->u.real);
-        if (buffer[strspn(buffer, "-0.")])
-            return buffer;
+    if (decimals >= 0) {
+        snprintf(buffer, size, "%.*f", decimals, c->u.real);
         /* what rounds to 0 has no sign: the last digits of a sum are the processor's own */
-        if (decimals >= 0 || c->u.real == 0)
-            return *buffer == '-' ? buffer + 1 : buffer;
-        snprintf(buffer, size, "%.2g", c->u.real);
+        return *buffer == '-' && !significant(buffer) ? buffer + 1 : buffer;
+    }
+    if (decimals <= TABLE_POSITIVE(0)) {
+        print_positive(c->u.real, TABLE_POSITIVE(decimals), buffer, size);
         return buffer;
     }
     if (fabs(c->u.real) >= WHOLE_LEAST && fabs(c->u.real) < WHOLE_END)
