@@ -12,6 +12,7 @@
 #include "cli/validate_clocks.h"
 #include "cli/validate_devices.h"
 #include "cli/validate_launches.h"
+#include "cli/validate_machines.h"
 #include "cli/validate_print.h"
 #include "fit/singles.h"
 #include "observe/variants.h"
@@ -206,8 +207,7 @@ static bool choose_model(const options *o, const char *name, int *code)
 typedef struct validation {
     const options *o;
     split_rule     rule;
-    quantity       q;
-    format         f;
+    judging_form   form;
     char           list[128], *name[JUDGED_MAX]; /* of models, n_models of them */
     size_t         n_models;
 
@@ -261,156 +261,20 @@ static lm_status judge_model(const validation *v, const char *name, comparison *
     return status;
 }
 
-/* What the judged say, in the form that is asked for. */
-static lm_status print_judged(const options *o, const judging *all, quantity q, format f,
-                              lm_error *err)
-{
-    table    *t      = table_new();
-    lm_status status = LM_OK;
-
-    if (o->value[PLOT] && judging_draw(all, q, o->value[PLOT], err)) {
-        table_free(t);
-        return err->code;
-    }
-    if (f == FORMAT_TABLE)
-        judging_print_split(all->by);
-    if (o->value[POINTS])
-        judging_points(all, q, t);
-    else
-        status = judging_table(all, o->value[POOLED] != NULL, t, err);
-    if (!status)
-        status = table_print(t, f, stdout, err);
-    table_free(t);
-    return status;
-}
-
-/* Is each file of a machine of its own, and is that one known? False: *code says what is wrong. */
-static bool choose_devices(const options *o, char *list, char *name[VALIDATE_DEVICES + 1],
-                           int *code)
-{
-    lm_error err = { 0 };
-    size_t   n   = 0;
-
-    if (o->value[DEVICE])
-        n = text_split(list, ',', name, VALIDATE_DEVICES + 1);
-    if (o->n_arguments < 2)
-        lm_error_set(&err, LM_E_ARG,
-                     "takes a file for each machine, two or more, and --device A,B to say which "
-                     "these are");
-    else if (n != (size_t)o->n_arguments)
-        lm_error_set(&err, LM_E_ARG, "%zu of --device for %d files: each needs one, in their order",
-                     n, o->n_arguments);
-    else
-        return true;
-    *code = report_misuse("--leave-out device", &err);
-    return false;
-}
-
-/* Models that can be carried over: the default one, and those that learn of datasheets. */
-static size_t choose_carried(const options *o, char *list, char *name[JUDGED_MAX], int *code)
-{
-    char         learned[100];
-    lm_error     err = { 0 };
-    const size_t n   = text_split(list, ',', name, JUDGED_MAX);
-
-    for (size_t i = 0; i < n; i++) {
-        double                setting[LAYERWISE_SETTINGS];
-        const layerwise_kind *kind = layerwise_find(name[i]);
-
-        if (kind && layerwise_settings(kind, o->value[LEARN], setting, &err)) {
-            *code = report_misuse("--learn", &err);
-            return 0;
-        }
-        if (!kind && strcmp(name[i], model_at(0)) != 0) {
-            lm_error_set(&err, LM_E_ARG,
-                         "only the models %s,%s are carried over to other devices; found '%.40s'",
-                         model_at(0), layerwise_names(",", learned, sizeof learned), name[i]);
-            *code = report_misuse("--leave-out device", &err);
-            return 0;
-        }
-    }
-    return n;
-}
-
-/* What one of them says of all machines. */
-static lm_status judge_carried(const options *o, const devices_left_out *d, judged *to,
-                               lm_error *err)
-{
-    const layerwise_kind *kind = layerwise_find(to->model);
-    double                setting[LAYERWISE_SETTINGS];
-    lm_status             status;
-
-    if (!kind) {
-        memcpy(to->at, d->at, d->all.n_points * sizeof *to->at);
-        return LM_OK;
-    }
-    if ((status = layerwise_settings(kind, o->value[LEARN], setting, err)))
-        return status;
-    return devices_leave_out_learned(d, kind, setting, to->at, err);
-}
-
-static lm_status print_devices(const options *o, const devices_left_out *d, char *const *name,
-                               size_t n, quantity q, format f, lm_error *err)
-{
-    judged        judge[JUDGED_MAX] = { { 0 } };
-    const judging all               = { &d->all, &d->by, &d->by, judge, n, false };
-    lm_status     status            = LM_OK;
-
-    for (size_t i = 0; i < d->n; i++)
-        print_flagged(d->machine[i].obs, &d->machine[i].p);
-    for (size_t m = 0; m < n && !status; m++) {
-        judge[m] = (judged){ name[m], calloc(d->all.n_points + 1, sizeof(comparison)) };
-        status   = judge[m].at ? judge_carried(o, d, &judge[m], err) : no_memory(err);
-    }
-    if (!status)
-        status = print_judged(o, &all, q, f, err);
-    for (size_t m = 0; m < n; m++)
-        free(judge[m].at);
-    return status;
-}
-
-static int run_devices(const options *o, quantity q, format f)
-{
-    lm_error         err     = { 0 };
-    registry        *reg     = NULL;
-    workloads       *loads   = NULL;
-    device_list     *devices = NULL;
-    devices_left_out d       = { .n = 0 };
-    char            *name[VALIDATE_DEVICES + 1], list[1024], *model[JUDGED_MAX], models[128];
-    size_t           n;
-    bool             carry = false;
-    int              code  = EXIT_DONE;
-
-    snprintf(list, sizeof list, "%s", o->value[DEVICE] ? o->value[DEVICE] : "");
-    snprintf(models, sizeof models, "%s", o->given[MODEL] ? o->value[MODEL] : model_at(0));
-    if (!choose_devices(o, list, name, &code) || !(n = choose_carried(o, models, model, &code)))
-        return code;
-    for (size_t m = 0; m < n; m++)
-        carry |= !layerwise_find(model[m]);
-    if (open_registry(o, &reg, &err) || workloads_new(reg, &loads, &err) ||
-        devices_open(o->value[DEVICES], &devices, &err) ||
-        devices_leave_out(o->argument, name, (size_t)o->n_arguments, o->value[WHERE], carry,
-                          devices, loads, &d, &err) ||
-        print_devices(o, &d, model, n, q, f, &err))
-        code = report_failure(&err);
-    devices_left_out_free(&d);
-    devices_free(devices);
-    workloads_free(loads);
-    registry_free(reg);
-    return code;
-}
-
 /* False: *code says what is wrong. */
 static bool read_words(validation *v, int *code)
 {
     const options *o   = v->o;
     lm_error       err = { 0 };
 
-    if (format_parse(o->value[FORMAT], &v->f, &err)) {
+    if (format_parse(o->value[FORMAT], &v->form.f, &err)) {
         *code = report_misuse("", &err);
         return false;
     }
-    if (!choose_rule(o, &v->rule, code) || !choose_phase(o, &v->q, code))
+    v->form.points = o->value[POINTS] != NULL;
+    v->form.pooled = o->value[POOLED] != NULL;
+    v->form.plot   = o->value[PLOT];
+    if (!choose_rule(o, &v->rule, code) || !choose_phase(o, &v->form.q, code))
         return false;
     if (v->rule.kind == SPLIT_DEVICE)
         return true;
@@ -464,19 +328,18 @@ static lm_status print_launches(const validation *v, lm_error *err)
     lm_status             status   = validate_launches(&question, t, err);
 
     if (!status)
-        status = table_print(t, v->f, stdout, err);
+        status = table_print(t, v->form.f, stdout, err);
     table_free(t);
     return status;
 }
 
 static lm_status print_clocks(const validation *v, lm_error *err)
 {
-    table    *t = table_new();
-    lm_status status =
-        validate_clocks(&v->p, v->cal, v->obs->path, v->o->value[POINTS] != NULL, t, err);
+    table    *t      = table_new();
+    lm_status status = validate_clocks(&v->p, v->cal, v->obs->path, v->form.points, t, err);
 
     if (!status)
-        status = table_print(t, v->f, stdout, err);
+        status = table_print(t, v->form.f, stdout, err);
     table_free(t);
     return status;
 }
@@ -505,7 +368,7 @@ static lm_status print_models(validation *v, lm_error *err)
                 "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
                 "that is left out\n",
                 o->argument[0], INTERVAL_GROUPS);
-    return print_judged(o, &all, v->q, v->f, err);
+    return judging_print(&all, &v->form, err);
 }
 
 static lm_status validate(validation *v, lm_error *err)
@@ -525,7 +388,7 @@ static lm_status validate(validation *v, lm_error *err)
                 "no predictions\n",
                 o->argument[0], o->value[LEAVE_OUT]);
     print_flagged(v->obs, &v->p);
-    return v->q == N_QUANTITIES ? print_clocks(v, err) : print_models(v, err);
+    return v->form.q == N_QUANTITIES ? print_clocks(v, err) : print_models(v, err);
 }
 
 static void validation_free(validation *v)
@@ -543,6 +406,20 @@ static void validation_free(validation *v)
     registry_free(v->reg);
 }
 
+static int left_out_machines(const validation *v)
+{
+    const options          *o = v->o;
+    const machines_question q = { .o          = o,
+                                  .names      = o->value[DEVICE],
+                                  .datasheets = o->value[DEVICES],
+                                  .models     = o->given[MODEL] ? o->value[MODEL] : NULL,
+                                  .learn      = o->value[LEARN],
+                                  .where      = o->value[WHERE],
+                                  .form       = v->form };
+
+    return validate_machines(&q);
+}
+
 static int run(const options *o)
 {
     validation v    = { .o = o };
@@ -552,7 +429,7 @@ static int run(const options *o)
     if (!read_words(&v, &code))
         return code;
     if (v.rule.kind == SPLIT_DEVICE)
-        return run_devices(o, v.q, v.f);
+        return left_out_machines(&v);
     if (validate(&v, &err))
         code = report_failure(&err);
     validation_free(&v);

@@ -251,3 +251,20 @@ bool judging_without_intervals(const judging *all)
         }
     return predicted;
 }
+
+lm_status judging_print(const judging *all, const judging_form *as, lm_error *err)
+{
+    table    *t      = table_new();
+    lm_status status = as->plot ? judging_draw(all, as->q, as->plot, err) : LM_OK;
+
+    if (!status && as->f == FORMAT_TABLE)
+        judging_print_split(all->by);
+    if (!status && as->points)
+        judging_points(all, as->q, t);
+    else if (!status)
+        status = judging_table(all, as->pooled, t, err);
+    if (!status)
+        status = table_print(t, as->f, stdout, err);
+    table_free(t);
+    return status;
+}

@@ -38,6 +38,17 @@ void judging_points(const judging *all, quantity q, table *t);
 /** Predicted against measured, a panel a model: FILE.svg, .png or .pdf. */
 lm_status judging_draw(const judging *all, quantity q, const char *path, lm_error *err);
 
+/** What of it is told, and in which form. */
+typedef struct judging_form {
+    quantity    q; /**< of points and plots */
+    format      f;
+    bool        points, pooled; /**< every point; of all groups together alone */
+    const char *plot;           /**< NULL: none */
+} judging_form;
+
+/** All of the above, on stdout. */
+lm_status judging_print(const judging *all, const judging_form *as, lm_error *err);
+
 /** Is no interval stated of anything that is predicted? */
 bool judging_without_intervals(const judging *all);
 
