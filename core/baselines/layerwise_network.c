@@ -160,16 +160,24 @@ static lm_status ask(adding *a, const layerwise_case *c, phase f, layerwise_answ
     return status;
 }
 
-/* Watts of a phase for so long; NAN where no power was learned. */
-static lm_status add_joules(adding *a, const layerwise_case *c, phase f, double seconds)
+/* What a case takes in a phase: seconds, and joules by the bounds of its power alone. */
+typedef struct taken {
+    layerwise_answer seconds, joules; /* NAN: not told */
+} taken;
+
+static const layerwise_answer nothing = { 0, 0, 0, 1 }, untold = { NAN, NAN, NAN, 1 };
+
+/* Watts for so long; where no power was learned, NAN. */
+static lm_status ask_joules(adding *a, const layerwise_case *c, phase f, taken *to)
 {
     const layerwise_case in     = layerwise_in(c, f, a->s->optimizer);
-    layerwise_answer     watts  = { .value = NAN };
+    layerwise_answer     watts  = untold;
     lm_status            status = LM_OK;
 
     if (a->m->kind->target[LAYERWISE_WATTS])
         status = layerwise_predict(a->m, &in, LAYERWISE_WATTS, &watts, a->err);
-    a->out->joules[f] += watts.value * seconds;
+    to->joules = (layerwise_answer){ watts.value * to->seconds.value, watts.low * to->seconds.value,
+                                     watts.high * to->seconds.value, 1 };
     return status;
 }
 
@@ -179,26 +187,47 @@ static phase other_forward(phase f)
     return f == PHASE_FORWARD ? PHASE_INFERENCE : f == PHASE_INFERENCE ? PHASE_FORWARD : f;
 }
 
-/* A step of passes and update. */
-static layerwise_answer parts_of(const layerwise_answer found[N_PHASES])
+static lm_status ask_phase(adding *a, const layerwise_case *c, phase f, taken *to)
 {
-    const layerwise_answer *f = &found[PHASE_FORWARD], *b = &found[PHASE_BACKWARD],
-                           *u = &found[PHASE_UPDATE];
+    phase     told   = f;
+    lm_status status = ask(a, c, f, &to->seconds);
 
-    return (layerwise_answer){ .value = f->value + b->value + u->value,
-                               .low   = f->low + b->low + u->low,
-                               .high  = f->high + b->high + u->high };
+    if (!status && isnan(to->seconds.value))
+        status = ask(a, c, told = other_forward(f), &to->seconds);
+    to->joules = untold;
+    return status || isnan(to->seconds.value) ? status : ask_joules(a, c, told, to);
 }
 
-static lm_status add_told(adding *a, const layerwise_case *c, phase f, const layerwise_answer *told)
+static void add_answer(layerwise_answer *to, const layerwise_answer *x)
 {
-    layerwise_sum *to = a->out;
+    to->value += x->value;
+    to->low += x->low;
+    to->high += x->high;
+}
 
-    to->seconds[f] += told->value;
-    to->low[f] += told->low;
-    to->high[f] += told->high;
+/* A step of passes and update, where all are told: what is printed adds up. */
+static void add_parts(taken found[N_PHASES])
+{
+    static const phase parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
+    taken              sum     = { nothing, nothing };
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        add_answer(&sum.seconds, &found[parts[i]].seconds);
+        add_answer(&sum.joules, &found[parts[i]].joules);
+    }
+    if (!isnan(sum.seconds.value))
+        found[PHASE_STEP] = sum;
+}
+
+static void add_told(layerwise_sum *to, phase f, const taken *told)
+{
+    to->seconds[f] += told->seconds.value;
+    to->low[f] += told->seconds.low;
+    to->high[f] += told->seconds.high;
+    to->joules[f] += told->joules.value;
+    to->joules_low[f] += told->joules.low;
+    to->joules_high[f] += told->joules.high;
     to->told[f]++;
-    return add_joules(a, c, f, told->value);
 }
 
 static lm_status add_case(void *context, layerwise_case *c)
@@ -206,26 +235,24 @@ static lm_status add_case(void *context, layerwise_case *c)
     static const phase asked[] = { PHASE_FORWARD, PHASE_INFERENCE, PHASE_BACKWARD, PHASE_UPDATE,
                                    PHASE_STEP };
     adding            *a       = context;
-    layerwise_answer   found[N_PHASES];
+    taken              found[N_PHASES];
     double             seconds[N_PHASES] = { 0 };
     lm_status          status            = LM_OK;
 
     for (size_t i = 0; i < sizeof asked / sizeof asked[0] && !status; i++) {
         const phase f = asked[i];
 
-        found[f] = (layerwise_answer){ .value = 0 };
+        found[f] = (taken){ nothing, nothing };
         if (!happens(c, f))
             continue;
-        status = ask(a, c, f, &found[f]);
-        if (!status && isnan(found[f].value))
-            status = ask(a, c, other_forward(f), &found[f]);
-        if (f == PHASE_STEP && !isnan(parts_of(found).value)) /* what is printed adds up */
-            found[f] = parts_of(found);
-        seconds[f] = found[f].value;
+        status = ask_phase(a, c, f, &found[f]);
+        if (f == PHASE_STEP)
+            add_parts(found);
+        seconds[f] = found[f].seconds.value;
         if (isnan(seconds[f]))
             a->out->untold[f]++;
         else if (!status)
-            status = add_told(a, c, f, &found[f]);
+            add_told(a->out, f, &found[f]);
     }
     for (phase f = 0; f < N_PHASES; f++)
         a->out->other[f] += isnan(seconds[f]) != isnan(seconds[PHASE_STEP]);
@@ -249,6 +276,7 @@ lm_status layerwise_sum_each(const layerwise_model *m, const bound_network *net,
     status = layerwise_each(net, m->kind->chains, s, add_case, &a, err);
     for (phase f = 0; f < N_PHASES; f++)
         if (!out->told[f])
-            out->seconds[f] = out->low[f] = out->high[f] = out->joules[f] = NAN;
+            out->seconds[f] = out->low[f] = out->high[f] = out->joules[f] = out->joules_low[f] =
+                out->joules_high[f]                                       = NAN;
     return status;
 }

@@ -38,7 +38,8 @@ typedef struct layerwise_sum {
      * unknown. */
     double low[N_PHASES], high[N_PHASES];
     double joules[N_PHASES]; /**< power times time; NAN: of a layer no power is said */
-    size_t told[N_PHASES];   /**< layers */
+    double joules_low[N_PHASES], joules_high[N_PHASES]; /**< by the power's intervals alone */
+    size_t told[N_PHASES];                              /**< layers */
     size_t untold[N_PHASES]; /**< layers of which nothing is said in this phase: they count 0 */
     size_t other[N_PHASES];  /**< layers of which either this phase is told or the step, not both */
     double beyond; /**< the farthest that a count leaves what was learned from, a factor */

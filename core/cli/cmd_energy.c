@@ -155,7 +155,7 @@ static void add_row(table *t, const power_choice *c, const scale_point *p, doubl
     table_real(t, kwh);
     if (isfinite(c->grams_per_kwh))
         table_real(t, kwh * c->grams_per_kwh);
-    table_text(t, power_by(c));
+    table_text(t, power_by(c, NULL));
     table_text(t, best);
 }
 

@@ -74,11 +74,15 @@ static const char details[] =
     "--model justus, or another that 'fit --model' learned of single layers: a step is the sum over its\n"
     "layers; those it knows nothing of, and how far a layer leaves what was learned, stand in 'beyond'. Bounds\n"
     "are by groups of layers that were left out, as if all layers of the network were off alike.\n"
-    "All-reduces are the machine file's, or over --bandwidth. --explain knows its layers, not what bounds them.\n"
+    "All-reduces are the machine file's, or over --bandwidth; --sync hides them where backward passes were learned\n"
+    "by themselves. --explain knows its layers, not what bounds them.\n"
     "They take any --optimizer that was measured: adagrad, adadelta, rmsprop, too. Where one was learned of\n"
     "several devices, --device names this one by its datasheet.\n"
     "Power is a device's, energy that of all devices: fitted, where the machine's power was measured, or\n"
-    "assumed, by --idle-power: the datasheet's limit while it works, at rest while it waits. See energy.\n";
+    "assumed, by --idle-power: the datasheet's limit while it works, at rest while it waits. See energy.\n"
+    "Learned models do not say what bounds the time, which a fitted power is of: shares of it are the default\n"
+    "model's, where the machine file has that. nicolai learned power, too ('power by' is learned), but not that\n"
+    "of devices that wait for each other's all-reduces: --idle-power tells it.\n";
 
 static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"
@@ -89,6 +93,8 @@ static const char examples[] =
     "  layermeter predict vgg16 --machine machine.ini --nodes 8 --bucket auto\n"
     "  layermeter predict vgg16 --machine machine.ini --idle-power 30W --grid 400gCO2/kWh\n"
     "  layermeter predict vgg16 --machine machine.ini --model justus --batch 1..64*2\n"
+    "  layermeter predict vgg16 --machine machine.ini --model prenet --nodes 4 --bandwidth 10Gbit/s --sync ddp\n"
+    "  layermeter predict vgg16 --machine machine.ini --model nicolai --optimizer sgd --grid 400gCO2/kWh\n"
     "  layermeter predict vgg16 --model paleo --device 'Tesla T4' --ppp-comp 0.5 --bandwidth 10Gbit/s "
     "--nodes 1..8*2\n";
 
@@ -141,7 +147,8 @@ static void add_columns(table *t, const layout *l)
     }
 }
 
-static void add_row(table *t, const scale_point *p, const layout *l, const sync_policy *how,
+/* True: it has power. */
+static bool add_row(table *t, const scale_point *p, const layout *l, const sync_policy *how,
                     bool best)
 {
     const prediction *s = &p->step;
@@ -178,6 +185,7 @@ static void add_row(table *t, const scale_point *p, const layout *l, const sync_
         table_real(t, 1e3 * s->low[parts[i]]);
         table_real(t, 1e3 * s->high[parts[i]]);
     }
+    return !isnan(power.watts.value);
 }
 
 /* What --explain asks for. */
@@ -252,16 +260,19 @@ static lm_status print_points(const session *s, const points_of *p, format f, lm
 {
     const setup_choice *c = &p->choice;
     const size_t        n = p->n_nodes * p->n_batch * c->n;
-    const layout l      = { s->net->set, c->setup.devices > 1, c->given, c->automatic, &p->power };
-    scale_point *x      = malloc((n + 1) * sizeof *x);
-    table       *t      = table_new();
-    lm_status    status = x ? predict_points(s, p, x, err) : no_memory(err);
+    const layout l = { s->net->set, c->setup.devices > 1, c->given, c->automatic, &p->power };
+    bool         no_power = false;
+    scale_point *x        = malloc((n + 1) * sizeof *x);
+    table       *t        = table_new();
+    lm_status    status   = x ? predict_points(s, p, x, err) : no_memory(err);
 
     add_columns(t, &l);
     for (size_t i = 0; i < n && !status; i++)
-        add_row(t, &x[i], &l, &c->policy[i % c->n], is_best(x, i, c->n));
+        no_power |= !add_row(t, &x[i], &l, &c->policy[i % c->n], is_best(x, i, c->n));
     if (!status)
         status = table_print(t, f, stdout, err);
+    if (!status && no_power && power_shown(&p->power))
+        power_explain_unknown(&p->power, s->who.model, s->who.machine);
     table_free(t);
     free(x);
     return status;
@@ -321,6 +332,7 @@ static int run(const options *o)
     }
     if (s.layerwise)
         s.layerwise->optimizer = o->value[OPTIMIZER];
+    p.power.learned = layerwise_tells_power(&s.who);
     setup_options_settle(&p.choice, setup_in_buckets(&s.who));
     setup       = p.choice.setup;
     setup.batch = batch[0];

@@ -288,6 +288,7 @@ static int run(const options *o)
         goto out;
     if (s.layerwise)
         s.layerwise->optimizer = o->value[OPTIMIZER];
+    q.power.learned = layerwise_tells_power(&s.who);
     setup_options_settle(&q.how, setup_in_buckets(&s.who));
     if (power_choice_complete(&q.power, s.cal, o->value[DEVICE], o->value[DEVICES], &err) ||
         power_choice_check(&q.power, &err) || session_scans(&s, &err) ||

@@ -4,10 +4,12 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "predict/layerwise_step.h"
+
 static bool any_known(const plan_job *job)
 {
     for (size_t i = 0; i < job->n; i++)
-        if (power_known(&job->side[i].power.model))
+        if (power_shown(&job->side[i].power))
             return true;
     return false;
 }
@@ -26,7 +28,8 @@ bool plan_power_open(plan_job *job, const power_options *at, int energy_price, i
     for (size_t i = 0; i < job->n; i++) {
         plan_side *side = &job->side[i];
 
-        side->power = told;
+        side->power         = told;
+        side->power.learned = layerwise_tells_power(&side->session.who);
         if (power_choice_complete(&side->power, side->session.cal, side->device,
                                   o->value[job->at->plan_devices], &err)) {
             *exit_code = report_failure(&err);
@@ -62,15 +65,16 @@ void plan_power_columns(const plan_job *job, table *t)
 }
 
 lm_status plan_power_cells(const plan_job *job, const plan *p, const prediction *step, table *t,
-                           lm_error *err)
+                           const plan_side **unknown, lm_error *err)
 {
     const plan_side   *side  = &job->side[p->machine];
     const power_model *m     = &side->power.model;
-    double             watts = NAN, kwh;
+    step_power         power = { .watts = { NAN, NAN, NAN } };
+    double             kwh;
 
     if (!any_known(job))
         return LM_OK;
-    if (power_known(m)) {
+    if (power_shown(&side->power)) {
         bottleneck_profile bounds;
         bottleneck_of      found;
         const lm_status status = bottleneck_profile_of(&side->session.who, &p->setup, &bounds, err);
@@ -78,16 +82,18 @@ lm_status plan_power_cells(const plan_job *job, const plan *p, const prediction 
         if (status)
             return status;
         found = bottleneck_find(&side->session.who, &bounds, &p->setup, step);
-        watts = step_power_of(m, &found, step).watts.value;
+        power = step_power_of(m, &found, step);
+        if (isnan(power.watts.value))
+            *unknown = side;
     }
-    kwh = watts * (double)step_setup_ranks(&p->setup) *
+    kwh = power.watts.value * (double)step_setup_ranks(&p->setup) *
           (p->run.seconds[TIME_EXPECTED] - job->question.training.startup) / JOULES_PER_KWH;
-    table_real(t, watts);
+    table_real(t, power.watts.value);
     table_real(t, kwh);
     if (isfinite(side->power.grams_per_kwh))
         table_real(t, kwh * side->power.grams_per_kwh / 1000);
     if (isfinite(job->kwh.amount))
         table_real(t, kwh * job->kwh.amount);
-    table_text(t, power_known(m) ? power_by(&side->power) : "");
+    table_text(t, power_by(&side->power, &power));
     return LM_OK;
 }

@@ -17,9 +17,10 @@ void plan_power_columns(const plan_job *job, table *t);
  * Their cells. All devices of a run draw what a training step does from its first step to its end,
  * evaluations among it. `step` is the plan's, of predict_step().
  *
+ * @param unknown becomes the plan's machine if its power is not known though there are columns
  * @return what bottleneck_profile_of() returns
  */
 lm_status plan_power_cells(const plan_job *job, const plan *p, const prediction *step, table *t,
-                           lm_error *err);
+                           const plan_side **unknown, lm_error *err);
 
 #endif

@@ -119,7 +119,7 @@ static void add_rest(const plan_job *job, const plan *p, const prediction *step,
 }
 
 static lm_status add_row(const plan_job *job, const plan_answers *answers, const plan *p,
-                         const shape *with, table *t, lm_error *err)
+                         const shape *with, table *t, const plan_side **no_power, lm_error *err)
 {
     const plan_side *side = &job->side[p->machine];
     char             beyond[200], goals[80], policy[SYNC_POLICY_TEXT];
@@ -147,7 +147,7 @@ static lm_status add_row(const plan_job *job, const plan_answers *answers, const
         table_real(t, plan_cost_at(job, p, TIME_LOW));
         table_real(t, plan_cost_at(job, p, TIME_HIGH));
     }
-    if ((status = plan_power_cells(job, p, &step, t, err)))
+    if ((status = plan_power_cells(job, p, &step, t, no_power, err)))
         return status;
     ledger_cell(t, &step.ledger);
     table_text(t, prediction_beyond(&step, beyond, sizeof beyond));
@@ -181,9 +181,10 @@ static bool shown(const plan_answers *answers, const plan *p)
 static lm_status add_rows(const plan_job *job, const plan_answers *answers, const shape *with,
                           table *t, lm_error *err)
 {
-    const plan **row    = calloc(job->set.n + 1, sizeof *row);
-    size_t       n      = 0;
-    lm_status    status = row ? LM_OK : no_memory(err);
+    const plan     **row      = calloc(job->set.n + 1, sizeof *row);
+    const plan_side *no_power = NULL;
+    size_t           n        = 0;
+    lm_status        status   = row ? LM_OK : no_memory(err);
 
     for (size_t i = 0; row && i < job->set.n; i++)
         if (shown(answers, &job->set.plan[i]))
@@ -191,7 +192,9 @@ static lm_status add_rows(const plan_job *job, const plan_answers *answers, cons
     if (row)
         qsort(row, n, sizeof *row, by_time);
     for (size_t i = 0; i < n && !status; i++)
-        status = add_row(job, answers, row[i], with, t, err);
+        status = add_row(job, answers, row[i], with, t, &no_power, err);
+    if (no_power)
+        power_explain_unknown(&no_power->power, no_power->session.who.model, no_power->name);
     free(row);
     return status;
 }

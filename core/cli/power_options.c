@@ -2,10 +2,12 @@
 #include "cli/power_options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "devices/device.h"
+#include "fit/forms.h"
 #include "fit/power_rows.h"
 
 static bool read_quantity(const options *o, int at, const char *unit, double *out, int *code)
@@ -104,6 +106,19 @@ static lm_status check_idle(const power_model *m, lm_error *err)
                         m->idle_w, least);
 }
 
+/* --power-cap where nothing says what is drawn below it. */
+static lm_status no_such_limit(const power_choice *c, lm_error *err)
+{
+    if (c->learned)
+        return lm_error_set(err, LM_E_ARG,
+                            "--power-cap: the model tells powers as they were measured, and not "
+                            "what another limit makes of them");
+    return lm_error_set(err, LM_E_ARG,
+                        "--power-cap: no power was measured, and a limit alone does not say what is "
+                        "drawn below it: tell --idle-power, too, such as 30W, or measure some "
+                        "(column power_w)");
+}
+
 lm_status power_choice_complete(power_choice *c, const calibration *cal, const char *name,
                                 const char *devices, lm_error *err)
 {
@@ -122,7 +137,7 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
         return check_idle(&c->model, err);
     }
     if (isnan(told.idle_w))
-        return LM_OK;
+        return c->held || isnan(c->cap_w) ? LM_OK : no_such_limit(c, err);
     if (!name && cal)
         name = calibration_device(cal);
     if ((status = datasheet(name, devices, &c->model, &bandwidth, err)))
@@ -143,23 +158,48 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
     return LM_OK;
 }
 
+bool power_shown(const power_choice *c)
+{
+    return power_known(&c->model) || c->learned;
+}
+
 lm_status power_choice_check(const power_choice *c, lm_error *err)
 {
-    if (isnan(c->grams_per_kwh) || power_known(&c->model))
+    if (isnan(c->grams_per_kwh) || power_shown(c))
         return LM_OK;
     return lm_error_set(err, LM_E_NOTFOUND,
                         "--grid: no power was measured: measure some (column power_w), or tell "
                         "--idle-power");
 }
 
-const char *power_by(const power_choice *c)
+const char *power_by(const power_choice *c, const step_power *p)
 {
-    return c->model.assumed ? "assumed" : "fitted";
+    if (p && isnan(p->watts.value))
+        return "";
+    return p && p->learned ? "learned" : c->model.assumed ? "assumed" : "fitted";
+}
+
+void power_explain_unknown(const power_choice *c, const char *model, const char *machine)
+{
+    if (!c->learned)
+        fprintf(
+            stderr,
+            "layermeter: %s: power was measured by what bounds a step, which %s does not say and "
+            "no formula of %s is there for: calibrate whole networks, too\n",
+            machine, model, model_at(0));
+    else if (!power_known(&c->model))
+        fprintf(stderr,
+                "layermeter: %s: %s does not tell the power of all layers, or of devices that wait "
+                "for each other: for these tell --idle-power\n",
+                machine, model);
+    else
+        fprintf(stderr, "layermeter: %s: %s does not tell the power of all layers\n", machine,
+                model);
 }
 
 void power_columns(table *t, const power_choice *c)
 {
-    if (!power_known(&c->model))
+    if (!power_shown(c))
         return;
     table_column(t, "power_w", "power [W]", 1);
     table_column(t, "energy_j", "energy [J]", -1);
@@ -171,7 +211,7 @@ void power_columns(table *t, const power_choice *c)
 
 void power_hidden_columns(table *t, const power_choice *c)
 {
-    if (!power_known(&c->model))
+    if (!power_shown(c))
         return;
     table_column(t, "edp_js", NULL, 3);
     table_column(t, "power_low_w", NULL, 0);
@@ -184,19 +224,19 @@ void power_cells(table *t, const power_choice *c, const step_power *p, double st
 {
     const double kwh = p->joules.value * steps / JOULES_PER_KWH;
 
-    if (!power_known(&c->model))
+    if (!power_shown(c))
         return;
     table_real(t, p->watts.value);
     table_real(t, p->joules.value);
     table_real(t, kwh);
     if (isfinite(c->grams_per_kwh))
         table_real(t, kwh * c->grams_per_kwh);
-    table_text(t, power_by(c));
+    table_text(t, power_by(c, p));
 }
 
 void power_hidden_cells(table *t, const power_choice *c, const step_power *p)
 {
-    if (!power_known(&c->model))
+    if (!power_shown(c))
         return;
     table_real(t, p->edp);
     table_real(t, p->watts.low);

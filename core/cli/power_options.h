@@ -38,6 +38,7 @@ typedef struct power_options {
 typedef struct power_choice {
     bool        held;          /**< as in power_options */
     power_model model;         /**< power_known() of it: is any power told or fitted? */
+    bool        learned;       /**< the model that predicts steps tells their power, too */
     double      cap_w;         /**< as told, NAN: not */
     double      grams_per_kwh; /**< of CO2; NAN: not asked for */
 } power_choice;
@@ -58,11 +59,18 @@ bool power_options_read(const options *o, const power_options *at, power_choice 
 lm_status power_choice_complete(power_choice *c, const calibration *cal, const char *name,
                                 const char *devices, lm_error *err);
 
+/** Is any power known, so that there are columns for it? */
+bool power_shown(const power_choice *c);
+
 /** LM_E_NOTFOUND where --grid is given and no power is known. */
 lm_status power_choice_check(const power_choice *c, lm_error *err);
 
-/** "fitted", or "assumed". */
-const char *power_by(const power_choice *c);
+/** "learned", "fitted", "assumed"; "" of a step of which none is known. `p` NULL: by the power
+ * model. */
+const char *power_by(const power_choice *c, const step_power *p);
+
+/** Says on stderr why a learned model's step has no power, though there are columns for it. */
+void power_explain_unknown(const power_choice *c, const char *model, const char *machine);
 
 /** Columns of power and energy, and the cells of a step of which an epoch takes so many; none where
  * no power is known. */

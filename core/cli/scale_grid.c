@@ -161,7 +161,7 @@ static bool shown(column_of c, const shows *s, format f, const scale_grid *g)
 {
     const char *set = g->set;
 
-    if (c >= COLUMN_POWER && c <= COLUMN_ENERGY_HIGH && !power_known(&g->power.model))
+    if (c >= COLUMN_POWER && c <= COLUMN_ENERGY_HIGH && !power_shown(&g->power))
         return false;
     if (c == COLUMN_EPOCH_CO2 && isnan(g->power.grams_per_kwh))
         return false;
@@ -209,13 +209,25 @@ static void put_power(table *t, column_of c, const power_choice *power, const sc
     case COLUMN_ENERGY: table_real(t, s.joules.value); break;
     case COLUMN_EPOCH_KWH: table_real(t, kwh); break;
     case COLUMN_EPOCH_CO2: table_real(t, kwh * power->grams_per_kwh); break;
-    case COLUMN_POWER_BY: table_text(t, power_by(power)); break;
+    case COLUMN_POWER_BY: table_text(t, power_by(power, &s)); break;
     case COLUMN_EDP: table_real(t, s.edp); break;
     case COLUMN_POWER_LOW: table_real(t, s.watts.low); break;
     case COLUMN_POWER_HIGH: table_real(t, s.watts.high); break;
     case COLUMN_ENERGY_LOW: table_real(t, s.joules.low); break;
     default: table_real(t, s.joules.high);
     }
+}
+
+bool scale_lacks_power(const scale_grid *g)
+{
+    for (size_t k = 0; k < g->n_lines && power_shown(&g->power); k++)
+        for (size_t i = 0; i < g->n_nodes; i++) {
+            const scale_point *p = &g->line[k].point[i];
+
+            if (isnan(step_power_of(&g->power.model, &p->bottleneck, &p->step).watts.value))
+                return true;
+        }
+    return false;
 }
 
 static void put_cell(table *t, column_of c, const scale_grid *g, const scale_line *l,

@@ -27,6 +27,9 @@ typedef struct scale_grid {
 /** A row for each point. People get the columns in which something is to be seen, files get all. */
 table *scale_rows(const scale_grid *g, format f);
 
+/** Has any point no power, though there are columns for it? */
+bool scale_lacks_power(const scale_grid *g);
+
 /** A row for each curve: where it turns. */
 table *scale_turns(const scale_grid *g, format f);
 

@@ -142,6 +142,8 @@ lm_status scale_print(const scale_grid *g, const session *s, const scale_words *
         printf("set: %s\n", g->set);
     if (!status && f != FORMAT_JSON)
         print_words(g, s, f == FORMAT_TABLE ? stdout : stderr);
+    if (!status && scale_lacks_power(g))
+        power_explain_unknown(&g->power, s->who.model, s->who.machine);
     table_free(t);
     return status;
 }

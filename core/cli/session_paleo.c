@@ -23,12 +23,13 @@ static bool read_fraction(const options *o, int at, double *out, int *exit_code)
     return option_misuse(o, at, &err, exit_code);
 }
 
-/* Is a device's limit looked up: power is told by what it draws at rest? */
+/* Is a device's limit looked up: power is told by what it draws at rest, or the limit itself? */
 static bool wants_limit(const options *o)
 {
     for (int i = 0; o->command->options[i].name; i++)
-        if (!strcmp(o->command->options[i].name, "idle-power"))
-            return o->given[i];
+        if (o->given[i] && (!strcmp(o->command->options[i].name, "idle-power") ||
+                            !strcmp(o->command->options[i].name, "power-cap")))
+            return true;
     return false;
 }
 

@@ -8,6 +8,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "baselines/layerwise.h"
+#include "predict/layerwise_step.h"
 
 /* Limits that `auto` tries, beside each tensor by itself: 256 KiB to 512 MiB. */
 #define AUTO_FIRST ((int64_t)256 << 10)
@@ -86,7 +87,9 @@ static bool read_policies(const options *o, const setup_options *at, sync_policy
 bool setup_in_buckets(const predictor *who)
 {
     return who->cal && who->cal->overlapping.rows && who->cal->max_hosts > 1 &&
-           !(who->cal->link.bytes_per_second > 0) && form_find(who->model, PART_SYNC) < n_forms;
+           !(who->cal->link.bytes_per_second > 0) &&
+           form_find(predict_sync_model(who), PART_SYNC) < n_forms &&
+           (!who->layerwise || layerwise_tells_gradients(who));
 }
 
 void setup_options_settle(setup_choice *c, bool in_buckets)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/no_memory.h"
 #include "fit/shared.h"
@@ -21,6 +22,7 @@ struct overlap_plan {
     const gradient_schedule *schedule; /* only to know it again, with its batch: it may be gone */
     int64_t                  batch;    /* its own; 0: of any */
     bool                     even;
+    bool                     told; /* when gradients are ready, by none of the machine's prices */
     sync_policy              policy;
     planned_bucket          *bucket;
     size_t                   n;
@@ -207,34 +209,32 @@ static lm_status check(const calibration *cal, const char *model, lm_error *err)
     return LM_OK;
 }
 
-lm_status overlap_plan_of(const calibration *cal, const char *model,
-                          const gradient_schedule *schedule, const sync_policy *policy,
-                          overlap_plan **out, lm_error *err)
+/* By the machine's prices; or, if it is `told`, by seconds at one batch. */
+static lm_status plan_new(const overlap_plan *of, const gradient_schedule *schedule,
+                          const double *told, overlap_plan **out, lm_error *err)
 {
-    const size_t  backward = backward_form(cal, model);
-    const int64_t first    = schedule->batch ? schedule->batch : 1;
-    overlap_plan *plan     = NULL;
-    room          r        = { .tensor = NULL };
-    lm_status     status   = check(cal, model, err);
+    overlap_plan *plan = NULL;
+    room          r    = { .tensor = NULL };
 
-    if (status)
-        return status;
     if (!room_new(schedule->n, &r) || !(plan = calloc(1, sizeof *plan)))
         goto no_memory;
-    *plan         = (overlap_plan){ .cal      = cal,
-                                    .model    = model,
-                                    .schedule = schedule,
-                                    .batch    = schedule->batch,
-                                    .even     = schedule->even,
-                                    .policy   = *policy };
-    plan->n       = spans(policy, schedule, &r);
+    *plan         = *of;
+    plan->n       = spans(&plan->policy, schedule, &r);
     plan->bucket  = calloc(plan->n + 1, sizeof *plan->bucket);
     plan->running = calloc(plan->n + 1, sizeof *plan->running);
     plan->paid    = calloc(plan->n + 1, sizeof *plan->paid);
     if (!plan->bucket || !plan->running || !plan->paid)
         goto no_memory;
-    find_ready(cal, backward, schedule, first, r.ready);
-    find_ready(cal, backward, schedule, schedule->batch ? first : 2, r.later);
+    if (told) {
+        memcpy(r.ready, told, schedule->n * sizeof *told);
+        memcpy(r.later, told, schedule->n * sizeof *told);
+    } else {
+        const size_t  backward = backward_form(of->cal, of->model);
+        const int64_t first    = schedule->batch ? schedule->batch : 1;
+
+        find_ready(of->cal, backward, schedule, first, r.ready);
+        find_ready(of->cal, backward, schedule, schedule->batch ? first : 2, r.later);
+    }
     fill(plan, schedule, &r);
     room_free(&r);
     *out = plan;
@@ -243,6 +243,35 @@ no_memory:
     room_free(&r);
     overlap_plan_free(plan);
     return no_memory(err);
+}
+
+lm_status overlap_plan_of(const calibration *cal, const char *model,
+                          const gradient_schedule *schedule, const sync_policy *policy,
+                          overlap_plan **out, lm_error *err)
+{
+    const overlap_plan of     = { .cal      = cal,
+                                  .model    = model,
+                                  .schedule = schedule,
+                                  .batch    = schedule->batch,
+                                  .even     = schedule->even,
+                                  .policy   = *policy };
+    const lm_status    status = check(cal, model, err);
+
+    return status ? status : plan_new(&of, schedule, NULL, out, err);
+}
+
+lm_status overlap_plan_told(const calibration *cal, const char *model,
+                            const gradient_schedule *schedule, int64_t batch, const double *ready,
+                            const sync_policy *policy, overlap_plan **out, lm_error *err)
+{
+    const overlap_plan of = { .cal      = cal,
+                              .model    = model,
+                              .schedule = schedule,
+                              .batch    = batch,
+                              .told     = true,
+                              .policy   = *policy };
+
+    return plan_new(&of, schedule, ready, out, err);
 }
 
 void overlap_plan_free(overlap_plan *p)
@@ -260,9 +289,10 @@ bool overlap_plan_holds(const overlap_plan *p, const gradient_schedule *schedule
 {
     const sync_policy *own = &p->policy;
 
-    return p->schedule == schedule && p->batch == schedule->batch && own->rule == policy->rule &&
-           own->dtype == policy->dtype && own->first_bytes == policy->first_bytes &&
-           own->limit_bytes == policy->limit_bytes && own->cycle_seconds == policy->cycle_seconds;
+    return p->schedule == schedule && (p->told || p->batch == schedule->batch) &&
+           own->rule == policy->rule && own->dtype == policy->dtype &&
+           own->first_bytes == policy->first_bytes && own->limit_bytes == policy->limit_bytes &&
+           own->cycle_seconds == policy->cycle_seconds;
 }
 
 /* Does it gather gradients in buffers of its own? */
@@ -272,9 +302,17 @@ static bool copied(const sync_policy *p)
 }
 
 /* Of how many ranks do the passes hold the slowest? */
-static double slowest_of(const calibration *cal, const sync_setting *s)
+static double slowest_of(const overlap_plan *plan, const sync_setting *s)
 {
-    return cal->shared.n && sharing_known(&cal->shared, s->devices) ? (double)s->devices : 1;
+    const sharing *shared = &plan->cal->shared;
+
+    return !plan->told && shared->n && sharing_known(shared, s->devices) ? (double)s->devices : 1;
+}
+
+/* By how much longer than its prices say a pass is beside those of other ranks of its host. */
+static double shared_by(const overlap_plan *plan, const sync_setting *s)
+{
+    return plan->told ? 1 : shared_times(plan->cal, plan->model, PART_BACKWARD, s->devices);
 }
 
 static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double backward,
@@ -284,8 +322,7 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
     const double       ranks  = (double)s->nodes * (double)s->devices;
     const double       more   = plan->batch || plan->even ? 0 : (double)(batch - 1);
     const calibration *cal    = plan->cal;
-    const double       shared = shared_times(cal, plan->model, PART_BACKWARD, s->devices);
-    const double       unit   = plan->even ? backward : shared;
+    const double       unit   = plan->even ? backward : shared_by(plan, s);
     const double       beside = p->rule == SYNC_ONCE ? 1 : 1 + cal->overlapping.surcharge;
     pricing            paid   = { plan, { 0, s->nodes, s->devices }, s->message * beside, 0 };
     overlap_rules      rules  = { .backward = s->pass * backward,
@@ -323,7 +360,7 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
     out->sync      = times.sync;
     out->exposed   = p->rule == SYNC_ONCE ? times.sync : times.exposed;
     out->wait      = cal->overlapping.straggler * compute * sqrt(2 * log(ranks));
-    out->straggler = out->wait * (1 - sqrt(log(slowest_of(cal, s)) / log(ranks)));
+    out->straggler = out->wait * (1 - sqrt(log(slowest_of(plan, s)) / log(ranks)));
 }
 
 void overlap_plan_run(overlap_plan *p, int64_t batch, const sync_setting *s, double backward,
@@ -358,4 +395,16 @@ void overlap_clear(overlap *o)
 {
     free(o->bucket);
     *o = (overlap){ .bucket = NULL };
+}
+
+lm_status overlap_copy(const overlap *from, overlap *out, lm_error *err)
+{
+    overlap_bucket *bucket = malloc((from->n + 1) * sizeof *bucket);
+
+    if (!bucket)
+        return no_memory(err);
+    memcpy(bucket, from->bucket, from->n * sizeof *bucket);
+    *out        = *from;
+    out->bucket = bucket;
+    return LM_OK;
 }

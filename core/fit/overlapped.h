@@ -66,6 +66,8 @@ lm_status overlapped_sync(const calibration *cal, const char *model,
                           double backward, double compute, overlap *out, lm_error *err);
 
 void overlap_clear(overlap *o);
+/** A copy that owns its buckets. LM_E_NOMEM. */
+lm_status overlap_copy(const overlap *from, overlap *out, lm_error *err);
 
 /** Buckets of a policy at all batches that a schedule is of, and when they are ready: what steps of
  * any batch on any number of nodes share. The calibration must stay, the schedule need not. */
@@ -75,6 +77,11 @@ typedef struct overlap_plan overlap_plan;
 lm_status overlap_plan_of(const calibration *cal, const char *model,
                           const gradient_schedule *schedule, const sync_policy *policy,
                           overlap_plan **out, lm_error *err);
+/** The same where somebody else tells when gradients are ready: so many seconds (of each) into a
+ * pass at one batch, the only one it is of. All-reduces and what they take are the model's. */
+lm_status overlap_plan_told(const calibration *cal, const char *model,
+                            const gradient_schedule *schedule, int64_t batch, const double *ready,
+                            const sync_policy *policy, overlap_plan **out, lm_error *err);
 void      overlap_plan_free(overlap_plan *p);
 
 /** Is it of that schedule and policy, but for accumulation? */

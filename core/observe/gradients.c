@@ -196,6 +196,18 @@ void gradient_schedule_by_features(const gradient_schedule *s, int64_t batch, co
     }
 }
 
+void gradient_schedule_by_layers(const gradient_schedule *s, const double *seconds, double *ready)
+{
+    size_t layer = s->n_layers; /* those from here on are done */
+    double sum   = 0;
+
+    for (size_t g = 0; g < s->n; g++) {
+        while (layer > s->gradient[g].layer)
+            sum += seconds[--layer];
+        ready[g] = sum;
+    }
+}
+
 lm_status gradient_schedule_even(uint64_t bytes, lm_dtype dtype, size_t pieces,
                                  gradient_schedule **out, lm_error *err)
 {

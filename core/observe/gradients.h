@@ -60,4 +60,7 @@ void gradient_schedule_by_terms(const gradient_schedule *s, int64_t batch, const
 void gradient_schedule_by_features(const gradient_schedule *s, int64_t batch, const feature *f,
                                    const double *coefficient, size_t n_features, double *ready);
 
+/** The same by the seconds of each layer's backward pass. */
+void gradient_schedule_by_layers(const gradient_schedule *s, const double *seconds, double *ready);
+
 #endif

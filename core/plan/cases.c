@@ -1,6 +1,7 @@
 /* What a step takes if what is assumed of it holds, or does not. */
 #include "plan/cases.h"
 #include "fit/shared.h"
+#include "predict/layerwise_step.h"
 
 #include <math.h>
 
@@ -163,20 +164,26 @@ static lm_status by_parts(const predictor *who, const step_setup *setup, const p
     return add_beyond(&s, out);
 }
 
-/* Layers and the all-reduce behind them, each at its bound beside the other; how bounds widen is in
- * them already. */
-static cases of_layers(const prediction *p)
+/* Layers and their all-reduces, each at its bound beside the other; how bounds widen is in them
+ * already. */
+static lm_status of_layers(const predictor *who, const step_setup *s, const prediction *p,
+                           cases *out, lm_error *err)
 {
-    cases c = all_of(NAN);
+    double          compute[2];
+    const lm_status status = layerwise_compute_bounds(who, s, p, compute, err);
+    cases           c      = all_of(NAN);
 
+    if (status)
+        return status;
     c.seconds[TIME_EXPECTED] = c.seconds[TIME_HALF_LINK] = p->step;
     c.seconds[TIME_LOW]                                  = p->low[QUANTITY_STEP];
     c.seconds[TIME_HIGH]                                 = p->high[QUANTITY_STEP];
     c.seconds[TIME_SYNC_LOW]                             = p->fast;
     c.seconds[TIME_SYNC_HIGH]                            = p->slow;
-    c.seconds[TIME_COMPUTE_LOW]  = p->low[QUANTITY_STEP] + p->step - p->fast;
-    c.seconds[TIME_COMPUTE_HIGH] = p->high[QUANTITY_STEP] + p->step - p->slow;
-    return c;
+    c.seconds[TIME_COMPUTE_LOW]                          = compute[0];
+    c.seconds[TIME_COMPUTE_HIGH]                         = compute[1];
+    *out                                                 = c;
+    return LM_OK;
 }
 
 lm_status cases_of_step(const predictor *who, const step_setup *s, const prediction *p, cases *out,
@@ -191,7 +198,7 @@ lm_status cases_of_step(const predictor *who, const step_setup *s, const predict
         c                        = all_of(NAN);
         c.seconds[TIME_EXPECTED] = c.seconds[TIME_HALF_LINK] = p->step;
     } else if (who->layerwise) {
-        c = of_layers(p);
+        status = of_layers(who, s, p, &c, err);
     } else {
         status = by_parts(who, s, p, &c, err);
     }

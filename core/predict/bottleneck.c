@@ -115,6 +115,27 @@ static lm_status layers_profile(const predictor *who, const step_setup *s, bottl
     return LM_OK;
 }
 
+/* By the default model, where the machine file has it. */
+static lm_status learned_profile(const predictor *who, const step_setup *s, bottleneck_profile *out,
+                                 lm_error *err)
+{
+    predictor others = *who;
+    lm_error  why    = { 0 };
+    lm_status status;
+
+    others.layerwise = NULL;
+    others.scan      = NULL;
+    others.model     = predict_sync_model(who);
+    status           = bottleneck_profile_of(&others, s, out, &why);
+    if (status == LM_E_NOMEM) {
+        *err = why;
+        return status;
+    }
+    if (status)
+        *out = (bottleneck_profile){ .batch = 0 }; /* of no batch anything is told */
+    return LM_OK;
+}
+
 lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottleneck_profile *out,
                                 lm_error *err)
 {
@@ -123,10 +144,8 @@ lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottl
     bool           even = false;
     lm_status      status;
 
-    if (who->layerwise) {
-        *out = (bottleneck_profile){ .batch = 0 }; /* of no batch anything is told */
-        return LM_OK;
-    }
+    if (who->layerwise)
+        return learned_profile(who, s, out, err);
     if (who->paleo)
         return paleo_profile(who, s, out, err);
     if (predict_by_layers(who))
@@ -170,6 +189,23 @@ static sync_bound sync_bound_of(const predictor *who, const step_setup *s, const
     return latency > step->sync / 2 ? SYNC_BOUND_LATENCY : SYNC_BOUND_BANDWIDTH;
 }
 
+/* A learned model says how long, and the default model's prices what of that is bound by what. */
+static void only_compute(bottleneck_of *out, const prediction *step)
+{
+    double all   = 0;
+    bool   known = true;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++) {
+        out->compute[k] = fmax(0, out->seconds[k]); /* of NAN 0 */
+        all += out->compute[k];
+        known &= !isnan(out->seconds[k]);
+        out->seconds[k] = 0;
+    }
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        out->compute[k] = known && all > 0 ? out->compute[k] / all : 0;
+    out->seconds[BOTTLENECK_COMPUTE] = step->step - step->exposed;
+}
+
 bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
                               const step_setup *s, const prediction *step)
 {
@@ -194,7 +230,7 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
         out.sync         = sync_bound_of(who, s, step);
     }
     if (who->layerwise)
-        seconds[BOTTLENECK_COMPUTE] = step->step - step->exposed;
+        only_compute(&out, step);
     for (bottleneck b = 0; b < N_BOTTLENECKS; b++)
         if (fabs(seconds[b]) > fabs(seconds[out.most]))
             out.most = b;

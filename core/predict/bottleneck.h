@@ -40,8 +40,9 @@ typedef struct bottleneck_profile {
     int64_t batch; /**< the only one it is of; 0: of all, as the counts grow by equal steps */
 } bottleneck_profile;
 
-/** `s->batch` matters only where the counts do not grow by equal steps; nodes and devices do not.
- * What predict_load() returns. */
+/** Of a learned model of layers, which does not say what bounds them, it is the default model's, or
+ * nothing. `s->batch` matters only where the counts do not grow by equal steps; nodes and devices
+ * do not. What predict_load() returns. */
 lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottleneck_profile *out,
                                 lm_error *err);
 /** Is it of that batch, too? */
@@ -52,6 +53,8 @@ typedef struct bottleneck_of {
     double     share; /**< of the step; NAN: unknown */
     sync_bound sync;
     double     seconds[N_BOTTLENECKS]; /**< of the step, all of them */
+    /** BOTTLENECK_COMPUTE's by the default model's prices, shares of 1; all 0: it has none. */
+    double compute[N_TERM_BOUNDS];
 } bottleneck_of;
 
 /** Largest share of a predicted step. Exposed all-reduces are one share: between nodes where there

@@ -100,47 +100,61 @@ static void bound_as_measured(const bound_basis *by, const step_setup *setup, pr
                  &out->high[QUANTITY_STEP]);
 }
 
-void bounds_overlapped(const bound_basis *by, const overlap_question *q, double update,
-                       prediction *out)
+double bounds_step_at(const overlap_question *q, double forward, double pass, double message,
+                      double rest)
 {
     const double alone = (double)q->setup->sync.accumulation - 1; /* micro-steps without messages */
-    const double own   = out->copy + out->straggler;
-    prediction   beside_none = *out;
-    double       s[N_QUANTITIES], pass[2], sync[2];
-    double      *low = out->low, *high = out->high;
-    double *const changed[2] = { &out->fast, &out->slow };
-    overlap       most, least;
+    const overlap o    = at_bound(q, pass, message);
 
-    beside_none.backward = (alone + 1) * q->backward;
-    seconds_of(by, update, &beside_none, s);
-    bound(by, s, out);
+    return forward + alone * pass * q->backward + o.backward + o.exposed + rest;
+}
+
+bool bounds_hidden(const overlap_question *q, double update, prediction *out)
+{
+    const double micro = (double)q->setup->sync.accumulation;
+    const double own   = out->copy + out->straggler;
+    double       pass[2], sync[2];
+    double      *low = out->low, *high = out->high;
+    overlap      most, least;
+
     for (quantity i = QUANTITY_GRAD; i <= QUANTITY_STEP; i++)
         low[i] = high[i] = NAN; /* these follow from what is hidden */
-    pass[0] = low[QUANTITY_BACKWARD] / beside_none.backward;
-    pass[1] = high[QUANTITY_BACKWARD] / beside_none.backward;
-    sync[0] = low[QUANTITY_SYNC] / out->sync;
-    sync[1] = high[QUANTITY_SYNC] / out->sync;
+    out->slow = out->fast = NAN;
+    pass[0]               = low[QUANTITY_BACKWARD] / (micro * q->backward);
+    pass[1]               = high[QUANTITY_BACKWARD] / (micro * q->backward);
+    sync[0]               = low[QUANTITY_SYNC] / out->sync;
+    sync[1]               = high[QUANTITY_SYNC] / out->sync;
     if (isnan(sync[0])) /* nobody knows */
-        return;
-    for (int i = 0; i < 2; i++) {
-        const overlap o = at_bound(q, 1, sync[i]);
-
-        *changed[i] = out->forward + alone * q->backward + o.backward + o.exposed + own + update;
-    }
+        return false;
+    out->fast = bounds_step_at(q, out->forward, 1, sync[0], own + update);
+    out->slow = bounds_step_at(q, out->forward, 1, sync[1], own + update);
     if (isnan(pass[0]) || q->sync_only)
-        return;
+        return false;
     most  = at_bound(q, pass[0], sync[1]);
     least = at_bound(q, pass[1], sync[0]);
     for (int i = 0; i < 2; i++) {
         const overlap o      = at_bound(q, pass[i], sync[i]);
         double *const to     = i ? high : low;
         const double  rest   = to[QUANTITY_UPDATE] + own;
-        const double  passes = alone * pass[i] * q->backward + o.backward;
+        const double  passes = (micro - 1) * pass[i] * q->backward + o.backward;
 
         to[QUANTITY_BACKWARD]      = passes;
         to[QUANTITY_GRAD]          = (i ? most : least).exposed + rest;
         to[QUANTITY_BACKWARD_GRAD] = passes + o.exposed + rest;
         to[QUANTITY_STEP]          = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
     }
-    bound_as_measured(by, q->setup, out);
+    return true;
+}
+
+void bounds_overlapped(const bound_basis *by, const overlap_question *q, double update,
+                       prediction *out)
+{
+    prediction beside_none = *out;
+    double     s[N_QUANTITIES];
+
+    beside_none.backward = (double)q->setup->sync.accumulation * q->backward;
+    seconds_of(by, update, &beside_none, s);
+    bound(by, s, out);
+    if (bounds_hidden(q, update, out))
+        bound_as_measured(by, q->setup, out);
 }

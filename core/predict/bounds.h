@@ -38,10 +38,20 @@ typedef struct overlap_question {
 } overlap_question;
 
 /**
- * The same where all-reduces are hidden behind the backward pass: the recurrence with both at their
- * lows, and at their highs, as what is left grows with either; of the exposed part with the pass at
- * one end and the all-reduces at the other.
+ * Of a step whose all-reduces are hidden behind the backward pass, by the bounds of forward,
+ * backward (of all micro-steps, beside no message), update and all-reduces, which `out` has: the
+ * recurrence with both at their lows, and at their highs, as what is left grows with either; of the
+ * exposed part with the pass at one end and the all-reduces at the other. False: one of these is
+ * unknown, and so is the rest.
  */
+bool bounds_hidden(const overlap_question *q, double update, prediction *out);
+
+/** Seconds of such a step with its backward pass and all-reduces so many times as long; `rest`:
+ * copies, stragglers and update. */
+double bounds_step_at(const overlap_question *q, double forward, double pass, double message,
+                      double rest);
+
+/** The same where the machine file has the bounds of the parts, or of such steps. */
 void bounds_overlapped(const bound_basis *by, const overlap_question *q, double update,
                        prediction *out);
 

@@ -5,13 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/no_memory.h"
 #include "predict/bounds.h"
+#include "predict/layerwise_sync.h"
 #include "predict/sum.h"
+
+static void forget(layerwise_asked *a)
+{
+    overlap_plan_free(a->plan);
+    free(a->backward);
+    *a = (layerwise_asked){ .batch = 0 };
+}
 
 void layerwise_predictor_free(layerwise_predictor *p)
 {
     if (!p)
         return;
+    for (size_t i = 0; i < sizeof p->asked / sizeof p->asked[0]; i++)
+        forget(&p->asked[i]);
     layerwise_free(p->model);
     devices_free(p->list);
     free(p);
@@ -40,8 +51,55 @@ static lm_status sum_layers(const predictor *who, const step_setup *asked, const
     return status;
 }
 
+/* What a case stands under: its layer with weights, else its first. */
+static size_t layer_of(const layerwise_case *c, const bound_network *net)
+{
+    size_t i = 0;
+
+    while (i < c->n_layers && !c->layer[i]->n_weights)
+        i++;
+    return (size_t)(c->layer[i < c->n_layers ? i : 0] - net->layer);
+}
+
+/* Of each layer of a network the backward pass. */
+typedef struct keeping {
+    const bound_network *net;
+    double              *backward;
+} keeping;
+
+static lm_status keep_backward(void *context, const layerwise_case *c,
+                               const double seconds[N_PHASES], lm_error *err)
+{
+    const keeping *k = context;
+
+    (void)err;
+    if (!isnan(seconds[PHASE_BACKWARD]))
+        k->backward[layer_of(c, k->net)] = seconds[PHASE_BACKWARD];
+    return LM_OK;
+}
+
+/* All of what is kept, of a network at the batch. */
+static lm_status ask_network(const predictor *who, const step_setup *asked,
+                             const bound_network *net, layerwise_asked *out, lm_error *err)
+{
+    layerwise_asked a = { .batch     = asked->batch,
+                          .optimizer = asked->optimizer,
+                          .backward  = calloc(net->n_layers + 1, sizeof *a.backward) };
+    keeping         k = { net, a.backward };
+    lm_status       status =
+        a.backward ? sum_layers(who, asked, net, keep_backward, &k, &a.sum, err) : no_memory(err);
+
+    if (status) {
+        forget(&a);
+        return status;
+    }
+    forget(out);
+    *out = a;
+    return LM_OK;
+}
+
 /* Of the last two batches it is known. */
-static lm_status ask_layers(const predictor *who, const step_setup *asked, layerwise_sum *out,
+static lm_status ask_layers(const predictor *who, const step_setup *asked, layerwise_asked **out,
                             lm_error *err)
 {
     layerwise_predictor *l     = who->layerwise;
@@ -50,47 +108,18 @@ static lm_status ask_layers(const predictor *who, const step_setup *asked, layer
 
     for (size_t i = 0; i < 2; i++)
         if (l->asked[i].batch == asked->batch && l->asked[i].optimizer == asked->optimizer) {
-            *out = l->asked[i].sum;
+            *out = &l->asked[i];
             return LM_OK;
         }
     if ((status = workloads_bind_at(who->loads, who->network, who->input, who->dtype, asked->batch,
                                     &bound, err)))
         return status;
-    status = sum_layers(who, asked, bound, NULL, NULL, out, err);
+    status = ask_network(who, asked, bound, &l->asked[l->next], err);
     bound_network_free(bound);
     if (status)
         return status;
-    l->asked[l->next].batch     = asked->batch;
-    l->asked[l->next].optimizer = asked->optimizer;
-    l->asked[l->next].sum       = *out;
-    l->next                     = !l->next;
-    return LM_OK;
-}
-
-/* All-reduces are those of the default model: a learned one knows layers alone. */
-static lm_status add_allreduce(const predictor *who, const step_setup *asked, prediction *p,
-                               lm_error *err)
-{
-    predictor   others = *who;
-    net_metrics counts;
-    workload    load;
-    sum         s      = { .who = &others, .load = &load, .out = p, .err = err };
-    lm_status   status = workloads_counts(who->loads, who->network, who->input, who->dtype,
-                                          asked->batch, &counts, err);
-
-    if (status || step_setup_ranks(asked) == 1)
-        return status;
-    others.model = predict_sync_model(who);
-    load         = (workload){ .counts = counts,
-                               .nodes  = (double)step_setup_ranks(asked),
-                               .bytes  = (double)counts.param_bytes };
-    load.bytes   = step_setup_bytes(asked, &load);
-    s.measured   = predict_measured(&others, asked);
-    if ((status = sum_add(&s, PART_SYNC, 1, &p->sync)))
-        return status;
-    p->exposed  = p->sync;
-    p->messages = 1;
-    bounds_of_sync(&others, p);
+    *out    = &l->asked[l->next];
+    l->next = !l->next;
     return LM_OK;
 }
 
@@ -155,35 +184,147 @@ static void note(const layerwise_sum *found, prediction *p)
     }
 }
 
-lm_status layerwise_predict_step(const predictor *who, const step_setup *s, prediction *out,
-                                 lm_error *err)
+/* Of the device's own work, where the power of each layer was learned. */
+static void tell_power(const layerwise_sum *found, double micro, prediction *p)
 {
-    layerwise_sum found;
-    prediction    p = { .batch = s->batch, .nodes = s->nodes, .devices = s->devices };
-    lm_status     status;
+    const double *const of[] = { found->joules, found->joules_low, found->joules_high,
+                                 found->seconds };
+    double *const       to[] = { &p->own.joules, &p->own.low, &p->own.high, &p->own.seconds };
 
-    if (!step_setup_in_turn(s))
-        return lm_error_set(
-            err, LM_E_UNSUPPORTED,
-            "%s knows layers by themselves and hides no all-reduce behind the backward "
-            "pass: take --sync once",
-            who->model);
+    if (isnan(found->joules[PHASE_STEP]))
+        return;
+    for (size_t i = 0; i < sizeof to / sizeof to[0]; i++) {
+        *to[i] = of[i][PHASE_STEP];
+        if (micro > 1)
+            *to[i] += (micro - 1) * (of[i][PHASE_FORWARD] + of[i][PHASE_BACKWARD]);
+    }
+}
+
+/* Gradients are told to be ready by passes that are known by themselves. */
+static lm_status check_told(const predictor *who, const step_setup *s, const prediction *p,
+                            lm_error *err)
+{
+    if (!isnan(p->forward + p->backward))
+        return LM_OK;
+    return lm_error_set(
+        err, LM_E_UNSUPPORTED,
+        "%s learned whole steps of layers of %s, which do not say when gradients are ready: %s "
+        "backward passes of such layers, then fit again",
+        who->model, who->network,
+        step_setup_in_turn(s) ? "measure" : "take --sync once, or measure");
+}
+
+/* In turn; `sum` is of one micro-step with its update. */
+static lm_status put_in_turn(const predictor *who, const step_setup *s, const layerwise_sum *found,
+                             prediction *p, lm_error *err)
+{
+    lm_status status;
+
+    p->step = found->seconds[PHASE_STEP] + p->sync;
+    p->grad = p->step - p->forward - p->backward;
+    if ((status = add_micro_steps(who, s->sync.accumulation, p, err)))
+        return status;
+    ledger_add(&p->ledger, CERTAINTY_ASSUMED, p->step - p->sync);
+    bound(found, (double)s->sync.accumulation, p);
+    return LM_OK;
+}
+
+/* The passes with their bounds, and all-reduces behind them. */
+static lm_status put_beside(const predictor *who, const step_setup *s, layerwise_asked *a,
+                            prediction *p, lm_error *err)
+{
+    const double         micro  = (double)s->sync.accumulation;
+    const layerwise_sum *found  = &a->sum;
+    const double         update = found->seconds[PHASE_STEP] - p->forward - p->backward;
+
+    p->forward *= micro;
+    p->backward *= micro;
+    for (int i = 0; i < 2; i++) {
+        const double *layers = i ? found->high : found->low;
+        double       *to     = i ? p->high : p->low;
+
+        to[QUANTITY_FORWARD]  = micro * layers[PHASE_FORWARD];
+        to[QUANTITY_BACKWARD] = micro * layers[PHASE_BACKWARD];
+        to[QUANTITY_UPDATE]   = layers[PHASE_STEP] - layers[PHASE_FORWARD] - layers[PHASE_BACKWARD];
+    }
+    return layerwise_hide(who, s, a, update, p, err);
+}
+
+lm_status layerwise_predict_step(const predictor *who, const step_setup *s, prediction *out,
+                                 overlap *buckets, lm_error *err)
+{
+    const bool       in_turn = step_setup_in_turn(s);
+    layerwise_asked *a;
+    prediction       p = { .batch = s->batch, .nodes = s->nodes, .devices = s->devices };
+    lm_status        status;
+
     for (quantity q = 0; q < N_QUANTITIES; q++)
         p.low[q] = p.high[q] = NAN;
-    if ((status = ask_layers(who, s, &found, err)))
+    if ((status = ask_layers(who, s, &a, err)))
         return status;
-    note(&found, &p);
-    if ((status = add_allreduce(who, s, &p, err)))
+    note(&a->sum, &p);
+    tell_power(&a->sum, (double)s->sync.accumulation, &p);
+    p.forward  = pass_seconds(&a->sum, PHASE_FORWARD);
+    p.backward = pass_seconds(&a->sum, PHASE_BACKWARD);
+    if (((!in_turn || buckets) && (status = check_told(who, s, &p, err))) ||
+        (status = layerwise_sync(who, s, &p, err)))
         return status;
-    p.forward  = pass_seconds(&found, PHASE_FORWARD);
-    p.backward = pass_seconds(&found, PHASE_BACKWARD);
-    p.step     = found.seconds[PHASE_STEP] + p.sync;
-    p.grad     = p.step - p.forward - p.backward;
-    if ((status = add_micro_steps(who, s->sync.accumulation, &p, err)))
+    status = in_turn ? put_in_turn(who, s, &a->sum, &p, err) : put_beside(who, s, a, &p, err);
+    if (!status && buckets)
+        status = layerwise_buckets(who, s, a, buckets, err);
+    if (!status)
+        *out = p;
+    return status;
+}
+
+bool layerwise_tells_gradients(const predictor *who)
+{
+    const step_setup s       = step_setup_of(1, 1);
+    lm_error         ignored = { 0 };
+    layerwise_asked *a;
+
+    return !ask_layers(who, &s, &a, &ignored) &&
+           !isnan(pass_seconds(&a->sum, PHASE_FORWARD) + pass_seconds(&a->sum, PHASE_BACKWARD));
+}
+
+bool layerwise_tells_power(const predictor *who)
+{
+    const layerwise_model *m = who->layerwise ? who->layerwise->model : NULL;
+
+    for (size_t i = 0; m && i < m->n_tasks; i++)
+        if (m->task[i].target == LAYERWISE_WATTS)
+            return true;
+    return false;
+}
+
+lm_status layerwise_compute_bounds(const predictor *who, const step_setup *s, const prediction *p,
+                                   double out[2], lm_error *err)
+{
+    const double    *end[2] = { p->low, p->high };
+    const double     micro  = (double)s->sync.accumulation;
+    layerwise_asked *a;
+    overlap_question q;
+    lm_status        status = ask_layers(who, s, &a, err);
+
+    if (status)
         return status;
-    ledger_add(&p.ledger, CERTAINTY_ASSUMED, p.step - p.sync);
-    bound(&found, (double)s->sync.accumulation, &p);
-    *out = p;
+    if (step_setup_in_turn(s)) {
+        out[0] = p->low[QUANTITY_STEP] + p->step - p->fast;
+        out[1] = p->high[QUANTITY_STEP] + p->step - p->slow;
+        return LM_OK;
+    }
+    if ((status = layerwise_question(who, s, a, &q, err)))
+        return status;
+    for (int i = 0; i < 2; i++) {
+        const double *layers = i ? a->sum.high : a->sum.low;
+        const double  passes = layers[PHASE_FORWARD] + layers[PHASE_BACKWARD];
+
+        out[i] = isnan(end[i][QUANTITY_STEP])
+                     ? NAN
+                     : bounds_step_at(&q, micro * layers[PHASE_FORWARD],
+                                      layers[PHASE_BACKWARD] / a->sum.seconds[PHASE_BACKWARD], 1,
+                                      layers[PHASE_STEP] - passes + p->copy + p->straggler);
+    }
     return LM_OK;
 }
 
@@ -196,23 +337,14 @@ typedef struct taking {
     double               micro;
 } taking;
 
-/* What a case stands under: its layer with weights, else its first. */
-static size_t layer_of(const layerwise_case *c, const bound_network *net)
-{
-    size_t i = 0;
-
-    while (i < c->n_layers && !c->layer[i]->n_weights)
-        i++;
-    return (size_t)(c->layer[i < c->n_layers ? i : 0] - net->layer);
-}
-
-static lm_status share_part(explanation *e, size_t layer, part which, double seconds,
-                            certainty standing, lm_error *err)
+/* Of a layer, or (`what`) of the step as a whole. */
+static lm_status share_part(explanation *e, size_t layer, part which, const char *what,
+                            double seconds, certainty standing, lm_error *err)
 {
     const share s = { .layer       = layer,
                       .part        = which,
                       .kernels     = layer == NO_LAYER ? "step" : e->layer[layer].type,
-                      .regressor   = layer == NO_LAYER ? "all-reduce" : "layer",
+                      .regressor   = what,
                       .unit        = "s",
                       .count       = seconds,
                       .coefficient = 1,
@@ -237,9 +369,36 @@ static lm_status share_case(void *context, const layerwise_case *c, const double
     if (isnan(step)) /* of these nothing is in the step */
         return LM_OK;
     if (t->e->part[0] == PART_STEP)
-        return share_part(t->e, layer, PART_STEP, step, CERTAINTY_ASSUMED, err);
+        return share_part(t->e, layer, PART_STEP, "layer", step, CERTAINTY_ASSUMED, err);
     for (size_t i = 0; i < 3 && !status; i++)
-        status = share_part(t->e, layer, t->e->part[i], own[i], CERTAINTY_ASSUMED, err);
+        status = share_part(t->e, layer, t->e->part[i], "layer", own[i], CERTAINTY_ASSUMED, err);
+    return status;
+}
+
+/* Of all-reduces what is exposed, as they stand in one message; and what they cost the pass. */
+static lm_status share_sync(const predictor *who, const step_setup *s, double backward,
+                            explanation *e, lm_error *err)
+{
+    const prediction *step  = &e->step;
+    const bool        known = step_setup_in_turn(s) || who->cal->overlapping.rows;
+    prediction        once  = { .batch = s->batch, .nodes = s->nodes, .devices = s->devices };
+    struct {
+        const char *what;
+        double      seconds;
+    } const beside[]    = { { "slowdown", step->backward - backward },
+                            { "copies", step->copy },
+                            { "stragglers", step->straggler } };
+    lm_status    status = layerwise_sync(who, s, &once, err);
+    const double left   = once.sync > 0 ? step->exposed / once.sync : 0;
+
+    for (certainty c = 0; c < N_CERTAINTIES && !status; c++)
+        status = share_part(e, NO_LAYER, PART_SYNC, "all-reduce", left * once.ledger.seconds[c],
+                            known ? c : CERTAINTY_ASSUMED, err);
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0] && !step_setup_in_turn(s) && !status;
+         i++)
+        if (beside[i].seconds > 0)
+            status = share_part(e, NO_LAYER, PART_SYNC, beside[i].what, beside[i].seconds,
+                                CERTAINTY_INTERPOLATED, err);
     return status;
 }
 
@@ -248,7 +407,6 @@ lm_status layerwise_explain(const predictor *who, const step_setup *s, const bou
 {
     static const part parts[] = { PART_FORWARD, PART_BACKWARD, PART_UPDATE };
     const bool        whole   = isnan(e->step.forward + e->step.backward);
-    prediction        sync    = { .batch = s->batch, .nodes = s->nodes, .devices = s->devices };
     taking            t       = { e, net, (double)s->sync.accumulation };
     layerwise_sum     found;
     lm_status         status;
@@ -260,8 +418,5 @@ lm_status layerwise_explain(const predictor *who, const step_setup *s, const bou
     if ((status = sum_layers(who, s, net, share_case, &t, &found, err)) || step_setup_ranks(s) == 1)
         return status;
     e->part[e->n_parts++] = PART_SYNC;
-    status                = add_allreduce(who, s, &sync, err);
-    for (certainty c = 0; c < N_CERTAINTIES && !status; c++)
-        status = share_part(e, NO_LAYER, PART_SYNC, sync.ledger.seconds[c], c, err);
-    return status;
+    return share_sync(who, s, t.micro * found.seconds[PHASE_BACKWARD], e, err);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/no_memory.h"
 #include "predict/bounds.h"
 #include "predict/by_layers.h"
 #include "predict/layerwise_step.h"
@@ -170,29 +169,12 @@ typedef struct assembly {
 /* Of the all-reduce's ledger the exposed share becomes the step's. */
 static lm_status add_exposed(const assembly *a, prediction *p)
 {
-    const double exposed = p->exposed + p->copy + p->straggler;
-    lm_status    status  = own_ask_ranks(a->who, a->asked, a->own, a->ranks, a->err);
+    const lm_status status = own_ask_ranks(a->who, a->asked, a->own, a->ranks, a->err);
 
     if (status)
         return status;
     copy_notes(&a->ranks->sum, p);
-    if (a->who->cal->overlapping.rows)
-        ledger_add_all(&p->ledger, &a->ranks->sum.ledger, exposed / a->ranks->seconds);
-    else
-        ledger_add(&p->ledger, CERTAINTY_ASSUMED, p->exposed);
-    return LM_OK;
-}
-
-/* A plan's buckets are its own. */
-static lm_status copy_buckets(const overlap *from, overlap *to, lm_error *err)
-{
-    overlap_bucket *bucket = malloc((from->n + 1) * sizeof *bucket);
-
-    if (!bucket)
-        return no_memory(err);
-    memcpy(bucket, from->bucket, from->n * sizeof *bucket);
-    *to        = *from;
-    to->bucket = bucket;
+    sum_exposed(a->who->cal, &a->ranks->sum.ledger, a->ranks->seconds, p);
     return LM_OK;
 }
 
@@ -202,14 +184,7 @@ static lm_status hide(const assembly *a, const overlap_question *q, const overla
     const double update = a->own->seconds[PART_UPDATE];
     lm_status    status;
 
-    p->backward += o->backward - q->backward;
-    p->sync      = o->sync;
-    p->messages  = (int64_t)o->n;
-    p->exposed   = o->exposed;
-    p->copy      = o->copy;
-    p->straggler = o->straggler;
-    p->grad      = p->exposed + p->copy + p->straggler + update;
-    p->step      = p->forward + p->backward + p->grad;
+    sum_overlap(o, q->backward, update, p);
     if ((status = add_exposed(a, p))) /* why is what one message is answered, too */
         return status;
     if (isnan(p->sync))
@@ -238,7 +213,7 @@ static lm_status synchronise(const assembly *a, bool sync_only, prediction *p, o
         return status;
     if (buckets) {
         overlap_plan_run(q.plan, asked->batch, &how, q.backward, q.compute, &o);
-        status = copy_buckets(&o, buckets, a->err);
+        status = overlap_copy(&o, buckets, a->err);
     } else {
         overlap_plan_sums(q.plan, asked->batch, &how, q.backward, q.compute, &o);
     }
@@ -298,6 +273,7 @@ static void found(const assembly *a, prediction *out)
     out->devices  = a->asked->devices;
     out->ledger   = a->own->sum.ledger;
     out->n_beyond = 0;
+    memset(&out->own, 0, sizeof out->own);
     if (a->ranks->beyond > 0)
         sum_note(out, "nodes", a->ranks->beyond);
     copy_notes(&a->own->sum, out);
@@ -383,7 +359,7 @@ static lm_status step(const predictor *who, const step_setup *s, bool sync_only,
             "PALEO hides no all-reduce behind the backward pass, and sends gradients "
             "as they are: take --sync once without --grad-dtype");
     if (who->layerwise)
-        return layerwise_predict_step(who, s, out, err);
+        return layerwise_predict_step(who, s, out, NULL, err);
     return who->paleo ? paleo_predict(who->paleo, s, out, err)
                       : predict(who, s, sync_only, out, NULL, err);
 }
@@ -406,9 +382,7 @@ lm_status predict_timeline(const predictor *who, const step_setup *s, prediction
     if (status)
         return status;
     if (who->layerwise)
-        return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "%s does not say when gradients are ready: no all-reduce is hidden",
-                            who->model);
+        return layerwise_predict_step(who, s, out, buckets, err);
     if (who->paleo)
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "PALEO does not say when gradients are ready: no all-reduce is hidden");

@@ -86,6 +86,11 @@ typedef struct prediction {
     } beyond[PREDICTION_NOTES]; /**< what leaves the calibrated range; see prediction_beyond() */
     size_t n_beyond;
     ledger ledger; /**< what the step's seconds stand on; all 0: of no measurement */
+    /** Of a device's own work, which takes so many seconds, by a model that tells power beside
+     * time; the bounds are the power's. joules 0: the model tells none. */
+    struct {
+        double seconds, joules, low, high;
+    } own;
 } prediction;
 
 /** "nodes x2, conv3x3.flops x16": what leaves the calibrated range, in `buffer`; "": nothing does.

@@ -3,6 +3,15 @@
 
 #include <math.h>
 
+static bool compute_known(const bottleneck_of *b)
+{
+    double all = 0;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        all += b->compute[k];
+    return all > 0;
+}
+
 power_load step_load(const bottleneck_of *b)
 {
     static const term_bound bound[N_BOTTLENECKS] = {
@@ -15,7 +24,11 @@ power_load step_load(const bottleneck_of *b)
 
     for (bottleneck k = 0; k < N_BOTTLENECKS; k++)
         if (b->seconds[k] > 0) {
-            load.share[bound[k]] += b->seconds[k];
+            if (k == BOTTLENECK_COMPUTE && compute_known(b))
+                for (term_bound t = 0; t < N_TERM_BOUNDS; t++)
+                    load.share[t] += b->compute[t] * b->seconds[k];
+            else
+                load.share[bound[k]] += b->seconds[k];
             all += b->seconds[k];
         }
     for (term_bound k = 0; k < N_TERM_BOUNDS && all > 0; k++)
@@ -29,24 +42,46 @@ static double both(double a, double b)
     return exp(sqrt(log(a) * log(a) + log(b) * log(b)));
 }
 
-step_power step_power_of(const power_model *m, const bottleneck_of *b, const prediction *step)
+/* By what the model itself learned of a device at work; while it waits for others it draws what it
+ * does while it waits for its host. */
+static bounded told_watts(const power_model *m, const prediction *step)
+{
+    const double waits = fmax(0, step->step - step->own.seconds);
+    double       rest  = 0;
+
+    if (waits > 1e-9 * step->step)
+        rest = waits * (power_known(m) ? m->bound_w[BOUND_LAUNCH] : (double)NAN);
+    return (bounded){ (step->own.joules + rest) / step->step, (step->own.low + rest) / step->step,
+                      (step->own.high + rest) / step->step };
+}
+
+/* Shares of what the time is bound by, or of whether a device works. */
+static bounded watts_of(const power_model *m, const bottleneck_of *b)
 {
     const power_load  load  = step_load(b);
-    const double      all   = (double)step->nodes * (double)step->devices;
     const power_state usual = power_usual(m, &load);
-    const double      low   = step->low[QUANTITY_STEP] / step->step;
-    const double      high  = step->high[QUANTITY_STEP] / step->step;
     /* a fitted power asks what bounds the time; one that is assumed only whether a device works */
-    const bool known = power_known(m) && (m->assumed || !(b->seconds[BOTTLENECK_COMPUTE] > 0));
-    step_power out   = { .watts.value = known ? usual.watts : (double)NAN };
+    const bool known =
+        power_known(m) && (m->assumed || !(b->seconds[BOTTLENECK_COMPUTE] > 0) || compute_known(b));
+    const double watts = known ? usual.watts : (double)NAN;
 
-    out.watts.low  = out.watts.value * m->low;
-    out.watts.high = out.watts.value * m->high;
+    return (bounded){ watts, watts * m->low, watts * m->high };
+}
+
+step_power step_power_of(const power_model *m, const bottleneck_of *b, const prediction *step)
+{
+    const double all  = (double)step->nodes * (double)step->devices;
+    const double low  = step->low[QUANTITY_STEP] / step->step;
+    const double high = step->high[QUANTITY_STEP] / step->step;
+    const bool   told = step->own.joules > 0;
+    step_power   out  = { .watts = told ? told_watts(m, step) : watts_of(m, b), .learned = told };
+    const double less = out.watts.low / out.watts.value, more = out.watts.high / out.watts.value;
+
     if (out.watts.high > m->cap_w)
         out.watts.high = m->cap_w;
     out.joules.value = out.watts.value * all * step->step;
-    out.joules.low   = out.joules.value / both(low, m->low);
-    out.joules.high  = out.joules.value * both(high, m->high);
+    out.joules.low   = out.joules.value / both(low, less);
+    out.joules.high  = out.joules.value * both(high, more);
     out.edp          = out.joules.value * step->step;
     return out;
 }

@@ -131,3 +131,25 @@ lm_status sum_add(sum *s, part which, double times, double *seconds)
     *seconds *= times;
     return LM_OK;
 }
+
+void sum_overlap(const overlap *o, double backward, double update, prediction *out)
+{
+    out->backward += o->backward - backward;
+    out->sync      = o->sync;
+    out->messages  = (int64_t)o->n;
+    out->exposed   = o->exposed;
+    out->copy      = o->copy;
+    out->straggler = o->straggler;
+    out->grad      = out->exposed + out->copy + out->straggler + update;
+    out->step      = out->forward + out->backward + out->grad;
+}
+
+void sum_exposed(const calibration *cal, const ledger *once, double seconds, prediction *out)
+{
+    const double exposed = out->exposed + out->copy + out->straggler;
+
+    if (cal->overlapping.rows)
+        ledger_add_all(&out->ledger, once, exposed / seconds);
+    else
+        ledger_add(&out->ledger, CERTAINTY_ASSUMED, out->exposed);
+}

@@ -24,4 +24,16 @@ lm_status sum_add(sum *s, part which, double times, double *seconds);
 /** LM_E_NOTFOUND, with what to measure for that part. */
 lm_status sum_missing(sum *s, part which);
 
+/**
+ * Puts all-reduces beside the backward pass into a step whose forward and backward passes are
+ * there.
+ *
+ * @param backward of the last micro-step beside no message, which is among out->backward
+ */
+void sum_overlap(const overlap *o, double backward, double update, prediction *out);
+
+/** Of the ledger of one message of so many seconds what is exposed of the all-reduces becomes the
+ * step's; assumed where no steps in buckets were measured. */
+void sum_exposed(const calibration *cal, const ledger *once, double seconds, prediction *out);
+
 #endif
