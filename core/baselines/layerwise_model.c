@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -301,4 +302,15 @@ void layerwise_free(layerwise_model *m)
             m->kind->learner->free(m->task[i].learned);
     free(m->task);
     free(m);
+}
+
+const char *layerwise_task_text(const layerwise_kind *kind, const layerwise_task *t,
+                                char text[LAYERWISE_TASK_TEXT])
+{
+    char by[40];
+
+    snprintf(text, LAYERWISE_TASK_TEXT, "%s%s%s%s", t->name, kind->learner->name ? " by " : "",
+             kind->learner->name ? kind->learner->name(t->learned, by, sizeof by) : "",
+             t->target == LAYERWISE_WATTS ? ", watts" : "");
+    return text;
 }

@@ -72,6 +72,11 @@ lm_status layerwise_learn(const layerwise_data *d, const double *setting, uint64
                           layerwise_model **out, lm_error *err);
 void      layerwise_free(layerwise_model *m);
 
+/** "conv", "conv by forest" where there was a choice, "forward by forest, watts". */
+#define LAYERWISE_TASK_TEXT (LAYERWISE_NAME + 56)
+const char *layerwise_task_text(const layerwise_kind *kind, const layerwise_task *t,
+                                char text[LAYERWISE_TASK_TEXT]);
+
 /** What is said of a case. */
 typedef struct layerwise_answer {
     double value; /**< seconds or watts; NAN: no such task was learned, or it says nothing of such a

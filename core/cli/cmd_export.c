@@ -11,7 +11,7 @@
 #include "cli/commands.h"
 #include "cli/setup_options.h"
 #include "observe/flags.h"
-#include "predict/price.h"
+#include "predict/layerwise_step.h"
 #include "report/extrap.h"
 
 enum {
@@ -39,7 +39,7 @@ static const option_spec specs[] = {
     [MACHINE] = { "machine", "FILE", NULL,
                   "predictions: machine file, written by 'layermeter fit'" },
     [MODEL]   = { "model", "NAME", "layermeter",
-                  "predictions: layermeter, convmeter or nnls; or paleo" },
+                  "predictions: layermeter, convmeter or nnls; paleo; or justus, prenet (fit --model)" },
     [BATCH]   = { "batch", "LIST", "32", "predictions: samples per device: 8 or 1,2,4 or 1..64*2" },
     [NODES]   = { "nodes", "LIST", "1", "predictions: nodes" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
@@ -63,7 +63,8 @@ static const char examples[] =
     "  layermeter export observations.csv -o observations.txt\n"
     "  layermeter export observations.csv --format extra-p-jsonl -o observations.jsonl\n"
     "  layermeter export observations.csv --kind collective -o allreduce.txt\n"
-    "  layermeter export resnet50 --machine machine.ini --nodes 1..64*2 --batch 32,64 -o resnet50.txt\n";
+    "  layermeter export resnet50 --machine machine.ini --nodes 1..64*2 --batch 32,64 -o resnet50.txt\n"
+    "  layermeter export vgg16 --machine machine.ini --model prenet --nodes 1..8*2 -o vgg16.txt\n";
 
 /* Rows to write. */
 typedef struct chosen {
@@ -328,6 +329,26 @@ static lm_status predict_rows(const session *s, const grid *g, chosen *c, lm_err
     return status;
 }
 
+/* What a learned model does not know of the network: there is no place for it in these formats. */
+static lm_status print_learned(const session *s, const grid *g, lm_error *err)
+{
+    step_setup setup = g->how.setup;
+    prediction p;
+    char       beyond[200];
+    lm_status  status;
+
+    setup.batch = g->batch[0];
+    setup.nodes = 1;
+    if ((status = predict_step(&s->who, &setup, &p, err)))
+        return status;
+    fprintf(stderr, "layermeter: %s: %s: %s%s\n", s->who.machine, s->who.model,
+            prediction_beyond(&p, beyond, sizeof beyond),
+            isnan(p.forward + p.backward)
+                ? ", parts of a step that are not here were not learned by themselves"
+                : "");
+    return LM_OK;
+}
+
 static int export_predictions(const options *o, const session_options *at, extrap_format f)
 {
     static const setup_options how  = { SYNC,       BUCKET,    GRAD_DTYPE,
@@ -347,11 +368,16 @@ static int export_predictions(const options *o, const session_options *at, extra
         option_list(o, NODES, &g.nodes, &g.n_nodes, &code) &&
         setup_options_read_of(o, o->value[MODEL], &how, &g.how, &code) &&
         session_open(o, at, &s, &code)) {
+        if (s.layerwise)
+            s.layerwise->optimizer = o->value[OPTIMIZER];
         setup_options_settle(&g.how, setup_in_buckets(&s.who));
-        if (predict_rows(&s, &g, &c, &err) || write_rows(&c, f, title, o->value[OUTPUT], &err))
+        if (predict_rows(&s, &g, &c, &err) || write_rows(&c, f, title, o->value[OUTPUT], &err)) {
             code = report_failure(&err);
-        else
+        } else {
             print_note(s.net, stderr);
+            if (s.layerwise && print_learned(&s, &g, &err))
+                code = report_failure(&err);
+        }
     }
     session_close(&s);
     free(c.row);

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/report_prices.h"
 #include "cli/setup_options.h"
+#include "predict/layerwise_step.h"
 #include "report/page.h"
 
 enum {
@@ -57,7 +58,8 @@ static const option_spec specs[] = {
                        "strong, global: samples of all devices together" },
     [DATASET]      = OPTION_DATASET,
     [MEMORY] = { "memory", "SIZE", NULL, "of a device (24GB, 80GiB), drawn beside what is needed" },
-    [MODEL]  = { "model", "NAME", "layermeter", "formulas: layermeter, convmeter or nnls" },
+    [MODEL]  = { "model", "NAME", "layermeter",
+                 "formulas: layermeter, convmeter or nnls; or justus, prenet, nicolai (fit --model)" },
     [IMAGE]  = OPTION_IMAGE,
     [INPUT]  = OPTION_INPUT,
     [DTYPE]  = OPTION_DTYPE,
@@ -67,7 +69,8 @@ static const option_spec specs[] = {
     [PRICE]     = OPTION_PRICE,
     [PRICES]    = OPTION_PRICES,
     [INSTANCE]  = OPTION_INSTANCE,
-    [DEVICE]    = { "device", "NAME", NULL, "whose price it is, instead of the machine file's" },
+    [DEVICE]    = { "device", "NAME", NULL,
+                    "whose price it is, instead of the machine file's; of learned models, its datasheet" },
     [SPOT]      = OPTION_SPOT,
     [PLOT]      = { "plot", "PATH", NULL,
                     "the pictures, too: a folder (SVG), or FILE.svg, FILE.png, FILE.pdf" },
@@ -86,6 +89,8 @@ static const char details[] =
     "Costs are those of all nodes from the start to the end of a run of --epochs, by the price file that\n"
     "'layermeter plan' reads; --price, --instance and --device stand once for all machines or once for\n"
     "each. Without a price the page says how to give one.\n"
+    "Of --model justus, or another that 'fit --model' learned of single layers, the page has types of layers in\n"
+    "place of classes of kernels, says what was learned, and names what such a model does not know.\n"
     "Curves bear the names of the machine files; of DIR/machine.ini the folder's.\n"
     "--plot draws the same pictures into files: FOLDER/NAME.svg; of FILE.svg or FILE.png FILE-NAME.svg or\n"
     ".png; FILE.pdf has a page each.\n";
@@ -93,6 +98,7 @@ static const char details[] =
 static const char examples[] =
     "  layermeter report resnet50 --machine a100.ini --machine h100.ini -o resnet50.html\n"
     "  layermeter report vgg16 --machine cluster/machine.ini --nodes 1..16*2 --memory 24GB --plot vgg16.pdf\n"
+    "  layermeter report vgg16 --machine cluster/machine.ini --model prenet --sync ddp -o vgg16.html\n"
     "  layermeter report bert_base --machine a.ini --scaling strong --batch 256 --title 'BERT on cluster A'\n";
 
 /* Sessions of all machines and the page that is made of them. */
@@ -136,9 +142,7 @@ static bool check_machines(const options *o, size_t *n, int *code)
 {
     lm_error err = { 0 };
 
-    *n = 0;
-    for (int i = 0; i < o->n_every; i++)
-        *n += o->every[i].at == MACHINE;
+    *n = option_times(o, MACHINE);
     if (!strcmp(o->value[MODEL], "paleo")) {
         lm_error_set(&err, LM_E_ARG, "paleo takes a datasheet: a report is on machine files");
         return option_misuse(o, MODEL, &err, code);
@@ -261,19 +265,21 @@ static void settle(work *w)
 
 static bool open_machines(const options *o, work *w, int *code)
 {
-    static const price_options   price_at = { PRICE, PRICES, INSTANCE, DEVICE, SPOT };
-    static const session_options at       = {
-              .machine = MACHINE,
-              .model   = MODEL,
-              .image   = IMAGE,
-              .input   = INPUT,
-              .dtype   = DTYPE,
-              .network = { TREAT, IGNORE, SET },
-              .paleo   = { NO_OPTION, NO_OPTION, NO_OPTION, NO_OPTION, BANDWIDTH, NO_OPTION },
-              .latency = LATENCY,
+    static const price_options price_at = { PRICE, PRICES, INSTANCE, DEVICE, SPOT };
+    session_options            at       = {
+                         .machine = MACHINE,
+                         .model   = MODEL,
+                         .image   = IMAGE,
+                         .input   = INPUT,
+                         .dtype   = DTYPE,
+                         .network = { TREAT, IGNORE, SET },
+                         .paleo   = { NO_OPTION, NO_OPTION, NO_OPTION, NO_OPTION, BANDWIDTH, NO_OPTION },
+                         .latency = LATENCY,
     };
     options one = *o;
 
+    if (session_wants_learned(o, &at)) /* it may have learned of several devices */
+        at.paleo.device = DEVICE;
     if (!o->given[MACHINE]) /* says so */
         return session_open(o, &at, &w->session[w->n_sessions++], code);
     for (int i = 0; i < o->n_every; i++) {
@@ -282,9 +288,12 @@ static bool open_machines(const options *o, work *w, int *code)
         if (o->every[i].at != MACHINE)
             continue;
         one.value[MACHINE] = o->every[i].value;
+        one.value[DEVICE]  = option_nth(o, DEVICE, w->n_sessions);
         w->n_sessions++;
         if (!session_open(&one, &at, s, code))
             return false;
+        if (s->layerwise) /* of bounds, too, which have no setup */
+            s->layerwise->optimizer = optimizer_name(w->how.setup.optimizer);
         w->page.machine[w->page.n_machines++] =
             (page_machine){ .file = o->every[i].value, .who = &s->who };
     }

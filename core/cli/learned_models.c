@@ -82,33 +82,22 @@ static char *text_of(const layerwise_model *m)
     return text;
 }
 
-/* "conv", "conv by forest" where there was a choice */
-static const char *task_name(const layerwise_kind *kind, const layerwise_task *t, char *text,
-                             size_t size)
-{
-    char by_what[40];
-
-    snprintf(text, size, "%s%s%s", t->name, kind->learner->name ? " by " : "",
-             kind->learner->name ? kind->learner->name(t->learned, by_what, sizeof by_what) : "");
-    return text;
-}
-
 static void print_tasks(const char *path, const layerwise_model *m)
 {
     for (size_t i = 0; i < m->n_tasks; i++) {
         const layerwise_judgement *j = &m->task[i].judged;
-        char                       name[LAYERWISE_NAME + 48];
+        char                       name[LAYERWISE_TASK_TEXT];
 
         if (j->held)
             fprintf(stderr,
                     "layermeter: %s: %s: %s: %.1f %% off on %zu of %zu times that were set apart\n",
-                    path, m->kind->name, task_name(m->kind, &m->task[i], name, sizeof name),
+                    path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name),
                     100 * j->mape, j->held, j->held + j->seen);
         else
             fprintf(stderr,
                     "layermeter: %s: %s: %s: how far off is not known, nothing could be set apart: "
                     "measure more shapes\n",
-                    path, m->kind->name, task_name(m->kind, &m->task[i], name, sizeof name));
+                    path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name));
     }
 }
 

@@ -171,6 +171,25 @@ bool option_misuse(const options *o, int at, const lm_error *err, int *exit_code
     return false;
 }
 
+size_t option_times(const options *o, int at)
+{
+    size_t n = 0;
+
+    for (int i = 0; i < o->n_every; i++)
+        n += o->every[i].at == at;
+    return n;
+}
+
+const char *option_nth(const options *o, int at, size_t i)
+{
+    if (option_times(o, at) <= 1)
+        return o->value[at];
+    for (int k = 0; k < o->n_every; k++)
+        if (o->every[k].at == at && !i--)
+            return o->every[k].value;
+    return NULL;
+}
+
 int options_refuse(const options *o, const int *places, size_t n, const char *of)
 {
     lm_error err;

@@ -69,6 +69,11 @@ int report_misuse(const char *option, const lm_error *err);
 /** The same of an option by its place in the command's table: false, with *exit_code set. */
 bool option_misuse(const options *o, int at, const lm_error *err, int *exit_code);
 
+/** How often an option is given. */
+size_t option_times(const options *o, int at);
+/** The value of one that is given once for all, or once for each, of the i-th; NULL: not given. */
+const char *option_nth(const options *o, int at, size_t i);
+
 /** None of these may be given: they are for `of`. EXIT_DONE, or EXIT_MISUSED after a message. */
 int options_refuse(const options *o, const int *places, size_t n, const char *of);
 

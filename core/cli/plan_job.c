@@ -18,30 +18,14 @@ static bool failure(const lm_error *err, int *exit_code)
 /* ---- options once for all machines, or once for each --------------------------------------------
  */
 
-static size_t times_given(const options *o, int at)
-{
-    size_t n = 0;
-
-    for (int i = 0; i < o->n_every; i++)
-        n += o->every[i].at == at;
-    return n;
-}
-
 const char *plan_nth(const plan_job *job, int at, size_t i)
 {
-    const options *o = job->o;
-
-    if (times_given(o, at) <= 1)
-        return o->value[at];
-    for (int k = 0; k < o->n_every; k++)
-        if (o->every[k].at == at && !i--)
-            return o->every[k].value;
-    return NULL;
+    return option_nth(job->o, at, i);
 }
 
 static bool check_times(const plan_job *job, int at, int *exit_code)
 {
-    const size_t n   = times_given(job->o, at);
+    const size_t n   = option_times(job->o, at);
     lm_error     err = { LM_OK, "" };
 
     if (n <= 1 || n == job->n)
@@ -190,8 +174,8 @@ static bool open_room(plan_job *job, size_t i, int *exit_code)
 /* Is a price asked for, so that a missing one is a mistake? */
 static bool price_wanted(const plan_job *job)
 {
-    return *job->currency || times_given(job->o, job->at->price) ||
-           times_given(job->o, job->at->instance) || job->o->given[job->at->prices] ||
+    return *job->currency || option_times(job->o, job->at->price) ||
+           option_times(job->o, job->at->instance) || job->o->given[job->at->prices] ||
            job->o->given[job->at->spot];
 }
 
@@ -317,7 +301,7 @@ bool plan_job_open(plan_job *job, int *exit_code)
     const int names          = wants_paleo(job) ? job->at->device : job->at->session.machine;
     bool      wanted;
 
-    job->n = times_given(job->o, names);
+    job->n = option_times(job->o, names);
     if (!job->n)
         job->n = 1; /* session_open() says what is missing */
     for (size_t i = 0; i < sizeof once_or_each / sizeof once_or_each[0]; i++)

@@ -16,29 +16,9 @@ typedef struct asking {
     char                 currency[CURRENCY_TEXT];
 } asking;
 
-static size_t times_given(const options *o, int at)
-{
-    size_t n = 0;
-
-    for (int i = 0; i < o->n_every; i++)
-        n += o->every[i].at == at;
-    return n;
-}
-
-/* Given once for all machines, or once for each; NULL: not given. */
-static const char *nth(const asking *a, int at, size_t i)
-{
-    if (times_given(a->o, at) <= 1)
-        return a->o->value[at];
-    for (int k = 0; k < a->o->n_every; k++)
-        if (a->o->every[k].at == at && !i--)
-            return a->o->every[k].value;
-    return NULL;
-}
-
 static bool check_times(const asking *a, int at, int *exit_code)
 {
-    const size_t n   = times_given(a->o, at);
+    const size_t n   = option_times(a->o, at);
     lm_error     err = { LM_OK, "" };
 
     if (n <= 1 || n == a->page->n_machines)
@@ -52,7 +32,8 @@ static bool check_times(const asking *a, int at, int *exit_code)
 static lm_status find_price(const asking *a, size_t i, const price **out, lm_error *err)
 {
     const page_machine *m        = &a->page->machine[i];
-    const char         *instance = nth(a, a->at->instance, i), *of = nth(a, a->at->device, i);
+    const char         *instance = option_nth(a->o, a->at->instance, i),
+               *of               = option_nth(a->o, a->at->device, i);
 
     if (instance)
         return prices_find(a->out->prices, instance, out, err);
@@ -108,7 +89,7 @@ static lm_status take_price(asking *a, size_t i, const money *hour, lm_error *er
 static bool open_price(asking *a, size_t i, bool wanted, int *exit_code)
 {
     page_machine *m       = &a->page->machine[i];
-    const char   *given   = nth(a, a->at->price, i);
+    const char   *given   = option_nth(a->o, a->at->price, i);
     const int64_t devices = a->page->question.setup.devices;
     const price  *found   = NULL;
     lm_error      err     = { LM_OK, "" };
@@ -145,11 +126,14 @@ bool report_prices_open(const options *o, const price_options *at, page *p, repo
     const int once_or_each[] = { at->price, at->instance, at->device };
     asking    a              = { .o = o, .at = at, .page = p, .out = out };
     lm_error  err            = { LM_OK, "" };
-    bool      wanted         = o->given[at->prices] || o->given[at->spot];
+    /* of these models --device is a datasheet in the first place */
+    const bool learned = p->machine[0].who->layerwise != NULL;
+    bool       wanted  = o->given[at->prices] || o->given[at->spot];
 
     a.tier = o->value[at->spot] ? PRICE_SPOT : PRICE_LIST;
     for (size_t i = 0; i < sizeof once_or_each / sizeof once_or_each[0]; i++) {
-        wanted |= times_given(o, once_or_each[i]) > 0;
+        wanted |=
+            option_times(o, once_or_each[i]) > 0 && !(once_or_each[i] == at->device && learned);
         if (!check_times(&a, once_or_each[i], exit_code))
             return false;
     }

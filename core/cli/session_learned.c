@@ -8,7 +8,13 @@
 
 bool session_takes_learned(const options *o)
 {
-    return o->command == &cmd_predict || o->command == &cmd_scale || o->command == &cmd_plan;
+    static const command *const takers[] = { &cmd_predict, &cmd_scale, &cmd_plan, &cmd_report,
+                                             &cmd_export };
+
+    for (size_t i = 0; i < sizeof takers / sizeof takers[0]; i++)
+        if (o->command == takers[i])
+            return true;
+    return false;
 }
 
 bool session_wants_learned(const options *o, const session_options *at)

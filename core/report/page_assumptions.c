@@ -45,11 +45,23 @@ static void put_definitions(const page *p, FILE *out)
     html_item(out, "Doubling stops paying where it gains less than %s.",
               p->question.kind == SCALING_WEAK ? "10 % of throughput"
                                                : "5 % of the time of an epoch");
-    html_item(
-        out,
-        "Intervals hold the central 90 %% of measured / predicted of networks left out of the fit; beyond what was "
-        "measured they widen with each octave.");
+    if (page_learned(p))
+        html_item(
+            out,
+            "Intervals hold the central 90 %% of measured / predicted of groups of layers that were left out while "
+            "%s was taught, as if all layers of the network were off alike; they widen with each octave by which a "
+            "layer leaves what was learned from.",
+            p->machine[0].who->model);
+    else
+        html_item(
+            out,
+            "Intervals hold the central 90 %% of measured / predicted of networks left out of the fit; beyond what was "
+            "measured they widen with each octave.");
     html_item(out, "Model '%s' on all machines.", p->machine[0].who->model);
+    if (page_learned(p))
+        html_item(out,
+                  "It learned layers by themselves: that they take in the network what they take "
+                  "alone is assumed.");
 }
 
 static void put_machine(const page *p, const page_machine *m, FILE *out)

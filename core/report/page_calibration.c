@@ -16,9 +16,12 @@ static const struct {
 
 #define N_SHOWN (sizeof shown / sizeof shown[0])
 
+/* Of learned models of layers those of the all-reduces they take from the machine file. */
 static const interval *interval_of(const page_machine *m, size_t i)
 {
-    return &calibration_intervals(m->who->cal, m->who->model)->of[shown[i].slot];
+    if (m->who->layerwise && shown[i].slot != QUANTITY_SYNC)
+        return &interval_unknown;
+    return &calibration_intervals(m->who->cal, predict_sync_model(m->who))->of[shown[i].slot];
 }
 
 static bool any_interval(const page *p, size_t i)
@@ -257,21 +260,27 @@ void page_calibration_write(const page *p, FILE *out)
 
         for (size_t i = 0; i < N_SHOWN; i++)
             known += interval_known(interval_of(&p->machine[k], i));
-        if (!known)
+        if (!known && !page_learned(p))
             html_paragraph(
                 out,
                 "%s: intervals are not known, they take three networks or more that are left out "
                 "in turn.",
                 p->machine[k].label);
     }
-    fputs("<h3>Fits, part by part</h3>\n", out);
-    html_paragraph(
-        out,
-        "Errors are means of |predicted - measured| / measured. Held out: of networks that were "
-        "left out of the fit, one after the other.");
-    table *t = parts_table(p);
-    table_html(t, out);
-    table_free(t);
+    table *t;
+
+    if (page_learned(p)) {
+        page_learned_calibration(p, out);
+    } else {
+        fputs("<h3>Fits, part by part</h3>\n", out);
+        html_paragraph(
+            out,
+            "Errors are means of |predicted - measured| / measured. Held out: of networks that "
+            "were left out of the fit, one after the other.");
+        t = parts_table(p);
+        table_html(t, out);
+        table_free(t);
+    }
     if (rows_of(p, row))
         page_numbers(intervals_table(p), "Intervals in numbers", out);
     t = allreduces_table(p);

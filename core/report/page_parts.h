@@ -22,6 +22,11 @@ void page_figure(const page *p, const char *name, FILE *out);
 /** <details> with the numbers behind a picture; frees the table. */
 void page_numbers(table *t, const char *summary, FILE *out);
 
+/** Is its model one that was learned of single layers? What it says then. */
+bool page_learned(const page *p);
+void page_learned_calibration(const page *p, FILE *out);
+void page_learned_provenance(const page_machine *m, FILE *out);
+
 /** Is a point known? */
 bool page_known(const scale_point *x);
 /** The point at so many nodes; NULL: not asked for, or not known. */

@@ -249,12 +249,15 @@ void page_step_charts(page *p)
         (gnuplot_size){ 440, 130 + (double)class_rows(p) * (10 + 12 * (double)p->n_machines) },
         put_classes);
 
-    snprintf(c->title, sizeof c->title, "The device's work by classes of kernels");
+    snprintf(c->title, sizeof c->title, "The device's work by %s",
+             page_learned(p) ? "types of layers" : "classes of kernels");
     snprintf(c->text, sizeof c->text,
-             "Time of a step that each class of kernels takes, on %s%s: forward, backward and "
-             "update, without all-reduces. Classes as 'predict --explain --by class' has them.",
+             "Time of a step that each %s takes, on %s%s: forward, backward and update, without "
+             "all-reduces. %s as 'predict --explain --by class' has them.",
+             page_learned(p) ? "type of layer" : "class of kernels",
              page_nodes(p->machine[0].at, nodes, sizeof nodes),
-             class_rows(p) < p->machine[0].n_kernels ? ", the longest" : "");
+             class_rows(p) < p->machine[0].n_kernels ? ", the longest" : "",
+             page_learned(p) ? "Types" : "Classes");
 }
 
 /* ---- words --------------------------------------------------------------------------------------
@@ -300,10 +303,13 @@ static table *parts_table(const page *p)
 
 static void add_work(table *t, const page_machine *m, const char *name, const explained *x)
 {
+    const double update = x->part[PART_UPDATE] + x->part[PART_GRAD_ONE] + x->part[PART_GRAD_MANY];
+    const bool   whole  = m->apart->part[0] == PART_STEP; /* of which no parts are known */
+
     table_text(t, name);
-    table_real(t, 1e3 * x->part[PART_FORWARD]);
-    table_real(t, 1e3 * x->part[PART_BACKWARD]);
-    table_real(t, 1e3 * (x->part[PART_UPDATE] + x->part[PART_GRAD_ONE] + x->part[PART_GRAD_MANY]));
+    table_real(t, whole ? NAN : 1e3 * x->part[PART_FORWARD]);
+    table_real(t, whole ? NAN : 1e3 * x->part[PART_BACKWARD]);
+    table_real(t, whole ? NAN : 1e3 * update);
     table_real(t, 1e3 * x->seconds);
     table_real(t, 100 * x->seconds / m->work);
 }
@@ -374,12 +380,19 @@ void page_step_write(const page *p, FILE *out)
         page_figure(p, page_chart_name(p, "step", &p->machine[k], name, sizeof name), out);
     page_figure(p, "kernels", out);
     fputs("</div>\n", out);
+    if (page_learned(p))
+        html_paragraph(out,
+                       "%s learned layers as wholes: which kernels they are made of, and what "
+                       "bounds these, it does not say.",
+                       p->machine[0].who->model);
     page_numbers(parts_table(p), "The parts in numbers", out);
     for (size_t k = 0; k < p->n_machines; k++) {
         const page_machine *m = &p->machine[k];
 
-        snprintf(text, sizeof text, "Classes of kernels on %s", m->label);
-        page_numbers(work_table(p, m, "class", m->kernels, m->n_kernels), text, out);
+        snprintf(text, sizeof text, "%s on %s",
+                 page_learned(p) ? "Types of layers" : "Classes of kernels", m->label);
+        page_numbers(work_table(p, m, page_learned(p) ? "type" : "class", m->kernels, m->n_kernels),
+                     text, out);
         snprintf(text, sizeof text, "Blocks of the network on %s", m->label);
         page_numbers(work_table(p, m, "block", m->blocks, m->n_blocks), text, out);
     }

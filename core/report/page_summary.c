@@ -157,7 +157,13 @@ void page_summary_write(const page *p, FILE *out)
     compare(p, p->at, out);
     if (p->nodes[p->n_nodes - 1] != p->at)
         compare(p, p->nodes[p->n_nodes - 1], out);
-    html_paragraph(out,
-                   "The figures are predictions: counts of the network times coefficients that "
-                   "were measured on each machine.");
+    if (page_learned(p))
+        html_paragraph(out,
+                       "The figures are predictions: what %s learned of single layers on each "
+                       "machine, added up, and the machine's all-reduces.",
+                       p->machine[0].who->model);
+    else
+        html_paragraph(out,
+                       "The figures are predictions: counts of the network times coefficients that "
+                       "were measured on each machine.");
 }

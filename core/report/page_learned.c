@@ -1,0 +1,78 @@
+/* What a page says of learned models of single layers, in place of what they do not know. */
+#include <math.h>
+
+#include "predict/layerwise_step.h"
+#include "report/page_parts.h"
+
+bool page_learned(const page *p)
+{
+    return p->machine[0].who->layerwise != NULL;
+}
+
+static const layerwise_model *model_of(const page_machine *m)
+{
+    return m->who->layerwise->model;
+}
+
+static table *tasks_table(const page_machine *m)
+{
+    const layerwise_model *model = model_of(m);
+    table                 *t     = table_new();
+    char                   text[LAYERWISE_TASK_TEXT];
+
+    table_column(t, "task", "layers", 0);
+    table_column(t, "rows", "times it was taught", 0);
+    table_column(t, "held", "set apart to judge it", 0);
+    table_column(t, "mape", "off on these [%]", 1);
+    table_column(t, "low", "low", 3);
+    table_column(t, "high", "high", 3);
+    table_column(t, "groups", "groups behind the interval", 0);
+    for (size_t i = 0; i < model->n_tasks; i++) {
+        const layerwise_task *x     = &model->task[i];
+        const bool            known = interval_known(&x->interval);
+
+        table_text(t, layerwise_task_text(model->kind, x, text));
+        table_count(t, x->judged.seen);
+        table_count(t, x->judged.held);
+        table_real(t, 100 * x->judged.mape);
+        table_real(t, known ? x->interval.low : NAN);
+        table_real(t, known ? x->interval.high : NAN);
+        table_real(t, known ? (double)x->interval.groups : NAN);
+    }
+    return t;
+}
+
+void page_learned_calibration(const page *p, FILE *out)
+{
+    for (size_t k = 0; k < p->n_machines; k++) {
+        table *t = tasks_table(&p->machine[k]);
+
+        fputs("<h3>", out);
+        html_textf(out, "What %s learned on %s", p->machine[k].who->model, p->machine[k].label);
+        fputs("</h3>\n", out);
+        table_html(t, out);
+        table_free(t);
+    }
+    html_paragraph(out,
+                   "Errors are means of |predicted - measured| / measured on layers that were set "
+                   "apart, intervals the central 90 %% of measured / predicted on groups of layers "
+                   "that were left out.");
+}
+
+void page_learned_provenance(const page_machine *m, FILE *out)
+{
+    const layerwise_model *model = model_of(m);
+    const char            *path  = calibration_learned_path(m->who->cal, m->who->model);
+    size_t                 rows  = 0;
+
+    for (size_t i = 0; i < model->n_tasks; i++)
+        rows += model->task[i].judged.seen + model->task[i].judged.held;
+    fputs("<p>Learned model <code>", out);
+    html_text(out, path ? path : m->who->model);
+    fputs("</code>: ", out);
+    html_textf(out, "%s, %s, of %zu times of single layers in %zu task%s%s%s.", model->kind->name,
+               model->kind->doc, rows, model->n_tasks, model->n_tasks == 1 ? "" : "s",
+               m->who->layerwise->on ? "; this device by the datasheet of " : "",
+               m->who->layerwise->on ? m->who->layerwise->on->name : "");
+    fputs("</p>\n", out);
+}
