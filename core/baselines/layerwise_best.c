@@ -87,6 +87,23 @@ static lm_status choose(const learner_rows *rows, const learner_options *candida
     return status;
 }
 
+/* Where a choice was made of some rows, how far the one that learns all of them is off: by one that
+ * learned all but a part of the groups. */
+#define KEPT_PARTS 10
+
+static lm_status judge_kept(const learner_rows *rows, const learner_options *kept, uint64_t seed,
+                            layerwise_judgement *judged, double *left_out, lm_error *err)
+{
+    const learner_trial trial = { .folds = KEPT_PARTS, .rows = 0, .judged = 1, .seed = seed };
+    stats_errors        errors;
+    size_t              best   = 0;
+    lm_status           status = learner_best(rows, kept, 1, &trial, &best, &errors, left_out, err);
+
+    if (!status)
+        *judged = (layerwise_judgement){ rows->n - errors.n, errors.n, errors.mape };
+    return status;
+}
+
 static lm_status learn(const char *task, const learner_rows *rows, layerwise_target target,
                        const double *setting, uint64_t seed, void **out,
                        layerwise_judgement *judged, double *left_out, lm_error *err)
@@ -102,7 +119,9 @@ static lm_status learn(const char *task, const learner_rows *rows, layerwise_tar
     if (status)
         return status;
     candidate[best].mlp = perceptron(setting, rows->n, seed); /* as many rows, not epochs */
-    if (!(status = learner_train(rows, NULL, &candidate[best], &l, err)))
+    if ((double)rows->n > setting[DRAWN] && judged->held)
+        status = judge_kept(rows, &candidate[best], seed, judged, left_out, err);
+    if (!status && !(status = learner_train(rows, NULL, &candidate[best], &l, err)))
         *out = l;
     return status;
 }

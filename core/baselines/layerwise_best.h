@@ -8,8 +8,9 @@
  * Candidates: least squares, a forest, boosted trees, XGBoost's, and a perceptron of hidden layers
  * of 32, 64 and four times 128 units; each of seconds (or watts) as they are and of their
  * logarithm. The one with the least mean relative error on whole groups left out learns all rows;
- * of one group, where nothing is left to judge by, it is least squares.
- * In builds without XGBoost those are left that need no trees.
+ * of one group, where nothing is left to judge by, it is least squares. Where the choice was made
+ * of some rows, it learns all but a tenth of the groups, too, by which it is judged. In builds
+ * without XGBoost those are left that need no trees.
  */
 extern const layerwise_learner layerwise_best;
 

@@ -8,16 +8,39 @@
 #include "baselines/layerwise_model.h"
 
 #define HEAD       "layermeter model"
-#define VERSION    2 /* 1 has no intervals */
+#define VERSION    3 /* 2 has no intervals of phases, 1 none at all */
 #define MOST_TASKS 1024
 #define AGAIN      "fit the observations again"
 
 static const char *const targets[N_LAYERWISE_TARGETS] = { "seconds", "watts" };
 static const char *const sorts[]                      = { "count", "flag", "device", "over" };
 
+static void write_interval(FILE *out, const char *what, const interval *i)
+{
+    char bounds[INTERVAL_TEXT];
+
+    if (interval_known(i))
+        fprintf(out, "%s %s\n", what, interval_print(i, bounds));
+    else
+        fprintf(out, "%s\n", what);
+}
+
+/* Those that are known, each by the name of its phase. */
+static void write_phases(FILE *out, const layerwise_task *t)
+{
+    size_t n = 0;
+
+    for (phase f = 0; f < N_PHASES; f++)
+        n += interval_known(&t->of_phase[f]);
+    fprintf(out, "phases %zu\n", n);
+    for (phase f = 0; f < N_PHASES; f++)
+        if (interval_known(&t->of_phase[f]))
+            write_interval(out, phase_name(f), &t->of_phase[f]);
+}
+
 static void write_task(FILE *out, const layerwise_kind *kind, const layerwise_task *t)
 {
-    char real[40], bounds[INTERVAL_TEXT];
+    char real[40];
 
     fprintf(out, "task %s %s\nrows %zu %zu\n", t->name, targets[t->target], t->judged.seen,
             t->judged.held);
@@ -25,10 +48,8 @@ static void write_task(FILE *out, const layerwise_kind *kind, const layerwise_ta
         fprintf(out, "error %s\n", text_exact(t->judged.mape, real, sizeof real));
     else
         fputs("error\n", out);
-    if (interval_known(&t->interval))
-        fprintf(out, "interval %s\n", interval_print(&t->interval, bounds));
-    else
-        fputs("interval\n", out);
+    write_interval(out, "interval", &t->interval);
+    write_phases(out, t);
     fprintf(out, "features %zu\n", t->n_features);
     for (size_t k = 0; k < t->n_features; k++)
         fprintf(out, "%s %s %.17g %.17g\n", sorts[t->feature[k].sort], t->feature[k].name,
@@ -119,16 +140,46 @@ static lm_status read_error(lines *in, layerwise_task *t, lm_error *err)
     return status;
 }
 
-static lm_status read_interval(lines *in, layerwise_task *t, lm_error *err)
+static lm_status read_interval(lines *in, const char *what, interval *out, lm_error *err)
 {
     char     *rest;
     lm_error  why    = { 0 };
-    lm_status status = lines_expect(in, "interval", &rest, err);
+    lm_status status = lines_expect(in, what, &rest, err);
 
     if (status || !*rest)
         return status;
-    status = interval_parse(rest, &t->interval, &why);
-    return status ? lines_fail(in, err, status, "interval: %s", why.text) : LM_OK;
+    status = interval_parse(rest, out, &why);
+    return status ? lines_fail(in, err, status, "%s: %s", what, why.text) : LM_OK;
+}
+
+/* Of which phase the next line is; N_PHASES: of none. */
+static phase next_phase(const lines *in)
+{
+    phase f = 0;
+
+    for (; f < N_PHASES; f++) {
+        const size_t n = strlen(phase_name(f));
+
+        if (in->at && !strncmp(in->at, phase_name(f), n) && in->at[n] == ' ')
+            break;
+    }
+    return f;
+}
+
+/* "forward 0.8 .. 1.3, groups 40, per_octave 1.1" */
+static lm_status read_phases(lines *in, layerwise_task *t, lm_error *err)
+{
+    size_t    n      = 0;
+    lm_status status = read_counts(in, "phases", N_PHASES, &n, 1, err);
+
+    for (size_t i = 0; i < n && !status; i++) {
+        const phase f = next_phase(in);
+
+        status = f == N_PHASES
+                     ? lines_fail(in, err, LM_E_SYNTAX, "expected intervals of %zu phases", n)
+                     : read_interval(in, phase_name(f), &t->of_phase[f], err);
+    }
+    return status;
 }
 
 static lm_status read_task(lines *in, const layerwise_kind *kind, int version, layerwise_task *t,
@@ -138,9 +189,12 @@ static lm_status read_task(lines *in, const layerwise_kind *kind, int version, l
     lm_status status = read_name(in, kind, t, err);
 
     t->interval = interval_unknown;
+    for (phase f = 0; f < N_PHASES; f++)
+        t->of_phase[f] = interval_unknown;
     if (status || (status = read_counts(in, "rows", 1000000000, rows, 2, err)) ||
         (status = read_error(in, t, err)) ||
-        (version > 1 && (status = read_interval(in, t, err))) ||
+        (version > 1 && (status = read_interval(in, "interval", &t->interval, err))) ||
+        (version > 2 && (status = read_phases(in, t, err))) ||
         (status = read_counts(in, "features", LAYERWISE_FEATURES, &t->n_features, 1, err)))
         return status;
     t->judged.seen = rows[0];
@@ -155,7 +209,7 @@ static lm_status read_task(lines *in, const layerwise_kind *kind, int version, l
     return status;
 }
 
-/* "layermeter model justus 2" */
+/* "layermeter model justus 3" */
 static lm_status read_head(lines *in, const layerwise_kind *kind, int *out, lm_error *err)
 {
     char     *rest, *version;

@@ -18,6 +18,7 @@ void layerwise_data_free(layerwise_data *d)
         free(d->lot[i].x);
         free(d->lot[i].y);
         free(d->lot[i].group);
+        free(d->lot[i].when);
         free(d->lot[i].from);
     }
     free(d->lot);
@@ -51,11 +52,13 @@ static bool grow(layerwise_lot *l)
     double      *x     = realloc(l->x, room * l->n_features * sizeof *x);
     double      *y     = x ? realloc(l->y, room * sizeof *y) : NULL;
     uint64_t    *group = y ? realloc(l->group, room * sizeof *group) : NULL;
-    size_t      *from  = group ? realloc(l->from, room * sizeof *from) : NULL;
+    phase       *when  = group ? realloc(l->when, room * sizeof *when) : NULL;
+    size_t      *from  = when ? realloc(l->from, room * sizeof *from) : NULL;
 
     l->x     = x ? x : l->x;
     l->y     = y ? y : l->y;
     l->group = group ? group : l->group;
+    l->when  = when ? when : l->when;
     l->from  = from ? from : l->from;
     l->room  = from ? room : l->room;
     return from != NULL;
@@ -96,6 +99,7 @@ lm_status layerwise_data_add(layerwise_data *d, const layerwise_case *c, layerwi
         l->x[l->n * f.n + k] = f.of[k].value;
     l->y[l->n]      = value;
     l->group[l->n]  = group;
+    l->when[l->n]   = c->phase;
     l->from[l->n++] = from;
     return LM_OK;
 }
@@ -155,6 +159,7 @@ static void choose_features(const layerwise_lot *l, const choice *of, layerwise_
 typedef struct lesson {
     double   *x, *y;
     uint64_t *group;
+    phase    *when;
     double   *left_out; /* what is said of each without its group */
     size_t    n;
 } lesson;
@@ -164,6 +169,7 @@ static void lesson_free(lesson *l)
     free(l->x);
     free(l->y);
     free(l->group);
+    free(l->when);
     free(l->left_out);
 }
 
@@ -184,25 +190,39 @@ static lm_status add_row(const layerwise_lot *l, size_t row, const size_t *at, l
         out->x[out->n * to->n_features + k] = x;
     }
     out->y[out->n]       = l->y[row];
+    out->when[out->n]    = l->when[row];
     out->group[out->n++] = l->group[row];
     return LM_OK;
 }
 
-/* The interval of what was left out. */
-static lm_status bound(const lesson *l, interval *out, lm_error *err)
+/* What was left out, of one phase or (N_PHASES) of all. */
+static size_t left_out_of(const lesson *l, phase f, residual *out)
 {
-    residual *r = malloc((l->n + 1) * sizeof *r);
-    size_t    n = 0;
-    lm_status status;
+    size_t n = 0;
 
-    *out = interval_unknown;
-    if (!r)
-        return no_memory(err);
     for (size_t i = 0; i < l->n; i++)
-        if (!isnan(l->left_out[i]))
-            r[n++] = (residual){ l->left_out[i] > 0 ? l->y[i] / l->left_out[i] : HUGE_VAL,
-                                 (size_t)l->group[i], 0 };
-    status = interval_bounds(r, n, out, err);
+        if (!isnan(l->left_out[i]) && (f == N_PHASES || l->when[i] == f))
+            out[n++] = (residual){ l->left_out[i] > 0 ? l->y[i] / l->left_out[i] : HUGE_VAL,
+                                   (size_t)l->group[i], 0 };
+    return n;
+}
+
+/* The intervals of what was left out. */
+static lm_status bound(const lesson *l, layerwise_task *to, lm_error *err)
+{
+    residual    *r      = malloc((l->n + 1) * sizeof *r);
+    const size_t all    = r ? left_out_of(l, N_PHASES, r) : 0;
+    lm_status    status = r ? interval_bounds(r, all, &to->interval, err) : no_memory(err);
+
+    for (phase f = 0; f < N_PHASES && !status; f++) {
+        const size_t n = left_out_of(l, f, r);
+
+        if (!n || n == all)
+            continue;
+        status = interval_bounds(r, n, &to->of_phase[f], err);
+        if (to->of_phase[f].groups < LAYERWISE_PHASE_GROUPS)
+            to->of_phase[f] = interval_unknown;
+    }
     free(r);
     return status;
 }
@@ -214,14 +234,17 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
     lesson    rows   = { .n = 0 };
     lm_status status = LM_OK;
 
-    *to = (layerwise_task){ .target = l->target };
+    *to = (layerwise_task){ .target = l->target, .interval = interval_unknown };
+    for (phase f = 0; f < N_PHASES; f++)
+        to->of_phase[f] = interval_unknown;
     strcpy(to->name, l->task);
     choose_features(l, of, to, at);
     rows.x        = malloc((l->n * to->n_features + 1) * sizeof *rows.x);
     rows.y        = malloc((l->n + 1) * sizeof *rows.y);
     rows.group    = malloc((l->n + 1) * sizeof *rows.group);
+    rows.when     = malloc((l->n + 1) * sizeof *rows.when);
     rows.left_out = malloc((l->n + 1) * sizeof *rows.left_out);
-    if (!rows.x || !rows.y || !rows.group || !rows.left_out)
+    if (!rows.x || !rows.y || !rows.group || !rows.when || !rows.left_out)
         status = no_memory(err);
     for (size_t i = 0; i < l->n && !status; i++)
         if (chosen(of, l, i))
@@ -232,12 +255,23 @@ static lm_status learn_lot(const layerwise_kind *kind, const layerwise_lot *l, c
         status = kind->learner->learn(l->task, &given, l->target, setting, seed, &to->learned,
                                       &to->judged, rows.left_out, err);
         if (!status)
-            status = bound(&rows, &to->interval, err);
+            status = bound(&rows, to, err);
     }
     if (status && status != LM_E_NOMEM)
         lm_error_prefix(err, "%s: %s", kind->name, l->task);
     lesson_free(&rows);
     return status;
+}
+
+const interval *layerwise_interval(const layerwise_task *t, phase f)
+{
+    const phase like = f == PHASE_FORWARD     ? PHASE_INFERENCE
+                       : f == PHASE_INFERENCE ? PHASE_FORWARD
+                                              : f;
+
+    return interval_known(&t->of_phase[f])      ? &t->of_phase[f]
+           : interval_known(&t->of_phase[like]) ? &t->of_phase[like]
+                                                : &t->interval;
 }
 
 static size_t count(const layerwise_lot *l, const choice *of)

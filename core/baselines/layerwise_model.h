@@ -20,6 +20,7 @@ typedef struct layerwise_lot {
     size_t           n_features;
     double          *x, *y; /**< all features, those of devices, too */
     uint64_t        *group;
+    phase           *when;
     size_t          *from; /**< `from`: whatever the caller said of the row */
     size_t           n, room;
 } layerwise_lot;
@@ -47,9 +48,12 @@ typedef struct layerwise_task {
     layerwise_target    target;
     layerwise_judgement judged;
     interval            interval; /**< on groups that were left out; without ranges */
-    layerwise_range     feature[LAYERWISE_FEATURES];
-    size_t              n_features;
-    void               *learned;
+    /** Of the rows of one phase, where the task has several and enough groups of it were left out;
+     * else unknown. */
+    interval        of_phase[N_PHASES];
+    layerwise_range feature[LAYERWISE_FEATURES];
+    size_t          n_features;
+    void           *learned;
 } layerwise_task;
 
 typedef struct layerwise_model {
@@ -57,6 +61,14 @@ typedef struct layerwise_model {
     layerwise_task       *task;
     size_t                n_tasks;
 } layerwise_model;
+
+/** Groups of a phase that suffice for an interval of its own: the extremes of so many hold 90 % of
+ * what comes next, (n - 1) / (n + 1). */
+#define LAYERWISE_PHASE_GROUPS 19
+
+/** The interval of what a task says of a phase: forward passes in training and in inference have
+ * one another's, where they lack their own. */
+const interval *layerwise_interval(const layerwise_task *t, phase f);
 
 /**
  * Learns each task of which there are enough rows; figures of devices are features where the rows

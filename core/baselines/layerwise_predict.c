@@ -65,14 +65,15 @@ static lm_status take_features(const layerwise_task *t, const double *all, const
     return LM_OK;
 }
 
-static layerwise_answer answer_of(const layerwise_task *t, double value, double beyond)
+static layerwise_answer answer_of(const layerwise_task *t, phase f, double value, double beyond)
 {
-    const double wider = pow(t->interval.per_octave, log2(beyond));
-    const bool   known = interval_known(&t->interval) && isfinite(wider);
+    const interval *of    = layerwise_interval(t, f);
+    const double    wider = pow(of->per_octave, log2(beyond));
+    const bool      known = interval_known(of) && isfinite(wider);
 
     return (layerwise_answer){ .value  = value,
-                               .low    = known ? value * t->interval.low / wider : (double)NAN,
-                               .high   = known ? value * t->interval.high * wider : (double)NAN,
+                               .low    = known ? value * of->low / wider : (double)NAN,
+                               .high   = known ? value * of->high * wider : (double)NAN,
                                .beyond = beyond };
 }
 
@@ -99,7 +100,7 @@ lm_status layerwise_predict(const layerwise_model *m, const layerwise_case *c,
         (status = take_features(t, value, at, x, &by, err)) || isnan(by) ||
         (status = m->kind->learner->predict(t->learned, x, 1, &y, err)))
         return status;
-    *out = answer_of(t, y, by);
+    *out = answer_of(t, c->phase, y, by);
     return LM_OK;
 }
 
@@ -134,7 +135,7 @@ lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *l
     if (!status)
         status = m->kind->learner->predict(t->learned, x, n, y, err);
     for (size_t i = 0; i < n && !status; i++)
-        out[row[i]] = answer_of(t, y[i], beyond[i]);
+        out[row[i]] = answer_of(t, lot->when[row[i]], y[i], beyond[i]);
     free(row);
     free(x);
     free(y);

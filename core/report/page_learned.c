@@ -14,6 +14,30 @@ static const layerwise_model *model_of(const page_machine *m)
     return m->who->layerwise->model;
 }
 
+static void put_interval(table *t, const interval *i)
+{
+    const bool known = interval_known(i);
+
+    table_real(t, known ? i->low : NAN);
+    table_real(t, known ? i->high : NAN);
+    table_real(t, known ? (double)i->groups : NAN);
+}
+
+/* Phases of a task that have intervals of their own. */
+static void put_phases(table *t, const layerwise_task *x)
+{
+    for (phase f = 0; f < N_PHASES; f++)
+        if (interval_known(&x->of_phase[f])) {
+            char text[LAYERWISE_TASK_TEXT];
+
+            snprintf(text, sizeof text, "%s: %s", x->name, phase_name(f));
+            table_text(t, text);
+            for (int i = 0; i < 3; i++)
+                table_real(t, NAN);
+            put_interval(t, &x->of_phase[f]);
+        }
+}
+
 static table *tasks_table(const page_machine *m)
 {
     const layerwise_model *model = model_of(m);
@@ -28,16 +52,14 @@ static table *tasks_table(const page_machine *m)
     table_column(t, "high", "high", 3);
     table_column(t, "groups", "groups behind the interval", 0);
     for (size_t i = 0; i < model->n_tasks; i++) {
-        const layerwise_task *x     = &model->task[i];
-        const bool            known = interval_known(&x->interval);
+        const layerwise_task *x = &model->task[i];
 
         table_text(t, layerwise_task_text(model->kind, x, text));
         table_count(t, x->judged.seen);
         table_count(t, x->judged.held);
         table_real(t, 100 * x->judged.mape);
-        table_real(t, known ? x->interval.low : NAN);
-        table_real(t, known ? x->interval.high : NAN);
-        table_real(t, known ? (double)x->interval.groups : NAN);
+        put_interval(t, &x->interval);
+        put_phases(t, x);
     }
     return t;
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "baselines/justus.h"
 
 /* Of one task, by hand: e^0.7 - 1 milliseconds. */
@@ -41,14 +42,25 @@ static void what_is_no_model_is_refused(void **state)
         const char *from, *to, *text;
         lm_status   code;
     } cases[] = {
-        { "justus 1", "justus 3",
-          "f:1: a model of version '3', this program reads 1 to 2: fit the observations again",
+        { "justus 1", "justus 4",
+          "f:1: a model of version '4', this program reads 1 to 3: fit the observations again",
           LM_E_UNSUPPORTED },
         { "justus 1", "justus 2", "f:6: expected 'interval ...', found 'features 2'", LM_E_SYNTAX },
         { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
           "justus 2\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval 1.1 .. 2, groups 3\n",
           "f:6: interval: expected bounds around 1 and a factor per octave of 1 or more",
           LM_E_ARG },
+        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
+          "justus 3\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval\n",
+          "f:7: expected 'phases ...', found 'features 2'", LM_E_SYNTAX },
+        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
+          "justus 3\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval\n"
+          "phases 1\nnight 0.9 .. 1.1, groups 20\n",
+          "f:7: expected intervals of 1 phases", LM_E_SYNTAX },
+        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
+          "justus 3\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval\n"
+          "phases 1\nstep 1.1 .. 2, groups 20\n",
+          "f:8: step: expected bounds around 1 and a factor per octave of 1 or more", LM_E_ARG },
         { "justus 1", "prenet 1", "f:1: a model 'prenet', not 'justus'", LM_E_NOTFOUND },
         { "layermeter model", "layermeter residual",
           "f:1: expected 'layermeter model ...', found 'layermeter residual justus 1'",
@@ -124,6 +136,87 @@ static void intervals_widen_beyond_what_was_learned_from(void **state)
     layerwise_free(m);
 }
 
+/* Steps are told within 0.9 to 1.1, inference within 0.5 to 2, of which forward passes have theirs;
+ * what else there is, the whole task's. */
+static void phases_have_intervals_of_their_own(void **state)
+{
+    static const struct {
+        phase  f;
+        double low, high;
+    } cases[] = { { PHASE_STEP, 0.9, 1.1 },
+                  { PHASE_INFERENCE, 0.5, 2 },
+                  { PHASE_FORWARD, 0.5, 2 } };
+    char             text[900], again[900], *written;
+    lm_error         err = { LM_OK, "" };
+    layerwise_model *m   = NULL;
+    made             asked;
+
+    (void)state;
+    snprintf(text, sizeof text,
+             "%.*s3\n%.*sinterval 0.7 .. 1.5, groups 70, per_octave 1.2\nphases 2\n"
+             "step 0.9 .. 1.1, groups 40, per_octave 1.1\n"
+             "inference 0.5 .. 2, groups 30, per_octave 1.1\n%s",
+             (int)(strstr(by_hand, "1\n") - by_hand), by_hand,
+             (int)(strstr(by_hand, "features") - strstr(by_hand, "tasks")),
+             strstr(by_hand, "tasks"), strstr(by_hand, "features"));
+    strcpy(again, text);
+    if (layerwise_read("f", text, &layerwise_justus, &m, &err))
+        fail_msg("%s", err.text);
+    make("linear", "features=2", "3", 8, &asked);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const layerwise_case c = in_phase(&asked, cases[i].f, "", NULL);
+        layerwise_answer     told;
+
+        assert_int_equal(layerwise_predict(m, &c, LAYERWISE_SECONDS, &told, &err), LM_OK);
+        assert_close(told.low, cases[i].low * told.value, 1e-12);
+        assert_close(told.high, cases[i].high * told.value, 1e-12);
+    }
+    assert_true(layerwise_interval(&m->task[0], PHASE_UPDATE) == &m->task[0].interval);
+    made_free(&asked);
+    written = text_of(m);
+    assert_string_equal(strstr(written, "interval"), strstr(again, "interval"));
+    free(written);
+    layerwise_free(m);
+}
+
+/* Forward passes that lie all over the place beside steps that do not. */
+static void phases_are_judged_apart(void **state)
+{
+    layerwise_data   d    = { .kind = &layerwise_justus };
+    lm_error         err  = { LM_OK, "" };
+    uint64_t         seed = 7;
+    layerwise_model *m;
+    const interval  *forward, *step;
+
+    (void)state;
+    for (size_t i = 0; i < 1200; i++) {
+        const bool     steps = i % 2;
+        const uint64_t a     = 10 + random_below(&seed, 400);
+        const double   apart = steps ? 1 : 0.6 + 0.008 * (double)random_below(&seed, 100);
+        char           geometry[40];
+        made           x;
+        layerwise_case c;
+
+        snprintf(geometry, sizeof geometry, "features=%d", (int)a);
+        make("linear", geometry, "100", 8, &x);
+        c = in_phase(&x, steps ? PHASE_STEP : PHASE_INFERENCE, steps ? "sgd" : "", NULL);
+        if (layerwise_data_add(&d, &c, LAYERWISE_SECONDS, apart * (1e-4 + 2e-7 * (double)a), i / 2,
+                               i, &err))
+            fail_msg("%s", err.text);
+        made_free(&x);
+    }
+    m       = learn(&d, "layers=2,epochs=60");
+    forward = &m->task[0].of_phase[PHASE_INFERENCE];
+    step    = &m->task[0].of_phase[PHASE_STEP];
+    assert_int_equal(step->groups, 60);
+    assert_true(forward->high / forward->low > 1.6 && forward->high / forward->low < 2.6);
+    assert_true(step->high / step->low < 1.3);
+    assert_true(m->task[0].interval.high / m->task[0].interval.low < forward->high / forward->low);
+    assert_false(interval_known(&m->task[0].of_phase[PHASE_FORWARD]));
+    layerwise_free(m);
+    layerwise_data_free(&d);
+}
+
 static void a_feature_that_nobody_knows_is_of_another_version(void **state)
 {
     char             text[600];
@@ -154,6 +247,8 @@ int main(void)
         cmocka_unit_test(what_is_no_model_is_refused),
         cmocka_unit_test(cut_short_anywhere_it_is_refused),
         cmocka_unit_test(intervals_widen_beyond_what_was_learned_from),
+        cmocka_unit_test(phases_have_intervals_of_their_own),
+        cmocka_unit_test(phases_are_judged_apart),
         cmocka_unit_test(a_feature_that_nobody_knows_is_of_another_version),
     };
 
