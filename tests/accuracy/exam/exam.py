@@ -7,7 +7,7 @@ import os
 import statistics
 import tempfile
 
-from program import MODELS, write_observations
+from program import MODELS, Failed, write_observations
 from results import COVERAGE
 
 
@@ -47,18 +47,31 @@ class Exam:
         with (gzip.open if path.endswith(".gz") else open)(path, "rt", newline="") as file:
             return list(csv.DictReader(file))
 
-    def network(self, dataset, name):
-        """What observations call a network: a shipped model, or an ONNX file of the data; None: not to be had."""
-        if os.path.exists(os.path.join(self.models, name + ".ini")):
-            return name
-        for folder in self.data, self.heldout:
-            path = folder and os.path.join(folder, "torchvision", "onnx", name + ".onnx")
-            if path and os.path.exists(path):
-                return path
-        if (dataset, name) not in self.missing:
+    def network(self, dataset, name, shape=None):
+        """What observations call a network: a shipped model, or an ONNX file of the data; None: not to be had, or not of samples of
+        this shape."""
+        path = self.found(name)
+        if not path and (dataset, name) not in self.missing:
             self.missing[dataset, name] = True
             self.skip(f"{dataset}: neither a model nor an ONNX file of '{name}'")
-        return None
+        return path if path and (not shape or self.takes(dataset, path, shape)) else None
+
+    def found(self, name):
+        if os.path.exists(os.path.join(self.models, name + ".ini")):
+            return name
+        paths = [os.path.join(f, "torchvision", "onnx", name + ".onnx") for f in (self.data, self.heldout) if f]
+        return next((p for p in paths if os.path.exists(p)), None)
+
+    def takes(self, dataset, path, shape):
+        """Some networks are of one size, or of multiples of one."""
+        if (path, shape) not in self.missing:
+            try:
+                self.program.run("show", path, "--input", shape)
+                self.missing[path, shape] = False
+            except Failed:
+                self.missing[path, shape] = True
+                self.skip(f"{dataset}: {os.path.basename(path)} is not of {shape}")
+        return not self.missing[path, shape]
 
     def path(self, name):
         """Of a file of the working folder."""

@@ -90,7 +90,7 @@ def published(exam, chosen):
             if r["predictor"] == "neusight" and r["scope"] == "all" and r["pass"] == "e2e" and not r["option"]
             and r["gpu"] in chosen]
     asked = {tuple(r[k] for k in ("gpu", "network", "phase", "seq_len", "batch"))
-             for r in exam.read(exam.heldout or exam.data, NAME, "network_e2e.csv") if not r["option"] and not r["suspect"]}
+             for r in exam.read(exam.heldout or exam.data, NAME, "network_e2e.csv") or [] if not r["option"] and not r["suspect"]}
     rows = [r for r in rows if tuple(r[k] for k in ("gpu", "network", "phase", "seq_len", "batch")) in asked]
     return {phase: statistics.mean(float(r["abs_error_pct"]) for r in rows if r["phase"] == phase)
             for phase in ("inference", "training") if any(r["phase"] == phase for r in rows)}
@@ -111,22 +111,30 @@ def single(exam, rows, other, known):
         return exam.program.validate(exam.write(name + ".csv", of(other if exam.heldout else rows, key), known.get(key[0], ())),
                                      leave_out=f"kfold={PARTS}", models=(*MODELS, RESIDUAL))
 
+    def split(key):
+        return "five parts" if not exam.heldout else "held out" if of(rows, key) else "new device, five parts"
+
     found = dict(zip(asked, exam.map(one, asked)))
-    split = "held out" if exam.heldout else "five parts"
     for what, target in TARGETS.items():
-        group = {gpu: e for (gpu, t), e in found.items() if t == what}
-        for gpu, e in group.items():
-            exam.errors(NAME, f"{what}, {split}", {k: r for k, r in e.items() if k[2] != RESIDUAL}, "forward",
-                        target if gpu == ONE else None, group=gpu)
-            with_residual(exam, f"{what}, {split}, with residual", gpu, e,
-                          RESIDUAL_TARGETS.get(what) if gpu.startswith(RESIDUAL_ON) else None)
-        for model in MODELS:
-            rows_of = [e["(all)", "forward", model] for e in group.values() if ("(all)", "forward", model) in e]
-            if rows_of:
-                exam.results.add(NAME, f"{what}, {split}: mean over {len(rows_of)} devices", "all",
-                                 sum(int(r["points"]) for r in rows_of), model, "MAPE %",
-                                 statistics.mean(float(r["mape_percent"]) for r in rows_of),
-                                 None if ONE in group else target)
+        by_split = {}
+        for key, errors in found.items():
+            if key[1] == what:
+                by_split.setdefault(split(key), {})[key[0]] = errors
+        for how, group in by_split.items():
+            say_single(exam, f"{what}, {how}", group, target, RESIDUAL_TARGETS.get(what))
+
+
+def say_single(exam, question, group, target, residual_target):
+    """Errors of an operator, by device."""
+    for gpu, e in group.items():
+        exam.errors(NAME, question, {k: r for k, r in e.items() if k[2] != RESIDUAL}, "forward", target if gpu == ONE else None,
+                    group=gpu)
+        with_residual(exam, f"{question}, with residual", gpu, e, residual_target if gpu.startswith(RESIDUAL_ON) else None)
+    for model in MODELS:
+        rows_of = [e["(all)", "forward", model] for e in group.values() if ("(all)", "forward", model) in e]
+        if rows_of:
+            exam.results.add(NAME, f"{question}: mean over {len(rows_of)} devices", "all", sum(int(r["points"]) for r in rows_of), model,
+                             "MAPE %", statistics.mean(float(r["mape_percent"]) for r in rows_of), None if ONE in group else target)
 
 
 def with_residual(exam, question, gpu, found, target):

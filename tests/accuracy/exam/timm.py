@@ -132,18 +132,19 @@ def transferred(exam, source, rows, target, other):
     return errors("alone", other), statistics.mean(corrected(seed) for seed in range(DRAWS))
 
 
-def transfers(exam, rows):
-    """Inference between GPUs in settings that were measured on both: figures without a target."""
-    pairs = [(a, b) for a in rows for b in rows if a[0] != b[0] and a[1:] == b[1:] and {a[0], b[0]} <= DATASHEETS.keys()]
-    found = exam.map(lambda p: transferred(exam, p[0], rows[p[0]], p[1], rows[p[1]]), pairs)
+def transfers(exam, rows, other):
+    """Inference between GPUs in settings that were measured on both, of `other` on the new one: figures without a target."""
+    pairs = [(a, b) for a in rows for b in other if a[0] != b[0] and a[1:] == b[1:] and {a[0], b[0]} <= DATASHEETS.keys()
+             and len({r["name"] for r in other[b]}) > FEW]
+    found = exam.map(lambda p: transferred(exam, p[0], rows[p[0]], p[1], other[p[1]]), pairs)
     for at, what in enumerate(("by datasheet alone", f"with {FEW} networks")):
         values = [f[at] for f in found]
         for (a, b), value in zip(pairs, values):
-            exam.results.add(NAME, f"GPU not measured, inference, {what}", f"{label(b)}, from {a[0]}", len(rows[b]),
+            exam.results.add(NAME, f"GPU not measured, inference, {what}", f"{label(b)}, from {a[0]}", len(other[b]),
                              "layermeter", "MAPE %", value)
         if values:
             exam.results.add(NAME, f"GPU not measured, inference, {what}: mean over {len(values)} pairs", "all",
-                             sum(len(rows[b]) for _, b in pairs), "layermeter", "MAPE %", statistics.mean(values))
+                             sum(len(other[b]) for _, b in pairs), "layermeter", "MAPE %", statistics.mean(values))
 
 
 def run(exam):
@@ -156,7 +157,7 @@ def run(exam):
     for (what, how), errors in by_topic(exam, found, rows, "network left out").items():
         exam.over_settings(NAME, f"{what}, {how}", errors, "step" if what == "train step" else "inference", *TARGETS[what])
     if not exam.quick:
-        transfers(exam, rows)
+        transfers(exam, rows, other if exam.heldout else rows)
     rows, other = counted(exam, exam.data), counted(exam, exam.heldout)
     found = examine(exam, "counts", rows, other, "group")
     for (what, how), errors in by_topic(exam, found, rows, "family left out").items():
