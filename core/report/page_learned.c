@@ -45,8 +45,8 @@ static table *tasks_table(const page_machine *m)
     char                   text[LAYERWISE_TASK_TEXT];
 
     table_column(t, "task", "layers", 0);
-    table_column(t, "rows", "times it was taught", 0);
-    table_column(t, "held", "set apart to judge it", 0);
+    table_column(t, "rows", "times", 0);
+    table_column(t, "held", "left out to judge it", 0);
     table_column(t, "mape", "off on these [%]", 1);
     table_column(t, "low", "low", 3);
     table_column(t, "high", "high", 3);
@@ -55,7 +55,7 @@ static table *tasks_table(const page_machine *m)
         const layerwise_task *x = &model->task[i];
 
         table_text(t, layerwise_task_text(model->kind, x, text));
-        table_count(t, x->judged.seen);
+        table_count(t, x->judged.seen + x->judged.held);
         table_count(t, x->judged.held);
         table_real(t, 100 * x->judged.mape);
         put_interval(t, &x->interval);
@@ -76,8 +76,8 @@ void page_learned_calibration(const page *p, FILE *out)
         table_free(t);
     }
     html_paragraph(out,
-                   "Errors are means of |predicted - measured| / measured on layers that were set "
-                   "apart, intervals the central 90 %% of measured / predicted on groups of layers "
+                   "Errors are means of |predicted - measured| / measured on layers that were "
+                   "left out, intervals the central 90 %% of measured / predicted on groups of layers "
                    "that were left out.");
 }
 

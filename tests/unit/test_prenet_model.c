@@ -261,6 +261,24 @@ static void a_learner_may_be_chosen(void **state)
     layerwise_data_free(&d);
 }
 
+/* Where the choice was made of 100 rows, the learner of all 120 is judged by one of nine tenths of
+ * them; else by all parts of the choice itself. */
+static void it_is_judged_by_as_many_rows_as_it_keeps(void **state)
+{
+    const device     on  = device_of(2);
+    layerwise_data   d   = lesson(&on, 1);
+    layerwise_model *few = learn(&d, "learner=1,drawn=100"), *all = learn(&d, "learner=1");
+
+    (void)state;
+    assert_int_equal(few->task[0].judged.held, 12);
+    assert_int_equal(few->task[0].judged.seen, 108);
+    assert_int_equal(few->task[0].interval.groups, 12);
+    assert_int_equal(all->task[0].judged.held, 120);
+    layerwise_free(few);
+    layerwise_free(all);
+    layerwise_data_free(&d);
+}
+
 /* Learned on 1, 2 and 8 TFLOP/s, asked about 4: CT, operations over the peak, tells all of it. */
 static void an_unseen_device_is_told_by_its_datasheet(void **state)
 {
@@ -317,6 +335,7 @@ int main(void)
         cmocka_unit_test(cases_of_a_task_have_the_same_features),
         cmocka_unit_test(the_best_learner_is_kept_and_told),
         cmocka_unit_test(a_learner_may_be_chosen),
+        cmocka_unit_test(it_is_judged_by_as_many_rows_as_it_keeps),
         cmocka_unit_test(an_unseen_device_is_told_by_its_datasheet),
         cmocka_unit_test(one_shape_is_not_judged),
     };
