@@ -281,6 +281,22 @@ static lm_status run_phases(const bench *b, const world *group, const setup *s, 
     return status;
 }
 
+/* What is left of the all-reduces behind the backward pass of the rank that came last. A rank that
+ * came sooner waits for it in the all-reduces: that is its pass being slower than this one's, and
+ * of 1 % of a pass more than what most all-reduces leave. */
+static lm_status since_the_last_came(const world *group, double value[N_VALUES], lm_status status,
+                                     lm_error *err)
+{
+    const double came = value[PHASE_FORWARD] + value[PHASE_BACKWARD];
+
+    value[FROM_SYNC]  = came + value[PHASE_SYNC];
+    value[PHASE_SYNC] = came; /* so that the CPU time is that rank's, too */
+    status            = largest(group, value, status, err);
+    /* where all is hidden: less than the clock tells, which no row can say otherwise */
+    value[PHASE_SYNC] = fmax(value[FROM_SYNC] - value[PHASE_SYNC], 1e-9);
+    return status;
+}
+
 /* The whole step at once: to whoever watches the machine one phase, without what is waited for
  * other ranks. */
 static lm_status run_step(const bench *b, const world *group, const setup *s, conditions *seen,
@@ -299,7 +315,7 @@ static lm_status run_step(const bench *b, const world *group, const setup *s, co
     }
     if (seen)
         conditions_phase_ended(seen, &whole);
-    return largest(group, value, status, err);
+    return since_the_last_came(group, value, status, err);
 }
 
 /* One repetition; out holds wall times, then CPU times, of the slowest rank. A rank that

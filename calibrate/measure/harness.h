@@ -42,7 +42,8 @@ typedef struct point_result {
  *
  * Each repetition starts together (barrier) and runs forward, backward, then, together again, the
  * all-reduce, then the update. With buckets it runs the whole step at once (step.h). Of each time
- * the largest over the ranks counts, with the CPU time of that rank. That of a step is what passes
+ * the largest over the ranks counts, with the CPU time of that rank; of all-reduces in buckets what
+ * passes from when the last rank has done its backward pass. That of a step is what passes
  * until the slowest rank has done it: the largest sum of forward and backward over the ranks and
  * the largest of all-reduce and update; with buckets the largest sum of all. It is no more than the
  * sum of its phases' times, each of which may be another rank's.

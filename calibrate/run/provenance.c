@@ -9,6 +9,7 @@
 
 #include "measure/machine_state.h"
 #include "measure/power_meter.h"
+#include "observe/observation.h"
 #include "run/agreement.h"
 #include "run/fingerprint.h"
 
@@ -88,6 +89,8 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
     if (b->collective) {
         put(out, "collective_backend", b->collective->type->name);
         b->collective->type->describe(b->collective, put, out);
+        put(out, OBSERVATIONS_EXPOSED,
+            "from the end of the last rank's backward pass to the last sum");
     }
     put(out, "update", "SGD with momentum");
     snprintf(

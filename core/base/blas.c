@@ -4,8 +4,9 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <threads.h>
 
-void blas_one_thread(void)
+static void set_one_thread(void)
 {
     void (*set)(int);
     void *symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
@@ -13,4 +14,11 @@ void blas_one_thread(void)
     memcpy(&set, &symbol, sizeof set); /* ISO C has no cast from object to function pointer */
     if (symbol)
         set(1);
+}
+
+void blas_one_thread(void)
+{
+    static once_flag once = ONCE_FLAG_INIT;
+
+    call_once(&once, set_one_thread);
 }

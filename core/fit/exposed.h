@@ -38,10 +38,12 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
  * better: messages slow the pass down and go on as if they were alone, or both share a core that
  * does less of the one the more it does of the other (stretch = 1 / slowdown), if that leaves
  * EXPOSED_GAIN of the squares or less. Then each of these with messages that take so much more than
- * by themselves, if that leaves EXPOSED_GAIN_MORE. Below EXPOSED_LEAST steps nothing is changed.
+ * by themselves, if that leaves EXPOSED_GAIN_MORE. With each goes the latency of least sum of
+ * relative deviations of what was exposed, which the steps tell whose all-reduces are hidden. Below
+ * EXPOSED_LEAST steps nothing is changed.
  *
  * Where a rank's measured pass is shorter than the slowest one's, it waits in its all-reduce: that
- * is exposed too.
+ * is exposed too, where each rank measured by itself (observation.h, `waits`).
  */
 #define EXPOSED_GAIN      0.9
 #define EXPOSED_GAIN_MORE 0.7

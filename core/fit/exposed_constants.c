@@ -65,6 +65,8 @@ typedef struct trial {
     double bytes;
     double alone;   /* the backward pass */
     bool   slowest; /* the passes are the slowest rank's already */
+    bool   waits;   /* what is exposed holds the wait for it */
+    double late;    /* what was exposed beyond what the last constants tried have it */
 
     exposed_question asked;
     overlap_plan    *plan;
@@ -96,18 +98,20 @@ static bool trial_of(const points *p, const calibration *cal, const char *model,
                          .exposed = m[PHASE_SYNC],
                          .bytes   = pt->load.bytes,
                          .alone   = s.backward,
-                         .slowest = slowest };
+                         .slowest = slowest,
+                         .waits   = pt->row->waits };
     return !isnan(out->more + out->exposed);
 }
 
-static void add_trial(const calibration *cal, const trial *t, const overlap *o, exposed_sums *to)
+static void add_trial(const calibration *cal, trial *t, const overlap *o, exposed_sums *to)
 {
     const double w     = 1 / (t->step * t->step);
     const double clock = o->beside * (1 + cal->overlapping.slowdown);
-    const double off   = t->exposed - o->exposed - o->wait;
+    const double off   = t->exposed - o->exposed - (t->waits ? o->wait : 0);
     const double rest =
         t->more - (o->backward - t->alone) - o->copy - o->exposed - (t->slowest ? 0 : o->straggler);
 
+    t->late = off;
     to->grown_beside += w * (t->more - t->exposed) * clock;
     to->beside_beside += w * clock * clock;
     to->rest_bytes += w * rest * t->bytes;
@@ -166,13 +170,15 @@ static lm_status trials_new(const points *p, const calibration *cal, const char 
 }
 
 /* By the constants that the calibration has. */
-static exposed_sums try_constants(const trials *t, const calibration *cal)
+static exposed_sums try_constants(trials *t, const calibration *cal)
 {
     exposed_sums s = { .n = 0 };
 
     for (size_t i = 0; i < t->n; i++) {
-        const trial *one = &t->of[i];
-        overlap      o;
+        trial  *one = &t->of[i];
+        overlap o;
+
+        one->late = NAN;
 
         overlap_plan_sums(one->plan, one->batch, &one->asked.how, one->asked.passes.backward,
                           one->asked.compute, &o);
@@ -268,8 +274,33 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
     return LM_OK;
 }
 
-/* With the copy that goes with them. */
-static exposed_sums try_with(const trials *t, double slowdown, double stretch, double surcharge,
+/* A clock tells no less: what was exposed for a shorter time was hidden. */
+#define EXPOSED_TICK 1e-6
+
+static int by_late(const void *a, const void *b)
+{
+    const trial *x = a, *y = b;
+
+    return (x->late > y->late) - (x->late < y->late);
+}
+
+/* What the last message ends later, of least sum of relative deviations: a weighted median, which
+ * the steps decide that expose little. Trials without one are not asked for. */
+static double latency_of(trials *t)
+{
+    double all = 0, sum = 0;
+    size_t i = 0;
+
+    qsort(t->of, t->n, sizeof *t->of, by_late);
+    for (size_t k = 0; k < t->n; k++)
+        all += 1 / fmax(t->of[k].exposed, EXPOSED_TICK);
+    while (i + 1 < t->n && (sum += 1 / fmax(t->of[i].exposed, EXPOSED_TICK)) < all / 2)
+        i++;
+    return fmax(0, t->of[i].late);
+}
+
+/* With the latency and the copy that go with them. */
+static exposed_sums try_with(trials *t, double slowdown, double stretch, double surcharge,
                              calibration *cal)
 {
     overlap_constants *c = &cal->overlapping;
@@ -278,10 +309,14 @@ static exposed_sums try_with(const trials *t, double slowdown, double stretch, d
     c->slowdown  = slowdown;
     c->stretch   = stretch;
     c->surcharge = surcharge;
-    c->copy      = 0;
-    s            = try_constants(t, cal);
-    c->rows      = s.n;
-    c->copy      = not_below_0(s.rest_bytes, s.bytes_bytes);
+    c->latency = c->copy = 0;
+    s                    = try_constants(t, cal);
+    if (s.n == t->n && t->n) {
+        c->latency = latency_of(t);
+        s          = try_constants(t, cal);
+    }
+    c->rows = s.n;
+    c->copy = not_below_0(s.rest_bytes, s.bytes_bytes);
     return try_constants(t, cal);
 }
 
@@ -291,7 +326,7 @@ static exposed_sums try_with(const trials *t, double slowdown, double stretch, d
 
 /* The best of a family: a core that both share does less of a message the more it does of the pass,
  * else the message goes on as if it were alone. Its squares. */
-static double try_family(const trials *t, bool shares, double surcharge, calibration *cal)
+static double try_family(trials *t, bool shares, double surcharge, calibration *cal)
 {
     overlap_constants best  = cal->overlapping;
     double            least = INFINITY;
@@ -309,7 +344,7 @@ static double try_family(const trials *t, bool shares, double surcharge, calibra
     return least;
 }
 
-static void fit_trials(const trials *t, calibration *cal)
+static void fit_trials(trials *t, calibration *cal)
 {
     static const double surcharge[] = { 0, 0.25, 0.5, 1, 2 };
     overlap_constants   best        = cal->overlapping;

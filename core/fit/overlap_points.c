@@ -27,9 +27,10 @@ static lm_status predict(const points *p, const calibration *cal, const char *mo
             continue;
         status = exposed_predict(p, cal, model, &p->point[i], NAN, &s, err);
         if (!status)
-            /* who measures from the last gradient to the last sum waits for the slowest rank, too
-             */
-            out[i] = (overlapped_point){ s.sync.exposed + s.sync.wait, s.step };
+            /* a rank that measures from its own last gradient waits for the slowest rank, too */
+            out[i] =
+                (overlapped_point){ s.sync.exposed + (p->point[i].row->waits ? s.sync.wait : 0),
+                                    s.step };
     }
     return status;
 }

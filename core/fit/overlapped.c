@@ -324,6 +324,7 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
     const calibration *cal    = plan->cal;
     const double       unit   = plan->even ? backward : shared_by(plan, s);
     const double       beside = p->rule == SYNC_ONCE ? 1 : 1 + cal->overlapping.surcharge;
+    const double       late   = p->rule == SYNC_ONCE ? 0 : cal->overlapping.latency;
     pricing            paid   = { plan, { 0, s->nodes, s->devices }, s->message * beside, 0 };
     overlap_rules      rules  = { .backward = s->pass * backward,
                                   .slowdown = cal->overlapping.slowdown,
@@ -357,8 +358,8 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
         times = overlap_run(plan->running, &out->n, &rules, price, &paid);
     out->backward  = times.backward - out->copy;
     out->beside    = times.beside;
-    out->sync      = times.sync;
-    out->exposed   = p->rule == SYNC_ONCE ? times.sync : times.exposed;
+    out->sync      = times.sync + late;
+    out->exposed   = (p->rule == SYNC_ONCE ? times.sync : times.exposed) + late;
     out->wait      = cal->overlapping.straggler * compute * sqrt(2 * log(ranks));
     out->straggler = out->wait * (1 - sqrt(log(slowest_of(plan, s)) / log(ranks)));
 }

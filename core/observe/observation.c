@@ -138,6 +138,7 @@ typedef struct loading {
     size_t        place[CSV_MAX_COLUMNS]; /* which column a field is; N_COLUMNS: none of ours */
     size_t        n_fields;
     size_t        room;
+    bool          waits; /* see observation */
     lm_error     *err;
 } loading;
 
@@ -328,7 +329,8 @@ static lm_status read_row(loading *l, char *field[], size_t n)
     const char *kind = "", *phase_text = "", *dtype = "", *status_text = "";
     lm_status   status = LM_OK;
 
-    row.line = l->csv.line;
+    row.line  = l->csv.line;
+    row.waits = l->waits;
     if (n != l->n_fields)
         return lm_error_set(l->err, LM_E_SYNTAX, "%s:%d: %zu fields, the header has %zu",
                             l->csv.path, l->csv.line, n, l->n_fields);
@@ -415,6 +417,7 @@ lm_status observations_load(const char *path, observations **out, lm_error *err)
         csv_open(&l.csv, obs->path, obs->text);
         status = read_comments(&l);
     }
+    l.waits = !observations_provenance(obs, OBSERVATIONS_EXPOSED);
     if (!status)
         status = read_head(&l);
     if (!status)

@@ -54,6 +54,7 @@ typedef struct observation {
     double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz,
         power_w;  /**< NAN: not given */
     bool skipped; /**< status other than ok: no time */
+    bool waits;   /**< the sync of a step in buckets holds the wait for the slowest rank's pass */
     int  line;
 } observation;
 
@@ -71,6 +72,10 @@ typedef struct observations {
     bool              cut_short; /**< the last line was incomplete and is left out */
     char             *text;      /**< owns what the rows point at */
 } observations;
+
+/** Key of the provenance of files whose syncs in buckets begin when the last rank has done its
+ * backward pass. */
+#define OBSERVATIONS_EXPOSED "exposed"
 
 /** A row of which nothing is given: an f32 network's, its text empty, counts 0, times NAN. */
 extern const observation observation_blank;

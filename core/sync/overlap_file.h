@@ -12,11 +12,13 @@ typedef struct overlap_constants {
     double slowdown; /**< s that the backward pass grows by for each s it does beside messages */
     double stretch;  /**< s that a message grows by for each s that it takes beside the pass */
     double
-        surcharge; /**< s that a message beside a pass takes more for each that it takes by itself
-                      where nothing else is done: libraries have other algorithms for it */
-    double copy;   /**< s per byte, into buckets */
+        surcharge;  /**< s that a message beside a pass takes more for each that it takes by itself
+                       where nothing else is done: libraries have other algorithms for it */
+    double latency; /**< s that the last message of a step in buckets ends later: whoever computes
+                       has to notice it, and of ranks that share a core have to be given it */
+    double copy;    /**< s per byte, into buckets */
     double straggler; /**< sigma of a rank's time among the others', per second of it */
-    size_t rows;      /**< steps in buckets that the first four are fitted to; 0: none of them is */
+    size_t rows;      /**< steps in buckets that the first five are fitted to; 0: none of them is */
     size_t spreads;   /**< steps whose spread sigma is from; 0: it is not known */
 } overlap_constants;
 

@@ -249,16 +249,30 @@ static void a_step_ends_with_the_slowest_rank_not_with_the_slowest_phases(void *
     }
 }
 
-/* In buckets nothing but the all-reduces holds them together: 5 + 3 + 2 + 1 and 1 + 6 + 1 + 4. */
+/* In buckets nothing but the all-reduces holds them together: 5 + 3 + 2 + 1 and 1 + 6 + 2.5 + 4.
+ * The first comes last, after 8, and ends last, after 10: the other waited for it. */
 static void with_buckets_a_step_is_the_longest_of_all(void **state)
 {
-    const sweep_point point = one_on(2, 1 << 20);
-    rank r[RANKS] = { { .device.seconds = { 5, 3, 2, 1 } }, { .device.seconds = { 1, 6, 1, 4 } } };
+    const sweep_point point    = one_on(2, 1 << 20);
+    rank              r[RANKS] = { { .device.seconds = { 5, 3, 2, 1 } },
+                                   { .device.seconds = { 1, 6, 2.5, 4 } } };
 
     (void)state;
     measure_on_both(r, &twice, &point);
     for (int i = 0; i < RANKS; i++)
-        check_times(&r[i].result, 5, 6, 2, 4, 12);
+        check_times(&r[i].result, 5, 6, 2, 4, 13.5);
+}
+
+/* Nothing is left for the one that came last: a clock tells no 0. */
+static void what_is_hidden_takes_a_nanosecond(void **state)
+{
+    const sweep_point point = one_on(2, 1 << 20);
+    rank r[RANKS] = { { .device.seconds = { 5, 3, 0, 1 } }, { .device.seconds = { 1, 6, 1, 1 } } };
+
+    (void)state;
+    measure_on_both(r, &twice, &point);
+    for (int i = 0; i < RANKS; i++)
+        assert_close(r[i].result.phase[PHASE_SYNC].median * 1e9, 1, 1e-12);
 }
 
 static void alone_a_step_is_the_sum_of_its_phases(void **state)
@@ -308,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_ends_with_the_slowest_rank_not_with_the_slowest_phases),
         cmocka_unit_test(with_buckets_a_step_is_the_longest_of_all),
+        cmocka_unit_test(what_is_hidden_takes_a_nanosecond),
         cmocka_unit_test(alone_a_step_is_the_sum_of_its_phases),
         cmocka_unit_test(time_that_is_up_ends_warming_up_too),
     };

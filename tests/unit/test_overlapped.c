@@ -229,6 +229,32 @@ static void messages_beside_a_pass_may_take_longer(void **state)
     calibration_free(cal);
 }
 
+/* Of messages beside a pass the last one ends 0.01 s later: tensor by tensor as in one bucket. */
+static void the_last_message_has_to_be_noticed(void **state)
+{
+    calibration *cal =
+        machine("[overlap]\nrows = 7\nspreads = 0\nslowdown = 0 s/s\nstretch = 0 s/s\n"
+                "latency = 0.01 s\ncopy = 0 s/byte\nstraggler = 0 s/s\n");
+    calibration    *again = NULL;
+    const predictor p     = who(cal);
+    step_setup      s     = setup_of("tensor");
+    prediction      out;
+    lm_error        err;
+
+    (void)state;
+    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    assert_close(out.sync, 0.108 + 0.252 + 0.01, 1e-12);
+    assert_close(out.exposed, 0.252 + 0.01, 1e-12);
+    s = setup_of("once");
+    assert_int_equal(predict_step(&p, &s, &out, &err), LM_OK);
+    assert_close(out.exposed, 0.3, 1e-12);
+    assert_int_equal(calibration_save(cal, "again.ini", &err), LM_OK);
+    assert_int_equal(calibration_load("again.ini", &again, &err), LM_OK);
+    assert_close(again->overlapping.latency, 0.01, 0);
+    calibration_free(again);
+    calibration_free(cal);
+}
+
 /* Two devices of a node take 1.5 times as long for a pass, three, between what was measured, 2.
  * Nothing else changes: gradients are ready at the same share of the pass. */
 static void devices_of_a_node_share_it(void **state)
@@ -339,25 +365,32 @@ static double exposed(int batch, int nodes)
     return fmax(C / MESSAGES, C - pass * (1 - 1.0 / MESSAGES));
 }
 
-static void write_rows(const char *name, int from, int to)
+/* `lines` stand before the header row. The last message ends `late`, all-reduces being measured. */
+static void write_rows(const char *name, const char *lines, int from, int to, double late)
 {
     char   text[20000];
     size_t n = (size_t)snprintf(
-        text, sizeof text, "kind,name,batch,ranks,hosts,bucket_bytes,geometry,phase,seconds\n");
+        text, sizeof text,
+        "%skind,name,batch,ranks,hosts,bucket_bytes,geometry,phase,seconds,bytes\n", lines);
 
     for (int nodes = from; nodes <= to; nodes++)
         for (int batch = 4; batch <= 32; batch *= 2) {
-            const double left = nodes > 1 ? exposed(batch, nodes) : 0;
+            const double left = nodes > 1 ? exposed(batch, nodes) + late : 0;
             char         head[200];
 
             snprintf(head, sizeof head,
                      "counts,some,%d,%d,%d,%s,macs=1e9 outputs=1e6 params=25000000", batch, nodes,
                      nodes, nodes > 1 ? "26214400" : "");
             if (nodes > 1)
-                n += (size_t)snprintf(text + n, sizeof text - n, "%s,sync,%.9g\n", head, left);
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s,step,%.9g\n", head,
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s,sync,%.9g,\n", head, left);
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s,step,%.9g,\n", head,
                                   alone(batch) + left);
         }
+    for (int nodes = from; nodes <= to && late > 0; nodes++)
+        for (double bytes = 1e6; nodes > 1 && bytes < 1e9; bytes *= 4)
+            n += (size_t)snprintf(text + n, sizeof text - n,
+                                  "collective,allreduce,,%d,%d,,,sync,%.9g,%.0f\n", nodes, nodes,
+                                  bytes * PER_BYTE * 2 * (nodes - 1) / nodes, bytes);
     folder_file(name, text);
 }
 
@@ -382,8 +415,8 @@ static void what_was_exposed_tells_the_all_reduce(void **state)
     lm_error      err = { LM_OK, "" };
 
     (void)state;
-    write_rows("few.csv", 1, 4);
-    write_rows("many.csv", 8, 8);
+    write_rows("few.csv", "", 1, 4, 0);
+    write_rows("many.csv", "", 8, 8, 0);
     read_points("few.csv", &obs, &p);
     read_points("many.csv", &other, &ask);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
@@ -408,6 +441,49 @@ static void what_was_exposed_tells_the_all_reduce(void **state)
     points_free(&ask);
     observations_free(obs);
     observations_free(other);
+}
+
+/* All-reduces being known, what is left of them tells that the last one ends later. Whoever says
+ * when the last rank came has no wait for it in that: here it is told by spreads of one rank. */
+static void what_ends_late_is_told_by_steps(void **state)
+{
+    static const char *const lines[] = { "", "# exposed: behind the last rank's pass\n" };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        observations *obs;
+        points        p;
+        calibration  *cal = NULL;
+        comparison   *c;
+        split         by;
+        lm_error      err = { LM_OK, "" };
+
+        write_rows("late.csv", lines[i], 1, 4, 0.005);
+        read_points("late.csv", &obs, &p);
+        assert_int_equal(obs->row[obs->n_rows - 1].waits, i == 0);
+        assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
+        assert_close(cal->overlapping.latency, 0.005, 1e-6);
+        cal->overlapping.straggler = 0.1;
+
+        assert_int_equal(split_new(&p, &(split_rule){ .kind = SPLIT_NONE }, &by, &err), LM_OK);
+        c = calloc(p.n_points + 1, sizeof *c);
+        assert_non_null(c);
+        assert_int_equal(compare_points(&p, "layermeter", &by, cal, c, &err), LM_OK);
+        for (size_t k = 0; k < p.n_points; k++) {
+            const observation *row = p.point[k].row;
+            const double       wait =
+                i ? 0 : 0.1 * alone((int)row->batch) * sqrt(2 * log((double)row->ranks));
+
+            if (row->bucket_bytes)
+                assert_close(c[k].predicted[QUANTITY_EXPOSED],
+                             c[k].measured[QUANTITY_EXPOSED] + wait, 1e-5);
+        }
+        free(c);
+        split_free(&by);
+        calibration_free(cal);
+        points_free(&p);
+        observations_free(obs);
+    }
 }
 
 /* Three repetitions: 95 % lie 0.1 of the middle one and 0.9 of the longest above the median, and
@@ -496,11 +572,13 @@ int main(void)
         cmocka_unit_test(constants_of_the_machine_count),
         cmocka_unit_test(a_plan_outlives_its_schedule),
         cmocka_unit_test(messages_beside_a_pass_may_take_longer),
+        cmocka_unit_test(the_last_message_has_to_be_noticed),
         cmocka_unit_test(devices_of_a_node_share_it),
         cmocka_unit_test(ranks_of_a_host_tell_what_they_share),
         cmocka_unit_test(a_wrong_section_is_refused),
         cmocka_unit_test(bounds_of_any_policy_hold),
         cmocka_unit_test(what_was_exposed_tells_the_all_reduce),
+        cmocka_unit_test(what_ends_late_is_told_by_steps),
         cmocka_unit_test(spreads_tell_stragglers),
     };
 

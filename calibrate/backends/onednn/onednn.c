@@ -411,16 +411,22 @@ static void note(stepping *s, lm_status status)
         s->status = status;
 }
 
-/* Behind a kernel of the backward pass, so many being done. */
-static void move_buckets(stepping *s, size_t kernels)
+/* Buckets that are full when so many kernels of the backward pass are done. */
+static void start_buckets(stepping *s, size_t kernels)
 {
     const overlap *sync = s->sync;
     backend       *c    = sync->collective;
 
     for (; s->next < sync->n_buckets && sync->bucket[s->next].needs <= kernels; s->next++)
         note(s, c->type->start_bucket(c, sync->work, s->next, NULL, explanation(s)));
+}
+
+static void move_buckets(stepping *s)
+{
+    backend *c = s->sync->collective;
+
     if (s->next > 0 && c->type->poll_buckets)
-        note(s, c->type->poll_buckets(c, sync->work, explanation(s)));
+        note(s, c->type->poll_buckets(c, s->sync->work, explanation(s)));
 }
 
 static void step_backward(stepping *s)
@@ -434,8 +440,11 @@ static void step_backward(stepping *s)
                         PHASE_BACKWARD);
             note_onednn(s, dnnl_stream_wait(s->me->device.stream), PHASE_BACKWARD);
         }
-        if (s->sync)
-            move_buckets(s, i + 1);
+        if (!s->sync)
+            continue;
+        start_buckets(s, i + 1);
+        if (i + 1 < n) /* what is exchanged behind the last kernel is exposed */
+            move_buckets(s);
     }
 }
 
