@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/parallel.h"
 #include "fit/allreduces.h"
 #include "fit/comparison.h"
 #include "fit/exposed.h"
@@ -375,12 +376,48 @@ static lm_status fit_singles(const points *p, calibration *cal, lm_error *err)
     return LM_OK;
 }
 
+/* Forms to be fitted. */
+typedef struct fitting {
+    const observations *obs;
+    const points       *p;
+    const split        *by;
+    calibration        *cal;
+    bool                measured[N_PARTS];
+} fitting;
+
+static lm_status fit_one(void *context, size_t form_at, lm_error *err)
+{
+    const fitting *w = context;
+    const form    *f = &forms[form_at];
+    lm_status      status;
+
+    if (f->part == PART_SYNC || !w->measured[f->part])
+        return LM_OK;
+    status = fit_form(w->p, form_at, w->by, &w->cal->fitted[form_at], err);
+    if (status)
+        lm_error_prefix(err, "%s: %s.%s", w->obs->path, f->model, part_name(f->part));
+    return status;
+}
+
+static lm_status fit_forms(const observations *obs, const points *p, const split *by,
+                           calibration *cal, bool *any, lm_error *err)
+{
+    fitting   w = { .obs = obs, .p = p, .by = by, .cal = cal };
+    lm_status status;
+
+    points_measured(p, w.measured);
+    status = parallel_for(n_forms, fit_one, &w, err);
+    for (size_t f = 0; f < n_forms; f++)
+        *any |= forms[f].part != PART_SYNC && cal->fitted[f].present;
+    return status;
+}
+
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err)
 {
     calibration *cal    = calloc(1, sizeof *cal);
     lm_status    status = cal ? points_check_variants(p, obs->path, err) : no_memory(err);
     split        by     = { .n_folds = 0 };
-    bool         any    = false, measured[N_PARTS];
+    bool         any    = false;
 
     if (cal) {
         cal->settings  = term_settings_default;
@@ -396,15 +433,8 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
         status = note_noise(obs, cal, err);
     if (!status && !(status = fit_allreduces(p, cal, err)))
         any |= cal->allreduces != NULL;
-    points_measured(p, measured);
-    for (size_t f = 0; f < n_forms && !status; f++) {
-        if (forms[f].part == PART_SYNC || !measured[forms[f].part])
-            continue;
-        status = fit_form(p, f, &by, &cal->fitted[f], err);
-        any |= cal->fitted[f].present;
-        if (status)
-            lm_error_prefix(err, "%s: %s.%s", obs->path, forms[f].model, part_name(forms[f].part));
-    }
+    if (!status)
+        status = fit_forms(obs, p, &by, cal, &any, err);
     if (!status && !(status = fit_exposed(p, model_at(0), cal, err)))
         any |= cal->allreduces != NULL;
     if (!status && !(status = fit_operators(obs, cal, err)))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/parallel.h"
 
 /* Rows of one place: regressors, times, weights. */
 static lm_status factor_rows(const points *p, const form_data *d, size_t place, lm_error *err)
@@ -275,12 +276,19 @@ double form_seconds(size_t form_at, const form_solution *s, const workload *load
     return seconds;
 }
 
+/* Times to be predicted. */
+typedef struct predicting {
+    const form_data *d;
+    const points    *p;
+    double          *predicted;
+} predicting;
+
 /* The rows of one place, by a fit without a fold. Too few rows for a fit is no error: NAN. */
-static lm_status predict_rows(const form_data *d, const points *p, size_t place, size_t without,
-                              double *predicted, lm_error *err)
+static lm_status predict_rows(const predicting *w, size_t place, size_t without, lm_error *err)
 {
-    form_solution s;
-    lm_status     status = LM_OK;
+    const form_data *d = w->d;
+    form_solution    s;
+    lm_status        status = LM_OK;
 
     if (d->first[place] == d->first[place + 1])
         return LM_OK;
@@ -288,19 +296,23 @@ static lm_status predict_rows(const form_data *d, const points *p, size_t place,
     if (status && status != LM_E_ARG)
         return status;
     for (size_t i = d->first[place]; i < d->first[place + 1]; i++)
-        predicted[i] = status ? NAN : form_seconds(d->form, &s, &p->point[d->point[i]].load);
+        w->predicted[i] = status ? NAN : form_seconds(d->form, &s, &w->p->point[d->point[i]].load);
     return LM_OK;
+}
+
+static lm_status predict_fold(void *context, size_t fold, lm_error *err)
+{
+    return predict_rows(context, fold, fold, err);
 }
 
 lm_status form_data_predict(const form_data *d, const points *p, double *predicted, lm_error *err)
 {
     const size_t always = d->by->n_folds;
-    lm_status    status = LM_OK;
+    predicting   w      = { d, p, predicted };
+    lm_status    status = parallel_for(always, predict_fold, &w, err);
 
-    for (size_t f = 0; f < d->by->n_folds && !status; f++)
-        status = predict_rows(d, p, f, f, predicted, err);
     if (!status && d->by->rule.kind == SPLIT_NONE)
-        return predict_rows(d, p, always, SPLIT_ALWAYS, predicted, err);
+        return predict_rows(&w, always, SPLIT_ALWAYS, err);
     for (size_t i = d->first[always]; i < d->n_rows; i++)
         predicted[i] = NAN;
     return status;

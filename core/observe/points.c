@@ -201,17 +201,39 @@ static lm_status count_load(workloads *loads, arena *shapes, point *pt, lm_error
     return status;
 }
 
+/* All networks at once: that is most of the work. */
+static lm_status prepare_networks(workloads *loads, const points *p, lm_error *err)
+{
+    workload_name *of = malloc((p->n_points + 1) * sizeof *of);
+    size_t         n  = 0;
+    lm_status      status;
+
+    if (!of)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n_points; i++) {
+        const observation *row = p->point[i].row;
+
+        if (row->kind == OBS_NETWORK)
+            of[n++] = (workload_name){ row->name, row->input, row->dtype };
+    }
+    status = workloads_prepare(loads, of, n, err);
+    free(of);
+    return status;
+}
+
 static lm_status count_loads(const observations *obs, workloads *loads, points *p, lm_error *err)
 {
-    for (size_t i = 0; i < p->n_points; i++) {
-        const lm_status status = count_load(loads, p->shapes, &p->point[i], err);
+    lm_status status = prepare_networks(loads, p, err);
+
+    for (size_t i = 0; i < p->n_points && !status; i++) {
+        status = count_load(loads, p->shapes, &p->point[i], err);
 
         if (status) {
             lm_error_prefix(err, "%s:%d", obs->path, p->point[i].row->line);
             return status;
         }
     }
-    return LM_OK;
+    return status;
 }
 
 static const char *optimizer_of(const observation *row)

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "base/no_memory.h"
+#include "base/parallel.h"
 #include "network/network.h"
 
 #define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
@@ -25,6 +26,9 @@ typedef struct entry {
     char               in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
     lm_dtype           dtype;
     counts             first, second; /* at batches 1 and 2 */
+    counts             third;         /* where `judges` */
+    bool               judges;        /* of the inputs of its network */
+    bool               counted;       /* of several at once */
     bool               even;          /* the counts grow by equal steps */
     struct terms_at   *terms;         /* NULL: nobody has asked */
     gradient_schedule *schedule;      /* the same */
@@ -55,6 +59,7 @@ typedef struct terms_at {
 typedef struct loaded {
     network *net;
     bool     judged, even;
+    bool     claimed; /* an entry that is not counted yet judges */
 } loaded;
 
 struct workloads {
@@ -195,70 +200,167 @@ static void keep_terms(entry *e, const pass_terms *first, const pass_terms *seco
     e->terms    = t;
 }
 
-static lm_status new_entry(workloads *w, const char *network_name, const char *input,
-                           lm_dtype dtype, const char *key, entry **out, lm_error *err)
+/* ---- entries ------------------------------------------------------------------------------------
+ */
+
+static bool key_of(const workload_name *of, char key[PATH_MAX])
 {
-    entry     *e = arena_alloc(w->arena, sizeof *e);
-    terms_at  *t = arena_alloc(w->arena, sizeof *t);
+    return snprintf(key, PATH_MAX, "%s %s %d", of->name, of->input, of->dtype) < PATH_MAX;
+}
+
+/* One that nobody finds before it is kept. */
+static lm_status begin_entry(workloads *w, const workload_name *of, entry **out, lm_error *err)
+{
+    entry *e = arena_alloc(w->arena, sizeof *e);
+
+    if (!e || !(e->terms = arena_alloc(w->arena, sizeof *e->terms)) ||
+        !(e->name = arena_text(w->arena, of->name, strlen(of->name))) ||
+        !(e->input = arena_text(w->arena, of->input, strlen(of->input))))
+        return no_memory(err);
+    e->dtype = of->dtype;
+    *out     = e;
+    return load_network(w, of->name, &e->from, err);
+}
+
+/* Changes nothing but the entry. */
+static lm_status count_entry(const workloads *w, entry *e, lm_error *err)
+{
     pass_terms first, second;
-    counts     third;
-    char      *kept;
     lm_status  status;
 
-    if (!e || !t)
-        return no_memory(err);
-    e->dtype = dtype;
-    e->name  = arena_text(w->arena, network_name, strlen(network_name));
-    e->input = arena_text(w->arena, input, strlen(input));
-    if (!e->name || !e->input)
-        return no_memory(err);
-    if ((status = load_network(w, network_name, &e->from, err)) ||
-        (status = count(w, e, 1, &e->first, &first, err)) ||
+    if ((status = count(w, e, 1, &e->first, &first, err)) ||
         (status = count(w, e, 2, &e->second, &second, err)))
         return status;
-    keep_terms(e, &first, &second, &term_settings_default, OPTIMIZER_MOMENTUM, t);
-    if (!e->from->judged) {
-        if ((status = count(w, e, 3, &third, NULL, err)))
-            return status;
+    keep_terms(e, &first, &second, &term_settings_default, OPTIMIZER_MOMENTUM, e->terms);
+    return e->judges ? count(w, e, 3, &e->third, NULL, err) : LM_OK;
+}
+
+static lm_status keep_entry(workloads *w, entry *e, lm_error *err)
+{
+    const workload_name of = { e->name, e->input, e->dtype };
+    char                key[PATH_MAX];
+    char               *kept = key_of(&of, key) ? arena_text(w->arena, key, strlen(key)) : NULL;
+
+    if (e->judges) {
         e->from->judged = true;
         e->from->even   = true;
         for (size_t i = 0; i < N_COUNTS; i++)
             e->from->even &=
-                third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
+                e->third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
     }
     e->even = e->from->even;
     for (size_t i = 0; i < N_COUNTS; i++)
         e->even &= e->second.value[i] >= e->first.value[i];
-    kept = arena_text(w->arena, key, strlen(key));
     if (!kept || !make_room((void **)&w->entry, w->n_entries, &w->entry_room) ||
         !names_add(&w->by_key, kept, w->n_entries))
         return no_memory(err);
     w->entry[w->n_entries++] = e;
-    *out                     = e;
     return LM_OK;
+}
+
+static lm_status new_entry(workloads *w, const workload_name *of, entry **out, lm_error *err)
+{
+    lm_status status = begin_entry(w, of, out, err);
+
+    if (status)
+        return status;
+    (*out)->judges = !(*out)->from->judged;
+    status         = count_entry(w, *out, err);
+    return status ? status : keep_entry(w, *out, err);
 }
 
 static lm_status find_entry(workloads *w, const char *name, const char *input, lm_dtype dtype,
                             entry **out, lm_error *err)
 {
-    char      key[PATH_MAX];
-    size_t    at;
-    entry    *e = NULL;
-    lm_status status;
+    const workload_name of = { name, input, dtype };
+    char                key[PATH_MAX];
+    size_t              at;
+    entry              *e = NULL;
+    lm_status           status;
 
     *out = w->last;
     if (w->last && w->last->dtype == dtype && !strcmp(w->last->name, name) &&
         !strcmp(w->last->input, input))
         return LM_OK;
-    if (snprintf(key, sizeof key, "%s %s %d", name, input, dtype) >= (int)sizeof key)
+    if (!key_of(&of, key))
         return lm_error_set(err, LM_E_ARG, "%s: name is too long", name);
     at = names_find(&w->by_key, key);
     if (at != NAMES_NONE)
         e = w->entry[at];
-    else if ((status = new_entry(w, name, input, dtype, key, &e, err)))
+    else if ((status = new_entry(w, &of, &e, err)))
         return status;
     *out = w->last = e;
     return LM_OK;
+}
+
+/* ---- several at once ----------------------------------------------------------------------------
+ */
+
+/* Entries that are to be counted. */
+typedef struct pending {
+    const workloads *w;
+    entry          **entry;
+    size_t           n;
+} pending;
+
+static lm_status count_pending(void *context, size_t i, lm_error *err)
+{
+    const pending *p = context;
+    entry         *e = p->entry[i];
+
+    e->counted = !count_entry(p->w, e, err);
+    return LM_OK; /* who asks for it is told what is wrong */
+}
+
+/* Is one of the names to be counted, and has nobody done so? */
+static bool is_new(const workloads *w, const workload_name *of, const workload_name *before,
+                   const names *seen, char key[PATH_MAX])
+{
+    return !(before && before->dtype == of->dtype && !strcmp(before->name, of->name) &&
+             !strcmp(before->input, of->input)) &&
+           key_of(of, key) && names_find(&w->by_key, key) == NAMES_NONE &&
+           names_find(seen, key) == NAMES_NONE;
+}
+
+static lm_status find_pending(workloads *w, const workload_name *of, size_t n, pending *to,
+                              lm_error *err)
+{
+    names     seen   = { .n = 0 };
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < n && status != LM_E_NOMEM; i++) {
+        char   key[PATH_MAX];
+        char  *kept;
+        entry *e;
+
+        if (!is_new(w, &of[i], i ? &of[i - 1] : NULL, &seen, key))
+            continue;
+        kept = arena_text(w->arena, key, strlen(key));
+        if (!kept || !names_add(&seen, kept, i)) {
+            status = no_memory(err);
+        } else if (!(status = begin_entry(w, &of[i], &e, err))) {
+            e->judges          = !e->from->judged && !e->from->claimed;
+            e->from->claimed   = true;
+            to->entry[to->n++] = e;
+        }
+    }
+    names_free(&seen);
+    return status == LM_E_NOMEM ? status : LM_OK;
+}
+
+lm_status workloads_prepare(workloads *w, const workload_name *of, size_t n, lm_error *err)
+{
+    pending   p      = { w, malloc((n + 1) * sizeof(entry *)), 0 };
+    lm_error  unread = { LM_OK, "" };
+    lm_status status = p.entry ? find_pending(w, of, n, &p, &unread) : no_memory(err);
+
+    if (!status)
+        status = parallel_for(p.n, count_pending, &p, err);
+    for (size_t i = 0; i < p.n && !status; i++)
+        if (p.entry[i]->counted && (p.entry[i]->judges || p.entry[i]->from->judged))
+            status = keep_entry(w, p.entry[i], err);
+    free(p.entry);
+    return status;
 }
 
 lm_status workloads_counts(workloads *w, const char *name, const char *input, lm_dtype dtype,

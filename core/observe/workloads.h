@@ -20,6 +20,20 @@ const registry *workloads_registry(const workloads *w);
  * once on failure. */
 lm_status workloads_give(workloads *w, const char *name, network *net, lm_error *err);
 
+/** What is counted: a network with inputs of a shape. */
+typedef struct workload_name {
+    const char *name, *input;
+    lm_dtype    dtype;
+} workload_name;
+
+/**
+ * Counts several, which will be asked for one by one: in parallel (layer types' callbacks may be
+ * called so, plugin.h). Of what cannot be counted nothing is said until it is asked for.
+ *
+ * @return LM_E_NOMEM
+ */
+lm_status workloads_prepare(workloads *w, const workload_name *of, size_t n, lm_error *err);
+
 /**
  * Counts of the network `name` (model name or path) with inputs of shape `input` ("" or NULL: the
  * file's) at a batch. A network is bound at batches 1, 2 and 3 only: where the counts grow by the

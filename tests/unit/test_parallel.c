@@ -1,0 +1,93 @@
+/* Independent parts: each once, whatever the number of threads, and the first failure. */
+#include "check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parallel.h"
+
+enum { PARTS = 500 };
+
+typedef struct work {
+    int    done[PARTS];
+    size_t fails_from, inner;
+} work;
+
+static lm_status do_part(void *context, size_t part, lm_error *err)
+{
+    work *w = context;
+
+    w->done[part]++;
+    return part < w->fails_from ? LM_OK
+                                : lm_error_set(err, LM_E_ARG, "part %zu does not work", part);
+}
+
+static lm_status do_parts_of_it(void *context, size_t part, lm_error *err)
+{
+    work           *w   = context;
+    work            own = { .fails_from = 3 + part };
+    const lm_status is  = parallel_for(w->inner, do_part, &own, err);
+
+    for (size_t i = 0; i < w->inner; i++)
+        w->done[part] += own.done[i];
+    return is;
+}
+
+/* Of 1, 2 and more threads than there are parts; nonsense is as if it was not said. */
+static const char *const threads[] = { "1", "2", "16", "1000000", "none", "" };
+
+static void every_part_is_done_once(void **state)
+{
+    static const size_t n[] = { 0, 1, 2, PARTS };
+
+    (void)state;
+    for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++)
+        for (size_t k = 0; k < sizeof n / sizeof n[0]; k++) {
+            work w = { .fails_from = PARTS };
+
+            setenv("OMP_NUM_THREADS", threads[t], 1);
+            assert_int_equal(parallel_for(n[k], do_part, &w, NULL), LM_OK);
+            for (size_t i = 0; i < PARTS; i++)
+                assert_int_equal(w.done[i], i < n[k]);
+        }
+}
+
+/* Several fail: which of them is told does not depend on who came first. */
+static void the_first_failure_is_told(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < sizeof threads / sizeof threads[0]; t++) {
+        work     w   = { .fails_from = 7 };
+        lm_error err = { LM_OK, "" };
+
+        setenv("OMP_NUM_THREADS", threads[t], 1);
+        assert_int_equal(parallel_for(PARTS, do_part, &w, &err), LM_E_ARG);
+        assert_string_equal(err.text, "part 7 does not work");
+        assert_int_equal(parallel_for(PARTS, do_part, &w, NULL), LM_E_ARG);
+    }
+}
+
+/* Parts of parts: 20 each, of which the first's fails from part 3 on. */
+static void parts_have_parts(void **state)
+{
+    work     w   = { .inner = 20 };
+    lm_error err = { LM_OK, "" };
+
+    (void)state;
+    setenv("OMP_NUM_THREADS", "4", 1);
+    assert_int_equal(parallel_for(PARTS, do_parts_of_it, &w, &err), LM_E_ARG);
+    assert_string_equal(err.text, "part 3 does not work");
+    for (size_t i = 0; i < PARTS; i++)
+        assert_int_equal(w.done[i], 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_part_is_done_once),
+        cmocka_unit_test(the_first_failure_is_told),
+        cmocka_unit_test(parts_have_parts),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
