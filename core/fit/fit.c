@@ -412,6 +412,20 @@ static lm_status fit_forms(const observations *obs, const points *p, const split
     return status;
 }
 
+/* Where nothing could be fitted. */
+static const char *what_lacks(const points *p)
+{
+    size_t hidden = 0;
+
+    for (size_t i = 0; i < p->n_points; i++)
+        hidden += point_in_buckets(&p->point[i]);
+    return hidden && hidden == p->n_points
+               ? "all steps hide all-reduces behind their backward passes, and nothing tells these "
+                 "passes: measure steps on one device, too"
+               : "too few rows: no formula has as many observations as coefficients; measure more "
+                 "networks, batches or images";
+}
+
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err)
 {
     calibration *cal    = calloc(1, sizeof *cal);
@@ -442,11 +456,7 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     if (!status)
         status = fit_singles(p, cal, err);
     if (!status && !any && !(cal->layers && layer_model_any(cal->layers)))
-        status =
-            lm_error_set(err, LM_E_ARG,
-                         "%s: too few rows: no formula has as many observations as coefficients; "
-                         "measure more networks, batches or images",
-                         obs->path);
+        status = lm_error_set(err, LM_E_ARG, "%s: %s", obs->path, what_lacks(p));
     if (!status)
         status = judge_models(p, &by, cal, err);
     if (!status)

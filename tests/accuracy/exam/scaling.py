@@ -137,7 +137,10 @@ def run(exam):
     for model, rows in data.items():
         fitted = [r for r in rows if float(r["nodes"]) <= NODES]
         asked = [r for r in other.get(model, ()) if float(r["nodes"]) > NODES]
-        if not asked or (model not in COUNTS and not exam.network(NAME, model)):
+        if not asked or not any(r["gpus"] == "1" for r in fitted):
+            exam.skip(f"{NAME}: {model}: " + ("no steps on one device" if asked else f"none on more than {NODES} nodes"))
+            continue
+        if model not in COUNTS and not exam.network(NAME, model):
             continue
         question = "step on 6 to 16 nodes from 1 to 4"
         name = f"{NAME}-{model}"
