@@ -1,6 +1,7 @@
 /* Shrunk fits. */
 #include "fit/shrink.h"
 
+#include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,6 +60,7 @@ typedef struct solving {
     const shrink_options *options;
     double               *weight; /* by row: of this round */
     double               *summed; /* by row: the weight with which it is in the sums */
+    double               *fit;    /* by row: what the stage makes of it, 1 being as measured */
     double               *share;  /* by row: what it counts beside others of its group */
     bool                  used[N_TERMS];
     double                scale[N_TERMS]; /* seconds per unit so far */
@@ -147,18 +149,13 @@ static void stage_equations(const solving *s, stage *st)
             st->gram[k * n + j] = st->gram[j * n + k];
 }
 
-/* Four sums, as one would wait for each addition. */
-static double dot(const double *a, const double *b, size_t n)
+/* Of each row, what the factors make of it. */
+static void stage_fit(const solving *s, const stage *st)
 {
-    double sum[4] = { 0 };
-    size_t j      = 0;
-
-    for (; j + 4 <= n; j += 4)
-        for (size_t k = 0; k < 4; k++)
-            sum[k] += a[j + k] * b[j + k];
-    for (; j < n; j++)
-        sum[0] += a[j] * b[j];
-    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    memset(s->fit, 0, s->n * sizeof *s->fit);
+    if (st->n)
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)s->n, (int)st->n, 1, st->a, (int)st->n,
+                    st->factor, 1, 0, s->fit, 1);
 }
 
 /* What the sums over terms say of the stage's columns. */
@@ -206,8 +203,9 @@ static lm_status stage_solve(solving *s, stage *st)
         stage_equations(s, st);
         if ((status = nnls_solve(st->gram, st->h, st->n, st->factor, s->err)))
             break;
+        stage_fit(s, st);
         for (size_t i = 0; i < s->n; i++) {
-            const double r = fabs(dot(st->a + i * st->n, st->factor, st->n) - 1);
+            const double r = fabs(s->fit[i] - 1);
 
             s->weight[i] = s->share[i] * (r <= s->options->huber ? 1 : s->options->huber / r);
         }
@@ -323,7 +321,7 @@ static lm_status refine(solving *s, size_t (*key_of)(size_t), shrink_fit *out)
         }
     out->weighted_rss = 0;
     for (size_t i = 0; i < s->n && !status; i++) {
-        const double r = dot(st.a + i * st.n, st.factor, st.n) - 1;
+        const double r = s->fit[i] - 1;
 
         out->weighted_rss += s->weight[i] * r * r;
     }
@@ -503,7 +501,8 @@ static lm_status take_rows(solving *s, const shrink_row *row, size_t n, size_t w
     s->weight = malloc((n + 1) * sizeof *s->weight);
     s->share  = malloc((n + 1) * sizeof *s->share);
     s->summed = malloc((n + 1) * sizeof *s->summed);
-    if (!s->row || !s->weight || !s->share || !s->summed)
+    s->fit    = malloc((n + 1) * sizeof *s->fit);
+    if (!s->row || !s->weight || !s->share || !s->summed || !s->fit)
         return no_memory(s->err);
     for (size_t i = 0; i < n; i++) {
         if (row[i].fold == without)
@@ -586,6 +585,7 @@ out:
     free(s.weight);
     free(s.share);
     free(s.summed);
+    free(s.fit);
     shrink_sums_free(&s.sums);
     return status;
 }
