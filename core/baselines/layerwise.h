@@ -38,7 +38,7 @@ typedef struct layerwise_case {
     const char               *optimizer; /**< any word; "" where the phase has no update */
     const char               *settings; /**< of the row (OBSERVATIONS.md); "": none, or not known */
     const device             *on;       /**< by its datasheet; NULL: unknown */
-    double                    clock_mhz; /**< while it was measured; NAN: unknown */
+    double                    clock_mhz; /**< that the device is held at; NAN: at none */
 } layerwise_case;
 
 typedef enum layerwise_sort {

@@ -9,7 +9,7 @@ typedef struct layerwise_setup {
     const char   *optimizer; /**< of the update: any word */
     const char   *settings;
     const device *on;        /**< NULL: unknown */
-    double        clock_mhz; /**< NAN: unknown */
+    double        clock_mhz; /**< that the device is held at; NAN: at none */
 } layerwise_setup;
 
 /**

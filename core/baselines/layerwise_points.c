@@ -49,7 +49,7 @@ static layerwise_case case_of(const observation *row, phase f, const device *on,
                                .dtype     = row->dtype,
                                .settings  = row->settings,
                                .on        = on,
-                               .clock_mhz = row->clock_mhz };
+                               .clock_mhz = observation_held_mhz(row) };
 
     return layerwise_in(&c, f, optimizer_of(row));
 }
@@ -228,7 +228,8 @@ static lm_status predict_network(const layerwise_model *m, const layerwise_sourc
                                  comparison *out, lm_error *err)
 {
     const observation    *row = from->p->point[i].row;
-    const layerwise_setup s   = { optimizer_of(row), row->settings, from->on, row->clock_mhz };
+    const layerwise_setup s   = { optimizer_of(row), row->settings, from->on,
+                                  observation_held_mhz(row) };
     bound_network        *bound;
     layerwise_sum         sum;
     lm_status status = workloads_bind_at(from->p->loads, row->name, row->input, row->dtype,

@@ -12,8 +12,6 @@
 #include "fit/power_rows.h"
 #include "observe/variants.h"
 
-#define CLOCK_WORD "clock="
-
 static bool any_power(const observations *obs)
 {
     for (size_t i = 0; i < obs->n_rows; i++)
@@ -25,7 +23,7 @@ static bool any_power(const observations *obs)
 /* `where` without its clock, in place; false: it names none. */
 static bool drop_clock(char *where)
 {
-    char *word = strstr(where, CLOCK_WORD);
+    char *word = strstr(where, OBSERVATION_CLOCK);
 
     if (!word || (word > where && !strchr(" ,\t", word[-1])))
         return false;

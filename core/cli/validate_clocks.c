@@ -39,13 +39,9 @@ static void predict(const power_state *s, double seconds, double out[N_WHAT])
     out[ENERGY] = out[POWER] * out[TIME];
 }
 
-#define CLOCK_WORD "clock="
-
 static bool held(const observation *row)
 {
-    const char *word = strstr(row->settings, CLOCK_WORD);
-
-    return word && (word == row->settings || word[-1] == ' ');
+    return !isnan(observation_held_mhz(row));
 }
 
 /* Settings but for the clock: the words of one that the other lacks. */
@@ -53,7 +49,7 @@ static bool has_words(const char *of, const char *in)
 {
     for (const char *w = of; *(w += strspn(w, " ")); w += strcspn(w, " ")) {
         const size_t n     = strcspn(w, " ");
-        bool         found = !strncmp(w, CLOCK_WORD, strlen(CLOCK_WORD));
+        bool         found = !strncmp(w, OBSERVATION_CLOCK, strlen(OBSERVATION_CLOCK));
 
         for (const char *v = in; !found && *(v += strspn(v, " ")); v += strcspn(v, " "))
             found = strcspn(v, " ") == n && !strncmp(v, w, n);

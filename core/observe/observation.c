@@ -572,3 +572,16 @@ void observation_print(FILE *out, const observation *row, const char *status)
         putc(i + 1 < N_WRITTEN ? ',' : '\n', out);
     }
 }
+
+double observation_held_mhz(const observation *row)
+{
+    const char *word = strstr(row->settings, OBSERVATION_CLOCK);
+    char       *end;
+    double      mhz;
+
+    if (!word || (word > row->settings && word[-1] != ' '))
+        return NAN;
+    word += strlen(OBSERVATION_CLOCK);
+    mhz = strtod(word, &end);
+    return end > word && mhz > 0 ? mhz : (double)NAN;
+}

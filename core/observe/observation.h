@@ -101,6 +101,11 @@ lm_status observation_check(const observation *row, lm_error *err);
 /** First value under `key` in the provenance; NULL if there is none. */
 const char *observations_provenance(const observations *obs, const char *key);
 
+/** Word of the settings of a row whose clock was held. */
+#define OBSERVATION_CLOCK "clock="
+/** The clock that it was held at, MHz; NAN: it was not, or not at a number. */
+double observation_held_mhz(const observation *row);
+
 /** Is it of a whole network, be its layers known or only its counts? */
 bool observation_of_network(const observation *row);
 

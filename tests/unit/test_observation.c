@@ -403,9 +403,32 @@ static void what_is_printed_loads_as_it_was(void **state)
     observations_free(obs);
 }
 
+/* What a row ran at is no clock that it was held at. */
+static void clocks_are_held_by_settings_alone(void **state)
+{
+    static const struct {
+        const char *settings;
+        double      mhz;
+    } cases[] = { { "clock=900", 900 },  { "math=tf32 clock=1410 trains=inputs", 1410 },
+                  { "", NAN },           { "overclock=900", NAN },
+                  { "clock=fast", NAN }, { "clock=", NAN } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        observation row = observation_blank;
+        double      mhz;
+
+        row.settings  = cases[i].settings;
+        row.clock_mhz = 1200;
+        mhz           = observation_held_mhz(&row);
+        assert_true(mhz == cases[i].mhz || (isnan(mhz) && isnan(cases[i].mhz)));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clocks_are_held_by_settings_alone),
         cmocka_unit_test(the_shortest_file_has_four_columns_and_defaults),
         cmocka_unit_test(columns_stand_in_any_order_and_unknown_ones_are_passed_over),
         cmocka_unit_test(provenance_is_what_stands_before_the_header),
