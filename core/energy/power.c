@@ -40,9 +40,14 @@ double power_dynamic(const power_model *m, double mhz)
     return mhz / m->top_mhz * v * v;
 }
 
+double power_memory_share(const power_load *load)
+{
+    return fmax(load->share[BOUND_TRAFFIC] - load->more, 0);
+}
+
 double power_draw(const power_model *m, const power_load *load, double mhz)
 {
-    const double still   = m->memory_w * load->share[BOUND_TRAFFIC];
+    const double still   = m->memory_w * power_memory_share(load);
     double       watts   = 0;
     const bool   the_top = isnan(mhz);
 
@@ -55,14 +60,21 @@ double power_draw(const power_model *m, const power_load *load, double mhz)
 
 double power_slow_down(const power_load *load, double slower, power_load *out)
 {
-    double all = 0;
+    const double p       = load->join > 1 ? load->join : 1;
+    const double clocked = load->share[BOUND_ARITHMETIC] + load->more;
+    const double work    = load->share[BOUND_ARITHMETIC] + load->share[BOUND_TRAFFIC];
+    const double others  = fmax(1 - pow(work, p), 0); /* to the power of p */
+    const double slow    = work + (slower - 1) * clocked;
+    const double all     = pow(others + pow(slow, p), 1 / p);
+    double      *to      = out->share;
 
     *out = *load;
-    out->share[BOUND_ARITHMETIC] *= slower;
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
-        all += out->share[k];
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
-        out->share[k] /= all;
+    to[BOUND_ARITHMETIC] += (slower - 1) * fmin(clocked, to[BOUND_ARITHMETIC]);
+    to[BOUND_TRAFFIC] += (slower - 1) * fmax(load->more, 0);
+    to[BOUND_ARITHMETIC] /= all;
+    to[BOUND_TRAFFIC] /= all;
+    to[BOUND_LAUNCH] = fmax(1 - slow / all, 0);
+    out->more        = slower * clocked / all - to[BOUND_ARITHMETIC];
     return all;
 }
 

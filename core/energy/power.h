@@ -52,14 +52,24 @@ bool power_known(const power_model *m);
 /** And at other clocks? It takes the clock, the knee and what is drawn at rest. */
 bool power_clocks_known(const power_model *m);
 
-/** What a step's time goes to: shares that add up to 1. What waits for others counts as launch. */
+/**
+ * What a step's time goes to: shares that add up to 1. What waits for others counts as launch;
+ * where these go on meanwhile, as a host that runs ahead does, a step takes (others^join +
+ * work^join)^(1/join), and waiting is what is left of it.
+ */
 typedef struct power_load {
     double share[N_TERM_BOUNDS];
+    double join; /**< 0, as 1: work follows what it waits for */
+    double more; /**< what of the traffic's share is a cache's, which follows the clock; negative:
+                    what of the arithmetic's memory bounds, which does not */
 } power_load;
 
-/** The load as it is when its arithmetic takes `slower` times as long, into `out`; returns by how
- * much all of it does. */
+/** The load as it is when what follows the clock takes `slower` times as long, into `out`; returns
+ * by how much all of it does. */
 double power_slow_down(const power_load *load, double slower, power_load *out);
+
+/** Of the time what memory bounds, whatever the clock. */
+double power_memory_share(const power_load *load);
 
 /** f V(f)^2 over that of the top clock. Pure, as all of these. */
 double power_dynamic(const power_model *m, double mhz);

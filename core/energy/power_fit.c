@@ -38,12 +38,14 @@ static bool at_cap(const fitting *f, const power_row *r)
 
 static void regressors(const fitting *f, const power_row *r, double x[N_UNKNOWNS])
 {
-    const double g = f->clocks && isfinite(r->mhz) ? power_dynamic(&f->m, r->mhz) : 1;
+    const double g      = f->clocks && isfinite(r->mhz) ? power_dynamic(&f->m, r->mhz) : 1;
+    const double memory = power_memory_share(&r->load);
 
     x[AT_REST] = f->clocks && !f->idle ? 1 : 0;
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         x[BOUNDS + k] = g * r->load.share[k];
-    x[MEMORY] = f->clocks ? r->load.share[BOUND_TRAFFIC] : 0;
+    /* part of what traffic draws, whose other part is a cache's */
+    x[MEMORY] = f->clocks ? memory + g * (r->load.share[BOUND_TRAFFIC] - memory) : 0;
 }
 
 /* Once, to what is expected; rows of the group `without` aside. */

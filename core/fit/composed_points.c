@@ -155,7 +155,7 @@ static power_load load_of(const double by[N_RESOURCES], const composed_factors *
     const double busy   = composed_device_seconds(f, parts);
     const double flops  = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
     const double device = flops + by[RESOURCE_BANDWIDTH] + by[RESOURCE_HOST];
-    power_load   out    = { { 0 } };
+    power_load   out    = { .join = 1 };
 
     if (all > 0 && device > 0) {
         out.share[BOUND_ARITHMETIC] = busy / all * flops / device;

@@ -120,33 +120,6 @@ static lm_status gather(const points *p, watt_rows *out, lm_error *err)
     return LM_OK;
 }
 
-static size_t by_resource(const column *c)
-{
-    return (size_t)c->resource;
-}
-
-/* What its time goes to, under the prices of the moment. */
-static lm_status load(layer_model *m, watt_row *r, lm_error *err)
-{
-    double    by[N_RESOURCES] = { 0 }, all = 0;
-    double   *share = r->load.share;
-    lm_status status;
-
-    r->seconds = layer_model_seconds(m, r->time.shape, &r->time.run);
-    if (!(r->seconds > 0))
-        return LM_OK;
-    if ((status = layer_model_busy(m, r->time.shape, &r->time.run, by_resource, by, err)))
-        return status;
-    share[BOUND_ARITHMETIC] = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
-    share[BOUND_TRAFFIC]    = by[RESOURCE_BANDWIDTH];
-    share[BOUND_LAUNCH]     = fmax(r->seconds - share[BOUND_ARITHMETIC] - share[BOUND_TRAFFIC], 0);
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
-        all += share[k];
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
-        share[k] /= all;
-    return LM_OK;
-}
-
 /* Logarithms; 0 of what is not there. */
 static double size_of(double x)
 {
@@ -224,7 +197,8 @@ static lm_status model(watt_rows *w, layer_model *given, power_model *out, lm_er
     if (status)
         return status;
     for (size_t i = 0; i < w->n && !status; i++) {
-        status = load(m, &w->row[i], err);
+        status = singles_load(m, w->row[i].time.shape, &w->row[i].time.run, &w->row[i].load,
+                              &w->row[i].seconds, err);
         if (w->in[i] && w->row[i].seconds > 0)
             w->power[powers++] = (power_row){ w->row[i].load, w->row[i].watts, NAN, 0 };
     }
@@ -280,7 +254,7 @@ lm_status layer_watts_of(const layer_watts *w, layer_model *m, const layer_shape
                          const layer_run *run, double *watts, lm_error *err)
 {
     watt_row        r      = { .time = { s, *run, NAN } };
-    const lm_status status = load(m, &r, err);
+    const lm_status status = singles_load(m, s, run, &r.load, &r.seconds, err);
 
     *watts = !status && r.seconds > 0 ? told_of(w, &r) : (double)NAN;
     return status;

@@ -60,28 +60,13 @@ static bool by_terms(const calibration *cal, const point *pt, phase f, double su
     return n > 0;
 }
 
-static size_t by_resource(const column *c)
-{
-    return (size_t)c->resource;
-}
-
-/* How long the device is busy; for the rest of the time it waits. Steps of a multiprocessor count
- * as arithmetic. */
 static bool by_prices(const points *p, const calibration *cal, const point *pt, phase f,
-                      double sum[N_TERM_BOUNDS])
+                      power_load *out, double *seconds)
 {
-    double          by[N_RESOURCES] = { 0 };
-    const layer_run run             = singles_run(pt, f, p->multiprocessors);
+    const layer_run run = singles_run(pt, f, p->multiprocessors);
 
-    if (!pt->shape || !cal->layers ||
-        layer_model_busy(cal->layers, pt->shape, &run, by_resource, by, NULL))
-        return false;
-    sum[BOUND_ARITHMETIC] = by[RESOURCE_FLOPS] + by[RESOURCE_DEPTH];
-    sum[BOUND_TRAFFIC]    = by[RESOURCE_BANDWIDTH];
-    sum[BOUND_LAUNCH]     = fmax(layer_model_seconds(cal->layers, pt->shape, &run) -
-                                     sum[BOUND_ARITHMETIC] - sum[BOUND_TRAFFIC],
-                                 0);
-    return true;
+    return pt->shape && cal->layers &&
+           !singles_load(cal->layers, pt->shape, &run, out, seconds, NULL) && *seconds > 0;
 }
 
 /* Seconds as predicted; NAN: there are no prices. */
@@ -90,8 +75,14 @@ static double load_of(const points *p, const calibration *cal, const point *pt, 
 {
     double sum[N_TERM_BOUNDS] = { 0 }, all = 0;
 
-    if (pt->row->ranks > 1 || (!by_prices(p, cal, pt, f, sum) && !by_terms(cal, pt, f, sum)))
+    *out = (power_load){ .join = 1 };
+    if (pt->row->ranks > 1)
         return NAN;
+    if (by_prices(p, cal, pt, f, out, &all))
+        return all;
+    if (!by_terms(cal, pt, f, sum))
+        return NAN;
+    all = 0;
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         all += fmax(sum[k], 0);
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "single/busy.h"
 #include "single/whole.h"
 
 bool singles_phase(part which, phase *out)
@@ -42,6 +43,26 @@ layer_run singles_run(const point *pt, phase f, double multiprocessors)
                         .trains_inputs   = has_setting(pt->row->settings, "trains=inputs"),
                         .optimizer       = *pt->row->optimizer ? pt->row->optimizer : "momentum",
                         .multiprocessors = multiprocessors };
+}
+
+lm_status singles_load(layer_model *m, const layer_shape *s, const layer_run *run, power_load *out,
+                       double *seconds, lm_error *err)
+{
+    layer_busy      busy;
+    const lm_status status = layer_busy_of(m, s, run, &busy, err);
+    double          waits, all;
+
+    *out     = (power_load){ .join = busy.join };
+    *seconds = status ? (double)NAN : busy.seconds;
+    if (!(*seconds > 0))
+        return status;
+    waits                        = fmax(busy.seconds - busy.arithmetic - busy.traffic, 0);
+    all                          = busy.arithmetic + busy.traffic + waits;
+    out->share[BOUND_ARITHMETIC] = busy.arithmetic / all;
+    out->share[BOUND_TRAFFIC]    = busy.traffic / all;
+    out->share[BOUND_LAUNCH]     = waits / all;
+    out->more                    = (busy.traffic - busy.memory) / all;
+    return LM_OK;
 }
 
 /* Times of all points, and which they are. */

@@ -2,8 +2,10 @@
 #ifndef FIT_SINGLES_H
 #define FIT_SINGLES_H
 
+#include "energy/power.h"
 #include "fit/split.h"
 #include "observe/points.h"
+#include "single/shape.h"
 
 /** What validate calls the default model with a residual on its prices of single layers
  * (single/learned.h) and kernels (single/operator_residual.h). */
@@ -18,6 +20,11 @@ struct layer_run; /* single/classes.h */
 struct layer_run singles_run(const point *pt, phase f, double multiprocessors);
 
 struct layer_model;
+
+/** What the time of a layer goes to (single/busy.h), and its seconds; these are NAN, and the load
+ * is none, where it has no price. LM_E_NOMEM */
+lm_status singles_load(struct layer_model *m, const layer_shape *s, const struct layer_run *run,
+                       power_load *out, double *seconds, lm_error *err);
 
 /** Fits all classes of layers that have enough times. */
 lm_status singles_fit(const points *p, struct layer_model *out, lm_error *err);

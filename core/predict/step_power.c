@@ -19,7 +19,7 @@ power_load step_load(const bottleneck_of *b)
         [BOTTLENECK_LAUNCH] = BOUND_LAUNCH,         [BOTTLENECK_INTRA_NODE] = BOUND_LAUNCH,
         [BOTTLENECK_INTER_NODE] = BOUND_LAUNCH,     [BOTTLENECK_COMPUTE] = BOUND_ARITHMETIC,
     };
-    power_load load = { { 0 } };
+    power_load load = { .join = 1 };
     double     all  = 0;
 
     for (bottleneck k = 0; k < N_BOTTLENECKS; k++)

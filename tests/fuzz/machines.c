@@ -73,7 +73,10 @@ static void check_allreduces(const calibration *cal)
 static void check_power(const power_model *m)
 {
     static const power_load loads[] = {
-        { { 1, 0, 0 } }, { { 0, 1, 0 } }, { { 0, 0, 1 } }, { { 0.4, 0.3, 0.3 } }
+        { .share = { 1, 0, 0 } },
+        { .share = { 0, 1, 0 } },
+        { .share = { 0, 0, 1 } },
+        { .share = { 0.4, 0.3, 0.3 } },
     };
 
     for (size_t i = 0; power_known(m) && i < sizeof loads / sizeof loads[0]; i++) {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "single/model.h"
+#include "single/busy.h"
 #include "single/store.h"
 #include "single/whole.h"
 
@@ -207,6 +207,65 @@ static void splits_add_up(void **state)
     layer_model_free(&m);
 }
 
+static lm_status by_prices(const char *prices, layer_model *out)
+{
+    ini_document *doc;
+    char          text[300];
+    lm_status     status;
+
+    *out = (layer_model){ .multiprocessors = NAN };
+    snprintf(text, sizeof text, "[layermeter.single.other]\nrows = 20\n%s", prices);
+    if (!(status = ini_load_text("m.ini", text, &doc, NULL)))
+        status = layer_model_read(&doc->section[0], "m.ini", out, NULL);
+    ini_free(doc);
+    return status;
+}
+
+/* Elements of 4 bytes cost 2 ps a byte where a function of them reads and writes each: memory's
+ * rate. */
+#define STREAM "forward.map.bytes = 2e-12 s/byte, rows 20\n"
+
+/* 16 channels of 2 x 64 elements on 4 multiprocessors: 512 steps. An average of 2 x 2 reads 8,192
+ * bytes and writes a quarter. */
+static void memory_takes_what_its_bytes_do(void **state)
+{
+    static const struct {
+        const char *prices, *type, *geometry;
+        double      arithmetic, traffic, memory; /* seconds */
+    } cases[] = {
+        { STREAM, "relu", "", 0, 16384 * 2e-12, 16384 * 2e-12 },
+        /* half as long again would be a cache's; a quarter may be memory's */
+        { STREAM "forward.pool.bytes = 6e-12 s/byte\n", "avg_pool2d", "kernel=2", 0, 10240 * 6e-12,
+          1.25 * 10240 * 2e-12 },
+        /* read twice, written once, and no price of its own says so */
+        { STREAM "forward.batch_norm.bytes = 0 s/byte\nforward.batch_norm.steps = 1e-9 s/step\n",
+          "batch_norm", "", 512e-9, 0, 24576 * 2e-12 },
+        /* not more than the device works */
+        { STREAM "forward.batch_norm.bytes = 1e-13 s/byte\n", "batch_norm", "", 0, 16384 * 1e-13,
+          16384 * 1e-13 },
+        /* nobody knows memory's rate */
+        { "forward.pool.bytes = 6e-12 s/byte\n", "avg_pool2d", "kernel=2", 0, 10240 * 6e-12,
+          10240 * 6e-12 },
+    };
+    const layer_run run = { .forward = true, .multiprocessors = 4 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        layer_work        work;
+        const layer_shape s = shape(cases[i].type, cases[i].geometry, "16x8x8", 2, &work);
+        layer_model       m;
+        layer_busy        busy;
+
+        assert_int_equal(by_prices(cases[i].prices, &m), LM_OK);
+        assert_int_equal(layer_busy_of(&m, &s, &run, &busy, NULL), LM_OK);
+        assert_close(busy.arithmetic, cases[i].arithmetic, 1e-9);
+        assert_close(busy.traffic, cases[i].traffic, 1e-9);
+        assert_close(busy.memory, cases[i].memory, 1e-9);
+        assert_close(busy.seconds, cases[i].arithmetic + cases[i].traffic, 1e-9);
+        layer_model_free(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +277,7 @@ int main(void)
         cmocka_unit_test(what_a_call_costs_adds_or_hides),
         cmocka_unit_test(splits_add_up),
         cmocka_unit_test(a_kind_that_was_not_measured_is_not_free),
+        cmocka_unit_test(memory_takes_what_its_bytes_do),
         cmocka_unit_test(a_kind_that_no_file_names_costs_what_its_family_does),
     };
 

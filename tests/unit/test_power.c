@@ -27,7 +27,7 @@ static power_model board(void)
     return m;
 }
 
-static const power_load mixed = { { 0.5, 0.3, 0.2 } };
+static const power_load mixed = { .share = { 0.5, 0.3, 0.2 } };
 
 /* V is 2 at 1000 MHz and 1.5 at 750, in units of what the knee takes. */
 static void dynamic_power_is_clock_times_squared_voltage(void **state)
@@ -72,9 +72,60 @@ static void arithmetic_slows_with_the_clock_and_traffic_does_not(void **state)
     assert_close(s.mhz, 500, 0);
 }
 
+/* 0.6 of work hides behind what takes (1 - 0.6^4)^(1/4); at half the clock it is 0.3 more. */
+static void waiting_gives_way_to_what_grows_beside_it(void **state)
+{
+    const power_load load   = { .share = { 0.3, 0.3, 0.4 }, .join = 4 };
+    const double     all    = pow(1 - pow(0.6, 4) + pow(0.9, 4), 0.25);
+    const double     half[] = { 0.6 / all, 0.3 / all, 1 - 0.9 / all };
+    power_load       slow, again, at_once;
+
+    (void)state;
+    assert_close(power_slow_down(&load, 2, &slow), all, 1e-12);
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        assert_close(slow.share[k], half[k], 1e-12);
+    assert_close(power_slow_down(&load, 4, &at_once), all * power_slow_down(&slow, 2, &again),
+                 1e-12);
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        assert_close(again.share[k], at_once.share[k], 1e-12);
+}
+
+/* Of 0.6 of traffic 0.4 are a cache's: with 0.2 of arithmetic, 0.6 take twice as long. Of 0.6 of
+ * arithmetic memory bounds 0.4: 0.2 do. */
+static void what_memory_bounds_keeps_its_time(void **state)
+{
+    static const struct {
+        power_load load;
+        double     all, share[N_TERM_BOUNDS], memory;
+    } cases[] = {
+        { { .share = { 0.2, 0.6, 0.2 }, .more = 0.4 }, 1.6, { 0.4, 1, 0.2 }, 0.2 },
+        { { .share = { 0.6, 0.2, 0.2 }, .more = -0.4 }, 1.2, { 0.8, 0.2, 0.2 }, 0.6 },
+    };
+    const power_model m = board();
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const double all = cases[i].all;
+        double       top = 0;
+        power_load   slow;
+
+        assert_close(power_slow_down(&cases[i].load, 2, &slow), all, 1e-12);
+        for (term_bound k = 0; k < N_TERM_BOUNDS; k++) {
+            assert_close(slow.share[k], cases[i].share[k] / all, 1e-12);
+            top += slow.share[k] * m.bound_w[k];
+        }
+        assert_close(power_memory_share(&slow), cases[i].memory / all, 1e-12);
+        /* 500 MHz: an eighth of all but rest and memory's */
+        assert_close(power_held(&m, &cases[i].load, 500, NAN).watts,
+                     30 + 20 * cases[i].memory / all +
+                         0.125 * (top - 30 - 20 * cases[i].memory / all),
+                     1e-12);
+    }
+}
+
 static void the_clock_falls_until_the_limit_holds(void **state)
 {
-    const power_load all = { { 1, 0, 0 } };
+    const power_load all = { .share = { 1, 0, 0 } };
     power_model      m   = board();
     power_state      s;
 
@@ -137,13 +188,15 @@ static void what_was_measured_is_carried_to_other_clocks(void **state)
 
 static power_load random_load(uint64_t *state)
 {
-    power_load l;
+    power_load l   = { .join = random_below(state, 2) ? 4 : 1 };
     double     all = 0;
 
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         all += l.share[k] = (double)random_below(state, 1000) + 1;
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         l.share[k] /= all;
+    l.more = l.share[BOUND_TRAFFIC] * (double)random_below(state, 1001) / 1000 -
+             l.share[BOUND_ARITHMETIC] * (double)random_below(state, 1001) / 1000;
     return l;
 }
 
@@ -174,7 +227,7 @@ static void limits_hold_whatever_runs(void **state)
 static void best_clocks_are_found(void **state)
 {
     const double     grid[] = { 200, 400, 500, 600, 800, 1000 };
-    const power_load all = { { 1, 0, 0 } }, traffic = { { 0, 1, 0 } };
+    const power_load all = { .share = { 1, 0, 0 } }, traffic = { .share = { 0, 1, 0 } };
     power_model      m = board();
     power_state      at[6];
 
@@ -379,6 +432,8 @@ int main(void)
         cmocka_unit_test(dynamic_power_is_clock_times_squared_voltage),
         cmocka_unit_test(power_is_what_time_goes_to),
         cmocka_unit_test(arithmetic_slows_with_the_clock_and_traffic_does_not),
+        cmocka_unit_test(waiting_gives_way_to_what_grows_beside_it),
+        cmocka_unit_test(what_memory_bounds_keeps_its_time),
         cmocka_unit_test(the_clock_falls_until_the_limit_holds),
         cmocka_unit_test(what_is_not_known_is_not_answered),
         cmocka_unit_test(what_was_measured_is_carried_to_other_clocks),

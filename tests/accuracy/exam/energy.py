@@ -4,10 +4,14 @@ Given are what the board draws at rest, its limit (the datasheet's) and the knee
 900 MHz themselves, each by the others alone. The figure behind these points names only a layer's kind and input: of the operations
 of that kind and input the one that takes most nearly as long stands for it. One was never measured at the usual clock; what it
 draws is told by the model alone.
+
+And which operations take longer at a lower clock: those of an RTX 2080 Ti that were measured at its usual clock and at one that
+nobody noted, which is found on nine parts of ten, by inputs, and asked of the tenth.
 """
 import collections
 import math
 import statistics
+import zlib
 
 from nicolai2025 import LAYERS, operation
 
@@ -18,6 +22,9 @@ CLOCKS = (210, 300, 600, 900, 1200, 1440)  # of the thesis's grid
 KNEES = range(900, 1441, 60)
 TARGET = 15.0
 RUN = "94f8ef7"  # the second pass of February 2025
+# what the other device draws at rest, and its knee, matter to its times by its limit alone
+OTHER, OTHER_IDLE, OTHER_KNEE, OTHER_CLOCKS, PARTS = "RTX 2080 Ti", "20W", "1000MHz", range(900, 1546, 15), 10
+USUAL_RUN, LOWER_RUN = "RTX2080TI_operations_bench_run@29cc4b7", "finalbench_all_operations_RTX2080TI@63b2061"
 
 
 def training(exam, folder):
@@ -94,6 +101,52 @@ def points_at_900(exam, rows, folder):
     return best_knee(by_knee, None)
 
 
+def what(r):
+    """Of a layer that observations can tell from others."""
+    o = operation(r)
+    return tuple(o[k] for k in ("name", "geometry", "input", "batch", "phase"))
+
+
+def at_both_clocks(exam, folder):
+    """All operations at the usual clock, and those that were measured at the other, with what they take there."""
+    rows = [r for r in exam.read(folder, SOURCE, "operations.csv.gz") or [] if r["op"] in LAYERS]
+    usual, lower = {}, collections.defaultdict(list)
+    for r in rows:
+        if r["run"] == USUAL_RUN:
+            usual.setdefault(what(r), r)
+        elif r["run"] == LOWER_RUN:
+            lower[what(r)].append(float(r["time_s"]))
+    return [r for r in rows if r["run"] == USUAL_RUN], [(r, statistics.median(lower[key])) for key, r in usual.items() if lower[key]]
+
+
+def times_at(exam, machine, pairs, clock):
+    """Relative errors of the times at the other clock, if it were this one, each beside the part that its input is of."""
+    known = [operation(r) for r, _ in pairs]
+    asked = [dict(o, settings=f"{o['settings']} clock={clock}", clock_mhz=str(clock), seconds=f"{seconds:.9g}")
+             for o, (_, seconds) in zip(known, pairs)]
+    found = exam.program.table("validate", exam.write(f"clock-lower-{clock}.csv", asked + known), "--machine", machine, "--phase",
+                               "clocks", "--points")
+    return [(zlib.crc32(row["input"].encode()) % PARTS, abs(float(row["carried_time_error_percent"]))) for row in found
+            if row["carried_time_error_percent"]]
+
+
+def lower_clock(exam, folder):
+    rows, pairs = at_both_clocks(exam, folder)
+    if not pairs:
+        return
+    machine = exam.path("clock-lower.ini")
+    exam.program.fit(exam.write("clock-lower-fit.csv", [operation(r) for r in rows], [("device", OTHER)]), machine,
+                     ["--idle-power", OTHER_IDLE, "--voltage-knee", OTHER_KNEE])
+    by_clock = dict(zip(OTHER_CLOCKS, exam.map(lambda c: times_at(exam, machine, pairs, c), OTHER_CLOCKS)))
+    errors = []
+    for k in range(PARTS):
+        clock = min(by_clock, key=lambda c: sum(e for part, e in by_clock[c] if part != k))
+        errors += [e for part, e in by_clock[clock] if part == k]
+    same = statistics.mean(abs(float(r["time_s"]) / seconds - 1) for r, seconds in pairs)
+    exam.results.add(NAME, "operations at a lower clock, time", OTHER, len(errors), "layermeter", "MAPE %", statistics.mean(errors),
+                     100 * same)
+
+
 def networks(exam):
     """Networks whose training the thesis measured, as they are found here, and their batches."""
     rows = exam.read(exam.data, SOURCE, "networks.csv")
@@ -131,4 +184,5 @@ def run(exam):
     operations = [operation(r) for r in rows]
     scored = exam.heldout if exam.read(exam.heldout, SOURCE, "clock900_figure.csv") else exam.data
     knee = points_at_900(exam, operations, scored)
+    lower_clock(exam, scored)
     best_clocks(exam, fit(exam, operations, knee), "all")
