@@ -48,6 +48,7 @@ static void room_free(room *r)
     free(r->span);
     free(r->ready);
     free(r->later);
+    *r = (room){ .tensor = NULL };
 }
 
 static bool room_new(size_t n, room *r)

@@ -137,6 +137,7 @@ static void scaled_free(scaled *s)
 {
     free(s->x);
     free(s->y);
+    *s = (scaled){ .n = 0 };
 }
 
 static lm_status scaled_new(const learner *l, const learner_rows *r, scaled *out, lm_error *err)

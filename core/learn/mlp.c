@@ -212,9 +212,10 @@ static lm_status judge(const training *t, double *out, lm_error *err)
     if (!found)
         return no_memory(err);
     status = mlp_predict(t->m, held->x, held->n, found, err);
-    for (size_t i = 0; i < held->n; i++)
+    for (size_t i = 0; i < held->n && !status; i++)
         squares += (found[i] - held->y[i]) * (found[i] - held->y[i]);
-    *out = sqrt(squares / (double)held->n);
+    if (!status)
+        *out = sqrt(squares / (double)held->n);
     free(found);
     return status;
 }
