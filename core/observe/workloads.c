@@ -352,10 +352,12 @@ lm_status workloads_prepare(workloads *w, const workload_name *of, size_t n, lm_
 {
     pending   p      = { w, malloc((n + 1) * sizeof(entry *)), 0 };
     lm_error  unread = { LM_OK, "" };
-    lm_status status = p.entry ? find_pending(w, of, n, &p, &unread) : no_memory(err);
+    lm_status status = p.entry ? find_pending(w, of, n, &p, &unread) : no_memory(&unread);
 
     if (!status)
         status = parallel_for(p.n, count_pending, &p, err);
+    else if (err)
+        *err = unread;
     for (size_t i = 0; i < p.n && !status; i++)
         if (p.entry[i]->counted && (p.entry[i]->judges || p.entry[i]->from->judged))
             status = keep_entry(w, p.entry[i], err);
