@@ -281,20 +281,23 @@ static int by_late(const void *a, const void *b)
 {
     const trial *x = a, *y = b;
 
+    if (isnan(x->late) || isnan(y->late))
+        return (isnan(x->late) != 0) - (isnan(y->late) != 0);
     return (x->late > y->late) - (x->late < y->late);
 }
 
 /* What the last message ends later, of least sum of relative deviations: a weighted median, which
- * the steps decide that expose little. Trials without one are not asked for. */
-static double latency_of(trials *t)
+ * the steps decide that expose little. Only the first n tell: the others' all-reduces are not
+ * known. */
+static double latency_of(trials *t, size_t n)
 {
     double all = 0, sum = 0;
     size_t i = 0;
 
     qsort(t->of, t->n, sizeof *t->of, by_late);
-    for (size_t k = 0; k < t->n; k++)
+    for (size_t k = 0; k < n; k++)
         all += 1 / fmax(t->of[k].exposed, EXPOSED_TICK);
-    while (i + 1 < t->n && (sum += 1 / fmax(t->of[i].exposed, EXPOSED_TICK)) < all / 2)
+    while (i + 1 < n && (sum += 1 / fmax(t->of[i].exposed, EXPOSED_TICK)) < all / 2)
         i++;
     return fmax(0, t->of[i].late);
 }
@@ -311,8 +314,8 @@ static exposed_sums try_with(trials *t, double slowdown, double stretch, double 
     c->surcharge = surcharge;
     c->latency = c->copy = 0;
     s                    = try_constants(t, cal);
-    if (s.n == t->n && t->n) {
-        c->latency = latency_of(t);
+    if (s.n) {
+        c->latency = latency_of(t, s.n);
         s          = try_constants(t, cal);
     }
     c->rows = s.n;

@@ -97,7 +97,7 @@ for n in $ranks; do
             2>"$work/log" || { cat "$work/log" >&2; exit 1; }
     done
     "$build/bin/layermeter" fit "$work/known-$n.csv" -o "$work/$n.ini" >/dev/null 2>&1
-    echo "# $n ranks: $(sed -n '/^\[overlap\]/,/^$/p' "$work/$n.ini" | grep ' s/' | tr '\n' ';')"
+    echo "# $n ranks: $(sed -n '/^\[overlap\]/,/^$/p' "$work/$n.ini" | grep -E ' s(/|$)' | tr '\n' ';')"
     for phase in exposed overlapped; do
         "$build/bin/layermeter" validate "$work/asked-$n.csv" --machine "$work/$n.ini" --model layermeter \
             --phase "$phase" --points 2>/dev/null

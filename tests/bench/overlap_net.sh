@@ -32,7 +32,7 @@ for n in $hosts; do
     LAYERMETER_MODEL_PATH=$here/models
     export LAYERMETER_PLUGIN_PATH LAYERMETER_MODEL_PATH
     layermeter fit "$work/known.csv" -o "$work/m.ini" >/dev/null 2>&1
-    echo "# $n hosts: $(sed -n '/^\[overlap\]/,/^$/p' "$work/m.ini" | grep ' s/' | tr '\n' ';')"
+    echo "# $n hosts: $(sed -n '/^\[overlap\]/,/^$/p' "$work/m.ini" | grep -E ' s(/|$)' | tr '\n' ';')"
     for phase in exposed overlapped; do
         layermeter validate "$work/asked.csv" --machine "$work/m.ini" --model layermeter --phase "$phase" --points 2>/dev/null
     done
