@@ -1,10 +1,14 @@
-/* All-reduce of gradients over MPI, on host memory: the library's choice of algorithm, or a ring of
- * our own. (Which algorithm a library takes is its secret, or a switch that must be set before it
- * starts; a ring made of sends and receives is known to be one.) */
+/* All-reduce of gradients over MPI, on host memory: the library's choice of algorithm, its
+ * nonblocking one (often another, as buckets behind a backward pass take it), or a ring of our own.
+ * (Which algorithm a library takes is its secret, or a switch that must be set before it starts; a
+ * ring made of sends and receives is known to be one.) */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "base/no_memory.h"
 #include "measure/backend.h"
@@ -13,6 +17,7 @@
 #include "ranks/pulse.h"
 #include "ranks/start_mpi.h"
 #include "ranks/world_mpi.h"
+#include "sync/collective.h"
 
 typedef struct mpi_backend {
     backend base; /* first */
@@ -30,7 +35,7 @@ typedef struct mpi_work {
     int64_t      slots, next;
     float       *data;    /* the message in use */
     float       *scratch; /* one chunk of the ring */
-    bool         ring;
+    bool         ring, nonblocking;
 } mpi_work;
 
 /* Elements of chunk c when n are dealt to `size` ranks. */
@@ -71,12 +76,23 @@ static void ring_allreduce(const mpi_work *w)
     }
 }
 
-static void allreduce(const mpi_work *w)
+/* As mpi_buckets.h starts and finishes a bucket. */
+static void nonblocking_allreduce(const mpi_work *w)
+{
+    MPI_Request request;
+
+    MPI_Iallreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void reduce(const mpi_work *w)
 {
     const pulse_activity before = pulse_enter(PULSE_EXCHANGE);
 
     if (w->ring)
         ring_allreduce(w);
+    else if (w->nonblocking)
+        nonblocking_allreduce(w);
     else
         MPI_Allreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm);
     pulse_enter(before);
@@ -132,7 +148,7 @@ static lm_status verify(const mpi_work *w, lm_error *err)
         expected += (float)(r % 8 + 1);
     for (int64_t i = 0; i < w->n; i++)
         w->data[i] = (float)(w->rank % 8 + 1) + (float)(i % 7);
-    allreduce(w);
+    reduce(w);
     for (int64_t i = 0; i < w->n; i++)
         wrong += w->data[i] != expected + (float)w->size * (float)(i % 7);
     memset(w->data, 0, (size_t)w->n * sizeof *w->data);
@@ -166,14 +182,15 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
                             (long long)bytes);
     w = calloc(1, sizeof *w);
     if (w) {
-        w->group   = what->group;
-        w->comm    = world_communicator(what->group);
-        w->rank    = world_rank(what->group);
-        w->size    = world_size(what->group);
-        w->n       = (bytes + 3) / 4;
-        w->ring    = !strcmp(what->point->algorithm, "ring");
-        w->slots   = pool_slots(bytes, what->group);
-        w->scratch = malloc(((size_t)w->n / (size_t)w->size + 1) * sizeof *w->scratch);
+        w->group       = what->group;
+        w->comm        = world_communicator(what->group);
+        w->rank        = world_rank(what->group);
+        w->size        = world_size(what->group);
+        w->n           = (bytes + 3) / 4;
+        w->ring        = !strcmp(what->point->algorithm, ALGORITHM_RING);
+        w->nonblocking = !strcmp(what->point->algorithm, ALGORITHM_NONBLOCKING);
+        w->slots       = pool_slots(bytes, what->group);
+        w->scratch     = malloc(((size_t)w->n / (size_t)w->size + 1) * sizeof *w->scratch);
     }
     if (!w || !w->scratch || !grow_pool(b, (size_t)w->slots * (size_t)w->n * sizeof *w->pool))
         failed = 1;
@@ -204,13 +221,28 @@ static lm_status mpi_run(backend *self, void *work, phase part, backend_time *ou
     (void)err;
     w->data = w->pool + w->next * w->n;
     w->next = (w->next + 1) % w->slots;
+    for (int64_t i = 0; w->nonblocking && i < w->n; i++)
+        w->data[i] /= (float)w->size; /* buckets are divided before they leave: caches hold some */
     start_line_wait(w->group, &w->start);
     cpu  = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID); /* as long as a small message */
     wall = clock_nanoseconds(CLOCK_MONOTONIC);
-    allreduce(w);
+    reduce(w);
     out->wall = clock_seconds_since(CLOCK_MONOTONIC, wall);
     out->cpu  = clock_seconds_since(CLOCK_THREAD_CPUTIME_ID, cpu);
     return LM_OK;
+}
+
+/* Libraries take room for what they receive anew for each message. Above some size, which depends
+ * on what was freed before, the allocator would have its pages from the system and give them back,
+ * each time: twice the time of a message, and no property of the network. */
+#define KEPT (512 << 20)
+
+static void keep_heap(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, KEPT);
+    mallopt(M_TRIM_THRESHOLD, KEPT);
+#endif
 }
 
 static lm_status mpi_open(const backend_config *config, backend **out, lm_error *err)
@@ -220,6 +252,7 @@ static lm_status mpi_open(const backend_config *config, backend **out, lm_error 
     (void)config;
     if (!b)
         return no_memory(err);
+    keep_heap();
     b->base.type = &backend_mpi;
     *out         = &b->base;
     return LM_OK;
@@ -237,8 +270,9 @@ static void mpi_describe(const backend *self,
 {
     (void)self;
     put(context, "collective",
-        "MPI_Allreduce in place on host memory, messages not in any cache; ring: "
-        "sends and receives");
+        "MPI_Allreduce in place on host memory, messages not in any cache, what was freed "
+        "is kept; nonblocking: MPI_Iallreduce of what was divided just before; ring: sends and "
+        "receives");
 }
 
 const backend_type backend_mpi = {

@@ -14,6 +14,7 @@
 #include "run/cost.h"
 #include "suggest/design.h"
 #include "suggest/targets.h"
+#include "sync/collective.h"
 
 #define KEY_BYTES  1200
 #define MANY_NODES 16 /* planners ask for more nodes than a job has */
@@ -77,7 +78,7 @@ static bool of_variant(const chooser *c, const observation *row)
 /* Whether a fit takes a part's time from such a row: as if all its phases had been measured. */
 static uint32_t parts_of(const chooser *c, const observation *row)
 {
-    point    p     = { .row = row, .other_algorithm = !strcmp(row->algorithm, "ring") };
+    point    p     = { .row = row, .other_algorithm = algorithm_beside(row->algorithm) };
     uint32_t parts = 0;
 
     for (phase f = 0; f < N_PHASES; f++)

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "sweep/sweep_spread.h"
+#include "sync/collective.h"
 
 static const sweep_key keys[] = {
     { "bytes", KEY_BYTE_LIST, SWEEP_AT(bytes), 4, 1e12 },
@@ -51,14 +52,15 @@ lm_status sweep_take_collectives(sweep_loading *l, const ini_section *s, sweep_v
         return sweep_fail_at(l, s->line, status, s->name);
     }
     if (!v->algorithms)
-        return add_algorithm(l, v, "default");
+        return add_algorithm(l, v, ALGORITHM_DEFAULT);
     copy = arena_text(l->s->arena, v->algorithms, strlen(v->algorithms));
     if (!copy)
         return sweep_no_memory(l);
     n = text_split(copy, ',', name, 8);
     for (size_t a = 0; a < n && !status; a++) {
-        if (strcmp(name[a], "default") && strcmp(name[a], "ring")) {
-            status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is none of default, ring", name[a]);
+        if (strcmp(name[a], ALGORITHM_DEFAULT) && !algorithm_beside(name[a])) {
+            status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is none of default, nonblocking, ring",
+                                  name[a]);
             return sweep_fail_at(l, ini_get(s, "algorithms")->line, status, "algorithms");
         }
         status = add_algorithm(l, v, name[a]);

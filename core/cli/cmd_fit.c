@@ -41,7 +41,7 @@ static const option_spec specs[] = {
     [WHERE]      = { "where", "WORDS", NULL,
                      "fit these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
     [ALGORITHM]  = { "algorithm", "NAME", NULL,
-                     "fit these all-reduces only: default or ring; else all but ring" },
+                     "fit these all-reduces only: default, nonblocking or ring; else each by itself" },
     [LIKE]       = { "like", "FILES", NULL,
                      "single kernels that were not measured: by these machine files and datasheets" },
     [RESIDUAL]   = { "residual", "WHEN", "off",

@@ -148,6 +148,16 @@ double calibration_allreduce(const calibration *cal, const char *model, const al
         &(workload){ .nodes = (double)a->nodes * (double)a->devices, .bytes = a->bytes });
 }
 
+double calibration_bucket(const calibration *cal, const char *model, const allreduce *a)
+{
+    const double seconds =
+        calibration_asks(cal, model)
+            ? collective_seconds(cal->allreduces, ALGORITHM_NONBLOCKING, &cal->link, a)
+            : NAN;
+
+    return isnan(seconds) ? calibration_allreduce(cal, model, a) : seconds;
+}
+
 bool calibration_asks(const calibration *cal, const char *model)
 {
     const size_t at = form_find(model, PART_SYNC);

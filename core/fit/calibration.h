@@ -135,6 +135,9 @@ double calibration_seconds(const calibration *cal, size_t form, const workload *
  * instead, as the model's formula of PART_SYNC; it answers where no all-reduce was fitted.
  */
 double calibration_allreduce(const calibration *cal, const char *model, const allreduce *a);
+/** The same of a bucket beside the backward pass: by nonblocking all-reduces, where those were
+ * measured. */
+double calibration_bucket(const calibration *cal, const char *model, const allreduce *a);
 
 /** Is the all-reduce of a model that tells it from the update answered by calibration_ask()? */
 bool calibration_asks(const calibration *cal, const char *model);

@@ -286,20 +286,36 @@ static int by_late(const void *a, const void *b)
     return (x->late > y->late) - (x->late < y->late);
 }
 
-/* What the last message ends later, of least sum of relative deviations: a weighted median, which
- * the steps decide that expose little. Only the first n tell: the others' all-reduces are not
- * known. */
+/* Rounds of weights by a latency; they stay as they are sooner, or alternate. */
+#define LATENCY_ROUNDS 20
+
+/* What a trial has in the sum of deviations by factors for each second of latency. */
+static double pull(const trial *t, double latency)
+{
+    return 1 / fmax(t->exposed - t->late + latency, EXPOSED_TICK);
+}
+
+/* What the last message ends later, of least sum of |log(predicted / measured)|: a median with the
+ * weights of that latency, which the steps decide that expose little. (Of least relative deviations
+ * it would be near the least of what scatters by factors.) Only the first n tell: the others'
+ * all-reduces are not known. */
 static double latency_of(trials *t, size_t n)
 {
-    double all = 0, sum = 0;
-    size_t i = 0;
+    double latency = 0, before = -1;
 
     qsort(t->of, t->n, sizeof *t->of, by_late);
-    for (size_t k = 0; k < n; k++)
-        all += 1 / fmax(t->of[k].exposed, EXPOSED_TICK);
-    while (i + 1 < n && (sum += 1 / fmax(t->of[i].exposed, EXPOSED_TICK)) < all / 2)
-        i++;
-    return fmax(0, t->of[i].late);
+    for (int round = 0; round < LATENCY_ROUNDS && latency != before; round++) {
+        double all = 0, sum = 0;
+        size_t i = 0;
+
+        for (size_t k = 0; k < n; k++)
+            all += pull(&t->of[k], latency);
+        while (i + 1 < n && (sum += pull(&t->of[i], latency)) < all / 2)
+            i++;
+        before  = latency;
+        latency = fmax(0, t->of[i].late);
+    }
+    return latency;
 }
 
 /* With the latency and the copy that go with them. */

@@ -186,10 +186,12 @@ static double price(void *context, double bytes)
     const size_t  at   = p->at++;
 
     if (at >= plan->n_paid || plan->paid[at].bytes != bytes) {
-        p->of.bytes            = bytes;
-        plan->paid[at].bytes   = bytes;
-        plan->paid[at].seconds = calibration_allreduce(plan->cal, plan->model, &p->of);
-        plan->n_paid           = at + 1;
+        p->of.bytes          = bytes;
+        plan->paid[at].bytes = bytes;
+        plan->paid[at].seconds =
+            (plan->policy.rule == SYNC_ONCE ? calibration_allreduce
+                                            : calibration_bucket)(plan->cal, plan->model, &p->of);
+        plan->n_paid = at + 1;
     }
     return p->factor * plan->paid[at].seconds;
 }

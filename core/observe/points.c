@@ -16,6 +16,7 @@
 #include "observe/flags.h"
 #include "observe/launches.h"
 #include "observe/settle.h"
+#include "sync/collective.h"
 
 bool configuration_same(const observation *a, const observation *b)
 {
@@ -105,7 +106,7 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
     }
     new = &p->point[p->n_points];
     *new =
-        (point){ .row = row, .flags = flags, .other_algorithm = !strcmp(row->algorithm, "ring") };
+        (point){ .row = row, .flags = flags, .other_algorithm = algorithm_beside(row->algorithm) };
     for (phase f = 0; f < N_PHASES; f++)
         new->seconds[f] = new->beside[f] = new->together[f] = new->watts[f] = new->mhz[f] = NAN;
     if (!add_group(j,
@@ -454,7 +455,8 @@ lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *er
         point             *pt = &p->point[i];
         const observation *r  = pt->row;
 
-        pt->other_algorithm = strcmp(*r->algorithm ? r->algorithm : "default", algorithm) != 0;
+        pt->other_algorithm =
+            strcmp(*r->algorithm ? r->algorithm : ALGORITHM_DEFAULT, algorithm) != 0;
         any |= !isnan(point_seconds(pt, PART_SYNC));
     }
     return any ? LM_OK

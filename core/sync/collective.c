@@ -40,6 +40,11 @@ const char *algorithm_name(const char *text, char buffer[ALGORITHM_NAME])
     return buffer;
 }
 
+bool algorithm_beside(const char *name)
+{
+    return !strcmp(name, ALGORITHM_RING) || !strcmp(name, ALGORITHM_NONBLOCKING);
+}
+
 const algorithm_model *collective_algorithm(const collective_model *m, const char *name)
 {
     char plain[ALGORITHM_NAME];

@@ -11,7 +11,13 @@
 #include "sync/fabric.h"
 
 #define ALGORITHM_DEFAULT "default"
-#define ALGORITHM_NAME    32
+#define ALGORITHM_RING    "ring" /**< of sends and receives */
+#define ALGORITHM_NONBLOCKING \
+    "nonblocking" /**< the library's, as buckets take it (MPI_Iallreduce) */
+#define ALGORITHM_NAME 32
+
+/** Measured for what it tells, not because whole gradients are reduced by it: ring, nonblocking. */
+bool algorithm_beside(const char *name);
 
 /** What an algorithm is called in a model: letters, digits, _ and -, others as _; cut to fit. */
 const char *algorithm_name(const char *text, char buffer[ALGORITHM_NAME]);

@@ -241,7 +241,7 @@ static lm_status fit_fabric(fit_row *row, size_t n, bool ring, bool only, fabric
 static lm_status fit_algorithm(const allreduce_time *row, size_t n, bool only, algorithm_model *out,
                                lm_error *err)
 {
-    const bool ring   = !strcmp(out->name, "ring");
+    const bool ring   = !strcmp(out->name, ALGORITHM_RING);
     fit_row   *rows   = malloc((n + 1) * sizeof *rows);
     lm_status  status = rows ? LM_OK : no_memory(err);
 

@@ -84,7 +84,7 @@ errors() { # EXPOSED STEPS: CSV of validate --points
 for n in $ranks; do
     begin "$work/known.ini"
     sweep "$work/known.ini" "0, 1MiB, 25MiB" "${known%, }" 64 "4, 8" "1, $n"
-    printf '[collectives]\nbytes = 64KiB..64MiB*4\nranks = %s\n' "$n" >>"$work/known.ini"
+    printf '[collectives]\nbytes = 4KiB..64MiB*4\nalgorithms = default, nonblocking\nranks = %s\n' "$n" >>"$work/known.ini"
     begin "$work/asked.ini"
     for subject in "$@"; do
         # shellcheck disable=SC2086 # words on purpose

@@ -17,7 +17,7 @@ max_repeats = 2
 
 [collectives]
 bytes      = 4KiB
-algorithms = default, ring
+algorithms = default, nonblocking, ring
 nodes      = 1..3
 devices    = 1..3
 ranks      = 2, 3
@@ -47,7 +47,10 @@ measured() {
 on_hosts slot layermeter-calibrate sweep.ini -o slot.csv --quiet >out 2>&1 || fail "filled one after the other: $(cat out)"
 grep -q '^# ranks: 4 on 2 hosts' slot.csv || fail "hosts: $(grep '^# ranks' slot.csv)"
 # ranks = 2 is one host with both of its ranks: the same point as nodes = 1, devices = 2
-want='default 2@1,default 2@2,default 3@2,default 4@2,ring 2@1,ring 2@2,ring 3@2,ring 4@2,'
+want=
+for algorithm in default nonblocking ring; do
+    for on in 2@1 2@2 3@2 4@2; do want="$want$algorithm $on,"; done
+done
 [ "$(measured slot.csv)" = "$want" ] || fail "filled one after the other: $(measured slot.csv)"
 
 # dealt round, the first two ranks are on two hosts

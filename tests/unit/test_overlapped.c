@@ -365,13 +365,30 @@ static double exposed(int batch, int nodes)
     return fmax(C / MESSAGES, C - pass * (1 - 1.0 / MESSAGES));
 }
 
-/* `lines` stand before the header row. The last message ends `late`, all-reduces being measured. */
-static void write_rows(const char *name, const char *lines, int from, int to, double late)
+/* All-reduces by themselves, at so much of the price that buckets pay. */
+static size_t write_collectives(char *text, size_t room, int nodes, const char *algorithm,
+                                double times)
+{
+    size_t n = 0;
+
+    for (double bytes = 1e6; nodes > 1 && bytes < 1e9; bytes *= 4)
+        n += (size_t)snprintf(text + n, room - n,
+                              "collective,allreduce,,%d,%d,,,sync,%.9g,%.0f,%s\n", nodes, nodes,
+                              times * bytes * PER_BYTE * 2 * (nodes - 1) / nodes, bytes, algorithm);
+    return n;
+}
+
+/* `lines` stand before the header row. The last message ends `late`, all-reduces being measured:
+ * they take `blocking` of the time that buckets take, and unless that is 1 nonblocking ones, too.
+ */
+static void write_rows(const char *name, const char *lines, int from, int to, double late,
+                       double blocking)
 {
     char   text[20000];
     size_t n = (size_t)snprintf(
         text, sizeof text,
-        "%skind,name,batch,ranks,hosts,bucket_bytes,geometry,phase,seconds,bytes\n", lines);
+        "%skind,name,batch,ranks,hosts,bucket_bytes,geometry,phase,seconds,bytes,algorithm\n",
+        lines);
 
     for (int nodes = from; nodes <= to; nodes++)
         for (int batch = 4; batch <= 32; batch *= 2) {
@@ -382,15 +399,15 @@ static void write_rows(const char *name, const char *lines, int from, int to, do
                      "counts,some,%d,%d,%d,%s,macs=1e9 outputs=1e6 params=25000000", batch, nodes,
                      nodes, nodes > 1 ? "26214400" : "");
             if (nodes > 1)
-                n += (size_t)snprintf(text + n, sizeof text - n, "%s,sync,%.9g,\n", head, left);
-            n += (size_t)snprintf(text + n, sizeof text - n, "%s,step,%.9g,\n", head,
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s,sync,%.9g,,\n", head, left);
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s,step,%.9g,,\n", head,
                                   alone(batch) + left);
         }
-    for (int nodes = from; nodes <= to && late > 0; nodes++)
-        for (double bytes = 1e6; nodes > 1 && bytes < 1e9; bytes *= 4)
-            n += (size_t)snprintf(text + n, sizeof text - n,
-                                  "collective,allreduce,,%d,%d,,,sync,%.9g,%.0f\n", nodes, nodes,
-                                  bytes * PER_BYTE * 2 * (nodes - 1) / nodes, bytes);
+    for (int nodes = from; nodes <= to && late > 0; nodes++) {
+        n += write_collectives(text + n, sizeof text - n, nodes, "default", blocking);
+        if (blocking < 1)
+            n += write_collectives(text + n, sizeof text - n, nodes, "nonblocking", 1);
+    }
     folder_file(name, text);
 }
 
@@ -415,8 +432,8 @@ static void what_was_exposed_tells_the_all_reduce(void **state)
     lm_error      err = { LM_OK, "" };
 
     (void)state;
-    write_rows("few.csv", "", 1, 4, 0);
-    write_rows("many.csv", "", 8, 8, 0);
+    write_rows("few.csv", "", 1, 4, 0, 1);
+    write_rows("many.csv", "", 8, 8, 0, 1);
     read_points("few.csv", &obs, &p);
     read_points("many.csv", &other, &ask);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
@@ -458,7 +475,7 @@ static void what_ends_late_is_told_by_steps(void **state)
         split         by;
         lm_error      err = { LM_OK, "" };
 
-        write_rows("late.csv", lines[i], 1, 4, 0.005);
+        write_rows("late.csv", lines[i], 1, 4, 0.005, 1);
         read_points("late.csv", &obs, &p);
         assert_int_equal(obs->row[obs->n_rows - 1].waits, i == 0);
         assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
@@ -484,6 +501,31 @@ static void what_ends_late_is_told_by_steps(void **state)
         points_free(&p);
         observations_free(obs);
     }
+}
+
+/* Buckets take what nonblocking all-reduces take, all gradients at once what the library's usual
+ * ones do. */
+static void buckets_are_priced_by_nonblocking_ones(void **state)
+{
+    const allreduce bucket = { BYTES / MESSAGES, 3, 1 };
+    const double    price  = BYTES / MESSAGES * PER_BYTE * 4 / 3;
+    observations   *obs;
+    points          p;
+    calibration    *cal = NULL;
+    lm_error        err = { LM_OK, "" };
+
+    (void)state;
+    write_rows("two.csv", "", 1, 4, 0.005, 0.5);
+    read_points("two.csv", &obs, &p);
+    assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
+    assert_close(calibration_allreduce(cal, "layermeter", &bucket), price / 2, 1e-3 * price);
+    assert_close(calibration_bucket(cal, "layermeter", &bucket), price, 1e-3 * price);
+    /* the steps leave nothing that would have to be charged beside it */
+    assert_close(cal->overlapping.latency, 0.005, 1e-5);
+    assert_close(cal->overlapping.surcharge, 0, 0);
+    calibration_free(cal);
+    points_free(&p);
+    observations_free(obs);
 }
 
 /* Three repetitions: 95 % lie 0.1 of the middle one and 0.9 of the longest above the median, and
@@ -579,6 +621,7 @@ int main(void)
         cmocka_unit_test(bounds_of_any_policy_hold),
         cmocka_unit_test(what_was_exposed_tells_the_all_reduce),
         cmocka_unit_test(what_ends_late_is_told_by_steps),
+        cmocka_unit_test(buckets_are_priced_by_nonblocking_ones),
         cmocka_unit_test(spreads_tell_stragglers),
     };
 

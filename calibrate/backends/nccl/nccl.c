@@ -12,6 +12,7 @@
 #include "nccl_values.h"
 #include "ranks/pulse.h"
 #include "ranks/start_mpi.h"
+#include "sync/collective.h"
 
 extern char **environ;
 
@@ -137,7 +138,7 @@ static void nccl_describe(const backend *self,
 
 /* ---- one message ----------------------------------------------------------------------------- */
 
-static lm_status allreduce(const nccl_backend *b, const nccl_work *w, void *data, lm_error *err)
+static lm_status reduce(const nccl_backend *b, const nccl_work *w, void *data, lm_error *err)
 {
     const ncclResult_t status =
         ncclAllReduce(data, data, (size_t)w->n, w->type, ncclSum, w->comm, b->stream);
@@ -177,7 +178,7 @@ static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error 
     if (!status)
         status = nccl_fill(b->pool, w->n, dtype, world_rank(w->group), size, 1, err);
     /* the others count on this rank, whatever befell it */
-    one    = allreduce(b, w, b->pool, status ? NULL : err);
+    one    = reduce(b, w, b->pool, status ? NULL : err);
     status = status ? status : one;
     if (!status && (cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess)
         status = nccl_cuda_failed(err, "all-reduce", cuda);
@@ -225,10 +226,16 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
 {
     nccl_backend *b    = (nccl_backend *)self;
     nccl_work    *w    = calloc(1, sizeof *w);
-    const bool    ring = !strcmp(what->point->algorithm, "ring");
+    const bool    ring = !strcmp(what->point->algorithm, ALGORITHM_RING);
     lm_status     status;
 
-    status = w ? set_up(b, what, w, err) : no_memory(err);
+    if (!w)
+        status = no_memory(err);
+    else if (!strcmp(what->point->algorithm, ALGORITHM_NONBLOCKING))
+        status = lm_error_set(err, LM_E_UNSUPPORTED,
+                              "NCCL's all-reduces never block: 'default' measures them");
+    else
+        status = set_up(b, what, w, err);
     status = world_agree(what->group, status, err); /* a communicator is made by all */
     if (!status)
         status = nccl_comms_get(b->comms, what->group, ring, &w->comm, err);
@@ -258,7 +265,7 @@ static lm_status nccl_run(backend *self, void *work, phase part, backend_time *o
     start_line_wait(w->group, &w->start);
     before = pulse_enter(PULSE_EXCHANGE);
     cuda   = cudaEventRecord(b->begin, b->stream);
-    status = allreduce(b, w, data, err); /* in any case: the others wait for it */
+    status = reduce(b, w, data, err); /* in any case: the others wait for it */
     if (!status &&
         (cuda != cudaSuccess || (cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess))
         status = nccl_cuda_failed(err, "all-reduce", cuda);
@@ -279,7 +286,7 @@ static lm_status nccl_prepare_buckets(backend *self, const bench_case *what,
                                       lm_error *err)
 {
     nccl_backend *b    = (nccl_backend *)self;
-    const bool    ring = !strcmp(what->point->algorithm, "ring");
+    const bool    ring = !strcmp(what->point->algorithm, ALGORITHM_RING);
     ncclComm_t    comm;
     lm_status     status = nccl_comms_get(b->comms, what->group, ring, &comm, err);
 
