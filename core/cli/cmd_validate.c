@@ -44,7 +44,7 @@ static const option_spec specs[] = {
     [WHERE]     = { "where", "WORDS", NULL,
                     "these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
     [ALGORITHM] = { "algorithm", "NAME", NULL,
-                    "these all-reduces only: default, nonblocking, ring; else the library's choice" },
+                    "these all-reduces only: default, nonblocking or ring; else all but the last two" },
     [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
                     "models, side by side; residual, justus, prenet and nicolai too, and paleo of a --device" },
     [LEARN]     = OPTION_LEARN,
