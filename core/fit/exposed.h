@@ -39,8 +39,9 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
  * does less of the one the more it does of the other (stretch = 1 / slowdown), if that leaves
  * EXPOSED_GAIN of the squares or less. Then each of these with messages that take so much more than
  * by themselves, if that leaves EXPOSED_GAIN_MORE. With each goes the latency of least sum of
- * relative deviations of what was exposed, which the steps tell whose all-reduces are hidden. Below
- * EXPOSED_LEAST steps nothing is changed.
+ * |log(predicted / measured)| of what was exposed, which the steps tell whose all-reduces are
+ * hidden; in the end a lag, if that leaves EXPOSED_GAIN of the sum or less. Below EXPOSED_LEAST
+ * steps nothing is changed.
  *
  * Where a rank's measured pass is shorter than the slowest one's, it waits in its all-reduce: that
  * is exposed too, where each rank measured by itself (observation.h, `waits`).

@@ -67,6 +67,7 @@ typedef struct trial {
     bool   slowest; /* the passes are the slowest rank's already */
     bool   waits;   /* what is exposed holds the wait for it */
     double late;    /* what was exposed beyond what the last constants tried have it */
+    double pass;    /* backward, as these have it beside messages */
 
     exposed_question asked;
     overlap_plan    *plan;
@@ -112,6 +113,7 @@ static void add_trial(const calibration *cal, trial *t, const overlap *o, expose
         t->more - (o->backward - t->alone) - o->copy - o->exposed - (t->slowest ? 0 : o->straggler);
 
     t->late = off;
+    t->pass = o->backward;
     to->grown_beside += w * (t->more - t->exposed) * clock;
     to->beside_beside += w * clock * clock;
     to->rest_bytes += w * rest * t->bytes;
@@ -328,8 +330,8 @@ static exposed_sums try_with(trials *t, double slowdown, double stretch, double 
     c->slowdown  = slowdown;
     c->stretch   = stretch;
     c->surcharge = surcharge;
-    c->latency = c->copy = 0;
-    s                    = try_constants(t, cal);
+    c->latency = c->lag = c->copy = 0;
+    s                             = try_constants(t, cal);
     if (s.n) {
         c->latency = latency_of(t, s.n);
         s          = try_constants(t, cal);
@@ -381,6 +383,69 @@ static void fit_trials(trials *t, calibration *cal)
     cal->overlapping = best;
 }
 
+/* Deviations by factors above this one are another thing's. */
+#define LATENCY_OUTLIER 3.0
+/* Latencies that are tried, at most, and shares of the pass: halves of halves. */
+#define LATENCY_TRIES 64
+#define LAG_HIGHEST   -1
+#define LAG_LOWEST    -12
+
+/* Sum of |log(predicted / measured)| with a latency of so much of the pass at most, cut. */
+static double off_with(const trials *t, size_t n, double latency, double lag)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const trial *one       = &t->of[i];
+        const double late      = fmin(latency, lag * one->pass);
+        const double predicted = fmax(one->exposed - one->late + late, EXPOSED_TICK);
+
+        sum += fmin(log(LATENCY_OUTLIER), fabs(log(predicted / fmax(one->exposed, EXPOSED_TICK))));
+    }
+    return sum;
+}
+
+/* The best latency with a lag; its sum. */
+static double best_latency(const trials *t, size_t n, double lag, double *out)
+{
+    const size_t apart = (n + LATENCY_TRIES - 1) / LATENCY_TRIES;
+    double       least = INFINITY;
+
+    for (size_t i = 0; i < n; i += apart) { /* by_late() */
+        const double here = off_with(t, n, fmax(0, t->of[i].late), lag);
+
+        if (here < least) {
+            least = here;
+            *out  = fmax(0, t->of[i].late);
+        }
+    }
+    return least;
+}
+
+/* What the latency is of the pass at most, if that leaves EXPOSED_GAIN of the deviations. */
+static void fit_lag(trials *t, calibration *cal)
+{
+    overlap_constants *c = &cal->overlapping, best = *c;
+    double             least;
+    size_t             n;
+
+    c->latency = 0;
+    n          = try_constants(t, cal).n;
+    qsort(t->of, t->n, sizeof *t->of, by_late);
+    least = EXPOSED_GAIN * best_latency(t, n, INFINITY, &c->latency);
+    for (int k = LAG_HIGHEST; k >= LAG_LOWEST; k--) {
+        double       latency = 0;
+        const double here    = best_latency(t, n, ldexp(1, k), &latency);
+
+        if (here < least) {
+            least        = here;
+            best.latency = latency;
+            best.lag     = ldexp(1, k);
+        }
+    }
+    *c = best;
+}
+
 lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal, lm_error *err)
 {
     trials          t;
@@ -390,6 +455,8 @@ lm_status exposed_fit_constants(const points *p, const char *model, calibration 
         return status;
     if (try_constants(&t, cal).n >= EXPOSED_LEAST)
         fit_trials(&t, cal);
+    if (cal->overlapping.rows)
+        fit_lag(&t, cal);
     trials_free(&t);
     return LM_OK;
 }

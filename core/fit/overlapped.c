@@ -304,6 +304,12 @@ static bool copied(const sync_policy *p)
     return p->rule == SYNC_DDP || p->rule == SYNC_FUSION;
 }
 
+/* How much later the last message ends behind a pass than where nobody computed. */
+static double latency_behind(const overlap_constants *c, double pass)
+{
+    return c->lag > 0 ? fmin(c->latency, c->lag * pass) : c->latency;
+}
+
 /* Of how many ranks do the passes hold the slowest? */
 static double slowest_of(const overlap_plan *plan, const sync_setting *s)
 {
@@ -327,12 +333,12 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
     const calibration *cal    = plan->cal;
     const double       unit   = plan->even ? backward : shared_by(plan, s);
     const double       beside = p->rule == SYNC_ONCE ? 1 : 1 + cal->overlapping.surcharge;
-    const double       late   = p->rule == SYNC_ONCE ? 0 : cal->overlapping.latency;
     pricing            paid   = { plan, { 0, s->nodes, s->devices }, s->message * beside, 0 };
     overlap_rules      rules  = { .backward = s->pass * backward,
                                   .slowdown = cal->overlapping.slowdown,
                                   .stretch  = cal->overlapping.stretch };
     overlap_times      times;
+    double             late;
 
     *out = (overlap){ .bucket = plan->running, .backward = rules.backward };
     if (ranks <= 1)
@@ -361,6 +367,7 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
         times = overlap_run(plan->running, &out->n, &rules, price, &paid);
     out->backward  = times.backward - out->copy;
     out->beside    = times.beside;
+    late           = p->rule == SYNC_ONCE ? 0 : latency_behind(&cal->overlapping, out->backward);
     out->sync      = times.sync + late;
     out->exposed   = (p->rule == SYNC_ONCE ? times.sync : times.exposed) + late;
     out->wait      = cal->overlapping.straggler * compute * sqrt(2 * log(ranks));

@@ -18,6 +18,7 @@ static const struct {
     { "stretch", "s/s", offsetof(overlap_constants, stretch), false },
     { "surcharge", "s/s", offsetof(overlap_constants, surcharge), true },
     { "latency", "s", offsetof(overlap_constants, latency), true },
+    { "lag", "s/s", offsetof(overlap_constants, lag), true },
     { "copy", "s/byte", offsetof(overlap_constants, copy), false },
     { "straggler", "s/s", offsetof(overlap_constants, straggler), false },
 };

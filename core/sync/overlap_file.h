@@ -16,9 +16,12 @@ typedef struct overlap_constants {
                        where nothing else is done: libraries have other algorithms for it */
     double latency; /**< s that the last message of a step in buckets ends later: whoever computes
                        has to notice it, and of ranks that share a core have to be given it */
-    double copy;    /**< s per byte, into buckets */
+    double lag;  /**< s of that latency at most for each s of the pass, where ranks share cores: who
+                    has waited longer is given the core first, until it has had its time slice. 0:
+                    passes of any length have all of it */
+    double copy; /**< s per byte, into buckets */
     double straggler; /**< sigma of a rank's time among the others', per second of it */
-    size_t rows;      /**< steps in buckets that the first five are fitted to; 0: none of them is */
+    size_t rows;      /**< steps in buckets that the first six are fitted to; 0: none of them is */
     size_t spreads;   /**< steps whose spread sigma is from; 0: it is not known */
 } overlap_constants;
 

@@ -22,7 +22,7 @@ sweep() { # FILE BUCKETS NETWORKS HOSTS
 }
 for n in $hosts; do
     sweep "$work/known.ini" "0, 1MiB, 4MiB" "$known" "1, $n"
-    printf '[collectives]\nbytes = 64KiB..16MiB*4\nnodes = %s\n' "$n" >>"$work/known.ini"
+    printf '[collectives]\nbytes = 4KiB..16MiB*4\nalgorithms = default, nonblocking\nnodes = %s\n' "$n" >>"$work/known.ini"
     sweep "$work/asked.ini" "512KiB, 2MiB, 64MiB" "$asked" "$n"
     for what in known asked; do
         SWEEP=$work/$what.ini KEEP=$work/$what.csv "$here/tests/bench/netns.sh" "$n" "$mbit" "$delay"
