@@ -9,6 +9,8 @@
 #include "cli/power_options.h"
 #include "cli/setup_options.h"
 #include "energy/clocks.h"
+#include "fit/forms.h"
+#include "predict/layerwise_step.h"
 #include "predict/scaling.h"
 #include "report/table.h"
 
@@ -34,7 +36,7 @@ static const option_spec specs[] = {
     [MACHINE]          = { "machine", "FILE", NULL,
                            "machine file, written by 'layermeter fit' (needed but for paleo)" },
     [MODEL]            = { "model", "NAME", "layermeter",
-                           "formulas: layermeter, convmeter or nnls; or paleo" },
+                           "formulas: layermeter, convmeter or nnls; paleo; or justus, prenet (fit --model)" },
     [BATCH]            = { "batch", "N", "32", "samples per device and micro-step" },
     [NODES]            = { "nodes", "N", "1", "nodes: what a network connects" },
     [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
@@ -63,12 +65,16 @@ static const char details[] =
     "\n"
     "'power by' says whether the powers were fitted (power_w of observations) or are assumed: by\n"
     "--idle-power, a device draws its datasheet's limit while it computes or moves bytes, and what it draws\n"
-    "at rest while it waits.\n";
+    "at rest while it waits.\n"
+    "\n"
+    "A model that 'fit --model' learned of single layers tells the step by itself, and nicolai its power, too\n"
+    "('learned'); what of its time follows the clock is said by the default model's prices in the machine file.\n";
 
 static const char examples[] =
     "  layermeter energy resnet50 --machine machine.ini --batch 64\n"
     "  layermeter energy resnet50 --machine machine.ini --idle-power 30W --voltage-knee 900MHz --clocks 600,900,1200\n"
-    "  layermeter energy vgg16 --machine machine.ini --power-cap 120W --grid 400gCO2/kWh\n";
+    "  layermeter energy vgg16 --machine machine.ini --power-cap 120W --grid 400gCO2/kWh\n"
+    "  layermeter energy vgg16 --machine machine.ini --model nicolai --batch 64\n";
 
 static const power_options power_at = { IDLE_POWER, POWER_CAP, KNEE, GRID, true };
 
@@ -76,7 +82,8 @@ static const power_options power_at = { IDLE_POWER, POWER_CAP, KNEE, GRID, true 
 typedef struct answers {
     scale_point  point;
     power_state  usual;
-    double      *mhz; /* asked for, and what becomes of each */
+    bool         learned; /* the power of it, by the model that tells the step */
+    double      *mhz;     /* asked for, and what becomes of each */
     power_state *at;
     size_t       n;
 } answers;
@@ -102,10 +109,17 @@ static lm_status choose_clocks(const power_model *m, const int64_t *list, size_t
     return LM_OK;
 }
 
-static lm_status check_known(const power_model *m, const char *machine, lm_error *err)
+static lm_status check_known(const power_choice *c, const char *machine, lm_error *err)
 {
-    const char *who = machine ? machine : "--model paleo";
+    const power_model *m   = &c->model;
+    const char        *who = machine ? machine : "--model paleo";
 
+    if (!power_known(m) && c->learned)
+        return lm_error_set(
+            err, LM_E_NOTFOUND,
+            "%s: powers were learned of layers, and what another clock makes of them is "
+            "not known: tell --idle-power",
+            who);
     if (!power_known(m))
         return lm_error_set(err, LM_E_NOTFOUND,
                             "%s: no power was measured: measure some (column power_w), or tell "
@@ -137,7 +151,7 @@ static void add_columns(table *t, const power_choice *c)
 }
 
 static void add_row(table *t, const power_choice *c, const scale_point *p, double mhz,
-                    const power_state *at, const char *best)
+                    const power_state *at, const char *by, const char *best)
 {
     const prediction *s       = &p->step;
     const double      seconds = s->step * at->stretch;
@@ -155,7 +169,7 @@ static void add_row(table *t, const power_choice *c, const scale_point *p, doubl
     table_real(t, kwh);
     if (isfinite(c->grams_per_kwh))
         table_real(t, kwh * c->grams_per_kwh);
-    table_text(t, power_by(c, NULL));
+    table_text(t, by);
     table_text(t, best);
 }
 
@@ -173,14 +187,15 @@ static const char *best_of(const answers *a, size_t i, char *buffer, size_t size
 
 static lm_status print_answers(const answers *a, const power_choice *c, format f, lm_error *err)
 {
-    table    *t = table_new();
-    char      text[40];
-    lm_status status;
+    table            *t  = table_new();
+    const char *const by = a->learned ? "learned" : power_by(c, NULL);
+    char              text[40];
+    lm_status         status;
 
     add_columns(t, c);
-    add_row(t, c, &a->point, NAN, &a->usual, "");
+    add_row(t, c, &a->point, NAN, &a->usual, by, "");
     for (size_t i = 0; i < a->n; i++)
-        add_row(t, c, &a->point, a->mhz[i], &a->at[i], best_of(a, i, text, sizeof text));
+        add_row(t, c, &a->point, a->mhz[i], &a->at[i], by, best_of(a, i, text, sizeof text));
     status = table_print(t, f, stdout, err);
     table_free(t);
     return status;
@@ -209,7 +224,8 @@ static bool read_question(const options *o, question *q, int *code)
         return false;
     }
     if (!option_count(o, BATCH, &batch, code) || !option_count(o, NODES, &q->nodes, code) ||
-        !option_count(o, DATASET, &dataset, code) || !setup_options_read(o, &how, &q->how, code) ||
+        !option_count(o, DATASET, &dataset, code) ||
+        !setup_options_read_of(o, o->value[MODEL], &how, &q->how, code) ||
         !power_options_read(o, &power_at, &q->power, code) ||
         (o->value[CLOCKS] && !option_list(o, CLOCKS, &q->clock, &q->n_clocks, code)))
         return false;
@@ -225,24 +241,59 @@ static bool read_question(const options *o, question *q, int *code)
     return true;
 }
 
-static lm_status answer(const options *o, const session *s, question *q, lm_error *err)
+/* Shares of a learned model's step are the default model's: without these all of it would follow
+ * the clock. */
+static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_error *err)
+{
+    double all = 0;
+
+    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
+        all += b->compute[k];
+    if (!who->layerwise || all > 0)
+        return LM_OK;
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "%s: what of a step follows the clock %s does not say, and no formula of %s "
+        "is there for: calibrate whole networks, too",
+        who->machine, who->model, model_at(0));
+}
+
+/* Tries the clocks on the step, whose power is the learned model's where that tells it. */
+static void hold(const power_choice *c, answers *a)
+{
+    const power_load load = step_load(&a->point.bottleneck);
+    const step_power told = step_power_of(&c->model, &a->point.bottleneck, &a->point.step);
+    power_model      m    = c->model;
+
+    a->learned = told.learned && isfinite(told.watts.value);
+    if (a->learned)
+        m = power_as_measured(&m, &load, told.watts.value);
+    a->usual = power_held(&m, &load, NAN, c->cap_w);
+    clocks_try(&m, &load, c->cap_w, a->mhz, a->n, a->at);
+}
+
+static lm_status answer(const options *o, session *s, question *q, lm_error *err)
 {
     answers             a = { .n = 0 };
     const power_choice *c = &q->power;
-    lm_status           status =
-        power_choice_complete(&q->power, s->cal, o->value[DEVICE], o->value[DEVICES], err);
+    lm_status           status;
 
-    if (!status)
-        status = check_known(&c->model, s->who.machine, err);
-    if (!status)
-        status = choose_clocks(&c->model, q->clock, q->n_clocks, &a, err);
+    if (s->layerwise)
+        s->layerwise->optimizer = o->value[OPTIMIZER];
+    q->power.learned = layerwise_tells_power(&s->who);
+    setup_options_settle(&q->how, setup_in_buckets(&s->who));
+    q->step.setup.sync = q->how.setup.sync;
+    status = power_choice_complete(&q->power, s->cal, o->value[DEVICE], o->value[DEVICES], err);
     if (!status)
         status = scale_at(&s->who, &q->step, q->nodes, &a.point, err);
+    if (!status)
+        status = check_bounds(&s->who, &a.point.bottleneck, err);
+    if (!status)
+        status = check_known(c, s->who.machine, err);
+    if (!status)
+        status = choose_clocks(&c->model, q->clock, q->n_clocks, &a, err);
     if (!status) {
-        const power_load load = step_load(&a.point.bottleneck);
-
-        a.usual = power_held(&c->model, &load, NAN, c->cap_w);
-        clocks_try(&c->model, &load, c->cap_w, a.mhz, a.n, a.at);
+        hold(c, &a);
         status = print_answers(&a, c, q->f, err);
     }
     answers_free(&a);

@@ -8,8 +8,8 @@
 
 bool session_takes_learned(const options *o)
 {
-    static const command *const takers[] = { &cmd_predict, &cmd_scale, &cmd_plan, &cmd_report,
-                                             &cmd_export };
+    static const command *const takers[] = { &cmd_predict, &cmd_scale,  &cmd_plan,
+                                             &cmd_report,  &cmd_export, &cmd_energy };
 
     for (size_t i = 0; i < sizeof takers / sizeof takers[0]; i++)
         if (o->command == takers[i])
