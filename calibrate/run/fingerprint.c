@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "observe/observation.h"
 #include "run/agreement.h"
 
 #define KEY_BYTES 1200
@@ -132,6 +133,14 @@ static bool find_line(const char *head, const char *key, char out[FINGERPRINT_BY
     return false;
 }
 
+static bool has_buckets(const sweep *plan)
+{
+    for (size_t i = 0; i < plan->n_points; i++)
+        if (plan->point[i].row.bucket_bytes > 0)
+            return true;
+    return false;
+}
+
 lm_status fingerprint_check(const char *path, const char *head, const bench *b, lm_error *err)
 {
     char there[FINGERPRINT_BYTES], here[FINGERPRINT_BYTES], key[40];
@@ -150,5 +159,12 @@ lm_status fingerprint_check(const char *path, const char *head, const bench *b, 
                             "%s: was measured on another machine (%s differ): --force replaces it, "
                             "another -o keeps it",
                             path, key);
+    /* one head says of all rows where an exposed all-reduce begins */
+    if (has_buckets(b->plan) && !find_line(head, OBSERVATIONS_EXPOSED, there))
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: its all-reduces in buckets begin with each rank's own pass, those "
+                            "of this program with the last rank's: --force replaces it, another -o "
+                            "keeps it",
+                            path);
     return LM_OK;
 }

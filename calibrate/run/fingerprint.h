@@ -23,8 +23,8 @@ void fingerprint_machine(const bench *b, char out[FINGERPRINT_BYTES]);
 bool fingerprint_differs(const char *there, const char *here, char *key, size_t size);
 
 /**
- * Compares the head of an observation file (its text) with this run. A head without fingerprints
- * says nothing.
+ * Compares the head of an observation file (its text) with this run: what was measured, on what,
+ * and where exposed all-reduces begin. A head without fingerprints says nothing of the first two.
  *
  * @return LM_E_ARG with one line that says what differs
  */

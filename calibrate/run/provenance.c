@@ -89,9 +89,10 @@ void provenance_print(FILE *out, const world *w, const bench *b, const char *com
     if (b->collective) {
         put(out, "collective_backend", b->collective->type->name);
         b->collective->type->describe(b->collective, put, out);
+    }
+    if (b->collective || b->compute->type->virtual) /* simulated ranks wait for nobody */
         put(out, OBSERVATIONS_EXPOSED,
             "from the end of the last rank's backward pass to the last sum");
-    }
     put(out, "update", "SGD with momentum");
     snprintf(
         text, sizeof text,

@@ -64,6 +64,16 @@ layermeter-calibrate same.ini -o full.csv --quiet --resume || fail "the same swe
 layermeter-calibrate small.ini -o full.csv --quiet --resume --budget 1s || fail "the same sweep under a budget"
 cmp full.csv kept.csv || fail "resuming a finished run changed the file"
 
+# ---- all-reduces in buckets of another definition ----------------------------------------------
+{ simulated machine.ini; printf '[networks]\nnetworks = tiny.ini\nbatch = 1,2\nranks = 2\nbucket = 1KiB\n'; } >buckets.ini
+layermeter-calibrate buckets.ini -o behind.csv --quiet || fail "a sweep with buckets"
+layermeter-calibrate buckets.ini -o behind.csv --quiet --resume || fail "resuming a sweep with buckets"
+sed '/^# exposed: /d' behind.csv >earlier.csv
+cp earlier.csv kept.csv
+why='earlier.csv: its all-reduces in buckets begin with each rank.s own pass'
+refused "$why" layermeter-calibrate buckets.ini -o earlier.csv --quiet --resume
+cmp earlier.csv kept.csv || fail "a refused run changed the file"
+
 # ---- other people's files ----------------------------------------------------------------------
 cp observations.csv other.csv
 why='other.csv:3: other columns'
