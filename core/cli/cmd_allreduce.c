@@ -47,9 +47,9 @@ static void add_columns(table *t)
     table_column(t, "bytes", "bytes", 0);
     table_column(t, "nodes", "nodes", 0);
     table_column(t, "devices_per_node", "x devices", 0);
-    table_column(t, "ms", "time [ms]", 3);
-    table_column(t, "low_ms", "low", 3);
-    table_column(t, "high_ms", "high", 3);
+    table_column(t, "ms", "time [ms]", TABLE_MS(3));
+    table_column(t, "low_ms", "low", TABLE_MS(3));
+    table_column(t, "high_ms", "high", TABLE_MS(3));
     table_column(t, "algorithm_gb_per_s", "algorithm [GB/s]", TABLE_POSITIVE(2));
     table_column(t, "bus_gb_per_s", "bus [GB/s]", TABLE_POSITIVE(2));
     table_column(t, "beyond", "beyond", 0);

@@ -137,7 +137,7 @@ static void add_columns(table *t, const power_choice *c)
 {
     table_column(t, "held_mhz", "held at [MHz]", 0);
     table_column(t, "clock_mhz", "clock [MHz]", 0);
-    table_column(t, "step_ms", "step [ms]", 2);
+    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
     table_column(t, "power_w", "power [W]", 1);
     table_column(t, "energy_j", "energy [J]", -1);
     table_column(t, "edp_js", "EDP [Js]", -1);

@@ -117,15 +117,15 @@ static void add_columns(table *t, const layout *l)
     table_column(t, "batch", "batch", 0);
     if (l->sync)
         table_column(t, "sync", "sync", 0);
-    table_column(t, "forward_ms", "forward [ms]", 2);
-    table_column(t, "backward_ms", "backward [ms]", 2);
-    table_column(t, "sync_ms", "sync [ms]", 2);
+    table_column(t, "forward_ms", "forward [ms]", TABLE_MS(2));
+    table_column(t, "backward_ms", "backward [ms]", TABLE_MS(2));
+    table_column(t, "sync_ms", "sync [ms]", TABLE_MS(2));
     if (l->sync)
-        table_column(t, "exposed_ms", "exposed [ms]", 2);
-    table_column(t, "grad_ms", "sync+update [ms]", 2);
-    table_column(t, "step_ms", "step [ms]", 2);
-    table_column(t, "step_low_ms", "low", 2);
-    table_column(t, "step_high_ms", "high", 2);
+        table_column(t, "exposed_ms", "exposed [ms]", TABLE_MS(2));
+    table_column(t, "grad_ms", "sync+update [ms]", TABLE_MS(2));
+    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
+    table_column(t, "step_low_ms", "low", TABLE_MS(2));
+    table_column(t, "step_high_ms", "high", TABLE_MS(2));
     table_column(t, "samples_per_s", "samples/s", TABLE_POSITIVE(1));
     table_column(t, "epoch_s", "epoch [s]", TABLE_POSITIVE(0));
     power_columns(t, l->power);

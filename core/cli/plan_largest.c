@@ -107,9 +107,9 @@ static void large_columns(table *t)
     table_column(t, "memory_bytes", "memory [GB]", 3);
     table_column(t, "needs_bytes", "needs [GB]", 3);
     table_column(t, "one_more_bytes", "one more [GB]", 3);
-    table_column(t, "step_ms", "step [ms]", 2);
-    table_column(t, "step_low_ms", "low", 2);
-    table_column(t, "step_high_ms", "high", 2);
+    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
+    table_column(t, "step_low_ms", "low", TABLE_MS(2));
+    table_column(t, "step_high_ms", "high", TABLE_MS(2));
     table_column(t, "samples_per_s", "samples/s", TABLE_POSITIVE(1));
     table_column(t, "beyond", "beyond", 0);
     table_column(t, "largest_batch_in_nine_tenths", NULL, 0);

@@ -49,7 +49,7 @@ static void add_columns(const plan_job *job, const shape *with, table *t)
     table_column(t, "global_batch", "global batch", 0);
     if (with->sync)
         table_column(t, "sync", "sync", 0);
-    table_column(t, "step_ms", "step [ms]", 2);
+    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
     table_column(t, "hours", "time [h]", -1);
     table_column(t, "hours_low", "low", -1);
     table_column(t, "hours_high", "high", -1);

@@ -14,7 +14,7 @@ static void add_columns(const suggest_answer *a, table *t)
     table_column(t, "input", "input", 0);
     table_column(t, "batch", "batch", 0);
     table_column(t, "ranks", "ranks", 0);
-    table_column(t, "step_ms", "step [ms]", 2);
+    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
     table_column(t, "seconds", "measure [s]", 2);
     table_column(t, "total_seconds", "in all [s]", 2);
     for (size_t k = 0; k < a->n_asked; k++) {

@@ -115,7 +115,7 @@ static void each_columns(table *t, by last)
 {
     static const char *const key[N_WHAT]    = { "power_w", "energy_j", "time_ms" };
     static const char *const unit[N_WHAT]   = { "W", "J", "ms" };
-    static const int         digits[N_WHAT] = { 1, -1, 3 };
+    static const int         digits[N_WHAT] = { 1, -1, TABLE_MS(3) };
 
     table_column(t, "network", "network", 0);
     table_column(t, "phase", "phase", 0);

@@ -169,15 +169,15 @@ void judging_points(const judging *all, quantity q, table *t)
         table_column(t, "bucket_bytes", "bucket [B]", 0);
     snprintf(key, sizeof key, "%s_ms", quantity_name(q));
     snprintf(title, sizeof title, "measured %s [ms]", quantity_name(q));
-    table_column(t, key, title, 2);
+    table_column(t, key, title, TABLE_MS(2));
     for (size_t m = 0; m < all->n; m++) {
         snprintf(key, sizeof key, "%s_ms", j[m].model);
         snprintf(title, sizeof title, "%s [ms]", j[m].model);
-        table_column(t, key, title, 2);
+        table_column(t, key, title, TABLE_MS(2));
         snprintf(key, sizeof key, "%s_low_ms", j[m].model);
-        table_column(t, key, "low", 2);
+        table_column(t, key, "low", TABLE_MS(2));
         snprintf(key, sizeof key, "%s_high_ms", j[m].model);
-        table_column(t, key, "high", 2);
+        table_column(t, key, "high", TABLE_MS(2));
         snprintf(key, sizeof key, "%s_error_percent", j[m].model);
         table_column(t, key, "error [%]", 1);
     }

@@ -132,6 +132,11 @@ void table_real(table *t, double value)
 #define WHOLE_LEAST 999.5
 #define WHOLE_END   1e9
 
+/* Nothing shorter is measured. */
+#define LEAST_MS 1e-9
+
+#define DECIMALS_MOST 9
+
 static size_t significant(const char *number)
 {
     size_t n = 0;
@@ -143,7 +148,7 @@ static size_t significant(const char *number)
 
 static void print_positive(double value, int decimals, char *buffer, size_t size)
 {
-    snprintf(buffer, size, "%.*f", decimals, value);
+    snprintf(buffer, size, "%.*f", decimals < DECIMALS_MOST ? decimals : DECIMALS_MOST, value);
     if (value != 0 && significant(buffer) < 2)
         snprintf(buffer, size, "%.2g", value);
 }
@@ -161,6 +166,11 @@ static const char *print_cell(const cell *c, int decimals, char *buffer, size_t 
         snprintf(buffer, size, "%.*f", decimals, c->u.real);
         /* what rounds to 0 has no sign: the last digits of a sum are the processor's own */
         return *buffer == '-' && !significant(buffer) ? buffer + 1 : buffer;
+    }
+    if (decimals <= TABLE_MS(0)) {
+        print_positive(fabs(c->u.real) < LEAST_MS ? 0 : c->u.real, TABLE_MS(decimals), buffer,
+                       size);
+        return buffer;
     }
     if (decimals <= TABLE_POSITIVE(0)) {
         print_positive(c->u.real, TABLE_POSITIVE(decimals), buffer, size);

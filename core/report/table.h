@@ -22,13 +22,16 @@ void   table_free(table *t);
 /** Instead of decimals, of what is never 0 and no difference, whose last digits are the processor's
  * own: as many, or those that two significant digits take. */
 #define TABLE_POSITIVE(decimals) (-2 - (decimals)) /* and back */
+/** The same of milliseconds, which may be 0 and differences: less than a picosecond is a
+ * difference's last digits, and 0. */
+#define TABLE_MS(decimals) (-100 - (decimals)) /* and back */
 
 /**
  * @param key      column name in CSV and JSON, with the unit: forward_ms
  * @param title    head of the printed table, with the unit: "forward [ms]"
  *              NULL: only in CSV and JSON; such columns stand behind all others
  * @param decimals of printed reals; -1: three significant digits; or
- *              TABLE_POSITIVE(). CSV and JSON hold every digit.
+ *              TABLE_POSITIVE() or TABLE_MS(). CSV and JSON hold every digit.
  */
 void table_column(table *t, const char *key, const char *title, int decimals);
 
