@@ -115,7 +115,7 @@ static void add_row(table *t, const char *machine, size_t class, size_t rows_of,
 static void add_learned(table *t, const learned_models *l)
 {
     for (size_t i = 0; i < l->n; i++)
-        for (size_t k = 0; k < l->model[i]->n_tasks; k++) {
+        for (size_t k = 0; l->model[i] && k < l->model[i]->n_tasks; k++) {
             const layerwise_task *task = &l->model[i]->task[k];
 
             table_text(t, l->kind[i]->name);

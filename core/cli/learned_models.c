@@ -123,8 +123,17 @@ static lm_status keep(const layerwise_model *m, calibration *const *cal, size_t 
     return status;
 }
 
+static bool enough(const layerwise_data *d)
+{
+    for (size_t i = 0; i < d->n_lots; i++)
+        if (d->lot[i].n >= d->kind->fewest)
+            return true;
+    return false;
+}
+
+/* One of which there are too few times is none: `left_out` says why. */
 static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *from, size_t n,
-                         calibration *const *cal, lm_error *err)
+                         calibration *const *cal, lm_error *left_out, lm_error *err)
 {
     const char    *path = n > 1 ? "all files" : from->obs->path;
     layerwise_data d;
@@ -139,6 +148,10 @@ static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *fr
         status = keep(l->model[i], cal, n, err);
     } else {
         lm_error_prefix(err, "%s", path);
+        if (status == LM_E_ARG && !enough(&d)) {
+            *left_out = *err;
+            status    = LM_OK;
+        }
     }
     layerwise_data_free(&d);
     return status;
@@ -147,11 +160,24 @@ static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *fr
 lm_status learned_models_fit(learned_models *l, const layerwise_source *from, size_t n,
                              calibration *const *cal, lm_error *err)
 {
-    lm_status status = LM_OK;
+    lm_error  left_out[LEARNED_MOST] = { { .code = LM_OK } };
+    size_t    learned                = 0;
+    lm_status status                 = LM_OK;
 
-    for (size_t i = 0; i < l->n && !status; i++)
-        status = fit_one(l, i, from, n, cal, err);
-    return status;
+    for (size_t i = 0; i < l->n && !status; i++) {
+        status = fit_one(l, i, from, n, cal, &left_out[i], err);
+        learned += l->model[i] != NULL;
+    }
+    if (status || !l->n)
+        return status;
+    if (!learned) {
+        *err = left_out[0];
+        return left_out[0].code;
+    }
+    for (size_t i = 0; i < l->n; i++)
+        if (left_out[i].code)
+            fprintf(stderr, "layermeter: %s: left out\n", left_out[i].text);
+    return LM_OK;
 }
 
 static void add_task(table *t, const layerwise_kind *kind, const layerwise_task *task)

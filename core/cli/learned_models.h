@@ -19,7 +19,7 @@
 typedef struct learned_models {
     const layerwise_kind *kind[LEARNED_MOST];
     double                setting[LEARNED_MOST][LAYERWISE_SETTINGS];
-    layerwise_model      *model[LEARNED_MOST]; /**< NULL: not yet */
+    layerwise_model      *model[LEARNED_MOST]; /**< NULL: not yet, or left out */
     size_t                n;
 } learned_models;
 
@@ -31,7 +31,8 @@ void learned_models_free(learned_models *l);
 
 /**
  * Learns each of all sources together, into the calibration of each (`cal`: n of them), too; says
- * on stderr what came of it.
+ * on stderr what came of it. One of which there are too few times is left out, `model` NULL, unless
+ * all are: LM_E_ARG.
  */
 lm_status learned_models_fit(learned_models *l, const layerwise_source *from, size_t n,
                              calibration *const *cal, lm_error *err);
