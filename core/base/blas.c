@@ -3,16 +3,15 @@
 #include "base/blas.h"
 
 #include <dlfcn.h>
-#include <string.h>
 #include <threads.h>
+
+#include "base/symbol.h"
 
 static void set_one_thread(void)
 {
     void (*set)(int);
-    void *symbol = dlsym(RTLD_DEFAULT, "openblas_set_num_threads");
 
-    memcpy(&set, &symbol, sizeof set); /* ISO C has no cast from object to function pointer */
-    if (symbol)
+    if (symbol_find(RTLD_DEFAULT, "openblas_set_num_threads", &set))
         set(1);
 }
 

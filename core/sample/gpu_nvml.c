@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/symbol.h"
 
 /* The few declarations that are needed: the toolkit may have no nvml.h. Names and numbers are those
  * of NVIDIA's "NVML API Reference Guide". */
@@ -64,12 +65,9 @@ struct nvml {
     nvml_result (*persistence)(nvml_device device, int *mode);
 };
 
-/* ISO C has no conversion from an object's address to a function's: the bytes are copied. */
 static void find(const nvml *n, const char *name, void *function)
 {
-    void *address = dlsym(n->library, name);
-
-    memcpy(function, &address, sizeof address);
+    symbol_find(n->library, name, function);
 }
 
 static void find_all(nvml *n)

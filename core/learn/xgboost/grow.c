@@ -1,22 +1,61 @@
-/* Regression trees grown by XGBoost. */
+/* Regression trees grown by XGBoost, which is loaded when trees are to be grown: with what it is
+ * built on, that takes longer than most commands. */
+#include <dlfcn.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <threads.h>
 #include <xgboost/c_api.h>
 
 #include "base/no_memory.h"
+#include "base/symbol.h"
 #include "learn/boost.h"
+
+/* ---- loading ------------------------------------------------------------------------------------
+ */
+
+/* What is called of it. */
+#define FUNCTIONS(DO)              \
+    DO(XGBGetLastError)            \
+    DO(XGDMatrixCreateFromMat)     \
+    DO(XGDMatrixSetFloatInfo)      \
+    DO(XGDMatrixFree)              \
+    DO(XGBoosterCreate)            \
+    DO(XGBoosterSetParam)          \
+    DO(XGBoosterUpdateOneIter)     \
+    DO(XGBoosterEvalOneIter)       \
+    DO(XGBoosterSaveModelToBuffer) \
+    DO(XGBoosterFree)
+
+#define POINTER(name) __typeof__(&name) name;
+static struct {
+    FUNCTIONS(POINTER)
+    char lacks[200]; /* what went wrong; "": nothing */
+} xgb;
+
+static void load(void)
+{
+    const char *path    = getenv("LAYERMETER_XGBOOST");
+    void       *library = dlopen(path && *path ? path : LAYERMETER_XGBOOST, RTLD_NOW | RTLD_LOCAL);
+
+#define FIND(name) &&symbol_find(library, #name, &xgb.name)
+    if (!(library FUNCTIONS(FIND)))
+        snprintf(xgb.lacks, sizeof xgb.lacks, "%s", dlerror());
+}
 
 bool boost_available(void)
 {
-    return true;
+    static once_flag once = ONCE_FLAG_INIT;
+
+    call_once(&once, load);
+    return !*xgb.lacks;
 }
 
 static lm_status failed(lm_error *err)
 {
-    return lm_error_set(err, LM_E_ARG, "XGBoost: %.150s", XGBGetLastError());
+    return lm_error_set(err, LM_E_ARG, "XGBoost: %.150s", xgb.XGBGetLastError());
 }
 
 /* ---- growing ------------------------------------------------------------------------------------
@@ -45,8 +84,8 @@ static lm_status matrix_of(const learn_rows *r, DMatrixHandle *out, lm_error *er
         x[i] = (float)r->x[i];
     for (size_t i = 0; !status && i < r->n; i++)
         y[i] = (float)r->y[i];
-    if (!status && (XGDMatrixCreateFromMat(x, r->n, r->n_features, NAN, out) ||
-                    XGDMatrixSetFloatInfo(*out, "label", y, r->n)))
+    if (!status && (xgb.XGDMatrixCreateFromMat(x, r->n, r->n_features, NAN, out) ||
+                    xgb.XGDMatrixSetFloatInfo(*out, "label", y, r->n)))
         status = failed(err);
     free(x);
     free(y);
@@ -58,7 +97,7 @@ static lm_status set_option(BoosterHandle b, const char *name, double value, lm_
     char text[40];
 
     snprintf(text, sizeof text, "%.9g", value);
-    return XGBoosterSetParam(b, name, text) ? failed(err) : LM_OK;
+    return xgb.XGBoosterSetParam(b, name, text) ? failed(err) : LM_OK;
 }
 
 static lm_status set_options(BoosterHandle b, const boost_options *o, double base, lm_error *err)
@@ -84,8 +123,8 @@ static lm_status set_options(BoosterHandle b, const boost_options *o, double bas
     for (size_t i = 0; i < sizeof set / sizeof set[0] && !status; i++)
         status = set_option(b, set[i].name, set[i].value, err);
     /* deep trees have so many nodes that histograms of each cost more than sorted rows */
-    if (!status && (XGBoosterSetParam(b, "objective", "reg:squarederror") ||
-                    XGBoosterSetParam(b, "tree_method", o->forest ? "exact" : "hist")))
+    if (!status && (xgb.XGBoosterSetParam(b, "objective", "reg:squarederror") ||
+                    xgb.XGBoosterSetParam(b, "tree_method", o->forest ? "exact" : "hist")))
         status = failed(err);
     return status;
 }
@@ -102,11 +141,11 @@ static lm_status grow(BoosterHandle b, DMatrixHandle rows, DMatrixHandle held,
     for (unsigned k = 0; k < rounds; k++) {
         const char *text, *value;
 
-        if (XGBoosterUpdateOneIter(b, (int)k, rows))
+        if (xgb.XGBoosterUpdateOneIter(b, (int)k, rows))
             return failed(err);
         if (!held || o->forest)
             continue;
-        if (XGBoosterEvalOneIter(b, (int)k, (DMatrixHandle[]){ held }, names, 1, &text))
+        if (xgb.XGBoosterEvalOneIter(b, (int)k, (DMatrixHandle[]){ held }, names, 1, &text))
             return failed(err);
         value = strrchr(text, ':'); /* "[0]\theld-rmse:0.25" */
         if (value && atof(value + 1) < least) {
@@ -192,7 +231,7 @@ static lm_status take_over(BoosterHandle b, size_t n, trees *t, lm_error *err)
     json_t     *model;
     lm_status   status;
 
-    if (XGBoosterSaveModelToBuffer(b, "{\"format\": \"json\"}", &size, &text))
+    if (xgb.XGBoosterSaveModelToBuffer(b, "{\"format\": \"json\"}", &size, &text))
         return failed(err);
     if (!(model = json_loadb(text, size, 0, NULL)))
         return lm_error_set(err, LM_E_UNSUPPORTED, "XGBoost's model is no JSON");
@@ -219,6 +258,9 @@ lm_status boost_train(const learn_rows *rows, const learn_rows *held, const boos
     unsigned      best      = 0;
     lm_status     status    = check_options(o, err);
 
+    if (!boost_available())
+        return lm_error_set(err, LM_E_UNSUPPORTED, "no trees are grown without XGBoost: %s",
+                            xgb.lacks);
     if (held && !held->n)
         held = NULL;
     if (status || (status = learn_rows_check(rows, TREES_FEATURES, err)) ||
@@ -233,14 +275,14 @@ lm_status boost_train(const learn_rows *rows, const learn_rows *held, const boos
     t->base       = (double)(float)mean(rows->y, rows->n);
     if (!(status = matrix_of(rows, &matrix[0], err)) && held)
         status = matrix_of(held, &matrix[1], err);
-    if (!status && XGBoosterCreate(matrix, 1, &booster))
+    if (!status && xgb.XGBoosterCreate(matrix, 1, &booster))
         status = failed(err);
     if (!status && !(status = set_options(booster, o, t->base, err)) &&
         !(status = grow(booster, matrix[0], matrix[1], o, &best, err)))
         status = take_over(booster, o->forest ? o->trees : best, t, err);
-    XGBoosterFree(booster);
-    XGDMatrixFree(matrix[0]);
-    XGDMatrixFree(matrix[1]);
+    xgb.XGBoosterFree(booster);
+    xgb.XGDMatrixFree(matrix[0]);
+    xgb.XGDMatrixFree(matrix[1]);
     if (status)
         trees_free(t);
     else

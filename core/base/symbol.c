@@ -1,0 +1,14 @@
+/* Functions of libraries that are loaded at run time. */
+#include "base/symbol.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+/* ISO C has no conversion from an object's address to a function's: the bytes are copied. */
+bool symbol_find(void *library, const char *name, void *function)
+{
+    void *address = dlsym(library, name);
+
+    memcpy(function, &address, sizeof address);
+    return address != NULL;
+}
