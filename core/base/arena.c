@@ -2,6 +2,7 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +36,8 @@ void arena_free(arena *a)
     free(a);
 }
 
-void *arena_alloc(arena *a, size_t bytes)
+/* With anything in it. */
+static void *take(arena *a, size_t bytes)
 {
     const size_t align = alignof(max_align_t);
     block       *b     = a->first;
@@ -47,9 +49,10 @@ void *arena_alloc(arena *a, size_t bytes)
     if (!b || b->size - b->used < bytes) {
         const size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
 
-        b = calloc(1, sizeof *b + size);
+        b = malloc(sizeof *b + size);
         if (!b)
             return NULL;
+        b->used  = 0;
         b->size  = size;
         b->next  = a->first;
         a->first = b;
@@ -59,14 +62,26 @@ void *arena_alloc(arena *a, size_t bytes)
     return out;
 }
 
+void *arena_alloc(arena *a, size_t bytes)
+{
+    void *out = take(a, bytes);
+
+    return out ? memset(out, 0, bytes) : NULL;
+}
+
+static bool fits(size_t n, size_t size)
+{
+    return !size || n <= SIZE_MAX / size;
+}
+
 void *arena_array(arena *a, size_t n, size_t size)
 {
-    return size && n > SIZE_MAX / size ? NULL : arena_alloc(a, n * size);
+    return fits(n, size) ? arena_alloc(a, n * size) : NULL;
 }
 
 void *arena_copy(arena *a, const void *from, size_t n, size_t size)
 {
-    void *out = n ? arena_array(a, n, size) : NULL;
+    void *out = n && fits(n, size) ? take(a, n * size) : NULL;
 
     if (out)
         memcpy(out, from, n * size);
@@ -91,9 +106,11 @@ void *arena_grow(arena *a, const void *old, size_t n, size_t *room, size_t size)
 
 char *arena_text(arena *a, const char *text, size_t n)
 {
-    char *out = arena_alloc(a, n + 1);
+    char *out = n < SIZE_MAX ? take(a, n + 1) : NULL;
 
-    if (out)
+    if (out) {
         memcpy(out, text, n);
+        out[n] = '\0';
+    }
     return out;
 }

@@ -368,18 +368,33 @@ static lm_status check_options(const network *net, const bind_options *o, lm_err
     return LM_OK;
 }
 
+/* Type and parameters, as they were `before`: but a source's shape may be another one now. */
+static lm_status read_keys(binding *b, const bound_layer *before, bound_layer *l, int *line)
+{
+    lm_value *param;
+    lm_status status;
+
+    if (before && !is_source(before)) {
+        l->entry = before->entry;
+        l->param = before->param;
+        return LM_OK;
+    }
+    status = registry_need(b->reg, l->decl->type, &l->entry, b->err);
+    if (!status && !(status = layer_params(l->entry, l->decl, b->out->arena, &param, line, b->err)))
+        l->param = param;
+    return status;
+}
+
 /* Type, parameters, shapes and counts of a declared layer. */
 static lm_status bind_declared(binding *b, const net_layer *decl, bound_layer *l)
 {
-    arena    *a = b->out->arena;
-    lm_value *param;
-    int       line   = decl->line;
-    lm_status status = registry_need(b->reg, decl->type, &l->entry, b->err);
+    const bound_network *like = b->out->options.like;
+    int                  line = decl->line;
+    lm_status            status;
 
     l->decl = decl;
-    if (!status && !(status = layer_params(l->entry, decl, a, &param, &line, b->err))) {
-        line     = decl->line;
-        l->param = param;
+    if (!(status = read_keys(b, like ? &like->layer[l - b->out->layer] : NULL, l, &line))) {
+        line = decl->line;
         b->out->n_data += is_data(l);
         if (b->out->n_data > 1 && is_data(l) && (b->out->options.input || b->out->options.image))
             status = lm_error_set(b->err, LM_E_ARG,

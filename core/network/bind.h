@@ -18,6 +18,9 @@ typedef struct bind_options {
     const char *input; /**< shape of one sample that replaces the file's ("3x224x224"); or NULL */
     int64_t     image; /**< height and width that replace the file's last two dimensions; 0: none */
     bool input_gradient; /**< data wants a gradient, too, as if something trained lay before it */
+    /** The same network, bound with the same registry before: its layers' types and keys are taken
+     * from there instead of being read again. It must outlive the result. NULL: none */
+    const struct bound_network *like;
 } bind_options;
 
 /** One layer with everything known about it. Owned by its network. */

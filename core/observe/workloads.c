@@ -20,20 +20,19 @@ typedef union counts {
 } counts;
 
 /* One network with one input shape. */
-typedef struct entry {
+typedef struct entry entry;
+struct entry {
     struct loaded     *from;
     const char        *name, *input;
     char               in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
     lm_dtype           dtype;
     counts             first, second; /* at batches 1 and 2 */
-    counts             third;         /* where `judges` */
-    bool               judges;        /* of the inputs of its network */
-    bool               counted;       /* of several at once */
     bool               even;          /* the counts grow by equal steps */
+    struct entry      *next;          /* of several to be counted, the next of its network */
     struct terms_at   *terms;         /* NULL: nobody has asked */
     gradient_schedule *schedule;      /* the same */
     term_settings      schedule_settings;
-} entry;
+};
 
 /* A term at batch 1, and by how much it grows with each sample more. */
 typedef struct growing {
@@ -57,9 +56,10 @@ typedef struct terms_at {
 /* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the
  * input's size: the first input that is asked for decides. */
 typedef struct loaded {
-    network *net;
-    bool     judged, even;
-    bool     claimed; /* an entry that is not counted yet judges */
+    const char *name;
+    network    *net;
+    bool        judged, even;
+    entry      *pending, *last; /* of several, those to be counted */
 } loaded;
 
 struct workloads {
@@ -123,19 +123,36 @@ static bool make_room(void **array, size_t n, size_t *room)
     return true;
 }
 
-lm_status workloads_give(workloads *w, const char *name, network *net, lm_error *err)
+static loaded *new_loaded(workloads *w, const char *name)
 {
-    char *kept  = arena_text(w->arena, name, strlen(name));
     loaded *new = arena_alloc(w->arena, sizeof *new);
 
-    if (!kept || !new || !make_room((void **)&w->net, w->n_nets, &w->net_room) ||
-        !names_set(&w->by_name, kept, w->n_nets)) {
+    if (!new || !(new->name = arena_text(w->arena, name, strlen(name))))
+        return NULL;
+    return new;
+}
+
+static lm_status keep_loaded(workloads *w, loaded *l, lm_error *err)
+{
+    if (!make_room((void **)&w->net, w->n_nets, &w->net_room) ||
+        !names_set(&w->by_name, l->name, w->n_nets)) {
+        network_free(l->net);
+        return no_memory(err);
+    }
+    w->net[w->n_nets++] = l;
+    return LM_OK;
+}
+
+lm_status workloads_give(workloads *w, const char *name, network *net, lm_error *err)
+{
+    loaded *new = new_loaded(w, name);
+
+    if (!new) {
         network_free(net);
         return no_memory(err);
     }
-    new->net            = net;
-    w->net[w->n_nets++] = new;
-    return LM_OK;
+    new->net = net;
+    return keep_loaded(w, new, err);
 }
 
 static lm_status load_network(workloads *w, const char *name, loaded **out, lm_error *err)
@@ -154,22 +171,24 @@ static lm_status load_network(workloads *w, const char *name, loaded **out, lm_e
     return LM_OK;
 }
 
-static lm_status bind_entry(const workloads *w, const entry *e, int64_t batch, bound_network **out,
-                            lm_error *err)
+/* @param like see bind_options; or NULL */
+static lm_status bind_entry(const workloads *w, const entry *e, int64_t batch,
+                            const bound_network *like, bound_network **out, lm_error *err)
 {
-    const bind_options options = { .batch = batch,
-                                   .dtype = e->dtype,
-                                   .input = *e->input ? e->input : NULL };
+    const bind_options options = {
+        .batch = batch, .dtype = e->dtype, .input = *e->input ? e->input : NULL, .like = like
+    };
 
     return bind_network(e->from->net, w->reg, &options, out, err);
 }
 
-/* @param terms those that fits begin with; NULL: not wanted */
-static lm_status count(const workloads *w, entry *e, int64_t batch, counts *out, pass_terms *terms,
-                       lm_error *err)
+/* @param first of the network's binds, once there is one: the caller's. NULL: none is kept
+ * @param terms those that fits begin with; NULL: not wanted */
+static lm_status count(const workloads *w, entry *e, int64_t batch, bound_network **first,
+                       counts *out, pass_terms *terms, lm_error *err)
 {
     bound_network *bound;
-    lm_status      status = bind_entry(w, e, batch, &bound, err);
+    lm_status      status = bind_entry(w, e, batch, first ? *first : NULL, &bound, err);
 
     if (status)
         return status;
@@ -177,7 +196,10 @@ static lm_status count(const workloads *w, entry *e, int64_t batch, counts *out,
     if (!status && terms)
         status = terms_of_network(bound, &term_settings_default, OPTIMIZER_MOMENTUM, terms, err);
     memcpy(e->in_use, bound->input, sizeof e->in_use);
-    bound_network_free(bound);
+    if (first && !*first)
+        *first = bound;
+    else
+        bound_network_free(bound);
     return status;
 }
 
@@ -219,20 +241,32 @@ static lm_status begin_entry(workloads *w, const workload_name *of, entry **out,
         return no_memory(err);
     e->dtype = of->dtype;
     *out     = e;
-    return load_network(w, of->name, &e->from, err);
+    return LM_OK;
 }
 
-/* Changes nothing but the entry. */
-static lm_status count_entry(const workloads *w, entry *e, lm_error *err)
+/* Changes nothing but the entry and its network's judgement. */
+static lm_status count_entry(const workloads *w, entry *e, bound_network **first, lm_error *err)
 {
-    pass_terms first, second;
+    loaded    *l = e->from;
+    counts     third;
+    pass_terms one, two;
     lm_status  status;
 
-    if ((status = count(w, e, 1, &e->first, &first, err)) ||
-        (status = count(w, e, 2, &e->second, &second, err)))
+    if ((status = count(w, e, 1, first, &e->first, &one, err)) ||
+        (status = count(w, e, 2, first, &e->second, &two, err)) ||
+        (!l->judged && (status = count(w, e, 3, first, &third, NULL, err))))
         return status;
-    keep_terms(e, &first, &second, &term_settings_default, OPTIMIZER_MOMENTUM, e->terms);
-    return e->judges ? count(w, e, 3, &e->third, NULL, err) : LM_OK;
+    keep_terms(e, &one, &two, &term_settings_default, OPTIMIZER_MOMENTUM, e->terms);
+    if (!l->judged) {
+        l->judged = l->even = true;
+        for (size_t i = 0; i < N_COUNTS; i++)
+            l->even &=
+                third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
+    }
+    e->even = l->even;
+    for (size_t i = 0; i < N_COUNTS; i++)
+        e->even &= e->second.value[i] >= e->first.value[i];
+    return LM_OK;
 }
 
 static lm_status keep_entry(workloads *w, entry *e, lm_error *err)
@@ -241,16 +275,6 @@ static lm_status keep_entry(workloads *w, entry *e, lm_error *err)
     char                key[PATH_MAX];
     char               *kept = key_of(&of, key) ? arena_text(w->arena, key, strlen(key)) : NULL;
 
-    if (e->judges) {
-        e->from->judged = true;
-        e->from->even   = true;
-        for (size_t i = 0; i < N_COUNTS; i++)
-            e->from->even &=
-                e->third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
-    }
-    e->even = e->from->even;
-    for (size_t i = 0; i < N_COUNTS; i++)
-        e->even &= e->second.value[i] >= e->first.value[i];
     if (!kept || !make_room((void **)&w->entry, w->n_entries, &w->entry_room) ||
         !names_add(&w->by_key, kept, w->n_entries))
         return no_memory(err);
@@ -260,12 +284,14 @@ static lm_status keep_entry(workloads *w, entry *e, lm_error *err)
 
 static lm_status new_entry(workloads *w, const workload_name *of, entry **out, lm_error *err)
 {
-    lm_status status = begin_entry(w, of, out, err);
+    bound_network *first = NULL;
+    lm_status      status;
 
-    if (status)
+    if ((status = begin_entry(w, of, out, err)) ||
+        (status = load_network(w, of->name, &(*out)->from, err)))
         return status;
-    (*out)->judges = !(*out)->from->judged;
-    status         = count_entry(w, *out, err);
+    status = count_entry(w, *out, &first, err);
+    bound_network_free(first);
     return status ? status : keep_entry(w, *out, err);
 }
 
@@ -296,20 +322,30 @@ static lm_status find_entry(workloads *w, const char *name, const char *input, l
 /* ---- several at once ----------------------------------------------------------------------------
  */
 
-/* Entries that are to be counted. */
+/* Networks with entries that are to be counted. */
 typedef struct pending {
     const workloads *w;
-    entry          **entry;
+    loaded         **net;
     size_t           n;
 } pending;
 
+/* Who asks for what cannot be loaded or counted is told what is wrong. */
 static lm_status count_pending(void *context, size_t i, lm_error *err)
 {
-    const pending *p = context;
-    entry         *e = p->entry[i];
+    const pending *p     = context;
+    loaded        *l     = p->net[i];
+    bound_network *first = NULL;
+    entry        **e     = &l->pending;
 
-    e->counted = !count_entry(p->w, e, err);
-    return LM_OK; /* who asks for it is told what is wrong */
+    if (!l->net && network_open(l->name, p->w->reg, NULL, &l->net, err))
+        l->net = NULL;
+    while (*e)
+        if (l->net && !count_entry(p->w, *e, &first, err))
+            e = &(*e)->next;
+        else
+            *e = (*e)->next;
+    bound_network_free(first);
+    return LM_OK;
 }
 
 /* Is one of the names to be counted, and has nobody done so? */
@@ -322,46 +358,95 @@ static bool is_new(const workloads *w, const workload_name *of, const workload_n
            names_find(seen, key) == NAMES_NONE;
 }
 
+static void add_pending(entry *e)
+{
+    loaded *l = e->from;
+
+    if (l->pending)
+        l->last->next = e;
+    else
+        l->pending = e;
+    l->last = e;
+}
+
+/* The network of a name, loaded before or not yet. */
+static loaded *find_loaded(workloads *w, const char *name, names *seen, pending *to)
+{
+    const size_t known = names_find(&w->by_name, name);
+    size_t       at    = names_find(seen, name);
+
+    if (at == NAMES_NONE) {
+        at          = to->n;
+        to->net[at] = known == NAMES_NONE ? new_loaded(w, name) : w->net[known];
+        if (!to->net[at] || !names_add(seen, to->net[at]->name, at))
+            return NULL;
+        to->n++;
+    }
+    return to->net[at];
+}
+
 static lm_status find_pending(workloads *w, const workload_name *of, size_t n, pending *to,
                               lm_error *err)
 {
-    names     seen   = { .n = 0 };
+    names     keys = { .n = 0 }, nets = { .n = 0 };
     lm_status status = LM_OK;
 
-    for (size_t i = 0; i < n && status != LM_E_NOMEM; i++) {
+    for (size_t i = 0; i < n && !status; i++) {
         char   key[PATH_MAX];
         char  *kept;
         entry *e;
 
-        if (!is_new(w, &of[i], i ? &of[i - 1] : NULL, &seen, key))
+        if (!is_new(w, &of[i], i ? &of[i - 1] : NULL, &keys, key))
             continue;
         kept = arena_text(w->arena, key, strlen(key));
-        if (!kept || !names_add(&seen, kept, i)) {
+        if (!kept || !names_add(&keys, kept, i)) {
             status = no_memory(err);
         } else if (!(status = begin_entry(w, &of[i], &e, err))) {
-            e->judges          = !e->from->judged && !e->from->claimed;
-            e->from->claimed   = true;
-            to->entry[to->n++] = e;
+            if (!(e->from = find_loaded(w, of[i].name, &nets, to)))
+                status = no_memory(err);
+            else
+                add_pending(e);
         }
     }
-    names_free(&seen);
-    return status == LM_E_NOMEM ? status : LM_OK;
+    names_free(&keys);
+    names_free(&nets);
+    return status;
+}
+
+static bool is_kept(const workloads *w, const loaded *l)
+{
+    return names_find(&w->by_name, l->name) != NAMES_NONE;
+}
+
+/* What was counted, of one network. */
+static lm_status keep_pending(workloads *w, loaded *l, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    if (l->net && !is_kept(w, l))
+        status = keep_loaded(w, l, err);
+    for (entry *e = l->pending; e && !status; e = e->next)
+        status = keep_entry(w, e, err);
+    return status;
 }
 
 lm_status workloads_prepare(workloads *w, const workload_name *of, size_t n, lm_error *err)
 {
-    pending   p      = { w, malloc((n + 1) * sizeof(entry *)), 0 };
-    lm_error  unread = { LM_OK, "" };
-    lm_status status = p.entry ? find_pending(w, of, n, &p, &unread) : no_memory(&unread);
+    pending   p      = { w, malloc((n + 1) * sizeof(loaded *)), 0 };
+    lm_status status = p.net ? find_pending(w, of, n, &p, err) : no_memory(err);
 
     if (!status)
         status = parallel_for(p.n, count_pending, &p, err);
-    else if (err)
-        *err = unread;
-    for (size_t i = 0; i < p.n && !status; i++)
-        if (p.entry[i]->counted && (p.entry[i]->judges || p.entry[i]->from->judged))
-            status = keep_entry(w, p.entry[i], err);
-    free(p.entry);
+    for (size_t i = 0; i < p.n; i++) {
+        loaded *l = p.net[i];
+
+        if (!status)
+            status = keep_pending(w, l, err);
+        else if (!is_kept(w, l))
+            network_free(l->net);
+        l->pending = NULL;
+    }
+    free(p.net);
     return status;
 }
 
@@ -379,7 +464,7 @@ lm_status workloads_counts(workloads *w, const char *name, const char *input, lm
     if ((status = find_entry(w, name, input, dtype, &e, err)))
         return status;
     if (!e->even) {
-        if ((status = count(w, e, batch, &result, NULL, err)))
+        if ((status = count(w, e, batch, NULL, &result, NULL, err)))
             return status;
         *out = result.metrics;
         return LM_OK;
@@ -424,7 +509,7 @@ static lm_status terms_of(const workloads *w, const entry *e, int64_t batch,
                           lm_error *err)
 {
     bound_network *bound;
-    lm_status      status = bind_entry(w, e, batch, &bound, err);
+    lm_status      status = bind_entry(w, e, batch, NULL, &bound, err);
 
     if (status)
         return status;
@@ -513,9 +598,9 @@ lm_status workloads_bind(workloads *w, const char *name, const char *input, lm_d
 
     out[0] = out[1] = NULL;
     if ((status = find_entry(w, name, input ? input : "", dtype, &e, err)) ||
-        (status = bind_entry(w, e, e->even ? 1 : batch, &out[0], err)) || !e->even)
+        (status = bind_entry(w, e, e->even ? 1 : batch, NULL, &out[0], err)) || !e->even)
         return status;
-    if ((status = bind_entry(w, e, 2, &out[1], err))) {
+    if ((status = bind_entry(w, e, 2, NULL, &out[1], err))) {
         bound_network_free(out[0]);
         out[0] = NULL;
     }
@@ -528,7 +613,7 @@ lm_status workloads_bind_at(workloads *w, const char *name, const char *input, l
     entry          *e;
     const lm_status status = find_entry(w, name, input ? input : "", dtype, &e, err);
 
-    return status ? status : bind_entry(w, e, batch, out, err);
+    return status ? status : bind_entry(w, e, batch, NULL, out, err);
 }
 
 lm_status workloads_gradients(workloads *w, const char *name, const char *input, lm_dtype dtype,
