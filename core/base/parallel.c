@@ -4,7 +4,6 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -14,18 +13,26 @@
 /* More are never of use for the little that is to be done. */
 #define MOST_THREADS 16
 
-/* Shared by the threads of a call. */
+/* A call that is not done. */
 typedef struct loop {
-    size_t          n, next;
-    parallel_part   part;
-    void           *context;
-    pthread_mutex_t lock; /* of `next` and what follows */
-    size_t          failed;
-    lm_status       status;
-    lm_error       *err;
+    struct loop  *outer; /* called before it and not done either; or NULL */
+    size_t        n, next, done;
+    parallel_part part;
+    void         *context;
+    size_t        failed;
+    lm_status     status;
+    lm_error     *err;
 } loop;
 
-static _Thread_local bool inside;
+/* Threads of the outermost call. */
+typedef struct team {
+    pthread_mutex_t lock;    /* of the loops */
+    pthread_cond_t  changed; /* a loop was opened, or done */
+    loop           *open;    /* the last that was opened */
+    loop           *first;
+} team;
+
+static _Thread_local team *mine; /* NULL: in no call */
 
 static size_t threads_wanted(void)
 {
@@ -51,45 +58,96 @@ static void note(loop *l, size_t part, lm_status status, const lm_error *err)
         *l->err = *err;
 }
 
-static void *take_parts(void *context)
+/* Does the loop's next part, outside of the lock. */
+static void do_part(team *t, loop *l)
 {
-    loop *l = context;
+    const size_t i   = l->next++;
+    lm_error     err = { LM_OK, "" };
+    lm_status    status;
 
-    inside = true;
-    pthread_mutex_lock(&l->lock);
-    while (l->next < l->n) {
-        const size_t i   = l->next++;
-        lm_error     err = { LM_OK, "" };
-        lm_status    status;
+    pthread_mutex_unlock(&t->lock);
+    status = l->part(l->context, i, &err);
+    pthread_mutex_lock(&t->lock);
+    if (status)
+        note(l, i, status, &err);
+    if (++l->done == l->n)
+        pthread_cond_broadcast(&t->changed);
+}
 
-        pthread_mutex_unlock(&l->lock);
-        status = l->part(l->context, i, &err);
-        pthread_mutex_lock(&l->lock);
-        if (status)
-            note(l, i, status, &err);
+/* The outermost that has parts left: those are the largest. */
+static loop *find_parts(const team *t)
+{
+    loop *found = NULL;
+
+    for (loop *l = t->open; l; l = l->outer)
+        if (l->next < l->n)
+            found = l;
+    return found;
+}
+
+/* Another thread: parts of any loop, until the first is done. */
+static void *help(void *context)
+{
+    team *t = context;
+
+    mine = t;
+    pthread_mutex_lock(&t->lock);
+    while (t->first->done < t->first->n) {
+        loop *l = find_parts(t);
+
+        if (l)
+            do_part(t, l);
+        else
+            pthread_cond_wait(&t->changed, &t->lock);
     }
-    pthread_mutex_unlock(&l->lock);
-    inside = false;
+    pthread_mutex_unlock(&t->lock);
     return NULL;
+}
+
+/* The caller's parts, until all are done. */
+static void do_loop(team *t, loop *l)
+{
+    loop **at = &t->open;
+
+    pthread_mutex_lock(&t->lock);
+    l->outer = t->open;
+    t->open  = l;
+    pthread_cond_broadcast(&t->changed);
+    while (l->next < l->n)
+        do_part(t, l);
+    while (l->done < l->n)
+        pthread_cond_wait(&t->changed, &t->lock);
+    while (*at != l)
+        at = &(*at)->outer;
+    *at = l->outer;
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Without a thread there are fewer to do it. */
+static void do_first(loop *l)
+{
+    team t = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .first = l };
+    const size_t want    = threads_wanted();
+    size_t       n_other = 0;
+    pthread_t    other[MOST_THREADS];
+
+    blas_one_thread(); /* a thread of ours is one of its */
+    mine = &t;
+    while (n_other + 1 < want && !pthread_create(&other[n_other], NULL, help, &t))
+        n_other++;
+    do_loop(&t, l);
+    while (n_other > 0)
+        pthread_join(other[--n_other], NULL);
+    mine = NULL;
 }
 
 lm_status parallel_for(size_t n, parallel_part part, void *context, lm_error *err)
 {
-    loop         l    = { .n = n, .part = part, .context = context, .err = err };
-    const size_t want = inside ? 1 : threads_wanted();
-    const bool   was  = inside;
-    pthread_t    other[MOST_THREADS];
-    size_t       n_other = 0;
+    loop l = { .n = n, .part = part, .context = context, .err = err };
 
-    blas_one_thread(); /* a thread of ours is one of its */
-    pthread_mutex_init(&l.lock, NULL);
-    while (n_other + 1 < want && n_other + 1 < n &&
-           !pthread_create(&other[n_other], NULL, take_parts, &l))
-        n_other++; /* without a thread there are fewer to do it */
-    take_parts(&l);
-    inside = was;
-    while (n_other > 0)
-        pthread_join(other[--n_other], NULL);
-    pthread_mutex_destroy(&l.lock);
+    if (mine)
+        do_loop(mine, &l);
+    else if (n > 0)
+        do_first(&l);
     return l.status;
 }

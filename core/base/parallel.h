@@ -11,10 +11,10 @@ typedef lm_status (*parallel_part)(void *context, size_t part, lm_error *err);
 
 /**
  * Does parts 0 to n - 1, each once, in any order, on as many threads as OMP_NUM_THREADS says, else
- * as the process has cores. What comes out depends on neither. Parts of parts are done one after
- * the other.
+ * as the process has cores. What comes out depends on neither. Parts may have parts themselves:
+ * threads that have none of the outermost call's left do these.
  *
- * Threads are started for each call and end with it (some 20 us each). OpenMP's stay, and look for
+ * Threads are started for each outermost call and end with it (some 20 us each). OpenMP's stay, and look for
  * work for a while before they sleep: where other processes want the cores, a fit of 0.1 s took
  * twice as long with them as without.
  *

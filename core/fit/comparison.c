@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/parallel.h"
 #include "fit/allreduces.h"
 #include "fit/composed_points.h"
 #include "fit/layer_watts.h"
@@ -54,26 +55,43 @@ static lm_status predict_sync(const points *p, sync_baseline b, const split *by,
     return status;
 }
 
-/* Seconds by one part of the model: of fits, for all points that have it measured. */
-static lm_status predict_part(const points *p, const char *model, part which, bool measured,
-                              const split *by, const calibration *cal, comparison *out,
-                              lm_error *err)
-{
-    const size_t        form_at  = form_find(model, which);
-    const sync_baseline baseline = sync_baseline_parse(model);
+/* What is compared. */
+typedef struct comparing {
+    const points        *p;
+    const char          *model;
+    const split         *by;
+    const calibration   *cal;
+    const double *const *left_out; /* by form, of points; NULL: not at hand */
+    bool                 measured[N_PARTS];
+    comparison          *out;
+} comparing;
 
-    if (!cal && !measured)
+/* Seconds by one part of the model: of fits, for all points that have it measured. */
+static lm_status predict_part(void *context, size_t which, lm_error *err)
+{
+    const comparing    *c        = context;
+    const calibration  *cal      = c->cal;
+    const size_t        form_at  = form_find(c->model, which);
+    const sync_baseline baseline = sync_baseline_parse(c->model);
+
+    if (!cal && !c->measured[which])
         return LM_OK;
     if (which == PART_SYNC &&
-        (form_at < n_forms ? !cal || calibration_asks(cal, model) : baseline < N_SYNC_BASELINES))
-        return predict_sync(p, form_at < n_forms ? N_SYNC_BASELINES : baseline, by, cal, out, err);
+        (form_at < n_forms ? !cal || calibration_asks(cal, c->model) : baseline < N_SYNC_BASELINES))
+        return predict_sync(c->p, form_at < n_forms ? N_SYNC_BASELINES : baseline, c->by, cal,
+                            c->out, err);
     if (form_at == n_forms)
         return LM_OK;
-    if (!cal)
-        return predict_fitted(p, form_at, by, out, err);
-    for (size_t i = 0; i < p->n_points; i++)
-        out[i].part[which] = calibration_seconds(cal, form_at, &p->point[i].load) *
-                             shared_times(cal, model, which, shared_devices(p->point[i].row));
+    if (!cal && !(c->left_out && c->left_out[form_at]))
+        return predict_fitted(c->p, form_at, c->by, c->out, err);
+    for (size_t i = 0; i < c->p->n_points; i++) {
+        const point *pt = &c->p->point[i];
+
+        c->out[i].part[which] =
+            cal ? calibration_seconds(cal, form_at, &pt->load) *
+                      shared_times(cal, c->model, which, shared_devices(pt->row))
+                : c->left_out[form_at][i];
+    }
     return LM_OK;
 }
 
@@ -291,23 +309,24 @@ static lm_status predict_overlapped(const points *p, const char *model, const sp
     return status;
 }
 
-static lm_status compare(const points *p, const char *model, const split *by,
-                         const calibration *cal, bool singles, comparison *out, lm_error *err)
+static lm_status compare(comparing *w, bool singles, lm_error *err)
 {
-    const intervals *known = cal && model_known(model) ? calibration_intervals(cal, model) : NULL;
-    bool             measured[N_PARTS];
-    lm_status        status = LM_OK;
+    const points      *p     = w->p;
+    const char        *model = w->model;
+    const calibration *cal   = w->cal;
+    comparison        *out   = w->out;
+    const intervals   *known = cal && model_known(model) ? calibration_intervals(cal, model) : NULL;
+    lm_status          status;
 
-    points_measured(p, measured);
+    points_measured(p, w->measured);
     for (size_t i = 0; i < p->n_points; i++)
-        for (part w = 0; w < N_PARTS; w++)
-            out[i].part[w] = NAN;
-    for (part w = 0; w < N_PARTS && !status; w++)
-        status = predict_part(p, model, w, measured[w], by, cal, out, err);
+        for (part k = 0; k < N_PARTS; k++)
+            out[i].part[k] = NAN;
+    status = parallel_for(N_PARTS, predict_part, w, err);
     if (!status && singles)
-        status = predict_singles(p, model, by, cal, out, err);
+        status = predict_singles(p, model, w->by, cal, out, err);
     if (!status && singles)
-        status = predict_composed(p, model, by, cal, out, err);
+        status = predict_composed(p, model, w->by, cal, out, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
         compare_measured(&p->point[i], &out[i]);
         predict(&p->point[i], model, out[i].part, out[i].predicted);
@@ -315,9 +334,9 @@ static lm_status compare(const points *p, const char *model, const split *by,
             out[i].low[q] = out[i].high[q] = NAN;
     }
     if (!status && p->wants_power)
-        status = predict_watts(p, model, by, cal, out, err);
+        status = predict_watts(p, model, w->by, cal, out, err);
     if (!status)
-        status = predict_overlapped(p, model, by, cal, out, err);
+        status = predict_overlapped(p, model, w->by, cal, out, err);
     for (size_t i = 0; i < p->n_points && !status && known; i++)
         compare_state_bounds(p, known, i, &out[i]);
     return status;
@@ -326,14 +345,17 @@ static lm_status compare(const points *p, const char *model, const split *by,
 lm_status compare_points(const points *p, const char *model, const split *by,
                          const calibration *cal, comparison *out, lm_error *err)
 {
-    return compare(p, model, by, cal, true, out, err);
+    comparing w = { .p = p, .model = model, .by = by, .cal = cal, .out = out };
+
+    return compare(&w, true, err);
 }
 
 lm_status compare_networks(const points *p, const char *model, const split *by_network,
-                           comparison *out, lm_error *err)
+                           const double *const *left_out, comparison *out, lm_error *err)
 {
-    bool layers, alike;
+    comparing w = { .p = p, .model = model, .by = by_network, .left_out = left_out, .out = out };
+    bool      layers, alike;
 
     compare_of_layers(p, &layers, &alike);
-    return compare(p, model, by_network, NULL, !alike, out, err);
+    return compare(&w, !alike, err);
 }

@@ -32,9 +32,12 @@ lm_status compare_points(const points *p, const char *model, const split *by,
                          const calibration *cal, comparison *out, lm_error *err);
 
 /** compare_points() for compare_intervals(), which does not look at what is said of single layers
- * that belong to no group: these are not predicted by it. */
+ * that belong to no group: these are not predicted by it.
+ *
+ * @param left_out of each form the points' seconds by fits that did not see their fold; NULL: of a
+ *                 form that they are not at hand of */
 lm_status compare_networks(const points *p, const char *model, const split *by_network,
-                           comparison *out, lm_error *err);
+                           const double *const *left_out, comparison *out, lm_error *err);
 
 /**
  * Intervals of a model, as they are written into the machine file: from points that were left out

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/parallel.h"
 
 static void place_of(const point *pt, double seconds, double at[N_SCOPES])
 {
@@ -276,6 +277,29 @@ static lm_status replace_few(const points *p, const char *model, comparison *c,
     return status;
 }
 
+/* What intervals are told by: residuals of each slot, the first of them by what was left out
+ * network by network. */
+typedef struct telling {
+    residuals    *r;
+    const size_t *n;
+    const ranges *seen;
+    intervals    *out;
+} telling;
+
+static lm_status tell_interval(void *context, size_t s, lm_error *err)
+{
+    const telling *t  = context;
+    interval      *of = &t->out->of[s];
+    lm_status      status;
+
+    *of    = interval_unknown;
+    status = interval_bounds(t->r[s].item, t->n[s], of, err);
+    if (!status)
+        status = interval_growth(t->r[s].item, t->r[s].n, of, err);
+    take_range(&t->seen->of[s], of);
+    return status;
+}
+
 lm_status compare_intervals(const points *p, const char *model, const split *by_network,
                             comparison *network_left_out, intervals *out, lm_error *err)
 {
@@ -295,13 +319,10 @@ lm_status compare_intervals(const points *p, const char *model, const split *by_
         status = add_upper_octaves(p, model, network_left_out, r, err);
     if (!status && !(seen = ranges_without(p, by_network, network_left_out)))
         status = no_memory(err);
-    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
-        out->of[s] = interval_unknown;
-        status     = interval_bounds(r[s].item, n[s], &out->of[s], err);
-        if (!status)
-            status = interval_growth(r[s].item, r[s].n, &out->of[s], err);
-        if (!status)
-            take_range(&seen[by_network->n_folds].of[s], &out->of[s]);
+    if (!status) {
+        telling t = { r, n, &seen[by_network->n_folds], out };
+
+        status = parallel_for(N_INTERVALS, tell_interval, &t, err);
     }
     free(seen);
     residuals_free(r);

@@ -14,7 +14,6 @@
 #include "fit/power_rows.h"
 #include "fit/shared.h"
 #include "fit/singles.h"
-#include "fit/term_rank.h"
 #include "observe/launches.h"
 #include "observe/repeats.h"
 #include "observe/variants.h"
@@ -30,10 +29,11 @@ static void judge_held_out(const points *p, const split *networks, const compari
     for (size_t f = 0; f < networks->n_folds; f++) {
         const size_t before = n;
 
-        for (size_t i = 0; i < p->n_points; i++) {
+        for (size_t k = networks->first[f]; k < networks->first[f + 1]; k++) {
+            const size_t i       = networks->point[k];
             const double seconds = point_seconds(&p->point[i], which);
 
-            if (networks->fold[i] != f || isnan(seconds) || isnan(c[i].part[which]))
+            if (isnan(seconds) || isnan(c[i].part[which]))
                 continue;
             sum += fabs(c[i].part[which] - seconds) / seconds;
             n++;
@@ -45,14 +45,14 @@ static void judge_held_out(const points *p, const split *networks, const compari
 }
 
 /* What each model says of networks that it did not see. */
-static lm_status judge_models(const points *p, const split *networks, calibration *cal,
-                              lm_error *err)
+static lm_status judge_models(const points *p, const split *networks, const double *const *left_out,
+                              calibration *cal, lm_error *err)
 {
     comparison *c      = malloc((p->n_points + 1) * sizeof *c);
     lm_status   status = c ? LM_OK : no_memory(err);
 
     for (size_t m = 0; model_at(m) && !status; m++) {
-        status = compare_networks(p, model_at(m), networks, c, err);
+        status = compare_networks(p, model_at(m), networks, left_out, c, err);
         for (size_t f = 0; f < n_forms && !status; f++)
             if (cal->fitted[f].present && !strcmp(forms[f].model, model_at(m)))
                 judge_held_out(p, networks, c, forms[f].part, &cal->fitted[f]);
@@ -94,14 +94,10 @@ static lm_status take_terms(const form_data *d, const form_solution *found, fitt
                             lm_error *err)
 {
     const shrink_fit *s = &found->terms;
-    term_products     products;
 
     out->term = malloc(N_TERMS * sizeof *out->term);
-    term_products_open(&products);
-    if (!out->term || !products.of) {
-        term_products_free(&products);
+    if (!out->term)
         return no_memory(err);
-    }
     for (size_t t = 0; t < N_TERMS; t++)
         out->term[t] = (coefficient){ .value          = s->coefficient[t],
                                       .standard_error = s->spread[t],
@@ -123,48 +119,67 @@ static lm_status take_terms(const form_data *d, const form_solution *found, fitt
             c->low  = fmin(c->low, item->value);
             c->high = fmax(c->high, item->value);
         }
-        term_products_add(&products, &terms, d->seconds[i]);
     }
-    out->rank = term_products_rank(&products);
-    term_products_free(&products);
     out->condition = NAN;
+    return form_data_rank(d, &found->knots, &out->rank, err);
+}
+
+/* How well a form holds on what it was fitted to, and its coefficients. */
+static lm_status take_form(const form_data *d, const form_solution *found, fitted *out,
+                           lm_error *err)
+{
+    double *predicted = malloc((d->n_rows + 1) * sizeof *predicted);
+
+    if (!predicted)
+        return no_memory(err);
+    for (size_t i = 0; i < d->n_rows; i++)
+        predicted[i] = form_seconds(d->form, found, &d->points->point[d->point[i]].load);
+    *out = (fitted){ .present = true,
+                     .rows    = d->n_rows,
+                     .errors  = stats_compare(predicted, d->seconds, d->n_rows) };
+    free(predicted);
+    if (!forms[d->form].n_features)
+        return take_terms(d, found, out, err);
+    take_linear(d, d->points, &found->linear, out);
     return LM_OK;
 }
 
-static lm_status fit_form(const points *p, size_t form_at, const split *by, fitted *out,
-                          lm_error *err)
+/* Of all points, what a form says of each whose fold it did not see. */
+static lm_status leave_out(const form_data *d, double **out, lm_error *err)
 {
-    const form   *f = &forms[form_at];
+    const size_t n       = d->points->n_points;
+    double      *by_row  = malloc((d->n_rows + 1) * sizeof *by_row);
+    double      *seconds = malloc((n + 1) * sizeof *seconds);
+    lm_status    status =
+        by_row && seconds ? form_data_predict(d, d->points, by_row, err) : no_memory(err);
+
+    for (size_t i = 0; i < n && !status; i++)
+        seconds[i] = NAN;
+    for (size_t i = 0; i < d->n_rows && !status; i++)
+        seconds[d->point[i]] = by_row[i];
+    free(by_row);
+    if (status)
+        free(seconds);
+    else
+        *out = seconds;
+    return status;
+}
+
+/* @param left_out to be freed; unchanged where there are too few rows. NULL: not wanted */
+static lm_status fit_form(const points *p, size_t form_at, const split *by, fitted *out,
+                          double **left_out, lm_error *err)
+{
     form_data     d;
     form_solution found;
-    double       *predicted;
     lm_status     status = form_data_new(p, form_at, by, &d, err);
 
     if (status)
         return status;
-    if (d.n_rows < form_rows(f)) {
-        out->rows = d.n_rows;
-        form_data_free(&d);
-        return LM_OK;
-    }
-    if ((status = form_data_fit(&d, SPLIT_ALWAYS, &found, err)))
-        goto out;
-    predicted = malloc(d.n_rows * sizeof *predicted);
-    if (!predicted) {
-        status = no_memory(err);
-        goto out;
-    }
-    for (size_t i = 0; i < d.n_rows; i++)
-        predicted[i] = form_seconds(form_at, &found, &p->point[d.point[i]].load);
-    *out = (fitted){ .present = true,
-                     .rows    = d.n_rows,
-                     .errors  = stats_compare(predicted, d.seconds, d.n_rows) };
-    free(predicted);
-    if (f->n_features)
-        take_linear(&d, p, &found.linear, out);
-    else
-        status = take_terms(&d, &found, out, err);
-out:
+    out->rows = d.n_rows;
+    if (d.n_rows >= form_rows(&forms[form_at]) &&
+        !(status = form_data_fit(&d, SPLIT_ALWAYS, &found, err)) &&
+        !(status = take_form(&d, &found, out, err)) && left_out)
+        status = leave_out(&d, left_out, err);
     form_data_free(&d);
     return status;
 }
@@ -382,6 +397,7 @@ typedef struct fitting {
     const points       *p;
     const split        *by;
     calibration        *cal;
+    double            **left_out;
     bool                measured[N_PARTS];
 } fitting;
 
@@ -393,16 +409,16 @@ static lm_status fit_one(void *context, size_t form_at, lm_error *err)
 
     if (f->part == PART_SYNC || !w->measured[f->part])
         return LM_OK;
-    status = fit_form(w->p, form_at, w->by, &w->cal->fitted[form_at], err);
+    status = fit_form(w->p, form_at, w->by, &w->cal->fitted[form_at], &w->left_out[form_at], err);
     if (status)
         lm_error_prefix(err, "%s: %s.%s", w->obs->path, f->model, part_name(f->part));
     return status;
 }
 
 static lm_status fit_forms(const observations *obs, const points *p, const split *by,
-                           calibration *cal, bool *any, lm_error *err)
+                           calibration *cal, double **left_out, bool *any, lm_error *err)
 {
-    fitting   w = { .obs = obs, .p = p, .by = by, .cal = cal };
+    fitting   w = { .obs = obs, .p = p, .by = by, .cal = cal, .left_out = left_out };
     lm_status status;
 
     points_measured(p, w.measured);
@@ -428,10 +444,11 @@ static const char *what_lacks(const points *p)
 
 lm_status fit_all(const observations *obs, const points *p, calibration **out, lm_error *err)
 {
-    calibration *cal    = calloc(1, sizeof *cal);
-    lm_status    status = cal ? points_check_variants(p, obs->path, err) : no_memory(err);
-    split        by     = { .n_folds = 0 };
-    bool         any    = false;
+    calibration *cal      = calloc(1, sizeof *cal);
+    double     **left_out = calloc(n_forms, sizeof *left_out);
+    lm_status status = cal && left_out ? points_check_variants(p, obs->path, err) : no_memory(err);
+    split     by     = { .n_folds = 0 };
+    bool      any    = false;
 
     if (cal) {
         cal->settings  = term_settings_default;
@@ -448,7 +465,7 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     if (!status && !(status = fit_allreduces(p, cal, err)))
         any |= cal->allreduces != NULL;
     if (!status)
-        status = fit_forms(obs, p, &by, cal, &any, err);
+        status = fit_forms(obs, p, &by, cal, left_out, &any, err);
     if (!status && !(status = fit_exposed(p, model_at(0), cal, err)))
         any |= cal->allreduces != NULL;
     if (!status && !(status = fit_operators(obs, cal, err)))
@@ -458,10 +475,13 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
     if (!status && !any && !(cal->layers && layer_model_any(cal->layers)))
         status = lm_error_set(err, LM_E_ARG, "%s: %s", obs->path, what_lacks(p));
     if (!status)
-        status = judge_models(p, &by, cal, err);
+        status = judge_models(p, &by, (const double *const *)left_out, cal, err);
     if (!status)
         status = power_of_points(p, cal, err);
     split_free(&by);
+    for (size_t f = 0; left_out && f < n_forms; f++)
+        free(left_out[f]);
+    free(left_out);
     if (status) {
         calibration_free(cal);
         return status;
@@ -484,7 +504,7 @@ lm_status fit_model(const points *p, const char *model, calibration **out, lm_er
     }
     for (size_t f = 0; f < n_forms && !status; f++)
         if (!strcmp(forms[f].model, model) && forms[f].part != PART_SYNC)
-            status = fit_form(p, f, &by, &cal->fitted[f], err);
+            status = fit_form(p, f, &by, &cal->fitted[f], NULL, err);
     if (!status)
         status = fit_exposed(p, model, cal, err);
     split_free(&by);

@@ -7,6 +7,7 @@
 
 #include "base/no_memory.h"
 #include "base/parallel.h"
+#include "fit/term_rank.h"
 
 /* Rows of one place: regressors, times, weights. */
 static lm_status factor_rows(const points *p, const form_data *d, size_t place, lm_error *err)
@@ -39,32 +40,34 @@ static lm_status factor_rows(const points *p, const form_data *d, size_t place, 
     return status;
 }
 
-/* Rows of a form in terms. */
-static lm_status term_rows(const points *p, form_data *d, lm_error *err)
+/* Rows of networks of which only counts are known, or of the others, with the terms of a fit. */
+static lm_status term_rows(const form_data *d, bool want_counted, const count_knots *knots,
+                           shrink_rows *out, lm_error *err)
 {
-    bool counted = false;
+    shrink_row *row    = malloc((d->n_rows + 1) * sizeof *row);
+    arena      *terms  = arena_new();
+    size_t      n      = 0;
+    lm_status   status = row && terms ? LM_OK : no_memory(err);
 
-    d->row   = malloc((d->n_rows + 1) * sizeof *d->row);
-    d->terms = arena_new();
-    if (!d->row || !d->terms)
-        return no_memory(err);
     for (size_t f = 0; f <= d->by->n_folds; f++)
-        for (size_t i = d->first[f]; i < d->first[f + 1]; i++) {
-            const point      *pt = &p->point[d->point[i]];
-            term_item         room[N_TERMS];
-            const term_vector v = form_terms(&forms[d->form], &pt->load, &count_knots_none, room);
-            term_item        *kept = arena_alloc(d->terms, v.n * sizeof *kept + 1);
+        for (size_t i = d->first[f]; i < d->first[f + 1] && !status; i++) {
+            const point *pt = &d->points->point[d->point[i]];
+            term_item    room[N_TERMS];
+            term_vector  v;
 
-            if (!kept)
-                return no_memory(err);
-            memcpy(kept, v.item, v.n * sizeof *kept);
-            d->row[i] = (shrink_row){ { kept, v.n }, d->seconds[i], f, pt->group };
-            counted |= counted_only(&pt->load);
+            if (counted_only(&pt->load) != want_counted)
+                continue;
+            v = form_terms(&forms[d->form], &pt->load, knots, room);
+            if (v.item == room && v.n && !(v.item = arena_copy(terms, room, v.n, sizeof *room)))
+                status = no_memory(err);
+            row[n++] = (shrink_row){ v, d->seconds[i], f, pt->group };
         }
-    /* for two folds or more it pays */
-    return counted || d->by->n_folds < 3
-               ? LM_OK
-               : shrink_sums_new(d->row, d->n_rows, &shrink_default, &d->sums, err);
+    if (!status)
+        status = shrink_rows_new(row, n, want_counted ? shrink_counted.alike : shrink_default.alike,
+                                 out, err);
+    arena_free(terms);
+    free(row);
+    return status;
 }
 
 /* Seconds of the form's part at a point; NAN where it has none, or where the form needs kernels and
@@ -119,8 +122,11 @@ lm_status form_data_new(const points *p, size_t form_at, const split *by, form_d
         take_points(p, &d);
     for (size_t k = 0; k < forms[form_at].n_features && !status; k++)
         d.known[k] = known_everywhere(p, &d, forms[form_at].feature[k]);
-    if (!status && !forms[form_at].n_features)
-        status = term_rows(p, &d, err);
+    if (!status && !forms[form_at].n_features) {
+        for (size_t i = 0; i < d.n_rows; i++)
+            d.counted |= counted_only(&p->point[d.point[i]].load);
+        status = term_rows(&d, false, &count_knots_none, &d.terms, err);
+    }
     for (size_t f = 0; f <= by->n_folds && !status; f++)
         if (forms[form_at].n_features && d.first[f + 1] > d.first[f])
             status = factor_rows(p, &d, f, err);
@@ -136,64 +142,43 @@ void form_data_free(form_data *d)
     for (size_t f = 0; d->block && f <= d->by->n_folds; f++)
         free(d->block[f]);
     free(d->block);
-    free(d->row);
-    arena_free(d->terms);
-    shrink_sums_free(&d->sums);
+    shrink_rows_free(&d->terms);
     free(d->first);
     free(d->point);
     free(d->seconds);
     *d = (form_data){ .n_rows = 0 };
 }
 
-/* Rows of networks of which only counts are known, or the others, with the terms of this fit. */
-static lm_status take_rows(const form_data *d, bool want_counted, const count_knots *knots,
-                           shrink_row *to, size_t *n, arena *terms, lm_error *err)
-{
-    *n = 0;
-    for (size_t i = 0; i < d->n_rows; i++) {
-        const workload *load = &d->points->point[d->point[i]].load;
-        term_item       room[N_TERMS];
-        term_vector     v;
-        term_item      *kept;
-
-        if (counted_only(load) != want_counted)
-            continue;
-        to[*n] = d->row[i];
-        if (want_counted) {
-            v    = form_terms(&forms[d->form], load, knots, room);
-            kept = arena_alloc(terms, v.n * sizeof *kept + 1);
-            if (!kept)
-                return no_memory(err);
-            memcpy(kept, v.item, v.n * sizeof *kept);
-            to[*n].terms = (term_vector){ kept, v.n };
-        }
-        ++*n;
-    }
-    return LM_OK;
-}
-
-/* Knots by the rows that a fit sees, and how many these are of either kind. */
-static lm_status look_at_rows(const form_data *d, size_t without, size_t seen[2],
-                              count_knots *knots, lm_error *err)
+/* Of counts: knots by the rows that a fit sees, and all rows with their terms. */
+static lm_status counted_rows(const form_data *d, size_t without, count_knots *knots,
+                              shrink_rows *out, lm_error *err)
 {
     const workload **load = malloc((d->n_rows + 1) * sizeof *load);
+    size_t           n    = 0;
     lm_status        status;
 
-    seen[false] = seen[true] = 0;
     if (!load)
         return no_memory(err);
-    for (size_t i = 0; i < d->n_rows; i++) {
-        const workload *l = &d->points->point[d->point[i]].load;
+    for (size_t f = 0; f <= d->by->n_folds; f++)
+        for (size_t i = d->first[f]; i < d->first[f + 1] && f != without; i++) {
+            const workload *l = &d->points->point[d->point[i]].load;
 
-        if (d->row[i].fold == without)
-            continue;
-        if (counted_only(l))
-            load[seen[true]] = l;
-        seen[counted_only(l)]++;
-    }
-    status = counted_knots(load, seen[true], knots, err);
+            if (counted_only(l))
+                load[n++] = l;
+        }
+    status = counted_knots(load, n, knots, err);
     free(load);
-    return status;
+    return status ? status : term_rows(d, true, knots, out, err);
+}
+
+/* Has a fit any of them? */
+static bool has_rows(const shrink_rows *r, size_t without)
+{
+    size_t n = 0;
+
+    for (size_t f = 0; f < r->n_folds; f++)
+        n += f == without ? 0 : r->of[f].n;
+    return n > 0;
 }
 
 /* Coefficients of one kind of terms, from a fit to its rows. */
@@ -215,31 +200,43 @@ static void merge_terms(const shrink_fit *from, bool of_counts, shrink_fit *to)
 /* What is known of kernels and what is known of counts are two fits that share no coefficient. */
 static lm_status fit_terms(const form_data *d, size_t without, form_solution *out, lm_error *err)
 {
-    shrink_row *row   = malloc((d->n_rows + 1) * sizeof *row);
-    arena      *terms = arena_new();
-    size_t      seen[2], n;
+    shrink_rows counted = { .n = 0 };
     shrink_fit  found;
-    lm_status   status = row && terms ? LM_OK : no_memory(err);
+    bool        any    = false;
+    lm_status   status = LM_OK;
 
     memset(&out->terms, 0, sizeof out->terms);
     for (size_t t = 0; t < N_TERMS; t++)
         out->terms.coefficient[t] = out->terms.spread[t] = NAN;
-    if (!status)
-        status = look_at_rows(d, without, seen, &out->knots, err);
-    if (!status && !seen[false] && !seen[true])
-        status = lm_error_set(err, LM_E_ARG, "no rows to fit");
+    out->knots = count_knots_none;
+    if (d->counted)
+        status = counted_rows(d, without, &out->knots, &counted, err);
     for (int of_counts = 0; of_counts < 2 && !status; of_counts++) {
-        if (!seen[of_counts])
+        const shrink_rows    *rows = of_counts ? &counted : &d->terms;
+        const shrink_options *how  = of_counts ? &shrink_counted : &shrink_default;
+
+        if (!has_rows(rows, without))
             continue;
-        status = take_rows(d, of_counts, &out->knots, row, &n, terms, err);
-        if (!status)
-            status = shrink_solve(row, n, without, of_counts ? &shrink_counted : &shrink_default,
-                                  !of_counts && d->sums.n ? &d->sums : NULL, &found, err);
-        if (!status)
+        any = true;
+        if (!(status = shrink_solve(rows, without, how, &found, err)))
             merge_terms(&found, of_counts, &out->terms);
     }
-    free(row);
-    arena_free(terms);
+    shrink_rows_free(&counted);
+    return status || any ? status : lm_error_set(err, LM_E_ARG, "no rows to fit");
+}
+
+lm_status form_data_rank(const form_data *d, const count_knots *knots, size_t *out, lm_error *err)
+{
+    shrink_rows counted = { .n = 0 };
+    size_t      more    = 0;
+    lm_status   status  = term_rank(&d->terms, out, err);
+
+    /* no row has terms of both */
+    if (!status && d->counted && !(status = term_rows(d, true, knots, &counted, err)))
+        status = term_rank(&counted, &more, err);
+    if (!status)
+        *out += more;
+    shrink_rows_free(&counted);
     return status;
 }
 

@@ -20,10 +20,8 @@ typedef struct form_data {
     double       *seconds; /**< measured, of each row */
     size_t       *first;   /**< row of each fold, then of those of no fold, then n_rows */
     lsq_block   **block;   /**< of each fold, then of those of no fold; NULL: no rows in it */
-    shrink_row   *row; /**< of a form in terms, instead of blocks; terms of networks of which only
-                          counts are known are those of each fit */
-    arena      *terms; /**< owns theirs */
-    shrink_sums sums;  /**< of these rows, where none is of counts; n = 0: none */
+    bool          counted; /**< only counts are known of some: their terms are those of each fit */
+    shrink_rows   terms;   /**< the others, of a form in terms */
 } form_data;
 
 /** Coefficients, and what else a fit finds out. */
@@ -40,6 +38,10 @@ void      form_data_free(form_data *d);
 
 /** Fits to all folds but `without` (SPLIT_ALWAYS: to all). LM_E_ARG for too few rows. */
 lm_status form_data_fit(const form_data *d, size_t without, form_solution *out, lm_error *err);
+
+/** How many coefficients all rows of a form in terms tell apart; with the knots of the fit to them.
+ */
+lm_status form_data_rank(const form_data *d, const count_knots *knots, size_t *out, lm_error *err);
 
 /** Seconds by a solution. */
 double form_seconds(size_t form, const form_solution *s, const workload *load);

@@ -34,12 +34,14 @@ static int by_value(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* Sorts by group; returns how many there are. */
+/* Sorts by group, unless they are in that order; returns how many there are. */
 static size_t count_groups(residual *r, size_t n)
 {
-    size_t k = 0;
+    size_t k = 0, sorted = 1;
 
-    if (n)
+    while (sorted < n && r[sorted - 1].group <= r[sorted].group)
+        sorted++;
+    if (sorted < n)
         qsort(r, n, sizeof *r, by_group);
     for (size_t i = 0; i < n; i++)
         k += i == 0 || r[i].group != r[i - 1].group;

@@ -44,27 +44,27 @@ static const struct {
     [FAMILY_COUNTED_STEPS]   = { FAMILY_COUNTED_STEPS, NAN, 0 },
 };
 
-/* One stage: its columns, and the rows in them. */
+/* One stage: its columns. */
 typedef struct stage {
     size_t  key[N_TERMS];    /* column of each term; N_TERMS: none */
+    size_t  column[N_TERMS]; /* the same by place */
+    double  scale[N_TERMS];  /* by place: seconds per unit so far */
     size_t  n;               /* columns */
-    double *a;               /* rows x n: relative times by the coefficients so far */
     double  factor[N_TERMS]; /* by column */
     double  mu[N_TERMS];     /* by column: how firmly it is held near 1 */
     double *gram, *h;        /* of the last round */
 } stage;
 
 typedef struct solving {
-    const shrink_row    **row; /* those that take part */
-    size_t                n;
+    const shrink_rows    *rows;
     const shrink_options *options;
-    double               *weight; /* by row: of this round */
-    double               *summed; /* by row: the weight with which it is in the sums */
-    double               *fit;    /* by row: what the stage makes of it, 1 being as measured */
+    shrink_sums           sums;   /* of the rows that take part */
     double               *share;  /* by row: what it counts beside others of its group */
+    double               *weight; /* by row: of this round */
+    double               *summed; /* by row: the weight with which it is in the equations */
+    double               *fit;    /* by row: what the stage makes of it, 1 being as measured */
     bool                  used[N_TERMS];
     double                scale[N_TERMS]; /* seconds per unit so far */
-    shrink_sums           sums;           /* of the rows that take part; n = 0: none */
     lm_error             *err;
 } solving;
 
@@ -80,12 +80,11 @@ static size_t term_key(size_t term)
 
 static void stage_free(stage *st)
 {
-    free(st->a);
     free(st->gram);
     free(st->h);
 }
 
-/* Numbers the keys that are in use, and adds up the rows by them. */
+/* Numbers the keys that are in use. */
 static lm_status stage_new(const solving *s, size_t (*key_of)(size_t), stage *out)
 {
     size_t column[N_TERMS];
@@ -101,110 +100,108 @@ static lm_status stage_new(const solving *s, size_t (*key_of)(size_t), stage *ou
                 column[k] = out->n++;
             out->key[t] = column[k];
         }
-    out->a    = calloc(s->n * out->n + 1, sizeof *out->a);
+    for (size_t p = 0; p < s->rows->n_terms; p++) {
+        out->column[p] = out->key[s->rows->term[p]];
+        out->scale[p]  = s->scale[s->rows->term[p]];
+    }
     out->gram = malloc((out->n * out->n + 1) * sizeof *out->gram);
     out->h    = malloc((out->n + 1) * sizeof *out->h);
-    if (!out->a || !out->gram || !out->h)
-        return no_memory(s->err);
-    for (size_t i = 0; i < s->n; i++) {
-        const shrink_row *r = s->row[i];
+    return out->gram && out->h ? LM_OK : no_memory(s->err);
+}
 
-        for (size_t k = 0; k < r->terms.n; k++) {
-            const term_item *item = &r->terms.item[k];
+/* The ridge, and the rows with their first weights. */
+static void stage_begin(const solving *s, stage *st)
+{
+    const size_t n_terms = s->rows->n_terms;
 
-            if (out->key[item->term] < N_TERMS)
-                out->a[i * out->n + out->key[item->term]] +=
-                    item->value * s->scale[item->term] / r->seconds;
+    memset(st->gram, 0, st->n * st->n * sizeof *st->gram);
+    for (size_t j = 0; j < st->n; j++)
+        st->gram[j * st->n + j] = st->h[j] = st->mu[j];
+    memcpy(s->summed, s->share, s->rows->n * sizeof *s->summed);
+    for (size_t p = 0; p < n_terms; p++) {
+        const size_t a = st->column[p];
+
+        if (a == N_TERMS)
+            continue;
+        st->h[a] += st->scale[p] * s->sums.h[p];
+        for (size_t q = 0; q <= p; q++) {
+            const size_t b     = st->column[q];
+            const double value = st->scale[p] * st->scale[q] * s->sums.gram[p * n_terms + q];
+
+            if (b == N_TERMS)
+                continue;
+            st->gram[a > b ? a * st->n + b : b * st->n + a] += a == b && p != q ? 2 * value : value;
         }
     }
-    return LM_OK;
+}
+
+/* Adds a row with this weight to the equations. */
+static void stage_add(const solving *s, stage *st, size_t row, double weight)
+{
+    const double *relative   = s->rows->relative + row * s->rows->n_terms;
+    double        a[N_TERMS] = { 0 };
+
+    for (size_t p = 0; p < s->rows->n_terms; p++)
+        if (st->column[p] < N_TERMS)
+            a[st->column[p]] += relative[p] * st->scale[p];
+    for (size_t j = 0; j < st->n; j++) {
+        double      *to = st->gram + j * st->n;
+        const double wa = weight * a[j];
+
+        if (wa == 0)
+            continue;
+        st->h[j] += wa;
+        for (size_t k = 0; k <= j; k++)
+            to[k] += wa * a[k];
+    }
 }
 
 /* Normal equations of the weighted rows, with the ridge towards factors of 1. From one round to the
- * next most rows keep their weight, and with it their share in the sums. */
-static void stage_equations(const solving *s, stage *st)
+ * next most rows keep their weight, and with it their share in the sums. False: all do. */
+static bool stage_equations(const solving *s, stage *st)
 {
-    const size_t n = st->n;
+    bool any = false;
 
-    for (size_t i = 0; i < s->n; i++) {
-        const double *a = st->a + i * n;
-        const double  w = s->weight[i] - s->summed[i];
-
-        if (w == 0)
+    for (size_t i = 0; i < s->rows->n; i++) {
+        if (s->weight[i] == s->summed[i])
             continue;
+        stage_add(s, st, i, s->weight[i] - s->summed[i]);
         s->summed[i] = s->weight[i];
-        for (size_t j = 0; j < n; j++) {
-            double      *to = st->gram + j * n;
-            const double wa = w * a[j];
-
-            if (wa == 0)
-                continue;
-            st->h[j] += wa;
-            for (size_t k = 0; k <= j; k++)
-                to[k] += wa * a[k];
-        }
+        any          = true;
     }
-    for (size_t j = 0; j < n; j++)
+    for (size_t j = 0; j < st->n; j++)
         for (size_t k = 0; k < j; k++)
-            st->gram[k * n + j] = st->gram[j * n + k];
+            st->gram[k * st->n + j] = st->gram[j * st->n + k];
+    return any;
 }
 
 /* Of each row, what the factors make of it. */
 static void stage_fit(const solving *s, const stage *st)
 {
-    memset(s->fit, 0, s->n * sizeof *s->fit);
-    if (st->n)
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)s->n, (int)st->n, 1, st->a, (int)st->n,
-                    st->factor, 1, 0, s->fit, 1);
-}
+    const int terms = (int)s->rows->n_terms;
+    double    by[N_TERMS];
 
-/* What the sums over terms say of the stage's columns. */
-static void stage_take_sums(const solving *s, stage *st)
-{
-    const shrink_sums *of = &s->sums;
-
-    for (size_t t = 0; t < N_TERMS; t++) {
-        const size_t a = st->key[t];
-
-        if (a == N_TERMS)
-            continue;
-        st->h[a] += s->scale[t] * of->h[of->at[t]];
-        for (size_t u = 0; u < N_TERMS; u++) {
-            const size_t b = st->key[u];
-            const size_t i = of->at[t], j = of->at[u];
-
-            if (b <= a)
-                st->gram[a * st->n + b] +=
-                    s->scale[t] * s->scale[u] * of->gram[i > j ? i * of->n + j : j * of->n + i];
-        }
-    }
-}
-
-/* The ridge, and the rows with their first weights where their sums are known. */
-static void stage_begin(const solving *s, stage *st)
-{
-    memset(st->gram, 0, st->n * st->n * sizeof *st->gram);
-    memset(s->summed, 0, s->n * sizeof *s->summed);
-    for (size_t j = 0; j < st->n; j++)
-        st->gram[j * st->n + j] = st->h[j] = st->mu[j];
-    if (!s->sums.n)
-        return;
-    memcpy(s->summed, s->share, s->n * sizeof *s->summed);
-    stage_take_sums(s, st);
+    for (size_t p = 0; p < s->rows->n_terms; p++)
+        by[p] = st->column[p] < N_TERMS ? st->scale[p] * st->factor[st->column[p]] : 0;
+    memset(s->fit, 0, s->rows->n * sizeof *s->fit);
+    if (terms)
+        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)s->rows->n, terms, 1, s->rows->relative,
+                    terms, by, 1, 0, s->fit, 1);
 }
 
 static lm_status stage_solve(solving *s, stage *st)
 {
     lm_status status = LM_OK;
 
-    memcpy(s->weight, s->share, s->n * sizeof *s->weight);
+    memcpy(s->weight, s->share, s->rows->n * sizeof *s->weight);
     stage_begin(s, st);
     for (int round = 0; round <= s->options->rounds && !status; round++) {
-        stage_equations(s, st);
+        if (!stage_equations(s, st) && round > 0)
+            break; /* nor would anything else change */
         if ((status = nnls_solve(st->gram, st->h, st->n, st->factor, s->err)))
             break;
         stage_fit(s, st);
-        for (size_t i = 0; i < s->n; i++) {
+        for (size_t i = 0; i < s->rows->n; i++) {
             const double r = fabs(s->fit[i] - 1);
 
             s->weight[i] = s->share[i] * (r <= s->options->huber ? 1 : s->options->huber / r);
@@ -216,18 +213,11 @@ static lm_status stage_solve(solving *s, stage *st)
 /* Families differ by decades: columns of about 1 first. */
 static void scale_families(solving *s)
 {
-    double largest[N_TERM_FAMILIES] = { 0 };
+    for (size_t t = 0; t < N_TERMS; t++) {
+        const double largest = s->sums.largest[term_family_of(t)];
 
-    for (size_t i = 0; i < s->n; i++) {
-        double sum[N_TERM_FAMILIES] = { 0 };
-
-        for (size_t k = 0; k < s->row[i]->terms.n; k++)
-            sum[term_family_of(s->row[i]->terms.item[k].term)] += s->row[i]->terms.item[k].value;
-        for (size_t f = 0; f < N_TERM_FAMILIES; f++)
-            largest[f] = fmax(largest[f], sum[f] / s->row[i]->seconds);
+        s->scale[t] = largest > 0 ? 1 / largest : 0;
     }
-    for (size_t t = 0; t < N_TERMS; t++)
-        s->scale[t] = largest[term_family_of(t)] > 0 ? 1 / largest[term_family_of(t)] : 0;
 }
 
 /* What a family costs as long as only others are known. NAN: these are not known either. */
@@ -320,7 +310,7 @@ static lm_status refine(solving *s, size_t (*key_of)(size_t), shrink_fit *out)
             out->known[t] = 1 - (1 - out->known[t]) * (1 - known[j]);
         }
     out->weighted_rss = 0;
-    for (size_t i = 0; i < s->n && !status; i++) {
+    for (size_t i = 0; i < s->rows->n && !status; i++) {
         const double r = s->fit[i] - 1;
 
         out->weighted_rss += s->weight[i] * r * r;
@@ -348,176 +338,23 @@ static void spread_slots(solving *s, shrink_fit *out)
         }
 }
 
-/* What each row counts beside others of its group. */
-static lm_status share_groups(const shrink_row *const *row, size_t n, double alike, double *share,
-                              lm_error *err)
+static lm_status take_rows(solving *s, size_t without)
 {
-    size_t  n_groups = 0;
-    size_t *count;
+    const size_t n = s->rows->n;
+    lm_status    status;
 
-    for (size_t i = 0; i < n; i++)
-        n_groups = row[i]->group >= n_groups ? row[i]->group + 1 : n_groups;
-    count = calloc(n_groups + 1, sizeof *count);
-    if (!count)
-        return no_memory(err);
-    for (size_t i = 0; i < n; i++)
-        count[row[i]->group]++;
-    for (size_t i = 0; i < n; i++)
-        share[i] = 1 / (1 + ((double)count[row[i]->group] - 1) * alike);
-    free(count);
-    return LM_OK;
-}
-
-/* ---- sums ---------------------------------------------------------------------------------------
- */
-
-static void sums_add(shrink_sums *s, const shrink_row *r, double weight)
-{
-    for (size_t k = 0; k < r->terms.n; k++) {
-        const size_t i = s->at[r->terms.item[k].term];
-        const double v = weight * (r->terms.item[k].value / r->seconds);
-
-        s->h[i] += v;
-        for (size_t l = 0; l < r->terms.n; l++) {
-            const size_t j = s->at[r->terms.item[l].term];
-
-            if (j <= i)
-                s->gram[i * s->n + j] += v * (r->terms.item[l].value / r->seconds);
-        }
-    }
-}
-
-/* Can all of it be added up? */
-static bool row_finite(const shrink_row *r)
-{
-    bool finite = r->seconds > 0 && isfinite(r->seconds);
-
-    for (size_t k = 0; k < r->terms.n; k++)
-        finite &= isfinite(r->terms.item[k].value) != 0;
-    return finite;
-}
-
-/* Has each group one fold? */
-static bool groups_whole(const shrink_row *row, size_t n, lm_error *err, lm_status *status)
-{
-    size_t  n_groups = 0;
-    size_t *fold;
-    bool    whole = true;
-
-    for (size_t i = 0; i < n; i++)
-        n_groups = row[i].group >= n_groups ? row[i].group + 1 : n_groups;
-    if (!(fold = malloc((n_groups + 1) * sizeof *fold))) {
-        *status = no_memory(err);
-        return false;
-    }
-    for (size_t i = 0; i < n; i++)
-        fold[row[i].group] = row[i].fold;
-    for (size_t i = 0; i < n; i++)
-        whole &= fold[row[i].group] == row[i].fold && row_finite(&row[i]);
-    free(fold);
-    return whole;
-}
-
-static lm_status sums_room(shrink_sums *s, lm_error *err)
-{
-    s->gram = calloc(s->n * s->n + 1, sizeof *s->gram);
-    s->h    = calloc(s->n + 1, sizeof *s->h);
-    return s->gram && s->h ? LM_OK : no_memory(err);
-}
-
-lm_status shrink_sums_new(const shrink_row *row, size_t n, const shrink_options *options,
-                          shrink_sums *out, lm_error *err)
-{
-    double            *share  = malloc((n + 1) * sizeof *share);
-    const shrink_row **all    = calloc(n + 1, sizeof *all);
-    lm_status          status = LM_OK;
-
-    *out = (shrink_sums){ .n = 0 };
-    for (size_t t = 0; t < N_TERMS; t++)
-        out->at[t] = N_TERMS;
-    if (!share || !all)
-        status = no_memory(err);
-    if (!status)
-        out->whole = groups_whole(row, n, err, &status);
-    for (size_t i = 0; i < n && out->whole; i++) {
-        all[i] = &row[i];
-        for (size_t k = 0; k < row[i].terms.n; k++)
-            if (out->at[row[i].terms.item[k].term] == N_TERMS)
-                out->at[row[i].terms.item[k].term] = out->n++;
-    }
-    if (!status)
-        status = sums_room(out, err);
-    if (!status && out->whole)
-        status = share_groups(all, n, options->alike, share, err);
-    for (size_t i = 0; i < n && out->whole && !status; i++)
-        sums_add(out, &row[i], share[i]);
-    free(share);
-    free(all);
-    if (status)
-        shrink_sums_free(out);
-    return status;
-}
-
-void shrink_sums_free(shrink_sums *s)
-{
-    free(s->gram);
-    free(s->h);
-    s->gram = s->h = NULL;
-    s->n           = 0;
-}
-
-/* Those of the rows that take part: without the others, which are fewer. */
-static lm_status take_sums(solving *s, const shrink_row *row, size_t n, size_t without,
-                           const shrink_sums *all)
-{
-    double            *share  = malloc((n + 1) * sizeof *share);
-    const shrink_row **left   = calloc(n + 1, sizeof *left);
-    size_t             n_left = 0;
-    lm_status          status;
-
-    s->sums = *all;
-    status  = sums_room(&s->sums, s->err);
-    if (!status && (!share || !left))
-        status = no_memory(s->err);
-    for (size_t i = 0; i < n && !status; i++)
-        if (row[i].fold == without)
-            left[n_left++] = &row[i];
-    if (!status)
-        status = share_groups(left, n_left, s->options->alike, share, s->err);
-    if (!status) {
-        memcpy(s->sums.gram, all->gram, all->n * all->n * sizeof *all->gram);
-        memcpy(s->sums.h, all->h, all->n * sizeof *all->h);
-    }
-    for (size_t i = 0; i < n_left && !status; i++)
-        sums_add(&s->sums, left[i], -share[i]);
-    free(share);
-    free(left);
-    return status;
-}
-
-static lm_status take_rows(solving *s, const shrink_row *row, size_t n, size_t without)
-{
-    s->row    = malloc((n + 1) * sizeof *s->row);
     s->weight = malloc((n + 1) * sizeof *s->weight);
     s->share  = malloc((n + 1) * sizeof *s->share);
     s->summed = malloc((n + 1) * sizeof *s->summed);
     s->fit    = malloc((n + 1) * sizeof *s->fit);
-    if (!s->row || !s->weight || !s->share || !s->summed || !s->fit)
+    if (!s->weight || !s->share || !s->summed || !s->fit)
         return no_memory(s->err);
-    for (size_t i = 0; i < n; i++) {
-        if (row[i].fold == without)
-            continue;
-        if (!(row[i].seconds > 0 && isfinite(row[i].seconds)))
-            return lm_error_set(s->err, LM_E_ARG, "row %zu: time is not above 0", i);
-        for (size_t k = 0; k < row[i].terms.n; k++) {
-            if (!isfinite(row[i].terms.item[k].value))
-                return lm_error_set(s->err, LM_E_ARG, "row %zu: a term is not finite", i);
-            s->used[row[i].terms.item[k].term] = true;
-        }
-        s->row[s->n++] = &row[i];
-    }
-    return s->n ? share_groups(s->row, s->n, s->options->alike, s->share, s->err)
-                : lm_error_set(s->err, LM_E_ARG, "no rows to fit");
+    if ((status = shrink_rows_share(s->rows, without, s->share, s->err)) ||
+        (status = shrink_rows_sum(s->rows, without, s->share, &s->sums, s->err)))
+        return status;
+    for (size_t p = 0; p < s->rows->n_terms; p++)
+        s->used[s->rows->term[p]] = s->sums.used[p];
+    return s->sums.n ? LM_OK : lm_error_set(s->err, LM_E_ARG, "no rows to fit");
 }
 
 /* Families that stand on their own first; then all of them, the rest beginning from their guesses.
@@ -551,17 +388,14 @@ static lm_status solve_families(solving *s)
     return status;
 }
 
-lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
-                       const shrink_options *options, const shrink_sums *sums, shrink_fit *out,
-                       lm_error *err)
+lm_status shrink_solve(const shrink_rows *rows, size_t without, const shrink_options *options,
+                       shrink_fit *out, lm_error *err)
 {
-    solving   s = { .options = options, .err = err };
+    solving   s = { .rows = rows, .options = options, .err = err };
     double    spare;
-    lm_status status = take_rows(&s, row, n, without);
+    lm_status status = take_rows(&s, without);
 
     memset(out, 0, sizeof *out);
-    if (!status && sums && sums->whole)
-        status = take_sums(&s, row, n, without, sums);
     if (status)
         goto out;
     for (size_t t = 0; t < N_TERMS; t++) {
@@ -574,14 +408,13 @@ lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
         if (!options->slots_only)
             status = refine(&s, term_key, out);
     }
-    spare = (double)s.n - (double)out->n_used;
+    spare = (double)s.sums.n - (double)out->n_used;
     for (size_t t = 0; t < N_TERMS && !status; t++) {
         out->coefficient[t] = s.scale[t];
         out->spread[t] *= spare > 0 ? sqrt(out->weighted_rss / spare) : NAN;
     }
-    out->rows = s.n;
+    out->rows = s.sums.n;
 out:
-    free(s.row);
     free(s.weight);
     free(s.share);
     free(s.summed);

@@ -20,25 +20,14 @@
 #ifndef FIT_SHRINK_H
 #define FIT_SHRINK_H
 
-#include <stdbool.h>
-
-#include "features/terms.h"
-
-typedef struct shrink_row {
-    term_vector terms;
-    double      seconds; /**< > 0 */
-    size_t      fold;
-    size_t      group; /**< rows of one group, a network's, are alike: each counts less */
-} shrink_row;
+#include "fit/shrink_rows.h"
 
 typedef struct shrink_options {
-    double mu;       /**< of both stages */
-    double huber;    /**< relative residual */
-    double alike;    /**< correlation of the deviations of a group's rows: of n of them each counts
-                        1 / (1 + (n - 1) alike) (the design effect of cluster sampling, Kish 1965), so
-                        that mu means the same for one batch a network and for thirty */
-    int  rounds;     /**< of reweighting, in each stage */
-    bool slots_only; /**< without the last stage */
+    double mu;         /**< of both stages */
+    double huber;      /**< relative residual */
+    double alike;      /**< of shrink_rows_new() */
+    int    rounds;     /**< of reweighting, in each stage */
+    bool   slots_only; /**< without the last stage */
 } shrink_options;
 
 /** Of networks' kernels, and of networks of which only counts are known: about a thousand rows. */
@@ -55,30 +44,13 @@ typedef struct shrink_fit {
     double weighted_rss; /**< of relative residuals */
 } shrink_fit;
 
-/** Sums over all rows from which fits without a fold begin: what that fold adds is taken out of
- * them, instead of adding up the others again. */
-typedef struct shrink_sums {
-    size_t  at[N_TERMS]; /**< place of a term below; N_TERMS: no row has it */
-    size_t  n;
-    double *gram, *h; /**< of relative terms, rows weighing as their group has it; lower triangle */
-    bool    whole;    /**< no group has rows in two folds, no number is not finite: else fits do not
-                         begin from these */
-} shrink_sums;
-
-/** LM_E_NOMEM; what is wrong with rows is for shrink_solve() to say. */
-lm_status shrink_sums_new(const shrink_row *row, size_t n, const shrink_options *options,
-                          shrink_sums *out, lm_error *err);
-void      shrink_sums_free(shrink_sums *s);
-
 /**
  * Fits to the rows whose fold is not `without`.
  *
- * @param sums of the same rows and options; NULL: none. They change nothing but the time
- * @return LM_E_ARG for no rows, or numbers that are not finite; LM_E_NOMEM
+ * @return LM_E_ARG for no rows, or equations that are not finite; LM_E_NOMEM
  */
-lm_status shrink_solve(const shrink_row *row, size_t n, size_t without,
-                       const shrink_options *options, const shrink_sums *sums, shrink_fit *out,
-                       lm_error *err);
+lm_status shrink_solve(const shrink_rows *rows, size_t without, const shrink_options *options,
+                       shrink_fit *out, lm_error *err);
 
 /** Seconds: coefficients times terms. */
 double shrink_seconds(const shrink_fit *f, const term_vector *terms);

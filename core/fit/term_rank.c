@@ -1,74 +1,59 @@
 /* How many coefficients of terms rows tell apart. */
 #include "fit/term_rank.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <stdlib.h>
+
+#include "base/no_memory.h"
 
 /* Squared distance of a column of length 1 from those before it. */
 #define NEAR 1e-10
 
-void term_products_open(term_products *p)
+/* Products of all pairs of columns, these of length 1; those of zeros stay so. */
+static void multiply(const shrink_rows *r, double *of)
 {
-    p->of = calloc((size_t)N_TERMS * N_TERMS, sizeof *p->of);
-    p->n  = 0;
-    for (size_t t = 0; t < N_TERMS; t++)
-        p->place[t] = N_TERMS;
-}
+    const size_t n = r->n_terms;
+    double       length[N_TERMS];
 
-void term_products_free(term_products *p)
-{
-    free(p->of);
-    p->of = NULL;
-}
-
-void term_products_add(term_products *p, const term_vector *terms, double seconds)
-{
-    for (size_t i = 0; i < terms->n; i++)
-        if (p->place[terms->item[i].term] == N_TERMS)
-            p->place[terms->item[i].term] = p->n++;
-    for (size_t i = 0; i < terms->n; i++) {
-        double      *row = &p->of[p->place[terms->item[i].term] * N_TERMS];
-        const double x   = terms->item[i].value / seconds;
-
-        for (size_t k = 0; k < terms->n; k++)
-            row[p->place[terms->item[k].term]] += x * (terms->item[k].value / seconds);
-    }
-}
-
-/* All columns to length 1; those of zeros stay so. */
-static void scale(term_products *p)
-{
-    double length[N_TERMS];
-
-    for (size_t i = 0; i < p->n; i++)
-        length[i] = sqrt(p->of[i * N_TERMS + i]);
-    for (size_t i = 0; i < p->n; i++)
-        for (size_t k = 0; k < p->n; k++)
+    if (n)
+        cblas_dsyrk(CblasRowMajor, CblasLower, CblasTrans, (int)n, (int)r->n, 1, r->relative,
+                    (int)n, 0, of, (int)n);
+    for (size_t i = 0; i < n; i++)
+        length[i] = sqrt(of[i * n + i]);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k <= i; k++) {
             if (length[i] > 0 && length[k] > 0)
-                p->of[i * N_TERMS + k] /= length[i] * length[k];
+                of[i * n + k] /= length[i] * length[k];
+            of[k * n + i] = of[i * n + k];
+        }
 }
 
-size_t term_products_rank(term_products *p)
+lm_status term_rank(const shrink_rows *r, size_t *out, lm_error *err)
 {
-    bool   used[N_TERMS] = { false };
-    size_t rank          = 0;
+    const size_t n             = r->n_terms;
+    bool         used[N_TERMS] = { false };
+    double      *of            = calloc(n * n + 1, sizeof *of);
 
-    scale(p);
-    for (;; rank++) {
-        size_t  pivot = N_TERMS;
+    if (!of)
+        return no_memory(err);
+    multiply(r, of);
+    for (*out = 0;; ++*out) {
+        size_t  pivot = n;
         double *row;
 
-        for (size_t i = 0; i < p->n; i++)
-            if (!used[i] &&
-                (pivot == N_TERMS || p->of[i * N_TERMS + i] > p->of[pivot * N_TERMS + pivot]))
+        for (size_t i = 0; i < n; i++)
+            if (!used[i] && (pivot == n || of[i * n + i] > of[pivot * n + pivot]))
                 pivot = i;
-        if (pivot == N_TERMS || !(p->of[pivot * N_TERMS + pivot] > NEAR))
-            return rank;
+        if (pivot == n || !(of[pivot * n + pivot] > NEAR))
+            break;
         used[pivot] = true;
-        row         = &p->of[pivot * N_TERMS];
-        for (size_t i = 0; i < p->n; i++) /* what is left of the others without it */
-            for (size_t k = 0; k < p->n && !used[i]; k++)
+        row         = &of[pivot * n];
+        for (size_t i = 0; i < n; i++) /* what is left of the others without it */
+            for (size_t k = 0; k < n && !used[i]; k++)
                 if (!used[k])
-                    p->of[i * N_TERMS + k] -= row[i] * row[k] / row[pivot];
+                    of[i * n + k] -= row[i] * row[k] / row[pivot];
     }
+    free(of);
+    return LM_OK;
 }

@@ -1,6 +1,7 @@
 /* Independent parts: each once, whatever the number of threads, and the first failure. */
 #include "check.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,12 +82,41 @@ static void parts_have_parts(void **state)
         assert_int_equal(w.done[i], 20);
 }
 
+/* Two that wait for each other. */
+static lm_status meet(void *context, size_t part, lm_error *err)
+{
+    (void)part;
+    (void)err;
+    pthread_barrier_wait(context);
+    return LM_OK;
+}
+
+static lm_status have_them_meet(void *context, size_t part, lm_error *err)
+{
+    (void)part;
+    return parallel_for(2, meet, context, err);
+}
+
+/* Of one part that has two, the second is done by a thread that has nothing else to do. */
+static void parts_of_parts_are_done_by_who_is_free(void **state)
+{
+    pthread_barrier_t both;
+
+    (void)state;
+    setenv("OMP_NUM_THREADS", "2", 1);
+    assert_int_equal(pthread_barrier_init(&both, NULL, 2), 0);
+    assert_int_equal(parallel_for(1, have_them_meet, &both, NULL), LM_OK);
+    assert_int_equal(parallel_for(3, have_them_meet, &both, NULL), LM_OK);
+    pthread_barrier_destroy(&both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_part_is_done_once),
         cmocka_unit_test(the_first_failure_is_told),
         cmocka_unit_test(parts_have_parts),
+        cmocka_unit_test(parts_of_parts_are_done_by_who_is_free),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,10 +9,10 @@
 enum { ROWS = 40, ITEMS = 6 };
 
 /* Rows of two dense slots, their traffic and launches, with times by known coefficients. */
-typedef struct rows {
+typedef struct made {
     shrink_row row[ROWS];
     term_item  item[ROWS][ITEMS];
-} rows;
+} made;
 
 static const char *const names[ITEMS] = { "conv1x1.flops.forward", "conv3x3.flops.forward",
                                           "gemm.flops.forward",    "conv.bytes.forward",
@@ -34,7 +34,7 @@ static int by_term(const void *a, const void *b)
     return (x->term > y->term) - (x->term < y->term);
 }
 
-static void make(rows *r)
+static void make(made *r)
 {
     static const double size[ITEMS] = { 1e9, 1e9, 1e9, 1e8, 1e8, 1e4 };
 
@@ -50,18 +50,21 @@ static void make(rows *r)
     }
 }
 
-static shrink_fit solve(const rows *r, size_t n, size_t without, const shrink_options *o)
+static shrink_fit solve(const made *r, size_t n, size_t without, const shrink_options *o)
 {
-    shrink_fit f;
+    shrink_rows rows;
+    shrink_fit  f;
 
-    assert_int_equal(shrink_solve(r->row, n, without, o, NULL, &f, NULL), LM_OK);
+    assert_int_equal(shrink_rows_new(r->row, n, o->alike, &rows, NULL), LM_OK);
+    assert_int_equal(shrink_solve(&rows, without, o, &f, NULL), LM_OK);
+    shrink_rows_free(&rows);
     return f;
 }
 
 static void many_exact_rows_give_the_coefficients(void **state)
 {
     const shrink_options loose = { .mu = 1e-9, .huber = 0.1, .rounds = 5 };
-    rows                 r;
+    made                 r;
     shrink_fit           f;
 
     (void)state;
@@ -80,7 +83,7 @@ static void many_exact_rows_give_the_coefficients(void **state)
 static void a_heavy_ridge_ties_a_family(void **state)
 {
     const shrink_options tied = { .mu = 1e6, .huber = 0.1, .rounds = 5 };
-    rows                 r;
+    made                 r;
     shrink_fit           f;
 
     (void)state;
@@ -97,7 +100,7 @@ static void a_heavy_ridge_ties_a_family(void **state)
 
 static void what_nobody_measured_has_its_slots_or_familys_coefficient(void **state)
 {
-    rows       r;
+    made       r;
     shrink_fit f;
 
     (void)state;
@@ -120,7 +123,7 @@ static void what_nobody_measured_has_its_slots_or_familys_coefficient(void **sta
 
 static void one_row_ten_times_too_slow_hardly_counts(void **state)
 {
-    rows       r;
+    made       r;
     shrink_fit clean, spoilt;
 
     (void)state;
@@ -136,7 +139,7 @@ static void one_row_ten_times_too_slow_hardly_counts(void **state)
 
 static void a_fold_left_out_is_not_seen(void **state)
 {
-    rows       r, other;
+    made       r, other;
     shrink_fit a, b;
 
     (void)state;
@@ -154,7 +157,7 @@ static void a_fold_left_out_is_not_seen(void **state)
 
 static void time_scales_with_its_unit(void **state)
 {
-    rows       r, milli;
+    made       r, milli;
     shrink_fit a, b;
 
     (void)state;
@@ -179,7 +182,7 @@ static void a_correction_that_hardly_shows_stays_what_it_was_taken_for(void **st
     (void)state;
     for (int much = 0; much < 2; much++) {
         term_item  items[ROWS][ITEMS + 1];
-        rows       r;
+        made       r;
         shrink_fit f;
         double     ratio;
 
@@ -205,7 +208,7 @@ static void a_correction_that_hardly_shows_stays_what_it_was_taken_for(void **st
 /* Three rows of one network, all twice as slow, do not outvote three networks. */
 static void rows_of_one_group_count_less(void **state)
 {
-    rows       r;
+    made       r;
     shrink_fit apart, together;
     double     pull_apart = 0, pull_together = 0;
 
@@ -230,7 +233,7 @@ static void without_the_last_stage_passes_cost_the_same(void **state)
 {
     const size_t   forward = term_parse(names[3]), backward = term_parse("conv.bytes.grad_input");
     shrink_options o = shrink_default;
-    rows           r;
+    made           r;
     shrink_fit     f;
 
     (void)state;
@@ -248,61 +251,57 @@ static void without_the_last_stage_passes_cost_the_same(void **state)
     assert_close(f.coefficient[backward] / f.coefficient[forward], 1, 1e-12);
 }
 
-/* Rows with errors, each fold left out, three rows a group: the same to rounding, faster. */
-static void sums_of_all_rows_change_nothing(void **state)
+/* Rows with errors, several a group: a fit without a fold is one to the others alone, whether each
+ * group is in one fold, of which sums are at hand, or in several. */
+static void a_fold_left_out_is_as_if_it_was_not_there(void **state)
 {
-    rows        r;
-    shrink_sums sums;
-    shrink_fit  with, without;
-
     (void)state;
-    make(&r);
-    for (size_t i = 0; i < ROWS; i++) {
-        r.row[i].group = i % 4 + 4 * (i / 12);
-        r.row[i].seconds *= 0.7 + 0.6 * uniform();
-    }
-    assert_int_equal(shrink_sums_new(r.row, ROWS, &shrink_default, &sums, NULL), LM_OK);
-    assert_true(sums.whole);
-    for (size_t fold = 0; fold < 4; fold++) {
-        without = solve(&r, ROWS, fold, &shrink_default);
-        assert_int_equal(shrink_solve(r.row, ROWS, fold, &shrink_default, &sums, &with, NULL),
-                         LM_OK);
-        assert_int_equal(with.rows, without.rows);
-        for (size_t t = 0; t < N_TERMS; t++)
-            if (without.coefficient[t] > 0)
-                assert_close(with.coefficient[t] / without.coefficient[t], 1, 1e-9);
-        assert_close(with.weighted_rss / without.weighted_rss, 1, 1e-9);
-    }
-    shrink_sums_free(&sums);
-}
+    for (int whole = 0; whole < 2; whole++) {
+        made r;
 
-/* What such rows weigh depends on who is left out: sums say nothing of it. */
-static void sums_of_groups_in_two_folds_are_not_used(void **state)
-{
-    rows        r;
-    shrink_sums sums;
+        make(&r);
+        for (size_t i = 0; i < ROWS; i++) {
+            r.row[i].group = whole ? i % 4 + 4 * (i / 12) : i / 3;
+            r.row[i].seconds *= 0.7 + 0.6 * uniform();
+        }
+        for (size_t fold = 0; fold < 4; fold++) {
+            const shrink_fit without = solve(&r, ROWS, fold, &shrink_default);
+            shrink_fit       alone;
+            made             others = r;
+            size_t           n      = 0;
 
-    (void)state;
-    make(&r);
-    for (size_t i = 0; i < ROWS; i++)
-        r.row[i].group = 0;
-    assert_int_equal(shrink_sums_new(r.row, ROWS, &shrink_default, &sums, NULL), LM_OK);
-    assert_false(sums.whole);
-    shrink_sums_free(&sums);
+            for (size_t i = 0; i < ROWS; i++)
+                if (r.row[i].fold != fold)
+                    others.row[n++] = r.row[i];
+            alone = solve(&others, n, ROWS, &shrink_default);
+            assert_int_equal(without.rows, n);
+            assert_int_equal(without.n_used, alone.n_used);
+            for (size_t t = 0; t < N_TERMS; t++)
+                if (alone.coefficient[t] > 0)
+                    assert_close(without.coefficient[t] / alone.coefficient[t], 1, 1e-9);
+            assert_close(without.weighted_rss / alone.weighted_rss, 1, 1e-9);
+        }
+    }
 }
 
 static void nothing_and_nonsense_are_refused(void **state)
 {
-    rows       r;
-    shrink_fit f;
-    lm_error   err = { 0 };
+    made        r;
+    shrink_rows rows;
+    shrink_fit  f;
+    lm_error    err = { 0 };
 
     (void)state;
     make(&r);
-    assert_int_equal(shrink_solve(r.row, 0, ROWS, &shrink_default, NULL, &f, &err), LM_E_ARG);
+    assert_int_equal(shrink_rows_new(r.row, 0, 0.5, &rows, &err), LM_OK);
+    assert_int_equal(shrink_solve(&rows, ROWS, &shrink_default, &f, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "no rows to fit");
+    shrink_rows_free(&rows);
+    r.item[2][0].value = HUGE_VAL;
+    assert_int_equal(shrink_rows_new(r.row, ROWS, 0.5, &rows, &err), LM_E_ARG);
+    assert_error(err, LM_E_ARG, "row 2: a term is not finite");
     r.row[1].seconds = 0;
-    assert_int_equal(shrink_solve(r.row, ROWS, ROWS, &shrink_default, NULL, &f, &err), LM_E_ARG);
+    assert_int_equal(shrink_rows_new(r.row, ROWS, 0.5, &rows, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "row 1: time is not above 0");
 }
 
@@ -318,8 +317,7 @@ int main(void)
         cmocka_unit_test(a_correction_that_hardly_shows_stays_what_it_was_taken_for),
         cmocka_unit_test(rows_of_one_group_count_less),
         cmocka_unit_test(without_the_last_stage_passes_cost_the_same),
-        cmocka_unit_test(sums_of_all_rows_change_nothing),
-        cmocka_unit_test(sums_of_groups_in_two_folds_are_not_used),
+        cmocka_unit_test(a_fold_left_out_is_as_if_it_was_not_there),
         cmocka_unit_test(nothing_and_nonsense_are_refused),
     };
 

@@ -13,15 +13,15 @@
  * of any size. */
 static size_t rank_of(size_t from, size_t n, size_t rows, double apart, uint64_t seed)
 {
-    term_products p;
-    size_t        rank;
+    term_item   items[ROWS][TERMS];
+    shrink_row  row[ROWS];
+    shrink_rows r;
+    size_t      rank;
 
-    term_products_open(&p);
-    assert_non_null(p.of);
     for (size_t i = 0; i < rows; i++) {
-        const double      seconds = (double)(1 + random_below(&seed, 1000)) * 1e-6;
-        term_item         item[TERMS];
-        const term_vector terms = { item, n };
+        term_item *item = items[i];
+
+        row[i] = (shrink_row){ { item, n }, (double)(1 + random_below(&seed, 1000)) * 1e-6, 0, i };
 
         for (size_t k = 0; k < n; k++) {
             const double fresh = (double)(1 + random_below(&seed, 1u << 30));
@@ -34,10 +34,10 @@ static size_t rank_of(size_t from, size_t n, size_t rows, double apart, uint64_t
         }
         for (size_t k = 0; k < n; k++) /* units do not matter */
             item[k].value *= pow(10, (double)(3 * k) - 15);
-        term_products_add(&p, &terms, seconds);
     }
-    rank = term_products_rank(&p);
-    term_products_free(&p);
+    assert_int_equal(shrink_rows_new(row, rows, 0, &r, NULL), LM_OK);
+    assert_int_equal(term_rank(&r, &rank, NULL), LM_OK);
+    shrink_rows_free(&r);
     return rank;
 }
 
