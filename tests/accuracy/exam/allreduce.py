@@ -1,5 +1,4 @@
 """All-reduces of public clusters: calibrated on few nodes, asked on many; and single sizes and node counts left out."""
-import os
 import statistics
 
 NAME = "allreduce"
@@ -113,8 +112,7 @@ def target_of(key):
 
 
 def ask_more_nodes(exam, asked):
-    keys = list(asked)
-    found = {k: e for k, e in zip(keys, exam.map(lambda k: more_nodes(exam, k, asked[k]), keys)) if e and e[0]}
+    found = {k: e for k, e in exam.each(NAME, lambda k: more_nodes(exam, k, asked[k]), asked).items() if e[0]}
     question = "more nodes than calibrated"
     for key, e in found.items():
         add(exam, question, " ".join(key), e, target_of(key))
@@ -141,8 +139,7 @@ def inner(exam, key, rows):
 
 
 def ask_inner(exam, asked):
-    keys = list(asked)
-    found = {k: e for k, e in zip(keys, exam.map(lambda k: inner(exam, k, asked[k]), keys)) if e and e[0]}
+    found = {k: e for k, e in exam.each(NAME, lambda k: inner(exam, k, asked[k]), asked).items() if e[0]}
     for key, e in found.items():
         add(exam, "number of nodes left out, neither smallest nor largest", " ".join(key), e)
     for cluster in sorted({k[0] for k in found}):
@@ -155,9 +152,7 @@ def ask_inner(exam, asked):
 
 def ask_deepbench(exam, asked):
     for what, rule in ("size", "bytes"), ("number of ranks", "ranks"):
-        keys = list(asked)
-        found = dict(zip(keys, exam.map(lambda k: errors(exam, f"{NAME}-deepbench-{k}-{rule}", asked[k], "--leave-out", rule),
-                                        keys)))
+        found = exam.each(NAME, lambda k: errors(exam, f"{NAME}-deepbench-{k}-{rule}", asked[k], "--leave-out", rule), asked)
         for key, e in found.items():
             add(exam, f"deepbench, {what} left out", key, e)
         for model in MODELS:
@@ -170,15 +165,17 @@ def ask_deepbench(exam, asked):
 
 def ask_held_out(exam, known, asked):
     """Rows of clusters that were seen, on what was not."""
-    question, found = "held out rows of known clusters", []
-    for key, rows in asked.items():
-        machine = os.path.join(exam.work, file_name(key) + ".ini")
+    def one(key):
+        machine = exam.path(file_name(key) + ".ini")
         exam.program.fit(exam.write(file_name(key) + "-fit.csv", known[key], ()), machine, ("--algorithm", key[2]))
-        found.append(errors(exam, file_name(key), rows, "--algorithm", key[2], "--machine", machine))
-        add(exam, question, " ".join(key), found[-1])
-    found = [e for e in found if e[0]]
+        return errors(exam, file_name(key), asked[key], "--algorithm", key[2], "--machine", machine)
+
+    question = "held out rows of known clusters"
+    found = {k: e for k, e in exam.each(NAME, one, asked).items() if e[0]}
+    for key, e in found.items():
+        add(exam, question, " ".join(key), e)
     if found:
-        add(exam, f"{question}: {len(found)} campaigns", "all", pool(found))
+        add(exam, f"{question}: {len(found)} campaigns", "all", pool(found.values()))
 
 
 def run(exam):

@@ -2,6 +2,7 @@
 import statistics
 
 import kernels
+from exam import NEW
 from program import MODELS
 
 NAME = "deepbench"
@@ -42,16 +43,16 @@ def run(exam):
     def one(key):
         name = f"{NAME}-{'-'.join(key)}"
         known = [("multiprocessors", MULTIPROCESSORS[key[0]])] if key[0] in MULTIPROCESSORS else []
-        if exam.heldout and key in rows:
-            return exam.unseen(name, rows[key], other[key], known)
-        return exam.program.validate(exam.write(name + ".csv", asked[key], known), leave_out=f"kfold={PARTS}")
+        return exam.answer(f"{NAME}: {' '.join(key)}", rows.get(key), other.get(key), lambda a, b: exam.unseen(name, a, b, known),
+                           lambda r: exam.program.validate(exam.write(name + ".csv", r, known), leave_out=f"kfold={PARTS}"))
 
     found = dict(zip(asked, exam.map(one, asked)))
     for what, (_, target) in PASSES.items():
         by_split = {}
-        for key, errors in found.items():
-            split = "ten parts" if not exam.heldout else "held out" if key in rows else "new system, ten parts"
-            by_split.setdefault(split, {})[" ".join(key)] = errors
+        for key, (how, errors) in found.items():
+            if errors:
+                split = {"": "ten parts", NEW: "new system, ten parts"}.get(how, how)
+                by_split.setdefault(split, {})[" ".join(key)] = errors
         for split, group in by_split.items():
             question = f"convolutions, {WORDS[what]}, {split}"
             for system, errors in group.items():

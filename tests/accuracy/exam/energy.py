@@ -149,7 +149,7 @@ def lower_clock(exam, folder):
 
 def networks(exam):
     """Networks whose training the thesis measured, as they are found here, and their batches."""
-    rows = exam.read(exam.data, SOURCE, "networks.csv")
+    rows = exam.read(exam.data, SOURCE, "networks.csv") or exam.read(exam.heldout, SOURCE, "networks.csv") or []
     found = {}
     for r in rows:
         if r["gpu"] == "a30" and r["tensor_cores"] == "1" and r["phase"] == "training":
@@ -164,6 +164,9 @@ def best_clocks(exam, machine, group):
     """The clocks of the grid at which all networks together need least energy, and least energy times time."""
     costs = {"energy": collections.defaultdict(list), "EDP": collections.defaultdict(list)}
     nets = networks(exam)
+    if not nets:
+        exam.skip(f"{NAME}: no networks whose best clocks were measured")
+        return
     for name, shape, batch in nets:
         rows = exam.program.table("energy", name, "--machine", machine, "--input", shape, "--batch", batch, "--optimizer", "sgd",
                                   "--clocks", ",".join(map(str, CLOCKS)))
@@ -177,12 +180,14 @@ def best_clocks(exam, machine, group):
 
 
 def run(exam):
-    rows = training(exam, exam.data)
-    if not rows:
-        exam.skip(f"{NAME}: no {SOURCE}")
-        return
-    operations = [operation(r) for r in rows]
     scored = exam.heldout if exam.read(exam.heldout, SOURCE, "clock900_figure.csv") else exam.data
-    knee = points_at_900(exam, operations, scored)
-    lower_clock(exam, scored)
-    best_clocks(exam, fit(exam, operations, knee), "all")
+    exam.attempt(f"{NAME}: a lower clock", lower_clock, exam, scored)
+    operations = [operation(r) for r in training(exam, exam.data)]
+    if not operations:
+        return exam.skip(f"{NAME}: no {SOURCE}")
+    if not exam.read(scored, SOURCE, "clock900_figure.csv"):
+        return exam.skip(f"{NAME}: no clock900_figure.csv")
+    knee = exam.attempt(f"{NAME}: 900 MHz", points_at_900, exam, operations, scored)
+    if knee:
+        exam.attempt(f"{NAME}: the best clocks", lambda: best_clocks(exam, fit(exam, operations, knee), "all"))
+    return None

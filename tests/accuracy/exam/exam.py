@@ -6,9 +6,23 @@ import math
 import os
 import statistics
 import tempfile
+import traceback
 
-from program import MODELS, Failed, write_observations
+from program import MODELS, Failed, Refused, write_observations
 from results import COVERAGE
+
+
+HELD_OUT, NEW = "held out", "new"
+
+
+def where(error):
+    """The innermost line of these files that an error came from."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{os.path.basename(last.filename)}:{last.lineno}"
+
+
+def label(item):
+    return " ".join(map(str, item)) if isinstance(item, tuple) else str(item)
 
 
 class Exam:
@@ -22,6 +36,7 @@ class Exam:
         self.pool = concurrent.futures.ThreadPoolExecutor(min(2, os.cpu_count() or 1))
         self.missing = {}
         self.skipped = []
+        self.failures = []
 
     def close(self):
         self.pool.shutdown(cancel_futures=True)
@@ -29,8 +44,28 @@ class Exam:
             self.temporary.cleanup()
 
     def skip(self, line):
+        line = " ".join(line.split())
         self.skipped.append(line)
         print(f"skipped: {line}", flush=True)
+
+    def attempt(self, what, function, *arguments):
+        """What a question's function returns; None where it has no answer, and a line says so: other questions are worth having all
+        the same. What the program refuses to learn of a part of the data is no failure of it."""
+        try:
+            return function(*arguments)
+        except Refused as e:
+            if not self.heldout:
+                self.fail(f"{what}: {e}")
+            else:
+                self.skip(f"{what}: {e}")
+        except Failed as e:
+            self.fail(f"{what}: {e}")
+        except Exception as e:  # rows of other data than were foreseen
+            self.fail(f"{what}: {where(e)}: {type(e).__name__}: {e}")
+        return None
+
+    def fail(self, line):
+        self.failures.append(" ".join(line.split()))
 
     # ---- data ----------------------------------------------------------------------------------------------------
 
@@ -86,6 +121,23 @@ class Exam:
     def map(self, function, items):
         """As many at a time as there are cores for them; in order."""
         return list(self.pool.map(function, items))
+
+    def each(self, dataset, function, items):
+        """The answers of those items that have one, by item: as many at a time as there are cores for them, in order."""
+        items = list(items)
+        found = self.map(lambda i: self.attempt(f"{dataset}: {label(i)}", function, i), items)
+        return {i: f for i, f in zip(items, found) if f is not None}
+
+    def answer(self, what, rows, other, by_fit, within):
+        """How, and errors: of `other` by a fit to `rows`, where something is held out; within what is asked about where nothing is, or
+        where a fit has no rows or too few. (None, None) where neither can be."""
+        if self.heldout and rows and other:
+            found = self.attempt(f"{what}, held out", by_fit, rows, other)
+            if found:
+                return HELD_OUT, found
+        asked = other if self.heldout else rows
+        found = self.attempt(what, within, asked) if asked else None
+        return (NEW if self.heldout else "", found) if found else (None, None)
 
     def left_out(self, name, rows):
         """Errors with each group left out in turn."""

@@ -27,6 +27,6 @@ def jobs(exam, folder):
 
 def run(exam):
     rows, other = jobs(exam, exam.data), jobs(exam, exam.heldout) if exam.heldout else []
-    if not rows or exam.heldout and not other:
+    if not (other if exam.heldout else rows):
         return exam.skip(f"{NAME}: no training.csv.gz")
     runs.examine(exam, NAME, "epochs from metrics", rows, other, devices(exam), TARGETS, PUBLISHED)

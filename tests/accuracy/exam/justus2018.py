@@ -188,12 +188,12 @@ def unseen(exam):
             return machine
 
         measured = [g for g in gpus(exam, kind) if g in known and layers(exam, exam.data, kind, g)]
-        machine = dict(zip(measured, exam.map(fit, measured)))
+        machine = exam.each(NAME, fit, measured)
         asked = [g for g in gpus(exam, kind) if g in known and layers(exam, exam.heldout or exam.data, kind, g)]
         asked = asked[:1 if exam.quick else None]
-        found = exam.map(lambda g: transferred(exam, kind, {s: m for s, m in machine.items() if s != g}, g,
-                                               up_to(exam.heldout or exam.data, g), devices), asked)
-        for gpu, (alone, corrected) in zip(asked, found):
+        found = exam.each(NAME, lambda g: transferred(exam, kind, {s: m for s, m in machine.items() if s != g}, g,
+                                                      up_to(exam.heldout or exam.data, g), devices), asked)
+        for gpu, (alone, corrected) in found.items():
             n, mape, _ = pooled(alone, "layermeter")
             question = f"{kind}, GPU not measured, by datasheet alone"
             exam.results.add(NAME, question, gpu, n, "layermeter", "MAPE %", mape, None, UNSEEN_PUBLISHED.get((kind, gpu)))
@@ -298,14 +298,14 @@ def joint(exam):
 
 def run(exam):
     asked = [(kind, gpu) for kind in KINDS for gpu in gpus(exam, kind)[:1 if exam.quick else None]]
-    found = dict(zip(asked, exam.map(lambda a: one(exam, *a), asked)))
-    if not any(found.values()):
+    found = exam.each(NAME, lambda a: one(exam, *a), asked)
+    if not found:
         return exam.skip(f"{NAME}: no layers")
-    for (kind, gpu), answer in found.items():
-        if not answer:
-            exam.skip(f"{NAME}: no {kind}_{gpu}.csv.gz")
+    for kind, gpu in asked:
+        if (kind, gpu) not in found:
+            exam.skip(f"{NAME}: no {kind}_{gpu}.csv.gz, or too little in it")
             continue
-        question, errors = answer
+        question, errors = found[kind, gpu]
         for model in MODELS:
             all_rows = pooled(errors, model)
             if all_rows:
@@ -336,9 +336,5 @@ def run(exam):
             all_rows = pooled(errors, model)
             for metric, value in zip(("MAPE %", "RMSE ms"), all_rows[1:] if all_rows else ()):
                 exam.results.add(NAME, f"{kind}, {question}, PreNeT's model", gpu, all_rows[0], model, metric, value, judged=PRENET)
-    unseen(exam)
-    if not exam.quick:
-        unseen_learned(exam)
-        joint(exam)
-        joint_justus(exam)
-        vgg(exam)
+    for ask in (unseen,) if exam.quick else (unseen, unseen_learned, joint, joint_justus, vgg):
+        exam.attempt(f"{NAME}: {ask.__name__}", ask, exam)

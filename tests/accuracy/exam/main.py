@@ -48,18 +48,14 @@ def examine(o, results):
     exam = Exam(program, results, SOURCE,
                 folder("LAYERMETER_DATA", os.path.join(SOURCE, "..", "shared", "data")), folder("LAYERMETER_HELDOUT"),
                 o.quick, o.keep)
-    failures = []
     try:
         for name in o.dataset or (QUICK if o.quick else DATASETS):
             began = time.monotonic()
-            try:
-                importlib.import_module(name).run(exam)
-            except Failed as e:  # the others are worth having all the same
-                failures.append(f"{name}: {e}")
+            exam.attempt(name, importlib.import_module(name).run, exam)
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     finally:
         exam.close()
-    return sorted(program.doubts), failures
+    return sorted(program.doubts), exam.failures
 
 
 def expected(o, results):

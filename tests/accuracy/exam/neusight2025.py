@@ -5,6 +5,7 @@ import statistics
 
 import kernels
 import transformer_kernels
+from exam import NEW
 from program import MODELS, RESIDUAL, write_observations
 from results import OURS
 
@@ -105,21 +106,18 @@ def single(exam, rows, other, known):
 
     def one(key):
         name = f"{NAME}-{key[1]}-{key[0]}".replace(" ", "-")
-        if exam.heldout and of(rows, key):
-            return exam.unseen(name, of(rows, key), of(other, key), known.get(key[0], ()), ("--residual", "auto"),
-                               (*MODELS, RESIDUAL))
-        return exam.program.validate(exam.write(name + ".csv", of(other if exam.heldout else rows, key), known.get(key[0], ())),
-                                     leave_out=f"kfold={PARTS}", models=(*MODELS, RESIDUAL))
-
-    def split(key):
-        return "five parts" if not exam.heldout else "held out" if of(rows, key) else "new device, five parts"
+        sheet, models = known.get(key[0], ()), (*MODELS, RESIDUAL)
+        return exam.answer(f"{NAME}: {' '.join(key)}", of(rows, key), of(other, key),
+                           lambda a, b: exam.unseen(name, a, b, sheet, ("--residual", "auto"), models),
+                           lambda r: exam.program.validate(exam.write(name + ".csv", r, sheet), leave_out=f"kfold={PARTS}", models=models))
 
     found = dict(zip(asked, exam.map(one, asked)))
     for what, target in TARGETS.items():
         by_split = {}
-        for key, errors in found.items():
-            if key[1] == what:
-                by_split.setdefault(split(key), {})[key[0]] = errors
+        for key, (how, errors) in found.items():
+            if key[1] == what and errors:
+                split = {"": "five parts", NEW: "new device, five parts"}.get(how, how)
+                by_split.setdefault(split, {})[key[0]] = errors
         for how, group in by_split.items():
             say_single(exam, f"{what}, {how}", group, target, RESIDUAL_TARGETS.get(what))
 
@@ -163,9 +161,9 @@ def whole(exam, rows, other, known):
                            ("--residual", "auto", *(() if gpu in complete or not like else ("--like", like))),
                            (*MODELS, RESIDUAL))
 
-    found = dict(zip(complete, exam.map(one, complete)))
-    rest = [g for g in gpus if g not in complete]
-    found.update(zip(rest, exam.map(one, rest)))
+    found = exam.each(NAME, one, complete)
+    found.update(exam.each(NAME, one, [g for g in gpus if g not in complete]))
+    gpus = [g for g in gpus if g in found]
     for question, chosen, target in (("A100, V100, H100", [g for g in gpus if g.startswith(STEADY)], TARGET),
                                      ("all devices", gpus, TARGET_ALL)):
         theirs = published(exam, chosen)
@@ -201,8 +199,11 @@ def protocol(exam, known):
     def machine(gpu):
         return os.path.join(exam.work, f"{NAME}-protocol-{gpu}.ini")
 
-    exam.map(lambda g: exam.program.fit(exam.write(f"{NAME}-protocol-{g}-fit.csv", trains[g], known.get(g, ())), machine(g)),
-             complete)
+    def fit(gpu):
+        exam.program.fit(exam.write(f"{NAME}-protocol-{gpu}-fit.csv", trains[gpu], known.get(gpu, ())), machine(gpu))
+        return True
+
+    complete = list(exam.each(NAME, fit, complete))
     like = ("--like", ",".join(machine(g) for g in complete))
 
     def one(gpu):
@@ -212,7 +213,7 @@ def protocol(exam, known):
             exam.program.fit(source, machine(gpu), like)
         return exam.program.validate(asked, machine(gpu))
 
-    found = dict(zip(tests, exam.map(one, tests)))
+    found = exam.each(NAME, one, tests)
     theirs = published(exam, list(tests))
     for what, phases in (("inference and training", ("inference", "step")), ("inference", ("inference",)),
                          ("training", ("step",))):
@@ -232,6 +233,6 @@ def run(exam):
     if not rows and not other:
         return exam.skip(f"{NAME}: no operators")
     known = sheets(exam)
-    single(exam, rows, other, known)
-    whole(exam, rows, other, known)
-    protocol(exam, known)
+    exam.attempt(f"{NAME}: single", single, exam, rows, other, known)
+    exam.attempt(f"{NAME}: whole", whole, exam, rows, other, known)
+    exam.attempt(f"{NAME}: protocol", protocol, exam, known)

@@ -131,10 +131,10 @@ def of_operations(exam, name):
     """A machine file of most rows, drawn at random, and errors by question: on the other rows, or those of another folder; and on
     operations that no fit saw, where all rows of an operation are left out together."""
     rows, other = operations(exam, exam.data, name), operations(exam, exam.heldout, name)
-    if not rows or (exam.heldout and not other):
-        return None, {}
+    question = "held out" if exam.heldout and rows else "new rows, at random" if exam.heldout else "random rows"
+    rows = rows or other
     order = random.Random(SEED).sample(rows, len(rows))
-    train, test = (rows, other) if exam.heldout else (order[:int(TRAINED * len(rows))], order[int(TRAINED * len(rows)):])
+    train, test = (rows, other) if question == "held out" else (order[:int(TRAINED * len(rows))], order[int(TRAINED * len(rows)):])
     fitted = exam.path(f"{NAME}-ops-{name}.ini")
     exam.program.fit(exam.write(f"{NAME}-ops-{name}-fit.csv", train, provenance(name)), fitted,
                      ("--residual", "auto", "--model", PUBLISHED, *FORESTS))
@@ -142,8 +142,9 @@ def of_operations(exam, name):
     def judged(path, *how, models):
         return errors(exam.program.table("validate", path, *how, "--pooled", "--power", "--model", ",".join(models), *FORESTS))
 
-    found = {"held out" if exam.heldout else "random rows":
-             judged(exam.write(f"{NAME}-ops-{name}-rest.csv", test, provenance(name)), "--machine", fitted, models=MODELS)}
+    found = {}
+    if test:  # without any, networks are asked all the same
+        found[question] = judged(exam.write(f"{NAME}-ops-{name}-rest.csv", test, provenance(name)), "--machine", fitted, models=MODELS)
     if not exam.heldout:
         found["not seen"] = judged(exam.write(f"{NAME}-ops-{name}.csv", rows, provenance(name)), "--leave-out", f"kfold={FOLDS}",
                                    models=MODELS[:2])
@@ -198,10 +199,12 @@ def say_whole(exam, name, split, found):
 
 
 def run(exam):
-    names = [n for n in OPERATIONS if operations(exam, exam.data, n)]
+    names = [n for n in OPERATIONS if operations(exam, exam.data, n) or operations(exam, exam.heldout, n)]
     if not names:
         return exam.skip(f"{NAME}: no operations")
-    for name, (fitted, found) in zip(names, exam.map(lambda n: of_operations(exam, n), names)):
+    for name, (fitted, found) in exam.each(NAME, lambda n: of_operations(exam, n), names).items():
         for question, answers in found.items():
             say_operations(exam, name, question, answers)
-        say_whole(exam, name, *whole(exam, name, fitted))
+        composed = exam.attempt(f"{NAME}: networks, {name}", whole, exam, name, fitted)
+        if composed:
+            say_whole(exam, name, *composed)

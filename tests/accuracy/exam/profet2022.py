@@ -40,7 +40,7 @@ def jobs(exam, folder, profiled):
 def run(exam):
     for profiled in (True, False):
         rows, other = jobs(exam, exam.data, profiled), jobs(exam, exam.heldout, profiled) if exam.heldout else []
-        if not rows or exam.heldout and not other:
+        if not (other if exam.heldout else rows):
             return exam.skip(f"{NAME}: no latency.csv.gz, or no profile.csv.gz")
         runs.examine(exam, NAME, "steps from profiles" if profiled else "steps from their time alone", rows, other, devices(exam),
                      TARGETS[profiled], stacked=(runs.GROUP, runs.UNSEEN))

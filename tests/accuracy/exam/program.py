@@ -12,7 +12,11 @@ RESIDUAL = "residual"  # the first of them with what its prices leave over, lear
 
 
 class Failed(Exception):
-    """What ends the exam: the text is for people."""
+    """What leaves a question without an answer: the text is for people."""
+
+
+class Refused(Failed):
+    """The program said why it cannot: of too few rows, as a rule."""
 
 
 class Program:
@@ -30,7 +34,8 @@ class Program:
         done = subprocess.run([self.path, *arguments], env=self.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True)
         if done.returncode:
-            raise Failed(f"layermeter {' '.join(arguments)}: exit status {done.returncode}: {done.stderr.strip()}")
+            kind = Refused if done.returncode == 1 else Failed
+            raise kind(f"layermeter {' '.join(arguments)}: exit status {done.returncode}: {done.stderr.strip()}")
         self.doubts.update(line for line in done.stderr.splitlines() if any(words in line for words in DOUBTS))
         return done.stdout
 

@@ -41,6 +41,8 @@ def add(exam, dataset, question, found, method, target, published=None, judged="
 def examine(exam, dataset, name, rows, other, devices, targets, published=(None, None), stacked=(GROUP, ROW, UNSEEN)):
     """Errors with each model left out, then random rows; of held-out runs instead where there are such. Targets and published
     figures stand in the order of the two questions. Stacking takes long: it answers those of `stacked` alone."""
+    if other and not rows:
+        rows, other = other, []
     path = write_runs(exam.path(f"{dataset}-{name}.csv"), rows)
     if other:
         test = write_runs(exam.path(f"{dataset}-{name}-test.csv"), other)
@@ -48,13 +50,20 @@ def examine(exam, dataset, name, rows, other, devices, targets, published=(None,
     else:
         asked = [(GROUP, ("--leave-out", "group"), targets[0], published[0]), (ROW, ("--leave-out", "row"), targets[1], published[1])]
     jobs = [(q, m) for q in asked for m in METHODS if m != STACKING or q[0] in stacked]
-    found = exam.map(lambda j: exam.program.table("learn", path, "--devices", devices, "--method", j[1], *j[0][1]), jobs)
+    def learn(method, *options):
+        return exam.attempt(f"{dataset}: {name}, {method}", exam.program.table, "learn", path, "--devices", devices, "--method", method,
+                            *options)
+
+    found = exam.map(lambda j: learn(j[1], *j[0][1]), jobs)
     for ((question, _, target, paper), method), table in zip(jobs, found):
-        add(exam, dataset, f"{name}, {question}", table, method, target, paper)
+        add(exam, dataset, f"{name}, {question}", table or [], method, target, paper)
+    if other and not any(found):
+        return examine(exam, dataset, name, other, [], devices, targets, published, stacked)
     if not other and not exam.quick:
-        table = exam.program.table("learn", path, "--devices", devices, "--method", "layermeter", "--leave-out", "gpu")
+        table = learn("layermeter", "--leave-out", "gpu") or []
         add(exam, dataset, f"{name}, {GPU}", table, "layermeter", None)
         LEFT_OUT.extend(r for r in table if r["group"] != "(all)")
+    return None
 
 
 def judge_gpus(exam, dataset):

@@ -2,6 +2,8 @@
 import random
 import statistics
 
+from exam import NEW
+
 NAME = "timm"
 TARGETS = {"inference, GPUs": (8.0, 12.0), "inference, CPU": (15.0, None), "train step": (9.0, None)}
 DTYPES = {"fp32": ("f32", ""), "bf16": ("bf16", ""), "amp": ("f32", "amp=f16 "), "amp_bf16": ("f32", "amp=bf16 ")}
@@ -55,7 +57,7 @@ def counted(exam, folder):
     which grow with its area."""
     rows = exam.read(folder, NAME, "networks.csv.gz") or []
     counts = {}
-    for r in rows + (exam.read(exam.data, NAME, "networks.csv.gz") if folder != exam.data else []):
+    for r in rows + (exam.read(exam.data, NAME, "networks.csv.gz") or [] if folder != exam.data else []):
         if r["gmacs_per_image"]:
             counts.setdefault(r["model"], []).append(r)
 
@@ -82,31 +84,29 @@ def label(setting):
 def examine(exam, what, rows, other, key):
     """Errors by setting: of all with each group left out in turn; where something is held out, of that, by a fit to the
     rest, or within it where its setting is new."""
+    def enough(some):
+        # of few networks none can be predicted by the others
+        return len({r[key] for r in some}) >= FEWEST
+
     def one(setting):
         name = f"{NAME}-{what}-{'-'.join(setting)}"
-        if not exam.heldout:
-            return exam.left_out(name, rows[setting])
-        return exam.unseen(name, rows[setting], other[setting]) if setting in rows else exam.left_out(name, other[setting])
+        return exam.answer(f"{NAME}: {label(setting)}", rows.get(setting), other.get(setting), lambda a, b: exam.unseen(name, a, b),
+                           lambda r: exam.left_out(name, r) if enough(r) else None)
 
     source = other if exam.heldout else rows
-    # of few networks none can be predicted by the others; a fit to another folder needs no more than one
-    settings = [s for s in source if (exam.heldout and s in rows) or len({r[key] for r in source[s]}) >= FEWEST]
+    settings = [s for s in source if (exam.heldout and s in rows) or enough(source[s])]
     if exam.quick:
         settings = settings[::4]
     return dict(zip(settings, exam.map(one, settings)))
 
 
-def split(exam, setting, rows, left_out):
-    if not exam.heldout:
-        return left_out
-    return "held out" if setting in rows else f"new setting, {left_out}"
-
-
-def by_topic(exam, found, rows, left_out):
+def by_topic(found, left_out):
     """Settings that are asked the same, together."""
     out = {}
-    for setting, errors in found.items():
-        out.setdefault((topic(setting), split(exam, setting, rows, left_out)), {})[label(setting)] = errors
+    for setting, (how, errors) in found.items():
+        if errors:
+            split = {"": left_out, NEW: f"new setting, {left_out}"}.get(how, how)
+            out.setdefault((topic(setting), split), {})[label(setting)] = errors
     return out
 
 
@@ -136,31 +136,29 @@ def transfers(exam, rows, other):
     """Inference between GPUs in settings that were measured on both, of `other` on the new one: figures without a target."""
     pairs = [(a, b) for a in rows for b in other if a[0] != b[0] and a[1:] == b[1:] and {a[0], b[0]} <= DATASHEETS.keys()
              and len({r["name"] for r in other[b]}) > FEW]
-    found = exam.map(lambda p: transferred(exam, p[0], rows[p[0]], p[1], other[p[1]]), pairs)
+    found = exam.each(NAME, lambda p: transferred(exam, p[0], rows[p[0]], p[1], other[p[1]]), pairs)
     for at, what in enumerate(("by datasheet alone", f"with {FEW} networks")):
-        values = [f[at] for f in found]
-        for (a, b), value in zip(pairs, values):
+        values = [f[at] for f in found.values()]
+        for (a, b), value in zip(found, values):
             exam.results.add(NAME, f"GPU not measured, inference, {what}", f"{label(b)}, from {a[0]}", len(other[b]),
                              "layermeter", "MAPE %", value)
         if values:
             exam.results.add(NAME, f"GPU not measured, inference, {what}: mean over {len(values)} pairs", "all",
-                             sum(len(other[b]) for _, b in pairs), "layermeter", "MAPE %", statistics.mean(values))
+                             sum(len(other[b]) for _, b in found), "layermeter", "MAPE %", statistics.mean(values))
 
 
 def run(exam):
     rows, other = known_networks(exam, exam.data), known_networks(exam, exam.heldout)
-    if not rows:
-        return exam.skip(f"{NAME}: no networks.csv.gz, or none of its networks")
-    if exam.heldout and not other:
-        return exam.skip(f"{NAME}: nothing held out")
+    if not (other if exam.heldout else rows):
+        exam.skip(f"{NAME}: {'nothing held out' if rows else 'no networks.csv.gz, or none of its networks'}")
     found = examine(exam, "networks", rows, other, "name")
-    for (what, how), errors in by_topic(exam, found, rows, "network left out").items():
+    for (what, how), errors in by_topic(found, "network left out").items():
         exam.over_settings(NAME, f"{what}, {how}", errors, "step" if what == "train step" else "inference", *TARGETS[what])
     if not exam.quick:
         transfers(exam, rows, other if exam.heldout else rows)
     rows, other = counted(exam, exam.data), counted(exam, exam.heldout)
     found = examine(exam, "counts", rows, other, "group")
-    for (what, how), errors in by_topic(exam, found, rows, "family left out").items():
+    for (what, how), errors in by_topic(found, "family left out").items():
         quantity = "step" if what == "train step" else "inference"
         exam.over_settings(NAME, f"counts alone, {what}, {how}", errors, quantity)
         exam.beside(NAME, f"counts alone, {what}, {how}: beside nnls, worst setting", errors, quantity, "nnls")

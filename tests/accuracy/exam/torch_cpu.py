@@ -2,6 +2,7 @@
 import random
 import statistics
 
+from exam import NEW
 from program import MODELS
 
 NAME = "torch_cpu"
@@ -49,14 +50,12 @@ def from_few(exam, rows):
 
 def run(exam):
     rows, other = observations(exam, exam.data), observations(exam, exam.heldout)
-    if not rows:
-        return exam.skip(f"{NAME}: no observations.csv")
-    if exam.heldout:
-        if not other:
-            return exam.skip(f"{NAME}: nothing held out")
-        split, found = "held out", exam.unseen(NAME, rows, other)
-    else:
-        split, found = "network left out", exam.left_out(NAME, rows)
+    if not (other if exam.heldout else rows):
+        return exam.skip(f"{NAME}: {'nothing held out' if rows else 'no observations.csv'}")
+    how, found = exam.answer(NAME, rows, other, lambda a, b: exam.unseen(NAME, a, b), lambda r: exam.left_out(NAME, r))
+    if not found:
+        return
+    split = {"": "network left out", NEW: "new rows, network left out"}.get(how, how)
     for quantity, target in TARGETS.items():
         exam.errors(NAME, f"{WORDS.get(quantity, quantity)}, {split}", found, quantity, target)
     exam.worst(NAME, f"step, {split}: worst network", found, "step", WORST_NETWORK)
