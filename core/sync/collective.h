@@ -58,7 +58,9 @@ typedef struct collective_model {
  *
  * Formulas: start, steps, bytes (of two nodes apart) and the pipeline's term always, where the rows
  * are enough to tell them; bytes and chunks that go in every step where three numbers of nodes or
- * more were measured (of devices, within a node). Then each but the smallest is left out in turn
+ * more were measured (of devices, within a node). Some algorithms are known by their names: "ring"
+ * and "rabenseifner" send no bytes in every step, "recursive_doubling" sends all of them (of one
+ * number of nodes: these alone). Then each but the smallest is left out in turn
  * (eight at most): a second plane, the cheaper of both (NCCL takes the minimum over algorithms and
  * protocols, tuning.cc), comes in if it makes the error on what was left out a tenth smaller at
  * least. Bytes between two nodes without rows take the price of those between more, and the other

@@ -56,19 +56,46 @@ static lm_status spread_of(const fit_row *row, size_t n, spread *out, lm_error *
     return LM_OK;
 }
 
+/* What is known of a forced algorithm by its name, whatever the rows say. */
+typedef struct known_algorithm {
+    const char *name;
+    bool        ring;       /* N - 1 steps, else log2 N */
+    bool        ring_bytes; /* each rank sends no more than a ring's: V */
+    bool        all_bytes;  /* it sends all of them in each step */
+} known_algorithm;
+
+static const known_algorithm known_algorithms[] = {
+    { ALGORITHM_RING, true, true, false },
+    { "rabenseifner", false, true, false },
+    { "recursive_doubling", false, false, true },
+    { "", false, false, false }, /* any other */
+};
+
+static const known_algorithm *known_of(const char *name)
+{
+    const known_algorithm *k = known_algorithms;
+
+    while (*k->name && strcmp(k->name, name) != 0)
+        k++;
+    return k;
+}
+
 /* Columns that the rows can tell: of one number of nodes the start is no other thing than the
- * steps, of one size no other than the bytes, which are taken to be all of it. */
-static unsigned usual_columns(const fit_row *row, const spread *s)
+ * steps, of one size no other than the bytes, which are taken to be all of it. A ring's bytes and
+ * those of every step are apart from two numbers of nodes on. */
+static unsigned usual_columns(const fit_row *row, const spread *s, const known_algorithm *known)
 {
     const bool multi   = row[0].of.nodes > 1;
-    unsigned   columns = COLUMN(SYNC_STEPS) | COLUMN(SYNC_BYTES);
+    unsigned   columns = COLUMN(SYNC_STEPS);
 
+    if (known->all_bytes)
+        columns |= COLUMN(SYNC_TREE_BYTES);
+    if (!known->all_bytes || s->places > 1)
+        columns |= COLUMN(SYNC_BYTES) | (multi ? COLUMN(SYNC_BYTES_TWO) : 0);
     if (s->places > 1 && s->sizes > 1)
         columns |= COLUMN(SYNC_START);
     if (s->sizes >= PIPE_SIZES)
         columns |= COLUMN(SYNC_PIPELINE);
-    if (multi)
-        columns |= COLUMN(SYNC_BYTES_TWO);
     if (multi && s->devices > 1)
         columns |= COLUMN(SYNC_DEVICES) | COLUMN(SYNC_RAIL_BYTES);
     return columns;
@@ -125,18 +152,20 @@ static lm_status held_out_error(const fit_row *row, size_t n, const spread *s, c
 }
 
 /* What three numbers of nodes tell, and a ring's bytes do not do. */
-static unsigned growing_columns(const spread *s, bool ring)
+static unsigned growing_columns(const spread *s, const known_algorithm *known)
 {
     unsigned columns = s->sizes >= PIPE_SIZES ? COLUMN(SYNC_CHUNKS) : 0;
 
-    return ring ? columns : columns | COLUMN(SYNC_TREE_BYTES);
+    return known->ring_bytes ? columns : columns | COLUMN(SYNC_TREE_BYTES);
 }
 
-static lm_status choose(const fit_row *row, size_t n, const spread *s, bool ring, candidate *out,
-                        lm_error *err)
+static lm_status choose(const fit_row *row, size_t n, const spread *s, const known_algorithm *known,
+                        candidate *out, lm_error *err)
 {
-    const unsigned  usual = usual_columns(row, s);
-    const candidate one = { s->places < MANY_PLACES ? usual : usual | growing_columns(s, ring), 1 },
+    const bool      ring  = known->ring;
+    const unsigned  usual = usual_columns(row, s, known);
+    const candidate one   = { s->places < MANY_PLACES ? usual : usual | growing_columns(s, known),
+                            1 },
                     two = { one.columns, 2 };
     double    error_one, error_two;
     lm_status status;
@@ -208,10 +237,10 @@ static lm_status judge(const fit_row *row, size_t n, fabric_model *out, lm_error
 }
 
 /* `only`: baselines alone. */
-static lm_status fit_fabric(fit_row *row, size_t n, bool ring, bool only, fabric_model *out,
-                            lm_error *err)
+static lm_status fit_fabric(fit_row *row, size_t n, const known_algorithm *known, bool only,
+                            fabric_model *out, lm_error *err)
 {
-    fabric_model m      = { .rows = n, .ring = ring };
+    fabric_model m      = { .rows = n, .ring = known->ring };
     spread       s      = { .sizes = 0 };
     candidate    c      = { 0 };
     lm_status    status = spread_of(row, n, &s, err);
@@ -219,7 +248,7 @@ static lm_status fit_fabric(fit_row *row, size_t n, bool ring, bool only, fabric
     if (status)
         return status;
     if (!only)
-        status = choose(row, n, &s, ring, &c, err);
+        status = choose(row, n, &s, known, &c, err);
     if (!status && !only)
         status = fit_candidate(row, n, &c, &m, err);
     if (!status && !only && row[0].of.nodes < 2 && m.n_planes < 2)
@@ -241,9 +270,9 @@ static lm_status fit_fabric(fit_row *row, size_t n, bool ring, bool only, fabric
 static lm_status fit_algorithm(const allreduce_time *row, size_t n, bool only, algorithm_model *out,
                                lm_error *err)
 {
-    const bool ring   = !strcmp(out->name, ALGORITHM_RING);
-    fit_row   *rows   = malloc((n + 1) * sizeof *rows);
-    lm_status  status = rows ? LM_OK : no_memory(err);
+    const known_algorithm *known  = known_of(out->name);
+    fit_row               *rows   = malloc((n + 1) * sizeof *rows);
+    lm_status              status = rows ? LM_OK : no_memory(err);
 
     for (fabric f = 0; f < N_FABRICS && !status; f++) {
         size_t kept = 0;
@@ -255,10 +284,10 @@ static lm_status fit_algorithm(const allreduce_time *row, size_t n, bool only, a
                 fabric_of(&row[i].of) != f)
                 continue;
             rows[kept] = (fit_row){ .seconds = row[i].seconds, .of = row[i].of };
-            sync_columns(&row[i].of, ring, 0, rows[kept++].x);
+            sync_columns(&row[i].of, known->ring, 0, rows[kept++].x);
         }
         if (kept >= LEAST_ROWS)
-            status = fit_fabric(rows, kept, ring, only, &out->of[f], err);
+            status = fit_fabric(rows, kept, known, only, &out->of[f], err);
     }
     free(rows);
     return status;

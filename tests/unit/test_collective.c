@@ -161,11 +161,44 @@ static void bytes_of_every_step_come_in_where_they_help(void **state)
 
     (void)state;
     for (int64_t nodes = 2; nodes <= 32; nodes *= 2)
-        make(&m, "recursive_doubling", &doubling, nodes, 1);
+        make(&m, "default", &doubling, nodes, 1);
     found = fit(&m);
     assert_close(collective_seconds(found, NULL, NULL, &asked) / priced(&doubling, &asked, false),
                  1, 1e-3);
     collective_free(found);
+}
+
+/* What is forced sends what its name says: recursive doubling all bytes in each step, which one
+ * number of nodes does not tell, Rabenseifner's algorithm never more than a ring (Thakur et al.
+ * 2005). */
+static void forced_algorithms_send_what_their_names_say(void **state)
+{
+    const sync_plane  doubling = { { [SYNC_STEPS] = 1e-5, [SYNC_TREE_BYTES] = 1e-10 } };
+    const allreduce   asked    = { 1e8, 128, 1 };
+    collective_model *found;
+
+    (void)state;
+    for (int64_t most = 4; most <= 8; most *= 2) {
+        made m = { .n = 0 };
+
+        for (int64_t nodes = 4; nodes <= most; nodes *= 2)
+            make(&m, "recursive_doubling", &doubling, nodes, 1);
+        found = fit(&m);
+        assert_close(collective_seconds(found, NULL, NULL, &asked) /
+                         priced(&doubling, &asked, false),
+                     1, 1e-3);
+        collective_free(found);
+    }
+    for (int ours = 0; ours < 2; ours++) {
+        made m = { .n = 0 };
+
+        for (int64_t nodes = 2; nodes <= 32; nodes *= 2)
+            make(&m, ours ? "rabenseifner" : "other", &doubling, nodes, 1);
+        found = fit(&m);
+        assert_true((found->algorithm[0].of[FABRIC_MULTI].plane[0].price[SYNC_TREE_BYTES] == 0) ==
+                    ours);
+        collective_free(found);
+    }
 }
 
 /* One protocol for small messages and one for large ones, the cheaper of which is taken. */
@@ -273,6 +306,7 @@ int main(void)
         cmocka_unit_test(messages_leave_caches_within_a_node),
         cmocka_unit_test(a_ring_is_found_by_hockney_and_by_us),
         cmocka_unit_test(bytes_of_every_step_come_in_where_they_help),
+        cmocka_unit_test(forced_algorithms_send_what_their_names_say),
         cmocka_unit_test(a_second_plane_comes_in_where_it_helps),
         cmocka_unit_test(outliers_weigh_little),
         cmocka_unit_test(bytes_between_two_nodes_stand_in_for_more),
