@@ -26,7 +26,7 @@ static const option_spec specs[] = {
                  "of these, such networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
     [POWER] = { "power", "EXPONENT", "0.5", "of peaks per watt of power limit; 0: by peaks alone" },
     [NEAR]  = { "near", "WIDTH", "0.5",
-                "of the Gaussian that averages machines, in logs of datasheets" },
+                "of the Gaussian that averages machines, in distances of datasheets" },
     [LEARNED] = { "learned", "FILE", NULL,
                   "of 'layermeter learn': the argument is a file of runs, not of a machine" },
     [SORT]    = { "sort", "KEY", "time", "runs: GPUs in the order of time or cost" },
@@ -49,8 +49,8 @@ static const char details[] =
     "for the rest of training, and corrects by it; 'factor' shows them, 'share' what part of the time that\n"
     "they correct was the resource's.\n"
     "Intervals are those of the machines, wider by what leaving each machine out shows, or by a factor of\n"
-    "2 where there is but one (1.5 if corrected); with three networks or layers or more to correct by, by\n"
-    "leaving these out. Predictions from the new file are marked 'transferred' under 'beyond'.\n"
+    "2 where there is but one (1.5 if corrected), in squares of logarithms; with three networks or layers or\n"
+    "more to correct by, by leaving these out. Predictions from the new file are marked 'transferred' under 'beyond'.\n"
     "\n"
     "With --learned the argument is a file of runs (columns gpu, seconds, and the metrics that were learned from;\n"
     "'layermeter learn --help'): each run's time on the GPUs of --to (all that were learned from), with what it costs\n"
@@ -176,7 +176,7 @@ static lm_status open_sources(const options *o, work *w, lm_error *err)
 static lm_status widen(work *w, const transfer_options *how, lm_error *err)
 {
     double    doubt;
-    lm_status status = transfer_doubt(w->from, w->n, how, &doubt, err);
+    lm_status status = transfer_doubt(w->from, w->n, w->to, how, &doubt, err);
 
     w->own = w->cal->intervals[0];
     if (status)

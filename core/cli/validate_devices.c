@@ -37,7 +37,7 @@ static lm_status carry_over(const devices_left_out *d, size_t left_out, calibrat
         if (i != left_out)
             from[n++] = (transfer_source){ .cal = d->machine[i].cal, .device = d->machine[i].on };
     if ((status = transfer_prepare(from, n, to, &transfer_default, err)) ||
-        (status = transfer_doubt(from, n, &transfer_default, &doubt, err)) ||
+        (status = transfer_doubt(from, n, to, &transfer_default, &doubt, err)) ||
         (status = transfer_pool(from, n, to, &transfer_default, out, err)))
         return status;
     return transfer_widen(*out, doubt, n < 2 ? "assumed" : "machines left out") ? LM_OK

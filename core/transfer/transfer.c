@@ -160,10 +160,13 @@ static void want(const transfer_source *from, size_t n, bool wanted[N_RESOURCES]
             transfer_layers_want(from[i].cal->layers, wanted);
 }
 
-/* How much one compute capability is worth in the distance of devices, in logs: what kernels reach
- * of a peak differs between architectures. The least errors of single convolutions on devices left
- * out among four, twice, were at 0.6 to 0.7 beside a width of 0.5. */
-#define GENERATION 0.6
+/* What a log of the datasheets' ratios and a compute capability are worth in the distance of
+ * devices. Coefficients are scaled by the ratios anyway; what kernels reach of a peak differs
+ * between architectures, and no datasheet tells it. Single layers on each of five devices left out
+ * were 23 to 26 % off in the mean with at most 0.5 of the first and 1 to 2.5 of the second, 33 %
+ * with 1 and 0.6. */
+#define FIGURES    0.5
+#define GENERATION 1.5
 
 /* Compute capabilities apart; 0 where one is not known. */
 static double generations(const device *a, const device *b)
@@ -189,7 +192,7 @@ static double distance(const device *a, const device *b, lm_dtype dtype)
 
     for (size_t i = 0; i < sizeof ratio / sizeof ratio[0]; i++)
         if (ratio[i] > 0)
-            sum += log(ratio[i]) * log(ratio[i]);
+            sum += pow(FIGURES * log(ratio[i]), 2);
     return sum;
 }
 
@@ -399,15 +402,26 @@ static void join_intervals(const transfer_source *from, size_t n, calibration *o
     }
 }
 
+/* In logarithms. What reaches down to 0 has no middle. */
+static void widen_about_middle(interval *i, double doubt)
+{
+    const double mid = sqrt(i->low * i->high), half = hypot(log(i->high / i->low) / 2, log(doubt));
+
+    if (!(mid > 0)) {
+        i->high *= doubt;
+        return;
+    }
+    i->low  = mid / exp(half);
+    i->high = mid * exp(half);
+}
+
 bool transfer_widen(calibration *cal, double doubt, const char *why)
 {
     char text[120];
 
     for (size_t s = 0; s < N_INTERVALS; s++)
-        if (s != QUANTITY_SYNC) {
-            cal->intervals[0].of[s].low /= doubt;
-            cal->intervals[0].of[s].high *= doubt;
-        }
+        if (s != QUANTITY_SYNC)
+            widen_about_middle(&cal->intervals[0].of[s], doubt);
     snprintf(text, sizeof text, "by %.3g, %s", doubt, why);
     return calibration_note(cal, "intervals_widened", text);
 }
@@ -466,11 +480,22 @@ static double deviation(const fitted *own, const fitted *other)
     return a > 0 && b > 0 ? fabs(log(a / b)) : 0;
 }
 
-lm_status transfer_doubt(const transfer_source *from, size_t n, const transfer_options *o,
-                         double *out, lm_error *err)
+/* Distance of the nearest. */
+static double reach(const transfer_source *from, size_t n, const device *to)
 {
-    double    largest = 0;
-    lm_status status  = LM_OK;
+    double least = HUGE_VAL;
+
+    for (size_t i = 0; i < n; i++)
+        least = fmin(least, distance(from[i].device, to, product_dtype(from[i].cal)));
+    return sqrt(least);
+}
+
+lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to,
+                         const transfer_options *o, double *out, lm_error *err)
+{
+    const double near    = reach(from, n, to);
+    double       largest = 0;
+    lm_status    status  = LM_OK;
 
     if (n < 2) {
         *out = fmin(TRANSFER_DOUBT, o->doubt_most);
@@ -478,19 +503,22 @@ lm_status transfer_doubt(const transfer_source *from, size_t n, const transfer_o
     }
     for (size_t left = 0; left < n && !status; left++) {
         transfer_source others[TRANSFER_SOURCES];
-        calibration    *cal = NULL;
+        calibration    *cal   = NULL;
+        double          apart = 0, far;
 
         for (size_t i = 0, k = 0; i < n; i++)
             if (i != left)
                 others[k++] = from[i];
+        far    = reach(others, n - 1, from[left].device);
         status = transfer_prepare(others, n - 1, from[left].device, o, err);
         if (!status)
             status = pool(others, n - 1, from[left].device, &cal, err);
         for (size_t f = 0; f < n_forms && !status; f++)
             if (carried(f) && cal->fitted[f].present)
-                largest = fmax(largest, deviation(&from[left].cal->fitted[f], &cal->fitted[f]));
+                apart = fmax(apart, deviation(&from[left].cal->fitted[f], &cal->fitted[f]));
         if (!status && from[left].cal->layers && cal->layers)
-            largest = fmax(largest, transfer_layers_deviation(from[left].cal->layers, cal->layers));
+            apart = fmax(apart, transfer_layers_deviation(from[left].cal->layers, cal->layers));
+        largest = fmax(largest, far > near ? apart * near / far : apart);
         calibration_free(cal);
     }
     *out =

@@ -22,8 +22,9 @@ typedef struct transfer_options {
      * measured one, q and q' these per watt of power limit: what asks more of a limit keeps a lower
      * clock. 0: by peaks alone. */
     double power;
-    /** Width of the Gaussian by which machines are averaged, in logs of the datasheets' ratios, to
-     * which 0.6 for each compute capability between them is added in squares. */
+    /** Width of the Gaussian by which machines are averaged: of a distance whose square adds up
+     * those of half the logs of the datasheets' ratios, and of 1.5 for each compute capability
+     * between them. */
     double near;
     double doubt_most; /**< see transfer_doubt() */
 } transfer_options;
@@ -79,15 +80,17 @@ lm_status transfer_pool(const transfer_source *from, size_t n, const device *to,
 /**
  * How far off this may be: each machine is left out and carried over to from the others, and a
  * formula's seconds compared with its own, at the middle of the range (in logs) of each term that
- * it has measured; of single layers those of a spread of sizes. Of K machines the largest ratio to
- * the power (K + 1) / K, as of a new one; of a single machine TRANSFER_DOUBT. Never more than the
- * options say.
+ * it has measured; of single layers those of a spread of sizes. The logarithm of a ratio grows with
+ * the distance to the nearest of the others: where the new device has a nearer one, it is so much
+ * less. Of K machines the largest of these ratios to the power (K + 1) / K, as of a new one; of a
+ * single machine TRANSFER_DOUBT. Never more than the options say.
  */
-lm_status transfer_doubt(const transfer_source *from, size_t n, const transfer_options *o,
-                         double *out, lm_error *err);
+lm_status transfer_doubt(const transfer_source *from, size_t n, const device *to,
+                         const transfer_options *o, double *out, lm_error *err);
 
-/** Widens the default model's intervals by that, but that of the all-reduce, and notes it. False:
- * memory ran out. */
+/** Widens the default model's intervals by that, but that of the all-reduce, and notes it: how far
+ * a device is off and how far its networks are have nothing to do with each other, so half
+ * the widths in logarithms add up in squares. False: memory ran out. */
 bool transfer_widen(calibration *cal, double doubt, const char *why);
 
 #endif

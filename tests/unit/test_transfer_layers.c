@@ -102,10 +102,10 @@ static void what_was_not_measured_does_not_count(void **state)
     calibration_free(one);
 }
 
-/* Alike but for the architecture: 0.6 apart, e^(-0.36 / 0.5) of the weight. */
+/* Alike but for the architecture: 1.5 apart, e^(-2.25 / 0.5) of the weight. */
 static void another_architecture_is_farther(void **state)
 {
-    const double    w = exp(-0.72);
+    const double    w = exp(-4.5);
     device          a = board("a", 10, 500, 50), b = a, c = a;
     calibration    *cal  = machine();
     transfer_source s[2] = { { .cal = cal, .device = &b }, { .cal = cal, .device = &c } };
@@ -156,7 +156,7 @@ static void doubt_is_how_far_machines_are_apart(void **state)
     set(two, "call", 2e-4, 100);
     assert_close(transfer_layers_deviation(one->layers, two->layers), log(2), 1e-12);
     assert_close(transfer_layers_deviation(one->layers, one->layers), 0, 0);
-    assert_int_equal(transfer_doubt(s, 2, &by_peaks, &doubt, NULL), LM_OK);
+    assert_int_equal(transfer_doubt(s, 2, &a, &by_peaks, &doubt, NULL), LM_OK);
     assert_close(doubt, pow(2, 1.5), 1e-12);
     calibration_free(one);
     calibration_free(two);

@@ -163,10 +163,11 @@ static void products_scale_by_the_peak_of_their_type(void **state)
     calibration_free(cast);
 }
 
-/* a is as b is; c has e^(1/2) as much of three figures: d^2 = 3/4, its weight e^(-3/2) of a's. */
+/* a is as b is; c has e times as much of three figures, half of that apart in each: d^2 = 3/4, its
+ * weight e^(-3/2) of a's. */
 static void near_machines_count_more(void **state)
 {
-    const double    r = exp(0.5), w = exp(-1.5);
+    const double    r = exp(1), w = exp(-1.5);
     const device    a = board("a", 10, NAN, 500, 50, NAN), b = a;
     const device    c    = board("c", 10 * r, NAN, 500 * r, 50 * r, NAN);
     calibration    *near = machine(LM_F32), *far = machine(LM_F32), *out;
@@ -247,20 +248,48 @@ static void doubt_is_what_leaving_machines_out_shows(void **state)
     (void)state;
     set(c0, "conv1x1.flops.forward", 1e-12);
     set(c1, "conv1x1.flops.forward", 1.2e-12);
-    assert_int_equal(transfer_doubt(s, 2, &by_peaks, &doubt, NULL), LM_OK);
+    assert_int_equal(transfer_doubt(s, 2, &a, &by_peaks, &doubt, NULL), LM_OK);
     assert_close(doubt, pow(1.2, 1.5), 1e-12);
-    assert_int_equal(transfer_doubt(s, 1, &by_peaks, &doubt, NULL), LM_OK);
+    assert_int_equal(transfer_doubt(s, 1, &a, &by_peaks, &doubt, NULL), LM_OK);
     assert_close(doubt, TRANSFER_DOUBT, 0);
-    assert_int_equal(transfer_doubt(s, 2, &most, &doubt, NULL), LM_OK);
+    assert_int_equal(transfer_doubt(s, 2, &a, &most, &doubt, NULL), LM_OK);
     assert_close(doubt, 1.1, 0);
     set(c1, "conv1x1.flops.forward", 1e-12);
-    assert_int_equal(transfer_doubt(s, 2, &by_peaks, &doubt, NULL), LM_OK);
+    assert_int_equal(transfer_doubt(s, 2, &a, &by_peaks, &doubt, NULL), LM_OK);
     assert_close(doubt, TRANSFER_DOUBT_LEAST, 0);
     calibration_free(c0);
     calibration_free(c1);
 }
 
-/* Together they hold what each holds; then half as much again. */
+/* Two architectures, 1.5 against 1: to the power 3/2. What is half as far from
+ * one of them as they are from each other is half as doubtful, what is farther as doubtful. */
+static void doubt_is_less_of_what_has_a_near_machine(void **state)
+{
+    const struct {
+        const char *capability;
+        double      share;
+    } cases[]         = { { "6.0", 0 }, { "6.5", 0.5 }, { "7.5", 0.5 }, { "9.0", 1 } };
+    device          a = board("a", 10, NAN, 500, 50, NAN), b = a, to = a;
+    calibration    *c0 = machine(LM_F32), *c1 = machine(LM_F32);
+    transfer_source s[2] = { { .cal = c0, .device = &a }, { .cal = c1, .device = &b } };
+
+    (void)state;
+    a.capability = "6.0";
+    b.capability = "7.0";
+    set(c0, "conv1x1.flops.forward", 1e-12);
+    set(c1, "conv1x1.flops.forward", 1.5e-12);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        double doubt;
+
+        to.capability = cases[i].capability;
+        assert_int_equal(transfer_doubt(s, 2, &to, &by_peaks, &doubt, NULL), LM_OK);
+        assert_close(doubt, fmax(pow(1.5, 1.5 * cases[i].share), TRANSFER_DOUBT_LEAST), 1e-12);
+    }
+    calibration_free(c0);
+    calibration_free(c1);
+}
+
+/* Together they hold what each holds; then half as much again, in squares of logarithms. */
 static void intervals_are_joined_and_widened(void **state)
 {
     const device    a  = board("a", 10, NAN, 500, 50, NAN);
@@ -280,8 +309,9 @@ static void intervals_are_joined_and_widened(void **state)
     assert_true(transfer_widen(out, 1.5, "assumed"));
     i = &out->intervals[0].of[QUANTITY_STEP];
     assert_int_equal(i->groups, 5);
-    assert_close(i->low, 0.4, 1e-12);
-    assert_close(i->high, 2.1, 1e-12);
+    assert_close(log(i->high * i->low), log(0.6 * 1.4), 1e-12); /* about the same middle */
+    assert_close(log(i->high / i->low), 2 * sqrt(pow(log(1.4 / 0.6) / 2, 2) + pow(log(1.5), 2)),
+                 1e-12);
     assert_close(i->per_octave, 1.3, 0);
     assert_close(i->range[SCOPE_BATCH].low, 1, 0);
     assert_close(i->range[SCOPE_BATCH].high, 256, 0);
@@ -303,6 +333,7 @@ int main(void)
         cmocka_unit_test(a_figure_that_is_not_known_is_named),
         cmocka_unit_test(machines_must_belong_together),
         cmocka_unit_test(doubt_is_what_leaving_machines_out_shows),
+        cmocka_unit_test(doubt_is_less_of_what_has_a_near_machine),
         cmocka_unit_test(intervals_are_joined_and_widened),
     };
 
