@@ -1,5 +1,5 @@
 /* Steps of learned models of single layers: beside the default model's of the same times. */
-#include "nets.h"
+#include "linear_net.h"
 #include "steps.h"
 
 #include <math.h>
@@ -11,23 +11,11 @@
 #include "predict/overlap.h"
 #include "predict/step_power.h"
 
-static workloads *loads;
-
 /* 8 -> 4 -> 8 without bias: at batch b 64 b FLOP forward and 128 bytes of weights each. */
 static int enter(void **state)
 {
-    if (nets_enter(state))
-        return -1;
-    folder_file("n.ini", "[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
-                         "[a]\ntype = linear\nfeatures = 4\nbias = no\n"
-                         "[b]\ntype = linear\nfeatures = 8\nbias = no\n");
-    return workloads_new(nets_registry, &loads, NULL);
-}
-
-static int leave(void **state)
-{
-    workloads_free(loads);
-    return nets_leave(state);
+    return linear_net_of(state, "[a]\ntype = linear\nfeatures = 4\nbias = no\n"
+                                "[b]\ntype = linear\nfeatures = 8\nbias = no\n");
 }
 
 #define OVERLAP                                                                         \
@@ -277,5 +265,5 @@ int main(void)
         cmocka_unit_test(steps_alone_do_not_say_when_gradients_are_ready),
     };
 
-    return cmocka_run_group_tests(tests, enter, leave);
+    return cmocka_run_group_tests(tests, enter, linear_net_leave);
 }

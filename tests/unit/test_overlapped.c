@@ -1,5 +1,5 @@
 /* Steps that hide their all-reduces, from hand-made coefficients; what measured ones tell. */
-#include "nets.h"
+#include "linear_net.h"
 #include "steps.h"
 
 #include <math.h>
@@ -10,23 +10,11 @@
 #include "fit/fit.h"
 #include "predict/overlap.h"
 
-static workloads *loads;
-
 /* 8 -> 4 -> 2 without bias: at batch b 64 b and 16 b FLOP forward, 128 and 32 bytes of weights. */
 static int enter(void **state)
 {
-    if (nets_enter(state))
-        return -1;
-    folder_file("n.ini", "[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
-                         "[a]\ntype = linear\nfeatures = 4\nbias = no\n"
-                         "[b]\ntype = linear\nfeatures = 2\nbias = no\n");
-    return workloads_new(nets_registry, &loads, NULL);
-}
-
-static int leave(void **state)
-{
-    workloads_free(loads);
-    return nets_leave(state);
+    return linear_net_of(state, "[a]\ntype = linear\nfeatures = 4\nbias = no\n"
+                                "[b]\ntype = linear\nfeatures = 2\nbias = no\n");
 }
 
 static lm_status load_machine(const char *more, calibration **out, lm_error *err)
@@ -669,5 +657,5 @@ int main(void)
         cmocka_unit_test(spreads_tell_stragglers),
     };
 
-    return cmocka_run_group_tests(tests, enter, leave);
+    return cmocka_run_group_tests(tests, enter, linear_net_leave);
 }
