@@ -474,3 +474,28 @@ size_t text_distance(const char *a, const char *b, size_t limit)
     }
     return row[m] > limit ? limit + 1 : row[m];
 }
+
+static void lower(const char *text, char *out, size_t size)
+{
+    size_t i = 0;
+
+    for (; text[i] && i + 1 < size; i++)
+        out[i] = (char)tolower((unsigned char)text[i]);
+    out[i] = '\0';
+}
+
+bool text_nearer(const char *word, const char *known, size_t *distance)
+{
+    char   a[65], b[65]; /* longer ones are never near */
+    size_t d;
+
+    lower(word, a, sizeof a);
+    lower(known, b, sizeof b);
+    d = text_distance(a, b, TEXT_NEAR - 1);
+    if (d > 1 && strlen(a) > 2 && !strncmp(a, b, strlen(a)))
+        d = 1;
+    if (d >= *distance || 2 * d > strlen(a)) /* half of it is another word */
+        return false;
+    *distance = d;
+    return true;
+}

@@ -61,4 +61,10 @@ uint64_t text_hash(const char *text);
 /** Levenshtein distance, at most `limit` + 1. For suggestions; names up to 63 bytes. */
 size_t text_distance(const char *a, const char *b, size_t limit);
 
+/** What a name must be nearer than to be suggested for a misspelt one. */
+#define TEXT_NEAR 3
+/** Is `known` nearer to `word` than *distance, which it then becomes? One that begins so is 1 off;
+ * case does not count. */
+bool text_nearer(const char *word, const char *known, size_t *distance);
+
 #endif

@@ -63,6 +63,17 @@ size_t option_list_tidy(int64_t *list, size_t n)
     return kept;
 }
 
+/* Seconds go without a unit, but nobody means those. */
+static lm_status read_latency(const char *text, double *out, lm_error *err)
+{
+    const lm_status status = text_seconds(text, out, err);
+
+    if (status || !(*out > 0) || strpbrk(text, "sminhd"))
+        return status;
+    return lm_error_set(err, LM_E_ARG, "expected a time with its unit, such as 5us, found '%.40s'",
+                        text);
+}
+
 bool option_link(const options *o, int bandwidth, int latency, interconnect *out, int *exit_code)
 {
     lm_error     err  = { 0 };
@@ -82,7 +93,7 @@ bool option_link(const options *o, int bandwidth, int latency, interconnect *out
         *exit_code = report_misuse("--bandwidth", &err);
         return false;
     }
-    if (latency && (text_seconds(o->value[latency], &link.latency, &err) ||
+    if (latency && (read_latency(o->value[latency], &link.latency, &err) ||
                     (!(link.latency >= 0) && lm_error_set(&err, LM_E_ARG, "must be 0 or more")))) {
         *exit_code = report_misuse("--latency", &err);
         return false;

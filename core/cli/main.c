@@ -5,6 +5,7 @@
 #include <malloc.h>
 #endif
 
+#include "base/text.h"
 #include "cli/commands.h"
 
 static const command *const commands[] = {
@@ -34,6 +35,18 @@ static void keep_heap(void)
     mallopt(M_TOP_PAD, 1 << 20);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
 #endif
+}
+
+static void unknown_command(const char *name)
+{
+    const char *near     = NULL;
+    size_t      distance = TEXT_NEAR;
+
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (text_nearer(name, commands[i]->name, &distance))
+            near = commands[i]->name;
+    fprintf(stderr, "layermeter: unknown command '%s'%s%s%s (see 'layermeter --help')\n", name,
+            near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 int main(int argc, char **argv)
@@ -71,7 +84,7 @@ int main(int argc, char **argv)
         return finish_output(commands[i]->run(&o));
     }
     if (*name)
-        fprintf(stderr, "layermeter: unknown command '%s' (see 'layermeter --help')\n", name);
+        unknown_command(name);
     else
         print_overview(stderr);
     return EXIT_MISUSED;

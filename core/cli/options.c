@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 static const option_spec common[] = {
     { "plugin", "FILE", NULL, "layer types from FILE.so, before all others; may be repeated" },
     { "help", NULL, NULL, "this text" },
@@ -55,6 +57,30 @@ static bool misuse(const char *program, const command *c, int *exit_code, const 
     return false;
 }
 
+static void nearest(const option_spec *table, const char *name, const char **near, size_t *distance)
+{
+    for (; table->name; table++)
+        if (text_nearer(name, table->name, distance))
+            *near = table->name;
+}
+
+static bool unknown_option(const char *program, const command *c, const char *word, int *exit_code)
+{
+    const char *near     = NULL;
+    size_t      distance = TEXT_NEAR;
+    char        name[64], text[200];
+
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
+    if (!strncmp(name, "--", 2)) {
+        nearest(c->options, name + 2, &near, &distance);
+        nearest(common, name + 2, &near, &distance);
+    }
+    if (!near)
+        return misuse(program, c, exit_code, "unknown option ", word);
+    snprintf(text, sizeof text, "%s, did you mean --%s?", name, near);
+    return misuse(program, c, exit_code, "unknown option ", text);
+}
+
 /* "NAME=VALUE", neither side empty */
 static bool is_assignment(const char *word)
 {
@@ -87,7 +113,7 @@ static bool parse_option(const char *program, int argc, char **argv, int *i, opt
     const option_spec *spec  = own ? own : is ? find(common, word + 2, n) : NULL;
 
     if (!spec)
-        return misuse(program, c, exit_code, "unknown option ", word);
+        return unknown_option(program, c, word, exit_code);
     if (!spec->argument && equal)
         return misuse(program, c, exit_code, "takes no value: ", word);
     value = !spec->argument ? "yes" : equal ? equal + 1 : *i + 1 < argc ? argv[++*i] : NULL;

@@ -33,7 +33,7 @@ typedef struct setup_options {
     }
 #define OPTION_OPTIMIZER                                         \
     {                                                            \
-        "optimizer", "NAME", "momentum", "sgd, momentum or adam" \
+        "optimizer", "NAME", "momentum", "sgd, momentum, adam or adafactor" \
     }
 
 /** All of them but devices of a node: enumerators, and rows. */

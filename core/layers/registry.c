@@ -98,19 +98,11 @@ const registry_entry *registry_at(const registry *reg, size_t i)
 const char *registry_suggest(const registry *reg, const char *name)
 {
     const char *best     = NULL;
-    size_t      distance = 3;
+    size_t      distance = TEXT_NEAR;
 
-    for (size_t i = 0; i < reg->n; i++) {
-        const char  *known = reg->entry[i]->type.name;
-        const size_t d     = text_distance(name, known, 2);
-        /* a prefix is near as well: "conv" for conv2d */
-        const size_t near = !strncmp(name, known, strlen(name)) && strlen(name) > 2 ? 1 : d;
-
-        if (near < distance) {
-            distance = near;
-            best     = known;
-        }
-    }
+    for (size_t i = 0; i < reg->n; i++)
+        if (text_nearer(name, reg->entry[i]->type.name, &distance))
+            best = reg->entry[i]->type.name;
     return best;
 }
 

@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/place.h"
+#include "base/text.h"
 #include "layers/registry.h"
 #include "network/onnx/onnx.h"
 #include "network/paleo/paleo.h"
@@ -70,38 +71,6 @@ static lm_status model_folders(char **out, lm_error *err)
         *c = '\n';
     snprintf(*out + strlen(*out), size - strlen(*out), "%s\n", shipped);
     return LM_OK;
-}
-
-static lm_status nowhere(const char *name, lm_error *err)
-{
-    const char *env = getenv("LAYERMETER_MODEL_PATH");
-    char        shipped[PATH_MAX];
-    lm_status   status = place_installed(LAYERMETER_MODEL_DIR, shipped, sizeof shipped, err);
-
-    return status ? status
-                  : lm_error_set(err, LM_E_NOTFOUND,
-                                 "no network '%s' in %s%s%s; 'layermeter models' lists those there "
-                                 "are, or give a path to an .ini file",
-                                 name, env ? env : "", env ? " or " : "", shipped);
-}
-
-lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
-{
-    char     *folders, *save = NULL;
-    bool      found  = false;
-    lm_status status = LM_OK;
-
-    if (strchr(name, '/') || format_of(name)) {
-        if (snprintf(path, size, "%s", name) >= (int)size)
-            return lm_error_set(err, LM_E_ARG, "%s: path is too long", name);
-        return LM_OK;
-    }
-    if ((status = model_folders(&folders, err)))
-        return status;
-    for (char *f = strtok_r(folders, "\n", &save); f && !found; f = strtok_r(NULL, "\n", &save))
-        found = snprintf(path, size, "%s/%s.ini", f, name) < (int)size && !access(path, R_OK);
-    free(folders);
-    return found ? LM_OK : nowhere(name, err);
 }
 
 static int by_text(const void *a, const void *b)
@@ -164,6 +133,54 @@ void network_names_free(network_names *names)
         free(names->name[i]);
     free(names->name);
     *names = (network_names){ NULL, 0 };
+}
+
+/* With the nearest name there is. */
+static lm_status nowhere(const char *name, lm_error *err)
+{
+    const char   *env = getenv("LAYERMETER_MODEL_PATH"), *near = NULL;
+    size_t        distance = TEXT_NEAR;
+    network_names all      = { NULL, 0 };
+    char          shipped[PATH_MAX];
+    lm_status     status = place_installed(LAYERMETER_MODEL_DIR, shipped, sizeof shipped, err);
+
+    if (!status)
+        status = network_list(&all, err);
+    for (size_t i = 0; i < all.n; i++)
+        if (text_nearer(name, all.name[i], &distance))
+            near = all.name[i];
+    if (!status && near)
+        status =
+            lm_error_set(err, LM_E_NOTFOUND,
+                         "no network '%s' (did you mean '%s'?); 'layermeter models' lists those "
+                         "there are, or give a path to an .ini file",
+                         name, near);
+    else if (!status)
+        status = lm_error_set(err, LM_E_NOTFOUND,
+                              "no network '%s' in %s%s%s; 'layermeter models' lists those there "
+                              "are, or give a path to an .ini file",
+                              name, env ? env : "", env ? " or " : "", shipped);
+    network_names_free(&all);
+    return status;
+}
+
+lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
+{
+    char     *folders, *save = NULL;
+    bool      found  = false;
+    lm_status status = LM_OK;
+
+    if (strchr(name, '/') || format_of(name)) {
+        if (snprintf(path, size, "%s", name) >= (int)size)
+            return lm_error_set(err, LM_E_ARG, "%s: path is too long", name);
+        return LM_OK;
+    }
+    if ((status = model_folders(&folders, err)))
+        return status;
+    for (char *f = strtok_r(folders, "\n", &save); f && !found; f = strtok_r(NULL, "\n", &save))
+        found = snprintf(path, size, "%s/%s.ini", f, name) < (int)size && !access(path, R_OK);
+    free(folders);
+    return found ? LM_OK : nowhere(name, err);
 }
 
 lm_status network_open(const char *name, const registry *reg, const network_choices *choices,
