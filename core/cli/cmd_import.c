@@ -74,10 +74,10 @@ static const char examples[] =
     "  layermeter import resnet50.onnx -o resnet50.ini\n"
     "  layermeter import alex_v2.json -o alex_v2.ini\n"
     "  layermeter import net.onnx --treat Selu=relu --ignore Print\n"
-    "  layermeter import nccl-tests 1node.log 4nodes.log -o observations.csv\n"
+    "  layermeter import nccl-tests 1node.log 4nodes.log -o allreduces.csv\n"
     "  layermeter import osu allreduce.log --ranks 64 --hosts 4 -o o.csv\n"
     "  layermeter import power smi.csv --gpu 0\n"
-    "  layermeter import extra-p scaling.txt -o observations.csv\n"
+    "  layermeter import extra-p scaling.txt -o scaling.csv\n"
     "  layermeter import extra-p mine.txt --parameter p=nodes --region main=resnet50 --fixed batch=32\n";
 
 static lm_status write_file(const network *net, const char *title, const char *path, lm_error *err)

@@ -178,6 +178,12 @@ static lm_status read_head(loading *l)
     if (!l->n_fields)
         return lm_error_set(l->err, LM_E_SYNTAX,
                             "%s: empty, expected a header row and observations", l->csv.path);
+    if (l->n_fields == 1 &&
+        strpbrk(field[0], ";\t")) /* as spreadsheets write where 0,5 is a half */
+        return lm_error_set(
+            l->err, LM_E_SYNTAX,
+            "%s:%d: columns are parted by %s: expected commas, and points in numbers", l->csv.path,
+            l->csv.line, strchr(field[0], ';') ? "semicolons" : "tabs");
     for (size_t i = 0; i < l->n_fields; i++) {
         l->place[i] = column_find(text_trim(field[i]));
         for (size_t k = 0; k < i; k++)

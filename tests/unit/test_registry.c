@@ -311,7 +311,7 @@ static void suggestions_are_near_or_none(void **state)
     } cases[] = {
         { "conv2", "conv2d" }, { "covn2d", "conv2d" },
         { "conv", "conv2d" },  { "batchnorm", "batch_norm" },
-        { "ReLU", NULL },      { "rleu", "relu" },
+        { "ReLU", "relu" },    { "rleu", "relu" },
         { "xyz", NULL },       { "lstm", NULL },
         { "co", NULL },
     };
