@@ -107,6 +107,48 @@ static void counts_of_a_large_batch_are_those_of_binding_it(void **state)
     workloads_free(loads);
 }
 
+/* Counted together, several inputs of a network in a row and apart, and with what cannot be
+ * counted among them: the same as one by one, and who asks is told what is wrong. */
+static void what_is_counted_together_is_as_if_counted_alone(void **state)
+{
+    static const workload_name of[] = {
+        { "n1.ini", "", LM_F32 },        { "n1.ini", "", LM_F32 },
+        { "n1.ini", "3x20x24", LM_F32 }, { "nowhere.ini", "", LM_F32 },
+        { "n3.ini", "3", LM_F16 },       { "n4.ini", "3x8x8", LM_F16 },
+        { "n3.ini", "3x9x30", LM_F16 },  { "n1.ini", "3x7x7", LM_F32 }
+    };
+    static const size_t n     = sizeof of / sizeof of[0];
+    workloads          *alone = new_loads(), *together = new_loads();
+    full_workload       full[2] = { 0 };
+
+    (void)state;
+    assert_int_equal(workloads_prepare(together, of, 2, NULL), LM_OK);
+    for (int again = 0; again < 2; again++)
+        assert_int_equal(workloads_prepare(together, of, n, NULL), LM_OK);
+    for (size_t i = 0; i < n; i++) {
+        lm_error  err[2] = { 0 };
+        lm_status status[2];
+
+        for (int k = 0; k < 2; k++)
+            status[k] =
+                workloads_full(k ? together : alone, of[i].name, of[i].input, of[i].dtype, 5,
+                               &term_settings_default, OPTIMIZER_MOMENTUM, &full[k], &err[k]);
+        assert_int_equal(status[0], status[1]);
+        assert_int_equal(status[0] != LM_OK, i == 3 || i == 4);
+        if (status[0]) {
+            assert_string_equal(err[0].text, err[1].text);
+            continue;
+        }
+        assert_memory_equal(&full[0].load.counts, &full[1].load.counts, sizeof(net_metrics));
+        assert_int_equal(full[0].load.backward.n, full[1].load.backward.n);
+        for (size_t k = 0; k < full[0].load.backward.n; k++)
+            assert_close(full[0].load.backward.item[k].value, full[1].load.backward.item[k].value,
+                         0);
+    }
+    workloads_free(alone);
+    workloads_free(together);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -114,6 +156,7 @@ int main(void)
         cmocka_unit_test(counts_are_read_at_their_batch),
         cmocka_unit_test(counts_that_cannot_be_read_are_named),
         cmocka_unit_test(counts_of_a_large_batch_are_those_of_binding_it),
+        cmocka_unit_test(what_is_counted_together_is_as_if_counted_alone),
     };
 
     return cmocka_run_group_tests(tests, fit_nets_enter, nets_leave);
