@@ -85,12 +85,9 @@ static loop *find_parts(const team *t)
     return found;
 }
 
-/* Another thread: parts of any loop, until the first is done. */
-static void *help(void *context)
+/* Parts of any loop, until the first is done. */
+static void help(team *t)
 {
-    team *t = context;
-
-    mine = t;
     pthread_mutex_lock(&t->lock);
     while (t->first->done < t->first->n) {
         loop *l = find_parts(t);
@@ -101,10 +98,16 @@ static void *help(void *context)
             pthread_cond_wait(&t->changed, &t->lock);
     }
     pthread_mutex_unlock(&t->lock);
+}
+
+static void *join_team(void *context)
+{
+    mine = context;
+    help(mine);
     return NULL;
 }
 
-/* The caller's parts, until all are done. */
+/* Parts of a part: the caller's own, until all are done. */
 static void do_loop(team *t, loop *l)
 {
     loop **at = &t->open;
@@ -123,19 +126,22 @@ static void do_loop(team *t, loop *l)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Without a thread there are fewer to do it. */
+/* The outermost call. Without a thread there are fewer to do it. */
 static void do_first(loop *l)
 {
-    team t = { .lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER, .first = l };
+    team         t       = { .lock    = PTHREAD_MUTEX_INITIALIZER,
+                             .changed = PTHREAD_COND_INITIALIZER,
+                             .open    = l,
+                             .first   = l };
     const size_t want    = threads_wanted();
     size_t       n_other = 0;
     pthread_t    other[MOST_THREADS];
 
     blas_one_thread(); /* a thread of ours is one of its */
     mine = &t;
-    while (n_other + 1 < want && !pthread_create(&other[n_other], NULL, help, &t))
+    while (n_other + 1 < want && !pthread_create(&other[n_other], NULL, join_team, &t))
         n_other++;
-    do_loop(&t, l);
+    help(&t);
     while (n_other > 0)
         pthread_join(other[--n_other], NULL);
     mine = NULL;

@@ -67,9 +67,10 @@ typedef struct comparing {
 } comparing;
 
 /* Seconds by one part of the model: of fits, for all points that have it measured. */
-static lm_status predict_part(void *context, size_t which, lm_error *err)
+static lm_status predict_part(void *context, size_t at, lm_error *err)
 {
     const comparing    *c        = context;
+    const part          which    = (part)at;
     const calibration  *cal      = c->cal;
     const size_t        form_at  = form_find(c->model, which);
     const sync_baseline baseline = sync_baseline_parse(c->model);
