@@ -9,4 +9,8 @@
  */
 void blas_one_thread(void);
 
+/** Ends OpenBLAS' threads until they are called for: they start with the process and look for work
+ * for the first 26 ms, in which they keep other threads from a core. */
+void blas_rest(void);
+
 #endif

@@ -5,6 +5,7 @@
 #include <malloc.h>
 #endif
 
+#include "base/blas.h"
 #include "base/text.h"
 #include "cli/commands.h"
 
@@ -55,6 +56,7 @@ int main(int argc, char **argv)
     const char *name = argc < 2 ? "" : help ? argv[2] : argv[1];
 
     keep_heap();
+    blas_rest();
     if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h")) {
         print_overview(stdout);
         return finish_output(EXIT_DONE);

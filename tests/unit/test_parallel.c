@@ -1,10 +1,12 @@
 /* Independent parts: each once, whatever the number of threads, and the first failure. */
 #include "check.h"
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/blas.h"
 #include "base/parallel.h"
 
 enum { PARTS = 500 };
@@ -110,9 +112,37 @@ static void parts_of_parts_are_done_by_who_is_free(void **state)
     pthread_barrier_destroy(&both);
 }
 
+static size_t threads_now(void)
+{
+    DIR   *folder = opendir("/proc/self/task");
+    size_t n      = 0;
+
+    assert_non_null(folder);
+    while (readdir(folder))
+        n++;
+    closedir(folder);
+    return n - 2; /* . and .. */
+}
+
+/* Those of BLAS would look for work; called for they come again, and calls of ours end theirs. */
+static void no_thread_is_left_that_has_nothing_to_do(void **state)
+{
+    work w = { .fails_from = PARTS };
+
+    (void)state;
+    blas_rest();
+    assert_int_equal(threads_now(), 1);
+    blas_one_thread();
+    assert_int_equal(threads_now(), 1);
+    setenv("OMP_NUM_THREADS", "4", 1);
+    assert_int_equal(parallel_for(PARTS, do_part, &w, NULL), LM_OK);
+    assert_int_equal(threads_now(), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_thread_is_left_that_has_nothing_to_do),
         cmocka_unit_test(every_part_is_done_once),
         cmocka_unit_test(the_first_failure_is_told),
         cmocka_unit_test(parts_have_parts),
