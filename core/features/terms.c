@@ -68,7 +68,7 @@ static const struct {
     [GEMM_FLOPS]         = { "gemm.flops", "FLOP", FAMILY_DENSE },
     [ATTENTION_FLOPS]    = { "attention.flops", "FLOP", FAMILY_DENSE },
     [GROUPED_FLOPS]      = { "conv_grouped.flops", "FLOP", FAMILY_GROUPED },
-    [DEPTHWISE_FLOPS]    = { "conv_depthwise.flops", "FLOP", FAMILY_GROUPED },
+    [DEPTHWISE_FLOPS]    = { "conv_depthwise.flops", "FLOP", FAMILY_DEPTHWISE },
     [CONV_WEIGHTS]       = { "conv.weights", "byte", FAMILY_WEIGHTS },
     [GEMM_WEIGHTS]       = { "gemm.weights", "byte", FAMILY_WEIGHTS },
     [GEMV_WEIGHTS]       = { "gemv.weights", "byte", FAMILY_WEIGHTS },
@@ -128,6 +128,7 @@ static const struct {
 } families[N_TERM_FAMILIES] = {
     [FAMILY_DENSE]           = { "arithmetic", BOUND_ARITHMETIC },
     [FAMILY_GROUPED]         = { "grouped arithmetic", BOUND_ARITHMETIC },
+    [FAMILY_DEPTHWISE]       = { "depthwise arithmetic", BOUND_ARITHMETIC },
     [FAMILY_WEIGHTS]         = { "weights", BOUND_TRAFFIC },
     [FAMILY_TRAFFIC]         = { "traffic", BOUND_TRAFFIC },
     [FAMILY_LAUNCHES]        = { "launches", BOUND_LAUNCH },

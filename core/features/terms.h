@@ -23,11 +23,12 @@
 typedef enum term_bound { BOUND_ARITHMETIC, BOUND_TRAFFIC, BOUND_LAUNCH, N_TERM_BOUNDS } term_bound;
 
 typedef enum term_family {
-    FAMILY_DENSE,    /**< arithmetic that reuses what it reads: convolutions, products */
-    FAMILY_GROUPED,  /**< arithmetic of grouped and depthwise convolutions, which reuse little */
-    FAMILY_WEIGHTS,  /**< bytes of weights: they come from memory, and may have to be reordered */
-    FAMILY_TRAFFIC,  /**< all other bytes read and written: often from a cache */
-    FAMILY_LAUNCHES, /**< kernels started */
+    FAMILY_DENSE,     /**< arithmetic that reuses what it reads: convolutions, products */
+    FAMILY_GROUPED,   /**< arithmetic of grouped convolutions, which reuse less */
+    FAMILY_DEPTHWISE, /**< of depthwise ones, which reuse little */
+    FAMILY_WEIGHTS,   /**< bytes of weights: they come from memory, and may have to be reordered */
+    FAMILY_TRAFFIC,   /**< all other bytes read and written: often from a cache */
+    FAMILY_LAUNCHES,  /**< kernels started */
     FAMILY_PLANES, /**< images x channels: what each costs beside its pixels, felt where images are
                       small */
     FAMILY_POOL,   /**< arithmetic of pooling */

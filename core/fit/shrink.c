@@ -10,7 +10,7 @@
 #include "base/nnls.h"
 #include "base/no_memory.h"
 
-const shrink_options shrink_default = { .mu = 0.02, .huber = 0.15, .alike = 0.5, .rounds = 5 };
+const shrink_options shrink_default = { .mu = 0.01, .huber = 0.15, .alike = 0.5, .rounds = 5 };
 
 const shrink_options shrink_counted = {
     .mu = 1, .huber = 0.25, .alike = 0.05, .rounds = 8, .slots_only = true
@@ -20,18 +20,19 @@ const shrink_options shrink_counted = {
  * has it: another one's coefficient, so many times (`weight`: of the ridge that holds it there; 0:
  * its rows alone decide).
  *
- * Grouped arithmetic reuses little, and vectors instead of matrix units compute it. The last
- * three correct what the others miss. In few networks they are a percent of the time, and what is
- * found there may be anything; in the next network they can be most of it. So they begin as a few
- * bytes of traffic each: an element of a function two of f32's, a plane a cache line, a FLOP of a
- * pooling window one of its elements. Pooling is let go sooner: networks do it twenty times dearer
- * than that, or for nothing. */
+ * Grouped arithmetic reuses little, depthwise less, and vectors instead of matrix units compute it.
+ * The last three correct what the others miss. In few networks they are a percent of the time, and
+ * what is found there may be anything; in the next network they can be most of it. So they begin as
+ * a few bytes of traffic each: an element of a function two of f32's, a plane a cache line, a FLOP
+ * of a pooling window one of its elements. Pooling is let go sooner: networks do it twenty times
+ * dearer than that, or for nothing. */
 static const struct {
     term_family other;
     double      times, weight;
 } stand_in[N_TERM_FAMILIES] = {
     [FAMILY_DENSE]           = { FAMILY_DENSE, NAN, 0 },
     [FAMILY_GROUPED]         = { FAMILY_DENSE, 4, 0 },
+    [FAMILY_DEPTHWISE]       = { FAMILY_GROUPED, 3, 0 },
     [FAMILY_WEIGHTS]         = { FAMILY_TRAFFIC, 1, 0 },
     [FAMILY_TRAFFIC]         = { FAMILY_TRAFFIC, NAN, 0 },
     [FAMILY_LAUNCHES]        = { FAMILY_LAUNCHES, NAN, 0 },
@@ -64,17 +65,25 @@ typedef struct solving {
     double               *summed; /* by row: the weight with which it is in the equations */
     double               *fit;    /* by row: what the stage makes of it, 1 being as measured */
     bool                  used[N_TERMS];
+    term_family           family[N_TERMS];
     double                scale[N_TERMS]; /* seconds per unit so far */
     lm_error             *err;
 } solving;
 
-static size_t family_key(size_t term)
+static size_t family_key(const solving *s, size_t term)
 {
-    return term_family_of(term);
+    return s->family[term];
 }
 
-static size_t term_key(size_t term)
+static size_t slot_key(const solving *s, size_t term)
 {
+    (void)s;
+    return term_slot(term);
+}
+
+static size_t term_key(const solving *s, size_t term)
+{
+    (void)s;
     return term;
 }
 
@@ -85,7 +94,7 @@ static void stage_free(stage *st)
 }
 
 /* Numbers the keys that are in use. */
-static lm_status stage_new(const solving *s, size_t (*key_of)(size_t), stage *out)
+static lm_status stage_new(const solving *s, size_t (*key_of)(const solving *, size_t), stage *out)
 {
     size_t column[N_TERMS];
 
@@ -94,7 +103,7 @@ static lm_status stage_new(const solving *s, size_t (*key_of)(size_t), stage *ou
         column[t] = out->key[t] = N_TERMS;
     for (size_t t = 0; t < N_TERMS; t++)
         if (s->used[t]) {
-            const size_t k = key_of(t);
+            const size_t k = key_of(s, t);
 
             if (column[k] == N_TERMS)
                 column[k] = out->n++;
@@ -210,14 +219,18 @@ static lm_status stage_solve(solving *s, stage *st)
     return status;
 }
 
-/* Families differ by decades: columns of about 1 first. */
+/* Families differ by decades: columns of about 1 first. Those that are one here have one scale. */
 static void scale_families(solving *s)
 {
-    for (size_t t = 0; t < N_TERMS; t++) {
-        const double largest = s->sums.largest[term_family_of(t)];
+    double largest[N_TERM_FAMILIES] = { 0 };
 
-        s->scale[t] = largest > 0 ? 1 / largest : 0;
+    for (size_t t = 0; t < N_TERMS; t++) {
+        double *of = &largest[s->family[t]];
+
+        *of = fmax(*of, s->sums.largest[term_family_of(t)]);
     }
+    for (size_t t = 0; t < N_TERMS; t++)
+        s->scale[t] = largest[s->family[t]] > 0 ? 1 / largest[s->family[t]] : 0;
 }
 
 /* What a family costs as long as only others are known. NAN: these are not known either. */
@@ -243,11 +256,11 @@ static void take_families(solving *s, const stage *st)
 
     for (size_t t = 0; t < N_TERMS; t++)
         if (st->key[t] < N_TERMS) {
-            known[term_family_of(t)]  = true;
-            family[term_family_of(t)] = s->scale[t] * st->factor[st->key[t]];
+            known[s->family[t]]  = true;
+            family[s->family[t]] = s->scale[t] * st->factor[st->key[t]];
         }
     for (size_t t = 0; t < N_TERMS; t++)
-        s->scale[t] = family_guess(family, known, term_family_of(t));
+        s->scale[t] = family_guess(family, known, s->family[t]);
 }
 
 /* Of each column: how far the rows fix its factor, and the factor's variance in units of the
@@ -285,7 +298,7 @@ static lm_status stage_judge(const solving *s, const stage *st, double mu, doubl
 }
 
 /* One of the stages that refine: factors on what there is. */
-static lm_status refine(solving *s, size_t (*key_of)(size_t), shrink_fit *out)
+static lm_status refine(solving *s, size_t (*key_of)(const solving *, size_t), shrink_fit *out)
 {
     const double mu = s->options->mu;
     double       known[N_TERMS], variance[N_TERMS];
@@ -337,6 +350,21 @@ static void spread_slots(solving *s, shrink_fit *out)
         }
 }
 
+/* Depthwise convolutions are of one family with grouped ones where both were measured, and held
+ * together. Of one alone the other is guessed: reuse lies between. */
+static void name_families(solving *s)
+{
+    bool grouped = false;
+
+    for (size_t t = 0; t < N_TERMS; t++)
+        grouped |= s->used[t] && term_family_of(t) == FAMILY_GROUPED;
+    for (size_t t = 0; t < N_TERMS; t++) {
+        const term_family own = term_family_of(t);
+
+        s->family[t] = own == FAMILY_DEPTHWISE && grouped && s->used[t] ? FAMILY_GROUPED : own;
+    }
+}
+
 static lm_status take_rows(solving *s, size_t without)
 {
     const size_t n = s->rows->n;
@@ -353,6 +381,7 @@ static lm_status take_rows(solving *s, size_t without)
         return status;
     for (size_t p = 0; p < s->rows->n_terms; p++)
         s->used[s->rows->term[p]] = s->sums.used[p];
+    name_families(s);
     return s->sums.n ? LM_OK : lm_error_set(s->err, LM_E_ARG, "no rows to fit");
 }
 
@@ -366,7 +395,7 @@ static lm_status solve_families(solving *s)
 
     memcpy(all, s->used, sizeof all);
     for (size_t t = 0; t < N_TERMS; t++)
-        s->used[t] &= stand_in[term_family_of(t)].weight == 0;
+        s->used[t] &= stand_in[s->family[t]].weight == 0;
     scale_families(s);
     if (!(status = stage_new(s, family_key, &st)) && !(status = stage_solve(s, &st)))
         take_families(s, &st);
@@ -377,7 +406,7 @@ static lm_status solve_families(solving *s)
     if (!(status = stage_new(s, family_key, &st))) {
         for (size_t t = 0; t < N_TERMS; t++)
             if (st.key[t] < N_TERMS) {
-                st.mu[st.key[t]]     = s->options->mu * stand_in[term_family_of(t)].weight;
+                st.mu[st.key[t]]     = s->options->mu * stand_in[s->family[t]].weight;
                 st.factor[st.key[t]] = 1;
             }
         if (!(status = stage_solve(s, &st)))
@@ -402,7 +431,7 @@ lm_status shrink_solve(const shrink_rows *rows, size_t without, const shrink_opt
         out->spread[t] = NAN;
     }
     status = solve_families(&s);
-    if (!status && !(status = refine(&s, term_slot, out))) {
+    if (!status && !(status = refine(&s, slot_key, out))) {
         spread_slots(&s, out);
         if (!options->slots_only)
             status = refine(&s, term_key, out);

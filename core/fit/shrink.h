@@ -10,7 +10,9 @@
  *
  * Factors are held near 1 by a ridge, mu (factor - 1)^2 beside the sum over the rows of squared
  * relative residuals. mu does not grow with the number of rows, so that its weight falls as
- * measurements are added; slots and passes nobody measured keep their family's coefficient. (Ridge
+ * measurements are added; slots and passes nobody measured keep their family's coefficient.
+ * Depthwise convolutions are of one family with grouped ones where both were measured; of one kind
+ * alone the other is guessed (stand_in in shrink.c), as their reuse is decades apart. (Ridge
  * regression towards a prior: Hoerl & Kennard 1970; the same in tiers: Gelman & Hill 2007,
  * chapter 12.)
  *

@@ -24,6 +24,7 @@ resource transfer_resource(size_t term)
     switch (term_family_of(term)) {
     case FAMILY_DENSE:
     case FAMILY_GROUPED:
+    case FAMILY_DEPTHWISE:
     case FAMILY_POOL:
     case FAMILY_ELEMENTS: return RESOURCE_FLOPS;
     case FAMILY_PLANES: return RESOURCE_DEPTH;

@@ -121,6 +121,64 @@ static void what_nobody_measured_has_its_slots_or_familys_coefficient(void **sta
                  64, 1e-12);
 }
 
+/* The rows' products are of another term instead. */
+static void rename_gemm(made *r, const char *const name[2])
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        for (size_t k = 0; k < ITEMS; k++)
+            for (size_t j = 0; j < 2; j++)
+                if (r->item[i][k].term == term_parse(j ? names[4] : names[2]))
+                    r->item[i][k].term = (uint32_t)term_parse(name[j]);
+        qsort(r->item[i], ITEMS, sizeof(term_item), by_term);
+    }
+}
+
+/* Between dense and depthwise convolutions, grouped ones reuse more than the latter: of one kind
+ * alone the other is guessed, and both together are tied as one family. */
+static void grouped_and_depthwise_do_not_stand_for_each_other(void **state)
+{
+    static const struct {
+        const char *name[2];
+        const char *unseen, *by;
+        double      times;
+    } cases[] = {
+        { { "conv_depthwise.flops.forward", "conv_depthwise.bytes.forward" },
+          "conv_grouped.flops.forward",
+          "conv_stem.flops.forward",
+          4 },
+        { { "conv_grouped.flops.forward", "conv_grouped.bytes.forward" },
+          "conv_depthwise.flops.forward",
+          "conv_grouped.flops.forward",
+          3 },
+    };
+    const shrink_options stiff = { .mu = 1e9, .huber = 10, .rounds = 0 };
+    made                 r;
+    shrink_fit           f;
+
+    (void)state;
+    for (size_t c = 0; c < 2; c++) {
+        make(&r);
+        rename_gemm(&r, cases[c].name);
+        f = solve(&r, ROWS, ROWS, &stiff);
+        assert_close(f.coefficient[term_parse(cases[c].unseen)] /
+                         f.coefficient[term_parse(cases[c].by)],
+                     cases[c].times, 1e-6);
+    }
+    make(&r);
+    for (size_t i = 0; i < ROWS; i++)
+        for (size_t k = 0; k < ITEMS; k++)
+            r.item[i][k].term = (uint32_t)term_parse(k == 0   ? "conv1x1.flops.forward"
+                                                     : k == 1 ? "conv_grouped.flops.forward"
+                                                     : k == 2 ? "conv_depthwise.flops.forward"
+                                                     : k == 3 ? "conv.bytes.forward"
+                                                     : k == 4 ? "gemm.bytes.forward"
+                                                              : "conv.launches.forward");
+    f = solve(&r, ROWS, ROWS, &stiff);
+    assert_close(f.coefficient[term_parse("conv_grouped.flops.forward")] /
+                     f.coefficient[term_parse("conv_depthwise.flops.forward")],
+                 1, 1e-6);
+}
+
 static void one_row_ten_times_too_slow_hardly_counts(void **state)
 {
     made       r;
@@ -311,6 +369,7 @@ int main(void)
         cmocka_unit_test(many_exact_rows_give_the_coefficients),
         cmocka_unit_test(a_heavy_ridge_ties_a_family),
         cmocka_unit_test(what_nobody_measured_has_its_slots_or_familys_coefficient),
+        cmocka_unit_test(grouped_and_depthwise_do_not_stand_for_each_other),
         cmocka_unit_test(one_row_ten_times_too_slow_hardly_counts),
         cmocka_unit_test(a_fold_left_out_is_not_seen),
         cmocka_unit_test(time_scales_with_its_unit),
