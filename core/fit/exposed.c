@@ -42,7 +42,7 @@ allreduce exposed_where(const observation *row)
 {
     const int64_t hosts = row->hosts > 1 ? row->hosts : 1;
 
-    return (allreduce){ 0, hosts, (row->ranks + hosts - 1) / hosts };
+    return (allreduce){ 0, hosts, shared_devices(row) };
 }
 
 step_passes exposed_passes(const calibration *cal, const char *model, const point *pt)

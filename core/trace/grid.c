@@ -78,6 +78,11 @@ static void longest_part(const trace_gpu_series *g, double interval, size_t *fro
     out->n_left_out = g->n - (*to - *from);
 }
 
+static lm_status no_times(const trace_gpu_series *g, lm_error *err)
+{
+    return lm_error_set(err, LM_E_SYNTAX, "all samples of GPU %s bear the same time", g->name);
+}
+
 static lm_status fill(const trace_gpu_series *g, size_t from, size_t to, trace_grid *out,
                       lm_error *err)
 {
@@ -117,12 +122,14 @@ lm_status trace_grid_of(const trace_gpu_series *g, trace_grid *out, lm_error *er
     out->interval = interval_of(g->time, 0, g->n);
     longest_part(g, out->interval, &from, &to, out);
     if (!(out->interval > 0) || to - from < 2)
-        return lm_error_set(err, LM_E_SYNTAX, "all samples of GPU %s bear the same time", g->name);
+        return no_times(g, err);
     out->interval = interval_of(g->time, from, to);
     span          = g->time[to - 1] - g->time[from];
     measure_parts(g, from, to, out);
-    out->step  = out->longest > MIXED * out->shortest ? out->longest : out->interval;
-    out->step  = fmax(out->step, span / (4.0 * (double)(to - from)));
+    out->step = out->longest > MIXED * out->shortest ? out->longest : out->interval;
+    out->step = fmax(out->step, span / (4.0 * (double)(to - from)));
+    if (!(out->step > 0)) /* what is left when the gaps are cut away may be one moment */
+        return no_times(g, err);
     out->start = g->time[from] - 0.5 * out->step; /* samples in the middle of their bins */
     return fill(g, from, to, out, err);
 }

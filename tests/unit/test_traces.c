@@ -373,6 +373,21 @@ static void a_gap_too_long_to_bridge_leaves_the_longer_part(void **state)
     assert_string_equal(err.text, "GPU 0 has 1 sample");
 }
 
+/* A hundred samples of one moment, and one behind a gap: the longest part has no length. */
+static void a_part_of_one_moment_is_no_trace(void **state)
+{
+    double           time[101]  = { 0 };
+    float            value[101] = { 0 };
+    trace_gpu_series g          = series(time, value, 101);
+    trace_grid       grid;
+    lm_error         err;
+
+    (void)state;
+    time[100] = 1000;
+    assert_int_equal(trace_grid_of(&g, &grid, &err), LM_E_SYNTAX);
+    assert_non_null(strstr(err.text, "bear the same time"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -386,6 +401,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_is_said_with_its_line),
         cmocka_unit_test(clocks_that_jump_back_go_on),
         cmocka_unit_test(bins_are_means_and_gaps_are_missing),
+        cmocka_unit_test(a_part_of_one_moment_is_no_trace),
         cmocka_unit_test(sampling_that_changes_is_taken_at_its_slowest),
         cmocka_unit_test(a_gap_too_long_to_bridge_leaves_the_longer_part),
     };
