@@ -2,6 +2,8 @@
  * Convolutions by themselves, as GPU libraries run them: for each of the three products the fastest
  * of a direct product, FFTs in tiles or of whole planes, and Winograd's.
  *
+ * Of single channels frameworks have kernels of their own.
+ *
  * n: samples, a, b: channels in and out, M: n x output pixels, K: a x window, X, Y, W: elements of
  * input, output and weights. Sides of tiles are what kernels compute together: what is less counts
  * in full.
@@ -76,6 +78,13 @@ enum {
     W_SHORT_FLOPS,
     W_SHORT_DEPTH,
     W_SHORT_OUT,
+    FD_IN,
+    FD_OUT,
+    FD_FLOPS,
+    BD_IN,
+    BD_OUT,
+    ID_FLOPS,
+    WD_FLOPS,
     F_TRANSFORM,
     I_TRANSFORM = F_TRANSFORM + N_TRANSFORM,
     W_TRANSFORM = I_TRANSFORM + N_TRANSFORM,
@@ -128,6 +137,13 @@ static const spec specs[N_COLUMNS] = {
     [W_SHORT_FLOPS]     = { "grad_weight.short.flops", "FLOP", RESOURCE_FLOPS },
     [W_SHORT_DEPTH]     = { "grad_weight.short.depth", "step", RESOURCE_DEPTH },
     [W_SHORT_OUT]       = { "grad_weight.short.output", "element", RESOURCE_BANDWIDTH },
+    [FD_IN]             = { "forward.depthwise.input", "element", RESOURCE_BANDWIDTH },
+    [FD_OUT]            = { "forward.depthwise.output", "element", RESOURCE_BANDWIDTH },
+    [FD_FLOPS]          = { "forward.depthwise.flops", "FLOP", RESOURCE_FLOPS },
+    [BD_IN]             = { "backward.depthwise.input", "element", RESOURCE_BANDWIDTH },
+    [BD_OUT]            = { "backward.depthwise.output", "element", RESOURCE_BANDWIDTH },
+    [ID_FLOPS]          = { "grad_input.depthwise.flops", "FLOP", RESOURCE_FLOPS },
+    [WD_FLOPS]          = { "grad_weight.depthwise.flops", "FLOP", RESOURCE_FLOPS },
 #define TRANSFORM(at, pass)                                                                          \
     [(at) + T_TILES]                 = { pass ".tiles", "tile", RESOURCE_DEPTH },                    \
             [(at) + T_TILES_IN]      = { pass ".tiles.input", "element", RESOURCE_BANDWIDTH },       \
@@ -168,6 +184,10 @@ static bool make(columns *c)
     begin_from(c, I_FLOPS, F_FLOPS, 0.8);
     begin_from(c, W_FLOPS, F_FLOPS, 1);
     begin_from(c, W_SHORT_FLOPS, F_FLOPS, 1);
+    begin_from(c, BD_IN, FD_IN, 2);   /* is read and written ... */
+    begin_from(c, BD_OUT, FD_OUT, 2); /* ... and read twice */
+    begin_from(c, ID_FLOPS, FD_FLOPS, 2);
+    begin_from(c, WD_FLOPS, FD_FLOPS, 1);
     return true;
 }
 
@@ -179,8 +199,9 @@ static bool known(const char *name)
     return optimizer_column(name);
 }
 
-/* Arithmetic at 0.6 of the peak, 16 bytes for each transformed element (8 in tiles, which stay in
- * caches), 10 us to launch a tile: near enough for a choice to begin with. */
+/* Arithmetic at 0.6 of the peak, of single channels at a sixteenth of that, 16 bytes for each
+ * transformed element (8 in tiles, which stay in caches), 10 us to launch a tile: near enough for a
+ * choice to begin with. */
 static void begin(columns *c, const layer_rates *rates)
 {
     static const size_t products[] = {
@@ -190,6 +211,8 @@ static void begin(columns *c, const layer_rates *rates)
 
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++)
         c->column[products[i]].price = flop;
+    c->column[FD_IN].price = c->column[FD_OUT].price = element / 4;
+    c->column[FD_FLOPS].price                        = 16 * flop;
     for (size_t at = F_TRANSFORM; at <= W_TRANSFORM; at += N_TRANSFORM) {
         c->column[at + T_TILES].price         = 1e-5;
         c->column[at + T_TILES_IN].price      = element / 2;
@@ -229,6 +252,17 @@ static bool pointwise(const layer_shape *s)
         if (s->window[i] != 1 || s->stride[i] != 1)
             return false;
     return s->groups == 1;
+}
+
+/* A window of its own for each channel: frameworks have kernels for these, in which each thread
+ * goes through the window of one element, and nothing is padded to tiles (conv_depthwise2d of
+ * PyTorch, DepthwiseConv2d of TensorFlow). Files of before know no prices of theirs. */
+static bool depthwise(const columns *c, const layer_shape *s)
+{
+    const column *of = c->column;
+
+    return s->groups > 1 && s->groups == s->c_in &&
+           (of[FD_IN].price + of[FD_OUT].price + of[FD_FLOPS].price > 0 || of[F_FLOPS].price <= 0);
 }
 
 /* Square windows at stride 1 over two dimensions: what transforms are for. */
@@ -320,7 +354,7 @@ static double reordered(const product *p)
     return p->w * fmin(1, p->w / LONG_W) * (1 - 1 / p->window);
 }
 
-static void add_forward(rows *r, const layer_shape *s)
+static void add_forward(const columns *c, rows *r, const layer_shape *s)
 {
     const product p = product_of(s);
 
@@ -331,6 +365,12 @@ static void add_forward(rows *r, const layer_shape *s)
         rows_item(r, FP_OUT, p.y);
         rows_item(r, FP_WEIGHTS, p.w);
         rows_item(r, FP_FLOPS, 2 * up(p.m, 128) * up(p.b, 64) * up(p.a, 8));
+        return;
+    }
+    if (depthwise(c, s)) {
+        rows_item(r, FD_IN, p.x);
+        rows_item(r, FD_OUT, p.y);
+        rows_item(r, FD_FLOPS, 2 * p.y * p.window);
         return;
     }
     rows_item(r, F_IN, s->c_in > 1 ? p.x : 0);
@@ -391,6 +431,18 @@ static void add_pointwise_gradients(rows *r, const layer_shape *s)
     rows_item(r, BP_DEPTH, p.m);
 }
 
+/* Of the input's gradient each element goes through the window; of the weights' each weight through
+ * all outputs. */
+static void add_depthwise_gradients(rows *r, const layer_run *run, const layer_shape *s)
+{
+    const product p = product_of(s);
+
+    rows_item(r, BD_IN, p.x);
+    rows_item(r, BD_OUT, p.y);
+    rows_item(r, ID_FLOPS, run->input_gradient ? 2 * p.x * p.window : 0);
+    rows_item(r, WD_FLOPS, 2 * p.y * p.window);
+}
+
 static void add_call(columns *c, rows *r, const layer_run *run, const layer_shape *s)
 {
     (void)c;
@@ -408,13 +460,15 @@ static void add_layer(columns *c, rows *r, const layer_run *run, const layer_sha
     if (run->backward)
         rows_item(r, ACTIVATION_GRAD, s->activation ? s->outputs : 0);
     if (run->forward)
-        add_forward(r, s);
+        add_forward(c, r, s);
     if (!run->backward)
         return;
     rows_part(r);
     rows_alternative(r);
     if (pointwise(s))
         add_pointwise_gradients(r, s);
+    else if (depthwise(c, s))
+        add_depthwise_gradients(r, run, s);
     else
         add_gradients(r, run, s);
 }

@@ -181,6 +181,44 @@ static void columns_of_a_pointwise_convolution(void **state)
     discard(&k);
 }
 
+/* One window a channel: nothing is padded to tiles, each element goes through its window. Where
+ * prices of before know no such kernels it is a direct product. */
+static void columns_of_a_depthwise_convolution(void **state)
+{
+    const layer_shape s = shape(
+        "conv2d", "filters=20 groups=20 kernel=3 stride=2 padding=1 bias=no", "20x5x5", 6, NULL);
+    counted        k = count(&layer_class_conv, &s, &step);
+    const double   x = 6 * 20 * 25, y = 6 * 20 * 9, w = 20 * 9;
+    const expected e[] = {
+        { "call", 1 },
+        { "backward.call", 1 },
+        { "update.adam", w + x + y },
+        { "update.adam.call", 1 },
+        { "forward.depthwise.input", x },
+        { "forward.depthwise.output", y },
+        { "forward.depthwise.flops", 2.0 * 9 * y },
+        { "backward.depthwise.input", x },
+        { "backward.depthwise.output", y },
+        { "grad_input.depthwise.flops", 2.0 * 9 * x },
+        { "grad_weight.depthwise.flops", 2.0 * 9 * y },
+    };
+    columns before = { 0 };
+    rows    r      = { 0 };
+
+    (void)state;
+    assert_all_counts(&k, e);
+    discard(&k);
+    assert_true(layer_class_conv.make(&before));
+    before.column[columns_find(&before, "forward.direct.flops")].price = 1e-12;
+    rows_begin(&r, NAN, 1, 0);
+    layer_class_conv.add_layer(&before, &r, &forward, &s);
+    for (size_t i = 0; i < r.n_items; i++)
+        assert_null(strstr(before.column[r.item[i].column].name, "depthwise"));
+    assert_true(r.n_items > 0);
+    rows_free(&r);
+    columns_free(&before);
+}
+
 /* 7 x 7 windows of one channel without padding: no Winograd for them. */
 static void columns_of_a_convolution_step(void **state)
 {
@@ -364,6 +402,7 @@ int main(void)
         cmocka_unit_test(columns_of_a_convolution_forward),
         cmocka_unit_test(padding_behind_is_a_copy_and_strides_leave_the_direct_product),
         cmocka_unit_test(columns_of_a_pointwise_convolution),
+        cmocka_unit_test(columns_of_a_depthwise_convolution),
         cmocka_unit_test(columns_of_a_convolution_step),
         cmocka_unit_test(columns_of_a_product_of_few_rows),
         cmocka_unit_test(bands_hold_their_ends),
