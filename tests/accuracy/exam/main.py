@@ -52,6 +52,7 @@ def examine(o, results):
         for name in o.dataset or (QUICK if o.quick else DATASETS):
             began = time.monotonic()
             exam.attempt(name, importlib.import_module(name).run, exam)
+            exam.coverage_of_groups()
             print(f"{name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     finally:
         exam.close()

@@ -41,7 +41,7 @@ class Results:
 
     def lines(self, every):
         """One dict a line of the table: a question with its group and metric, figures by model. Single networks and
-        settings only if `every`, or if there is something to compare them with."""
+        settings only if `every`, or if there is something to compare them with; coverages always."""
         lines = {}
         for row in self.rows:
             line = lines.setdefault(tuple(row[k] for k in ("dataset", "question", "group", "metric")),
@@ -53,7 +53,7 @@ class Results:
             for k in "target", "published":
                 line[k] = row[k] if row[k] is not None else line[k]
         return [x for x in lines.values()
-                if every or x["group"] == "all" or x["target"] is not None or x["published"] is not None]
+                if every or x["group"] == "all" or x["target"] is not None or x["published"] is not None or x["metric"] == COVERAGE]
 
     def table(self, every=False):
         lines = self.lines(every)
