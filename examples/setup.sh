@@ -3,7 +3,7 @@
 # As root or with sudo that asks nothing; otherwise prints the line to run, and fails.
 set -eu
 
-build="gcc libc6-dev cmake ninja-build pkg-config libinih-dev libopenblas-dev
+build="gcc libc6-dev cmake ninja-build pkg-config libinih-dev libopenblas-dev liblapacke-dev
        libdnnl-dev libopenmpi-dev openmpi-bin nanopb libnanopb-dev protobuf-compiler libjansson-dev libxgboost-dev zlib1g-dev"
 run="gnuplot-nox"
 tests="g++ libcmocka-dev binutils jq chromium libxml2-utils"

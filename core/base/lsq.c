@@ -1,13 +1,13 @@
-/* Linear least squares on LAPACK. */
+/* Linear least squares on LAPACKE. */
 #include "base/lsq.h"
 
 #include <float.h>
+#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/lapack.h"
 #include "base/no_memory.h"
 
 static lm_status check(const lsq_problem *p, lm_error *err)
@@ -30,15 +30,13 @@ static lm_status check(const lsq_problem *p, lm_error *err)
 /* Triangle of the m x n matrix `a` (column after column, destroyed), m >= n, row after row. */
 static lm_status triangle(double *a, size_t m, size_t n, double *r, lm_error *err)
 {
-    double room[(LSQ_MAX_COLUMNS + 1) * (1 + LAPACK_BLOCK)];
+    double tau[LSQ_MAX_COLUMNS + 1];
 
-    lapack_qr(a, m, n, room);
+    if (LAPACKE_dgeqrf(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, a, (lapack_int)m, tau))
+        return lm_error_set(err, LM_E_NOMEM, "LAPACK could not factorise the problem");
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             r[i * n + j] = j >= i ? a[j * m + i] : 0;
-    for (size_t i = 0; i < n * n; i++)
-        if (!isfinite(r[i]))
-            return lm_error_set(err, LM_E_ARG, "numbers are too large to be fitted to");
     return LM_OK;
 }
 
@@ -147,9 +145,8 @@ static lm_status solve_subset(const reduced *p, double tolerance, subset *s, lm_
 {
     const size_t n = s->n, m = p->n;
     double       a[LSQ_MAX_COLUMNS * LSQ_MAX_COLUMNS], b[LSQ_MAX_COLUMNS];
-    double       work[WORK_DOUBLES];
-
-    lapack_squares q = { .a = a, .b = b, .values = s->s, .m = m, .n = n, .least = tolerance };
+    double       work[WORK_DOUBLES]; /* given, and columns first: LAPACKE would copy and allocate */
+    lapack_int   rank;
 
     s->rank = 0;
     if (!n)
@@ -158,9 +155,10 @@ static lm_status solve_subset(const reduced *p, double tolerance, subset *s, lm_
         for (size_t i = 0; i < m; i++)
             a[k * m + i] = p->r[i][s->column[k]];
     memcpy(b, p->qtb, m * sizeof *b);
-    if (!lapack_least_vectors(&q, work, WORK_DOUBLES))
+    if (LAPACKE_dgelss_work(LAPACK_COL_MAJOR, (lapack_int)m, (lapack_int)n, 1, a, (lapack_int)m, b,
+                            (lapack_int)m, s->s, tolerance, &rank, work, WORK_DOUBLES))
         return lm_error_set(err, LM_E_NOMEM, "LAPACK could not solve the problem");
-    s->rank = q.rank;
+    s->rank = (size_t)rank;
     memcpy(s->x, b, n * sizeof *b);
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < n; k++)

@@ -1,4 +1,4 @@
-/** Linear least squares on LAPACK: rank-revealing, and with non-negative coefficients. */
+/** Linear least squares on LAPACKE: rank-revealing, and with non-negative coefficients. */
 #ifndef BASE_LSQ_H
 #define BASE_LSQ_H
 

@@ -1,12 +1,12 @@
 /* Non-negative least squares from normal equations. */
 #include "base/nnls.h"
 
+#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/lapack.h"
 #include "base/no_memory.h"
 
 #define APART     1e-10 /* of the diagonal */
@@ -44,7 +44,8 @@ static lm_status solve_used(search *f, lm_error *err)
         f->s[i] = f->h[f->use[i]] * f->scale[f->use[i]];
     }
     /* lower triangle by rows is the upper one by columns, which LAPACK wants */
-    if (!lapack_solve(f->a, f->s, f->n_use))
+    if (LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)f->n_use, 1, f->a,
+                           (lapack_int)f->n_use, f->s, (lapack_int)f->n_use))
         return lm_error_set(err, LM_E_ARG, "normal equations are not positive definite");
     return LM_OK;
 }

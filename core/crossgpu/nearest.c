@@ -1,12 +1,12 @@
 /* Kernel ridge regression, a pair of GPUs at a time. */
 #include "crossgpu/nearest.h"
 
+#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/lapack.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
 
@@ -160,12 +160,14 @@ static double centre(part *p)
 /* (K + l I)^-1 and alpha. */
 static lm_status solve(part *p, double g, double l, lm_error *err)
 {
-    const size_t n = p->n;
+    const size_t     n    = p->n;
+    const lapack_int size = (lapack_int)n;
 
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++)
             p->inverse[i * n + j] = exp(-g * p->squares[i * n + j]) + (i == j ? l : 0);
-    if (!lapack_invert(p->inverse, n, LAPACK_UPPER))
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', size, p->inverse, size) ||
+        LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', size, p->inverse, size))
         return lm_error_set(err, LM_E_ARG, "runs that cannot be told apart");
     for (size_t i = 0; i < n; i++) /* the upper triangle by columns is the lower one by rows */
         for (size_t j = i + 1; j < n; j++)
@@ -191,7 +193,8 @@ static lm_status leave_out(part *p, lm_error *err)
             for (size_t j = 0; j < m; j++)
                 p->block[i * m + j] = p->inverse[(first + i) * p->n + first + j];
         }
-        if (!lapack_solve(p->block, p->solved, m))
+        if (LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'U', (lapack_int)m, 1, p->block, (lapack_int)m,
+                               p->solved, (lapack_int)m))
             return lm_error_set(err, LM_E_ARG, "runs that cannot be told apart");
         for (size_t i = 0; i < m; i++)
             p->left[first + i] = m == p->n ? NAN : p->solved[i];

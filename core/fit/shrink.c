@@ -2,11 +2,11 @@
 #include "fit/shrink.h"
 
 #include <cblas.h>
+#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lapack.h"
 #include "base/nnls.h"
 #include "base/no_memory.h"
 
@@ -285,7 +285,8 @@ static lm_status stage_judge(const solving *s, const stage *st, double mu, doubl
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
                 inverse[i * n + j] = st->gram[use[i] * st->n + use[j]];
-        if (!lapack_invert(inverse, n, LAPACK_UPPER))
+        if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n) ||
+            LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n))
             n = 0; /* columns that are the same: nothing is said of them */
         for (size_t i = 0; i < n; i++) {
             variance[use[i]] = inverse[i * n + i];

@@ -2,12 +2,12 @@
 #include "learn/linear.h"
 
 #include <float.h>
+#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/blas.h"
-#include "base/lapack.h"
 #include "base/no_memory.h"
 
 void linear_free(linear *l)
@@ -74,22 +74,17 @@ static double scale_feature(const learn_rows *r, size_t k, double mean, double *
 /* Factors of the scaled features: the first n_features of `b` (of which there is room for both). */
 static lm_status solve(const learn_rows *r, double *a, double *b, double *values, lm_error *err)
 {
-    const size_t   most = r->n > r->n_features ? r->n : r->n_features;
-    lapack_squares s    = { .a      = a,
-                            .b      = b,
-                            .values = values,
-                            .m      = r->n,
-                            .n      = r->n_features,
-                            .least  = (double)most * DBL_EPSILON };
-    bool           no_room;
+    const lapack_int m = (lapack_int)r->n, n = (lapack_int)r->n_features, most = m > n ? m : n;
+    lapack_int       rank, info;
 
     blas_one_thread();
-    if (lapack_least(&s, &no_room))
-        return LM_OK;
-    return no_room
-               ? no_memory(err)
-               : lm_error_set(err, LM_E_ARG, "the least squares of %zu features did not converge",
-                              r->n_features);
+    info = LAPACKE_dgelsd(LAPACK_COL_MAJOR, m, n, 1, a, m, b, most, values,
+                          (double)most * DBL_EPSILON, &rank);
+    if (info == LAPACK_WORK_MEMORY_ERROR)
+        return no_memory(err);
+    return info ? lm_error_set(err, LM_E_ARG, "the least squares of %zu features did not converge",
+                               r->n_features)
+                : LM_OK;
 }
 
 static lm_status fit(const learn_rows *r, linear *to, lm_error *err)

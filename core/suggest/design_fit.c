@@ -1,9 +1,9 @@
 /* What measurements say of a design's formulas, and what targets ask of them. */
+#include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lapack.h"
 #include "base/lsq.h"
 #include "base/no_memory.h"
 #include "suggest/design_formula.h"
@@ -116,7 +116,10 @@ static lm_status estimate(const design *d, formula *m, lm_error *err)
 
 static lm_status invert(double *a, size_t n, lm_error *err)
 {
-    if (!lapack_invert(a, n, LAPACK_LOWER)) /* the upper one by rows */
+    const lapack_int size = (lapack_int)n;
+
+    if (LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'U', size, a, size) ||
+        LAPACKE_dpotri(LAPACK_ROW_MAJOR, 'U', size, a, size))
         return lm_error_set(err, LM_E_ARG, "the information of a formula cannot be inverted");
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)

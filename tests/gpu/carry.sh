@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a build needs of a system's packages (inih, OpenBLAS, cmocka, pkg-config), as one archive: for machines
+# What a build needs of a system's packages (inih, LAPACKE with BLAS, cmocka, pkg-config), as one archive: for machines
 # with a GPU, a compiler and CMake, where nothing can be installed. Made on a machine of the same kind of
 # processor, with a C library that is not newer.
 # usage: tests/gpu/carry.sh ARCHIVE.tar.gz      here, where the packages are
@@ -18,7 +18,9 @@ needed() {
         grep -vE '/(libc|libm|libdl|libpthread|librt|libgcc_s|ld-linux[^/]*)\.so' || true
 }
 
-for package in inih openblas cmocka; do
+# the BLAS that core/CMakeLists.txt finds
+blas=$(pkg-config --exists blas && echo blas || echo openblas)
+for package in inih lapacke "$blas" cmocka; do
     pkg-config --exists "$package" || { echo "$0: no $package here (Debian: lib$package-dev)" >&2; exit 1; }
     version=$(pkg-config --modversion "$package")
     name=$(pkg-config --libs-only-l "$package" | sed 's/-l\([^ ]*\).*/\1/')
@@ -44,8 +46,10 @@ cp -L "$program" "$work/bin/pkg-config"
 for file in $(needed "$program"); do
     cp -L "$file" "$work/lib/$(basename "$file")"
 done
-include=$(dirname "$(printf '#include <cblas.h>\n' | cc -E $(pkg-config --cflags openblas) - | sed -n 's/^# 1 "\(.*cblas.h\)".*/\1/p')")
-cp "$include/cblas.h" "$include"/openblas_config*.h "$work/include/"
+include=$(dirname "$(find /usr/include -name lapacke.h | head -n 1)")
+cp "$include"/lapacke*.h "$include"/lapack.h "$work/include/" 2>/dev/null || cp "$include"/lapacke*.h "$work/include/"
+cblas=$(echo '#include <cblas.h>' | cc -E $(pkg-config --cflags "$blas") - | sed -n 's/^# 1 "\(.*cblas.h\)".*/\1/p')
+cp "$cblas" "$(dirname "$cblas")"/openblas_config*.h "$work/include/"
 cp /usr/include/ini.h /usr/include/cmocka*.h "$work/include/"
 tar -czf "$1" -C "$work" bin include lib
 echo "$1: $(du -h "$1" | cut -f 1): $(ls "$work/lib" | grep -c '\.so') libraries"

@@ -17,7 +17,7 @@
 # own (-o): if the machine stays the same, a second 'build' takes seconds; if not, all is in the folders.
 #
 # Needed: a C compiler, CMake, make or ninja, a CUDA toolkit (or pip's nvidia-* packages) with cuDNN 9, and inih,
-# OpenBLAS and cmocka: installed, or carried (tests/gpu/carry.sh). Without a GPU: 77, and a word.
+# LAPACKE and cmocka: installed, or carried (tests/gpu/carry.sh). Without a GPU: 77, and a word.
 set -eu
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
