@@ -1,0 +1,210 @@
+/* Networks that are loaded once, and what they count with inputs of a shape. */
+#include "observe/workload_entries.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+
+static bool make_room(void **array, size_t n, size_t *room)
+{
+    void *more;
+
+    if (n < *room)
+        return true;
+    more = realloc(*array, (*room ? 2 * *room : 16) * sizeof(void *));
+    if (!more)
+        return false;
+    *room  = *room ? 2 * *room : 16;
+    *array = more;
+    return true;
+}
+
+loaded *loaded_new(workloads *w, const char *name)
+{
+    loaded *new = arena_alloc(w->arena, sizeof *new);
+
+    if (!new || !(new->name = arena_text(w->arena, name, strlen(name))))
+        return NULL;
+    return new;
+}
+
+lm_status loaded_keep(workloads *w, loaded *l, lm_error *err)
+{
+    if (!make_room((void **)&w->net, w->n_nets, &w->net_room) ||
+        !names_set(&w->by_name, l->name, w->n_nets)) {
+        network_free(l->net);
+        return no_memory(err);
+    }
+    w->net[w->n_nets++] = l;
+    return LM_OK;
+}
+
+lm_status workloads_give(workloads *w, const char *name, network *net, lm_error *err)
+{
+    loaded *new = loaded_new(w, name);
+
+    if (!new) {
+        network_free(net);
+        return no_memory(err);
+    }
+    new->net = net;
+    return loaded_keep(w, new, err);
+}
+
+static lm_status load_network(workloads *w, const char *name, loaded **out, lm_error *err)
+{
+    size_t    at = names_find(&w->by_name, name);
+    network  *net;
+    lm_status status;
+
+    if (at == NAMES_NONE) {
+        if ((status = network_open(name, w->reg, NULL, &net, err)) ||
+            (status = workloads_give(w, name, net, err)))
+            return status;
+        at = w->n_nets - 1;
+    }
+    *out = w->net[at];
+    return LM_OK;
+}
+
+lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bound_network *like,
+                     bound_network **out, lm_error *err)
+{
+    const bind_options options = {
+        .batch = batch, .dtype = e->dtype, .input = *e->input ? e->input : NULL, .like = like
+    };
+
+    return bind_network(e->from->net, w->reg, &options, out, err);
+}
+
+lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_network **first,
+                         counts *out, pass_terms *terms, lm_error *err)
+{
+    bound_network *bound;
+    lm_status      status = entry_bind(w, e, batch, first ? *first : NULL, &bound, err);
+
+    if (status)
+        return status;
+    status = metrics_of_network(bound, NULL, &out->metrics, err);
+    if (!status && terms)
+        status = terms_of_network(bound, &term_settings_default, OPTIMIZER_MOMENTUM, terms, err);
+    memcpy(e->in_use, bound->input, sizeof e->in_use);
+    if (first && !*first)
+        *first = bound;
+    else
+        bound_network_free(bound);
+    return status;
+}
+
+static void grow(const double *first, const double *second, growing_pass *out)
+{
+    out->n = 0;
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (first[t] != 0 || second[t] != 0)
+            out->item[out->n++] = (growing){ (uint32_t)t, first[t], second[t] - first[t] };
+}
+
+void entry_keep_terms(entry *e, const pass_terms *first, const pass_terms *second,
+                      const term_settings *settings, optimizer o, terms_at *t)
+{
+    grow(first->forward, second->forward, &t->forward);
+    grow(first->backward, second->backward, &t->backward);
+    grow(first->update, second->update, &t->update);
+    t->settings = *settings;
+    t->o        = o;
+    e->terms    = t;
+}
+
+bool entry_key(const workload_name *of, char key[PATH_MAX])
+{
+    return snprintf(key, PATH_MAX, "%s %s %d", of->name, of->input, of->dtype) < PATH_MAX;
+}
+
+lm_status entry_begin(workloads *w, const workload_name *of, entry **out, lm_error *err)
+{
+    entry *e = arena_alloc(w->arena, sizeof *e);
+
+    if (!e || !(e->terms = arena_alloc(w->arena, sizeof *e->terms)) ||
+        !(e->name = arena_text(w->arena, of->name, strlen(of->name))) ||
+        !(e->input = arena_text(w->arena, of->input, strlen(of->input))))
+        return no_memory(err);
+    e->dtype = of->dtype;
+    *out     = e;
+    return LM_OK;
+}
+
+lm_status entry_count(const workloads *w, entry *e, bound_network **first, lm_error *err)
+{
+    loaded    *l = e->from;
+    counts     third;
+    pass_terms one, two;
+    lm_status  status;
+
+    if ((status = entry_count_at(w, e, 1, first, &e->first, &one, err)) ||
+        (status = entry_count_at(w, e, 2, first, &e->second, &two, err)) ||
+        (!l->judged && (status = entry_count_at(w, e, 3, first, &third, NULL, err))))
+        return status;
+    entry_keep_terms(e, &one, &two, &term_settings_default, OPTIMIZER_MOMENTUM, e->terms);
+    if (!l->judged) {
+        l->judged = l->even = true;
+        for (size_t i = 0; i < N_COUNTS; i++)
+            l->even &=
+                third.value[i] - e->second.value[i] == e->second.value[i] - e->first.value[i];
+    }
+    e->even = l->even;
+    for (size_t i = 0; i < N_COUNTS; i++)
+        e->even &= e->second.value[i] >= e->first.value[i];
+    return LM_OK;
+}
+
+lm_status entry_keep(workloads *w, entry *e, lm_error *err)
+{
+    const workload_name of = { e->name, e->input, e->dtype };
+    char                key[PATH_MAX];
+    char               *kept = entry_key(&of, key) ? arena_text(w->arena, key, strlen(key)) : NULL;
+
+    if (!kept || !make_room((void **)&w->entry, w->n_entries, &w->entry_room) ||
+        !names_add(&w->by_key, kept, w->n_entries))
+        return no_memory(err);
+    w->entry[w->n_entries++] = e;
+    return LM_OK;
+}
+
+static lm_status new_entry(workloads *w, const workload_name *of, entry **out, lm_error *err)
+{
+    bound_network *first = NULL;
+    lm_status      status;
+
+    if ((status = entry_begin(w, of, out, err)) ||
+        (status = load_network(w, of->name, &(*out)->from, err)))
+        return status;
+    status = entry_count(w, *out, &first, err);
+    bound_network_free(first);
+    return status ? status : entry_keep(w, *out, err);
+}
+
+lm_status entry_find(workloads *w, const char *name, const char *input, lm_dtype dtype, entry **out,
+                     lm_error *err)
+{
+    const workload_name of = { name, input, dtype };
+    char                key[PATH_MAX];
+    size_t              at;
+    entry              *e = NULL;
+    lm_status           status;
+
+    *out = w->last;
+    if (w->last && w->last->dtype == dtype && !strcmp(w->last->name, name) &&
+        !strcmp(w->last->input, input))
+        return LM_OK;
+    if (!entry_key(&of, key))
+        return lm_error_set(err, LM_E_ARG, "%s: name is too long", name);
+    at = names_find(&w->by_key, key);
+    if (at != NAMES_NONE)
+        e = w->entry[at];
+    else if ((status = new_entry(w, &of, &e, err)))
+        return status;
+    *out = w->last = e;
+    return LM_OK;
+}

@@ -1,0 +1,105 @@
+/** Networks as they are kept once they are counted, for the files of workloads.h alone. */
+#ifndef OBSERVE_WORKLOAD_ENTRIES_H
+#define OBSERVE_WORKLOAD_ENTRIES_H
+
+#include <limits.h>
+
+#include "base/arena.h"
+#include "base/names.h"
+#include "network/network.h"
+#include "observe/workloads.h"
+
+#define N_COUNTS (sizeof(net_metrics) / sizeof(uint64_t))
+
+typedef union counts {
+    net_metrics metrics;
+    uint64_t    value[N_COUNTS];
+} counts;
+
+/* One network with one input shape. */
+typedef struct entry entry;
+struct entry {
+    struct loaded     *from;
+    const char        *name, *input;
+    char               in_use[sizeof((bound_network *)0)->input]; /* shape of one sample */
+    lm_dtype           dtype;
+    counts             first, second; /* at batches 1 and 2 */
+    bool               even;          /* the counts grow by equal steps */
+    struct entry      *next;          /* of several to be counted, the next of its network */
+    struct terms_at   *terms;         /* NULL: nobody has asked */
+    gradient_schedule *schedule;      /* the same */
+    term_settings      schedule_settings;
+};
+
+/* A term at batch 1, and by how much it grows with each sample more. */
+typedef struct growing {
+    uint32_t term;
+    double   first, step;
+} growing;
+
+/* Those of a pass that are not 0 at batches 1 and 2. */
+typedef struct growing_pass {
+    growing item[N_TERMS];
+    size_t  n;
+} growing_pass;
+
+/* Terms at all batches, and what they were computed with. */
+typedef struct terms_at {
+    term_settings settings;
+    optimizer     o;
+    growing_pass  forward, backward, update;
+} terms_at;
+
+/* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the
+ * input's size: the first input that is asked for decides. */
+typedef struct loaded {
+    const char *name;
+    network    *net;
+    bool        judged, even;
+    entry      *pending, *last; /* of several, those to be counted */
+} loaded;
+
+struct workloads {
+    const registry *reg;
+    entry         **entry;
+    size_t          n_entries, entry_room;
+    loaded        **net;
+    size_t          n_nets, net_room;
+    names           by_key, by_name;
+    entry          *last; /* asked for: files list the points of a network together */
+    arena          *arena;
+};
+
+/* A network that nobody finds before it is kept. */
+loaded *loaded_new(workloads *w, const char *name);
+/* On failure its network is freed. */
+lm_status loaded_keep(workloads *w, loaded *l, lm_error *err);
+
+/* What an entry is found by; false: it is too long. */
+bool entry_key(const workload_name *of, char key[PATH_MAX]);
+/* The entry of a name, counted now if it never was. */
+lm_status entry_find(workloads *w, const char *name, const char *input, lm_dtype dtype, entry **out,
+                     lm_error *err);
+
+/* One that nobody finds before it is kept; `from` is the caller's to set. */
+lm_status entry_begin(workloads *w, const workload_name *of, entry **out, lm_error *err);
+/* Changes nothing but the entry and its network's judgement. `first`: as entry_count_at()'s. */
+lm_status entry_count(const workloads *w, entry *e, bound_network **first, lm_error *err);
+lm_status entry_keep(workloads *w, entry *e, lm_error *err);
+
+/* @param like see bind_options; or NULL */
+lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bound_network *like,
+                     bound_network **out, lm_error *err);
+/*
+ * Counts at a batch.
+ *
+ * @param first of the network's binds, once there is one: the caller's. NULL: none is kept
+ * @param terms those that fits begin with; NULL: not wanted
+ */
+lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_network **first,
+                         counts *out, pass_terms *terms, lm_error *err);
+/* Terms of all batches, from those at batches 1 and 2; `t` is the entry's from then on. */
+void entry_keep_terms(entry *e, const pass_terms *first, const pass_terms *second,
+                      const term_settings *settings, optimizer o, terms_at *t);
+
+#endif
