@@ -6,8 +6,11 @@
 
 #include "base/no_memory.h"
 
-/* Rounds of pricing what was hidden; prices stay as they are long before. */
+/* Rounds of pricing what was hidden. Most prices stay as they are long before; where a step's
+ * messages are late by some of them and not by the next they never do, and of the rounds from
+ * EXPOSED_TURNS on the best is taken. */
 #define EXPOSED_ROUNDS 40
+#define EXPOSED_TURNS  24
 #define EXPOSED_STAYS  1e-6
 /* Below this share of the backward pass, what is left is the last message alone. */
 #define EXPOSED_LITTLE 0.1
@@ -128,34 +131,77 @@ static lm_status slow_down(estimating *e, lm_error *err)
     return status;
 }
 
+/* The best of the rounds. */
+typedef struct best_round {
+    collective_model *allreduces; /* may be the calibration's */
+    overlap_constants overlapping;
+    double            squares;
+} best_round;
+
+static void replace(estimating *e, best_round *best, collective_model *by)
+{
+    if (e->cal->allreduces != best->allreduces)
+        collective_free(e->cal->allreduces);
+    e->cal->allreduces = by;
+}
+
+/* By the squares of the steps that the prices are found from. */
+static lm_status remember(const estimating *e, best_round *best, lm_error *err)
+{
+    exposed_sums    s;
+    const lm_status status = exposed_try(e->p, e->cal, e->model, exposed_fewer, e->below, &s, err);
+
+    if (status || !s.n || s.squares / (double)s.n >= best->squares)
+        return status;
+    collective_free(best->allreduces);
+    *best = (best_round){ e->cal->allreduces, e->cal->overlapping, s.squares / (double)s.n };
+    return LM_OK;
+}
+
+/* Prices from what the last ones hide. *stays: they are the same, or there are none. */
+static lm_status price_again(estimating *e, best_round *best, double *before, bool *stays,
+                             lm_error *err)
+{
+    collective_model *found  = NULL;
+    lm_status         status = estimate(e, err);
+    double            now;
+
+    if (status)
+        return status;
+    take_bounds(e);
+    now    = total(e->row, e->n);
+    *stays = e->n < 2 || fabs(now - *before) <= EXPOSED_STAYS * now;
+    if (*stays || (status = collective_fit(e->row, e->n, &found, err)))
+        return status;
+    *before = now;
+    *stays  = !found->n;
+    if (*stays) {
+        collective_free(found);
+        return LM_OK;
+    }
+    replace(e, best, found);
+    return slow_down(e, err);
+}
+
 static lm_status iterate(estimating *e, lm_error *err)
 {
-    double before = 0;
+    best_round best   = { .squares = INFINITY };
+    double     before = 0;
+    bool       stays  = false;
+    lm_status  status = LM_OK;
 
-    for (int round = 0; round < EXPOSED_ROUNDS; round++) {
-        collective_model *found  = NULL;
-        lm_status         status = estimate(e, err);
-        double            now;
-
-        if (status)
-            return status;
-        take_bounds(e);
-        now = total(e->row, e->n);
-        if (e->n < 2 || fabs(now - before) <= EXPOSED_STAYS * now)
-            return LM_OK;
-        before = now;
-        if ((status = collective_fit(e->row, e->n, &found, err)))
-            return status;
-        if (!found->n) {
-            collective_free(found);
-            return LM_OK;
-        }
-        collective_free(e->cal->allreduces);
-        e->cal->allreduces = found;
-        if ((status = slow_down(e, err)))
-            return status;
+    for (int round = 0; round < EXPOSED_ROUNDS && !stays && !status; round++) {
+        status = price_again(e, &best, &before, &stays, err);
+        if (!status && !stays && round >= EXPOSED_TURNS)
+            status = remember(e, &best, err);
     }
-    return LM_OK;
+    if (!status && !stays && best.allreduces) {
+        replace(e, &best, best.allreduces);
+        e->cal->overlapping = best.overlapping;
+    } else if (best.allreduces != e->cal->allreduces) {
+        collective_free(best.allreduces);
+    }
+    return status;
 }
 
 /* Prices, and the slowdown in the calibration, from steps on fewer hosts than `below`. */
