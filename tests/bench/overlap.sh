@@ -58,8 +58,8 @@ sweep() { # FILE BUCKETS NETWORKS IMAGE BATCH RANKS
     printf '[networks.%s]\nnetworks = %s\nimage = %s\nbatch = %s\nranks = %s\nbucket = %s\nprogress = poll\n' \
         "$(echo "$3" | cut -d, -f1)" "$3" "$4" "$5" "$6" "$2" >>"$1"
 }
-begin() { # FILE
-    printf '[sweep]\nbackend = onednn\ncollective = mpi\nmin_repeats = 11\nmax_repeats = 15\nretries = 1\n' >"$1"
+begin() { # FILE REPEATS
+    printf '[sweep]\nbackend = onednn\ncollective = mpi\nmin_repeats = %s\nmax_repeats = %s\nretries = 1\n' "$2" $(($2 + 4)) >"$1"
 }
 # mean of |second / first - 1| of a phase in two files of the same points
 again() { # FIRST SECOND PHASE
@@ -82,10 +82,10 @@ errors() { # EXPOSED STEPS: CSV of validate --points
 }
 
 for n in $ranks; do
-    begin "$work/known.ini"
+    begin "$work/known.ini" 11
     sweep "$work/known.ini" "0, 1MiB, 25MiB" "${known%, }" 64 "4, 8" "1, $n"
     printf '[collectives]\nbytes = 4KiB..64MiB*4\nalgorithms = default, nonblocking\nranks = %s\n' "$n" >>"$work/known.ini"
-    begin "$work/asked.ini"
+    begin "$work/asked.ini" 31 # few points, and what they tell is judged by
     for subject in "$@"; do
         # shellcheck disable=SC2086 # words on purpose
         sweep "$work/asked.ini" "256KiB, 4MiB, 64MiB" $subject "$n"
