@@ -141,6 +141,22 @@ static bool has_buckets(const sweep *plan)
     return false;
 }
 
+/* What the collective says it measures, for backend_type.describe(). */
+static void hear_collective(void *context, const char *key, const char *value)
+{
+    if (!strcmp(key, "collective"))
+        snprintf(context, FINGERPRINT_BYTES, "%s", value);
+}
+
+static bool collective_differs(const char *head, const bench *b)
+{
+    char there[FINGERPRINT_BYTES], here[FINGERPRINT_BYTES] = "";
+
+    if (b->collective)
+        b->collective->type->describe(b->collective, hear_collective, here);
+    return here[0] && find_line(head, "collective", there) && strcmp(there, here) != 0;
+}
+
 lm_status fingerprint_check(const char *path, const char *head, const bench *b, lm_error *err)
 {
     char there[FINGERPRINT_BYTES], here[FINGERPRINT_BYTES], key[40];
@@ -159,6 +175,11 @@ lm_status fingerprint_check(const char *path, const char *head, const bench *b, 
                             "%s: was measured on another machine (%s differ): --force replaces it, "
                             "another -o keeps it",
                             path, key);
+    if (collective_differs(head, b))
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: its all-reduces were measured in another way (see its line '# "
+                            "collective:'): --force replaces it, another -o keeps it",
+                            path);
     /* one head says of all rows where an exposed all-reduce begins */
     if (has_buckets(b->plan) && !find_line(head, OBSERVATIONS_EXPOSED, there))
         return lm_error_set(err, LM_E_ARG,

@@ -24,7 +24,8 @@ bool fingerprint_differs(const char *there, const char *here, char *key, size_t 
 
 /**
  * Compares the head of an observation file (its text) with this run: what was measured, on what,
- * and where exposed all-reduces begin. A head without fingerprints says nothing of the first two.
+ * how, and where exposed all-reduces begin. A head without fingerprints says nothing of the first
+ * two.
  *
  * @return LM_E_ARG with one line that says what differs
  */

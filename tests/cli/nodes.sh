@@ -82,3 +82,10 @@ on_hosts node layermeter-calibrate sweep.ini -o node.csv --quiet >out 2>&1 || fa
 cp slot.csv before.csv
 on_hosts slot layermeter-calibrate sweep.ini -o slot.csv --quiet --resume >out 2>&1 || fail "resume: $(cat out)"
 cmp slot.csv before.csv || fail "measured again: $(diff before.csv slot.csv)"
+
+# what another program measured in another way is not gone on with
+sed 's/^# collective: .*/# collective: MPI_Allreduce of what caches hold/' before.csv >slot.csv
+cp slot.csv before.csv
+on_hosts slot layermeter-calibrate sweep.ini -o slot.csv --quiet --resume >out 2>&1 && fail "resumed what was measured in another way"
+grep -q 'slot.csv: its all-reduces were measured in another way' out || fail "measured in another way: $(cat out)"
+cmp slot.csv before.csv || fail "a refused run changed the file"
