@@ -9,7 +9,8 @@
 
 typedef struct boost_options {
     bool     forest;    /**< a random forest (Breiman 2001): all trees at once, their mean */
-    unsigned trees;     /**< at most; with rows to judge by, as many as are best on these */
+    unsigned trees;     /**< or rounds, at most; with rows to judge by, as many as are best on these */
+    unsigned together; /**< of boosting: trees of one round, of which the mean is added; 0: one */
     unsigned depth;     /**< of each */
     double   rate;      /**< of boosting: what each tree adds is multiplied by it */
     double   rows;      /**< share of the rows that each tree sees, in (0, 1] */

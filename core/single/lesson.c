@@ -12,6 +12,8 @@
 #define JUDGED   2000 /* rows, after which no more folds are left out */
 #define GAIN     0.03 /* of the error: less is not worth trees */
 #define QUANTILE 0.001
+#define FEW      1000 /* rows to learn from, of which single trees tell more of chance ... */
+#define TOGETHER 4    /* ... than the mean of so many */
 
 static const boost_options growth = { .trees     = 500,
                                       .depth     = 8,
@@ -95,7 +97,12 @@ static lm_status hold(const hearing *h, residual_trees *to, lm_error *err)
     return LM_OK;
 }
 
-/* `most` trees; with `by_held` as many as are best on the rows to judge by. */
+static unsigned together(const hearing *h)
+{
+    return h->n[0] < FEW ? TOGETHER : 1;
+}
+
+/* `most` rounds of trees; with `by_held` as many as are best on the rows to judge by. */
 static lm_status grow(const hearing *h, unsigned most, bool by_held, residual_trees *to,
                       lm_error *err)
 {
@@ -104,7 +111,8 @@ static lm_status grow(const hearing *h, unsigned most, bool by_held, residual_tr
     boost_options    how  = growth;
     lm_status        status;
 
-    how.trees = most;
+    how.trees    = most;
+    how.together = together(h);
     trees_free(to->trees);
     to->trees = NULL;
     status    = boost_train(&seen, by_held ? &held : NULL, &how, &to->trees, err);
@@ -134,10 +142,10 @@ static lm_status judge(const hearing *h, size_t fold, residual_trees *to, double
     return status;
 }
 
-/* How many trees are best on folds left out, and what is gained by them. */
+/* How many rounds are best on folds left out, and what is gained by them. */
 static lm_status try_folds(hearing *h, residual_trees *to, unsigned *best, lm_error *err)
 {
-    double    sum[2] = { 0, 0 }, trees_sum = 0;
+    double    sum[2] = { 0, 0 }, rounds_sum = 0;
     size_t    folds  = 0;
     lm_status status = LM_OK;
 
@@ -148,13 +156,13 @@ static lm_status try_folds(hearing *h, residual_trees *to, unsigned *best, lm_er
             continue;
         if (!(status = grow(h, growth.trees, true, to, err)) &&
             !(status = judge(h, f, to, sum, err))) {
-            trees_sum += (double)to->trees->n_trees;
+            rounds_sum += (double)(to->trees->n_trees / together(h));
             folds++;
         }
     }
     if (!folds)
         return status;
-    *best           = (unsigned)ceil(trees_sum / (double)folds);
+    *best           = (unsigned)ceil(rounds_sum / (double)folds);
     to->mape_priced = sum[0] / (double)to->judged;
     to->mape        = sum[1] / (double)to->judged;
     return status;

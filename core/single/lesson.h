@@ -30,7 +30,7 @@ void residual_free(residual_trees *r);
 double residual_at(const residual_trees *r, bool word, const double *x);
 
 /** Rows below which nothing is learned. */
-#define RESIDUAL_ROWS 200
+#define RESIDUAL_ROWS 150
 
 /** A row as it was priced; its features beside. */
 typedef struct priced_look {

@@ -43,6 +43,7 @@ enum {
     REST_OUT32,
     REST_BATCH32,
     FILL_OUT64,
+    EVALUATION,
     N_FIXED
 };
 
@@ -86,6 +87,7 @@ static const named_feature fixed[N_FIXED] = {
     [REST_OUT32]     = { "channels_out.rest32", FEATURE_FREE },
     [REST_BATCH32]   = { "batch.rest32", FEATURE_FREE },
     [FILL_OUT64]     = { "channels_out.fill64", FEATURE_FREE },
+    [EVALUATION]     = { "evaluation", FEATURE_FREE },
 };
 
 /* Which columns begin a way that is one of several. */
@@ -243,6 +245,7 @@ static void flag_features(const residual_space *s, const priced_row *row, double
     x[ALONE]          = run->alone;
     x[INPUT_GRADIENT] = run->input_gradient;
     x[TRAINS_INPUTS]  = run->trains_inputs;
+    x[EVALUATION]     = run->evaluation;
     x[LOPSIDED]       = 0;
     for (int i = 0; i < 3 && row->shape->kind == SHAPE_CONV; i++)
         x[LOPSIDED] = fmax(x[LOPSIDED], row->shape->behind[i] > row->shape->before[i]);

@@ -74,6 +74,12 @@ static lm_status check_options(const boost_options *o, lm_error *err)
     return LM_OK;
 }
 
+/* Trees of one round. */
+static unsigned together(const boost_options *o)
+{
+    return o->forest ? o->trees : o->together > 1 ? o->together : 1;
+}
+
 /* XGBoost takes single precision, and NAN for what is missing: nothing is. */
 static lm_status matrix_of(const learn_rows *r, DMatrixHandle *out, lm_error *err)
 {
@@ -113,7 +119,7 @@ static lm_status set_options(BoosterHandle b, const boost_options *o, double bas
         { o->forest ? "colsample_bynode" : "colsample_bytree", o->features },
         { "min_child_weight", o->leaf_rows },
         { "lambda", o->l2 },
-        { "num_parallel_tree", o->forest ? o->trees : 1 },
+        { "num_parallel_tree", together(o) },
         { "seed", (double)(o->seed & 0x7fffffff) },
         { "verbosity", 0 },
         { "nthread", 1 }, /* several wait for each other by spinning, whoever else needs the core */
@@ -279,7 +285,7 @@ lm_status boost_train(const learn_rows *rows, const learn_rows *held, const boos
         status = failed(err);
     if (!status && !(status = set_options(booster, o, t->base, err)) &&
         !(status = grow(booster, matrix[0], matrix[1], o, &best, err)))
-        status = take_over(booster, o->forest ? o->trees : best, t, err);
+        status = take_over(booster, best * together(o), t, err);
     xgb.XGBoosterFree(booster);
     xgb.XGDMatrixFree(matrix[0]);
     xgb.XGDMatrixFree(matrix[1]);
