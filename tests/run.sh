@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what is missing, builds with sanitizers, runs every test, and closes with one line that counts.
-# usage: tests/run.sh [ctest options, such as -R unit]
+# usage: tests/run.sh [ctest options, such as -R unit; -j N: so many at once, as many as cores but at most 4]
 set -u
 
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -18,6 +18,9 @@ if ! { cmake -S "$here" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
 fi
 sed -n '/features have been/,/^-- Config/p' "$build/build.log" | grep -v '^--'
 
+cores=$(nproc)
+CTEST_PARALLEL_LEVEL=${CTEST_PARALLEL_LEVEL:-$((cores < 4 ? cores : 4))}
+export CTEST_PARALLEL_LEVEL
 cd "$build" && ctest --output-on-failure --timeout 600 "$@" 2>&1 | tee "$log"
 
 passed=$(grep -cE '^ *[0-9]+/[0-9]+ Test .*   Passed ' "$log")
