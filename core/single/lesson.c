@@ -12,8 +12,8 @@
 #define JUDGED   2000 /* rows, after which no more folds are left out */
 #define GAIN     0.03 /* of the error: less is not worth trees */
 #define QUANTILE 0.001
-#define FEW      1000 /* rows to learn from, of which single trees tell more of chance ... */
-#define TOGETHER 4    /* ... than the mean of so many */
+#define FEW      400 /* rows to learn from, of which single trees tell more of chance ... */
+#define TOGETHER 4   /* ... than the mean of so many */
 
 static const boost_options growth = { .trees     = 500,
                                       .depth     = 8,
