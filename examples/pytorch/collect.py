@@ -522,4 +522,9 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    # Not by sys.exit(): the process group's threads may still hold the last all-reduce's function, and one that drops it
+    # while the interpreter is being taken down aborts the process ("terminate called without an active exception").
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
