@@ -150,12 +150,18 @@ double calibration_allreduce(const calibration *cal, const char *model, const al
 
 double calibration_bucket(const calibration *cal, const char *model, const allreduce *a)
 {
-    const double seconds =
-        calibration_asks(cal, model)
-            ? collective_seconds(cal->allreduces, ALGORITHM_NONBLOCKING, &cal->link, a)
-            : NAN;
+    const bool  asks    = calibration_asks(cal, model);
+    const char *by      = ALGORITHM_NONBLOCKING;
+    double      seconds = asks ? collective_seconds(cal->allreduces, by, &cal->link, a) : NAN;
 
-    return isnan(seconds) ? calibration_allreduce(cal, model, a) : seconds;
+    if (isnan(seconds)) {
+        by      = NULL;
+        seconds = calibration_allreduce(cal, model, a);
+    }
+    if (asks && cal->overlapping.cold > 0)
+        seconds +=
+            cal->overlapping.cold * collective_cold_seconds(cal->allreduces, by, &cal->link, a);
+    return seconds;
 }
 
 bool calibration_asks(const calibration *cal, const char *model)

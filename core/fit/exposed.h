@@ -40,8 +40,10 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
  * EXPOSED_GAIN of the squares or less. Then each of these with messages that take so much more than
  * by themselves, if that leaves EXPOSED_GAIN_MORE. With each goes the latency of least sum of
  * |log(predicted / measured)| of what was exposed, which the steps tell whose all-reduces are
- * hidden; in the end a lag, if that leaves EXPOSED_GAIN of the sum or less. Below EXPOSED_LEAST
- * steps nothing is changed.
+ * hidden; in the end a lag, if that leaves EXPOSED_GAIN of the sum or less. Where messages leave
+ * caches beyond a border, all of these also with a share of the bytes within it that are out of
+ * them, more of it if that leaves EXPOSED_GAIN of the sum or less. Below EXPOSED_LEAST steps
+ * nothing is changed.
  *
  * Where a rank's measured pass is shorter than the slowest one's, it waits in its all-reduce: that
  * is exposed too, where each rank measured by itself (observation.h, `waits`).

@@ -446,6 +446,47 @@ static void fit_lag(trials *t, calibration *cal)
     *c = best;
 }
 
+/* Sum of |log(predicted / measured)| of what was exposed, cut, by the constants there are. */
+static double deviations(trials *t, calibration *cal)
+{
+    overlap_constants *c = &cal->overlapping, is = *c;
+    size_t             n;
+    double             sum;
+
+    c->latency = 0;
+    n          = try_constants(t, cal).n;
+    sum        = off_with(t, n, is.latency, is.lag > 0 ? is.lag : INFINITY);
+    *c         = is;
+    return sum;
+}
+
+/* All others go with the share of bytes that are out of caches, of least deviations: it only lies
+ * between what was measured in caches and out of them. */
+static void fit_cold(trials *t, calibration *cal)
+{
+    static const double     cold[] = { 0, 0.25, 0.5, 1 };
+    const overlap_constants none   = cal->overlapping;
+    const size_t      shares = collective_spills(cal->allreduces) ? sizeof cold / sizeof *cold : 1;
+    overlap_constants best   = none;
+    double            least  = INFINITY;
+
+    for (size_t k = 0; k < shares; k++) {
+        double here;
+
+        cal->overlapping      = none;
+        cal->overlapping.cold = cold[k];
+        fit_trials(t, cal);
+        if (cal->overlapping.rows)
+            fit_lag(t, cal);
+        here = deviations(t, cal);
+        if (here < least) {
+            least = here;
+            best  = cal->overlapping;
+        }
+    }
+    cal->overlapping = best;
+}
+
 lm_status exposed_fit_constants(const points *p, const char *model, calibration *cal, lm_error *err)
 {
     trials          t;
@@ -454,9 +495,7 @@ lm_status exposed_fit_constants(const points *p, const char *model, calibration 
     if (status)
         return status;
     if (try_constants(&t, cal).n >= EXPOSED_LEAST)
-        fit_trials(&t, cal);
-    if (cal->overlapping.rows)
-        fit_lag(&t, cal);
+        fit_cold(&t, cal);
     trials_free(&t);
     return LM_OK;
 }

@@ -33,6 +33,7 @@ struct overlap_plan {
     } * paid;
     size_t  n_paid;
     int64_t nodes, devices; /* that they are of */
+    double  cold;
 };
 
 /* Room for the gradients of a network. */
@@ -343,10 +344,12 @@ static void run(overlap_plan *plan, int64_t batch, const sync_setting *s, double
     *out = (overlap){ .bucket = plan->running, .backward = rules.backward };
     if (ranks <= 1)
         return;
-    if (plan->nodes != s->nodes || plan->devices != s->devices)
+    if (plan->nodes != s->nodes || plan->devices != s->devices ||
+        plan->cold != cal->overlapping.cold)
         plan->n_paid = 0;
     plan->nodes   = s->nodes;
     plan->devices = s->devices;
+    plan->cold    = cal->overlapping.cold;
     for (size_t i = 0; i < plan->n; i++) {
         const double ready = unit * (plan->bucket[i].ready + more * plan->bucket[i].more);
 

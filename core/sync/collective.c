@@ -156,14 +156,20 @@ static double link_steps(const interconnect *link, const allreduce *a, double *p
     return 2 * log2((double)a->nodes);
 }
 
+static bool find_seconds_route(const collective_model *m, const char *algorithm,
+                               const interconnect *link, const allreduce *a, route *r)
+{
+    return a->bytes >= 0 && a->nodes >= 1 && a->devices >= 1 &&
+           find_route(m, algorithm, link, a, r) == NO_REFUSAL;
+}
+
 double collective_seconds(const collective_model *m, const char *algorithm,
                           const interconnect *link, const allreduce *a)
 {
     double seconds = 0, price;
     route  r;
 
-    if (!(a->bytes >= 0) || a->nodes < 1 || a->devices < 1 ||
-        find_route(m, algorithm, link, a, &r) != NO_REFUSAL)
+    if (!find_seconds_route(m, algorithm, link, a, &r))
         return NAN;
     for (size_t i = 0; i < r.n; i++)
         seconds += fabric_seconds(r.part[i].by, &r.part[i].of);
@@ -172,6 +178,29 @@ double collective_seconds(const collective_model *m, const char *algorithm,
         seconds += link_steps(r.link, a, &price) * price;
     }
     return seconds;
+}
+
+double collective_cold_seconds(const collective_model *m, const char *algorithm,
+                               const interconnect *link, const allreduce *a)
+{
+    double seconds = 0;
+    route  r;
+
+    if (!find_seconds_route(m, algorithm, link, a, &r))
+        return NAN;
+    for (size_t i = 0; i < r.n; i++)
+        seconds += fabric_cold_seconds(r.part[i].by, &r.part[i].of);
+    return seconds;
+}
+
+bool collective_spills(const collective_model *m)
+{
+    bool any = false;
+
+    for (size_t k = 0; m && k < m->n; k++)
+        for (fabric f = 0; f < N_FABRICS; f++)
+            any |= m->algorithm[k].of[f].cache > 0;
+    return any;
 }
 
 double collective_baseline(const collective_model *m, const char *algorithm, sync_baseline b,

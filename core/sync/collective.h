@@ -125,6 +125,12 @@ lm_status collective_ask(const collective_model *m, const char *algorithm, const
 /** Its seconds alone, fast; NAN where it refuses. */
 double collective_seconds(const collective_model *m, const char *algorithm,
                           const interconnect *link, const allreduce *a);
+/** What it takes more where none of its bytes are in caches: fabric_cold_seconds(); NAN where it
+ * refuses. */
+double collective_cold_seconds(const collective_model *m, const char *algorithm,
+                               const interconnect *link, const allreduce *a);
+/** Does any of its fabrics have a border? */
+bool collective_spills(const collective_model *m);
 
 /** Seconds by a baseline's formula, of the fabric it is on; NAN: not measured. */
 double collective_baseline(const collective_model *m, const char *algorithm, sync_baseline b,

@@ -194,6 +194,13 @@ double fabric_seconds(const fabric_model *m, const allreduce *a)
     return m->n_planes > 1 ? fmin(seconds, plane_seconds(&m->plane[1], x)) : seconds;
 }
 
+double fabric_cold_seconds(const fabric_model *m, const allreduce *a)
+{
+    const double within = m->cache > 0 ? fmin(a->bytes, m->cache) : 0;
+
+    return fabric_plane(m, a)->price[SYNC_SPILLED_BYTES] * ring_bytes(ranks_of(a), within);
+}
+
 double fabric_baseline(const fabric_model *m, sync_baseline b, const allreduce *a)
 {
     double       x[BASELINE_COLUMNS], seconds = 0;

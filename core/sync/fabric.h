@@ -115,6 +115,9 @@ typedef struct fabric_model {
 double fabric_seconds(const fabric_model *m, const allreduce *a);
 /** The plane that says so. */
 const sync_plane *fabric_plane(const fabric_model *m, const allreduce *a);
-double            fabric_baseline(const fabric_model *m, sync_baseline b, const allreduce *a);
+/** What it takes more where none of it is in caches: V of what lies within the border, as spilled.
+ * 0: no such border. */
+double fabric_cold_seconds(const fabric_model *m, const allreduce *a);
+double fabric_baseline(const fabric_model *m, sync_baseline b, const allreduce *a);
 
 #endif

@@ -17,6 +17,7 @@ static const struct {
     { "slowdown", "s/s", offsetof(overlap_constants, slowdown), false },
     { "stretch", "s/s", offsetof(overlap_constants, stretch), false },
     { "surcharge", "s/s", offsetof(overlap_constants, surcharge), true },
+    { "cold", "byte/byte", offsetof(overlap_constants, cold), true },
     { "latency", "s", offsetof(overlap_constants, latency), true },
     { "lag", "s/s", offsetof(overlap_constants, lag), true },
     { "copy", "s/byte", offsetof(overlap_constants, copy), false },

@@ -26,11 +26,16 @@ static double alone(int batch)
 }
 
 /* By the closed form of equal buckets (test_overlap.c). */
-static double exposed(int batch, int nodes)
+static double exposed_at(int batch, int ranks, double per_byte)
 {
-    const double C = BYTES * PER_BYTE * 2 * (nodes - 1) / nodes, pass = 2 * alone(batch) / 3;
+    const double C = BYTES * per_byte * 2 * (ranks - 1) / ranks, pass = 2 * alone(batch) / 3;
 
     return fmax(C / MESSAGES, C - pass * (1 - 1.0 / MESSAGES));
+}
+
+static double exposed(int batch, int nodes)
+{
+    return exposed_at(batch, nodes, PER_BYTE);
 }
 
 /* All-reduces by themselves, at so much of the price that buckets pay. */
@@ -226,6 +231,56 @@ static void buckets_are_priced_by_nonblocking_ones(void **state)
     observations_free(obs);
 }
 
+#define CACHE   3.2e7 /* bytes: more than any bucket */
+#define SPILLED (1.5 * PER_BYTE)
+
+/* Within a host messages leave caches beyond a border. Half of a bucket has left them when it goes:
+ * it takes 1 + 0.5 * 1.5 of what messages of its size do by themselves. */
+static void passes_drive_messages_out_of_caches(void **state)
+{
+    const allreduce small = { 1e6, 1, 2 }, large = { 2 * CACHE, 1, 2 };
+    char            text[20000];
+    size_t          n =
+        (size_t)snprintf(text, sizeof text,
+                         "kind,name,batch,ranks,hosts,bucket_bytes,geometry,phase,seconds,bytes\n");
+    observations *obs;
+    points        p;
+    calibration  *cal = NULL;
+    lm_error      err = { LM_OK, "" };
+
+    (void)state;
+    for (int ranks = 1; ranks <= 2; ranks++)
+        for (int batch = 1; batch <= 32; batch *= 2) {
+            const double left = ranks > 1 ? exposed_at(batch, ranks, PER_BYTE + SPILLED / 2) : 0;
+            char         head[200];
+
+            snprintf(head, sizeof head,
+                     "counts,some,%d,%d,1,%s,macs=1e9 outputs=1e6 params=25000000", batch, ranks,
+                     ranks > 1 ? "26214400" : "");
+            if (ranks > 1)
+                n += (size_t)snprintf(text + n, sizeof text - n, "%s,sync,%.9g,\n", head, left);
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s,step,%.9g,\n", head,
+                                  alone(batch) + left);
+        }
+    for (double bytes = 1e6; bytes < 1e9; bytes *= 2)
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              "collective,allreduce,,2,1,,,sync,%.9g,%.0f\n",
+                              bytes * PER_BYTE + fmax(0, bytes - CACHE) * SPILLED, bytes);
+    folder_file("cold.csv", text);
+    read_points("cold.csv", &obs, &p);
+    assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
+    assert_close(cal->overlapping.cold, 0.5, 0);
+    assert_close(cal->overlapping.surcharge, 0, 0);
+    assert_close(calibration_allreduce(cal, "layermeter", &small), 1e6 * PER_BYTE, 1e-6);
+    assert_close(calibration_bucket(cal, "layermeter", &small), 1e6 * (PER_BYTE + SPILLED / 2),
+                 1e-6);
+    assert_close(calibration_bucket(cal, "layermeter", &large),
+                 2 * CACHE * PER_BYTE + 1.5 * CACHE * SPILLED, 1e-4);
+    calibration_free(cal);
+    points_free(&p);
+    observations_free(obs);
+}
+
 /* Three repetitions: 95 % lie 0.1 of the middle one and 0.9 of the longest above the median, and
  * that one is 0.8694 sigma (Blom: the quantile of 2.625 / 3.25) above it in the mean. Many: 1.6449
  * sigma. */
@@ -311,6 +366,7 @@ int main(void)
         cmocka_unit_test(what_ends_late_is_told_by_steps),
         cmocka_unit_test(short_passes_are_followed_sooner),
         cmocka_unit_test(buckets_are_priced_by_nonblocking_ones),
+        cmocka_unit_test(passes_drive_messages_out_of_caches),
         cmocka_unit_test(spreads_tell_stragglers),
     };
 
