@@ -13,15 +13,16 @@ static const struct {
     const char *name, *unit;
     size_t      at;
     bool        optional; /* written where it is above 0 */
+    bool        share;    /* of a whole: 1 at most */
 } keys[] = {
-    { "slowdown", "s/s", offsetof(overlap_constants, slowdown), false },
-    { "stretch", "s/s", offsetof(overlap_constants, stretch), false },
-    { "surcharge", "s/s", offsetof(overlap_constants, surcharge), true },
-    { "cold", "byte/byte", offsetof(overlap_constants, cold), true },
-    { "latency", "s", offsetof(overlap_constants, latency), true },
-    { "lag", "s/s", offsetof(overlap_constants, lag), true },
-    { "copy", "s/byte", offsetof(overlap_constants, copy), false },
-    { "straggler", "s/s", offsetof(overlap_constants, straggler), false },
+    { "slowdown", "s/s", offsetof(overlap_constants, slowdown), false, false },
+    { "stretch", "s/s", offsetof(overlap_constants, stretch), false, false },
+    { "surcharge", "s/s", offsetof(overlap_constants, surcharge), true, false },
+    { "cold", "byte/byte", offsetof(overlap_constants, cold), true, true },
+    { "latency", "s", offsetof(overlap_constants, latency), true, false },
+    { "lag", "s/s", offsetof(overlap_constants, lag), true, false },
+    { "copy", "s/byte", offsetof(overlap_constants, copy), false, false },
+    { "straggler", "s/s", offsetof(overlap_constants, straggler), false, false },
 };
 
 #define N_KEYS (sizeof keys / sizeof keys[0])
@@ -51,7 +52,8 @@ bool overlap_file_owns(const ini_section *s)
 }
 
 /* "0.31 s/s" */
-static lm_status read_value(const ini_pair *p, const char *unit, double *out, lm_error *err)
+static lm_status read_value(const ini_pair *p, const char *unit, bool share, double *out,
+                            lm_error *err)
 {
     char      copy[120];
     char     *space;
@@ -68,6 +70,8 @@ static lm_status read_value(const ini_pair *p, const char *unit, double *out, lm
         return status;
     if (value < 0)
         return lm_error_set(err, LM_E_ARG, "%s: must be 0 or more", p->key);
+    if (share && value > 1)
+        return lm_error_set(err, LM_E_ARG, "%s: a share, must be 1 or less", p->key);
     *out = value;
     return LM_OK;
 }
@@ -87,7 +91,8 @@ static lm_status read_pair(const ini_pair *p, overlap_constants *to, bool seen[N
     for (size_t k = 0; k < N_KEYS; k++)
         if (!strcmp(p->key, keys[k].name)) {
             seen[k] = true;
-            return read_value(p, keys[k].unit, (double *)(void *)((char *)to + keys[k].at), err);
+            return read_value(p, keys[k].unit, keys[k].share,
+                              (double *)(void *)((char *)to + keys[k].at), err);
         }
     return lm_error_set(err, LM_E_NOTFOUND, "[" SECTION "] has no key '%.40s'", p->key);
 }

@@ -236,7 +236,7 @@ static void the_last_message_has_to_be_noticed(void **state)
 
         snprintf(text, sizeof text,
                  "[overlap]\nrows = 7\nspreads = 0\nslowdown = 0 s/s\nstretch = 0 s/s\n"
-                 "latency = 0.01 s\n%scopy = 0 s/byte\nstraggler = 0 s/s\n",
+                 "cold = 0.25 byte/byte\nlatency = 0.01 s\n%scopy = 0 s/byte\nstraggler = 0 s/s\n",
                  cases[i].lag);
         cal = machine(text);
         p   = who(cal);
@@ -250,6 +250,7 @@ static void the_last_message_has_to_be_noticed(void **state)
         assert_int_equal(calibration_load("again.ini", &again, &err), LM_OK);
         assert_close(again->overlapping.latency, 0.01, 0);
         assert_close(again->overlapping.lag, cal->overlapping.lag, 0);
+        assert_close(again->overlapping.cold, 0.25, 0);
         calibration_free(again);
         calibration_free(cal);
     }
@@ -300,6 +301,7 @@ static void a_wrong_section_is_refused(void **state)
         { "[overlap]\nrows = 7\nslowdown = 1 s/s\n", "[overlap] lacks the key 'stretch'" },
         { "[overlap]\nslowdown = -1 s/s\n", "slowdown: must be 0 or more" },
         { "[overlap]\nslowdown = 1 s\n", "slowdown: expected a number and 's/s', found '1 s'" },
+        { "[overlap]\ncold = 1.5 byte/byte\n", "cold: a share, must be 1 or less" },
         { "[overlap]\nspeed = 1\n", "[overlap] has no key 'speed'" },
         { "[sharing.1]\nrows = 7\n", "[sharing.1]: expected a number of devices above 1" },
         { "[sharing.4]\nrows = 7\n[sharing.2]\nrows = 7\n", "[sharing.2]: expected a number" },
