@@ -41,9 +41,8 @@ lm_status exposed_fit_straggler(const points *p, overlap_constants *out, lm_erro
  * by themselves, if that leaves EXPOSED_GAIN_MORE. With each goes the latency of least sum of
  * |log(predicted / measured)| of what was exposed, which the steps tell whose all-reduces are
  * hidden; in the end a lag, if that leaves EXPOSED_GAIN of the sum or less. Where messages leave
- * caches beyond a border, all of these also with a share of the bytes within it that are out of
- * them, more of it if that leaves EXPOSED_GAIN of the sum or less. Below EXPOSED_LEAST steps
- * nothing is changed.
+ * caches beyond a border, all of these go with a share of the bytes within it that are out of them,
+ * that of the least sum. Below EXPOSED_LEAST steps nothing is changed.
  *
  * Where a rank's measured pass is shorter than the slowest one's, it waits in its all-reduce: that
  * is exposed too, where each rank measured by itself (observation.h, `waits`).
@@ -54,7 +53,8 @@ lm_status exposed_fit_constants(const points *p, const char *model, calibration 
                                 lm_error *err);
 
 /**
- * All-reduces where none was measured by itself, from what was left of them behind backward passes:
+ * All-reduces where none was measured by itself, from what was left of them behind backward passes
+ * (where that was not measured either, by what steps took beyond those of one device):
  * what the recurrence hides by the prices found last is added to what was exposed, and the prices
  * are fitted to that, until they stay. The pass's slowdown is fitted with them where that leaves
  * EXPOSED_GAIN of the squares or less on the largest of three numbers of hosts, left out. Each

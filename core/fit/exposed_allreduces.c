@@ -36,9 +36,8 @@ static void add(allreduce_time *row, size_t *n, const point *pt, double bytes, d
 }
 
 /* Before there are prices: all of the pass hides something, or only the last message shows. */
-static void add_first(estimating *e, const point *pt, double backward)
+static void add_first(estimating *e, const point *pt, double exposed, double backward)
 {
-    const double exposed  = pt->beside[PHASE_SYNC];
     const double messages = (double)exposed_messages(pt);
 
     if (exposed > EXPOSED_LITTLE * backward)
@@ -48,12 +47,12 @@ static void add_first(estimating *e, const point *pt, double backward)
 }
 
 /* What was exposed and what the prices hide. */
-static void add_step(estimating *e, const point *pt, const exposed_step *s)
+static void add_step(estimating *e, const point *pt, double exposed, const exposed_step *s)
 {
-    const overlap *o       = &s->sync;
-    const double   exposed = pt->beside[PHASE_SYNC], messages = (double)o->n;
-    const bool     late  = o->bucket[o->n - 1].start > o->bucket[o->n - 1].ready * (1 + 1e-9);
-    double         bytes = 0;
+    const overlap *o        = &s->sync;
+    const double   messages = (double)o->n;
+    const bool     late     = o->bucket[o->n - 1].start > o->bucket[o->n - 1].ready * (1 + 1e-9);
+    double         bytes    = 0;
 
     for (size_t i = 0; i < o->n; i++)
         bytes += o->bucket[i].bytes;
@@ -67,19 +66,19 @@ static lm_status estimate(estimating *e, lm_error *err)
 {
     e->n = e->n_bound = 0;
     for (size_t i = 0; i < e->p->n_points; i++) {
-        const point *pt = &e->p->point[i];
+        const point *pt      = &e->p->point[i];
+        const double exposed = point_in_buckets(pt) ? exposed_left(e->p, pt) : (double)NAN;
         exposed_step s;
         lm_status    status;
         bool         slowest;
 
-        if (!point_in_buckets(pt) || isnan(pt->beside[PHASE_SYNC]) || !(pt->load.bytes > 0) ||
-            pt->row->hosts >= e->below)
+        if (isnan(exposed) || !(pt->load.bytes > 0) || pt->row->hosts >= e->below)
             continue;
         if (!e->cal->allreduces) {
             const double backward = exposed_alone(e->p, e->cal, e->model, pt, &slowest).backward;
 
             if (!isnan(backward))
-                add_first(e, pt, backward);
+                add_first(e, pt, exposed, backward);
             continue;
         }
         status =
@@ -88,7 +87,7 @@ static lm_status estimate(estimating *e, lm_error *err)
         if (status)
             return status;
         if (!isnan(s.sync.exposed) && s.sync.n)
-            add_step(e, pt, &s);
+            add_step(e, pt, exposed, &s);
         overlap_clear(&s.sync);
     }
     return LM_OK;

@@ -33,6 +33,14 @@ static double measured_alone(const points *p, const point *pt, phase f, int64_t 
     return n ? sum / (double)n : NAN;
 }
 
+double exposed_left(const points *p, const point *pt)
+{
+    const double told = pt->beside[PHASE_SYNC];
+    const double more = pt->beside[PHASE_STEP] - measured_alone(p, pt, PHASE_STEP, 1);
+
+    return isnan(told) && more > 0 ? more : told;
+}
+
 step_passes exposed_alone(const points *p, const calibration *cal, const char *model,
                           const point *pt, bool *slowest)
 {

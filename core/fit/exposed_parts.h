@@ -29,10 +29,13 @@ size_t exposed_messages(const point *pt);
 /** On as many ranks of a host as the point's. */
 step_passes exposed_passes(const calibration *cal, const char *model, const point *pt);
 /** What a step computes where nothing is all-reduced beside it: as it was measured on the same
- * ranks
- * (`slowest`: by the slowest of them) or on one, else as it is predicted. */
+ * ranks (`slowest`: by the slowest of them) or on one, else as it is predicted. */
 step_passes exposed_alone(const points *p, const calibration *cal, const char *model,
                           const point *pt, bool *slowest);
+
+/** What was exposed: as it was measured, else what the step took beyond that of one device. NAN:
+ * neither tells. */
+double exposed_left(const points *p, const point *pt);
 
 /** Sums of squares of relative errors. */
 typedef struct exposed_sums {

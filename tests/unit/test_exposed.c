@@ -58,6 +58,7 @@ typedef struct made_steps {
     int         from, to;
     double      late, lag, blocking;
     const char *lines;
+    bool        told; /* what was exposed, beside the step */
 } made_steps;
 
 static double late_behind(const made_steps *m, int batch)
@@ -81,7 +82,7 @@ static void write_rows(const char *name, made_steps m)
             snprintf(head, sizeof head,
                      "counts,some,%d,%d,%d,%s,macs=1e9 outputs=1e6 params=25000000", batch, nodes,
                      nodes, nodes > 1 ? "26214400" : "");
-            if (nodes > 1)
+            if (nodes > 1 && m.told)
                 n += (size_t)snprintf(text + n, sizeof text - n, "%s,sync,%.9g,,\n", head, left);
             n += (size_t)snprintf(text + n, sizeof text - n, "%s,step,%.9g,,\n", head,
                                   alone(batch) + left);
@@ -103,9 +104,9 @@ static void read_points(const char *name, observations **obs, points *p)
     assert_string_equal(err.text, "");
 }
 
-/* All-reduces that nobody measured by themselves: from what was left of them on 2 to 4 nodes to
- * steps on 8, and nothing slows the pass down. */
-static void what_was_exposed_tells_the_all_reduce(void **state)
+/* All-reduces that nobody measured by themselves: from what was left of them on 2 to 4 nodes, as it
+ * was measured or beyond steps on one, to steps on 8, and nothing slows the pass down. */
+static void all_reduces_from_steps(bool told)
 {
     observations *obs, *other;
     points        p, ask;
@@ -114,9 +115,8 @@ static void what_was_exposed_tells_the_all_reduce(void **state)
     split         by;
     lm_error      err = { LM_OK, "" };
 
-    (void)state;
-    write_rows("few.csv", (made_steps){ 1, 4, 0, 0, 1, "" });
-    write_rows("many.csv", (made_steps){ 8, 8, 0, 0, 1, "" });
+    write_rows("few.csv", (made_steps){ 1, 4, 0, 0, 1, "", told });
+    write_rows("many.csv", (made_steps){ 8, 8, 0, 0, 1, "", told });
     read_points("few.csv", &obs, &p);
     read_points("many.csv", &other, &ask);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
@@ -143,6 +143,18 @@ static void what_was_exposed_tells_the_all_reduce(void **state)
     observations_free(other);
 }
 
+static void what_was_exposed_tells_the_all_reduce(void **state)
+{
+    (void)state;
+    all_reduces_from_steps(true);
+}
+
+static void whole_steps_tell_the_all_reduce(void **state)
+{
+    (void)state;
+    all_reduces_from_steps(false);
+}
+
 /* All-reduces being known, what is left of them tells that the last one ends later. Whoever says
  * when the last rank came has no wait for it in that: here it is told by spreads of one rank. */
 static void what_ends_late_is_told_by_steps(void **state)
@@ -158,7 +170,7 @@ static void what_ends_late_is_told_by_steps(void **state)
         split         by;
         lm_error      err = { LM_OK, "" };
 
-        write_rows("late.csv", (made_steps){ 1, 4, 0.005, 0, 1, lines[i] });
+        write_rows("late.csv", (made_steps){ 1, 4, 0.005, 0, 1, lines[i], true });
         read_points("late.csv", &obs, &p);
         assert_int_equal(obs->row[obs->n_rows - 1].waits, i == 0);
         assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
@@ -196,7 +208,7 @@ static void short_passes_are_followed_sooner(void **state)
     lm_error      err = { LM_OK, "" };
 
     (void)state;
-    write_rows("lag.csv", (made_steps){ 1, 4, 0.004, 1.0 / 32, 1, "" });
+    write_rows("lag.csv", (made_steps){ 1, 4, 0.004, 1.0 / 32, 1, "", true });
     read_points("lag.csv", &obs, &p);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
     assert_close(cal->overlapping.latency, 0.004, 1e-4);
@@ -218,7 +230,7 @@ static void buckets_are_priced_by_nonblocking_ones(void **state)
     lm_error        err = { LM_OK, "" };
 
     (void)state;
-    write_rows("two.csv", (made_steps){ 1, 4, 0.005, 0, 0.5, "" });
+    write_rows("two.csv", (made_steps){ 1, 4, 0.005, 0, 0.5, "", true });
     read_points("two.csv", &obs, &p);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
     assert_close(calibration_allreduce(cal, "layermeter", &bucket), price / 2, 1e-3 * price);
@@ -363,6 +375,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_a_host_tell_what_they_share),
         cmocka_unit_test(what_was_exposed_tells_the_all_reduce),
+        cmocka_unit_test(whole_steps_tell_the_all_reduce),
         cmocka_unit_test(what_ends_late_is_told_by_steps),
         cmocka_unit_test(short_passes_are_followed_sooner),
         cmocka_unit_test(buckets_are_priced_by_nonblocking_ones),
