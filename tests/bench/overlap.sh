@@ -13,7 +13,7 @@
 # prediction of one beats, and 'of 5 %' the error where what is below 5 % of the step counts as that much. Where ranks share
 # cores the scheduler decides who is given one when the last message comes. Not a test: machines are shared and noisy.
 # usage: tests/bench/overlap.sh [SECONDS ["RANKS..." ["NETWORK IMAGE BATCH"...]]]   (default: 2 s a way, 2 and 4
-#        ranks, resnet18, resnet50 and vgg16 at 64 pixels, 8 images)
+#        ranks, resnet18, resnet50 and vgg16 at 64 pixels, 8 images); with KEEP=FOLDER, which is there, what was measured stays in it
 set -eu
 
 here=$(cd "$(dirname "$0")/../.." && pwd)
@@ -51,7 +51,7 @@ done
 others="resnet18 resnet34 alexnet vgg11 squeezenet1_1 mobilenet_v2 mnasnet1_0"
 asked=$(for subject in "$@"; do printf '%s ' "${subject%% *}"; done)
 known=$(for name in $others; do case " $asked " in *" $name "*) ;; *) printf '%s, ' "$name" ;; esac; done)
-work=${KEEP:-$(mktemp -d)} # KEEP: a folder that is there, for what was measured
+work=${KEEP:-$(mktemp -d)}
 [ "${KEEP:-}" ] || trap 'rm -rf "$work"' EXIT
 
 sweep() { # FILE BUCKETS NETWORKS IMAGE BATCH RANKS
@@ -113,7 +113,7 @@ for n in $ranks; do
     done
     middle "$work/asked-$n.csv" "$work/again-$n.csv" "$work/third-$n.csv" >"$work/middle-$n.csv"
     "$build/bin/layermeter" fit "$work/known-$n.csv" -o "$work/$n.ini" >/dev/null 2>&1
-    echo "# $n ranks: $(sed -n '/^\[overlap\]/,/^$/p' "$work/$n.ini" | grep -E ' s(/|$)' | tr '\n' ';')"
+    echo "# $n ranks: $(sed -n '/^\[overlap\]/,/^$/p' "$work/$n.ini" | grep -E ' (s|byte)(/|$)' | tr '\n' ';')"
     for phase in exposed overlapped; do
         "$build/bin/layermeter" validate "$work/middle-$n.csv" --machine "$work/$n.ini" --model layermeter \
             --phase "$phase" --points 2>/dev/null
