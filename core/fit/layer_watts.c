@@ -178,6 +178,21 @@ static void features(const watt_row *r, double modelled, double *x)
     add_sizes(s, x + SIZES);
 }
 
+/* What a price of bytes tells beyond what memory takes for them counts as waiting: prices of small
+ * kernels are by how long hosts take for them, during which a device draws little. */
+static lm_status load_of(layer_model *m, watt_row *r, lm_error *err)
+{
+    power_load     *load   = &r->load;
+    const lm_status status = singles_load(m, r->time.shape, &r->time.run, load, &r->seconds, err);
+
+    if (!status && load->more > 0) {
+        load->share[BOUND_TRAFFIC] -= load->more;
+        load->share[BOUND_LAUNCH] += load->more;
+        load->more = 0;
+    }
+    return status;
+}
+
 /* Prices of the rows that are in, or those given; loads of all, and the power model of these. */
 static lm_status model(watt_rows *w, layer_model *given, power_model *out, lm_error *err)
 {
@@ -197,8 +212,7 @@ static lm_status model(watt_rows *w, layer_model *given, power_model *out, lm_er
     if (status)
         return status;
     for (size_t i = 0; i < w->n && !status; i++) {
-        status = singles_load(m, w->row[i].time.shape, &w->row[i].time.run, &w->row[i].load,
-                              &w->row[i].seconds, err);
+        status = load_of(m, &w->row[i], err);
         if (w->in[i] && w->row[i].seconds > 0)
             w->power[powers++] = (power_row){ w->row[i].load, w->row[i].watts, NAN, 0 };
     }
@@ -254,7 +268,7 @@ lm_status layer_watts_of(const layer_watts *w, layer_model *m, const layer_shape
                          const layer_run *run, double *watts, lm_error *err)
 {
     watt_row        r      = { .time = { s, *run, NAN } };
-    const lm_status status = singles_load(m, s, run, &r.load, &r.seconds, err);
+    const lm_status status = load_of(m, &r, err);
 
     *watts = !status && r.seconds > 0 ? told_of(w, &r) : (double)NAN;
     return status;

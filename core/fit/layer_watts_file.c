@@ -10,7 +10,7 @@
 #include "single/model.h"
 
 #define HEAD       "layermeter power"
-#define VERSION    "2"
+#define VERSION    "3"
 #define MOST_WATTS 1e5
 
 void layer_watts_write(FILE *out, const layer_watts *w)

@@ -49,7 +49,7 @@ static const char *observations_text(void)
     return text;
 }
 
-static const char small[] = "layermeter power 2\nwatts 160 150 40.5 165\nheld -0.25 0.5\n"
+static const char small[] = "layermeter power 3\nwatts 160 150 40.5 165\nheld -0.25 0.5\n"
                             "trees 41 1\nbase 0\ntree 3 1:-9:1:2 =-0.25 =0.5\n";
 
 static void what_is_written_is_read_again(void **state)
@@ -78,8 +78,8 @@ static void bad_powers_are_refused(void **state)
     static const struct {
         const char *from, *to, *message;
     } bad[] = {
-        { "power 2", "power 1",
-          "m.power:1: powers of version '1', this program reads 2: fit the observations again" },
+        { "power 3", "power 1",
+          "m.power:1: powers of version '1', this program reads 3: fit the observations again" },
         { "160", "-1", "m.power:2: -1 W: no device draws that" },
         { "160", "nan", NULL },
         { "held -0.25", "held 2", "m.power:3: held between 2 and 0.5" },
