@@ -4,6 +4,7 @@
 #   tests/accuracy/run.sh                   all data sets, under a quarter of an hour on two cores
 #   tests/accuracy/run.sh torch_cpu timm    these
 #   tests/accuracy/run.sh --csv exam.csv    every figure, also those of single networks and settings
+#   tests/accuracy/run.sh --seed 3          other parts at random: what of a figure is luck
 #   tests/accuracy/run.sh --quick           a part, compared with expected.csv: fails if a figure is a tenth worse
 #   tests/accuracy/run.sh --quick --update  writes expected.csv
 #

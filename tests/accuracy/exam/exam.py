@@ -4,6 +4,7 @@ import csv
 import gzip
 import math
 import os
+import random
 import statistics
 import tempfile
 import traceback
@@ -27,10 +28,11 @@ def label(item):
 
 
 class Exam:
-    def __init__(self, program, results, source, data, heldout, quick, keep):
+    def __init__(self, program, results, source, data, heldout, quick, keep, seed=0):
         self.program, self.results, self.source = program, results, source
         self.data, self.heldout, self.quick = data, heldout, quick
         self.models = os.environ.get("LAYERMETER_MODEL_PATH") or os.path.join(source, "models")
+        self.seed = seed
         self.temporary = None if keep else tempfile.TemporaryDirectory()
         self.work = keep or self.temporary.name
         os.makedirs(self.work, exist_ok=True)
@@ -109,6 +111,10 @@ class Exam:
                 self.missing[path, shape] = True
                 self.skip(f"{dataset}: {os.path.basename(path)} is not of {shape}")
         return not self.missing[path, shape]
+
+    def draw(self, seed):
+        """A generator of a question's own, and of the seed that was asked for."""
+        return random.Random(seed + self.seed)
 
     def path(self, name):
         """Of a file of the working folder."""

@@ -77,9 +77,9 @@ def layers(exam, folder, kind, gpu):
     return [KINDS[kind](r) for r in exam.read(folder, NAME, f"{kind}_{gpu}.csv.gz") or []]
 
 
-def parts(rows):
+def parts(exam, rows):
     """The paper's split: of rows in random order the first 80 % and the last 10 %; the rest is not looked at."""
-    order = random.Random(SEED).sample(rows, len(rows))
+    order = exam.draw(SEED).sample(rows, len(rows))
     return order[:int(TRAINED * len(order))], order[-int(TESTED * len(order)):]
 
 
@@ -113,7 +113,7 @@ def one(exam, kind, gpu):
         question, train, test = "held out", rows, other
     else:
         question = "new GPU, random rows" if exam.heldout else "random rows"
-        train, test = parts(other if exam.heldout else rows)
+        train, test = parts(exam, other if exam.heldout else rows)
     known = [("multiprocessors", r["sm_count"]) for folder in (exam.data, exam.heldout)
              for r in exam.read(folder, NAME, "gpus.csv") or [] if r["gpu"] == gpu][:1]
     return question, exam.unseen(f"{NAME}-{kind}-{gpu}", train, test, known, FITTED, ALL)
@@ -132,7 +132,7 @@ def vgg(exam):
         test = [{"kind": "network", "name": name, "phase": "step" if r["optimizer"] != "none" else "inference",
                  "input": f"3x{r['image_size']}x{r['image_size']}", "batch": r["batch"], "settings": "trains=inputs",
                  "optimizer": "sgd", "seconds": f"{float(r['time_ms']) * 1e-3:.9g}"} for r in steps if r["gpu"] == gpu]
-        found = exam.unseen(f"{NAME}-vgg16-{gpu}", parts(rows)[0], test, options=FITTED, models=ALL)
+        found = exam.unseen(f"{NAME}-vgg16-{gpu}", parts(exam, rows)[0], test, options=FITTED, models=ALL)
         for model in ALL:
             errors = pooled(found, model)
             if errors:
@@ -216,7 +216,7 @@ def unseen_learned(exam):
 
     def some(folder, kind, gpu):
         rows = [r for r in layers(exam, folder, kind, gpu) if int(r["batch"]) <= MOST_BATCH]
-        return random.Random(SEED).sample(rows, min(PRENET_ROWS, len(rows)))
+        return exam.draw(SEED).sample(rows, min(PRENET_ROWS, len(rows)))
 
     def told(kind, gpus_of):
         """Errors of each, the others being left in: by GPU."""
@@ -245,7 +245,7 @@ def of_all(exam, kind, known):
     for gpu in (g for g in gpus(exam, kind) if g in known):
         rows = [[r for r in layers(exam, folder, kind, gpu) if int(r["batch"]) <= MOST_BATCH] for folder in (exam.data, exam.heldout)]
         if not exam.heldout or not rows[0] and rows[1]:
-            train[gpu], test[gpu] = parts(rows[0] or rows[1])
+            train[gpu], test[gpu] = parts(exam, rows[0] or rows[1])
         elif rows[0]:
             train[gpu], test[gpu] = rows
     return {g: r for g, r in train.items() if r}, test

@@ -25,11 +25,14 @@ def arguments():
     p.add_argument("--update", action="store_true", help="with --quick: write expected.csv")
     p.add_argument("--every", action="store_true", help="print single networks and settings too")
     p.add_argument("--strict", action="store_true", help="exit status 1 where a target is missed")
+    p.add_argument("--seed", type=int, default=0, metavar="N", help="other parts at random, to see what is luck [0]")
     p.add_argument("--keep", metavar="FOLDER", help="leave observations and machine files there")
     o = p.parse_args()
     unknown = set(o.dataset) - set(DATASETS)
     if unknown:
         p.error(f"no data set {', '.join(sorted(unknown))}: there are {', '.join(DATASETS)}")
+    if o.seed and o.quick:
+        p.error("--quick compares with what seed 0 gives")
     if o.update and (not o.quick or o.dataset):
         p.error("--update goes with --quick, and all data sets")
     return o
@@ -47,7 +50,7 @@ def examine(o, results):
     program = Program(SOURCE, os.environ)
     exam = Exam(program, results, SOURCE,
                 folder("LAYERMETER_DATA", os.path.join(SOURCE, "..", "shared", "data")), folder("LAYERMETER_HELDOUT"),
-                o.quick, o.keep)
+                o.quick, o.keep, o.seed)
     try:
         for name in o.dataset or (QUICK if o.quick else DATASETS):
             began = time.monotonic()

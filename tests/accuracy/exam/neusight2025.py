@@ -1,6 +1,5 @@
 """Operators of PyTorch on twelve GPUs (NeuSight 2025), and whole transformers from a device's own operators."""
 import os
-import random
 import statistics
 
 import kernels
@@ -48,7 +47,7 @@ def operators(exam, folder, split=None):
                 out.setdefault((r["gpu"], r["op"]), []).append(r)
     return {key: [{"kind": "kernel", "phase": "forward", "dtype": "f32", "group": key[1], **kernel(r),
                    "seconds": f"{float(r['time_ms']) * 1e-3:.9g}"}
-                  for r in random.Random(SEED).sample(rows, min(MOST, len(rows)))] for key, rows in out.items()}
+                  for r in exam.draw(SEED).sample(rows, min(MOST, len(rows)))] for key, rows in out.items()}
 
 
 def sheets(exam):
@@ -97,6 +96,22 @@ def published(exam, chosen):
             for phase in ("inference", "training") if any(r["phase"] == phase for r in rows)}
 
 
+def in_parts(exam, name, rows, sheet):
+    """Errors of an operator on a device with each of five parts at random left out."""
+    return exam.program.validate(exam.write(name + ".csv", rows, sheet), leave_out=f"kfold={PARTS}", models=(*MODELS, RESIDUAL),
+                                 options=("--seed", str(1 + exam.seed)))
+
+
+def of_transformers(exam, known):
+    """Products of the shapes that all devices were measured on, those of transformers: a device that the paper learned from has many
+    more, of dimensions at random."""
+    shared, random_ = (operators(exam, exam.heldout or exam.data, split) for split in ("test", "train"))
+    asked = [(gpu, op) for gpu, op in shared if (gpu, op) in random_ and topic(op) in RESIDUAL_TARGETS and gpu.startswith(RESIDUAL_ON)]
+    found = exam.each(NAME, lambda key: in_parts(exam, f"{NAME}-shared-{key[1]}-{key[0]}", shared[key], known.get(key[0], ())), asked)
+    for (gpu, op), errors in found.items():
+        with_residual(exam, f"{topic(op)}, five parts, shapes of all devices, with residual", gpu, errors, RESIDUAL_TARGETS[topic(op)])
+
+
 def single(exam, rows, other, known):
     """Each operator on each device: what is held out, or five parts at random."""
     asked = list(dict.fromkeys((gpu, topic(op)) for gpu, op in (other if exam.heldout else rows)))
@@ -106,10 +121,10 @@ def single(exam, rows, other, known):
 
     def one(key):
         name = f"{NAME}-{key[1]}-{key[0]}".replace(" ", "-")
-        sheet, models = known.get(key[0], ()), (*MODELS, RESIDUAL)
+        sheet = known.get(key[0], ())
         return exam.answer(f"{NAME}: {' '.join(key)}", of(rows, key), of(other, key),
-                           lambda a, b: exam.unseen(name, a, b, sheet, ("--residual", "auto"), models),
-                           lambda r: exam.program.validate(exam.write(name + ".csv", r, sheet), leave_out=f"kfold={PARTS}", models=models))
+                           lambda a, b: exam.unseen(name, a, b, sheet, ("--residual", "auto"), (*MODELS, RESIDUAL)),
+                           lambda r: in_parts(exam, name, r, sheet))
 
     found = dict(zip(asked, exam.map(one, asked)))
     for what, target in TARGETS.items():
@@ -234,5 +249,6 @@ def run(exam):
         return exam.skip(f"{NAME}: no operators")
     known = sheets(exam)
     exam.attempt(f"{NAME}: single", single, exam, rows, other, known)
+    exam.attempt(f"{NAME}: of transformers", of_transformers, exam, known)
     exam.attempt(f"{NAME}: whole", whole, exam, rows, other, known)
     exam.attempt(f"{NAME}: protocol", protocol, exam, known)

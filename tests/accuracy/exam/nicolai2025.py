@@ -1,5 +1,4 @@
 """Single PyTorch operations and whole networks on an A30 and an RTX 2080 Ti, with power (Nicolai 2025)."""
-import random
 import re
 
 NAME = "nicolai2025"
@@ -133,7 +132,7 @@ def of_operations(exam, name):
     rows, other = operations(exam, exam.data, name), operations(exam, exam.heldout, name)
     question = "held out" if exam.heldout and rows else "new rows, at random" if exam.heldout else "random rows"
     rows = rows or other
-    order = random.Random(SEED).sample(rows, len(rows))
+    order = exam.draw(SEED).sample(rows, len(rows))
     train, test = (rows, other) if question == "held out" else (order[:int(TRAINED * len(rows))], order[int(TRAINED * len(rows)):])
     fitted = exam.path(f"{NAME}-ops-{name}.ini")
     exam.program.fit(exam.write(f"{NAME}-ops-{name}-fit.csv", train, provenance(name)), fitted,
@@ -146,7 +145,7 @@ def of_operations(exam, name):
     if test:  # without any, networks are asked all the same
         found[question] = judged(exam.write(f"{NAME}-ops-{name}-rest.csv", test, provenance(name)), "--machine", fitted, models=MODELS)
     if not exam.heldout:
-        found["not seen"] = judged(exam.write(f"{NAME}-ops-{name}.csv", rows, provenance(name)), "--leave-out", f"kfold={FOLDS}",
+        found["not seen"] = judged(exam.write(f"{NAME}-ops-{name}.csv", rows, provenance(name)), "--leave-out", f"kfold={FOLDS}", "--seed", str(1 + exam.seed),
                                    models=MODELS[:2])
     return fitted, found
 

@@ -1,5 +1,4 @@
 """PyTorch on one CPU core: evaluation, forward, backward and update of torchvision's ConvNets."""
-import random
 import statistics
 
 from exam import NEW
@@ -33,7 +32,7 @@ def from_few(exam, rows):
     networks = sorted({r["name"] for r in rows})
     if len(networks) <= TRAINED_ON:
         return
-    choices = [random.Random(SEED + i).sample(networks, TRAINED_ON) for i in range(4 if exam.quick else 20)]
+    choices = [exam.draw(SEED + i).sample(networks, TRAINED_ON) for i in range(4 if exam.quick else 20)]
 
     def one(numbered):
         i, chosen = numbered
