@@ -4,7 +4,8 @@
 set -u
 
 here=$(cd "$(dirname "$0")/.." && pwd)
-build=${LAYERMETER_TEST_BUILD:-$here/build/tests}
+# not build/tests, where a build of its own keeps what it makes of this folder, and what it installs of it
+build=${LAYERMETER_TEST_BUILD:-$here/build/sanitized}
 
 "$here/examples/setup.sh" build run tests || exit 1
 mkdir -p "$build"
