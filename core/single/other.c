@@ -19,16 +19,21 @@ enum {
     ALL_CALLS,
     ALL_LAUNCHES,
     ALL_BYTES,
-    ALL_FLOPS,
     ALL_ROWS,
     ALL_STEPS,
+    ALL_FLOPS,
     CALLS,                              /* of each kind, forward */
     TRAIN_CALLS = CALLS + N_WORK_KINDS, /* and behind it */
     KERNELS     = TRAIN_CALLS + N_WORK_KINDS
 };
 
-#define N_COUNTS  5 /* launches, bytes, FLOPs, rows, steps */
-#define N_COLUMNS (KERNELS + N_WORK_KINDS * LM_N_PASSES * N_COUNTS)
+/* Of a kernel, in the order of their families. */
+enum { LAUNCHES, BYTES, ROWS, STEPS, FLOPS, N_COUNTS };
+
+/* Norms and known scales take as many FLOPs for each byte whatever their size: one price is for
+ * both, as two would be held to those of other kinds, half and half. */
+enum { FIRST_ALIKE = WORK_NORM, N_ALIKE = 3 };
+_Static_assert(WORK_BATCH_NORM == WORK_NORM + 1 && WORK_SCALE == WORK_NORM + 2, "in a row");
 
 static const struct {
     const char *name, *unit;
@@ -47,11 +52,26 @@ static const struct {
 };
 
 static const char *const passes[LM_N_PASSES] = { "forward", "grad_input", "grad_weight" };
-static const char *const counts[N_COUNTS]    = { "launches", "bytes", "flops", "rows", "steps" };
+static const char *const counts[N_COUNTS]    = { "launches", "bytes", "rows", "steps", "flops" };
 
-static size_t column_at(work_kind kind, lm_pass pass, size_t count)
+/* Of those kinds before this one that have no price of a FLOP. */
+static size_t alike_before(work_kind kind)
 {
-    return KERNELS + ((size_t)kind * LM_N_PASSES + (size_t)pass) * N_COUNTS + count;
+    const size_t k = (size_t)kind;
+
+    return k <= FIRST_ALIKE ? 0 : k - FIRST_ALIKE < N_ALIKE ? k - FIRST_ALIKE : N_ALIKE;
+}
+
+static size_t counts_of(work_kind kind)
+{
+    return alike_before((work_kind)(kind + 1)) > alike_before(kind) ? FLOPS : N_COUNTS;
+}
+
+/* The first of a kind's in a pass; the others follow. */
+static size_t column_at(work_kind kind, lm_pass pass)
+{
+    return KERNELS + ((size_t)kind * N_COUNTS - alike_before(kind)) * LM_N_PASSES +
+           (size_t)pass * counts_of(kind);
 }
 
 /* "forward.norm.bytes" */
@@ -85,9 +105,9 @@ static bool make(columns *c)
     }
     for (work_kind k = 0; k < N_WORK_KINDS; k++)
         for (lm_pass p = 0; p < LM_N_PASSES; p++)
-            for (size_t i = 0; i < N_COUNTS; i++) {
+            for (size_t i = 0; i < counts_of(k); i++) {
                 const size_t family = ALL_LAUNCHES + i;
-                const size_t at     = column_at(k, p, i);
+                const size_t at     = column_at(k, p) + i;
 
                 name_of(k, p, i, name);
                 if (columns_need(c, name, fixed[family].unit, fixed[family].resource) != at)
@@ -111,7 +131,7 @@ static bool known(const char *name)
     }
     for (work_kind k = 0; k < N_WORK_KINDS; k++)
         for (lm_pass p = 0; p < LM_N_PASSES; p++)
-            for (size_t i = 0; i < N_COUNTS; i++) {
+            for (size_t i = 0; i < counts_of(k); i++) {
                 name_of(k, p, i, text);
                 if (!strcmp(text, name))
                     return true;
@@ -142,10 +162,15 @@ static void add_call(columns *c, rows *r, const layer_run *run, const layer_shap
                       s->work->of[k][LM_GRAD_WEIGHT].launches);
 }
 
-/* Elements that are added up one after the other: each multiprocessor takes a row at a time. */
+/* Blocks of threads that a multiprocessor keeps at once, at most (CUDA C++ Programming Guide,
+ * "Technical Specifications per Compute Capability"). */
+#define ROWS_AT_ONCE 32
+
+/* Elements that are added up one after the other: each multiprocessor takes a row at a time. Of
+ * more rows than are kept at once, others go on while one waits: traffic bounds them. */
 static double steps_of(const kernel_work *w, double multiprocessors)
 {
-    if (!(w->rows > 0) || !(multiprocessors > 0))
+    if (!(w->rows > 0) || !(multiprocessors > 0) || w->rows > ROWS_AT_ONCE * multiprocessors)
         return 0;
     return w->elements / w->rows * ceil(w->rows / multiprocessors);
 }
@@ -153,11 +178,14 @@ static double steps_of(const kernel_work *w, double multiprocessors)
 static void add_kernels(rows *r, const kernel_work *w, work_kind k, lm_pass p,
                         double multiprocessors)
 {
-    rows_item(r, column_at(k, p, 0), w->launches);
-    rows_item(r, column_at(k, p, 1), w->bytes);
-    rows_item(r, column_at(k, p, 2), w->flops);
-    rows_item(r, column_at(k, p, 3), w->rows);
-    rows_item(r, column_at(k, p, 4), steps_of(w, multiprocessors));
+    const size_t at = column_at(k, p);
+
+    rows_item(r, at + LAUNCHES, w->launches);
+    rows_item(r, at + BYTES, w->bytes);
+    rows_item(r, at + ROWS, w->rows);
+    rows_item(r, at + STEPS, steps_of(w, multiprocessors));
+    if (counts_of(k) > FLOPS)
+        rows_item(r, at + FLOPS, w->flops);
 }
 
 static void add_pass(rows *r, const layer_shape *s, lm_pass p, const layer_run *run)
