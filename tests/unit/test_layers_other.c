@@ -266,6 +266,73 @@ static void memory_takes_what_its_bytes_do(void **state)
     }
 }
 
+/* Channels of 2 x 64 elements on 4 multiprocessors, at 1 ns a step and 1 fs a byte: 128 channels
+ * are 32 for each of these, 128 x 32 steps. One more, and others go on while one waits. */
+static void steps_count_up_to_the_rows_that_are_kept_at_once(void **state)
+{
+    static const char prices[] = "forward.batch_norm.steps = 1e-9 s/step\n"
+                                 "forward.batch_norm.bytes = 1e-15 s/byte\n";
+    const layer_run   run      = { .forward = true, .multiprocessors = 4 };
+
+    (void)state;
+    for (int channels = 128; channels < 130; channels++) {
+        char        input[20];
+        layer_work  work;
+        layer_shape s;
+        layer_model m;
+
+        snprintf(input, sizeof input, "%dx8x8", channels);
+        s = shape("batch_norm", "", input, 2, &work);
+        assert_int_equal(by_prices(prices, &m), LM_OK);
+        assert_close(layer_model_seconds(&m, &s, &run),
+                     1e-15 * channels * 128 * 8 + (channels > 128 ? 0 : 4096e-9), 1e-15);
+        layer_model_free(&m);
+    }
+}
+
+/* Their FLOPs grow with their bytes. A file of before that has such a price is not read as if it
+ * had none. */
+static void norms_have_no_price_of_a_flop(void **state)
+{
+    layer_model m;
+
+    (void)state;
+    assert_int_equal(by_prices("forward.map.flops = 1e-12 s/FLOP\n", &m), LM_OK);
+    layer_model_free(&m);
+    assert_true(by_prices("forward.norm.flops = 1e-12 s/FLOP\n", &m) != LM_OK);
+    layer_model_free(&m);
+}
+
+/* Norms at 3 ns a row and memory's 2 ps a byte, as functions of elements: of 56 x 56 rows by those
+ * of up to 28 x 28. What few rows cannot tell apart is as it is for other kinds. */
+static void norms_of_more_rows_are_told_by_those_of_fewer(void **state)
+{
+    static const char *const input[] = { "7x7x768", "14x14x384", "28x28x192", "56x56x96" };
+    layer_work               work[ROWS + 4];
+    layer_shape              s[ROWS + 4];
+    layer_time               time[ROWS + 4];
+    layer_model              m;
+    char                     elements[40];
+
+    (void)state;
+    for (size_t i = 0; i < ROWS; i++) {
+        snprintf(elements, sizeof elements, "%zu", 1000 * (i * i + 1));
+        s[i] = shape(i % 2 ? "relu" : "gelu", "", elements, 32, &work[i]);
+        time[i] =
+            (layer_time){ &s[i], forward, 20e-6 + 2e-12 * work[i].of[WORK_MAP][LM_FORWARD].bytes };
+    }
+    for (size_t i = 0; i < 4; i++) {
+        const kernel_work *w = &work[ROWS + i].of[WORK_NORM][LM_FORWARD];
+
+        s[ROWS + i] = shape("layer_norm", "", input[i], 32, &work[ROWS + i]);
+        time[ROWS + i] =
+            (layer_time){ &s[ROWS + i], forward, 20e-6 + 2e-12 * w->bytes + 3e-9 * w->rows };
+    }
+    assert_int_equal(layer_model_fit(time, ROWS + 3, &m, NULL), LM_OK);
+    assert_close(layer_model_seconds(&m, &s[ROWS + 3], &forward) / time[ROWS + 3].seconds, 1, 0.15);
+    layer_model_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +345,9 @@ int main(void)
         cmocka_unit_test(splits_add_up),
         cmocka_unit_test(a_kind_that_was_not_measured_is_not_free),
         cmocka_unit_test(memory_takes_what_its_bytes_do),
+        cmocka_unit_test(steps_count_up_to_the_rows_that_are_kept_at_once),
+        cmocka_unit_test(norms_have_no_price_of_a_flop),
+        cmocka_unit_test(norms_of_more_rows_are_told_by_those_of_fewer),
         cmocka_unit_test(a_kind_that_no_file_names_costs_what_its_family_does),
     };
 
