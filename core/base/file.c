@@ -85,7 +85,7 @@ static char *behind_links(const char *path)
     return target ? target : strdup(path);
 }
 
-/* A rename would replace a device, too. Folders are told by the rename. */
+/* A rename would replace a device, too. Folders are told when their place is taken. */
 static bool may_be_replaced(const char *path)
 {
     struct stat info;
@@ -134,16 +134,27 @@ lm_status file_draft_open(file_draft *draft, const char *path, lm_error *err)
     return LM_OK;
 }
 
-lm_status file_draft_commit(file_draft *draft, lm_error *err)
+/* All of it is on the disk, and its place is none of a folder. */
+static lm_status finish(file_draft *draft, lm_error *err)
 {
-    lm_status  status = LM_OK;
     const bool failed =
         ferror(draft->stream) || fflush(draft->stream) || fsync(fileno(draft->stream));
-    const int why = errno;
+    const int   why    = errno;
+    const bool  closed = !fclose(draft->stream);
+    struct stat info;
 
-    if (fclose(draft->stream) || failed)
-        status = lm_error_set(err, LM_E_IO, "%s: %s", draft->path, strerror(failed ? why : errno));
     draft->stream = NULL;
+    if (failed || !closed)
+        return lm_error_set(err, LM_E_IO, "%s: %s", draft->path, strerror(failed ? why : errno));
+    if (!stat(draft->target, &info) && S_ISDIR(info.st_mode))
+        return lm_error_set(err, LM_E_IO, "%s: %s", draft->path, strerror(EISDIR));
+    return LM_OK;
+}
+
+lm_status file_draft_commit(file_draft *draft, lm_error *err)
+{
+    lm_status status = draft->stream ? finish(draft, err) : LM_OK;
+
     if (!status && rename(draft->temporary, draft->target))
         status = lm_error_set(err, LM_E_IO, "%s: %s", draft->path, strerror(errno));
     if (!status) {
@@ -164,4 +175,38 @@ void file_draft_drop(file_draft *draft)
     free(draft->path);
     free(draft->target);
     *draft = (file_draft){ 0 };
+}
+
+lm_status file_drafts_add(file_drafts *drafts, const char *path, const char *text, lm_error *err)
+{
+    file_draft *more = realloc(drafts->draft, (drafts->n + 1) * sizeof *more);
+    lm_status   status;
+
+    if (!more)
+        return no_memory(err);
+    drafts->draft = more;
+    if ((status = file_draft_open(&more[drafts->n], path, err)))
+        return status;
+    fputs(text, more[drafts->n++].stream);
+    return LM_OK;
+}
+
+lm_status file_drafts_commit(file_drafts *drafts, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < drafts->n && !status; i++)
+        status = finish(&drafts->draft[i], err);
+    for (size_t i = 0; i < drafts->n && !status; i++)
+        status = file_draft_commit(&drafts->draft[i], err);
+    file_drafts_drop(drafts);
+    return status;
+}
+
+void file_drafts_drop(file_drafts *drafts)
+{
+    for (size_t i = 0; i < drafts->n; i++)
+        file_draft_drop(&drafts->draft[i]);
+    free(drafts->draft);
+    *drafts = (file_drafts){ 0 };
 }

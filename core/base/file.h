@@ -36,4 +36,18 @@ lm_status file_draft_commit(file_draft *draft, lm_error *err);
 /** Throws away what was written. Fine after a commit or a failed open. */
 void file_draft_drop(file_draft *draft);
 
+/** Files that belong together: all are written before one takes its place. Zero-initialise. */
+typedef struct file_drafts {
+    file_draft *draft;
+    size_t      n;
+} file_drafts;
+
+/** One more, of this text. As file_draft_open(); the others stay. */
+lm_status file_drafts_add(file_drafts *drafts, const char *path, const char *text, lm_error *err);
+/** Puts all in their places, in order; none where one cannot be written or its place is a folder.
+ */
+lm_status file_drafts_commit(file_drafts *drafts, lm_error *err);
+/** Throws all away. Fine after a commit. */
+void file_drafts_drop(file_drafts *drafts);
+
 #endif

@@ -250,7 +250,8 @@ lm_status ini_load_text(const char *path, const char *text, ini_document **out, 
         arena_free(a);
         return r.status;
     }
-    *out = doc;
+    doc->open_ended = *text && text[strlen(text) - 1] != '\n';
+    *out            = doc;
     return LM_OK;
 }
 

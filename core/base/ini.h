@@ -2,6 +2,7 @@
 #ifndef BASE_INI_H
 #define BASE_INI_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <layermeter/error.h>
@@ -23,7 +24,8 @@ typedef struct ini_document {
     const char   *path;
     ini_section  *section;
     size_t        n_sections;
-    struct arena *arena; /**< owns all of the above */
+    bool          open_ended; /**< its last line has no end */
+    struct arena *arena;      /**< owns all of the above */
 } ini_document;
 
 /**

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/no_memory.h"
 #include "base/text.h"
 
@@ -65,24 +64,13 @@ static char *name_beside(const char *machine, const char *suffix)
     return out;
 }
 
-static lm_status write_text(const char *path, const char *text, lm_error *err)
-{
-    file_draft draft;
-    lm_status  status = file_draft_open(&draft, path, err);
-
-    if (status)
-        return status;
-    fputs(text, draft.stream);
-    return file_draft_commit(&draft, err);
-}
-
 lm_status side_file_save(side_file *s, const char *machine, const char *suffix, const char *text,
-                         lm_error *err)
+                         file_drafts *to, lm_error *err)
 {
     char     *name   = name_beside(machine, suffix);
     lm_status status = name ? side_file_name(s, machine, name, err) : no_memory(err);
 
-    if (!status && !(status = write_text(s->path, text, err)))
+    if (!status && !(status = file_drafts_add(to, s->path, text, err)))
         s->hash = text_hash(text);
     free(name);
     return status;

@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/file.h"
 #include "base/ini.h"
 
 /** Zero-initialise. */
@@ -27,9 +28,9 @@ lm_status side_file_name(side_file *s, const char *machine, const char *name, lm
  */
 lm_status side_file_text(const side_file *s, const char *what, char **out, lm_error *err);
 
-/** Writes `text` beside a machine file, "m.ini": as "m.SUFFIX", which becomes *s. */
+/** Drafts `text` beside a machine file, "m.ini": as "m.SUFFIX", which becomes *s. */
 lm_status side_file_save(side_file *s, const char *machine, const char *suffix, const char *text,
-                         lm_error *err);
+                         file_drafts *to, lm_error *err);
 
 /** The two keys of a section that names it: file and hash. */
 void side_file_print(FILE *out, const side_file *s);

@@ -177,6 +177,8 @@ static const char *refused_of_several(const options *o, residual_choice choice)
                "or --model, or one file each";
     if (o->value[ALGORITHM] || o->value[LIKE] || o->value[LAYERS] || o->value[CORRECT])
         return "--algorithm, --like, --layers and --correct are of one file";
+    if (o->value[IDLE_POWER] || o->value[POWER_CAP] || o->value[KNEE])
+        return "--idle-power, --power-cap and --voltage-knee are of one device: one file each";
     return NULL;
 }
 

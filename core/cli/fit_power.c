@@ -12,6 +12,9 @@
 #include "fit/power_rows.h"
 #include "observe/variants.h"
 
+/* Means over repetitions pass a board's limit by so much at most. */
+#define CAP_PASSED 1.2
+
 static bool any_power(const observations *obs)
 {
     for (size_t i = 0; i < obs->n_rows; i++)
@@ -73,6 +76,11 @@ static void say(const observations *obs, const power_rows *rows, const calibrati
             stderr,
             "layermeter: %s: %zu power%s not used: of several ranks, or of what has no prices\n",
             obs->path, rows->unused, rows->unused == 1 ? " is" : "s are");
+    if (rows->odd)
+        fprintf(stderr,
+                "layermeter: %s:%d: %zu power%s left out here and behind: a twentieth or twenty "
+                "times of what the others are, or at eight times their clock\n",
+                obs->path, rows->odd_line, rows->odd, rows->odd == 1 ? " is" : "s are");
     if (!cal->power)
         fprintf(stderr, "layermeter: %s: %zu powers, a model of them takes %d or more\n", obs->path,
                 rows->n, POWER_LEAST_ROWS);
@@ -82,6 +90,26 @@ static void say(const observations *obs, const power_rows *rows, const calibrati
             "layermeter: %s: power is known at one clock only: for others tell --idle-power and "
             "--voltage-knee, or measure at several\n",
             obs->path);
+}
+
+/* A device at rest draws less than one that works, and one that works not more than its limit. */
+static lm_status check_told(const power_choice *told, const power_rows *rows, lm_error *err)
+{
+    double least = INFINITY, most = 0;
+
+    for (size_t i = 0; i < rows->n; i++) {
+        least = fmin(least, rows->row[i].watts);
+        most  = fmax(most, rows->row[i].watts);
+    }
+    if (told->model.idle_w > least)
+        return lm_error_set(err, LM_E_ARG,
+                            "--idle-power: %.4g W at rest, but at work it drew as little as %.4g W",
+                            told->model.idle_w, least);
+    if (told->cap_w * CAP_PASSED < most)
+        return lm_error_set(err, LM_E_ARG,
+                            "--power-cap: the limit is %.4g W, but it drew as much as %.4g W",
+                            told->cap_w, most);
+    return LM_OK;
 }
 
 lm_status fit_power(const observations *obs, workloads *loads, const points *p, const char *where,
@@ -103,6 +131,8 @@ lm_status fit_power(const observations *obs, workloads *loads, const points *p, 
         status = power_usual_clock(p, &usual_mhz, err);
     if (!status)
         status = power_calibrate(more ? &all : p, usual_mhz, &from, cal, &rows, err);
+    if (!status)
+        status = check_told(told, &rows, err);
     if (status)
         lm_error_prefix(err, "%s", obs->path);
     else

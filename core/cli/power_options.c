@@ -106,6 +106,32 @@ static lm_status check_idle(const power_model *m, lm_error *err)
                         m->idle_w, least);
 }
 
+/* No clock keeps a limit that the device is above at rest. */
+static lm_status check_cap(const power_choice *c, lm_error *err)
+{
+    if (!(c->cap_w <= c->model.idle_w))
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG,
+                        "--power-cap: the limit is %.4g W, and %.4g W are drawn at rest", c->cap_w,
+                        c->model.idle_w);
+}
+
+/* What a fit was not told of the device's limit and highest clock. */
+static lm_status know_limits(const char *name, const char *own, power_model *m, lm_error *err)
+{
+    power_model sheet = power_unknown;
+    double      bandwidth;
+    lm_status   status = LM_OK;
+
+    if (isnan(m->cap_w) || isnan(m->top_mhz))
+        status = datasheet(name, own, &sheet, &bandwidth, err);
+    if (isnan(m->cap_w))
+        m->cap_w = sheet.cap_w;
+    if (isnan(m->top_mhz))
+        m->top_mhz = sheet.top_mhz;
+    return status;
+}
+
 /* --power-cap where nothing says what is drawn below it. */
 static lm_status no_such_limit(const power_choice *c, lm_error *err)
 {
@@ -113,10 +139,11 @@ static lm_status no_such_limit(const power_choice *c, lm_error *err)
         return lm_error_set(err, LM_E_ARG,
                             "--power-cap: the model tells powers as they were measured, and not "
                             "what another limit makes of them");
-    return lm_error_set(err, LM_E_ARG,
-                        "--power-cap: no power was measured, and a limit alone does not say what is "
-                        "drawn below it: tell --idle-power, too, such as 30W, or measure some "
-                        "(column power_w)");
+    return lm_error_set(
+        err, LM_E_ARG,
+        "--power-cap: no power was measured, and a limit alone does not say what is "
+        "drawn below it: tell --idle-power, too, such as 30W, or measure some "
+        "(column power_w)");
 }
 
 lm_status power_choice_complete(power_choice *c, const calibration *cal, const char *name,
@@ -134,7 +161,9 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
         c->model          = *cal->power;
         c->model.idle_w   = isfinite(told.idle_w) ? told.idle_w : c->model.idle_w;
         c->model.knee_mhz = isfinite(told.knee_mhz) ? told.knee_mhz : c->model.knee_mhz;
-        return check_idle(&c->model, err);
+        if ((status = check_idle(&c->model, err)) || (status = check_cap(c, err)))
+            return status;
+        return know_limits(name ? name : calibration_device(cal), devices, &c->model, err);
     }
     if (isnan(told.idle_w))
         return c->held || isnan(c->cap_w) ? LM_OK : no_such_limit(c, err);
@@ -154,6 +183,8 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
     if (c->model.idle_w >= c->model.cap_w)
         return lm_error_set(err, LM_E_ARG, "--idle-power: %.4g W at rest, and the limit is %.4g W",
                             c->model.idle_w, c->model.cap_w);
+    if ((status = check_cap(c, err)))
+        return status;
     assume(&c->model, bandwidth);
     return LM_OK;
 }

@@ -130,6 +130,8 @@ static const char *what_is_wrong(const power_model *m)
         return "low is above high";
     if (m->idle_w + m->memory_w > m->bound_w[BOUND_TRAFFIC] * (1 + 1e-9))
         return "idle and memory are more than traffic";
+    if (m->idle_w >= m->cap_w)
+        return "idle is not below cap";
     return NULL;
 }
 

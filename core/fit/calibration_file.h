@@ -16,7 +16,8 @@ lm_status calibration_check_price(const char *name, const char *unit, double sec
 bool      calibration_learned_section(const char *name);
 lm_status calibration_learned_read(const ini_section *s, const char *path, calibration *cal,
                                    lm_error *err);
-lm_status calibration_learned_save(const calibration *cal, const char *path, lm_error *err);
+lm_status calibration_learned_save(const calibration *cal, const char *path, file_drafts *to,
+                                   lm_error *err);
 void      calibration_learned_print(FILE *out, const calibration *cal);
 
 #endif

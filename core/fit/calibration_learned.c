@@ -70,7 +70,8 @@ lm_status calibration_learned_read(const ini_section *s, const char *path, calib
     return status ? status : side_file_read(s, path, &cal->learned[cal->n_learned - 1].file, err);
 }
 
-lm_status calibration_learned_save(const calibration *cal, const char *path, lm_error *err)
+lm_status calibration_learned_save(const calibration *cal, const char *path, file_drafts *to,
+                                   lm_error *err)
 {
     lm_status status = LM_OK;
 
@@ -79,7 +80,7 @@ lm_status calibration_learned_save(const calibration *cal, const char *path, lm_
         char         *text = NULL;
 
         if (!(status = calibration_learned_text(cal, l->name, &text, err)))
-            status = side_file_save(&l->file, path, l->name, text, err);
+            status = side_file_save(&l->file, path, l->name, text, to, err);
         free(text);
     }
     return status;

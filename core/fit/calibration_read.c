@@ -324,6 +324,19 @@ static lm_status check_whole(const reading *r, const ini_pair *p, size_t found)
                         found, (long long)said);
 }
 
+/* Of a file that says how many sections it has, a program has ended every line. */
+static lm_status check_end(const ini_document *doc, lm_error *err)
+{
+    const ini_section *head = ini_find(doc, "machine");
+
+    if (!doc->open_ended || !head || !ini_get(head, "sections"))
+        return LM_OK;
+    return lm_error_set(err, LM_E_SYNTAX,
+                        "%s: the file was cut short within its last line: fit again, or copy it "
+                        "again; by hand, end the line",
+                        doc->path);
+}
+
 static lm_status read_machine(const reading *r, const ini_section *s, size_t n_sections,
                               calibration *cal)
 {
@@ -476,6 +489,8 @@ lm_status calibration_load(const char *path, calibration **out, lm_error *err)
         return status;
     cal    = calloc(1, sizeof *cal);
     status = cal ? read_document(&(reading){ path, err }, doc, cal) : no_memory(err);
+    if (!status)
+        status = check_end(doc, err);
     ini_free(doc);
     if (status) {
         calibration_free(cal);

@@ -195,50 +195,50 @@ static void put_rest(FILE *out, const calibration *cal)
 }
 
 /* How many sections there are stands in front of them, so that a file that ends early is seen. */
-static lm_status put_all(FILE *out, const calibration *cal, lm_error *err)
+static lm_status put_all(const char *path, const calibration *cal, file_drafts *to, lm_error *err)
 {
-    char  *text     = NULL;
-    size_t size     = 0;
-    size_t sections = 1;
-    FILE  *rest     = open_memstream(&text, &size);
-    bool   whole;
+    char     *rest = NULL, *text = NULL;
+    size_t    size     = 0;
+    size_t    sections = 1;
+    FILE     *out      = open_memstream(&rest, &size);
+    bool      whole    = out != NULL;
+    lm_status status;
 
-    if (!rest)
-        return no_memory(err);
-    put_rest(rest, cal);
-    whole = !ferror(rest);
-    whole &= !fclose(rest);
     if (whole) {
-        for (const char *at = text; (at = strstr(at, "\n[")); at++)
-            sections++;
-        put_machine(out, cal, sections);
-        fwrite(text, 1, size, out);
+        put_rest(out, cal);
+        whole = !ferror(out);
+        whole &= !fclose(out);
     }
+    for (const char *at = rest; whole && (at = strstr(at, "\n[")); at++)
+        sections++;
+    if (whole && (whole = (out = open_memstream(&text, &size)) != NULL)) {
+        put_machine(out, cal, sections);
+        fputs(rest, out);
+        whole = !ferror(out);
+        whole &= !fclose(out);
+    }
+    status = whole ? file_drafts_add(to, path, text, err) : no_memory(err);
+    free(rest);
     free(text);
-    return whole ? LM_OK : no_memory(err);
+    return status;
 }
 
+/* The machine file last: it names the others with their hashes. */
 lm_status calibration_save(const calibration *cal, const char *path, lm_error *err)
 {
-    file_draft draft;
-    lm_status  status = check_prices(cal, path, err);
+    file_drafts drafts = { 0 };
+    lm_status   status = check_prices(cal, path, err);
 
-    if (status)
-        return status;
-    status = file_draft_open(&draft, path, err);
-    if (status)
-        return status;
-    if (cal->layers)
-        status = learned_save(cal->layers, path, err);
+    if (!status && cal->layers)
+        status = learned_save(cal->layers, path, &drafts, err);
     if (!status && cal->operators)
-        status = operator_residual_save(cal->operators, path, err);
+        status = operator_residual_save(cal->operators, path, &drafts, err);
     if (!status)
-        status = calibration_learned_save(cal, path, err);
+        status = calibration_learned_save(cal, path, &drafts, err);
     if (!status)
-        status = put_all(draft.stream, cal, err);
-    if (status) {
-        file_draft_drop(&draft);
-        return status;
-    }
-    return file_draft_commit(&draft, err);
+        status = put_all(path, cal, &drafts, err);
+    if (!status)
+        return file_drafts_commit(&drafts, err);
+    file_drafts_drop(&drafts);
+    return status;
 }

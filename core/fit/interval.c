@@ -238,8 +238,14 @@ static lm_status parse_word(char *word, interval *out, lm_error *err)
         return status;
     }
     for (scope s = 0; s < N_SCOPES; s++)
-        if (!strcmp(word, scopes[s]))
-            return parse_range(value, &out->range[s].low, &out->range[s].high, err);
+        if (!strcmp(word, scopes[s])) {
+            const lm_status status =
+                parse_range(value, &out->range[s].low, &out->range[s].high, err);
+
+            if (!status && !(out->range[s].low > 0 && out->range[s].high >= out->range[s].low))
+                return lm_error_set(err, LM_E_ARG, "%s: expected a range above 0", word);
+            return status;
+        }
     return lm_error_set(err, LM_E_SYNTAX, "unknown word '%.40s'", word);
 }
 

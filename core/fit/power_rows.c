@@ -188,11 +188,53 @@ lm_status power_usual_clock(const points *p, double *out, lm_error *err)
     return LM_OK;
 }
 
+/* A device at work draws no twentieth of what it mostly does, nor twenty times as much; no clock is
+ * eight times the usual. One such row, a sensor's or a typist's, would make a model of its own. */
+#define WATTS_APART 20
+#define CLOCK_ABOVE 8
+
+static bool is_odd(const power_row *r, double watts, double mhz)
+{
+    return r->watts * WATTS_APART < watts || r->watts > WATTS_APART * watts ||
+           r->mhz > CLOCK_ABOVE * mhz;
+}
+
+static lm_status leave_out_odd(const points *p, power_rows *r, lm_error *err)
+{
+    double *room = malloc((r->n + 1) * sizeof *room);
+    double  watts, mhz;
+    size_t  n = 0, clocks = 0;
+
+    if (!room)
+        return no_memory(err);
+    for (size_t i = 0; i < r->n; i++)
+        room[i] = r->row[i].watts;
+    watts = r->n ? stats_quantile(room, r->n, 0.5) : (double)NAN;
+    for (size_t i = 0; i < r->n; i++)
+        if (isfinite(r->row[i].mhz))
+            room[clocks++] = r->row[i].mhz;
+    mhz = clocks ? stats_quantile(room, clocks, 0.5) : (double)NAN;
+    free(room);
+    for (size_t i = 0; i < r->n; i++) {
+        if (is_odd(&r->row[i], watts, mhz)) {
+            if (!r->odd++)
+                r->odd_line = p->point[r->at[i].point].row->line;
+            continue;
+        }
+        r->row[n]  = r->row[i];
+        r->at[n++] = r->at[i];
+    }
+    r->n = n;
+    return LM_OK;
+}
+
 lm_status power_calibrate(const points *p, double usual_mhz, const power_model *told,
                           calibration *cal, power_rows *measured, lm_error *err)
 {
     lm_status status = power_rows_from(p, cal, usual_mhz, measured, err);
 
+    if (!status)
+        status = leave_out_odd(p, measured, err);
     if (status || measured->n < POWER_LEAST_ROWS)
         return status;
     if (!cal->power && !(cal->power = malloc(sizeof *cal->power)))

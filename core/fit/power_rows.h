@@ -17,7 +17,9 @@ typedef struct power_rows {
     power_row   *row; /**< groups are those of the points */
     power_place *at;
     size_t       n;
-    size_t unused; /**< powers of several ranks, or of what the calibration has no prices for */
+    size_t unused;   /**< powers of several ranks, or of what the calibration has no prices for */
+    size_t odd;      /**< that power_calibrate() left out: far off all others, or at such a clock */
+    int    odd_line; /**< of the first */
 } power_rows;
 
 /**

@@ -262,7 +262,7 @@ lm_status residual_set_read(const char *path, char *text, residual_set **out, lm
     return status;
 }
 
-lm_status learned_save(layer_model *m, const char *machine, lm_error *err)
+lm_status learned_save(layer_model *m, const char *machine, file_drafts *to, lm_error *err)
 {
     char     *text;
     lm_status status = learned_load(m, err);
@@ -270,7 +270,7 @@ lm_status learned_save(layer_model *m, const char *machine, lm_error *err)
     if (status || !m->learned)
         return status;
     text   = residual_set_text(m->learned);
-    status = text ? side_file_save(&m->learned_file, machine, WHAT, text, err) : no_memory(err);
+    status = text ? side_file_save(&m->learned_file, machine, WHAT, text, to, err) : no_memory(err);
     free(text);
     return status;
 }

@@ -54,7 +54,7 @@ lm_status learned_ratio(layer_model *m, const layer_shape *s, const layer_run *r
 
 /** Writes the residuals beside a machine file, "m.ini": as "m.residual", which is then what the
  * model names. */
-lm_status learned_save(layer_model *m, const char *machine, lm_error *err);
+lm_status learned_save(layer_model *m, const char *machine, file_drafts *to, lm_error *err);
 
 /** Appends them as text. */
 void residual_set_write(FILE *out, const residual_set *s);

@@ -262,7 +262,8 @@ lm_status operator_residuals_read(const char *path, char *text, operator_residua
     return status;
 }
 
-lm_status operator_residual_save(operator_model *m, const char *machine, lm_error *err)
+lm_status operator_residual_save(operator_model *m, const char *machine, file_drafts *to,
+                                 lm_error *err)
 {
     char     *text = NULL;
     size_t    size;
@@ -278,7 +279,7 @@ lm_status operator_residual_save(operator_model *m, const char *machine, lm_erro
             text = NULL;
         }
     }
-    status = text ? side_file_save(&m->learned_file, machine, WHAT, text, err) : no_memory(err);
+    status = text ? side_file_save(&m->learned_file, machine, WHAT, text, to, err) : no_memory(err);
     free(text);
     return status;
 }

@@ -43,7 +43,8 @@ lm_status operator_residual_seconds(operator_model *m, const lm_kernel *k, const
 
 /** Writes the residuals beside a machine file, "m.ini": as "m.kernels", which is then what the
  * model names. */
-lm_status operator_residual_save(operator_model *m, const char *machine, lm_error *err);
+lm_status operator_residual_save(operator_model *m, const char *machine, file_drafts *to,
+                                 lm_error *err);
 
 /** Appends them as text, and reads that, which is cut up: residual_file.h. */
 void      operator_residuals_write(FILE *out, const operator_residuals *s);

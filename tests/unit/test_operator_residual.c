@@ -315,8 +315,9 @@ static void a_residual_changes_work_not_floors(void **state)
 static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state)
 {
     operator_model  m = { .learned = NULL }, back = { .learned = NULL };
-    const lm_kernel odd = gemm(1024, 1024, 1021);
-    lm_error        err = { 0 };
+    const lm_kernel odd    = gemm(1024, 1024, 1021);
+    lm_error        err    = { 0 };
+    file_drafts     drafts = { 0 };
     double          seconds, again;
 
     (void)state;
@@ -324,7 +325,8 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     price_by_hand(&back);
     m.learned = by_hand();
     assert_int_equal(operator_residual_seconds(&m, &odd, "", &seconds, &err), LM_OK);
-    assert_int_equal(operator_residual_save(&m, "m.ini", &err), LM_OK);
+    assert_int_equal(operator_residual_save(&m, "m.ini", &drafts, &err), LM_OK);
+    assert_int_equal(file_drafts_commit(&drafts, &err), LM_OK);
     assert_string_equal(m.learned_file.path, "m.kernels");
     assert_int_equal(side_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
     back.learned_file.hash = m.learned_file.hash;

@@ -342,6 +342,7 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     const double      priced = layer_model_seconds(&w->m, &odd, &forward);
     residual_set     *read   = NULL;
     size_t            size;
+    file_drafts       drafts = { 0 };
 
     (void)state;
     w->m.learned = by_hand(&w->m.of[1].columns);
@@ -352,7 +353,8 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     w->m.learned->of[1]->high = 0.25; /* held */
     assert_close(learned(w, &odd, &forward), priced * exp(0.25), 1e-12);
 
-    assert_int_equal(learned_save(&w->m, path, &w->err), LM_OK);
+    assert_int_equal(learned_save(&w->m, path, &drafts, &w->err), LM_OK);
+    assert_int_equal(file_drafts_commit(&drafts, &w->err), LM_OK);
     assert_string_equal(w->m.learned_file.path, name);
     assert_int_equal(file_read_text(name, &text, &size, &w->err), LM_OK);
     assert_memory_equal(text, "layermeter residual 1\nclass dense\nrows 900 300\n", 45);
