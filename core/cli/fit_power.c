@@ -61,6 +61,11 @@ static lm_status tell(const char *device, const power_choice *told, const calibr
 {
     const lm_status status = power_told(cal, device, out, err);
 
+    if (!status && device && isnan(out->cap_w) && isnan(out->top_mhz))
+        fprintf(stderr,
+                "layermeter: --device: no datasheet has a limit or a clock of '%s', which powers "
+                "are then without ('layermeter devices' lists those that have)\n",
+                device);
     if (isfinite(told->model.idle_w))
         out->idle_w = told->model.idle_w;
     if (isfinite(told->cap_w))

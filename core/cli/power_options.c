@@ -25,7 +25,7 @@ static bool read_quantity(const options *o, int at, const char *unit, double *ou
     return option_misuse(o, at, &err, code);
 }
 
-/* "400gCO2/kWh", also per MWh, and in kg. */
+/* "400gCO2/kWh", also in kg. */
 static bool read_grid(const options *o, int at, double *out, int *code)
 {
     lm_error err;
@@ -38,9 +38,10 @@ static bool read_grid(const options *o, int at, double *out, int *code)
         *out = value;
         return true;
     }
-    lm_error_set(&err, LM_E_ARG,
-                 "expected grams of CO2 for a kWh, such as 400gCO2/kWh, found '%.40s'",
-                 o->value[at]);
+    lm_error_set(
+        &err, LM_E_ARG,
+        "expected grams of CO2 for a kWh, such as 400gCO2/kWh or 0.4kgCO2/kWh, found '%.40s'",
+        o->value[at]);
     return option_misuse(o, at, &err, code);
 }
 

@@ -252,6 +252,17 @@ bool judging_without_intervals(const judging *all)
     return predicted;
 }
 
+/* Watts that any model tells of what was measured. */
+static bool tells_power(const judging *all)
+{
+    for (size_t m = 0; m < all->n; m++)
+        for (size_t i = 0; i < all->p->n_points; i++)
+            for (quantity q = 0; q < N_QUANTITIES; q++)
+                if (all->model[m].at[i].watts[q] > 0 && all->model[m].at[i].measured_watts[q] > 0)
+                    return true;
+    return false;
+}
+
 lm_status judging_print(const judging *all, const judging_form *as, lm_error *err)
 {
     table    *t      = table_new();
@@ -266,5 +277,10 @@ lm_status judging_print(const judging *all, const judging_form *as, lm_error *er
     if (!status)
         status = table_print(t, as->f, stdout, err);
     table_free(t);
+    if (!status && all->power && !tells_power(all))
+        fprintf(
+            stderr,
+            "layermeter: --power: nothing to tell: no row has power_w, these models tell none, or, "
+            "of whole networks, neither --machine nor --layers is there\n");
     return status;
 }

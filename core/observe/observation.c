@@ -234,7 +234,7 @@ static lm_status read_field(loading *l, observation *row, const column *c, char 
         status = lm_error_set(l->err, LM_E_ARG, "%s must be above 0, found %s",
                               strstr(c->name, "seconds")   ? "a time"
                               : strstr(c->name, "power_w") ? "a power"
-                                                           : c->name,
+                                                           : "a number",
                               text);
         return fail(l, c->name, status);
     }
