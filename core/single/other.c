@@ -180,6 +180,8 @@ static void add_kernels(rows *r, const kernel_work *w, work_kind k, lm_pass p,
 {
     const size_t at = column_at(k, p);
 
+    if (!(w->launches > 0))
+        return; /* most kinds, of most layers */
     rows_item(r, at + LAUNCHES, w->launches);
     rows_item(r, at + BYTES, w->bytes);
     rows_item(r, at + ROWS, w->rows);
