@@ -28,7 +28,8 @@ lm_status side_file_name(side_file *s, const char *machine, const char *name, lm
  */
 lm_status side_file_text(const side_file *s, const char *what, char **out, lm_error *err);
 
-/** Drafts `text` beside a machine file, "m.ini": as "m.SUFFIX", which becomes *s. */
+/** Drafts `text` beside a machine file, "m.ini": as "m.SUFFIX", which becomes *s. It takes its
+ * place with the others of `to`, file_drafts_commit(). */
 lm_status side_file_save(side_file *s, const char *machine, const char *suffix, const char *text,
                          file_drafts *to, lm_error *err);
 

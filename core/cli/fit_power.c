@@ -86,6 +86,12 @@ static void say(const observations *obs, const power_rows *rows, const calibrati
                 "layermeter: %s:%d: %zu power%s left out here and behind: a twentieth or twenty "
                 "times of what the others are, or at eight times their clock\n",
                 obs->path, rows->odd_line, rows->odd, rows->odd == 1 ? " is" : "s are");
+    if (rows->no_rest)
+        fprintf(
+            stderr,
+            "layermeter: %s: what the file says is drawn at rest (idle_power) is left out: most "
+            "powers at work are below it\n",
+            obs->path);
     if (!cal->power)
         fprintf(stderr, "layermeter: %s: %zu powers, a model of them takes %d or more\n", obs->path,
                 rows->n, POWER_LEAST_ROWS);

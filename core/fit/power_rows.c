@@ -199,7 +199,8 @@ static bool is_odd(const power_row *r, double watts, double mhz)
            r->mhz > CLOCK_ABOVE * mhz;
 }
 
-static lm_status leave_out_odd(const points *p, power_rows *r, lm_error *err)
+/* And what is told as drawn at rest, where most rows draw less at work. */
+static lm_status leave_out_odd(const points *p, power_rows *r, power_model *told, lm_error *err)
 {
     double *room = malloc((r->n + 1) * sizeof *room);
     double  watts, mhz;
@@ -224,22 +225,26 @@ static lm_status leave_out_odd(const points *p, power_rows *r, lm_error *err)
         r->row[n]  = r->row[i];
         r->at[n++] = r->at[i];
     }
-    r->n = n;
+    r->n       = n;
+    r->no_rest = told->idle_w > watts;
+    if (r->no_rest)
+        told->idle_w = NAN;
     return LM_OK;
 }
 
 lm_status power_calibrate(const points *p, double usual_mhz, const power_model *told,
                           calibration *cal, power_rows *measured, lm_error *err)
 {
-    lm_status status = power_rows_from(p, cal, usual_mhz, measured, err);
+    power_model known  = *told;
+    lm_status   status = power_rows_from(p, cal, usual_mhz, measured, err);
 
     if (!status)
-        status = leave_out_odd(p, measured, err);
+        status = leave_out_odd(p, measured, &known, err);
     if (status || measured->n < POWER_LEAST_ROWS)
         return status;
     if (!cal->power && !(cal->power = malloc(sizeof *cal->power)))
         return no_memory(err);
-    return power_fit(measured->row, measured->n, told, cal->power, err);
+    return power_fit(measured->row, measured->n, &known, cal->power, err);
 }
 
 bool power_doubted(const points *p)

@@ -20,6 +20,7 @@ typedef struct power_rows {
     size_t unused;   /**< powers of several ranks, or of what the calibration has no prices for */
     size_t odd;      /**< that power_calibrate() left out: far off all others, or at such a clock */
     int    odd_line; /**< of the first */
+    bool   no_rest;  /**< what was told as drawn at rest is more than half of them, and left out */
 } power_rows;
 
 /**

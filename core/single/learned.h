@@ -52,8 +52,8 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
 lm_status learned_ratio(layer_model *m, const layer_shape *s, const layer_run *run, double *out,
                         lm_error *err);
 
-/** Writes the residuals beside a machine file, "m.ini": as "m.residual", which is then what the
- * model names. */
+/** Drafts the residuals, into `to`, beside a machine file, "m.ini": as "m.residual", which is then
+ * what the model names. */
 lm_status learned_save(layer_model *m, const char *machine, file_drafts *to, lm_error *err);
 
 /** Appends them as text. */

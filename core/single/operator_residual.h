@@ -41,8 +41,8 @@ lm_status operator_residual_cost(operator_model *m, const lm_kernel *k, const ch
 lm_status operator_residual_seconds(operator_model *m, const lm_kernel *k, const char *tag,
                                     double *out, lm_error *err);
 
-/** Writes the residuals beside a machine file, "m.ini": as "m.kernels", which is then what the
- * model names. */
+/** Drafts the residuals, into `to`, beside a machine file, "m.ini": as "m.kernels", which is then
+ * what the model names. */
 lm_status operator_residual_save(operator_model *m, const char *machine, file_drafts *to,
                                  lm_error *err);
 

@@ -44,7 +44,8 @@ def run(exam):
         name = f"{NAME}-{'-'.join(key)}"
         known = [("multiprocessors", MULTIPROCESSORS[key[0]])] if key[0] in MULTIPROCESSORS else []
         return exam.answer(f"{NAME}: {' '.join(key)}", rows.get(key), other.get(key), lambda a, b: exam.unseen(name, a, b, known),
-                           lambda r: exam.program.validate(exam.write(name + ".csv", r, known), leave_out=f"kfold={PARTS}"))
+                           lambda r: exam.program.validate(exam.write(name + ".csv", r, known), leave_out=f"kfold={PARTS}",
+                                                                   options=("--seed", str(1 + exam.seed))))
 
     found = dict(zip(asked, exam.map(one, asked)))
     for what, (_, target) in PASSES.items():

@@ -145,8 +145,8 @@ def of_operations(exam, name):
     if test:  # without any, networks are asked all the same
         found[question] = judged(exam.write(f"{NAME}-ops-{name}-rest.csv", test, provenance(name)), "--machine", fitted, models=MODELS)
     if not exam.heldout:
-        found["not seen"] = judged(exam.write(f"{NAME}-ops-{name}.csv", rows, provenance(name)), "--leave-out", f"kfold={FOLDS}", "--seed", str(1 + exam.seed),
-                                   models=MODELS[:2])
+        found["not seen"] = judged(exam.write(f"{NAME}-ops-{name}.csv", rows, provenance(name)), "--leave-out", f"kfold={FOLDS}",
+                                   "--seed", str(1 + exam.seed), models=MODELS[:2])
     return fitted, found
 
 
