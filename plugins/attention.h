@@ -26,8 +26,8 @@ void attention_forward(const attention *a, lm_sink *sink);
 void attention_backward(const attention *a, lm_pass pass, unsigned wanted, lm_sink *sink);
 /** Kept for backward beside queries, keys, values and output: copies of keys and values, too. */
 uint64_t attention_saved_bytes(const attention *a);
-/** Are keys and values copied, once for each query head that shares them, and the copies kept in
- *  their place? */
+/** Are keys and values copied, once for each query head that shares them, and the
+ * copies kept in their place? */
 bool attention_repeats(const attention *a);
 
 #define ATTENTION_CAUSAL                                                                        \

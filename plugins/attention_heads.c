@@ -1,5 +1,5 @@
-/* multi_head_attention: attention between learned projections, as torch.nn.MultiheadAttention and
- * its relatives. */
+/* multi_head_attention: attention between learned projections, as
+ * torch.nn.MultiheadAttention and its relatives. */
 #include "attention.h"
 #include "dense.h"
 
@@ -286,14 +286,15 @@ static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     for (uint32_t i = 0; i < n; i++)
         if (pass != LM_GRAD_INPUT || lm_wants_gradient(layer, p[i].input))
             emit_dense(sink, pass, pass, &p[i].product);
-    switch (pass) {
+    switch ((enum lm_passes)pass) {
     case LM_FORWARD:
         emit_rotation(&h, pass, sink);
         attention_forward(&h.core, sink);
         emit_dense(sink, pass, pass, &output);
         break;
     case LM_GRAD_INPUT: emit_input_sums(layer, p, n, sink); break;
-    default: emit_dense(sink, pass, pass, &output);
+    case LM_GRAD_WEIGHT: emit_dense(sink, pass, pass, &output); break;
+    case LM_N_PASSES: break;
     }
     return LM_OK;
 }

@@ -1,5 +1,5 @@
-/** Products with a weight matrix, y = x W^T + b, as layers are built from them. For the plugins
- * beside it. */
+/** Products with a weight matrix, y = x W^T + b, as layers are built from them.
+ * For the plugins beside it. */
 #ifndef PLUGINS_DENSE_H
 #define PLUGINS_DENSE_H
 

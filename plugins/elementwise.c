@@ -193,7 +193,9 @@ static gradient gradient_of(const lm_layer *layer, uint32_t input)
         for (uint32_t reads = g.reads; reads; reads &= reads - 1)
             g.operands++;
         break;
-    default: return g;
+    case NO_GRADIENT:
+    case ZEROS:
+    case HANDED_ON: return g;
     }
     if (layer->n_params) {
         g.flops  = lm_int(layer, FLOPS_BACKWARD);

@@ -3,7 +3,7 @@
 #include "windows.h"
 
 enum { FACTOR, SIZE, MODE };
-enum { NEAREST, LINEAR, BILINEAR, TRILINEAR, BICUBIC, AREA };
+enum modes { NEAREST, LINEAR, BILINEAR, TRILINEAR, BICUBIC, AREA };
 
 static const lm_param params[] = {
     [FACTOR] = { .name     = "factor",
@@ -77,15 +77,17 @@ static lm_status infer(const lm_layer *layer, lm_tensor *output)
  */
 static int64_t flops_of(const lm_layer *layer, lm_pass pass)
 {
-    switch (lm_int(layer, MODE)) {
+    switch ((enum modes)lm_int(layer, MODE)) {
     case NEAREST: return pass == LM_FORWARD ? 0 : 1;
     case BICUBIC: return pass == LM_FORWARD ? 35 : 36;
-    default: {
-        const int64_t corners = INT64_C(1) << (layer->input[0].rank - 2);
+    case AREA: /* a pool: see lower() */
+    case LINEAR:
+    case BILINEAR:
+    case TRILINEAR: break;
+    }
+    const int64_t corners = INT64_C(1) << (layer->input[0].rank - 2);
 
-        return pass == LM_FORWARD ? 3 * (corners - 1) : 2 * (corners - 1) + corners;
-    }
-    }
+    return pass == LM_FORWARD ? 3 * (corners - 1) : 2 * (corners - 1) + corners;
 }
 
 static lm_status emit_area(const lm_layer *layer, lm_pass pass, lm_sink *sink)
@@ -109,8 +111,8 @@ static lm_status emit_area(const lm_layer *layer, lm_pass pass, lm_sink *sink)
     return status;
 }
 
-/* One launch over the output's elements: forward it reads the input, backward it writes its
- * gradient. */
+/* One launch over the output's elements: forward it reads the input,
+ * backward it writes its gradient. */
 static lm_status lower(const lm_layer *layer, lm_pass pass, lm_sink *sink)
 {
     const int64_t in  = (int64_t)lm_elements(&layer->input[0]);

@@ -1,5 +1,5 @@
-/* softmax, log_softmax, softmin: exponentials along one dimension, scaled to the sum 1, as in
- * torch.nn. */
+/* softmax, log_softmax, softmin: exponentials along one dimension, scaled to
+ * the sum 1, as in torch.nn. */
 #include "inputs.h"
 #include "tensors.h"
 

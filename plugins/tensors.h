@@ -1,5 +1,5 @@
-/** Shapes and element types: dimensions by number, broadcasting and its gradient. For the plugins
- * beside it. */
+/** Shapes and element types: dimensions by number, broadcasting and its gradient.
+ * For the plugins beside it. */
 #ifndef PLUGINS_TENSORS_H
 #define PLUGINS_TENSORS_H
 
@@ -62,8 +62,8 @@ static inline lm_status tensor_set(const lm_layer *layer, lm_tensor *t, uint32_t
     return LM_OK;
 }
 
-/** Fits `in` into `out` as NumPy does: aligned at the last dimension, a 1 stretches to any length.
- */
+/** Fits `in` into `out` as NumPy does: aligned at the last dimension, a 1
+ * stretches to any length. */
 static inline lm_status tensor_broadcast(const lm_layer *layer, const lm_tensor *in, lm_tensor *out)
 {
     const uint32_t rank = in->rank > out->rank ? in->rank : out->rank;

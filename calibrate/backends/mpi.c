@@ -110,9 +110,9 @@ static int64_t neighbours(const world *group)
     return n;
 }
 
-/* Gradients come from memory, not from a cache that the last repetition warmed: messages in turn
- * from pools that no cache holds. The ranks of a machine share its largest caches, of which it may
- * have two. */
+/* Gradients come from memory, not from a cache that the last repetition warmed: messages
+ * in turn from pools that no cache holds. The ranks of a machine share its largest caches,
+ * of which it may have two. */
 static int64_t pool_slots(int64_t bytes, const world *group)
 {
     const long    cache = sysconf(_SC_LEVEL3_CACHE_SIZE);

@@ -6,6 +6,7 @@
 
 #include "base/no_memory.h"
 #include "fit/calibration.h"
+#include "machine/machine.h"
 #include "measure/backend.h"
 
 typedef struct sim_backend {
@@ -44,17 +45,17 @@ static double next_normal(uint64_t *state)
     return sqrt(-2 * log(u)) * cos(6.283185307179586 * v);
 }
 
-static lm_status part_seconds(const sim_backend *b, part which, const workload *load, double *out,
+static lm_status part_seconds(const sim_backend *b, phase which, const workload *load, double *out,
                               lm_error *err)
 {
     const double seconds = calibration_seconds(b->cal, form_find(b->config.model, which), load);
 
     if (isnan(seconds))
         return lm_error_set(err, LM_E_NOTFOUND, "%s: has no %s.%s", b->config.machine,
-                            b->config.model, part_name(which));
+                            b->config.model, phase_formula(which));
     if (seconds <= 0)
         return lm_error_set(err, LM_E_ARG, "%s: %s.%s gives a time of %g s", b->config.machine,
-                            b->config.model, part_name(which), seconds);
+                            b->config.model, phase_formula(which), seconds);
     *out = seconds;
     return LM_OK;
 }
@@ -67,16 +68,16 @@ static lm_status grad_seconds(const sim_backend *b, const workload *load, sim_wo
     double     both;
     lm_status  status;
 
-    if (form_find(b->config.model, PART_UPDATE) < n_forms) {
-        status = part_seconds(b, PART_UPDATE, load, &w->seconds[PHASE_UPDATE], err);
+    if (form_find(b->config.model, PHASE_UPDATE) < n_forms) {
+        status = part_seconds(b, PHASE_UPDATE, load, &w->seconds[PHASE_UPDATE], err);
         if (!status && many)
-            status = part_seconds(b, PART_SYNC, load, &w->seconds[PHASE_SYNC], err);
+            status = part_seconds(b, PHASE_SYNC, load, &w->seconds[PHASE_SYNC], err);
         return status;
     }
-    status = part_seconds(b, PART_GRAD_ONE, load, &w->seconds[PHASE_UPDATE], err);
+    status = part_seconds(b, PHASE_GRAD_ONE, load, &w->seconds[PHASE_UPDATE], err);
     if (status || !many)
         return status;
-    if ((status = part_seconds(b, PART_GRAD_MANY, load, &both, err)))
+    if ((status = part_seconds(b, PHASE_GRAD, load, &both, err)))
         return status;
     if (both <= w->seconds[PHASE_UPDATE]) /* any split will do: only the sum is modelled */
         w->seconds[PHASE_UPDATE] = both / 2;
@@ -165,15 +166,15 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
     if (what->point->kind == OBS_KERNEL || what->point->kind == OBS_LAYER) {
         kernel_seconds(b, what, w);
     } else if (what->point->kind == OBS_COLLECTIVE) {
-        status = part_seconds(b, PART_SYNC, &load, &w->seconds[PHASE_SYNC], err);
+        status = part_seconds(b, PHASE_SYNC, &load, &w->seconds[PHASE_SYNC], err);
     } else {
         load.counts   = *what->metrics;
         load.bytes    = (double)what->metrics->param_bytes;
         load.forward  = phase_terms(b, what, PHASE_FORWARD, forward);
         load.backward = phase_terms(b, what, PHASE_BACKWARD, backward);
-        status        = part_seconds(b, PART_FORWARD, &load, &w->seconds[PHASE_FORWARD], err);
+        status        = part_seconds(b, PHASE_FORWARD, &load, &w->seconds[PHASE_FORWARD], err);
         if (!status)
-            status = part_seconds(b, PART_BACKWARD, &load, &w->seconds[PHASE_BACKWARD], err);
+            status = part_seconds(b, PHASE_BACKWARD, &load, &w->seconds[PHASE_BACKWARD], err);
         if (!status)
             status = grad_seconds(b, &load, w, err);
         if (!status)
@@ -226,7 +227,7 @@ static lm_status sim_gradients(backend *self, void *work, const gradient_bucket 
     const sim_backend *b = (const sim_backend *)self;
     const sim_work    *w = work;
 
-    if (form_find(b->config.model, PART_SYNC) == n_forms)
+    if (form_find(b->config.model, PHASE_SYNC) == n_forms)
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "model '%s' knows no all-reduce apart from the update: its buckets "
                             "cannot be simulated",
@@ -241,7 +242,7 @@ static lm_status sim_gradients(backend *self, void *work, const gradient_bucket 
  * before is reduced: e_j = max(e_{j-1}, r_j) + C_j, with r_j the time at which bucket j is
  * complete and C_j its all-reduce; what is left behind the backward pass is e_J - T_bwd.
  */
-static lm_status exposed_seconds(sim_backend *b, const sim_work *w, const overlap *sync,
+static lm_status exposed_seconds(sim_backend *b, const sim_work *w, const step_sync *sync,
                                  double backward, double *out, lm_error *err)
 {
     double end = 0, slower = noisy(b, 1);
@@ -250,7 +251,7 @@ static lm_status exposed_seconds(sim_backend *b, const sim_work *w, const overla
         const workload load = { .nodes = (double)w->ranks, .bytes = (double)sync->bucket[i].bytes };
         const double   ready   = backward * w->done[sync->bucket[i].needs];
         double         seconds = 0;
-        lm_status      status  = part_seconds(b, PART_SYNC, &load, &seconds, err);
+        lm_status      status  = part_seconds(b, PHASE_SYNC, &load, &seconds, err);
 
         if (status)
             return status;
@@ -260,7 +261,7 @@ static lm_status exposed_seconds(sim_backend *b, const sim_work *w, const overla
     return LM_OK;
 }
 
-static lm_status sim_run_step(backend *self, void *work, const overlap *sync, step_time *out,
+static lm_status sim_run_step(backend *self, void *work, const step_sync *sync, step_time *out,
                               lm_error *err)
 {
     sim_backend *b        = (sim_backend *)self;
@@ -301,7 +302,7 @@ static lm_status sim_open(const backend_config *config, backend **out, lm_error 
     b->base.type = &backend_sim;
     b->config    = config->sim;
     b->state     = config->sim.seed;
-    status       = config->sim.machine ? calibration_load(config->sim.machine, &b->cal, err)
+    status       = config->sim.machine ? machine_load(config->sim.machine, &b->cal, err)
                                        : lm_error_set(err, LM_E_ARG,
                                                       "[sim] machine = FILE is needed: the "
                                                             "coefficients to simulate");

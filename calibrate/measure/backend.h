@@ -67,14 +67,14 @@ typedef struct gradient_bucket {
     size_t   needs; /**< complete once so many of the backward kernels have run */
 } gradient_bucket;
 
-/** All-reduces that go on while a backward pass does: a collective backend, made ready for buckets.
- */
-typedef struct overlap {
+/** All-reduces that go on while a backward pass does: a collective
+ * backend, made ready for buckets. */
+typedef struct step_sync {
     struct backend        *collective; /**< the compute backend itself, if it serves PHASE_SYNC */
     void                  *work;       /**< from its prepare_buckets(), if it has that */
     const gradient_bucket *bucket;
     size_t                 n_buckets;
-} overlap;
+} step_sync;
 
 /** One native training step. exposed: from the end of the backward pass until all gradients are
  * reduced; the sum of the four is the step. */
@@ -129,7 +129,7 @@ struct backend_type {
                            lm_error *err);
     /** Compute: one step; sync NULL: no gradients to exchange. On failure, too, every bucket is
      * started and finished: other ranks wait for them. */
-    lm_status (*run_step)(backend *self, void *work, const overlap *sync, step_time *out,
+    lm_status (*run_step)(backend *self, void *work, const step_sync *sync, step_time *out,
                           lm_error *err);
 
     /** Collective: as prepare(), for the buckets of one step. Every rank of what->group. */
@@ -142,8 +142,8 @@ struct backend_type {
     lm_status (*start_bucket)(backend *self, void *work, size_t i, void *stream, lm_error *err);
     /** Collective, host memory: lets what was started go on. Between kernels. May be NULL. */
     lm_status (*poll_buckets)(backend *self, void *work, lm_error *err);
-    /** Collective: all are reduced when this returns (host), or before what `stream` is given next.
-     */
+    /** Collective: all are reduced when this returns (host), or before
+     * what `stream` is given next. */
     lm_status (*finish_buckets)(backend *self, void *work, void *stream, lm_error *err);
     /** Collective: not collective; nothing is under way. */
     void (*release_buckets)(backend *self, void *work);

@@ -297,8 +297,8 @@ static lm_status since_the_last_came(const world *group, double value[N_VALUES],
     return status;
 }
 
-/* The whole step at once: to whoever watches the machine one phase, without what is waited for
- * other ranks. */
+/* The whole step at once: to whoever watches the machine one phase, without what
+ * is waited for other ranks. */
 static lm_status run_step(const bench *b, const world *group, const setup *s, conditions *seen,
                           double value[N_VALUES], lm_error *err)
 {

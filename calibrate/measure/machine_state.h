@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/** The state of a device at one moment. Backends of other devices than the CPU fill one (`state` in
- * backend.h). */
+/** The state of a device at one moment. Backends of other devices than the CPU fill
+ * one (`state` in backend.h). */
 typedef struct machine_state {
     double clock_mhz; /**< of what computes; NAN: unknown */
     double throttles; /**< how often the clock was held down so far: only counts up; NAN: unknown */

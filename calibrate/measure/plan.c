@@ -37,7 +37,7 @@ static size_t geometry_size(lm_op op)
 {
     const lm_kernel k = { 0 };
 
-    switch (op) {
+    switch ((enum lm_ops)op) {
     case LM_OP_GEMM: return sizeof k.u.gemm;
     case LM_OP_CONV: return sizeof k.u.conv;
     case LM_OP_POOL: return sizeof k.u.pool;
@@ -48,8 +48,10 @@ static size_t geometry_size(lm_op op)
     case LM_OP_COPY: return sizeof k.u.copy;
     case LM_OP_REDUCE: return sizeof k.u.reduce;
     case LM_OP_ATTENTION: return sizeof k.u.attention;
-    default: return sizeof k.u;
+    case LM_OP_OPAQUE:
+    case LM_OP_ALLREDUCE: break;
     }
+    return sizeof k.u;
 }
 
 bool kernels_equal(const lm_kernel *a, const lm_kernel *b)
@@ -72,16 +74,16 @@ static bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
 }
 
 typedef struct planner {
-    plan     *plan;
-    region   *product; /* of the forward phase, in order */
-    size_t    n_products;
-    uint8_t  *taken; /* by forward launch: bit 1 << pass: a kernel of that pass belongs to it */
-    region    previous, before; /* the last two products of this phase; bytes 0: none */
-    uint64_t  ring_bytes;
-    unsigned  turn;
-    uint64_t  weights, gradients; /* the optimizer's steps through them */
-    uint64_t *gradients_before;   /* by backward launch: how long their space was */
-    size_t    n_laid;             /* gradients that have their place */
+    step_plan *plan;
+    region    *product; /* of the forward phase, in order */
+    size_t     n_products;
+    uint8_t   *taken; /* by forward launch: bit 1 << pass: a kernel of that pass belongs to it */
+    region     previous, before; /* the last two products of this phase; bytes 0: none */
+    uint64_t   ring_bytes;
+    unsigned   turn;
+    uint64_t   weights, gradients; /* the optimizer's steps through them */
+    uint64_t  *gradients_before;   /* by backward launch: how long their space was */
+    size_t     n_laid;             /* gradients that have their place */
 } planner;
 
 static uint64_t aligned(uint64_t bytes)
@@ -296,8 +298,8 @@ static void place_backward(planner *p, launch *l, const launch *before, const la
 
 static void lay_ring(planner *p)
 {
-    plan    *whole   = p->plan;
-    uint64_t regions = 0;
+    step_plan *whole   = p->plan;
+    uint64_t   regions = 0;
 
     for (size_t i = 0; i < whole->n[PHASE_BACKWARD]; i++) {
         const plan_kernel *k = whole->launch[PHASE_BACKWARD][i].kernel;
@@ -317,9 +319,9 @@ static void lay_ring(planner *p)
  * where the kernels of their layer put theirs, and room for all. */
 static void lay_gradients(planner *p, size_t end)
 {
-    plan     *whole = p->plan;
-    uint64_t *size  = &whole->size[SPACE_GRADIENTS];
-    size_t    i     = p->n_laid;
+    step_plan *whole = p->plan;
+    uint64_t  *size  = &whole->size[SPACE_GRADIENTS];
+    size_t     i     = p->n_laid;
 
     while (i < whole->n_gradients && whole->gradient[i].end <= end) {
         const weight_gradient *layer = &whole->gradient[i];
@@ -365,17 +367,15 @@ static void place_update(planner *p, launch *l)
     for (size_t i = 0; i < l->kernel->n_slots; i++) {
         const uint64_t bytes = l->kernel->slot[i].bytes;
 
-        switch (l->kernel->slot[i].role) {
-        case ROLE_WEIGHT: l->region[i] = step_through(p, SPACE_WEIGHTS, &p->weights, bytes); break;
-        case ROLE_GRADIENT:
-            l->region[i] = step_through(p, SPACE_GRADIENTS, &p->gradients, bytes);
-            break;
-        default: l->region[i] = reserve(p, SPACE_MOMENTUM, bytes);
-        }
+        l->region[i] = l->kernel->slot[i].role == ROLE_WEIGHT
+                           ? step_through(p, SPACE_WEIGHTS, &p->weights, bytes)
+                       : l->kernel->slot[i].role == ROLE_GRADIENT
+                           ? step_through(p, SPACE_GRADIENTS, &p->gradients, bytes)
+                           : reserve(p, SPACE_MOMENTUM, bytes);
     }
 }
 
-lm_status plan_make(plan *p, lm_error *err)
+lm_status plan_make(step_plan *p, lm_error *err)
 {
     const size_t n      = p->n[PHASE_FORWARD] + 1;
     planner      all    = { .plan             = p,
@@ -403,7 +403,7 @@ out:
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-uint64_t plan_space_offset(const plan *p, plan_space space)
+uint64_t plan_space_offset(const step_plan *p, plan_space space)
 {
     uint64_t offset = 0;
 
@@ -416,17 +416,17 @@ uint64_t plan_space_offset(const plan *p, plan_space space)
     }
 }
 
-uint64_t plan_bytes(const plan *p)
+uint64_t plan_bytes(const step_plan *p)
 {
     return plan_space_offset(p, N_SPACES);
 }
 
-static uint64_t offset_of(const plan *p, const region *r)
+static uint64_t offset_of(const step_plan *p, const region *r)
 {
     return plan_space_offset(p, r->space) + r->offset;
 }
 
-void plan_place(plan *p, char *memory)
+void plan_place(step_plan *p, char *memory)
 {
     for (int part = 0; part < N_PHASES; part++)
         for (size_t i = 0; i < p->n[part]; i++) {
@@ -443,7 +443,7 @@ static bool is_number(lm_dtype type)
 }
 
 /* The element type of most of a case: of its first kernel that has one. */
-static lm_dtype main_type(const plan *p)
+static lm_dtype main_type(const step_plan *p)
 {
     for (int part = 0; part < N_PHASES; part++)
         for (size_t i = 0; i < p->n[part]; i++) {
@@ -460,7 +460,7 @@ static bool starts_at_zero(plan_space space)
     return space == SPACE_STATE || space == SPACE_MOMENTUM || space == SPACE_SCRATCH;
 }
 
-static void fill_launch(const plan *p, const launch *l, const fill *usual, plan_filler each,
+static void fill_launch(const step_plan *p, const launch *l, const fill *usual, plan_filler each,
                         void *context)
 {
     for (size_t s = 0; s < l->kernel->n_slots; s++) {
@@ -474,7 +474,7 @@ static void fill_launch(const plan *p, const launch *l, const fill *usual, plan_
     }
 }
 
-void plan_fill(const plan *p, plan_filler each, void *context)
+void plan_fill(const step_plan *p, plan_filler each, void *context)
 {
     const fill usual = { .kind = FILL_NORMAL, .type = main_type(p), .scale = 1.0 };
     const fill zero  = { .kind = FILL_ZERO };
@@ -486,7 +486,7 @@ void plan_fill(const plan *p, plan_filler each, void *context)
             fill_launch(p, &p->launch[part][i], &usual, each, context);
 }
 
-void plan_gradients(const plan *p, char *memory, gradient_bucket *out)
+void plan_gradients(const step_plan *p, char *memory, gradient_bucket *out)
 {
     char *const begin = memory + plan_space_offset(p, SPACE_GRADIENTS);
 
@@ -497,7 +497,7 @@ void plan_gradients(const plan *p, char *memory, gradient_bucket *out)
                                     .needs = p->gradient[i].end };
 }
 
-uint64_t plan_gradients_written(const plan *p)
+uint64_t plan_gradients_written(const step_plan *p)
 {
     uint64_t bytes = 0;
 
@@ -511,10 +511,10 @@ uint64_t plan_gradients_written(const plan *p)
     return bytes;
 }
 
-void plan_free(plan *p)
+void plan_free(step_plan *p)
 {
     free(p->gradient_at);
     for (int part = 0; part < N_PHASES; part++)
         free(p->launch[part]);
-    *p = (plan){ 0 };
+    *p = (step_plan){ 0 };
 }

@@ -85,7 +85,7 @@ typedef struct launch {
 } launch;
 
 /** Zeroed: nothing planned. */
-typedef struct plan {
+typedef struct step_plan {
     const weight_gradient
              *gradient; /**< given, the caller's: what SPACE_GRADIENTS must have room for */
     size_t    n_gradients;
@@ -93,29 +93,29 @@ typedef struct plan {
     launch   *launch[N_PHASES]; /**< malloc'ed; kernel and repeat are given */
     size_t    n[N_PHASES];
     uint64_t  size[N_SPACES];
-} plan;
+} step_plan;
 
 /** Same work on the same shapes; `repeat` is left out. */
 bool kernels_equal(const lm_kernel *a, const lm_kernel *b);
 
 /** Gives every slot its region. LM_E_NOMEM. */
-lm_status plan_make(plan *p, lm_error *err);
+lm_status plan_make(step_plan *p, lm_error *err);
 
 /** Of all spaces together; saturates. */
-uint64_t plan_bytes(const plan *p);
+uint64_t plan_bytes(const step_plan *p);
 
 /** Where a space begins in the block; SPACE_SCRATCH at a multiple of 256. */
-uint64_t plan_space_offset(const plan *p, plan_space space);
+uint64_t plan_space_offset(const step_plan *p, plan_space space);
 
 /** Sets `at` of all launches: the block, of plan_bytes(), begins at `memory` (aligned to 64). */
-void plan_place(plan *p, char *memory);
+void plan_place(step_plan *p, char *memory);
 
 /** Fills `bytes` at `offset` in the block. */
 typedef void (*plan_filler)(void *context, const fill *f, uint64_t offset, uint64_t bytes);
 
 /** Small random numbers, ones where variances are, and so on: calls `each`, more than once for some
  * regions; the last call counts. */
-void plan_fill(const plan *p, plan_filler each, void *context);
+void plan_fill(const step_plan *p, plan_filler each, void *context);
 
 /**
  * Where the gradients lie, once placed: one entry each for p->gradient, as many bytes as each has,
@@ -128,12 +128,12 @@ void plan_fill(const plan *p, plan_filler each, void *context);
  * @param memory as plan_place()
  * @param out    room for p->n_gradients
  */
-void plan_gradients(const plan *p, char *memory, gradient_bucket *out);
+void plan_gradients(const step_plan *p, char *memory, gradient_bucket *out);
 
 /** Of SPACE_GRADIENTS: what kernels write, whether or not it is among p->gradient. For reports. */
-uint64_t plan_gradients_written(const plan *p);
+uint64_t plan_gradients_written(const step_plan *p);
 
 /** The launches. */
-void plan_free(plan *p);
+void plan_free(step_plan *p);
 
 #endif

@@ -31,8 +31,8 @@ const char *setting_words(setting s);
 /** LM_E_ARG for a word it does not have. */
 lm_status setting_parse(setting s, const char *word, uint8_t *out, lm_error *err);
 
-/** "algorithms=heuristic layout=nchw": those in `mask` (bit 1 << setting), as the column `settings`
- * has them. */
+/** "algorithms=heuristic layout=nchw": those in `mask` (bit 1 << setting), as the
+ * column `settings` has them. */
 void settings_print(const settings *s, uint32_t mask, char *buffer, size_t size);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
-#include "sync/buckets.h"
+#include "program/buckets.h"
 
 bool step_wanted(const observation *point)
 {

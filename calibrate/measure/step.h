@@ -7,7 +7,7 @@
 /** Zeroed: nothing is prepared. */
 typedef struct native_step {
     gradient_bucket *bucket; /**< malloc'ed */
-    overlap          sync;
+    step_sync        sync;
 } native_step;
 
 /** Is this point measured as one step, since its gradients go in buckets? */

@@ -24,7 +24,7 @@ static void hear(watchdog *d, int r)
             p->fd   = -1;
             p->dead = true;
         } else if (m.kind == WIRE_BEAT) {
-            d->state[r] = (progress){ m.activity, m.quiet, 1e-3 * m.allowed_ms };
+            d->state[r] = (rank_state){ m.activity, m.quiet, 1e-3 * m.allowed_ms };
             p->silent   = 0;
         } else if (m.kind == WIRE_BYE) {
             p->signal = m.signal;
@@ -139,8 +139,8 @@ static void judge(watchdog *d)
     }
 }
 
-/* Was this process halted until just now? Then the others have spoken, and what happens is their
- * doing. */
+/* Was this process halted until just now? Then the others have spoken, and
+ * what happens is their doing. */
 static bool given_up(const watchdog *d)
 {
     return d->woken && clock_seconds_since(CLOCK_MONOTONIC, d->woken) < WATCH_SILENCE;

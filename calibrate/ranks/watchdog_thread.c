@@ -80,9 +80,9 @@ void watch_wait(const watchdog *d, struct pollfd *p, int64_t until)
 }
 
 /* Of the last beat: the share in which this rank could go on. On a machine that is busy with
- * something else its threads wait for a core, which the system counts; where it does not, the CPU
- * time has to tell, of which a rank that sleeps in its kernel, or waits for a device, uses none at
- * all. */
+ * something else its threads wait for a core, which the system counts; where it does not,
+ * the CPU time has to tell, of which a rank that sleeps in its kernel, or waits for a
+ * device, uses none at all. */
 static double had_a_core(const watchdog *d, double passed, double cpu)
 {
     const double waited = run_queue_waited(d->queue);

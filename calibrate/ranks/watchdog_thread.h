@@ -31,26 +31,26 @@ typedef struct peer {
 } peer;
 
 /** How a rank gets on. */
-typedef struct progress {
+typedef struct rank_state {
     int    activity;
     double quiet;   /**< seconds without progress, of those in which it could have made any */
     double allowed; /**< seconds that what it does may take */
-} progress;
+} rank_state;
 
 typedef struct watchdog {
     watchdog_config config;
     int             rank, size;
     char (*host)[WORLD_HOST];
-    peer      *peer;     /**< rank 0: of each rank; others: peer[0] alone */
-    progress  *state;    /**< rank 0: of each rank */
-    int        order[2]; /**< pipe: what the thread is to do */
-    pthread_t  thread;
-    clockid_t  cpu;      /**< of the thread that measures */
-    progress   own;      /**< this rank's */
-    uint64_t   count;    /**< pulse_count when it was looked at last */
-    double     cpu_time; /**< the same of its CPU time, in seconds */
-    run_queue *queue;    /**< the same of its waits for a core; NULL: it went on, or nobody tells */
-    bool       stopped;  /**< the thread's own: told to end */
+    peer       *peer;     /**< rank 0: of each rank; others: peer[0] alone */
+    rank_state *state;    /**< rank 0: of each rank */
+    int         order[2]; /**< pipe: what the thread is to do */
+    pthread_t   thread;
+    clockid_t   cpu;      /**< of the thread that measures */
+    rank_state  own;      /**< this rank's */
+    uint64_t    count;    /**< pulse_count when it was looked at last */
+    double      cpu_time; /**< the same of its CPU time, in seconds */
+    run_queue  *queue;   /**< the same of its waits for a core; NULL: it went on, or nobody tells */
+    bool        stopped; /**< the thread's own: told to end */
 
     watchdog_point seen;             /**< the thread's own copy of what is measured */
     bool           measuring, first; /**< the same */

@@ -13,8 +13,8 @@
 
 enum { WIRE_ADDRESSES = 16, WIRE_TOKEN = 16 };
 
-/** Where rank 0 listens, and by what ranks of one run know each other. Plain data: travels over
- * MPI. */
+/** Where rank 0 listens, and by what ranks of one run know each other.
+ * Plain data: travels over MPI. */
 typedef struct wire_place {
     uint8_t                 ask[WIRE_TOKEN], answer[WIRE_TOKEN]; /**< random */
     uint32_t                n;                                   /**< 0: nothing listens */

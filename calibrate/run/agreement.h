@@ -1,5 +1,5 @@
-/** Do the ranks fit together? Programs, sweeps and hardware, compared before anything is measured.
- */
+/** Do the ranks fit together? Programs, sweeps and hardware, compared
+ * before anything is measured. */
 #ifndef CALIBRATE_AGREEMENT_H
 #define CALIBRATE_AGREEMENT_H
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "import/formats.h"
 #include "layers/loader.h"
 #include "measure/clock.h"
 #include "measure/power_meter.h"
@@ -116,6 +117,8 @@ lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
 
     *c     = (campaign){ .everyone = everyone, .file = { .fd = -1 } };
     status = registry_new(&c->reg, err);
+    if (!status)
+        registry_set_formats(c->reg, import_formats);
     if (!status)
         status = loader_open_all(c->reg, plugin, n_plugins, err);
     if (!status)
@@ -369,8 +372,8 @@ static lm_status take_again(campaign *c, const decision *what, uint32_t flags,
     return world_agree(c->everyone, status, err);
 }
 
-/* The anchor, if it is time for it, and there is time for it. *measured: NULL, or whether it was.
- */
+/* The anchor, if it is time for it, and there is time for it. *measured:
+ * NULL, or whether it was. */
 static lm_status keep_watch(campaign *c, bool closing, const progress *shown, bool *measured,
                             lm_error *err)
 {

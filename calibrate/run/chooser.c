@@ -83,7 +83,7 @@ static uint32_t parts_of(const chooser *c, const observation *row)
 
     for (phase f = 0; f < N_PHASES; f++)
         p.seconds[f] = of_variant(c, row) && points_takes(row, c->optimizer, f) ? 1 : NAN;
-    for (part w = 0; w < N_PARTS; w++)
+    for (phase w = 0; w < N_TIMES; w++)
         if (!isnan(point_seconds(&p, w)))
             parts |= 1u << w;
     return parts;
@@ -92,13 +92,18 @@ static uint32_t parts_of(const chooser *c, const observation *row)
 /* What it runs, of which the design has formulas. */
 static uint32_t runs_of(const observation *row)
 {
-    const uint32_t sync = row->ranks > 1 ? 1u << PART_SYNC : 0;
+    const uint32_t sync = row->ranks > 1 ? 1u << PHASE_SYNC : 0;
 
     switch (row->kind) {
-    case OBS_NETWORK: return 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE | sync;
+    case OBS_NETWORK: return 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE | sync;
     case OBS_COLLECTIVE: return sync;
-    default: return 0;
+    case OBS_COUNTS:
+    case OBS_KERNEL:
+    case OBS_LAYER:
+    case OBS_STREAM:
+    case OBS_N_KINDS: break;
     }
+    return 0;
 }
 
 static design_case candidate_of(const chooser *c, const sweep_point *p)
@@ -218,7 +223,7 @@ static void expect(chooser *c)
             continue;
         all.parts = c->runs[i];
         t         = design_expected(c->d, &all);
-        for (part w = 0; w < N_PARTS; w++)
+        for (phase w = 0; w < N_TIMES; w++)
             once += isnan(t.seconds[w]) ? 0 : t.seconds[w];
         c->once[i] = c->runs[i] ? once : cost_guess_once(c->plan, p);
         c->cost[i] = cost_expected(&c->costs, &c->plan->stop, p->row.kind, c->once[i]);
@@ -293,7 +298,7 @@ static double sum_of(const design_times *t)
 {
     double sum = 0;
 
-    for (part w = 0; w < N_PARTS; w++)
+    for (phase w = 0; w < N_TIMES; w++)
         sum += isnan(t->seconds[w]) ? 0 : t->seconds[w];
     return sum;
 }
@@ -357,7 +362,7 @@ static lesson lesson_of(const chooser *c, const point *p)
 
     if (p->row->kind == OBS_NETWORK)
         l.what.network = names_find(&c->by_name, p->row->name);
-    for (part w = 0; w < N_PARTS; w++) {
+    for (phase w = 0; w < N_TIMES; w++) {
         l.times.seconds[w] = of_variant(c, p->row) ? point_seconds(p, w) : NAN;
         l.what.parts |= isnan(l.times.seconds[w]) ? 0 : 1u << w;
     }
@@ -409,21 +414,21 @@ void chooser_drop(chooser *c, size_t at)
 /* Measured seconds by part, and of one repetition of all. */
 static design_times times_of(const point_result *r, double *once)
 {
-    static const part of[N_PHASES] = { [PHASE_FORWARD]     = PART_FORWARD,
-                                       [PHASE_BACKWARD]    = PART_BACKWARD,
-                                       [PHASE_SYNC]        = PART_SYNC,
-                                       [PHASE_UPDATE]      = PART_UPDATE,
-                                       [PHASE_STEP]        = N_PARTS,
-                                       [PHASE_INFERENCE]   = PART_INFERENCE,
-                                       [PHASE_GRAD_INPUT]  = PART_GRAD_INPUT,
-                                       [PHASE_GRAD_WEIGHT] = PART_GRAD_WEIGHT };
-    design_times      t;
+    static const phase of[N_PHASES] = { [PHASE_FORWARD]     = PHASE_FORWARD,
+                                        [PHASE_BACKWARD]    = PHASE_BACKWARD,
+                                        [PHASE_SYNC]        = PHASE_SYNC,
+                                        [PHASE_UPDATE]      = PHASE_UPDATE,
+                                        [PHASE_STEP]        = N_TIMES,
+                                        [PHASE_INFERENCE]   = PHASE_INFERENCE,
+                                        [PHASE_GRAD_INPUT]  = PHASE_GRAD_INPUT,
+                                        [PHASE_GRAD_WEIGHT] = PHASE_GRAD_WEIGHT };
+    design_times       t;
 
     *once = 0;
-    for (part w = 0; w < N_PARTS; w++)
+    for (phase w = 0; w < N_TIMES; w++)
         t.seconds[w] = NAN;
     for (phase f = 0; f < N_PHASES; f++)
-        if (r->phase[f].measured && of[f] < N_PARTS) {
+        if (r->phase[f].measured && of[f] < N_TIMES) {
             t.seconds[of[f]] = r->phase[f].median;
             *once += r->phase[f].median;
         }

@@ -1,5 +1,6 @@
 /* Machine files of a run. */
 #include "run/machines.h"
+#include "machine/machine.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -23,11 +24,11 @@ static lm_status write_one(const findings *f, const char *path, machine_found *o
         snprintf(out->why_not, sizeof out->why_not, "%.199s", f->why_not.text);
         return LM_OK;
     }
-    e = validate_judge(&f->p, f->held_out[0], QUANTITY_STEP, &f->networks, SPLIT_ALWAYS).errors;
+    e = validate_judge(&f->p, f->held_out[0], PHASE_STEP, &f->networks, SPLIT_ALWAYS).errors;
     if (e.n)
         out->step_mape = e.mape;
     snprintf(out->file, sizeof out->file, "%.*s", NAME_MAX, name_in_folder(path));
-    return calibration_save(f->cal, path, err);
+    return machine_save(f->cal, path, err);
 }
 
 static lm_status write_other(const run_folder *to, workloads *loads, const char *observations_path,

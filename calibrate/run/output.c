@@ -103,8 +103,8 @@ static const char *behind_line(const char *text, size_t line)
     return text;
 }
 
-/* Lines up to the header row; 0 if it is not there yet. Rows can only be added below columns of
- * ours. */
+/* Lines up to the header row; 0 if it is not there yet. Rows can only be
+ * added below columns of ours. */
 static lm_status head_lines(const output *o, const char *text, size_t *out, lm_error *err)
 {
     size_t    lines = 1, n = 0;

@@ -84,7 +84,10 @@ void print_point(const observation *r, char *buffer, size_t size)
         snprintf(buffer, size, "%s %s batch %lld%s%.60s%s", r->name, r->input, (long long)r->batch,
                  *geometry ? " " : "", geometry, variant);
         break;
-    default:
+    case OBS_COLLECTIVE:
+    case OBS_COUNTS: /* a sweep has none of the rest */
+    case OBS_STREAM:
+    case OBS_N_KINDS:
         snprintf(buffer, size, "all-reduce (%s) of %lld bytes, %s", r->algorithm,
                  (long long)r->bytes, ranks);
     }

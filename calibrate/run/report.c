@@ -101,8 +101,8 @@ static void fill_measured(const findings *f, table *t)
     }
 }
 
-/* Median over the rows of one phase of the 95th percentile, and of the fastest, against the median
- * repetition. */
+/* Median over the rows of one phase of the 95th percentile, and of the fastest,
+ * against the median repetition. */
 static void fill_spread(const findings *f, table *t)
 {
     double *slow = malloc((f->obs->n_rows + 1) * sizeof *slow);
@@ -158,7 +158,7 @@ static void fill_machines(const machines *wrote, table *t)
 static void fill_coefficient(const form *f, const coefficient *c, feature of, table *t)
 {
     table_text(t, f->model);
-    table_text(t, part_name(f->part));
+    table_text(t, phase_formula(f->part));
     table_text(t, feature_name(of));
     table_real(t, c->value);
     table_real(t, c->standard_error);
@@ -217,7 +217,7 @@ static void fill_held_out(const findings *f, table *t)
     table_column(t, "mape_percent", "MAPE [%]", 1);
     table_column(t, "median_ape_percent", "median [%]", 1);
     for (size_t g = 0; f->cal && g <= by->n_folds; g++)
-        for (quantity q = 0; q < N_QUANTITIES; q++)
+        for (phase q = 0; q < N_TIMES; q++)
             for (size_t m = 0; m < f->n_models; m++) {
                 const bool         all = g == by->n_folds;
                 const stats_errors e =
@@ -227,7 +227,7 @@ static void fill_held_out(const findings *f, table *t)
                     !validate_tells(&f->p, q)) /* network by network: the default model's */
                     continue;
                 table_text(t, all ? "(all)" : by->name[g]);
-                table_text(t, quantity_name(q));
+                table_text(t, phase_name(q));
                 table_text(t, f->model[m]);
                 table_count(t, e.n);
                 table_real(t, 100 * e.mape);
@@ -295,7 +295,7 @@ static void say_fit(FILE *out, const findings *f, const machines *wrote)
     for (size_t i = 0; f->cal && i < n_forms; i++)
         if (!f->cal->fitted[i].present && part_calibrated(forms[i].part))
             fprintf(out, "%s.%s is left out: too few rows, it needs %zu\n", forms[i].model,
-                    part_name(forms[i].part), form_rows(&forms[i]));
+                    phase_formula(forms[i].part), form_rows(&forms[i]));
 }
 
 static void say_before(FILE *out, section s, const findings *f, const report_effort *e)

@@ -28,7 +28,7 @@ void slurm_defaults(const sweep *plan, double expected, slurm_job *job)
         job->tasks_per_node = job->gpus_per_node ? job->gpus_per_node : devices;
     if (!job->nodes)
         job->nodes = larger(hosts, (ranks + job->tasks_per_node - 1) / job->tasks_per_node);
-    if (job->seconds <= 0)
+    if (!(job->seconds > 0))
         job->seconds = 600 + 2 * expected;
 }
 

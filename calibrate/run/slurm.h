@@ -4,17 +4,16 @@
 
 #include <stdio.h>
 
-#include "cli/options.h"
 #include "sweep/sweep.h"
 
-/** What the script asks Slurm for; 0: see slurm_defaults(). */
+/** What the script asks Slurm for; 0, or NAN: see slurm_defaults(). */
 typedef struct slurm_job {
     int64_t nodes, tasks_per_node, gpus_per_node;
     double  seconds; /**< time limit */
 } slurm_job;
 
 /**
- * Fills what is 0 from what the sweep has in it: tasks a node as there are GPUs, or as its largest
+ * Fills what is not given from what the sweep has in it: tasks a node as there are GPUs, or as its largest
  * `devices`, else 1; nodes for its largest `nodes`, or for its largest number of ranks; twice the
  * time it is expected to take and ten minutes to begin with.
  *

@@ -76,8 +76,8 @@ out:
     return status;
 }
 
-/* Behind links, as a rename would replace the link, /dev/stdout for one; of a link to nothing its
- * own name. */
+/* Behind links, as a rename would replace the link, /dev/stdout for one; of a link
+ * to nothing its own name. */
 static char *behind_links(const char *path)
 {
     char *target = realpath(path, NULL);

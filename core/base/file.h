@@ -44,8 +44,8 @@ typedef struct file_drafts {
 
 /** One more, of this text. As file_draft_open(); the others stay. */
 lm_status file_drafts_add(file_drafts *drafts, const char *path, const char *text, lm_error *err);
-/** Puts all in their places, in order; none where one cannot be written or its place is a folder.
- */
+/** Puts all in their places, in order; none where one cannot be written
+ * or its place is a folder. */
 lm_status file_drafts_commit(file_drafts *drafts, lm_error *err);
 /** Throws all away. Fine after a commit. */
 void file_drafts_drop(file_drafts *drafts);

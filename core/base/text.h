@@ -43,8 +43,8 @@ typedef lm_status (*text_int_parser)(const char *text, int64_t *out, lm_error *e
 lm_status text_list(const char *text, text_int_parser parse, int64_t **out, size_t *n,
                     lm_error *err);
 
-/** Splits `text` in place at `separator`, trims blanks; returns the number of parts, at most max.
- */
+/** Splits `text` in place at `separator`, trims blanks; returns the
+ * number of parts, at most max. */
 size_t text_split(char *text, char separator, char **part, size_t max);
 /** Trims blanks at both ends, in place; returns the new start. */
 char *text_trim(char *text);

@@ -6,20 +6,20 @@
 
 #include "base/no_memory.h"
 
-static void fill(const point *pt, const double seconds[N_PHASES], double to[N_QUANTITIES])
+static void fill(const point *pt, const double seconds[N_PHASES], double to[N_TIMES])
 {
     const double grad = seconds[PHASE_UPDATE] + (pt->row->ranks > 1 ? seconds[PHASE_SYNC] : 0);
 
-    for (quantity q = 0; q < N_QUANTITIES; q++)
+    for (phase q = 0; q < N_TIMES; q++)
         to[q] = NAN;
-    to[QUANTITY_FORWARD]       = seconds[PHASE_FORWARD];
-    to[QUANTITY_BACKWARD]      = seconds[PHASE_BACKWARD];
-    to[QUANTITY_UPDATE]        = seconds[PHASE_UPDATE];
-    to[QUANTITY_SYNC]          = seconds[PHASE_SYNC];
-    to[QUANTITY_GRAD]          = grad;
-    to[QUANTITY_BACKWARD_GRAD] = seconds[PHASE_BACKWARD] + grad;
-    to[QUANTITY_STEP]          = seconds[PHASE_STEP];
-    to[QUANTITY_INFERENCE]     = seconds[PHASE_INFERENCE];
+    to[PHASE_FORWARD]       = seconds[PHASE_FORWARD];
+    to[PHASE_BACKWARD]      = seconds[PHASE_BACKWARD];
+    to[PHASE_UPDATE]        = seconds[PHASE_UPDATE];
+    to[PHASE_SYNC]          = seconds[PHASE_SYNC];
+    to[PHASE_GRAD]          = grad;
+    to[PHASE_BACKWARD_GRAD] = seconds[PHASE_BACKWARD] + grad;
+    to[PHASE_STEP]          = seconds[PHASE_STEP];
+    to[PHASE_INFERENCE]     = seconds[PHASE_INFERENCE];
 }
 
 lm_status compare_paleo(const points *p, const split *by, const registry *reg, const device *of,
@@ -32,9 +32,9 @@ lm_status compare_paleo(const points *p, const split *by, const registry *reg, c
     if (!status)
         status = paleo_predict_points(p, by, reg, of, PALEO_TREE, seconds, err);
     for (size_t i = 0; i < p->n_points && !status; i++) {
-        for (part w = 0; w < N_PARTS; w++)
+        for (phase w = 0; w < N_TIMES; w++)
             out[i].part[w] = NAN;
-        for (quantity q = 0; q < N_QUANTITIES; q++)
+        for (phase q = 0; q < N_TIMES; q++)
             out[i].low[q] = out[i].high[q] = NAN;
         compare_measured(&p->point[i], &out[i]);
         fill(&p->point[i], seconds[i], out[i].predicted);

@@ -97,11 +97,8 @@ typedef struct layerwise_learner {
                        layerwise_judgement *judged, double *left_out, lm_error *err);
     /** Seconds or watts of n rows of features, as it was taught. LM_E_NOMEM. */
     lm_status (*predict)(const void *learned, const double *x, size_t n, double *y, lm_error *err);
-    /** Appends it as text, lines that begin with a word. */
-    void (*write)(FILE *out, const void *learned);
-    /** Reads it back; *n_features is how many a row has. LM_E_SYNTAX, LM_E_ARG ("path:line: ...").
-     */
-    lm_status (*read)(lines *in, void **out, size_t *n_features, lm_error *err);
+    /** Its text, both ways; returns how many features a row has. */
+    size_t (*text)(lines *l, void **learned);
     void (*free)(void *learned);
     /** What it is, in a word or two, where learn() has a choice; NULL: it has none. `text` of 40.
      */

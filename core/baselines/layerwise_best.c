@@ -131,21 +131,13 @@ static lm_status predict(const void *learned, const double *x, size_t n, double 
     return learner_predict(learned, x, n, y, err);
 }
 
-static void write(FILE *out, const void *learned)
+static size_t text(lines *l, void **learned)
 {
-    learner_write(out, learned);
-}
+    learner *x = *learned;
 
-static lm_status read(lines *in, void **out, size_t *n_features, lm_error *err)
-{
-    learner        *l      = NULL;
-    const lm_status status = learner_read(in, &l, err);
-
-    if (status)
-        return status;
-    *n_features = learner_n_features(l);
-    *out        = l;
-    return LM_OK;
+    learner_text(l, &x);
+    *learned = x;
+    return l->status ? 0 : learner_n_features(x);
 }
 
 static void release(void *learned)
@@ -161,4 +153,4 @@ static const char *name(const void *learned, char *text, size_t size)
     return text;
 }
 
-const layerwise_learner layerwise_best = { learn, predict, write, read, release, name };
+const layerwise_learner layerwise_best = { learn, predict, text, release, name };

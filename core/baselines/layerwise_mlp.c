@@ -220,33 +220,15 @@ static lm_status predict(const void *learned, const double *x, size_t n, double 
     return status;
 }
 
-static void write(FILE *out, const void *learned)
+static size_t text(lines *l, void **learned)
 {
-    const taught *t = learned;
+    taught *t = *learned = lines_made(l, *learned, sizeof *t);
 
-    fprintf(out, "unit_of_log %.17g\n", t->unit);
-    mlp_write(out, t->m);
-}
-
-static lm_status read(lines *in, void **out, size_t *n_features, lm_error *err)
-{
-    taught    t = { NULL, 0 };
-    char     *rest;
-    lm_status status = lines_expect(in, "unit_of_log", &rest, err);
-
-    if (status || (status = lines_numbers(in, rest, &t.unit, 1, err)))
-        return status;
-    if (!(t.unit > 0))
-        return lines_fail(in, err, LM_E_ARG, "a unit of %g", t.unit);
-    if ((status = mlp_read(in, &t.m, err)))
-        return status;
-    if (!(*out = malloc(sizeof t))) {
-        mlp_free(t.m);
-        return no_memory(err);
-    }
-    *n_features = mlp_n_features(t.m);
-    memcpy(*out, &t, sizeof t);
-    return LM_OK;
+    if (!t)
+        return 0;
+    LINE(l, "unit_of_log", ITEM_REAL(&t->unit, DBL_TRUE_MIN, DBL_MAX));
+    mlp_text(l, &t->m);
+    return l->status ? 0 : mlp_n_features(t->m);
 }
 
 static void release(void *learned)
@@ -257,4 +239,4 @@ static void release(void *learned)
     free(t);
 }
 
-const layerwise_learner layerwise_mlp = { learn, predict, write, read, release, NULL };
+const layerwise_learner layerwise_mlp = { learn, predict, text, release, NULL };

@@ -4,6 +4,7 @@
 
 #include "baselines/layerwise.h"
 #include "fit/interval.h"
+#include "learn/kept.h"
 
 /** One feature that is in use, and what was learned from. */
 typedef struct layerwise_range {
@@ -108,18 +109,7 @@ lm_status layerwise_predict_lot(const layerwise_model *m, const layerwise_lot *l
                                 bool (*wanted)(const void *context, size_t from),
                                 const void *context, layerwise_answer *out, lm_error *err);
 
-/** Appends it as text. */
-void layerwise_write(FILE *out, const layerwise_model *m);
-
-/**
- * Reads that text, which is cut up.
- *
- * @param path for messages
- * @param kind whose it has to be
- * @return LM_E_UNSUPPORTED for another version, LM_E_NOTFOUND for another model's, LM_E_SYNTAX,
- *         LM_E_ARG; all begin with "path:line: "
- */
-lm_status layerwise_read(const char *path, char *text, const layerwise_kind *kind,
-                         layerwise_model **out, lm_error *err);
+/** The text of a model: of the kind that it is called, layerwise_find(). */
+extern const kept_kind layerwise_kept;
 
 #endif

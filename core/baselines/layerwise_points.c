@@ -136,9 +136,9 @@ lm_status layerwise_gather(const layerwise_kind *kind, const layerwise_source *f
 static void blank(const points *p, comparison *out)
 {
     for (size_t i = 0; i < p->n_points; i++) {
-        for (part w = 0; w < N_PARTS; w++)
+        for (phase w = 0; w < N_TIMES; w++)
             out[i].part[w] = NAN;
-        for (quantity q = 0; q < N_QUANTITIES; q++)
+        for (phase q = 0; q < N_TIMES; q++)
             out[i].predicted[q] = out[i].low[q] = out[i].high[q] = NAN;
         compare_measured(&p->point[i], &out[i]);
     }
@@ -146,7 +146,7 @@ static void blank(const points *p, comparison *out)
 
 static void set_phase(comparison *to, phase f, double seconds, double low, double high)
 {
-    const quantity q = compare_quantity(f);
+    const phase q = f;
 
     to->predicted[q] = seconds;
     to->low[q]       = low;
@@ -154,18 +154,18 @@ static void set_phase(comparison *to, phase f, double seconds, double low, doubl
 }
 
 /* What is the sum of others, on one rank: of seconds, and of bounds. */
-static void add_sum(double to[N_QUANTITIES], bool whole)
+static void add_sum(double to[N_TIMES], bool whole)
 {
-    to[QUANTITY_GRAD]          = to[QUANTITY_UPDATE];
-    to[QUANTITY_BACKWARD_GRAD] = to[QUANTITY_BACKWARD] + to[QUANTITY_GRAD];
+    to[PHASE_GRAD]          = to[PHASE_UPDATE];
+    to[PHASE_BACKWARD_GRAD] = to[PHASE_BACKWARD] + to[PHASE_GRAD];
     if (!whole)
-        to[QUANTITY_STEP] = to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
+        to[PHASE_STEP] = to[PHASE_FORWARD] + to[PHASE_BACKWARD_GRAD];
 }
 
 static void add_sums(const points *p, comparison *out)
 {
     for (size_t i = 0; i < p->n_points; i++) {
-        const bool whole = !isnan(out[i].predicted[QUANTITY_STEP]);
+        const bool whole = !isnan(out[i].predicted[PHASE_STEP]);
 
         if (p->point[i].row->ranks > 1)
             continue;
@@ -180,7 +180,7 @@ static void set_target(comparison *to, layerwise_target target, phase f, const l
                        bool bounded)
 {
     if (target == LAYERWISE_WATTS)
-        to->watts[compare_quantity(f)] = a->value;
+        to->watts[f] = a->value;
     else
         set_phase(to, f, a->value, bounded ? a->low : (double)NAN, bounded ? a->high : (double)NAN);
 }
@@ -241,7 +241,7 @@ static lm_status predict_network(const layerwise_model *m, const layerwise_sourc
     for (phase f = 0; f < N_PHASES && !status; f++)
         set_phase(out, f, sum.seconds[f], sum.low[f], sum.high[f]);
     for (phase f = 0; f < N_PHASES && !status; f++)
-        out->watts[compare_quantity(f)] = sum.joules[f] / sum.seconds[f];
+        out->watts[f] = sum.joules[f] / sum.seconds[f];
     bound_network_free(bound);
     return status;
 }

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lsq.h"
 #include "base/no_memory.h"
+#include "solve/lsq.h"
 
 /* PALEO divides bytes by 2^30 and the bandwidth in GB/s. */
 #define MEMORY_GB (1073741824.0 / 1e9)

@@ -142,7 +142,16 @@ static bool tells(const point *pt, const paleo_times *t, phase f, paleo_point *o
         out->fixed    = t->update;
         out->sent     = t->sync;
         break;
-    default: return false;
+    case PHASE_UPDATE:
+    case PHASE_GRAD_INPUT:
+    case PHASE_GRAD_WEIGHT:
+    case PHASE_GRAD:
+    case PHASE_BACKWARD_GRAD:
+    case PHASE_GRAD_ONE:
+    case PHASE_STEP_MANY:
+    case PHASE_EXPOSED:
+    case PHASE_OVERLAPPED:
+    case N_TIMES: return false;
     }
     return out->computed + out->sent > 0; /* false for NAN */
 }

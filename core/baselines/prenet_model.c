@@ -75,19 +75,17 @@ static void add_flag(layerwise_features *to, const char *name, bool set)
 /* Words are flags each, as published. */
 static void add_feature(layerwise_features *to, prenet_feature f, double value)
 {
-    switch (f) {
-    case PRENET_PADDING_SAME:
+    if (f == PRENET_PADDING_SAME) {
         add_flag(to, "padding.same", value == 1);
         add_flag(to, "padding.valid", value == 0);
-        break;
-    case PRENET_GATES:
+    } else if (f == PRENET_GATES) {
         add_flag(to, "rnn_type.rnn", value == 1);
         add_flag(to, "rnn_type.gru", value == 3);
         add_flag(to, "rnn_type.lstm", value == 4);
-        break;
-    case PRENET_USE_BIAS:
-    case PRENET_IS_BIDIRECTIONAL: add_flag(to, prenet_feature_name(f), value != 0); break;
-    default: layerwise_add(to, prenet_feature_name(f), LAYERWISE_COUNT, value);
+    } else if (f == PRENET_USE_BIAS || f == PRENET_IS_BIDIRECTIONAL) {
+        add_flag(to, prenet_feature_name(f), value != 0);
+    } else {
+        layerwise_add(to, prenet_feature_name(f), LAYERWISE_COUNT, value);
     }
 }
 

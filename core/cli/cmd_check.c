@@ -4,47 +4,56 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "base/text.h"
 #include "cli/commands.h"
-#include "cli/guarded.h"
 #include "layers/check.h"
+#include "layers/guarded.h"
 #include "layers/loader.h"
 #include "report/table.h"
 
-enum { TYPE, CASES, SEED, TIME, MEMORY, FORMAT };
+typedef struct check_command {
+    const char  *type; /* only this one; NULL: all */
+    int64_t      cases;
+    uint64_t     seed;
+    guard_limits limits;
+    format       format;
+} check_command;
 
-static const option_spec specs[] = {
-    [TYPE]   = { "type", "NAME", NULL, "only this layer type" },
-    [CASES]  = { "cases", "N", "300", "legal uses to make up for each type" },
-    [SEED]   = { "seed", "N", "1", "another number makes up other uses" },
-    [TIME]   = { "time", "TIME", "30s", "a type that takes longer hangs" },
-    [MEMORY] = { "memory", "SIZE", "1GiB", "a type that wants more gets none" },
-    [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
-    { NULL, NULL, NULL, NULL },
+#define AT(member) OPTION_AT(check_command, member)
+
+static const option_row option_rows[] = {
+    { "type", AT(type), &type_text, "NAME", NULL, HELP_WHAT, "only this layer type" },
+    { "cases", AT(cases), &type_whole, "N", "300", HELP_HOW, "legal uses to make up for each type",
+      .least = 1, .most = 1e6, .outside = "expected 1 to 1000000" },
+    { "seed", AT(seed), .help = "another number makes up other uses" },
+    { "time", AT(limits.seconds), &type_seconds, "TIME", "30s", HELP_HOW,
+      "a type that takes longer hangs", .least = 0.01, .most = 1e6,
+      .outside = "expected 10ms or more" },
+    { "memory", AT(limits.bytes), .fallback = "1GiB", .heading = HELP_HOW, .least = 1 << 20,
+      .outside = "expected 1MiB or more", .help = "a type that wants more gets none" },
+    { "format", AT(format) },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "Makes up parameters and input shapes for each type and asks its callbacks about them: they\n"
-    "succeed or refuse with a reason; equal questions get equal answers, in any order; kernels have\n"
-    "the FLOPs that cost() says and no fewer bytes; work grows with the batch; nothing overflows,\n"
-    "nothing given is written to. A type of which no use is legal fails: it was not exercised.\n"
-    "'legal' and 'refused' are uses; of the legal ones 'scaled' had FLOPs in proportion to the batch,\n"
-    "or in equal steps where the outputs do not grow with it. Without FILE: all plugins that are\n"
-    "found. Exit status 1 if a type breaks the contract; the use that shows it is printed as a model\n"
-    "file.\n";
+    "Makes up parameters and input shapes for each type and calls its functions: they succeed or refuse\n"
+    "with a reason; equal questions get equal answers, in any order; kernels have the FLOPs that cost()\n"
+    "says and no fewer bytes; work grows with the batch; nothing overflows; arguments are not written to.\n"
+    "A type without a legal use fails: it was not exercised. 'legal' and 'refused' count uses; 'scaled'\n"
+    "those legal uses whose FLOPs grew in proportion to the batch, or in equal steps if the outputs do\n"
+    "not grow with it. Without FILE it checks all plugins that are found. Exit status 1 if a type breaks\n"
+    "the contract; the use that shows it is printed as a model file.\n";
 
 static const char examples[] = "  layermeter check ./swish.so\n"
                                "  layermeter check --type conv2d --cases 5000 --seed 7\n";
 
 typedef struct job {
-    check_options options;
-    guard_limits  limits;
-    const char   *type; /* only this one; NULL: all */
-    registry    **reg;  /* one for each file, or one for all */
-    size_t        n_reg;
-    check_report *report; /* of all types, in order */
-    const char  **origin; /* where each comes from */
-    size_t        n_reports, room;
+    const check_command *a;
+    check_options        options;
+    registry           **reg; /* one for each file, or one for all */
+    size_t               n_reg;
+    check_report        *report; /* of all types, in order */
+    const char         **origin; /* where each comes from */
+    size_t               n_reports, room;
 } job;
 
 /* ---- loading ----------------------------------------------------------------------------------
@@ -96,11 +105,11 @@ static lm_status load_guarded(job *j, const options *o, const char *file, lm_err
         return no_memory(err);
     shared->o    = o;
     shared->file = file;
-    status       = guarded_call(try_load, shared, &j->limits, &end, err);
+    status       = guarded_call(try_load, shared, &j->a->limits, &end, err);
     if (!status && end.end != GUARD_RETURNED)
         status =
             lm_error_set(err, LM_E_ABI, "%s: %s while it is loaded", file ? file : "some plugin",
-                         guarded_describe(&end, &j->limits, what, sizeof what));
+                         guarded_describe(&end, &j->a->limits, what, sizeof what));
     if (!status && shared->status) {
         *err   = shared->err;
         status = shared->status;
@@ -150,12 +159,12 @@ static lm_status check_one(job *j, const registry_entry *entry, task *shared, lm
     shared->entry   = entry;
     shared->options = &j->options;
     snprintf(shared->report.type, sizeof shared->report.type, "%s", entry->type.name);
-    status = guarded_call(run_task, shared, &j->limits, &end, err);
+    status = guarded_call(run_task, shared, &j->a->limits, &end, err);
     if (status)
         return status;
     if (shared->report.status)
         return lm_error_set(err, shared->report.status, "out of memory");
-    note_end(&shared->report, &end, &j->limits);
+    note_end(&shared->report, &end, &j->a->limits);
     j->report[j->n_reports]   = shared->report;
     j->origin[j->n_reports++] = entry->origin;
     return LM_OK;
@@ -176,11 +185,11 @@ static lm_status check_all(job *j, lm_error *err)
         for (size_t i = 0; i < registry_count(j->reg[r]) && !status; i++) {
             const registry_entry *entry = registry_at(j->reg[r], i);
 
-            if (!j->type || !strcmp(j->type, entry->type.name))
+            if (!j->a->type || !strcmp(j->a->type, entry->type.name))
                 status = check_one(j, entry, shared, err);
         }
     if (!status && !j->n_reports)
-        status = lm_error_set(err, LM_E_NOTFOUND, "no layer type '%s' here", j->type);
+        status = lm_error_set(err, LM_E_NOTFOUND, "no layer type '%s' here", j->a->type);
     guarded_memory_free(shared, sizeof *shared);
     return status;
 }
@@ -250,72 +259,31 @@ static lm_status print_reports(const job *j, format f, lm_error *err)
     return status;
 }
 
-static bool parse_options(const options *o, job *j, format *f, int *code)
+static lm_status run(const options *o, lm_error *err)
 {
-    lm_error err = { 0 };
-    int64_t  cases, seed;
-
-    if (format_parse(o->value[FORMAT], f, &err))
-        *code = report_misuse("", &err);
-    else if (text_int(o->value[CASES], &cases, &err) ||
-             ((cases < 1 || cases > 1000000) &&
-              lm_error_set(&err, LM_E_ARG, "expected 1 to 1000000")))
-        *code = report_misuse("--cases", &err);
-    else if (text_int(o->value[SEED], &seed, &err))
-        *code = report_misuse("--seed", &err);
-    else if (text_seconds(o->value[TIME], &j->limits.seconds, &err) ||
-             ((j->limits.seconds < 0.01 || j->limits.seconds > 1e6) &&
-              lm_error_set(&err, LM_E_ARG, "expected 10ms or more")))
-        *code = report_misuse("--time", &err);
-    else if (text_bytes(o->value[MEMORY], &j->limits.bytes, &err) ||
-             (j->limits.bytes < 1 << 20 && lm_error_set(&err, LM_E_ARG, "expected 1MiB or more")))
-        *code = report_misuse("--memory", &err);
-    else {
-        j->options = (check_options){ .seed = (uint64_t)seed, .cases = (uint64_t)cases };
-        j->type    = o->value[TYPE];
-        return true;
-    }
-    return false;
-}
-
-static int run(const options *o)
-{
-    lm_error  err    = { 0 };
-    job       j      = { 0 };
-    int       code   = EXIT_DONE;
+    const check_command *a = o->filled;
+    job       j      = { .a = a, .options = { .seed = a->seed, .cases = (uint64_t)a->cases } };
     lm_status status = LM_OK;
-    format    f;
 
-    if (!parse_options(o, &j, &f, &code))
-        return code;
     j.reg = calloc((size_t)o->n_arguments + 1, sizeof(registry *));
     if (!j.reg)
-        status = no_memory(&err);
+        status = no_memory(err);
     else if (!o->n_arguments)
-        status = load_guarded(&j, o, NULL, &err);
+        status = load_guarded(&j, o, NULL, err);
     for (int i = 0; i < o->n_arguments && !status; i++)
-        status = load_guarded(&j, o, o->argument[i], &err);
+        status = load_guarded(&j, o, o->argument[i], err);
     if (!status)
-        status = check_all(&j, &err);
+        status = check_all(&j, err);
     if (!status)
-        status = print_reports(&j, f, &err);
-    if (status)
-        code = report_failure(&err);
+        status = print_reports(&j, a->format, err);
     for (size_t i = 0; i < j.n_reg; i++)
         registry_free(j.reg[i]);
     free(j.reg);
     free(j.report);
     free(j.origin);
-    return code;
+    return status;
 }
 
-const command cmd_check = {
-    .name          = "check",
-    .arguments     = "[FILE...]",
-    .doc           = "Check that plugins keep the contract of layer types",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .max_arguments = ARGUMENTS_MAX,
-    .run           = run,
-};
+const command cmd_check =
+    COMMAND("check", "[FILE...]", "Check that plugins keep the contract of layer types",
+            check_command, 0, ARGUMENTS_MAX, NULL, run);

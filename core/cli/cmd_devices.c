@@ -5,18 +5,23 @@
 #include "devices/device.h"
 #include "report/table.h"
 
-enum { DEVICES, FORMAT };
+typedef struct devices_options {
+    const char *devices;
+    format      format;
+} devices_options;
 
-static const option_spec specs[] = {
-    [DEVICES] = OPTION_DEVICES,
-    [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
-    { NULL, NULL, NULL, NULL },
+#define AT(member) OPTION_AT(devices_options, member)
+
+static const option_row option_rows[] = {
+    { "devices", AT(devices) },
+    { "format", AT(format) },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "Peaks are dense, at the clock that is listed. Names are found whatever their case and\n"
-    "punctuation, as people write them or as drivers report them. A file of your own (--devices) is\n"
-    "looked at first; its sections are devices, its keys those of the shipped file, values have units:\n"
+    "Peaks are dense, at the listed clock. Names are found whatever their case and punctuation, as people\n"
+    "write them or as drivers report them. A file of your own (--devices) is read first; its sections are\n"
+    "devices, its keys those of the shipped file, values have units:\n"
     "  [my board]\n"
     "  f32       = 15.7 TFLOP/s\n"
     "  bandwidth = 900 GB/s\n"
@@ -101,42 +106,29 @@ static void print_device(const device *d)
     print_line("file", d->path);
 }
 
-static int run(const options *o)
+static lm_status run(const options *o, lm_error *err)
 {
-    lm_error      err  = { 0 };
-    device_list  *list = NULL;
-    const device *one  = NULL;
-    table        *t    = NULL;
-    int           code = EXIT_DONE;
-    format        f;
+    const devices_options *a    = o->filled;
+    device_list           *list = NULL;
+    const device          *one  = NULL;
+    table                 *t    = table_new();
+    lm_status              status;
 
-    if (format_parse(o->value[FORMAT], &f, &err))
-        return report_misuse("", &err);
-    if (devices_open(o->value[DEVICES], &list, &err) ||
-        (o->n_arguments && devices_find(list, o->argument[0], &one, &err))) {
-        code = report_failure(&err);
-    } else if (one && f == FORMAT_TABLE) {
+    if (!(status = devices_open(a->devices, &list, err)) && o->n_arguments)
+        status = devices_find(list, o->argument[0], &one, err);
+    if (!status && one && a->format == FORMAT_TABLE) {
         print_device(one);
-    } else {
-        t = table_new();
-        add_columns(t, f);
+    } else if (!status) {
+        add_columns(t, a->format);
         for (size_t i = 0; i < (one ? 1 : list->n); i++)
-            add_row(t, f, one ? one : &list->device[i]);
-        if (table_print(t, f, stdout, &err))
-            code = report_failure(&err);
+            add_row(t, a->format, one ? one : &list->device[i]);
+        status = table_print(t, a->format, stdout, err);
     }
     table_free(t);
     devices_free(list);
-    return code;
+    return status;
 }
 
-const command cmd_devices = {
-    .name          = "devices",
-    .arguments     = "[NAME]",
-    .doc           = "List devices and what their datasheets say",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .max_arguments = 1,
-    .run           = run,
-};
+const command cmd_devices =
+    COMMAND("devices", "[NAME]", "List devices and what their datasheets say", devices_options, 0,
+            1, NULL, run);

@@ -14,52 +14,62 @@
 #include "crossgpu/digest.h"
 #include "epochs/epochs.h"
 
-enum { DEVICE, WORKLOAD, GROUP, SECONDS, METRIC, GPU, INTERVAL, APPEND };
-
 #define METRICS_MAX 64
 
-static const option_spec specs[] = {
-    [DEVICE]   = { "device", "NAME", NULL,
-                   "what the GPU is, as 'layermeter devices' names it (needed)" },
-    [WORKLOAD] = { "workload", "TEXT", NULL, "what ran: the same text where the same ran" },
-    [GROUP]    = { "group", "TEXT", NULL, "what is left out together to judge: the network, say" },
-    [SECONDS]  = { "seconds", "TIME", NULL,
-                   "of an epoch or a step; default: epochs are found in the trace" },
-    [METRIC]   = { "metric", "LIST", NULL, "columns of the trace; default: all that are known" },
-    [GPU]      = { "gpu", "N", NULL, "GPU of several, as the trace names it" },
-    [INTERVAL] = { "interval", "TIME", NULL,
-                   "between samples, 100ms, where the trace has no times" },
-    [APPEND]   = { "append", "FILE", NULL,
-                   "a row behind those of FILE, whose columns must be the same" },
-    { NULL, NULL, NULL, NULL },
+typedef struct digest_options {
+    const char    *device, *workload, *group, *append;
+    double         seconds;
+    option_texts   metrics;
+    trace_question trace;
+} digest_options;
+
+#define AT(member) OPTION_AT(digest_options, member)
+
+static const option_row option_rows[] = {
+    { "device", AT(device),
+      .needed = "--device is needed: what the GPU is, as 'layermeter devices' names it (needed)",
+      .help   = "what the GPU is, as 'layermeter devices' names it (needed)" },
+    { "workload", AT(workload), &type_text, "TEXT", "", HELP_WHAT,
+      "what ran: the same text where the same ran" },
+    { "group", AT(group), &type_text, "TEXT", "", HELP_WHAT,
+      "runs that 'learn' leaves out together to judge, such as the network" },
+    { "seconds", AT(seconds), &type_seconds, "TIME", NULL, HELP_WHAT,
+      "time of an epoch or a step (default: of the epochs found in the trace)",
+      .least = OPTION_ABOVE_0, .outside = "expected more than 0 s, found" },
+    { "metric", AT(metrics), &type_names, "LIST", NULL, HELP_WHAT,
+      "columns of the trace (default: all that are known)" },
+    { "gpu", AT(trace.gpu) },
+    { "interval", AT(trace.interval) },
+    { "append", AT(append), &type_text, "FILE", NULL, HELP_OUTPUT,
+      "add the row to this file, whose columns must be the same" },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "TRACE is what 'layermeter epochs' reads. Printed is a header and a row as 'layermeter learn' and 'layermeter\n"
-    "transfer --learned' take them: device, seconds of a steady epoch, and of each metric the mean, deviation, least,\n"
-    "quartiles and largest value over all samples (power_draw_mean_w). Traces to be learned from together come from\n"
-    "the same tool, whose names the columns have.\n";
+    "TRACE is what 'layermeter epochs' reads. Prints a header and a row for 'layermeter learn' and\n"
+    "'layermeter transfer --learned': device, seconds of a steady epoch, and of each metric the mean,\n"
+    "deviation, least, quartiles and largest value over all samples (power_draw_mean_w). Learn together\n"
+    "only from traces of the same tool, whose names the columns have.\n";
 
 static const char examples[] =
     "  layermeter digest t4.csv --device T4 --workload resnet50-b32 --group resnet50 --append runs.csv\n"
-    "  layermeter digest dcgmi.txt --interval 100ms --device A10G --workload resnet50-b32 --append runs.csv\n"
-    "  layermeter digest job.csv --device T4 >job-run.csv && layermeter transfer job-run.csv --learned gpus.txt\n";
+    "  layermeter digest dcgmi.txt --interval 100ms --device A10G --workload r50-b32 --append runs.csv\n"
+    "  layermeter digest job.csv --device T4 >run.csv && layermeter transfer run.csv --learned gpus.txt\n";
 
 typedef struct row {
-    const char *workload, *group, *device;
-    double      seconds;
-    digest      d;
+    const digest_options *a;
+    double                seconds;
+    digest                d;
 } row;
 
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
-static lm_status find_epoch(const options *o, const trace_question *q, row *r,
-                            char gpu[TRACE_NAME_MAX], lm_error *err)
+static lm_status find_epoch(const char *path, row *r, char gpu[TRACE_NAME_MAX], lm_error *err)
 {
     epochs_trace t;
     epochs      *e      = NULL;
-    lm_status    status = epochs_trace_load(o->argument[0], q, &t, err);
+    lm_status    status = epochs_trace_load(path, &r->a->trace, &t, err);
 
     if (status)
         return status;
@@ -77,21 +87,16 @@ static lm_status find_epoch(const options *o, const trace_question *q, row *r,
     return status;
 }
 
-static lm_status read_trace(const options *o, double step, row *r, lm_error *err)
+static lm_status read_trace(const char *path, row *r, lm_error *err)
 {
-    trace_question q = { .gpu = o->value[GPU], .interval = step };
-    char           gpu[TRACE_NAME_MAX], list[1024], *name[METRICS_MAX];
-    size_t         n      = 0;
-    lm_status      status = find_epoch(o, &q, r, gpu, err);
+    trace_question q = r->a->trace;
+    char           gpu[TRACE_NAME_MAX];
+    lm_status      status = find_epoch(path, r, gpu, err);
 
     if (status)
         return status;
     q.gpu = gpu;
-    if (!o->value[METRIC])
-        return digest_trace(o->argument[0], &q, NULL, 0, &r->d, err);
-    snprintf(list, sizeof list, "%s", o->value[METRIC]);
-    n = text_split(list, ',', name, METRICS_MAX);
-    return digest_trace(o->argument[0], &q, (const char *const *)name, n, &r->d, err);
+    return digest_trace(path, &q, r->a->metrics.at, r->a->metrics.n, &r->d, err);
 }
 
 /* ---- writing ------------------------------------------------------------------------------------
@@ -107,11 +112,11 @@ static void print_head(FILE *out, const row *r)
 
 static void print_row(FILE *out, const row *r)
 {
-    csv_put(out, r->workload);
+    csv_put(out, r->a->workload);
     putc(',', out);
-    csv_put(out, r->group);
+    csv_put(out, r->a->group);
     putc(',', out);
-    csv_put(out, r->device);
+    csv_put(out, r->a->device);
     fprintf(out, ",%.9g", r->seconds);
     for (size_t i = 0; i < r->d.n; i++)
         fprintf(out, ",%.9g", r->d.column[i].value);
@@ -161,55 +166,23 @@ static lm_status append(const char *path, const row *r, lm_error *err)
     return status;
 }
 
-static bool seconds_option(const options *o, int at, double *out, int *code)
+static lm_status run(const options *o, lm_error *err)
 {
-    lm_error err;
+    row       r      = { .a = o->filled };
+    lm_status status = LM_OK;
 
-    *out = NAN;
-    if (!o->value[at])
-        return true;
-    if (text_seconds(o->value[at], out, &err))
-        return option_misuse(o, at, &err, code);
-    if (*out > 0)
-        return true;
-    lm_error_set(&err, LM_E_ARG, "expected more than 0 s, found '%.40s'", o->value[at]);
-    return option_misuse(o, at, &err, code);
-}
-
-static int run_digest(const options *o)
-{
-    lm_error err = { LM_OK, "" };
-    row      r   = { .workload = o->value[WORKLOAD] ? o->value[WORKLOAD] : "",
-                     .device   = o->value[DEVICE] };
-    double   step;
-    int      code = EXIT_DONE;
-
-    r.group = o->value[GROUP] ? o->value[GROUP] : "";
-    if (!r.device) {
-        lm_error_set(&err, LM_E_ARG, "--device is needed: %s", specs[DEVICE].doc);
-        return report_misuse("", &err);
-    }
-    if (!seconds_option(o, SECONDS, &r.seconds, &code) ||
-        !seconds_option(o, INTERVAL, &step, &code))
-        return code;
-    if (read_trace(o, step, &r, &err) || (o->value[APPEND] && append(o->value[APPEND], &r, &err))) {
-        code = report_failure(&err);
-    } else if (!o->value[APPEND]) {
+    r.seconds = r.a->seconds;
+    status    = read_trace(o->argument[0], &r, err);
+    if (!status && r.a->append) {
+        status = append(r.a->append, &r, err);
+    } else if (!status) {
         print_head(stdout, &r);
         print_row(stdout, &r);
     }
     digest_free(&r.d);
-    return code;
+    return status;
 }
 
-const command cmd_digest = {
-    .name          = "digest",
-    .arguments     = "TRACE",
-    .doc           = "Turn a trace of GPU metrics into a run, to learn from or to transfer",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run           = run_digest,
-};
+const command cmd_digest = COMMAND(
+    "digest", "TRACE", "Turn a trace of GPU metrics into a run, to learn from or to transfer",
+    digest_options, 1, 1, NULL, run);

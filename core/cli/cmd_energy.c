@@ -4,79 +4,59 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
-#include "base/text.h"
-#include "cli/commands.h"
 #include "cli/power_options.h"
 #include "cli/setup_options.h"
 #include "energy/clocks.h"
 #include "fit/forms.h"
-#include "predict/layerwise_step.h"
 #include "predict/scaling.h"
 #include "report/table.h"
 
-enum {
-    MACHINE,
-    MODEL,
-    BATCH,
-    NODES,
-    DEVICES_PER_NODE,
-    CLOCKS,
-    POWER_CAP,
-    IDLE_POWER,
-    KNEE,
-    GRID,
-    SETUP_OPTIONS,
-    DATASET,
-    SESSION_OPTIONS,
-    FORMAT,
-    NETWORK_OPTIONS
-};
+typedef struct energy_options {
+    session_options session;
+    setup_choice    how;
+    power_choice    power;
+    int64_t         batch, nodes, dataset;
+    option_counts   clocks; /* MHz */
+    format          format;
+} energy_options;
 
-static const option_spec specs[] = {
-    [MACHINE]          = { "machine", "FILE", NULL,
-                           "machine file, written by 'layermeter fit' (needed but for paleo)" },
-    [MODEL]            = { "model", "NAME", "layermeter",
-                           "formulas: layermeter, convmeter or nnls; paleo; or justus, prenet (fit --model)" },
-    [BATCH]            = { "batch", "N", "32", "samples per device and micro-step" },
-    [NODES]            = { "nodes", "N", "1", "nodes: what a network connects" },
-    [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
-    [CLOCKS]           = { "clocks", "LIST", NULL,
-                           "MHz to compare, 600,900,1200: else 16 steps up to the highest" },
-    [POWER_CAP]  = { "power-cap", "WATTS", NULL, "the limit to keep to, 120W: the clock falls" },
-    [IDLE_POWER] = OPTION_IDLE_POWER,
-    [KNEE]       = OPTION_KNEE,
-    [GRID]       = OPTION_GRID,
-    SETUP_ROWS,
-    [DATASET] = OPTION_DATASET,
-    SESSION_ROWS,
-    [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
-    NETWORK_ROWS,
-    { NULL, NULL, NULL, NULL },
+#define AT(member) OPTION_AT(energy_options, member)
+
+static const option_row option_rows[] = {
+    { "batch", AT(batch), &type_count, "N", "32", .help = "samples of each device and micro-step" },
+    OPTION_GROUP(energy_options, session, session_option_rows),
+    { "dataset", AT(dataset) },
+    { "clocks", AT(clocks), &type_ascending, "LIST", NULL, HELP_WHAT,
+      "MHz to compare, 600,900,1200 (default: 16 steps up to the highest)" },
+    { "nodes", AT(nodes), &type_count, "N", "1", .help = "nodes, which a network connects" },
+    { "devices-per-node", AT(how.setup.devices) },
+    { "power-cap", .help = "power limit to keep to, 120W: the clock falls until it is kept" },
+    OPTION_GROUP(energy_options, power, power_option_rows),
+    OPTION_GROUP(energy_options, power, grid_option_rows),
+    OPTION_GROUP(energy_options, power, knee_option_rows),
+    OPTION_GROUP(energy_options, how, setup_option_rows),
+    { "format", AT(format) },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "The first row is the step as the device runs by itself, then one with its clock held at each of\n"
-    "--clocks. Time bound by arithmetic grows as the clock falls, that of traffic, launches and all-reduces\n"
-    "stays. Power is what the device draws at rest, and dynamic power: as clock x voltage^2, the voltage\n"
-    "constant up to --voltage-knee and in proportion to the clock above, unless a fit knows better. Where it\n"
-    "would pass the limit, the clock falls until it does not ('clock' is what is left of it). Energy is that\n"
-    "of all devices; EDP its product with the time. 'best' names the clocks that are best for time, energy\n"
-    "and EDP.\n"
+    "The first row is the step as the device runs by itself; then one row for each of --clocks, with the\n"
+    "clock held there. Time bound by arithmetic grows as the clock falls; time of traffic, launches and\n"
+    "all-reduces stays. Power is idle power plus dynamic power, which goes as clock x voltage^2: the\n"
+    "voltage is constant up to --voltage-knee and in proportion to the clock above, unless a fit knows\n"
+    "better. If power would pass the limit, the clock falls until it does not. Energy is that of all\n"
+    "devices; EDP is energy times time. 'best' names the clocks that are best for time, energy and EDP.\n"
     "\n"
-    "'power by' says whether the powers were fitted (power_w of observations) or are assumed: by\n"
-    "--idle-power, a device draws its datasheet's limit while it computes or moves bytes, and what it draws\n"
-    "at rest while it waits.\n"
-    "\n"
-    "A model that 'fit --model' learned of single layers tells the step by itself, and nicolai its power, too\n"
-    "('learned'); what of its time follows the clock is said by the default model's prices in the machine file.\n";
+    "'power by' says where powers come from: fitted (power_w of observations), or assumed from\n"
+    "--idle-power: the datasheet's limit while the device computes or moves bytes, idle power while it\n"
+    "waits. A model that was learned from single layers (fit --model) tells the step, nicolai its power,\n"
+    "too; the default model's prices in the machine file say which part of the time follows the clock.\n";
 
 static const char examples[] =
     "  layermeter energy resnet50 --machine machine.ini --batch 64\n"
-    "  layermeter energy resnet50 --machine machine.ini --idle-power 30W --voltage-knee 900MHz --clocks 600,900,1200\n"
+    "  layermeter energy resnet50 --machine m.ini --idle-power 30W --voltage-knee 900MHz --clocks 600,900\n"
     "  layermeter energy vgg16 --machine machine.ini --power-cap 120W --grid 400gCO2/kWh\n"
     "  layermeter energy vgg16 --machine machine.ini --model nicolai --batch 64\n";
-
-static const power_options power_at = { IDLE_POWER, POWER_CAP, KNEE, GRID, true };
 
 /* A step as it runs by itself, and with its clock held. */
 typedef struct answers {
@@ -95,17 +75,17 @@ static void answers_free(answers *a)
 }
 
 /* Those of --clocks, else the usual ones. */
-static lm_status choose_clocks(const power_model *m, const int64_t *list, size_t n, answers *a,
+static lm_status choose_clocks(const power_model *m, const option_counts *clocks, answers *a,
                                lm_error *err)
 {
-    a->n   = list ? n : CLOCKS_USUAL;
+    a->n   = clocks->n ? clocks->n : CLOCKS_USUAL;
     a->mhz = malloc((a->n + CLOCKS_USUAL) * sizeof *a->mhz);
     a->at  = malloc(a->n * sizeof *a->at);
     if (!a->mhz || !a->at)
         return no_memory(err);
     clocks_usual(m, a->mhz);
-    for (size_t i = 0; list && i < n; i++)
-        a->mhz[i] = (double)list[i];
+    for (size_t i = 0; i < clocks->n; i++)
+        a->mhz[i] = (double)clocks->at[i];
     return LM_OK;
 }
 
@@ -201,46 +181,6 @@ static lm_status print_answers(const answers *a, const power_choice *c, format f
     return status;
 }
 
-/* What was asked for. */
-typedef struct question {
-    scale_question step;
-    int64_t        nodes;
-    int64_t       *clock; /* MHz; NULL: not given */
-    size_t         n_clocks;
-    setup_choice   how;
-    power_choice   power;
-    format         f;
-} question;
-
-static bool read_question(const options *o, question *q, int *code)
-{
-    static const setup_options how = { SYNC,       BUCKET,    GRAD_DTYPE,
-                                       ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
-    lm_error                   err = { 0 };
-    int64_t                    batch, dataset;
-
-    if (format_parse(o->value[FORMAT], &q->f, &err)) {
-        *code = report_misuse("", &err);
-        return false;
-    }
-    if (!option_count(o, BATCH, &batch, code) || !option_count(o, NODES, &q->nodes, code) ||
-        !option_count(o, DATASET, &dataset, code) ||
-        !setup_options_read_of(o, o->value[MODEL], &how, &q->how, code) ||
-        !power_options_read(o, &power_at, &q->power, code) ||
-        (o->value[CLOCKS] && !option_list(o, CLOCKS, &q->clock, &q->n_clocks, code)))
-        return false;
-    if (q->how.n > 1) {
-        lm_error_set(&err, LM_E_ARG, "takes one size");
-        return option_misuse(o, BUCKET, &err, code);
-    }
-    if (q->clock)
-        q->n_clocks = option_list_tidy(q->clock, q->n_clocks);
-    q->step             = scale_weak(1, dataset);
-    q->step.setup       = q->how.setup;
-    q->step.setup.batch = batch;
-    return true;
-}
-
 /* Shares of a learned model's step are the default model's: without these all of it would follow
  * the clock. */
 static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_error *err)
@@ -249,7 +189,7 @@ static lm_status check_bounds(const predictor *who, const bottleneck_of *b, lm_e
 
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         all += b->compute[k];
-    if (!who->layerwise || all > 0)
+    if (!who->by->from_layers || all > 0)
         return LM_OK;
     return lm_error_set(
         err, LM_E_NOTFOUND,
@@ -272,62 +212,60 @@ static void hold(const power_choice *c, answers *a)
     clocks_try(&m, &load, c->cap_w, a->mhz, a->n, a->at);
 }
 
-static lm_status answer(const options *o, session *s, question *q, lm_error *err)
+static lm_status answer(const session *s, energy_options *e, lm_error *err)
 {
     answers             a = { .n = 0 };
-    const power_choice *c = &q->power;
+    const power_choice *c = &e->power;
+    scale_question      q = scale_weak(1, e->dataset);
     lm_status           status;
 
-    if (s->layerwise)
-        s->layerwise->optimizer = o->value[OPTIMIZER];
-    q->power.learned = layerwise_tells_power(&s->who);
-    setup_options_settle(&q->how, setup_in_buckets(&s->who));
-    q->step.setup.sync = q->how.setup.sync;
-    status = power_choice_complete(&q->power, s->cal, o->value[DEVICE], o->value[DEVICES], err);
+    setup_settle(&e->how, setup_in_buckets(&s->who));
+    q.setup          = e->how.setup;
+    q.setup.batch    = e->batch;
+    e->power.learned = predictor_tells_power(&s->who);
+    status           = power_choice_complete(&e->power, s->cal, e->session.source.device,
+                                             e->session.source.devices, err);
     if (!status)
-        status = scale_at(&s->who, &q->step, q->nodes, &a.point, err);
+        status = scale_at(&s->who, &q, e->nodes, &a.point, err);
     if (!status)
         status = check_bounds(&s->who, &a.point.bottleneck, err);
     if (!status)
         status = check_known(c, s->who.machine, err);
     if (!status)
-        status = choose_clocks(&c->model, q->clock, q->n_clocks, &a, err);
+        status = choose_clocks(&c->model, &e->clocks, &a, err);
     if (!status) {
         hold(c, &a);
-        status = print_answers(&a, c, q->f, err);
+        status = print_answers(&a, c, e->format, err);
     }
     answers_free(&a);
     return status;
 }
 
-static int run(const options *o)
+static lm_status check(options *o, lm_error *err)
 {
-    static const session_options at   = SESSION_PLACES;
-    lm_error                     err  = { 0 };
-    session                      s    = { 0 };
-    question                     q    = { .nodes = 1 };
-    int                          code = EXIT_DONE;
+    energy_options *a      = o->filled;
+    lm_status       status = setup_check(o, &a->how, &a->session, false, err);
 
-    if (read_question(o, &q, &code) && session_open(o, &at, &s, &code)) {
-        if (answer(o, &s, &q, &err))
-            code = report_failure(&err);
-        else
-            print_note(s.net, q.f == FORMAT_TABLE ? stdout : stderr);
-    }
-    session_close(&s);
-    free(q.how.policy);
-    free(q.clock);
-    return code;
+    power_choice_begin(o, &a->power, true);
+    if (!status && a->how.n > 1)
+        status = misused(o, &a->how.buckets, err, "takes one size");
+    return status ? status : session_check(o, &a->session, power_asks_device(o, &a->power), err);
 }
 
-const command cmd_energy = {
-    .name          = "energy",
-    .arguments     = "NETWORK",
-    .doc           = "A step's power and energy at several clocks, and which is best",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run           = run,
-};
+static lm_status run(const options *o, lm_error *err)
+{
+    energy_options *a = o->filled;
+    session         s;
+    lm_status       status = session_open(o, &a->session, &s, err);
+
+    if (!status)
+        status = answer(&s, a, err);
+    if (!status)
+        print_note(s.net, a->format == FORMAT_TABLE ? stdout : stderr);
+    session_close(&s);
+    return status;
+}
+
+const command cmd_energy =
+    COMMAND("energy", "NETWORK", "A step's power and energy at several clocks, and which is best",
+            energy_options, 1, 1, check, run);

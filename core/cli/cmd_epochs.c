@@ -2,46 +2,55 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "cli/commands.h"
-#include "cli/epochs_follow.h"
 #include "cli/epochs_trace.h"
 #include "epochs/epochs.h"
+#include "epochs/trace_plot.h"
 #include "report/json.h"
-#include "report/trace_plot.h"
 
-enum { METHOD, METRIC, GPU, INTERVAL, FORMAT, PLOT, KEEP_SCRIPT, FOLLOW };
+typedef struct epochs_options {
+    epochs_method  method;
+    trace_question trace;
+    format         format;
+    const char    *plot;
+    bool           keep_script;
+} epochs_options;
 
-static const option_spec specs[] = {
-    [METHOD]   = { "method", "NAME", "layermeter", "layermeter, hurlee or changepoints" },
-    [METRIC]   = { "metric", "NAME", NULL,
-                   "column of the trace, by any of its names; default: the one that shows load best" },
-    [GPU]      = { "gpu", "N", NULL, "GPU of several, as the trace names it" },
-    [INTERVAL] = { "interval", "TIME", NULL,
-                   "between samples, 100ms, where the trace has no times" },
-    [FORMAT]   = { "format", "FORMAT", "table", "table, csv or json" },
-    [PLOT] = { "plot", "FILE", NULL, "draw the trace and where epochs begin: .svg, .png or .pdf" },
-    [KEEP_SCRIPT] = { "keep-script", NULL, NULL,
-                      "leave the plot's gnuplot script and data beside it" },
-    [FOLLOW]      = { "follow", NULL, NULL, "wait for more, and print epochs as they end" },
-    { NULL, NULL, NULL, NULL },
+#define AT(member) OPTION_AT(epochs_options, member)
+
+OPTION_TYPE(type_method, epochs_method, epochs_method_parse);
+
+static const option_row option_rows[] = {
+    { "method", AT(method), &type_method, "NAME", "layermeter", HELP_HOW,
+      "layermeter, hurlee or changepoints" },
+    { "metric", AT(trace.metric) },
+    { "gpu", AT(trace.gpu) },
+    { "interval", AT(trace.interval) },
+    { "format", AT(format) },
+    { "plot", AT(plot), .excludes = "follow",
+      .refusal = "a trace that is followed has no end to draw it at",
+      .help    = "draw the trace and where epochs begin: .svg, .png or .pdf" },
+    { "keep-script", AT(keep_script) },
+    { "follow", AT(trace.follow), &type_flag, NULL, NULL, HELP_HOW,
+      "wait for more, and print epochs as they end" },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "TRACE is what one of these prints, plain or gzip, '-' being stdin; which one is seen from its first lines:\n"
+    "TRACE is the output of one of these, plain or gzip, or '-' for stdin; its first lines tell which:\n"
     "  dcgmi dmon -e 1002,1005 -d 100                                    (no times: --interval 100ms)\n"
     "  nvidia-smi --query-gpu=timestamp,index,utilization.gpu --format=csv -lms 100\n"
     "  nvidia-smi dmon -s pu -o DT\n"
     "  dcgm-exporter or any Prometheus exporter, scrape after scrape     (without times: --interval)\n"
     "or CSV with named columns: a time (timestamp, time_s, ...), a GPU (index, gpu, ...), metrics.\n"
     "\n"
-    "Rows: startup, warmup (longer epochs at the beginning), epoch (steady, those that are counted), irregular,\n"
-    "missing (without samples), partial, idle. 'confidence' is an epoch's correlation with the mean of the others.\n"
-    "The steady epoch time is the mean of the steady epochs, with its 90 % interval. Where nothing repeats, or less\n"
-    "than two epochs are there, it says so and exits with 1.\n"
+    "Rows: startup, warmup (longer epochs at the beginning), epoch (steady: these count), irregular,\n"
+    "missing (without samples), partial, idle. 'confidence' is an epoch's correlation with the mean of\n"
+    "the others. The steady epoch time is the mean of the steady epochs, with its 90 % interval. If\n"
+    "nothing repeats, or less than two epochs are there, it says so and exits with 1.\n"
     "\n"
-    "Methods: layermeter (autocorrelation at all scales, then dynamic programming); hurlee (Hur & Lee 2024: peaks of\n"
-    "Luminol's anomaly score); changepoints (PELT).\n";
+    "Methods: layermeter (autocorrelation at all scales, then dynamic programming); hurlee (Hur & Lee\n"
+    "2024: peaks of Luminol's anomaly score); changepoints (PELT).\n";
 
 static const char examples[] =
     "  layermeter epochs dcgmi.txt --interval 100ms\n"
@@ -141,73 +150,43 @@ static lm_status print(const epochs_trace *tr, const epochs *e, epochs_method m,
     return status;
 }
 
-static lm_status draw(const options *o, const epochs_trace *t, const epochs *e, lm_error *err)
+static lm_status draw(const epochs_options *a, const epochs_trace *t, const epochs *e,
+                      lm_error *err)
 {
     char title[200];
 
-    if (!o->value[PLOT])
+    if (!a->plot)
         return LM_OK;
     snprintf(title, sizeof title, "%.80s, GPU %s: epochs of %.4g s", t->path, t->gpu, e->steady);
-    return plot_trace(o->value[PLOT], title, t->metric, t->unit, &t->grid, e,
-                      o->value[KEEP_SCRIPT] != NULL, err);
+    return plot_trace(a->plot, title, t->metric, t->unit, &t->grid, e, a->keep_script, err);
 }
 
 /* One analysis of a whole trace. */
-static lm_status analyse(const options *o, const trace_question *q, epochs_method m, format f,
-                         lm_error *err)
+static lm_status analyse(const char *path, const epochs_options *a, lm_error *err)
 {
     epochs_trace t;
     epochs      *e      = NULL;
-    lm_status    status = epochs_trace_load(o->argument[0], q, &t, err);
+    lm_status    status = epochs_trace_load(path, &a->trace, &t, err);
 
     if (status)
         return status;
-    status = epochs_find(m, &t.grid, &e, err);
+    status = epochs_find(a->method, &t.grid, &e, err);
     if (status)
         lm_error_prefix(err, "%s: %s of GPU %s", t.path, t.metric, t.gpu);
-    else if (!(status = print(&t, e, m, f, err)))
-        status = draw(o, &t, e, err);
+    else if (!(status = print(&t, e, a->method, a->format, err)))
+        status = draw(a, &t, e, err);
     epochs_free(e);
     trace_grid_free(&t.grid);
     return status;
 }
 
-static int run(const options *o)
+static lm_status run(const options *o, lm_error *err)
 {
-    lm_error       err = { 0 };
-    trace_question q   = { .metric   = o->value[METRIC],
-                           .gpu      = o->value[GPU],
-                           .interval = NAN,
-                           .follow   = o->value[FOLLOW] != NULL };
-    epochs_method  m;
-    format         f;
-    lm_status      status;
+    const epochs_options *a = o->filled;
 
-    if (format_parse(o->value[FORMAT], &f, &err))
-        return report_misuse("", &err);
-    if (epochs_method_parse(o->value[METHOD], &m, &err))
-        return report_misuse("--method", &err);
-    if (o->value[INTERVAL] &&
-        (text_seconds(o->value[INTERVAL], &q.interval, &err) ||
-         (!(q.interval > 0) && lm_error_set(&err, LM_E_ARG, "expected more than 0 s, found '%.40s'",
-                                            o->value[INTERVAL]))))
-        return report_misuse("--interval", &err);
-    if (q.follow && o->value[PLOT]) {
-        lm_error_set(&err, LM_E_ARG, "a trace that is followed has no end to draw it at");
-        return report_misuse("--plot", &err);
-    }
-    status = q.follow ? epochs_follow(o->argument[0], &q, m, f, &err) : analyse(o, &q, m, f, &err);
-    return status ? report_failure(&err) : EXIT_DONE;
+    return a->trace.follow ? epochs_follow(o->argument[0], &a->trace, a->method, a->format, err)
+                           : analyse(o->argument[0], a, err);
 }
 
-const command cmd_epochs = {
-    .name          = "epochs",
-    .arguments     = "TRACE",
-    .doc           = "Find epochs in a trace of GPU metrics",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run           = run,
-};
+const command cmd_epochs = COMMAND("epochs", "TRACE", "Find epochs in a trace of GPU metrics",
+                                   epochs_options, 1, 1, NULL, run);

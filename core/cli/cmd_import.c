@@ -4,71 +4,56 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "cli/commands.h"
-#include "cli/import_extrap.h"
-#include "cli/import_logs.h"
-#include "cli/import_power.h"
+#include "cli/import_options.h"
 #include "network/write.h"
 
-enum {
-    OUTPUT,
-    TREAT,
-    IGNORE,
-    SET,
-    RANKS,
-    HOSTS,
-    ALGORITHM,
-    PARAMETER,
-    REGION,
-    METRIC,
-    FIXED,
-    GPU,
-    INTERVAL,
-    FORMAT
-};
+#define AT(member) OPTION_AT(import_options, member)
 
-static const option_spec specs[] = {
-    [OUTPUT] = { "output", "FILE", NULL, "file to write (also -o); else it is printed" },
-    [TREAT]  = OPTION_TREAT,
-    [IGNORE] = OPTION_IGNORE,
-    [SET]    = OPTION_SET,
-    [RANKS]  = { "ranks", "N", NULL, "logs: how many ranks took part, where the log does not say" },
-    [HOSTS]  = { "hosts", "N", NULL, "logs: on how many hosts they were" },
-    [ALGORITHM] = { "algorithm", "NAME", NULL, "logs: default (the library's choice) or ring" },
-    [PARAMETER] = { "parameter", "NAME=MEANING", NULL,
-                    "extra-p: what a parameter is, p=ranks; may be repeated" },
-    [REGION]    = { "region", "NAME=NETWORK", NULL,
-                    "extra-p: which network a region is, or allreduce; may be repeated" },
-    [METRIC]    = { "metric", "NAME=PHASE", NULL,
-                    "extra-p: which phase a metric is, in seconds; may be repeated; power: NAME, its column" },
-    [FIXED]     = { "fixed", "KEY=VALUE", NULL,
-                    "extra-p: what the file does not say, batch=32; may be repeated" },
-    [GPU]       = { "gpu", "NAME", NULL, "power: this GPU of the log, else each of them" },
-    [INTERVAL]  = { "interval", "TIME", NULL, "power: between rows, where the log has no times" },
-    [FORMAT]    = { "format", "FORMAT", "table", "power: table, csv or json" },
-    { NULL, NULL, NULL, NULL },
+static const option_row option_rows[] = {
+    OPTION_GROUP(import_options, network, network_option_rows),
+    { "ranks", AT(log.ranks), &type_whole, "N", NULL, HELP_WHAT,
+      "logs: ranks that took part, where the log does not say", .least = 1, .most = 1e6,
+      .outside = "must be 1 to 1000000" },
+    { "hosts", AT(log.hosts), &type_whole, "N", NULL, HELP_WHAT, "logs: hosts of these ranks",
+      .least = 1, .most = 1e6, .outside = "must be 1 to 1000000" },
+    { "algorithm", AT(log.algorithm), &type_text, "NAME", NULL, HELP_WHAT,
+      "logs: default (the library's choice) or ring" },
+    { "parameter", AT(extrap.parameters), &type_pair, "NAME=MEANING", NULL, HELP_WHAT,
+      "extra-p: meaning of a parameter, p=ranks", .repeats = true },
+    { "region", AT(extrap.regions), &type_pair, "NAME=NETWORK", NULL, HELP_WHAT,
+      "extra-p: network of a region, or allreduce", .repeats = true },
+    { "metric", AT(metrics), &type_text, "NAME=PHASE", .repeats = true,
+      .help = "extra-p: phase of a metric, in seconds; power: NAME, its column" },
+    { "fixed", AT(extrap.fixed), &type_pair, "KEY=VALUE", NULL, HELP_WHAT,
+      "extra-p: what the file does not say, batch=32", .repeats = true },
+    { "gpu", AT(power.gpu), .argument = "NAME", .help = "power: only this GPU of the log" },
+    { "interval", AT(power.interval), .heading = HELP_WHAT, .outside = "must be above 0",
+      .least = OPTION_ABOVE_0, .help = "power: time between rows, where the log has no times" },
+    { "output", AT(output) },
+    { "format", AT(power.format), .help = "power" },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "Reads ONNX files, with or without weights (these are not read), and PALEO's JSON files, whose blocks\n"
-    "and model-parallel parts are unfolded, all parts on one device. The other commands take such files\n"
-    "as well: an import is for reading, changing and keeping. An operator without a layer type is an\n"
-    "error; --treat and --ignore are kept in the file as a note that every result of it prints.\n"
+    "Reads ONNX files, with or without weights (which are not read), and PALEO's JSON files, whose blocks\n"
+    "and model-parallel parts are unfolded onto one device. Other commands take such files, too: import\n"
+    "one to read, change and keep it. An operator without a layer type is an error; --treat and --ignore\n"
+    "stand in the new file as a note that every result repeats.\n"
     "\n"
     "After the word nccl-tests or osu: logs of all_reduce_perf (NVIDIA's or AMD's) or osu_allreduce, as\n"
-    "observations to fit. Rows whose result was wrong are left out, and counted. The times are means, as\n"
-    "the tools print them; nccl-tests' are those in place. OSU's logs need --ranks and --hosts.\n"
+    "observations to fit. Rows with a wrong result are left out, and counted. Times are means, as the\n"
+    "tools print them; those of nccl-tests are in place. OSU's logs need --ranks and --hosts.\n"
     "\n"
-    "After the word extra-p: files in Extra-P's text format, as observations. Parameters are nodes, devices\n"
-    "(of each node), ranks (of all), batch (of a device), bytes, bucket_bytes, threads; regions networks, or\n"
-    "allreduce, with what does not vary behind the name ('resnet18 optimizer=adam'); metrics time, which is a\n"
-    "step, forward, backward, sync, update, step, inference, all in seconds. Words of other meaning are an\n"
-    "error that says what to give. Repetitions of a point become one row, their median.\n"
+    "After the word extra-p: files in Extra-P's text format, as observations. Parameters are nodes,\n"
+    "devices (of each node), ranks (of all), batch (of a device), bytes, bucket_bytes, threads. Regions\n"
+    "are networks or allreduce, with what does not vary behind the name ('resnet18 optimizer=adam').\n"
+    "Metrics are time (a step), forward, backward, sync, update, step, inference, in seconds. Any other\n"
+    "word is an error that says what to give. Repetitions of a point become one row, their median.\n"
     "\n"
-    "After the word power: logs of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv, dcgmi dmon\n"
-    "and others that 'epochs' reads. Prints the mean of each GPU once it has settled, as power_w of\n"
-    "observations: start-up and end are left out where the rest's standard error is least, then values\n"
-    "beyond three standard deviations; gaps do not count.\n";
+    "After the word power: logs of nvidia-smi --query-gpu=timestamp,index,power.draw --format=csv, dcgmi\n"
+    "dmon and other traces that 'epochs' reads. Prints the settled mean of each GPU, as power_w of\n"
+    "observations: start-up and end are left out where the standard error of the rest is least, then\n"
+    "values beyond three standard deviations; gaps do not count.\n";
 
 static const char examples[] =
     "  layermeter import resnet50.onnx -o resnet50.ini\n"
@@ -94,82 +79,93 @@ static lm_status write_file(const network *net, const char *title, const char *p
     return status;
 }
 
-static int run_network(const options *o)
+static lm_status import_network(const options *o, lm_error *err)
 {
-    static const network_options at    = { TREAT, IGNORE, SET };
-    lm_error                     err   = { 0 };
-    registry                    *reg   = NULL;
-    network                     *net   = NULL;
-    const char                  *slash = strrchr(o->argument[0], '/');
-    char                         title[256];
-    lm_status                    status;
+    const import_options *a     = o->filled;
+    registry             *reg   = NULL;
+    network              *net   = NULL;
+    const char           *slash = strrchr(o->argument[0], '/');
+    char                  title[256];
+    lm_status             status;
 
-    status = open_registry(o, &reg, &err);
+    status = open_registry(o, &reg, err);
     if (!status)
-        status = open_network(o, &at, reg, &net, &err);
-    if (!status)
+        status = open_network(o, &a->network, reg, &net, err);
+    if (!status) {
         snprintf(title, sizeof title, "Imported from %.120s%s%.100s",
                  slash ? slash + 1 : o->argument[0], net->set ? ", with " : "",
                  net->set ? net->set : "");
-    if (!status)
-        status = o->value[OUTPUT] ? write_file(net, title, o->value[OUTPUT], &err)
-                                  : network_write(net, title, stdout, &err);
+        status = a->output ? write_file(net, title, a->output, err)
+                           : network_write(net, title, stdout, err);
+    }
     if (!status)
         print_note(net, stderr);
     network_free(net);
     registry_free(reg);
-    return status ? report_failure(&err) : EXIT_DONE;
+    return status;
 }
 
-static int run(const options *o)
-{
-    static const log_places    at           = { OUTPUT, RANKS, HOSTS, ALGORITHM };
-    static const extrap_places at_extrap    = { OUTPUT, PARAMETER, REGION, METRIC, FIXED };
-    static const int           of_log[]     = { RANKS, HOSTS, ALGORITHM };
-    static const power_places  at_power     = { OUTPUT, METRIC, GPU, INTERVAL, FORMAT };
-    static const int           of_extrap[]  = { PARAMETER, REGION, FIXED };
-    static const int           of_metric[]  = { METRIC };
-    static const int           of_power[]   = { GPU, INTERVAL, FORMAT };
-    static const int           of_network[] = { TREAT, IGNORE, SET };
-    const bool                 log          = import_is_log(o->argument[0]);
-    const bool                 extrap       = import_is_extrap(o->argument[0]);
-    const bool                 power        = import_is_power(o->argument[0]);
-    lm_error                   err;
-    int                        code;
-
-    if (!log && (code = options_refuse(o, of_log, 3, "logs, behind the word nccl-tests or osu")))
-        return code;
-    if (!extrap && (code = options_refuse(o, of_extrap, 3, "files behind the word extra-p")))
-        return code;
-    if (!extrap && !power &&
-        (code = options_refuse(o, of_metric, 1, "files behind the word extra-p or power")))
-        return code;
-    if (!power && (code = options_refuse(o, of_power, 3, "logs behind the word power")))
-        return code;
-    if ((log || extrap || power) && (code = options_refuse(o, of_network, 3, "networks")))
-        return code;
-    if (log)
-        return import_logs(o, &at);
-    if (power)
-        return import_power(o, &at_power);
-    if (extrap)
-        return import_extrap(o, &at_extrap);
-    if (o->n_arguments > 1) {
-        lm_error_set(&err, LM_E_ARG,
-                     "one FILE at a time (logs go behind the word nccl-tests, osu or power)");
-        return report_misuse("", &err);
-    }
-    return run_network(o);
-}
-
-const command cmd_import = {
-    .name          = "import",
-    .arguments     = "FILE | nccl-tests LOG... | osu LOG... | power LOG... | extra-p FILE...",
-    .doc           = "Turn a network of another format into an INI file, or logs into observations",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 1,
-    .max_arguments = ARGUMENTS_MAX,
-    .run           = run,
+/* What is imported, by the first argument: a word, or the file of a network. */
+static const struct {
+    const char *word;
+    lm_status (*check)(options *o, lm_error *err);
+    lm_status (*run)(const options *o, lm_error *err);
+} kinds[] = {
+    { "nccl-tests", import_logs_check, import_logs },
+    { "osu", import_logs_check, import_logs },
+    { "extra-p", import_extrap_check, import_extrap },
+    { "power", import_power_check, import_power },
 };
+
+#define N_KINDS (sizeof kinds / sizeof kinds[0])
+
+static size_t kind_of(const options *o)
+{
+    size_t k = 0;
+
+    while (k < N_KINDS && strcmp(kinds[k].word, o->argument[0]) != 0)
+        k++;
+    return k;
+}
+
+/* Options of the other kinds. */
+static lm_status check(options *o, lm_error *err)
+{
+    import_options *a    = o->filled;
+    const size_t    kind = kind_of(o);
+    const bool      log = kind < 2, extrap = kind == 2, power = kind == 3;
+    lm_status       status = LM_OK;
+
+    if (!log)
+        status = refused(o, &a->log, sizeof a->log, "logs, behind the word nccl-tests or osu", err);
+    if (!status && !extrap)
+        status = refused(o, &a->extrap, sizeof a->extrap, "files behind the word extra-p", err);
+    if (!status && !extrap && !power)
+        status = refused(o, &a->metrics, sizeof a->metrics,
+                         "files behind the word extra-p or power", err);
+    if (!status && !power)
+        status = refused(o, &a->power, sizeof a->power, "logs behind the word power", err);
+    if (!status && kind < N_KINDS)
+        status = refused(o, &a->network, sizeof a->network, "networks", err);
+    if (status)
+        return status;
+    if (kind < N_KINDS)
+        return kinds[kind].check(o, err);
+    return o->n_arguments == 1
+               ? LM_OK
+               : lm_error_set(
+                     err, LM_E_ARG,
+                     "one FILE at a time (logs go behind the word nccl-tests, osu or power)");
+}
+
+static lm_status run(const options *o, lm_error *err)
+{
+    const size_t kind = kind_of(o);
+
+    return kind < N_KINDS ? kinds[kind].run(o, err) : import_network(o, err);
+}
+
+const command cmd_import =
+    COMMAND("import", "FILE | nccl-tests LOG... | osu LOG... | power LOG... | extra-p FILE...",
+            "Turn a network of another format into an INI file, or logs into observations",
+            import_options, 1, ARGUMENTS_MAX, check, run);

@@ -7,18 +7,20 @@
 #include "layers/schema.h"
 #include "report/table.h"
 
-enum { FORMAT };
+typedef struct layers_options {
+    format format;
+} layers_options;
 
-static const option_spec specs[] = {
-    [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
-    { NULL, NULL, NULL, NULL },
+static const option_row option_rows[] = {
+    { "format", OPTION_AT(layers_options, format) },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "Flags: 'functional' types join or reshape tensors and are no layers of their own in frameworks;\n"
-    "a 'source' takes no inputs; a 'constant' source belongs to the network and is no data; a 'view'\n"
-    "shows its input under another shape and costs nothing. Every type also takes the keys 'inputs'\n"
-    "and 'functional'.\n";
+    "Flags: 'functional' types join or reshape tensors and are no layers of their own in frameworks; a\n"
+    "'source' takes no inputs; a 'constant' source belongs to the network and is no data; a 'view' shows\n"
+    "its input under another shape and costs nothing. Every type also takes the keys 'inputs' and\n"
+    "'functional'.\n";
 
 static const char examples[] = "  layermeter layers\n"
                                "  layermeter layers conv2d\n"
@@ -141,49 +143,33 @@ static void print_json(const registry_entry *e, const table *params)
     json_close(&j, '}');
 }
 
-static int run(const options *o)
+static lm_status run(const options *o, lm_error *err)
 {
-    const registry_entry *e   = NULL;
-    lm_error              err = { 0 };
-    registry             *reg = NULL;
-    table                *t   = table_new();
-    format                f;
-    int                   code = EXIT_DONE;
+    const layers_options *a      = o->filled;
+    const registry_entry *e      = NULL;
+    registry             *reg    = NULL;
+    table                *t      = table_new();
+    lm_status             status = open_registry(o, &reg, err);
 
-    if (format_parse(o->value[FORMAT], &f, &err)) {
-        table_free(t);
-        return report_misuse("", &err);
-    }
-    if (open_registry(o, &reg, &err) ||
-        (o->n_arguments && registry_need(reg, o->argument[0], &e, &err))) {
-        code = report_failure(&err);
-        goto out;
-    }
-    if (e)
+    if (!status && o->n_arguments)
+        status = registry_need(reg, o->argument[0], &e, err);
+    if (!status && e)
         list_params(&e->type, t);
-    else
+    else if (!status)
         list_types(reg, t);
-    if (e && f == FORMAT_TABLE)
+    if (!status && e && a->format == FORMAT_TABLE)
         print_head(e);
-    if (e && f == FORMAT_JSON)
+    if (!status && e && a->format == FORMAT_JSON)
         print_json(e, t);
-    else if (e && f == FORMAT_TABLE && !e->type.n_params)
+    else if (!status && e && a->format == FORMAT_TABLE && !e->type.n_params)
         puts("no keys of its own");
-    else if (table_print(t, f, stdout, &err))
-        code = report_failure(&err);
-out:
+    else if (!status)
+        status = table_print(t, a->format, stdout, err);
     table_free(t);
     registry_free(reg);
-    return code;
+    return status;
 }
 
-const command cmd_layers = {
-    .name          = "layers",
-    .arguments     = "[TYPE]",
-    .doc           = "List the layer types, or explain the keys of one",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .max_arguments = 1,
-    .run           = run,
-};
+const command cmd_layers =
+    COMMAND("layers", "[TYPE]", "List the layer types, or explain the keys of one", layers_options,
+            0, 1, NULL, run);

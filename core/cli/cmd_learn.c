@@ -6,57 +6,64 @@
 
 #include "base/no_memory.h"
 #include "base/stats.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "crossgpu/crossgpu_file.h"
 #include "crossgpu/held_out.h"
 
-enum { METHOD, OUTPUT, LEAVE_OUT, TEST, SEED, DEVICES, FORMAT };
+typedef struct learn_options {
+    option_texts methods;
+    const char  *output, *devices;
+    struct {
+        held_out_kind leave;
+        const char   *test;
+    } judging;
+    uint64_t seed;
+    format   format;
 
-static const option_spec specs[] = {
-    [METHOD]    = { "method", "LIST", "layermeter", "of layermeter, stacking, pair-ratio" },
-    [OUTPUT]    = { "output", "FILE", NULL,
-                    "write what was learned, for 'layermeter transfer --learned' (also -o)" },
-    [LEAVE_OUT] = { "leave-out", "WHAT", "group",
-                    "without -o: group, workload, row or gpu are left out in turn" },
-    [TEST]      = { "test", "FILE", NULL,
-                    "without -o: learn from all, and judge by these runs instead" },
-    [SEED]      = { "seed", "NUMBER", "1", "of all that is drawn" },
-    [DEVICES]   = OPTION_DEVICES,
-    [FORMAT]    = { "format", "FORMAT", "table", "table, csv or json" },
-    { NULL, NULL, NULL, NULL },
+    crossgpu_method method[N_CROSSGPU_METHODS]; /* of `methods` */
+} learn_options;
+
+#define AT(member) OPTION_AT(learn_options, member)
+
+OPTION_TYPE(type_held_out, held_out_kind, held_out_parse);
+
+static const option_row option_rows[] = {
+    { "method", AT(methods), &type_names, "LIST", "layermeter", HELP_HOW,
+      "some of layermeter, stacking, pair-ratio" },
+    { "output", AT(output),
+      .help = "write what was learned, for 'layermeter transfer --learned' (also -o)" },
+    { "leave-out", AT(judging.leave), &type_held_out, "WHAT", "group", HELP_HOW,
+      "without -o: group, workload, row or gpu are left out in turn", .excludes = "test",
+      .refusal = "nothing is left out where other runs judge" },
+    { "test", AT(judging.test), &type_text, "FILE", NULL, HELP_WHAT,
+      "without -o: learn from all, and judge by these runs instead" },
+    { "seed", AT(seed) },
+    { "devices", AT(devices) },
+    { "format", AT(format) },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "RUNS.csv (plain or gzip) has a row a run: columns 'workload' (the same text where the same ran), 'gpu' (by any\n"
-    "name of 'layermeter devices'), 'seconds' (of an epoch, or of a step: alike for all runs of a workload), and of\n"
-    "any other names what was metered meanwhile: means, quantiles ... of power, utilisation, clocks, memory, with\n"
-    "the unit as last word (power_mean_w, sm_clock_q50_mhz, conv2d_us). 'group' says what is left out together;\n"
-    "else a workload is by itself. Repeats are taken by their medians. core/crossgpu/RUNS.md has it all.\n"
+    "RUNS.csv (plain or gzip) has one row for each run: 'workload' (the same text where the same ran),\n"
+    "'gpu' (any name of 'layermeter devices'), 'seconds' (of an epoch or a step, alike for all runs of a\n"
+    "workload), and metrics by any name with the unit as last word: power_mean_w, sm_clock_q50_mhz,\n"
+    "conv2d_us. 'group' says what is left out together (default: each workload). Repeats become their\n"
+    "median. See core/crossgpu/RUNS.md.\n"
     "\n"
-    "Without -o it prints how far predictions are off from each run to the same workload on the other GPUs, where\n"
-    "what --leave-out names was not learned from: each group in turn; workloads or rows (pairs of runs) in 10 parts\n"
-    "at random; each GPU in turn, then told by its datasheet alone. With -o one method learns from all, and leaves\n"
-    "groups out for its intervals only.\n"
+    "Without -o it prints the error of predictions from each run to the same workload on other GPUs,\n"
+    "learned without what --leave-out names: each group in turn; workloads or rows (pairs of runs) in 10\n"
+    "random parts; each GPU in turn, which its datasheet alone then describes. With -o one method learns\n"
+    "from all runs, and leaves out groups only for its intervals.\n"
     "\n"
-    "Methods: layermeter (log ratio of times, by similar runs and boosted trees, on unknown GPUs by mixed roofline\n"
-    "bounds); stacking (Hur & Lee 2024: forest and boosted trees under a third learner, in seconds); pair-ratio (the\n"
-    "median of each pair of GPUs).\n";
+    "Methods: layermeter (log ratio of times, from similar runs and boosted trees; on unknown GPUs from\n"
+    "mixed roofline bounds); stacking (Hur & Lee 2024: forest and boosted trees under a third learner, in\n"
+    "seconds); pair-ratio (the median of each pair of GPUs).\n";
 
 static const char examples[] =
     "  layermeter learn runs.csv --method layermeter,stacking,pair-ratio\n"
     "  layermeter learn runs.csv --leave-out gpu --format csv\n"
     "  layermeter learn runs.csv -o gpus.txt\n"
     "  layermeter transfer job.csv --learned gpus.txt --from T4 --to V100-SXM2-16GB,A10G\n";
-
-/* What the command line says. */
-typedef struct asked {
-    crossgpu_method method[N_CROSSGPU_METHODS];
-    size_t          n_methods;
-    held_out_kind   leave;
-    uint64_t        seed;
-    format          f;
-} asked;
 
 /* Everything that is opened. */
 typedef struct work {
@@ -80,59 +87,29 @@ static void work_free(work *w)
     devices_free(w->devices);
 }
 
-static bool parse_methods(const options *o, asked *a, int *code)
+static lm_status check(options *o, lm_error *err)
 {
-    char     list[256], *name[N_CROSSGPU_METHODS + 1];
-    lm_error err;
-    size_t   n;
+    learn_options *a = o->filled;
 
-    snprintf(list, sizeof list, "%s", o->value[METHOD]);
-    n = text_split(list, ',', name, N_CROSSGPU_METHODS + 1);
-    if (n > N_CROSSGPU_METHODS) {
-        lm_error_set(&err, LM_E_ARG, "more than there are");
-        return option_misuse(o, METHOD, &err, code);
+    if (a->methods.n > N_CROSSGPU_METHODS)
+        return misused(o, &a->methods, err, "more than there are");
+    for (size_t i = 0; i < a->methods.n; i++) {
+        lm_error why;
+
+        if (crossgpu_method_parse(a->methods.at[i], &a->method[i], &why))
+            return misused(o, &a->methods, err, "%s", why.text);
     }
-    for (size_t i = 0; i < n; i++)
-        if (crossgpu_method_parse(name[i], &a->method[i], &err))
-            return option_misuse(o, METHOD, &err, code);
-    a->n_methods = n;
-    return true;
+    if (a->output && a->methods.n > 1)
+        return misused(o, &a->methods, err, "-o writes what one method learned");
+    return a->output ? refused(o, &a->judging, sizeof a->judging, "judging, without -o", err)
+                     : LM_OK;
 }
 
-static bool parse(const options *o, asked *a, int *code)
+static lm_status open_runs(const char *path, const learn_options *a, work *w, lm_error *err)
 {
-    static const int of_judging[] = { LEAVE_OUT, TEST };
-    lm_error         err          = { 0 };
+    lm_status status = devices_open(a->devices, &w->devices, err);
 
-    if (format_parse(o->value[FORMAT], &a->f, &err)) {
-        *code = report_misuse("", &err);
-        return false;
-    }
-    if (!parse_methods(o, a, code))
-        return false;
-    if (held_out_parse(o->value[LEAVE_OUT], &a->leave, &err))
-        return option_misuse(o, LEAVE_OUT, &err, code);
-    if (text_uint(o->value[SEED], &a->seed, &err))
-        return option_misuse(o, SEED, &err, code);
-    if (o->value[TEST] && o->given[LEAVE_OUT]) {
-        lm_error_set(&err, LM_E_ARG, "nothing is left out where other runs judge");
-        return option_misuse(o, LEAVE_OUT, &err, code);
-    }
-    if (o->value[OUTPUT] && a->n_methods > 1) {
-        lm_error_set(&err, LM_E_ARG, "-o writes what one method learned");
-        return option_misuse(o, METHOD, &err, code);
-    }
-    if (o->value[OUTPUT])
-        *code = options_refuse(o, of_judging, sizeof of_judging / sizeof of_judging[0],
-                               "judging, without -o");
-    return *code == EXIT_DONE;
-}
-
-static lm_status open_runs(const options *o, work *w, lm_error *err)
-{
-    lm_status status = devices_open(o->value[DEVICES], &w->devices, err);
-
-    if (status || (status = runs_load(o->argument[0], &w->r, err)) ||
+    if (status || (status = runs_load(path, &w->r, err)) ||
         (status = pairs_of(w->r, w->devices, &w->p, err)))
         return status;
     if (*w->p->left_out)
@@ -140,10 +117,10 @@ static lm_status open_runs(const options *o, work *w, lm_error *err)
     if (!w->p->s.n_metrics)
         fprintf(stderr, "layermeter: %s: no metrics: only seconds and GPUs tell\n", w->r->path);
     w->tested = w->p;
-    if (!o->value[TEST])
+    if (!a->judging.test)
         return LM_OK;
     w->tested = NULL;
-    if ((status = runs_load(o->value[TEST], &w->other, err)))
+    if ((status = runs_load(a->judging.test, &w->other, err)))
         return status;
     return pairs_of(w->other, w->devices, &w->tested, err);
 }
@@ -188,12 +165,13 @@ static void add_columns(table *t)
 }
 
 /* Who a row is judged with: its group, or its GPU where these are left out. */
-static const char *judged_with(const pairs *p, const pair_row *row, const asked *a)
+static const char *judged_with(const pairs *p, const pair_row *row, const learn_options *a)
 {
-    return a->leave == HELD_OUT_GPU ? p->gpu[row->pair % p->n_gpus].name : p->group[row->group];
+    return a->judging.leave == HELD_OUT_GPU ? p->gpu[row->pair % p->n_gpus].name
+                                            : p->group[row->group];
 }
 
-static double median_width(const work *w, const char *name, const asked *a, double *scratch)
+static double median_width(const work *w, const char *name, const learn_options *a, double *scratch)
 {
     size_t n = 0;
 
@@ -205,10 +183,10 @@ static double median_width(const work *w, const char *name, const asked *a, doub
 }
 
 /* The rows of a name, NULL: all. */
-static void add_errors(const work *w, const asked *a, const options *o, crossgpu_method m,
-                       const char *name, table *t)
+static void add_errors(const work *w, const learn_options *a, crossgpu_method m, const char *name,
+                       table *t)
 {
-    size_t       n = 0, inside = 0, bounded = 0;
+    size_t       n = 0, inside = 0, with_bounds = 0;
     stats_errors e;
 
     for (size_t i = 0; i < w->tested->n; i++) {
@@ -222,7 +200,7 @@ static void add_errors(const work *w, const asked *a, const options *o, crossgpu
         w->measured[n++] = is;
         if (isnan(p->low))
             continue;
-        bounded++;
+        with_bounds++;
         inside += is >= p->low && is <= p->high;
     }
     if (!n)
@@ -234,30 +212,30 @@ static void add_errors(const work *w, const asked *a, const options *o, crossgpu
     table_real(t, 100 * e.mape);
     table_real(t, 100 * e.median_ape);
     table_real(t, e.r2);
-    table_real(t, bounded ? 100 * (double)inside / (double)bounded : NAN);
+    table_real(t, with_bounds ? 100 * (double)inside / (double)with_bounds : NAN);
     table_real(t, 100 * median_width(w, name, a, w->predicted));
     table_real(t, e.rmse);
-    table_text(t, o->value[TEST] ? "test" : held_out_name(a->leave));
+    table_text(t, a->judging.test ? "test" : held_out_name(a->judging.leave));
     table_count(t, a->seed);
 }
 
-static lm_status predict_all(const work *w, const options *o, const asked *a, crossgpu_method m,
+static lm_status predict_all(const work *w, const learn_options *a, crossgpu_method m,
                              lm_error *err)
 {
     /* the intervals of other methods take learning as often again */
-    const crossgpu_options how = { m, a->seed, m != CROSSGPU_STACKING || o->value[TEST] };
+    const crossgpu_options how = { m, a->seed, m != CROSSGPU_STACKING || a->judging.test };
     crossgpu              *c   = NULL;
     lm_status              status;
 
-    if (!o->value[TEST])
-        return held_out_predict(w->p, &how, a->leave, w->said, err);
+    if (!a->judging.test)
+        return held_out_predict(w->p, &how, a->judging.leave, w->said, err);
     if (!(status = learn(w, &how, &c, err)))
         status = held_out_test(c, w->tested, w->said, err);
     crossgpu_free(c);
     return status;
 }
 
-static lm_status judge_methods(const options *o, const asked *a, work *w, lm_error *err)
+static lm_status judge_methods(const learn_options *a, work *w, lm_error *err)
 {
     const pairs *p      = w->tested;
     table       *t      = table_new();
@@ -269,19 +247,19 @@ static lm_status judge_methods(const options *o, const asked *a, work *w, lm_err
     if (!w->said || !w->predicted || !w->measured)
         status = no_memory(err);
     add_columns(t);
-    for (size_t m = 0; m < a->n_methods && !status; m++) {
-        if ((status = predict_all(w, o, a, a->method[m], err)))
+    for (size_t m = 0; m < a->methods.n && !status; m++) {
+        if ((status = predict_all(w, a, a->method[m], err)))
             break;
-        if (a->leave == HELD_OUT_GPU)
+        if (a->judging.leave == HELD_OUT_GPU)
             for (size_t g = 0; g < p->n_gpus; g++)
-                add_errors(w, a, o, a->method[m], p->gpu[g].name, t);
+                add_errors(w, a, a->method[m], p->gpu[g].name, t);
         else
             for (size_t g = 0; g < p->n_groups && p->n_groups > 1; g++)
-                add_errors(w, a, o, a->method[m], p->group[g], t);
-        add_errors(w, a, o, a->method[m], NULL, t);
+                add_errors(w, a, a->method[m], p->group[g], t);
+        add_errors(w, a, a->method[m], NULL, t);
     }
     if (!status)
-        status = table_print(t, a->f, stdout, err);
+        status = table_print(t, a->format, stdout, err);
     table_free(t);
     return status;
 }
@@ -330,14 +308,14 @@ static void say_interval(const char *what, const interval *i)
                 what);
 }
 
-static lm_status write_learned(const options *o, const asked *a, const work *w, lm_error *err)
+static lm_status write_learned(const learn_options *a, const work *w, lm_error *err)
 {
     const crossgpu_options how    = { a->method[0], a->seed, true };
     crossgpu              *c      = NULL;
     lm_status              status = learn(w, &how, &c, err);
 
-    if (!status && !(status = crossgpu_save(c, o->value[OUTPUT], err)) &&
-        !(status = print_pairs(w, a->f, err))) {
+    if (!status && !(status = crossgpu_save(c, a->output, err)) &&
+        !(status = print_pairs(w, a->format, err))) {
         say_interval("on GPUs that were learned from", &c->known);
         if (c->method == CROSSGPU_LAYERMETER) {
             say_interval("on others, by datasheet", &c->unknown[UNKNOWN_TARGET]);
@@ -350,30 +328,18 @@ static lm_status write_learned(const options *o, const asked *a, const work *w, 
     return status;
 }
 
-static int run_learn(const options *o)
+static lm_status run(const options *o, lm_error *err)
 {
-    lm_error err  = { 0 };
-    work     w    = { 0 };
-    asked    a    = { .n_methods = 0 };
-    int      code = EXIT_DONE;
+    const learn_options *a      = o->filled;
+    work                 w      = { 0 };
+    lm_status            status = open_runs(o->argument[0], a, &w, err);
 
-    if (!parse(o, &a, &code))
-        return code;
-    if (open_runs(o, &w, &err) ||
-        (o->value[OUTPUT] ? write_learned(o, &a, &w, &err) : judge_methods(o, &a, &w, &err)))
-        code = report_failure(&err);
+    if (!status)
+        status = a->output ? write_learned(a, &w, err) : judge_methods(a, &w, err);
     work_free(&w);
-    return code;
+    return status;
 }
 
-const command cmd_learn = {
-    .name          = "learn",
-    .arguments     = "RUNS.csv",
-    .doc           = "Learn from runs and their GPU metrics how long they take on other GPUs",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run           = run_learn,
-};
+const command cmd_learn = COMMAND(
+    "learn", "RUNS.csv", "Learn from runs and their GPU metrics how long they take on other GPUs",
+    learn_options, 1, 1, check, run);

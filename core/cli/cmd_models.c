@@ -8,18 +8,21 @@
 #include "network/metrics.h"
 #include "report/table.h"
 
-enum { FORMAT };
+typedef struct models_options {
+    format format;
+} models_options;
 
-static const option_spec specs[] = {
-    [FORMAT] = { "format", "FORMAT", "table", "table, csv or json" },
-    { NULL, NULL, NULL, NULL },
+static const option_row option_rows[] = {
+    { "format", OPTION_AT(models_options, format) },
+    { .name = NULL },
 };
 
 static const char details[] =
     "Looks in the folders of $LAYERMETER_MODEL_PATH, then in that of the shipped models. Counts are of\n"
     "one sample of the file's own shape; FLOPs are those of the forward pass, 2 for each\n"
-    "multiply-accumulate; there are none where an argument has no default. What stands under 'arguments'\n"
-    "may be set: layermeter show NETWORK --set width=128. Exits with 1 if a file there is no network.\n";
+    "multiply-accumulate; an argument without a default leaves them empty. Set what stands under\n"
+    "'arguments' with layermeter show NETWORK --set width=128. Exits with 1 if a file there is no\n"
+    "network.\n";
 
 static const char examples[] = "  layermeter models\n  layermeter models --format csv\n";
 
@@ -110,42 +113,48 @@ static lm_status list_one(table *t, format f, const registry *reg, const char *n
     return status;
 }
 
-static int run(const options *o)
+/* One that is wrong hides no other: of all mistakes but the last there is a line at once. */
+static lm_status list_all(table *t, format f, const registry *reg, const network_names *names,
+                          lm_error *err)
 {
-    lm_error      err   = { 0 };
-    registry     *reg   = NULL;
-    network_names names = { NULL, 0 };
-    table        *t     = table_new();
-    int           code  = EXIT_DONE;
-    format        f;
+    lm_status status = LM_OK;
 
-    if (format_parse(o->value[FORMAT], &f, &err)) {
-        table_free(t);
-        return report_misuse("", &err);
+    for (size_t i = 0; i < names->n; i++) {
+        lm_error here;
+
+        if (!list_one(t, f, reg, names->name[i], &here))
+            continue;
+        if (status)
+            report_failure(err);
+        *err   = here;
+        status = here.code;
     }
-    if (open_registry(o, &reg, &err) || network_list(&names, &err)) {
-        code = report_failure(&err);
-        goto out;
+    return status;
+}
+
+static lm_status run(const options *o, lm_error *err)
+{
+    const models_options *a     = o->filled;
+    registry             *reg   = NULL;
+    network_names         names = { NULL, 0 };
+    table                *t     = table_new();
+    lm_status             status, printed;
+    lm_error              why;
+
+    if (!(status = open_registry(o, &reg, err)) && !(status = network_list(&names, err))) {
+        add_columns(t, a->format);
+        status  = list_all(t, a->format, reg, &names, err);
+        printed = table_print(t, a->format, stdout, &why);
+        if (!status && printed)
+            *err = why;
+        status = status ? status : printed;
     }
-    add_columns(t, f);
-    for (size_t i = 0; i < names.n; i++)
-        if (list_one(t, f, reg, names.name[i], &err)) /* one that is wrong hides no other */
-            code = report_failure(&err);
-    if (table_print(t, f, stdout, &err))
-        code = report_failure(&err);
-out:
     network_names_free(&names);
     table_free(t);
     registry_free(reg);
-    return code;
+    return status;
 }
 
-const command cmd_models = {
-    .name      = "models",
-    .arguments = "",
-    .doc       = "List the networks that are known by name, and their arguments",
-    .details   = details,
-    .examples  = examples,
-    .options   = specs,
-    .run       = run,
-};
+const command cmd_models =
+    COMMAND("models", "", "List the networks that are known by name, and their arguments",
+            models_options, 0, 0, NULL, run);

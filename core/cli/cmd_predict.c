@@ -4,103 +4,91 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
-#include "base/text.h"
-#include "cli/commands.h"
 #include "cli/power_options.h"
 #include "cli/setup_options.h"
-#include "predict/layerwise_step.h"
 #include "predict/scaling.h"
 #include "report/table.h"
 
-enum {
-    MACHINE,
-    MODEL,
-    BATCH,
-    NODES,
-    DEVICES_PER_NODE,
-    SETUP_OPTIONS,
-    DATASET,
-    SESSION_OPTIONS,
-    IDLE_POWER,
-    POWER_CAP,
-    GRID,
-    FORMAT,
-    EXPLAIN,
-    BY,
-    TOP,
-    NETWORK_OPTIONS
-};
+typedef struct predict_options {
+    session_options session;
+    setup_choice    how;
+    power_choice    power;
+    option_counts   batch, nodes;
+    int64_t         dataset, top;
+    bool            explain;
+    explain_key     by;
+    format          format;
+} predict_options;
 
-static const option_spec specs[] = {
-    [MACHINE] = { "machine", "FILE", NULL,
-                  "machine file, written by 'layermeter fit' (needed but for paleo)" },
-    [MODEL]   = { "model", "NAME", "layermeter",
-                  "formulas: layermeter, convmeter or nnls; paleo; or justus, prenet (fit --model)" },
-    [BATCH] = { "batch", "LIST", "32", "samples per device and micro-step: 8 or 1,2,4 or 1..64*2" },
-    [NODES] = { "nodes", "LIST", "1", "nodes: what a network connects" },
-    [DEVICES_PER_NODE] = OPTION_DEVICES_PER_NODE,
-    SETUP_ROWS,
-    [DATASET] = OPTION_DATASET,
-    SESSION_ROWS,
-    [IDLE_POWER] = OPTION_IDLE_POWER,
-    [POWER_CAP]  = OPTION_POWER_CAP,
-    [GRID]       = OPTION_GRID,
-    [FORMAT]     = { "format", "FORMAT", "table", "table, csv or json" },
-    [EXPLAIN]    = { "explain", NULL, NULL, "what one step is made of, and what bounds it" },
-    [BY]         = { "by", "KEY", "layer", "explain: by layer, block, class (of kernels) or term" },
-    [TOP]        = { "top", "N", "20", "explain: the longest so many, the rest as one; 0: all" },
-    NETWORK_ROWS,
-    { NULL, NULL, NULL, NULL },
+#define AT(member) OPTION_AT(predict_options, member)
+
+OPTION_TYPE(type_key, explain_key, explain_key_parse);
+
+static const option_row option_rows[] = {
+    { "batch", AT(batch), .fallback = "32" },
+    OPTION_GROUP(predict_options, session, session_option_rows),
+    { "dataset", AT(dataset) },
+    { "nodes", AT(nodes), .fallback = "1" },
+    { "devices-per-node", AT(how.setup.devices) },
+    OPTION_GROUP(predict_options, power, power_option_rows),
+    OPTION_GROUP(predict_options, power, grid_option_rows),
+    OPTION_GROUP(predict_options, how, setup_option_rows),
+    { "explain", AT(explain), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "the parts of one step, and what bounds each" },
+    { "by", AT(by), &type_key, "KEY", "layer", HELP_OUTPUT,
+      "--explain: rows by layer, block, class (of kernels) or term", .needs = "explain",
+      .refusal = "is for --explain" },
+    { "top", AT(top), &type_whole, "N", "20", HELP_OUTPUT,
+      "--explain: so many rows, the longest first, and the rest as one; 0: all", .needs = "explain",
+      .refusal = "is for --explain" },
+    { "format", AT(format) },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "A step is forward, backward and gradient (all-reduce and update). With --sync once they run one\n"
-    "after the other; tensor, ddp (PyTorch DistributedDataParallel: buckets) and horovod (fusion at each\n"
-    "cycle) hide all-reduces behind the backward pass, each as soon as its gradients are ready, and what\n"
-    "is left of them is 'exposed'. Only machines whose sweep has steps with 'bucket' tell how much a\n"
-    "backward pass really hides: of these, where they have several nodes, ddp is the default, else once.\n"
-    "low and high are by the central 90 % of measured / predicted on networks left out, wider\n"
-    "for each octave beyond what was measured; CSV and JSON have them for each part, too. An epoch takes\n"
-    "ceil(dataset / (batch x micro-steps x devices)) steps. 'beyond' names what leaves the calibrated range.\n"
-    "me/in/ex/as is the ledger, the share of the step that is measured (this network, input and batch were;\n"
-    "the time is still the formula's), interpolated (within what was measured, by a\n"
-    "coefficient that the measurements tell), extrapolated (by such a one, outside), or assumed (by a\n"
-    "coefficient of similar kernels, or one behind which no range is known).\n"
-    "--explain takes one batch and number of nodes apart. A block is a layer's name up to the first number\n"
-    "that is not its end, else up to the last dot. Terms are what is counted of a class of kernels: their\n"
-    "arithmetic, traffic and launches times a coefficient; each row says which of these is most of it.\n"
-    "--model paleo is PALEO (ICLR 2017), which knows a datasheet and a percent of peak instead of\n"
-    "measurements: arithmetic over peak plus traffic over bandwidth, nothing overlapped, no interval.\n"
-    "--model justus, or another that 'fit --model' learned of single layers: a step is the sum over its\n"
-    "layers; those it knows nothing of, and how far a layer leaves what was learned, stand in 'beyond'. Bounds\n"
-    "are by groups of layers that were left out, as if all layers of the network were off alike.\n"
-    "All-reduces are the machine file's, or over --bandwidth; --sync hides them where backward passes were learned\n"
-    "by themselves. --explain knows its layers, not what bounds them.\n"
-    "They take any --optimizer that was measured: adagrad, adadelta, rmsprop, too. Where one was learned of\n"
-    "several devices, --device names this one by its datasheet.\n"
-    "Power is a device's, energy that of all devices: fitted, where the machine's power was measured, or\n"
-    "assumed, by --idle-power: the datasheet's limit while it works, at rest while it waits. See energy.\n"
-    "Learned models do not say what bounds the time, which a fitted power is of: shares of it are the default\n"
-    "model's, where the machine file has that. nicolai learned power, too ('power by' is learned), but not that\n"
-    "of devices that wait for each other's all-reduces: --idle-power tells it.\n";
+    "A step is forward pass, backward pass, all-reduce and update. --sync says how the all-reduce of\n"
+    "gradients overlaps the backward pass: once, not at all; tensor, each gradient as soon as it is\n"
+    "ready; ddp, in buckets as PyTorch's DistributedDataParallel; horovod, fused at each cycle. 'exposed'\n"
+    "is the part that is not hidden. Only a machine whose sweep has steps with 'bucket' tells how much a\n"
+    "backward pass hides; if those are of several nodes, ddp is the default.\n"
+    "\n"
+    "low and high are the central 90 % of measured / predicted on networks left out of the fit, wider for\n"
+    "each octave beyond what was measured; CSV and JSON have them for each part. An epoch takes\n"
+    "ceil(dataset / (batch x micro-steps x devices)) steps. 'beyond' names what leaves the calibrated\n"
+    "range. me/in/ex/as are shares of the step: measured (this network, input and batch were; the time is\n"
+    "still the formula's), interpolated (within the measured range, by a coefficient that the data\n"
+    "determine), extrapolated (the same, outside), assumed (by a coefficient of similar kernels, or of\n"
+    "unknown range).\n"
+    "\n"
+    "--explain splits one step. A block is a layer's name up to its first number that is not the end,\n"
+    "else up to the last dot. A term is a count of one class of kernels (arithmetic, traffic, launches)\n"
+    "times its coefficient; each row says which of these is most of it.\n"
+    "\n"
+    "paleo (ICLR 2017) takes a datasheet and a fraction of peak instead of measurements: arithmetic over\n"
+    "peak plus traffic over bandwidth, no overlap, no interval. justus, prenet and nicolai are learned\n"
+    "from single layers (fit --model): a step is the sum of its layers, and 'beyond' names the layers\n"
+    "that the model does not know. Their bounds assume that all layers of a network err alike;\n"
+    "--optimizer takes any that was measured, such as adagrad; --device names the device if several were\n"
+    "learned from.\n"
+    "\n"
+    "Power is that of one device, energy that of all. 'power by' says where it comes from: fitted to\n"
+    "measured power, learned (nicolai), or assumed from --idle-power: the datasheet's limit while the\n"
+    "device works, idle power while it waits.\n";
 
 static const char examples[] =
     "  layermeter predict resnet50 --machine machine.ini --batch 1..64*2\n"
     "  layermeter predict resnet50 --machine machine.ini --batch 64 --explain --by block\n"
     "  layermeter predict vgg16 --machine machine.ini --image 128 --nodes 1,2,4 --format csv\n"
-    "  layermeter predict vgg16 --machine machine.ini --nodes 2 --devices-per-node 4 --bandwidth "
-    "100Gbit/s\n"
+    "  layermeter predict vgg16 --machine machine.ini --nodes 2 --devices-per-node 4 --bandwidth 10GB/s\n"
     "  layermeter predict vgg16 --machine machine.ini --nodes 8 --bucket auto\n"
     "  layermeter predict vgg16 --machine machine.ini --idle-power 30W --grid 400gCO2/kWh\n"
     "  layermeter predict vgg16 --machine machine.ini --model justus --batch 1..64*2\n"
-    "  layermeter predict vgg16 --machine machine.ini --model prenet --nodes 4 --bandwidth 10Gbit/s --sync ddp\n"
+    "  layermeter predict vgg16 --machine machine.ini --model prenet --nodes 4 --sync ddp\n"
     "  layermeter predict vgg16 --machine machine.ini --model nicolai --optimizer sgd --grid 400gCO2/kWh\n"
-    "  layermeter predict vgg16 --model paleo --device 'Tesla T4' --ppp-comp 0.5 --bandwidth 10Gbit/s "
-    "--nodes 1..8*2\n";
+    "  layermeter predict vgg16 --model paleo --device T4 --ppp-comp 0.5 --bandwidth 1GB/s --nodes 1..8*2\n";
 
 /* Whose bounds only CSV and JSON hold. */
-static const quantity parts[] = { QUANTITY_FORWARD, QUANTITY_BACKWARD, QUANTITY_SYNC,
-                                  QUANTITY_GRAD };
+static const phase parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_SYNC, PHASE_GRAD };
 
 /* Columns that only some tables have. */
 typedef struct layout {
@@ -140,9 +128,9 @@ static void add_columns(table *t, const layout *l)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         char key[40];
 
-        snprintf(key, sizeof key, "%s_low_ms", quantity_name(parts[i]));
+        snprintf(key, sizeof key, "%s_low_ms", phase_name(parts[i]));
         table_column(t, key, NULL, 2);
-        snprintf(key, sizeof key, "%s_high_ms", quantity_name(parts[i]));
+        snprintf(key, sizeof key, "%s_high_ms", phase_name(parts[i]));
         table_column(t, key, NULL, 2);
     }
 }
@@ -168,18 +156,18 @@ static bool add_row(table *t, const scale_point *p, const layout *l, const sync_
         table_real(t, 1e3 * s->exposed);
     table_real(t, 1e3 * s->grad);
     table_real(t, 1e3 * s->step);
-    table_real(t, 1e3 * s->low[QUANTITY_STEP]);
-    table_real(t, 1e3 * s->high[QUANTITY_STEP]);
+    table_real(t, 1e3 * s->low[PHASE_STEP]);
+    table_real(t, 1e3 * s->high[PHASE_STEP]);
     table_real(t, p->samples_per_second);
     table_real(t, p->epoch_seconds);
     power_cells(t, l->power, &power, (double)p->steps_per_epoch);
-    ledger_cell(t, &s->ledger);
-    table_text(t, prediction_beyond(s, beyond, sizeof beyond));
+    ledger_cell(t, &s->grounds.ledger);
+    table_text(t, grounds_beyond(&s->grounds, beyond, sizeof beyond));
     if (l->best)
         table_text(t, best ? "*" : "");
     if (l->set)
         table_text(t, l->set);
-    ledger_hidden_cells(t, &s->ledger);
+    ledger_hidden_cells(t, &s->grounds.ledger);
     power_hidden_cells(t, l->power, &power);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         table_real(t, 1e3 * s->low[parts[i]]);
@@ -188,61 +176,25 @@ static bool add_row(table *t, const scale_point *p, const layout *l, const sync_
     return !isnan(power.watts.value);
 }
 
-/* What --explain asks for. */
-typedef struct question {
-    explain_key key;
-    int64_t     top;
-} question;
-
-/* --by and --top, which are nothing without --explain; one point, not a list. */
-static bool read_question(const options *o, size_t n_points, question *q, int *code)
+/* Points to predict: policies within batches within nodes. */
+static size_t points_of(const predict_options *a)
 {
-    lm_error err = { 0 };
-
-    if (!o->value[EXPLAIN] && (o->given[BY] || o->given[TOP])) {
-        lm_error_set(&err, LM_E_ARG, "is for --explain");
-        *code = report_misuse(o->given[BY] ? "--by" : "--top", &err);
-        return false;
-    }
-    if (o->value[EXPLAIN] && n_points > 1) {
-        lm_error_set(&err, LM_E_ARG, "takes one batch, one number of nodes and one rule");
-        *code = report_misuse("--explain", &err);
-        return false;
-    }
-    if (explain_key_parse(o->value[BY], &q->key, &err)) {
-        *code = report_misuse("--by", &err);
-        return false;
-    }
-    if (text_int(o->value[TOP], &q->top, &err) ||
-        (q->top < 0 && lm_error_set(&err, LM_E_ARG, "must be 0 or more"))) {
-        *code = report_misuse("--top", &err);
-        return false;
-    }
-    return true;
+    return a->nodes.n * a->batch.n * a->how.n;
 }
 
-/* One row a point, policies within batches within nodes. */
-typedef struct points_of {
-    const int64_t *batch, *nodes;
-    size_t         n_batch, n_nodes;
-    int64_t        dataset;
-    setup_choice   choice;
-    power_choice   power;
-} points_of;
-
-static lm_status predict_points(const session *s, const points_of *p, scale_point *out,
+static lm_status predict_points(const session *s, const predict_options *a, scale_point *out,
                                 lm_error *err)
 {
-    const size_t n      = p->choice.n;
+    const size_t n      = a->how.n;
     lm_status    status = LM_OK;
 
-    for (size_t i = 0; i < p->n_nodes * p->n_batch * n && !status; i++) {
-        scale_question q = scale_weak(1, p->dataset);
+    for (size_t i = 0; i < points_of(a) && !status; i++) {
+        scale_question q = scale_weak(1, a->dataset);
 
-        q.setup       = p->choice.setup;
-        q.setup.batch = p->batch[i / n % p->n_batch];
-        q.setup.sync  = p->choice.policy[i % n];
-        status        = scale_at(&s->who, &q, p->nodes[i / n / p->n_batch], &out[i], err);
+        q.setup       = a->how.setup;
+        q.setup.batch = a->batch.at[i / n % a->batch.n];
+        q.setup.sync  = a->how.policy[i % n];
+        status        = scale_at(&s->who, &q, a->nodes.at[i / n / a->batch.n], &out[i], err);
     }
     return status;
 }
@@ -256,111 +208,75 @@ static bool is_best(const scale_point *x, size_t i, size_t n)
     return true;
 }
 
-static lm_status print_points(const session *s, const points_of *p, format f, lm_error *err)
+static lm_status print_points(const session *s, const predict_options *a, lm_error *err)
 {
-    const setup_choice *c = &p->choice;
-    const size_t        n = p->n_nodes * p->n_batch * c->n;
-    const layout l = { s->net->set, c->setup.devices > 1, c->given, c->automatic, &p->power };
-    bool         no_power = false;
-    scale_point *x        = malloc((n + 1) * sizeof *x);
-    table       *t        = table_new();
-    lm_status    status   = x ? predict_points(s, p, x, err) : no_memory(err);
+    const setup_choice *c = &a->how;
+    const size_t        n = points_of(a);
+    const layout        l = { s->net->set, c->setup.devices > 1, c->given, c->buckets.automatic,
+                              &a->power };
+    bool                no_power = false;
+    scale_point        *x        = malloc((n + 1) * sizeof *x);
+    table              *t        = table_new();
+    lm_status           status   = x ? predict_points(s, a, x, err) : no_memory(err);
 
     add_columns(t, &l);
     for (size_t i = 0; i < n && !status; i++)
         no_power |= !add_row(t, &x[i], &l, &c->policy[i % c->n], is_best(x, i, c->n));
     if (!status)
-        status = table_print(t, f, stdout, err);
-    if (!status && no_power && power_shown(&p->power))
-        power_explain_unknown(&p->power, s->who.model, s->who.machine);
+        status = table_print(t, a->format, stdout, err);
+    if (!status && no_power && power_shown(&a->power))
+        power_explain_unknown(&a->power, s->who.model, s->who.machine);
     table_free(t);
     free(x);
     return status;
 }
 
-/* One rank exchanges nothing: there is no best size. */
-static bool check_automatic(const points_of *p, int *code)
+static lm_status check(options *o, lm_error *err)
 {
-    lm_error err = { 0 };
+    predict_options  *a      = o->filled;
+    const step_model *by     = session_model(&a->session);
+    lm_status         status = setup_check(o, &a->how, &a->session, false, err);
 
-    for (size_t i = 0; i < p->n_nodes && p->choice.automatic; i++)
-        if (p->nodes[i] * p->choice.setup.devices == 1) {
-            lm_error_set(&err, LM_E_ARG,
-                         "one device exchanges no gradients: give --nodes 2 or more");
-            *code = report_misuse("--bucket", &err);
-            return false;
-        }
-    return true;
+    if (status)
+        return status;
+    power_choice_begin(o, &a->power, false);
+    /* one rank exchanges nothing: there is no best size */
+    for (size_t i = 0; i < a->nodes.n && a->how.buckets.automatic; i++)
+        if (a->nodes.at[i] * a->how.setup.devices == 1)
+            return misused(o, &a->how.buckets, err,
+                           "one device exchanges no gradients: give --nodes 2 or more");
+    if (a->explain && points_of(a) > 1)
+        return misused(o, &a->explain, err, "takes one batch, one number of nodes and one rule");
+    if (a->explain && by && by->from_layers && a->by == EXPLAIN_TERM)
+        return misused(o, &a->by, err, "%s tells seconds of layers, not what they are made of",
+                       a->session.model);
+    return session_check(o, &a->session, power_asks_device(o, &a->power), err);
 }
 
-static int run(const options *o)
+static lm_status run(const options *o, lm_error *err)
 {
-    static const session_options at    = SESSION_PLACES;
-    static const setup_options   how   = { SYNC,       BUCKET,    GRAD_DTYPE,
-                                           ACCUMULATE, OPTIMIZER, DEVICES_PER_NODE };
-    static const power_options   power = { IDLE_POWER, POWER_CAP, -1, GRID, false };
-    lm_error                     err   = { 0 };
-    session                      s     = { 0 };
-    int64_t                     *batch = NULL, *nodes = NULL;
-    points_of                    p = { 0 };
-    question                     q;
-    step_setup                   setup;
-    int                          code = EXIT_DONE;
-    format                       f;
+    predict_options *a = o->filled;
+    session          s;
+    step_setup       setup;
+    lm_status        status = session_open(o, &a->session, &s, err);
 
-    if (format_parse(o->value[FORMAT], &f, &err)) {
-        code = report_misuse("", &err);
-        goto out;
+    if (!status) {
+        setup_settle(&a->how, setup_in_buckets(&s.who));
+        status = power_choice_open(&a->power, &s.who, &a->session.source, err);
     }
-    if (!option_list(o, BATCH, &batch, &p.n_batch, &code) ||
-        !option_list(o, NODES, &nodes, &p.n_nodes, &code) ||
-        !option_count(o, DATASET, &p.dataset, &code) ||
-        !setup_options_read_of(o, o->value[MODEL], &how, &p.choice, &code) ||
-        !power_options_read(o, &power, &p.power, &code))
-        goto out;
-    p.batch = batch;
-    p.nodes = nodes;
-    if (!check_automatic(&p, &code) ||
-        !read_question(o, p.n_batch * p.n_nodes * p.choice.n, &q, &code) ||
-        !session_open(o, &at, &s, &code))
-        goto out;
-    if (o->value[EXPLAIN] && s.who.layerwise && q.key == EXPLAIN_TERM) {
-        lm_error_set(&err, LM_E_ARG, "%s tells seconds of layers, not what they are made of",
-                     s.who.model);
-        code = report_misuse("--by", &err);
-        goto out;
+    if (!status) {
+        setup       = a->how.setup;
+        setup.batch = a->batch.at[0];
+        setup.nodes = a->nodes.at[0];
+        status      = a->explain
+                          ? print_explanation(&s.who, &setup, a->by, (size_t)a->top, a->format, err)
+                          : print_points(&s, a, err);
     }
-    if (s.layerwise)
-        s.layerwise->optimizer = o->value[OPTIMIZER];
-    p.power.learned = layerwise_tells_power(&s.who);
-    setup_options_settle(&p.choice, setup_in_buckets(&s.who));
-    setup       = p.choice.setup;
-    setup.batch = batch[0];
-    setup.nodes = nodes[0];
-    if (power_choice_complete(&p.power, s.cal, o->value[DEVICE], o->value[DEVICES], &err) ||
-        power_choice_check(&p.power, &err))
-        code = report_failure(&err);
-    else if (o->value[EXPLAIN] ? print_explanation(&s.who, &setup, q.key, (size_t)q.top, f, &err)
-                               : print_points(&s, &p, f, &err))
-        code = report_failure(&err);
-    else
-        print_note(s.net, f == FORMAT_TABLE ? stdout : stderr);
-out:
+    if (!status)
+        print_note(s.net, a->format == FORMAT_TABLE ? stdout : stderr);
     session_close(&s);
-    free(p.choice.policy);
-    free(batch);
-    free(nodes);
-    return code;
+    return status;
 }
 
-const command cmd_predict = {
-    .name          = "predict",
-    .arguments     = "NETWORK",
-    .doc           = "Predict the time of a training step",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run           = run,
-};
+const command cmd_predict = COMMAND("predict", "NETWORK", "Predict the time of a training step",
+                                    predict_options, 1, 1, check, run);

@@ -3,42 +3,182 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "baselines/paleo.h"
+#include "baselines/prenet.h"
 #include "cli/commands.h"
 #include "network/metrics.h"
 #include "report/table.h"
 
-enum { BATCH, IMAGE, INPUT, DTYPE, BLOCK, TOTALS, FORMAT, TREAT, IGNORE, SET, FEATURES };
+typedef struct show_options {
+    bind_options    bind;
+    network_options network;
+    const char     *block, *features;
+    bool            totals;
+    format          format;
+} show_options;
 
-static const option_spec specs[] = {
-    [BATCH]    = { "batch", "N", "1", "samples per device" },
-    [IMAGE]    = OPTION_IMAGE,
-    [INPUT]    = OPTION_INPUT,
-    [DTYPE]    = { "dtype", "TYPE", "f32", "element type: f32 f16 bf16 f64" },
-    [BLOCK]    = { "block", "PREFIX", NULL, "only layers under this name (layer1, layer1.0, ...)" },
-    [TOTALS]   = { "totals", NULL, NULL, "only the totals" },
-    [FORMAT]   = { "format", "FORMAT", "table", "table, csv or json" },
-    [TREAT]    = OPTION_TREAT,
-    [IGNORE]   = OPTION_IGNORE,
-    [SET]      = OPTION_SET,
-    [FEATURES] = { "features", "NAME", NULL,
-                   "what another model takes instead of counts: prenet or paleo" },
-    { NULL, NULL, NULL, NULL },
+#define AT(member) OPTION_AT(show_options, member)
+
+static const option_row option_rows[] = {
+    { "batch", AT(bind.batch), &type_whole, "N", "1", HELP_WHAT, "samples per device", .least = 1,
+      .outside = "must be 1 or more" },
+    { "image", AT(bind.image), &type_whole, "PIXELS", .least = 1, .outside = "must be 1 or more" },
+    { "input", AT(bind.input) },
+    { "dtype", AT(bind.dtype) },
+    { "block", AT(block) },
+    { "features", AT(features), &type_text, "NAME", NULL, HELP_WHAT,
+      "what another model takes instead of counts: prenet or paleo", .excludes = "totals",
+      .refusal = "features are of layers and have no totals" },
+    { "totals", AT(totals), &type_flag, NULL, NULL, HELP_OUTPUT, "only the totals" },
+    { "format", AT(format) },
+    OPTION_GROUP(show_options, network, network_option_rows),
+    { .name = NULL },
 };
 
 static const char details[] =
     "FLOPs count 2 for each multiply-accumulate (MAC) of convolutions, linear layers and products of\n"
-    "activations (attention), as published tables do; bias, norm, activation, pooling and loss stand\n"
+    "activations (attention), as published tables do. Bias, norm, activation, pooling and loss stand\n"
     "under 'other'. 'layers' are executed layers as frameworks' modules count them; add, concat and\n"
-    "flatten are listed but are none.\n"
-    "Backward leaves out what does not happen: the first layer has no input gradient.\n"
-    "--features prenet prints what the models of PreNeT (ICPE 2025) take, in training, layer by layer:\n"
-    "operations and memory (in elements) by its own published formulas, which are no counts.\n"
-    "--features paleo prints the arithmetic and traffic that PALEO (ICLR 2017) counts, each convolution\n"
-    "as one product: with zeros around and between pixels, and nothing for layers it does not know.\n";
+    "flatten are listed but not counted. The backward pass leaves out what does not happen: the first\n"
+    "layer has no input gradient.\n"
+    "\n"
+    "--features prenet prints the inputs of PreNeT's models (ICPE 2025) in training, layer by layer:\n"
+    "operations and memory (in elements) by its own published formulas. --features paleo prints the\n"
+    "arithmetic and traffic that PALEO (ICLR 2017) counts: each convolution as one product, with zeros\n"
+    "around and between pixels; nothing for layers that it does not know.\n";
 
 static const char examples[] = "  layermeter show resnet50\n"
                                "  layermeter show resnet50 --image 128 --batch 32 --block layer3\n"
                                "  layermeter show my/net.ini --format json\n";
+
+/* ---- what another model takes in place of counts -----------------------------------------------
+ */
+
+/* The printed table has what all kinds share; CSV and JSON have everything. */
+static bool prenet_shown(prenet_feature i, format f)
+{
+    return f != FORMAT_TABLE || i == PRENET_BATCHSIZE || i == PRENET_FLOPS ||
+           i == PRENET_MEMORY_TOTAL;
+}
+
+static void prenet_columns(table *t, format f)
+{
+    table_column(t, "kind", "kind", 0);
+    for (int i = 0; i < N_PRENET_FEATURES; i++)
+        if (prenet_shown((prenet_feature)i, f))
+            table_column(t, prenet_feature_name((prenet_feature)i),
+                         prenet_feature_name((prenet_feature)i), 0);
+}
+
+static void prenet_cells(table *t, format f, const bound_network *net, size_t layer)
+{
+    const prenet_features features = prenet_of_layer(&net->layer[layer], true);
+
+    table_text(t, features.kind == PRENET_NONE ? "" : prenet_kind_name(features.kind));
+    for (int i = 0; i < N_PRENET_FEATURES; i++)
+        if (prenet_shown((prenet_feature)i, f))
+            table_real(t, features.value[i]);
+}
+
+static void paleo_columns(table *t, format f)
+{
+    (void)f;
+    table_column(t, "params", "parameters", 0);
+    table_column(t, "flops_forward", "FLOPs fwd", 0);
+    table_column(t, "bytes_forward", "bytes fwd", 0);
+    table_column(t, "flops_backward", "FLOPs bwd", 0);
+    table_column(t, "bytes_backward", "bytes bwd", 0);
+}
+
+static void paleo_cells(table *t, format f, const bound_network *net, size_t layer)
+{
+    const paleo_counts c        = paleo_of_layer(net, layer);
+    const paleo_work   backward = paleo_backward(&c);
+
+    (void)f;
+    table_real(t, c.params);
+    table_real(t, c.pass[LM_FORWARD].flops);
+    table_real(t, c.pass[LM_FORWARD].bytes);
+    table_real(t, backward.flops);
+    table_real(t, backward.bytes);
+}
+
+static const struct {
+    const char *name;
+    void (*columns)(table *t, format f);
+    void (*cells)(table *t, format f, const bound_network *net, size_t layer);
+} models[] = {
+    { "prenet", prenet_columns, prenet_cells },
+    { "paleo", paleo_columns, paleo_cells },
+};
+
+#define N_MODELS (sizeof models / sizeof models[0])
+
+static size_t find(const char *name)
+{
+    size_t m = 0;
+
+    while (m < N_MODELS && strcmp(models[m].name, name) != 0)
+        m++;
+    return m;
+}
+
+static bool features_known(const char *name)
+{
+    return find(name) < N_MODELS;
+}
+
+static size_t list_features(size_t m, const bound_network *net, const char *block, format f,
+                            table *t)
+{
+    size_t n = 0;
+
+    table_column(t, "layer", "layer", 0);
+    table_column(t, "type", "type", 0);
+    models[m].columns(t, f);
+    for (size_t l = 0; l < net->n_layers; l++) {
+        const bound_layer *layer = &net->layer[l];
+
+        if (block && !metrics_in_block(layer->decl->name, block))
+            continue;
+        n++;
+        table_text(t, layer->decl->name);
+        table_text(t, layer->decl->type);
+        models[m].cells(t, f, net, l);
+    }
+    return n;
+}
+
+static lm_status show_features(const char *name, const bound_network *net, const char *block,
+                               format f, lm_error *err)
+{
+    table    *t      = table_new();
+    lm_status status = LM_OK;
+
+    if (!list_features(find(name), net, block, f, t))
+        status = lm_error_set(err, LM_E_NOTFOUND, "%s: no layer '%s' and none under it",
+                              net->net->path, block);
+    if (!status && f == FORMAT_JSON) {
+        json j = { .out = stdout };
+
+        json_open(&j, NULL, '{');
+        json_text(&j, "network", net->net->name);
+        json_text(&j, "file", net->net->path);
+        json_text(&j, "input", net->input);
+        json_count(&j, "batch", (uint64_t)net->options.batch);
+        json_text(&j, "dtype", text_dtype_name(net->options.dtype));
+        json_text(&j, "features", name);
+        table_json(t, &j, "layers");
+        json_close(&j, '}');
+    } else if (!status) {
+        status = table_print(t, f, stdout, err);
+    }
+    table_free(t);
+    return status;
+}
+
+/* ---- counts ------------------------------------------------------------------------------------
+ */
 
 /* What is counted, in the order of every output. */
 static const struct {
@@ -165,22 +305,23 @@ static void print_total_text(const bound_network *net, const char *block, const 
 }
 
 /* The file's published counts against ours, at the input they were published for. */
-static void print_published(const bound_network *net, const options *o, const net_metrics *m)
+static void print_published(const bound_network *net, const show_options *a, const net_metrics *m)
 {
     const network *n    = net->net;
-    const bool     same = !o->given[IMAGE] && !o->given[INPUT] && !o->value[BLOCK];
+    const bool     same = !a->bind.image && !a->bind.input && !a->block;
     const uint64_t macs =
         (m->macs_conv + m->macs_linear + m->macs_matmul) / (uint64_t)net->options.batch;
-    char a[40];
+    char number[40];
 
     if (!same || (!n->published_params && !n->published_macs))
         return;
     if (n->published_params)
-        printf("  published parameters: %s, %s\n", text_grouped(n->published_params, a, sizeof a),
+        printf("  published parameters: %s, %s\n",
+               text_grouped(n->published_params, number, sizeof number),
                n->published_params == m->params ? "the same" : "NOT the same");
     if (n->published_macs)
         printf("  published MACs per sample: %s, %s\n",
-               text_grouped(n->published_macs, a, sizeof a),
+               text_grouped(n->published_macs, number, sizeof number),
                n->published_macs == macs ? "the same" : "NOT the same");
     if (n->source)
         printf("  source: %s\n", n->source);
@@ -209,13 +350,14 @@ static void print_json(const bound_network *net, const char *block, const net_me
     json_close(&j, '}');
 }
 
-static lm_status print_counts(const bound_network *net, const options *o, format f, lm_error *err)
+static lm_status print_counts(const bound_network *net, const show_options *a, lm_error *err)
 {
-    const char *block  = o->value[BLOCK];
-    const bool  totals = o->value[TOTALS] != NULL;
-    table      *t      = totals && f != FORMAT_CSV ? NULL : table_new();
-    net_metrics m;
-    lm_status   status = metrics_of_network(net, block, &m, err);
+    const char  *block  = a->block;
+    const bool   totals = a->totals;
+    const format f      = a->format;
+    table       *t      = totals && f != FORMAT_CSV ? NULL : table_new();
+    net_metrics  m;
+    lm_status    status = metrics_of_network(net, block, &m, err);
 
     if (!status && t && !totals)
         status = list_layers(net, block, f, t, err);
@@ -232,7 +374,7 @@ static lm_status print_counts(const bound_network *net, const options *o, format
             if (t)
                 putchar('\n');
             print_total_text(net, block, &m);
-            print_published(net, o, &m);
+            print_published(net, a, &m);
             print_note(net->net, stdout);
         }
     }
@@ -240,62 +382,35 @@ static lm_status print_counts(const bound_network *net, const options *o, format
     return status;
 }
 
-/* Counts, or what --features names. */
-static lm_status print_network(const bound_network *net, const options *o, format f, lm_error *err)
+static lm_status check(options *o, lm_error *err)
 {
-    if (o->value[FEATURES])
-        return show_features(o->value[FEATURES], net, o->value[BLOCK], f, err);
-    return print_counts(net, o, f, err);
+    const show_options *a = o->filled;
+
+    return !a->features || features_known(a->features)
+               ? LM_OK
+               : misused(o, &a->features, err, "expected prenet or paleo, found '%.40s'",
+                         a->features);
 }
 
-static int run(const options *o)
+static lm_status run(const options *o, lm_error *err)
 {
-    static const network_options at  = { TREAT, IGNORE, SET };
-    lm_error                     err = { 0 };
-    format                       f;
-    bind_options                 b     = { .input = o->value[INPUT] };
-    registry                    *reg   = NULL;
-    network                     *net   = NULL;
-    bound_network               *bound = NULL;
-    int                          code  = EXIT_DONE;
+    const show_options *a     = o->filled;
+    registry           *reg   = NULL;
+    network            *net   = NULL;
+    bound_network      *bound = NULL;
+    lm_status           status;
 
-    if (format_parse(o->value[FORMAT], &f, &err))
-        return report_misuse("", &err);
-    if (text_int(o->value[BATCH], &b.batch, &err) ||
-        (b.batch < 1 && lm_error_set(&err, LM_E_ARG, "must be 1 or more")))
-        return report_misuse("--batch", &err);
-    if (o->value[IMAGE] && (text_int(o->value[IMAGE], &b.image, &err) ||
-                            (b.image < 1 && lm_error_set(&err, LM_E_ARG, "must be 1 or more"))))
-        return report_misuse("--image", &err);
-    if (text_dtype(o->value[DTYPE], &b.dtype, &err))
-        return report_misuse("--dtype", &err);
-
-    if (o->value[FEATURES] && !features_known(o->value[FEATURES])) {
-        lm_error_set(&err, LM_E_ARG, "expected prenet or paleo, found '%.40s'", o->value[FEATURES]);
-        return report_misuse("--features", &err);
-    }
-    if (o->value[FEATURES] && o->value[TOTALS]) {
-        lm_error_set(&err, LM_E_ARG, "features are of layers and have no totals");
-        return report_misuse("--features", &err);
-    }
-
-    if (open_registry(o, &reg, &err) || open_network(o, &at, reg, &net, &err) ||
-        bind_network(net, reg, &b, &bound, &err) || print_network(bound, o, f, &err))
-        code = report_failure(&err);
+    if (!(status = open_registry(o, &reg, err)) &&
+        !(status = open_network(o, &a->network, reg, &net, err)) &&
+        !(status = bind_network(net, reg, &a->bind, &bound, err)))
+        status = a->features ? show_features(a->features, bound, a->block, a->format, err)
+                             : print_counts(bound, a, err);
     bound_network_free(bound);
     network_free(net);
     registry_free(reg);
-    return code;
+    return status;
 }
 
-const command cmd_show = {
-    .name          = "show",
-    .arguments     = "NETWORK",
-    .doc           = "Count FLOPs, parameters, layers and activations of a network",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 1,
-    .max_arguments = 1,
-    .run           = run,
-};
+const command cmd_show =
+    COMMAND("show", "NETWORK", "Count FLOPs, parameters, layers and activations of a network",
+            show_options, 1, 1, check, run);

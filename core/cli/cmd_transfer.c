@@ -9,58 +9,68 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/transfer_runs.h"
+#include "crossgpu/pairs.h"
+#include "machine/machine.h"
 #include "observe/variants.h"
 #include "report/table.h"
 #include "single/learned.h"
 #include "transfer/correct.h"
 #include "transfer/transfer.h"
 
-enum { FROM, TO, OUTPUT, WITH, WHERE, POWER, NEAR, LEARNED, SORT, PRICES, SPOT, DEVICES, FORMAT };
+#define AT(member) OPTION_AT(transfer_command, member)
 
-static const option_spec specs[] = {
-    [FROM] = { "from", "LIST", NULL, "devices of the machine files, in their order: A,B (needed)" },
-    [TO]   = { "to", "DEVICE", NULL, "device to carry the coefficients over to (needed)" },
-    [OUTPUT] = { "output", "FILE", NULL, "machine file to write (also -o; needed)" },
-    [WITH]   = { "with", "FILE", NULL, "a few observations of the new device, to correct by" },
-    [WHERE]  = { "where", "WORDS", NULL,
-                 "of these, such networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
-    [POWER] = { "power", "EXPONENT", "0.5", "of peaks per watt of power limit; 0: by peaks alone" },
-    [NEAR]  = { "near", "WIDTH", "0.5",
-                "of the Gaussian that averages machines, in distances of datasheets" },
-    [LEARNED] = { "learned", "FILE", NULL,
-                  "of 'layermeter learn': the argument is a file of runs, not of a machine" },
-    [SORT]    = { "sort", "KEY", "time", "runs: GPUs in the order of time or cost" },
-    [PRICES]  = OPTION_PRICES,
-    [SPOT]    = OPTION_SPOT,
-    [DEVICES] = OPTION_DEVICES,
-    [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
-    { NULL, NULL, NULL, NULL },
+static const option_row option_rows[] = {
+    { "from", AT(from), &type_names, "LIST", NULL, HELP_WHERE,
+      "devices of the machine files, in their order: A,B (needed)" },
+    { "to", AT(to), &type_names, "DEVICE", NULL, HELP_WHERE,
+      "device to carry the coefficients over to (needed); of runs several: A,B" },
+    { "devices", AT(devices) },
+    { "with", AT(machines.with), &type_text, "FILE", NULL, HELP_WHAT,
+      "a few observations of the new device, to correct by" },
+    { "where", AT(machines.where), .needs = "with",
+      .refusal = "is about the observations of --with, which is not there",
+      .help    = "only networks of --with that were measured so: dtype=bf16,layout=nhwc" },
+    { "learned", AT(learned), &type_text, "FILE", NULL, HELP_WHAT,
+      "written by 'layermeter learn': the argument is a file of runs, not of a machine" },
+    { "power", AT(machines.how.power), &type_real, "EXPONENT", "0.5", HELP_HOW,
+      "of peaks per watt of power limit; 0: by peaks alone",
+      .outside = "expected a number from 0 up, found" },
+    { "near", AT(machines.how.near), &type_real, "WIDTH", "0.5", HELP_HOW,
+      "of the Gaussian that averages machines, in distances of datasheets", .least = 0.01,
+      .outside = "expected a number from 0.01 up, found" },
+    { "prices", AT(runs.prices) },
+    { "spot", AT(runs.spot) },
+    { "sort", AT(runs.sort), &type_choice, "KEY", "time", HELP_OUTPUT, "order of the GPUs of a run",
+      .choices = "time or cost" },
+    { "output", AT(machines.output), .help = "machine file to write (also -o; needed)" },
+    { "format", AT(format) },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "Each coefficient is scaled by what bounds it, as datasheets have it ('layermeter devices'):\n"
-    "arithmetic by the peak of the element type, traffic by the bandwidth, what each plane of a small\n"
-    "image costs by peak per multiprocessor, launches and all-reduces not at all; arithmetic also by\n"
-    "(peak per watt of limit)^--power, as what asks more of a limit keeps a lower clock. Of several\n"
-    "machines the mean is taken, near devices first. Carried over are what the default model says of whole\n"
-    "networks and prices of single layers, without their residuals; single kernels: 'layermeter fit --like'.\n"
-    "--with takes a few networks or single layers that were measured on the new device (five networks or\n"
-    "twenty layers are many), finds one factor for each resource, of layers one for forward passes and one\n"
-    "for the rest of training, and corrects by it; 'factor' shows them, 'share' what part of the time that\n"
-    "they correct was the resource's.\n"
-    "Intervals are those of the machines, wider by what leaving each machine out shows, or by a factor of\n"
-    "2 where there is but one (1.5 if corrected), in squares of logarithms; with three networks or layers or\n"
-    "more to correct by, by leaving these out. Predictions from the new file are marked 'transferred' under 'beyond'.\n"
+    "Each coefficient is scaled by the datasheet figure that bounds it ('layermeter devices'): arithmetic\n"
+    "by the peak of the element type, traffic by the bandwidth, planes of a small image by peak per\n"
+    "multiprocessor, launches and all-reduces not at all; arithmetic also by (peak per watt of\n"
+    "limit)^--power, since a higher demand on the limit means a lower clock. Several machines are\n"
+    "averaged, near devices first. The new file has the default model of whole networks and the prices of\n"
+    "single layers, without residuals; for single kernels see 'layermeter fit --like'.\n"
     "\n"
-    "With --learned the argument is a file of runs (columns gpu, seconds, and the metrics that were learned from;\n"
-    "'layermeter learn --help'): each run's time on the GPUs of --to (all that were learned from), with what it costs\n"
-    "there and its 90 % interval. 'basis' says whether runs on both GPUs were learned from, or datasheets tell.\n"
-    "--from takes the runs on that GPU only.\n";
+    "--with takes a few networks or single layers that were measured on the new device (five networks or\n"
+    "twenty layers are many) and finds one factor for each resource; for layers one for forward passes\n"
+    "and one for the rest of training. 'factor' shows them; 'share' is the resource's share of the time\n"
+    "before the correction. Intervals are those of the machines, wider by what leaving each machine out\n"
+    "shows. With one machine they are wider by a factor of 2 (1.5 if corrected), in squares of\n"
+    "logarithms; with three networks or layers to correct by, by leaving these out. Predictions from the\n"
+    "new file are marked 'transferred' under 'beyond'.\n"
+    "\n"
+    "With --learned the argument is a file of runs (columns gpu, seconds and the learned metrics; see\n"
+    "'layermeter learn --help'). It prints the time of each run on the GPUs of --to (default: all that\n"
+    "were learned from), its cost and its 90 % interval. 'basis' says whether runs on both GPUs were\n"
+    "learned from, or datasheets. --from takes only the runs on that GPU.\n";
 
 static const char examples[] =
     "  layermeter transfer v100.ini --from V100-SXM2-16GB --to A100-SXM4-40GB -o a100.ini\n"
-    "  layermeter transfer p100.ini v100.ini --from P100-PCIE-16GB,V100-SXM2-16GB --to T4 --with few.csv "
-    "-o t4.ini\n"
+    "  layermeter transfer p4.ini v100.ini --from P4,V100-SXM2-16GB --to T4 --with few.csv -o t4.ini\n"
     "  layermeter transfer mine.ini --devices boards.ini --from 'my board' --to 'next board' -o next.ini\n"
     "  layermeter transfer job.csv --learned gpus.txt --to V100-SXM2-16GB,A10G --sort cost\n";
 
@@ -98,68 +108,61 @@ static void work_free(work *w)
     registry_free(w->reg);
 }
 
-static bool real_option(const options *o, int at, double least, double *out, int *code)
+/* What is needed of machine files: "--to is needed: device ..." */
+static lm_status check_needed(const options *o, const transfer_command *a, lm_error *err)
 {
-    lm_error err;
-    char     name[40];
-
-    if (!text_real(o->value[at], out, &err) && *out >= least && isfinite(*out))
-        return true;
-    lm_error_set(&err, LM_E_ARG, "expected a number from %g up, found '%.40s'", least,
-                 o->value[at]);
-    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
-    *code = report_misuse(name, &err);
-    return false;
+    if (!a->from.n)
+        return lm_error_set(err, LM_E_ARG,
+                            "--from is needed: devices of the machine files, in their order: A,B");
+    if (!a->to.n)
+        return lm_error_set(err, LM_E_ARG,
+                            "--to is needed: device to carry the coefficients over to (needed)");
+    if (!a->machines.output)
+        return lm_error_set(err, LM_E_ARG,
+                            "--output is needed: machine file to write (also -o; needed)");
+    if (a->to.n > 1)
+        return misused(o, &a->to, err, "takes one device: several are for runs, with --learned");
+    return LM_OK;
 }
 
-/* What can be told from the command line alone. */
-static bool parse(const options *o, transfer_options *how, format *f, int *code)
+/* Runs go by what was learned from others, machine files by datasheets. Options of the one are not
+ * for the other. */
+static lm_status check(options *o, lm_error *err)
 {
-    static const int needed[] = { FROM, TO, OUTPUT };
-    lm_error         err      = { 0 };
+    transfer_command *a = o->filled;
+    lm_status         status =
+        a->learned
+                    ? refused(o, &a->machines, sizeof a->machines, "machine files, without --learned", err)
+                    : refused(o, &a->runs, sizeof a->runs, "runs, with --learned", err);
 
-    *how = transfer_default;
-    if (format_parse(o->value[FORMAT], f, &err)) {
-        *code = report_misuse("", &err);
-        return false;
-    }
-    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++)
-        if (!o->value[needed[i]]) {
-            lm_error_set(&err, LM_E_ARG, "--%s is needed: %s", specs[needed[i]].name,
-                         specs[needed[i]].doc);
-            *code = report_misuse("", &err);
-            return false;
-        }
-    if (o->value[WHERE] && !o->value[WITH]) {
-        lm_error_set(&err, LM_E_ARG, "is about the observations of --with, which is not there");
-        *code = report_misuse("--where", &err);
-        return false;
-    }
-    if (o->value[WITH])
-        how->doubt_most = TRANSFER_DOUBT_CORRECTED;
-    return real_option(o, POWER, 0, &how->power, code) &&
-           real_option(o, NEAR, 0.01, &how->near, code);
+    if (status)
+        return status;
+    if (!a->learned)
+        return check_needed(o, a, err);
+    if (a->to.n > GPUS_MAX)
+        return misused(o, &a->to, err, "more than %d", GPUS_MAX);
+    return o->n_arguments == 1 ? LM_OK
+                               : misused(o, &a->learned, err,
+                                         "goes with one file of runs, not with %d", o->n_arguments);
 }
 
 static lm_status open_sources(const options *o, work *w, lm_error *err)
 {
-    char      list[1024], *name[TRANSFER_SOURCES + 1];
-    size_t    n;
-    lm_status status = devices_open(o->value[DEVICES], &w->devices, err);
+    const transfer_command *a      = o->filled;
+    const size_t            n      = a->from.n;
+    lm_status               status = devices_open(a->devices, &w->devices, err);
 
     if (status)
         return status;
-    snprintf(list, sizeof list, "%s", o->value[FROM]);
-    n = text_split(list, ',', name, TRANSFER_SOURCES + 1);
     if (n != (size_t)o->n_arguments)
         return lm_error_set(err, LM_E_ARG,
                             "--from: %zu devices for %d machine files: it takes one each, and at "
                             "most %d",
                             n, o->n_arguments, TRANSFER_SOURCES);
     for (size_t i = 0; i < n && !status; i++) {
-        status = devices_find(w->devices, name[i], &w->from[i].device, err);
+        status = devices_find(w->devices, a->from.at[i], &w->from[i].device, err);
         if (!status)
-            status = calibration_load(o->argument[i], &w->machine[i], err);
+            status = machine_load(o->argument[i], &w->machine[i], err);
         if (status)
             return status;
         w->n           = i + 1;
@@ -170,7 +173,7 @@ static lm_status open_sources(const options *o, work *w, lm_error *err)
                                 "that was measured",
                                 o->argument[i]);
     }
-    return devices_find(w->devices, o->value[TO], &w->to, err);
+    return devices_find(w->devices, a->to.at[0], &w->to, err);
 }
 
 static lm_status widen(work *w, const transfer_options *how, lm_error *err)
@@ -210,7 +213,7 @@ static size_t n_factors(const work *w)
     return w->of_layers ? N_CORRECT : N_RESOURCES;
 }
 
-static lm_status note_correction(const options *o, work *w, lm_error *err)
+static lm_status note_correction(const char *with, work *w, lm_error *err)
 {
     char   text[300];
     size_t n = (size_t)snprintf(text, sizeof text, "%zu times of %zu %s:", w->factors.rows,
@@ -220,21 +223,22 @@ static lm_status note_correction(const options *o, work *w, lm_error *err)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s %s x%.3g",
                               r == CORRECT_BACKWARD ? ", backward" : "",
                               resource_name((resource)(r % N_RESOURCES)), w->factors.of[r]);
-    snprintf(text + n, sizeof text - n, ", of %.60s", o->value[WITH]);
+    snprintf(text + n, sizeof text - n, ", of %.60s", with);
     return calibration_note(w->cal, "corrected_by", text) ? LM_OK : no_memory(err);
 }
 
 static lm_status correct(const options *o, work *w, lm_error *err)
 {
-    const char *path   = o->value[WITH];
-    double      sum    = 0;
-    lm_status   status = open_registry(o, &w->reg, err);
+    const transfer_command *a      = o->filled;
+    const char             *path   = a->machines.with;
+    double                  sum    = 0;
+    lm_status               status = open_registry(o, &w->reg, err);
 
     if (status || (status = workloads_new(w->reg, &w->loads, err)) ||
         (status = observations_load(path, &w->obs, err)) ||
         (status = points_from(w->obs, w->loads, &w->p, err)))
         return status;
-    if (o->value[WHERE] && (status = points_where(&w->p, o->value[WHERE], err))) {
+    if (a->machines.where && (status = points_where(&w->p, a->machines.where, err))) {
         lm_error_prefix(err, "%s", path);
         return status;
     }
@@ -255,7 +259,7 @@ static lm_status correct(const options *o, work *w, lm_error *err)
     for (size_t r = 0; r < N_CORRECT; r++)
         w->share[r] /= sum;
     status = correct_calibration(w->cal, w->row, w->n_rows, &w->own, &w->factors, &w->errors, err);
-    return status ? status : note_correction(o, w, err);
+    return status ? status : note_correction(path, w, err);
 }
 
 static void add_columns(table *t, bool corrected)
@@ -322,85 +326,58 @@ static void print_left_out(const char *path, const calibration *cal)
 /* What there is no knowing, in words. */
 static void print_words(const options *o, const work *w)
 {
+    const transfer_command *a    = o->filled;
+    const char             *with = a->machines.with;
+
     for (size_t i = 0; i < w->n; i++)
         print_left_out(o->argument[i], w->machine[i]);
-    if (o->value[WITH])
+    if (with)
         print_flagged(w->obs, &w->p);
-    if (o->value[WITH] && !isnan(w->errors.mape))
+    if (with && !isnan(w->errors.mape))
         fprintf(stderr,
                 "layermeter: %s: %.1f %% off by datasheets alone, %.1f %% with each of %zu %s "
                 "left out of the correction\n",
-                o->value[WITH], 100 * w->errors.mape_before, 100 * w->errors.mape, w->errors.groups,
+                with, 100 * w->errors.mape_before, 100 * w->errors.mape, w->errors.groups,
                 groups_name(w));
-    for (size_t s = 0; s < N_INTERVALS; s++)
+    for (size_t s = 0; s < N_TIMES; s++)
         if (interval_known(&w->cal->intervals[0].of[s]))
             return;
     fprintf(stderr, "layermeter: intervals are unknown: those of the machine files are\n");
 }
 
-/* Runs by what was learned from others; machine files by datasheets. Options of the one are not for
- * the other. */
-static int run_learned(const options *o)
+static lm_status carry_over(const options *o, lm_error *err)
 {
-    static const int                   of_machines[] = { OUTPUT, WITH, WHERE, POWER, NEAR };
-    static const transfer_runs_options at            = { .learned = LEARNED,
-                                                         .from    = FROM,
-                                                         .to      = TO,
-                                                         .sort    = SORT,
-                                                         .prices  = PRICES,
-                                                         .spot    = SPOT,
-                                                         .devices = DEVICES,
-                                                         .format  = FORMAT };
-    const int code = options_refuse(o, of_machines, sizeof of_machines / sizeof of_machines[0],
-                                    "machine files, without --learned");
+    const transfer_command *a    = o->filled;
+    transfer_options        how  = a->machines.how;
+    work                    w    = { .n = 0 };
+    table                  *t    = table_new();
+    const char             *with = a->machines.with;
+    lm_status               status;
 
-    return code == EXIT_DONE ? transfer_runs(o, &at) : code;
-}
-
-static int run_machines(const options *o)
-{
-    static const int of_runs[] = { SORT, PRICES, SPOT };
-    lm_error         err       = { 0 };
-    work             w         = { .n = 0 };
-    table           *t         = table_new();
-    transfer_options how;
-    format           f;
-    int              code =
-        options_refuse(o, of_runs, sizeof of_runs / sizeof of_runs[0], "runs, with --learned");
-
-    if (code != EXIT_DONE || !parse(o, &how, &f, &code))
-        goto out;
-    if (open_sources(o, &w, &err) || transfer_prepare(w.from, w.n, w.to, &how, &err) ||
-        transfer_pool(w.from, w.n, w.to, &how, &w.cal, &err) || widen(&w, &how, &err) ||
-        (o->value[WITH] && correct(o, &w, &err)) ||
-        calibration_save(w.cal, o->value[OUTPUT], &err)) {
-        code = report_failure(&err);
-        goto out;
+    how.doubt_most = with ? TRANSFER_DOUBT_CORRECTED : transfer_default.doubt_most;
+    if (!(status = open_sources(o, &w, err)) &&
+        !(status = transfer_prepare(w.from, w.n, w.to, &how, err)) &&
+        !(status = transfer_pool(w.from, w.n, w.to, &how, &w.cal, err)) &&
+        !(status = widen(&w, &how, err)) && !(with && (status = correct(o, &w, err))) &&
+        !(status = machine_save(w.cal, a->machines.output, err))) {
+        print_words(o, &w);
+        add_columns(t, with);
+        add_rows(t, &w, with);
+        status = table_print(t, a->format, stdout, err);
     }
-    print_words(o, &w);
-    add_columns(t, o->value[WITH]);
-    add_rows(t, &w, o->value[WITH]);
-    if (table_print(t, f, stdout, &err))
-        code = report_failure(&err);
-out:
     table_free(t);
     work_free(&w);
-    return code;
+    return status;
 }
 
-static int run(const options *o)
+static lm_status run(const options *o, lm_error *err)
 {
-    return o->value[LEARNED] ? run_learned(o) : run_machines(o);
+    const transfer_command *a = o->filled;
+
+    return a->learned ? transfer_runs(o->argument[0], a, err) : carry_over(o, err);
 }
 
-const command cmd_transfer = {
-    .name          = "transfer",
-    .arguments     = "MACHINE.ini... | RUNS.csv",
-    .doc           = "Carry coefficients, or runs, over to a device that was not measured",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 1,
-    .max_arguments = TRANSFER_SOURCES,
-    .run           = run,
-};
+const command cmd_transfer =
+    COMMAND("transfer", "MACHINE.ini... | RUNS.csv",
+            "Carry coefficients, or runs, over to a device that was not measured", transfer_command,
+            1, TRANSFER_SOURCES, check, run);

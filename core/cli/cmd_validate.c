@@ -1,174 +1,137 @@
 /* layermeter validate: how good the models are on observations. */
+#include "cli/cmd_validate.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "base/text.h"
 #include "baselines/compare_paleo.h"
-#include "cli/commands.h"
-#include "cli/fit_layers.h"
-#include "cli/learned_models.h"
-#include "cli/validate_clocks.h"
-#include "cli/validate_devices.h"
-#include "cli/validate_launches.h"
-#include "cli/validate_machines.h"
-#include "cli/validate_print.h"
+#include "cli/cmd_fit.h"
 #include "fit/singles.h"
+#include "machine/machine.h"
+#include "models/learned.h"
 #include "observe/variants.h"
+#include "single/learned.h"
+#include "single/operator_residual.h"
 
-enum {
-    LEAVE_OUT,
-    SEED,
-    MACHINE,
-    WHERE,
-    ALGORITHM,
-    MODEL,
-    LEARN,
-    LAYERS,
-    POWER,
-    DEVICE,
-    DEVICES,
-    POOLED,
-    POINTS,
-    PHASE,
-    PLOT,
-    FORMAT
-};
+/* "layermeter,convmeter,nnls,residual,paleo,justus,prenet,nicolai" */
+static const char *model_words(char *buffer, size_t size)
+{
+    char learned[100];
 
-static const option_spec specs[] = {
-    [LEAVE_OUT] = { "leave-out", "WHAT", "network",
-                    "network, device, ranks, batch, image, bytes, kfold=K, a range (below), none: fit to all" },
-    [SEED]      = { "seed", "N", "1", "of the parts that kfold draws" },
-    [MACHINE]   = { "machine", "FILE", NULL, "coefficients of this machine file, instead of fits" },
-    [WHERE]     = { "where", "WORDS", NULL,
-                    "these networks only: dtype=bf16, layout=nhwc ... (all must hold)" },
-    [ALGORITHM] = { "algorithm", "NAME", NULL,
-                    "these all-reduces only: default, nonblocking or ring; else all but the last two" },
-    [MODEL]     = { "model", "LIST", "layermeter,convmeter,nnls",
-                    "models, side by side; residual, justus, prenet and nicolai too, and paleo of a --device" },
-    [LEARN]     = OPTION_LEARN,
-    [LAYERS]    = { "layers", "FILE", NULL,
-                    "machine file of single layers on the same device, of which networks are composed" },
-    [POWER]   = { "power", NULL, NULL, "power and energy beside times, of rows that have power_w" },
-    [DEVICE]  = { "device", "NAME", NULL,
-                  "what was measured on, by its datasheet: of paleo; a list where devices are left out" },
-    [DEVICES] = OPTION_DEVICES,
-    [POOLED]  = { "pooled", NULL, NULL, "only all groups together" },
-    [POINTS]  = { "points", NULL, NULL, "every point as measured and as predicted, see --phase" },
-    [PHASE]   = { "phase", "PHASE", "step",
-                  "of --points and --plot; clocks: power, energy, time at each clock, with --machine" },
-    [PLOT]    = { "plot", "FILE", NULL,
-                  "draw predicted against measured times: FILE.svg, .png or .pdf" },
-    [FORMAT]  = { "format", "FORMAT", "table", "table, csv or json" },
-    { NULL, NULL, NULL, NULL },
+    snprintf(buffer, size, "layermeter,convmeter,nnls,%s,paleo,%s", MODEL_RESIDUAL,
+             layerwise_names(",", learned, sizeof learned));
+    return buffer;
+}
+
+/* "step", or "clocks": N_TIMES. */
+static lm_status read_phase(const char *text, phase *out, lm_error *err)
+{
+    for (size_t k = 0; k < N_PHASES_SHOWN; k++)
+        if (!strcmp(phase_name(phases_shown[k]), text)) {
+            *out = phases_shown[k];
+            return LM_OK;
+        }
+    if (strcmp(text, PHASE_CLOCKS) != 0)
+        return lm_error_set(err, LM_E_ARG,
+                            "expected forward, backward, update, sync, grad, backward+grad, step, "
+                            "inference or clocks; found '%.40s'",
+                            text);
+    *out = N_TIMES;
+    return LM_OK;
+}
+
+#define AT(member) OPTION_AT(validate_options, member)
+
+OPTION_TYPE(type_rule, split_rule, split_rule_parse);
+OPTION_TYPE(type_phase, phase, read_phase);
+
+static const option_row option_rows[] = {
+    { "leave-out", AT(rule), &type_rule, "WHAT", "network", HELP_HOW,
+      "network, device, ranks, batch, image, bytes, kfold=K, a range (below), or none: fit to all",
+      .excludes = "machine", .refusal = "nothing can be left out of the fit behind --machine" },
+    { "seed", AT(seed), .help = "of the parts that kfold draws" },
+    { "where", AT(where) },
+    { "algorithm", AT(algorithm), &type_text, "NAME", NULL, HELP_WHAT,
+      "only these all-reduces: default, nonblocking or ring (default: all but the last two)" },
+    { "power", AT(power), &type_flag, NULL, NULL, HELP_WHAT,
+      "power and energy beside times, of rows that have power_w" },
+    { "machine", AT(machine), .help = "coefficients of this machine file, instead of fits" },
+    { "device", AT(device), &type_names, "NAME",
+      .help = "what was measured on, by its datasheet: of paleo; A,B where devices are left out" },
+    { "devices", AT(devices) },
+    { "model", AT(models), &type_names, "LIST", "layermeter,convmeter,nnls", HELP_HOW,
+      "models to compare; besides formulas of all-reduces", .words = model_words },
+    { "learn", AT(learn) },
+    { "layers", AT(layers) },
+    { "pooled", AT(form.pooled), &type_flag, NULL, NULL, HELP_OUTPUT, "only all groups together" },
+    { "points", AT(form.points), &type_flag, NULL, NULL, HELP_OUTPUT,
+      "every point as measured and as predicted, see --phase" },
+    { "phase", AT(form.q), &type_phase, "PHASE", "step", HELP_OUTPUT,
+      "of --points and --plot; clocks: power, energy and time at each clock, with --machine" },
+    { "plot", AT(form.plot),
+      .help = "draw predicted against measured times: FILE.svg, .png or .pdf" },
+    { "format", AT(form.f) },
+    { .name = NULL },
 };
 
 static const char details[] =
     "What is left out is predicted by fits that did not see it: each network in turn; with ranks each\n"
     "number of nodes; with batch or image each octave of batches or image heights (1, 2..3, 4..7 ...);\n"
-    "with bytes each size of all-reduces by themselves;\n"
-    "with kfold=K each of K parts of the configurations, drawn at random; with batch=64.., ranks=16..512,\n"
-    "image=256.. or bytes=1MiB.. that range alone, by all that lies outside it. What has no such number, as an\n"
-    "all-reduce by itself has no batch, stays in every fit. With device there is a file for each machine;\n"
-    "each machine is predicted by what 'layermeter transfer' makes of all the others and its datasheet, and\n"
-    "by learned models (--model layermeter,prenet) of all others' layers, whose datasheets are features.\n"
-    "MAPE is mean |predicted - measured| / measured, NRMSE is RMSE over the range of the measurements.\n"
-    "'in 90 %' is the share of points inside the stated interval, which nothing that was left out with\n"
-    "them took part in, and 'width' the median of its high - low over the prediction.\n"
-    "Of single kernels, and streams of them, parts at random are left out (kfold=10 if not said); errors\n"
-    "are told by kind of operator and pass.\n"
-    "With --machine the coefficients were fitted elsewhere, so every network here counts as unseen.\n"
-    "Of all-reduces (phase sync) there are formulas of others by name, too: hockney, log2, paleo_tree and\n"
-    "PALEO's other schemes; convmeter's is T_grad with relative weights.\n"
-    "The model residual is layermeter with what its prices of single layers and kernels leave over, learned\n"
-    "without what is left out (layermeter fit --residual); with --machine as that file has it.\n"
-    "So are justus and prenet learned without what is left out; with --machine they are that file's\n"
-    "(fit --model, --learn).\n"
-    "--layers names a machine file that single layers on the same device were fitted to: layermeter then\n"
-    "composes networks of their layers, corrected by the networks that are not left out.\n"
-    "--power tells powers and energies beside times, of one device, where rows have power_w: layermeter by\n"
-    "what the time goes to, residual with trees on what that leaves over, nicolai by forests.\n"
-    "'grad' is all-reduce and update; 'backward+grad' uses the joint fit where a model has one.\n";
+    "with bytes each size of all-reduces. kfold=K leaves out each of K parts of the configurations, drawn\n"
+    "at random; batch=64.., ranks=16..512, image=256.. or bytes=1MiB.. that range alone. Rows without\n"
+    "such a number stay in every fit. With device there is a file for each machine: 'layermeter transfer'\n"
+    "predicts each machine from all the others and its datasheet; learned models (--model\n"
+    "layermeter,prenet) learn from the layers of all others. Of single kernels, and streams of them,\n"
+    "parts at random are left out (kfold=10 by default), and errors are grouped by kind of operator and\n"
+    "pass.\n"
+    "\n"
+    "MAPE is mean |predicted - measured| / measured; NRMSE is RMSE over the range of the measurements.\n"
+    "'in 90 %' is the share of points inside the stated interval, which is made without the points that\n"
+    "are left out; 'width' is the median of its high - low over the prediction. 'grad' is all-reduce and\n"
+    "update; 'backward+grad' uses the joint fit of a model that has one.\n"
+    "\n"
+    "With --machine the coefficients were fitted elsewhere: every network here counts as unseen. For\n"
+    "all-reduces (phase sync) there are published formulas by name: hockney, log2, paleo_tree and PALEO's\n"
+    "other schemes; convmeter's is T_grad with relative weights. 'residual' is layermeter with the trees\n"
+    "of 'fit --residual'. These, justus, prenet and nicolai are learned without what is left out; with\n"
+    "--machine they are that file's. --layers composes networks of single layers, corrected by the\n"
+    "networks that are not left out. --power compares powers and energies on one device: layermeter by\n"
+    "what bounds the time, residual with trees, nicolai by forests.\n";
 
 static const char examples[] =
     "  layermeter validate observations.csv\n"
     "  layermeter validate observations.csv --leave-out batch=32.. --model layermeter --plot batch.svg\n"
     "  layermeter validate new.csv --machine machine.ini --points\n"
     "  layermeter validate observations.csv --model layermeter,paleo --device 'Tesla T4' --pooled\n"
-    "  layermeter validate t4.csv p100.csv v100.csv --leave-out device --device T4,P100-PCIE-16GB,V100-SXM2-16GB\n"
+    "  layermeter validate t4.csv p4.csv v100.csv --leave-out device --device T4,P4,V100-SXM2-16GB\n"
     "  layermeter validate observations.csv --leave-out none --pooled --format csv\n"
     "  layermeter validate networks.csv --layers layers.ini --power\n";
 
 /* Fits that leave something out must not mix element types and settings either. */
-static lm_status choose(const options *o, points *p, lm_error *err)
+static lm_status choose(const validate_options *a, const char *path, points *p, lm_error *err)
 {
-    lm_status status = o->value[WHERE] ? points_where(p, o->value[WHERE], err) : LM_OK;
+    lm_status status = a->where ? points_where(p, a->where, err) : LM_OK;
 
-    if (!status && o->value[ALGORITHM])
-        status = points_choose_algorithm(p, o->value[ALGORITHM], err);
+    if (!status && a->algorithm)
+        status = points_choose_algorithm(p, a->algorithm, err);
     if (status)
-        lm_error_prefix(err, "%s", o->argument[0]);
-    else if (!o->value[MACHINE])
-        status = points_check_variants(p, o->argument[0], err);
+        lm_error_prefix(err, "%s", path);
+    else if (!a->machine)
+        status = points_check_variants(p, path, err);
     return status;
 }
 
-/* What is left out, by the command line; false: *code says why not. */
-static bool choose_rule(const options *o, split_rule *out, int *code)
-{
-    lm_error err = { 0 };
-
-    if (o->value[MACHINE] && o->given[LEAVE_OUT]) {
-        lm_error_set(&err, LM_E_ARG, "nothing can be left out of the fit behind --machine");
-        *code = report_misuse("--leave-out", &err);
-        return false;
-    }
-    if (split_rule_parse(o->value[MACHINE] ? "none" : o->value[LEAVE_OUT], out, &err)) {
-        *code = report_misuse("--leave-out", &err);
-        return false;
-    }
-    if (text_uint(o->value[SEED], &out->seed, &err)) {
-        *code = report_misuse("--seed", &err);
-        return false;
-    }
-    return true;
-}
-
-static bool choose_phase(const options *o, quantity *out, int *code)
-{
-    lm_error err = { 0 };
-
-    for (quantity q = 0; q < N_QUANTITIES; q++)
-        if (!strcmp(quantity_name(q), o->value[PHASE])) {
-            *out = q;
-            return true;
-        }
-    if (!strcmp(o->value[PHASE], PHASE_CLOCKS) && o->value[MACHINE] && !o->value[PLOT]) {
-        *out = N_QUANTITIES;
-        return true;
-    }
-    if (!strcmp(o->value[PHASE], PHASE_CLOCKS))
-        lm_error_set(&err, LM_E_ARG,
-                     "clocks are told by a machine file (--machine), in tables: no --plot");
-    else
-        lm_error_set(&err, LM_E_ARG,
-                     "expected forward, backward, update, sync, grad, backward+grad, step, "
-                     "inference or clocks; found '%.40s'",
-                     o->value[PHASE]);
-    *code = report_misuse("--phase", &err);
-    return false;
-}
-
 /* `groups`: what errors are told by. Parts drawn at random tell nothing, networks do. */
-static lm_status split_points(const options *o, const points *p, const split_rule *rule, split *by,
+static lm_status split_points(const char *path, const points *p, const split_rule *rule, split *by,
                               split *groups, lm_error *err)
 {
     const bool by_network = rule->kind == SPLIT_KFOLD || rule->kind == SPLIT_NONE;
     lm_status  status     = split_new(p, rule, by, err);
 
     if (status)
-        lm_error_prefix(err, "%s", o->argument[0]);
+        lm_error_prefix(err, "%s", path);
     else
         status =
             split_new(p, by_network ? &(split_rule){ .kind = SPLIT_NETWORK } : rule, groups, err);
@@ -177,49 +140,39 @@ static lm_status split_points(const options *o, const points *p, const split_rul
 
 /* PALEO has no formulas in machine files: its percents of peak are fitted to these points, and it
  * takes a datasheet. */
-static bool choose_model(const options *o, const char *name, int *code)
+static lm_status check_model(const options *o, const validate_options *a, const char *name,
+                             lm_error *err)
 {
-    const bool paleo = !strcmp(name, "paleo");
-    lm_error   err   = { 0 };
-    char       learned[100];
+    char all[200];
 
-    if (paleo && (!o->value[DEVICE] || o->value[MACHINE])) {
-        lm_error_set(&err, LM_E_ARG,
-                     o->value[MACHINE]
-                         ? "paleo has no coefficients in machine files"
-                         : "paleo needs a device; 'layermeter devices' lists those there are");
-        *code = report_misuse(o->value[MACHINE] ? "--machine" : "--device", &err);
-        return false;
-    }
-    if (paleo || model_known(name) || !strcmp(name, MODEL_RESIDUAL) || layerwise_find(name) ||
-        sync_baseline_parse(name) < N_SYNC_BASELINES)
-        return true;
-    lm_error_set(
-        &err, LM_E_ARG,
-        "expected some of layermeter,convmeter,nnls,residual,paleo,%s, or of all-reduces hockney,log2,"
-        "paleo_tree ...; found '%.40s'",
-        layerwise_names(",", learned, sizeof learned), name);
-    *code = report_misuse("--model", &err);
-    return false;
+    if (!strcmp(name, "paleo") && a->machine)
+        return misused(o, &a->machine, err, "paleo has no coefficients in machine files");
+    if (!strcmp(name, "paleo") && !a->device.n)
+        return misused(o, &a->device, err,
+                       "paleo needs a device; 'layermeter devices' lists those there are");
+    if (!strcmp(name, "paleo") || model_known(name) || !strcmp(name, MODEL_RESIDUAL) ||
+        layerwise_find(name) || sync_baseline_parse(name) < N_SYNC_BASELINES)
+        return LM_OK;
+    return misused(o, &a->models, err,
+                   "expected some of %s, or of all-reduces hockney,log2,paleo_tree ...; found "
+                   "'%.40s'",
+                   model_words(all, sizeof all), name);
 }
 
 /* A command line, and what it is asked of. */
 typedef struct validation {
-    const options *o;
-    split_rule     rule;
-    judging_form   form;
-    char           list[128], *name[JUDGED_MAX]; /* of models, n_models of them */
-    size_t         n_models;
-
-    observations *obs;
-    calibration  *cal, *layers; /* NULL: fits to the points; no file of layers */
-    registry     *reg;
-    workloads    *loads;
-    points        p;
-    split         by, groups;
-    device_list  *devices;
-    const device *on; /* NULL: none was named */
-    judged        judge[JUDGED_MAX];
+    const options          *o;
+    const validate_options *a;
+    const char             *path;
+    observations           *obs;
+    calibration            *cal, *layers; /* NULL: fits to the points; no file of layers */
+    registry               *reg;
+    workloads              *loads;
+    points                  p;
+    split                   by, groups;
+    device_list            *devices;
+    const device           *on; /* NULL: none was named */
+    judged                  judge[JUDGED_MAX];
 } validation;
 
 static lm_status judge_learned(const validation *v, const layerwise_kind *kind, comparison *out,
@@ -233,12 +186,12 @@ static lm_status judge_learned(const validation *v, const layerwise_kind *kind, 
 
     if (!from.on)
         status = learned_models_device(NULL, observations_provenance(v->obs, "device"),
-                                       v->o->value[DEVICES], &list, &from.on, err);
+                                       v->a->devices, &list, &from.on, err);
     if (!status && v->cal) {
-        status = learned_models_read(v->cal, v->o->value[MACHINE], kind, &m, err);
+        status = learned_read(v->cal, v->a->machine, kind, &m, err);
         if (!status)
             status = compare_by_layerwise(m, &from, out, err);
-    } else if (!status && !(status = layerwise_settings(kind, v->o->value[LEARN], setting, err))) {
+    } else if (!status && !(status = layerwise_settings(kind, v->a->learn, setting, err))) {
         status = compare_layerwise(kind, setting, &from, &v->by, out, err);
     }
     layerwise_free(m);
@@ -261,74 +214,55 @@ static lm_status judge_model(const validation *v, const char *name, comparison *
     return status;
 }
 
-/* False: *code says what is wrong. */
-static bool read_words(validation *v, int *code)
+static lm_status open_residual(calibration *cal, lm_error *err)
 {
-    const options *o   = v->o;
-    lm_error       err = { 0 };
+    lm_status status = cal->layers ? learned_load(cal->layers, err) : LM_OK;
 
-    if (format_parse(o->value[FORMAT], &v->form.f, &err)) {
-        *code = report_misuse("", &err);
-        return false;
-    }
-    v->form.points = o->value[POINTS] != NULL;
-    v->form.pooled = o->value[POOLED] != NULL;
-    v->form.plot   = o->value[PLOT];
-    if (!choose_rule(o, &v->rule, code) || !choose_phase(o, &v->form.q, code))
-        return false;
-    if (v->rule.kind == SPLIT_DEVICE)
-        return true;
-    if (o->n_arguments > 1) {
-        lm_error_set(&err, LM_E_ARG, "several files are for --leave-out device");
-        *code = report_misuse(o->argument[1], &err);
-        return false;
-    }
-    snprintf(v->list, sizeof v->list, "%s", o->value[MODEL]);
-    v->n_models = text_split(v->list, ',', v->name, JUDGED_MAX);
-    for (size_t m = 0; m < v->n_models; m++)
-        if (!choose_model(o, v->name[m], code))
-            return false;
-    return true;
+    return status || !cal->operators ? status : operator_residual_load(cal->operators, err);
 }
 
 static lm_status open_files(validation *v, lm_error *err)
 {
-    const options *o = v->o;
-    lm_status      status;
+    const validate_options *a      = v->a;
+    lm_status               status = observations_load(v->path, &v->obs, err);
 
-    if (!(status = observations_load(o->argument[0], &v->obs, err)) && o->value[MACHINE])
-        status = calibration_load(o->value[MACHINE], &v->cal, err);
-    if (!status && o->value[LAYERS])
-        status = fit_layers_load(o->value[LAYERS], v->obs, &v->p, &v->layers, err);
+    if (!status && a->machine)
+        status = machine_load(a->machine, &v->cal, err);
+    for (size_t m = 0; m < a->models.n && v->cal && !status; m++)
+        if (!strcmp(a->models.at[m], MODEL_RESIDUAL))
+            status = open_residual(v->cal, err);
+    if (!status && a->layers)
+        status = fit_layers_load(a->layers, v->obs, &v->p, &v->layers, err);
     return status;
 }
 
 static lm_status open_points(validation *v, lm_error *err)
 {
-    const options *o = v->o;
-    lm_status      status;
+    const validate_options *a = v->a;
+    lm_status               status;
 
-    if ((status = open_registry(o, &v->reg, err)) ||
+    if ((status = open_registry(v->o, &v->reg, err)) ||
         (status = workloads_new(v->reg, &v->loads, err)) ||
-        (status = points_from(v->obs, v->loads, &v->p, err)) || (status = choose(o, &v->p, err)) ||
-        (status = split_points(o, &v->p, &v->rule, &v->by, &v->groups, err)) || !o->value[DEVICE])
+        (status = points_from(v->obs, v->loads, &v->p, err)) ||
+        (status = choose(a, v->path, &v->p, err)) ||
+        (status = split_points(v->path, &v->p, &a->rule, &v->by, &v->groups, err)) || !a->device.n)
         return status;
-    status = devices_open(o->value[DEVICES], &v->devices, err);
-    return status ? status : devices_find(v->devices, o->value[DEVICE], &v->on, err);
+    status = devices_open(a->devices, &v->devices, err);
+    return status ? status : devices_find(v->devices, option_text(v->o, &a->device), &v->on, err);
 }
 
 /* Files of kernels alone have no points of networks. */
 static lm_status print_launches(const validation *v, lm_error *err)
 {
-    const split_rule      parts    = { .kind = SPLIT_KFOLD, .k = 10, .seed = v->rule.seed };
-    const bool            chosen   = v->o->given[LEAVE_OUT] || v->cal;
-    const launch_question question = { v->obs, chosen ? &v->rule : &parts, v->cal, v->name,
-                                       v->n_models };
+    const split_rule      parts    = { .kind = SPLIT_KFOLD, .k = 10, .seed = v->a->seed };
+    const bool            chosen   = option_given(v->o, &v->a->rule) || v->cal;
+    const launch_question question = { v->obs, chosen ? &v->a->rule : &parts, v->cal,
+                                       &v->a->models };
     table                *t        = table_new();
     lm_status             status   = validate_launches(&question, t, err);
 
     if (!status)
-        status = table_print(t, v->form.f, stdout, err);
+        status = table_print(t, v->a->form.f, stdout, err);
     table_free(t);
     return status;
 }
@@ -336,10 +270,10 @@ static lm_status print_launches(const validation *v, lm_error *err)
 static lm_status print_clocks(const validation *v, lm_error *err)
 {
     table    *t      = table_new();
-    lm_status status = validate_clocks(&v->p, v->cal, v->obs->path, v->form.points, t, err);
+    lm_status status = validate_clocks(&v->p, v->cal, v->obs->path, v->a->form.points, t, err);
 
     if (!status)
-        status = table_print(t, v->form.f, stdout, err);
+        status = table_print(t, v->a->form.f, stdout, err);
     table_free(t);
     return status;
 }
@@ -347,34 +281,31 @@ static lm_status print_clocks(const validation *v, lm_error *err)
 /* The models beside what was measured. */
 static lm_status print_models(validation *v, lm_error *err)
 {
-    const options *o   = v->o;
-    const judging  all = {
-         &v->p, &v->by, &v->groups, v->judge, v->n_models, o->value[POWER] != NULL
-    };
+    const option_texts *models = &v->a->models;
+    const judging       all    = { &v->p, &v->by, &v->groups, v->judge, models->n, v->a->power };
 
     v->p.layers      = v->layers ? v->layers->layers : NULL;
     v->p.wants_power = all.power;
-    for (size_t m = 0; m < v->n_models; m++) {
+    for (size_t m = 0; m < models->n; m++) {
         lm_status status;
 
-        v->judge[m] = (judged){ v->name[m], calloc(v->p.n_points + 1, sizeof(comparison)) };
+        v->judge[m] = (judged){ models->at[m], calloc(v->p.n_points + 1, sizeof(comparison)) };
         if (!v->judge[m].at)
             return no_memory(err);
-        if ((status = judge_model(v, v->name[m], v->judge[m].at, err)))
+        if ((status = judge_model(v, models->at[m], v->judge[m].at, err)))
             return status;
     }
-    if (v->rule.kind != SPLIT_NONE && judging_without_intervals(&all))
+    if (v->a->rule.kind != SPLIT_NONE && judging_without_intervals(&all))
         fprintf(stderr,
                 "layermeter: %s: intervals are unknown: they take %d groups or more beside the one "
                 "that is left out\n",
-                o->argument[0], INTERVAL_GROUPS);
-    return judging_print(&all, &v->form, err);
+                v->path, INTERVAL_GROUPS);
+    return judging_print(&all, &v->a->form, err);
 }
 
 static lm_status validate(validation *v, lm_error *err)
 {
-    const options *o = v->o;
-    lm_status      status;
+    lm_status status;
 
     if ((status = open_files(v, err)))
         return status;
@@ -382,13 +313,13 @@ static lm_status validate(validation *v, lm_error *err)
         return print_launches(v, err);
     if ((status = open_points(v, err)))
         return status;
-    if (v->rule.kind != SPLIT_NONE && (!v->by.n_folds || v->by.points[0] == v->p.n_points))
+    if (v->a->rule.kind != SPLIT_NONE && (!v->by.n_folds || v->by.points[0] == v->p.n_points))
         fprintf(stderr,
                 "layermeter: %s: nothing is left to fit to without what --leave-out %s leaves out: "
                 "no predictions\n",
-                o->argument[0], o->value[LEAVE_OUT]);
+                v->path, option_text(v->o, &v->a->rule));
     print_flagged(v->obs, &v->p);
-    return v->form.q == N_QUANTITIES ? print_clocks(v, err) : print_models(v, err);
+    return v->a->form.q == N_TIMES ? print_clocks(v, err) : print_models(v, err);
 }
 
 static void validation_free(validation *v)
@@ -406,44 +337,43 @@ static void validation_free(validation *v)
     registry_free(v->reg);
 }
 
-static int left_out_machines(const validation *v)
+static lm_status check(options *o, lm_error *err)
 {
-    const options          *o = v->o;
-    const machines_question q = { .o          = o,
-                                  .names      = o->value[DEVICE],
-                                  .datasheets = o->value[DEVICES],
-                                  .models     = o->given[MODEL] ? o->value[MODEL] : NULL,
-                                  .learn      = o->value[LEARN],
-                                  .where      = o->value[WHERE],
-                                  .form       = v->form };
+    validate_options *a = o->filled;
 
-    return validate_machines(&q);
+    a->rule.seed = a->seed;
+    if (a->machine)
+        a->rule.kind = SPLIT_NONE;
+    if (a->form.q == N_TIMES && (!a->machine || a->form.plot))
+        return misused(o, &a->form.q, err,
+                       "clocks are told by a machine file (--machine), in tables: no --plot");
+    if (a->models.n > JUDGED_MAX)
+        return misused(o, &a->models, err, "more than %d", JUDGED_MAX);
+    if (a->rule.kind == SPLIT_DEVICE)
+        return validate_machines_check(o, err);
+    if (o->n_arguments > 1)
+        return lm_error_set(err, LM_E_ARG, "%s: several files are for --leave-out device",
+                            o->argument[1]);
+    for (size_t m = 0; m < a->models.n; m++)
+        if (check_model(o, a, a->models.at[m], err))
+            return LM_E_ARG;
+    return LM_OK;
 }
 
-static int run(const options *o)
+static lm_status run(const options *o, lm_error *err)
 {
-    validation v    = { .o = o };
-    lm_error   err  = { 0 };
-    int        code = EXIT_DONE;
+    const validate_options *a = o->filled;
+    validation              v = { .o = o, .a = a, .path = o->argument[0] };
+    lm_status               status;
 
-    if (!read_words(&v, &code))
-        return code;
-    if (v.rule.kind == SPLIT_DEVICE)
-        return left_out_machines(&v);
-    if (validate(&v, &err))
-        code = report_failure(&err);
+    if (a->rule.kind == SPLIT_DEVICE)
+        return validate_machines(o, err);
+    status = validate(&v, err);
     validation_free(&v);
-    return code;
+    return status;
 }
 
-const command cmd_validate = {
-    .name          = "validate",
-    .arguments     = "OBSERVATIONS.csv...",
-    .doc           = "Compare the models on observations that were left out of their fits",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 1,
-    .max_arguments = VALIDATE_DEVICES,
-    .run           = run,
-};
+const command cmd_validate =
+    COMMAND("validate", "OBSERVATIONS.csv...",
+            "Compare the models on observations that were left out of their fits", validate_options,
+            1, VALIDATE_DEVICES, check, run);

@@ -2,50 +2,69 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/text.h"
+#include "cli/cmd_watch.h"
 #include "cli/commands.h"
-#include "cli/watch_plan.h"
-#include "cli/watch_sampling.h"
 
-enum { OUTPUT, INTERVAL, GPU, FOR, PLAN, ANSWER, TRACE, FOLLOW, METRIC, OBSERVATIONS, FORMAT };
+typedef struct watch_options {
+    watch_sampling sampling;
+    watch_order    order;
+    trace_question trace; /* without interval: that of sampling is also this one's, if given */
+    double         duration;
+    const char    *file; /* of the trace */
+} watch_options;
 
-static const option_spec specs[] = {
-    [OUTPUT] = { "output", "FILE", NULL, "file to write (also -o), a new one; else it is printed" },
-    [INTERVAL] = { "interval", "TIME", "100ms",
-                   "between looks; of a trace without times between its samples" },
-    [GPU]      = { "gpu", "LIST", NULL,
-                   "0,2, all, cpu or both: 0,cpu; default: all GPUs, or the CPUs where there is none" },
-    [FOR]    = { "for", "TIME", NULL, "end after so long: 10min; default: with Ctrl-C or SIGTERM" },
-    [PLAN]   = { "plan", "FILE", NULL,
-                 "compare with this plan, written by 'layermeter plan --format json'" },
-    [ANSWER] = { "answer", "NAME", NULL,
-                 "of the plan: fewest nodes, cheapest or fastest; default: its first" },
-    [TRACE]  = { "trace", "FILE", NULL, "a trace instead of this machine's devices; - is stdin" },
-    [FOLLOW] = { "follow", NULL, NULL, "at the trace's end wait for more" },
-    [METRIC] = { "metric", "NAME", NULL,
-                 "that epochs are found in; default: the one that shows load best" },
-    [OBSERVATIONS] = { "observations", "FILE", NULL,
-                       "append the run there, for the next fit (begun if it is not there)" },
-    [FORMAT] = { "format", "FORMAT", "table", "of the comparison: table, csv or json (lines)" },
-    { NULL, NULL, NULL, NULL },
+#define AT(member) OPTION_AT(watch_options, member)
+
+static const option_row option_rows[] = {
+    { "interval", AT(sampling.interval), .argument = "TIME", .fallback = "100ms", .least = 0.001,
+      .outside = "expected 0.001 s or more, found",
+      .help    = "time between samples, also of a trace that states none" },
+    { "gpu", AT(sampling.devices), .argument = "LIST",
+      .help = "0,2, all, cpu or both, 0,cpu (default: all GPUs, or the CPUs where there is none)" },
+    { "for", AT(duration), &type_seconds, "TIME", .excludes = "trace",
+      .refusal = "with --trace nothing is sampled", .outside = "must be 0 or more",
+      .help = "end after so long: 10min (default: with Ctrl-C or SIGTERM)" },
+    { "plan", AT(order.plan), &type_text, "FILE", NULL, HELP_WHAT,
+      "compare with this plan, written by 'layermeter plan --format json'" },
+    { "answer", AT(order.question), &type_text, "NAME", NULL, HELP_WHAT,
+      "answer of the plan: fewest nodes, cheapest or fastest (default: its first)", .needs = "plan",
+      .refusal = "it chooses an answer of --plan" },
+    { "trace", AT(file), &type_text, "FILE", NULL, HELP_WHERE,
+      "a trace instead of this machine's devices; - is stdin", .needs = "plan",
+      .refusal = "a trace is compared with --plan; 'layermeter epochs' finds its epochs" },
+    { "follow", AT(trace.follow), &type_flag, NULL, NULL, HELP_WHERE,
+      "wait for more at the end of the trace", .needs = "trace",
+      .refusal = "it goes with --trace" },
+    { "metric", AT(trace.metric), .needs = "plan", .refusal = "it goes with --plan",
+      .help = "metric to find epochs in (default: the one that shows load best)" },
+    { "observations", AT(order.observations), &type_text, "FILE", NULL, HELP_OUTPUT,
+      "append the run, for the next fit; a file that is not there is begun", .needs = "plan",
+      .refusal = "only a run of a --plan can be appended" },
+    { "output", AT(sampling.path), .excludes = "trace",
+      .refusal = "with --trace nothing is sampled",
+      .help    = "new file to write (also -o); else it is printed" },
+    { "format", AT(order.how), .needs = "plan", .refusal = "samples are CSV: it goes with --plan",
+      .help = "of the comparison" },
+    { .name = NULL },
 };
 
 static const char details[] =
-    "Looks at devices at equal times and writes a row of CSV for each: load, memory, power, energy, clocks,\n"
-    "temperature, and what holds the clock down. Columns have nvidia-smi's names, so that 'layermeter epochs' reads\n"
-    "them, while they are written as well. GPUs by NVML, which comes with NVIDIA's driver ($LAYERMETER_NVML names\n"
-    "another file than libnvidia-ml.so.1); CPUs by /proc, their energy by RAPL or a sensor, where these may be read.\n"
-    "What a device does not tell is empty. A file that is there already is not overwritten.\n"
+    "Samples devices at equal times and writes a row of CSV for each: load, memory, power, energy,\n"
+    "clocks, temperature, and what holds the clock down. Columns have nvidia-smi's names: 'layermeter\n"
+    "epochs' reads them, even while they are written. GPUs by NVML of NVIDIA's driver ($LAYERMETER_NVML\n"
+    "names another file than libnvidia-ml.so.1); CPUs by /proc, their energy by RAPL or a sensor, if\n"
+    "readable. Unknown values are empty. An existing file is not overwritten.\n"
     "\n"
-    "With --plan the first device, or a trace of any format that 'layermeter epochs' reads, is followed, and each\n"
-    "epoch compared with the plan when it is over: 'on plan' within the plan's interval, else faster or slower, and\n"
-    "which part of the step explains what is too long: 'clock throttled' (heat or power hold the clock down for a\n"
-    "quarter of the time, or it fell by 5 %), 'sync-bound' or 'input-bound' (nothing runs, for half of what is too\n"
-    "long, beyond the all-reduces that were planned to be waited for), 'compute-bound' otherwise; nothing where load\n"
-    "and clock are not in the trace. All-reduces on a GPU count as its work. Where steps are seen and epochs are not,\n"
-    "steps are compared. --observations appends the mean of the steady epochs as a step of the network, in the\n"
-    "settings of the networks that the file holds: 'layermeter fit OBSERVATIONS.csv --correct FILE' corrects a\n"
-    "fit by such runs, 'validate' compares with them, and a file of whole steps alone can be fitted as it is.\n";
+    "With --plan it follows the first device, or a trace that 'layermeter epochs' reads, and compares\n"
+    "each finished epoch with the plan: 'on plan' within the plan's interval, else faster or slower, and\n"
+    "the cause: 'clock throttled' (heat or power hold the clock down for a quarter of the time, or it\n"
+    "fell by 5 %), 'sync-bound' or 'input-bound' (for half of the excess nothing runs, beyond the planned\n"
+    "wait for all-reduces), otherwise 'compute-bound'; no cause without load and clock in the trace.\n"
+    "All-reduces on a GPU count as its work. If steps are seen and epochs are not, steps are compared.\n"
+    "\n"
+    "--observations appends the mean of the steady epochs as a step of the network, with the settings of\n"
+    "the networks in the file. 'layermeter fit OBSERVATIONS.csv --correct FILE' corrects a fit by such\n"
+    "runs, 'validate' compares with them, and a file of whole steps alone can be fitted.\n";
 
 static const char examples[] =
     "  layermeter watch --interval 100ms --for 10min -o metrics.csv\n"
@@ -54,83 +73,21 @@ static const char examples[] =
     "  layermeter watch --plan plan.json --gpu 0 --observations runs.csv\n"
     "  layermeter watch --plan plan.json --trace smi.csv --format json\n";
 
-#define SHORTEST 0.001
-
-static bool seconds_of(const options *o, int at, double least, double *out, int *code)
+static lm_status run(const options *o, lm_error *err)
 {
-    lm_error err = { LM_OK, "" };
+    const watch_options *a = o->filled;
+    watch_sampling       w = a->sampling;
+    trace_question       q = a->trace;
 
-    if (!text_seconds(o->value[at], out, &err) && !(*out >= least))
-        lm_error_set(&err, LM_E_ARG, "expected %g s or more, found '%.40s'", least, o->value[at]);
-    return !*err.text || option_misuse(o, at, &err, code);
+    w.seconds  = isnan(a->duration) ? INFINITY : a->duration;
+    w.out      = w.path || a->order.plan ? NULL : stdout;
+    q.gpu      = w.devices;
+    q.interval = option_given(o, &a->sampling.interval) ? w.interval : NAN;
+    if (a->file)
+        return watch_trace(&a->order, a->file, &q, err);
+    return a->order.plan ? watch_live(&a->order, &w, &q, err) : watch_sample(&w, err);
 }
 
-/* Options that only go with another. */
-static bool check(const options *o, int *code)
-{
-    static const struct {
-        int         at, needs, without;
-        const char *text;
-    } rules[]    = { { ANSWER, PLAN, -1, "it chooses an answer of --plan" },
-                     { TRACE, PLAN, -1,
-                       "a trace is compared with --plan; 'layermeter epochs' finds its epochs" },
-                     { FOLLOW, TRACE, -1, "it goes with --trace" },
-                     { METRIC, PLAN, -1, "it goes with --plan" },
-                     { OBSERVATIONS, PLAN, -1, "only a run of a --plan can be appended" },
-                     { FORMAT, PLAN, -1, "samples are CSV: it goes with --plan" },
-                     { OUTPUT, -1, TRACE, "with --trace nothing is sampled" },
-                     { FOR, -1, TRACE, "with --trace nothing is sampled" } };
-    lm_error err = { LM_OK, "" };
-
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
-        const bool given = o->given[rules[i].at];
-
-        if (!given ||
-            (rules[i].needs >= 0 ? o->given[rules[i].needs] : !o->given[rules[i].without]))
-            continue;
-        lm_error_set(&err, LM_E_ARG, "%s", rules[i].text);
-        return option_misuse(o, rules[i].at, &err, code);
-    }
-    return true;
-}
-
-static int run(const options *o)
-{
-    watch_sampling w = { .devices = o->value[GPU], .seconds = INFINITY, .path = o->value[OUTPUT] };
-    watch_order    order = { .plan         = o->value[PLAN],
-                             .question     = o->value[ANSWER],
-                             .observations = o->value[OBSERVATIONS] };
-    trace_question q     = { .metric   = o->value[METRIC],
-                             .gpu      = o->value[GPU],
-                             .interval = NAN,
-                             .follow   = o->value[FOLLOW] != NULL };
-    lm_error       err   = { LM_OK, "" };
-    lm_status      status;
-    int            code;
-
-    if (!check(o, &code) || !seconds_of(o, INTERVAL, SHORTEST, &w.interval, &code) ||
-        (o->value[FOR] && !seconds_of(o, FOR, 0, &w.seconds, &code)))
-        return code;
-    if (format_parse(o->value[FORMAT], &order.how, &err))
-        return report_misuse("", &err);
-    if (o->given[INTERVAL])
-        q.interval = w.interval;
-    w.out = w.path || order.plan ? NULL : stdout;
-    if (o->value[TRACE])
-        status = watch_trace(&order, o->value[TRACE], &q, &err);
-    else
-        status = order.plan ? watch_live(&order, &w, &q, &err) : watch_sample(&w, &err);
-    return status ? report_failure(&err) : EXIT_DONE;
-}
-
-const command cmd_watch = {
-    .name          = "watch",
-    .arguments     = "",
-    .doc           = "Sample this machine's devices; compare a run with its plan",
-    .details       = details,
-    .examples      = examples,
-    .options       = specs,
-    .min_arguments = 0,
-    .max_arguments = 0,
-    .run           = run,
-};
+const command cmd_watch =
+    COMMAND("watch", "", "Sample this machine's devices; compare a run with its plan",
+            watch_options, 0, 0, NULL, run);

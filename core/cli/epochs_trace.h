@@ -2,6 +2,8 @@
 #ifndef CLI_EPOCHS_TRACE_H
 #define CLI_EPOCHS_TRACE_H
 
+#include "epochs/epochs.h"
+#include "report/table.h"
 #include "trace/grid.h"
 
 /** A GPU's metric at equal steps, and what there is to say of the trace: one line for each oddity.
@@ -19,5 +21,10 @@ typedef struct epochs_trace {
  */
 lm_status epochs_trace_load(const char *path, const trace_question *q, epochs_trace *out,
                             lm_error *err);
+
+/** Follows a trace in constant memory and prints each epoch as a row when it has ended, until the
+ * trace does. LM_E_NOTFOUND if it ends without any. */
+lm_status epochs_follow(const char *path, const trace_question *q, epochs_method m, format f,
+                        lm_error *err);
 
 #endif

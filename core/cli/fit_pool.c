@@ -1,5 +1,5 @@
 /* layermeter fit, of several files. */
-#include "cli/fit_pool.h"
+#include "cli/cmd_fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,17 +7,13 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "base/text.h"
-#include "cli/commands.h"
-#include "cli/fit_residual.h"
-#include "cli/validate_devices.h"
+#include "cli/cmd_validate.h"
 #include "fit/singles.h"
+#include "machine/machine.h"
 #include "single/residual.h"
 
 typedef struct pool {
     measured_device machine[VALIDATE_DEVICES];
-    char           *output[VALIDATE_DEVICES + 1], *name[VALIDATE_DEVICES + 1];
-    char           *outputs, *names; /* what these lie in */
     size_t          n;
 } pool;
 
@@ -25,17 +21,12 @@ typedef struct pool {
  */
 
 /* A list of the command line: as long as the list of files. */
-static lm_status split_list(const char *option, const char *text, size_t n, char **copy,
-                            char *item[VALIDATE_DEVICES + 1], lm_error *err)
+static lm_status check_list(const char *option, const option_texts *list, size_t n, lm_error *err)
 {
-    size_t found;
-
-    if (!(*copy = strdup(text)))
-        return no_memory(err);
-    if ((found = text_split(*copy, ',', item, VALIDATE_DEVICES + 1)) != n)
-        return lm_error_set(err, LM_E_ARG, "%s: %zu for %zu files: each needs one, in their order",
-                            option, found, n);
-    return LM_OK;
+    return list->n == n ? LM_OK
+                        : lm_error_set(err, LM_E_ARG,
+                                       "%s: %zu for %zu files: each needs one, in their order",
+                                       option, list->n, n);
 }
 
 static layer_device figures_of(const device *d)
@@ -72,18 +63,18 @@ static lm_status find_device(measured_device *m, const char *name, const device_
     return LM_OK;
 }
 
-static lm_status read_machines(pool *p, const pool_question *q, workloads *loads,
+static lm_status read_machines(pool *p, const options *o, const fit_options *a, workloads *loads,
                                const device_list *list, lm_error *err)
 {
     lm_status status = LM_OK;
 
-    for (size_t i = 0; i < q->n && !status; i++) {
+    for (size_t i = 0; i < (size_t)o->n_arguments && !status; i++) {
         measured_device *m = &p->machine[i];
 
-        m->path = q->path[i];
+        m->path = o->argument[i];
         p->n    = i + 1;
-        if ((status = measured_device_read(m, q->where, true, loads, err)) ||
-            (status = find_device(m, p->name[i], list, err)))
+        if ((status = measured_device_read(m, a->where, true, loads, err)) ||
+            (status = find_device(m, a->device.n ? a->device.at[i] : NULL, list, err)))
             continue;
         if (!m->cal->layers || !layer_model_any(m->cal->layers))
             status = lm_error_set(err, LM_E_ARG,
@@ -126,7 +117,7 @@ static void add_learned(table *t, const learned_models *l)
         }
 }
 
-static void fill(const pool *p, const residual_trees *judged, const learned_models *l, table *t)
+static void fill(const pool *p, const residual_trees *found, const learned_models *l, table *t)
 {
     table_column(t, "machine", "machine", 0);
     table_column(t, "part", "part", 0);
@@ -141,8 +132,8 @@ static void fill(const pool *p, const residual_trees *judged, const learned_mode
                 add_row(t, p->machine[i].on->name, c, of->rows, of->errors.mape, NAN);
         }
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
-        if (judged[c].judged)
-            add_row(t, MODEL_RESIDUAL, c, judged[c].rows, NAN, judged[c].mape);
+        if (found[c].judged)
+            add_row(t, MODEL_RESIDUAL, c, found[c].rows, NAN, found[c].mape);
     add_learned(t, l);
 }
 
@@ -158,7 +149,7 @@ static lm_status learn_models(pool *p, learned_models *l, lm_error *err)
     return learned_models_fit(l, from, p->n, cal, err);
 }
 
-static lm_status learn(pool *p, residual_trees *judged, lm_error *err)
+static lm_status learn(pool *p, residual_trees *found, lm_error *err)
 {
     const points *of[VALIDATE_DEVICES];
     layer_model  *m[VALIDATE_DEVICES];
@@ -167,42 +158,41 @@ static lm_status learn(pool *p, residual_trees *judged, lm_error *err)
         of[i] = &p->machine[i].p;
         m[i]  = p->machine[i].cal->layers;
     }
-    return singles_learn_pool(of, m, p->n, judged, err);
+    return singles_learn_pool(of, m, p->n, found, err);
 }
 
-lm_status fit_pool(const pool_question *q, workloads *loads, table *t, lm_error *err)
+lm_status fit_pool(const options *o, const fit_options *a, learned_models *learned,
+                   workloads *loads, table *t, lm_error *err)
 {
-    pool          *p                       = calloc(1, sizeof *p);
-    device_list   *list                    = NULL;
-    residual_trees judged[N_LAYER_CLASSES] = { { .rows = 0 } };
-    lm_status      status                  = p ? devices_open(q->own, &list, err) : no_memory(err);
+    const bool     alone                  = a->residual == RESIDUAL_OFF;
+    const size_t   n                      = (size_t)o->n_arguments;
+    pool          *p                      = calloc(1, sizeof *p);
+    device_list   *list                   = NULL;
+    residual_trees found[N_LAYER_CLASSES] = { { .rows = 0 } };
+    lm_status      status = p ? devices_open(a->devices, &list, err) : no_memory(err);
 
     if (!status)
-        status = split_list("-o", q->outputs, q->n, &p->outputs, p->output, err);
-    if (!status && q->devices)
-        status = split_list("--device", q->devices, q->n, &p->names, p->name, err);
+        status = check_list("-o", &a->outputs, n, err);
+    if (!status && a->device.n)
+        status = check_list("--device", &a->device, n, err);
     if (!status)
-        status = read_machines(p, q, loads, list, err);
-    if (!status && !q->alone && (status = learn(p, judged, err)))
+        status = read_machines(p, o, a, loads, list, err);
+    if (!status && !alone && (status = learn(p, found, err)))
         lm_error_prefix(err, "--residual");
     if (!status)
-        status = learn_models(p, q->learned, err);
+        status = learn_models(p, learned, err);
     for (size_t i = 0; !status && i < p->n; i++)
-        status = calibration_save(p->machine[i].cal, p->output[i], err);
+        status = machine_save(p->machine[i].cal, a->outputs.at[i], err);
     for (size_t i = 0; !status && i < p->n; i++)
         print_flagged(p->machine[i].obs, &p->machine[i].p);
     if (!status) {
-        if (!q->alone)
-            print_residuals("all files", p->machine[0].cal->layers, judged);
-        fill(p, judged, q->learned, t);
+        if (!alone)
+            print_residuals("all files", p->machine[0].cal->layers, found);
+        fill(p, found, learned, t);
     }
     for (size_t i = 0; p && i < p->n; i++)
         measured_device_free(&p->machine[i]);
     devices_free(list);
-    if (p) {
-        free(p->outputs);
-        free(p->names);
-    }
     free(p);
     return status;
 }

@@ -1,5 +1,5 @@
 /* layermeter fit of measured powers. */
-#include "cli/fit_power.h"
+#include "cli/cmd_fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,16 +56,16 @@ static lm_status other_clocks(const observations *obs, workloads *loads, const c
 }
 
 /* What options tell stands before what the file does. */
-static lm_status tell(const char *device, const power_choice *told, const calibration *cal,
+static lm_status tell(const char *name, const power_choice *told, const calibration *cal,
                       power_model *out, lm_error *err)
 {
-    const lm_status status = power_told(cal, device, out, err);
+    const lm_status status = power_told(cal, name, out, err);
 
-    if (!status && device && isnan(out->cap_w) && isnan(out->top_mhz))
+    if (!status && name && isnan(out->cap_w) && isnan(out->top_mhz))
         fprintf(stderr,
                 "layermeter: --device: no datasheet has a limit or a clock of '%s', which powers "
                 "are then without ('layermeter devices' lists those that have)\n",
-                device);
+                name);
     if (isfinite(told->model.idle_w))
         out->idle_w = told->model.idle_w;
     if (isfinite(told->cap_w))
@@ -124,7 +124,7 @@ static lm_status check_told(const power_choice *told, const power_rows *rows, lm
 }
 
 lm_status fit_power(const observations *obs, workloads *loads, const points *p, const char *where,
-                    const char *device, const power_choice *told, calibration *cal, lm_error *err)
+                    const char *name, const power_choice *told, calibration *cal, lm_error *err)
 {
     points      all  = { 0 };
     power_rows  rows = { 0 };
@@ -135,7 +135,7 @@ lm_status fit_power(const observations *obs, workloads *loads, const points *p, 
 
     if (!any_power(obs) || power_doubted(p)) /* which is said with the other doubts */
         return LM_OK;
-    if ((status = tell(device, told, cal, &from, err)))
+    if ((status = tell(name, told, cal, &from, err)))
         return status;
     status = other_clocks(obs, loads, where, &all, &more, err);
     if (!status)

@@ -1,5 +1,5 @@
 /* What layermeter fit says of a fit: a table, and what the data cannot say. */
-#include "cli/fit_print.h"
+#include "cli/cmd_fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,9 +7,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "cli/commands.h"
-#include "cli/fit_power.h"
-#include "cli/fit_residual.h"
 #include "fit/allreduces.h"
 #include "fit/fit.h"
 #include "single/model.h"
@@ -43,7 +40,7 @@ static size_t count_coefficients(size_t form_at, const fitted *f)
 static void add_row(table *t, size_t form_at, const fitted *f)
 {
     table_text(t, forms[form_at].model);
-    table_text(t, part_name(forms[form_at].part));
+    table_text(t, phase_formula(forms[form_at].part));
     table_count(t, f->rows);
     if (f->by_allreduces) {
         table_text(t, "");
@@ -162,7 +159,7 @@ static void print_undetermined(const form *f, const fitted *found)
             continue;
         if (!any)
             fprintf(stderr, "layermeter: %s.%s: the data cannot determine", f->model,
-                    part_name(f->part));
+                    phase_formula(f->part));
         fprintf(stderr, "%s '%s'", any ? "," : "", feature_name(f->feature[k]));
         nodes |= f->feature[k] == FEATURE_NODES || f->feature[k] == FEATURE_RING_STEPS;
         any = true;
@@ -182,7 +179,7 @@ static void print_tied(size_t form_at, const fitted *f)
         fprintf(stderr,
                 "layermeter: %s.%s: the data tell %zu of %zu coefficients apart, the others go by "
                 "similar kernels: measure more networks, batches or images\n",
-                forms[form_at].model, part_name(forms[form_at].part), f->rank, n);
+                forms[form_at].model, phase_formula(forms[form_at].part), f->rank, n);
 }
 
 /* Networks, or what is left out like one. */
@@ -205,7 +202,7 @@ static void print_unknown_intervals(const observations *obs, const points *p,
                                     const calibration *cal)
 {
     for (size_t m = 0; model_at(m); m++)
-        for (size_t s = 0; s < N_INTERVALS; s++)
+        for (size_t s = 0; s < N_TIMES; s++)
             if (interval_known(&cal->intervals[m].of[s]))
                 return;
     if (count_networks(p) == 1)
@@ -301,7 +298,7 @@ static void print_left_out(const points *p, const calibration *cal)
             if (!f->rows && !part_calibrated(forms[i].part))
                 continue;
             fprintf(stderr, "layermeter: %s.%s is left out: too few rows, it needs %zu\n",
-                    forms[i].model, part_name(forms[i].part), form_rows(&forms[i]));
+                    forms[i].model, phase_formula(forms[i].part), form_rows(&forms[i]));
             continue;
         }
         print_undetermined(&forms[i], f);

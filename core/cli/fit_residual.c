@@ -1,5 +1,5 @@
 /* layermeter fit --residual. */
-#include "cli/fit_residual.h"
+#include "cli/cmd_fit.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,18 +13,6 @@
 #include "observe/launches.h"
 #include "single/operator_residual.h"
 #include "single/residual.h"
-
-lm_status residual_choice_parse(const char *text, residual_choice *out, lm_error *err)
-{
-    static const char *const choices[] = { "off", "on", "auto" };
-
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(choices[i], text)) {
-            *out = (residual_choice)i;
-            return LM_OK;
-        }
-    return lm_error_set(err, LM_E_ARG, "expected on, off or auto, found '%.40s'", text);
-}
 
 /* What was found of one class, in a line. */
 static void print_class(const char *path, const char *part_text, const residual_trees *judged,
@@ -95,23 +83,11 @@ static lm_status learn_kernels(const observations *obs, operator_model *m, const
 /* Powers, where layers have them. */
 static lm_status learn_power(const points *p, calibration *cal, lm_error *err)
 {
-    layer_watts *w    = NULL;
-    char        *text = NULL;
-    size_t       size;
-    FILE        *out;
-    lm_status    status = layer_watts_fit(p, cal->layers, &w, err);
+    layer_watts    *w      = NULL;
+    const lm_status status = layer_watts_fit(p, cal->layers, &w, err);
 
-    if (status || !w)
-        return status;
-    if ((out = open_memstream(&text, &size))) {
-        layer_watts_write(out, w);
-        if (fclose(out)) {
-            free(text);
-            text = NULL;
-        }
-    }
-    layer_watts_free(w);
-    return text ? calibration_learned_add(cal, LAYER_WATTS_NAME, text, err) : no_memory(err);
+    return status || !w ? status
+                        : calibration_learned_add(cal, LAYER_WATTS_NAME, &layer_watts_kept, w, err);
 }
 
 lm_status fit_residual(const observations *obs, const points *p, residual_choice choice,

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "base/text.h"
 
 #define SEED 1
 
@@ -27,59 +26,19 @@ static lm_status add_name(const char *name, learned_models *out, lm_error *err)
     return LM_OK;
 }
 
-static lm_status parse_names(const char *list, learned_models *out, lm_error *err)
+lm_status learned_models_parse(const options *o, const option_texts *list,
+                               const char *const *settings, learned_models *out, lm_error *err)
 {
-    char      copy[200], *name[LEARNED_MOST];
-    size_t    n;
-    lm_status status = LM_OK;
-
-    snprintf(copy, sizeof copy, "%s", list);
-    n = text_split(copy, ',', name, LEARNED_MOST);
-    for (size_t i = 0; i < n && !status; i++)
-        status = add_name(name[i], out, err);
-    return status;
-}
-
-bool learned_models_parse(const char *list, const char *settings, learned_models *out,
-                          int *exit_code)
-{
-    lm_error  err    = { 0 };
-    lm_status status = LM_OK;
+    lm_error why;
 
     *out = (learned_models){ .n = 0 };
-    if (list && parse_names(list, out, &err)) {
-        *exit_code = report_misuse("--model", &err);
-        return false;
-    }
-    if (settings && !list)
-        status = lm_error_set(&err, LM_E_ARG, "is for --model");
-    for (size_t i = 0; i < out->n && !status; i++)
-        status = layerwise_settings(out->kind[i], settings, out->setting[i], &err);
-    if (status)
-        *exit_code = report_misuse("--learn", &err);
-    return !status;
-}
-
-void learned_models_free(learned_models *l)
-{
-    for (size_t i = 0; i < l->n; i++)
-        layerwise_free(l->model[i]);
-}
-
-static char *text_of(const layerwise_model *m)
-{
-    char  *text = NULL;
-    size_t size;
-    FILE  *out = open_memstream(&text, &size);
-
-    if (!out)
-        return NULL;
-    layerwise_write(out, m);
-    if (fclose(out)) {
-        free(text);
-        return NULL;
-    }
-    return text;
+    for (size_t i = 0; i < list->n; i++)
+        if (add_name(list->at[i], out, &why))
+            return misused(o, list, err, "%s", why.text);
+    for (size_t i = 0; i < out->n; i++)
+        if (layerwise_settings(out->kind[i], *settings, out->setting[i], &why))
+            return misused(o, settings, err, "%s", why.text);
+    return LM_OK;
 }
 
 static void print_tasks(const char *path, const layerwise_model *m)
@@ -110,15 +69,17 @@ static void print_left_out(const char *path, const layerwise_data *d)
                     path, d->kind->name, d->lot[i].task, d->lot[i].n, d->kind->fewest);
 }
 
-/* Its text, to be written beside each machine file. */
-static lm_status keep(const layerwise_model *m, calibration *const *cal, size_t n, lm_error *err)
+/* To be written beside each machine file, of which the first owns it and others have their own. */
+static lm_status keep(layerwise_model *m, calibration *const *cal, size_t n, lm_error *err)
 {
-    lm_status status = LM_OK;
+    const char *name   = m->kind->name;
+    lm_status   status = calibration_learned_add(cal[0], name, &layerwise_kept, m, err);
 
-    for (size_t i = 0; i < n && !status; i++) {
-        char *text = text_of(m);
+    for (size_t i = 1; i < n && !status; i++) {
+        void *copy = NULL;
 
-        status = text ? calibration_learned_add(cal[i], m->kind->name, text, err) : no_memory(err);
+        if (!(status = kept_copy(&layerwise_kept, name, m, &copy, err)))
+            status = calibration_learned_add(cal[i], name, &layerwise_kept, copy, err);
     }
     return status;
 }
@@ -135,17 +96,19 @@ static bool enough(const layerwise_data *d)
 static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *from, size_t n,
                          calibration *const *cal, lm_error *left_out, lm_error *err)
 {
-    const char    *path = n > 1 ? "all files" : from->obs->path;
-    layerwise_data d;
-    lm_status      status = layerwise_gather(l->kind[i], from, n, &d, err);
+    const char      *path = n > 1 ? "all files" : from->obs->path;
+    layerwise_data   d;
+    layerwise_model *m      = NULL;
+    lm_status        status = layerwise_gather(l->kind[i], from, n, &d, err);
 
     if (status)
         return status;
-    status = layerwise_learn(&d, l->setting[i], SEED, NULL, NULL, &l->model[i], err);
+    status = layerwise_learn(&d, l->setting[i], SEED, NULL, NULL, &m, err);
     if (!status) {
         print_left_out(path, &d);
-        print_tasks(path, l->model[i]);
-        status = keep(l->model[i], cal, n, err);
+        print_tasks(path, m);
+        status      = keep(m, cal, n, err);
+        l->model[i] = status ? NULL : m;
     } else {
         lm_error_prefix(err, "%s", path);
         if (status == LM_E_ARG && !enough(&d)) {
@@ -203,24 +166,6 @@ void learned_models_rows(const learned_models *l, table *t)
     for (size_t i = 0; i < l->n; i++)
         for (size_t k = 0; l->model[i] && k < l->model[i]->n_tasks; k++)
             add_task(t, l->kind[i], &l->model[i]->task[k]);
-}
-
-lm_status learned_models_read(const calibration *cal, const char *path, const layerwise_kind *kind,
-                              layerwise_model **out, lm_error *err)
-{
-    char     *text;
-    char      name[300];
-    lm_status status = calibration_learned_text(cal, kind->name, &text, err);
-
-    if (status) {
-        if (status == LM_E_NOTFOUND)
-            lm_error_prefix(err, "%s", path);
-        return status;
-    }
-    snprintf(name, sizeof name, "%s", calibration_learned_path(cal, kind->name));
-    status = layerwise_read(name, text, kind, out, err);
-    free(text);
-    return status;
 }
 
 lm_status learned_models_device(const char *name, const char *told, const char *own,

@@ -7,27 +7,21 @@
 #include "fit/calibration.h"
 #include "report/table.h"
 
-/** Rows of a command's table. */
-#define OPTION_LEARN                                                                            \
-    {                                                                                           \
-        "learn", "SETTINGS", NULL, "how learned models are taught: layers=4,epochs=200 (below)" \
-    }
-
 #define LEARNED_MOST 8 /**< models that one command takes */
 
 /** Models that a fit learns. */
 typedef struct learned_models {
     const layerwise_kind *kind[LEARNED_MOST];
     double                setting[LEARNED_MOST][LAYERWISE_SETTINGS];
-    layerwise_model      *model[LEARNED_MOST]; /**< NULL: not yet, or left out */
-    size_t                n;
+    /** Of the first calibration that has it; NULL: not yet, or left out. */
+    const layerwise_model *model[LEARNED_MOST];
+    size_t                 n;
 } learned_models;
 
-/** "justus,prenet", and settings; either may be NULL. False after a message, with *exit_code set.
- */
-bool learned_models_parse(const char *list, const char *settings, learned_models *out,
-                          int *exit_code);
-void learned_models_free(learned_models *l);
+/** The models that an option names, with the settings of --learn, which fills `settings` (NULL: not
+ * given). The text is that of a misuse. */
+lm_status learned_models_parse(const options *o, const option_texts *list,
+                               const char *const *settings, learned_models *out, lm_error *err);
 
 /**
  * Learns each of all sources together, into the calibration of each (`cal`: n of them), too; says
@@ -39,10 +33,6 @@ lm_status learned_models_fit(learned_models *l, const layerwise_source *from, si
 
 /** A row for each task, in the table of fit. */
 void learned_models_rows(const learned_models *l, table *t);
-
-/** A model that a machine file has, to be freed by layerwise_free(). `path` of the file. */
-lm_status learned_models_read(const calibration *cal, const char *path, const layerwise_kind *kind,
-                              layerwise_model **out, lm_error *err);
 
 /**
  * The datasheet of a device: `name`, which must have one; NULL: what `told` says, if that has one.

@@ -50,6 +50,26 @@ static void unknown_command(const char *name)
             near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
+static int execute(const command *c, int argc, char **argv)
+{
+    options  o;
+    lm_error err  = { 0 };
+    int      code = EXIT_DONE;
+
+    if (c->hand_over)
+        return c->hand_over(argc, argv);
+    if (options_parse("layermeter", c, argc, argv, &o, &err))
+        code = report_misuse(&err);
+    else if (o.help)
+        options_print_help(&o, "layermeter", stdout);
+    else if (options_fill(&o, &err))
+        code = report_misuse(&err);
+    else if (c->run(&o, &err))
+        code = report_failure(&err);
+    options_free(&o);
+    return finish_output(code);
+}
+
 int main(int argc, char **argv)
 {
     const bool  help = argc > 2 && !strcmp(argv[1], "help");
@@ -65,26 +85,13 @@ int main(int argc, char **argv)
         puts("layermeter " LAYERMETER_VERSION);
         return finish_output(EXIT_DONE);
     }
-    for (size_t i = 0; i < N_COMMANDS; i++) {
-        options o;
-        int     code;
-
-        if (strcmp(commands[i]->name, name))
-            continue;
-        if (commands[i]->hand_over) {
+    for (size_t i = 0; i < N_COMMANDS; i++)
+        if (!strcmp(commands[i]->name, name)) {
             char *help_of[] = { argv[0], "--help", NULL };
 
-            return help ? commands[i]->hand_over(2, help_of)
-                        : commands[i]->hand_over(argc - 1, argv + 1);
+            return help ? execute(commands[i], 2, help_of)
+                        : execute(commands[i], argc - 1, argv + 1);
         }
-        if (help) {
-            options_print_help("layermeter", commands[i]);
-            return finish_output(EXIT_DONE);
-        }
-        if (!options_parse("layermeter", commands[i], argc - 1, argv + 1, &o, &code))
-            return code;
-        return finish_output(commands[i]->run(&o));
-    }
     if (*name)
         unknown_command(name);
     else

@@ -1,177 +1,455 @@
-/* Command lines: one table per command parses them and prints the help. */
+/* Command lines: tables of options, what stands on the command line, and the help. */
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include "cli/options.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
+#include "base/no_memory.h"
 #include "base/text.h"
 
-static const option_spec common[] = {
-    { "plugin", "FILE", NULL, "layer types from FILE.so, before all others; may be repeated" },
-    { "help", NULL, NULL, "this text" },
-    { NULL, NULL, NULL, NULL },
+/* An option of a command. */
+struct option_slot {
+    option_row  row;    /* complete */
+    void       *target; /* NULL: --help */
+    const char *text;   /* the last that was given, else the default; NULL: neither */
+    size_t      n;      /* times it was given */
 };
 
-static void print_option(const option_spec *s)
-{
-    char head[48];
+static const option_row common[] = {
+    { "plugin", .size = sizeof(option_texts), .type = &type_text, .argument = "FILE",
+      .heading = HELP_WHAT, .help = "layer types from FILE.so, before all others",
+      .repeats = true },
+    { "help", .type = &type_flag, .heading = HELP_OUTPUT, .help = "this text" },
+    { .name = NULL },
+};
 
-    snprintf(head, sizeof head, "--%s%s%s", s->name, s->argument ? " " : "",
-             s->argument ? s->argument : "");
-    printf("  %-26s%s %s", head, strlen(head) > 25 ? "\n                           " : "", s->doc);
-    if (s->fallback)
-        printf(" [%s]", s->fallback);
-    putchar('\n');
-}
+/* ---- tables -------------------------------------------------------------------------------------
+ */
 
-void options_print_help(const char *program, const command *c)
+static option_slot *find(const options *o, const char *name, size_t n)
 {
-    printf("%s\n\nUsage: %s%s%s [options]%s%s\n\nOptions:\n", c->doc, program, *c->name ? " " : "",
-           c->name, *c->arguments ? " " : "", c->arguments);
-    for (const option_spec *s = c->options; s->name; s++)
-        print_option(s);
-    for (const option_spec *s = common; s->name; s++)
-        print_option(s);
-    if (c->details)
-        printf("\n%s", c->details);
-    if (c->examples)
-        printf("\nExamples:\n%s", c->examples);
-}
-
-static const option_spec *find(const option_spec *table, const char *name, size_t n)
-{
-    for (; table->name; table++)
-        if (strlen(table->name) == n && !strncmp(table->name, name, n))
-            return table;
+    for (size_t i = 0; i < o->n_slots; i++)
+        if (strlen(o->slot[i].row.name) == n && !strncmp(o->slot[i].row.name, name, n))
+            return &o->slot[i];
     return NULL;
 }
 
-static bool misuse(const char *program, const command *c, int *exit_code, const char *what,
-                   const char *detail)
+/* What `to` leaves out; of another type it says itself what it takes. */
+static void take_from(option_row *to, const option_row *from)
 {
-    fprintf(stderr, "%s: %s%s (see '%s%s%s --help')\n", program, what, detail, program,
-            *c->name ? " " : "", c->name);
-    *exit_code = EXIT_MISUSED;
-    return false;
+    if (!to->type || to->type == from->type) {
+        to->type     = from->type;
+        to->argument = to->argument ? to->argument : from->argument;
+        to->fallback = to->fallback ? to->fallback : from->fallback;
+        to->choices  = to->choices ? to->choices : from->choices;
+        if (!to->outside && !(to->least > 0) && !(to->most > 0)) {
+            to->least   = from->least;
+            to->most    = from->most;
+            to->outside = from->outside;
+        }
+    }
+    if (!to->refusal) {
+        to->needs    = from->needs;
+        to->excludes = from->excludes;
+        to->refusal  = from->refusal;
+    }
+    to->heading = to->heading ? to->heading : from->heading;
+    to->words   = to->words ? to->words : from->words;
+    to->help    = to->help ? to->help : from->help;
+    to->needed  = to->needed ? to->needed : from->needed;
 }
 
-static void nearest(const option_spec *table, const char *name, const char **near, size_t *distance)
+/* The rows of a table and of its groups, which fill the struct at `base`. */
+static bool add_rows(options *o, size_t *room, const option_row *row, char *base)
 {
-    for (; table->name; table++)
-        if (text_nearer(name, table->name, distance))
-            *near = table->name;
+    for (; row->name || row->group; row++) {
+        option_slot *known = row->name ? find(o, row->name, strlen(row->name)) : NULL;
+
+        if (!row->name) {
+            if (!add_rows(o, room, row->group, base + row->at))
+                return false;
+        } else if (known) {
+            take_from(&known->row, row);
+            if (!known->target && row->size) {
+                known->target      = base + row->at;
+                known->row.size    = row->size;
+                known->row.repeats = row->repeats;
+            }
+        } else {
+            o->slot = arena_grow(o->room, o->slot, o->n_slots, room, sizeof *o->slot);
+            if (!o->slot)
+                return false;
+            o->slot[o->n_slots++] =
+                (option_slot){ .row = *row, .target = row->size ? base + row->at : NULL };
+        }
+    }
+    return true;
 }
 
-static bool unknown_option(const char *program, const command *c, const char *word, int *exit_code)
+/* All options of the command, and the struct that they fill. */
+static bool open_table(options *o)
+{
+    size_t room = 0;
+
+    o->room   = arena_new();
+    o->filled = o->room ? arena_alloc(o->room, o->command->size + 1) : NULL;
+    if (!o->filled || !add_rows(o, &room, o->command->rows, o->filled) ||
+        !add_rows(o, &room, common, (char *)&o->plugins))
+        return false;
+    for (size_t i = 0; i < o->n_slots; i++) {
+        option_slot *s = &o->slot[i];
+
+        for (const option_row *row = options_shared; row->name; row++)
+            if (!strcmp(row->name, s->row.name))
+                take_from(&s->row, row);
+        assert(s->row.type && s->row.heading && s->row.help);
+        assert(!s->target || (s->row.repeats ? s->row.size >= sizeof(option_texts)
+                                             : s->row.size == s->row.type->size));
+        s->text = s->row.fallback;
+        if (s->target && s->row.type->blank && !s->row.repeats)
+            memcpy(s->target, s->row.type->blank, s->row.type->size);
+    }
+    return true;
+}
+
+/* ---- help ---------------------------------------------------------------------------------------
+ */
+
+#define HELP_WIDTH  100
+#define HELP_INDENT 28 /* of what is said of options, at most */
+
+static int print_head(char *head, size_t size, const option_row *row)
+{
+    return snprintf(head, size, "  --%s%s%s", row->name, row->argument ? " " : "",
+                    row->argument ? row->argument : "");
+}
+
+/* Words up to the width, then a new line, indented as the first. */
+static void print_wrapped(FILE *out, const char *text, size_t indent)
+{
+    size_t at = indent;
+
+    while (*text) {
+        const size_t n = strcspn(text, " ");
+
+        if (at > indent && at + 1 + n > HELP_WIDTH) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (at > indent) {
+            putc(' ', out);
+            at++;
+        }
+        fprintf(out, "%.*s", (int)n, text);
+        at += n;
+        text += n + strspn(text + n, " ");
+    }
+    putc('\n', out);
+}
+
+static void print_option(FILE *out, const option_row *row, size_t indent)
+{
+    const char *fallback = row->fallback && *row->fallback ? row->fallback : NULL;
+    char        head[64], words[200] = "", text[600];
+    const int   n = print_head(head, sizeof head, row);
+
+    if (row->words)
+        row->words(words, sizeof words);
+    else if (row->choices)
+        snprintf(words, sizeof words, "%s", row->choices);
+    snprintf(text, sizeof text, "%s%s%s%s%s%s%s", row->help, *words ? ": " : "", words,
+             row->repeats ? "; repeatable" : "", fallback ? " [" : "", fallback ? fallback : "",
+             fallback ? "]" : "");
+    if ((size_t)n + 2 > indent)
+        fprintf(out, "%s\n%*s", head, (int)indent, "");
+    else
+        fprintf(out, "%-*s", (int)indent, head);
+    print_wrapped(out, text, indent);
+}
+
+/* Column of what is said, behind the longest option that is not too long. */
+static size_t indent_of(const options *o)
+{
+    size_t indent = 0;
+    char   head[64];
+
+    for (size_t i = 0; i < o->n_slots; i++) {
+        const size_t n = (size_t)print_head(head, sizeof head, &o->slot[i].row) + 2;
+
+        if (n > indent && n <= HELP_INDENT)
+            indent = n;
+    }
+    return indent;
+}
+
+static void print_options(FILE *out, const options *o)
+{
+    static const char *const heading[N_HELP_HEADINGS] = {
+        [HELP_WHAT] = "What", [HELP_WHERE] = "Where", [HELP_HOW] = "How", [HELP_OUTPUT] = "Output"
+    };
+
+    for (int h = HELP_WHAT; h < N_HELP_HEADINGS; h++) {
+        bool any = false;
+
+        for (size_t i = 0; i < o->n_slots; i++)
+            if ((int)o->slot[i].row.heading == h) {
+                if (!any)
+                    fprintf(out, "\n%s:\n", heading[h]);
+                any = true;
+                print_option(out, &o->slot[i].row, indent_of(o));
+            }
+    }
+}
+
+void options_print_help(const options *o, const char *program, FILE *out)
+{
+    const command *c = o->command;
+
+    char usage[300];
+
+    snprintf(usage, sizeof usage, "%s%s%s [options] %s", program, *c->name ? " " : "", c->name,
+             c->arguments);
+    fprintf(out, "%s\n\nUsage: ", c->doc);
+    print_wrapped(out, usage, 7);
+    print_options(out, o);
+    if (c->details)
+        fprintf(out, "\n%s", c->details);
+    if (c->examples)
+        fprintf(out, "\nExamples:\n%s", c->examples);
+}
+
+/* ---- the command line ---------------------------------------------------------------------------
+ */
+
+static lm_status misuse(const options *o, const char *program, const char *what, const char *detail,
+                        lm_error *err)
+{
+    const char *name = o->command->name;
+
+    return lm_error_set(err, LM_E_ARG, "%s%s (see '%s%s%s --help')", what, detail, program,
+                        *name ? " " : "", name);
+}
+
+static lm_status unknown_option(const options *o, const char *program, const char *word,
+                                lm_error *err)
 {
     const char *near     = NULL;
     size_t      distance = TEXT_NEAR;
     char        name[64], text[200];
 
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    if (!strncmp(name, "--", 2)) {
-        nearest(c->options, name + 2, &near, &distance);
-        nearest(common, name + 2, &near, &distance);
-    }
+    for (size_t i = 0; i < o->n_slots && !strncmp(name, "--", 2); i++)
+        if (text_nearer(name + 2, o->slot[i].row.name, &distance))
+            near = o->slot[i].row.name;
     if (!near)
-        return misuse(program, c, exit_code, "unknown option ", word);
+        return misuse(o, program, "unknown option ", word, err);
     snprintf(text, sizeof text, "%s, did you mean --%s?", name, near);
-    return misuse(program, c, exit_code, "unknown option ", text);
-}
-
-/* "NAME=VALUE", neither side empty */
-static bool is_assignment(const char *word)
-{
-    const char *equal = strchr(word, '=');
-
-    return equal && equal > word && equal[1];
-}
-
-static bool no_assignment(const option_spec *s, const char *word, int *exit_code)
-{
-    lm_error err;
-    char     name[40];
-
-    lm_error_set(&err, LM_E_ARG, "expected %s, found '%.60s'", s->argument, word);
-    snprintf(name, sizeof name, "--%s", s->name);
-    *exit_code = report_misuse(name, &err);
-    return false;
+    return misuse(o, program, "unknown option ", text, err);
 }
 
 /* The option at argv[*i], and its value behind it. -o is the one short form everybody types. */
-static bool parse_option(const char *program, int argc, char **argv, int *i, options *out,
-                         int *exit_code)
+static lm_status take_option(options *o, const char *program, int argc, char **argv, int *i,
+                             size_t *room, lm_error *err)
 {
-    const command     *c     = out->command;
-    const char        *word  = strcmp(argv[*i], "-o") ? argv[*i] : "--output";
-    const bool         is    = !strncmp(word, "--", 2);
-    const char        *equal = strchr(word, '='), *value;
-    const size_t       n     = equal ? (size_t)(equal - word) - 2 : strlen(word) - 2;
-    const option_spec *own   = is ? find(c->options, word + 2, n) : NULL;
-    const option_spec *spec  = own ? own : is ? find(common, word + 2, n) : NULL;
+    const char  *word  = strcmp(argv[*i], "-o") ? argv[*i] : "--output";
+    const bool   is    = !strncmp(word, "--", 2);
+    const char  *equal = strchr(word, '='), *value;
+    const size_t n     = equal ? (size_t)(equal - word) - 2 : strlen(word) - 2;
+    option_slot *slot  = is ? find(o, word + 2, n) : NULL;
 
-    if (!spec)
-        return unknown_option(program, c, word, exit_code);
-    if (!spec->argument && equal)
-        return misuse(program, c, exit_code, "takes no value: ", word);
-    value = !spec->argument ? "yes" : equal ? equal + 1 : *i + 1 < argc ? argv[++*i] : NULL;
+    if (!slot)
+        return unknown_option(o, program, word, err);
+    if (!slot->row.argument && equal)
+        return misuse(o, program, "takes no value: ", word, err);
+    value = !slot->row.argument ? "yes" : equal ? equal + 1 : *i + 1 < argc ? argv[++*i] : NULL;
     if (!value)
-        return misuse(program, c, exit_code, "needs a value: ", word);
-    if (spec->argument && strchr(spec->argument, '=') && !is_assignment(value))
-        return no_assignment(spec, value, exit_code);
-    if (own) {
-        if (out->n_every == ARGUMENTS_MAX)
-            return misuse(program, c, exit_code, "too many options", "");
-        out->every[out->n_every].at      = (int)(own - c->options);
-        out->every[out->n_every++].value = value;
-
-        out->value[own - c->options] = value;
-        out->given[own - c->options] = true;
-    } else if (out->n_plugins < ARGUMENTS_MAX) {
-        out->plugin[out->n_plugins++] = value;
-    }
-    return true;
+        return misuse(o, program, "needs a value: ", word, err);
+    if (!(o->word = arena_grow(o->room, o->word, o->n_words, room, sizeof *o->word)))
+        return no_memory(err);
+    o->word[o->n_words].slot   = slot;
+    o->word[o->n_words++].text = value;
+    slot->text                 = value;
+    slot->n++;
+    return LM_OK;
 }
 
-bool options_parse(const char *program, const command *c, int argc, char **argv, options *out,
-                   int *exit_code)
+lm_status options_parse(const char *program, const command *c, int argc, char **argv, options *o,
+                        lm_error *err)
 {
-    bool rest = false;
+    bool      rest   = false;
+    size_t    room   = 0;
+    lm_status status = LM_OK;
 
-    memset(out, 0, sizeof *out);
-    out->command = c;
-    for (int i = 0; c->options[i].name; i++)
-        out->value[i] = c->options[i].fallback;
-    for (int i = 1; i < argc; i++) {
+    *o = (options){ .command = c };
+    if (!open_table(o))
+        return no_memory(err);
+    for (int i = 1; i < argc && !status && !o->help; i++) {
         const char *word = argv[i];
 
-        if (rest || word[0] != '-' || !word[1]) {
-            if (out->n_arguments == ARGUMENTS_MAX)
-                return misuse(program, c, exit_code, "too many arguments", "");
-            out->argument[out->n_arguments++] = word;
-            continue;
-        }
-        if (!strcmp(word, "--")) {
+        if (!rest && !strcmp(word, "--"))
             rest = true;
-            continue;
-        }
-        if (!strcmp(word, "-h") || !strcmp(word, "--help")) {
-            options_print_help(program, c);
-            *exit_code = finish_output(EXIT_DONE);
-            return false;
-        }
-        if (!parse_option(program, argc, argv, &i, out, exit_code))
-            return false;
+        else if (!rest && (!strcmp(word, "-h") || !strcmp(word, "--help")))
+            o->help = true;
+        else if (!rest && word[0] == '-' && word[1])
+            status = take_option(o, program, argc, argv, &i, &room, err);
+        else if (o->n_arguments < ARGUMENTS_MAX)
+            o->argument[o->n_arguments++] = word;
+        else
+            status = misuse(o, program, "too many arguments", "", err);
     }
-    if (out->n_arguments < c->min_arguments)
-        return misuse(program, c, exit_code, "missing argument: ", c->arguments);
-    if (out->n_arguments > c->max_arguments)
-        return misuse(program, c, exit_code,
-                      "unexpected argument: ", out->argument[c->max_arguments]);
-    return true;
+    if (status || o->help)
+        return status;
+    if (o->n_arguments < c->min_arguments)
+        return misuse(o, program, "missing argument: ", c->arguments, err);
+    if (o->n_arguments > c->max_arguments)
+        return misuse(o, program, "unexpected argument: ", o->argument[c->max_arguments], err);
+    return LM_OK;
 }
+
+/* ---- values -------------------------------------------------------------------------------------
+ */
+
+/* What goes with what. */
+static lm_status check_company(const options *o, const option_slot *s, lm_error *err)
+{
+    const char        *name  = s->row.needs ? s->row.needs : s->row.excludes;
+    const option_slot *other = s->n && name ? find(o, name, strlen(name)) : NULL;
+
+    if (other && !other->n == !!s->row.needs)
+        return lm_error_set(err, LM_E_ARG, "--%s: %s", s->row.name, s->row.refusal);
+    return LM_OK;
+}
+
+static lm_status read_value(const options *o, const option_row *row, const char *text, void *out,
+                            lm_error *err)
+{
+    const lm_status status = row->type->read(row, text, o->room, out, err);
+
+    if (status)
+        lm_error_prefix(err, "--%s", row->name);
+    return status;
+}
+
+static lm_status read_repeated(const options *o, const option_slot *s, lm_error *err)
+{
+    const size_t size   = s->row.type->size;
+    char        *list   = arena_array(o->room, s->n + 1, size);
+    size_t       n      = 0;
+    lm_status    status = list ? LM_OK : no_memory(err);
+
+    if (!s->n && s->text && !status)
+        status = read_value(o, &s->row, s->text, list + size * n++, err);
+    for (size_t i = 0; i < o->n_words && !status; i++)
+        if (o->word[i].slot == s)
+            status = read_value(o, &s->row, o->word[i].text, list + size * n++, err);
+    if (!status) {
+        memcpy((char *)s->target + offsetof(option_texts, at), &list, sizeof list);
+        memcpy((char *)s->target + offsetof(option_texts, n), &n, sizeof n);
+    }
+    return status;
+}
+
+lm_status options_fill(options *o, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t i = 0; i < o->n_slots && !status; i++)
+        status = check_company(o, &o->slot[i], err);
+    for (size_t i = 0; i < o->n_slots && !status; i++) {
+        const option_slot *s = &o->slot[i];
+
+        if (s->target && s->row.repeats)
+            status = read_repeated(o, s, err);
+        else if (s->target && s->text)
+            status = read_value(o, &s->row, s->text, s->target, err);
+    }
+    for (size_t i = 0; i < o->n_slots && !status; i++)
+        if (o->slot[i].row.needed && !o->slot[i].text)
+            status = lm_error_set(err, LM_E_ARG, "%s", o->slot[i].row.needed);
+    return status || !o->command->check ? status : o->command->check(o, err);
+}
+
+void options_free(options *o)
+{
+    arena_free(o->room);
+}
+
+/* ---- questions ----------------------------------------------------------------------------------
+ */
+
+static const option_slot *slot_of(const options *o, const void *target)
+{
+    for (size_t i = 0; i < o->n_slots; i++)
+        if (o->slot[i].target == target)
+            return &o->slot[i];
+    return NULL;
+}
+
+bool option_given(const options *o, const void *target)
+{
+    const option_slot *s = slot_of(o, target);
+
+    return s && s->n;
+}
+
+const char *option_text(const options *o, const void *target)
+{
+    const option_slot *s = slot_of(o, target);
+
+    return s ? s->text : NULL;
+}
+
+option_word option_word_at(const options *o, size_t i)
+{
+    const option_slot *s = o->word[i].slot;
+
+    return (option_word){ s->row.name, s->row.argument ? o->word[i].text : NULL, s->target };
+}
+
+bool option_within(const void *target, const void *group, size_t size)
+{
+    const uintptr_t at = (uintptr_t)target, first = (uintptr_t)group;
+
+    return at >= first && at < first + size;
+}
+
+lm_status misused(const options *o, const void *target, lm_error *err, const char *fmt, ...)
+{
+    char    text[sizeof err->text];
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    return lm_error_set(err, LM_E_ARG, "--%s: %s", slot_of(o, target)->row.name, text);
+}
+
+lm_status refused(const options *o, const void *group, size_t size, const char *of, lm_error *err)
+{
+    for (size_t i = 0; i < o->n_slots; i++)
+        if (o->slot[i].n && option_within(o->slot[i].target, group, size))
+            return misused(o, o->slot[i].target, err, "is for %s", of);
+    return LM_OK;
+}
+
+lm_status once_or_each(const options *o, const void *target, size_t n, lm_error *err)
+{
+    const option_slot *s = slot_of(o, target);
+
+    if (s->n <= 1 || s->n == n)
+        return LM_OK;
+    return misused(o, target, err,
+                   "given %zu times for %zu machine%s: once for all, or once for each", s->n, n,
+                   n == 1 ? "" : "s");
+}
+
+/* ---- what main() says ---------------------------------------------------------------------------
+ */
 
 int report_failure(const lm_error *err)
 {
@@ -180,53 +458,10 @@ int report_failure(const lm_error *err)
     return EXIT_FAILED;
 }
 
-int report_misuse(const char *option, const lm_error *err)
+int report_misuse(const lm_error *err)
 {
-    fflush(stdout);
-    fprintf(stderr, "%s: %s%s%s\n", program_invocation_short_name, option, *option ? ": " : "",
-            err->text);
+    report_failure(err);
     return EXIT_MISUSED;
-}
-
-bool option_misuse(const options *o, int at, const lm_error *err, int *exit_code)
-{
-    char name[40];
-
-    snprintf(name, sizeof name, "--%s", o->command->options[at].name);
-    *exit_code = report_misuse(name, err);
-    return false;
-}
-
-size_t option_times(const options *o, int at)
-{
-    size_t n = 0;
-
-    for (int i = 0; i < o->n_every; i++)
-        n += o->every[i].at == at;
-    return n;
-}
-
-const char *option_nth(const options *o, int at, size_t i)
-{
-    if (option_times(o, at) <= 1)
-        return o->value[at];
-    for (int k = 0; k < o->n_every; k++)
-        if (o->every[k].at == at && !i--)
-            return o->every[k].value;
-    return NULL;
-}
-
-int options_refuse(const options *o, const int *places, size_t n, const char *of)
-{
-    lm_error err;
-    int      code = EXIT_DONE;
-
-    for (size_t i = 0; i < n && !code; i++)
-        if (o->given[places[i]]) {
-            lm_error_set(&err, LM_E_ARG, "is for %s", of);
-            option_misuse(o, places[i], &err, &code);
-        }
-    return code;
 }
 
 int finish_output(int code)

@@ -1,81 +1,213 @@
-/** Command lines: one table per command parses them and prints the help. */
+/**
+ * Command lines. A table of options parses them, checks them, fills the command's own struct, says
+ * what was misused, and prints the help.
+ *
+ * A row whose name stands in several places of a command's table (its own rows, the groups it
+ * includes, `options_shared`) is one option: the first row counts, and takes from the later ones
+ * what it leaves out. So each option is described once, and a command states only what differs. A
+ * row of another type than the later ones states its argument, default and bounds itself.
+ */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
+#include <float.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
 
 #include <layermeter/error.h>
+#include <layermeter/types.h>
 
-#define OPTIONS_MAX   48
 #define ARGUMENTS_MAX 64
 
 /** Exit codes. */
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
 
-typedef struct option_spec {
-    const char *name;     /**< --name */
-    const char *argument; /**< what it takes, as printed in the help; NULL: a flag */
-    const char *fallback; /**< default as a user would write it; NULL: none */
-    const char *doc;      /**< one line; the default is printed behind it */
-} option_spec;
+struct arena;
+typedef struct option_row option_row;
 
-typedef struct command command;
+/** A kind of value. */
+typedef struct option_type {
+    size_t size; /**< of a value */
+    /** Reads all of `text`. Writes *out on success only; what it allocates belongs to `room`. */
+    lm_status (*read)(const option_row *row, const char *text, struct arena *room, void *out,
+                      lm_error *err);
+    const void *blank; /**< the value of an option that is not given; NULL: zeros */
+} option_type;
+
+/** Values of an option that repeats, or of a list: allocated with the options. */
+typedef struct option_counts {
+    const int64_t *at;
+    size_t         n;
+    bool           automatic; /**< the word `auto`: n is 0 */
+} option_counts;
+typedef struct option_texts {
+    const char *const *at;
+    size_t             n;
+} option_texts;
+
+extern const option_type type_flag;     /**< bool; takes no value */
+extern const option_type type_text;     /**< const char * */
+extern const option_type type_count;    /**< int64_t, 1 or more */
+extern const option_type type_whole;    /**< int64_t within the row's bounds */
+extern const option_type type_seed;     /**< uint64_t */
+extern const option_type type_real;     /**< double within the row's bounds; NAN: not given */
+extern const option_type type_fraction; /**< double, above 0 and at most 1 */
+extern const option_type type_seconds;  /**< double, s, within the row's bounds; NAN: not given */
+extern const option_type type_rate;     /**< double, bytes/s, above 0; NAN: not given */
+extern const option_type type_bytes;    /**< int64_t within the row's bounds */
+extern const option_type type_dtype;    /**< lm_dtype */
+extern const option_type type_counts;   /**< option_counts, of 1,2,4 or 1..64*2 */
+extern const option_type type_sizes;    /**< option_counts in bytes, of 1MiB,2MiB or 1MiB..1GiB*4 */
+extern const option_type type_names;    /**< option_texts, of A,B */
+extern const option_type type_pair;     /**< const char *, NAME=VALUE */
+extern const option_type type_ascending; /**< option_counts, ascending, each once */
+extern const option_type type_choice;    /**< an enum: the place of a word in the row's choices */
+
+/** A type whose values `parse(const char *, T *, lm_error *)` of another room reads. */
+#define OPTION_TYPE(name, T, parse)                                                           \
+    static lm_status name##_read(const option_row *row, const char *text, struct arena *room, \
+                                 void *out, lm_error *err)                                    \
+    {                                                                                         \
+        (void)row;                                                                            \
+        (void)room;                                                                           \
+        return parse(text, (T *)out, err);                                                    \
+    }                                                                                         \
+    static const option_type name = { .size = sizeof(T), .read = name##_read }
+
+/** What an option says, as a heading of the help. */
+typedef enum help_heading {
+    HELP_AS_SHARED, /**< as the row that is overridden */
+    HELP_WHAT,      /**< what is asked for */
+    HELP_WHERE,     /**< the machine, the device, the link */
+    HELP_HOW,       /**< how it is computed or trained */
+    HELP_OUTPUT,
+    N_HELP_HEADINGS
+} help_heading;
+
+/** Above 0, as `least` of a real number. */
+#define OPTION_ABOVE_0 DBL_MIN
+
+struct option_row {
+    const char        *name;     /**< of --name; NULL with `group` NULL, too: the end */
+    size_t             at, size; /**< of the target in the command's struct: OPTION_AT() */
+    const option_type *type;
+    const char        *argument; /**< what it takes, for the help; NULL: nothing */
+    const char        *fallback; /**< the default, as a user would write it; NULL: none */
+    help_heading       heading;
+    const char        *help;    /**< a line; the default is printed behind it */
+    const char        *choices; /**< behind the line: "table, csv or json"; NULL: none */
+    /** The same where they are known only at run time. */
+    const char *(*words)(char *buffer, size_t size);
+    bool        or_auto;     /**< a list may be the word `auto`, too */
+    bool        repeats;     /**< the target begins with a pointer to values and their number */
+    double      least, most; /**< of a number; most 0: none */
+    const char *outside;     /**< said of one beyond; its text follows where this ends in "found" */
+    /** Another option that must, or must not, be given with this one; else `refusal` is said. */
+    const char       *needs, *excludes, *refusal;
+    const char       *needed; /**< said where the option is not given and has no default */
+    const option_row *group;  /**< with `name` NULL: these rows fill the struct at `at` */
+};
+
+/** The target of a row: a member of the command's struct. */
+#define OPTION_AT(T, member) .at = offsetof(T, member), .size = sizeof(((T *)0)->member)
+/** A row that includes a table, which fills a member of the command's struct. */
+#define OPTION_GROUP(T, member, rows)            \
+    {                                            \
+        .at = offsetof(T, member), .group = rows \
+    }
+
+/** Options of several commands: what they have in common, without a target. */
+extern const option_row options_shared[];
+
+typedef struct command     command;
+typedef struct option_slot option_slot;
 
 /** What stood on the command line. */
 typedef struct options {
     const command *command;
-    const char    *value[OPTIONS_MAX]; /**< by place in the table; flags: "yes"; NULL: not given */
-    bool           given[OPTIONS_MAX]; /**< false: `value` is the default */
+    void          *filled; /**< the command's struct: what the rows say, else zeros */
+    struct arena  *room;   /**< owns it, and all that it points to */
+    option_slot   *slot;   /**< options that the command takes */
+    size_t         n_slots;
     struct {
-        int         at;
-        const char *value;
-    } every[ARGUMENTS_MAX]; /**< all that stood there, in order: for options that repeat */
-    int         n_every;
-    const char *argument[ARGUMENTS_MAX]; /**< the rest, in order */
-    int         n_arguments;
-    const char *plugin[ARGUMENTS_MAX]; /**< --plugin, which every command takes, in order */
-    int         n_plugins;
+        const option_slot *slot;
+        const char        *text; /**< as it stood there; of a flag "yes" */
+    } * word;                    /**< all options that were given, in order */
+    size_t       n_words;
+    const char  *argument[ARGUMENTS_MAX]; /**< the rest, in order */
+    int          n_arguments;
+    bool         help;    /**< --help is among them */
+    option_texts plugins; /**< --plugin, which every command takes */
 } options;
 
 /** A command of the program. */
 struct command {
-    const char        *name;
-    const char        *arguments; /**< as printed: "MODEL" */
-    const char        *doc;       /**< one line */
-    const char        *details;   /**< paragraphs below the options; may be NULL */
-    const char        *examples;  /**< lines */
-    const option_spec *options;   /**< ends with a NULL name */
-    int                min_arguments, max_arguments;
-    int (*run)(const options *o);
+    const char       *name;
+    const char       *arguments; /**< as printed: "MODEL" */
+    const char       *doc;       /**< one line */
+    const char       *details;   /**< paragraphs below the options; may be NULL */
+    const char       *examples;  /**< lines */
+    const option_row *rows;
+    size_t            size; /**< of the struct that they fill */
+    int               min_arguments, max_arguments;
+    /** Misuse that the table does not tell, and what follows from the options alone: before any
+     * file is read. May write o->filled. NULL: there is none. */
+    lm_status (*check)(options *o, lm_error *err);
+    lm_status (*run)(const options *o, lm_error *err);
     /** Another program's: it gets all that stood on the command line, unparsed. Else NULL. */
     int (*hand_over)(int argc, char **argv);
 };
 
+/** A command whose file has `details`, `examples` and `option_rows`, which fill a T. */
+#define COMMAND(name_, arguments_, doc_, T, least, most, check_, run_)                        \
+    {                                                                                         \
+        .name = name_, .arguments = arguments_, .doc = doc_, .details = details,              \
+        .examples = examples, .rows = option_rows, .size = sizeof(T), .min_arguments = least, \
+        .max_arguments = most, .check = check_, .run = run_                                   \
+    }
+
 /**
- * Parses argv[1..]. `--help` prints the help to stdout and a mistake one line to stderr; *exit_code
- * is then set and false returned.
+ * Takes argv[1..] apart, up to --help. options_free() in either case.
  *
  * @param program as in messages: "layermeter"
+ * @return the text is that of a misuse: an option that nobody knows, arguments that are missing
  */
-bool options_parse(const char *program, const command *c, int argc, char **argv, options *out,
-                   int *exit_code);
+lm_status options_parse(const char *program, const command *c, int argc, char **argv, options *o,
+                        lm_error *err);
+/** Reads and checks the values, and fills the command's struct. The text is that of a misuse. */
+lm_status options_fill(options *o, lm_error *err);
+void      options_free(options *o);
+void      options_print_help(const options *o, const char *program, FILE *out);
 
-void options_print_help(const char *program, const command *c);
+/** Does the option that fills `target` stand on the command line? */
+bool option_given(const options *o, const void *target);
+/** The option's text: as given, else its default; NULL: neither. */
+const char *option_text(const options *o, const void *target);
+
+/** An option as it stands on the command line. */
+typedef struct option_word {
+    const char *name, *value; /**< value NULL: a flag */
+    const void *target;
+} option_word;
+/** The i-th of o->n_words. */
+option_word option_word_at(const options *o, size_t i);
+/** Does it lie in `size` bytes at `group`? */
+bool option_within(const void *target, const void *group, size_t size);
+
+/** Misuse of the option that fills `target`: "--name: <text>". Returns LM_E_ARG. */
+lm_status misused(const options *o, const void *target, lm_error *err, const char *fmt, ...)
+    LM_PRINTF(4, 5);
+/** None of the options that fill `size` bytes at `group` may be given: they are for `of`. */
+lm_status refused(const options *o, const void *group, size_t size, const char *of, lm_error *err);
+/** An option that repeats is given once for all `n` machines, or once for each. */
+lm_status once_or_each(const options *o, const void *target, size_t n, lm_error *err);
 
 /** Prints "<program>: <text>" to stderr. Returns EXIT_FAILED. */
 int report_failure(const lm_error *err);
-/** The same for a wrong value on the command line. Returns EXIT_MISUSED. */
-int report_misuse(const char *option, const lm_error *err);
-/** The same of an option by its place in the command's table: false, with *exit_code set. */
-bool option_misuse(const options *o, int at, const lm_error *err, int *exit_code);
-
-/** How often an option is given. */
-size_t option_times(const options *o, int at);
-/** The value of one that is given once for all, or once for each, of the i-th; NULL: not given. */
-const char *option_nth(const options *o, int at, size_t i);
-
-/** None of these may be given: they are for `of`. EXIT_DONE, or EXIT_MISUSED after a message. */
-int options_refuse(const options *o, const int *places, size_t n, const char *of);
+/** The same. Returns EXIT_MISUSED. */
+int report_misuse(const lm_error *err);
 
 /** Flushes stdout; a full disk or closed pipe is a failure. `code` if all went well. */
 int finish_output(int code);

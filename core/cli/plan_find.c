@@ -1,5 +1,5 @@
 /* Plans and answers of 'layermeter plan'. */
-#include "cli/plan_find.h"
+#include "cli/cmd_plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,7 +100,7 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
 
 lm_status plan_job_search(plan_job *job, lm_error *err)
 {
-    lm_status status = job->automatic ? automatic(job, err) : LM_OK;
+    lm_status status = job->a->batch.automatic ? automatic(job, err) : LM_OK;
 
     for (size_t i = 0; i < job->n && !status; i++)
         status = search_one(job, i, err);

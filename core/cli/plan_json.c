@@ -1,10 +1,9 @@
 /* Questions and answers of 'layermeter plan' as JSON. */
-#include "cli/plan_print.h"
+#include "cli/cmd_plan.h"
 
 #include <math.h>
 
 #include "base/text.h"
-#include "cli/plan_words.h"
 
 static void json_known(json *j, const char *key, double value)
 {
@@ -138,7 +137,7 @@ void plan_json_question(const plan_job *job, json *j)
 {
     const training *t = &job->question.training;
 
-    json_text(j, "network", job->o->argument[0]);
+    json_text(j, "network", job->network);
     json_text(j, "set", job->side[0].session.net->set);
     json_text(j, "input", job->side[0].session.who.input);
     json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].session.who.dtype));

@@ -1,5 +1,5 @@
 /* The largest batches that fit, of 'layermeter plan'. */
-#include "cli/plan_print.h"
+#include "cli/cmd_plan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -91,10 +91,10 @@ static void large_row(const plan_job *job, size_t i, const large *l, table *t, f
     table_real(t, size * (double)l->use.peak);
     table_real(t, l->limited ? size * (double)l->beyond.peak : NAN);
     table_real(t, 1e3 * l->step.step);
-    table_real(t, 1e3 * l->step.low[QUANTITY_STEP]);
-    table_real(t, 1e3 * l->step.high[QUANTITY_STEP]);
+    table_real(t, 1e3 * l->step.low[PHASE_STEP]);
+    table_real(t, 1e3 * l->step.high[PHASE_STEP]);
     table_real(t, rate / l->step.step);
-    table_text(t, prediction_beyond(&l->step, beyond, sizeof beyond));
+    table_text(t, grounds_beyond(&l->step.grounds, beyond, sizeof beyond));
     table_count(t, (uint64_t)in_less(job, i, l));
 }
 
@@ -131,8 +131,9 @@ static void large_sentence(const plan_job *job, size_t i, const large *l, FILE *
                 (long long)l->batch, 1e-9 * (double)side->room.bytes);
 }
 
-lm_status plan_print_largest(const plan_job *job, format f, lm_error *err)
+lm_status plan_print_largest(const plan_job *job, lm_error *err)
 {
+    const format         f      = job->a->format;
     const plan_question *q      = &job->question;
     FILE                *words  = f == FORMAT_TABLE ? stdout : stderr;
     large               *all    = calloc(job->n * q->n_nodes, sizeof *all);
@@ -153,7 +154,7 @@ lm_status plan_print_largest(const plan_job *job, format f, lm_error *err)
         json j = { .out = stdout };
 
         json_open(&j, NULL, '{');
-        json_text(&j, "network", job->o->argument[0]);
+        json_text(&j, "network", job->network);
         json_text(&j, "optimizer", optimizer_name(q->setup.optimizer));
         table_json(t, &j, "points");
         json_close(&j, '}');

@@ -1,10 +1,8 @@
 /* Energy of planned runs. */
-#include "cli/plan_power.h"
+#include "cli/cmd_plan.h"
 
 #include <math.h>
 #include <stdio.h>
-
-#include "predict/layerwise_step.h"
 
 static bool any_known(const plan_job *job)
 {
@@ -14,37 +12,29 @@ static bool any_known(const plan_job *job)
     return false;
 }
 
-bool plan_power_open(plan_job *job, const power_options *at, int energy_price, int *exit_code)
+lm_status plan_power_open(plan_job *job, lm_error *err)
 {
-    const options *o    = job->o;
-    power_choice   told = { .held = false };
-    lm_error       err  = { LM_OK, "" };
+    const power_choice *told = &job->a->power;
 
-    job->kwh.amount = NAN;
-    if (!power_options_read(o, at, &told, exit_code))
-        return false;
-    if (o->value[energy_price] && money_parse_per_kwh(o->value[energy_price], &job->kwh, &err))
-        return option_misuse(o, energy_price, &err, exit_code);
+    job->kwh = job->a->energy_price;
+    if (!(job->kwh.amount > 0))
+        job->kwh.amount = NAN;
     for (size_t i = 0; i < job->n; i++) {
         plan_side *side = &job->side[i];
+        lm_status  status;
 
-        side->power         = told;
-        side->power.learned = layerwise_tells_power(&side->session.who);
-        if (power_choice_complete(&side->power, side->session.cal, side->device,
-                                  o->value[job->at->plan_devices], &err)) {
-            *exit_code = report_failure(&err);
-            return false;
-        }
+        side->power         = *told;
+        side->power.learned = predictor_tells_power(&side->session.who);
+        if ((status = power_choice_complete(&side->power, side->session.cal, side->device,
+                                            job->a->fleet.session.source.devices, err)))
+            return status;
     }
-    if ((isfinite(job->kwh.amount) || isfinite(told.grams_per_kwh)) && !any_known(job)) {
-        lm_error_set(&err, LM_E_NOTFOUND,
-                     "%s: no power was measured: tell --idle-power, or leave out --energy-price "
-                     "and --grid",
-                     job->side[0].name);
-        *exit_code = report_failure(&err);
-        return false;
-    }
-    return true;
+    if ((isfinite(job->kwh.amount) || isfinite(told->grams_per_kwh)) && !any_known(job))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: no power was measured: tell --idle-power, or leave out "
+                            "--energy-price and --grid",
+                            job->side[0].name);
+    return LM_OK;
 }
 
 void plan_power_columns(const plan_job *job, table *t)

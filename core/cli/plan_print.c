@@ -1,5 +1,4 @@
 /* What 'layermeter plan' prints. */
-#include "cli/plan_print.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,8 +6,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "cli/plan_power.h"
-#include "cli/plan_words.h"
+#include "cli/cmd_plan.h"
 
 /* ---- plans --------------------------------------------------------------------------------------
  */
@@ -115,7 +113,7 @@ static void add_rest(const plan_job *job, const plan *p, const prediction *step,
     table_text(t, priced(job) ? plan_price_name(job) : "");
     table_text(t, p->dominated ? "no" : "yes");
     table_text(t, keeps_to(job, p) ? "yes" : "no");
-    ledger_hidden_cells(t, &step->ledger);
+    ledger_hidden_cells(t, &step->grounds.ledger);
 }
 
 static lm_status add_row(const plan_job *job, const plan_answers *answers, const plan *p,
@@ -149,8 +147,8 @@ static lm_status add_row(const plan_job *job, const plan_answers *answers, const
     }
     if ((status = plan_power_cells(job, p, &step, t, no_power, err)))
         return status;
-    ledger_cell(t, &step.ledger);
-    table_text(t, prediction_beyond(&step, beyond, sizeof beyond));
+    ledger_cell(t, &step.grounds.ledger);
+    table_text(t, grounds_beyond(&step.grounds, beyond, sizeof beyond));
     table_text(t, answers_to(answers, p, goals, sizeof goals));
     if (with->rest)
         add_rest(job, p, &step, t);
@@ -168,9 +166,9 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Is it shown though another one is better? */
-static bool shown(const plan_answers *answers, const plan *p)
+static bool shown(const plan_job *job, const plan_answers *answers, const plan *p)
 {
-    if (!p->dominated || answers->all)
+    if (!p->dominated || job->a->all)
         return true;
     for (size_t i = 0; i < answers->n; i++)
         if (answers->answer[i].asked.answer == p)
@@ -187,7 +185,7 @@ static lm_status add_rows(const plan_job *job, const plan_answers *answers, cons
     lm_status        status   = row ? LM_OK : no_memory(err);
 
     for (size_t i = 0; row && i < job->set.n; i++)
-        if (shown(answers, &job->set.plan[i]))
+        if (shown(job, answers, &job->set.plan[i]))
             row[n++] = &job->set.plan[i];
     if (row)
         qsort(row, n, sizeof *row, by_time);
@@ -314,12 +312,13 @@ static void print_answers(const plan_job *job, const plan_answers *answers, FILE
             fprintf(out, "%s\n", plan_unmet_print(job, m, text));
 }
 
-lm_status plan_print(plan_job *job, const plan_answers *answers, format f, lm_error *err)
+lm_status plan_print(plan_job *job, const plan_answers *answers, lm_error *err)
 {
-    FILE       *words = f == FORMAT_TABLE ? stdout : stderr;
-    const shape with  = shape_of(job, f);
-    table      *t     = table_new();
-    lm_status   status;
+    const format f     = job->a->format;
+    FILE        *words = f == FORMAT_TABLE ? stdout : stderr;
+    const shape  with  = shape_of(job, f);
+    table       *t     = table_new();
+    lm_status    status;
 
     add_columns(job, &with, t);
     status = add_rows(job, answers, &with, t, err);

@@ -1,5 +1,5 @@
 /* Plans and answers in words. */
-#include "cli/plan_words.h"
+#include "cli/cmd_plan.h"
 
 #include <math.h>
 #include <stdarg.h>

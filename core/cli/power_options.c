@@ -10,54 +10,89 @@
 #include "fit/forms.h"
 #include "fit/power_rows.h"
 
-static bool read_quantity(const options *o, int at, const char *unit, double *out, int *code)
+/* Of `unit`, above 0. */
+static lm_status read_quantity(const char *text, const char *unit, double *out, lm_error *err)
 {
-    lm_error err;
+    double value;
 
-    *out = NAN;
-    if (at < 0 || !o->value[at])
-        return true;
-    if (!text_quantity(o->value[at], unit, out, &err) && *out > 0)
-        return true;
-    lm_error_set(&err, LM_E_ARG,
-                 "expected a number above 0 with its unit, such as 165%s, found '%.40s'", unit,
-                 o->value[at]);
-    return option_misuse(o, at, &err, code);
+    if (text_quantity(text, unit, &value, err) || !(value > 0))
+        return lm_error_set(err, LM_E_ARG,
+                            "expected a number above 0 with its unit, such as 165%s, found '%.40s'",
+                            unit, text);
+    *out = value;
+    return LM_OK;
+}
+
+static lm_status read_watts(const char *text, double *out, lm_error *err)
+{
+    return read_quantity(text, "W", out, err);
+}
+
+static lm_status read_mhz(const char *text, double *out, lm_error *err)
+{
+    double          hz     = NAN;
+    const lm_status status = read_quantity(text, "Hz", &hz, err);
+
+    if (!status)
+        *out = hz / 1e6;
+    return status;
 }
 
 /* "400gCO2/kWh", also in kg. */
-static bool read_grid(const options *o, int at, double *out, int *code)
+static lm_status read_grid(const char *text, double *out, lm_error *err)
 {
-    lm_error err;
-    double   value;
+    double value;
 
-    *out = NAN;
-    if (at < 0 || !o->value[at])
-        return true;
-    if (!text_quantity(o->value[at], "gCO2/kWh", &value, &err) && value >= 0) {
-        *out = value;
-        return true;
-    }
-    lm_error_set(
-        &err, LM_E_ARG,
-        "expected grams of CO2 for a kWh, such as 400gCO2/kWh or 0.4kgCO2/kWh, found '%.40s'",
-        o->value[at]);
-    return option_misuse(o, at, &err, code);
+    if (text_quantity(text, "gCO2/kWh", &value, err) || !(value >= 0))
+        return lm_error_set(
+            err, LM_E_ARG,
+            "expected grams of CO2 for a kWh, such as 400gCO2/kWh or 0.4kgCO2/kWh, found '%.40s'",
+            text);
+    *out = value;
+    return LM_OK;
 }
 
-bool power_options_read(const options *o, const power_options *at, power_choice *out, int *code)
-{
-    power_choice c = { .held = at->held, .model = power_unknown };
-    double       knee;
+OPTION_TYPE(type_watts, double, read_watts);
+OPTION_TYPE(type_mhz, double, read_mhz);
+OPTION_TYPE(type_grid, double, read_grid);
 
-    if (!read_quantity(o, at->idle, "W", &c.model.idle_w, code) ||
-        !read_quantity(o, at->cap, "W", &c.cap_w, code) ||
-        !read_quantity(o, at->knee, "Hz", &knee, code) ||
-        !read_grid(o, at->grid, &c.grams_per_kwh, code))
-        return false;
-    c.model.knee_mhz = knee / 1e6;
-    *out             = c;
-    return true;
+#define AT(member) OPTION_AT(power_choice, member)
+
+const option_row power_option_rows[] = {
+    { "idle-power", AT(model.idle_w), &type_watts, "WATTS", NULL, HELP_WHERE,
+      "of the device at rest, 30W: with it, power and energy are estimated" },
+    { "power-cap", AT(cap_w), &type_watts, "WATTS", NULL, HELP_WHERE,
+      "power limit of the device, 165W, instead of its datasheet's" },
+    { .name = NULL },
+};
+
+const option_row grid_option_rows[] = {
+    { "grid", AT(grams_per_kwh), &type_grid, "FACTOR", NULL, HELP_WHERE,
+      "CO2 of a unit of electricity, 400gCO2/kWh: adds columns of CO2" },
+    { .name = NULL },
+};
+
+const option_row knee_option_rows[] = {
+    { "voltage-knee", AT(model.knee_mhz), &type_mhz, "CLOCK", NULL, HELP_WHERE,
+      "highest clock at which the voltage is still constant: 900MHz" },
+    { .name = NULL },
+};
+
+static double told(const options *o, const double *target)
+{
+    return option_given(o, target) ? *target : NAN;
+}
+
+void power_choice_begin(const options *o, power_choice *c, bool held)
+{
+    power_model m = power_unknown;
+
+    m.idle_w         = told(o, &c->model.idle_w);
+    m.knee_mhz       = told(o, &c->model.knee_mhz);
+    c->model         = m;
+    c->cap_w         = told(o, &c->cap_w);
+    c->grams_per_kwh = told(o, &c->grams_per_kwh);
+    c->held          = held;
 }
 
 /* What the datasheet of the device says; `bandwidth` in bytes/s. */
@@ -150,7 +185,7 @@ static lm_status no_such_limit(const power_choice *c, lm_error *err)
 lm_status power_choice_complete(power_choice *c, const calibration *cal, const char *name,
                                 const char *devices, lm_error *err)
 {
-    const power_model told = c->model;
+    const power_model said = c->model;
     double            bandwidth;
     lm_status         status;
 
@@ -160,13 +195,13 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
                                 "--power-cap: the machine's power was measured: what another limit "
                                 "makes of it says 'layermeter energy'");
         c->model          = *cal->power;
-        c->model.idle_w   = isfinite(told.idle_w) ? told.idle_w : c->model.idle_w;
-        c->model.knee_mhz = isfinite(told.knee_mhz) ? told.knee_mhz : c->model.knee_mhz;
+        c->model.idle_w   = isfinite(said.idle_w) ? said.idle_w : c->model.idle_w;
+        c->model.knee_mhz = isfinite(said.knee_mhz) ? said.knee_mhz : c->model.knee_mhz;
         if ((status = check_idle(&c->model, err)) || (status = check_cap(c, err)))
             return status;
         return know_limits(name ? name : calibration_device(cal), devices, &c->model, err);
     }
-    if (isnan(told.idle_w))
+    if (isnan(said.idle_w))
         return c->held || isnan(c->cap_w) ? LM_OK : no_such_limit(c, err);
     if (!name && cal)
         name = calibration_device(cal);
@@ -188,6 +223,21 @@ lm_status power_choice_complete(power_choice *c, const calibration *cal, const c
         return status;
     assume(&c->model, bandwidth);
     return LM_OK;
+}
+
+lm_status power_choice_open(power_choice *c, const predictor *who, const model_source *from,
+                            lm_error *err)
+{
+    lm_status status;
+
+    c->learned = predictor_tells_power(who);
+    status     = power_choice_complete(c, who->cal, from->device, from->devices, err);
+    return status ? status : power_choice_check(c, err);
+}
+
+bool power_asks_device(const options *o, const power_choice *c)
+{
+    return option_given(o, &c->model.idle_w) || option_given(o, &c->cap_w);
 }
 
 bool power_shown(const power_choice *c)

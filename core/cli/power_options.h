@@ -1,51 +1,30 @@
-/** What a device draws: of its machine file, or as options tell it; and what that energy costs the
- * climate. The same for all commands. */
+/** What a device draws, by its machine file or as options tell it, and the CO2 of that energy. */
 #ifndef CLI_POWER_OPTIONS_H
 #define CLI_POWER_OPTIONS_H
 
 #include "cli/options.h"
 #include "energy/power.h"
 #include "fit/calibration.h"
+#include "models/step_model.h"
 #include "predict/step_power.h"
 #include "report/table.h"
 
-/** By their place in the command's own table; below 0: it has none. */
-typedef struct power_options {
-    int  idle, cap, knee, grid;
-    bool held; /**< `cap` is what the device is to keep to from now on, not what it was measured at
-                */
-} power_options;
-
-/** Rows of a command's table for them. */
-#define OPTION_IDLE_POWER                                                                    \
-    {                                                                                        \
-        "idle-power", "WATTS", NULL, "of a device at rest, 30W: with it energy is estimated" \
-    }
-#define OPTION_POWER_CAP                                                                   \
-    {                                                                                      \
-        "power-cap", "WATTS", NULL, "the device's limit, instead of its datasheet's: 165W" \
-    }
-#define OPTION_KNEE                                                                  \
-    {                                                                                \
-        "voltage-knee", "CLOCK", NULL, "up to where the voltage is constant: 900MHz" \
-    }
-#define OPTION_GRID                                                                   \
-    {                                                                                 \
-        "grid", "FACTOR", NULL, "CO2 of a unit of electricity, 400gCO2/kWh: adds CO2" \
-    }
-
-/** What was read. */
+/** What was asked, and what is known. */
 typedef struct power_choice {
-    bool        held;          /**< as in power_options */
+    bool
+        held; /**< `cap_w` is what the device is to keep to from now on, not what it was measured at
+                */
     power_model model;         /**< power_known() of it: is any power told or fitted? */
     bool        learned;       /**< the model that predicts steps tells their power, too */
     double      cap_w;         /**< as told, NAN: not */
     double      grams_per_kwh; /**< of CO2; NAN: not asked for */
 } power_choice;
 
-/** Options alone: false after a message, with *exit_code set. */
-bool power_options_read(const options *o, const power_options *at, power_choice *out,
-                        int *exit_code);
+/** Fill a power_choice: --idle-power and --power-cap; --grid; --voltage-knee. */
+extern const option_row power_option_rows[], grid_option_rows[], knee_option_rows[];
+
+/** Nothing is known but what was told; rows that the command lacks are not given. */
+void power_choice_begin(const options *o, power_choice *c, bool held);
 
 /**
  * With what the machine file (NULL: none) has and the datasheet of `name` (NULL: the machine
@@ -58,6 +37,14 @@ bool power_options_read(const options *o, const power_options *at, power_choice 
  */
 lm_status power_choice_complete(power_choice *c, const calibration *cal, const char *name,
                                 const char *devices, lm_error *err);
+
+/** The same for a predictor, with the datasheet that its model or the machine file names, and
+ * power_choice_check(). */
+lm_status power_choice_open(power_choice *c, const predictor *who, const model_source *from,
+                            lm_error *err);
+
+/** Is a device's datasheet asked for its limit? */
+bool power_asks_device(const options *o, const power_choice *c);
 
 /** Is any power known, so that there are columns for it? */
 bool power_shown(const power_choice *c);

@@ -40,7 +40,7 @@ typedef struct listing {
 /* Is the part a column of its own? Of whole steps the step's says it. */
 static bool shows(const listing *p, size_t i)
 {
-    return p->key != EXPLAIN_TERM && p->e->part[i] != PART_STEP;
+    return p->key != EXPLAIN_TERM && p->e->part[i] != PHASE_STEP;
 }
 
 static void add_columns(const listing *p)
@@ -53,8 +53,8 @@ static void add_columns(const listing *p)
     for (size_t i = 0; i < p->e->n_parts; i++) {
         if (!shows(p, i))
             continue;
-        snprintf(key, sizeof key, "%s_ms", part_name(p->e->part[i]));
-        snprintf(title, sizeof title, "%s [ms]", part_name(p->e->part[i]));
+        snprintf(key, sizeof key, "%s_ms", phase_formula(p->e->part[i]));
+        snprintf(title, sizeof title, "%s [ms]", phase_formula(p->e->part[i]));
         table_column(p->t, key, title, -1);
     }
     if (p->key == EXPLAIN_TERM) {
@@ -103,7 +103,7 @@ static void add_row(const listing *p, const char *name, const explained *x)
 
 static void print_words(const listing *p, const explained *total, FILE *out)
 {
-    const ledger *l = &p->e->step.ledger;
+    const ledger *l = &p->e->step.grounds.ledger;
     char          beyond[200];
     int           percent[N_CERTAINTIES];
 
@@ -117,8 +117,8 @@ static void print_words(const listing *p, const explained *total, FILE *out)
     for (certainty c = 0; c < N_CERTAINTIES; c++)
         fprintf(out, "%s %d %% %s", c ? "," : "", percent[c], certainty_name(c));
     fputc('\n', out);
-    if (p->e->step.n_beyond)
-        fprintf(out, "beyond: %s\n", prediction_beyond(&p->e->step, beyond, sizeof beyond));
+    if (p->e->step.grounds.n_beyond)
+        fprintf(out, "beyond: %s\n", grounds_beyond(&p->e->step.grounds, beyond, sizeof beyond));
 }
 
 static lm_status print_rows(const explained *row, size_t n, size_t top, listing *p, format f,

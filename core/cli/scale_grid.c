@@ -1,10 +1,8 @@
 /* Curves of layermeter scale as tables. */
-#include "cli/scale_grid.h"
+#include "cli/cmd_scale.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "cli/commands.h"
 
 /* What differs between the curves of a grid, or is worth a column. */
 typedef struct shows {
@@ -196,7 +194,7 @@ static void put_beyond(table *t, const prediction *p)
 {
     char text[200];
 
-    table_text(t, prediction_beyond(p, text, sizeof text));
+    table_text(t, grounds_beyond(&p->grounds, text, sizeof text));
 }
 
 static void put_power(table *t, column_of c, const power_choice *power, const scale_point *p)
@@ -257,8 +255,8 @@ static void put_cell(table *t, column_of c, const scale_grid *g, const scale_lin
     case COLUMN_UPDATE: table_real(t, 1e3 * (s->grad - s->exposed - s->copy - s->straggler)); break;
     case COLUMN_GRAD: table_real(t, 1e3 * s->grad); break;
     case COLUMN_STEP: table_real(t, 1e3 * s->step); break;
-    case COLUMN_STEP_LOW: table_real(t, 1e3 * s->low[QUANTITY_STEP]); break;
-    case COLUMN_STEP_HIGH: table_real(t, 1e3 * s->high[QUANTITY_STEP]); break;
+    case COLUMN_STEP_LOW: table_real(t, 1e3 * s->low[PHASE_STEP]); break;
+    case COLUMN_STEP_HIGH: table_real(t, 1e3 * s->high[PHASE_STEP]); break;
     case COLUMN_EXPOSED: table_real(t, 1e3 * s->exposed); break;
     case COLUMN_SAMPLES: table_real(t, p->samples_per_second); break;
     case COLUMN_SAMPLES_LOW: table_real(t, p->samples.low); break;
@@ -275,12 +273,12 @@ static void put_cell(table *t, column_of c, const scale_grid *g, const scale_lin
     case COLUMN_BOTTLENECK: table_text(t, bottleneck_name(p->bottleneck.most)); break;
     case COLUMN_BOTTLENECK_SHARE: table_real(t, p->bottleneck.share); break;
     case COLUMN_SYNC_BOUND: table_text(t, sync_bound_name(p->bottleneck.sync)); break;
-    case COLUMN_LEDGER: ledger_cell(t, &s->ledger); break;
+    case COLUMN_LEDGER: ledger_cell(t, &s->grounds.ledger); break;
     case COLUMN_MEASURED:
     case COLUMN_INTERPOLATED:
     case COLUMN_EXTRAPOLATED:
     case COLUMN_ASSUMED:
-        table_real(t, ledger_share(&s->ledger, (certainty)(c - COLUMN_MEASURED)));
+        table_real(t, ledger_share(&s->grounds.ledger, (certainty)(c - COLUMN_MEASURED)));
         break;
     case COLUMN_BEYOND: put_beyond(t, s); break;
     case COLUMN_TURNING: table_real(t, nodes_or_none(l, l->turning.nodes)); break;

@@ -1,5 +1,5 @@
 /* Curves of layermeter scale in words, tables, JSON and pictures. */
-#include "cli/scale_print.h"
+#include "cli/cmd_scale.h"
 
 #include <stdlib.h>
 
@@ -48,7 +48,7 @@ static void print_idle(const scale_grid *g, FILE *out)
 /* Nodes of so many devices whose all-reduces were measured; 0: of a datasheet. */
 static int64_t measured_nodes(const session *s, int64_t devices)
 {
-    return s->cal ? calibration_nodes(s->cal, predict_sync_model(&s->who), devices) : 0;
+    return s->cal ? calibration_nodes(s->cal, predictor_sync_model(&s->who), devices) : 0;
 }
 
 /* How far the curves leave what was measured between ranks. */
@@ -59,7 +59,7 @@ static void print_measured(const scale_grid *g, const session *s, FILE *out)
 
     if (!s->cal || last->nodes * last->devices == 1)
         return;
-    if (!calibration_asks(s->cal, predict_sync_model(&s->who))) {
+    if (!calibration_asks(s->cal, predictor_sync_model(&s->who))) {
         if (last->nodes * last->devices > s->cal->max_ranks)
             fprintf(
                 out,
@@ -88,24 +88,24 @@ static void print_words(const scale_grid *g, const session *s, FILE *out)
 }
 
 static void print_json(const scale_grid *g, const table *rows, const session *s,
-                       const scale_words *w)
+                       const scale_options *a)
 {
     table *turns = scale_turns(g, FORMAT_JSON);
     json   j     = { .out = stdout };
 
     json_open(&j, NULL, '{');
-    json_text(&j, "network", w->network);
+    json_text(&j, "network", s->who.network);
     json_text(&j, "set", s->net->set);
     json_text(&j, "note", s->net->note);
-    json_text(&j, "machine", w->machine);
+    json_text(&j, "machine", s->who.machine);
     json_text(&j, "model", s->who.model);
-    json_text(&j, "scaling", w->scaling);
+    json_text(&j, "scaling", scaling_kind_name(a->scaling.kind));
     json_count(&j, "dataset", (uint64_t)g->line[0].curve.q.dataset);
     if (s->cal) {
         json_count(&j, "calibrated_ranks", (uint64_t)s->cal->max_ranks);
         json_count(&j, "calibrated_hosts", (uint64_t)s->cal->max_hosts);
     } else {
-        json_text(&j, "device", w->device);
+        json_text(&j, "device", a->session.source.device);
     }
     json_text(&j, "turning_point", scale_turn_meaning(g->line[0].curve.q.kind));
     table_json(turns, &j, "curves");
@@ -126,14 +126,15 @@ static lm_status print_turns(const scale_grid *g, lm_error *err)
     return status;
 }
 
-lm_status scale_print(const scale_grid *g, const session *s, const scale_words *w, format f,
-                      lm_error *err)
+lm_status scale_print(const scale_grid *g, const session *s, const options *o, lm_error *err)
 {
-    table    *t      = scale_rows(g, f);
-    lm_status status = LM_OK;
+    const scale_options *a      = o->filled;
+    const format         f      = a->format;
+    table               *t      = scale_rows(g, f);
+    lm_status            status = LM_OK;
 
     if (f == FORMAT_JSON)
-        print_json(g, t, s, w);
+        print_json(g, t, s, a);
     else
         status = table_print(t, f, stdout, err);
     if (!status && f == FORMAT_TABLE && g->n_lines > 1)
@@ -148,15 +149,17 @@ lm_status scale_print(const scale_grid *g, const session *s, const scale_words *
     return status;
 }
 
-lm_status scale_draw(const scale_grid *g, const session *s, const scale_words *w, lm_error *err)
+lm_status scale_draw(const scale_grid *g, const session *s, const options *o, lm_error *err)
 {
-    char title[200];
+    const scale_options *a     = o->filled;
+    const void          *batch = a->scaling.whole ? (const void *)&a->scaling.whole : &a->batch;
+    char                 title[200];
     char(*label)[SCALE_LABEL];
     plot_curve           *curve;
     const scale_question *q      = &g->line[0].curve.q;
     lm_status             status = LM_OK;
 
-    if (!w->plot)
+    if (!a->plot)
         return LM_OK;
     curve = calloc(g->n_lines, sizeof *curve);
     label = calloc(g->n_lines, sizeof *label);
@@ -171,9 +174,10 @@ lm_status scale_draw(const scale_grid *g, const session *s, const scale_words *w
                                  .turning  = g->line[i].turns ? g->line[i].turning
                                                               : (turning_point){ 0, -1, -1 },
                                  .measured = measured_nodes(s, g->line[i].curve.q.setup.devices) };
-    snprintf(title, sizeof title, "%.60s: %s scaling, batch %.40s%s, %s", w->network, w->scaling,
-             w->batch, q->kind == SCALING_WEAK ? " per device" : " in all", s->who.model);
-    status = plot_scaling(w->plot, title, curve, g->n_lines, w->keep_script, err);
+    snprintf(title, sizeof title, "%.60s: %s scaling, batch %.40s%s, %s", s->who.network,
+             scaling_kind_name(q->kind), option_text(o, batch),
+             q->kind == SCALING_WEAK ? " per device" : " in all", s->who.model);
+    status = plot_scaling(a->plot, title, curve, g->n_lines, a->keep_script, err);
 out:
     free(curve);
     free(label);

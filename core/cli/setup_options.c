@@ -1,98 +1,158 @@
-/* Options that say how gradients travel and what the update is. */
+/* How gradients travel, and what the update is. */
 #include "cli/setup_options.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "baselines/layerwise.h"
-#include "predict/layerwise_step.h"
 
 /* Limits that `auto` tries, beside each tensor by itself: 256 KiB to 512 MiB. */
 #define AUTO_FIRST ((int64_t)256 << 10)
-#define AUTO_LAST  ((int64_t)512 << 20)
 #define AUTO_SIZES 12
 
-static lm_status read_sizes(const char *text, int64_t **out, size_t *n, lm_error *err)
+static lm_status read_sync(const char *text, sync_choice *out, lm_error *err)
 {
-    if (strcmp(text, "auto") != 0)
-        return text_list(text, text_bytes, out, n, err);
-    if (!(*out = malloc(AUTO_SIZES * sizeof **out)))
-        return no_memory(err);
-    *n = 0;
-    for (int64_t size = AUTO_FIRST; size <= AUTO_LAST; size *= 2)
-        (*out)[(*n)++] = size;
-    return LM_OK;
+    *out = (sync_choice){ .automatic = !strcmp(text, "auto"), .policy = step_setup_of(1, 1).sync };
+    return out->automatic ? LM_OK : sync_policy_parse(text, &out->policy, err);
 }
 
-/* One policy a size, each as --sync ddp:SIZE has it; before those of `auto` each tensor alone. */
-static lm_status read_buckets(const char *text, const sync_policy *base, setup_choice *out,
-                              lm_error *err)
+static lm_status read_gradients(const char *text, lm_dtype *out, lm_error *err)
 {
-    int64_t  *size   = NULL;
-    size_t    n      = 0;
-    lm_status status = read_sizes(text, &size, &n, err);
+    lm_dtype        type;
+    const lm_status status = text_dtype(text, &type, err);
 
     if (status)
         return status;
-    out->automatic = !strcmp(text, "auto");
-    out->n         = 0;
-    out->policy    = calloc(n + 1, sizeof *out->policy);
-    if (!out->policy)
-        status = no_memory(err);
-    if (!status && out->automatic) {
-        out->policy[0] = *base;
-        status         = sync_policy_parse("tensor", &out->policy[out->n++], err);
-    }
-    for (size_t i = 0; i < n && !status; i++) {
-        char rule[40];
+    *out = type;
+    if (lm_dtype_is_real(type))
+        return LM_OK;
+    return lm_error_set(err, LM_E_ARG,
+                        "gradients are no whole numbers: expected f16, bf16, f32 ..., found '%s'",
+                        text);
+}
 
-        snprintf(rule, sizeof rule, "ddp:%lld", (long long)size[i]);
-        out->policy[out->n] = *base;
-        status              = sync_policy_parse(rule, &out->policy[out->n++], err);
+OPTION_TYPE(type_sync, sync_choice, read_sync);
+OPTION_TYPE(type_gradients, lm_dtype, read_gradients);
+
+#define AT(member) OPTION_AT(setup_choice, member)
+
+const option_row setup_option_rows[] = {
+    { "sync", AT(sync), &type_sync, "RULE", "auto", HELP_HOW,
+      "how gradients travel: once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; auto: ddp if it was "
+      "measured between nodes, else once" },
+    { "bucket", AT(buckets), &type_sizes, "SIZES", NULL, HELP_HOW,
+      "--sync ddp with buckets of this size, 25MiB or 1MiB..64MiB*2; auto: the best of all",
+      .or_auto = true, .excludes = "sync",
+      .refusal = "stands for --sync ddp:SIZE: give one of the two" },
+    { "grad-dtype", AT(dtype), &type_gradients, "TYPE", NULL, HELP_HOW,
+      "element type of gradients in messages, such as f16 (default: that of the weights)" },
+    { "accumulate", AT(accumulate), &type_count, "K", "1", HELP_HOW,
+      "micro-steps of a step; gradients travel after the last" },
+    { "optimizer", AT(optimizer), &type_text, "NAME", "momentum", HELP_HOW,
+      "sgd, momentum or adam; learned models: any that was measured" },
+    { .name = NULL },
+};
+
+/* One policy a size, each as --sync ddp:SIZE has it; before those of `auto` each tensor alone. */
+static lm_status list_policies(options *o, setup_choice *c, const sync_policy *base, lm_error *err)
+{
+    const option_counts *b      = &c->buckets;
+    lm_status            status = LM_OK;
+
+    c->n      = b->automatic ? 1 + AUTO_SIZES : b->n;
+    c->policy = arena_array(o->room, c->n, sizeof *c->policy);
+    if (!c->policy)
+        return no_memory(err);
+    for (size_t i = 0; i < c->n && !status; i++) {
+        char rule[40] = "tensor";
+
+        if (!b->automatic || i)
+            snprintf(rule, sizeof rule, "ddp:%lld",
+                     (long long)(b->automatic ? AUTO_FIRST << (i - 1) : b->at[i]));
+        c->policy[i] = *base;
+        status       = sync_policy_parse(rule, &c->policy[i], err);
     }
-    free(size);
     return status;
 }
 
-static bool read_policies(const options *o, const setup_options *at, sync_policy *base,
-                          setup_choice *out, int *exit_code)
+static lm_status check_optimizer(const options *o, setup_choice *c, session_options *q,
+                                 bool known_only, lm_error *err)
 {
-    const char *rule = o->value[at->sync];
-    lm_error    err  = { 0 };
+    const step_model *by = session_model(q);
+    lm_error          why;
 
-    out->given = strcmp(rule, "auto") != 0 || o->value[at->bucket];
-    if (o->value[at->bucket]) {
-        if (o->given[at->sync]) {
-            lm_error_set(&err, LM_E_ARG, "stands for --sync ddp:SIZE: give one of the two");
-            return option_misuse(o, at->bucket, &err, exit_code);
-        }
-        return !read_buckets(o->value[at->bucket], base, out, &err) ||
-               option_misuse(o, at->bucket, &err, exit_code);
+    q->source.optimizer = c->optimizer;
+    if (by && by->from_layers && !known_only)
+        return LM_OK;
+    if (optimizer_parse(c->optimizer, &c->setup.optimizer, &why))
+        return misused(o, &c->optimizer, err, "%s", why.text);
+    return c->setup.optimizer == OPTIMIZER_ADAFACTOR
+               ? misused(o, &c->optimizer, err,
+                         "expected sgd, momentum or adam; what adafactor sums over rows and "
+                         "columns is not priced")
+               : LM_OK;
+}
+
+lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
+                      lm_error *err)
+{
+    const int64_t devices = c->setup.devices;
+    sync_policy   base    = c->sync.policy;
+    lm_status     status;
+
+    c->setup          = step_setup_of(1, 1);
+    c->setup.devices  = devices ? devices : 1;
+    c->given          = !c->sync.automatic || option_given(o, &c->buckets);
+    base.accumulation = c->accumulate;
+    base.dtype        = c->dtype;
+    if ((status = check_optimizer(o, c, q, known_only, err)) ||
+        (option_given(o, &c->buckets) && (status = list_policies(o, c, &base, err))))
+        return status;
+    if (!c->n) {
+        c->n      = 1;
+        c->policy = arena_copy(o->room, &base, 1, sizeof base);
+        if (!c->policy)
+            return no_memory(err);
     }
-    if (strcmp(rule, "auto") != 0 && sync_policy_parse(rule, base, &err))
-        return option_misuse(o, at->sync, &err, exit_code);
-    if (!(out->policy = malloc(sizeof *out->policy))) {
-        no_memory(&err);
-        *exit_code = report_failure(&err);
-        return false;
-    }
-    out->policy[0] = *base;
-    out->n         = 1;
-    return true;
+    c->setup.sync = c->policy[0];
+    return LM_OK;
+}
+
+OPTION_TYPE(type_scaling, scaling_kind, scaling_kind_parse);
+
+const option_row scaling_option_rows[] = {
+    { "scaling", OPTION_AT(scaling_options, kind), &type_scaling, "KIND", "weak", HELP_WHAT,
+      "what stays the same: weak, the batch of a device; strong or global, the whole batch" },
+    { "global-batch", OPTION_AT(scaling_options, whole),
+      .help = "strong, global: samples of all devices together" },
+    { .name = NULL },
+};
+
+lm_status scaling_check(const options *o, const scaling_options *s, const void *batch,
+                        const setup_choice *how, lm_error *err)
+{
+    if (s->kind == SCALING_WEAK && s->whole)
+        return misused(o, &s->whole, err, "goes with --scaling strong or global");
+    if (s->kind == SCALING_GLOBAL && !s->whole)
+        return misused(o, &s->kind, err,
+                       "global needs --global-batch, the samples of a step on all devices");
+    if (s->kind == SCALING_STRONG && s->whole && option_given(o, batch))
+        return misused(o, &s->whole, err, "is --batch of strong scaling: give one of the two");
+    if (s->kind != SCALING_WEAK && option_given(o, &how->accumulate))
+        return misused(o, &how->accumulate, err,
+                       "goes with --scaling weak: global finds the micro-steps itself");
+    return LM_OK;
 }
 
 bool setup_in_buckets(const predictor *who)
 {
     return who->cal && who->cal->overlapping.rows && who->cal->max_hosts > 1 &&
-           !(who->cal->link.bytes_per_second > 0) &&
-           form_find(predict_sync_model(who), PART_SYNC) < n_forms &&
-           (!who->layerwise || layerwise_tells_gradients(who));
+           !(who->link.bytes_per_second > 0) && predictor_tells_gradients(who);
 }
 
-void setup_options_settle(setup_choice *c, bool in_buckets)
+void setup_settle(setup_choice *c, bool in_buckets)
 {
     lm_error never = { 0 };
 
@@ -100,58 +160,4 @@ void setup_options_settle(setup_choice *c, bool in_buckets)
         return;
     (void)sync_policy_parse("ddp", &c->policy[0], &never);
     c->setup.sync = c->policy[0];
-}
-
-static bool read_count(const options *o, int at, int64_t *out, int *exit_code)
-{
-    lm_error err = { 0 };
-
-    if (!text_int(o->value[at], out, &err) && *out >= 1)
-        return true;
-    lm_error_set(&err, LM_E_ARG, "expected a whole number from 1 up, found '%.40s'", o->value[at]);
-    return option_misuse(o, at, &err, exit_code);
-}
-
-bool setup_options_read(const options *o, const setup_options *at, setup_choice *out,
-                        int *exit_code)
-{
-    lm_error    err = { 0 };
-    sync_policy base;
-
-    *out = (setup_choice){ .setup = step_setup_of(1, 1) };
-    base = out->setup.sync;
-    if (!read_count(o, at->accumulate, &base.accumulation, exit_code) ||
-        (at->devices_per_node >= 0 &&
-         !read_count(o, at->devices_per_node, &out->setup.devices, exit_code)))
-        return false;
-    if (o->value[at->grad_dtype] && text_dtype(o->value[at->grad_dtype], &base.dtype, &err))
-        return option_misuse(o, at->grad_dtype, &err, exit_code);
-    if (base.dtype && !lm_dtype_is_real(base.dtype)) {
-        lm_error_set(&err, LM_E_ARG,
-                     "gradients are no whole numbers: expected f16, bf16, f32 ..., found '%s'",
-                     o->value[at->grad_dtype]);
-        return option_misuse(o, at->grad_dtype, &err, exit_code);
-    }
-    if (optimizer_parse(o->value[at->optimizer], &out->setup.optimizer, &err))
-        return option_misuse(o, at->optimizer, &err, exit_code);
-    if (out->setup.optimizer == OPTIMIZER_ADAFACTOR) {
-        lm_error_set(&err, LM_E_ARG,
-                     "expected sgd, momentum or adam; what adafactor sums over rows "
-                     "and columns is not priced");
-        return option_misuse(o, at->optimizer, &err, exit_code);
-    }
-    if (!read_policies(o, at, &base, out, exit_code))
-        return false;
-    out->setup.sync = out->policy[0];
-    return true;
-}
-
-bool setup_options_read_of(const options *o, const char *model, const setup_options *at,
-                           setup_choice *out, int *exit_code)
-{
-    options usual = *o;
-
-    if (layerwise_find(model))
-        usual.value[at->optimizer] = o->command->options[at->optimizer].fallback;
-    return setup_options_read(&usual, at, out, exit_code);
 }

@@ -26,20 +26,18 @@ typedef struct target {
 } target;
 
 typedef struct work {
-    const options               *o;
-    const transfer_runs_options *at;
-    bool                         by_cost;
-    format                       f;
-    device_list                 *devices;
-    price_list                  *prices;
-    crossgpu                    *c;
-    runs                        *r;
-    target                       target[GPUS_MAX];
-    size_t                       n, n_sources;
-    size_t                      *place;
-    double                      *x;
-    char                         currency[CURRENCY_TEXT];
-    table                       *t;
+    const transfer_command *a;
+    bool                    by_cost;
+    device_list            *devices;
+    price_list             *prices;
+    crossgpu               *c;
+    runs                   *r;
+    target                  target[GPUS_MAX];
+    size_t                  n, n_sources;
+    size_t                 *place;
+    double                 *x;
+    char                    currency[CURRENCY_TEXT];
+    table                  *t;
 } work;
 
 static void work_free(work *w)
@@ -59,7 +57,7 @@ static void work_free(work *w)
 /* In the currency of the first; amount NAN where there is none, or several. */
 static void find_price(work *w, target *t)
 {
-    const price_tier tier = w->o->value[w->at->spot] ? PRICE_SPOT : PRICE_LIST;
+    const price_tier tier = w->a->runs.spot ? PRICE_SPOT : PRICE_LIST;
     const price     *p;
     money            hour;
 
@@ -76,10 +74,10 @@ static void find_price(work *w, target *t)
 /* Where prices were asked for, those that are missing are told. */
 static lm_status find_prices(work *w, lm_error *err)
 {
-    const bool wanted    = w->by_cost || w->o->given[w->at->prices] || w->o->given[w->at->spot];
+    const bool wanted    = w->by_cost || w->a->runs.prices || w->a->runs.spot;
     char       text[300] = "";
     size_t     used = 0, n = 0;
-    lm_status  status = prices_open(w->o->value[w->at->prices], &w->prices, err);
+    lm_status  status = prices_open(w->a->runs.prices, &w->prices, err);
 
     for (size_t i = 0; i < w->n && !status; i++) {
         find_price(w, &w->target[i]);
@@ -118,17 +116,14 @@ static lm_status find_gpu(const work *w, const char *name, gpu *out, lm_error *e
 
 static lm_status find_targets(work *w, lm_error *err)
 {
-    char      list[2048], *name[GPUS_MAX];
-    lm_status status = LM_OK;
+    const option_texts *to     = &w->a->to;
+    lm_status           status = LM_OK;
 
-    if (!w->o->value[w->at->to]) {
+    if (!to->n)
         for (; w->n < w->c->n_gpus; w->n++)
             w->target[w->n].to = w->c->gpu[w->n];
-        return LM_OK;
-    }
-    snprintf(list, sizeof list, "%s", w->o->value[w->at->to]);
-    for (size_t n = text_split(list, ',', name, GPUS_MAX); w->n < n && !status; w->n++)
-        if ((status = find_gpu(w, name[w->n], &w->target[w->n].to, err)))
+    for (; w->n < to->n && !status; w->n++)
+        if ((status = find_gpu(w, to->at[w->n], &w->target[w->n].to, err)))
             lm_error_prefix(err, "--to");
     return status;
 }
@@ -272,7 +267,7 @@ static void tell_unlearned(const work *w)
 
 static lm_status predict_runs(work *w, lm_error *err)
 {
-    const char *from   = w->o->value[w->at->from];
+    const char *from   = w->a->from.n ? w->a->from.at[0] : NULL;
     lm_status   status = LM_OK;
 
     for (size_t i = 0; i < w->r->n && !status; i++) {
@@ -286,12 +281,12 @@ static lm_status predict_runs(work *w, lm_error *err)
     return status;
 }
 
-static lm_status open_all(work *w, lm_error *err)
+static lm_status open_all(work *w, const char *path, lm_error *err)
 {
-    lm_status status = devices_open(w->o->value[w->at->devices], &w->devices, err);
+    lm_status status = devices_open(w->a->devices, &w->devices, err);
 
-    if (status || (status = crossgpu_load(w->o->value[w->at->learned], &w->c, err)) ||
-        (status = runs_load(w->o->argument[0], &w->r, err)) || (status = find_targets(w, err)) ||
+    if (status || (status = crossgpu_load(w->a->learned, &w->c, err)) ||
+        (status = runs_load(path, &w->r, err)) || (status = find_targets(w, err)) ||
         (status = find_prices(w, err)))
         return status;
     w->place = malloc((w->c->s.n_metrics + 1) * sizeof *w->place);
@@ -301,36 +296,17 @@ static lm_status open_all(work *w, lm_error *err)
     return space_place(&w->c->s, w->r, w->place, err);
 }
 
-int transfer_runs(const options *o, const transfer_runs_options *at)
+lm_status transfer_runs(const char *path, const transfer_command *a, lm_error *err)
 {
-    lm_error err  = { LM_OK, "" };
-    work     w    = { .o = o, .at = at, .t = table_new() };
-    int      code = EXIT_DONE;
+    work      w = { .a = a, .by_cost = a->runs.sort == RUNS_COST, .t = table_new() };
+    lm_status status;
 
-    if (format_parse(o->value[at->format], &w.f, &err)) {
-        code = report_misuse("", &err);
-        goto out;
+    if (!(status = open_all(&w, path, err))) {
+        tell_unlearned(&w);
+        add_columns(w.t, w.currency);
+        if (!(status = predict_runs(&w, err)))
+            status = table_print(w.t, a->format, stdout, err);
     }
-    w.by_cost = !strcmp(o->value[at->sort], "cost");
-    if (!w.by_cost && strcmp(o->value[at->sort], "time") != 0) {
-        lm_error_set(&err, LM_E_ARG, "expected time or cost, found '%.40s'", o->value[at->sort]);
-        (void)option_misuse(o, at->sort, &err, &code);
-        goto out;
-    }
-    if (o->n_arguments > 1) {
-        lm_error_set(&err, LM_E_ARG, "goes with one file of runs, not with %d", o->n_arguments);
-        (void)option_misuse(o, at->learned, &err, &code);
-        goto out;
-    }
-    if (open_all(&w, &err)) {
-        code = report_failure(&err);
-        goto out;
-    }
-    tell_unlearned(&w);
-    add_columns(w.t, w.currency);
-    if (predict_runs(&w, &err) || table_print(w.t, w.f, stdout, &err))
-        code = report_failure(&err);
-out:
     work_free(&w);
-    return code;
+    return status;
 }

@@ -1,5 +1,5 @@
 /* layermeter validate --phase clocks. */
-#include "cli/validate_clocks.h"
+#include "cli/cmd_validate.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* layermeter validate --leave-out device. */
-#include "cli/validate_devices.h"
+#include "cli/cmd_validate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,9 +91,9 @@ static lm_status join(devices_left_out *d, lm_error *err)
     return split_index(&d->by, n, err);
 }
 
-lm_status devices_leave_out(const char *const *path, char *const *name, size_t n, const char *where,
-                            bool carry, const device_list *list, workloads *loads,
-                            devices_left_out *out, lm_error *err)
+lm_status devices_leave_out(const char *const *path, const char *const *name, size_t n,
+                            const char *where, bool carry, const device_list *list,
+                            workloads *loads, devices_left_out *out, lm_error *err)
 {
     size_t    at     = 0;
     lm_status status = LM_OK;

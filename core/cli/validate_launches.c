@@ -1,5 +1,5 @@
 /* Errors of models on single kernels and streams. */
-#include "cli/validate_launches.h"
+#include "cli/cmd_validate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 
 #include "base/names.h"
 #include "base/no_memory.h"
-#include "cli/validate_print.h"
 #include "fit/singles.h"
 #include "single/operator_residual.h"
 
@@ -74,10 +73,10 @@ static lm_status add_launches(launch_judging *j, const launches *l, const launch
         j->time[i] = (timed){ 0, kernel_pass_name(l->launch[i].kernel.pass), l->launch[i].seconds };
         status     = launch_group(j, &l->launch[i], l->row[i], &j->time[i].group, err);
     }
-    for (size_t m = 0; m < j->q->n_models && !status; m++)
-        status =
-            launches_predict(l, j->q->model[m], by, j->q->given ? j->q->given->operators : NULL,
-                             j->predicted + m * j->n, err);
+    for (size_t m = 0; m < j->q->models->n && !status; m++)
+        status = launches_predict(l, j->q->models->at[m], by,
+                                  j->q->given ? j->q->given->operators : NULL,
+                                  j->predicted + m * j->n, err);
     return status;
 }
 
@@ -103,12 +102,12 @@ static lm_status add_streams(launch_judging *j, size_t at, operator_model *m, lm
             status = need_group(j, *row->group ? row->group : row->name, &j->time[at].group, err);
         j->time[at].phase    = phase_name(row->phase);
         j->time[at].measured = row->seconds;
-        for (size_t k = 0; k < j->q->n_models && !status; k++) {
-            const bool learned = !strcmp(j->q->model[k], MODEL_RESIDUAL);
+        for (size_t k = 0; k < j->q->models->n && !status; k++) {
+            const bool learned = !strcmp(j->q->models->at[k], MODEL_RESIDUAL);
             double    *to      = &j->predicted[k * j->n + at];
 
             *to = NAN;
-            if (m && (learned || !strcmp(j->q->model[k], model_at(0))))
+            if (m && (learned || !strcmp(j->q->models->at[k], model_at(0))))
                 status = kernel_stream_seconds(&s, m, learned, row->phase, to, err);
         }
         at++;
@@ -139,7 +138,7 @@ static void add_row(const launch_judging *j, size_t group, const char *phase_tex
     e = stats_compare(predicted, measured, n);
     table_text(t, group == j->n_groups ? ALL : j->group[group]);
     table_text(t, phase_text);
-    table_text(t, j->q->model[model]);
+    table_text(t, j->q->models->at[model]);
     table_count(t, e.n);
     table_real(t, e.r2);
     table_real(t, 1e3 * e.rmse);
@@ -161,7 +160,7 @@ static lm_status fill(const launch_judging *j, table *t, lm_error *err)
     table_column(t, "coverage_percent", NULL, 1); /* no intervals of single launches yet */
     for (size_t g = 0; g <= j->n_groups; g++)
         for (size_t p = 0; p < sizeof order / sizeof order[0]; p++)
-            for (size_t m = 0; m < j->q->n_models; m++)
+            for (size_t m = 0; m < j->q->models->n; m++)
                 add_row(j, g, order[p], m, room, t);
     free(room);
     return LM_OK;
@@ -182,8 +181,8 @@ static lm_status learn_own(const launch_question *q, const launches *l, operator
 {
     residual_trees residuals[N_OPERATOR_CLASSES];
 
-    for (size_t i = 0; i < q->n_models; i++)
-        if (!strcmp(q->model[i], MODEL_RESIDUAL))
+    for (size_t i = 0; i < q->models->n; i++)
+        if (!strcmp(q->models->at[i], MODEL_RESIDUAL))
             return operator_residual_learn(l->launch, NULL, l->n, l->multiprocessors, m, residuals,
                                            err);
     return LM_OK;
@@ -205,7 +204,7 @@ lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
                               q->obs->path);
     j.n         = l.n + streams;
     j.time      = calloc(j.n + 1, sizeof *j.time);
-    j.predicted = calloc(j.n * q->n_models + 1, sizeof *j.predicted);
+    j.predicted = calloc(j.n * q->models->n + 1, sizeof *j.predicted);
     if (!status && (!j.time || !j.predicted))
         status = no_memory(err);
     if (!status)

@@ -1,5 +1,5 @@
 /* How good models are on observations, printed. */
-#include "cli/validate_print.h"
+#include "cli/cmd_validate.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,7 +40,7 @@ static void add_split(table *t, const split *by)
     table_count(t, most);
 }
 
-void judging_print_split(const split *by)
+static void print_split(const split *by)
 {
     char   text[64];
     size_t least, most;
@@ -84,7 +84,7 @@ typedef enum figure { FIGURE_TIME, FIGURE_POWER, FIGURE_ENERGY, N_FIGURES } figu
 static const char *const figure_words[N_FIGURES] = { "", " power", " energy" };
 
 /* Watts or joules in the place of seconds; of these no interval is stated. */
-static void take_figure(const comparison *from, quantity q, figure what, comparison *to)
+static void take_figure(const comparison *from, phase q, figure what, comparison *to)
 {
     const double seconds[2] = { from->measured[q], from->predicted[q] };
     const double watts[2]   = { from->measured_watts[q], from->watts[q] };
@@ -96,7 +96,7 @@ static void take_figure(const comparison *from, quantity q, figure what, compari
     to->predicted[q] = what == FIGURE_POWER ? watts[1] : watts[1] * seconds[1];
 }
 
-static lm_status judge_figure(const judging *all, const judged *m, quantity q, figure what,
+static lm_status judge_figure(const judging *all, const judged *m, phase q, figure what,
                               size_t fold, judgement *out, lm_error *err)
 {
     comparison *room;
@@ -114,7 +114,7 @@ static lm_status judge_figure(const judging *all, const judged *m, quantity q, f
     return LM_OK;
 }
 
-static lm_status add_row(const judging *all, size_t fold, quantity q, figure what, const judged *m,
+static lm_status add_row(const judging *all, size_t fold, phase q, figure what, const judged *m,
                          table *t, lm_error *err)
 {
     const bool          pooled = fold == all->groups->n_folds;
@@ -125,7 +125,7 @@ static lm_status add_row(const judging *all, size_t fold, quantity q, figure wha
 
     if (status || !e->n)
         return status;
-    snprintf(text, sizeof text, "%s%s", quantity_name(q), figure_words[what]);
+    snprintf(text, sizeof text, "%s%s", phase_name(q), figure_words[what]);
     table_text(t, pooled ? "(all)" : all->groups->name[fold]);
     table_text(t, text);
     table_text(t, m->model);
@@ -141,24 +141,25 @@ static lm_status add_row(const judging *all, size_t fold, quantity q, figure wha
     return LM_OK;
 }
 
-lm_status judging_table(const judging *all, bool pooled, table *t, lm_error *err)
+static lm_status fill_errors(const judging *all, bool pooled, table *t, lm_error *err)
 {
     lm_status status = LM_OK;
 
     add_columns(t);
     for (size_t g = pooled ? all->groups->n_folds : 0; g <= all->groups->n_folds; g++)
-        for (quantity q = 0; q < N_QUANTITIES; q++)
+        for (size_t k = 0; k < N_PHASES_SHOWN; k++)
             for (figure what = 0; what < (all->power ? N_FIGURES : FIGURE_POWER); what++)
-                for (size_t m = 0; m < all->n && validate_tells(all->p, q) && !status; m++)
-                    status = add_row(all, g, q, what, &all->model[m], t, err);
+                for (size_t m = 0; m < all->n && validate_tells(all->p, phases_shown[k]) && !status;
+                     m++)
+                    status = add_row(all, g, phases_shown[k], what, &all->model[m], t, err);
     return status;
 }
 
-void judging_points(const judging *all, quantity q, table *t)
+static void fill_points(const judging *all, phase q, table *t)
 {
     const points *p       = all->p;
     const judged *j       = all->model;
-    const bool    buckets = q == QUANTITY_EXPOSED || q == QUANTITY_OVERLAPPED;
+    const bool    buckets = q == PHASE_EXPOSED || q == PHASE_OVERLAPPED;
     char          key[80], title[80];
 
     table_column(t, "network", "network", 0);
@@ -167,8 +168,8 @@ void judging_points(const judging *all, quantity q, table *t)
     table_column(t, "nodes", "nodes", 0);
     if (buckets)
         table_column(t, "bucket_bytes", "bucket [B]", 0);
-    snprintf(key, sizeof key, "%s_ms", quantity_name(q));
-    snprintf(title, sizeof title, "measured %s [ms]", quantity_name(q));
+    snprintf(key, sizeof key, "%s_ms", phase_name(q));
+    snprintf(title, sizeof title, "measured %s [ms]", phase_name(q));
     table_column(t, key, title, TABLE_MS(2));
     for (size_t m = 0; m < all->n; m++) {
         snprintf(key, sizeof key, "%s_ms", j[m].model);
@@ -207,7 +208,7 @@ void judging_points(const judging *all, quantity q, table *t)
     }
 }
 
-lm_status judging_draw(const judging *all, quantity q, const char *path, lm_error *err)
+static lm_status draw(const judging *all, phase q, const char *path, lm_error *err)
 {
     const size_t   n         = all->p->n_points;
     double        *predicted = malloc((all->n * n + 1) * sizeof *predicted);
@@ -216,7 +217,7 @@ lm_status judging_draw(const judging *all, quantity q, const char *path, lm_erro
     char           title[120], rule[64], text[JUDGED_MAX][120];
     lm_status      status = predicted && measured && panel ? LM_OK : no_memory(err);
 
-    snprintf(title, sizeof title, "%s, left out: %s", quantity_name(q),
+    snprintf(title, sizeof title, "%s, left out: %s", phase_name(q),
              split_rule_print(&all->by->rule, rule, sizeof rule));
     for (size_t i = 0; i < n && !status; i++)
         measured[i] = all->n ? all->model[0].at[i].measured[q] : NAN;
@@ -242,7 +243,7 @@ bool judging_without_intervals(const judging *all)
     bool predicted = false;
 
     for (size_t m = 0; m < all->n; m++)
-        for (quantity q = 0; q < N_QUANTITIES; q++) {
+        for (phase q = 0; q < N_TIMES; q++) {
             const judgement j = validate_judge(all->p, all->model[m].at, q, all->by, SPLIT_ALWAYS);
 
             predicted |= j.errors.n > 0;
@@ -257,7 +258,7 @@ static bool tells_power(const judging *all)
 {
     for (size_t m = 0; m < all->n; m++)
         for (size_t i = 0; i < all->p->n_points; i++)
-            for (quantity q = 0; q < N_QUANTITIES; q++)
+            for (phase q = 0; q < N_TIMES; q++)
                 if (all->model[m].at[i].watts[q] > 0 && all->model[m].at[i].measured_watts[q] > 0)
                     return true;
     return false;
@@ -266,14 +267,14 @@ static bool tells_power(const judging *all)
 lm_status judging_print(const judging *all, const judging_form *as, lm_error *err)
 {
     table    *t      = table_new();
-    lm_status status = as->plot ? judging_draw(all, as->q, as->plot, err) : LM_OK;
+    lm_status status = as->plot ? draw(all, as->q, as->plot, err) : LM_OK;
 
     if (!status && as->f == FORMAT_TABLE)
-        judging_print_split(all->by);
+        print_split(all->by);
     if (!status && as->points)
-        judging_points(all, as->q, t);
+        fill_points(all, as->q, t);
     else if (!status)
-        status = judging_table(all, as->pooled, t, err);
+        status = fill_errors(all, as->pooled, t, err);
     if (!status)
         status = table_print(t, as->f, stdout, err);
     table_free(t);

@@ -1,5 +1,5 @@
 /* Looks at devices at equal times. */
-#include "cli/watch_sampling.h"
+#include "cli/cmd_watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,15 +103,15 @@ static lm_status look(looking *l, lm_error *err)
 /* A look that takes longer than the interval skips the moments that are over. */
 static lm_status look_on(looking *l, lm_error *err)
 {
-    const double interval = l->how->interval;
-    lm_status    status   = LM_OK;
+    const double apart  = l->how->interval;
+    lm_status    status = LM_OK;
 
     l->began = now();
-    for (double k = 0; !status && k * interval <= l->how->seconds;) {
-        if (wait_until(l, l->began + k * interval))
+    for (double k = 0; !status && k * apart <= l->how->seconds;) {
+        if (wait_until(l, l->began + k * apart))
             break;
         status = look(l, err);
-        k      = fmax(k + 1, ceil((now() - l->began) / interval));
+        k      = fmax(k + 1, ceil((now() - l->began) / apart));
     }
     return status;
 }

@@ -12,7 +12,7 @@ function(layermeter_optional name doc)
   set(LAYERMETER_DOC_${name} "${doc}" CACHE INTERNAL "")
 endfunction()
 
-# Sets LAYERMETER_HAVE_<NAME> in the caller's scope.
+# Sets LAYERMETER_HAVE_<NAME>, for all folders.
 function(layermeter_found name target)
   if(LAYERMETER_WITH_${name} STREQUAL OFF)
     set(have OFF)
@@ -23,7 +23,7 @@ function(layermeter_found name target)
   else()
     set(have OFF)
   endif()
-  set(LAYERMETER_HAVE_${name} ${have} PARENT_SCOPE)
+  set(LAYERMETER_HAVE_${name} ${have} CACHE INTERNAL "")
   # under the option's name: FeatureSummary keeps silent about names of packages found quietly
   add_feature_info(LAYERMETER_WITH_${name} ${have} "${LAYERMETER_DOC_${name}}")
 endfunction()

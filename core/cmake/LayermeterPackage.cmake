@@ -1,4 +1,4 @@
-# What a plugin author finds: layermeter::plugin by find_package(), layermeter-plugin by pkg-config.
+# What others find: the library and, for authors of plugins, headers, by find_package() and by pkg-config.
 
 include(CMakePackageConfigHelpers)
 
@@ -19,18 +19,20 @@ install(EXPORT layermeter-targets NAMESPACE layermeter:: DESTINATION ${package_d
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/layermeter-config.cmake.in
   ${PROJECT_BINARY_DIR}/package/layermeter-config.cmake
-  INSTALL_DESTINATION ${package_dir} PATH_VARS LAYERMETER_PLUGIN_DIR)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS LAYERMETER_PLUGIN_DIR CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_INCLUDEDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/layermeter-config-version.cmake
   COMPATIBILITY SameMajorVersion)
 
 file(RELATIVE_PATH LAYERMETER_PC_TO_PREFIX /${pkgconfig_dir} /)
 string(REGEX REPLACE "/$" "" LAYERMETER_PC_TO_PREFIX ${LAYERMETER_PC_TO_PREFIX})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/layermeter-plugin.pc.in
-  ${PROJECT_BINARY_DIR}/package/layermeter-plugin.pc @ONLY)
+list(JOIN LAYERMETER_STATIC_NEEDS " " LAYERMETER_PC_STATIC_NEEDS)
+foreach(name layermeter layermeter-plugin)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/package/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${name}.pc DESTINATION ${pkgconfig_dir})
+endforeach()
 
 install(FILES
   ${PROJECT_BINARY_DIR}/package/layermeter-config.cmake
   ${PROJECT_BINARY_DIR}/package/layermeter-config-version.cmake
   ${CMAKE_CURRENT_LIST_DIR}/LayermeterAddPlugin.cmake
   DESTINATION ${package_dir})
-install(FILES ${PROJECT_BINARY_DIR}/package/layermeter-plugin.pc DESTINATION ${pkgconfig_dir})

@@ -1,10 +1,12 @@
 # Flags of our own code, as a target: nothing is set for whole directories.
+# A switch names every value of its enumeration, but in targets with the property OPEN_SWITCHES.
 
 add_library(layermeter_flags INTERFACE)
 target_compile_features(layermeter_flags INTERFACE c_std_11)
 target_compile_definitions(layermeter_flags INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
 target_compile_options(layermeter_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wmissing-prototypes -Wstrict-prototypes
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:OPEN_SWITCHES>>>:-Wswitch-enum>
   $<$<BOOL:${LAYERMETER_WERROR}>:-Werror>)
 if(LAYERMETER_SANITIZE)
   target_compile_options(layermeter_flags INTERFACE

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/nnls.h"
 #include "base/no_memory.h"
+#include "solve/nnls.h"
 
 enum { ARITHMETIC, TRAFFIC, HOST, N_BOUNDS };
 
@@ -136,30 +136,11 @@ double bounds_log_ratio(const bounds *b, const space *s, const double *x, const 
 /* ---- text ---------------------------------------------------------------------------------------
  */
 
-void bounds_write(FILE *out, const bounds *b)
+void bounds_text(lines *l, const space *s, bounds *b)
 {
-    fprintf(out, "bounds");
-    for (size_t i = 0; i < b->n; i++)
-        fprintf(out, " %.17g", b->weight[i]);
-    putc('\n', out);
-}
-
-lm_status bounds_read(lines *in, const space *s, bounds *out, lm_error *err)
-{
-    const size_t n = N_BOUNDS * bounds_n_shares(s);
-    char        *rest;
-    lm_status    status = lines_expect(in, "bounds", &rest, err);
-
-    if (status)
-        return status;
-    *out = (bounds){ .n = n, .weight = calloc(n, sizeof *out->weight) };
-    if (!out->weight)
-        return no_memory(err);
-    status = lines_numbers(in, rest, out->weight, n, err);
-    for (size_t i = 0; i < n && !status; i++)
-        if (out->weight[i] < 0)
-            status = lines_fail(in, err, LM_E_ARG, "a share below 0: %g", out->weight[i]);
-    if (status)
-        bounds_free(out);
-    return status;
+    if (!l->out) {
+        b->n      = N_BOUNDS * bounds_n_shares(s);
+        b->weight = lines_array(l, b->n, sizeof *b->weight);
+    }
+    LINE(l, "bounds", ITEM_REALS(b->weight, b->n, 0, DBL_MAX));
 }

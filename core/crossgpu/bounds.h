@@ -12,8 +12,6 @@
 #ifndef CROSSGPU_BOUNDS_H
 #define CROSSGPU_BOUNDS_H
 
-#include <stdio.h>
-
 #include "crossgpu/pairs.h"
 #include "learn/lines.h"
 
@@ -34,8 +32,7 @@ void      bounds_free(bounds *b);
 double bounds_log_ratio(const bounds *b, const space *s, const double *x, const gpu *from,
                         const gpu *to);
 
-/** "bounds N w ..." and back; of a space of that many metrics. */
-void      bounds_write(FILE *out, const bounds *b);
-lm_status bounds_read(lines *in, const space *s, bounds *out, lm_error *err);
+/** Their text, both ways: "bounds w ...". */
+void bounds_text(lines *l, const space *s, bounds *b);
 
 #endif

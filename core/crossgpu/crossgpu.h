@@ -88,8 +88,8 @@ size_t crossgpu_gpu(const crossgpu *c, const char *name);
 lm_status crossgpu_predict(const crossgpu *c, const double *x, const gpu *from, const gpu *to,
                            crossgpu_prediction *out, lm_error *err);
 
-/** What the trees of method layermeter say of a pair's features: the logarithm of the ratio.
- * LM_E_NOMEM. */
+/** What the trees of method layermeter say of a pair's features: the logarithm
+ * of the ratio. LM_E_NOMEM. */
 lm_status crossgpu_trees(const learner *l, const double *x, double *out, lm_error *err);
 
 #endif

@@ -1,298 +1,132 @@
-/* What was learned, as text: a word a line, then numbers, then names. */
+/* What was learned from runs on several GPUs, as text. */
 #include "crossgpu/crossgpu_file.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/file.h"
-#include "base/no_memory.h"
-#include "base/text.h"
-
-#define HEAD    "layermeter crossgpu"
-#define VERSION 2
-
-/* ---- writing ------------------------------------------------------------------------------------
- */
-
-static void write_interval(FILE *out, const char *word, const interval *i)
+static void gpus_text(lines *l, crossgpu *c)
 {
-    if (interval_known(i))
-        fprintf(out, "%s %.17g %.17g %zu\n", word, i->low, i->high, i->groups);
-    else
-        fprintf(out, "%s\n", word);
-}
-
-static void write_gpu(FILE *out, const gpu *g)
-{
-    fprintf(out, "gpu");
-    for (size_t f = 0; f < N_FIGURES; f++) /* 0: not given, as no datasheet says 0 */
-        fprintf(out, " %.17g", g->figure[f] > 0 ? g->figure[f] : 0);
-    fprintf(out, " %s\n", g->name);
-}
-
-static void write_medians(FILE *out, const crossgpu *c)
-{
-    for (size_t i = 0; i < c->n_gpus * c->n_gpus; i++)
-        if (isnan(c->median[i]))
-            fputs("median\n", out);
-        else
-            fprintf(out, "median %.17g\n", c->median[i]);
-}
-
-void crossgpu_write(FILE *out, const crossgpu *c)
-{
-    fprintf(out, "%s %d\nmethod %s\nseed %llu\nrows %zu %zu\n", HEAD, VERSION,
-            crossgpu_method_name(c->method), (unsigned long long)c->seed, c->n_rows, c->n_groups);
-    write_interval(out, "learned", &c->known);
-    write_interval(out, "unknown_target", &c->unknown[UNKNOWN_TARGET]);
-    write_interval(out, "unknown_source", &c->unknown[UNKNOWN_SOURCE]);
-    fprintf(out, "gpus %zu\n", c->n_gpus);
-    for (size_t i = 0; i < c->n_gpus; i++)
-        write_gpu(out, &c->gpu[i]);
-    fprintf(out, "metrics %zu\n", c->s.n_metrics);
-    for (size_t i = 0; i < c->s.n_metrics; i++)
-        fprintf(out, "metric %.17g %.17g %s\n", c->s.metric[i].low, c->s.metric[i].high,
-                c->s.metric[i].name);
-    if (c->method == CROSSGPU_PAIR_RATIO) {
-        write_medians(out, c);
-    } else if (c->method == CROSSGPU_STACKING) {
-        stacking_write(out, &c->stack);
-    } else {
-        bounds_write(out, &c->bounds);
-        nearest_write(out, &c->nearest);
-        parts_write(out, &c->parts);
-        fprintf(out, "shares %.17g %.17g %.17g\n", c->share[BY_NEAREST], c->share[BY_PARTS],
-                c->share[BY_TREES]);
-        if (c->trees)
-            learner_write(out, c->trees);
-    }
-}
-
-lm_status crossgpu_save(const crossgpu *c, const char *path, lm_error *err)
-{
-    file_draft draft;
-    lm_status  status = file_draft_open(&draft, path, err);
-
-    if (status)
-        return status;
-    crossgpu_write(draft.stream, c);
-    return file_draft_commit(&draft, err);
-}
-
-/* ---- reading ------------------------------------------------------------------------------------
- */
-
-static lm_status read_counts(lines *in, const char *word, size_t least, size_t most, size_t *out,
-                             size_t n, lm_error *err)
-{
-    char     *rest;
-    size_t    found;
-    lm_status status = lines_expect(in, word, &rest, err);
-
-    if (!status && !(status = lines_counts(in, rest, least, most, out, n, &found, err)) &&
-        found != n)
-        status = lines_fail(in, err, LM_E_SYNTAX, "%s: expected %zu numbers", word, n);
-    return status;
-}
-
-/* "word a b ... name": n numbers, and the rest of the line. */
-static lm_status read_named(lines *in, const char *word, double *out, size_t n, char *name,
-                            size_t size, lm_error *err)
-{
-    char     *rest, *end;
-    lm_status status = lines_expect(in, word, &rest, err);
-
-    if (status)
-        return status;
-    for (size_t i = 0; i < n; i++, rest = end) {
-        out[i] = strtod(rest, &end);
-        if (end == rest || !isfinite(out[i]))
-            return lines_fail(in, err, LM_E_SYNTAX, "%s: expected %zu numbers and a name", word, n);
-    }
-    if (*rest != ' ' || !rest[1] || strlen(rest + 1) >= size)
-        return lines_fail(in, err, LM_E_SYNTAX, "%s: expected a name behind the numbers", word);
-    strcpy(name, rest + 1);
-    return LM_OK;
-}
-
-static lm_status read_interval(lines *in, const char *word, interval *out, lm_error *err)
-{
-    char     *rest;
-    double    x[3];
-    lm_status status = lines_expect(in, word, &rest, err);
-
-    *out = interval_unknown;
-    if (status || !rest[strspn(rest, " ")])
-        return status;
-    if ((status = lines_numbers(in, rest, x, 3, err)))
-        return status;
-    if (!(x[0] > 0 && x[0] <= 1 && x[1] >= 1 && x[2] >= 1 && x[2] <= RUNS_MAX))
-        return lines_fail(in, err, LM_E_ARG, "%s: %g and %g are not around 1", word, x[0], x[1]);
-    out->low    = x[0];
-    out->high   = x[1];
-    out->groups = (size_t)x[2];
-    return LM_OK;
-}
-
-static lm_status read_gpus(lines *in, crossgpu *c, lm_error *err)
-{
-    lm_status status = read_counts(in, "gpus", 2, GPUS_MAX, &c->n_gpus, 1, err);
-
-    if (status)
-        return status;
-    if (!(c->gpu = calloc(c->n_gpus, sizeof *c->gpu)))
-        return no_memory(err);
-    for (size_t f = 0; f < N_FIGURES; f++)
+    if (!LINE(l, "gpus", ITEM_COUNT(&c->n_gpus, 2, GPUS_MAX)))
+        return;
+    if (!l->out)
+        c->gpu = lines_array(l, c->n_gpus, sizeof *c->gpu);
+    for (size_t f = 0; f < N_FIGURES && !l->out; f++)
         c->s.uses[f] = true;
-    for (size_t i = 0; i < c->n_gpus && !status; i++) {
-        gpu *g = &c->gpu[i];
+    for (size_t i = 0; i < c->n_gpus && !l->status; i++) {
+        gpu   *g = &c->gpu[i];
+        double figure[N_FIGURES]; /* 0: its datasheet lacks it */
 
-        status = read_named(in, "gpu", g->figure, N_FIGURES, g->name, sizeof g->name, err);
-        for (size_t f = 0; f < N_FIGURES && !status; f++) {
-            if (g->figure[f] < 0 || (f <= FIGURE_BANDWIDTH && !(g->figure[f] > 0)))
-                status = lines_fail(in, err, LM_E_ARG, "%s of %g", figure_name(f), g->figure[f]);
-            if (!(g->figure[f] > 0)) {
-                g->figure[f] = NAN;
-                c->s.uses[f] = false;
-            }
+        for (size_t f = 0; f < N_FIGURES; f++)
+            figure[f] = g->figure[f] > 0 ? g->figure[f] : 0;
+        LINE(l, "gpu", ITEM_REALS(figure, N_FIGURES, 0, DBL_MAX), ITEM_REST(g->name));
+        for (size_t f = 0; f < N_FIGURES && !l->out; f++) {
+            lines_check(l, figure[f] > 0 || f > FIGURE_BANDWIDTH, "%s of 0", figure_name(f));
+            g->figure[f] = figure[f] > 0 ? figure[f] : (double)NAN;
+            c->s.uses[f] &= figure[f] > 0;
         }
     }
-    return status;
 }
 
-static lm_status read_metrics(lines *in, space *s, lm_error *err)
+static void metrics_text(lines *l, space *s)
 {
-    size_t    n;
-    lm_status status = read_counts(in, "metrics", 0, LEARNER_FEATURES / 2, &n, 1, err);
+    if (!LINE(l, "metrics", ITEM_COUNT(&s->n_metrics, 0, LEARNER_FEATURES / 2)))
+        return;
+    if (!l->out)
+        s->metric = lines_array(l, s->n_metrics, sizeof *s->metric);
+    for (size_t i = 0; i < s->n_metrics && !l->status; i++) {
+        space_metric *m = &s->metric[i];
 
-    if (status)
-        return status;
-    if (!(s->metric = calloc(n + 1, sizeof *s->metric)))
-        return no_memory(err);
-    for (; s->n_metrics < n && !status; s->n_metrics++) {
-        space_metric *m = &s->metric[s->n_metrics];
-        double        range[2];
-
-        if ((status = read_named(in, "metric", range, 2, m->name, sizeof m->name, err)))
-            return status;
-        if (range[0] > range[1])
-            return lines_fail(in, err, LM_E_ARG, "a range from %g to %g", range[0], range[1]);
-        m->low  = range[0];
-        m->high = range[1];
-        space_metric_unit(s, m);
+        LINE(l, "metric", ITEM_ANY(&m->low), ITEM_ANY(&m->high), ITEM_REST(m->name));
+        lines_check(l, m->low <= m->high, "a range from %g to %g", m->low, m->high);
+        if (!l->out && !l->status)
+            space_metric_unit(s, m);
     }
-    return status;
 }
 
-static lm_status read_medians(lines *in, crossgpu *c, lm_error *err)
+static void medians_text(lines *l, crossgpu *c)
 {
-    lm_status status = LM_OK;
+    const size_t n = c->n_gpus * c->n_gpus;
 
-    if (!(c->median = malloc(c->n_gpus * c->n_gpus * sizeof *c->median)))
-        return no_memory(err);
-    for (size_t i = 0; i < c->n_gpus * c->n_gpus && !status; i++) {
-        char *rest;
-
-        c->median[i] = NAN;
-        if (!(status = lines_expect(in, "median", &rest, err)) && rest[strspn(rest, " ")])
-            status = lines_numbers(in, rest, &c->median[i], 1, err);
-    }
-    return status;
+    if (!l->out)
+        c->median = lines_array(l, n, sizeof *c->median);
+    for (size_t i = 0; i < n && !l->status; i++)
+        LINE(l, "median", ITEM_KNOWN(&c->median[i], 1, -DBL_MAX, DBL_MAX));
 }
 
 /* Shares, and trees where they have one. */
-static lm_status read_trees(lines *in, crossgpu *c, lm_error *err)
+static void shares_text(lines *l, crossgpu *c)
 {
     const size_t n = space_n_run(&c->s) + space_n_pair(&c->s);
-    char        *rest;
-    lm_status    status = lines_expect(in, "shares", &rest, err);
 
-    if (status || (status = lines_numbers(in, rest, c->share, N_BY, err)))
-        return status;
-    for (size_t k = 0; k < N_BY; k++)
-        if (c->share[k] < 0 || c->share[k] > 1)
-            return lines_fail(in, err, LM_E_ARG, "a share of %g", c->share[k]);
-    if (!(c->share[BY_TREES] > 0))
-        return LM_OK;
-    status = learner_read(in, &c->trees, err);
-    if (!status && learner_n_features(c->trees) != n)
-        status = lines_fail(in, err, LM_E_ARG, "trees of %zu features where there are %zu",
-                            learner_n_features(c->trees), n);
-    return status;
+    if (!LINE(l, "shares", ITEM_REALS(c->share, N_BY, 0, 1)) || !(c->share[BY_TREES] > 0))
+        return;
+    learner_text(l, &c->trees);
+    if (!l->status)
+        lines_check(l, learner_n_features(c->trees) == n, "trees of %zu features, there are %zu",
+                    learner_n_features(c->trees), n);
 }
 
-static lm_status read_learned(lines *in, crossgpu *c, lm_error *err)
+static void learned_text(lines *l, crossgpu *c)
 {
-    lm_status status;
-
-    if (c->method == CROSSGPU_PAIR_RATIO)
-        return read_medians(in, c, err);
-    if (c->method == CROSSGPU_STACKING)
-        return stacking_read(in, space_n_run(&c->s) + space_n_pair(&c->s), &c->stack, err);
-    if ((status = bounds_read(in, &c->s, &c->bounds, err)) ||
-        (status = nearest_read(in, space_n_run(&c->s), c->n_gpus, &c->nearest, err)) ||
-        (status = parts_read(in, &c->s, c->n_gpus, &c->parts, err)))
-        return status;
-    return read_trees(in, c, err);
-}
-
-static lm_status read_head(lines *in, crossgpu *c, lm_error *err)
-{
-    char     *rest;
-    uint64_t  version;
-    size_t    number, rows[2];
-    lm_status status = lines_expect(in, HEAD, &rest, err);
-
-    if (status)
-        return status;
-    if (text_uint(rest + (*rest == ' '), &version, err) || version != VERSION)
-        return lines_fail(in, err, LM_E_UNSUPPORTED, "version%.20s; this program reads %d", rest,
-                          VERSION);
-    if ((status = lines_expect(in, "method", &rest, err)))
-        return status;
-    if (crossgpu_method_parse(rest + (*rest == ' '), &c->method, err)) {
-        lm_error_prefix(err, "%s:%d", in->path, in->line);
-        return LM_E_NOTFOUND;
+    switch (c->method) {
+    case CROSSGPU_PAIR_RATIO: medians_text(l, c); return;
+    case CROSSGPU_STACKING:
+        stacking_text(l, space_n_run(&c->s) + space_n_pair(&c->s), &c->stack);
+        return;
+    case CROSSGPU_LAYERMETER:
+        bounds_text(l, &c->s, &c->bounds);
+        nearest_text(l, space_n_run(&c->s), c->n_gpus, &c->nearest);
+        parts_text(l, &c->s, c->n_gpus, &c->parts);
+        shares_text(l, c);
+        return;
+    case N_CROSSGPU_METHODS: return;
     }
-    if ((status = read_counts(in, "seed", 0, SIZE_MAX, &number, 1, err)) ||
-        (status = read_counts(in, "rows", 0, SIZE_MAX, rows, 2, err)) ||
-        (status = read_interval(in, "learned", &c->known, err)))
-        return status;
-    c->seed     = number;
-    c->n_rows   = rows[0];
-    c->n_groups = rows[1];
-    if ((status = read_interval(in, "unknown_target", &c->unknown[UNKNOWN_TARGET], err)))
-        return status;
-    return read_interval(in, "unknown_source", &c->unknown[UNKNOWN_SOURCE], err);
 }
 
-lm_status crossgpu_read(const char *path, char *text, crossgpu **out, lm_error *err)
+static void text(lines *l, void **both)
 {
-    lines     in     = { .path = path, .at = text };
-    crossgpu *c      = calloc(1, sizeof *c);
-    lm_status status = c ? read_head(&in, c, err) : no_memory(err);
+    const char *methods[N_CROSSGPU_METHODS];
+    crossgpu   *c = *both = lines_made(l, *both, sizeof *c);
+    size_t      method, seed;
 
-    if (!status && !(status = read_gpus(&in, c, err)) &&
-        !(status = read_metrics(&in, &c->s, err)) && !(status = read_learned(&in, c, err)) &&
-        *in.at)
-        status = lm_error_set(err, LM_E_SYNTAX, "%s:%d: more lines than were written", path,
-                              in.line + 1);
-    if (status)
-        crossgpu_free(c);
-    else
-        *out = c;
-    return status;
+    if (!c)
+        return;
+    for (crossgpu_method m = 0; m < N_CROSSGPU_METHODS; m++)
+        methods[m] = crossgpu_method_name(m);
+    method = c->method;
+    seed   = c->seed;
+    LINE(l, "method", ITEM_CHOICE(&method, methods, N_CROSSGPU_METHODS));
+    LINE(l, "seed", ITEM_COUNT(&seed, 0, HUGE_VAL));
+    LINE(l, "rows", ITEM_COUNT(&c->n_rows, 0, HUGE_VAL), ITEM_COUNT(&c->n_groups, 0, HUGE_VAL));
+    c->method = (crossgpu_method)method;
+    c->seed   = seed;
+    interval_line(l, "learned", &c->known);
+    interval_line(l, "unknown_target", &c->unknown[UNKNOWN_TARGET]);
+    interval_line(l, "unknown_source", &c->unknown[UNKNOWN_SOURCE]);
+    gpus_text(l, c);
+    metrics_text(l, &c->s);
+    if (!l->status)
+        learned_text(l, c);
+}
+
+static void release(void *what)
+{
+    crossgpu_free(what);
+}
+
+const kept_kind crossgpu_kept = { "learned runs", text, release, "layermeter learn RUNS -o FILE" };
+
+lm_status crossgpu_save(const crossgpu *c, const char *path, lm_error *err)
+{
+    return kept_save(&crossgpu_kept, CROSSGPU_FILE, c, path, err);
 }
 
 lm_status crossgpu_load(const char *path, crossgpu **out, lm_error *err)
 {
-    char     *text = NULL;
-    size_t    n;
-    lm_status status = file_read_text(path, &text, &n, err);
+    void           *read   = NULL;
+    const lm_status status = kept_load(&crossgpu_kept, CROSSGPU_FILE, path, &read, err);
 
     if (!status)
-        status = crossgpu_read(path, text, out, err);
-    free(text);
+        *out = read;
     return status;
 }

@@ -109,8 +109,8 @@ static lm_status trees_left(const selection *rows, uint64_t seed, double *left, 
 /* ---- how much of each ---------------------------------------------------------------------------
  */
 
-/* What shares of what the learners leave over come to; NAN where one that has a share says nothing.
- */
+/* What shares of what the learners leave over come to; NAN where one that
+ * has a share says nothing. */
 static double left_by(double *const left[N_BY], const double share[N_BY], size_t i)
 {
     double sum = 0;
@@ -313,8 +313,8 @@ static lm_status learn_medians(const selection *rows, crossgpu *c, lm_error *err
     return LM_OK;
 }
 
-/* What intervals of the other methods are from: all is learned again without each part of the
- * groups. */
+/* What intervals of the other methods are from: all is learned again without
+ * each part of the groups. */
 static lm_status judge(const selection *rows, const crossgpu_options *o, crossgpu *c, lm_error *err)
 {
     const crossgpu_options again  = { .method = o->method, .seed = o->seed };

@@ -13,8 +13,6 @@
 #ifndef CROSSGPU_NEAREST_H
 #define CROSSGPU_NEAREST_H
 
-#include <stdio.h>
-
 #include "crossgpu/pairs.h"
 #include "learn/lines.h"
 
@@ -53,7 +51,7 @@ bool nearest_knows(const nearest *k, size_t gpu_at);
 /** NAN: the pair is not known. */
 double nearest_log_ratio(const nearest *k, const double *x, size_t from, size_t to);
 
-void      nearest_write(FILE *out, const nearest *k);
-lm_status nearest_read(lines *in, size_t n_features, size_t n_gpus, nearest *out, lm_error *err);
+/** Its text, both ways, of a space of that many features of a run. */
+void nearest_text(lines *l, size_t n_features, size_t n_gpus, nearest *k);
 
 #endif

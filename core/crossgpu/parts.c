@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nnls.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "crossgpu/bounds.h"
+#include "solve/nnls.h"
 
 static const double ridges[] = { 0.01, 0.03, 0.1 };
 
@@ -168,8 +168,8 @@ static double log_ratio_of(const double *share, const double *factor, size_t n)
     return log(fmax(sum, LEAST_RATIO));
 }
 
-/* What is left over where each fold is left out, of the rows of a pair. p->x is the solution of
- * all. */
+/* What is left over where each fold is left out, of the rows of a pair.
+ * p->x is the solution of all. */
 static lm_status leave_folds(problem *p, double ridge, double *left, lm_error *err)
 {
     double   *all    = malloc(p->n * sizeof *all);
@@ -282,38 +282,17 @@ double parts_log_ratio(const part_factors *p, const space *s, const double *x, s
 /* ---- text ---------------------------------------------------------------------------------------
  */
 
-void parts_write(FILE *out, const part_factors *p)
+void parts_text(lines *l, const space *s, size_t n_gpus, part_factors *p)
 {
-    fprintf(out, "parts %.17g\n", p->ridge);
-    for (size_t k = 0; k < p->n_gpus * p->n_gpus; k++) {
-        fputs("factors", out);
-        for (size_t j = 0; j < p->n && p->known[k]; j++)
-            fprintf(out, " %.17g", p->factor[k * p->n + j]);
-        putc('\n', out);
+    if (!l->out && !l->status)
+        l->status = parts_room(bounds_n_shares(s), n_gpus, p, l->err);
+    LINE(l, "parts", ITEM_ANY(&p->ridge));
+    for (size_t k = 0; k < n_gpus * n_gpus && !l->status; k++) {
+        const size_t n = l->out && !p->known[k] ? 0 : p->n;
+
+        /* of pairs that are not known there are none */
+        LINE(l, "factors", ITEM_KNOWN(p->factor + k * p->n, n, 0, DBL_MAX));
+        if (!l->out)
+            p->known[k] = !isnan(p->factor[k * p->n]);
     }
-}
-
-lm_status parts_read(lines *in, const space *s, size_t n_gpus, part_factors *out, lm_error *err)
-{
-    char     *rest;
-    lm_status status = parts_room(bounds_n_shares(s), n_gpus, out, err);
-
-    if (status)
-        return status;
-    if (!(status = lines_expect(in, "parts", &rest, err)))
-        status = lines_numbers(in, rest, &out->ridge, 1, err);
-    for (size_t k = 0; k < n_gpus * n_gpus && !status; k++) {
-        double *factor = out->factor + k * out->n;
-
-        if ((status = lines_expect(in, "factors", &rest, err)) || !rest[strspn(rest, " ")])
-            continue;
-        status        = lines_numbers(in, rest, factor, out->n, err);
-        out->known[k] = true;
-        for (size_t j = 0; j < out->n && !status; j++)
-            if (factor[j] < 0)
-                status = lines_fail(in, err, LM_E_ARG, "a factor below 0: %g", factor[j]);
-    }
-    if (status)
-        parts_free(out);
-    return status;
 }

@@ -12,8 +12,6 @@
 #ifndef CROSSGPU_PARTS_H
 #define CROSSGPU_PARTS_H
 
-#include <stdio.h>
-
 #include "crossgpu/pairs.h"
 #include "learn/lines.h"
 
@@ -41,7 +39,7 @@ void      parts_free(part_factors *p);
 double parts_log_ratio(const part_factors *p, const space *s, const double *x, size_t from,
                        size_t to, double *shares);
 
-void      parts_write(FILE *out, const part_factors *p);
-lm_status parts_read(lines *in, const space *s, size_t n_gpus, part_factors *out, lm_error *err);
+/** Their text, both ways. */
+void parts_text(lines *l, const space *s, size_t n_gpus, part_factors *p);
 
 #endif

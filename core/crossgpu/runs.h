@@ -1,5 +1,5 @@
-/** Runs of training jobs on several GPUs, with what was metered meanwhile: a CSV file, see RUNS.md.
- */
+/** Runs of training jobs on several GPUs, with what was metered meanwhile:
+ * a CSV file, see RUNS.md. */
 #ifndef CROSSGPU_RUNS_H
 #define CROSSGPU_RUNS_H
 

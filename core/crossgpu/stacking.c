@@ -148,31 +148,18 @@ lm_status stacking_seconds(const stacking *s, const double *x, double *out, lm_e
     return status ? status : learner_predict(s->upper, said, 1, out, err);
 }
 
-void stacking_write(FILE *out, const stacking *s)
+static void one_text(lines *l, size_t n_features, learner **both)
 {
-    learner_write(out, s->lower[0]);
-    learner_write(out, s->lower[1]);
-    learner_write(out, s->upper);
+    learner_text(l, both);
+    if (!l->status)
+        lines_check(l, learner_n_features(*both) == n_features,
+                    "a learner of %zu features, there are %zu", learner_n_features(*both),
+                    n_features);
 }
 
-static lm_status read_one(lines *in, size_t n_features, learner **out, lm_error *err)
+void stacking_text(lines *l, size_t n_features, stacking *s)
 {
-    lm_status status = learner_read(in, out, err);
-
-    if (!status && learner_n_features(*out) != n_features)
-        status = lines_fail(in, err, LM_E_ARG, "a learner of %zu features where there are %zu",
-                            learner_n_features(*out), n_features);
-    return status;
-}
-
-lm_status stacking_read(lines *in, size_t n_features, stacking *out, lm_error *err)
-{
-    lm_status status;
-
-    *out = (stacking){ .upper = NULL };
-    if ((status = read_one(in, n_features, &out->lower[0], err)) ||
-        (status = read_one(in, n_features, &out->lower[1], err)) ||
-        (status = read_one(in, 2, &out->upper, err)))
-        stacking_free(out);
-    return status;
+    one_text(l, n_features, &s->lower[0]);
+    one_text(l, n_features, &s->lower[1]);
+    one_text(l, 2, &s->upper);
 }

@@ -10,8 +10,6 @@
 #ifndef CROSSGPU_STACKING_H
 #define CROSSGPU_STACKING_H
 
-#include <stdio.h>
-
 #include "crossgpu/pairs.h"
 #include "learn/learner.h"
 
@@ -26,7 +24,7 @@ void      stacking_free(stacking *s);
 /** Seconds on the target by the features of a pair. LM_E_NOMEM. */
 lm_status stacking_seconds(const stacking *s, const double *x, double *out, lm_error *err);
 
-void      stacking_write(FILE *out, const stacking *s);
-lm_status stacking_read(lines *in, size_t n_features, stacking *out, lm_error *err);
+/** Its text, both ways, of a space of that many features of a pair. */
+void stacking_text(lines *l, size_t n_features, stacking *s);
 
 #endif

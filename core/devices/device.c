@@ -51,14 +51,18 @@ const char *device_class_name(device_class c)
 
 double device_peak(const device *d, lm_dtype dtype)
 {
-    switch (dtype) {
+    switch ((enum lm_dtypes)dtype) {
     case LM_F64: return d->figure[DEVICE_F64];
     case LM_F32: return d->figure[DEVICE_F32];
     case LM_F16: return d->figure[DEVICE_F16];
     case LM_BF16: return d->figure[DEVICE_BF16];
     case LM_F8: return d->figure[DEVICE_F8];
-    default: return NAN;
+    case LM_I8:
+    case LM_I32:
+    case LM_I64:
+    case LM_U8: break;
     }
+    return NAN;
 }
 
 /* ---- names --------------------------------------------------------------------------------------
@@ -173,7 +177,13 @@ static lm_status parse_figure(const char *text, device_figure f, double *out, lm
     case DEVICE_L2: status = text_bytes(text, &whole, err); break;
     case DEVICE_MULTIPROCESSORS:
     case DEVICE_CORES: status = text_int(text, &whole, err); break;
-    default: return text_quantity(text, "FLOP/s", out, err);
+    case DEVICE_F64:
+    case DEVICE_F32:
+    case DEVICE_TF32:
+    case DEVICE_F16:
+    case DEVICE_BF16:
+    case DEVICE_F8:
+    case N_DEVICE_FIGURES: return text_quantity(text, "FLOP/s", out, err);
     }
     if (!status)
         *out = (double)whole;

@@ -23,8 +23,10 @@ static double cost(const power_state *s, best_for what)
     switch (what) {
     case BEST_ENERGY: return s->watts * s->stretch;
     case BEST_EDP: return s->watts * s->stretch * s->stretch;
-    default: return s->stretch;
+    case BEST_TIME:
+    case N_BEST_FOR: break;
     }
+    return s->stretch;
 }
 
 size_t clocks_best(const power_state *at, size_t n, best_for what)

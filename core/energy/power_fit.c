@@ -4,9 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/nnls.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
+#include "solve/nnls.h"
 
 /* Unknowns: at rest, what each bound adds to it, and what of traffic's no clock changes. */
 enum { AT_REST, BOUNDS, MEMORY = BOUNDS + N_TERM_BOUNDS, N_UNKNOWNS };

@@ -81,8 +81,8 @@ static double median_of(double a, double b, double c)
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* A piece by those beside it, so that a single strange one is no ramp (Tukey 1977, running median).
- */
+/* A piece by those beside it, so that a single strange one is no ramp
+ * (Tukey 1977, running median). */
 static power_piece smooth(const power_piece *p, size_t n, size_t i)
 {
     const size_t before = i ? i - 1 : i, behind = i + 1 < n ? i + 1 : i;
@@ -90,8 +90,8 @@ static power_piece smooth(const power_piece *p, size_t n, size_t i)
     return (power_piece){ p[i].seconds, median_of(p[before].watts, p[i].watts, p[behind].watts) };
 }
 
-/* How many at the beginning are left out so that the rest's standard error is least; `backward`: at
- * the end. */
+/* How many at the beginning are left out so that the rest's standard error is
+ * least; `backward`: at the end. */
 static size_t find_ramp(const power_piece *p, size_t n, bool backward)
 {
     moments rest  = { 0, 0, 0, 0 };

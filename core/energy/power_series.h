@@ -49,8 +49,8 @@ typedef struct power_mean {
  */
 power_mean power_settle(const power_piece *piece, size_t n);
 
-/** The same of a log that may go on behind the run: what is drawn while it ends is left out in the
- * same way. */
+/** The same of a log that may go on behind the run: what is drawn while it ends is
+ * left out in the same way. */
 power_mean power_settle_run(const power_piece *piece, size_t n);
 
 #endif

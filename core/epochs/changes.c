@@ -41,8 +41,8 @@ static size_t length_of(const segments *s, size_t i)
     return s->end[i] - (i ? s->end[i - 1] : 0);
 }
 
-/* The level that splits the segments into two classes whose means are furthest apart (Otsu 1979).
- */
+/* The level that splits the segments into two classes whose means are
+ * furthest apart (Otsu 1979). */
 static double threshold_of(const segments *s)
 {
     double best = 0, threshold = NAN;

@@ -8,8 +8,8 @@
 #include "base/no_memory.h"
 #include "base/stats.h"
 
-/* What differs by less is the same length, by this many median absolute deviations and by this
- * part. */
+/* What differs by less is the same length, by this many median absolute
+ * deviations and by this part. */
 #define DEVIATIONS 5.0
 #define LEAST      0.04
 /* An end of a run may be a whole epoch, if it is as long as one within this part. */
@@ -59,8 +59,8 @@ static void steady_time(epochs *out, double resolution, double *value)
     out->low = out->high = NAN;
     if (n < 3)
         return;
-    /* the lengths add up to the way between the first place and the last, each known to a bin's
-     * fraction */
+    /* the lengths add up to the way between the first place and the last, each
+     * known to a bin's fraction */
     error     = sqrt(squares / (double)(n - 1) / (double)n +
                      2 * resolution * resolution / 12 / ((double)n * (double)n));
     out->low  = mean - stats_student90(n - 1) * error;
@@ -121,8 +121,8 @@ static void classify(epochs *out, const trace_grid *g, const found_places *f, do
     }
 }
 
-/* Median of the second half of the lengths, which warm-ups do not touch; returns what still is the
- * same length. */
+/* Median of the second half of the lengths, which warm-ups do not touch; returns what
+ * still is the same length. */
 static double usual_length(const found_places *f, double *value, double *median)
 {
     const size_t from = f->n / 2, n = f->n - from;

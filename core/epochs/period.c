@@ -87,9 +87,9 @@ static double effective(const float *x, size_t n)
     return fourths > 0 ? squares * squares / fourths : 1;
 }
 
-/* Standard deviation of a correlation at a lag if nothing repeats: Bartlett 1946, with the
- * correlations up to half of the lag; a chance meeting of two of few events counts as one of them.
- */
+/* Standard deviation of a correlation at a lag if nothing repeats: Bartlett 1946,
+ * with the correlations up to half of the lag; a chance meeting of two of few
+ * events counts as one of them. */
 static double chance(const acf *a, size_t lag)
 {
     double sum = 1;

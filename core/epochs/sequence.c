@@ -142,8 +142,8 @@ static void best_sequence(const stretch *s, const float *m, float *score, int32_
     *n = count;
 }
 
-/* Places that hardly match are no repetitions: the ends of the sequence are cut back to those that
- * do. */
+/* Places that hardly match are no repetitions: the ends of the sequence are
+ * cut back to those that do. */
 static void trim(sequence *r)
 {
     double *value = malloc((r->n + 1) * sizeof *value);
@@ -199,8 +199,8 @@ static double change_at(const stretch *s, size_t place)
     return fabs(sum) / (double)side;
 }
 
-/* The most marked changes within three periods of the middle, half a width or more apart from one
- * another. */
+/* The most marked changes within three periods of the middle, half a width or
+ * more apart from one another. */
 static size_t find_anchors(const stretch *s, size_t anchor[ANCHORS])
 {
     const double reach = 1.5 * s->period;

@@ -1,5 +1,5 @@
-/** A metric at equal steps, and the same at half of the resolution, a quarter, ...; for
- * core/epochs. */
+/** A metric at equal steps, and the same at half of the resolution, a
+ * quarter, ...; for core/epochs. */
 #ifndef EPOCHS_SERIES_H
 #define EPOCHS_SERIES_H
 

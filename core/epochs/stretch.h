@@ -19,8 +19,8 @@ static inline float stretch_at(const stretch *s, long i)
     return s->x[i < 0 ? 0 : (size_t)i >= s->n ? s->n - 1 : (size_t)i];
 }
 
-/** The finest level at which a period has at most so many bins, and the work stays within bounds.
- */
+/** The finest level at which a period has at most so many bins, and the
+ * work stays within bounds. */
 size_t stretch_level(const series *s, double seconds, double bins);
 
 /** Bins [from, to) of a level, or of its events, which *own then holds: to be freed. LM_E_NOMEM */

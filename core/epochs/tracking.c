@@ -22,8 +22,8 @@
 #define BEYOND 0.1
 /* The same of a cycle that holds few: the shorter period explains next to nothing. */
 #define MOST 0.4
-/* Of few repetitions more is asked, by these over their number: of BEYOND and MOST, and of ALIKE.
- */
+/* Of few repetitions more is asked, by these over their number: of
+ * BEYOND and MOST, and of ALIKE. */
 #define CHANCE 1.0
 #define FEW    0.5
 #define LEAST  2 /* intervals that can be compared */

@@ -95,37 +95,3 @@ term_vector counted_terms(const workload *load, const count_knots *k, bool updat
     terms_add_counts(&c, sum);
     return terms_pack(sum, room);
 }
-
-const char *counted_print(const double knot[TERM_KNOTS], char buffer[COUNTED_TEXT])
-{
-    char   number[32];
-    size_t n = 0;
-
-    for (size_t i = 0; i < TERM_KNOTS; i++)
-        n += (size_t)snprintf(buffer + n, COUNTED_TEXT - n, "%s%s", i ? ", " : "",
-                              text_exact(knot[i], number, sizeof number));
-    return buffer;
-}
-
-lm_status counted_parse(const char *text, double knot[TERM_KNOTS], lm_error *err)
-{
-    char   copy[COUNTED_TEXT], *word[TERM_KNOTS + 1];
-    size_t n;
-
-    if (strlen(text) >= sizeof copy)
-        return lm_error_set(err, LM_E_SYNTAX, "'%.40s...' is too long", text);
-    strcpy(copy, text);
-    n = text_split(copy, ',', word, TERM_KNOTS + 1);
-    if (n != TERM_KNOTS)
-        return lm_error_set(err, LM_E_SYNTAX, "expected %d numbers, found %zu", TERM_KNOTS, n);
-    for (size_t i = 0; i < n; i++) {
-        const lm_status status = text_real(word[i], &knot[i], err);
-
-        if (status)
-            return status;
-        if (knot[i] <= 0 || (i && knot[i] < knot[i - 1]))
-            return lm_error_set(err, LM_E_ARG, "knots must be above 0 and must not fall: %s",
-                                word[i]);
-    }
-    return LM_OK;
-}

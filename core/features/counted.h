@@ -37,10 +37,4 @@ lm_status counted_knots(const workload *const *load, size_t n, count_knots *out,
  */
 term_vector counted_terms(const workload *load, const count_knots *k, bool update, term_item *room);
 
-/** "1.2e8, 3.4e8, ..." of one row of knots, and back: LM_E_SYNTAX or LM_E_ARG unless these are
- * TERM_KNOTS numbers above 0 that do not fall. */
-#define COUNTED_TEXT 140
-const char *counted_print(const double knot[TERM_KNOTS], char buffer[COUNTED_TEXT]);
-lm_status   counted_parse(const char *text, double knot[TERM_KNOTS], lm_error *err);
-
 #endif

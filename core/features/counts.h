@@ -1,5 +1,5 @@
-/** Networks of which counts are known and no layers: tables of published step times have no more.
- */
+/** Networks of which counts are known and no layers: tables of published
+ * step times have no more. */
 #ifndef FEATURES_COUNTS_H
 #define FEATURES_COUNTS_H
 

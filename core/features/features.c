@@ -31,8 +31,15 @@ double feature_at_nodes(feature f, double nodes, double bytes)
     case FEATURE_NODES: return nodes;
     case FEATURE_RING_STEPS: return 2 * (nodes - 1);
     case FEATURE_RING_BYTES: return 2 * (nodes - 1) / nodes * bytes;
-    default: return 0;
+    case FEATURE_FLOPS:
+    case FEATURE_INPUTS:
+    case FEATURE_OUTPUTS:
+    case FEATURE_ONE:
+    case FEATURE_LAYERS:
+    case FEATURE_WEIGHTS:
+    case N_FEATURES: break;
     }
+    return 0;
 }
 
 double feature_value(feature f, const workload *w)
@@ -48,8 +55,12 @@ double feature_value(feature f, const workload *w)
     case FEATURE_ONE: return 1;
     case FEATURE_LAYERS: return (double)m->layers;
     case FEATURE_WEIGHTS: return (double)m->params;
-    default: return feature_at_nodes(f, w->nodes, w->bytes);
+    case FEATURE_NODES:
+    case FEATURE_RING_STEPS:
+    case FEATURE_RING_BYTES:
+    case N_FEATURES: break;
     }
+    return feature_at_nodes(f, w->nodes, w->bytes);
 }
 
 double feature_seconds(feature f, double coefficient, const workload *w)

@@ -347,15 +347,22 @@ static size_t add_map(const adding *a, bool after, bool cached)
 /* Elements that a kernel works through one by one; of products those of the forward output. */
 static double elements_of(const lm_kernel *k, double bytes)
 {
-    switch (k->op) {
+    switch ((enum lm_ops)k->op) {
     case LM_OP_CONV:
         return (double)k->u.conv.n * (double)k->u.conv.c_out * (double)lm_volume(k->u.conv.out);
     case LM_OP_GEMM: return (double)k->u.gemm.batch * (double)k->u.gemm.m * (double)k->u.gemm.n;
     case LM_OP_MAP: return (double)k->u.map.elements;
     case LM_OP_NORM: return (double)k->u.norm.rows * (double)k->u.norm.group;
     case LM_OP_COPY: return bytes / 2 / (double)lm_dtype_bytes(k->dtype);
-    default: return 0;
+    case LM_OP_OPAQUE:
+    case LM_OP_POOL:
+    case LM_OP_SOFTMAX:
+    case LM_OP_GATHER:
+    case LM_OP_REDUCE:
+    case LM_OP_ATTENTION:
+    case LM_OP_ALLREDUCE: break;
     }
+    return 0;
 }
 
 size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, double *sum)
@@ -372,7 +379,7 @@ size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, 
     const bool cached = after || (chain->backward && one_by_one && chain->elementwise && same);
 
     *chain = (term_chain){ chain->backward, chain->samples, product, after, one_by_one, elements };
-    switch (k->op) {
+    switch ((enum lm_ops)k->op) {
     case LM_OP_CONV: return add_conv(&a, s);
     case LM_OP_GEMM: return add_gemm(&a, chain->samples > 0 ? chain->samples : 1);
     case LM_OP_POOL: return add_pool(&a);
@@ -382,8 +389,15 @@ size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, 
         add(&a, ATTENTION_BYTES, a.bytes);
         add(&a, GEMM_LAUNCHES, 1);
         return ATTENTION_FLOPS;
-    default: return add_map(&a, after, cached);
+    case LM_OP_OPAQUE:
+    case LM_OP_MAP:
+    case LM_OP_SOFTMAX:
+    case LM_OP_GATHER:
+    case LM_OP_COPY:
+    case LM_OP_REDUCE:
+    case LM_OP_ALLREDUCE: break;
     }
+    return add_map(&a, after, cached);
 }
 
 size_t terms_add_update(const lm_kernel *k, double *sum)

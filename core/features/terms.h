@@ -127,8 +127,8 @@ typedef struct term_counts {
     double size[TERM_KNOTS], reuse[TERM_KNOTS];
 } term_counts;
 
-/** Adds their terms, which stand under the forward pass: the counts are that pass's, whatever is
- * timed. */
+/** Adds their terms, which stand under the forward pass: the counts are that
+ * pass's, whatever is timed. */
 void terms_add_counts(const term_counts *c, double *sum);
 
 /** What a step's passes do: all N_TERMS of each. */

@@ -100,7 +100,7 @@ lm_status allreduces_left_out(const points *p, const split *by, sync_baseline b,
         if ((status = fit_without(p, by, all ? SPLIT_ALWAYS : f, b < N_SYNC_BASELINES, &m, err)))
             return status;
         for (size_t i = 0; i < p->n_points; i++)
-            if ((all || by->fold[i] == f) && !isnan(point_seconds(&p->point[i], PART_SYNC)) &&
+            if ((all || by->fold[i] == f) && !isnan(point_seconds(&p->point[i], PHASE_SYNC)) &&
                 allreduces_at(&p->point[i], p, &a))
                 seconds[i] = seconds_of(m, NULL, b, &a, false);
         collective_free(m);

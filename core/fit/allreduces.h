@@ -20,7 +20,7 @@ size_t allreduces_uneven(const points *p);
 lm_status allreduces_fit(const points *p, collective_model **out, lm_error *err);
 
 /**
- * Seconds at every point that has PART_SYNC measured, by fits that did not see its fold; without
+ * Seconds at every point that has PHASE_SYNC measured, by fits that did not see its fold; without
  * folds by the fit to all. Each algorithm is its own model's.
  *
  * @param b       a baseline's formula; N_SYNC_BASELINES: the model

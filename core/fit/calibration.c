@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "single/operator_file.h"
-#include "single/store.h"
+#include "single/model.h"
+#include "single/operator_model.h"
 
 /* A key and its value have to pass through an INI line. */
 #define VALUE_MAX_BYTES 140
@@ -33,9 +33,10 @@ void calibration_free(calibration *cal)
         layer_model_free(cal->layers);
     free(cal->layers);
     for (size_t i = 0; i < cal->n_learned; i++) {
+        if (cal->learned[i].what)
+            cal->learned[i].kind->free(cal->learned[i].what);
         free(cal->learned[i].name);
-        free(cal->learned[i].text);
-        side_file_clear(&cal->learned[i].file);
+        kept_file_clear(&cal->learned[i].file);
     }
     free(cal->learned);
     collective_free(cal->allreduces);
@@ -55,7 +56,7 @@ static char *plain(const char *text, bool key)
     return copy;
 }
 
-static const char *told(const calibration *cal, const char *key)
+const char *calibration_told(const calibration *cal, const char *key)
 {
     for (size_t i = 0; i < cal->n_provenance; i++)
         if (!strcmp(cal->provenance[i].key, key))
@@ -65,9 +66,9 @@ static const char *told(const calibration *cal, const char *key)
 
 const char *calibration_device(const calibration *cal)
 {
-    const char *device = told(cal, "device");
+    const char *device = calibration_told(cal, "device");
 
-    return device ? device : told(cal, "cpu");
+    return device ? device : calibration_told(cal, "cpu");
 }
 
 /* A key that is not there yet: files that were joined say things twice, an INI section may not. */
@@ -77,7 +78,7 @@ static char *free_key(const calibration *cal, const char *wanted)
 
     wanted = *wanted ? wanted : "note";
     key    = plain(wanted, true);
-    for (size_t n = 2; key && told(cal, key); n++) {
+    for (size_t n = 2; key && calibration_told(cal, key); n++) {
         char numbered[64];
 
         snprintf(numbered, sizeof numbered, "%.20s_%zu", wanted, n);
@@ -133,56 +134,58 @@ size_t calibration_contributions(const calibration *cal, size_t form_at, const w
     return f->n_features;
 }
 
-double calibration_allreduce(const calibration *cal, const char *model, const allreduce *a)
+double calibration_allreduce(const calibration *cal, const char *model, const interconnect *link,
+                             const allreduce *a)
 {
     const sync_baseline b = sync_baseline_parse(model);
 
     if (a->nodes == 1 && a->devices == 1)
         return 0;
     if (calibration_asks(cal, model))
-        return collective_seconds(cal->allreduces, NULL, &cal->link, a);
+        return collective_seconds(cal->allreduces, NULL, link, a);
     if (b < N_SYNC_BASELINES)
         return collective_baseline(cal->allreduces, NULL, b, a);
     return calibration_seconds(
-        cal, form_find(model, PART_SYNC),
+        cal, form_find(model, PHASE_SYNC),
         &(workload){ .nodes = (double)a->nodes * (double)a->devices, .bytes = a->bytes });
 }
 
-double calibration_bucket(const calibration *cal, const char *model, const allreduce *a)
+double calibration_bucket(const calibration *cal, const char *model, const interconnect *link,
+                          const allreduce *a)
 {
     const bool  asks    = calibration_asks(cal, model);
     const char *by      = ALGORITHM_NONBLOCKING;
-    double      seconds = asks ? collective_seconds(cal->allreduces, by, &cal->link, a) : NAN;
+    double      seconds = asks ? collective_seconds(cal->allreduces, by, link, a) : NAN;
 
     if (isnan(seconds)) {
         by      = NULL;
-        seconds = calibration_allreduce(cal, model, a);
+        seconds = calibration_allreduce(cal, model, link, a);
     }
     if (asks && cal->overlapping.cold > 0)
-        seconds +=
-            cal->overlapping.cold * collective_cold_seconds(cal->allreduces, by, &cal->link, a);
+        seconds += cal->overlapping.cold * collective_cold_seconds(cal->allreduces, by, link, a);
     return seconds;
 }
 
 bool calibration_asks(const calibration *cal, const char *model)
 {
-    const size_t at = form_find(model, PART_SYNC);
+    const size_t at = form_find(model, PHASE_SYNC);
 
     return at < n_forms && (cal->allreduces || !cal->fitted[at].present);
 }
 
-bool calibration_assumes(const calibration *cal, const char *model, int64_t nodes)
+bool calibration_assumes(const calibration *cal, const char *model, const interconnect *link,
+                         int64_t nodes)
 {
     const algorithm_model *first = collective_algorithm(cal->allreduces, NULL);
 
-    return nodes > 1 && cal->link.bytes_per_second > 0 && calibration_asks(cal, model) &&
+    return nodes > 1 && link->bytes_per_second > 0 && calibration_asks(cal, model) &&
            !(first && first->of[FABRIC_MULTI].rows);
 }
 
-lm_status calibration_ask(const calibration *cal, const allreduce *a, allreduce_answer *out,
-                          lm_error *err)
+lm_status calibration_ask(const calibration *cal, const interconnect *link, const allreduce *a,
+                          allreduce_answer *out, lm_error *err)
 {
-    return collective_ask(cal->allreduces, NULL, &cal->link, a, out, err);
+    return collective_ask(cal->allreduces, NULL, link, a, out, err);
 }
 
 double calibration_seconds(const calibration *cal, size_t form_at, const workload *load)
@@ -197,7 +200,7 @@ double calibration_seconds(const calibration *cal, size_t form_at, const workloa
         const double    hosts = fmax(1, load->hosts);
         const allreduce a     = { load->bytes, (int64_t)hosts, (int64_t)(load->nodes / hosts) };
 
-        return collective_seconds(cal->allreduces, NULL, &cal->link, &a);
+        return collective_seconds(cal->allreduces, NULL, NULL, &a);
     }
     n = calibration_contributions(cal, form_at, load, room);
     for (size_t k = 0; k < n; k++)

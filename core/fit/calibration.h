@@ -1,17 +1,17 @@
-/** Fitted coefficients of a machine, and the machine file that holds them. */
+/** Fitted coefficients of a machine. */
 #ifndef FIT_CALIBRATION_H
 #define FIT_CALIBRATION_H
 
-#include "base/lsq.h"
-#include "base/side_file.h"
 #include "base/stats.h"
 #include "energy/power.h"
 #include "fit/forms.h"
+#include "fit/intervals.h"
 #include "fit/measured.h"
-#include "fit/quantity.h"
+#include "learn/kept.h"
 #include "observe/observation.h"
+#include "solve/lsq.h"
 #include "sync/collective.h"
-#include "sync/overlap_file.h"
+#include "sync/overlap_constants.h"
 #include "sync/sharing.h"
 
 struct operator_model; /* single/operator_model.h */
@@ -39,17 +39,19 @@ typedef struct fitted {
     double       held_out_mape;
     size_t       held_out_groups;
     coefficient  coefficient[FORM_MAX_FEATURES];
-    bool         by_allreduces; /**< of PART_SYNC: calibration.allreduces answers */
+    bool         by_allreduces; /**< of PHASE_SYNC: calibration.allreduces answers */
     count_knots  knots; /**< of a form in terms: of networks of which only counts are known */
     coefficient *term;  /**< of a form in terms: N_TERMS of them; NAN: unknown */
 } fitted;
 
-/** A learned model of single layers (baselines/layerwise.h): a text beside the machine file. */
-typedef struct learned_text {
-    char     *name; /**< of the model */
-    char     *text; /**< of a fit; NULL: it is in the file */
-    side_file file;
-} learned_text;
+/** What was learned of single layers, a file beside the machine file: a model
+ * (baselines/layerwise.h), or their powers (layer_watts.h). */
+typedef struct learned_part {
+    char            *name; /**< "justus" */
+    const kept_kind *kind; /**< of `what` */
+    void            *what; /**< NULL: it lies in the file and was not asked for */
+    kept_file        file;
+} learned_part;
 
 /** Everything `fit` found out. */
 typedef struct calibration {
@@ -59,7 +61,7 @@ typedef struct calibration {
     struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
     struct composed_set   *composed; /**< networks are composed of `layers`; NULL: they are not */
     power_model           *power;    /**< NULL: none was measured */
-    learned_text          *learned;
+    learned_part          *learned;
     size_t                 n_learned;
     collective_model      *allreduces; /**< NULL: none was fitted */
     provenance_entry      *provenance; /**< of the observations, and "fitted from" */
@@ -71,41 +73,33 @@ typedef struct calibration {
     overlap_constants      overlapping;
     sharing                shared;
     bool                   transferred; /**< carried over from other machines, see transfer.h */
-    /** What connects nodes where no all-reduce between nodes was measured: as told, in no file. */
-    interconnect link;
 } calibration;
 
-/**
- * Writes a machine file: INI with a section for each formula, coefficients with unit, standard
- * error and the range of their feature. Appears whole or not at all.
- */
-lm_status calibration_save(const calibration *cal, const char *path, lm_error *err);
-
-/** Reads one. Unknown formulas, features or units are errors that begin with file:line. */
-lm_status calibration_load(const char *path, calibration **out, lm_error *err);
-void      calibration_free(calibration *cal);
+void calibration_free(calibration *cal);
 
 /** Adds an entry, its key numbered if it is there already; false when memory runs out. */
 bool calibration_note(calibration *cal, const char *key, const char *value);
 
-/** Adds a learned model: its text, malloc'ed, is the calibration's from now on. LM_E_NOMEM. */
-lm_status calibration_learned_add(calibration *cal, const char *name, char *text, lm_error *err);
+/** Adds what was learned, which is the calibration's from now on. LM_E_NOMEM. */
+lm_status calibration_learned_add(calibration *cal, const char *name, const kept_kind *kind,
+                                  void *what, lm_error *err);
 
-/** Was a model of that name learned? */
+/** Was anything learned under that name? */
 bool calibration_learned_has(const calibration *cal, const char *name);
 
 /**
- * The text of a learned model, malloc'ed.
+ * What was learned under that name: read, or copied; the caller's, to be freed by its kind.
  *
- * @return LM_E_NOTFOUND if there is none of that name, LM_E_ARG if its file is not the one that was
- *         written with the machine file; LM_E_IO, LM_E_NOMEM
+ * @return LM_E_NOTFOUND if there is nothing of that name, what kept_file_load() returns
  */
-lm_status calibration_learned_text(const calibration *cal, const char *name, char **out,
-                                   lm_error *err);
+lm_status calibration_learned_open(const calibration *cal, const char *name, const kept_kind *kind,
+                                   void **out, lm_error *err);
 
-/** Path of its file; its name, where it is in none yet or there is no such model. */
+/** Path of its file; its name, where it is in none yet or nothing of that name was learned. */
 const char *calibration_learned_path(const calibration *cal, const char *name);
 
+/** What the provenance says of a key; NULL: nothing. */
+const char *calibration_told(const calibration *cal, const char *key);
 /** The device that was measured, else the CPU, as the provenance has it; NULL: it does not say. */
 const char *calibration_device(const calibration *cal);
 
@@ -132,20 +126,26 @@ double calibration_seconds(const calibration *cal, size_t form, const workload *
 /**
  * Seconds of an all-reduce by a model, or by a baseline of that name (sync_baseline); NAN if it was
  * not calibrated for such. One rank: 0. Machine files by hand may state a ring over all ranks
- * instead, as the model's formula of PART_SYNC; it answers where no all-reduce was fitted.
+ * instead, as the model's formula of PHASE_SYNC; it answers where no all-reduce was fitted.
+ *
+ * @param link what connects nodes, as told, where nothing was measured between them; NULL: nothing
+ *             was told
  */
-double calibration_allreduce(const calibration *cal, const char *model, const allreduce *a);
+double calibration_allreduce(const calibration *cal, const char *model, const interconnect *link,
+                             const allreduce *a);
 /** The same of a bucket beside the backward pass: by nonblocking all-reduces, where those were
  * measured. */
-double calibration_bucket(const calibration *cal, const char *model, const allreduce *a);
+double calibration_bucket(const calibration *cal, const char *model, const interconnect *link,
+                          const allreduce *a);
 
 /** Is the all-reduce of a model that tells it from the update answered by calibration_ask()? */
 bool calibration_asks(const calibration *cal, const char *model);
 /** Is what lies between nodes as told (`link`), not measured? */
-bool calibration_assumes(const calibration *cal, const char *model, int64_t nodes);
+bool calibration_assumes(const calibration *cal, const char *model, const interconnect *link,
+                         int64_t nodes);
 /** What it is made of, or why there is no answer: collective_ask() of the library's own choice. */
-lm_status calibration_ask(const calibration *cal, const allreduce *a, allreduce_answer *out,
-                          lm_error *err);
+lm_status calibration_ask(const calibration *cal, const interconnect *link, const allreduce *a,
+                          allreduce_answer *out, lm_error *err);
 
 /** Most nodes, each of so many devices, on which all-reduces were measured, 1 at least; of a
  * formula that does not tell nodes from devices as many as the ranks make. */

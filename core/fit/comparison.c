@@ -22,10 +22,10 @@
 static lm_status predict_fitted(const points *p, size_t form_at, const split *by, comparison *out,
                                 lm_error *err)
 {
-    const part which = forms[form_at].part;
-    form_data  d;
-    double    *rows;
-    lm_status  status = form_data_new(p, form_at, by, &d, err);
+    const phase which = forms[form_at].part;
+    form_data   d;
+    double     *rows;
+    lm_status   status = form_data_new(p, form_at, by, &d, err);
 
     if (status)
         return status;
@@ -46,11 +46,11 @@ static lm_status predict_sync(const points *p, sync_baseline b, const split *by,
     lm_status status  = seconds ? LM_OK : no_memory(err);
 
     if (!status && cal)
-        allreduces_by_model(p, cal->allreduces, &cal->link, b, seconds);
+        allreduces_by_model(p, cal->allreduces, NULL, b, seconds);
     else if (!status)
         status = allreduces_left_out(p, by, b, seconds, err);
     for (size_t i = 0; i < p->n_points && !status; i++)
-        out[i].part[PART_SYNC] = seconds[i];
+        out[i].part[PHASE_SYNC] = seconds[i];
     free(seconds);
     return status;
 }
@@ -62,7 +62,7 @@ typedef struct comparing {
     const split         *by;
     const calibration   *cal;
     const double *const *left_out; /* by form, of points; NULL: not at hand */
-    bool                 measured[N_PARTS];
+    bool                 measured[N_TIMES];
     comparison          *out;
 } comparing;
 
@@ -70,14 +70,14 @@ typedef struct comparing {
 static lm_status predict_part(void *context, size_t at, lm_error *err)
 {
     const comparing    *c        = context;
-    const part          which    = (part)at;
+    const phase         which    = (phase)at;
     const calibration  *cal      = c->cal;
     const size_t        form_at  = form_find(c->model, which);
     const sync_baseline baseline = sync_baseline_parse(c->model);
 
     if (!cal && !c->measured[which])
         return LM_OK;
-    if (which == PART_SYNC &&
+    if (which == PHASE_SYNC &&
         (form_at < n_forms ? !cal || calibration_asks(cal, c->model) : baseline < N_SYNC_BASELINES))
         return predict_sync(c->p, form_at < n_forms ? N_SYNC_BASELINES : baseline, c->by, cal,
                             c->out, err);
@@ -115,14 +115,10 @@ static lm_status predict_singles(const points *p, const char *model, const split
     status = cal ? singles_by_model(p, cal->layers, learned, seconds, err)
                  : singles_left_out(p, by, learned, seconds, err);
     for (size_t i = 0; i < p->n_points && !status; i++)
-        for (part w = 0; w < N_PARTS; w++) {
-            phase f;
-
+        for (phase f = 0; f < N_PHASES; f++)
             /* a network's own coefficients know more of it than its layers' */
-            if (singles_phase(w, &f) && !isnan(seconds[i * N_PHASES + f]) &&
-                (p->point[i].shape || isnan(out[i].part[w])))
-                out[i].part[w] = seconds[i * N_PHASES + f];
-        }
+            if (!isnan(seconds[i * N_PHASES + f]) && (p->point[i].shape || isnan(out[i].part[f])))
+                out[i].part[f] = seconds[i * N_PHASES + f];
     free(seconds);
     return status;
 }
@@ -168,7 +164,7 @@ static lm_status predict_watts(const points *p, const char *model, const split *
     for (size_t i = 0; i < p->n_points && !status; i++)
         for (phase f = 0; f < N_PHASES; f++)
             if (!isnan(watts[i * N_PHASES + f]))
-                out[i].watts[compare_quantity(f)] = watts[i * N_PHASES + f];
+                out[i].watts[f] = watts[i * N_PHASES + f];
     free(watts);
     return status;
 }
@@ -189,92 +185,77 @@ static lm_status predict_composed(const points *p, const char *model, const spli
         seconds[i] = NAN;
     status = composed_left_out(p, layers, by, cal ? cal->composed : NULL, seconds, err);
     for (size_t i = 0; i < p->n_points && !status; i++)
-        for (part w = 0; w < N_PARTS; w++) {
-            phase f;
-
-            if (singles_phase(w, &f) && !isnan(seconds[i * N_PHASES + f]))
-                out[i].part[w] = seconds[i * N_PHASES + f];
-        }
+        for (phase f = 0; f < N_PHASES; f++)
+            if (!isnan(seconds[i * N_PHASES + f]))
+                out[i].part[f] = seconds[i * N_PHASES + f];
     free(seconds);
     return status;
-}
-
-quantity compare_quantity(phase f)
-{
-    static const quantity of[N_PHASES] = { [PHASE_FORWARD]     = QUANTITY_FORWARD,
-                                           [PHASE_BACKWARD]    = QUANTITY_BACKWARD,
-                                           [PHASE_SYNC]        = QUANTITY_SYNC,
-                                           [PHASE_UPDATE]      = QUANTITY_UPDATE,
-                                           [PHASE_STEP]        = QUANTITY_STEP,
-                                           [PHASE_INFERENCE]   = QUANTITY_INFERENCE,
-                                           [PHASE_GRAD_INPUT]  = QUANTITY_GRAD_INPUT,
-                                           [PHASE_GRAD_WEIGHT] = QUANTITY_GRAD_WEIGHT };
-
-    return of[f];
 }
 
 void compare_measured(const point *pt, comparison *out)
 {
     double      *to     = out->measured;
     const bool   many   = pt->row->ranks > 1;
-    const double update = point_seconds(pt, PART_UPDATE);
-    const double grad   = many ? point_seconds(pt, PART_GRAD_MANY) : update;
+    const double update = point_seconds(pt, PHASE_UPDATE);
+    const double grad   = many ? point_seconds(pt, PHASE_GRAD) : update;
 
-    to[QUANTITY_FORWARD]       = point_seconds(pt, PART_FORWARD);
-    to[QUANTITY_BACKWARD]      = point_seconds(pt, PART_BACKWARD);
-    to[QUANTITY_UPDATE]        = update;
-    to[QUANTITY_SYNC]          = point_seconds(pt, PART_SYNC);
-    to[QUANTITY_GRAD]          = grad;
-    to[QUANTITY_BACKWARD_GRAD] = to[QUANTITY_BACKWARD] + grad;
-    to[QUANTITY_INFERENCE]     = point_seconds(pt, PART_INFERENCE);
-    to[QUANTITY_GRAD_INPUT]    = point_seconds(pt, PART_GRAD_INPUT);
-    to[QUANTITY_GRAD_WEIGHT]   = point_seconds(pt, PART_GRAD_WEIGHT);
-    to[QUANTITY_STEP]          = pt->row->kind != OBS_COLLECTIVE && !isnan(pt->seconds[PHASE_STEP])
-                                     ? pt->seconds[PHASE_STEP]
-                                     : to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD_GRAD];
-    to[QUANTITY_EXPOSED]       = pt->beside[PHASE_SYNC];
-    to[QUANTITY_OVERLAPPED]    = pt->beside[PHASE_STEP];
-    for (quantity q = 0; q < N_QUANTITIES; q++)
+    to[PHASE_FORWARD]       = point_seconds(pt, PHASE_FORWARD);
+    to[PHASE_BACKWARD]      = point_seconds(pt, PHASE_BACKWARD);
+    to[PHASE_UPDATE]        = update;
+    to[PHASE_SYNC]          = point_seconds(pt, PHASE_SYNC);
+    to[PHASE_GRAD]          = grad;
+    to[PHASE_BACKWARD_GRAD] = to[PHASE_BACKWARD] + grad;
+    to[PHASE_INFERENCE]     = point_seconds(pt, PHASE_INFERENCE);
+    to[PHASE_GRAD_INPUT]    = point_seconds(pt, PHASE_GRAD_INPUT);
+    to[PHASE_GRAD_WEIGHT]   = point_seconds(pt, PHASE_GRAD_WEIGHT);
+    to[PHASE_STEP]          = pt->row->kind != OBS_COLLECTIVE && !isnan(pt->seconds[PHASE_STEP])
+                                  ? pt->seconds[PHASE_STEP]
+                                  : to[PHASE_FORWARD] + to[PHASE_BACKWARD_GRAD];
+    to[PHASE_EXPOSED]       = pt->beside[PHASE_SYNC];
+    to[PHASE_OVERLAPPED]    = pt->beside[PHASE_STEP];
+    to[PHASE_GRAD_ONE] = to[PHASE_STEP_MANY] = NAN; /* the same as others, by another name */
+    for (phase q = 0; q < N_TIMES; q++)
         out->watts[q] = out->measured_watts[q] = NAN;
     for (phase f = 0; f < N_PHASES; f++)
         if (pt->watts[f] > 0 && pt->row->ranks < 2)
-            out->measured_watts[compare_quantity(f)] = pt->watts[f];
+            out->measured_watts[f] = pt->watts[f];
 }
 
 /* A step as it was measured, as a whole or part by part, if the model can; else the other way. */
 static double step_seconds(const point *pt, double whole, double sum)
 {
-    const bool as_whole = !isnan(point_seconds(pt, PART_STEP));
+    const bool as_whole = !isnan(point_seconds(pt, PHASE_STEP));
 
     if (pt->row->ranks > 1)
         return sum;
     return isnan(as_whole ? whole : sum) ? (as_whole ? sum : whole) : as_whole ? whole : sum;
 }
 
-static void predict(const point *pt, const char *model, const double parts[N_PARTS],
-                    double to[N_QUANTITIES])
+static void predict(const point *pt, const char *model, const double parts[N_TIMES],
+                    double to[N_TIMES])
 {
     const bool many = pt->row->ranks > 1;
     const bool has_update =
-        form_find(model, PART_UPDATE) < n_forms || !strcmp(model, MODEL_RESIDUAL);
-    double *grad = &to[QUANTITY_GRAD];
+        form_find(model, PHASE_UPDATE) < n_forms || !strcmp(model, MODEL_RESIDUAL);
+    double *grad = &to[PHASE_GRAD];
 
-    to[QUANTITY_FORWARD]  = parts[PART_FORWARD];
-    to[QUANTITY_BACKWARD] = parts[PART_BACKWARD];
-    to[QUANTITY_UPDATE]   = has_update ? parts[PART_UPDATE] : many ? NAN : parts[PART_GRAD_ONE];
-    to[QUANTITY_SYNC]     = parts[PART_SYNC];
-    *grad                 = !many        ? to[QUANTITY_UPDATE]
-                            : has_update ? parts[PART_UPDATE] + parts[PART_SYNC]
-                                         : parts[PART_GRAD_MANY];
-    to[QUANTITY_BACKWARD_GRAD] = many && form_find(model, PART_JOINT) < n_forms
-                                     ? parts[PART_JOINT]
-                                     : to[QUANTITY_BACKWARD] + *grad;
-    to[QUANTITY_INFERENCE]     = parts[PART_INFERENCE];
-    to[QUANTITY_GRAD_INPUT]    = parts[PART_GRAD_INPUT];
-    to[QUANTITY_GRAD_WEIGHT]   = parts[PART_GRAD_WEIGHT];
-    to[QUANTITY_EXPOSED] = to[QUANTITY_OVERLAPPED] = NAN; /* see predict_overlapped() */
-    to[QUANTITY_STEP] =
-        step_seconds(pt, parts[PART_STEP], to[QUANTITY_FORWARD] + to[QUANTITY_BACKWARD] + *grad);
+    to[PHASE_FORWARD]       = parts[PHASE_FORWARD];
+    to[PHASE_BACKWARD]      = parts[PHASE_BACKWARD];
+    to[PHASE_UPDATE]        = has_update ? parts[PHASE_UPDATE] : many ? NAN : parts[PHASE_GRAD_ONE];
+    to[PHASE_SYNC]          = parts[PHASE_SYNC];
+    *grad                   = !many        ? to[PHASE_UPDATE]
+                              : has_update ? parts[PHASE_UPDATE] + parts[PHASE_SYNC]
+                                           : parts[PHASE_GRAD];
+    to[PHASE_BACKWARD_GRAD] = many && form_find(model, PHASE_BACKWARD_GRAD) < n_forms
+                                  ? parts[PHASE_BACKWARD_GRAD]
+                                  : to[PHASE_BACKWARD] + *grad;
+    to[PHASE_INFERENCE]     = parts[PHASE_INFERENCE];
+    to[PHASE_GRAD_INPUT]    = parts[PHASE_GRAD_INPUT];
+    to[PHASE_GRAD_WEIGHT]   = parts[PHASE_GRAD_WEIGHT];
+    to[PHASE_EXPOSED] = to[PHASE_OVERLAPPED] = NAN; /* see predict_overlapped() */
+    to[PHASE_GRAD_ONE] = to[PHASE_STEP_MANY] = NAN;
+    to[PHASE_STEP] =
+        step_seconds(pt, parts[PHASE_STEP], to[PHASE_FORWARD] + to[PHASE_BACKWARD] + *grad);
 }
 
 void compare_of_layers(const points *p, bool *layers, bool *alike)
@@ -291,7 +272,7 @@ void compare_state_bounds(const points *p, const intervals *known, size_t i, com
     const observation   *row   = p->point[i].row;
     const interval_place place = { .batch = row->batch, .ranks = row->ranks };
 
-    for (quantity q = 0; q < N_QUANTITIES; q++)
+    for (phase q = 0; q < N_TIMES; q++)
         intervals_at(known, q, c->predicted, &place, &c->low[q], &c->high[q]);
 }
 
@@ -303,8 +284,8 @@ static lm_status predict_overlapped(const points *p, const char *model, const sp
     lm_status status = found ? overlap_points(p, model, by, cal, found, err) : no_memory(err);
 
     for (size_t i = 0; i < p->n_points && !status; i++) {
-        out[i].predicted[QUANTITY_EXPOSED]    = found[i].exposed;
-        out[i].predicted[QUANTITY_OVERLAPPED] = found[i].step;
+        out[i].predicted[PHASE_EXPOSED]    = found[i].exposed;
+        out[i].predicted[PHASE_OVERLAPPED] = found[i].step;
     }
     free(found);
     return status;
@@ -321,9 +302,9 @@ static lm_status compare(comparing *w, bool singles, lm_error *err)
 
     points_measured(p, w->measured);
     for (size_t i = 0; i < p->n_points; i++)
-        for (part k = 0; k < N_PARTS; k++)
+        for (phase k = 0; k < N_TIMES; k++)
             out[i].part[k] = NAN;
-    status = parallel_for(N_PARTS, predict_part, w, err);
+    status = parallel_for(N_TIMES, predict_part, w, err);
     if (!status && singles)
         status = predict_singles(p, model, w->by, cal, out, err);
     if (!status && singles)
@@ -331,7 +312,7 @@ static lm_status compare(comparing *w, bool singles, lm_error *err)
     for (size_t i = 0; i < p->n_points && !status; i++) {
         compare_measured(&p->point[i], &out[i]);
         predict(&p->point[i], model, out[i].part, out[i].predicted);
-        for (quantity q = 0; q < N_QUANTITIES; q++)
+        for (phase q = 0; q < N_TIMES; q++)
             out[i].low[q] = out[i].high[q] = NAN;
     }
     if (!status && p->wants_power)

@@ -8,14 +8,11 @@
 /** Predicted and measured seconds at one point; NAN: not measured, or not predicted by this model.
  */
 typedef struct comparison {
-    double part[N_PARTS]; /**< predicted, of what the model has a formula for */
-    double predicted[N_QUANTITIES], measured[N_QUANTITIES];
-    double low[N_QUANTITIES], high[N_QUANTITIES]; /**< of the stated interval; NAN: unknown */
-    double watts[N_QUANTITIES], measured_watts[N_QUANTITIES]; /**< mean power meanwhile */
+    double part[N_TIMES]; /**< predicted, of what the model has a formula for */
+    double predicted[N_TIMES], measured[N_TIMES];
+    double low[N_TIMES], high[N_TIMES];             /**< of the stated interval; NAN: unknown */
+    double watts[N_TIMES], measured_watts[N_TIMES]; /**< mean power meanwhile */
 } comparison;
-
-/** What a phase by itself is asked as. */
-quantity compare_quantity(phase f);
 
 /** The measured side alone, powers among it; those predicted become NAN. */
 void compare_measured(const point *pt, comparison *out);

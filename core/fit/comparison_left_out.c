@@ -16,29 +16,29 @@ static void place_of(const point *pt, double seconds, double at[N_SCOPES])
 }
 
 /* Does it matter to the quantity? Bytes do not depend on the batch, nor layers on nodes. */
-static bool matters(size_t slot, scope s)
+static bool matters(phase slot, scope s)
 {
     switch (s) {
-    case SCOPE_BATCH:
-        return slot != QUANTITY_UPDATE && slot != QUANTITY_SYNC && slot != QUANTITY_GRAD;
+    case SCOPE_BATCH: return slot != PHASE_UPDATE && slot != PHASE_SYNC && slot != PHASE_GRAD;
     case SCOPE_NODES:
-        return slot == QUANTITY_EXPOSED || slot == QUANTITY_OVERLAPPED || slot == QUANTITY_SYNC ||
-               slot == QUANTITY_GRAD || slot == INTERVAL_STEP_MANY ||
-               slot == QUANTITY_BACKWARD_GRAD;
-    default: return true;
+        return slot == PHASE_EXPOSED || slot == PHASE_OVERLAPPED || slot == PHASE_SYNC ||
+               slot == PHASE_GRAD || slot == PHASE_STEP_MANY || slot == PHASE_BACKWARD_GRAD;
+    case SCOPE_SECONDS:
+    case N_SCOPES: break;
     }
+    return true;
 }
 
-static bool in_slot(const point *pt, size_t slot)
+static bool in_slot(const point *pt, phase slot)
 {
-    if (slot == INTERVAL_STEP_MANY || slot == QUANTITY_GRAD)
+    if (slot == PHASE_STEP_MANY || slot == PHASE_GRAD)
         return pt->row->ranks > 1;
-    return slot != QUANTITY_STEP || pt->row->ranks == 1;
+    return slot != PHASE_STEP || pt->row->ranks == 1;
 }
 
-static quantity quantity_of(size_t slot)
+static phase phase_of(phase slot)
 {
-    return slot == INTERVAL_STEP_MANY ? QUANTITY_STEP : (quantity)slot;
+    return slot == PHASE_STEP_MANY ? PHASE_STEP : slot;
 }
 
 /* fmin() and fmax() pass over NAN. */
@@ -52,20 +52,20 @@ static void range_join(const interval *from, interval *to)
 
 /* Ranges of what was measured, by slot; of intervals nothing else is set. */
 typedef struct ranges {
-    interval of[N_INTERVALS];
+    interval of[N_TIMES];
 } ranges;
 
 /* Of what was measured in each fold, and, the last, in none: point by point, as these lie. */
 static void ranges_of_folds(const points *p, const split *by, const comparison *c, ranges *of)
 {
     for (size_t f = 0; f <= by->n_folds; f++)
-        for (size_t s = 0; s < N_INTERVALS; s++)
+        for (size_t s = 0; s < N_TIMES; s++)
             of[f].of[s] = interval_unknown;
     for (size_t i = 0; i < p->n_points; i++) {
         interval *found = of[by->fold[i] < by->n_folds ? by->fold[i] : by->n_folds].of;
 
-        for (size_t slot = 0; slot < N_INTERVALS; slot++) {
-            const double seconds = c[i].measured[quantity_of(slot)];
+        for (phase slot = 0; slot < N_TIMES; slot++) {
+            const double seconds = c[i].measured[phase_of(slot)];
             double       at[N_SCOPES];
 
             if (isnan(seconds) || !in_slot(&p->point[i], slot))
@@ -93,7 +93,7 @@ static ranges *ranges_without(const points *p, const split *by, const comparison
         return NULL;
     }
     ranges_of_folds(p, by, c, of);
-    for (size_t s = 0; s < N_INTERVALS; s++) {
+    for (size_t s = 0; s < N_TIMES; s++) {
         interval before = interval_unknown, behind = interval_unknown;
 
         for (size_t f = n; f-- > 0;) {
@@ -125,19 +125,19 @@ typedef struct residuals {
 /* Of how many lots residuals can be: left out by network or node count, and two upper octaves. */
 #define LOTS 4
 
-static void residuals_free(residuals r[N_INTERVALS])
+static void residuals_free(residuals r[N_TIMES])
 {
-    for (size_t s = 0; s < N_INTERVALS; s++) {
+    for (size_t s = 0; s < N_TIMES; s++) {
         free(r[s].item);
         free(r[s].point);
     }
 }
 
-static lm_status residuals_new(const points *p, residuals r[N_INTERVALS], lm_error *err)
+static lm_status residuals_new(const points *p, residuals r[N_TIMES], lm_error *err)
 {
     bool ok = true;
 
-    for (size_t s = 0; s < N_INTERVALS; s++) {
+    for (size_t s = 0; s < N_TIMES; s++) {
         r[s] = (residuals){ malloc((LOTS * p->n_points + 1) * sizeof(residual)),
                             malloc((LOTS * p->n_points + 1) * sizeof(size_t)), 0 };
         ok &= r[s].item && r[s].point;
@@ -148,24 +148,24 @@ static lm_status residuals_new(const points *p, residuals r[N_INTERVALS], lm_err
     return no_memory(err);
 }
 
-/* Residuals of one slot or (N_INTERVALS) of each, fold by fold, behind those that are there. Their
+/* Residuals of one slot or (N_TIMES) of each, fold by fold, behind those that are there. Their
  * groups are the units of the split, or the networks. */
 static lm_status add_residuals(const points *p, const split *by, bool by_network,
-                               const comparison *c, size_t only, residuals to[N_INTERVALS],
+                               const comparison *c, size_t only, residuals to[N_TIMES],
                                lm_error *err)
 {
-    const size_t from = only < N_INTERVALS ? only : 0;
-    const size_t end  = only < N_INTERVALS ? only + 1 : N_INTERVALS;
+    const size_t from = only < N_TIMES ? only : 0;
+    const size_t end  = only < N_TIMES ? only + 1 : N_TIMES;
     ranges      *seen = ranges_without(p, by, c);
 
     if (!seen)
         return no_memory(err);
     for (size_t f = 0; f < by->n_folds; f++)
         for (size_t k = by->first[f]; k < by->first[f + 1]; k++)
-            for (size_t s = from; s < end; s++) {
+            for (phase s = (phase)from; s < end; s++) {
                 const size_t i         = by->point[k];
-                const double predicted = c[i].predicted[quantity_of(s)];
-                const double measured  = c[i].measured[quantity_of(s)];
+                const double predicted = c[i].predicted[phase_of(s)];
+                const double measured  = c[i].measured[phase_of(s)];
                 double       at[N_SCOPES];
 
                 if (isnan(predicted) || isnan(measured) || !in_slot(&p->point[i], s))
@@ -183,7 +183,7 @@ static lm_status add_residuals(const points *p, const split *by, bool by_network
 /* The upper octave of batches or of nodes, left out at once: what extrapolation looks like from
  * here. Nothing is added where there is only one octave. */
 static lm_status add_upper_octave(const points *p, const char *model, split_kind kind,
-                                  comparison *scratch, residuals to[N_INTERVALS], lm_error *err)
+                                  comparison *scratch, residuals to[N_TIMES], lm_error *err)
 {
     split_rule rule = { .kind = kind, .from = 1, .to = INT64_MAX };
     int64_t    low = INT64_MAX, high = 0;
@@ -207,13 +207,13 @@ static lm_status add_upper_octave(const points *p, const char *model, split_kind
         return status;
     status = compare_points(p, model, &by, NULL, scratch, err);
     if (!status)
-        status = add_residuals(p, &by, true, scratch, N_INTERVALS, to, err);
+        status = add_residuals(p, &by, true, scratch, N_TIMES, to, err);
     split_free(&by);
     return status;
 }
 
 static lm_status add_upper_octaves(const points *p, const char *model, comparison *scratch,
-                                   residuals to[N_INTERVALS], lm_error *err)
+                                   residuals to[N_TIMES], lm_error *err)
 {
     lm_status status = add_upper_octave(p, model, SPLIT_BATCH, scratch, to, err);
 
@@ -232,10 +232,10 @@ static size_t groups_of(const residuals *r)
 /* Fewer parts of a tenth hold too little to tell a quantile by. */
 #define LAYERS_LEAST 100
 
-static bool is_measured(const points *p, const comparison *c, size_t slot)
+static bool is_measured(const points *p, const comparison *c, phase slot)
 {
     for (size_t i = 0; i < p->n_points; i++)
-        if (in_slot(&p->point[i], slot) && !isnan(c[i].measured[quantity_of(slot)]))
+        if (in_slot(&p->point[i], slot) && !isnan(c[i].measured[phase_of(slot)]))
             return true;
     return false;
 }
@@ -244,7 +244,7 @@ static bool is_measured(const points *p, const comparison *c, size_t slot)
  * stand by themselves; of single layers a tenth of them at a time. It is written over c, whose
  * measured side stays what it is. */
 static lm_status replace_few(const points *p, const char *model, comparison *c,
-                             residuals r[N_INTERVALS], lm_error *err)
+                             residuals r[N_TIMES], lm_error *err)
 {
     bool      layers, alike, compared = false;
     split     by;
@@ -253,8 +253,8 @@ static lm_status replace_few(const points *p, const char *model, comparison *c,
     compare_of_layers(p, &layers, &alike);
     if (layers && p->n_points < LAYERS_LEAST)
         return LM_OK;
-    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
-        if (!alike && (groups_of(&r[s]) >= INTERVAL_GROUPS || !(layers || s == QUANTITY_SYNC)))
+    for (phase s = 0; s < N_TIMES && !status; s++) {
+        if (!alike && (groups_of(&r[s]) >= INTERVAL_GROUPS || !(layers || s == PHASE_SYNC)))
             continue;
         if (!is_measured(p, c, s))
             continue;
@@ -303,17 +303,17 @@ static lm_status tell_interval(void *context, size_t s, lm_error *err)
 lm_status compare_intervals(const points *p, const char *model, const split *by_network,
                             comparison *network_left_out, intervals *out, lm_error *err)
 {
-    residuals r[N_INTERVALS];
-    size_t    n[N_INTERVALS];
+    residuals r[N_TIMES];
+    size_t    n[N_TIMES];
     ranges   *seen   = NULL;
     lm_status status = residuals_new(p, r, err);
 
     if (status)
         return status;
-    status = add_residuals(p, by_network, false, network_left_out, N_INTERVALS, r, err);
+    status = add_residuals(p, by_network, false, network_left_out, N_TIMES, r, err);
     if (!status)
         status = replace_few(p, model, network_left_out, r, err);
-    for (size_t s = 0; s < N_INTERVALS; s++)
+    for (size_t s = 0; s < N_TIMES; s++)
         n[s] = r[s].n;
     if (!status)
         status = add_upper_octaves(p, model, network_left_out, r, err);
@@ -322,7 +322,7 @@ lm_status compare_intervals(const points *p, const char *model, const split *by_
     if (!status) {
         telling t = { r, n, &seen[by_network->n_folds], out };
 
-        status = parallel_for(N_INTERVALS, tell_interval, &t, err);
+        status = parallel_for(N_TIMES, tell_interval, &t, err);
     }
     free(seen);
     residuals_free(r);
@@ -331,14 +331,14 @@ lm_status compare_intervals(const points *p, const char *model, const split *by_
 
 /* Of one fold, by the residuals of all others. */
 static lm_status bounds_of_others(const points *p, const split *by, size_t fold,
-                                  const residuals all[N_INTERVALS], const size_t n[N_INTERVALS],
+                                  const residuals all[N_TIMES], const size_t n[N_TIMES],
                                   const ranges *seen, residual *scratch, comparison *c,
                                   lm_error *err)
 {
     intervals known;
     lm_status status = LM_OK;
 
-    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
+    for (size_t s = 0; s < N_TIMES && !status; s++) {
         size_t bounding = 0, kept = 0;
 
         for (size_t i = 0; i < all[s].n; i++) {
@@ -361,8 +361,8 @@ static lm_status bounds_of_others(const points *p, const split *by, size_t fold,
 static lm_status bounds_of_folds(const points *p, const char *model, const split *by, comparison *c,
                                  lm_error *err)
 {
-    residuals   r[N_INTERVALS];
-    size_t      n[N_INTERVALS];
+    residuals   r[N_TIMES];
+    size_t      n[N_TIMES];
     ranges     *seen    = NULL;
     residual   *scratch = malloc((LOTS * p->n_points + 1) * sizeof *scratch);
     comparison *octaves = malloc((p->n_points + 1) * sizeof *octaves);
@@ -373,8 +373,8 @@ static lm_status bounds_of_folds(const points *p, const char *model, const split
         free(octaves);
         return status;
     }
-    status = add_residuals(p, by, false, c, N_INTERVALS, r, err);
-    for (size_t s = 0; s < N_INTERVALS; s++)
+    status = add_residuals(p, by, false, c, N_TIMES, r, err);
+    for (size_t s = 0; s < N_TIMES; s++)
         n[s] = r[s].n;
     if (!status && !(seen = ranges_without(p, by, c)))
         status = no_memory(err);

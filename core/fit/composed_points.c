@@ -50,8 +50,8 @@ static lm_status add_network(const points *p, size_t at, layer_model *m, composi
     memcpy(to->inference[to->n].part, found.inference, sizeof found.inference);
     memcpy(to->by[to->n][0], found.by, sizeof found.by);
     memcpy(to->by[to->n][1], found.inference_by, sizeof found.inference_by);
-    to->step[to->n].seconds      = point_seconds(&p->point[at], PART_STEP);
-    to->inference[to->n].seconds = point_seconds(&p->point[at], PART_INFERENCE);
+    to->step[to->n].seconds      = point_seconds(&p->point[at], PHASE_STEP);
+    to->inference[to->n].seconds = point_seconds(&p->point[at], PHASE_INFERENCE);
     to->point[to->n++]           = at;
     return LM_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "fit/split.h"
 #include "observe/points.h"
-#include "single/composed_file.h"
+#include "single/composed.h"
 
 struct layer_model; /* single/model.h */
 

@@ -48,12 +48,12 @@ allreduce exposed_where(const observation *row)
 step_passes exposed_passes(const calibration *cal, const char *model, const point *pt)
 {
     const int64_t devices = shared_devices(pt->row);
-    step_passes   s       = overlapped_passes(cal, model, &pt->load);
+    step_passes   s       = step_passes_of(cal, model, &pt->load);
 
     if (s.told_apart) {
-        s.forward *= shared_times(cal, model, PART_FORWARD, devices);
-        s.backward *= shared_times(cal, model, PART_BACKWARD, devices);
-        s.update *= shared_times(cal, model, PART_UPDATE, devices);
+        s.forward *= shared_times(cal, model, PHASE_FORWARD, devices);
+        s.backward *= shared_times(cal, model, PHASE_BACKWARD, devices);
+        s.update *= shared_times(cal, model, PHASE_UPDATE, devices);
     }
     return s;
 }
@@ -67,42 +67,43 @@ lm_status exposed_ask(const points *p, const calibration *cal, const char *model
     if (isnan(alone))
         alone = q.passes.backward;
     /* gradients are ready by prices, the pass takes what it takes */
-    q.how     = (sync_setting){ NULL, at.nodes, at.devices, alone / q.passes.backward, 1 };
-    q.compute = q.passes.forward + alone;
-    *out      = q;
+    q.of = (program_case){ .work    = { .forward  = q.passes.forward,
+                                        .backward = q.passes.backward,
+                                        .update   = q.passes.update,
+                                        .micro    = 1,
+                                        .compute  = q.passes.forward + alone },
+                           .batch   = pt->row->batch,
+                           .ranks   = { at.nodes, at.devices },
+                           .pass    = alone / q.passes.backward,
+                           .message = 1 };
+    *out = q;
     return schedule_of(p, cal, pt, &out->schedule, &out->own, err);
-}
-
-lm_status exposed_buckets(const points *p, const calibration *cal, const char *model,
-                          const point *pt, double alone, exposed_step *out, lm_error *err)
-{
-    exposed_step     s;
-    exposed_question q;
-    lm_status        status = exposed_ask(p, cal, model, pt, alone, &q, err);
-
-    if (status)
-        return status;
-    s.passes     = q.passes;
-    q.how.policy = &q.policy;
-    status = overlapped_sync(cal, model, q.schedule, pt->row->batch, &q.how, s.passes.backward,
-                             q.compute, &s.sync, err);
-    gradient_schedule_free(q.own);
-    if (status)
-        return status;
-    s.step = s.passes.forward + s.sync.backward + s.sync.exposed + s.sync.copy + s.sync.straggler +
-             s.passes.update;
-    *out = s;
-    return LM_OK;
 }
 
 lm_status exposed_predict(const points *p, const calibration *cal, const char *model,
                           const point *pt, double alone, exposed_step *out, lm_error *err)
 {
-    const lm_status status = exposed_buckets(p, cal, model, pt, alone, out, err);
+    priced_program  *program = NULL;
+    exposed_step     s       = { .bytes = 0 };
+    exposed_question q;
+    lm_status        status = exposed_ask(p, cal, model, pt, alone, &q, err);
 
+    if (status)
+        return status;
+    status = priced_program_of(cal, model, NULL, q.schedule, &q.policy, &program, err);
     if (!status) {
-        free(out->sync.bucket);
-        out->sync.bucket = NULL;
+        s.passes = q.passes;
+        priced_program_run(program, &q.of, &s.times);
+        for (size_t i = 0; i < s.times.n; i++) {
+            const overlap_bucket *b = &s.times.bucket[i];
+
+            s.bytes += b->bytes;
+            s.late = b->start > b->ready * (1 + 1e-9);
+        }
+        s.times.bucket = NULL;
+        *out           = s;
     }
+    priced_program_free(program);
+    gradient_schedule_free(q.own);
     return status;
 }

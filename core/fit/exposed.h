@@ -2,14 +2,15 @@
 #ifndef FIT_EXPOSED_H
 #define FIT_EXPOSED_H
 
-#include "fit/overlapped.h"
+#include "fit/priced_program.h"
 #include "observe/points.h"
 
 /** A step in buckets, as the model sees it. */
 typedef struct exposed_step {
     step_passes passes; /**< on one device, beside no message */
-    overlap     sync;   /**< without its buckets */
-    double      step;   /**< seconds */
+    step_times  times;  /**< without its buckets */
+    double      bytes;  /**< of all messages */
+    bool        late;   /**< the last message waited for the one before it */
 } exposed_step;
 
 /**

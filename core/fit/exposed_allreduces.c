@@ -49,17 +49,13 @@ static void add_first(estimating *e, const point *pt, double exposed, double bac
 /* What was exposed and what the prices hide. */
 static void add_step(estimating *e, const point *pt, double exposed, const exposed_step *s)
 {
-    const overlap *o        = &s->sync;
-    const double   messages = (double)o->n;
-    const bool     late     = o->bucket[o->n - 1].start > o->bucket[o->n - 1].ready * (1 + 1e-9);
-    double         bytes    = 0;
+    const step_times *t        = &s->times;
+    const double      messages = (double)t->n;
 
-    for (size_t i = 0; i < o->n; i++)
-        bytes += o->bucket[i].bytes;
-    if (late)
-        add(e->row, &e->n, pt, bytes, exposed + o->sync - o->exposed, messages);
-    else if (o->exposed > 0)
-        add(e->bound, &e->n_bound, pt, bytes, o->sync * exposed / o->exposed, messages);
+    if (s->late)
+        add(e->row, &e->n, pt, s->bytes, exposed + t->sync - t->exposed, messages);
+    else if (t->exposed > 0)
+        add(e->bound, &e->n_bound, pt, s->bytes, t->sync * exposed / t->exposed, messages);
 }
 
 static lm_status estimate(estimating *e, lm_error *err)
@@ -82,13 +78,12 @@ static lm_status estimate(estimating *e, lm_error *err)
             continue;
         }
         status =
-            exposed_buckets(e->p, e->cal, e->model, pt,
+            exposed_predict(e->p, e->cal, e->model, pt,
                             exposed_alone(e->p, e->cal, e->model, pt, &slowest).backward, &s, err);
         if (status)
             return status;
-        if (!isnan(s.sync.exposed) && s.sync.n)
+        if (!isnan(s.times.exposed) && s.times.n)
             add_step(e, pt, exposed, &s);
-        overlap_clear(&s.sync);
     }
     return LM_OK;
 }

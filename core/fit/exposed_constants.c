@@ -54,7 +54,7 @@ step_passes exposed_alone(const points *p, const calibration *cal, const char *m
         return s;
     if (s.told_apart) {
         s.backward = isnan(same)
-                         ? one * shared_times(cal, model, PART_BACKWARD, shared_devices(pt->row))
+                         ? one * shared_times(cal, model, PHASE_BACKWARD, shared_devices(pt->row))
                          : same;
     } else { /* divided as it is predicted */
         const double times = one / (s.forward + s.backward);
@@ -78,8 +78,7 @@ typedef struct trial {
     double pass;    /* backward, as these have it beside messages */
 
     exposed_question asked;
-    overlap_plan    *plan;
-    int64_t          batch;
+    priced_program  *program;
 } trial;
 
 typedef struct trials {
@@ -112,7 +111,7 @@ static bool trial_of(const points *p, const calibration *cal, const char *model,
     return !isnan(out->more + out->exposed);
 }
 
-static void add_trial(const calibration *cal, trial *t, const overlap *o, exposed_sums *to)
+static void add_trial(const calibration *cal, trial *t, const step_times *o, exposed_sums *to)
 {
     const double w     = 1 / (t->step * t->step);
     const double clock = o->beside * (1 + cal->overlapping.slowdown);
@@ -144,7 +143,7 @@ bool exposed_as_many(int64_t hosts, int64_t as)
 static void trials_free(trials *t)
 {
     for (size_t i = 0; i < t->n; i++) {
-        overlap_plan_free(t->of[i].plan);
+        priced_program_free(t->of[i].program);
         gradient_schedule_free(t->of[i].asked.own);
     }
     free(t->of);
@@ -165,11 +164,10 @@ static lm_status trials_new(const points *p, const calibration *cal, const char 
         if (!point_in_buckets(pt) || !(pt->load.bytes > 0) || !takes(pt->row->hosts, hosts) ||
             !trial_of(p, cal, model, pt, t))
             continue;
-        t->batch = pt->row->batch;
         if (!(status = exposed_ask(p, cal, model, pt, t->alone, &t->asked, err))) {
             all.n++;
-            status =
-                overlap_plan_of(cal, model, t->asked.schedule, &t->asked.policy, &t->plan, err);
+            status = priced_program_of(cal, model, NULL, t->asked.schedule, &t->asked.policy,
+                                       &t->program, err);
         }
     }
     if (status)
@@ -185,13 +183,12 @@ static exposed_sums try_constants(trials *t, const calibration *cal)
     exposed_sums s = { .n = 0 };
 
     for (size_t i = 0; i < t->n; i++) {
-        trial  *one = &t->of[i];
-        overlap o;
+        trial     *one = &t->of[i];
+        step_times o;
 
-        one->late = NAN;
-
-        overlap_plan_sums(one->plan, one->batch, &one->asked.how, one->asked.passes.backward,
-                          one->asked.compute, &o);
+        one->late           = NAN;
+        one->asked.of.brief = true;
+        priced_program_run(one->program, &one->asked.of, &o);
         if (!isnan(o.exposed))
             add_trial(cal, one, &o, &s);
     }

@@ -3,14 +3,13 @@
 #define FIT_EXPOSED_PARTS_H
 
 #include "fit/exposed.h"
-#include "sync/buckets.h"
+#include "program/buckets.h"
 
 /** What is asked of the recurrence at a point. */
 typedef struct exposed_question {
     step_passes              passes;
     sync_policy              policy;
-    sync_setting             how;     /**< but for its policy */
-    double                   compute; /**< that ranks wait for */
+    program_case             of; /**< in one micro-step */
     const gradient_schedule *schedule;
     gradient_schedule       *own; /**< the schedule, to be freed; NULL: it is another's */
 } exposed_question;
@@ -18,9 +17,6 @@ typedef struct exposed_question {
 /** `alone`: of the backward pass, s, measured beside no message; NAN: as it is predicted. */
 lm_status exposed_ask(const points *p, const calibration *cal, const char *model, const point *pt,
                       double alone, exposed_question *out, lm_error *err);
-/** The same step as exposed_predict(), with its buckets, to be cleared. */
-lm_status exposed_buckets(const points *p, const calibration *cal, const char *model,
-                          const point *pt, double alone, exposed_step *out, lm_error *err);
 
 allreduce exposed_where(const observation *row);
 /** Messages of a step: of a network without layers as many as its bytes fill, and the small first

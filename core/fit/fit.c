@@ -20,7 +20,7 @@
 #include "single/model.h"
 
 /* How good a formula is on networks that were left out. */
-static void judge_held_out(const points *p, const split *networks, const comparison *c, part which,
+static void judge_held_out(const points *p, const split *networks, const comparison *c, phase which,
                            fitted *out)
 {
     double sum = 0;
@@ -250,7 +250,7 @@ static lm_status note_origin(const observations *obs, const points *p, calibrati
             cal->dtype = row->dtype;
         if (!note_step(&p->point[i], steps_count, &cal->measured))
             return no_memory(err);
-        if (row->kind == OBS_COLLECTIVE && isnan(point_seconds(&p->point[i], PART_SYNC)))
+        if (row->kind == OBS_COLLECTIVE && isnan(point_seconds(&p->point[i], PHASE_SYNC)))
             continue; /* by an algorithm that is not fitted */
         cal->max_ranks = row->ranks > cal->max_ranks ? row->ranks : cal->max_ranks;
         cal->max_hosts = row->hosts > cal->max_hosts ? row->hosts : cal->max_hosts;
@@ -304,13 +304,13 @@ static lm_status judge_allreduces(const points *p, calibration *cal, lm_error *e
     }
     allreduces_by_model(p, cal->allreduces, NULL, N_SYNC_BASELINES, predicted);
     for (size_t i = 0; i < p->n_points; i++) {
-        measured[n]  = point_seconds(&p->point[i], PART_SYNC);
+        measured[n]  = point_seconds(&p->point[i], PHASE_SYNC);
         predicted[n] = predicted[i];
         n += !isnan(measured[n]) && !isnan(predicted[n]);
     }
     errors = stats_compare(predicted, measured, n);
     for (size_t f = 0; f < n_forms; f++)
-        if (forms[f].part == PART_SYNC)
+        if (forms[f].part == PHASE_SYNC)
             cal->fitted[f] = (fitted){ .present       = true,
                                        .by_allreduces = true,
                                        .rows          = n,
@@ -398,7 +398,7 @@ typedef struct fitting {
     const split        *by;
     calibration        *cal;
     double            **left_out;
-    bool                measured[N_PARTS];
+    bool                measured[N_TIMES];
 } fitting;
 
 static lm_status fit_one(void *context, size_t form_at, lm_error *err)
@@ -407,11 +407,11 @@ static lm_status fit_one(void *context, size_t form_at, lm_error *err)
     const form    *f = &forms[form_at];
     lm_status      status;
 
-    if (f->part == PART_SYNC || !w->measured[f->part])
+    if (f->part == PHASE_SYNC || !w->measured[f->part])
         return LM_OK;
     status = fit_form(w->p, form_at, w->by, &w->cal->fitted[form_at], &w->left_out[form_at], err);
     if (status)
-        lm_error_prefix(err, "%s: %s.%s", w->obs->path, f->model, part_name(f->part));
+        lm_error_prefix(err, "%s: %s.%s", w->obs->path, f->model, phase_formula(f->part));
     return status;
 }
 
@@ -424,7 +424,7 @@ static lm_status fit_forms(const observations *obs, const points *p, const split
     points_measured(p, w.measured);
     status = parallel_for(n_forms, fit_one, &w, err);
     for (size_t f = 0; f < n_forms; f++)
-        *any |= forms[f].part != PART_SYNC && cal->fitted[f].present;
+        *any |= forms[f].part != PHASE_SYNC && cal->fitted[f].present;
     return status;
 }
 
@@ -503,7 +503,7 @@ lm_status fit_model(const points *p, const char *model, calibration **out, lm_er
         status                          = fit_allreduces(p, cal, err);
     }
     for (size_t f = 0; f < n_forms && !status; f++)
-        if (!strcmp(forms[f].model, model) && forms[f].part != PART_SYNC)
+        if (!strcmp(forms[f].model, model) && forms[f].part != PHASE_SYNC)
             status = fit_form(p, f, &by, &cal->fitted[f], NULL, err);
     if (!status)
         status = fit_exposed(p, model, cal, err);

@@ -2,11 +2,11 @@
 #ifndef FIT_FORM_DATA_H
 #define FIT_FORM_DATA_H
 
-#include "base/lsq.h"
 #include "fit/forms.h"
 #include "fit/shrink.h"
 #include "fit/split.h"
 #include "observe/points.h"
+#include "solve/lsq.h"
 
 /** Rows are factored fold by fold, so that leaving one out costs next to nothing. */
 typedef struct form_data {

@@ -38,53 +38,54 @@
 const form forms[] = {
     /* Ours: what the kernels do, class by class and pass by pass, or the counts where only these
      * are known (counted.h). Bytes and nodes multiply in the sync. */
-    { "layermeter", PART_FORWARD, TERMS(FORM_FORWARD), OURS, KERNELS },
-    { "layermeter", PART_BACKWARD, TERMS(FORM_BACKWARD), OURS, KERNELS },
-    { "layermeter", PART_UPDATE, TERMS(FORM_UPDATE), OURS, OPTIMIZER },
-    { "layermeter", PART_SYNC, RING, OURS, RING_SYNC },
-    { "layermeter", PART_INFERENCE, TERMS(FORM_FORWARD), OURS, KERNELS },
-    { "layermeter", PART_STEP, TERMS(FORM_FORWARD | FORM_BACKWARD | FORM_UPDATE), OURS, KERNELS },
-    { "layermeter", PART_GRAD_INPUT, TERMS(FORM_GRAD_INPUT), OURS, KERNELS },
-    { "layermeter", PART_GRAD_WEIGHT, TERMS(FORM_GRAD_WEIGHT), OURS, KERNELS },
+    { "layermeter", PHASE_FORWARD, TERMS(FORM_FORWARD), OURS, KERNELS },
+    { "layermeter", PHASE_BACKWARD, TERMS(FORM_BACKWARD), OURS, KERNELS },
+    { "layermeter", PHASE_UPDATE, TERMS(FORM_UPDATE), OURS, OPTIMIZER },
+    { "layermeter", PHASE_SYNC, RING, OURS, RING_SYNC },
+    { "layermeter", PHASE_INFERENCE, TERMS(FORM_FORWARD), OURS, KERNELS },
+    { "layermeter", PHASE_STEP, TERMS(FORM_FORWARD | FORM_BACKWARD | FORM_UPDATE), OURS, KERNELS },
+    { "layermeter", PHASE_GRAD_INPUT, TERMS(FORM_GRAD_INPUT), OURS, KERNELS },
+    { "layermeter", PHASE_GRAD_WEIGHT, TERMS(FORM_GRAD_WEIGHT), OURS, KERNELS },
 
     /* The same from what is known of a network without its layers: relative errors, non-negative,
      * and what ConvMeter lacks in small batches: the weights that every layer reads and the launch
      * of every layer. */
-    { "counts", PART_FORWARD, FIOWL, OURS, COUNTS },
-    { "counts", PART_BACKWARD, FIOWL, OURS, COUNTS },
-    { "counts", PART_UPDATE, LW, OURS, OPTIMIZER },
-    { "counts", PART_SYNC, RING, OURS, RING_SYNC },
-    { "counts", PART_INFERENCE, FIOWL, OURS, COUNTS },
-    { "counts", PART_STEP, FIOCLW, OURS, "the regressors of the step's parts" },
-    { "counts", PART_GRAD_INPUT, FIOWL, OURS, COUNTS },
-    { "counts", PART_GRAD_WEIGHT, FIOWL, OURS, COUNTS },
+    { "counts", PHASE_FORWARD, FIOWL, OURS, COUNTS },
+    { "counts", PHASE_BACKWARD, FIOWL, OURS, COUNTS },
+    { "counts", PHASE_UPDATE, LW, OURS, OPTIMIZER },
+    { "counts", PHASE_SYNC, RING, OURS, RING_SYNC },
+    { "counts", PHASE_INFERENCE, FIOWL, OURS, COUNTS },
+    { "counts", PHASE_STEP, FIOCLW, OURS, "the regressors of the step's parts" },
+    { "counts", PHASE_GRAD_INPUT, FIOWL, OURS, COUNTS },
+    { "counts", PHASE_GRAD_WEIGHT, FIOWL, OURS, COUNTS },
 
-    { "convmeter", PART_FORWARD, FIOC, OLS, CONVMETER ", eq. 2" },
-    { "convmeter", PART_BACKWARD, FIOC, OLS, CONVMETER ", eq. 3" },
-    { "convmeter", PART_GRAD_ONE, ONLY_L, OLS, CONVMETER ", T_grad, N = 1" },
-    { "convmeter", PART_GRAD_MANY, LWN, OLS, CONVMETER ", T_grad, N > 1" },
-    { "convmeter", PART_JOINT, JOINT, OLS, CONVMETER ", T_bwd + T_grad" },
-    { "convmeter", PART_INFERENCE, FIOC, OLS, CONVMETER ", eq. 2" },
-    { "convmeter", PART_STEP, FIOCLW, OLS, CONVMETER STEP_ONE },
-    { "convmeter", PART_GRAD_INPUT, FIOC, OLS, CONVMETER ", eq. 3, of single layers" },
-    { "convmeter", PART_GRAD_WEIGHT, FIOC, OLS, CONVMETER ", eq. 3, of single layers" },
+    { "convmeter", PHASE_FORWARD, FIOC, OLS, CONVMETER ", eq. 2" },
+    { "convmeter", PHASE_BACKWARD, FIOC, OLS, CONVMETER ", eq. 3" },
+    { "convmeter", PHASE_GRAD_ONE, ONLY_L, OLS, CONVMETER ", T_grad, N = 1" },
+    { "convmeter", PHASE_GRAD, LWN, OLS, CONVMETER ", T_grad, N > 1" },
+    { "convmeter", PHASE_BACKWARD_GRAD, JOINT, OLS, CONVMETER ", T_bwd + T_grad" },
+    { "convmeter", PHASE_INFERENCE, FIOC, OLS, CONVMETER ", eq. 2" },
+    { "convmeter", PHASE_STEP, FIOCLW, OLS, CONVMETER STEP_ONE },
+    { "convmeter", PHASE_GRAD_INPUT, FIOC, OLS, CONVMETER ", eq. 3, of single layers" },
+    { "convmeter", PHASE_GRAD_WEIGHT, FIOC, OLS, CONVMETER ", eq. 3, of single layers" },
 
-    { "nnls", PART_FORWARD, FIOC, OURS, CONVMETER ", eq. 2" NNLS },
-    { "nnls", PART_BACKWARD, FIOC, OURS, CONVMETER ", eq. 3" NNLS },
-    { "nnls", PART_GRAD_ONE, ONLY_L, OURS, CONVMETER ", T_grad" NNLS },
-    { "nnls", PART_GRAD_MANY, LWN, OURS, CONVMETER ", T_grad" NNLS },
-    { "nnls", PART_JOINT, JOINT, OURS, CONVMETER ", T_bwd + T_grad" NNLS },
-    { "nnls", PART_INFERENCE, FIOC, OURS, CONVMETER ", eq. 2" NNLS },
-    { "nnls", PART_STEP, FIOCLW, OURS, CONVMETER STEP_ONE NNLS },
-    { "nnls", PART_GRAD_INPUT, FIOC, OURS, CONVMETER ", eq. 3, of single layers" NNLS },
-    { "nnls", PART_GRAD_WEIGHT, FIOC, OURS, CONVMETER ", eq. 3, of single layers" NNLS },
+    { "nnls", PHASE_FORWARD, FIOC, OURS, CONVMETER ", eq. 2" NNLS },
+    { "nnls", PHASE_BACKWARD, FIOC, OURS, CONVMETER ", eq. 3" NNLS },
+    { "nnls", PHASE_GRAD_ONE, ONLY_L, OURS, CONVMETER ", T_grad" NNLS },
+    { "nnls", PHASE_GRAD, LWN, OURS, CONVMETER ", T_grad" NNLS },
+    { "nnls", PHASE_BACKWARD_GRAD, JOINT, OURS, CONVMETER ", T_bwd + T_grad" NNLS },
+    { "nnls", PHASE_INFERENCE, FIOC, OURS, CONVMETER ", eq. 2" NNLS },
+    { "nnls", PHASE_STEP, FIOCLW, OURS, CONVMETER STEP_ONE NNLS },
+    { "nnls", PHASE_GRAD_INPUT, FIOC, OURS, CONVMETER ", eq. 3, of single layers" NNLS },
+    { "nnls", PHASE_GRAD_WEIGHT, FIOC, OURS, CONVMETER ", eq. 3, of single layers" NNLS },
 };
 
 const size_t n_forms = sizeof forms / sizeof forms[0];
 
-bool part_calibrated(part p)
+bool part_calibrated(phase p)
 {
-    return p != PART_INFERENCE && p != PART_STEP && p != PART_GRAD_INPUT && p != PART_GRAD_WEIGHT;
+    return p != PHASE_INFERENCE && p != PHASE_STEP && p != PHASE_GRAD_INPUT &&
+           p != PHASE_GRAD_WEIGHT;
 }
 
 /* Mostly the first letter tells: steps ask often. */
@@ -103,10 +104,10 @@ const char *model_at(size_t i)
 
 bool model_known(const char *name)
 {
-    return form_find(name, PART_FORWARD) < n_forms;
+    return form_find(name, PHASE_FORWARD) < n_forms;
 }
 
-size_t form_find(const char *model, part p)
+size_t form_find(const char *model, phase p)
 {
     size_t f = 0;
 
@@ -120,7 +121,7 @@ size_t form_find_named(const char *model, const char *part_text)
     size_t f = 0;
 
     while (f < n_forms &&
-           (strcmp(part_name(forms[f].part), part_text) || strcmp(forms[f].model, model)))
+           (strcmp(phase_formula(forms[f].part), part_text) || strcmp(forms[f].model, model)))
         f++;
     return f;
 }
@@ -147,7 +148,6 @@ term_vector form_terms(const form *f, const workload *load, const count_knots *k
     case FORM_FORWARD: return load->forward;
     case FORM_BACKWARD: return load->backward;
     case FORM_UPDATE: return load->update;
-    default: break;
     }
     if (f->passes & FORM_FORWARD)
         add_terms(&load->forward, sum);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "features/counted.h"
-#include "features/parts.h"
+#include "network/phase.h"
 
 #define FORM_MAX_FEATURES 8
 
@@ -21,7 +21,7 @@ enum {
 /** Linear in a few features of the whole network, or in the terms of its kernels (terms.h). */
 typedef struct form {
     const char *model;
-    part        part;
+    phase       part;
     feature     feature[FORM_MAX_FEATURES];
     size_t      n_features;   /**< 0: in terms */
     unsigned    passes;       /**< in terms: of the kernels of these */
@@ -35,7 +35,7 @@ extern const form   forms[];
 extern const size_t n_forms;
 
 /** Does a calibration measure it? What only tables of others hold is not missed. */
-bool part_calibrated(part p);
+bool part_calibrated(phase p);
 
 /** Fewest rows that it can be fitted to: as many as it has coefficients; of a form in terms, which
  * ties what the rows cannot tell apart, 4. */
@@ -51,7 +51,7 @@ term_vector form_terms(const form *f, const workload *load, const count_knots *k
 const char *model_at(size_t i);
 bool        model_known(const char *name);
 /** n_forms if the model states no formula for the part. */
-size_t form_find(const char *model, part p);
+size_t form_find(const char *model, phase p);
 /** The same with the part by name. */
 size_t form_find_named(const char *model, const char *part_text);
 

@@ -8,6 +8,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
+#include "learn/lines.h"
 
 const interval interval_unknown = { .low        = NAN,
                                     .high       = NAN,
@@ -184,7 +185,7 @@ double interval_beyond(const interval *i, const double at[N_SCOPES])
 void interval_at(const interval *i, double seconds, const double at[N_SCOPES], double *low,
                  double *high)
 {
-    const widening w = interval_widening(i, interval_beyond(i, at));
+    const widening w = interval_widening(i, exp2(interval_beyond(i, at)));
 
     interval_widened(i, seconds, w.factor, low, high);
 }
@@ -192,80 +193,22 @@ void interval_at(const interval *i, double seconds, const double at[N_SCOPES], d
 /* ---- text ---------------------------------------------------------------------------------------
  */
 
-static const char *const scopes[N_SCOPES] = { "seconds", "batch", "nodes" };
-
-const char *interval_print(const interval *i, char buffer[INTERVAL_TEXT])
+void interval_line(lines *l, const char *word, interval *i)
 {
-    size_t n = 0;
+    double x[] = { interval_known(i) ? i->low : (double)NAN, i->high, (double)i->groups,
+                   i->per_octave };
 
-    n += (size_t)snprintf(buffer, INTERVAL_TEXT, "%.6g .. %.6g, groups %zu, per_octave %.4g",
-                          i->low, i->high, i->groups, i->per_octave);
-    for (scope s = 0; s < N_SCOPES; s++)
-        if (!isnan(i->range[s].low))
-            n += (size_t)snprintf(buffer + n, INTERVAL_TEXT - n, ", %s %.5g .. %.5g", scopes[s],
-                                  i->range[s].low, i->range[s].high);
-    return buffer;
-}
-
-static lm_status parse_range(char *text, double *low, double *high, lm_error *err)
-{
-    char     *dots = strstr(text, "..");
-    lm_status status;
-
-    if (!dots)
-        return lm_error_set(err, LM_E_SYNTAX, "expected two numbers with .. between, found '%.40s'",
-                            text);
-    *dots  = '\0';
-    status = text_real(text, low, err);
-    return status ? status : text_real(dots + 2, high, err);
-}
-
-/* "batch 1 .. 64" */
-static lm_status parse_word(char *word, interval *out, lm_error *err)
-{
-    char *value = word + strcspn(word, " ");
-
-    if (*value)
-        *value++ = '\0';
-    if (!strcmp(word, "per_octave"))
-        return text_real(value, &out->per_octave, err);
-    if (!strcmp(word, "groups")) {
-        uint64_t        n;
-        const lm_status status = text_uint(value, &n, err);
-
-        if (!status)
-            out->groups = (size_t)n;
-        return status;
-    }
-    for (scope s = 0; s < N_SCOPES; s++)
-        if (!strcmp(word, scopes[s])) {
-            const lm_status status =
-                parse_range(value, &out->range[s].low, &out->range[s].high, err);
-
-            if (!status && !(out->range[s].low > 0 && out->range[s].high >= out->range[s].low))
-                return lm_error_set(err, LM_E_ARG, "%s: expected a range above 0", word);
-            return status;
-        }
-    return lm_error_set(err, LM_E_SYNTAX, "unknown word '%.40s'", word);
-}
-
-lm_status interval_parse(const char *text, interval *out, lm_error *err)
-{
-    interval  found = interval_unknown;
-    char      copy[INTERVAL_TEXT], *word[8];
-    size_t    n;
-    lm_status status;
-
-    snprintf(copy, sizeof copy, "%s", text);
-    n      = text_split(copy, ',', word, 8);
-    status = parse_range(word[0], &found.low, &found.high, err);
-    for (size_t i = 1; i < n && !status; i++)
-        status = parse_word(word[i], &found, err);
-    if (status)
-        return status;
-    if (!(found.low >= 0 && found.low <= 1 && found.high >= 1 && found.per_octave >= 1))
-        return lm_error_set(err, LM_E_ARG,
-                            "expected bounds around 1 and a factor per octave of 1 or more");
-    *out = found;
-    return LM_OK;
+    if (!LINE(l, word, ITEM_KNOWN(x, 4, 0, DBL_MAX)) || l->out)
+        return;
+    *i = interval_unknown;
+    if (isnan(x[0]))
+        return;
+    lines_check(l, x[0] <= 1 && x[1] >= 1 && x[2] >= 1 && x[2] <= 1e9 && x[3] >= 1,
+                "%s: expected bounds around 1 and a factor per octave of 1 or more", word);
+    if (!l->status)
+        *i = (interval){ .low        = x[0],
+                         .high       = x[1],
+                         .groups     = (size_t)x[2],
+                         .per_octave = x[3],
+                         .range      = { { NAN, NAN }, { NAN, NAN }, { NAN, NAN } } };
 }

@@ -8,6 +8,8 @@
 
 #include <layermeter/error.h>
 
+struct lines; /* learn/lines.h */
+
 /** Central share of new points that an interval is to hold. */
 #define INTERVAL_COVERAGE 0.90
 /** Fewer groups say nothing of the next one. */
@@ -61,29 +63,32 @@ lm_status interval_bounds(residual *r, size_t n, interval *out, lm_error *err);
  */
 lm_status interval_growth(residual *r, size_t n, interval *out, lm_error *err);
 
-/** Octaves by which a value lies outside the range of a scope; 0: it does not, or does not matter
- * (NAN). */
-static inline double interval_octaves(const interval *i, scope s, double value)
+/** By what ratio a value lies outside the range of a scope; 1: it does not, or does not matter. */
+static inline double interval_ratio(const interval *i, scope s, double value)
 {
     /* comparisons with NAN are false */
     if (value > i->range[s].high)
-        return log2(value / i->range[s].high);
-    if (value > 0 && value < i->range[s].low)
-        return log2(i->range[s].low / value);
-    return 0;
+        return value / i->range[s].high;
+    return value > 0 && value < i->range[s].low ? i->range[s].low / value : 1;
+}
+
+/** The same in octaves; 0: not outside. */
+static inline double interval_octaves(const interval *i, scope s, double value)
+{
+    return log2(interval_ratio(i, s, value));
 }
 
 /** Of a place, the largest of all scopes. */
 double interval_beyond(const interval *i, const double at[N_SCOPES]);
 
-/** How far something lies outside, and what low is divided and high multiplied by for it. */
+/** By what ratio something lies outside, and what low is divided and high multiplied by for it. */
 typedef struct widening {
-    double octaves, factor;
+    double ratio, factor;
 } widening;
 
-static inline widening interval_widening(const interval *i, double octaves)
+static inline widening interval_widening(const interval *i, double ratio)
 {
-    return (widening){ octaves, octaves > 0 ? pow(i->per_octave, octaves) : 1 };
+    return (widening){ ratio, ratio > 1 ? pow(i->per_octave, log2(ratio)) : 1 };
 }
 
 /** Bounds of seconds. NAN: unknown. Of a time below 0 low is still the smaller one. */
@@ -110,11 +115,8 @@ static inline bool interval_known(const interval *i)
            isfinite(i->per_octave);
 }
 
-/** "0.85 .. 1.2, groups 19, per_octave 1.1, seconds 1e-3 .. 2, batch 1 .. 64": low .. high, and
- * what is known of the rest. */
-#define INTERVAL_TEXT 192
-const char *interval_print(const interval *i, char buffer[INTERVAL_TEXT]);
-/** Reads it back. LM_E_SYNTAX; LM_E_ARG for bounds that are not around 1, or a factor below 1. */
-lm_status interval_parse(const char *text, interval *out, lm_error *err);
+/** A line of a learned model, both ways: low, high, groups and growth; nothing where it is unknown.
+ * Ranges are left out. */
+void interval_line(struct lines *l, const char *word, interval *i);
 
 #endif

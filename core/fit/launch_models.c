@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lsq.h"
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/random.h"
 #include "fit/forms.h"
 #include "fit/singles.h"
 #include "single/operator_residual.h"
+#include "solve/lsq.h"
 
 #define KEY_BYTES 700
 #define COUNTS    4 /* of a baseline */

@@ -103,16 +103,15 @@ static lm_status gather(const points *p, watt_rows *out, lm_error *err)
     if (!out->row || !out->in || !out->x || !out->y || !out->room || !out->power || !out->time)
         return no_memory(err);
     for (size_t i = 0; i < p->n_points; i++)
-        for (part w = 0; w < N_PARTS; w++) {
+        for (size_t k = 0; k < N_SINGLES_PHASES; k++) {
             const point *pt = &p->point[i];
-            phase        f;
+            const phase  f  = singles_phases[k];
 
-            if (!pt->shape || !singles_phase(w, &f) || isnan(point_seconds(pt, w)) ||
-                !(pt->watts[f] > 0))
+            if (!pt->shape || isnan(point_seconds(pt, f)) || !(pt->watts[f] > 0))
                 continue;
             out->row[out->n++] =
                 (watt_row){ .time  = { pt->shape, singles_run(pt, f, p->multiprocessors),
-                                       point_seconds(pt, w) },
+                                       point_seconds(pt, f) },
                             .watts = pt->watts[f],
                             .point = i,
                             .phase = f };

@@ -46,13 +46,10 @@ void      layer_watts_free(layer_watts *w);
 lm_status layer_watts_of(const layer_watts *w, struct layer_model *m, const layer_shape *s,
                          const struct layer_run *run, double *watts, lm_error *err);
 
-/** As text, and back: LM_E_UNSUPPORTED for another version, LM_E_SYNTAX, LM_E_ARG; "path:line:
- * ...". The text is cut up. */
-void      layer_watts_write(FILE *out, const layer_watts *w);
-lm_status layer_watts_read(const char *path, char *text, layer_watts **out, lm_error *err);
+extern const kept_kind layer_watts_kept;
 
 /** Watts of all measured phases of single layers, where a machine file has learned them; else
- * `watts` stays as it is. What reading the file returns. */
+ * `watts` stays as it is. LM_E_NOMEM. */
 lm_status layer_watts_by_machine(const points *p, const calibration *cal, double *watts,
                                  lm_error *err);
 

@@ -1,98 +1,51 @@
 /* Learned powers of single layers as text. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/no_memory.h"
-#include "base/text.h"
 #include "fit/layer_watts.h"
 #include "fit/singles.h"
 #include "single/model.h"
 
-#define HEAD       "layermeter power"
-#define VERSION    "3"
 #define MOST_WATTS 1e5
 
-void layer_watts_write(FILE *out, const layer_watts *w)
+static void text(lines *l, void **both)
 {
-    const double cap = w->base.cap_w > 0 ? w->base.cap_w : 0; /* 0: none was seen */
+    layer_watts *w = *both = lines_made(l, *both, sizeof *w);
+    double       cap;
 
-    fprintf(out, HEAD " " VERSION "\nwatts");
-    for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
-        fprintf(out, " %.17g", w->base.bound_w[k]);
-    fprintf(out, " %.17g\nheld %.17g %.17g\n", cap, w->low, w->high);
-    trees_write(out, w->grown);
+    if (!w)
+        return;
+    if (!l->out)
+        w->base = power_unknown;
+    cap = w->base.cap_w > 0 ? w->base.cap_w : (double)NAN;
+    LINE(l, "watts", ITEM_REALS(w->base.bound_w, N_TERM_BOUNDS, 0, MOST_WATTS));
+    LINE(l, "cap", ITEM_KNOWN(&cap, 1, DBL_TRUE_MIN, MOST_WATTS));
+    LINE(l, "held", ITEM_REAL(&w->low, -20, 20), ITEM_REAL(&w->high, -20, 20));
+    lines_check(l, w->low <= w->high, "held between %g and %g", w->low, w->high);
+    trees_text(l, &w->grown);
+    if (l->out || l->status)
+        return;
+    w->base.cap_w = cap;
+    lines_check(l, w->grown->n_features == LAYER_WATTS_FEATURES,
+                "trees of %zu features, powers have %d", w->grown->n_features,
+                (int)LAYER_WATTS_FEATURES);
 }
 
-static lm_status read_watts(lines *in, layer_watts *to, lm_error *err)
+static void release(void *what)
 {
-    double    found[N_TERM_BOUNDS + 1], held[2];
-    char     *rest;
-    lm_status status = lines_expect(in, "watts", &rest, err);
-
-    if (status || (status = lines_numbers(in, rest, found, N_TERM_BOUNDS + 1, err)))
-        return status;
-    for (size_t k = 0; k <= N_TERM_BOUNDS; k++)
-        if (found[k] < 0 || found[k] > MOST_WATTS)
-            return lines_fail(in, err, LM_E_ARG, "%g W: no device draws that", found[k]);
-    to->base = power_unknown;
-    memcpy(to->base.bound_w, found, sizeof to->base.bound_w);
-    if (found[N_TERM_BOUNDS] > 0)
-        to->base.cap_w = found[N_TERM_BOUNDS];
-    if ((status = lines_expect(in, "held", &rest, err)) ||
-        (status = lines_numbers(in, rest, held, 2, err)))
-        return status;
-    if (held[0] > held[1] || held[0] < -20 || held[1] > 20)
-        return lines_fail(in, err, LM_E_ARG, "held between %g and %g", held[0], held[1]);
-    to->low  = held[0];
-    to->high = held[1];
-    return LM_OK;
+    layer_watts_free(what);
 }
 
-lm_status layer_watts_read(const char *path, char *text, layer_watts **out, lm_error *err)
-{
-    lines        in = { .path = path, .at = text };
-    char        *rest;
-    layer_watts *w;
-    lm_status    status = lines_expect(&in, HEAD, &rest, err);
-
-    if (status)
-        return status;
-    rest = text_trim(rest);
-    if (strcmp(rest, VERSION) != 0)
-        return lines_fail(&in, err, LM_E_UNSUPPORTED,
-                          "powers of version '%.20s', this program reads " VERSION
-                          ": fit the observations again",
-                          rest);
-    if (!(w = calloc(1, sizeof *w)))
-        return no_memory(err);
-    if (!(status = read_watts(&in, w, err)))
-        status = trees_read(&in, &w->grown, err);
-    if (!status && w->grown->n_features != LAYER_WATTS_FEATURES)
-        status = lines_fail(&in, err, LM_E_ARG, "trees of %zu features, powers have %d",
-                            w->grown->n_features, (int)LAYER_WATTS_FEATURES);
-    if (!status && in.at && *in.at)
-        status = lines_fail(&in, err, LM_E_SYNTAX, "more behind the last tree");
-    if (status)
-        layer_watts_free(w);
-    else
-        *out = w;
-    return status;
-}
+const kept_kind layer_watts_kept = { "learned model", text, release, NULL };
 
 lm_status layer_watts_by_machine(const points *p, const calibration *cal, double *watts,
                                  lm_error *err)
 {
-    layer_watts *w    = NULL;
-    char        *text = NULL;
-    lm_status    status;
+    void     *w      = NULL;
+    lm_status status = LM_OK;
 
-    if (!cal->layers || !calibration_learned_has(cal, LAYER_WATTS_NAME))
-        return LM_OK;
-    status = calibration_learned_text(cal, LAYER_WATTS_NAME, &text, err);
-    if (!status)
-        status = layer_watts_read(calibration_learned_path(cal, LAYER_WATTS_NAME), text, &w, err);
-    for (size_t i = 0; i < p->n_points && !status; i++)
+    if (cal->layers && calibration_learned_has(cal, LAYER_WATTS_NAME))
+        status = calibration_learned_open(cal, LAYER_WATTS_NAME, &layer_watts_kept, &w, err);
+    for (size_t i = 0; i < p->n_points && w && !status; i++)
         for (phase f = 0; f < N_PHASES && p->point[i].shape && !status; f++) {
             const layer_run run = singles_run(&p->point[i], f, p->multiprocessors);
 
@@ -101,6 +54,5 @@ lm_status layer_watts_by_machine(const points *p, const calibration *cal, double
                                         &watts[i * N_PHASES + f], err);
         }
     layer_watts_free(w);
-    free(text);
     return status;
 }

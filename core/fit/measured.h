@@ -5,10 +5,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "base/arena.h"
-#include "base/ini.h"
 
 /** Of whole training steps on one machine, in one element type. */
 typedef struct measured_at {
@@ -38,12 +36,5 @@ measured_batches measured_on(const measured_set *set, const measured_at *at);
 bool             measured_batch(const measured_batches *of, int64_t batch);
 
 void measured_free(measured_set *set);
-
-/** Section "[measured]" of a machine file, a line for each network, input and number of ranks;
- * nothing where nothing was measured. */
-void measured_write(FILE *out, const measured_set *set);
-/** Reads it back. Errors begin with file:line. */
-lm_status measured_read(const ini_document *doc, const ini_section *s, measured_set *set,
-                        lm_error *err);
 
 #endif

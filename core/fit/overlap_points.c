@@ -10,8 +10,8 @@
 /* Models that know no all-reduce apart from the update hide none. */
 static bool can(const calibration *cal, const char *model, const point *pt)
 {
-    return form_find(model, PART_SYNC) < n_forms &&
-           !isnan(overlapped_passes(cal, model, &pt->load).backward);
+    return form_find(model, PHASE_SYNC) < n_forms &&
+           !isnan(step_passes_of(cal, model, &pt->load).backward);
 }
 
 static lm_status predict(const points *p, const calibration *cal, const char *model,
@@ -29,8 +29,8 @@ static lm_status predict(const points *p, const calibration *cal, const char *mo
         if (!status)
             /* a rank that measures from its own last gradient waits for the slowest rank, too */
             out[i] =
-                (overlapped_point){ s.sync.exposed + (p->point[i].row->waits ? s.sync.wait : 0),
-                                    s.step };
+                (overlapped_point){ s.times.exposed + (p->point[i].row->waits ? s.times.wait : 0),
+                                    s.times.step };
     }
     return status;
 }
@@ -76,7 +76,7 @@ lm_status overlap_points(const points *p, const char *model, const split *by,
 
     for (size_t i = 0; i < p->n_points; i++)
         out[i] = (overlapped_point){ NAN, NAN };
-    if (form_find(model, PART_SYNC) == n_forms || !any_in(p, by, SPLIT_ALWAYS))
+    if (form_find(model, PHASE_SYNC) == n_forms || !any_in(p, by, SPLIT_ALWAYS))
         return LM_OK;
     if (cal)
         return predict(p, cal, model, by, SPLIT_ALWAYS, out, err);

@@ -14,25 +14,33 @@
 #include "single/model.h"
 
 /* Parts that a phase of a step on one device is made of. */
-static size_t parts_of(phase f, bool whole_steps, part out[3])
+static size_t parts_of(phase f, bool whole_steps, phase out[3])
 {
     switch (f) {
-    case PHASE_FORWARD: out[0] = PART_FORWARD; return 1;
-    case PHASE_BACKWARD: out[0] = PART_BACKWARD; return 1;
-    case PHASE_UPDATE: out[0] = PART_UPDATE; return 1;
-    case PHASE_INFERENCE: out[0] = PART_INFERENCE; return 1;
-    case PHASE_GRAD_INPUT: out[0] = PART_GRAD_INPUT; return 1;
-    case PHASE_GRAD_WEIGHT: out[0] = PART_GRAD_WEIGHT; return 1;
+    case PHASE_FORWARD: out[0] = PHASE_FORWARD; return 1;
+    case PHASE_BACKWARD: out[0] = PHASE_BACKWARD; return 1;
+    case PHASE_UPDATE: out[0] = PHASE_UPDATE; return 1;
+    case PHASE_INFERENCE: out[0] = PHASE_INFERENCE; return 1;
+    case PHASE_GRAD_INPUT: out[0] = PHASE_GRAD_INPUT; return 1;
+    case PHASE_GRAD_WEIGHT: out[0] = PHASE_GRAD_WEIGHT; return 1;
     case PHASE_STEP:
-        out[0] = whole_steps ? PART_STEP : PART_FORWARD;
-        out[1] = PART_BACKWARD;
-        out[2] = PART_UPDATE;
+        out[0] = whole_steps ? PHASE_STEP : PHASE_FORWARD;
+        out[1] = PHASE_BACKWARD;
+        out[2] = PHASE_UPDATE;
         return whole_steps ? 1 : 3;
-    default: return 0;
+    case PHASE_SYNC:
+    case PHASE_GRAD:
+    case PHASE_BACKWARD_GRAD:
+    case PHASE_GRAD_ONE:
+    case PHASE_STEP_MANY:
+    case PHASE_EXPOSED:
+    case PHASE_OVERLAPPED:
+    case N_TIMES: break;
     }
+    return 0;
 }
 
-static size_t form_of(const calibration *cal, part which)
+static size_t form_of(const calibration *cal, phase which)
 {
     const size_t at = form_find(model_at(0), which);
 
@@ -42,9 +50,9 @@ static size_t form_of(const calibration *cal, part which)
 /* Seconds by bound; false where a part has no coefficients. */
 static bool by_terms(const calibration *cal, const point *pt, phase f, double sum[N_TERM_BOUNDS])
 {
-    const bool   whole = form_of(cal, PART_FORWARD) == n_forms;
+    const bool   whole = form_of(cal, PHASE_FORWARD) == n_forms;
     contribution room[MAX_CONTRIBUTIONS];
-    part         parts[3];
+    phase        parts[3];
     const size_t n = parts_of(f, whole, parts);
 
     for (size_t i = 0; i < n; i++) {

@@ -14,13 +14,13 @@ int64_t shared_devices(const observation *row)
     return row->ranks / hosts + (row->ranks % hosts > 0); /* a sum may not fit 64 bits */
 }
 
-double shared_times(const calibration *cal, const char *model, part which, int64_t devices)
+double shared_times(const calibration *cal, const char *model, phase which, int64_t devices)
 {
-    return form_find(model, PART_SYNC) < n_forms ? sharing_times(&cal->shared, which, devices) : 1;
+    return form_find(model, PHASE_SYNC) < n_forms ? sharing_times(&cal->shared, which, devices) : 1;
 }
 
 /* The median of measured / predicted; NAN: too few. */
-static double median_of(const points *p, const calibration *cal, const char *model, part which,
+static double median_of(const points *p, const calibration *cal, const char *model, phase which,
                         phase f, int64_t devices, double *ratio, size_t *rows)
 {
     const size_t at = form_find(model, which);
@@ -66,9 +66,9 @@ lm_status shared_fit(const points *p, const char *model, calibration *cal, lm_er
          g         = next_devices(p, g)) {
         sharing_at at = { .devices = g };
 
-        at.forward  = median_of(p, cal, model, PART_FORWARD, PHASE_FORWARD, g, ratio, &at.rows);
-        at.backward = median_of(p, cal, model, PART_BACKWARD, PHASE_BACKWARD, g, ratio, &at.rows);
-        at.update   = median_of(p, cal, model, PART_UPDATE, PHASE_UPDATE, g, ratio, &at.rows);
+        at.forward  = median_of(p, cal, model, PHASE_FORWARD, PHASE_FORWARD, g, ratio, &at.rows);
+        at.backward = median_of(p, cal, model, PHASE_BACKWARD, PHASE_BACKWARD, g, ratio, &at.rows);
+        at.update   = median_of(p, cal, model, PHASE_UPDATE, PHASE_UPDATE, g, ratio, &at.rows);
         if (at.rows)
             cal->shared.of[cal->shared.n++] = at;
     }

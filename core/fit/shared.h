@@ -14,7 +14,7 @@ lm_status shared_fit(const points *p, const char *model, calibration *cal, lm_er
 
 /** By what a part of a model is longer with so many ranks of a host at work: 1 of models that do
  * not tell the all-reduce from the update. */
-double shared_times(const calibration *cal, const char *model, part which, int64_t devices);
+double shared_times(const calibration *cal, const char *model, phase which, int64_t devices);
 
 /** Ranks of each host of a row. */
 int64_t shared_devices(const observation *row);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nnls.h"
 #include "base/no_memory.h"
+#include "solve/nnls.h"
 
 const shrink_options shrink_default = { .mu = 0.01, .huber = 0.15, .alike = 0.5, .rounds = 5 };
 

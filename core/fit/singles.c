@@ -9,17 +9,8 @@
 #include "single/busy.h"
 #include "single/whole.h"
 
-bool singles_phase(part which, phase *out)
-{
-    switch (which) {
-    case PART_FORWARD: *out = PHASE_FORWARD; return true;
-    case PART_BACKWARD: *out = PHASE_BACKWARD; return true;
-    case PART_UPDATE: *out = PHASE_UPDATE; return true;
-    case PART_INFERENCE: *out = PHASE_INFERENCE; return true;
-    case PART_STEP: *out = PHASE_STEP; return true;
-    default: return false;
-    }
-}
+const phase singles_phases[N_SINGLES_PHASES] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE,
+                                                 PHASE_INFERENCE, PHASE_STEP };
 
 /* One of the words of `settings`. */
 static bool has_setting(const char *settings, const char *word)
@@ -84,10 +75,11 @@ static void times_free(times *t)
 static size_t count_dense(const point *pt)
 {
     size_t n = 0;
-    phase  f;
 
-    for (part w = 0; w < N_PARTS && pt->shape && layer_class_of(pt->shape) == LAYER_DENSE; w++)
-        n += singles_phase(w, &f) && !isnan(point_seconds(pt, w));
+    if (pt->shape && layer_class_of(pt->shape) == LAYER_DENSE)
+        for (size_t k = 0; k < N_SINGLES_PHASES; k++)
+            if (!isnan(point_seconds(pt, singles_phases[k])))
+                n++;
     return n;
 }
 
@@ -107,15 +99,15 @@ static lm_status gather(const points *p, size_t class, times *out, lm_error *err
     for (size_t i = 0; i < p->n_points; i++)
         dense += count_dense(&p->point[i]);
     for (size_t i = 0; i < p->n_points; i++)
-        for (part w = 0; w < N_PARTS; w++) {
+        for (size_t k = 0; k < N_SINGLES_PHASES; k++) {
             const point *pt = &p->point[i];
-            phase        f;
+            const phase  f  = singles_phases[k];
 
-            if (!pt->shape || !singles_phase(w, &f) || isnan(point_seconds(pt, w)) ||
+            if (!pt->shape || isnan(point_seconds(pt, f)) ||
                 (class < N_LAYER_CLASSES && layer_class_among(pt->shape, dense) != class))
                 continue;
             out->time[out->n]    = (layer_time){ pt->shape, singles_run(pt, f, p->multiprocessors),
-                                                 point_seconds(pt, w) };
+                                                 point_seconds(pt, f) };
             out->point[out->n]   = i;
             out->phase[out->n++] = f;
         }
@@ -160,8 +152,8 @@ lm_status singles_learn(const points *p, layer_model *m, residual_trees *judged,
 }
 
 /* By the prices of the rows, and what was learned to them. */
-static lm_status predict_row(const times *t, size_t i, const layer_rows *r, const double *price,
-                             residual_trees *learned, double *out, lm_error *err)
+static lm_status predict_row(const times *t, size_t i, const layer_rows *r, residual_trees *learned,
+                             double *out, lm_error *err)
 {
     double     more   = 0;
     priced_row row    = { .shape   = t->time[i].shape,
@@ -169,11 +161,9 @@ static lm_status predict_row(const times *t, size_t i, const layer_rows *r, cons
                           .rows    = &r->rows,
                           .at      = i,
                           .columns = &r->columns,
-                          .price   = price };
+                          .seconds = rows_priced(&r->rows, i, &r->columns) };
     lm_status  status = LM_OK;
 
-    row.seconds = rows_seconds(rows_cost(&r->rows, i, &r->columns, price, NULL, NULL),
-                               columns_join(&r->columns));
     if (learned)
         status = residual_of(learned, &row, &more, err);
     *out = row.seconds * exp(more);
@@ -183,16 +173,12 @@ static lm_status predict_row(const times *t, size_t i, const layer_rows *r, cons
 static lm_status predict_rows(const times *t, const bool *in, const layer_rows *r,
                               residual_trees *learned, double *seconds, lm_error *err)
 {
-    double   *price  = malloc((r->columns.n + 1) * sizeof *price);
-    lm_status status = price ? LM_OK : no_memory(err);
+    lm_status status = LM_OK;
 
-    for (size_t j = 0; price && j < r->columns.n; j++)
-        price[j] = r->columns.column[j].price;
     for (size_t i = 0; i < t->n && !status; i++)
         if (!in[i])
-            status = predict_row(t, i, r, price, learned,
-                                 &seconds[t->point[i] * N_PHASES + t->phase[i]], err);
-    free(price);
+            status =
+                predict_row(t, i, r, learned, &seconds[t->point[i] * N_PHASES + t->phase[i]], err);
     return status;
 }
 

@@ -11,8 +11,9 @@
  * (single/learned.h) and kernels (single/operator_residual.h). */
 #define MODEL_RESIDUAL "residual"
 
-/** Which phase of a single layer a part of a step is; false: none. */
-bool singles_phase(part which, phase *out);
+/** Phases of a single layer that are priced. */
+#define N_SINGLES_PHASES 5
+extern const phase singles_phases[N_SINGLES_PHASES];
 
 struct layer_run; /* single/classes.h */
 

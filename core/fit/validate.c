@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-judgement validate_judge(const points *p, const comparison *c, quantity q, const split *by,
+judgement validate_judge(const points *p, const comparison *c, phase q, const split *by,
                          size_t fold)
 {
     double   *predicted = calloc(p->n_points + 1, sizeof *predicted);
@@ -36,10 +36,10 @@ judgement validate_judge(const points *p, const comparison *c, quantity q, const
     return j;
 }
 
-bool validate_tells(const points *p, quantity q)
+bool validate_tells(const points *p, phase q)
 {
-    for (size_t i = 0; q == QUANTITY_UPDATE && i < p->n_points; i++)
+    for (size_t i = 0; q == PHASE_UPDATE && i < p->n_points; i++)
         if (p->point[i].row->ranks > 1)
             return true;
-    return q != QUANTITY_UPDATE;
+    return q != PHASE_UPDATE;
 }

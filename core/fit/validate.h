@@ -13,10 +13,10 @@ typedef struct judgement {
 } judgement;
 
 /** Judges the points of one fold (SPLIT_ALWAYS: all points, those of no fold too). */
-judgement validate_judge(const points *p, const comparison *c, quantity q, const split *by,
+judgement validate_judge(const points *p, const comparison *c, phase q, const split *by,
                          size_t fold);
 
-/** Has it something to say that no other quantity says? On one node the update is QUANTITY_GRAD. */
-bool validate_tells(const points *p, quantity q);
+/** Has it something to say that no other quantity says? On one node the update is PHASE_GRAD. */
+bool validate_tells(const points *p, phase q);
 
 #endif

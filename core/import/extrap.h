@@ -1,6 +1,6 @@
 /**
  * Extra-P's text files, as observations: PARAMETER, POINTS, REGION, METRIC and DATA as in the
- * documentation of Extra-P 4 (docs/file-formats.md, "Text file format"). report/extrap.h writes
+ * documentation of Extra-P 4 (docs/file-formats.md, "Text file format"). import/extrap_write.h writes
  * them.
  */
 #ifndef IMPORT_EXTRAP_H

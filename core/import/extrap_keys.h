@@ -1,5 +1,5 @@
-/** Words by which files of Extra-P and ours speak of the same: what varies, and what a region is.
- */
+/** Words by which files of Extra-P and ours speak of the same: what
+ * varies, and what a region is. */
 #ifndef IMPORT_EXTRAP_KEYS_H
 #define IMPORT_EXTRAP_KEYS_H
 

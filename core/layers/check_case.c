@@ -149,7 +149,8 @@ static void follow(case_random *r, check_case *c)
             break;
         case NUMBERS: follow_numbers(r, t); break;
         case ANYHOW: *t = some_tensor(r, chance(r, 70) ? c->dtype : integer_type(r)); break;
-        default: break;
+        case EQUAL:
+        case N_PATTERNS: break;
         }
     }
 }
@@ -253,8 +254,8 @@ static void some_shape(case_random *r, const check_case *c, char *text)
         append(text, "x", chance(r, 30) ? known_dim(r, c) : small_dim(r));
 }
 
-/* The elements of `t` in another shape: neighbours joined, one of the numbers left to be computed.
- */
+/* The elements of `t` in another shape: neighbours joined, one of the
+ * numbers left to be computed. */
 static void some_reshape(case_random *r, const lm_tensor *t, char *text)
 {
     const uint32_t open   = (uint32_t)case_below(r, t->rank);
@@ -320,7 +321,7 @@ static void guess_value(case_random *r, const check_case *c, const lm_param *p, 
     const uint32_t n = p->count > 1 && chance(r, 40) ? p->count : 1;
 
     text[0] = '\0';
-    switch (p->kind) {
+    switch ((enum lm_kinds)p->kind) {
     case LM_BOOL: strcpy(text, chance(r, 50) ? "yes" : "no"); break;
     case LM_ENUM: some_choice(r, p, text); break;
     case LM_SHAPE: some_shape(r, c, text); break;
@@ -335,7 +336,7 @@ static void guess_value(case_random *r, const check_case *c, const lm_param *p, 
                      text_exact(some_real(r, p), number, sizeof number));
         }
         break;
-    default:
+    case LM_INT:
         for (uint32_t i = 0; i < n; i++)
             append(text, ",", some_int(r, c, p));
     }

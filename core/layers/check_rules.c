@@ -46,8 +46,8 @@ typedef struct asking {
     check_report         *report;
 } asking;
 
-/* Behind the last input, the last parameter and the last value of each stands what nobody may
- * read. */
+/* Behind the last input, the last parameter and the last value of each
+ * stands what nobody may read. */
 static void prepare(asking *a, const check_manner *how)
 {
     const lm_layer_type *type = &a->entry->type;
@@ -281,8 +281,11 @@ static bool ask_step(asking *a, check_step step, check_answer *out, bool *refuse
     switch (step) {
     case STEP_WEIGHTS: return ask_weights(a, out, refused);
     case STEP_COST: return ask_cost(a, out, refused);
-    default: return ask_lower(a, (lm_pass)(step - STEP_LOWER), out, refused);
+    case STEP_INFER: /* asked before */
+    case STEP_LOWER:
+    case N_STEPS: break;
     }
+    return ask_lower(a, (lm_pass)(step - STEP_LOWER), out, refused);
 }
 
 bool check_ask(const registry_entry *entry, const check_case *c, const check_manner *how,

@@ -133,7 +133,7 @@ static const field collective_fields[] = { ONE(collective, bytes, 1), ONE(collec
 
 static const field *fields_of(lm_op op)
 {
-    switch (op) {
+    switch ((enum lm_ops)op) {
     case LM_OP_OPAQUE: return opaque_fields;
     case LM_OP_GEMM: return gemm_fields;
     case LM_OP_CONV: return conv_fields;
@@ -145,8 +145,9 @@ static const field *fields_of(lm_op op)
     case LM_OP_COPY: return copy_fields;
     case LM_OP_REDUCE: return reduce_fields;
     case LM_OP_ATTENTION: return attention_fields;
-    default: return collective_fields;
+    case LM_OP_ALLREDUCE: break;
     }
+    return collective_fields;
 }
 
 const char *kernel_print_geometry(const lm_kernel *k, char *buffer, size_t size)

@@ -13,8 +13,8 @@ lm_status   kernel_pass_parse(const char *name, lm_pass *out, lm_error *err);
 
 /** Geometry as text, "n=8 c_in=64 ... in=1x56x56": what stands in an observation. */
 const char *kernel_print_geometry(const lm_kernel *k, char *buffer, size_t size);
-/** The reverse; op, pass and dtype of *k are given, u and repeat are filled. Every field must be
- * there. */
+/** The reverse; op, pass and dtype of *k are given, u and repeat are filled.
+ * Every field must be there. */
 lm_status kernel_parse_geometry(const char *text, lm_kernel *k, lm_error *err);
 /** Is every dimension in its range, and do groups divide channels? The error names the field. */
 lm_status kernel_check(const lm_kernel *k, lm_error *err);

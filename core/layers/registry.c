@@ -11,11 +11,12 @@
 #include "layers/schema.h"
 
 struct registry {
-    registry_entry **entry; /* by name */
-    size_t           n, room;
-    void           **object; /* from dlopen() */
-    size_t           n_objects, object_room;
-    arena           *arena; /* entries and copies of names */
+    registry_entry             **entry; /* by name */
+    size_t                       n, room;
+    void                       **object; /* from dlopen() */
+    size_t                       n_objects, object_room;
+    arena                       *arena; /* entries and copies of names */
+    const struct network_format *formats;
 };
 
 /* An error-free record of 1.0 is at least this long. */
@@ -253,4 +254,14 @@ lm_status registry_add(registry *reg, const lm_plugin *plugin, const char *origi
 out:
     free(entry);
     return status;
+}
+
+void registry_set_formats(registry *reg, const struct network_format *formats)
+{
+    reg->formats = formats;
+}
+
+const struct network_format *registry_formats(const registry *reg)
+{
+    return reg->formats;
 }

@@ -32,13 +32,14 @@ const char *schema_describe(const lm_param *param, char *buffer, size_t size)
 {
     const char *one = param->kind == LM_REAL ? "number" : "integer";
 
-    switch (param->kind) {
+    switch ((enum lm_kinds)param->kind) {
     case LM_BOOL: snprintf(buffer, size, "yes or no"); break;
     case LM_TEXT: snprintf(buffer, size, "text"); break;
     case LM_SHAPE: snprintf(buffer, size, "shape such as 3x224x224"); break;
     case LM_ENUM: snprintf(buffer, size, "one of %s", param->choices); break;
     case LM_LIST: snprintf(buffer, size, "integers joined by commas"); break;
-    default:
+    case LM_INT:
+    case LM_REAL:
         if (param->count > 1)
             snprintf(buffer, size, "%u %ss (one is repeated)", param->count, one);
         else
@@ -142,7 +143,7 @@ lm_status schema_parse(const lm_param *p, const char *text, lm_value *out, lm_er
     bool      flag   = false;
     size_t    n      = 0;
 
-    switch (p->kind) {
+    switch ((enum lm_kinds)p->kind) {
     case LM_INT:
     case LM_REAL: status = parse_numbers(p, text, &value, err); break;
     case LM_BOOL:

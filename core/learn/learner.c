@@ -169,10 +169,9 @@ static lm_status train_body(const scaled *rows, const scaled *held, const learne
     case BODY_LINEAR: return linear_train(&by_lines, &to->linear, err);
     case BODY_TREES:
         return boost_train(&by_trees, held->n ? &held_trees : NULL, &o->boost, &to->trees, err);
-    default:
-        return mlp_train(&by_layers, held->n ? &held_layers : NULL, &o->mlp, NULL, NULL, &to->mlp,
-                         err);
+    case BODY_MLP: break;
     }
+    return mlp_train(&by_layers, held->n ? &held_layers : NULL, &o->mlp, NULL, NULL, &to->mlp, err);
 }
 
 static lm_status learner_new(const learner_options *o, size_t n_features, learner **out,

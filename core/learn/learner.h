@@ -77,12 +77,8 @@ size_t       learner_n_features(const learner *l);
  */
 lm_status learner_predict(const learner *l, const double *x, size_t n, double *y, lm_error *err);
 
-/** Appends it as text: a line of words, its range, which features are logarithms, what it is. */
-void learner_write(FILE *out, const learner *l);
-
-/** Reads it back. LM_E_NOTFOUND for a learner nobody knows, LM_E_SYNTAX, LM_E_ARG ("path:line:
- * ...") for what is cut short, no number, or out of range. */
-lm_status learner_read(lines *in, learner **out, lm_error *err);
+/** Its text, both ways: a line of words, its range, which features are logarithms, what it is. */
+void learner_text(lines *l, learner **both);
 
 /** How candidates are judged. */
 typedef struct learner_trial {

@@ -1,125 +1,57 @@
 /* Learners as text. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/no_memory.h"
 #include "learn/learner_body.h"
 
-void learner_write(FILE *out, const learner *l)
+/* Which features are logarithms. */
+static void logged_text(lines *l, learner *x)
 {
-    fprintf(out, "learner %s %s %zu\nrange %.17g %.17g %.17g\nlogged", learner_name(l->kind),
-            l->log ? "log" : "plain", l->n_features, l->low, l->high, l->unit);
-    for (size_t k = 0; k < l->n_features; k++)
-        fprintf(out, " %d", l->logged[k]);
-    fputc('\n', out);
-    if (l->linear)
-        linear_write(out, l->linear);
-    else if (l->trees)
-        trees_write(out, l->trees);
-    else
-        mlp_write(out, l->mlp);
-}
+    double *flag = lines_array(l, x->n_features, sizeof *flag);
 
-/* The next word of a line, cut off; *rest is what stands behind it. */
-static const char *next_word(char **rest)
-{
-    char *begin = *rest + strspn(*rest, " "), *end = begin + strcspn(begin, " ");
-
-    *rest = *end ? end + 1 : end;
-    *end  = '\0';
-    return begin;
-}
-
-/* "learner forest log 12" */
-static lm_status read_head(lines *in, learner *l, lm_error *err)
-{
-    const char *word;
-    char       *rest;
-    size_t      n;
-    lm_error    why;
-    lm_status   status = lines_expect(in, "learner", &rest, err);
-
-    if (status)
-        return status;
-    if (learner_parse(next_word(&rest), &l->kind, &why))
-        return lines_fail(in, err, LM_E_NOTFOUND, "%s", why.text);
-    word   = next_word(&rest);
-    l->log = !strcmp(word, "log");
-    if (!l->log && strcmp(word, "plain") != 0)
-        return lines_fail(in, err, LM_E_SYNTAX, "expected log or plain, found '%.40s'", word);
-    status = lines_counts(in, rest, 1, LEARNER_FEATURES, &l->n_features, 1, &n, err);
-    return status || n ? status : lines_fail(in, err, LM_E_SYNTAX, "features are not counted");
-}
-
-static lm_status read_range(lines *in, learner *l, lm_error *err)
-{
-    double    range[3];
-    char     *rest;
-    lm_status status = lines_expect(in, "range", &rest, err);
-
-    if (status || (status = lines_numbers(in, rest, range, 3, err)))
-        return status;
-    if (!(range[0] > 0 && range[0] <= range[1] && range[2] > 0))
-        return lines_fail(in, err, LM_E_ARG, "a range from %g to %g around %g", range[0], range[1],
-                          range[2]);
-    l->low  = range[0];
-    l->high = range[1];
-    l->unit = range[2];
-    return LM_OK;
-}
-
-static lm_status read_logged(lines *in, learner *l, lm_error *err)
-{
-    size_t   *flag = malloc(l->n_features * sizeof *flag), n;
-    char     *rest;
-    lm_status status = flag ? lines_expect(in, "logged", &rest, err) : no_memory(err);
-
-    if (!status && !(l->logged = calloc(l->n_features, sizeof *l->logged)))
-        status = no_memory(err);
-    if (!status && !(status = lines_counts(in, rest, 0, 1, flag, l->n_features, &n, err)) &&
-        n != l->n_features)
-        status =
-            lines_fail(in, err, LM_E_SYNTAX, "expected %zu flags, found %zu", l->n_features, n);
-    for (size_t k = 0; k < l->n_features && !status; k++)
-        l->logged[k] = flag[k];
+    if (!l->out)
+        x->logged = lines_array(l, x->n_features, sizeof *x->logged);
+    for (size_t k = 0; k < x->n_features && l->out && flag; k++)
+        flag[k] = x->logged[k];
+    LINE(l, "logged", ITEM_REALS(flag, x->n_features, 0, 1));
+    for (size_t k = 0; k < x->n_features && !l->status; k++)
+        x->logged[k] = flag[k] > 0;
     free(flag);
-    return status;
 }
 
-static lm_status read_body(lines *in, learner *l, lm_error *err)
+/* Returns its number of features. */
+static size_t body_text(lines *l, learner *x)
 {
-    size_t    width  = 0;
-    lm_status status = LM_OK;
-
-    switch (learner_body_of(l->kind)) {
-    case BODY_LINEAR:
-        if (!(status = linear_read(in, &l->linear, err)))
-            width = l->linear->n_features;
-        break;
-    case BODY_TREES:
-        if (!(status = trees_read(in, &l->trees, err)))
-            width = l->trees->n_features;
-        break;
-    case BODY_MLP:
-        if (!(status = mlp_read(in, &l->mlp, err)))
-            width = mlp_n_features(l->mlp);
-        break;
+    switch (learner_body_of(x->kind)) {
+    case BODY_LINEAR: linear_text(l, &x->linear); return l->status ? 0 : x->linear->n_features;
+    case BODY_TREES: trees_text(l, &x->trees); return l->status ? 0 : x->trees->n_features;
+    case BODY_MLP: mlp_text(l, &x->mlp); return l->status ? 0 : mlp_n_features(x->mlp);
     }
-    if (!status && width != l->n_features)
-        status = lines_fail(in, err, LM_E_ARG, "%s of %zu features, a learner of %zu",
-                            learner_name(l->kind), width, l->n_features);
-    return status;
+    return 0;
 }
 
-lm_status learner_read(lines *in, learner **out, lm_error *err)
+void learner_text(lines *l, learner **both)
 {
-    learner  *l      = calloc(1, sizeof *l);
-    lm_status status = l ? LM_OK : no_memory(err);
+    static const char *const scales[] = { "plain", "log" };
+    const char              *names[N_LEARNERS];
+    learner                 *x = *both = lines_made(l, *both, sizeof *x);
+    size_t                   kind, log, width;
 
-    if (status || (status = read_head(in, l, err)) || (status = read_range(in, l, err)) ||
-        (status = read_logged(in, l, err)) || (status = read_body(in, l, err)))
-        learner_free(l);
-    else
-        *out = l;
-    return status;
+    if (!x)
+        return;
+    for (learner_kind k = 0; k < N_LEARNERS; k++)
+        names[k] = learner_name(k);
+    kind = x->kind;
+    log  = x->log;
+    if (!LINE(l, "learner", ITEM_CHOICE(&kind, names, N_LEARNERS), ITEM_CHOICE(&log, scales, 2),
+              ITEM_COUNT(&x->n_features, 1, LEARNER_FEATURES)))
+        return;
+    x->kind = (learner_kind)kind;
+    x->log  = log;
+    LINE(l, "range", ITEM_REAL(&x->low, DBL_TRUE_MIN, DBL_MAX),
+         ITEM_REAL(&x->high, DBL_TRUE_MIN, DBL_MAX), ITEM_REAL(&x->unit, DBL_TRUE_MIN, DBL_MAX));
+    lines_check(l, x->low <= x->high, "a range from %g to %g", x->low, x->high);
+    logged_text(l, x);
+    width = body_text(l, x);
+    lines_check(l, width == x->n_features, "%s of %zu features, a learner of %zu", names[kind],
+                width, x->n_features);
 }

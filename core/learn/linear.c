@@ -129,39 +129,13 @@ lm_status linear_train(const learn_rows *rows, linear **out, lm_error *err)
 /* ---- text ---------------------------------------------------------------------------------------
  */
 
-void linear_write(FILE *out, const linear *l)
+void linear_text(lines *l, linear **both)
 {
-    fprintf(out, "linear %zu\nfactors %.17g", l->n_features, l->base);
-    for (size_t k = 0; k < l->n_features; k++)
-        fprintf(out, " %.17g", l->factor[k]);
-    fputc('\n', out);
-}
+    linear *x = *both = lines_made(l, *both, sizeof *x);
 
-lm_status linear_read(lines *in, linear **out, lm_error *err)
-{
-    size_t    size, n;
-    double   *number;
-    char     *rest;
-    linear   *l      = NULL;
-    lm_status status = lines_expect(in, "linear", &rest, err);
-
-    if (status || (status = lines_counts(in, rest, 1, LINEAR_FEATURES, &size, 1, &n, err)))
-        return status;
-    if (!n)
-        return lines_fail(in, err, LM_E_SYNTAX, "expected 'linear FEATURES'");
-    if ((status = linear_new(size, &l, err)))
-        return status;
-    if (!(number = malloc((size + 1) * sizeof *number)))
-        status = no_memory(err);
-    if (!status && !(status = lines_expect(in, "factors", &rest, err)) &&
-        !(status = lines_numbers(in, rest, number, size + 1, err))) {
-        l->base = number[0];
-        memcpy(l->factor, number + 1, size * sizeof *number);
-    }
-    free(number);
-    if (status)
-        linear_free(l);
-    else
-        *out = l;
-    return status;
+    if (!x || !LINE(l, "linear", ITEM_COUNT(&x->n_features, 1, LINEAR_FEATURES)))
+        return;
+    if (!l->out)
+        x->factor = lines_array(l, x->n_features, sizeof *x->factor);
+    LINE(l, "factors", ITEM_ANY(&x->base), ITEM_REALS(x->factor, x->n_features, -DBL_MAX, DBL_MAX));
 }

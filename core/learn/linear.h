@@ -2,8 +2,6 @@
 #ifndef LEARN_LINEAR_H
 #define LEARN_LINEAR_H
 
-#include <stdio.h>
-
 #include "learn/lines.h"
 #include "learn/rows.h"
 
@@ -30,10 +28,7 @@ void      linear_free(linear *l);
 /** What one row of features comes to. Pure. */
 double linear_predict(const linear *l, const double *x);
 
-/** Appends it as text: two lines. */
-void linear_write(FILE *out, const linear *l);
-
-/** Reads it back. LM_E_SYNTAX, LM_E_ARG ("path:line: ...") for what is cut short or no number. */
-lm_status linear_read(lines *in, linear **out, lm_error *err);
+/** Its text, both ways: two lines. */
+void linear_text(lines *l, linear **both);
 
 #endif

@@ -1,36 +1,129 @@
-/** Text of learned models, line by line: a word, then numbers. */
+/**
+ * Text of what is learned: lines of a word and items. One description of a line serves both ways:
+ * what it points to is written, or is read.
+ *
+ * The first failure ends reading: `status` keeps it, and whatever is described after it stays as it
+ * was. Who describes asks for `status` only before it follows what was read.
+ */
 #ifndef LEARN_LINES_H
 #define LEARN_LINES_H
 
+#include <float.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <layermeter/error.h>
 
-/** Where reading is. The text is cut up in place. */
 typedef struct lines {
-    const char *path; /**< for messages */
-    char       *at;   /**< the rest; NULL or "": nothing */
-    int         line; /**< the number of the last line read */
+    FILE       *out;    /**< where the lines are written; NULL: they are read */
+    const char *path;   /**< of the text that is read, for messages */
+    const char *name;   /**< of what is learned (kept.h) */
+    char       *at;     /**< the text behind the current line; it is cut up */
+    const char *end;    /**< of the text */
+    char       *item;   /**< the rest of the current line */
+    int         line;   /**< number of the current line */
+    size_t      number; /**< of the number that was read last in that line */
+    lm_status   status; /**< of the first failure */
+    lm_error   *err;
 } lines;
 
+/** To read a text; `name` and `path` may be NULL. */
+lines lines_of(const char *name, const char *path, char *text, lm_error *err);
+
+typedef enum line_kind {
+    LINE_END,
+    LINE_REAL,   /**< finite doubles, to the last bit */
+    LINE_SINGLE, /**< finite floats, to the last bit */
+    LINE_COUNT,  /**< whole numbers */
+    LINE_WORD,   /**< a text without blanks */
+    LINE_REST,   /**< a text up to the end of the line */
+    LINE_CHOICE  /**< one of several words, by its place */
+} line_kind;
+
+typedef struct line_item {
+    line_kind          kind;
+    size_t             n;     /**< numbers; room of a text; words to choose from */
+    size_t            *found; /**< of counts: as many as there are, n at most; NULL: n */
+    bool               known; /**< of reals: they may be missing, which is NAN */
+    double            *real;
+    float             *single;
+    size_t            *count; /**< of a choice its place */
+    char              *text;
+    const char *const *word;
+    double             least, most; /**< of numbers */
+} line_item;
+
+#define ITEM_REALS(x, how_many, from, to)                                      \
+    {                                                                          \
+        .kind = LINE_REAL, .n = how_many, .real = x, .least = from, .most = to \
+    }
+#define ITEM_REAL(x, from, to) ITEM_REALS(x, 1, from, to)
+#define ITEM_ANY(x)            ITEM_REALS(x, 1, -DBL_MAX, DBL_MAX)
+/** All of them, or, where the first is NAN, none. */
+#define ITEM_KNOWN(x, how_many, from, to)                                                     \
+    {                                                                                         \
+        .kind = LINE_REAL, .n = how_many, .known = true, .real = x, .least = from, .most = to \
+    }
+#define ITEM_SINGLES(x, how_many)                                                           \
+    {                                                                                       \
+        .kind = LINE_SINGLE, .n = how_many, .single = x, .least = -FLT_MAX, .most = FLT_MAX \
+    }
+#define ITEM_COUNTS(x, how_many, from, to)                                       \
+    {                                                                            \
+        .kind = LINE_COUNT, .n = how_many, .count = x, .least = from, .most = to \
+    }
+#define ITEM_COUNT(x, from, to) ITEM_COUNTS(x, 1, from, to)
+#define ITEM_LIST(x, how_many, room, from, to)                                                  \
+    {                                                                                           \
+        .kind = LINE_COUNT, .n = room, .found = how_many, .count = x, .least = from, .most = to \
+    }
+#define ITEM_WORD(array)                                     \
+    {                                                        \
+        .kind = LINE_WORD, .n = sizeof(array), .text = array \
+    }
+#define ITEM_REST(array)                                     \
+    {                                                        \
+        .kind = LINE_REST, .n = sizeof(array), .text = array \
+    }
+#define ITEM_CHOICE(place, words, how_many)                               \
+    {                                                                     \
+        .kind = LINE_CHOICE, .n = how_many, .count = place, .word = words \
+    }
+
 /**
- * The next line, which must begin with `word`; *rest is what stands behind it.
+ * A whole line. Reading it fails with LM_E_SYNTAX ("path:line: ...") for another word, for fewer or
+ * more items, for what is no number or none of the words, and at the end of the text; with LM_E_ARG
+ * for a number out of range.
  *
- * @return LM_E_SYNTAX ("path:line: ...") for another word, and at the end of the text
+ * @return `status` is LM_OK
  */
-lm_status lines_expect(lines *l, const char *word, char **rest, lm_error *err);
+bool lines_line(lines *l, const char *word, const line_item *items);
+#define LINE(l, word, ...) \
+    lines_line(l, word, (const line_item[]){ __VA_ARGS__, { .kind = LINE_END } })
 
-/** Exactly n finite numbers. LM_E_SYNTAX for fewer, more, or what is none; LM_E_ARG for nan, inf.
- */
-lm_status lines_numbers(const lines *l, char *text, double *out, size_t n, lm_error *err);
+/** Which of n words the line to come begins with: `at` where it is written. The first for none of
+ * them, which is what lines_line() then misses. */
+size_t lines_which(const lines *l, const char *const *word, size_t n, size_t at);
 
-/** Whole numbers from `least` to `most`, as many as there are but at most `room`. The same errors.
- */
-lm_status lines_counts(const lines *l, char *text, size_t least, size_t most, size_t *out,
-                       size_t room, size_t *n, lm_error *err);
+/* A line by its parts: its word, some items, others by hand, its end. */
+bool lines_begin(lines *l, const char *word);
+void lines_items(lines *l, const line_item *items);
+void lines_end(lines *l);
+#define ITEMS(l, ...) lines_items(l, (const line_item[]){ __VA_ARGS__, { .kind = LINE_END } })
 
-/** Sets "path:line: ..." and returns `code`. */
-lm_status lines_fail(const lines *l, lm_error *err, lm_status code, const char *fmt, ...)
-    LM_PRINTF(4, 5);
+/** Reading: the next item of the line, cut off; NULL: there is none. */
+char *lines_item(lines *l);
+
+/** Fails with LM_E_ARG and the text where what was read does not hold. */
+void lines_check(lines *l, bool holds, const char *fmt, ...) LM_PRINTF(3, 4);
+/** Fails with `code` and "path:line: ...". */
+void lines_fail(lines *l, lm_status code, const char *fmt, ...) LM_PRINTF(3, 4);
+
+/** Zeroed room for n elements of the text, each of which takes a byte of it at least: what is cut
+ * short is not worth the room. NULL after a failure. */
+void *lines_array(lines *l, size_t n, size_t size);
+/** What `*what` is: written as it is, or made zeroed, to be read. NULL after a failure. */
+void *lines_made(lines *l, void *what, size_t size);
 
 #endif

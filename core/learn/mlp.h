@@ -12,7 +12,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "learn/lines.h"
 #include "learn/rows.h"
@@ -54,11 +53,7 @@ size_t mlp_n_features(const mlp *m);
 /** Predictions of n rows of features. LM_E_NOMEM. */
 lm_status mlp_predict(const mlp *m, const double *x, size_t n, double *y, lm_error *err);
 
-/** Appends it as text: a line of sizes, then a line for each row of weights. */
-void mlp_write(FILE *out, const mlp *m);
-
-/** Reads it back from where `in` is. LM_E_SYNTAX, LM_E_ARG ("path:line: ...") for what is cut
- * short, no number, or out of range. */
-lm_status mlp_read(lines *in, mlp **out, lm_error *err);
+/** Its text, both ways: a line of sizes, then a line for each row of weights. */
+void mlp_text(lines *l, mlp **both);
 
 #endif

@@ -62,25 +62,6 @@ double trees_predict(const trees *t, const double *x)
 /* ---- text ---------------------------------------------------------------------------------------
  */
 
-void trees_write(FILE *out, const trees *t)
-{
-    fprintf(out, "trees %zu %zu\nbase %.17g\n", t->n_features, t->n_trees, t->base);
-    for (size_t k = 0; k < t->n_trees; k++) {
-        fprintf(out, "tree %zu", t->begin[k + 1] - t->begin[k]);
-        for (size_t i = t->begin[k]; i < t->begin[k + 1]; i++) {
-            const tree_node *n  = &t->node[i];
-            const int        at = (int)(i - t->begin[k]);
-
-            if (n->feature < 0)
-                fprintf(out, " =%.9g", (double)n->value);
-            else
-                fprintf(out, " %d:%.9g:%d:%d", n->feature, (double)n->value, at + n->below,
-                        at + n->above);
-        }
-        fputc('\n', out);
-    }
-}
-
 /* Is it a number that single precision holds, with `end` right behind it? */
 static bool read_value(const char *text, char end, const char **rest, float *out)
 {
@@ -123,59 +104,62 @@ static bool read_node(const char *word, size_t at, size_t n, size_t n_features, 
     return out->below > 0 && out->above > 0;
 }
 
-static lm_status read_tree(lines *in, trees *t, size_t k, lm_error *err)
+static void write_nodes(FILE *out, const tree_node *node, size_t n)
 {
-    char      *rest, *word;
-    uint64_t   n;
-    size_t     found;
-    tree_node *more;
-    lm_status  status = lines_expect(in, "tree", &rest, err);
-
-    if (status)
-        return status;
-    word = strtok(rest, " ");
-    if (!word || text_uint(word, &n, err) || n < 1 || n > TREES_NODES - t->n_nodes)
-        return lines_fail(in, err, LM_E_SYNTAX, "expected 'tree NODES ...', 1 or more");
-    if (!(more = realloc(t->node, (t->n_nodes + n) * sizeof *more)))
-        return no_memory(err);
-    t->node = more;
-    memset(more + t->n_nodes, 0, n * sizeof *more);
-    for (found = 0; found < n && (word = strtok(NULL, " ")); found++)
-        if (!read_node(word, found, n, t->n_features, &more[t->n_nodes + found]))
-            return lines_fail(in, err, LM_E_SYNTAX, "node %zu: '%.40s' is none", found, word);
-    if (found < n || strtok(NULL, " "))
-        return lines_fail(in, err, LM_E_SYNTAX, "expected %llu nodes%s", (unsigned long long)n,
-                          found < n ? ", found fewer" : ", found more");
-    t->n_nodes += n;
-    t->begin[k + 1] = t->n_nodes;
-    return LM_OK;
+    for (size_t i = 0; i < n; i++)
+        if (node[i].feature < 0)
+            fprintf(out, " =%.9g", (double)node[i].value);
+        else
+            fprintf(out, " %d:%.9g:%d:%d", node[i].feature, (double)node[i].value,
+                    (int)i + node[i].below, (int)i + node[i].above);
 }
 
-lm_status trees_read(lines *in, trees **out, lm_error *err)
+static void read_nodes(lines *l, trees *t, size_t n)
 {
-    size_t    size[2], n;
-    char     *rest;
-    trees    *t;
-    lm_status status = lines_expect(in, "trees", &rest, err);
+    tree_node *more = realloc(t->node, (t->n_nodes + n) * sizeof *more);
 
-    if (status || (status = lines_counts(in, rest, 0, TREES_NODES, size, 2, &n, err)))
-        return status;
-    if (n != 2 || size[0] < 1 || size[0] > TREES_FEATURES)
-        return lines_fail(in, err, LM_E_SYNTAX, "expected 'trees FEATURES TREES', 1 to %d features",
-                          TREES_FEATURES);
-    if (!(t = calloc(1, sizeof *t)) || !(t->begin = calloc(size[1] + 1, sizeof *t->begin))) {
-        free(t);
-        return no_memory(err);
+    if (!more) {
+        l->status = no_memory(l->err);
+        return;
     }
-    t->n_features = size[0];
-    t->n_trees    = size[1];
-    if (!(status = lines_expect(in, "base", &rest, err)))
-        status = lines_numbers(in, rest, &t->base, 1, err);
-    for (size_t k = 0; k < t->n_trees && !status; k++)
-        status = read_tree(in, t, k, err);
-    if (status)
-        trees_free(t);
-    else
-        *out = t;
-    return status;
+    t->node = more;
+    memset(more + t->n_nodes, 0, n * sizeof *more);
+    for (size_t i = 0; i < n; i++) {
+        const char *word = lines_item(l);
+
+        if (!word || !read_node(word, i, n, t->n_features, &more[t->n_nodes + i])) {
+            lines_fail(l, LM_E_SYNTAX, "node %zu: '%.40s' is none", i, word ? word : "");
+            return;
+        }
+    }
+    t->n_nodes += n;
+}
+
+static void tree_text(lines *l, trees *t, size_t k)
+{
+    size_t n = l->out ? t->begin[k + 1] - t->begin[k] : 0;
+
+    if (!lines_begin(l, "tree"))
+        return;
+    ITEMS(l, ITEM_COUNT(&n, 1, TREES_NODES - (double)(l->out ? 0 : t->n_nodes)));
+    if (l->out)
+        write_nodes(l->out, t->node + t->begin[k], n);
+    else if (!l->status)
+        read_nodes(l, t, n);
+    lines_end(l);
+    t->begin[k + 1] = t->begin[k] + n;
+}
+
+void trees_text(lines *l, trees **both)
+{
+    trees *t = *both = lines_made(l, *both, sizeof *t);
+
+    if (!t || !LINE(l, "trees", ITEM_COUNT(&t->n_features, 1, TREES_FEATURES),
+                    ITEM_COUNT(&t->n_trees, 0, TREES_NODES)))
+        return;
+    if (!l->out)
+        t->begin = lines_array(l, t->n_trees, sizeof *t->begin);
+    LINE(l, "base", ITEM_ANY(&t->base));
+    for (size_t k = 0; k < t->n_trees && !l->status; k++)
+        tree_text(l, t, k);
 }

@@ -29,12 +29,8 @@ void trees_free(trees *t);
 /** What one row of features comes to. Pure. */
 double trees_predict(const trees *t, const double *x);
 
-/** Appends them as text: a line of sizes, then a line a tree of "feature:threshold:below:above" and
- * leaves "=value". */
-void trees_write(FILE *out, const trees *t);
-
-/** Reads them back. LM_E_SYNTAX, LM_E_ARG ("path:line: ...") for what is cut short, no number, or
- * would not end: children stand behind their node. */
-lm_status trees_read(lines *in, trees **out, lm_error *err);
+/** Their text, both ways: a line of sizes, then a line a tree of "feature:threshold:below:above"
+ * and leaves "=value". What would not end is refused: children stand behind their node. */
+void trees_text(lines *l, trees **both);
 
 #endif

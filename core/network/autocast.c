@@ -52,6 +52,11 @@ static bool chooses(const bound_layer *l, const char *key, const char *const *li
     return is_one_of(choice, list, n);
 }
 
+static bool is_product(lm_op op)
+{
+    return op == LM_OP_CONV || op == LM_OP_GEMM || op == LM_OP_ATTENTION;
+}
+
 autocast_rule autocast_rule_of(const bound_layer *l)
 {
     if (is_one_of(l->decl->type, LIST(full_precision)) ||
@@ -60,11 +65,7 @@ autocast_rule autocast_rule_of(const bound_layer *l)
     if (is_one_of(l->decl->type, LIST(lower)))
         return AUTOCAST_LOWER;
     for (size_t i = 0; i < l->n_kernels[LM_FORWARD]; i++)
-        switch (l->kernels[LM_FORWARD][i].op) {
-        case LM_OP_CONV:
-        case LM_OP_GEMM:
-        case LM_OP_ATTENTION: return AUTOCAST_LOWER;
-        default: break;
-        }
+        if (is_product(l->kernels[LM_FORWARD][i].op))
+            return AUTOCAST_LOWER;
     return AUTOCAST_WIDEST;
 }

@@ -40,8 +40,8 @@ static bool is_data(const bound_layer *l)
     return is_source(l) && !(l->entry->type.flags & LM_CONSTANT);
 }
 
-/* Some networks' keys hold for one image alone: then the shape keeps the height and width it has.
- */
+/* Some networks' keys hold for one image alone: then the shape keeps the
+ * height and width it has. */
 static lm_status check_image(const binding *b, const int64_t *shape, size_t rank,
                              const int64_t *wanted, size_t wanted_rank)
 {
@@ -134,8 +134,8 @@ static lm_status gather_inputs(binding *b, bound_layer *l)
     return LM_OK;
 }
 
-/* Where one kernel yields both gradients (norms), it stands under LM_GRAD_INPUT and runs for
- * either. */
+/* Where one kernel yields both gradients (norms), it stands under
+ * LM_GRAD_INPUT and runs for either. */
 static bool pass_happens(const bound_layer *l, lm_pass pass)
 {
     const bool both_at_once = l->lowered && l->trained && !l->n_kernels[LM_GRAD_WEIGHT];
@@ -301,8 +301,8 @@ static lm_status add_gradients(binding *b, bound_layer *l)
     return check_cost(b, l);
 }
 
-/* `shares =`: the owner's tensors go behind its own, so that whoever counts weights counts them
- * once. */
+/* `shares =`: the owner's tensors go behind its own, so that whoever counts
+ * weights counts them once. */
 static lm_status share_weights(binding *b, bound_layer *l)
 {
     const bound_layer *owner = &b->out->layer[l->decl->shares - b->net->layer];

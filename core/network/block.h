@@ -59,8 +59,8 @@ lm_status block_spend(block_table *t, size_t bytes, int line);
 lm_status block_substitute(block_table *t, const environment *env, const char *text, int line,
                            const char **out);
 
-/** The arguments of one use of a block: the template's defaults, overridden by the section's pairs.
- */
+/** The arguments of one use of a block: the template's defaults,
+ * overridden by the section's pairs. */
 lm_status block_bind(block_table *t, const block *b, const ini_section *use,
                      const environment *outer, environment *inner);
 

@@ -29,8 +29,8 @@ void build_input(net_builder *b, size_t layer, net_edge from);
 void build_functional(net_builder *b, size_t layer);
 /** Its parameters are another layer's own, by role and shape. */
 void build_shares(net_builder *b, size_t layer, size_t owner);
-/** What the network is for: if any layer is marked, those on which none of them depends are left
- * out. */
+/** What the network is for: if any layer is marked, those on which none of
+ * them depends are left out. */
 void build_output(net_builder *b, size_t layer);
 /** Appends a sentence to the network's note. */
 void build_note(net_builder *b, const char *fmt, ...) LM_PRINTF(2, 3);

@@ -50,7 +50,7 @@ out:
     return status;
 }
 
-static lm_status mark_outputs(unfolding *u, scope *top, const char *output, int line)
+static lm_status mark_outputs(unfolding *u, name_scope *top, const char *output, int line)
 {
     char       *part[INPUTS_MAX];
     size_t      n;
@@ -145,7 +145,7 @@ static lm_status unfold_file(unfolding *u, const environment *arguments, const c
 {
     const ini_document *doc   = u->doc;
     const ini_section **item  = calloc(doc->n_sections + 1, sizeof *item);
-    scope               top   = { .prefix = "", .env = *arguments, .last = NONE };
+    name_scope          top   = { .prefix = "", .env = *arguments, .last = NONE };
     size_t              n     = 0, last;
     size_t             *order = NULL;
     lm_status           status;

@@ -20,8 +20,8 @@ void      kernel_list_free(kernel_list *list);
 
 /** Forward pass, in the order in which the layers run. Appends. */
 lm_status kernels_forward(const bound_network *net, kernel_list *list, lm_error *err);
-/** Backward pass: the layers in reverse, each with its input gradient before its weight gradient.
- */
+/** Backward pass: the layers in reverse, each with its input gradient
+ * before its weight gradient. */
 lm_status kernels_backward(const bound_network *net, kernel_list *list, lm_error *err);
 /** One map a trained tensor: see optimizer_update(). */
 lm_status kernels_update(const bound_network *net, optimizer o, kernel_list *list, lm_error *err);

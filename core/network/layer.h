@@ -15,8 +15,8 @@
 lm_status layer_params(const registry_entry *entry, const net_layer *decl, arena *a, lm_value **out,
                        int *line, lm_error *err);
 
-/** What callbacks see of it; everything given must outlive it. Its outputs come with
- * layer_infer(). */
+/** What callbacks see of it; everything given must outlive it. Its outputs
+ * come with layer_infer(). */
 host_layer layer_view(const registry_entry *entry, const char *name, const lm_value *param,
                       const lm_tensor *input, uint32_t n_inputs, lm_dtype dtype, lm_error *err);
 

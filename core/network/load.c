@@ -233,6 +233,15 @@ static bool is_ini(const char *path)
     return n > 4 && !strcmp(path + n - 4, ".ini");
 }
 
+/* Another suffix than .ini, as of a network that is to be imported: letters alone. */
+static bool has_other_suffix(const char *name)
+{
+    const char *suffix = strrchr(name, '.');
+
+    return suffix && suffix[1] && !is_ini(name) &&
+           strspn(suffix + 1, "abcdefghijklmnopqrstuvwxyz") == strlen(suffix + 1);
+}
+
 /* The base's file, beside this one. */
 static bool find_beside(const loading *l, const char *base, char *path, size_t size)
 {
@@ -247,12 +256,14 @@ static bool find_beside(const loading *l, const char *base, char *path, size_t s
 /* Beside this file, or as any network. */
 static lm_status find_base(const loading *l, const head *h, char *path, size_t size)
 {
-    lm_status status;
+    const bool other  = has_other_suffix(h->base);
+    lm_status  status = LM_OK;
 
     if (find_beside(l, h->base, path, size))
         return LM_OK;
-    status = network_find(h->base, path, size, l->err);
-    if (!status && !is_ini(path))
+    if (!other)
+        status = network_find(h->base, path, size, l->err);
+    if (!status && (other || !is_ini(path)))
         status = lm_error_set(l->err, LM_E_ARG,
                               "'%.60s' is no .ini file: 'layermeter import' makes one", h->base);
     else if (!status && access(path, R_OK))

@@ -1,5 +1,5 @@
-/* Memory that a training step needs on one device: weights, and the sum of all lives at its peak.
- */
+/* Memory that a training step needs on one device: weights, and the sum
+ * of all lives at its peak. */
 #include "network/memory.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The lives of tensors in a step: activations, what layers keep beside, gradients of activations.
- */
+/* The lives of tensors in a step: activations, what layers keep beside,
+ * gradients of activations. */
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "network/memory_walk.h"
@@ -191,8 +191,8 @@ static void hold_activations(walk *w)
     }
 }
 
-/* What a layer has beside its tensors: in each of its passes, or from its last forward pass until
- * its backward. */
+/* What a layer has beside its tensors: in each of its passes, or from its last forward
+ * pass until its backward. */
 static void hold_beside(walk *w, memory_part part, size_t l, bool kept, uint64_t bytes)
 {
     const size_t again = w->t.again[l], backward = w->t.backward[l];

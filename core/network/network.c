@@ -13,44 +13,31 @@
 #include "base/place.h"
 #include "base/text.h"
 #include "layers/registry.h"
-#include "network/onnx/onnx.h"
-#include "network/paleo/paleo.h"
 
-/* How files are read, by suffix. */
-typedef struct file_format {
-    const char *suffix;
-    lm_status (*read)(const char *path, const registry *reg, const network_choices *choices,
-                      network **out, lm_error *err);
-} file_format;
-
-static lm_status read_ini(const char *path, const registry *reg, const network_choices *choices,
-                          network **out, lm_error *err)
+static bool has_suffix(const char *name, const char *suffix)
 {
-    (void)reg;
+    const size_t n = strlen(name), m = strlen(suffix);
+
+    return n > m && !strcmp(name + n - m, suffix);
+}
+
+static lm_status read_ini(const char *path, const network_choices *choices, network **out,
+                          lm_error *err)
+{
     if (choices && choices->n_treat + choices->n_ignore)
         return lm_error_set(err, LM_E_ARG,
                             "%s: --treat and --ignore are for files of other formats", path);
     return network_load(path, choices, out, err);
 }
 
-static const file_format formats[] = {
-    { ".ini", read_ini },
-    { ".onnx", onnx_load },
-    { ".json", paleo_load },
-};
-
-/* NULL if the name has no known suffix. */
-static const file_format *format_of(const char *name)
+/* NULL: an .ini file, or a name. */
+static const network_format *format_of(const registry *reg, const char *name)
 {
-    const size_t n = strlen(name);
+    const network_format *f = registry_formats(reg);
 
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
-        const size_t m = strlen(formats[i].suffix);
-
-        if (n > m && !strcmp(name + n - m, formats[i].suffix))
-            return &formats[i];
-    }
-    return NULL;
+    while (f && f->suffix && !has_suffix(name, f->suffix))
+        f++;
+    return f && f->suffix ? f : NULL;
 }
 
 /* The folders with networks, each ended by a newline: those of $LAYERMETER_MODEL_PATH, then that of
@@ -170,7 +157,7 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
     bool      found  = false;
     lm_status status = LM_OK;
 
-    if (strchr(name, '/') || format_of(name)) {
+    if (strchr(name, '/') || has_suffix(name, ".ini")) {
         if (snprintf(path, size, "%s", name) >= (int)size)
             return lm_error_set(err, LM_E_ARG, "%s: path is too long", name);
         return LM_OK;
@@ -186,16 +173,16 @@ lm_status network_find(const char *name, char *path, size_t size, lm_error *err)
 lm_status network_open(const char *name, const registry *reg, const network_choices *choices,
                        network **out, lm_error *err)
 {
-    char               path[PATH_MAX];
-    const file_format *format;
-    lm_status          status = network_find(name, path, sizeof path, err);
+    const network_format *format = format_of(reg, name);
+    char                  path[PATH_MAX];
+    lm_status             status;
 
-    if (status)
-        return status;
-    format = format_of(path);
-    if (format && format->read != read_ini && choices && choices->n_set)
-        return lm_error_set(err, LM_E_ARG, "%s: --set is for [arguments] of .ini files", path);
-    return (format ? format : &formats[0])->read(path, reg, choices, out, err);
+    if (format && choices && choices->n_set)
+        return lm_error_set(err, LM_E_ARG, "%s: --set is for [arguments] of .ini files", name);
+    if (format)
+        return format->read(name, reg, choices, out, err);
+    status = network_find(name, path, sizeof path, err);
+    return status ? status : read_ini(path, choices, out, err);
 }
 
 bool network_source_type(const char *type)

@@ -78,8 +78,15 @@ typedef struct network_choices {
     bool               head_only; /**< of an .ini file: arguments, given or not, but no layers */
 } network_choices;
 
+/** A format of files beside .ini. A table of these ends with a suffix of NULL. */
+typedef struct network_format {
+    const char *suffix; /**< ".onnx" */
+    lm_status (*read)(const char *path, const registry *reg, const network_choices *choices,
+                      network **out, lm_error *err);
+} network_format;
+
 /**
- * Finds the file behind `name`: a path (anything with a slash or a known suffix), else NAME.ini in
+ * Finds the file behind `name`: a path (anything with a slash, or that ends in .ini), else NAME.ini in
  * $LAYERMETER_MODEL_PATH (colon-separated), else among the shipped models.
  * LM_E_NOTFOUND lists where it looked.
  */
@@ -107,9 +114,9 @@ lm_status network_load(const char *path, const network_choices *choices, network
 /** Types that take nothing from the layer before them. */
 bool network_source_type(const char *type);
 /**
- * Finds and reads; a file's suffix decides how: .ini, or an importer's.
+ * Finds and reads. The suffix decides how: as one of the registry's formats, else as .ini.
  *
- * @param reg     layer types: importers infer shapes with them
+ * @param reg     layer types, which importers infer shapes with, and formats
  * @param choices NULL: none
  */
 lm_status network_open(const char *name, const registry *reg, const network_choices *choices,

@@ -49,8 +49,9 @@ uint64_t optimizer_state_bytes(optimizer o, const lm_tensor *weight)
     case OPTIMIZER_SGD: return 0;
     case OPTIMIZER_MOMENTUM: return lm_bytes(weight);
     case OPTIMIZER_ADAM: return lm_mul(2, lm_bytes(weight));
-    default: return lm_mul(adafactor_elements(weight), lm_dtype_bytes(weight->dtype));
+    case OPTIMIZER_ADAFACTOR: break;
     }
+    return lm_mul(adafactor_elements(weight), lm_dtype_bytes(weight->dtype));
 }
 
 lm_status optimizer_update(optimizer o, const lm_tensor *weight, lm_kernel *out, lm_error *err)

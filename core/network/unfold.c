@@ -123,7 +123,7 @@ static lm_status copy_parameters(unfolding *u, const ini_section *s, const envir
 /* ---- scopes -------------------------------------------------------------------------------------
  */
 
-lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const *item, size_t n,
+lm_status unfold_scope(unfolding *u, name_scope *sc, const ini_section *const *item, size_t n,
                        size_t *output);
 
 /* "layer1.0..2": stem "layer1.", from 0 to 2; only the end may be negative, as in 0..-1: empty */
@@ -173,7 +173,7 @@ static lm_status split_range(unfolding *u, const ini_section *s, const char *nam
     return LM_OK;
 }
 
-static lm_status unfold_layer(unfolding *u, scope *sc, const ini_section *s, const char *full,
+static lm_status unfold_layer(unfolding *u, name_scope *sc, const ini_section *s, const char *full,
                               size_t *out)
 {
     node            n      = { .name      = full,
@@ -217,8 +217,8 @@ static lm_status unfold_layer(unfolding *u, scope *sc, const ini_section *s, con
 }
 
 /* Input k of a block, by its name within: what `given` names, or what stands before the block. */
-static lm_status add_port(unfolding *u, const scope *sc, const ini_section *s, size_t k,
-                          char *given, scope *inner)
+static lm_status add_port(unfolding *u, const name_scope *sc, const ini_section *s, size_t k,
+                          char *given, name_scope *inner)
 {
     node      port = { .name      = inner->prefix,
                        .line      = s->line,
@@ -246,14 +246,14 @@ static lm_status add_port(unfolding *u, const scope *sc, const ini_section *s, s
     return LM_OK;
 }
 
-static lm_status unfold_block(unfolding *u, scope *sc, const ini_section *s, const char *full,
+static lm_status unfold_block(unfolding *u, name_scope *sc, const ini_section *s, const char *full,
                               size_t *out)
 {
     const ini_pair *which = ini_get(s, "block");
     const block    *b;
     const char     *name;
-    scope           inner = {
-                  .prefix = full, .block = sc->block ? sc->block : full, .last = NONE, .depth = sc->depth + 1
+    name_scope      inner = {
+             .prefix = full, .block = sc->block ? sc->block : full, .last = NONE, .depth = sc->depth + 1
     };
     char     *part[INPUTS_MAX];
     size_t    n_given = 0, n_ports;
@@ -286,7 +286,7 @@ static lm_status name_too_long(unfolding *u, const ini_section *s)
 }
 
 /* One section under one name. */
-static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const char *local)
+static lm_status unfold_one(unfolding *u, name_scope *sc, const ini_section *s, const char *local)
 {
     char      full[NAME_BYTES];
     char     *name, *kept;
@@ -328,7 +328,7 @@ static lm_status unfold_one(unfolding *u, scope *sc, const ini_section *s, const
 }
 
 /* `when =`: is the layer there at all? */
-static lm_status is_wanted(unfolding *u, const scope *sc, const ini_section *s, bool *wanted)
+static lm_status is_wanted(unfolding *u, const name_scope *sc, const ini_section *s, bool *wanted)
 {
     const ini_pair *when = ini_get(s, "when");
     const char     *value;
@@ -344,7 +344,8 @@ static lm_status is_wanted(unfolding *u, const scope *sc, const ini_section *s, 
     return status;
 }
 
-static lm_status unfold_wanted(unfolding *u, scope *sc, const ini_section *s, const char *local)
+static lm_status unfold_wanted(unfolding *u, name_scope *sc, const ini_section *s,
+                               const char *local)
 {
     bool      wanted;
     lm_status status = is_wanted(u, sc, s, &wanted);
@@ -353,7 +354,7 @@ static lm_status unfold_wanted(unfolding *u, scope *sc, const ini_section *s, co
 }
 
 /* One step of a range, where $index is its number. */
-static lm_status unfold_step(unfolding *u, scope *sc, const ini_section *s, const char *name,
+static lm_status unfold_step(unfolding *u, name_scope *sc, const ini_section *s, const char *name,
                              size_t stem, int64_t index)
 {
     const environment outer = sc->env;
@@ -370,7 +371,8 @@ static lm_status unfold_step(unfolding *u, scope *sc, const ini_section *s, cons
     return status;
 }
 
-static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, const char *local)
+static lm_status unfold_section(unfolding *u, name_scope *sc, const ini_section *s,
+                                const char *local)
 {
     const char *name;
     range       r;
@@ -387,7 +389,7 @@ static lm_status unfold_section(unfolding *u, scope *sc, const ini_section *s, c
 }
 
 /* The node a name stands for in a scope, or in a block used there. */
-size_t unfold_find(const unfolding *u, const scope *sc, const char *name)
+size_t unfold_find(const unfolding *u, const name_scope *sc, const char *name)
 {
     const size_t local = names_find(&sc->local, name);
     char         full[2 * NAME_BYTES];
@@ -399,7 +401,7 @@ size_t unfold_find(const unfolding *u, const scope *sc, const char *name)
 }
 
 /* The owner of shared parameters: of the scope or, by its full name, of what stands above. */
-static lm_status resolve_owner(unfolding *u, const scope *sc, const pending *p)
+static lm_status resolve_owner(unfolding *u, const name_scope *sc, const pending *p)
 {
     node  *n     = &u->node[p->node];
     size_t owner = unfold_find(u, sc, p->text);
@@ -425,7 +427,7 @@ static lm_status resolve_owner(unfolding *u, const scope *sc, const pending *p)
 }
 
 /* "name" or "name:1" -> node and output. */
-static lm_status resolve(unfolding *u, const scope *sc, const pending *p)
+static lm_status resolve(unfolding *u, const name_scope *sc, const pending *p)
 {
     node       *n     = &u->node[p->node];
     const char *colon = strchr(p->text, ':');
@@ -452,7 +454,7 @@ static lm_status resolve(unfolding *u, const scope *sc, const pending *p)
     return LM_OK;
 }
 
-lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const *item, size_t n,
+lm_status unfold_scope(unfolding *u, name_scope *sc, const ini_section *const *item, size_t n,
                        size_t *output)
 {
     const size_t mine   = u->n_pending;

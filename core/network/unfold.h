@@ -13,8 +13,8 @@
 #define NONE       ((size_t)-1)
 #define INPUTS_MAX 256 /* of one layer or block, as written; a concat takes no more */
 
-/* A layer, or an input port of a block: a node that passes one tensor on and vanishes in the end.
- */
+/* A layer, or an input port of a block: a node that passes one tensor on
+ * and vanishes in the end. */
 typedef struct node {
     const char        *name;
     const char        *block;   /* outermost use of a block; NULL: none */
@@ -50,22 +50,22 @@ typedef struct unfolding {
 } unfolding;
 
 /* The file's top, or the inside of one use of a block. */
-typedef struct scope {
+typedef struct name_scope {
     const char *prefix; /* "" at the top */
     const char *block;  /* outermost use of a block; NULL: the top */
     environment env;
     names       local; /* names as written in this scope -> node */
     size_t      last;  /* node a layer without `inputs` takes; NONE: nothing yet */
     int         depth;
-} scope;
+} name_scope;
 
 /** Unfolds all sections of a scope and resolves its inputs; *last is the node that its last section
  * ends with, NONE: there is none. LM_E_SYNTAX, LM_E_NOTFOUND, LM_E_NOMEM. */
-lm_status unfold_scope(unfolding *u, scope *sc, const ini_section *const *item, size_t n,
+lm_status unfold_scope(unfolding *u, name_scope *sc, const ini_section *const *item, size_t n,
                        size_t *last);
 
 /** Of that name in the scope, or NONE. */
-size_t unfold_find(const unfolding *u, const scope *sc, const char *name);
+size_t unfold_find(const unfolding *u, const name_scope *sc, const char *name);
 
 lm_status unfold_no_memory(unfolding *u);
 

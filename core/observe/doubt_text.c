@@ -19,13 +19,11 @@ static const char *what_of(const doubt *d, char *buffer, size_t size)
 
 static const char *plural_of(phase f)
 {
-    switch (f) {
-    case PHASE_FORWARD: return "forward passes";
-    case PHASE_BACKWARD: return "backward passes";
-    case PHASE_INFERENCE: return "forward passes (inference)";
-    case PHASE_UPDATE: return "updates";
-    default: return "steps";
-    }
+    return f == PHASE_FORWARD     ? "forward passes"
+           : f == PHASE_BACKWARD  ? "backward passes"
+           : f == PHASE_INFERENCE ? "forward passes (inference)"
+           : f == PHASE_UPDATE    ? "updates"
+                                  : "steps";
 }
 
 const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT])
@@ -72,7 +70,7 @@ const char *doubt_text(const doubt *d, char buffer[DOUBT_TEXT])
                  peak);
         break;
     case DOUBT_STEP:
-    default:
+    case N_DOUBTS:
         snprintf(buffer, DOUBT_TEXT,
                  "%s: %.4g s, but forward, backward and update are %.4g s together: of other runs, "
                  "or units?",

@@ -49,8 +49,17 @@ double phase_flops(const net_metrics *m, phase f)
     case PHASE_STEP: return forward + backward;
     case PHASE_GRAD_INPUT: return (double)m->flops_grad_input;
     case PHASE_GRAD_WEIGHT: return (double)m->flops_grad_weight;
-    default: return 0;
+    case PHASE_UPDATE:
+    case PHASE_SYNC:
+    case PHASE_GRAD:
+    case PHASE_BACKWARD_GRAD:
+    case PHASE_GRAD_ONE:
+    case PHASE_STEP_MANY:
+    case PHASE_EXPOSED:
+    case PHASE_OVERLAPPED:
+    case N_TIMES: break;
     }
+    return 0;
 }
 
 double phase_bytes(const net_metrics *m)

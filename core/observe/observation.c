@@ -14,8 +14,6 @@
 #include "network/optimizer.h"
 #include "observe/flags.h"
 
-static const char *const phases[N_PHASES]   = { "forward", "backward",  "sync",       "update",
-                                                "step",    "inference", "grad_input", "grad_weight" };
 static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective",
                                                 "layer",   "counts", "stream" };
 
@@ -35,11 +33,6 @@ const observation observation_blank = { .name        = "",
                                         .clock_mhz   = NAN,
                                         .power_w     = NAN };
 
-const char *phase_name(phase p)
-{
-    return phases[p];
-}
-
 const char *obs_kind_name(obs_kind kind)
 {
     return kinds[kind];
@@ -50,16 +43,6 @@ lm_status obs_kind_parse(const char *text, obs_kind *out)
     for (obs_kind k = 0; k < OBS_N_KINDS; k++)
         if (!strcmp(kinds[k], text)) {
             *out = k;
-            return LM_OK;
-        }
-    return LM_E_NOTFOUND;
-}
-
-lm_status phase_parse(const char *text, phase *out)
-{
-    for (phase p = 0; p < N_PHASES; p++)
-        if (!strcmp(phases[p], text)) {
-            *out = p;
             return LM_OK;
         }
     return LM_E_NOTFOUND;
@@ -273,8 +256,10 @@ static const char *phases_instead(const observation *row)
                    : NULL;
     case OBS_NETWORK:
     case OBS_COUNTS: return half ? NETWORK_PHASES : NULL;
-    default: return NULL;
+    case OBS_KERNEL:
+    case OBS_N_KINDS: break;
     }
+    return NULL;
 }
 
 lm_status observation_check(const observation *row, lm_error *err)
@@ -283,7 +268,7 @@ lm_status observation_check(const observation *row, lm_error *err)
     uint32_t       flags;
 
     if (phases_instead(row))
-        return bad_word(err, "phase", phases[row->phase], phases_instead(row));
+        return bad_word(err, "phase", phase_name(row->phase), phases_instead(row));
     if (!*row->name)
         return lm_error_set(err, LM_E_SYNTAX, "name is empty");
     if (!row->skipped && isnan(row->seconds))
@@ -395,8 +380,8 @@ static lm_status read_rows(loading *l)
         }
         if (!n)
             return LM_OK;
-        /* A run that was killed may leave half a row: without newline, fields or its closing
-         * status. */
+        /* A run that was killed may leave half a row: without newline,
+         * fields or its closing status. */
         if (l->csv.unended && (n < l->n_fields || (writes_status(l) && strcmp(field[n - 1], "ok") &&
                                                    strncmp(field[n - 1], "skipped-", 8)))) {
             l->obs->cut_short = true;
@@ -568,7 +553,8 @@ void observation_print(FILE *out, const observation *row, const char *status)
         if (c == KIND)
             fputs(kinds[row->kind], out);
         else if (c == PHASE)
-            fputs(row->kind == OBS_KERNEL ? kernel_pass_name(row->pass) : phases[row->phase], out);
+            fputs(row->kind == OBS_KERNEL ? kernel_pass_name(row->pass) : phase_name(row->phase),
+                  out);
         else if (c == STATUS)
             fputs(status, out);
         else if (!strcmp(written[i], "dtype"))

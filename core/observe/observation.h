@@ -15,6 +15,8 @@
 #include <layermeter/kernel.h>
 #include <layermeter/types.h>
 
+#include "network/phase.h"
+
 /** OBS_COUNTS: a network of which only counts are known; OBS_STREAM: one of which only its kernels
  * are. */
 typedef enum {
@@ -26,20 +28,6 @@ typedef enum {
     OBS_STREAM,
     OBS_N_KINDS
 } obs_kind;
-
-/** Parts of a training step, the step (their sum as measured), and what is no part of it: the
- * forward pass as it runs when nothing is trained. A layer has all but sync. */
-typedef enum {
-    PHASE_FORWARD,
-    PHASE_BACKWARD,
-    PHASE_SYNC,   /**< all-reduce of the gradients */
-    PHASE_UPDATE, /**< optimizer */
-    PHASE_STEP,
-    PHASE_INFERENCE, /**< forward pass in evaluation mode, without gradients */
-    PHASE_GRAD_INPUT,
-    PHASE_GRAD_WEIGHT, /**< of a single layer: the two halves of its backward pass */
-    N_PHASES
-} phase;
 
 /** One row. Text points into the file's own storage. */
 typedef struct observation {
@@ -80,9 +68,6 @@ typedef struct observations {
 /** A row of which nothing is given: an f32 network's, its text empty, counts 0, times NAN. */
 extern const observation observation_blank;
 
-const char *phase_name(phase p);
-/** LM_E_NOTFOUND for a name that is no phase. */
-lm_status   phase_parse(const char *text, phase *out);
 const char *obs_kind_name(obs_kind kind);
 /** LM_E_NOTFOUND for a name that is no kind. */
 lm_status obs_kind_parse(const char *text, obs_kind *out);

@@ -457,7 +457,7 @@ lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *er
 
         pt->other_algorithm =
             strcmp(*r->algorithm ? r->algorithm : ALGORITHM_DEFAULT, algorithm) != 0;
-        any |= !isnan(point_seconds(pt, PART_SYNC));
+        any |= !isnan(point_seconds(pt, PHASE_SYNC));
     }
     return any ? LM_OK
                : lm_error_set(err, LM_E_ARG, "no all-reduce by the algorithm '%.40s'", algorithm);
@@ -469,35 +469,38 @@ static bool undivided(const double *s)
     return isnan(s[PHASE_FORWARD]) || isnan(s[PHASE_BACKWARD]) || isnan(s[PHASE_UPDATE]);
 }
 
-double point_seconds(const point *p, part which)
+double point_seconds(const point *p, phase which)
 {
     const double *s     = p->seconds;
     const bool    many  = p->row->ranks > 1;
     const bool    whole = p->row->kind != OBS_COLLECTIVE;
 
     switch (which) {
-    case PART_FORWARD: return whole ? s[PHASE_FORWARD] : NAN;
-    case PART_BACKWARD: return whole ? s[PHASE_BACKWARD] : NAN;
-    case PART_UPDATE: return whole ? s[PHASE_UPDATE] : NAN;
-    case PART_GRAD_ONE: return whole && !many ? s[PHASE_UPDATE] : NAN;
-    case PART_GRAD_MANY: return whole && many ? s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
-    case PART_JOINT:
+    case PHASE_FORWARD: return whole ? s[PHASE_FORWARD] : NAN;
+    case PHASE_BACKWARD: return whole ? s[PHASE_BACKWARD] : NAN;
+    case PHASE_UPDATE: return whole ? s[PHASE_UPDATE] : NAN;
+    case PHASE_GRAD_ONE: return whole && !many ? s[PHASE_UPDATE] : NAN;
+    case PHASE_GRAD: return whole && many ? s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
+    case PHASE_BACKWARD_GRAD:
         return whole && many ? s[PHASE_BACKWARD] + s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
-    case PART_SYNC: return many && !p->other_algorithm ? s[PHASE_SYNC] : NAN;
-    case PART_INFERENCE: return whole ? s[PHASE_INFERENCE] : NAN;
-    case PART_STEP: return whole && !many && undivided(s) ? s[PHASE_STEP] : NAN;
-    case PART_GRAD_INPUT: return whole ? s[PHASE_GRAD_INPUT] : NAN;
-    case PART_GRAD_WEIGHT: return whole ? s[PHASE_GRAD_WEIGHT] : NAN;
-    case N_PARTS: break;
+    case PHASE_SYNC: return many && !p->other_algorithm ? s[PHASE_SYNC] : NAN;
+    case PHASE_INFERENCE: return whole ? s[PHASE_INFERENCE] : NAN;
+    case PHASE_STEP: return whole && !many && undivided(s) ? s[PHASE_STEP] : NAN;
+    case PHASE_GRAD_INPUT: return whole ? s[PHASE_GRAD_INPUT] : NAN;
+    case PHASE_GRAD_WEIGHT: return whole ? s[PHASE_GRAD_WEIGHT] : NAN;
+    case PHASE_STEP_MANY:
+    case PHASE_EXPOSED:
+    case PHASE_OVERLAPPED: /* composed elsewhere */
+    case N_TIMES: break;
     }
     return NAN;
 }
 
-void points_measured(const points *p, bool out[N_PARTS])
+void points_measured(const points *p, bool out[N_TIMES])
 {
-    for (part w = 0; w < N_PARTS; w++)
+    for (phase w = 0; w < N_TIMES; w++)
         out[w] = false;
     for (size_t i = 0; i < p->n_points; i++)
-        for (part w = 0; w < N_PARTS; w++)
+        for (phase w = 0; w < N_TIMES; w++)
             out[w] = out[w] || !isnan(point_seconds(&p->point[i], w));
 }

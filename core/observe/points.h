@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/names.h"
 #include "features/features.h"
-#include "features/parts.h"
+#include "network/phase.h"
 #include "observe/observation.h"
 #include "observe/workloads.h"
 #include "single/shape.h"
@@ -88,7 +88,7 @@ bool point_in_buckets(const point *p);
 bool points_takes(const observation *row, const char *usual_optimizer, phase f);
 
 /**
- * Which all-reduces PART_SYNC is fitted to: those whose rows say `algorithm`. points_from() takes
+ * Which all-reduces PHASE_SYNC is fitted to: those whose rows say `algorithm`. points_from() takes
  * all but those of algorithm_beside(): the library's own choice, which is what training uses. A
  * forced ring shows a network's latency and bandwidth, whatever a library does; nonblocking ones
  * are what buckets wait for.
@@ -99,9 +99,9 @@ lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *er
 
 /** Measured seconds of a part at a point, from the phases it is made of; NAN if one is missing or
  * the part does not exist there (several nodes only, ...). */
-double point_seconds(const point *p, part which);
+double point_seconds(const point *p, phase which);
 
 /** Which parts any point has measured. */
-void points_measured(const points *p, bool out[N_PARTS]);
+void points_measured(const points *p, bool out[N_TIMES]);
 
 #endif

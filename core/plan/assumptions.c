@@ -34,12 +34,13 @@ double plan_value(const plan *p, const plan_machine *machines, plan_goal goal, c
     switch (goal) {
     case GOAL_NODES: return (double)p->setup.nodes;
     case GOAL_TIME: return plan_seconds(p, v);
-    default: return isnan(cost) ? plan_device_hours(p, v) : cost;
+    case GOAL_COST: break;
     }
+    return isnan(cost) ? plan_device_hours(p, v) : cost;
 }
 
-/* The view that an assumption makes of the one that was asked in; false: it changes nothing that is
- * known. */
+/* The view that an assumption makes of the one that was asked in; false: it
+ * changes nothing that is known. */
 static bool changed(const plan_asked *asked, const assumption *a, plan_view *out)
 {
     const plan  *p       = asked->answer;

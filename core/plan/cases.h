@@ -2,7 +2,7 @@
 #ifndef PLAN_CASES_H
 #define PLAN_CASES_H
 
-#include "predict/price.h"
+#include "predict/predict.h"
 
 typedef enum time_case {
     TIME_EXPECTED,

@@ -45,8 +45,9 @@ static keys keys_of(const plan *p, const plan_machine *machines, plan_goal goal,
     switch (goal) {
     case GOAL_NODES: return (keys){ { nodes, seconds, paid } };
     case GOAL_COST: return (keys){ { paid, nodes, seconds } };
-    default: return (keys){ { seconds, paid, nodes } };
+    case GOAL_TIME: break;
     }
+    return (keys){ { seconds, paid, nodes } };
 }
 
 static bool before(const keys *a, const keys *b)

@@ -3,7 +3,7 @@
 #define PLAN_ROOM_H
 
 #include "network/memory.h"
-#include "sync/policy.h"
+#include "program/policy.h"
 
 /** What a device holds. */
 typedef struct device_room {

@@ -4,9 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "base/no_memory.h"
-#include "predict/by_layers.h"
-#include "predict/paleo_step.h"
+#include "predict/predict.h"
 
 _Static_assert((int)BOTTLENECK_ARITHMETIC == (int)BOUND_ARITHMETIC &&
                    (int)BOTTLENECK_TRAFFIC == (int)BOUND_TRAFFIC &&
@@ -29,49 +27,6 @@ const char *sync_bound_name(sync_bound b)
     return b == SYNC_BOUND_LATENCY ? "latency" : b == SYNC_BOUND_BANDWIDTH ? "bandwidth" : "";
 }
 
-/* Adds a part's contributions, but for what only the number of nodes tells. */
-static void add_part(const predictor *who, part which, const workload *load, double *sum)
-{
-    const size_t at = form_find(who->model, which);
-    contribution room[MAX_CONTRIBUTIONS];
-    size_t       n = 0;
-
-    if (at < n_forms && who->cal->fitted[at].present)
-        n = calibration_contributions(who->cal, at, load, room);
-    for (size_t k = 0; k < n; k++) {
-        const uint32_t r = room[k].regressor;
-
-        if (!forms[at].n_features)
-            sum[term_family_bound(term_family_of(r))] += room[k].seconds;
-        else if (!feature_of_nodes((feature)r))
-            sum[feature_bound((feature)r)] += room[k].seconds;
-    }
-}
-
-/* At one batch: sums of the passes, and of the update on one rank and on several. */
-typedef struct sums {
-    double passes[N_TERM_BOUNDS], update[2][N_TERM_BOUNDS];
-} sums;
-
-static sums sums_at(const predictor *who, const workload *load)
-{
-    sums s = { .passes = { 0 } };
-
-    for (int many = 0; many < 2; many++) {
-        part         parts[4];
-        const size_t n = predict_parts(who, many, parts);
-
-        for (size_t i = 0; i < n; i++) {
-            const bool pass =
-                parts[i] == PART_FORWARD || parts[i] == PART_BACKWARD || parts[i] == PART_STEP;
-
-            if (parts[i] != PART_SYNC && !(pass && many))
-                add_part(who, parts[i], load, pass ? s.passes : s.update[many]);
-        }
-    }
-    return s;
-}
-
 static bound_seconds grow(const double *first, const double *second)
 {
     bound_seconds b;
@@ -83,90 +38,39 @@ static bound_seconds grow(const double *first, const double *second)
     return b;
 }
 
-static lm_status paleo_profile(const predictor *who, const step_setup *s, bottleneck_profile *out,
-                               lm_error *err)
-{
-    sums      at     = { .passes = { 0 } };
-    lm_status status = paleo_bounds(who->paleo, s->batch, at.passes, at.update[0], err);
-
-    if (status)
-        return status;
-    *out = (bottleneck_profile){ .passes = grow(at.passes, at.passes), .batch = s->batch };
-    out->update[0] = out->update[1] = grow(at.update[0], at.update[0]);
-    return LM_OK;
-}
-
-/* Steps of a multiprocessor count as arithmetic; an update moves weights. */
-static lm_status layers_profile(const predictor *who, const step_setup *s, bottleneck_profile *out,
-                                lm_error *err)
-{
-    sums          at = { .passes = { 0 } };
-    whole_seconds found;
-    lm_status     status = by_layers_seconds(who, s->batch, s->optimizer, &found, err);
-
-    if (status)
-        return status;
-    at.passes[BOUND_ARITHMETIC] = found.by[RESOURCE_FLOPS] + found.by[RESOURCE_DEPTH];
-    at.passes[BOUND_TRAFFIC]    = found.by[RESOURCE_BANDWIDTH];
-    at.passes[BOUND_LAUNCH]     = found.by[RESOURCE_HOST];
-    at.update[0][BOUND_TRAFFIC] = found.update;
-    *out = (bottleneck_profile){ .passes = grow(at.passes, at.passes), .batch = s->batch };
-    out->update[0] = out->update[1] = grow(at.update[0], at.update[0]);
-    return LM_OK;
-}
-
-/* By the default model, where the machine file has it. */
-static lm_status learned_profile(const predictor *who, const step_setup *s, bottleneck_profile *out,
-                                 lm_error *err)
-{
-    predictor others = *who;
-    lm_error  why    = { 0 };
-    lm_status status;
-
-    others.layerwise = NULL;
-    others.scan      = NULL;
-    others.model     = predict_sync_model(who);
-    status           = bottleneck_profile_of(&others, s, out, &why);
-    if (status == LM_E_NOMEM) {
-        *err = why;
-        return status;
-    }
-    if (status)
-        *out = (bottleneck_profile){ .batch = 0 }; /* of no batch anything is told */
-    return LM_OK;
-}
-
 lm_status bottleneck_profile_of(const predictor *who, const step_setup *s, bottleneck_profile *out,
                                 lm_error *err)
 {
-    const int64_t  batch = s->batch;
-    full_workload *load;
-    bool           even = false;
-    lm_status      status;
+    step_setup  at = *s;
+    bound_price one, two;
+    bool        even   = false;
+    lm_error    why    = { 0 };
+    lm_status   status = LM_OK;
 
-    if (who->layerwise)
-        return learned_profile(who, s, out, err);
-    if (who->paleo)
-        return paleo_profile(who, s, out, err);
-    if (predict_by_layers(who))
-        return layers_profile(who, s, out, err);
-    if (!(load = malloc(2 * sizeof *load)))
-        return no_memory(err);
-    status = workloads_even(who->loads, who->network, who->input, who->dtype, &even, err);
-    if (!status)
-        status = predict_load(who, even ? 1 : batch, s->optimizer, &load[0], err);
-    if (!status)
-        status = predict_load(who, even ? 2 : batch, s->optimizer, &load[1], err);
-    if (!status) {
-        const sums one = sums_at(who, &load[0].load), two = sums_at(who, &load[1].load);
-
-        out->passes = grow(one.passes, two.passes);
-        for (int many = 0; many < 2; many++)
-            out->update[many] = grow(one.update[many], two.update[many]);
-        out->batch = even ? 0 : batch;
+    if (who->by->grows_evenly)
+        status = workloads_even(who->loads, who->network, who->input, who->dtype, &even, err);
+    if (status)
+        return status;
+    at.batch = even ? 1 : s->batch;
+    status   = who->by->bounds(who, &at, &one, &why);
+    if (!status && even) {
+        at.batch = 2;
+        status   = who->by->bounds(who, &at, &two, &why);
+    } else {
+        two = one;
     }
-    free(load);
-    return status;
+    if (status && (status == LM_E_NOMEM || !who->by->from_layers)) {
+        *err = why;
+        return status;
+    }
+    *out = (bottleneck_profile){ .batch = 0 };
+    if (status) /* of no batch anything is told */
+        return LM_OK;
+    out->passes = grow(one.passes, two.passes);
+    for (int many = 0; many < 2; many++)
+        out->update[many] = grow(one.update[many], two.update[many]);
+    out->batch = even ? 0 : s->batch;
+    return LM_OK;
 }
 
 bool bottleneck_profile_holds(const bottleneck_profile *p, int64_t batch)
@@ -180,10 +84,10 @@ static sync_bound sync_bound_of(const predictor *who, const step_setup *s, const
     const allreduce byte = { .bytes = 1, .nodes = s->nodes, .devices = s->devices };
     double          latency;
 
-    if (who->paleo)
-        return SYNC_BOUND_BANDWIDTH; /* it knows no latency */
-    latency =
-        (double)step->messages * calibration_allreduce(who->cal, predict_sync_model(who), &byte);
+    if (!who->cal)
+        return SYNC_BOUND_BANDWIDTH; /* datasheets know no latency */
+    latency = (double)step->messages *
+              calibration_allreduce(who->cal, predictor_sync_model(who), &who->link, &byte);
     if (!(step->sync > 0) || isnan(latency))
         return SYNC_BOUND_UNKNOWN;
     return latency > step->sync / 2 ? SYNC_BOUND_LATENCY : SYNC_BOUND_BANDWIDTH;
@@ -229,7 +133,7 @@ bottleneck_of bottleneck_find(const predictor *who, const bottleneck_profile *p,
         seconds[between] = isnan(step->exposed) ? step->grad - update : step->exposed;
         out.sync         = sync_bound_of(who, s, step);
     }
-    if (who->layerwise)
+    if (who->by->from_layers)
         only_compute(&out, step);
     for (bottleneck b = 0; b < N_BOTTLENECKS; b++)
         if (fabs(seconds[b]) > fabs(seconds[out.most]))

@@ -2,7 +2,7 @@
 #ifndef PREDICT_BOTTLENECK_H
 #define PREDICT_BOTTLENECK_H
 
-#include "predict/price.h"
+#include "models/step_model.h"
 
 typedef enum bottleneck {
     BOTTLENECK_ARITHMETIC,

@@ -52,8 +52,9 @@ static void key_of(const explanation *e, const share *s, explain_key key, char *
     switch (key) {
     case EXPLAIN_BLOCK: explain_block(layer, out, size); break;
     case EXPLAIN_CLASS: snprintf(out, size, "%s", s->kernels); break;
-    case EXPLAIN_TERM: snprintf(out, size, "%s %s", part_name(s->part), s->regressor); break;
-    default: snprintf(out, size, "%s", layer); break;
+    case EXPLAIN_TERM: snprintf(out, size, "%s %s", phase_formula(s->part), s->regressor); break;
+    case EXPLAIN_LAYER:
+    case N_EXPLAIN_KEYS: snprintf(out, size, "%s", layer); break;
     }
 }
 
@@ -77,7 +78,7 @@ void explained_add(explained *a, const explained *b)
     a->seconds += b->seconds;
     a->shares += b->shares;
     a->count += b->count;
-    for (part p = 0; p < N_PARTS; p++)
+    for (phase p = 0; p < N_TIMES; p++)
         a->part[p] += b->part[p];
     for (term_bound k = 0; k < N_TERM_BOUNDS; k++)
         a->bound[k] += b->bound[k];

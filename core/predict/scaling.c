@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "predict/predict.h"
+
 static const char *const kinds[] = {
     [SCALING_WEAK] = "weak", [SCALING_STRONG] = "strong", [SCALING_GLOBAL] = "global"
 };
@@ -141,7 +143,7 @@ static void compare(const scale_curve *c, scale_point *p)
 {
     const prediction  *s     = &p->step;
     const double       batch = (double)p->global_batch, nodes = (double)s->nodes;
-    const double       high = s->high[QUANTITY_STEP], low = s->low[QUANTITY_STEP];
+    const double       high = s->high[PHASE_STEP], low = s->low[PHASE_STEP];
     const scale_bounds at   = throughputs(p);
     const double       slow = at.low / c->ones.low / nodes, fast = at.high / c->ones.high / nodes;
 

@@ -46,13 +46,14 @@ static double both(double a, double b)
  * does while it waits for its host. */
 static bounded told_watts(const power_model *m, const prediction *step)
 {
-    const double waits = fmax(0, step->step - step->own.seconds);
+    const double waits = fmax(0, step->step - step->own_seconds);
     double       rest  = 0;
 
     if (waits > 1e-9 * step->step)
         rest = waits * (power_known(m) ? m->bound_w[BOUND_LAUNCH] : (double)NAN);
-    return (bounded){ (step->own.joules + rest) / step->step, (step->own.low + rest) / step->step,
-                      (step->own.high + rest) / step->step };
+    return (bounded){ (step->own_joules.value + rest) / step->step,
+                      (step->own_joules.low + rest) / step->step,
+                      (step->own_joules.high + rest) / step->step };
 }
 
 /* Shares of what the time is bound by, or of whether a device works. */
@@ -71,9 +72,9 @@ static bounded watts_of(const power_model *m, const bottleneck_of *b)
 step_power step_power_of(const power_model *m, const bottleneck_of *b, const prediction *step)
 {
     const double all  = (double)step->nodes * (double)step->devices;
-    const double low  = step->low[QUANTITY_STEP] / step->step;
-    const double high = step->high[QUANTITY_STEP] / step->step;
-    const bool   told = step->own.joules > 0;
+    const double low  = step->low[PHASE_STEP] / step->step;
+    const double high = step->high[PHASE_STEP] / step->step;
+    const bool   told = step->own_joules.value > 0;
     step_power   out  = { .watts = told ? told_watts(m, step) : watts_of(m, b), .learned = told };
     const double less = out.watts.low / out.watts.value, more = out.watts.high / out.watts.value;
 

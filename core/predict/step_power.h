@@ -10,10 +10,6 @@
 power_load step_load(const bottleneck_of *b);
 
 /** A value and the bounds of its interval; NAN: unknown. */
-typedef struct bounded {
-    double value, low, high;
-} bounded;
-
 typedef struct step_power {
     bounded watts;   /**< of one device, mean over the step */
     bounded joules;  /**< of all devices */
@@ -23,9 +19,9 @@ typedef struct step_power {
 
 /**
  * As the device runs by itself, which is how the step was predicted; of a step whose model tells
- * power (prediction.own) by that, and `m` only while devices wait for each other. Bounds of the
- * energy are by those of the power and of the time, as if one knew nothing of the other. NAN where
- * no power is known, or of a fitted one not what bounds the time. Pure.
+ * power (prediction.own_joules) by that, and `m` only while devices wait for each other. Bounds of
+ * the energy are by those of the power and of the time, as if one knew nothing of the other. NAN
+ * where no power is known, or of a fitted one not what bounds the time. Pure.
  */
 step_power step_power_of(const power_model *m, const bottleneck_of *b, const prediction *step);
 

@@ -4,6 +4,7 @@
 
 #include "base/no_memory.h"
 #include "fit/shared.h"
+#include "predict/predict.h"
 #include "predict/scaling.h"
 
 /* The all-reduces as predicted, or at an end of their interval. */
@@ -35,8 +36,8 @@ static double shared(const search *f, const prediction *p)
     const predictor *who     = f->curve->who;
     const int64_t    devices = f->curve->q.setup.devices;
 
-    return p->forward * shared_times(who->cal, who->model, PART_FORWARD, devices) +
-           p->backward * shared_times(who->cal, who->model, PART_BACKWARD, devices);
+    return p->forward * shared_times(who->cal, who->model, PHASE_FORWARD, devices) +
+           p->backward * shared_times(who->cal, who->model, PHASE_BACKWARD, devices);
 }
 
 /* After a failure anything. */

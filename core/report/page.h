@@ -35,7 +35,7 @@ typedef struct page_machine {
     explained    *blocks; /**< the same by block */
     size_t        n_blocks;
     double        work;    /**< s, of all of them */
-    overlap       buckets; /**< none on one device */
+    step_times    buckets; /**< none on one device */
     lm_error      untold;  /**< why nothing is known of buckets */
 } page_machine;
 

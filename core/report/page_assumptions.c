@@ -1,5 +1,5 @@
-/* What a page takes for granted, what lies beyond the calibration, and what the figures stand on.
- */
+/* What a page takes for granted, what lies beyond the calibration, and
+ * what the figures stand on. */
 #include <math.h>
 
 #include "base/text.h"
@@ -22,7 +22,9 @@ static void put_step(const page *p, FILE *out)
             "hidden.",
             sync_policy_print(&s->sync, sync));
         break;
-    default:
+    case SYNC_DDP:
+    case SYNC_FUSION:
+    case SYNC_TENSOR:
         html_item(out, "Gradients are all-reduced while the backward pass goes on (%s).",
                   sync_policy_print(&s->sync, sync));
     }
@@ -72,7 +74,7 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
 
     for (size_t i = 0; i < p->n_nodes; i++)
         if (page_known(&m->point[i])) {
-            first = !first && m->point[i].step.n_beyond ? &m->point[i] : first;
+            first = !first && m->point[i].step.grounds.n_beyond ? &m->point[i] : first;
             last  = &m->point[i];
         }
     if (cal->transferred)
@@ -83,7 +85,7 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
     if (first)
         html_item(out, "%s: beyond the calibration from %s on. At %lld: %s.", m->label,
                   page_nodes(first->step.nodes, from, sizeof from), (long long)last->step.nodes,
-                  prediction_beyond(&last->step, beyond, sizeof beyond));
+                  grounds_beyond(&last->step.grounds, beyond, sizeof beyond));
     else
         html_item(out, "%s: nothing asked for lies beyond the calibration.", m->label);
     if (cal->max_ranks > 1 && cal->max_hosts == 1 && p->nodes[p->n_nodes - 1] > 1)
@@ -103,13 +105,13 @@ static void put_travel(const page *p, const page_machine *m, FILE *out)
     const sync_rule          r   = p->question.setup.sync.rule;
     char                     rate[32], latency[32];
 
-    if (cal->link.bytes_per_second > 0)
+    if (m->who->link.bytes_per_second > 0)
         html_item(
             out,
             "%s: where no all-reduce between nodes was measured, %sB/s between nodes and %s a message are "
             "assumed, as told.",
-            m->label, text_si(cal->link.bytes_per_second, rate, sizeof rate),
-            page_time(cal->link.latency, latency, sizeof latency));
+            m->label, text_si(m->who->link.bytes_per_second, rate, sizeof rate),
+            page_time(m->who->link.latency, latency, sizeof latency));
     if (r != SYNC_ONCE && m->buckets.n && !c->rows)
         html_item(
             out,
@@ -142,7 +144,7 @@ static table *ledger_table(const page *p)
             table_text(t, p->machine[k].label);
             table_count(t, (uint64_t)x->step.nodes);
             for (certainty c = 0; c < N_CERTAINTIES; c++)
-                table_real(t, 100 * ledger_share(&x->step.ledger, c));
+                table_real(t, 100 * ledger_share(&x->step.grounds.ledger, c));
         }
     return t;
 }

@@ -8,10 +8,10 @@ static const struct {
     size_t      slot;
     const char *name;
 } shown[] = {
-    { QUANTITY_FORWARD, "forward" },         { QUANTITY_BACKWARD, "backward" },
-    { QUANTITY_UPDATE, "update" },           { QUANTITY_SYNC, "all-reduce" },
-    { QUANTITY_GRAD, "sync and update" },    { QUANTITY_STEP, "step, 1 node" },
-    { INTERVAL_STEP_MANY, "step, several" },
+    { PHASE_FORWARD, "forward" },         { PHASE_BACKWARD, "backward" },
+    { PHASE_UPDATE, "update" },           { PHASE_SYNC, "all-reduce" },
+    { PHASE_GRAD, "sync and update" },    { PHASE_STEP, "step, 1 node" },
+    { PHASE_STEP_MANY, "step, several" },
 };
 
 #define N_SHOWN (sizeof shown / sizeof shown[0])
@@ -19,9 +19,9 @@ static const struct {
 /* Of learned models of layers those of the all-reduces they take from the machine file. */
 static const interval *interval_of(const page_machine *m, size_t i)
 {
-    if (m->who->layerwise && shown[i].slot != QUANTITY_SYNC)
+    if (m->who->by->from_layers && shown[i].slot != PHASE_SYNC)
         return &interval_unknown;
-    return &calibration_intervals(m->who->cal, predict_sync_model(m->who))->of[shown[i].slot];
+    return &calibration_intervals(m->who->cal, predictor_sync_model(m->who))->of[shown[i].slot];
 }
 
 static bool any_interval(const page *p, size_t i)
@@ -130,10 +130,10 @@ void page_calibration_charts(page *p)
 /* ---- words --------------------------------------------------------------------------------------
  */
 
-static void add_row(table *t, const page_machine *m, part which, const fitted *f)
+static void add_row(table *t, const page_machine *m, phase which, const fitted *f)
 {
     table_text(t, m->label);
-    table_text(t, part_name(which));
+    table_text(t, phase_formula(which));
     table_real(t, f->rows ? (double)f->rows : NAN); /* a file may not say */
     table_real(t, f->rank ? (double)f->rank : NAN);
     table_real(t, f->condition);
@@ -155,9 +155,10 @@ static table *parts_table(const page *p)
     table_column(t, "held_out_mape", "held out [%]", 1);
     table_column(t, "groups", "left out in turn", 0);
     for (size_t k = 0; k < p->n_machines; k++)
-        for (part which = PART_FORWARD; which < N_PARTS; which++) {
-            const page_machine *m  = &p->machine[k];
-            const size_t        at = form_find(m->who->model, which);
+        for (size_t i = 0; i < N_TIMES; i++) {
+            const page_machine *m     = &p->machine[k];
+            const phase         which = phases_shown[i];
+            const size_t        at    = form_find(m->who->model, which);
 
             if (at < n_forms && m->who->cal->fitted[at].present)
                 add_row(t, m, which, &m->who->cal->fitted[at]);

@@ -40,7 +40,7 @@ static double dearest(const page *p)
             if (!paid(m) || !page_known(x))
                 continue;
             most = fmax(most, page_run_cost(p, m, x, x->step.step).amount);
-            high = fmax(high, page_run_cost(p, m, x, x->step.high[QUANTITY_STEP]).amount);
+            high = fmax(high, page_run_cost(p, m, x, x->step.high[PHASE_STEP]).amount);
         }
     return fmin(fmax(most, high), HIGHEST_INTERVAL * most);
 }
@@ -59,9 +59,9 @@ static void put_points(FILE *out, const page *p, size_t k)
             continue;
         cost = page_run_cost(p, m, x, x->step.step).amount;
         fprintf(out, "%lld %.9g %.9g %.9g %.9g %.9g\n", (long long)x->step.nodes,
-                x->step.n_beyond ? NAN : cost, x->step.n_beyond ? cost : NAN, cost,
-                page_run_cost(p, m, x, x->step.low[QUANTITY_STEP]).amount,
-                page_run_cost(p, m, x, x->step.high[QUANTITY_STEP]).amount);
+                x->step.grounds.n_beyond ? NAN : cost, x->step.grounds.n_beyond ? cost : NAN, cost,
+                page_run_cost(p, m, x, x->step.low[PHASE_STEP]).amount,
+                page_run_cost(p, m, x, x->step.high[PHASE_STEP]).amount);
     }
     fputs("EOD\n", out);
 }
@@ -69,7 +69,7 @@ static void put_points(FILE *out, const page *p, size_t k)
 static bool has_band(const page_machine *m, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (page_known(&m->point[i]) && !isnan(m->point[i].step.low[QUANTITY_STEP]))
+        if (page_known(&m->point[i]) && !isnan(m->point[i].step.low[PHASE_STEP]))
             return true;
     return false;
 }
@@ -123,8 +123,8 @@ static void cost_words(const page *p, const page_machine *m, const scale_point *
                        size_t size)
 {
     const money cost = page_run_cost(p, m, x, x->step.step),
-                low  = page_run_cost(p, m, x, x->step.low[QUANTITY_STEP]),
-                high = page_run_cost(p, m, x, x->step.high[QUANTITY_STEP]);
+                low  = page_run_cost(p, m, x, x->step.low[PHASE_STEP]),
+                high = page_run_cost(p, m, x, x->step.high[PHASE_STEP]);
     char text[3][MONEY_TEXT];
 
     if (isnan(low.amount))

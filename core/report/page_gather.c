@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "predict/predict.h"
 #include "report/page.h"
 #include "report/page_parts.h"
 
@@ -186,7 +187,7 @@ static lm_status gather_work(page_machine *m, explain_key key, explained **row, 
     for (size_t i = 0; i < all; i++) {
         explained x = (*row)[i];
 
-        x.seconds -= x.part[PART_SYNC];
+        x.seconds -= x.part[PHASE_SYNC];
         if (x.seconds > 1e-9 * m->apart->step.step)
             (*row)[kept++] = x;
     }
@@ -293,7 +294,7 @@ void page_free(page *p)
         free(p->machine[k].kernels);
         free(p->machine[k].blocks);
         explanation_free(p->machine[k].apart);
-        overlap_clear(&p->machine[k].buckets);
+        free(p->machine[k].buckets.bucket);
     }
     for (size_t i = 0; i < p->n_charts; i++)
         free(p->chart[i].svg);

@@ -1,17 +1,17 @@
 /* What a page says of learned models of single layers, in place of what they do not know. */
 #include <math.h>
 
-#include "predict/layerwise_step.h"
+#include "models/learned.h"
 #include "report/page_parts.h"
 
 bool page_learned(const page *p)
 {
-    return p->machine[0].who->layerwise != NULL;
+    return p->machine[0].who->by->from_layers;
 }
 
 static const layerwise_model *model_of(const page_machine *m)
 {
-    return m->who->layerwise->model;
+    return learned_model_of(m->who);
 }
 
 static void put_interval(table *t, const interval *i)
@@ -75,14 +75,15 @@ void page_learned_calibration(const page *p, FILE *out)
         table_html(t, out);
         table_free(t);
     }
-    html_paragraph(out,
-                   "Errors are means of |predicted - measured| / measured on layers that were "
-                   "left out, intervals the central 90 %% of measured / predicted on groups of layers "
-                   "that were left out.");
+    html_paragraph(
+        out, "Errors are means of |predicted - measured| / measured on layers that were "
+             "left out, intervals the central 90 %% of measured / predicted on groups of layers "
+             "that were left out.");
 }
 
 void page_learned_provenance(const page_machine *m, FILE *out)
 {
+    const device          *on    = learned_device_of(m->who);
     const layerwise_model *model = model_of(m);
     const char            *path  = calibration_learned_path(m->who->cal, m->who->model);
     size_t                 rows  = 0;
@@ -94,7 +95,6 @@ void page_learned_provenance(const page_machine *m, FILE *out)
     fputs("</code>: ", out);
     html_textf(out, "%s, %s, of %zu times of single layers in %zu task%s%s%s.", model->kind->name,
                model->kind->doc, rows, model->n_tasks, model->n_tasks == 1 ? "" : "s",
-               m->who->layerwise->on ? "; this device by the datasheet of " : "",
-               m->who->layerwise->on ? m->who->layerwise->on->name : "");
+               on ? "; this device by the datasheet of " : "", on ? on->name : "");
     fputs("</p>\n", out);
 }

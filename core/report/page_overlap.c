@@ -8,7 +8,7 @@ static double before(const page_machine *m)
 {
     const prediction *s = &m->apart->step;
 
-    return s->forward + s->backward - m->buckets.backward;
+    return s->forward + s->backward - m->buckets.last;
 }
 
 static double update_of(const prediction *s)
@@ -27,7 +27,7 @@ static void put_boxes(FILE *out, const page_machine *m)
 {
     const prediction *s      = &m->apart->step;
     const double      begin  = before(m);
-    const double      passed = begin + m->buckets.backward;
+    const double      passed = begin + m->buckets.last;
 
     fputs("$p0 << EOD\n", out);
     put_box(out, 0, begin, 0);
@@ -50,7 +50,7 @@ static void put_boxes(FILE *out, const page_machine *m)
 static void put_exposed(FILE *out, const page_machine *m)
 {
     const prediction *s      = &m->apart->step;
-    const double      passed = 1e3 * (before(m) + m->buckets.backward);
+    const double      passed = 1e3 * (before(m) + m->buckets.last);
     char              text[32];
 
     if (!(s->exposed > 0.005 * s->step))

@@ -18,7 +18,7 @@ static void put_machine(const page_machine *m, FILE *out)
                cal->dtype ? text_dtype_name(cal->dtype) : "not known",
                cal->transferred ? "; transferred by datasheets" : "");
     fputs("</p>\n", out);
-    if (m->who->layerwise)
+    if (m->who->by->from_layers)
         page_learned_provenance(m, out);
     table_column(t, "key", "of the measurements", 0);
     table_column(t, "value", "", 0);

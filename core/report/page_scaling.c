@@ -25,7 +25,7 @@ enum {
 
 static void put_point(FILE *out, const scale_point *x)
 {
-    const bool   beyond  = x->step.n_beyond > 0;
+    const bool   beyond  = x->step.grounds.n_beyond > 0;
     const double percent = 100 * x->efficiency, rate = x->samples_per_second;
 
     fprintf(out, "%lld %.9g %.9g %.9g %.9g %.9g %.9g ", (long long)x->step.nodes, rate,
@@ -58,7 +58,7 @@ static bool any_beyond(const page *p)
 {
     for (size_t k = 0; k < p->n_machines; k++)
         for (size_t i = 0; i < p->n_nodes; i++)
-            if (page_known(&p->machine[k].point[i]) && p->machine[k].point[i].step.n_beyond)
+            if (page_known(&p->machine[k].point[i]) && p->machine[k].point[i].step.grounds.n_beyond)
                 return true;
     return false;
 }
@@ -183,7 +183,7 @@ static void add_row(table *t, const page *p, const page_machine *m, const scale_
     table_real(t, 100 * x->efficiency);
     table_text(t, page_time(x->epoch_seconds, epoch, sizeof epoch));
     table_text(t, bottleneck_name(x->bottleneck.most));
-    table_text(t, prediction_beyond(&x->step, beyond, sizeof beyond));
+    table_text(t, grounds_beyond(&x->step.grounds, beyond, sizeof beyond));
 }
 
 static table *points_table(const page *p)

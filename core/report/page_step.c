@@ -46,14 +46,14 @@ static double highest(const page *p, const page_machine *m)
 
     for (size_t i = 0; i < p->n_nodes; i++)
         if (page_known(&m->point[i]))
-            most = fmax(most, m->point[i].step.high[QUANTITY_STEP]); /* of NAN the other one */
+            most = fmax(most, m->point[i].step.high[PHASE_STEP]); /* of NAN the other one */
     return fmin(most, HIGHEST_INTERVAL * step);
 }
 
 static bool cut_off(const page *p, const page_machine *m)
 {
     for (size_t i = 0; i < p->n_nodes; i++)
-        if (page_known(&m->point[i]) && m->point[i].step.high[QUANTITY_STEP] > highest(p, m))
+        if (page_known(&m->point[i]) && m->point[i].step.high[PHASE_STEP] > highest(p, m))
             return true;
     return false;
 }
@@ -90,11 +90,11 @@ static void put_row(FILE *out, const prediction *s, bool named, double top)
         fputs("\"\"", out);
     for (chart_part k = 0; k < N_CHART_PARTS; k++)
         fprintf(out, " %.9g", 1e3 * seconds[k]);
-    if (isnan(s->low[QUANTITY_STEP]))
+    if (isnan(s->low[PHASE_STEP]))
         fputs(" NaN NaN\n", out);
     else
-        fprintf(out, " %.9g %.9g\n", 1e3 * s->low[QUANTITY_STEP],
-                1e3 * fmin(s->high[QUANTITY_STEP], top));
+        fprintf(out, " %.9g %.9g\n", 1e3 * s->low[PHASE_STEP],
+                1e3 * fmin(s->high[PHASE_STEP], top));
 }
 
 /* Which parts there are, whether there are intervals, and whether exposed sync is told from the
@@ -113,7 +113,7 @@ static bars_seen look_at(const page *p, const page_machine *m)
         if (!page_known(&m->point[i]))
             continue;
         seen.told &= parts_of(&m->point[i].step, seconds);
-        seen.range |= !isnan(m->point[i].step.low[QUANTITY_STEP]);
+        seen.range |= !isnan(m->point[i].step.low[PHASE_STEP]);
         for (chart_part k = 0; k < N_CHART_PARTS; k++)
             seen.part[k] |= seconds[k] > 0;
     }
@@ -294,8 +294,8 @@ static table *parts_table(const page *p)
             table_real(t, told ? 1e3 * seconds[CHART_OTHER] : NAN);
             table_real(t, 1e3 * (told ? seconds[CHART_UPDATE] : s->grad));
             table_real(t, 1e3 * s->step);
-            table_real(t, 1e3 * s->low[QUANTITY_STEP]);
-            table_real(t, 1e3 * s->high[QUANTITY_STEP]);
+            table_real(t, 1e3 * s->low[PHASE_STEP]);
+            table_real(t, 1e3 * s->high[PHASE_STEP]);
             table_real(t, 1e3 * s->sync);
         }
     return t;
@@ -303,12 +303,12 @@ static table *parts_table(const page *p)
 
 static void add_work(table *t, const page_machine *m, const char *name, const explained *x)
 {
-    const double update = x->part[PART_UPDATE] + x->part[PART_GRAD_ONE] + x->part[PART_GRAD_MANY];
-    const bool   whole  = m->apart->part[0] == PART_STEP; /* of which no parts are known */
+    const double update = x->part[PHASE_UPDATE] + x->part[PHASE_GRAD_ONE] + x->part[PHASE_GRAD];
+    const bool   whole  = m->apart->part[0] == PHASE_STEP; /* of which no parts are known */
 
     table_text(t, name);
-    table_real(t, whole ? NAN : 1e3 * x->part[PART_FORWARD]);
-    table_real(t, whole ? NAN : 1e3 * x->part[PART_BACKWARD]);
+    table_real(t, whole ? NAN : 1e3 * x->part[PHASE_FORWARD]);
+    table_real(t, whole ? NAN : 1e3 * x->part[PHASE_BACKWARD]);
     table_real(t, whole ? NAN : 1e3 * update);
     table_real(t, 1e3 * x->seconds);
     table_real(t, 100 * x->seconds / m->work);

@@ -100,7 +100,7 @@ static void put_card(const page *p, const page_machine *m, FILE *out)
         put_cost(p, m, here, out);
     if (last && last != here) {
         snprintf(name, sizeof name, "on %lld nodes%s", (long long)last->step.nodes,
-                 last->step.n_beyond ? " (extrapolated)" : "");
+                 last->step.grounds.n_beyond ? " (extrapolated)" : "");
         snprintf(text, sizeof text, "%s samples/s",
                  rate_text(last->samples_per_second, rate, sizeof rate));
         row(out, name, text);

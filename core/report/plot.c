@@ -50,7 +50,7 @@ static void put_data(FILE *out, const plot_curve *c, size_t at)
         put_real(out, p->efficiency);
         put_real(out, p->efficiencies.low);
         put_real(out, p->efficiencies.high);
-        fprintf(out, " %d\n", s->n_beyond > 0);
+        fprintf(out, " %d\n", s->grounds.n_beyond > 0);
     }
     fputs("EOD\n", out);
 }
@@ -71,7 +71,7 @@ static bool leaves_range(const picture *p)
 {
     for (size_t k = 0; k < p->n; k++)
         for (size_t i = 0; i < p->curve[k].n; i++)
-            if (p->curve[k].point[i].step.n_beyond)
+            if (p->curve[k].point[i].step.grounds.n_beyond)
                 return true;
     return false;
 }

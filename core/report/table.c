@@ -36,19 +36,6 @@ struct table {
     bool    failed; /* memory ran out */
 };
 
-lm_status format_parse(const char *text, format *out, lm_error *err)
-{
-    static const char *const name[] = { "table", "csv", "json" };
-
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(text, name[i])) {
-            *out = (format)i;
-            return LM_OK;
-        }
-    return lm_error_set(err, LM_E_ARG, "--format: expected table, csv or json, found '%.40s'",
-                        text);
-}
-
 table *table_new(void)
 {
     return calloc(1, sizeof(table));

@@ -9,9 +9,8 @@
 
 #include "report/json.h"
 
+/** As the words of --format. */
 typedef enum { FORMAT_TABLE, FORMAT_CSV, FORMAT_JSON } format;
-
-lm_status format_parse(const char *text, format *out, lm_error *err);
 
 typedef struct table table;
 

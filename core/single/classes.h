@@ -2,8 +2,8 @@
 #ifndef SINGLE_CLASSES_H
 #define SINGLE_CLASSES_H
 
-#include "single/cheapest.h"
 #include "single/shape.h"
+#include "solve/solve.h"
 
 /** What of a layer was timed, or is asked for. */
 typedef struct layer_run {
@@ -22,9 +22,9 @@ typedef struct layer_rates {
 } layer_rates;
 
 typedef struct layer_class {
-    const char      *name; /**< "conv": of its section in machine files */
-    cheapest_options options;
-    size_t           fewest; /**< rows, below which there is no fit */
+    const char   *name; /**< "conv": of its section in machine files */
+    solve_options options;
+    size_t        fewest; /**< rows, below which there is no fit */
     bool (*has)(const layer_shape *s);
     /** Makes its columns; those of optimizers come as they are met. False: memory ran out. */
     bool (*make)(columns *c);

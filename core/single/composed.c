@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/no_memory.h"
-#include "single/cheapest.h"
+#include "solve/solve.h"
 
 #define JOIN  4
 #define RIDGE 0.1
@@ -82,10 +82,10 @@ static lm_status build(const composed_row *row, const bool *in, size_t n, rows *
 lm_status composed_fit(const composed_row *row, const bool *in, size_t n, composed_factors *out,
                        lm_error *err)
 {
-    cheapest_options o      = cheapest_default;
-    columns          c      = { 0 };
-    rows             r      = { 0 };
-    lm_status        status = make(&c, err);
+    solve_options o      = solve_default;
+    columns       c      = { 0 };
+    rows          r      = { 0 };
+    lm_status     status = make(&c, err);
 
     o.p       = JOIN;
     o.huber   = 0.3;
@@ -95,7 +95,7 @@ lm_status composed_fit(const composed_row *row, const bool *in, size_t n, compos
     for (size_t i = 0; i < n; i++)
         out->rows += !in || in[i];
     if (!status && out->rows && !(status = build(row, in, n, &r, err)))
-        status = cheapest_fit(&r, NULL, &o, &c, err);
+        status = solve_prices(&r, NULL, &o, &c, err);
     for (whole_part p = 0; p < N_WHOLE_PARTS && !status; p++)
         out->of[p] = c.column[p].price;
     columns_free(&c);

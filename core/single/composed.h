@@ -42,6 +42,11 @@ typedef struct composed_factors {
     size_t rows; /**< that they were fitted to; 0: none, all are 1 */
 } composed_factors;
 
+/** Of steps, and of forward passes in evaluation mode. */
+typedef struct composed_set {
+    composed_factors step, inference;
+} composed_set;
+
 /** All 1: sums as they are. */
 extern const composed_factors composed_plain;
 

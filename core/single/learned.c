@@ -7,28 +7,9 @@
 #include "base/no_memory.h"
 #include "single/residual_file.h"
 
-#define WHAT "residual"
-
 bool learned_any(const layer_model *m)
 {
     return m->learned || m->learned_file.path;
-}
-
-/* NULL: out of memory. */
-static char *residual_set_text(const residual_set *s)
-{
-    char  *text = NULL;
-    size_t size;
-    FILE  *out = open_memstream(&text, &size);
-
-    if (!out)
-        return NULL;
-    residual_set_write(out, s);
-    if (fclose(out)) {
-        free(text);
-        return NULL;
-    }
-    return text;
 }
 
 /* ---- learning -----------------------------------------------------------------------------------
@@ -98,11 +79,10 @@ static lm_status hand_out(residual_set *found, const learned_source *from, size_
 
     from[0].m->learned = found;
     for (size_t i = 1; i < n && !status; i++) {
-        char *text = residual_set_text(found);
+        void *copy = NULL;
 
-        status =
-            text ? residual_set_read("residual", text, &from[i].m->learned, err) : no_memory(err);
-        free(text);
+        status             = kept_copy(&residual_kept, RESIDUAL_FILE, found, &copy, err);
+        from[i].m->learned = copy;
     }
     return status;
 }
@@ -138,15 +118,13 @@ lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, residual
 
 lm_status learned_load(layer_model *m, lm_error *err)
 {
-    char     *text;
-    lm_status status;
+    void     *read   = NULL;
+    lm_status status = LM_OK;
 
     if (m->learned || !m->learned_file.path)
         return LM_OK;
-    if ((status = side_file_text(&m->learned_file, WHAT, &text, err)))
-        return status;
-    status = residual_set_read(m->learned_file.path, text, &m->learned, err);
-    free(text);
+    status     = kept_file_load(&m->learned_file, &residual_kept, RESIDUAL_FILE, &read, err);
+    m->learned = read;
     return status;
 }
 
@@ -154,28 +132,17 @@ lm_status learned_load(layer_model *m, lm_error *err)
 static lm_status ask(layer_model *m, size_t class, const layer_shape *s, const layer_run *run,
                      double seconds, double *out, lm_error *err)
 {
-    const columns *c     = &m->of[class].columns;
-    rows          *r     = &m->spare;
-    double        *price = malloc((c->n + 1) * sizeof *price);
-    priced_row     row   = { .shape   = s,
+    const priced_row row = { .shape   = s,
                              .run     = run,
-                             .rows    = r,
-                             .columns = c,
-                             .price   = price,
+                             .rows    = &m->spare,
+                             .columns = &m->of[class].columns,
                              .seconds = seconds,
                              .device  = &m->device };
-    lm_status      status;
 
-    rows_clear(r);
-    if (!price || !layer_model_row(m, s, run, r) || rows_check(r, err)) {
-        status = no_memory(err);
-    } else {
-        for (size_t i = 0; i < r->n_items; i++) /* of the others nobody asks */
-            price[r->item[i].column] = c->column[r->item[i].column].price;
-        status = residual_of(m->learned->of[class], &row, out, err);
-    }
-    free(price);
-    return status;
+    rows_clear(&m->spare);
+    if (!layer_model_row(m, s, run, &m->spare) || rows_check(&m->spare, err))
+        return no_memory(err);
+    return residual_of(m->learned->of[class], &row, out, err);
 }
 
 /* exp(r) of a layer with a price. */
@@ -228,49 +195,23 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
 /* ---- files --------------------------------------------------------------------------------------
  */
 
-static void name_classes(residual_class out[N_LAYER_CLASSES])
+static void text(lines *l, void **both)
 {
+    residual_class class[N_LAYER_CLASSES];
+    residual_set *s = *both = lines_made(l, *both, sizeof *s);
+
     for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
-        out[c] = (residual_class){ .name = layer_classes[c]->name };
+        class[c] = (residual_class){ .name = layer_classes[c]->name };
         if (residual_learnable(c))
-            out[c].fixed = residual_features_fixed(&out[c].n_fixed);
+            class[c].fixed = residual_features_fixed(&class[c].n_fixed);
     }
+    if (s)
+        residual_text(l, class, N_LAYER_CLASSES, s->of);
 }
 
-void residual_set_write(FILE *out, const residual_set *s)
+static void release(void *what)
 {
-    residual_class class[N_LAYER_CLASSES];
-
-    name_classes(class);
-    residual_file_write(out, class, s->of, N_LAYER_CLASSES);
+    residual_set_free(what);
 }
 
-lm_status residual_set_read(const char *path, char *text, residual_set **out, lm_error *err)
-{
-    residual_class class[N_LAYER_CLASSES];
-    residual_set *s = calloc(1, sizeof *s);
-    lm_status     status;
-
-    if (!s)
-        return no_memory(err);
-    name_classes(class);
-    status = residual_file_read(path, text, class, N_LAYER_CLASSES, s->of, err);
-    if (status)
-        residual_set_free(s);
-    else
-        *out = s;
-    return status;
-}
-
-lm_status learned_save(layer_model *m, const char *machine, file_drafts *to, lm_error *err)
-{
-    char     *text;
-    lm_status status = learned_load(m, err);
-
-    if (status || !m->learned)
-        return status;
-    text   = residual_set_text(m->learned);
-    status = text ? side_file_save(&m->learned_file, machine, WHAT, text, to, err) : no_memory(err);
-    free(text);
-    return status;
-}
+const kept_kind residual_kept = { "residual", text, release, NULL };

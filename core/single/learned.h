@@ -52,14 +52,9 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
 lm_status learned_ratio(layer_model *m, const layer_shape *s, const layer_run *run, double *out,
                         lm_error *err);
 
-/** Drafts the residuals, into `to`, beside a machine file, "m.ini": as "m.residual", which is then
- * what the model names. */
-lm_status learned_save(layer_model *m, const char *machine, file_drafts *to, lm_error *err);
-
-/** Appends them as text. */
-void residual_set_write(FILE *out, const residual_set *s);
-
-/** Reads that text, which is cut up: residual_file_read(). */
-lm_status residual_set_read(const char *path, char *text, residual_set **out, lm_error *err);
+/** What the file beside a machine file is called: "m.residual". */
+#define RESIDUAL_FILE "residual"
+/** A residual_set as text. */
+extern const kept_kind residual_kept;
 
 #endif

@@ -113,7 +113,7 @@ lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error 
         return lm_error_set(err, LM_E_ARG, "%zu times of single layers ('%s'): %zu are needed",
                             *count, r->class->name, r->class->fewest);
     begin(r);
-    status = cheapest_fit(&r->rows, in, &r->class->options, &r->columns, err);
+    status = solve_prices(&r->rows, in, &r->class->options, &r->columns, err);
     if (!status)
         forget_training(&r->columns);
     return status;
@@ -125,7 +125,7 @@ static lm_status judge(const layer_rows *r, layer_prices *out, lm_error *err)
     double *measured  = malloc((r->rows.n + 1) * sizeof *measured);
 
     for (size_t i = 0; predicted && measured && i < r->rows.n; i++) {
-        predicted[i] = cheapest_seconds(&r->rows, i, &r->columns, columns_join(&r->columns));
+        predicted[i] = rows_priced(&r->rows, i, &r->columns);
         measured[i]  = r->rows.row[i].seconds;
     }
     if (predicted && measured)
@@ -194,7 +194,7 @@ void layer_model_free(layer_model *m)
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         columns_free(&m->of[c].columns);
     residual_set_free(m->learned);
-    side_file_clear(&m->learned_file);
+    kept_file_clear(&m->learned_file);
     rows_free(&m->spare);
     *m = (layer_model){ .multiprocessors = 0 };
 }
@@ -245,58 +245,45 @@ double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run
 
     rows_clear(&m->spare);
     if (layer_model_row(m, s, run, &m->spare) && !rows_check(&m->spare, NULL))
-        seconds = cheapest_seconds(&m->spare, 0, &m->of[class].columns,
-                                   columns_join(&m->of[class].columns));
+        seconds = rows_priced(&m->spare, 0, &m->of[class].columns);
     return seconds;
 }
 
-#define FEW_PRICES 256 /* that need no allocation */
-#define FEW_ITEMS  64
+#define FEW_ITEMS 64 /* that need no allocation */
 
 /* With what hides behind other work, as if nothing did, or as it adds up to the layer's seconds. */
 static lm_status split_by(layer_model *m, const layer_shape *s, const layer_run *run,
                           size_t (*group)(const column *), bool hidden, double *seconds,
                           lm_error *err)
 {
-    double         few[FEW_PRICES], *price = few;
     row_item       items[FEW_ITEMS], *item = items;
     rows          *r = &m->spare;
     const columns *c;
-    size_t         n;
-    lm_status      status = LM_OK;
+    lm_status      status;
 
     rows_clear(r);
     if (!layer_model_row(m, s, run, r))
         return lm_error_set(err, LM_E_NOTFOUND, "a single layer has no price");
+    if ((status = rows_check(r, err)))
+        return status;
+    if (rows_longest(r) > FEW_ITEMS && !(item = malloc(rows_longest(r) * sizeof *item)))
+        return no_memory(err);
     c = &m->of[layer_model_class(m, s)].columns;
-    if (!(status = rows_check(r, err))) {
-        if (c->n > FEW_PRICES)
-            price = malloc(c->n * sizeof *price);
-        if (rows_longest(r) > FEW_ITEMS)
-            item = malloc(rows_longest(r) * sizeof *item);
-        if (!price || !item)
-            status = no_memory(err);
-    }
-    if (!status) {
-        for (size_t i = 0; i < r->n_items; i++) /* of the others nobody asks */
-            price[r->item[i].column] = c->column[r->item[i].column].price;
-        const row_cost cost = rows_cost(r, 0, c, price, item, &n);
 
-        const double whole = rows_seconds(cost, columns_join(c));
+    size_t         n;
+    const row_cost cost  = rows_cost(r, 0, c, NULL, item, &n);
+    const double   whole = rows_seconds(cost, columns_join(c));
 
-        for (size_t i = 0; i < n; i++) {
-            const column *of   = &c->column[item[i].column];
-            const double  part = of->floor ? cost.floor : cost.work;
+    for (size_t i = 0; i < n; i++) {
+        const column *of   = &c->column[item[i].column];
+        const double  part = of->floor ? cost.floor : cost.work;
 
-            seconds[group(of)] +=
-                of->price * item[i].value * (hidden ? 1 : rows_slope(part, whole, columns_join(c)));
-        }
+        seconds[group(of)] +=
+            of->price * item[i].value * (hidden ? 1 : rows_slope(part, whole, columns_join(c)));
     }
     if (item != items)
         free(item);
-    if (price != few)
-        free(price);
-    return status;
+    return LM_OK;
 }
 
 lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,

@@ -2,8 +2,8 @@
 #ifndef SINGLE_MODEL_H
 #define SINGLE_MODEL_H
 
-#include "base/side_file.h"
 #include "base/stats.h"
+#include "learn/kept.h"
 #include "single/classes.h"
 #include "single/layer_device.h"
 
@@ -23,7 +23,7 @@ typedef struct layer_model {
     layer_device device;          /**< what its residual knows of that; or nothing */
     /* What prices leave over, see learned.h. */
     struct residual_set *learned;      /**< NULL: none, or not read yet */
-    side_file            learned_file; /**< where it is */
+    kept_file            learned_file; /**< where it is */
     rows                 spare;        /**< room for the row that is asked for */
 } layer_model;
 

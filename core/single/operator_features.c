@@ -169,7 +169,11 @@ size_t operator_features(const lm_kernel *k, double multiprocessors, double seco
     case OPERATOR_SOFTMAX:
         put_rows(&l, (double)k->u.softmax.rows, (double)k->u.softmax.group, multiprocessors);
         break;
-    default: put_conv(&l, k);
+    case OPERATOR_CONV_FORWARD:
+    case OPERATOR_CONV_GRAD_INPUT:
+    case OPERATOR_CONV_GRAD_WEIGHT: put_conv(&l, k); break;
+    case OPERATOR_OTHER:
+    case N_OPERATOR_CLASSES: break;
     }
     if (operator_product_of(k, &p))
         put_product(&l, &p, multiprocessors);
@@ -224,7 +228,7 @@ uint64_t operator_shape(const lm_kernel *k)
 {
     uint64_t h = mix(0, k->op);
 
-    switch (k->op) {
+    switch ((enum lm_ops)k->op) {
     case LM_OP_GEMM: /* rows of activations are a batch; of two factors that are activations, not */
         h = mix(mix(h, k->u.gemm.n), k->u.gemm.k);
         return k->u.gemm.activations ? mix(h, k->u.gemm.m) : h;
@@ -236,6 +240,13 @@ uint64_t operator_shape(const lm_kernel *k)
     case LM_OP_MAP: return mix(h, k->u.map.elements);
     case LM_OP_NORM: return mix(h, k->u.norm.group);
     case LM_OP_SOFTMAX: return mix(h, k->u.softmax.group);
-    default: return mix(h, (int64_t)lm_kernel_work(k).read_bytes);
+    case LM_OP_OPAQUE:
+    case LM_OP_POOL:
+    case LM_OP_GATHER:
+    case LM_OP_COPY:
+    case LM_OP_REDUCE:
+    case LM_OP_ATTENTION:
+    case LM_OP_ALLREDUCE: break;
     }
+    return mix(h, (int64_t)lm_kernel_work(k).read_bytes);
 }

@@ -40,9 +40,9 @@ static lm_status fill(const class_rows *from, size_t n, const tiling *how, colum
     return rows_check(r, err);
 }
 
-static cheapest_options options_of(operator_class class)
+static solve_options options_of(operator_class class)
 {
-    cheapest_options o = cheapest_default;
+    solve_options o = solve_default;
 
     o.p     = operator_power(class);
     o.ridge = RIDGE;
@@ -59,12 +59,12 @@ static void forget(columns *c)
 /* Mean relative error in the cross-validation. */
 static lm_status try_tiling(const class_rows *from, const tiling *how, double *error, lm_error *err)
 {
-    const size_t           n      = from->n < TRIAL_ROWS ? from->n : TRIAL_ROWS;
-    const cheapest_options o      = options_of(from->class);
-    columns                c      = { 0 };
-    rows                   r      = { 0 };
-    bool                  *in     = calloc(n, sizeof *in);
-    lm_status              status = in ? LM_OK : no_memory(err);
+    const size_t        n      = from->n < TRIAL_ROWS ? from->n : TRIAL_ROWS;
+    const solve_options o      = options_of(from->class);
+    columns             c      = { 0 };
+    rows                r      = { 0 };
+    bool               *in     = calloc(n, sizeof *in);
+    lm_status           status = in ? LM_OK : no_memory(err);
 
     *error = 0;
     if (!status)
@@ -73,9 +73,9 @@ static lm_status try_tiling(const class_rows *from, const tiling *how, double *e
         for (size_t i = 0; i < n; i++)
             in[i] = i % TRIAL_FOLDS != f;
         forget(&c);
-        status = cheapest_fit(&r, in, &o, &c, err);
+        status = solve_prices(&r, in, &o, &c, err);
         for (size_t i = f; i < n && !status; i += TRIAL_FOLDS)
-            *error += fabs(cheapest_seconds(&r, i, &c, o.p) / r.row[i].seconds - 1) / (double)n;
+            *error += fabs(rows_priced(&r, i, &c) / r.row[i].seconds - 1) / (double)n;
     }
     free(in);
     columns_free(&c);
@@ -108,19 +108,18 @@ static lm_status choose_tiling(const class_rows *from, double multiprocessors, t
 static lm_status fit_class(const class_rows *from, double multiprocessors, operator_prices *out,
                            lm_error *err)
 {
-    const cheapest_options o      = options_of(from->class);
-    rows                   r      = { 0 };
-    lm_status              status = choose_tiling(from, multiprocessors, &out->how, err);
+    const solve_options o      = options_of(from->class);
+    rows                r      = { 0 };
+    lm_status           status = choose_tiling(from, multiprocessors, &out->how, err);
 
     out->power = o.p;
     out->rows  = from->n;
     if (!status)
         status = fill(from, from->n, &out->how, &out->columns, &r, err);
     if (!status)
-        status = cheapest_fit(&r, NULL, &o, &out->columns, err);
+        status = solve_prices(&r, NULL, &o, &out->columns, err);
     for (size_t i = 0; i < r.n && !status; i++)
-        out->mape +=
-            fabs(cheapest_seconds(&r, i, &out->columns, o.p) / r.row[i].seconds - 1) / (double)r.n;
+        out->mape += fabs(rows_priced(&r, i, &out->columns) / r.row[i].seconds - 1) / (double)r.n;
     rows_free(&r);
     return status;
 }
@@ -188,7 +187,7 @@ void operator_model_free(operator_model *m)
         columns_free(&m->of[c].columns);
     operator_residuals_free(m->learned);
     m->learned = NULL;
-    side_file_clear(&m->learned_file);
+    kept_file_clear(&m->learned_file);
 }
 
 /* ---- prediction ---------------------------------------------------------------------------------

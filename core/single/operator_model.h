@@ -2,9 +2,9 @@
 #ifndef SINGLE_OPERATOR_MODEL_H
 #define SINGLE_OPERATOR_MODEL_H
 
-#include "base/side_file.h"
-#include "single/cheapest.h"
+#include "learn/kept.h"
 #include "single/operators.h"
+#include "solve/solve.h"
 
 /** One launch that was timed. */
 typedef struct timed_kernel {
@@ -29,7 +29,7 @@ typedef struct operator_model {
     operator_prices of[N_OPERATOR_CLASSES];
     /* What prices leave over, see operator_residual.h. */
     struct operator_residuals *learned;      /**< NULL: none, or not read yet */
-    side_file                  learned_file; /**< where it is */
+    kept_file                  learned_file; /**< where it is */
 } operator_model;
 
 #define OPERATOR_LEAST_ROWS 20 /* of a class, below which it is not fitted */

@@ -9,8 +9,6 @@
 #include "single/operator_features.h"
 #include "single/residual_file.h"
 
-#define WHAT "kernels"
-
 void operator_residuals_free(operator_residuals *s)
 {
     for (size_t c = 0; s && c < N_OPERATOR_CLASSES; c++)
@@ -152,17 +150,15 @@ lm_status operator_residual_learn(const timed_kernel *row, const bool *in, size_
 /* ---- asking -------------------------------------------------------------------------------------
  */
 
-static lm_status ready(operator_model *m, lm_error *err)
+lm_status operator_residual_load(operator_model *m, lm_error *err)
 {
-    char     *text;
-    lm_status status;
+    void     *read   = NULL;
+    lm_status status = LM_OK;
 
     if (m->learned || !m->learned_file.path)
         return LM_OK;
-    if ((status = side_file_text(&m->learned_file, "residual of kernels", &text, err)))
-        return status;
-    status = operator_residuals_read(m->learned_file.path, text, &m->learned, err);
-    free(text);
+    status     = kept_file_load(&m->learned_file, &kernels_kept, KERNELS_FILE, &read, err);
+    m->learned = read;
     return status;
 }
 
@@ -174,7 +170,7 @@ static lm_status factor_of(operator_model *m, const lm_kernel *k, const char *ta
     residual_trees *r;
     double          x[RESIDUAL_FEATURES];
     priced_look     row;
-    lm_status       status = ready(m, err);
+    lm_status       status = operator_residual_load(m, err);
 
     *out = 1;
     if (status || !m->learned || !(r = m->learned->of[class]) || !m->of[class].columns.n)
@@ -221,65 +217,25 @@ lm_status operator_residual_cost(operator_model *m, const lm_kernel *k, const ch
 /* ---- files --------------------------------------------------------------------------------------
  */
 
-typedef struct class_names {
+static void text(lines *l, void **both)
+{
     residual_class class[N_OPERATOR_CLASSES];
-    named_feature fixed[N_OPERATOR_CLASSES][OPERATOR_FEATURES];
-} class_names;
+    named_feature       fixed[N_OPERATOR_CLASSES][OPERATOR_FEATURES];
+    operator_residuals *s = *both = lines_made(l, *both, sizeof *s);
 
-static void name_classes(class_names *out)
-{
     for (operator_class c = 0; c < N_OPERATOR_CLASSES; c++) {
-        out->class[c]         = (residual_class){ .name = operator_class_name(c) };
-        out->class[c].n_fixed = operator_feature_names(c, out->fixed[c]);
+        class[c]         = (residual_class){ .name = operator_class_name(c) };
+        class[c].n_fixed = operator_feature_names(c, fixed[c]);
         if (c < OPERATOR_OTHER)
-            out->class[c].fixed = out->fixed[c];
+            class[c].fixed = fixed[c];
     }
+    if (s)
+        residual_text(l, class, N_OPERATOR_CLASSES, s->of);
 }
 
-void operator_residuals_write(FILE *out, const operator_residuals *s)
+static void release(void *what)
 {
-    class_names names_of;
-
-    name_classes(&names_of);
-    residual_file_write(out, names_of.class, s->of, N_OPERATOR_CLASSES);
+    operator_residuals_free(what);
 }
 
-lm_status operator_residuals_read(const char *path, char *text, operator_residuals **out,
-                                  lm_error *err)
-{
-    class_names         names_of;
-    operator_residuals *s = calloc(1, sizeof *s);
-    lm_status           status;
-
-    if (!s)
-        return no_memory(err);
-    name_classes(&names_of);
-    status = residual_file_read(path, text, names_of.class, N_OPERATOR_CLASSES, s->of, err);
-    if (status)
-        operator_residuals_free(s);
-    else
-        *out = s;
-    return status;
-}
-
-lm_status operator_residual_save(operator_model *m, const char *machine, file_drafts *to,
-                                 lm_error *err)
-{
-    char     *text = NULL;
-    size_t    size;
-    FILE     *out;
-    lm_status status = ready(m, err);
-
-    if (status || !m->learned)
-        return status;
-    if ((out = open_memstream(&text, &size))) {
-        operator_residuals_write(out, m->learned);
-        if (fclose(out)) {
-            free(text);
-            text = NULL;
-        }
-    }
-    status = text ? side_file_save(&m->learned_file, machine, WHAT, text, to, err) : no_memory(err);
-    free(text);
-    return status;
-}
+const kept_kind kernels_kept = { "residual of kernels", text, release, NULL };

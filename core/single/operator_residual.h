@@ -41,14 +41,12 @@ lm_status operator_residual_cost(operator_model *m, const lm_kernel *k, const ch
 lm_status operator_residual_seconds(operator_model *m, const lm_kernel *k, const char *tag,
                                     double *out, lm_error *err);
 
-/** Drafts the residuals, into `to`, beside a machine file, "m.ini": as "m.kernels", which is then
- * what the model names. */
-lm_status operator_residual_save(operator_model *m, const char *machine, file_drafts *to,
-                                 lm_error *err);
+/** Reads the residuals where they have not been. */
+lm_status operator_residual_load(operator_model *m, lm_error *err);
 
-/** Appends them as text, and reads that, which is cut up: residual_file.h. */
-void      operator_residuals_write(FILE *out, const operator_residuals *s);
-lm_status operator_residuals_read(const char *path, char *text, operator_residuals **out,
-                                  lm_error *err);
+/** What the file beside a machine file is called: "m.kernels". */
+#define KERNELS_FILE "kernels"
+/** operator_residuals as text. */
+extern const kept_kind kernels_kept;
 
 #endif

@@ -33,8 +33,11 @@ static double ratio(resource r, const device_speed *from, const device_speed *to
     switch (r) {
     case RESOURCE_FLOPS: return from->flops / to->flops * share;
     case RESOURCE_BANDWIDTH: return from->bandwidth / to->bandwidth;
-    default: return 1;
+    case RESOURCE_DEPTH:
+    case RESOURCE_HOST:
+    case N_RESOURCES: break;
     }
+    return 1;
 }
 
 static lm_status add(const columns *c, const operator_source *from, const device_speed *to,

@@ -5,8 +5,8 @@
 
 #include <layermeter/kernel.h>
 
-#include "single/rows.h"
 #include "single/tiles.h"
+#include "solve/rows.h"
 
 /** Kinds of operators that have prices of their own. */
 typedef enum operator_class {

@@ -37,13 +37,11 @@ lm_status residual_of(residual_trees *r, const priced_row *row, double *out, lm_
 /* ---- learning -----------------------------------------------------------------------------------
  */
 
-/* Rows of one class on all machines, one machine behind the other, and their prices of the moment.
- */
+/* Rows of one class on all machines, one machine behind the other. */
 typedef struct learning {
     const residual_source *from;
     size_t                 n;
     size_t                *first; /* row of each machine, and behind the last */
-    double               **price; /* of each machine */
     size_t                 last;  /* machine that was looked at */
 } learning;
 
@@ -71,12 +69,9 @@ static lm_status price_rows(void *context, const bool *in, lm_error *err)
     lm_status       status = LM_OK;
 
     for (size_t i = 0; i < l->n && !status; i++) {
-        const columns *c = &l->from[i].r->columns;
-        size_t         count;
+        size_t count;
 
         status = layer_rows_fit(l->from[i].r, in + l->first[i], &count, err);
-        for (size_t j = 0; j < c->n && !status; j++)
-            l->price[i][j] = c->column[j].price;
     }
     return status;
 }
@@ -102,10 +97,7 @@ static lm_status look(void *context, size_t i, residual_space *space, double *x,
                                    .rows    = &s->r->rows,
                                    .at      = i - l->first[at],
                                    .columns = &s->r->columns,
-                                   .price   = l->price[at],
-                                   .seconds =
-                                       cheapest_seconds(&s->r->rows, i - l->first[at], &s->r->columns,
-                                                        columns_join(&s->r->columns)),
+                                   .seconds = rows_priced(&s->r->rows, i - l->first[at], &s->r->columns),
                                    .device = s->device };
 
     if (at != l->last) /* columns of optimizers may be in another order */
@@ -147,25 +139,14 @@ static lm_status learn_rows(learning *l, size_t n, residual_trees **out, residua
 lm_status residual_learn(const residual_source *from, size_t n, residual_trees **out,
                          residual_trees *judged, lm_error *err)
 {
-    learning  l      = { .from  = from,
-                         .n     = n,
-                         .first = calloc(n + 1, sizeof *l.first),
-                         .price = calloc(n + 1, sizeof *l.price),
-                         .last  = n };
-    lm_status status = l.first && l.price ? LM_OK : no_memory(err);
+    learning  l      = { .from = from, .n = n, .first = calloc(n + 1, sizeof *l.first), .last = n };
+    lm_status status = l.first ? LM_OK : no_memory(err);
 
     *out = NULL;
-    for (size_t i = 0; i < n && !status; i++) {
+    for (size_t i = 0; i < n && !status; i++)
         l.first[i + 1] = l.first[i] + from[i].r->rows.n;
-        l.price[i]     = malloc((from[i].r->columns.n + 1) * sizeof(double));
-        if (!l.price[i])
-            status = no_memory(err);
-    }
     if (!status)
         status = learn_rows(&l, l.first[n], out, judged, err);
-    for (size_t i = 0; i < n && l.price; i++)
-        free(l.price[i]);
-    free(l.price);
     free(l.first);
     return status;
 }

@@ -103,16 +103,14 @@ static void see_choice(void *context, const row_way *way)
 static lm_status add_others(residual_space *s, const rows *r, const columns *c, lm_error *err)
 {
     bool     *choice = calloc(c->n + 1, sizeof *choice);
-    double   *none   = calloc(c->n + 1, sizeof *none);
-    lm_status status = choice && none ? LM_OK : no_memory(err);
+    lm_status status = choice ? LM_OK : no_memory(err);
 
     for (size_t i = 0; i < r->n && !status; i++)
-        rows_ways(r, i, none, see_choice, choice);
+        rows_ways(r, i, c, see_choice, choice);
     for (size_t j = 0; j < c->n && !status; j++)
         if (choice[j])
             status = residual_space_other(s, c->column[j].name, err);
     free(choice);
-    free(none);
     return status;
 }
 
@@ -302,7 +300,8 @@ static void see_way(void *context, const row_way *way)
         const size_t j = way->item[i].column;
 
         if (s->share_of[j] < s->n)
-            to->x[s->share_of[j]] += to->row->price[j] * way->item[i].value / to->row->seconds;
+            to->x[s->share_of[j]] +=
+                to->row->columns->column[j].price * way->item[i].value / to->row->seconds;
     }
     if (way->choice && way->n && s->other_of[way->item->column] < s->n)
         to->x[s->other_of[way->item->column]] =
@@ -324,6 +323,6 @@ lm_status residual_features(residual_space *s, const priced_row *row, double *x,
     tile_features(row->shape, x);
     for (size_t i = s->shares; i < s->n; i++)
         x[i] = i < s->others ? 0 : FARTHEST;
-    rows_ways(row->rows, row->at, row->price, see_way, &to);
+    rows_ways(row->rows, row->at, row->columns, see_way, &to);
     return LM_OK;
 }

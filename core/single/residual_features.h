@@ -13,7 +13,6 @@ typedef struct priced_row {
     const rows         *rows;
     size_t              at;
     const columns      *columns;
-    const double       *price;
     double              seconds;
     const layer_device *device; /**< NULL, or nothing in it: not known */
 } priced_row;

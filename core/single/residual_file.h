@@ -12,19 +12,10 @@ typedef struct residual_class {
     size_t n_fixed;
 } residual_class;
 
-/** Writes those of n classes that there are. */
-void residual_file_write(FILE *out, const residual_class *class, residual_trees *const *of,
-                         size_t n);
+#define RESIDUAL_CLASSES 16 /**< at most */
 
-/**
- * Reads that text, which is cut up.
- *
- * @param path for messages
- * @param of   n, all NULL; to be freed, also where reading failed
- * @return LM_E_UNSUPPORTED for another version, LM_E_NOTFOUND for a class or feature that nobody
- *         knows, else as trees_read(); all begin with "path:line: "
- */
-lm_status residual_file_read(const char *path, char *text, const residual_class *class, size_t n,
-                             residual_trees **of, lm_error *err);
+/** The text of those of n classes that there are, both ways; `of` is n, all NULL to be read.
+ * Refuses features that nobody knows, LM_E_NOTFOUND. */
+void residual_text(lines *l, const residual_class *class, size_t n, residual_trees **of);
 
 #endif

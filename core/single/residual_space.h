@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "single/columns.h"
+#include "solve/columns.h"
 
 #define RESIDUAL_FEATURES 256
 #define RESIDUAL_NAME     48 /* with its end */

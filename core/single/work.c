@@ -25,7 +25,7 @@ static bool across_batch(const lm_kernel *k)
 /* N_WORK_KINDS: of none. */
 static work_kind kind_of(const lm_kernel *k)
 {
-    switch (k->op) {
+    switch ((enum lm_ops)k->op) {
     case LM_OP_GEMM: return WORK_PRODUCT;
     case LM_OP_CONV: return WORK_CONV;
     case LM_OP_POOL: return WORK_POOL;
@@ -36,8 +36,10 @@ static work_kind kind_of(const lm_kernel *k)
     case LM_OP_GATHER: return WORK_GATHER;
     case LM_OP_REDUCE: return WORK_REDUCE;
     case LM_OP_ATTENTION: return WORK_ATTENTION;
-    default: return N_WORK_KINDS;
+    case LM_OP_OPAQUE:
+    case LM_OP_ALLREDUCE: break;
     }
+    return N_WORK_KINDS;
 }
 
 static void add_rows(const lm_kernel *k, double times, kernel_work *to)

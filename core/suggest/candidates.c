@@ -71,7 +71,7 @@ design_case candidates_case(const candidates *c, const point *p, design_times *t
     design_case out   = { .load    = p->load,
                           .network = whole ? candidates_network(c, p->row->name) : DESIGN_NONE };
 
-    for (part w = 0; w < N_PARTS; w++) {
+    for (phase w = 0; w < N_TIMES; w++) {
         /* formulas are of whole networks; nor can counts that nobody knows be learned from */
         times->seconds[w] =
             p->row->kind == OBS_LAYER || p->load.unknown ? NAN : point_seconds(p, w);
@@ -100,7 +100,7 @@ static lm_status input_at(candidates *c, const network *net, const registry *reg
 
 static lm_status add(candidates *c, const candidate *one, const net_metrics *counts, lm_error *err)
 {
-    const uint32_t parts = 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE;
+    const uint32_t parts = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE;
     char           key[KEY_BYTES], *kept;
     size_t         seen;
 
@@ -128,7 +128,7 @@ static lm_status add(candidates *c, const candidate *one, const net_metrics *cou
         .load    = { .counts = *counts,
                      .nodes  = (double)one->ranks,
                      .bytes  = (double)counts->param_bytes },
-        .parts   = parts | (one->ranks > 1 ? 1u << PART_SYNC : 0),
+        .parts   = parts | (one->ranks > 1 ? 1u << PHASE_SYNC : 0),
         .network = one->number,
     };
     return LM_OK;
@@ -226,7 +226,7 @@ double candidate_step(const design *d, const design_case *what)
     const design_times t       = design_expected(d, what);
     double             seconds = 0;
 
-    for (part p = 0; p < N_PARTS; p++)
+    for (phase p = 0; p < N_TIMES; p++)
         seconds += isnan(t.seconds[p]) ? 0 : t.seconds[p];
     return seconds;
 }

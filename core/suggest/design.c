@@ -14,20 +14,23 @@
  * whole as soon as one time is known. Seen on CPUs of one thread: 4e10 FLOP a second, 4e9 bytes of
  * all that is read and written, 4e-10 s for each element that a convolution takes and gives, 1e-9 s
  * for a byte between ranks. */
-static double usual_guess(const design_speeds *s, part p, feature f)
+static double usual_guess(const design_speeds *s, phase p, feature f)
 {
-    const double twice = p == PART_BACKWARD ? 2 : 1, element = 1.6 / s->bytes_per_second;
+    const double twice = p == PHASE_BACKWARD ? 2 : 1, element = 1.6 / s->bytes_per_second;
 
     switch (f) {
     case FEATURE_FLOPS: return twice / s->flops_per_second;
     case FEATURE_INPUTS:
     case FEATURE_OUTPUTS: return twice * element;
-    case FEATURE_WEIGHTS: return (p == PART_UPDATE ? 4 : twice) * element;
-    case FEATURE_LAYERS: return p == PART_UPDATE ? 5e-6 : twice * 2e-5;
+    case FEATURE_WEIGHTS: return (p == PHASE_UPDATE ? 4 : twice) * element;
+    case FEATURE_LAYERS: return p == PHASE_UPDATE ? 5e-6 : twice * 2e-5;
     case FEATURE_RING_STEPS: return 2e-5;
     case FEATURE_RING_BYTES: return 4 / s->bytes_per_second;
-    default: return 1e-4;
+    case FEATURE_ONE:
+    case FEATURE_NODES:
+    case N_FEATURES: break;
     }
+    return 1e-4;
 }
 
 /* Of a side of any P. */
@@ -57,14 +60,14 @@ static const double *known_ring(const calibration *known)
                : NULL;
 }
 
-static lm_status formula_new(const design *d, formula *m, part p, const design_speeds *speeds,
+static lm_status formula_new(const design *d, formula *m, phase p, const design_speeds *speeds,
                              const calibration *known, lm_error *err)
 {
     const size_t  at    = form_find(DESIGN_MODEL, p);
     const fitted *given = known && known->fitted[at].present && !known->fitted[at].by_allreduces
                               ? &known->fitted[at]
                               : NULL;
-    const double *ring  = p == PART_SYNC && !given ? known_ring(known) : NULL;
+    const double *ring  = p == PHASE_SYNC && !given ? known_ring(known) : NULL;
 
     m->part = p;
     m->f    = &forms[at];

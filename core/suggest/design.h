@@ -42,7 +42,7 @@ typedef struct design_case {
 
 /** Seconds by part; NAN: none. */
 typedef struct design_times {
-    double seconds[N_PARTS];
+    double seconds[N_TIMES];
 } design_times;
 
 typedef struct design design;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lsq.h"
 #include "base/no_memory.h"
+#include "solve/lsq.h"
 #include "suggest/design_formula.h"
 
 /* Before residuals tell: a repetition minutes later differs by 5 %, networks by twice that. */

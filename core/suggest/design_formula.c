@@ -5,7 +5,7 @@
 
 #define SIZE_FIRST (-14) /* half decades from 1 s */
 
-const part design_parts[] = { PART_FORWARD, PART_BACKWARD, PART_UPDATE, PART_SYNC };
+const phase design_parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE, PHASE_SYNC };
 
 /* Coefficients and sizes, which targets share with what is measured. */
 size_t formula_known(const formula *m)
@@ -31,7 +31,7 @@ design_times design_expected(const design *d, const design_case *what)
 {
     design_times out;
 
-    for (part p = 0; p < N_PARTS; p++)
+    for (phase p = 0; p < N_TIMES; p++)
         out.seconds[p] = NAN;
     for (size_t i = 0; i < DESIGN_PARTS; i++)
         if (what->parts & 1u << design_parts[i])
@@ -44,7 +44,7 @@ double design_step_seconds(const design *d, const design_case *what)
     const design_times t       = design_expected(d, what);
     double             seconds = 0;
 
-    for (part p = 0; p < N_PARTS; p++)
+    for (phase p = 0; p < N_TIMES; p++)
         seconds += isnan(t.seconds[p]) ? 0 : t.seconds[p];
     return seconds;
 }

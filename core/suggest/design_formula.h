@@ -13,7 +13,7 @@
 
 /** The parts a step is made of in it. */
 #define DESIGN_PARTS 4
-extern const part design_parts[DESIGN_PARTS];
+extern const phase design_parts[DESIGN_PARTS];
 
 /** One measured time. */
 typedef struct row {
@@ -24,7 +24,7 @@ typedef struct row {
 
 /** One formula. Its unknowns are p coefficients, DESIGN_SIZES sizes, then one for each network. */
 typedef struct formula {
-    part        part;
+    phase       part;
     const form *f;
     double      guess[FORM_MAX_FEATURES], guess_sd[FORM_MAX_FEATURES]; /**< seconds per unit */
     double      c[FORM_MAX_FEATURES];                                  /**< fitted */

@@ -9,8 +9,8 @@
 
 #include "suggest/design.h"
 
-/** Can this candidate be measured at all? Asked only of what would be taken, as the answer may be
- * dear. */
+/** Can this candidate be measured at all? Asked only of what would be taken,
+ * as the answer may be dear. */
 typedef lm_status (*suggest_asker)(void *context, size_t candidate, bool *fits, lm_error *err);
 
 typedef struct suggest_limits {

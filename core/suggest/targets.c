@@ -24,8 +24,8 @@ static lm_status add(targets *t, const net_metrics *counts, int64_t nodes, lm_er
     }
     t->item[t->n++] = (design_case){
         .load = { .counts = *counts, .nodes = (double)nodes, .bytes = (double)counts->param_bytes },
-        .parts = 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE |
-                 (nodes > 1 ? 1u << PART_SYNC : 0),
+        .parts = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE |
+                 (nodes > 1 ? 1u << PHASE_SYNC : 0),
         .network = DESIGN_NONE,
     };
     return LM_OK;

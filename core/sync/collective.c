@@ -136,11 +136,12 @@ static lm_status refuse(refusal why, const collective_model *m, const char *algo
                             "them on 2 nodes or more, ask for one node (--devices-per-node %lld), "
                             "or tell what connects nodes (--bandwidth 10Gbit/s), to be assumed",
                             (long long)(a->nodes * a->devices));
-    default:
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "no all-reduce was measured: calibrate on 2 ranks or more (mpirun), "
-                            "then fit again");
+    case NO_REFUSAL: return LM_OK;
+    case NOT_FITTED: break;
     }
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "no all-reduce was measured: calibrate on 2 ranks or more (mpirun), "
+                        "then fit again");
 }
 
 /* The link's rate and latency, of one message to each of log2 N partners and back. */

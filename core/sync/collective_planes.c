@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nnls.h"
 #include "base/no_memory.h"
+#include "solve/nnls.h"
 
 #define ROUNDS      4   /* of reweighting */
 #define HUBER       0.3 /* relative residual from which a row weighs less */

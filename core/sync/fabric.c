@@ -155,11 +155,12 @@ size_t sync_baseline_columns(sync_baseline b, const allreduce *a, double out[BAS
         out[1] = log2(n);
         out[2] = a->bytes * log2(n);
         return 3;
-    default:
-        out[0] = a->bytes *
-                 paleo_scheme_rounds((paleo_scheme)(b - BASELINE_PALEO), (int64_t)fmin(n, 4e18));
-        return 1;
+    case BASELINE_PALEO: /* the first of PALEO's schemes */
+    case N_SYNC_BASELINES: break;
     }
+    out[0] =
+        a->bytes * paleo_scheme_rounds((paleo_scheme)(b - BASELINE_PALEO), (int64_t)fmin(n, 4e18));
+    return 1;
 }
 
 /* ---- seconds ------------------------------------------------------------------------------------

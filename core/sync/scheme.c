@@ -43,6 +43,8 @@ double paleo_scheme_rounds(paleo_scheme s, int64_t workers)
     case PALEO_ONE_TO_ALL: return 2 * (double)(workers - 1);
     case PALEO_TREE: return 2 * tree_height(workers);
     case PALEO_BUTTERFLY: return tree_height(workers);
-    default: return 1;
+    case PALEO_BUTTERFLY_MIXING:
+    case N_PALEO_SCHEMES: break;
     }
+    return 1;
 }

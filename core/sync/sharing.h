@@ -1,13 +1,12 @@
-/** What ranks of one host take from each other: cores, caches and memory; [sharing.N] of machine
- * files. */
+/** What ranks of one host take from each other: cores, caches and memory. */
 #ifndef SYNC_SHARING_H
 #define SYNC_SHARING_H
 
 #include <stdbool.h>
-#include <stdio.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "base/ini.h"
-#include "features/parts.h"
+#include "network/phase.h"
 
 /** Numbers of devices of a host that were measured, at most. */
 #define SHARING_MOST 8
@@ -27,16 +26,9 @@ typedef struct sharing {
 
 /** Of a part that is no pass and no update 1. Linear in the number of devices between those that
  * were measured, and on from the last. */
-double sharing_times(const sharing *s, part which, int64_t devices);
+double sharing_times(const sharing *s, phase which, int64_t devices);
 
 /** Is that number within what was measured? */
 bool sharing_known(const sharing *s, int64_t devices);
-
-/** Appends a section for each number of devices. */
-void sharing_write(FILE *out, const sharing *s);
-bool sharing_owns(const ini_section *s);
-/** Errors begin with file:line: LM_E_NOTFOUND for unknown or missing keys, LM_E_ARG for times below
- * 1 and numbers of devices that do not ascend. */
-lm_status sharing_read(const ini_document *doc, const ini_section *s, sharing *to, lm_error *err);
 
 #endif

@@ -189,8 +189,8 @@ size_t trace_words(char *line, bool commas, char **word, size_t max)
     return n;
 }
 
-/* Of the first lines the one that some format but CSV calls its own; else CSV, if any line is
- * there. */
+/* Of the first lines the one that some format but CSV calls its own; else
+ * CSV, if any line is there. */
 static const trace_format *format_of(const char *head)
 {
     const trace_format *found = NULL;

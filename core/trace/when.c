@@ -42,8 +42,8 @@ double when_number(const char *text, const char **end)
     return (negative ? -1 : 1) * (double)n / power[decimals];
 }
 
-/* DCGM's blanks: 0x7ffffff0 (int32), 0x7ffffffffffffff0 (int64), 2^47 (double) and the few above
- * each. */
+/* DCGM's blanks: 0x7ffffff0 (int32), 0x7ffffffffffffff0 (int64), 2^47
+ * (double) and the few above each. */
 static bool is_blank(double value)
 {
     return (value >= 2147483632.0 && value <= 2147483647.0) ||

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/nnls.h"
 #include "base/no_memory.h"
 #include "fit/singles.h"
+#include "solve/nnls.h"
 #include "transfer/layers.h"
 #include "transfer/transfer.h"
 
@@ -74,18 +74,28 @@ lm_status correct_fit(const correct_row *row, size_t n, size_t without, correct_
  */
 
 /* Quantity whose seconds a form in terms says; false: none. */
-static bool told(size_t form_at, quantity *out)
+static bool told(size_t form_at, phase *out)
 {
     if (strcmp(forms[form_at].model, model_at(0)) != 0 || forms[form_at].n_features)
         return false;
     switch (forms[form_at].part) {
-    case PART_FORWARD: *out = QUANTITY_FORWARD; return true;
-    case PART_BACKWARD: *out = QUANTITY_BACKWARD; return true;
-    case PART_UPDATE: *out = QUANTITY_UPDATE; return true;
-    case PART_INFERENCE: *out = QUANTITY_INFERENCE; return true;
-    case PART_STEP: *out = QUANTITY_STEP; return true;
-    default: return false;
+    case PHASE_FORWARD:
+    case PHASE_BACKWARD:
+    case PHASE_UPDATE:
+    case PHASE_INFERENCE:
+    case PHASE_STEP: *out = forms[form_at].part; return true;
+    case PHASE_SYNC:
+    case PHASE_GRAD_INPUT:
+    case PHASE_GRAD_WEIGHT:
+    case PHASE_GRAD:
+    case PHASE_BACKWARD_GRAD:
+    case PHASE_GRAD_ONE:
+    case PHASE_STEP_MANY:
+    case PHASE_EXPOSED:
+    case PHASE_OVERLAPPED:
+    case N_TIMES: break;
     }
+    return false;
 }
 
 bool correct_split(const calibration *cal, size_t form_at, const point *pt,
@@ -120,35 +130,23 @@ static void add_network(const calibration *cal, const point *pt, correct_row *ro
     }
 }
 
-static const struct {
-    part     which;
-    quantity of;
-} of_layers[] = { { PART_FORWARD, QUANTITY_FORWARD },
-                  { PART_BACKWARD, QUANTITY_BACKWARD },
-                  { PART_UPDATE, QUANTITY_UPDATE },
-                  { PART_INFERENCE, QUANTITY_INFERENCE },
-                  { PART_STEP, QUANTITY_STEP } };
-
-#define N_OF_LAYERS (sizeof of_layers / sizeof of_layers[0])
-
 /* Times of a single layer; each is a group unless its row says which. */
 static lm_status add_layer(const calibration *cal, const points *p, size_t at, correct_row *row,
                            size_t *n, lm_error *err)
 {
     const point *pt = &p->point[at];
 
-    for (size_t i = 0; i < N_OF_LAYERS; i++) {
+    for (size_t i = 0; i < N_SINGLES_PHASES; i++) {
         correct_row r = { .group   = *pt->row->group ? pt->group : p->n_groups + at,
                           .batch   = pt->row->batch,
-                          .of      = of_layers[i].of,
-                          .seconds = point_seconds(pt, of_layers[i].which) };
+                          .of      = singles_phases[i],
+                          .seconds = point_seconds(pt, singles_phases[i]) };
         layer_run   run;
-        phase       f;
         lm_status   status;
 
-        if (!(r.seconds > 0) || !singles_phase(of_layers[i].which, &f))
+        if (!(r.seconds > 0))
             continue;
-        run = singles_run(pt, f, cal->layers->multiprocessors);
+        run = singles_run(pt, singles_phases[i], cal->layers->multiprocessors);
         status =
             layer_model_split(cal->layers, pt->shape, &run, transfer_layers_factor, r.part, err);
         if (status == LM_OK)
@@ -162,7 +160,7 @@ static lm_status add_layer(const calibration *cal, const points *p, size_t at, c
 lm_status correct_rows(const calibration *cal, const points *p, correct_row **out, size_t *n,
                        lm_error *err)
 {
-    correct_row *row    = malloc((p->n_points * (n_forms + N_OF_LAYERS) + 1) * sizeof *row);
+    correct_row *row    = malloc((p->n_points * (n_forms + N_SINGLES_PHASES) + 1) * sizeof *row);
     size_t       used   = 0;
     lm_status    status = row ? LM_OK : no_memory(err);
 
@@ -219,8 +217,8 @@ lm_status correct_left_out(const correct_row *row, size_t n, double *seconds, lm
     return status;
 }
 
-static lm_status state_interval(const correct_row *row, size_t n, const double *seconds,
-                                quantity of, const interval *own, interval *out, lm_error *err)
+static lm_status state_interval(const correct_row *row, size_t n, const double *seconds, phase of,
+                                const interval *own, interval *out, lm_error *err)
 {
     interval  i    = interval_unknown;
     residual *r    = malloc((n + 1) * sizeof *r);
@@ -256,7 +254,7 @@ static lm_status state_interval(const correct_row *row, size_t n, const double *
 /* Of coefficients too: those of networks between nodes are no resource's. */
 void correct_apply(calibration *cal, const correct_factors *f)
 {
-    quantity of;
+    phase of;
 
     for (size_t i = 0; i < n_forms; i++)
         for (size_t t = 0; cal->fitted[i].present && told(i, &of) && t < N_TERMS; t++) {
@@ -281,7 +279,7 @@ lm_status correct_calibration(calibration *cal, correct_row *row, size_t n, cons
     *errors = (correct_errors){ NAN, NAN, n ? count_groups(row, n) : 0 };
     if (!status && errors->groups > 1)
         status = correct_left_out(row, n, seconds, err);
-    for (quantity q = 0; q < N_QUANTITIES && errors->groups > 1 && !status; q++)
+    for (phase q = 0; q < N_TIMES && errors->groups > 1 && !status; q++)
         status = state_interval(row, n, seconds, q, &own->of[q], &cal->intervals[0].of[q], err);
     if (!status && errors->groups > 1) {
         errors->mape = errors->mape_before = 0;

@@ -1,6 +1,6 @@
 /**
  * Correction of a model by a few measurements of a device: not coefficient by coefficient, which a
- * few cannot tell apart, but one factor for all that one resource bounds (single/columns.h); of
+ * few cannot tell apart, but one factor for all that one resource bounds (solve/columns.h); of
  * single layers one for forward passes and one for what training does behind them, which other
  * kernels do.
  *
@@ -15,19 +15,19 @@
 
 #include "fit/calibration.h"
 #include "observe/points.h"
-#include "single/columns.h"
+#include "solve/columns.h"
 
 /** Factors: by resource, then of what single layers do behind their forward pass. */
 enum { CORRECT_BACKWARD = N_RESOURCES, N_CORRECT = 2 * N_RESOURCES };
 
 /** One measurement, and what the model says of it. */
 typedef struct correct_row {
-    double   part[N_CORRECT]; /**< seconds by factor */
-    double   seconds;         /**< measured, > 0 */
-    size_t   group;           /**< of its network, or of the layer by itself: left out together */
-    quantity of;
-    int64_t  batch;
-    double   fixed; /**< s that no factor is of: beside those by factor */
+    double  part[N_CORRECT]; /**< seconds by factor */
+    double  seconds;         /**< measured, > 0 */
+    size_t  group;           /**< of its network, or of the layer by itself: left out together */
+    phase   of;
+    int64_t batch;
+    double  fixed; /**< s that no factor is of: beside those by factor */
 } correct_row;
 
 typedef struct correct_factors {

@@ -46,7 +46,7 @@ static bool is_variant(const calibration *cal, const observation *row)
     return row->dtype == cal->dtype && (!strchr(own, ' ') || !strcmp(own, fitted_to));
 }
 
-static const part passes_of_step[] = { PART_FORWARD, PART_BACKWARD, PART_UPDATE };
+static const phase passes_of_step[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
 
 #define N_OF_STEP (sizeof passes_of_step / sizeof passes_of_step[0])
 
@@ -63,7 +63,7 @@ static bool has_parts(const calibration *cal)
 static void split_step(const calibration *cal, const point *pt, double seconds[N_CORRECT])
 {
     for (size_t i = 0; i < N_OF_STEP; i++) {
-        const part   which  = passes_of_step[i];
+        const phase  which  = passes_of_step[i];
         const double longer = shared_times(cal, model_at(0), which, shared_devices(pt->row));
         double       alone[N_CORRECT] = { 0 };
 
@@ -86,12 +86,12 @@ static lm_status exposed_of(const calibration *cal, const points *p, const point
         return LM_OK;
     if (!point_in_buckets(pt)) {
         *out = calibration_allreduce(
-            cal, model_at(0), &(allreduce){ pt->load.bytes, row->hosts, row->ranks / row->hosts });
+            cal, model_at(0), NULL, &(allreduce){ pt->load.bytes, row->hosts, row->ranks / row->hosts });
         return LM_OK;
     }
     if ((status = exposed_predict(p, cal, model_at(0), pt, NAN, &s, err)))
         return status;
-    *out = s.step;
+    *out = s.times.step;
     for (size_t r = 0; r < N_CORRECT; r++)
         *out -= passes[r];
     return LM_OK;
@@ -128,7 +128,7 @@ static lm_status take(const calibration *cal, const points *p, const point *pt, 
 {
     const bool  buckets = point_in_buckets(pt);
     correct_row row     = {
-            .group = pt->group, .of = QUANTITY_STEP, .batch = pt->row->batch, .seconds = run_seconds(pt)
+            .group = pt->group, .of = PHASE_STEP, .batch = pt->row->batch, .seconds = run_seconds(pt)
     };
     double    passes = 0;
     lm_status status;
@@ -156,8 +156,7 @@ static lm_status take(const calibration *cal, const points *p, const point *pt, 
         r->n_exposed++;
     else
         add(r, count, &row,
-            buckets ? (size_t)QUANTITY_OVERLAPPED
-                    : interval_slot_of(QUANTITY_STEP, pt->row->ranks > 1),
+            buckets ? (size_t)PHASE_OVERLAPPED : interval_phase(PHASE_STEP, pt->row->ranks > 1),
             (double)pt->row->ranks);
     return LM_OK;
 }
@@ -275,7 +274,7 @@ static lm_status state_slot(const run_rows *r, const double *seconds, size_t slo
         if (r->slot[i] == slot) {
             reach(out, SCOPE_SECONDS, r->row[i].seconds);
             reach(out, SCOPE_BATCH, (double)r->row[i].batch);
-            if (slot != QUANTITY_STEP)
+            if (slot != PHASE_STEP)
                 reach(out, SCOPE_NODES, r->nodes[i]);
         }
     free(of);
@@ -287,11 +286,11 @@ static lm_status state_intervals(const run_rows *r, const double *seconds, const
 {
     lm_status status = LM_OK;
 
-    for (size_t s = 0; s < N_INTERVALS && !status; s++) {
+    for (size_t s = 0; s < N_TIMES && !status; s++) {
         const interval before = all->of[s];
 
         /* all-reduces are not corrected */
-        if (s != QUANTITY_SYNC)
+        if (s != PHASE_SYNC)
             widen_by_factors(&all->of[s], f);
         status = state_slot(r, seconds, s, &before, &all->of[s], err);
     }

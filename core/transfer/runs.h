@@ -18,7 +18,7 @@
  */
 typedef struct run_rows {
     correct_row *row;
-    size_t      *slot; /**< interval that each is about, see interval_slot_of() */
+    size_t      *slot; /**< interval that each is about, see interval_phase() */
     double      *nodes;
     size_t       n;
     size_t       runs, networks; /**< behind them */

@@ -29,8 +29,15 @@ resource transfer_resource(size_t term)
     case FAMILY_ELEMENTS: return RESOURCE_FLOPS;
     case FAMILY_PLANES: return RESOURCE_DEPTH;
     case FAMILY_LAUNCHES: return RESOURCE_HOST;
-    default: return RESOURCE_BANDWIDTH;
+    case FAMILY_TRAFFIC:
+    case FAMILY_WEIGHTS:
+    case FAMILY_COUNTED_FLOPS:
+    case FAMILY_COUNTED_OUTPUTS:
+    case FAMILY_COUNTED_WEIGHTS:
+    case FAMILY_COUNTED_STEPS:
+    case N_TERM_FAMILIES: break;
     }
+    return RESOURCE_BANDWIDTH;
 }
 
 static double term_scale(const transfer_scale *s, size_t term)
@@ -326,7 +333,7 @@ static lm_status pool_allreduces(const transfer_source *from, size_t n, calibrat
     if (!(out->allreduces = collective_copy(of->cal->allreduces)))
         return no_memory(err);
     for (size_t f = 0; f < n_forms; f++)
-        if (carried(f) && forms[f].part == PART_SYNC && out->fitted[f].present) {
+        if (carried(f) && forms[f].part == PHASE_SYNC && out->fitted[f].present) {
             memset(out->fitted[f].coefficient, 0, sizeof out->fitted[f].coefficient);
             out->fitted[f].by_allreduces = true;
         }
@@ -396,7 +403,7 @@ static void join_interval(const interval *from, interval *to)
 
 static void join_intervals(const transfer_source *from, size_t n, calibration *out)
 {
-    for (size_t s = 0; s < N_INTERVALS; s++) {
+    for (size_t s = 0; s < N_TIMES; s++) {
         out->intervals[0].of[s] = interval_unknown;
         for (size_t i = 0; i < n; i++)
             join_interval(&from[i].cal->intervals[0].of[s], &out->intervals[0].of[s]);
@@ -420,8 +427,8 @@ bool transfer_widen(calibration *cal, double doubt, const char *why)
 {
     char text[120];
 
-    for (size_t s = 0; s < N_INTERVALS; s++)
-        if (s != QUANTITY_SYNC)
+    for (size_t s = 0; s < N_TIMES; s++)
+        if (s != PHASE_SYNC)
             widen_about_middle(&cal->intervals[0].of[s], doubt);
     snprintf(text, sizeof text, "by %.3g, %s", doubt, why);
     return calibration_note(cal, "intervals_widened", text);
@@ -458,7 +465,7 @@ static lm_status pool(const transfer_source *from, size_t n, const device *to, c
             cal->max_hosts = from[i].cal->max_hosts;
     }
     for (size_t m = 1; m < MAX_MODELS; m++)
-        for (size_t s = 0; s < N_INTERVALS; s++)
+        for (size_t s = 0; s < N_TIMES; s++)
             cal->intervals[m].of[s] = interval_unknown;
     join_intervals(from, n, cal);
     *out = cal;

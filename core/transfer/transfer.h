@@ -1,7 +1,7 @@
 /**
  * Transfer: coefficients of calibrated machines, carried over to a device that nobody measured.
  *
- * A coefficient falls with what bounds it (single/columns.h): arithmetic with the peak of its
+ * A coefficient falls with what bounds it (solve/columns.h): arithmetic with the peak of its
  * element type, traffic with the bandwidth of the memory, steps of a multiprocessor with its share
  * of the peak; what the host does to launch kernels, and networks between nodes, are not the
  * device's. Of several machines the coefficients are averaged, near devices first: the mean of
@@ -13,7 +13,7 @@
 
 #include "devices/device.h"
 #include "fit/calibration.h"
-#include "single/columns.h"
+#include "solve/columns.h"
 
 #define TRANSFER_SOURCES 16
 

@@ -31,8 +31,8 @@ typedef struct watch_verdict {
 #define WATCH_CLOCK_FELL 0.05
 /** Waiting explains what is too long if it makes up this part of it. */
 #define WATCH_EXPLAINS 0.5
-/** All-reduces that would have to take so many times as long as planned are not what is waited
- * for. */
+/** All-reduces that would have to take so many times as long as planned
+ * are not what is waited for. */
 #define WATCH_SYNC_MOST 5.0
 
 /**

@@ -1,6 +1,7 @@
 /* Learns a model of single layers of a file of observations, and prints what that takes. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -28,24 +29,20 @@ static double mebibytes(void)
 static lm_status reread(const layerwise_model *m, double *seconds, size_t *size, lm_error *err)
 {
     enum { TIMES = 20 };
-    char     *text   = NULL;
-    FILE     *out    = open_memstream(&text, size);
-    lm_status status = LM_OK;
+    const char *name   = m->kind->name;
+    char       *text   = NULL;
+    lm_status   status = kept_text(&layerwise_kept, name, m, &text, err);
 
-    if (!out)
-        return no_memory(err);
-    layerwise_write(out, m);
-    fclose(out);
+    *size    = status ? 0 : strlen(text);
     *seconds = 0;
     for (int i = 0; i < TIMES && !status; i++) {
-        layerwise_model *back = NULL;
-        char            *copy = malloc(*size + 1);
+        void *back = NULL;
+        char *copy = strdup(text);
 
         if (!copy)
             return no_memory(err);
-        snprintf(copy, *size + 1, "%s", text);
         *seconds -= now(CLOCK_MONOTONIC);
-        status = layerwise_read("model", copy, m->kind, &back, err);
+        status = kept_read(&layerwise_kept, name, "model", copy, &back, err);
         *seconds += now(CLOCK_MONOTONIC);
         layerwise_free(back);
         free(copy);

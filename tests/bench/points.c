@@ -6,7 +6,8 @@
 #include <time.h>
 
 #include "layers/loader.h"
-#include "predict/price.h"
+#include "machine/machine.h"
+#include "predict/predict.h"
 
 static double now(void)
 {
@@ -53,10 +54,13 @@ int main(int argc, char **argv)
     if (argc != 5 || (n = atoll(argv[4])) < 1)
         return 2;
     if (!registry_new(&reg, &err) && !loader_open_all(reg, NULL, 0, &err) &&
-        !workloads_new(reg, &loads, &err) && !calibration_load(argv[2], &cal, &err)) {
-        predictor who = {
-            .cal = cal, .loads = loads, .model = argv[3], .network = argv[1], .dtype = LM_F32
-        };
+        !workloads_new(reg, &loads, &err) && !machine_load(argv[2], &cal, &err)) {
+        predictor who = { .by      = step_model_of(cal, argv[3]),
+                          .cal     = cal,
+                          .loads   = loads,
+                          .model   = argv[3],
+                          .network = argv[1],
+                          .dtype   = LM_F32 };
 
         if (!predict(&who, 1, &sum, &err)) { /* the network is read and bound */
             begin = now();

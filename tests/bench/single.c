@@ -7,6 +7,7 @@
 
 #include "fit/calibration.h"
 #include "layers/loader.h"
+#include "machine/machine.h"
 #include "observe/workloads.h"
 #include "single/whole.h"
 
@@ -51,7 +52,7 @@ static lm_status round_of(bench *b, const char *machine, lm_error *err)
 {
     calibration *cal    = NULL;
     double       begin  = now(), loaded, asked;
-    lm_status    status = calibration_load(machine, &cal, err);
+    lm_status    status = machine_load(machine, &cal, err);
 
     if (!status)
         status = learned_load(cal->layers, err);

@@ -42,6 +42,8 @@ typedef bool fuzz_run(const uint8_t *data, size_t size);
 
 /* texts.c */
 fuzz_run fuzz_text, fuzz_geometry, fuzz_ini, fuzz_csv;
+/* options.c */
+fuzz_run fuzz_options;
 /* networks.c */
 fuzz_run fuzz_network, fuzz_paleo, fuzz_onnx;
 /* logs.c */

@@ -15,66 +15,28 @@
 #include "single/learned.h"
 #include "single/operator_residual.h"
 
-/* How one sort of what was learned is kept as text. */
-typedef struct kept {
-    lm_status (*read)(char *text, void **out, lm_error *err);
-    void (*write)(FILE *out, const void *what);
-    void (*free)(void *what);
-} kept;
-
-/* `reading` makes `made` of `text`, which it may overwrite, or says in `err` why not. */
-#define KEPT(type, reading, writing, freeing)                           \
-    static lm_status read_##type(char *text, void **out, lm_error *err) \
-    {                                                                   \
-        type           *made   = NULL;                                  \
-        const lm_status status = (reading);                             \
-                                                                        \
-        *out = made;                                                    \
-        return status;                                                  \
-    }                                                                   \
-    static void write_##type(FILE *out, const void *what)               \
-    {                                                                   \
-        writing(out, what);                                             \
-    }                                                                   \
-    static void free_##type(void *what)                                 \
-    {                                                                   \
-        freeing(what);                                                  \
-    }                                                                   \
-    static const kept kept_##type = { read_##type, write_##type, free_##type }
-
-static char *written(const kept *k, const void *what)
-{
-    char  *text = NULL;
-    size_t n;
-    FILE  *out = open_memstream(&text, &n);
-
-    check(out);
-    k->write(out, what);
-    fclose(out);
-    return text;
-}
-
 /* Both ends of a way through text: the same text again. */
 typedef struct both {
     void *read, *back;
 } both;
 
 /* False: a refusal, and nothing in `b`. */
-static bool comes_back(const kept *k, const uint8_t *data, size_t size, both *b)
+static bool comes_back(const kept_kind *k, const char *name, const uint8_t *data, size_t size,
+                       both *b)
 {
     char           *text   = as_text(data, size), *first, *again;
     lm_error        err    = { 0 };
-    const lm_status status = k->read(text, &b->read, &err);
+    const lm_status status = kept_read(k, name, "f", text, &b->read, &err);
 
     free(text);
     if (status) {
         check_refusal(status, &err);
         return false;
     }
-    first = written(k, b->read);
+    check(!kept_text(k, name, b->read, &first, &err));
     check(text = strdup(first));
-    check(!k->read(text, &b->back, &err));
-    again = written(k, b->back);
+    check(!kept_read(k, name, "f", text, &b->back, &err));
+    check(!kept_text(k, name, b->back, &again, &err));
     check(!strcmp(first, again));
     free(text);
     free(first);
@@ -82,13 +44,11 @@ static bool comes_back(const kept *k, const uint8_t *data, size_t size, both *b)
     return true;
 }
 
-static void both_free(const kept *k, both *b)
+static void both_free(const kept_kind *k, both *b)
 {
     k->free(b->read);
     k->free(b->back);
 }
-
-KEPT(residual_set, residual_set_read("f", text, &made, err), residual_set_write, residual_set_free);
 
 /* What comes back predicts the same. */
 bool fuzz_residual(const uint8_t *data, size_t size)
@@ -96,7 +56,7 @@ bool fuzz_residual(const uint8_t *data, size_t size)
     static double x[RESIDUAL_FEATURES];
     both          b;
 
-    if (!comes_back(&kept_residual_set, data, size, &b))
+    if (!comes_back(&residual_kept, RESIDUAL_FILE, data, size, &b))
         return false;
     for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
         const residual_trees *r    = ((const residual_set *)b.read)->of[c];
@@ -109,12 +69,9 @@ bool fuzz_residual(const uint8_t *data, size_t size)
         check(trees_predict(r->trees, x) == trees_predict(back->trees, x) ||
               isnan(trees_predict(r->trees, x)));
     }
-    both_free(&kept_residual_set, &b);
+    both_free(&residual_kept, &b);
     return true;
 }
-
-KEPT(operator_residuals, operator_residuals_read("f", text, &made, err), operator_residuals_write,
-     operator_residuals_free);
 
 /* The same of single kernels. */
 bool fuzz_kernels(const uint8_t *data, size_t size)
@@ -122,7 +79,7 @@ bool fuzz_kernels(const uint8_t *data, size_t size)
     static double x[RESIDUAL_FEATURES];
     both          b;
 
-    if (!comes_back(&kept_operator_residuals, data, size, &b))
+    if (!comes_back(&kernels_kept, KERNELS_FILE, data, size, &b))
         return false;
     for (operator_class c = 0; c < N_OPERATOR_CLASSES; c++) {
         const residual_trees *r = ((const operator_residuals *)b.read)->of[c];
@@ -131,24 +88,34 @@ bool fuzz_kernels(const uint8_t *data, size_t size)
         if (r)
             check(isfinite(residual_at(r, false, x)));
     }
-    both_free(&kept_operator_residuals, &b);
+    both_free(&kernels_kept, &b);
     return true;
 }
-
-KEPT(layer_watts, layer_watts_read("f", text, &made, err), layer_watts_write, layer_watts_free);
 
 bool fuzz_layer_watts(const uint8_t *data, size_t size)
 {
     both b;
 
-    if (!comes_back(&kept_layer_watts, data, size, &b))
+    if (!comes_back(&layer_watts_kept, LAYER_WATTS_NAME, data, size, &b))
         return false;
-    both_free(&kept_layer_watts, &b);
+    both_free(&layer_watts_kept, &b);
     return true;
 }
 
-KEPT(learner, learner_read(&(lines){ .path = "f", .at = text }, &made, err), learner_write,
-     learner_free);
+static void learner_lines(lines *l, void **what)
+{
+    learner *x = *what;
+
+    learner_text(l, &x);
+    *what = x;
+}
+
+static void learner_release(void *what)
+{
+    learner_free(what);
+}
+
+static const kept_kind learner_kept = { "learner", learner_lines, learner_release, NULL };
 
 /* Predicts within its range. */
 bool fuzz_learner(const uint8_t *data, size_t size)
@@ -158,40 +125,39 @@ bool fuzz_learner(const uint8_t *data, size_t size)
     lm_error            err = { 0 };
     both                b;
 
-    if (!comes_back(&kept_learner, data, size, &b))
+    if (!comes_back(&learner_kept, "learner", data, size, &b))
         return false;
     check(!learner_predict(b.read, x, 1, &told[0], &err) && told[0] > 0);
     check(!learner_predict(b.back, x, 1, &told[1], &err) && told[0] == told[1]);
-    both_free(&kept_learner, &b);
+    both_free(&learner_kept, &b);
     return true;
 }
 
 /* Whose file it says it is. */
-static const layerwise_kind *kind_of(const char *text)
+static const char *kind_of(const uint8_t *data, size_t size)
 {
-    static const char head[] = "layermeter model ";
+    static const char head[] = "layermeter learned ";
+    const size_t      n      = sizeof head - 1;
 
-    for (size_t i = 0; !strncmp(text, head, sizeof head - 1) && layerwise_kinds[i]; i++)
-        if (!strncmp(text + sizeof head - 1, layerwise_kinds[i]->name,
-                     strlen(layerwise_kinds[i]->name)))
-            return layerwise_kinds[i];
-    return layerwise_kinds[0];
+    for (size_t i = 0; layerwise_kinds[i]; i++) {
+        const char *name = layerwise_kinds[i]->name;
+
+        if (size > n + strlen(name) && !memcmp(data, head, n) &&
+            !memcmp(data + n, name, strlen(name)))
+            return name;
+    }
+    return layerwise_kinds[0]->name;
 }
-
-KEPT(layerwise_model, layerwise_read("f", text, kind_of(text), &made, err), layerwise_write,
-     layerwise_free);
 
 bool fuzz_layerwise(const uint8_t *data, size_t size)
 {
     both b;
 
-    if (!comes_back(&kept_layerwise_model, data, size, &b))
+    if (!comes_back(&layerwise_kept, kind_of(data, size), data, size, &b))
         return false;
-    both_free(&kept_layerwise_model, &b);
+    both_free(&layerwise_kept, &b);
     return true;
 }
-
-KEPT(crossgpu, crossgpu_read("f", text, &made, err), crossgpu_write, crossgpu_free);
 
 /* Says something of any two of its GPUs. */
 bool fuzz_crossgpu(const uint8_t *data, size_t size)
@@ -202,11 +168,11 @@ bool fuzz_crossgpu(const uint8_t *data, size_t size)
     lm_error            err = { 0 };
     both                b;
 
-    if (!comes_back(&kept_crossgpu, data, size, &b))
+    if (!comes_back(&crossgpu_kept, CROSSGPU_FILE, data, size, &b))
         return false;
     read = b.read;
     (void)crossgpu_predict(read, x, &read->gpu[0], &read->gpu[1], &said, &err);
-    both_free(&kept_crossgpu, &b);
+    both_free(&crossgpu_kept, &b);
     return true;
 }
 

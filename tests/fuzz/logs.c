@@ -10,9 +10,9 @@
 #include "devices/device.h"
 #include "epochs/epochs.h"
 #include "import/extrap.h"
+#include "import/extrap_write.h"
 #include "import/logs.h"
-#include "import/power_log.h"
-#include "report/extrap.h"
+#include "trace/power_log.h"
 #include "trace/trace.h"
 #include "watch/plan.h"
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "devices/device.h"
+#include "machine/machine.h"
 #include "plan/prices.h"
 
 /* A machine file that is written can be read, and says the same. */
@@ -19,12 +20,12 @@ void check_saved(const calibration *cal)
 
     check(mkdtemp(folder));
     snprintf(path, sizeof path, "%s/machine.ini", folder);
-    if ((status = calibration_save(cal, path, &err))) { /* of times that nothing takes */
+    if ((status = machine_save(cal, path, &err))) { /* of times that nothing takes */
         check_refusal(status, &err);
         check(!rmdir(folder));
         return;
     }
-    if (calibration_load(path, &again, &err)) {
+    if (machine_load(path, &again, &err)) {
         fprintf(stderr, "%s\n", err.text);
         abort();
     }
@@ -49,7 +50,7 @@ static void check_allreduces(const calibration *cal)
     for (int64_t nodes = 1; nodes <= 4096; nodes *= 8)
         for (int64_t devices = 1; devices <= 8; devices *= 2) {
             const allreduce  a   = { 3e6, nodes, devices };
-            const double     t   = calibration_allreduce(cal, "counts", &a);
+            const double     t   = calibration_allreduce(cal, "counts", NULL, &a);
             double           sum = 0;
             allreduce_answer found;
             lm_error         err = { 0 };
@@ -57,7 +58,7 @@ static void check_allreduces(const calibration *cal)
 
             if (!calibration_asks(cal, "counts"))
                 continue;
-            if ((status = calibration_ask(cal, &a, &found, &err))) {
+            if ((status = calibration_ask(cal, NULL, &a, &found, &err))) {
                 check_refusal(status, &err);
                 check(isnan(t));
                 continue;
@@ -92,13 +93,15 @@ bool fuzz_machine(const uint8_t *data, size_t size)
     memory_file  f      = file_of(data, size);
     calibration *cal    = NULL;
     lm_error     err    = { 0 };
-    lm_status    status = calibration_load(f.path, &cal, &err);
+    lm_status    status = machine_load(f.path, &cal, &err);
 
     close(f.fd);
     if (status)
         check_refusal(status, &err);
-    else
+    else {
         check_allreduces(cal);
+        check_saved(cal);
+    }
     if (!status && cal->power)
         check_power(cal->power);
     calibration_free(cal);

@@ -70,6 +70,7 @@ memory_file file_of(const uint8_t *data, size_t size)
 
 const fuzz_target fuzz_targets[] = {
     { "text", fuzz_text },
+    { "options", fuzz_options },
     { "geometry", fuzz_geometry },
     { "ini", fuzz_ini },
     { "csv", fuzz_csv },

@@ -10,8 +10,14 @@ clang) # the other compiler, of the tests too; all warnings are errors
     set -- -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug -DLAYERMETER_TESTS=ON
     has="onednn"
     ;;
-minimal) # without anything that is a choice: what is left must say what it lacks
-    set -- -DLAYERMETER_WITH_MPI=OFF -DLAYERMETER_WITH_ONEDNN=OFF -DLAYERMETER_WITH_JSON=OFF \
+minimal) # with what is needed alone, without cmocka too: what is left must say what it lacks
+    cat >"$work/pkg-config" <<'END'
+#!/bin/sh
+case " $* " in *" cmocka "*) exit 1 ;; esac
+exec pkg-config "$@"
+END
+    chmod +x "$work/pkg-config"
+    set -- "-DPKG_CONFIG_EXECUTABLE=$work/pkg-config" -DLAYERMETER_TESTS=AUTO -DLAYERMETER_WITH_MPI=OFF -DLAYERMETER_WITH_ONEDNN=OFF -DLAYERMETER_WITH_JSON=OFF \
         -DLAYERMETER_WITH_ONNX=OFF -DLAYERMETER_WITH_ZLIB=OFF -DLAYERMETER_WITH_CUDA=OFF -DLAYERMETER_WITH_NCCL=OFF \
         -DLAYERMETER_WITH_XGBOOST=OFF
     has="sim"
@@ -22,6 +28,9 @@ cmake -S "$LAYERMETER_SOURCE" -B "$work/build" -G Ninja -DLAYERMETER_TESTS=OFF "
 unset LAYERMETER_PLUGIN_PATH LAYERMETER_MODEL_PATH
 "$work/build/bin/layermeter" show resnet50 --totals | grep -q '25,557,032'
 if [ $has = sim ]; then
+    grep -q '^-- No tests: cmocka was not found' "$work/log"
+    if cmake -S "$LAYERMETER_SOURCE" -B "$work/tests" "$@" -DLAYERMETER_TESTS=ON >"$work/refusal" 2>&1; then exit 1; fi
+    grep -q 'LAYERMETER_TESTS=ON, but cmocka was not found' "$work/refusal"
     ! "$work/build/bin/layermeter-calibrate" "$LAYERMETER_SOURCE/configs/sweeps/quick.ini" --dry-run \
         2>"$work/refusal"
     cat "$work/refusal"

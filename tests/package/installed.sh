@@ -1,6 +1,6 @@
 #!/bin/sh
 # An installed tree works from wherever it is moved to, with nothing of the build: programs find plugins,
-# networks and sweeps from their own place.
+# networks and sweeps from their own place. Other programs find the library by pkg-config and by CMake.
 set -eu
 
 work=$(mktemp -d)
@@ -17,4 +17,71 @@ moved/bin/layermeter plan resnet18 --model paleo --device 'H100 SXM' --instance 
 for header in types kernel plugin error; do
     [ -f "moved/include/layermeter/$header.h" ]
 done
-! grep -rlF "$LAYERMETER_SOURCE" moved/share moved/include
+if grep -rlIF "$LAYERMETER_SOURCE" moved; then
+    echo "these name the build" >&2
+    exit 1
+fi
+
+# ---- the library ------------------------------------------------------------------------------------
+# With the compiler of the build: its sanitizers, if any, are not those of another.
+value() { sed -n "s/^$1:[A-Z]*=//p" "$LAYERMETER_BUILD/CMakeCache.txt"; }
+cc=$(value CMAKE_C_COMPILER)
+if [ "$(value LAYERMETER_SANITIZE)" = ON ]; then
+    flags=-fsanitize=address,undefined
+else
+    flags=
+fi
+PKG_CONFIG_PATH=$(dirname "$(find "$work/moved" -name layermeter.pc)")
+export PKG_CONFIG_PATH
+libdir=$(pkg-config --variable=libdir layermeter)
+cat >use.c <<'END'
+#include <stdio.h>
+
+#include <layermeter/error.h>
+
+int main(void)
+{
+    lm_error err;
+
+    lm_error_set(&err, LM_E_NOTFOUND, "no %s", "network");
+    lm_error_prefix(&err, "use");
+    return puts(err.text) < 0;
+}
+END
+# shellcheck disable=SC2046,SC2086 # flags are words
+{
+    "$cc" $flags -std=c11 -Wall -Wextra -Werror use.c -o shared $(pkg-config --cflags --libs layermeter)
+    [ "$(LD_LIBRARY_PATH=$libdir ./shared)" = "use: no network" ]
+    readelf -d shared | grep -q 'NEEDED.*liblayermeter\.so\.[0-9]*\]'
+    if readelf -d shared | grep -E 'NEEDED.*(lapack|blas|inih|jansson)'; then
+        echo "the library's own needs are the program's" >&2
+        exit 1
+    fi
+    if [ -f "$libdir/liblayermeter.a" ]; then
+        "$cc" $flags -std=c11 use.c -o static $(pkg-config --cflags layermeter) "$libdir/liblayermeter.a" \
+            $(pkg-config --libs --static layermeter | sed 's/-llayermeter//')
+        [ "$(./static)" = "use: no network" ]
+        [ "$(readelf -d static | grep -c liblayermeter)" = 0 ]
+    fi
+}
+mkdir project
+cat >project/CMakeLists.txt <<'END'
+cmake_minimum_required(VERSION 3.20)
+project(use C)
+find_package(layermeter 0.1 REQUIRED COMPONENTS library)
+foreach(kind layermeter static)
+  if(TARGET layermeter::${kind})
+    add_executable(use_${kind} ../use.c)
+    target_link_libraries(use_${kind} PRIVATE layermeter::${kind})
+  endif()
+endforeach()
+END
+{ cmake -S project -B project/build -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_C_COMPILER="$cc" -DCMAKE_C_FLAGS="$flags" &&
+    cmake --build project/build; } >log 2>&1 || { cat log; exit 1; }
+for program in project/build/use_*; do
+    [ "$($program)" = "use: no network" ]
+done
+[ -x project/build/use_layermeter ]
+if [ -f "$libdir/liblayermeter.a" ]; then
+    [ -x project/build/use_static ]
+fi

@@ -102,4 +102,4 @@ abi=$(pkg-config --variable=abi layermeter-plugin)
 [ "$(configured -DWANTED=0.1)" = "-- found 1 abi $abi in $HOME/.local/lib/layermeter/plugins" ]
 [ "$(configured -DWANTED=0.1 -DLAYERMETER_PLUGIN_DIR=elsewhere)" = "-- found 1 abi $abi in elsewhere" ]
 configured -DWANTED=1 | grep -q 'found 0'
-configured -DWANTED=0.1 -DMORE=library | grep -q 'found 0'
+configured -DWANTED=0.1 -DMORE=fortran | grep -q 'found 0'

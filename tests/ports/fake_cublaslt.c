@@ -1,5 +1,5 @@
-/* cuBLASLt of a device that is not there: descriptors as its documentation says, products by loops.
- */
+/* cuBLASLt of a device that is not there: descriptors as its documentation
+ * says, products by loops. */
 #include <cublasLt.h>
 
 #include <stdbool.h>

@@ -348,8 +348,8 @@ static int producers(fake_descriptor *const *op, int64_t n, int64_t uid)
     return found;
 }
 
-/* Every tensor is what its number says everywhere; what is virtual is made exactly once; nothing is
- * made twice. */
+/* Every tensor is what its number says everywhere; what is virtual is made exactly
+ * once; nothing is made twice. */
 static const char *check_port(fake_descriptor *const *op, int64_t n, const fake_descriptor *t,
                               bool is_output)
 {

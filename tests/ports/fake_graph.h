@@ -1,5 +1,5 @@
-/** cuDNN's graph API of a device that is not there: what fake_graph.c and fake_graph_run.c share.
- */
+/** cuDNN's graph API of a device that is not there: what fake_graph.c
+ * and fake_graph_run.c share. */
 #ifndef PORTS_FAKE_GRAPH_H
 #define PORTS_FAKE_GRAPH_H
 

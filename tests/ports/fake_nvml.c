@@ -1,8 +1,8 @@
-/* The driver's management library of a device that is not there: found under its name by whoever
- * has this folder in LD_LIBRARY_PATH. LAYERMETER_FAKE_HELD_DOWN=1: power holds its clock down;
- * LAYERMETER_FAKE_IDLE=1: nothing runs on it whenever it is asked. LAYERMETER_FAKE_GPUS: how many
- * there are, 2; LAYERMETER_FAKE_NVML: a file of what they say, read each time: lines "0 power
- * 350000". */
+/* The driver's management library of a device that is not there: found under its name by
+ * whoever has this folder in LD_LIBRARY_PATH. LAYERMETER_FAKE_HELD_DOWN=1: power holds its
+ * clock down; LAYERMETER_FAKE_IDLE=1: nothing runs on it whenever it is asked.
+ * LAYERMETER_FAKE_GPUS: how many there are, 2; LAYERMETER_FAKE_NVML: a file of what they say,
+ * read each time: lines "0 power 350000". */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

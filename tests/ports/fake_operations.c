@@ -93,8 +93,8 @@ fake_ports fake_ports_of(const fake_descriptor *op)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* "y = 1 + (x + pre + post - (((w - 1) * dilation) + 1)) / stride", in every axis; channels in
- * groups. */
+/* "y = 1 + (x + pre + post - (((w - 1) * dilation) + 1)) / stride", in every
+ * axis; channels in groups. */
 static const char *check_conv(const fake_descriptor *conv, const fake_tensor *x,
                               const fake_tensor *w, const fake_tensor *y)
 {

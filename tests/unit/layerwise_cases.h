@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "baselines/layerwise_model.h"
+#include "kept_text.h"
 #include "network/single.h"
 
 #define MADE_LAYERS 8
@@ -71,13 +72,18 @@ static inline layerwise_model *learn(const layerwise_data *d, const char *settin
 /** To be freed. */
 static inline char *text_of(const layerwise_model *m)
 {
-    char  *text = NULL;
-    size_t n;
-    FILE  *out = open_memstream(&text, &n);
+    return kept_written(&layerwise_kept, m->kind->name, m);
+}
 
-    layerwise_write(out, m);
-    fclose(out);
-    return text;
+/** The text is cut up. */
+static inline lm_status layerwise_read(const char *path, char *text, const layerwise_kind *kind,
+                                       layerwise_model **out, lm_error *err)
+{
+    void           *read   = NULL;
+    const lm_status status = kept_read(&layerwise_kept, kind->name, path, text, &read, err);
+
+    *out = read;
+    return status;
 }
 
 #endif

@@ -3,7 +3,17 @@
 #define TESTS_STEPS_H
 
 #include "predict/explain.h"
+#include "predict/predict.h"
 #include "predict/scaling.h"
+
+/* The messages of a step: free(out->bucket). */
+static inline lm_status buckets_of(const predictor *who, const step_setup *s, step_times *out,
+                                   lm_error *err)
+{
+    prediction ignored;
+
+    return predict_timeline(who, s, &ignored, out, err);
+}
 
 static inline lm_status step_at(const predictor *who, int64_t batch, int64_t nodes, prediction *out,
                                 lm_error *err)

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "machine_text.h"
 #include "sync/collective.h"
-#include "sync/collective_file.h"
 #include "sync/scheme.h"
 
 /* All-reduces within nodes of 2 to 8 devices, or between nodes of one. */
-static collective_model *measured_on(bool within, bool between)
+static collective_model *model_of(bool within, bool between)
 {
     made m = { .n = 0 };
 
@@ -39,7 +39,7 @@ static void assert_refused(const collective_model *m, const interconnect *link, 
 
 static void what_was_not_measured_is_refused(void **state)
 {
-    collective_model *one = measured_on(true, false), *multi = measured_on(false, true);
+    collective_model *one = model_of(true, false), *multi = model_of(false, true);
 
     (void)state;
     assert_refused(one, NULL, (allreduce){ 1e6, 2, 1 }, "ask for one node (--devices-per-node 2)");
@@ -53,7 +53,7 @@ static void what_was_not_measured_is_refused(void **state)
 
 static void no_bytes_or_nodes_are_an_error(void **state)
 {
-    collective_model *m   = measured_on(true, true);
+    collective_model *m   = model_of(true, true);
     const allreduce bad[] = { { NAN, 2, 1 }, { 1, 0, 1 }, { 1, 2, 0 }, { -1, 2, 1 }, { 1, -2, 1 } };
     allreduce_answer answer;
     lm_error         err;
@@ -72,7 +72,7 @@ static void no_bytes_or_nodes_are_an_error(void **state)
 
 static void one_rank_takes_no_time(void **state)
 {
-    collective_model *m = measured_on(true, true);
+    collective_model *m = model_of(true, true);
     allreduce_answer  answer;
     lm_error          err;
 
@@ -92,7 +92,7 @@ static void one_rank_takes_no_time(void **state)
 static void a_link_that_is_told_is_assumed(void **state)
 {
     const interconnect link = { 1.25e9, 2e-5 };
-    collective_model  *one  = measured_on(true, false);
+    collective_model  *one  = model_of(true, false);
     const allreduce    flat = { 1e6, 4, 1 }, both = { 1e6, 4, 8 };
     allreduce_answer   answer;
     lm_error           err;
@@ -111,7 +111,7 @@ static void a_link_that_is_told_is_assumed(void **state)
 /* Between nodes of one device each, and within nodes: both, one after the other. */
 static void devices_add_what_they_take_within_a_node(void **state)
 {
-    collective_model *m = measured_on(true, true);
+    collective_model *m = model_of(true, true);
     const allreduce   a = { 1e7, 4, 8 };
 
     (void)state;
@@ -124,7 +124,7 @@ static void devices_add_what_they_take_within_a_node(void **state)
 
 static void a_link_does_not_replace_what_was_measured(void **state)
 {
-    collective_model *m = measured_on(false, true);
+    collective_model *m = model_of(false, true);
     const allreduce   a = { 1e7, 4, 1 };
 
     (void)state;
@@ -135,7 +135,7 @@ static void a_link_does_not_replace_what_was_measured(void **state)
 
 static void shares_add_up_and_ranges_are_told(void **state)
 {
-    collective_model *m = measured_on(true, true);
+    collective_model *m = model_of(true, true);
     const allreduce   a = { 4.0 * (1 << 30), 64, 8 };
     allreduce_answer  answer;
     lm_error          err;
@@ -158,7 +158,7 @@ static void shares_add_up_and_ranges_are_told(void **state)
 /* More bytes never take less time, nor does one more round of nodes between more than two. */
 static void times_grow_with_bytes_and_nodes(void **state)
 {
-    collective_model *m = measured_on(true, true);
+    collective_model *m = model_of(true, true);
 
     (void)state;
     for (int64_t nodes = 1; nodes <= 1024; nodes *= 2)
@@ -181,41 +181,23 @@ static void times_grow_with_bytes_and_nodes(void **state)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static void write_text(const char *path, const char *text)
+/* The all-reduces of a machine file, to be freed. */
+static collective_model *taken(calibration *cal)
 {
-    FILE *file = fopen(path, "w");
+    collective_model *m = cal->allreduces;
 
-    assert_non_null(file);
-    fputs(text, file);
-    assert_int_equal(fclose(file), 0);
-}
-
-static lm_status read_all(const char *path, collective_model *m, lm_error *err)
-{
-    ini_document *doc;
-    lm_status     status = ini_load(path, &doc, err);
-
-    for (size_t i = 0; !status && i < doc->n_sections; i++) {
-        assert_true(collective_file_owns(&doc->section[i]));
-        status = collective_file_read(doc, &doc->section[i], m, err);
-    }
-    ini_free(doc);
-    return status;
+    cal->allreduces = NULL;
+    calibration_free(cal);
+    return m;
 }
 
 static void files_hold_all_of_a_model(void **state)
 {
-    collective_model *m = measured_on(true, true), *back = calloc(1, sizeof *back);
-    char              path[] = "/tmp/test_collective.XXXXXX";
-    const int         file   = mkstemp(path);
-    FILE             *out    = fdopen(file, "w");
-    lm_error          err;
+    collective_model *m   = model_of(true, true), *back;
+    calibration       cal = { .allreduces = m };
 
     (void)state;
-    assert_non_null(out);
-    collective_file_write(out, m);
-    assert_int_equal(fclose(out), 0);
-    assert_int_equal(read_all(path, back, &err), LM_OK);
+    back = taken(machine_text_again(&cal));
     assert_int_equal(back->n, m->n);
     for (int64_t nodes = 1; nodes <= 8; nodes *= 2)
         for (int64_t devices = 1; devices <= 8; devices *= 2) {
@@ -228,7 +210,6 @@ static void files_hold_all_of_a_model(void **state)
                             collective_baseline(m, NULL, BASELINE_LOG2, &a));
         }
     assert_close(back->algorithm[0].of[FABRIC_MULTI].nodes.high, 8, 0);
-    unlink(path);
     collective_free(m);
     collective_free(back);
 }
@@ -253,45 +234,35 @@ static void broken_files_are_refused(void **state)
           "'second.steps' is missing" },
         { "[allreduce.default.one]\n" HEAD "start = 1 s/byte\n", ":6: start: expected a number" },
         { "[allreduce.default.one]\n" HEAD "start = 1\n", "start: expected a number" },
-        { "[allreduce.default.one]\n" HEAD "start = -1 s/all-reduce\n", "a price below 0" },
+        { "[allreduce.default.one]\n" HEAD "start = -1 s/all-reduce\n",
+          "start: expected 0 or more, found '-1 s/all-reduce'" },
         { "[allreduce.default.one]\n" HEAD "start = nan s/all-reduce\n", "start" },
         { "[allreduce.default.one]\n" HEAD "bytes_two = 1 s/byte\n", "'bytes_two' is no key" },
-        { "[allreduce.default.one]\nrows = 0\n", "rows: must be 1 or more" },
-        { "[allreduce.default.one]\nnodes_range = 2\n", "expected a range" },
+        { "[allreduce.default.one]\nrows = 0\n", "rows: expected 1 or more, found '0'" },
+        { "[allreduce.default.one]\nnodes_range = 2\n", "expected two numbers with .. between" },
         { "[allreduce.default.one]\nnodes_range = 2 .. 1\n", "upwards" },
         { "[allreduce.default.one]\nnodes_range = 0 .. 1\n", "above 0" },
         { "[allreduce.default.one]\nhockney.ring = 0\n", "'hockney.ring' is no key" },
     };
-    char path[] = "/tmp/test_collective.XXXXXX";
 
     (void)state;
-    close(mkstemp(path));
     for (size_t i = 0; i < sizeof broken / sizeof broken[0]; i++) {
-        collective_model *m = calloc(1, sizeof *m);
-        lm_error          err;
+        calibration *cal = NULL;
+        lm_error     err;
 
-        write_text(path, broken[i].text);
-        assert_int_not_equal(read_all(path, m, &err), LM_OK);
+        assert_int_not_equal(machine_text_load(broken[i].text, &cal, &err), LM_OK);
         assert_non_null(strstr(err.text, broken[i].says));
-        collective_free(m);
     }
-    unlink(path);
 }
 
 static void baselines_that_are_not_in_a_file_answer_nothing(void **state)
 {
-    collective_model *m      = calloc(1, sizeof *m);
-    char              path[] = "/tmp/test_collective.XXXXXX";
-    const allreduce   a      = { 8, 1, 2 };
-    lm_error          err;
+    collective_model *m = taken(machine_text_of("[allreduce.default.one]\n" HEAD PLANE));
+    const allreduce   a = { 8, 1, 2 };
 
     (void)state;
-    close(mkstemp(path));
-    write_text(path, "[allreduce.default.one]\n" HEAD PLANE);
-    assert_int_equal(read_all(path, m, &err), LM_OK);
     assert_close(collective_seconds(m, NULL, NULL, &a), 1 + 1 + 8, 1e-15);
     assert_true(isnan(collective_baseline(m, NULL, BASELINE_HOCKNEY, &a)));
-    unlink(path);
     collective_free(m);
 }
 
@@ -311,5 +282,5 @@ int main(void)
         cmocka_unit_test(baselines_that_are_not_in_a_file_answer_nothing),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, folder_enter, folder_leave);
 }

@@ -14,7 +14,7 @@ static correct_row row(double flops, double bandwidth, double seconds, size_t gr
     return (correct_row){ { [RESOURCE_FLOPS] = flops, [RESOURCE_BANDWIDTH] = bandwidth },
                           seconds,
                           group,
-                          QUANTITY_INFERENCE,
+                          PHASE_INFERENCE,
                           8,
                           0 };
 }
@@ -81,7 +81,7 @@ static void nothing_left_is_an_error(void **state)
 
 static calibration *machine(void)
 {
-    const size_t at  = form_find("layermeter", PART_INFERENCE);
+    const size_t at  = form_find("layermeter", PHASE_INFERENCE);
     calibration *cal = calloc(1, sizeof *cal);
     fitted      *f   = &cal->fitted[at];
 
@@ -89,7 +89,7 @@ static calibration *machine(void)
     f->term                                            = calloc(N_TERMS, sizeof *f->term);
     f->term[term_parse("conv1x1.flops.forward")].value = 1e-12;
     f->term[term_parse("conv.bytes.forward")].value    = 3e-12;
-    for (size_t s = 0; s < N_INTERVALS; s++)
+    for (size_t s = 0; s < N_TIMES; s++)
         cal->intervals[0].of[s] = interval_unknown;
     return cal;
 }
@@ -118,7 +118,7 @@ static void rows_are_times_that_the_model_tells(void **state)
     assert_close(r[0].part[RESOURCE_BANDWIDTH], 0, 0);
     assert_close(r[0].seconds, 2e-3, 0);
     assert_int_equal(r[0].group, 4);
-    assert_int_equal(r[0].of, QUANTITY_INFERENCE);
+    assert_int_equal(r[0].of, PHASE_INFERENCE);
     free(r);
     calibration_free(cal);
 }
@@ -126,14 +126,14 @@ static void rows_are_times_that_the_model_tells(void **state)
 /* Ten networks at twice the time: nine say (9/2 + .1) / (9/4 + .1) of the tenth. */
 static void a_calibration_is_corrected_and_judged(void **state)
 {
-    const size_t    at   = form_find("layermeter", PART_INFERENCE);
-    const intervals own  = { .of[QUANTITY_INFERENCE] = { .low = 0.8, .high = 1.05 } };
+    const size_t    at   = form_find("layermeter", PHASE_INFERENCE);
+    const intervals own  = { .of[PHASE_INFERENCE] = { .low = 0.8, .high = 1.05 } };
     const double    nine = 4.6 / 2.35;
     calibration    *cal  = machine();
     correct_row     r[ROWS];
     correct_factors f;
     correct_errors  e;
-    interval       *i = &cal->intervals[0].of[QUANTITY_INFERENCE];
+    interval       *i = &cal->intervals[0].of[PHASE_INFERENCE];
 
     (void)state;
     for (size_t k = 0; k < ROWS; k++)
@@ -148,7 +148,7 @@ static void a_calibration_is_corrected_and_judged(void **state)
     assert_close(i->low, 0.8, 0);      /* the machines' */
     assert_close(i->high, 1.05, 1e-9); /* 2 / nine is 1.02 */
     assert_close(i->range[SCOPE_BATCH].low, 8, 0);
-    assert_false(interval_known(&cal->intervals[0].of[QUANTITY_STEP]));
+    assert_false(interval_known(&cal->intervals[0].of[PHASE_STEP]));
     calibration_free(cal);
 }
 

@@ -9,6 +9,7 @@
 #include "fit/fit.h"
 #include "fit/form_data.h"
 #include "folder.h"
+#include "machine/machine.h"
 
 static double value(const term_vector *v, const char *name)
 {
@@ -140,32 +141,6 @@ static void knots_are_quantiles(void **state)
     assert_true(k.macs[0] == 0 && k.reuse[4] == 0);
 }
 
-static void knots_go_there_and_back(void **state)
-{
-    static const struct {
-        const char *text, *error;
-        lm_status   status;
-    } bad[] = {
-        { "1, 2, 3", "expected 5 numbers, found 3", LM_E_SYNTAX },
-        { "1, 2, 3, 4, 5, 6", "expected 5 numbers, found 6", LM_E_SYNTAX },
-        { "1, 2, x, 4, 5", "expected a finite number, found 'x'", LM_E_ARG },
-        { "1, 2, 3, 5, 4", "knots must be above 0 and must not fall: 4", LM_E_ARG },
-        { "0, 2, 3, 4, 5", "knots must be above 0 and must not fall: 0", LM_E_ARG },
-    };
-    char     text[COUNTED_TEXT];
-    double   knot[TERM_KNOTS];
-    lm_error err;
-
-    (void)state;
-    assert_int_equal(counted_parse(counted_print(decades.macs, text), knot, NULL), LM_OK);
-    assert_memory_equal(knot, decades.macs, sizeof knot);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        err = (lm_error){ LM_OK, "" };
-        assert_int_equal(counted_parse(bad[i].text, knot, &err), bad[i].status);
-        assert_string_equal(err.text, bad[i].error);
-    }
-}
-
 #define NETWORKS 400
 
 /* Networks of which a FLOP costs 1e-12 s, below 10^9 MAC three times that, an output 1e-9 s, a step
@@ -196,7 +171,7 @@ static observations *make_rows(void)
  * the same as the fit. */
 static void prices_that_drift_are_followed_and_kept(void **state)
 {
-    const size_t  at  = form_find("layermeter", PART_INFERENCE);
+    const size_t  at  = form_find("layermeter", PHASE_INFERENCE);
     observations *obs = make_rows();
     workloads    *loads;
     points        p;
@@ -210,11 +185,11 @@ static void prices_that_drift_are_followed_and_kept(void **state)
     assert_true(cal->fitted[at].present);
     assert_int_equal(cal->fitted[at].rows, NETWORKS);
     assert_true(cal->fitted[at].held_out_mape <
-                0.8 * cal->fitted[form_find("nnls", PART_INFERENCE)].held_out_mape);
+                0.8 * cal->fitted[form_find("nnls", PHASE_INFERENCE)].held_out_mape);
     /* nothing is said of kernels that nobody measured */
     assert_true(isnan(cal->fitted[at].term[term_parse("conv1x1.flops.forward")].value));
-    assert_int_equal(calibration_save(cal, "c.ini", &err), LM_OK);
-    assert_int_equal(calibration_load("c.ini", &read, &err), LM_OK);
+    assert_int_equal(machine_save(cal, "c.ini", &err), LM_OK);
+    assert_int_equal(machine_load("c.ini", &read, &err), LM_OK);
     assert_memory_equal(&read->fitted[at].knots, &cal->fitted[at].knots, sizeof(count_knots));
     for (size_t i = 0; i < p.n_points; i++) {
         const double seconds = calibration_seconds(cal, at, &p.point[i].load);
@@ -232,7 +207,7 @@ static void prices_that_drift_are_followed_and_kept(void **state)
 /* A fit to all folds but one puts its knots by these alone. */
 static void knots_are_those_of_the_training_rows(void **state)
 {
-    const size_t    at  = form_find("layermeter", PART_INFERENCE);
+    const size_t    at  = form_find("layermeter", PHASE_INFERENCE);
     observations   *obs = make_rows();
     workloads      *loads;
     points          p;
@@ -275,7 +250,6 @@ int main(void)
         cmocka_unit_test(an_update_is_of_weights),
         cmocka_unit_test(what_lacks_a_count_or_knots_has_no_terms),
         cmocka_unit_test(knots_are_quantiles),
-        cmocka_unit_test(knots_go_there_and_back),
         cmocka_unit_test(prices_that_drift_are_followed_and_kept),
         cmocka_unit_test(knots_are_those_of_the_training_rows),
     };

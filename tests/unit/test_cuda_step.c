@@ -165,12 +165,13 @@ static void check_step(bool replay)
     copier       collective;
     step_time    t;
     lm_error     err;
-    overlap      sync;
+    step_sync    sync;
 
     tables_make(&n, replay);
     assert_int_equal(cuda_case_new(device, &n.what, &c, &err), LM_OK);
     copier_open(&collective, c->gradient);
-    sync = (overlap){ .collective = &collective.base, .bucket = c->gradient, .n_buckets = LAYERS };
+    sync =
+        (step_sync){ .collective = &collective.base, .bucket = c->gradient, .n_buckets = LAYERS };
     for (size_t times = 1; times <= 2; times++) {
         fetch(c->gradient[1].data, (size_t)c->gradient[1].bytes, before);
         collective.n_started = 0;
@@ -223,14 +224,15 @@ static void the_first_failure_is_told_and_every_bucket_started(void **state)
     copier     collective;
     step_time  t;
     lm_error   err;
-    overlap    sync;
+    step_sync  sync;
 
     (void)state;
     tables_make(&n, false);
     assert_int_equal(cuda_case_new(device, &n.what, &c, &err), LM_OK);
     copier_open(&collective, c->gradient);
     collective.fails_at = 2;
-    sync = (overlap){ .collective = &collective.base, .bucket = c->gradient, .n_buckets = LAYERS };
+    sync =
+        (step_sync){ .collective = &collective.base, .bucket = c->gradient, .n_buckets = LAYERS };
     assert_int_equal(cuda_step_run(c, &sync, &t, &err), LM_E_IO);
     assert_string_equal(err.text, "bucket 1 was lost");
     assert_int_equal(collective.n_started, LAYERS);

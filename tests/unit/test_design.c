@@ -7,9 +7,9 @@
 #include "base/names.h"
 #include "suggest/design.h"
 
-#define ONE  (1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE)
-#define MANY (ONE | 1u << PART_SYNC)
-#define SYNC (1u << PART_SYNC)
+#define ONE  (1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE)
+#define MANY (ONE | 1u << PHASE_SYNC)
+#define SYNC (1u << PHASE_SYNC)
 
 /* A network of `layers` layers that all look alike, at a batch. */
 static design_case net(size_t number, uint64_t layers, uint64_t width, uint64_t batch, double nodes)
@@ -79,11 +79,11 @@ static void before_anything_is_measured_a_guess_is_expected(void **state)
     c.load.nodes                                           = 1;
     d                                                      = open_design(&c, 1);
     t                                                      = design_expected(d, &c);
-    assert_close(t.seconds[PART_FORWARD] / (0.025 + 2100 * 4e-10 + 2e-4), 1, 1e-9);
-    assert_close(t.seconds[PART_BACKWARD] / t.seconds[PART_FORWARD], 2, 1e-9);
-    assert_close(t.seconds[PART_UPDATE] / (5e-5 + 1.6e-7), 1, 1e-9);
-    assert_true(isnan(t.seconds[PART_SYNC]));
-    assert_true(isnan(t.seconds[PART_JOINT]));
+    assert_close(t.seconds[PHASE_FORWARD] / (0.025 + 2100 * 4e-10 + 2e-4), 1, 1e-9);
+    assert_close(t.seconds[PHASE_BACKWARD] / t.seconds[PHASE_FORWARD], 2, 1e-9);
+    assert_close(t.seconds[PHASE_UPDATE] / (5e-5 + 1.6e-7), 1, 1e-9);
+    assert_true(isnan(t.seconds[PHASE_SYNC]));
+    assert_true(isnan(t.seconds[PHASE_BACKWARD_GRAD]));
     design_free(d);
 }
 
@@ -101,11 +101,11 @@ static void the_guess_is_made_from_the_speeds_to_expect(void **state)
     (void)state;
     assert_int_equal(design_new(&c, 1, 1, &gpu, NULL, &d, &err), LM_OK);
     t = design_expected(d, &c);
-    assert_close(t.seconds[PART_FORWARD] /
+    assert_close(t.seconds[PHASE_FORWARD] /
                      ((double)n->flops_forward / 4e12 + elements * 8e-12 + 2e-4),
                  1, 1e-9);
-    assert_close(t.seconds[PART_UPDATE] / (5e-5 + (double)n->params * 3.2e-11), 1, 1e-9);
-    assert_close(t.seconds[PART_SYNC] / (2 * 2e-5 + c.load.bytes * 2e-11), 1, 1e-9);
+    assert_close(t.seconds[PHASE_UPDATE] / (5e-5 + (double)n->params * 3.2e-11), 1, 1e-9);
+    assert_close(t.seconds[PHASE_SYNC] / (2 * 2e-5 + c.load.bytes * 2e-11), 1, 1e-9);
     design_free(d);
 }
 
@@ -113,7 +113,7 @@ static void a_machine_file_replaces_the_guess(void **state)
 {
     const design_case target   = net(0, 10, 64, 1, 2);
     calibration      *cal      = calloc(1, sizeof *cal);
-    fitted           *f        = &cal->fitted[form_find("counts", PART_SYNC)];
+    fitted           *f        = &cal->fitted[form_find("counts", PHASE_SYNC)];
     const double      expected = 2 * 0.5 + target.load.bytes * 0.25;
     design           *d;
     lm_error          err;
@@ -123,7 +123,7 @@ static void a_machine_file_replaces_the_guess(void **state)
     f->coefficient[0].value = 0.5; /* seconds a message, 2 (N - 1) of them */
     f->coefficient[1].value = 0.25;
     assert_int_equal(design_new(&target, 1, 1, &core, cal, &d, &err), LM_OK);
-    assert_close(design_expected(d, &target).seconds[PART_SYNC] / expected, 1, 1e-9);
+    assert_close(design_expected(d, &target).seconds[PHASE_SYNC] / expected, 1, 1e-9);
     design_free(d);
     free(cal);
 }
@@ -134,7 +134,7 @@ static void expectations_follow_what_was_measured(void **state)
     static const double c[]      = { 2e-10, 3e-9, 4e-9, 5e-9, 1e-4 };
     const design_case   big      = net(0, 40, 200, 32, 1);
     design             *d        = open_design(&big, 1);
-    const size_t        at       = form_find("counts", PART_FORWARD);
+    const size_t        at       = form_find("counts", PHASE_FORWARD);
     double              expected = 0;
 
     (void)state;
@@ -143,16 +143,16 @@ static void expectations_follow_what_was_measured(void **state)
             net(i % 8, 3 + 7 * (i % 5), UINT64_C(16) << i % 4, 1 + 5 * (i % 3), 1);
         design_times t;
 
-        for (part w = 0; w < N_PARTS; w++)
+        for (phase w = 0; w < N_TIMES; w++)
             t.seconds[w] = NAN;
-        t.seconds[PART_FORWARD] = 0;
+        t.seconds[PHASE_FORWARD] = 0;
         for (size_t k = 0; k < 5; k++)
-            t.seconds[PART_FORWARD] += c[k] * feature_value(forms[at].feature[k], &p.load);
+            t.seconds[PHASE_FORWARD] += c[k] * feature_value(forms[at].feature[k], &p.load);
         measure(d, &p, &t);
     }
     for (size_t k = 0; k < 5; k++)
         expected += c[k] * feature_value(forms[at].feature[k], &big.load);
-    assert_close(design_expected(d, &big).seconds[PART_FORWARD] / expected, 1, 0.02);
+    assert_close(design_expected(d, &big).seconds[PHASE_FORWARD] / expected, 1, 0.02);
     design_free(d);
 }
 

@@ -3,8 +3,9 @@
 #include "nets.h"
 #include "steps.h"
 
+#include "machine/machine.h"
+#include "models/paleo.h"
 #include "predict/explain.h"
-#include "predict/paleo_step.h"
 
 static workloads   *loads;
 static calibration *cal;
@@ -52,7 +53,7 @@ static int enter(void **state)
         return -1;
     folder_file("n.ini", "[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
                          "[a.l]\ntype = linear\nfeatures = 4\nbias = no\n[a.r]\ntype = relu\n");
-    if (calibration_load(folder_file("m.ini", machine), &cal, &err)) {
+    if (machine_load(folder_file("m.ini", machine), &cal, &err)) {
         print_error("%s\n", err.text);
         return -1;
     }
@@ -68,9 +69,12 @@ static int leave(void **state)
 
 static predictor who(const char *model)
 {
-    return (predictor){
-        .cal = cal, .loads = loads, .model = model, .network = "n.ini", .dtype = LM_F32
-    };
+    return (predictor){ .by      = step_model_of(cal, model),
+                        .cal     = cal,
+                        .loads   = loads,
+                        .model   = model,
+                        .network = "n.ini",
+                        .dtype   = LM_F32 };
 }
 
 static explanation *explained_at(const predictor *p, int64_t batch, int64_t nodes)
@@ -117,17 +121,17 @@ static void layers_hold_what_their_kernels_take(void **state)
     assert_int_equal(n, 3);
     x = find(row, n, "a.l");
     assert_string_equal(x->type, "linear");
-    assert_true(x->part[PART_FORWARD] == 2.8125 && x->part[PART_BACKWARD] == 2.8125);
-    assert_true(x->part[PART_UPDATE] == 2.625 && x->part[PART_SYNC] == 1.5);
+    assert_true(x->part[PHASE_FORWARD] == 2.8125 && x->part[PHASE_BACKWARD] == 2.8125);
+    assert_true(x->part[PHASE_UPDATE] == 2.625 && x->part[PHASE_SYNC] == 1.5);
     assert_true(x->seconds == 9.75);
     /* arithmetic 2 x .625; launches 2 x .25 + .125; the rest is traffic */
     assert_true(x->bound[BOUND_ARITHMETIC] == 1.25 && x->bound[BOUND_LAUNCH] == 0.625);
     assert_true(x->bound[BOUND_TRAFFIC] == 9.75 - 1.875);
     assert_int_equal(explained_bound(x), BOUND_TRAFFIC);
     x = find(row, n, "a.r");
-    assert_true(x->part[PART_FORWARD] == 1.75 && x->part[PART_BACKWARD] == 2.375);
+    assert_true(x->part[PHASE_FORWARD] == 1.75 && x->part[PHASE_BACKWARD] == 2.375);
     x = find(row, n, "(step)");
-    assert_true(x->part[PART_SYNC] == 1.5 && x->seconds == 1.5);
+    assert_true(x->part[PHASE_SYNC] == 1.5 && x->seconds == 1.5);
     assert_int_equal(explained_bound(x), BOUND_LAUNCH);
     assert_true(row[0].seconds >= row[1].seconds && row[1].seconds >= row[2].seconds);
     free(row);
@@ -162,10 +166,10 @@ static void every_way_to_add_up_gives_the_prediction(void **state)
             for (size_t r = 0; r < n; r++)
                 explained_add(&all, &row[r]);
             assert_true(all.seconds == step.step);
-            assert_true(all.part[PART_FORWARD] == step.forward);
-            assert_true(all.part[PART_BACKWARD] == step.backward);
+            assert_true(all.part[PHASE_FORWARD] == step.forward);
+            assert_true(all.part[PHASE_BACKWARD] == step.backward);
             for (certainty c = 0; c < N_CERTAINTIES; c++)
-                assert_true(all.ledger.seconds[c] == step.ledger.seconds[c]);
+                assert_true(all.ledger.seconds[c] == step.grounds.ledger.seconds[c]);
             free(row);
         }
         explanation_free(e);
@@ -207,23 +211,23 @@ static void the_ledger_says_what_a_step_stands_on(void **state)
     (void)state;
     assert_int_equal(step_at(&p, 10, 1, &step, NULL), LM_OK);
     assert_true(step.step == 12.375);
-    assert_true(step.ledger.seconds[CERTAINTY_EXTRAPOLATED] == 1.25);
-    assert_true(step.ledger.seconds[CERTAINTY_ASSUMED] == 1.5);
-    assert_true(step.ledger.seconds[CERTAINTY_INTERPOLATED] == 12.375 - 2.75);
-    assert_close(ledger_share(&step.ledger, CERTAINTY_ASSUMED), 1.5 / 12.375, 1e-15);
-    assert_string_equal(ledger_print(&step.ledger, text), "0/78/10/12");
+    assert_true(step.grounds.ledger.seconds[CERTAINTY_EXTRAPOLATED] == 1.25);
+    assert_true(step.grounds.ledger.seconds[CERTAINTY_ASSUMED] == 1.5);
+    assert_true(step.grounds.ledger.seconds[CERTAINTY_INTERPOLATED] == 12.375 - 2.75);
+    assert_close(ledger_share(&step.grounds.ledger, CERTAINTY_ASSUMED), 1.5 / 12.375, 1e-15);
+    assert_string_equal(ledger_print(&step.grounds.ledger, text), "0/78/10/12");
     /* of another element type nothing was measured */
     p.dtype = LM_F64;
     assert_int_equal(step_at(&p, 1, 1, &step, NULL), LM_OK);
-    assert_true(step.ledger.seconds[CERTAINTY_INTERPOLATED] == 0);
-    assert_true(step.ledger.seconds[CERTAINTY_EXTRAPOLATED] > 0);
+    assert_true(step.grounds.ledger.seconds[CERTAINTY_INTERPOLATED] == 0);
+    assert_true(step.grounds.ledger.seconds[CERTAINTY_EXTRAPOLATED] > 0);
     /* coefficients may be below 0, and the data unable to tell them: 3.625 - 1 + 2 * .5, of which
      * the last has no range */
     p = who("convmeter");
     assert_int_equal(step_at(&p, 10, 1, &step, NULL), LM_OK);
     assert_true(step.step == 3.625);
-    assert_true(step.ledger.seconds[CERTAINTY_INTERPOLATED] == 3.625);
-    assert_true(step.ledger.seconds[CERTAINTY_ASSUMED] == 2);
+    assert_true(step.grounds.ledger.seconds[CERTAINTY_INTERPOLATED] == 3.625);
+    assert_true(step.grounds.ledger.seconds[CERTAINTY_ASSUMED] == 2);
     assert_true(isnan(ledger_share(&(ledger){ { 0 } }, CERTAINTY_ASSUMED)));
     assert_string_equal(ledger_print(&(ledger){ { 0 } }, text), "-");
     /* rounded by themselves these add up to 101, and those to 99 */
@@ -249,38 +253,34 @@ static void ranges_have_a_tolerance(void **state)
 /* PALEO: l takes 640 FLOP and 4 (80 + 32 + 40) bytes a pass; the ReLU nothing. */
 static void paleo_is_taken_apart_into_arithmetic_and_traffic(void **state)
 {
-    network        *net = NULL;
-    paleo_predictor paleo;
-    predictor       p;
-    explanation    *e;
-    explained      *row;
-    size_t          n;
-    lm_error        err;
+    const paleo_platform platform = {
+        .peak = 1e3, .bandwidth = 1e9, .ppp_comp = 0.5, .ppp_comm = 1, .scheme = PALEO_TREE
+    };
+    predictor    p;
+    explanation *e;
+    explained   *row;
+    size_t       n;
+    lm_error     err;
 
     (void)state;
-    assert_int_equal(network_open("n.ini", nets_registry, NULL, &net, &err), LM_OK);
-    paleo = (paleo_predictor){ .reg      = nets_registry,
-                               .net      = net,
-                               .dtype    = LM_F32,
-                               .platform = { .peak      = 1e3,
-                                             .bandwidth = 1e9,
-                                             .link      = 1e6,
-                                             .ppp_comp  = 0.5,
-                                             .ppp_comm  = 1,
-                                             .scheme    = PALEO_TREE } };
-    p     = (predictor){ .paleo = &paleo };
-    e     = explained_at(&p, 10, 2);
+    p = (predictor){ .model   = "paleo",
+                     .loads   = loads,
+                     .network = "n.ini",
+                     .dtype   = LM_F32,
+                     .link    = { .bytes_per_second = 1e6 } };
+    assert_int_equal(paleo_open_with(&p, &platform, &err), LM_OK);
+    e = explained_at(&p, 10, 2);
     assert_int_equal(explain_by(e, EXPLAIN_LAYER, &row, &n, NULL), LM_OK);
     assert_int_equal(n, 1);
     assert_string_equal(row[0].name, "a.l");
     assert_close(row[0].seconds, e->step.step, 1e-14);
-    assert_close(row[0].part[PART_SYNC], e->step.sync, 1e-14);
+    assert_close(row[0].part[PHASE_SYNC], e->step.sync, 1e-14);
     /* forward and both gradients at half of 1000 FLOP/s, an update of 2 x 36 at all of it */
     assert_close(row[0].bound[BOUND_ARITHMETIC], 3 * 640 / 500.0 + 72 / 1e3, 1e-14);
     assert_close(row[0].ledger.seconds[CERTAINTY_ASSUMED], e->step.step, 1e-14);
     free(row);
     explanation_free(e);
-    network_free(net);
+    predictor_close(&p);
 }
 
 static void blocks_end_at_the_first_number(void **state)

@@ -121,7 +121,7 @@ static void all_reduces_from_steps(bool told)
     read_points("many.csv", &other, &ask);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
     assert_close(cal->overlapping.slowdown, 0, 0.01);
-    assert_close(calibration_allreduce(cal, "layermeter", &(allreduce){ BYTES / MESSAGES, 8, 1 }),
+    assert_close(calibration_allreduce(cal, "layermeter", NULL, &(allreduce){ BYTES / MESSAGES, 8, 1 }),
                  BYTES / MESSAGES * PER_BYTE * 1.75, 0.02 * 0.14);
 
     assert_int_equal(split_new(&ask, &(split_rule){ .kind = SPLIT_NONE }, &by, &err), LM_OK);
@@ -129,10 +129,10 @@ static void all_reduces_from_steps(bool told)
     assert_non_null(c);
     assert_int_equal(compare_points(&ask, "layermeter", &by, cal, c, &err), LM_OK);
     for (size_t i = 0; i < ask.n_points; i++) {
-        const double step = c[i].measured[QUANTITY_OVERLAPPED];
+        const double step = c[i].measured[PHASE_OVERLAPPED];
 
-        assert_close(c[i].predicted[QUANTITY_OVERLAPPED], step, 0.02 * step);
-        assert_true(isnan(c[i].measured[QUANTITY_SYNC]) && isnan(c[i].predicted[QUANTITY_SYNC]));
+        assert_close(c[i].predicted[PHASE_OVERLAPPED], step, 0.02 * step);
+        assert_true(isnan(c[i].measured[PHASE_SYNC]) && isnan(c[i].predicted[PHASE_SYNC]));
     }
     free(c);
     split_free(&by);
@@ -187,8 +187,8 @@ static void what_ends_late_is_told_by_steps(void **state)
                 i ? 0 : 0.1 * alone((int)row->batch) * sqrt(2 * log((double)row->ranks));
 
             if (row->bucket_bytes)
-                assert_close(c[k].predicted[QUANTITY_EXPOSED],
-                             c[k].measured[QUANTITY_EXPOSED] + wait, 1e-5);
+                assert_close(c[k].predicted[PHASE_EXPOSED], c[k].measured[PHASE_EXPOSED] + wait,
+                             1e-5);
         }
         free(c);
         split_free(&by);
@@ -233,8 +233,8 @@ static void buckets_are_priced_by_nonblocking_ones(void **state)
     write_rows("two.csv", (made_steps){ 1, 4, 0.005, 0, 0.5, "", true });
     read_points("two.csv", &obs, &p);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
-    assert_close(calibration_allreduce(cal, "layermeter", &bucket), price / 2, 1e-3 * price);
-    assert_close(calibration_bucket(cal, "layermeter", &bucket), price, 1e-3 * price);
+    assert_close(calibration_allreduce(cal, "layermeter", NULL, &bucket), price / 2, 1e-3 * price);
+    assert_close(calibration_bucket(cal, "layermeter", NULL, &bucket), price, 1e-3 * price);
     /* the steps leave nothing that would have to be charged beside it */
     assert_close(cal->overlapping.latency, 0.005, 1e-5);
     assert_close(cal->overlapping.surcharge, 0, 0);
@@ -283,10 +283,10 @@ static void passes_drive_messages_out_of_caches(void **state)
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
     assert_close(cal->overlapping.cold, 0.5, 0);
     assert_close(cal->overlapping.surcharge, 0, 0);
-    assert_close(calibration_allreduce(cal, "layermeter", &small), 1e6 * PER_BYTE, 1e-6);
-    assert_close(calibration_bucket(cal, "layermeter", &small), 1e6 * (PER_BYTE + SPILLED / 2),
+    assert_close(calibration_allreduce(cal, "layermeter", NULL, &small), 1e6 * PER_BYTE, 1e-6);
+    assert_close(calibration_bucket(cal, "layermeter", NULL, &small), 1e6 * (PER_BYTE + SPILLED / 2),
                  1e-6);
-    assert_close(calibration_bucket(cal, "layermeter", &large),
+    assert_close(calibration_bucket(cal, "layermeter", NULL, &large),
                  2 * CACHE * PER_BYTE + 1.5 * CACHE * SPILLED, 1e-4);
     calibration_free(cal);
     points_free(&p);

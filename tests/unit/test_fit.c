@@ -11,7 +11,7 @@ static void forms_are_found_by_model_and_part(void **state)
     assert_true(n_forms <= MAX_FORMS);
     for (size_t f = 0; f < n_forms; f++) {
         assert_int_equal(form_find(forms[f].model, forms[f].part), f);
-        assert_int_equal(form_find_named(forms[f].model, part_name(forms[f].part)), f);
+        assert_int_equal(form_find_named(forms[f].model, phase_formula(forms[f].part)), f);
         assert_in_range(forms[f].n_features, forms[f].passes ? 0 : 1,
                         forms[f].passes ? 0 : FORM_MAX_FEATURES);
         assert_true(model_known(forms[f].model));
@@ -22,34 +22,34 @@ static void forms_are_found_by_model_and_part(void **state)
     assert_string_equal(model_at(3), "nnls");
     assert_null(model_at(4));
     assert_false(model_known("paleo"));
-    assert_int_equal(form_find("convmeter", PART_SYNC), n_forms);
+    assert_int_equal(form_find("convmeter", PHASE_SYNC), n_forms);
     assert_int_equal(form_find_named("convmeter", "nothing"), n_forms);
 }
 
 /* The phases a part is the sum of. */
-static size_t phases_of(part which, const char *out[3])
+static size_t phases_of(phase which, const char *out[3])
 {
     size_t n = 0;
 
-    if (which == PART_FORWARD)
+    if (which == PHASE_FORWARD)
         out[n++] = "forward";
-    if (which == PART_BACKWARD || which == PART_JOINT)
+    if (which == PHASE_BACKWARD || which == PHASE_BACKWARD_GRAD)
         out[n++] = "backward";
-    if (which == PART_SYNC || which == PART_GRAD_MANY || which == PART_JOINT)
+    if (which == PHASE_SYNC || which == PHASE_GRAD || which == PHASE_BACKWARD_GRAD)
         out[n++] = "sync";
-    if (which == PART_UPDATE || which == PART_GRAD_ONE || which == PART_GRAD_MANY ||
-        which == PART_JOINT)
+    if (which == PHASE_UPDATE || which == PHASE_GRAD_ONE || which == PHASE_GRAD ||
+        which == PHASE_BACKWARD_GRAD)
         out[n++] = "update";
-    if (which == PART_INFERENCE)
+    if (which == PHASE_INFERENCE)
         out[n++] = "inference";
-    if (which == PART_STEP)
+    if (which == PHASE_STEP)
         out[n++] = "step";
     return n;
 }
 
-static bool needs_many(part which)
+static bool needs_many(phase which)
 {
-    return which == PART_SYNC || which == PART_GRAD_MANY || which == PART_JOINT;
+    return which == PHASE_SYNC || which == PHASE_GRAD || which == PHASE_BACKWARD_GRAD;
 }
 
 /* Each form of whole networks in turn: times made of known coefficients, in full digits, give these
@@ -61,7 +61,7 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
     (void)state;
     for (size_t at = 0; at < n_forms; at++) {
         /* in terms: unit_shrink; all-reduces: unit_collective */
-        if (!forms[at].n_features || forms[at].part == PART_SYNC)
+        if (!forms[at].n_features || forms[at].part == PHASE_SYNC)
             continue;
         const form    *f       = &forms[at];
         const int64_t *ranks   = needs_many(f->part) ? many : single;
@@ -77,7 +77,7 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
         points         p;
         lm_error       err = { LM_OK, "" };
 
-        if (f->part == PART_GRAD_INPUT || f->part == PART_GRAD_WEIGHT) {
+        if (f->part == PHASE_GRAD_INPUT || f->part == PHASE_GRAD_WEIGHT) {
             workloads_free(loads);
             continue;
         }
@@ -133,8 +133,8 @@ static void every_form_recovers_the_coefficients_behind_the_times(void **state)
         assert_close(cal->fitted[at].errors.r2, 1, 1e-9);
         assert_int_equal(cal->fitted[at].held_out_groups, N_NETS);
         assert_close(cal->fitted[at].held_out_mape, 0, 1e-6);
-        if (f->part == PART_FORWARD) {
-            const interval *i = &calibration_intervals(cal, f->model)->of[QUANTITY_FORWARD];
+        if (f->part == PHASE_FORWARD) {
+            const interval *i = &calibration_intervals(cal, f->model)->of[PHASE_FORWARD];
 
             assert_int_equal(i->groups, N_NETS);
             assert_close(i->low, 1, 1e-6);
@@ -190,17 +190,17 @@ static void errors_on_networks_left_out_match_hand_computation(void **state)
         "network,r4.ini,update,3.6,1\n",
         loads, &obs);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
-    f = &cal->fitted[form_find("convmeter", PART_GRAD_ONE)];
+    f = &cal->fitted[form_find("convmeter", PHASE_GRAD_ONE)];
     assert_close(f->coefficient[0].value, 19.8 / 21, 1e-14);
     assert_int_equal(f->held_out_groups, 3);
     assert_close(f->held_out_mape, mape, 1e-13);
     /* of three ratios, 90 % raised by a third is all of them: the interval is their range */
-    stated = &calibration_intervals(cal, "convmeter")->of[QUANTITY_UPDATE];
+    stated = &calibration_intervals(cal, "convmeter")->of[PHASE_UPDATE];
     assert_int_equal(stated->groups, 3);
     assert_close(stated->low, low, 1e-13);
     assert_close(stated->high, high, 1e-13);
     /* relative errors: weights 1/t, c = sum(L/t) / sum((L/t)^2) */
-    f = &cal->fitted[form_find("nnls", PART_GRAD_ONE)];
+    f = &cal->fitted[form_find("nnls", PHASE_GRAD_ONE)];
     assert_close(f->coefficient[0].value,
                  (1 + 2 / 2.2 + 4 / 3.6) / (1 + (2 / 2.2) * (2 / 2.2) + (4 / 3.6) * (4 / 3.6)),
                  1e-14);
@@ -229,7 +229,7 @@ static void bare_collectives_stay_in_every_fit(void **state)
 
     (void)state;
     assert_int_equal(split_new(&p, &(split_rule){ .kind = SPLIT_NETWORK }, &by, NULL), LM_OK);
-    assert_int_equal(form_data_new(&p, form_find("layermeter", PART_SYNC), &by, &d, NULL), LM_OK);
+    assert_int_equal(form_data_new(&p, form_find("layermeter", PHASE_SYNC), &by, &d, NULL), LM_OK);
     assert_int_equal(d.n_rows, 4);
     assert_int_equal(form_data_predict(&d, &p, predicted, NULL), LM_OK);
     for (size_t i = 0; i < 4; i++) {
@@ -240,7 +240,7 @@ static void bare_collectives_stay_in_every_fit(void **state)
     }
     assert_int_equal(known, 2);
     assert_int_equal(fit_all(obs, &p, &cal, NULL), LM_OK);
-    assert_int_equal(cal->fitted[form_find("layermeter", PART_SYNC)].held_out_groups, 2);
+    assert_int_equal(cal->fitted[form_find("layermeter", PHASE_SYNC)].held_out_groups, 2);
     calibration_free(cal);
     form_data_free(&d);
     split_free(&by);
@@ -261,12 +261,12 @@ static void one_network_alone_has_nothing_to_be_left_out_against(void **state)
 
     (void)state;
     assert_int_equal(fit_all(obs, &p, &cal, NULL), LM_OK);
-    f = &cal->fitted[form_find("convmeter", PART_GRAD_ONE)];
+    f = &cal->fitted[form_find("convmeter", PHASE_GRAD_ONE)];
     assert_true(f->present);
     assert_int_equal(f->held_out_groups, 0);
     assert_true(isnan(f->held_out_mape));
-    assert_false(interval_known(&calibration_intervals(cal, "convmeter")->of[QUANTITY_UPDATE]));
-    assert_false(cal->fitted[form_find("convmeter", PART_FORWARD)].present);
+    assert_false(interval_known(&calibration_intervals(cal, "convmeter")->of[PHASE_UPDATE]));
+    assert_false(cal->fitted[form_find("convmeter", PHASE_FORWARD)].present);
     calibration_free(cal);
     points_free(&p);
     observations_free(obs);

@@ -126,7 +126,7 @@ static lm_status made_up_gradients(backend *self, void *work, const gradient_buc
     return LM_OK;
 }
 
-static lm_status made_up_step(backend *self, void *work, const overlap *sync, step_time *out,
+static lm_status made_up_step(backend *self, void *work, const step_sync *sync, step_time *out,
                               lm_error *err)
 {
     const double *t = ((made_up *)(void *)self)->seconds;

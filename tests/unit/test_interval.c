@@ -147,29 +147,6 @@ static void bounds_widen_by_the_farthest_of_all_scopes(void **state)
     assert_close(high, -1.6, 1e-14);
 }
 
-static void a_line_holds_an_interval(void **state)
-{
-    const interval i = { .groups     = 19,
-                         .low        = 0.85,
-                         .high       = 1.2,
-                         .per_octave = 1.125,
-                         .range      = { { 0.0005, 2 }, { 1, 64 }, { NAN, NAN } } };
-    interval       back;
-    lm_error       err;
-    char           text[INTERVAL_TEXT];
-
-    (void)state;
-    assert_string_equal(
-        interval_print(&i, text),
-        "0.85 .. 1.2, groups 19, per_octave 1.125, seconds 0.0005 .. 2, batch 1 .. 64");
-    assert_int_equal(interval_parse(text, &back, &err), LM_OK);
-    assert_int_equal(back.groups, 19);
-    assert_true(back.low == i.low && back.high == i.high && back.per_octave == i.per_octave);
-    for (scope s = 0; s < SCOPE_NODES; s++)
-        assert_true(back.range[s].low == i.range[s].low && back.range[s].high == i.range[s].high);
-    assert_true(isnan(back.range[SCOPE_NODES].low) && isnan(back.range[SCOPE_NODES].high));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -181,7 +158,6 @@ int main(void)
         cmocka_unit_test(fewer_groups_say_nothing),
         cmocka_unit_test(bounds_widen_as_errors_grow),
         cmocka_unit_test(bounds_widen_by_the_farthest_of_all_scopes),
-        cmocka_unit_test(a_line_holds_an_interval),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

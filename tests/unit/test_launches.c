@@ -5,6 +5,7 @@
 #include "fit/calibration.h"
 #include "fit/fit.h"
 #include "fit/launch_models.h"
+#include "machine/machine.h"
 
 /* Two operators whose launches cost floors of 20 and 40 us, and 500 GB/s (p = 6). */
 static double truth(bool gelu, double bytes)
@@ -180,8 +181,8 @@ static void prices_pass_through_a_machine_file(void **state)
     assert_int_equal(workloads_new(reg, &loads, NULL), LM_OK);
     assert_int_equal(points_from(obs, loads, &p, NULL), LM_OK);
     assert_int_equal(fit_all(obs, &p, &cal, NULL), LM_OK);
-    assert_int_equal(calibration_save(cal, "m.ini", NULL), LM_OK);
-    assert_int_equal(calibration_load("m.ini", &read, NULL), LM_OK);
+    assert_int_equal(machine_save(cal, "m.ini", NULL), LM_OK);
+    assert_int_equal(machine_load("m.ini", &read, NULL), LM_OK);
     assert_non_null(read->operators);
     assert_close(operator_model_seconds(read->operators, &k, "gelu"),
                  operator_model_seconds(cal->operators, &k, "gelu"), 0);
@@ -235,8 +236,8 @@ static void all_kinds_pass_through_a_machine_file(void **state)
         for (size_t j = 0; j < p->columns.n; j++)
             p->columns.column[j].price = 1e-9 * (double)(j + 1);
     }
-    assert_int_equal(calibration_save(&cal, "m.ini", NULL), LM_OK);
-    assert_int_equal(calibration_load("m.ini", &read, NULL), LM_OK);
+    assert_int_equal(machine_save(&cal, "m.ini", NULL), LM_OK);
+    assert_int_equal(machine_load("m.ini", &read, NULL), LM_OK);
     for (operator_class c = 0; c < OPERATOR_OTHER; c++) {
         const columns *a = &m.of[c].columns, *b = &read->operators->of[c].columns;
 
@@ -251,34 +252,6 @@ static void all_kinds_pass_through_a_machine_file(void **state)
     }
     calibration_free(read);
     operator_model_free(&m);
-}
-
-static void machine_files_edited_by_hand_are_refused(void **state)
-{
-    static const struct {
-        const char *text, *message;
-    } cases[] = {
-        { "[kernels.foo]\nfloor = 1 s/launch, floor\n",
-          "m.ini:1: [kernels.foo]: no such kind of kernels" },
-        { "[kernels.map]\nrows = 3\n", "m.ini:1: [kernels.map]: 'floor' is missing" },
-        { "[kernels.map]\nfloor = 1 s/launch\n",
-          "m.ini:2: floor: expected a price as '1.2e-13 s/FLOP, flops', found '1 s/launch'" },
-        { "[kernels.map]\nfloor = -1 s/launch, floor\n", "m.ini:2: floor: a price below 0" },
-        { "[kernels.map]\nbytes = 1 s/byte, luck\n",
-          "m.ini:2: bytes: 'luck' is none of floor, host, flops, bandwidth, depth" },
-        { "[kernels.gemm]\ntiles = 7\n", "m.ini:2: tiles: '7' is none of mixed, 128, 64" },
-        { "[kernels.gemm]\npower = 0.5\n", "m.ini:2: power: must be 1 or more, found 0.5" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        calibration *cal;
-        lm_error     err = { 0 };
-
-        assert_int_not_equal(calibration_load(folder_file("m.ini", cases[i].text), &cal, &err),
-                             LM_OK);
-        assert_string_equal(err.text, cases[i].message);
-    }
 }
 
 static double stream_of(const kernel_stream *s, operator_model *m, phase p)
@@ -369,7 +342,6 @@ int main(void)
         cmocka_unit_test(models_predict_what_they_did_not_see),
         cmocka_unit_test(prices_pass_through_a_machine_file),
         cmocka_unit_test(all_kinds_pass_through_a_machine_file),
-        cmocka_unit_test(machine_files_edited_by_hand_are_refused),
         cmocka_unit_test(a_stream_is_bound_by_the_device_or_the_host),
         cmocka_unit_test(streams_alone_leave_only_where_they_are_from),
         cmocka_unit_test(lists_of_kernels_are_checked),

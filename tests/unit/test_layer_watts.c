@@ -9,6 +9,7 @@
 
 #include "fit/layer_watts.h"
 #include "folder.h"
+#include "kept_text.h"
 #include "layers/loader.h"
 #include "observe/workloads.h"
 
@@ -66,24 +67,25 @@ static void hosts_text(void)
     }
 }
 
-static const char small[] = "layermeter power 3\nwatts 160 150 40.5 165\nheld -0.25 0.5\n"
-                            "trees 41 1\nbase 0\ntree 3 1:-9:1:2 =-0.25 =0.5\n";
+static const char small[] =
+    "layermeter learned power 4\nwatts 160 150 40.5\ncap 165\nheld -0.25 0.5\n"
+    "trees 41 1\nbase 0\ntree 3 1:-9:1:2 =-0.25 =0.5\n";
 
 static void what_is_written_is_read_again(void **state)
 {
-    layer_watts *w    = NULL;
-    char        *copy = strdup(small), *text = NULL;
-    size_t       n;
-    FILE        *out = open_memstream(&text, &n);
-    lm_error     err = { 0 };
+    void        *read = NULL;
+    layer_watts *w;
+    char        *copy = strdup(small), *text;
+    lm_error     err  = { 0 };
 
     (void)state;
-    assert_int_equal(layer_watts_read("m.power", copy, &w, &err), LM_OK);
+    assert_int_equal(kept_read(&layer_watts_kept, LAYER_WATTS_NAME, "m.power", copy, &read, &err),
+                     LM_OK);
+    w = read;
     assert_close(w->base.cap_w, 165, 0);
     assert_close(w->base.bound_w[BOUND_LAUNCH], 40.5, 0);
     assert_close(w->high, 0.5, 0);
-    layer_watts_write(out, w);
-    fclose(out);
+    text = kept_written(&layer_watts_kept, LAYER_WATTS_NAME, w);
     assert_string_equal(text, small);
     layer_watts_free(w);
     free(text);
@@ -95,27 +97,30 @@ static void bad_powers_are_refused(void **state)
     static const struct {
         const char *from, *to, *message;
     } bad[] = {
-        { "power 3", "power 1",
-          "m.power:1: powers of version '1', this program reads 3: fit the observations again" },
-        { "160", "-1", "m.power:2: -1 W: no device draws that" },
-        { "160", "nan", NULL },
-        { "held -0.25", "held 2", "m.power:3: held between 2 and 0.5" },
-        { "trees 41", "trees 39", "m.power:6: trees of 39 features, powers have 41" },
-        { "=0.5\n", "=0.5\nmore\n", "m.power:6: more behind the last tree" },
+        { "learned power 4", "power 3",
+          "m.power:1: was written by an older version: run 'layermeter fit OBSERVATIONS -o FILE' "
+          "again" },
+        { "power 4", "power 5", "m.power:1: of version 5, this program reads 4" },
+        { "160", "-1", "m.power:2: number 1 is -1: expected 0 or more" },
+        { "160", "nan", "m.power:2: number 1 is nan" },
+        { "40.5", "2e5", "m.power:2: number 3 is 200000: expected 100000 or less" },
+        { "cap 165", "cap 0", "m.power:3: number 1 is 0: expected more than 0" },
+        { "held -0.25", "held 2", "m.power:4: held between 2 and 0.5" },
+        { "trees 41", "trees 39", "m.power:7: trees of 39 features, powers have 41" },
+        { "=0.5\n", "=0.5\nmore\n", "m.power:8: more than was written: 'more'" },
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        char         text[400];
-        const char  *at  = strstr(small, bad[i].from);
-        layer_watts *w   = NULL;
-        lm_error     err = { 0 };
+        char        text[400];
+        const char *at  = strstr(small, bad[i].from);
+        void       *w   = NULL;
+        lm_error    err = { 0 };
 
         snprintf(text, sizeof text, "%.*s%s%s", (int)(at - small), small, bad[i].to,
                  at + strlen(bad[i].from));
-        assert_true(layer_watts_read("m.power", text, &w, &err) != LM_OK);
-        if (bad[i].message)
-            assert_string_equal(err.text, bad[i].message);
+        assert_true(kept_read(&layer_watts_kept, LAYER_WATTS_NAME, "m.power", text, &w, &err));
+        assert_string_equal(err.text, bad[i].message);
     }
 }
 

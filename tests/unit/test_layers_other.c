@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "machine_text.h"
 #include "single/busy.h"
-#include "single/store.h"
 #include "single/whole.h"
 
 /* 2 x 3 elements of 4 bytes: each read and written once. Backward reads two and writes one. */
@@ -107,22 +107,28 @@ static void a_kind_that_was_not_measured_is_not_free(void **state)
 }
 
 /* A file that names a family and none of its kinds. */
+static void by_prices(const char *prices, layer_model *out)
+{
+    calibration *cal;
+    char         text[300];
+
+    snprintf(text, sizeof text, "[layermeter.single.other]\nrows = 20\n%s", prices);
+    cal  = machine_text_of(text);
+    *out = *cal->layers;
+    free(cal->layers);
+    cal->layers = NULL;
+    calibration_free(cal);
+}
+
 static void a_kind_that_no_file_names_costs_what_its_family_does(void **state)
 {
     layer_work        work;
     const layer_shape s = shape("relu", "", "1000", 4, &work);
-    layer_model       m = { .multiprocessors = NAN };
-    ini_document     *doc;
+    layer_model       m;
 
     (void)state;
-    assert_int_equal(ini_load_text("m.ini",
-                                   "[layermeter.single.other]\nrows = 20\n"
-                                   "all.bytes = 2e-12 s/byte, rows 20\n",
-                                   &doc, NULL),
-                     LM_OK);
-    assert_int_equal(layer_model_read(&doc->section[0], "m.ini", &m, NULL), LM_OK);
+    by_prices("all.bytes = 2e-12 s/byte, rows 20\n", &m);
     assert_close(layer_model_seconds(&m, &s, &forward) / (2e-12 * 2 * 4000 * 4), 1, 1e-12);
-    ini_free(doc);
     layer_model_free(&m);
 }
 
@@ -207,20 +213,6 @@ static void splits_add_up(void **state)
     layer_model_free(&m);
 }
 
-static lm_status by_prices(const char *prices, layer_model *out)
-{
-    ini_document *doc;
-    char          text[300];
-    lm_status     status;
-
-    *out = (layer_model){ .multiprocessors = NAN };
-    snprintf(text, sizeof text, "[layermeter.single.other]\nrows = 20\n%s", prices);
-    if (!(status = ini_load_text("m.ini", text, &doc, NULL)))
-        status = layer_model_read(&doc->section[0], "m.ini", out, NULL);
-    ini_free(doc);
-    return status;
-}
-
 /* Elements of 4 bytes cost 2 ps a byte where a function of them reads and writes each: memory's
  * rate. */
 #define STREAM "forward.map.bytes = 2e-12 s/byte, rows 20\n"
@@ -256,7 +248,7 @@ static void memory_takes_what_its_bytes_do(void **state)
         layer_model       m;
         layer_busy        busy;
 
-        assert_int_equal(by_prices(cases[i].prices, &m), LM_OK);
+        by_prices(cases[i].prices, &m);
         assert_int_equal(layer_busy_of(&m, &s, &run, &busy, NULL), LM_OK);
         assert_close(busy.arithmetic, cases[i].arithmetic, 1e-9);
         assert_close(busy.traffic, cases[i].traffic, 1e-9);
@@ -283,24 +275,19 @@ static void steps_count_up_to_the_rows_that_are_kept_at_once(void **state)
 
         snprintf(input, sizeof input, "%dx8x8", channels);
         s = shape("batch_norm", "", input, 2, &work);
-        assert_int_equal(by_prices(prices, &m), LM_OK);
+        by_prices(prices, &m);
         assert_close(layer_model_seconds(&m, &s, &run),
                      1e-15 * channels * 128 * 8 + (channels > 128 ? 0 : 4096e-9), 1e-15);
         layer_model_free(&m);
     }
 }
 
-/* Their FLOPs grow with their bytes. A file of before that has such a price is not read as if it
- * had none. */
+/* Their FLOPs grow with their bytes: no column has them. */
 static void norms_have_no_price_of_a_flop(void **state)
 {
-    layer_model m;
-
     (void)state;
-    assert_int_equal(by_prices("forward.map.flops = 1e-12 s/FLOP\n", &m), LM_OK);
-    layer_model_free(&m);
-    assert_true(by_prices("forward.norm.flops = 1e-12 s/FLOP\n", &m) != LM_OK);
-    layer_model_free(&m);
+    assert_true(layer_class_other.known("forward.map.flops"));
+    assert_false(layer_class_other.known("forward.norm.flops"));
 }
 
 /* Norms at 3 ns a row and memory's 2 ps a byte, as functions of elements: of 56 x 56 rows by those

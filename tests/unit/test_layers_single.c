@@ -5,10 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/random.h"
+#include "machine_text.h"
 #include "single/model.h"
-#include "single/store.h"
 #include "single/whole.h"
 
 /* Times that prices made: a direct product, or Winograd's where it is cheaper. */
@@ -66,11 +65,8 @@ static void invented_times_are_predicted_and_kept_in_a_file(void **state)
     enum { N = 400 };
     static layer_shape s[N];
     static layer_time  time[N];
-    layer_model        m, back = { .multiprocessors = NAN };
-    char               path[] = "/tmp/layers-XXXXXX";
-    const int          fd     = mkstemp(path);
-    FILE              *out    = fdopen(fd, "w");
-    ini_document      *doc;
+    layer_model        m, *back;
+    calibration        cal = { .layers = &m }, *again;
     lm_error           err = { 0 };
     layer_run          other;
 
@@ -86,51 +82,14 @@ static void invented_times_are_predicted_and_kept_in_a_file(void **state)
     other.optimizer = "rmsprop";
     assert_true(isnan(layer_model_seconds(&m, &s[0], &other)));
 
-    layer_model_print(out, &m);
-    fclose(out);
-    assert_int_equal(ini_load(path, &doc, &err), LM_OK);
-    assert_int_equal(doc->n_sections, 1);
-    assert_true(layer_model_section(doc->section[0].name));
-    assert_int_equal(layer_model_read(&doc->section[0], path, &back, &err), LM_OK);
+    again = machine_text_again(&cal);
+    back  = again->layers;
     for (size_t i = 0; i < N; i++)
-        assert_true(layer_model_seconds(&back, &s[i], &time[i].run) ==
+        assert_true(layer_model_seconds(back, &s[i], &time[i].run) ==
                     layer_model_seconds(&m, &s[i], &time[i].run));
-    assert_int_equal(back.of[0].rows, N);
-    ini_free(doc);
-    layer_model_free(&back);
+    assert_int_equal(back->of[0].rows, N);
+    calibration_free(again);
     layer_model_free(&m);
-    unlink(path);
-}
-
-static void bad_sections_are_refused(void **state)
-{
-    static const struct {
-        const char *text, *message;
-    } bad[] = {
-        { "[layermeter.single.pool]\nrows = 1\n",
-          "m.ini:1: [layermeter.single.pool]: no class of single layers of that name" },
-        { "[layermeter.single.conv]\nforward.inputs = 1 s/element\n",
-          "m.ini:2: 'forward.inputs' is no key of layermeter.single.conv" },
-        { "[layermeter.single.conv]\nforward.input = 1 s/byte\n",
-          "m.ini:2: forward.input: expected a number and 's/element', found '1 s/byte'" },
-        { "[layermeter.single.conv]\nforward.input = -1 s/element\n",
-          "m.ini:2: forward.input: a price below 0, or more than one: '-1 s/element'" },
-        { "[layermeter.single.conv]\ncall = 1 s/call, 5 rows\n",
-          "m.ini:2: call: unknown word '5 rows'" },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        layer_model   m = { .multiprocessors = NAN };
-        ini_document *doc;
-        lm_error      err = { 0 };
-
-        assert_int_equal(ini_load_text("m.ini", bad[i].text, &doc, &err), LM_OK);
-        assert_true(layer_model_read(&doc->section[0], "m.ini", &m, &err) != LM_OK);
-        assert_string_equal(err.text, bad[i].message);
-        ini_free(doc);
-        layer_model_free(&m);
-    }
 }
 
 /* A network of one convolution, one more on what it yields, and a product of the flattened image:
@@ -203,7 +162,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(invented_times_are_predicted_and_kept_in_a_file),
-        cmocka_unit_test(bad_sections_are_refused),
         cmocka_unit_test(networks_are_sums_of_their_layers),
         cmocka_unit_test(few_times_are_no_fit),
     };

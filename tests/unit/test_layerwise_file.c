@@ -7,11 +7,13 @@
 #include "baselines/justus.h"
 
 /* Of one task, by hand: e^0.7 - 1 milliseconds. */
-static const char by_hand[] = "layermeter model justus 1\n"
+static const char by_hand[] = "layermeter learned justus 4\n"
                               "tasks 1\n"
                               "task dense seconds\n"
                               "rows 90 10\n"
                               "error 0.1\n"
+                              "interval\n"
+                              "phases 0\n"
                               "features 2\n"
                               "count batch 1 64\n"
                               "flag optimizer.sgd 0 1\n"
@@ -42,40 +44,37 @@ static void what_is_no_model_is_refused(void **state)
         const char *from, *to, *text;
         lm_status   code;
     } cases[] = {
-        { "justus 1", "justus 4",
-          "f:1: a model of version '4', this program reads 1 to 3: fit the observations again",
+        { "justus 4", "justus 5", "f:1: of version 5, this program reads 4", LM_E_UNSUPPORTED },
+        { "learned justus 4", "model justus 3",
+          "f:1: was written by an older version: run 'layermeter fit OBSERVATIONS -o FILE' again",
           LM_E_UNSUPPORTED },
-        { "justus 1", "justus 2", "f:6: expected 'interval ...', found 'features 2'", LM_E_SYNTAX },
-        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
-          "justus 2\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval 1.1 .. 2, groups 3\n",
+        { "interval\n", "", "f:6: expected 'interval ...', found 'phases 0'", LM_E_SYNTAX },
+        { "interval\n", "interval 1.1 2 3 1.1\n",
           "f:6: interval: expected bounds around 1 and a factor per octave of 1 or more",
           LM_E_ARG },
-        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
-          "justus 3\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval\n",
-          "f:7: expected 'phases ...', found 'features 2'", LM_E_SYNTAX },
-        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
-          "justus 3\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval\n"
-          "phases 1\nnight 0.9 .. 1.1, groups 20\n",
-          "f:7: expected intervals of 1 phases", LM_E_SYNTAX },
-        { "justus 1\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\n",
-          "justus 3\ntasks 1\ntask dense seconds\nrows 90 10\nerror 0.1\ninterval\n"
-          "phases 1\nstep 1.1 .. 2, groups 20\n",
+        { "interval\n", "interval 0.9 2 3\n", "f:6: expected 4 numbers, found 3", LM_E_SYNTAX },
+        { "phases 0\n", "", "f:7: expected 'phases ...', found 'features 2'", LM_E_SYNTAX },
+        { "phases 0\n", "phases 1\nnight 0.9 1.1 20 1.1\n",
+          "f:8: expected 'forward ...', found 'night 0.9 1.1 20 1.1'", LM_E_SYNTAX },
+        { "phases 0\n", "phases 1\nstep 1.1 2 20 1.1\n",
           "f:8: step: expected bounds around 1 and a factor per octave of 1 or more", LM_E_ARG },
-        { "justus 1", "prenet 1", "f:1: a model 'prenet', not 'justus'", LM_E_NOTFOUND },
-        { "layermeter model", "layermeter residual",
-          "f:1: expected 'layermeter model ...', found 'layermeter residual justus 1'",
+        { "justus 4", "prenet 4", "f:1: holds 'prenet', not 'justus'", LM_E_NOTFOUND },
+        { "layermeter learned", "layermeter taught",
+          "f:1: expected 'layermeter learned ...', found 'layermeter taught justus 4'",
           LM_E_SYNTAX },
-        { "unit 0.5 0 0.25", "unit 0.5 nan 0.25", "f:14: number 2 is nan", LM_E_ARG },
-        { "unit 0.5 0 0.25", "unit 0.5 0", "f:14: expected 3 numbers, found 2", LM_E_SYNTAX },
-        { "unit 0.5 0 0.25\n", "", "f:14: the file ends here; expected 'unit ...'", LM_E_SYNTAX },
-        { "unit_of_log 0.001", "unit_of_log 0", "f:9: a unit of 0", LM_E_ARG },
-        { "seconds", "watts", "f:3: justus tells no 'watts'", LM_E_NOTFOUND },
-        { "1 64", "64 1", "f:7: a range from 64 to 1", LM_E_ARG },
-        { "error 0.1", "error -1", "f:5: error: -1: below 0", LM_E_ARG },
+        { "unit 0.5 0 0.25", "unit 0.5 nan 0.25", "f:16: number 2 is nan", LM_E_ARG },
+        { "unit 0.5 0 0.25", "unit 0.5 0", "f:16: expected 2 numbers, found 1", LM_E_SYNTAX },
+        { "unit 0.5 0 0.25\n", "", "f:16: the file ends here; expected 'unit ...'", LM_E_SYNTAX },
+        { "unit_of_log 0.001", "unit_of_log 0", "f:11: number 1 is 0: expected more than 0",
+          LM_E_ARG },
+        { "seconds", "watts", "f:3: justus tells no watts", LM_E_ARG },
+        { "seconds", "joules", "f:3: 'joules' is none of seconds, watts", LM_E_NOTFOUND },
+        { "1 64", "64 1", "f:9: a range from 64 to 1", LM_E_ARG },
+        { "error 0.1", "error -1", "f:5: number 1 is -1: expected 0 or more", LM_E_ARG },
         { "mlp 2\nmean 0 0\ndeviation 1 1\ntarget 0 1\nunit 0.5 0 0.25\n",
           "mlp 1\nmean 0\ndeviation 1\ntarget 0 1\nunit 0.5 0\n",
-          "f:14: learned of 1 features, of which 2 are named", LM_E_ARG },
-        { "unit 0.5 0 0.25\n", "unit 0.5 0 0.25\ntask\n", "f:14: more behind the last task",
+          "f:16: learned of 1 features, of which 2 are named", LM_E_ARG },
+        { "unit 0.5 0 0.25\n", "unit 0.5 0 0.25\ntask\n", "f:17: more than was written: 'task'",
           LM_E_SYNTAX },
     };
 
@@ -91,7 +90,7 @@ static void what_is_no_model_is_refused(void **state)
 static void cut_short_anywhere_it_is_refused(void **state)
 {
     (void)state;
-    for (size_t n = 0; n + 6 < sizeof by_hand; n++) { /* the last number stays one for a while */
+    for (size_t n = 0; n + 1 < sizeof by_hand; n++) {
         char            *text = strndup(by_hand, n);
         lm_error         err  = { LM_OK, "" };
         layerwise_model *m    = NULL;
@@ -110,15 +109,15 @@ static void intervals_widen_beyond_what_was_learned_from(void **state)
         int64_t batch;
         double  wider;
     } cases[] = { { 64, 1 }, { 256, 1.2 * 1.2 } };
+    const char      *at;
     char             text[700];
     lm_error         err = { LM_OK, "" };
     layerwise_model *m   = NULL;
 
     (void)state;
-    snprintf(text, sizeof text, "%.*s2\n%.*sinterval 0.8 .. 1.5, groups 7, per_octave 1.2\n%s",
-             (int)(strstr(by_hand, "1\n") - by_hand), by_hand,
-             (int)(strstr(by_hand, "features") - strstr(by_hand, "tasks")),
-             strstr(by_hand, "tasks"), strstr(by_hand, "features"));
+    at = strstr(by_hand, "interval\n");
+    snprintf(text, sizeof text, "%.*sinterval 0.8 1.5 7 1.2\n%s", (int)(at - by_hand), by_hand,
+             strchr(at, '\n') + 1);
     assert_int_equal(layerwise_read("f", text, &layerwise_justus, &m, &err), LM_OK);
     assert_int_equal(m->task[0].interval.groups, 7);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -136,29 +135,28 @@ static void intervals_widen_beyond_what_was_learned_from(void **state)
     layerwise_free(m);
 }
 
-/* Steps are told within 0.9 to 1.1, inference within 0.5 to 2, of which forward passes have theirs;
- * what else there is, the whole task's. */
+/* Steps are told within 0.875 to 1.125, inference within 0.5 to 2, of which forward passes have
+ * theirs; what else there is, the whole task's. */
 static void phases_have_intervals_of_their_own(void **state)
 {
     static const struct {
         phase  f;
         double low, high;
-    } cases[] = { { PHASE_STEP, 0.9, 1.1 },
+    } cases[] = { { PHASE_STEP, 0.875, 1.125 },
                   { PHASE_INFERENCE, 0.5, 2 },
                   { PHASE_FORWARD, 0.5, 2 } };
+    const char      *at;
     char             text[900], again[900], *written;
     lm_error         err = { LM_OK, "" };
     layerwise_model *m   = NULL;
     made             asked;
 
     (void)state;
+    at = strstr(by_hand, "interval\n");
     snprintf(text, sizeof text,
-             "%.*s3\n%.*sinterval 0.7 .. 1.5, groups 70, per_octave 1.2\nphases 2\n"
-             "step 0.9 .. 1.1, groups 40, per_octave 1.1\n"
-             "inference 0.5 .. 2, groups 30, per_octave 1.1\n%s",
-             (int)(strstr(by_hand, "1\n") - by_hand), by_hand,
-             (int)(strstr(by_hand, "features") - strstr(by_hand, "tasks")),
-             strstr(by_hand, "tasks"), strstr(by_hand, "features"));
+             "%.*sinterval 0.75 1.5 70 1.25\nphases 2\nstep 0.875 1.125 40 1.5\n"
+             "inference 0.5 2 30 1.5\n%s",
+             (int)(at - by_hand), by_hand, strstr(by_hand, "features"));
     strcpy(again, text);
     if (layerwise_read("f", text, &layerwise_justus, &m, &err))
         fail_msg("%s", err.text);

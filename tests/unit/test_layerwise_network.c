@@ -48,11 +48,13 @@ static void functions_belong_to_the_layer_before_them(void **state)
 }
 
 /* The same, of relu or no function. */
-static const char of_relu[] = "layermeter model justus 1\n"
+static const char of_relu[] = "layermeter learned justus 4\n"
                               "tasks 1\n"
                               "task dense seconds\n"
                               "rows 90 10\n"
                               "error 0.1\n"
+                              "interval\n"
+                              "phases 0\n"
                               "features 4\n"
                               "count batch 1 64\n"
                               "flag activation.relu 0 1\n"
@@ -88,7 +90,7 @@ static void networks_are_sums_of_their_layers(void **state)
                                                      "[loss]\ntype = cross_entropy\n",
                                           8);
     const layerwise_setup how = { "sgd", "", NULL, NAN };
-    layerwise_model      *m   = NULL;
+    void                 *m   = NULL;
     lm_error              err = { LM_OK, "" };
     layerwise_sum         sum;
     char                  text[600];
@@ -97,7 +99,7 @@ static void networks_are_sums_of_their_layers(void **state)
     if (!net.bound)
         fail_msg("%s", net.err.text);
     strcpy(text, of_relu);
-    assert_int_equal(layerwise_read("f", text, &layerwise_justus, &m, &err), LM_OK);
+    assert_int_equal(kept_read(&layerwise_kept, "justus", "f", text, &m, &err), LM_OK);
     assert_int_equal(layerwise_sum_of(m, net.bound, &how, &sum, &err), LM_OK);
     assert_close(1e3 * sum.seconds[PHASE_FORWARD], 2 * expm1(0.5), 1e-6);
     assert_close(1e3 * sum.seconds[PHASE_INFERENCE], 2 * expm1(0.5), 1e-6);

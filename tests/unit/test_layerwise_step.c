@@ -7,8 +7,9 @@
 #include <string.h>
 
 #include "baselines/prenet_model.h"
-#include "predict/layerwise_step.h"
-#include "predict/overlap.h"
+#include "machine/machine.h"
+#include "models/learned.h"
+#include "plan/cases.h"
 #include "predict/step_power.h"
 
 /* 8 -> 4 -> 8 without bias: at batch b 64 b FLOP forward and 128 bytes of weights each. */
@@ -40,7 +41,7 @@ static calibration *machine(const char *more)
              "[counts.sync]\nring_steps = 0.01 s/message\nring_bytes = 0.001 s/byte\n"
              "[layermeter.sync]\nring_steps = 0.01 s/message\nring_bytes = 0.001 s/byte\n%s",
              more);
-    calibration_load(folder_file("m.ini", text), &cal, &err);
+    machine_load(folder_file("m.ini", text), &cal, &err);
     assert_string_equal(err.text, "");
     return cal;
 }
@@ -49,48 +50,45 @@ static calibration *machine(const char *more)
 static int put_task(char *to, size_t size, const char *name, double seconds, const char *within)
 {
     return snprintf(to, size,
-                    "task %s seconds\nrows 80 20\nerror 0.1\ninterval%s\nfeatures 1\n"
+                    "task %s seconds\nrows 80 20\nerror 0.1\ninterval%s\nphases 0\nfeatures 1\n"
                     "count batchsize 1 64\nlearner linear plain 1\nrange %g %g 1\nlogged 0\n"
                     "linear 1\nfactors %g 0\n",
                     name, within, seconds / 2, seconds * 2, seconds);
 }
 
-static void learned(const char *within, layerwise_predictor *out)
+static layerwise_model *learned(const char *within)
 {
+    void    *m   = NULL;
     lm_error err = { LM_OK, "" };
     char     text[2000];
-    int      n = snprintf(text, sizeof text, "layermeter model prenet 2\ntasks 3\n");
+    int      n = snprintf(text, sizeof text, "layermeter learned prenet 4\ntasks 3\n");
 
     n += put_task(text + n, sizeof text - (size_t)n, "dense", 0.32, within);
     n += put_task(text + n, sizeof text - (size_t)n, "dense.backward", 0.64, within);
     put_task(text + n, sizeof text - (size_t)n, "dense.update", 0.32, within);
-    *out = (layerwise_predictor){ .optimizer = "momentum" };
-    layerwise_read("m.prenet", text, &layerwise_prenet, &out->model, &err);
+    kept_read(&layerwise_kept, "prenet", "m.prenet", text, &m, &err);
     assert_string_equal(err.text, "");
-}
-
-static void forget(layerwise_predictor *l)
-{
-    layerwise_predictor *heap = malloc(sizeof *heap);
-
-    assert_non_null(heap);
-    *heap = *l;
-    layerwise_predictor_free(heap);
+    return m;
 }
 
 static predictor by_counts(const calibration *cal)
 {
-    return (predictor){
-        .cal = cal, .loads = loads, .model = "counts", .network = "n.ini", .dtype = LM_F32
-    };
+    return (predictor){ .by      = step_model_of(cal, "counts"),
+                        .cal     = cal,
+                        .loads   = loads,
+                        .model   = "counts",
+                        .network = "n.ini",
+                        .dtype   = LM_F32 };
 }
 
-static predictor by_layers(const calibration *cal, layerwise_predictor *l)
+/* To be closed. */
+static predictor by_layers(const calibration *cal, layerwise_model *m, const char *update)
 {
     predictor p = by_counts(cal);
+    lm_error  err;
 
-    p.model     = "prenet";
-    p.layerwise = l;
+    p.model = "prenet";
+    assert_int_equal(learned_open_with(&p, m, update, &err), LM_OK);
     return p;
 }
 
@@ -117,13 +115,11 @@ static void what_is_hidden_is_what_the_default_model_hides(void **state)
                                             "ddp:100B",      "ddp:25MiB", "horovod:1KiB:1s",
                                             "horovod:1B:1ms" };
     static const char *const machines[] = { "", OVERLAP };
-    layerwise_predictor      l;
 
     (void)state;
-    learned("", &l);
     for (size_t m = 0; m < 2; m++) {
         calibration    *cal   = machine(machines[m]);
-        const predictor mine  = by_layers(cal, &l);
+        predictor       mine  = by_layers(cal, learned(""), "momentum");
         const predictor other = by_counts(cal);
 
         for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++)
@@ -144,32 +140,29 @@ static void what_is_hidden_is_what_the_default_model_hides(void **state)
                 assert_close(a.step, b.step, 1e-9);
                 assert_int_equal(a.messages, b.messages);
             }
+        predictor_close(&mine);
         calibration_free(cal);
-        l.asked[0].by = l.asked[1].by = NULL; /* of what is no more */
     }
-    forget(&l);
 }
 
 /* b's gradient is there at 0.64 s, a's at 1.28. */
 static void buckets_are_ready_when_their_layers_are_done(void **state)
 {
-    calibration        *cal = machine("");
-    layerwise_predictor l;
-    predictor           who;
-    const step_setup    s   = setup_of("tensor", 4);
-    overlap            *o   = NULL;
-    lm_error            err = { LM_OK, "" };
+    calibration     *cal = machine("");
+    predictor        who;
+    const step_setup s = setup_of("tensor", 4);
+    step_times          o;
+    lm_error         err = { LM_OK, "" };
 
     (void)state;
-    learned("", &l);
-    who = by_layers(cal, &l);
-    assert_int_equal(overlap_of(&who, &s, &o, &err), LM_OK);
-    assert_int_equal(o->n, 2);
-    assert_close(o->bucket[0].ready, 0.64, 1e-12);
-    assert_close(o->bucket[1].ready, 1.28, 1e-12);
-    assert_close(o->bucket[0].bytes, 128, 0);
-    overlap_free(o);
-    forget(&l);
+    who = by_layers(cal, learned(""), "momentum");
+    assert_int_equal(buckets_of(&who, &s, &o, &err), LM_OK);
+    assert_int_equal(o.n, 2);
+    assert_close(o.bucket[0].ready, 0.64, 1e-12);
+    assert_close(o.bucket[1].ready, 1.28, 1e-12);
+    assert_close(o.bucket[0].bytes, 128, 0);
+    free(o.bucket);
+    predictor_close(&who);
     calibration_free(cal);
 }
 
@@ -179,28 +172,26 @@ static void bounds_go_through_the_recurrence(void **state)
 {
     calibration *cal =
         machine("[layermeter.intervals]\nsync = 0.5 .. 2, groups 5, per_octave 1.1\n");
-    layerwise_predictor l;
-    predictor           who;
-    const step_setup    s   = setup_of("tensor", 4);
-    lm_error            err = { LM_OK, "" };
-    double              compute[2];
-    prediction          p;
+    predictor        who;
+    const step_setup s   = setup_of("tensor", 4);
+    lm_error         err = { LM_OK, "" };
+    prediction       p;
+    cases            c;
 
     (void)state;
-    learned(" 0.9 .. 1.2, groups 5, per_octave 1.5", &l);
-    who = by_layers(cal, &l);
+    who = by_layers(cal, learned(" 0.9 1.2 5 1.5"), "momentum");
     predicted(&who, &s, &p);
     /* a message of 128 bytes takes 6 * 0.01 + 1.5 * 0.128 = 0.252 s */
     assert_close(p.exposed, 0.252, 1e-9);
     assert_close(p.step, 0.64 + 1.28 + 0.252 + 0.64, 1e-9);
-    assert_close(p.low[QUANTITY_STEP], 0.9 * (0.64 + 1.28 + 0.64) + 0.126, 1e-9);
-    assert_close(p.high[QUANTITY_STEP], 1.2 * (0.64 + 1.28 + 0.64) + 0.504, 1e-9);
+    assert_close(p.low[PHASE_STEP], 0.9 * (0.64 + 1.28 + 0.64) + 0.126, 1e-9);
+    assert_close(p.high[PHASE_STEP], 1.2 * (0.64 + 1.28 + 0.64) + 0.504, 1e-9);
     assert_close(p.fast, p.step - 0.126, 1e-9);
     assert_close(p.slow, p.step + 0.252, 1e-9);
-    assert_int_equal(layerwise_compute_bounds(&who, &s, &p, compute, &err), LM_OK);
-    assert_close(compute[0], 0.9 * (0.64 + 1.28 + 0.64) + 0.252, 1e-9);
-    assert_close(compute[1], 1.2 * (0.64 + 1.28 + 0.64) + 0.252, 1e-9);
-    forget(&l);
+    assert_int_equal(cases_of_step(&who, &s, &p, &c, &err), LM_OK);
+    assert_close(c.seconds[TIME_COMPUTE_LOW], 0.9 * (0.64 + 1.28 + 0.64) + 0.252, 1e-9);
+    assert_close(c.seconds[TIME_COMPUTE_HIGH], 1.2 * (0.64 + 1.28 + 0.64) + 0.252, 1e-9);
+    predictor_close(&who);
     calibration_free(cal);
 }
 
@@ -208,12 +199,10 @@ static void what_a_step_is_made_of_adds_up(void **state)
 {
     static const char *const policies[] = { "once", "tensor", "ddp:100B", "horovod:1KiB:1s" };
     calibration             *cal        = machine(OVERLAP);
-    layerwise_predictor      l;
     predictor                who;
 
     (void)state;
-    learned("", &l);
-    who = by_layers(cal, &l);
+    who = by_layers(cal, learned(""), "momentum");
     for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
         const step_setup s   = setup_of(policies[i], 4);
         lm_error         err = { LM_OK, "" };
@@ -226,32 +215,32 @@ static void what_a_step_is_made_of_adds_up(void **state)
         assert_close(sum, e->step.step, 1e-9);
         explanation_free(e);
     }
-    forget(&l);
+    predictor_close(&who);
     calibration_free(cal);
 }
 
 static void steps_alone_do_not_say_when_gradients_are_ready(void **state)
 {
-    calibration        *cal = machine("");
-    layerwise_predictor l   = { .optimizer = "sgd" };
-    predictor           who;
-    const step_setup    s   = setup_of("ddp", 4);
-    lm_error            err = { LM_OK, "" };
-    char       text[] = "layermeter model prenet 1\ntasks 1\ntask dense seconds\nrows 8 2\nerror\n"
-                        "features 1\nflag optimizer.sgd 0 1\nlearner linear plain 1\n"
-                        "range 0.1 2 1\nlogged 0\nlinear 1\nfactors 1 0\n";
+    calibration     *cal = machine("");
+    void            *m   = NULL;
+    predictor        who;
+    const step_setup s   = setup_of("ddp", 4);
+    lm_error         err = { LM_OK, "" };
+    char text[] = "layermeter learned prenet 4\ntasks 1\ntask dense seconds\nrows 8 2\nerror\n"
+                  "interval\nphases 0\nfeatures 1\nflag optimizer.sgd 0 1\nlearner linear plain 1\n"
+                  "range 0.1 2 1\nlogged 0\nlinear 1\nfactors 1 0\n";
     prediction p;
 
     (void)state;
-    assert_int_equal(layerwise_read("m", text, &layerwise_prenet, &l.model, &err), LM_OK);
-    who = by_layers(cal, &l);
-    assert_false(layerwise_tells_gradients(&who));
+    assert_int_equal(kept_read(&layerwise_kept, "prenet", "m", text, &m, &err), LM_OK);
+    who = by_layers(cal, m, "sgd");
+    assert_false(predictor_tells_gradients(&who));
     assert_int_equal(predict_step(&who, &s, &p, &err), LM_E_UNSUPPORTED);
     assert_error(err, LM_E_UNSUPPORTED,
                  "prenet learned whole steps of layers of n.ini, which do not say when gradients "
                  "are ready: take --sync once, or measure backward passes of such layers, then fit "
                  "again");
-    forget(&l);
+    predictor_close(&who);
     calibration_free(cal);
 }
 

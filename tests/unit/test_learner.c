@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "kept_text.h"
 #include "learn/learner.h"
 #include "learn/linear.h"
 
@@ -28,28 +29,7 @@ static learner_rows products(double *x, double *y, uint64_t seed)
     return (learner_rows){ x, y, NULL, N, 3 };
 }
 
-static char *text_of(const learner *l)
-{
-    char  *text = NULL;
-    size_t n;
-    FILE  *out = open_memstream(&text, &n);
-
-    learner_write(out, l);
-    fclose(out);
-    return text;
-}
-
-static learner *read_text(const char *text, lm_error *err)
-{
-    char    *copy = strdup(text);
-    lines    in   = { .path = "l", .at = copy };
-    learner *l    = NULL;
-
-    if (learner_read(&in, &l, err))
-        l = NULL;
-    free(copy);
-    return l;
-}
+PART(learner);
 
 /* ---- least squares ------------------------------------------------------------------------------
  */
@@ -172,11 +152,11 @@ static void text_holds_all_of_it(void **state)
         o.mlp.epochs  = 3;
         assert_int_equal(learner_train(&rows, NULL, &o, &l, NULL), LM_OK);
         assert_int_equal(learner_train(&rows, NULL, &o, &twin, NULL), LM_OK);
-        text  = text_of(l);
-        other = text_of(twin);
+        text  = learner_written(l);
+        other = learner_written(twin);
         assert_string_equal(text, other);
         free(other);
-        assert_non_null(read = read_text(text, NULL));
+        assert_non_null(read = learner_read("l", text, NULL));
         assert_int_equal(learner_predict(l, x, N, told, NULL), LM_OK);
         assert_int_equal(learner_predict(read, x, N, again, NULL), LM_OK);
         for (size_t i = 0; i < N; i++)
@@ -186,7 +166,7 @@ static void text_holds_all_of_it(void **state)
             char    *copy = strdup(text);
 
             copy[cut] = '\0';
-            assert_null(read_text(copy, &err));
+            assert_null(learner_read("l", copy, &err));
             assert_true(!strncmp(err.text, "l:", 2));
             free(copy);
         }
@@ -203,14 +183,14 @@ static void what_is_no_learner_is_refused(void **state)
         const char *text, *what;
     } cases[] = {
         { "", "l:1: the file ends here; expected 'learner ...'" },
-        { "learner\n", "l:1: '' is no learner: expected linear, forest, boosted, xgboost or mlp" },
-        { "learner linear square 1\n", "l:1: expected log or plain, found 'square'" },
-        { "learner linear log\n", "l:1: features are not counted" },
+        { "learner\n", "l:1: '' is none of linear, forest, boosted, xgboost, mlp" },
+        { "learner linear square 1\n", "l:1: 'square' is none of plain, log" },
+        { "learner linear log\n", "l:1: expected 1 numbers, found 0" },
         { "learner linear log 5000\n", "l:1: expected whole numbers from 1 to 4096, found '5000'" },
-        { "learner linear log 1\nrange 0 1 1\n", "l:2: a range from 0 to 1 around 1" },
-        { "learner linear log 1\nrange 2 1 1\n", "l:2: a range from 2 to 1 around 1" },
+        { "learner linear log 1\nrange 0 1 1\n", "l:2: number 1 is 0: expected more than 0" },
+        { "learner linear log 1\nrange 2 1 1\n", "l:2: a range from 2 to 1" },
         { "learner linear log 1\nrange nan 1 1\n", "l:2: number 1 is nan" },
-        { "learner linear log 2\nrange 1 1 1\nlogged 1\n", "l:3: expected 2 flags, found 1" },
+        { "learner linear log 2\nrange 1 1 1\nlogged 1\n", "l:3: expected 2 numbers, found 1" },
         { "learner linear log 1\nrange 1 1 1\nlogged 1\ntrees 1 0\nbase 0\n",
           "l:4: expected 'linear ...', found 'trees 1 0'" },
         { "learner linear log 1\nrange 1 1 1\nlogged 1\nlinear 2\nfactors 0 1 2\n",
@@ -226,7 +206,7 @@ static void what_is_no_learner_is_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lm_error err = { LM_OK, "" };
 
-        assert_null(read_text(cases[i].text, &err));
+        assert_null(learner_read("l", cases[i].text, &err));
         assert_string_equal(err.text, cases[i].what);
     }
 }

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/lsq.h"
+#include "solve/lsq.h"
 
 static lsq_solution solve(const double *a, const double *b, const double *weight, size_t rows,
                           size_t columns, bool non_negative)

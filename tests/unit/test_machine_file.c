@@ -3,6 +3,7 @@
 #include "folder.h"
 
 #include "fit/calibration.h"
+#include "machine/machine.h"
 
 static bool same(double a, double b)
 {
@@ -53,8 +54,8 @@ static void a_machine_file_keeps_every_bit_of_a_coefficient(void **state)
                                              1.0 / (double)(1 + t) };
         }
     }
-    assert_int_equal(calibration_save(cal, "m.ini", &err), LM_OK);
-    calibration_load("m.ini", &back, &err);
+    assert_int_equal(machine_save(cal, "m.ini", &err), LM_OK);
+    machine_load("m.ini", &back, &err);
     assert_string_equal(err.text, "");
     assert_int_equal(back->max_ranks, 64);
     assert_int_equal(back->max_hosts, 8);
@@ -153,7 +154,7 @@ static void what_is_no_machine_file_is_refused_by_line(void **state)
         { "[layermeter.intervals]\nstep = 0.9\n",
           "m.ini:2: step: expected two numbers with .. between, found '0.9'", LM_E_SYNTAX },
         { "[layermeter.intervals]\nstep = 0.9 .. 1.1, groups 5, width 2\n",
-          "m.ini:2: step: unknown word 'width'", LM_E_SYNTAX },
+          "m.ini:2: step: unknown word 'width 2'", LM_E_SYNTAX },
         { "[layermeter.intervals]\nstep = 1.2 .. 1.1, groups 5\n",
           "m.ini:2: step: expected bounds around 1 and a factor per octave of 1 or more",
           LM_E_ARG },
@@ -164,7 +165,7 @@ static void what_is_no_machine_file_is_refused_by_line(void **state)
         calibration *cal = NULL;
         lm_error     err = { LM_OK, "" };
 
-        calibration_load(folder_file("m.ini", cases[i].text), &cal, &err);
+        machine_load(folder_file("m.ini", cases[i].text), &cal, &err);
         assert_error(err, cases[i].code, "%s", cases[i].message);
         assert_null(cal);
     }
@@ -176,7 +177,7 @@ static void a_machine_file_appears_whole_or_not_at_all(void **state)
     lm_error     err;
 
     (void)state;
-    assert_int_equal(calibration_save(cal, "gone/m.ini", &err), LM_E_IO);
+    assert_int_equal(machine_save(cal, "gone/m.ini", &err), LM_E_IO);
     assert_error(err, LM_E_IO, "gone/m.ini: No such file or directory");
     assert_int_not_equal(access("gone/m.ini", F_OK), 0);
     calibration_free(cal);

@@ -1,10 +1,11 @@
-/* Non-negative least squares from normal equations, against hand-solved problems and base/lsq.h. */
+/* Non-negative least squares from normal equations, against hand-solved problems and solve/lsq.h.
+ */
 #include "check.h"
 
 #include <string.h>
 
-#include "base/lsq.h"
-#include "base/nnls.h"
+#include "solve/lsq.h"
+#include "solve/nnls.h"
 
 static uint64_t seed;
 

@@ -233,15 +233,17 @@ static void what_is_left_out_is_not_seen(void **state)
 /* e^0.5 for sums that do not fill vectors of 4, of any product between 1 and e^50. */
 static operator_residuals *by_hand(void)
 {
-    operator_residuals *read = NULL;
-    named_feature       names_of[OPERATOR_FEATURES];
-    const size_t        n = operator_feature_names(OPERATOR_GEMM, names_of);
-    size_t              size, at = 0;
-    lm_error            err = { 0 };
-    char               *text;
-    FILE               *out = open_memstream(&text, &size);
+    void         *read = NULL;
+    named_feature names_of[OPERATOR_FEATURES];
+    const size_t  n = operator_feature_names(OPERATOR_GEMM, names_of);
+    size_t        size, at = 0;
+    lm_error      err = { 0 };
+    char         *text;
+    FILE         *out = open_memstream(&text, &size);
 
-    fprintf(out, "layermeter residual 1\nclass gemm\nrows 900 300\nerrors 0.2 0.1\nclamp -1 1\n");
+    fprintf(
+        out,
+        "layermeter learned kernels 4\nclasses 1\nclass gemm\nrows 900 300\nerrors 0.2 0.1\nclamp -1 1\n");
     fprintf(out, "features %zu\n", n);
     for (size_t i = 0; i < n; i++) {
         const bool flag = names_of[i].kind == FEATURE_FLAG;
@@ -254,7 +256,7 @@ static operator_residuals *by_hand(void)
     }
     fprintf(out, "trees %zu 1\nbase 0\ntree 3 %zu:0.5:1:2 =0 =0.5\n", n, at);
     fclose(out);
-    if (operator_residuals_read("h", text, &read, &err))
+    if (kept_read(&kernels_kept, KERNELS_FILE, "h", text, &read, &err))
         fail_msg("%s", err.text);
     free(text);
     return read;
@@ -325,10 +327,12 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     price_by_hand(&back);
     m.learned = by_hand();
     assert_int_equal(operator_residual_seconds(&m, &odd, "", &seconds, &err), LM_OK);
-    assert_int_equal(operator_residual_save(&m, "m.ini", &drafts, &err), LM_OK);
+    assert_int_equal(kept_file_save(&m.learned_file, &kernels_kept, KERNELS_FILE, m.learned,
+                                    "m.ini", &drafts, &err),
+                     LM_OK);
     assert_int_equal(file_drafts_commit(&drafts, &err), LM_OK);
     assert_string_equal(m.learned_file.path, "m.kernels");
-    assert_int_equal(side_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
+    assert_int_equal(kept_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
     back.learned_file.hash = m.learned_file.hash;
     assert_int_equal(operator_residual_seconds(&back, &odd, "", &again, &err), LM_OK);
     assert_true(again == seconds);
@@ -337,7 +341,7 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     /* another one than was written */
     back = (operator_model){ .learned = NULL };
     price_by_hand(&back);
-    assert_int_equal(side_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
+    assert_int_equal(kept_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
     back.learned_file.hash = m.learned_file.hash + 1;
     assert_int_equal(operator_residual_seconds(&back, &odd, "", &again, &err), LM_E_ARG);
     assert_non_null(
@@ -346,28 +350,35 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     operator_model_free(&m);
 }
 
+#define HEAD "layermeter learned kernels 4\nclasses 1\n"
+
 static void what_is_no_residual_of_kernels_is_refused(void **state)
 {
     static const struct {
         const char *text, *says;
         lm_status   status;
     } cases[] = {
-        { "layermeter residual 9\n", "f:1: residuals of version '9'", LM_E_UNSUPPORTED },
-        { "layermeter residual 1\nclass conv\n", "f:2: 'conv' is no class", LM_E_NOTFOUND },
-        { "layermeter residual 1\nclass other\n", "f:2: 'other' is no class", LM_E_NOTFOUND },
-        { "layermeter residual 1\nclass gemm\nrows 1 1\nerrors 0 0\nclamp 0 0\nfeatures 1\n"
-          "feature bf16 0 1\n",
-          "f:7: 'bf16' is no feature that comes next", LM_E_NOTFOUND },
-        { "layermeter residual 1\nclass gemm\nrows 1 1\n", "'errors ...'", LM_E_SYNTAX },
+        { "layermeter learned kernels 9\n", "f:1: of version 9, this program reads 4",
+          LM_E_UNSUPPORTED },
+        { "layermeter residual 1\n", "f:1: was written by an older version: run 'layermeter fit",
+          LM_E_UNSUPPORTED },
+        { HEAD "class conv\n", "f:3: 'conv' is none of gemm, batched, ", LM_E_NOTFOUND },
+        { HEAD "class other\n", "f:3: 'other' has no residual, or is there twice", LM_E_ARG },
+        { HEAD "class gemm\nrows 1 1\nerrors 0 0\nclamp 0 0\nfeatures 1\nfeature bf16 0 1\n",
+          "f:7: expected whole numbers from ", LM_E_SYNTAX },
+        { HEAD "class gemm\nrows 1 1\nerrors 0 0\nclamp 0 0\nfeatures 96\nfeature bf16 0 1\n",
+          "f:8: 'bf16' is no feature that comes next", LM_E_NOTFOUND },
+        { HEAD "class gemm\nrows 1 1\n", "'errors ...'", LM_E_SYNTAX },
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        operator_residuals *read = NULL;
-        char               *text = strdup(cases[i].text);
-        lm_error            err  = { 0 };
+        void    *read = NULL;
+        char    *text = strdup(cases[i].text);
+        lm_error err  = { 0 };
 
-        assert_int_equal(operator_residuals_read("f", text, &read, &err), cases[i].status);
+        assert_int_equal(kept_read(&kernels_kept, KERNELS_FILE, "f", text, &read, &err),
+                         cases[i].status);
         if (!strstr(err.text, cases[i].says))
             fail_msg("%s", err.text);
         free(text);

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "sync/buckets.h"
-#include "sync/policy.h"
-#include "sync/recurrence.h"
+#include "program/buckets.h"
+#include "program/policy.h"
+#include "program/recurrence.h"
 
 enum { KIB = 1024, MIB = 1024 * KIB };
 

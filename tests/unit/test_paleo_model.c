@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "baselines/paleo_points.h"
-#include "predict/paleo_step.h"
+#include "models/paleo.h"
 #include "predict/scaling.h"
 
 static void assert_work(const paleo_work *w, double flops, double bytes)
@@ -342,24 +342,26 @@ static void layers_by_themselves_are_points_too(void **state)
 /* Strong scaling takes the batch apart, so that curves and turning points go by the same steps. */
 static void curves_go_by_its_steps(void **state)
 {
-    bound_text      m   = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
-                                           "[l]\ntype = linear\nfeatures = 4\n[r]\ntype = relu\n",
-                                    1);
-    paleo_predictor own = {
-        .reg = nets_registry, .net = m.net, .dtype = LM_F32, .platform = platform
-    };
-    predictor   who = { .model = "paleo", .dtype = LM_F32, .paleo = &own };
-    prediction  p;
-    scale_point s;
-    int64_t     turning;
-    lm_error    err = { LM_OK, "" };
-    bound_text  ten;
-    char        text[80];
+    static const char net[] = "[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
+                              "[l]\ntype = linear\nfeatures = 4\n[r]\ntype = relu\n";
+    predictor         who   = { .model   = "paleo",
+                                .network = "n.ini",
+                                .dtype   = LM_F32,
+                                .link    = { .bytes_per_second = platform.link } };
+    workloads        *loads = NULL;
+    prediction        p;
+    scale_point       s;
+    int64_t           turning;
+    lm_error          err = { LM_OK, "" };
+    bound_text        ten;
+    char              text[80];
 
     (void)state;
-    ten = nets_bind("[network]\nname = n\n[x]\ntype = input\nshape = 8\n"
-                    "[l]\ntype = linear\nfeatures = 4\n[r]\ntype = relu\n",
-                    10);
+    ten = nets_bind(net, 10);
+    assert_int_equal(workloads_new(nets_registry, &loads, &err), LM_OK);
+    who.loads   = loads;
+    who.network = folder_file("n.ini", net);
+    assert_int_equal(paleo_open_with(&who, &platform, &err), LM_OK);
     assert_int_equal(step_at(&who, 10, 4, &p, &err), LM_OK);
     {
         const paleo_counts c = paleo_of_network(ten.bound);
@@ -371,19 +373,21 @@ static void curves_go_by_its_steps(void **state)
         assert_close(p.grad, t.update + t.sync, 1e-12);
         assert_close(p.step, t.step, 1e-12);
     }
-    assert_true(isnan(p.low[QUANTITY_STEP]) && isnan(p.high[QUANTITY_STEP]));
-    assert_string_equal(prediction_beyond(&p, text, sizeof text), "1 layer costs nothing here");
+    assert_true(isnan(p.low[PHASE_STEP]) && isnan(p.high[PHASE_STEP]));
+    assert_string_equal(grounds_beyond(&p.grounds, text, sizeof text),
+                        "1 layer costs nothing here");
     assert_int_equal(curve_at(&who, SCALING_STRONG, 40, 4, 100, &s, &err), LM_OK);
     assert_int_equal(s.step.batch, 10);
     assert_close(s.step.step, p.step, 0);
     assert_int_equal(turning_at(&who, SCALING_STRONG, 40, &turning, &err), LM_OK);
     assert_int_equal(turning, 1); /* the link takes seconds, the network nanoseconds */
-    own.platform.link = NAN;
+    who.link = (interconnect){ 0 };
     assert_int_equal(step_at(&who, 10, 1, &p, &err), LM_OK);
     assert_int_equal(step_at(&who, 10, 2, &p, &err), LM_E_NOTFOUND);
     assert_string_equal(err.text, "what nodes exchange needs a bandwidth (--bandwidth 10Gbit/s)");
+    predictor_close(&who);
+    workloads_free(loads);
     nets_free(&ten);
-    nets_free(&m);
 }
 
 int main(void)

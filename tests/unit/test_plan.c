@@ -1,6 +1,7 @@
 /* Runs, plans and answers from hand-made coefficients, by hand and by brute force. */
 #include "linear_net.h"
 
+#include "machine/machine.h"
 #include "plan/answer.h"
 
 /*
@@ -24,7 +25,7 @@ static calibration *machine(const char *more)
         "[counts.update]\nlayers = 0 s/layer\nweights = 0.01 s/element\n"
         "[counts.sync]\nring_steps = 0.25 s/message\nring_bytes = 0.001 s/byte\n%s",
         more);
-    calibration_load(folder_file("m.ini", text), &cal, &err);
+    machine_load(folder_file("m.ini", text), &cal, &err);
     assert_string_equal(err.text, "");
     return cal;
 }
@@ -48,9 +49,12 @@ static double step_of(int64_t batch, int64_t nodes)
 
 static predictor who(const calibration *cal)
 {
-    return (predictor){
-        .cal = cal, .loads = loads, .model = "counts", .network = "n.ini", .dtype = LM_F32
-    };
+    return (predictor){ .by      = step_model_of(cal, "counts"),
+                        .cal     = cal,
+                        .loads   = loads,
+                        .model   = "counts",
+                        .network = "n.ini",
+                        .dtype   = LM_F32 };
 }
 
 static const batch_limits any = { { { MEMORY_BATCH_MAX, MEMORY_BATCH_MAX },
@@ -236,11 +240,11 @@ static void what_takes_no_time_is_no_plan(void **state)
 
     (void)state;
     assert_int_equal(
-        calibration_load(folder_file("o.ini", "[machine]\nmax_ranks = 1\n[convmeter.step]\n"
-                                              "flops = 0.001 s/FLOP\ninputs = 0 s/element\n"
-                                              "outputs = 0 s/element\none = -1 s/step\n"
-                                              "layers = 0 s/layer\nweights = 0 s/element\n"),
-                         &cal, NULL),
+        machine_load(folder_file("o.ini", "[machine]\nmax_ranks = 1\n[convmeter.step]\n"
+                                          "flops = 0.001 s/FLOP\ninputs = 0 s/element\n"
+                                          "outputs = 0 s/element\none = -1 s/step\n"
+                                          "layers = 0 s/layer\nweights = 0 s/element\n"),
+                     &cal, NULL),
         LM_OK);
     p         = who(cal);
     p.model   = "convmeter";

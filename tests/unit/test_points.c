@@ -2,6 +2,7 @@
 #include "fit_nets.h"
 
 #include "fit/fit.h"
+#include "machine/machine.h"
 
 static void rows_of_one_configuration_make_one_point(void **state)
 {
@@ -43,16 +44,16 @@ static void rows_of_one_configuration_make_one_point(void **state)
     assert_int_equal(p.point[3].load.counts.conv_outputs, 2 * p.point[0].load.counts.conv_outputs);
 
     /* a part exists where its phases are measured, and on its number of nodes */
-    assert_true(point_seconds(&p.point[0], PART_FORWARD) == 1);
-    assert_true(point_seconds(&p.point[0], PART_UPDATE) == 4);
-    assert_true(point_seconds(&p.point[0], PART_GRAD_ONE) == 4);
-    assert_true(isnan(point_seconds(&p.point[0], PART_GRAD_MANY)));
-    assert_true(isnan(point_seconds(&p.point[0], PART_SYNC)));
-    assert_true(isnan(point_seconds(&p.point[1], PART_BACKWARD)));
-    assert_true(point_seconds(&p.point[5], PART_SYNC) == 9);
+    assert_true(point_seconds(&p.point[0], PHASE_FORWARD) == 1);
+    assert_true(point_seconds(&p.point[0], PHASE_UPDATE) == 4);
+    assert_true(point_seconds(&p.point[0], PHASE_GRAD_ONE) == 4);
+    assert_true(isnan(point_seconds(&p.point[0], PHASE_GRAD)));
+    assert_true(isnan(point_seconds(&p.point[0], PHASE_SYNC)));
+    assert_true(isnan(point_seconds(&p.point[1], PHASE_BACKWARD)));
+    assert_true(point_seconds(&p.point[5], PHASE_SYNC) == 9);
     assert_true(
-        isnan(point_seconds(&p.point[6], PART_SYNC))); /* the ring is not what training uses */
-    assert_true(isnan(point_seconds(&p.point[5], PART_FORWARD)));
+        isnan(point_seconds(&p.point[6], PHASE_SYNC))); /* the ring is not what training uses */
+    assert_true(isnan(point_seconds(&p.point[5], PHASE_FORWARD)));
     points_free(&p);
     observations_free(obs);
     workloads_free(loads);
@@ -114,11 +115,11 @@ static void parts_on_several_nodes_add_their_phases(void **state)
                            loads, &obs);
 
     (void)state;
-    assert_true(point_seconds(&p.point[0], PART_GRAD_MANY) == 6);
-    assert_true(point_seconds(&p.point[0], PART_JOINT) == 7);
-    assert_true(point_seconds(&p.point[0], PART_SYNC) == 2);
-    assert_true(isnan(point_seconds(&p.point[0], PART_GRAD_ONE)));
-    assert_true(isnan(point_seconds(&p.point[1], PART_GRAD_MANY))); /* no sync there */
+    assert_true(point_seconds(&p.point[0], PHASE_GRAD) == 6);
+    assert_true(point_seconds(&p.point[0], PHASE_BACKWARD_GRAD) == 7);
+    assert_true(point_seconds(&p.point[0], PHASE_SYNC) == 2);
+    assert_true(isnan(point_seconds(&p.point[0], PHASE_GRAD_ONE)));
+    assert_true(isnan(point_seconds(&p.point[1], PHASE_GRAD))); /* no sync there */
     points_free(&p);
     observations_free(obs);
     workloads_free(loads);
@@ -140,13 +141,13 @@ static void steps_without_phases_and_evaluations_are_parts(void **state)
 
     (void)state;
     assert_int_equal(p.n_points, 4);
-    assert_true(point_seconds(&p.point[0], PART_STEP) == 1);
-    assert_true(point_seconds(&p.point[0], PART_INFERENCE) == 2);
-    assert_true(isnan(point_seconds(&p.point[0], PART_FORWARD)));
-    assert_true(point_seconds(&p.point[1], PART_STEP) == 5); /* without its update */
-    assert_true(isnan(point_seconds(&p.point[1], PART_INFERENCE)));
-    assert_true(isnan(point_seconds(&p.point[2], PART_STEP))); /* of several nodes */
-    assert_true(isnan(point_seconds(&p.point[3], PART_STEP)));
+    assert_true(point_seconds(&p.point[0], PHASE_STEP) == 1);
+    assert_true(point_seconds(&p.point[0], PHASE_INFERENCE) == 2);
+    assert_true(isnan(point_seconds(&p.point[0], PHASE_FORWARD)));
+    assert_true(point_seconds(&p.point[1], PHASE_STEP) == 5); /* without its update */
+    assert_true(isnan(point_seconds(&p.point[1], PHASE_INFERENCE)));
+    assert_true(isnan(point_seconds(&p.point[2], PHASE_STEP))); /* of several nodes */
+    assert_true(isnan(point_seconds(&p.point[3], PHASE_STEP)));
     points_free(&p);
     observations_free(obs);
     workloads_free(loads);
@@ -196,12 +197,12 @@ static void single_layers_are_points_where_there_is_no_network(void **state)
     assert_int_equal(p.n_points, 3);
     assert_int_equal(p.n_layer_rows, 0);
     assert_string_equal(p.group[1], "conv2d; relu");
-    assert_true(point_seconds(&p.point[0], PART_INFERENCE) == 1);
-    assert_true(point_seconds(&p.point[0], PART_GRAD_INPUT) == 4);
-    assert_true(point_seconds(&p.point[0], PART_GRAD_WEIGHT) == 5);
-    assert_true(isnan(point_seconds(&p.point[0], PART_BACKWARD)));
-    assert_true(point_seconds(&p.point[1], PART_STEP) == 2);
-    assert_true(point_seconds(&p.point[2], PART_STEP) == 3); /* of any optimizer */
+    assert_true(point_seconds(&p.point[0], PHASE_INFERENCE) == 1);
+    assert_true(point_seconds(&p.point[0], PHASE_GRAD_INPUT) == 4);
+    assert_true(point_seconds(&p.point[0], PHASE_GRAD_WEIGHT) == 5);
+    assert_true(isnan(point_seconds(&p.point[0], PHASE_BACKWARD)));
+    assert_true(point_seconds(&p.point[1], PHASE_STEP) == 2);
+    assert_true(point_seconds(&p.point[2], PHASE_STEP) == 3); /* of any optimizer */
     for (size_t i = 0; i < 3; i++) {
         const net_metrics *m = &p.point[i].load.counts;
 
@@ -241,7 +242,7 @@ static void a_count_that_some_rows_lack_is_left_out(void **state)
     (void)state;
     assert_int_equal(p.n_groups, 5);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
-    f = &cal->fitted[form_find("nnls", PART_INFERENCE)];
+    f = &cal->fitted[form_find("nnls", PHASE_INFERENCE)];
     assert_close(f->coefficient[0].value / 2e-12, 1, 1e-9);
     assert_close(f->coefficient[3].value, 1e-3, 1e-12);
     for (size_t k = 1; k <= 2; k++) {
@@ -249,11 +250,11 @@ static void a_count_that_some_rows_lack_is_left_out(void **state)
         assert_true(isnan(f->coefficient[k].low) && isnan(f->coefficient[k].high));
     }
     assert_close(f->held_out_mape, 0, 1e-9);
-    assert_int_equal(calibration_save(cal, "c.ini", &err), LM_OK);
+    assert_int_equal(machine_save(cal, "c.ini", &err), LM_OK);
     calibration_free(cal);
-    assert_int_equal(calibration_load("c.ini", &cal, &err), LM_OK);
-    assert_true(isnan(cal->fitted[form_find("nnls", PART_INFERENCE)].coefficient[1].low));
-    assert_close(calibration_seconds(cal, form_find("nnls", PART_INFERENCE), &p.point[3].load),
+    assert_int_equal(machine_load("c.ini", &cal, &err), LM_OK);
+    assert_true(isnan(cal->fitted[form_find("nnls", PHASE_INFERENCE)].coefficient[1].low));
+    assert_close(calibration_seconds(cal, form_find("nnls", PHASE_INFERENCE), &p.point[3].load),
                  13e-3, 1e-12);
     calibration_free(cal);
     points_free(&p);
@@ -280,13 +281,13 @@ static void steps_of_other_kinds_are_left_out(void **state)
     (void)state;
     assert_int_equal(p.n_points, 3);
     assert_int_equal(p.n_other_optimizer, 1);
-    assert_true(point_seconds(&p.point[0], PART_SYNC) == 2);
-    assert_true(point_seconds(&p.point[1], PART_BACKWARD) == 4);
-    assert_true(isnan(point_seconds(&p.point[1], PART_UPDATE)));
-    assert_true(point_seconds(&p.point[2], PART_FORWARD) == 6);
-    assert_true(isnan(point_seconds(&p.point[2], PART_BACKWARD)));
-    assert_true(isnan(point_seconds(&p.point[2], PART_SYNC)));
-    assert_true(point_seconds(&p.point[2], PART_UPDATE) == 9);
+    assert_true(point_seconds(&p.point[0], PHASE_SYNC) == 2);
+    assert_true(point_seconds(&p.point[1], PHASE_BACKWARD) == 4);
+    assert_true(isnan(point_seconds(&p.point[1], PHASE_UPDATE)));
+    assert_true(point_seconds(&p.point[2], PHASE_FORWARD) == 6);
+    assert_true(isnan(point_seconds(&p.point[2], PHASE_BACKWARD)));
+    assert_true(isnan(point_seconds(&p.point[2], PHASE_SYNC)));
+    assert_true(point_seconds(&p.point[2], PHASE_UPDATE) == 9);
     points_free(&p);
     observations_free(obs);
     workloads_free(loads);

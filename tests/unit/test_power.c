@@ -8,7 +8,6 @@
 
 #include "base/random.h"
 #include "energy/clocks.h"
-#include "energy/power_file.h"
 #include "energy/power_fit.h"
 
 /* A made-up board: 30 W at rest, 150 W at its limit, 1000 MHz, a knee at 500 MHz. */
@@ -346,86 +345,6 @@ static void too_few_powers_are_refused(void **state)
     assert_error(err, LM_E_ARG, "3 powers, a fit needs 4 or more");
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
-
-static lm_status read_text(const char *text, power_model *out, lm_error *err)
-{
-    ini_document *doc;
-    lm_status     status = ini_load_text("m.ini", text, &doc, err);
-
-    assert_int_equal(status, LM_OK);
-    assert_true(power_file_owns(&doc->section[0]));
-    status = power_file_read(doc, &doc->section[0], out, err);
-    ini_free(doc);
-    return status;
-}
-
-static void what_is_written_is_read_as_it_was(void **state)
-{
-    power_model m = board(), back;
-    char       *text;
-    size_t      n;
-    FILE       *out = open_memstream(&text, &n);
-    lm_error    err = { LM_OK, "" };
-
-    (void)state;
-    m.rows   = 12;
-    m.groups = 3;
-    m.mape   = 0.031;
-    m.low    = 0.9;
-    m.high   = 1.2;
-    power_file_write(out, &m);
-    fclose(out);
-    assert_int_equal(read_text(text, &back, &err), LM_OK);
-    assert_close(back.bound_w[BOUND_TRAFFIC], 110, 0);
-    assert_close(back.knee_mhz, 500, 0);
-    assert_close(back.memory_w, 20, 0);
-    assert_close(back.mape, 0.031, 1e-15);
-    assert_true(isnan(back.held_out_mape) && isnan(back.low_mhz));
-    assert_int_equal(back.rows, 12);
-    free(text);
-}
-
-#define NEEDED "[power]\narithmetic = 100 W\ntraffic = 90 W\nlaunch = 40 W\n"
-
-static void refusals_name_file_line_and_key(void **state)
-{
-    static const struct {
-        const char *text, *message;
-        lm_status   code;
-    } cases[] = {
-        { "[power]\narithmetic = 100 W\n", "m.ini:1: [power] lacks the key 'traffic'",
-          LM_E_NOTFOUND },
-        { "[power]\narithmetic = 100 kW\n",
-          "m.ini:2: arithmetic: expected a number and 'W', found '100 kW'", LM_E_SYNTAX },
-        { "[power]\narithmetic = 100\n",
-          "m.ini:2: arithmetic: expected a number and 'W', found '100'", LM_E_SYNTAX },
-        { "[power]\narithmetic = nan W\n",
-          "m.ini:2: arithmetic: expected a finite number, found 'nan'", LM_E_ARG },
-        { "[power]\nidle = -3 W\n", "m.ini:2: idle: no device has -3 W", LM_E_ARG },
-        { "[power]\nidle = 1e9 W\n", "m.ini:2: idle: no device has 1e9 W", LM_E_ARG },
-        { "[power]\nwatts = 3 W\n",
-          "m.ini:2: 'watts' is no key of [power]: written by another version, or by hand? fit the "
-          "observations again",
-          LM_E_NOTFOUND },
-        { NEEDED "knee = 0 MHz\n", "m.ini:1: [power]: clocks must be above 0", LM_E_ARG },
-        { NEEDED "cap = 0 W\n", "m.ini:1: [power]: cap must be above 0", LM_E_ARG },
-        { NEEDED "idle = 100 W\n", "m.ini:1: [power]: idle and memory are more than traffic",
-          LM_E_ARG },
-        { NEEDED "low = 2\nhigh = 1\n", "m.ini:1: [power]: low is above high", LM_E_ARG },
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        power_model m;
-        lm_error    err = { LM_OK, "" };
-
-        read_text(cases[i].text, &m, &err);
-        assert_error(err, cases[i].code, "%s", cases[i].message);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -443,8 +362,6 @@ int main(void)
         cmocka_unit_test(one_clock_tells_what_is_drawn_there),
         cmocka_unit_test(rows_at_the_limit_draw_that_or_more),
         cmocka_unit_test(too_few_powers_are_refused),
-        cmocka_unit_test(what_is_written_is_read_as_it_was),
-        cmocka_unit_test(refusals_name_file_line_and_key),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "linear_net.h"
 #include "steps.h"
 
+#include "machine/machine.h"
 #include "predict/scaling.h"
 
 /* A machine by a latency a message and seconds a byte, and what stands behind each coefficient. */
@@ -23,16 +24,19 @@ static calibration *machine(double latency, double per_byte, const char *behind,
         "[counts.update]\nlayers = 0 s/layer\nweights = 0.01 s/element\n"
         "[counts.sync]\nring_steps = %.17g s/message\nring_bytes = %.17g s/byte\n%s",
         behind, latency, per_byte, intervals_text);
-    calibration_load(folder_file("m.ini", text), &cal, &err);
+    machine_load(folder_file("m.ini", text), &cal, &err);
     assert_string_equal(err.text, "");
     return cal;
 }
 
 static predictor who(const calibration *cal)
 {
-    return (predictor){
-        .cal = cal, .loads = loads, .model = "counts", .network = "n.ini", .dtype = LM_F32
-    };
+    return (predictor){ .by      = step_model_of(cal, "counts"),
+                        .cal     = cal,
+                        .loads   = loads,
+                        .model   = "counts",
+                        .network = "n.ini",
+                        .dtype   = LM_F32 };
 }
 
 /*
@@ -53,8 +57,8 @@ static void a_step_is_the_sum_of_its_parts(void **state)
     assert_close(out.grad, 0.32, 1e-14);
     assert_true(out.sync == 0);
     assert_close(out.step, 3.24, 1e-14);
-    assert_true(isnan(out.low[QUANTITY_STEP]) && isnan(out.high[QUANTITY_STEP]));
-    assert_int_equal(out.n_beyond, 0);
+    assert_true(isnan(out.low[PHASE_STEP]) && isnan(out.high[PHASE_STEP]));
+    assert_int_equal(out.grounds.n_beyond, 0);
 
     assert_int_equal(step_at(&p, 10, 4, &out, &err), LM_OK);
     assert_close(out.sync, 1.692, 1e-14);
@@ -79,16 +83,17 @@ static void a_step_that_was_measured_as_a_whole_is_one_part(void **state)
     lm_error     err = { LM_OK, "" };
 
     (void)state;
-    calibration_load(folder_file("s.ini", "[machine]\nmax_ranks = 1\n[counts.step]\n"
-                                          "flops = 0.001 s/FLOP\ninputs = 0 s/element\n"
-                                          "outputs = 0 s/element\none = 3 s/step\n"
-                                          "layers = 0.5 s/layer\nweights = 0.01 s/element\n"),
-                     &cal, &err);
+    machine_load(folder_file("s.ini", "[machine]\nmax_ranks = 1\n[counts.step]\n"
+                                      "flops = 0.001 s/FLOP\ninputs = 0 s/element\n"
+                                      "outputs = 0 s/element\none = 3 s/step\n"
+                                      "layers = 0.5 s/layer\nweights = 0.01 s/element\n"),
+                 &cal, &err);
     assert_string_equal(err.text, "");
     p = who(cal);
     assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_OK);
     assert_close(out.step, 0.64 + 3 + 1 + 0.32, 1e-14);
-    assert_true(isnan(out.forward) && isnan(out.backward) && isnan(out.grad) && isnan(out.sync));
+    assert_true(isnan(out.forward) && isnan(out.backward) && isnan(out.grad));
+    assert_true(out.sync == 0 && out.messages == 0); /* one device exchanges nothing */
     assert_int_equal(step_at(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
     calibration_free(cal);
 }
@@ -106,8 +111,8 @@ static void the_interval_adds_up_like_the_parts(void **state)
 
     (void)state;
     assert_int_equal(step_at(&p, 10, 4, &out, NULL), LM_OK);
-    assert_close(out.low[QUANTITY_STEP], 0.8 * 4.932, 1e-14);
-    assert_close(out.high[QUANTITY_STEP], 1.5 * 4.932, 1e-14);
+    assert_close(out.low[PHASE_STEP], 0.8 * 4.932, 1e-14);
+    assert_close(out.high[PHASE_STEP], 1.5 * 4.932, 1e-14);
     calibration_free(cal);
 }
 
@@ -128,8 +133,8 @@ static void the_interval_of_a_step_in_buckets_holds_it(void **state)
     assert_int_equal(sync_policy_parse("ddp:32", &s.sync, NULL), LM_OK);
     assert_int_equal(predict_step(&p, &s, &out, NULL), LM_OK);
     beside = out.copy + out.straggler;
-    assert_close(out.low[QUANTITY_STEP], 0.8 * (out.step - beside) + beside, 1e-9);
-    assert_close(out.high[QUANTITY_STEP], 1.5 * (out.step - beside) + beside, 1e-9);
+    assert_close(out.low[PHASE_STEP], 0.8 * (out.step - beside) + beside, 1e-9);
+    assert_close(out.high[PHASE_STEP], 1.5 * (out.step - beside) + beside, 1e-9);
     calibration_free(cal);
 }
 
@@ -152,10 +157,10 @@ static void counts_outside_their_range_are_marked(void **state)
         char       text[200], start[6];
 
         assert_int_equal(step_at(&p, cases[i].batch, cases[i].nodes, &out, NULL), LM_OK);
-        assert_string_equal(prediction_beyond(&out, text, sizeof text), cases[i].what);
+        assert_string_equal(grounds_beyond(&out.grounds, text, sizeof text), cases[i].what);
         /* cut where there is no more room */
         snprintf(start, sizeof start, "%s", cases[i].what);
-        assert_string_equal(prediction_beyond(&out, text, sizeof start), start);
+        assert_string_equal(grounds_beyond(&out.grounds, text, sizeof start), start);
     }
     calibration_free(cal);
 }
@@ -168,7 +173,7 @@ static void a_model_without_an_update_of_its_own_knows_no_sync(void **state)
     lm_error     err = { LM_OK, "" };
 
     (void)state;
-    calibration_load(
+    machine_load(
         folder_file("m.ini",
                     "[machine]\nmax_ranks = 8\n"
                     "[convmeter.forward]\nflops = 0.001 s/FLOP\ninputs = 0 s/element\n"
@@ -201,7 +206,7 @@ static void a_missing_formula_says_how_to_get_it(void **state)
     int64_t      turning;
 
     (void)state;
-    cal->fitted[form_find("counts", PART_SYNC)].present = false;
+    cal->fitted[form_find("counts", PHASE_SYNC)].present = false;
     assert_int_equal(step_at(&p, 10, 1, &out, &err), LM_OK); /* one node needs none */
     assert_int_equal(step_at(&p, 10, 2, &out, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND,
@@ -286,20 +291,16 @@ static void the_turning_point_matches_its_formula(void **state)
 {
     calibration    *cal = machine(0.01, 0, "", "");
     const predictor p   = who(cal);
+    predictor       free_messages;
     int64_t         out;
 
     (void)state;
     assert_int_equal(turning_at(&p, SCALING_WEAK, 10, &out, NULL), LM_OK);
     assert_int_equal(out, 725);
     calibration_free(cal);
-    cal = machine(0, 0, "", ""); /* free communication: it never stops to pay */
-    assert_int_equal(turning_at(&(predictor){ .cal     = cal,
-                                              .loads   = loads,
-                                              .model   = "counts",
-                                              .network = "n.ini",
-                                              .dtype   = LM_F32 },
-                                SCALING_WEAK, 10, &out, NULL),
-                     LM_OK);
+    cal           = machine(0, 0, "", ""); /* free communication: it never stops to pay */
+    free_messages = who(cal);
+    assert_int_equal(turning_at(&free_messages, SCALING_WEAK, 10, &out, NULL), LM_OK);
     assert_int_equal(out, 0);
     calibration_free(cal);
 }

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "folder.h"
+#include "kept_text.h"
 #include "learn/boost.h"
 #include "single/learned.h"
 
@@ -173,8 +174,7 @@ static void what_is_left_out_is_not_seen(void **state)
         assert_int_equal(found->rows, N - N / 3);
         memcpy(said[again],
                (double[]){ found->mape_priced, found->mape, found->low, found->high,
-                           (double)found->trees->n_nodes,
-                           cheapest_seconds(&r.rows, 1, &r.columns, 1) },
+                           (double)found->trees->n_nodes, rows_priced(&r.rows, 1, &r.columns) },
                sizeof said[again]);
         residual_free(found);
         layer_rows_free(&r);
@@ -293,10 +293,10 @@ static residual_set *by_hand(const columns *c)
 {
     residual_set   *s = calloc(1, sizeof *s);
     residual_trees *r = s->of[1] = calloc(1, sizeof *r);
-    char           *text         = malloc(100);
-    size_t          at           = 0;
-    lines           in           = { .path = "t", .at = text };
-    const rows      none         = { 0 };
+    char            text[100];
+    size_t          at = 0;
+    lines           in;
+    const rows      none = { 0 };
 
     assert_int_equal(residual_features_new(&(feature_source){ &none, c, NULL }, 1, &r->space, NULL),
                      LM_OK);
@@ -308,9 +308,11 @@ static residual_set *by_hand(const columns *c)
         if (!strcmp(r->space.feature[i].name, "seconds"))
             r->space.feature[i].low = -20;
     }
-    snprintf(text, 100, "trees %zu 1\nbase 0\ntree 3 %zu:0.5:1:2 =0 =0.5\n", r->space.n, at);
-    assert_int_equal(trees_read(&in, &r->trees, NULL), LM_OK);
-    free(text);
+    snprintf(text, sizeof text, "trees %zu 1\nbase 0\ntree 3 %zu:0.5:1:2 =0 =0.5\n", r->space.n,
+             at);
+    in = lines_of(NULL, "t", text, NULL);
+    trees_text(&in, &r->trees);
+    assert_int_equal(in.status, LM_OK);
     *r = (residual_trees){ .rows        = 900,
                            .judged      = 300,
                            .mape_priced = 0.2,
@@ -324,13 +326,16 @@ static residual_set *by_hand(const columns *c)
 
 static char *text_of(const residual_set *s)
 {
-    static char  *text; /* of automatic storage GCC 12 takes what it points to for dangling */
-    static size_t n;
-    FILE         *out = open_memstream(&text, &n);
+    return kept_written(&residual_kept, RESIDUAL_FILE, s);
+}
 
-    residual_set_write(out, s);
-    fclose(out);
-    return text;
+static lm_status read_text(char *text, residual_set **out, lm_error *err)
+{
+    void           *read   = NULL;
+    const lm_status status = kept_read(&residual_kept, RESIDUAL_FILE, "f", text, &read, err);
+
+    *out = read;
+    return status;
 }
 
 static void a_residual_is_kept_beside_its_machine_file(void **state)
@@ -353,12 +358,15 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     w->m.learned->of[1]->high = 0.25; /* held */
     assert_close(learned(w, &odd, &forward), priced * exp(0.25), 1e-12);
 
-    assert_int_equal(learned_save(&w->m, path, &drafts, &w->err), LM_OK);
+    assert_int_equal(kept_file_save(&w->m.learned_file, &residual_kept, RESIDUAL_FILE, w->m.learned,
+                                    path, &drafts, &w->err),
+                     LM_OK);
     assert_int_equal(file_drafts_commit(&drafts, &w->err), LM_OK);
     assert_string_equal(w->m.learned_file.path, name);
     assert_int_equal(file_read_text(name, &text, &size, &w->err), LM_OK);
-    assert_memory_equal(text, "layermeter residual 1\nclass dense\nrows 900 300\n", 45);
-    assert_int_equal(residual_set_read("x", text, &read, &w->err), LM_OK);
+    assert_memory_equal(
+        text, "layermeter learned residual 4\nclasses 1\nclass dense\nrows 900 300\n", 65);
+    assert_int_equal(read_text(text, &read, &w->err), LM_OK);
     free(text);
     text  = text_of(read);
     again = text_of(w->m.learned);
@@ -368,7 +376,7 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
     residual_set_free(read);
 
     /* it is read when it is asked */
-    assert_int_equal(side_file_name(&back->m.learned_file, path, "m.residual", &w->err), LM_OK);
+    assert_int_equal(kept_file_name(&back->m.learned_file, path, "m.residual", &w->err), LM_OK);
     back->m.learned_file.hash = w->m.learned_file.hash;
     assert_null(back->m.learned);
     assert_true(learned(back, &odd, &forward) == learned(w, &odd, &forward));
@@ -377,7 +385,7 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
 
     /* a file that is another, and one that is gone */
     back = world_new(true, 5);
-    assert_int_equal(side_file_name(&back->m.learned_file, path, "m.residual", &w->err), LM_OK);
+    assert_int_equal(kept_file_name(&back->m.learned_file, path, "m.residual", &w->err), LM_OK);
     back->m.learned_file.hash = w->m.learned_file.hash + 1;
     {
         double seconds;
@@ -387,7 +395,7 @@ static void a_residual_is_kept_beside_its_machine_file(void **state)
         unlink(name);
         assert_int_equal(learned_seconds(&back->m, &odd, &forward, &seconds, &w->err), LM_E_IO);
     }
-    assert_int_equal(side_file_name(&back->m.learned_file, path, "../m.residual", &w->err),
+    assert_int_equal(kept_file_name(&back->m.learned_file, path, "../m.residual", &w->err),
                      LM_E_ARG);
     world_free(back);
     world_free(w);
@@ -413,20 +421,30 @@ static void what_is_no_residual_is_refused(void **state)
         const char *from, *to, *says;
         lm_status   status;
     } cases[] = {
-        { "layermeter residual 1", "layermeter residual 2",
-          "f:1: residuals of version '2', this program reads 1: fit the observations again",
+        { "residual 4", "residual 5", "f:1: of version 5, this program reads 4", LM_E_UNSUPPORTED },
+        { "residual 4", "residual 3",
+          "f:1: was written by an older version: run 'layermeter fit OBSERVATIONS -o FILE' again",
           LM_E_UNSUPPORTED },
-        { "layermeter residual 1", "trees 3 3", "f:1: expected 'layermeter residual ...'",
-          LM_E_SYNTAX },
-        { "class dense", "class sparse", "f:2: 'sparse' is no class", LM_E_NOTFOUND },
-        { "errors 0.2", "errors nan", "f:4: number 1 is nan", LM_E_ARG },
-        { "clamp -1 1", "clamp 1 -1", "f:5: clamp: from 1 to -1", LM_E_ARG },
-        { "feature batch", "feature weight_decay", "f:7: 'weight_decay' is no feature that",
+        { "layermeter learned residual 4", "layermeter residual 1",
+          "f:1: was written by an older version: run 'layermeter fit OBSERVATIONS -o FILE' again",
+          LM_E_UNSUPPORTED },
+        { "learned residual", "learned kernels", "f:1: holds 'kernels', not 'residual'",
           LM_E_NOTFOUND },
-        { "feature batch 0 20", "feature batch 20 0", "f:7: a range from 20 to 0", LM_E_ARG },
-        { "feature batch 0 20", "feature batch 0", "f:7: expected 2 numbers", LM_E_SYNTAX },
+        { "layermeter learned residual 4", "trees 3 3", "f:1: expected 'layermeter learned ...'",
+          LM_E_SYNTAX },
+        { "classes 1", "classes 0", "f:2: expected whole numbers from 1 to 4, found '0'",
+          LM_E_SYNTAX },
+        { "class dense", "class sparse", "f:3: 'sparse' is none of conv, dense, ", LM_E_NOTFOUND },
+        { "errors 0.2", "errors nan", "f:5: number 1 is nan", LM_E_ARG },
+        { "clamp -1 1", "clamp 1 -1", "f:6: clamp: from 1 to -1", LM_E_ARG },
+        { "feature batch", "feature weight_decay", "f:8: 'weight_decay' is no feature that",
+          LM_E_NOTFOUND },
+        { "feature batch 0 20", "feature batch 20 0", "f:8: a range from 20 to 0", LM_E_ARG },
+        { "feature batch 0 20", "feature batch 0", "f:8: expected 1 numbers, found 0",
+          LM_E_SYNTAX },
         { ":0.5:1:2", ":nan:1:2", "node 0: ", LM_E_SYNTAX },
-        { "=0.5\n", "=0.5\nclass dense\n", "'dense' is no class, or there twice", LM_E_NOTFOUND },
+        { "=0.5\n", "=0.5\nclass dense\n", "more than was written: 'class dense", LM_E_SYNTAX },
+        { "classes 1", "classes 2", "the file ends here; expected 'class ...'", LM_E_SYNTAX },
     };
     world        *w    = world_new(true, 6);
     residual_set *made = by_hand(&w->m.of[1].columns);
@@ -437,7 +455,7 @@ static void what_is_no_residual_is_refused(void **state)
         char         *other = with(text, cases[i].from, cases[i].to);
         residual_set *read  = NULL;
 
-        assert_int_equal(residual_set_read("f", other, &read, &w->err), cases[i].status);
+        assert_int_equal(read_text(other, &read, &w->err), cases[i].status);
         if (!strstr(w->err.text, cases[i].says))
             fail_msg("%s: %s", cases[i].to, w->err.text);
         free(other);
@@ -447,7 +465,7 @@ static void what_is_no_residual_is_refused(void **state)
         char         *cut  = strndup(text, (size_t)(at + 1 - text));
         residual_set *read = NULL;
 
-        assert_int_equal(residual_set_read("f", cut, &read, &w->err), LM_E_SYNTAX);
+        assert_int_equal(read_text(cut, &read, &w->err), LM_E_SYNTAX);
         free(cut);
     }
     free(text);

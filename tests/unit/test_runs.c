@@ -14,14 +14,14 @@
 static calibration *machine(void)
 {
     static const struct {
-        part        of;
+        phase       of;
         const char *term;
         double      price;
-    } prices[]        = { { PART_FORWARD, "conv1x1.flops.forward", 1e-12 },
-                          { PART_BACKWARD, "conv.bytes.grad_input", 1e-12 },
-                          { PART_UPDATE, "update.bytes.grad_weight", 0 } };
+    } prices[]        = { { PHASE_FORWARD, "conv1x1.flops.forward", 1e-12 },
+                          { PHASE_BACKWARD, "conv.bytes.grad_input", 1e-12 },
+                          { PHASE_UPDATE, "update.bytes.grad_weight", 0 } };
     calibration *cal  = calloc(1, sizeof *cal);
-    fitted      *ring = &cal->fitted[form_find("layermeter", PART_SYNC)];
+    fitted      *ring = &cal->fitted[form_find("layermeter", PHASE_SYNC)];
 
     for (size_t i = 0; i < sizeof prices / sizeof prices[0]; i++) {
         fitted *f = &cal->fitted[form_find("layermeter", prices[i].of)];
@@ -33,16 +33,16 @@ static calibration *machine(void)
     }
     ring->present              = true;
     ring->coefficient[0].value = 1e-4;
-    for (size_t s = 0; s < N_INTERVALS; s++)
+    for (size_t s = 0; s < N_TIMES; s++)
         cal->intervals[0].of[s] = interval_unknown;
-    cal->intervals[0].of[QUANTITY_STEP] =
+    cal->intervals[0].of[PHASE_STEP] =
         (interval){ .groups     = 5,
                     .low        = 0.8,
                     .high       = 1.05,
                     .per_octave = 1.1,
                     .range      = { { 1e-3, 2e-3 }, { 1, 4 }, { NAN, NAN } } };
-    cal->intervals[0].of[QUANTITY_FORWARD] = cal->intervals[0].of[QUANTITY_STEP];
-    cal->dtype                             = LM_F32;
+    cal->intervals[0].of[PHASE_FORWARD] = cal->intervals[0].of[PHASE_STEP];
+    cal->dtype                          = LM_F32;
     return cal;
 }
 
@@ -106,7 +106,7 @@ static void runs_are_steps_alone(void **state)
     assert_close(r.row[0].part[RESOURCE_BANDWIDTH], 2e-3, 1e-12);
     assert_close(r.row[0].seconds, 5e-3, 1e-12);
     assert_close(r.row[0].fixed, 0, 0);
-    assert_int_equal(r.slot[0], QUANTITY_STEP);
+    assert_int_equal(r.slot[0], PHASE_STEP);
     run_rows_free(&r);
     calibration_free(cal);
 }
@@ -133,7 +133,7 @@ static void a_file_without_runs_is_refused(void **state)
         "no run can be used: 1 are flagged, 0 of another element type, other settings or "
         "another optimizer, of 0 all-reduces are more than 20 %%, and of 0 the coefficients "
         "are unknown");
-    cal->fitted[form_find("layermeter", PART_FORWARD)].present = false;
+    cal->fitted[form_find("layermeter", PHASE_FORWARD)].present = false;
     assert_int_equal(run_rows_from(cal, &m.p, &r, &err), LM_E_ARG);
     assert_error(
         err, LM_E_ARG,
@@ -160,7 +160,7 @@ static void all_reduces_stay_as_predicted(void **state)
     assert_int_equal(run_rows_from(cal, &m.p, &r, NULL), LM_OK);
     assert_int_equal(r.n, 1);
     assert_int_equal(r.n_exposed, 1);
-    assert_int_equal(r.slot[0], INTERVAL_STEP_MANY);
+    assert_int_equal(r.slot[0], PHASE_STEP_MANY);
     assert_close(r.row[0].fixed, 2e-4, 1e-12);
     assert_close(correct_seconds(&r.row[0], &(correct_factors){ { 1, 2, 3, 1 }, 1 }), 4.7e-3,
                  1e-12);
@@ -205,7 +205,7 @@ static void three_runs_correct_a_machine(void **state)
 {
     const double   all = 1.6 / 0.85, two = 1.1 / 0.6;
     calibration   *cal = machine();
-    const fitted  *f   = &cal->fitted[form_find("layermeter", PART_FORWARD)];
+    const fitted  *f   = &cal->fitted[form_find("layermeter", PHASE_FORWARD)];
     const size_t   t   = term_parse("conv1x1.flops.forward");
     interval      *of  = cal->intervals[0].of;
     made           m   = { .p = { .n_points = 0 } };
@@ -226,13 +226,13 @@ static void three_runs_correct_a_machine(void **state)
     assert_close(c.errors.mape, 1 - two / 2, 1e-9);
     assert_close(f->term[t].value * 1e12, all, 1e-9);
     assert_close(f->term[t].standard_error * 1e13, all, 1e-9);
-    assert_close(of[QUANTITY_STEP].low, 0.8, 1e-12);         /* as it was */
-    assert_close(of[QUANTITY_STEP].high, 2 / two, 1e-9);     /* the runs, left out */
-    assert_close(of[QUANTITY_FORWARD].low, 0.8 / all, 1e-9); /* perhaps as before */
-    assert_close(of[QUANTITY_FORWARD].high, 1.05, 1e-9);
-    assert_close(of[QUANTITY_STEP].range[SCOPE_SECONDS].low, 1e-3, 1e-12);
-    assert_close(of[QUANTITY_STEP].range[SCOPE_SECONDS].high, 8e-3, 1e-12);
-    assert_close(of[QUANTITY_STEP].range[SCOPE_BATCH].high, 8, 0);
+    assert_close(of[PHASE_STEP].low, 0.8, 1e-12);         /* as it was */
+    assert_close(of[PHASE_STEP].high, 2 / two, 1e-9);     /* the runs, left out */
+    assert_close(of[PHASE_FORWARD].low, 0.8 / all, 1e-9); /* perhaps as before */
+    assert_close(of[PHASE_FORWARD].high, 1.05, 1e-9);
+    assert_close(of[PHASE_STEP].range[SCOPE_SECONDS].low, 1e-3, 1e-12);
+    assert_close(of[PHASE_STEP].range[SCOPE_SECONDS].high, 8e-3, 1e-12);
+    assert_close(of[PHASE_STEP].range[SCOPE_BATCH].high, 8, 0);
     run_rows_free(&r);
     calibration_free(cal);
 }
@@ -255,8 +255,8 @@ static void one_network_says_less_of_others(void **state)
     assert_true(c.kept);
     assert_false(c.by_network);
     assert_close(c.errors.mape, 1 - one / 2, 1e-9);
-    assert_close(of[QUANTITY_STEP].low, 0.8 / both, 1e-9);
-    assert_close(of[QUANTITY_STEP].high, 2 / one, 1e-9);
+    assert_close(of[PHASE_STEP].low, 0.8 / both, 1e-9);
+    assert_close(of[PHASE_STEP].high, 2 / one, 1e-9);
     run_rows_free(&r);
     calibration_free(cal);
 }
@@ -266,7 +266,7 @@ static void one_network_says_less_of_others(void **state)
 static void what_does_not_help_changes_nothing(void **state)
 {
     calibration   *cal = machine();
-    const fitted  *f   = &cal->fitted[form_find("layermeter", PART_FORWARD)];
+    const fitted  *f   = &cal->fitted[form_find("layermeter", PHASE_FORWARD)];
     made           m   = { .p = { .n_points = 0 } };
     run_correction c;
     run_rows       r;
@@ -278,8 +278,8 @@ static void what_does_not_help_changes_nothing(void **state)
         assert_int_equal(correct_by_runs(cal, &r, &c, NULL), LM_OK);
         assert_false(c.kept);
         assert_close(f->term[term_parse("conv1x1.flops.forward")].value * 1e12, 1, 1e-12);
-        assert_close(cal->intervals[0].of[QUANTITY_STEP].high, 1.05, 1e-9);
-        assert_close(cal->intervals[0].of[QUANTITY_FORWARD].low, 0.8, 1e-12);
+        assert_close(cal->intervals[0].of[PHASE_STEP].high, 1.05, 1e-9);
+        assert_close(cal->intervals[0].of[PHASE_FORWARD].low, 0.8, 1e-12);
         run_rows_free(&r);
         add(&m, networks, 1, 0, 0.5e-3);
     }

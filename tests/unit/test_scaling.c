@@ -1,6 +1,7 @@
 /* Curves over nodes from hand-made coefficients: where they turn, between which bounds, and what
  * bounds their points. */
 #include "linear_net.h"
+#include "machine/machine.h"
 #include "steps.h"
 
 /* Seconds of each thing, and what stands at the end of the machine file. */
@@ -26,16 +27,19 @@ static calibration *machine(const rates *r)
              "[counts.update]\nlayers = 0 s/layer\nweights = %.17g s/element\n"
              "[counts.sync]\nring_steps = %.17g s/message\nring_bytes = %.17g s/byte\n%s",
              r->flop, r->layer, r->weight, r->message, r->byte, r->more ? r->more : "");
-    calibration_load(folder_file("m.ini", text), &cal, &err);
+    machine_load(folder_file("m.ini", text), &cal, &err);
     assert_string_equal(err.text, "");
     return cal;
 }
 
 static predictor who(const calibration *cal)
 {
-    return (predictor){
-        .cal = cal, .loads = loads, .model = "counts", .network = "n.ini", .dtype = LM_F32
-    };
+    return (predictor){ .by      = step_model_of(cal, "counts"),
+                        .cal     = cal,
+                        .loads   = loads,
+                        .model   = "counts",
+                        .network = "n.ini",
+                        .dtype   = LM_F32 };
 }
 
 static scale_curve begin(const predictor *p, const scale_question *q)
@@ -464,12 +468,12 @@ static void a_scan_predicts_what_each_step_by_itself_does(void **state)
         assert_true(a.exposed == b.exposed && a.grad == b.grad);
         assert_true(a.slow == b.slow && a.fast == b.fast && a.slow == c.slow && a.fast == c.fast);
         assert_true(a.slow >= a.step && a.fast <= a.step);
-        for (quantity q = 0; q < N_QUANTITIES; q++)
+        for (phase q = 0; q < N_TIMES; q++)
             assert_true((a.low[q] == b.low[q] && a.high[q] == b.high[q]) ||
                         (isnan(a.low[q]) && isnan(b.low[q])));
-        assert_memory_equal(&a.ledger, &b.ledger, sizeof a.ledger);
-        assert_string_equal(prediction_beyond(&a, text[0], sizeof text[0]),
-                            prediction_beyond(&b, text[1], sizeof text[1]));
+        assert_memory_equal(&a.grounds.ledger, &b.grounds.ledger, sizeof a.grounds.ledger);
+        assert_string_equal(grounds_beyond(&a.grounds, text[0], sizeof text[0]),
+                            grounds_beyond(&b.grounds, text[1], sizeof text[1]));
     }
     step_scan_free(scan.scan);
     calibration_free(cal);

@@ -177,7 +177,7 @@ static void a_fold_without_which_rows_are_too_few_is_not_predicted(void **state)
 
     (void)state;
     assert_int_equal(split_new(&p, &rule, &by, &err), LM_OK);
-    assert_int_equal(form_data_new(&p, form_find("layermeter", PART_SYNC), &by, &d, &err), LM_OK);
+    assert_int_equal(form_data_new(&p, form_find("layermeter", PHASE_SYNC), &by, &d, &err), LM_OK);
     assert_int_equal(d.n_rows, 2);
     assert_int_equal(form_data_fit(&d, SPLIT_ALWAYS, &s, &err), LM_OK);
     assert_int_equal(form_data_fit(&d, 3, &s, &err), LM_E_ARG);

@@ -34,7 +34,7 @@ static void gradients_lie_side_by_side_with_their_own_bytes(void **state)
     static const uint64_t at[]      = { 0, 128, 192, 208, 320 };
     plan_kernel           kernel[4] = { { .n_slots = 0 } };
     launch               *list      = calloc(4, sizeof *list);
-    plan                  p         = { .gradient = want, .n_gradients = 5 };
+    step_plan             p         = { .gradient = want, .n_gradients = 5 };
     gradient_bucket       got[5];
     char                 *memory;
 
@@ -169,8 +169,8 @@ static void buckets_wait_for_their_gradients_and_for_each_other(void **state)
 }
 
 /* All gradients after half of the pass: 2 MB, closed by the first bucket's 1 MiB, then 2.5 MB:
- * 0.2 + 0.22 + 0.27 - 0.4. Ten times as long a pass hides them: less than the clock tells is left.
- */
+ * 0.2 + 0.22 + 0.27 - 0.4. Ten times as long a pass hides them: less than
+ * the clock tells is left. */
 static void what_ends_before_the_backward_pass_is_hidden(void **state)
 {
     static const size_t half[4] = { 2, 2, 2, 2 };
@@ -211,7 +211,7 @@ static lm_status no_gradients(backend *self, void *work, const gradient_bucket *
     return lm_error_set(err, LM_E_UNSUPPORTED, "not to be asked");
 }
 
-static lm_status no_step(backend *self, void *work, const overlap *sync, step_time *out,
+static lm_status no_step(backend *self, void *work, const step_sync *sync, step_time *out,
                          lm_error *err)
 {
     (void)self;

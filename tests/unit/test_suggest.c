@@ -11,7 +11,7 @@
 static design_case all_reduce(double bytes)
 {
     return (design_case){ .load    = { .nodes = 2, .bytes = bytes },
-                          .parts   = 1u << PART_SYNC,
+                          .parts   = 1u << PHASE_SYNC,
                           .network = DESIGN_NONE };
 }
 
@@ -171,8 +171,8 @@ static void candidates_are_what_is_not_measured_yet(void **state)
     what = candidates_case(&c, &p.point[0], &t);
     assert_int_equal(what.network, 0);
     /* on one node the update is the gradient's part of a step as well */
-    assert_int_equal(what.parts, 1u << PART_FORWARD | 1u << PART_UPDATE | 1u << PART_GRAD_ONE);
-    assert_close(t.seconds[PART_UPDATE], 0.002, 0);
+    assert_int_equal(what.parts, 1u << PHASE_FORWARD | 1u << PHASE_UPDATE | 1u << PHASE_GRAD_ONE);
+    assert_close(t.seconds[PHASE_UPDATE], 0.002, 0);
 
     assert_int_equal(
         candidate_fits(&c.item[0], nets_registry, LM_F32, OPTIMIZER_SGD, 1 << 20, &fits, &err),

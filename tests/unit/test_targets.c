@@ -16,7 +16,7 @@ static int enter(void **state)
 static void a_network_is_asked_for_at_three_batches_alone_and_on_many_nodes(void **state)
 {
     static const uint64_t batch[] = { 1, 8, 64 };
-    const uint32_t        alone   = 1u << PART_FORWARD | 1u << PART_BACKWARD | 1u << PART_UPDATE;
+    const uint32_t        alone   = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE;
     targets               t       = { .n = 0 };
     workloads            *loads;
     lm_error              err;
@@ -31,7 +31,7 @@ static void a_network_is_asked_for_at_three_batches_alone_and_on_many_nodes(void
         assert_int_equal(c->load.counts.flops_forward, 2 * 108 * 36 * batch[i / 2]);
         assert_close(c->load.nodes, i % 2 ? 16 : 1, 0);
         assert_close(c->load.bytes, 4 * 108, 0);
-        assert_int_equal(c->parts, i % 2 ? alone | 1u << PART_SYNC : alone);
+        assert_int_equal(c->parts, i % 2 ? alone | 1u << PHASE_SYNC : alone);
     }
     assert_int_equal(targets_add(&t, loads, "small.ini", LM_F32, 1, &err), LM_OK);
     assert_int_equal(t.n, 9);

@@ -30,7 +30,7 @@ static calibration *machine(void)
 
     *cal        = (calibration){ .max_ranks = 1, .max_hosts = 1, .dtype = LM_F32 };
     cal->layers = calloc(1, sizeof *cal->layers);
-    for (size_t s = 0; s < N_INTERVALS; s++)
+    for (size_t s = 0; s < N_TIMES; s++)
         cal->intervals[0].of[s] = interval_unknown;
     assert_true(layer_class_conv.make(&cal->layers->of[0].columns));
     cal->layers->of[0].present = true;
@@ -177,7 +177,7 @@ static void layers_correct_the_pass_they_are_of(void **state)
                                 .stride   = { 1, 1, 1 },
                                 .dilation = { 1, 1, 1 } };
     const observation what  = observation_blank;
-    const intervals   own   = { .of[QUANTITY_INFERENCE] = { .low = 0.8, .high = 1.05 } };
+    const intervals   own   = { .of[PHASE_INFERENCE] = { .low = 0.8, .high = 1.05 } };
     const interval   *i;
     calibration      *cal = machine();
     point             pt[10];
@@ -204,7 +204,7 @@ static void layers_correct_the_pass_they_are_of(void **state)
     assert_close(price(cal, "call")->price * 1e3, 5.1 / 2.6, 1e-9);
     assert_close(price(cal, "backward.call")->price * 1e3, 1, 1e-9);
     assert_int_equal(e.groups, 10); /* each layer is one */
-    i = &cal->intervals[0].of[QUANTITY_INFERENCE];
+    i = &cal->intervals[0].of[PHASE_INFERENCE];
     assert_close(i->low, 0.8, 0);
     assert_close(i->high, 1.05, 1e-9);
     free(r);

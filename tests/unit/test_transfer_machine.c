@@ -24,7 +24,7 @@ static device board(const char *name, double f32, double f16, double bandwidth, 
 
 static size_t forward(void)
 {
-    return form_find("layermeter", PART_FORWARD);
+    return form_find("layermeter", PHASE_FORWARD);
 }
 
 static size_t term(const char *name)
@@ -46,7 +46,7 @@ static calibration *machine(lm_dtype dtype)
     f->term    = malloc(N_TERMS * sizeof *f->term);
     for (size_t t = 0; t < N_TERMS; t++)
         f->term[t] = (coefficient){ NAN, NAN, NAN, NAN, true, false, NAN };
-    for (size_t s = 0; s < N_INTERVALS; s++)
+    for (size_t s = 0; s < N_TIMES; s++)
         cal->intervals[0].of[s] = interval_unknown;
     cal->settings = term_settings_default;
     return cal;
@@ -300,14 +300,14 @@ static void intervals_are_joined_and_widened(void **state)
     (void)state;
     set(c0, "conv1x1.flops.forward", 1e-12);
     set(c1, "conv1x1.flops.forward", 1e-12);
-    c0->intervals[0].of[QUANTITY_STEP] =
+    c0->intervals[0].of[PHASE_STEP] =
         (interval){ 8, 0.9, 1.4, 1.1, { { 1e-3, 1 }, { 1, 64 }, { 1, 1 } } };
-    c1->intervals[0].of[QUANTITY_STEP] =
+    c1->intervals[0].of[PHASE_STEP] =
         (interval){ 5, 0.6, 1.2, 1.3, { { 1e-3, 1 }, { 8, 256 }, { 1, 1 } } };
     assert_int_equal(transfer_prepare(s, 2, &a, &by_peaks, NULL), LM_OK);
     assert_int_equal(transfer_pool(s, 2, &a, &by_peaks, &out, NULL), LM_OK);
     assert_true(transfer_widen(out, 1.5, "assumed"));
-    i = &out->intervals[0].of[QUANTITY_STEP];
+    i = &out->intervals[0].of[PHASE_STEP];
     assert_int_equal(i->groups, 5);
     assert_close(log(i->high * i->low), log(0.6 * 1.4), 1e-12); /* about the same middle */
     assert_close(log(i->high / i->low), 2 * sqrt(pow(log(1.4 / 0.6) / 2, 2) + pow(log(1.5), 2)),
@@ -316,7 +316,7 @@ static void intervals_are_joined_and_widened(void **state)
     assert_close(i->range[SCOPE_BATCH].low, 1, 0);
     assert_close(i->range[SCOPE_BATCH].high, 256, 0);
     assert_true(isnan(i->range[SCOPE_SECONDS].low)); /* of another device */
-    assert_false(interval_known(&out->intervals[0].of[QUANTITY_FORWARD]));
+    assert_false(interval_known(&out->intervals[0].of[PHASE_FORWARD]));
     calibration_free(out);
     calibration_free(c0);
     calibration_free(c1);

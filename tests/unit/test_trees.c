@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "kept_text.h"
 #include "learn/boost.h"
 
 #define N 400
@@ -15,28 +16,7 @@ static double uniform(uint64_t *state)
     return (double)(random_next(state) >> 11) * 0x1p-53;
 }
 
-static trees *read_text(const char *text, lm_error *err)
-{
-    char  *copy = strdup(text);
-    lines  in   = { .path = "t", .at = copy };
-    trees *t    = NULL;
-
-    if (trees_read(&in, &t, err))
-        t = NULL;
-    free(copy);
-    return t;
-}
-
-static char *text_of(const trees *t)
-{
-    char  *text = NULL;
-    size_t n;
-    FILE  *out = open_memstream(&text, &n);
-
-    trees_write(out, t);
-    fclose(out);
-    return text;
-}
+PART(trees);
 
 /* x0 < 2 ? 10 : (x1 < 0.5 ? 20 : 30), and x0 < 1 ? 0.25 : 0.5, and 100. */
 #define TWO "trees 2 2\nbase 100\ntree 5 0:2:1:2 =10 1:0.5:3:4 =20 =30\ntree 3 0:1:1:2 =0.25 =0.5\n"
@@ -49,8 +29,8 @@ static void leaves_add_up(void **state)
                     { { 1, 9 }, 110.5 },
                     { { 2, 0 }, 120.5 }, /* not below its threshold */
                     { { 3, 0.5 }, 130.5 } };
-    trees *t    = read_text(TWO, NULL);
-    char  *text = text_of(t);
+    trees *t    = trees_read("t", TWO, NULL);
+    char  *text = trees_written(t);
 
     (void)state;
     assert_string_equal(text, TWO);
@@ -81,7 +61,7 @@ static void trees_of_any_depth_add_up(void **state)
             fprintf(out, " =%d\n", 1 << k);
         }
         fclose(out);
-        t = read_text(text, NULL);
+        t = trees_read("t", text, NULL);
         assert_non_null(t);
         assert_true(trees_predict(t, far) == (double)((1 << n) - 1));
         assert_true(trees_predict(t, near) == 1); /* the first has no way to leave */
@@ -95,25 +75,26 @@ static void what_would_not_end_is_refused(void **state)
     static const struct {
         const char *text, *what;
     } cases[] = {
-        { "trees 2\n", "t:1: expected 'trees FEATURES TREES', 1 to 4096 features" },
-        { "trees 0 1\n", "t:1: expected 'trees FEATURES TREES', 1 to 4096 features" },
+        { "trees 2\n", "t:1: expected 1 numbers, found 0" },
+        { "trees 0 1\n", "t:1: expected whole numbers from 1 to 4096, found '0'" },
         { "trees 1 1\nbase inf\n", "t:2: number 1 is inf" },
         { "trees 1 1\nbase 0\n", "t:3: the file ends here; expected 'tree ...'" },
-        { "trees 1 1\nbase 0\ntree\n", "t:3: expected 'tree NODES ...', 1 or more" },
-        { "trees 1 1\nbase 0\ntree 0\n", "t:3: expected 'tree NODES ...', 1 or more" },
+        { "trees 1 1\nbase 0\ntree\n", "t:3: expected 1 numbers, found 0" },
+        { "trees 1 1\nbase 0\ntree 0\n",
+          "t:3: expected whole numbers from 1 to 50000000, found '0'" },
         { "trees 1 1\nbase 0\ntree 1 0:1:0:0\n", "t:3: node 0: '0:1:0:0' is none" }, /* itself */
         { "trees 1 1\nbase 0\ntree 3 0:1:1:3 =1 =2\n", "t:3: node 0: '0:1:1:3' is none" },
         { "trees 1 1\nbase 0\ntree 3 1:1:1:2 =1 =2\n", "t:3: node 0: '1:1:1:2' is none" },
         { "trees 1 1\nbase 0\ntree 1 =nan\n", "t:3: node 0: '=nan' is none" },
-        { "trees 1 1\nbase 0\ntree 1 =1 =2\n", "t:3: expected 1 nodes, found more" },
-        { "trees 1 1\nbase 0\ntree 2 =1\n", "t:3: expected 2 nodes, found fewer" },
+        { "trees 1 1\nbase 0\ntree 1 =1 =2\n", "t:3: more than this line has: '=2'" },
+        { "trees 1 1\nbase 0\ntree 2 =1\n", "t:3: node 1: '' is none" },
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         lm_error err = { LM_OK, "" };
 
-        assert_null(read_text(cases[i].text, &err));
+        assert_null(trees_read("t", cases[i].text, &err));
         assert_string_equal(err.text, cases[i].what);
     }
 }
@@ -155,11 +136,11 @@ static void a_step_is_learned(void **state)
         assert_int_equal(boost_train(&rows, w ? NULL : &other, ways[w], &again, NULL), LM_OK);
         /* of 2: a few rows fall between the last below 5 and the first above */
         assert_true(root_mean_square(t, &other) < 0.25);
-        text  = text_of(t);
-        twice = text_of(again);
+        text  = trees_written(t);
+        twice = trees_written(again);
         assert_string_equal(text, twice);
         trees_free(again);
-        assert_non_null(again = read_text(text, NULL));
+        assert_non_null(again = trees_read("t", text, NULL));
         for (size_t i = 0; i < N; i++)
             assert_true(trees_predict(t, x + 2 * i) == trees_predict(again, x + 2 * i));
         free(text);

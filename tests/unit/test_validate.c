@@ -74,7 +74,7 @@ static void an_interval_comes_from_the_other_networks(void **state)
     (void)state;
     assert_int_equal(split_new(&p, &(split_rule){ .kind = SPLIT_NETWORK }, &by, &err), LM_OK);
     assert_int_equal(compare_points(&p, "convmeter", &by, NULL, c, &err), LM_OK);
-    assert_true(isnan(c[0].low[QUANTITY_GRAD]));
+    assert_true(isnan(c[0].low[PHASE_GRAD]));
     assert_int_equal(compare_left_out(&p, "convmeter", &by, c, &err), LM_OK);
     for (size_t k = 0; k < N; k++) {
         const double predicted = predicted_without(k);
@@ -89,10 +89,10 @@ static void an_interval_comes_from_the_other_networks(void **state)
             wider = pow(1.1, log2(measured[1] / predicted));
         if (k == N - 1 && predicted > measured[N - 2])
             wider = pow(1.1, log2(predicted / measured[N - 2]));
-        assert_close(c[k].predicted[QUANTITY_GRAD], predicted, 1e-12);
-        assert_close(c[k].low[QUANTITY_GRAD], predicted * low / wider, 1e-12);
-        assert_close(c[k].high[QUANTITY_GRAD], predicted * high * wider, 1e-12);
-        assert_true(isnan(c[k].low[QUANTITY_STEP])); /* no step was measured */
+        assert_close(c[k].predicted[PHASE_GRAD], predicted, 1e-12);
+        assert_close(c[k].low[PHASE_GRAD], predicted * low / wider, 1e-12);
+        assert_close(c[k].high[PHASE_GRAD], predicted * high * wider, 1e-12);
+        assert_true(isnan(c[k].low[PHASE_STEP])); /* no step was measured */
     }
     split_free(&by);
 }
@@ -128,12 +128,12 @@ static void beyond_a_range_the_rest_states_the_interval(void **state)
         const double wider     = pow(1.1, log2(predicted / 3.6));
 
         if (k < 3) {
-            assert_true(isnan(c[k].predicted[QUANTITY_GRAD]) && isnan(c[k].low[QUANTITY_GRAD]));
+            assert_true(isnan(c[k].predicted[PHASE_GRAD]) && isnan(c[k].low[PHASE_GRAD]));
             continue;
         }
-        assert_close(c[k].predicted[QUANTITY_GRAD], predicted, 1e-12);
-        assert_close(c[k].low[QUANTITY_GRAD], predicted * low / wider, 1e-12);
-        assert_close(c[k].high[QUANTITY_GRAD], predicted * high * wider, 1e-12);
+        assert_close(c[k].predicted[PHASE_GRAD], predicted, 1e-12);
+        assert_close(c[k].low[PHASE_GRAD], predicted * low / wider, 1e-12);
+        assert_close(c[k].high[PHASE_GRAD], predicted * high * wider, 1e-12);
     }
     split_free(&by);
 }
@@ -150,25 +150,25 @@ static void coverage_and_width_are_of_stated_intervals(void **state)
 
     (void)state;
     for (size_t i = 0; i < N; i++) {
-        c[i].predicted[QUANTITY_STEP] = predicted[i];
-        c[i].measured[QUANTITY_STEP]  = seconds[i];
-        c[i].low[QUANTITY_STEP]       = low[i];
-        c[i].high[QUANTITY_STEP]      = high[i];
+        c[i].predicted[PHASE_STEP] = predicted[i];
+        c[i].measured[PHASE_STEP]  = seconds[i];
+        c[i].low[PHASE_STEP]       = low[i];
+        c[i].high[PHASE_STEP]      = high[i];
     }
     assert_int_equal(split_new(&p, &(split_rule){ .kind = SPLIT_NETWORK }, &by, NULL), LM_OK);
-    j = validate_judge(&p, c, QUANTITY_STEP, &by, SPLIT_ALWAYS);
+    j = validate_judge(&p, c, PHASE_STEP, &by, SPLIT_ALWAYS);
     assert_int_equal(j.errors.n, 4);
     assert_int_equal(j.n_stated, 3);
     assert_close(j.coverage, 2.0 / 3, 1e-15);
     assert_close(j.width, 0.5, 1e-15);
     assert_close(j.errors.mape, (0.2 + 1.0 / 3 + 5.0 / 9 + 0) / 4, 1e-15);
-    j = validate_judge(&p, c, QUANTITY_STEP, &by, 2);
+    j = validate_judge(&p, c, PHASE_STEP, &by, 2);
     assert_int_equal(j.errors.n, 1);
     assert_close(j.coverage, 0, 0);
-    j = validate_judge(&p, c, QUANTITY_STEP, &by, 3);
+    j = validate_judge(&p, c, PHASE_STEP, &by, 3);
     assert_int_equal(j.n_stated, 0);
     assert_true(isnan(j.coverage) && isnan(j.width));
-    assert_false(validate_tells(&p, QUANTITY_UPDATE)); /* of one node: QUANTITY_GRAD */
+    assert_false(validate_tells(&p, PHASE_UPDATE)); /* of one node: PHASE_GRAD */
     split_free(&by);
 }
 

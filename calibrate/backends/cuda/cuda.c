@@ -192,7 +192,7 @@ static lm_status gradients(backend *self, void *work, const gradient_bucket **ou
     return LM_OK;
 }
 
-static lm_status run_step(backend *self, void *work, const overlap *sync, step_time *out,
+static lm_status run_step(backend *self, void *work, const step_sync *sync, step_time *out,
                           lm_error *err)
 {
     (void)self;

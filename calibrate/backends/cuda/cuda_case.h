@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "measure/backend.h"
 #include "cuda_kernels.h"
+#include "measure/backend.h"
 #include "measure/plan.h"
 
 /** Launches begin..end-1 of a phase, recorded to be replayed. */
@@ -29,7 +29,7 @@ typedef struct cuda_case {
     const cuda_device *device;
     cuda_kernel      **kernel; /**< each different one once */
     size_t             n_kernels;
-    plan               plan;
+    step_plan          plan;
     char              *memory;
     gradient_bucket   *gradient; /**< by plan.gradient */
     void              *flush;    /**< NULL: caches are as the kernels leave them */

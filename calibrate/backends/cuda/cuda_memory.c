@@ -6,8 +6,8 @@
 
 #include "base/no_memory.h"
 
-/* A block serves requests down to this part of its size: a smaller one would keep it from others.
- */
+/* A block serves requests down to this part of its size: a smaller one
+ * would keep it from others. */
 enum { WASTE = 4 };
 
 /* What is left to others: the libraries load their kernels when they are first run, NCCL has

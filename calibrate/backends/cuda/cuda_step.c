@@ -5,13 +5,13 @@
 
 #include "ranks/pulse.h"
 
-/* A step under way. The first failure is kept, and does not end it: other ranks wait for all of the
- * buckets. */
+/* A step under way. The first failure is kept, and does not end it: other ranks
+ * wait for all of the buckets. */
 typedef struct stepping {
-    cuda_case     *c;
-    const overlap *sync;
-    lm_status      status;
-    lm_error      *err;
+    cuda_case       *c;
+    const step_sync *sync;
+    lm_status        status;
+    lm_error        *err;
 } stepping;
 
 static void note(stepping *s, lm_status status)
@@ -41,9 +41,9 @@ static void mark(stepping *s, cuda_mark at)
 /* As far as each bucket needs it, and then the rest. */
 static void backward(stepping *s)
 {
-    const overlap *sync = s->sync;
-    const size_t   n    = s->c->plan.n[PHASE_BACKWARD];
-    size_t         done = 0;
+    const step_sync *sync = s->sync;
+    const size_t     n    = s->c->plan.n[PHASE_BACKWARD];
+    size_t           done = 0;
 
     for (size_t i = 0; sync && i < sync->n_buckets; i++) {
         backend     *who   = sync->collective;
@@ -97,7 +97,7 @@ static void read_times(stepping *s, step_time *out)
         out->exposed.wall = 0;
 }
 
-lm_status cuda_step_run(cuda_case *c, const overlap *sync, step_time *out, lm_error *err)
+lm_status cuda_step_run(cuda_case *c, const step_sync *sync, step_time *out, lm_error *err)
 {
     stepping s = { c, sync, LM_OK, err };
 

@@ -6,6 +6,6 @@
 
 /** One step. All-reduces go on in the collective's own stream, behind the kernels that complete
  * their buckets; the update waits for them on the device, not on the host. */
-lm_status cuda_step_run(cuda_case *c, const overlap *sync, step_time *out, lm_error *err);
+lm_status cuda_step_run(cuda_case *c, const step_sync *sync, step_time *out, lm_error *err);
 
 #endif

@@ -50,9 +50,9 @@ uint64_t graph_elements(const graph_layout *layout)
 
 /* ---- descriptors ----------------------------------------------------------------------------- */
 
-graph *graph_new(cudnnHandle_t handle, cudnnBackendDescriptor_t properties)
+dnn_graph *graph_new(cudnnHandle_t handle, cudnnBackendDescriptor_t properties)
 {
-    graph *g = calloc(1, sizeof *g);
+    dnn_graph *g = calloc(1, sizeof *g);
 
     if (g) {
         g->handle     = handle;
@@ -61,7 +61,7 @@ graph *graph_new(cudnnHandle_t handle, cudnnBackendDescriptor_t properties)
     return g;
 }
 
-void graph_free(graph *g)
+void graph_free(dnn_graph *g)
 {
     if (!g)
         return;
@@ -75,7 +75,7 @@ void graph_free(graph *g)
 }
 
 /* The library's own last words are of the calling thread and often the only ones that help. */
-void graph_note(graph *g, cudnnStatus_t cause, const char *what)
+void graph_note(dnn_graph *g, cudnnStatus_t cause, const char *what)
 {
     char last[160] = "";
 
@@ -90,12 +90,12 @@ void graph_note(graph *g, cudnnStatus_t cause, const char *what)
              *last ? ": " : "", last);
 }
 
-bool graph_failed(const graph *g)
+bool graph_failed(const dnn_graph *g)
 {
     return g->cause != CUDNN_STATUS_SUCCESS;
 }
 
-static bool own(graph *g, cudnnBackendDescriptor_t d)
+static bool own(dnn_graph *g, cudnnBackendDescriptor_t d)
 {
     if (g->n_owned == g->room) {
         const size_t              room = g->room ? 2 * g->room : 32;
@@ -110,7 +110,8 @@ static bool own(graph *g, cudnnBackendDescriptor_t d)
     return true;
 }
 
-cudnnBackendDescriptor_t graph_make(graph *g, cudnnBackendDescriptorType_t type, const char *what)
+cudnnBackendDescriptor_t graph_make(dnn_graph *g, cudnnBackendDescriptorType_t type,
+                                    const char *what)
 {
     cudnnBackendDescriptor_t d = NULL;
 
@@ -127,38 +128,38 @@ cudnnBackendDescriptor_t graph_make(graph *g, cudnnBackendDescriptorType_t type,
 }
 
 /* Destroys everything made since there were `n`. */
-void graph_unmake(graph *g, size_t n)
+void graph_unmake(dnn_graph *g, size_t n)
 {
     while (g->n_owned > n)
         (void)cudnnBackendDestroyDescriptor(g->owned[--g->n_owned]);
 }
 
-void graph_set(graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
+void graph_set(dnn_graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
                cudnnBackendAttributeType_t type, int64_t n, const void *values, const char *what)
 {
     if (!graph_failed(g))
         graph_note(g, cudnnBackendSetAttribute(d, name, type, n, values), what);
 }
 
-void graph_set_node(graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
+void graph_set_node(dnn_graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
                     cudnnBackendDescriptor_t value, const char *what)
 {
     graph_set(g, d, name, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &value, what);
 }
 
-void graph_set_type(graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
+void graph_set_type(dnn_graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
                     cudnnDataType_t value, const char *what)
 {
     graph_set(g, d, name, CUDNN_TYPE_DATA_TYPE, 1, &value, what);
 }
 
-void graph_set_long(graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
+void graph_set_long(dnn_graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
                     int64_t value, const char *what)
 {
     graph_set(g, d, name, CUDNN_TYPE_INT64, 1, &value, what);
 }
 
-void graph_finish(graph *g, cudnnBackendDescriptor_t d, const char *what)
+void graph_finish(dnn_graph *g, cudnnBackendDescriptor_t d, const char *what)
 {
     if (!graph_failed(g))
         graph_note(g, cudnnBackendFinalize(d), what);
@@ -168,17 +169,13 @@ void graph_finish(graph *g, cudnnBackendDescriptor_t d, const char *what)
 
 static size_t bytes_of(cudnnDataType_t type)
 {
-    switch (type) {
-    case CUDNN_DATA_HALF:
-    case CUDNN_DATA_BFLOAT16: return 2;
-    case CUDNN_DATA_INT64: return 8;
-    case CUDNN_DATA_BOOLEAN: return 1;
-    default: return 4;
-    }
+    if (type == CUDNN_DATA_HALF || type == CUDNN_DATA_BFLOAT16)
+        return 2;
+    return type == CUDNN_DATA_INT64 ? 8 : type == CUDNN_DATA_BOOLEAN ? 1 : 4;
 }
 
-static graph_node make_tensor(graph *g, int64_t uid, const graph_layout *l, cudnnDataType_t type,
-                              bool is_virtual, bool by_value)
+static graph_node make_tensor(dnn_graph *g, int64_t uid, const graph_layout *l,
+                              cudnnDataType_t type, bool is_virtual, bool by_value)
 {
     static const char              what[] = "tensor";
     const cudnnBackendDescriptor_t t      = graph_make(g, CUDNN_BACKEND_TENSOR_DESCRIPTOR, what);
@@ -196,7 +193,7 @@ static graph_node make_tensor(graph *g, int64_t uid, const graph_layout *l, cudn
     return graph_failed(g) ? NULL : t;
 }
 
-static graph_node make_bound(graph *g, bound where, const graph_layout *l, cudnnDataType_t type)
+static graph_node make_bound(dnn_graph *g, bound where, const graph_layout *l, cudnnDataType_t type)
 {
     if (g->n_bound == GRAPH_MAX_BOUND) {
         graph_note(g, CUDNN_STATUS_NOT_SUPPORTED, "too many tensors");
@@ -206,19 +203,19 @@ static graph_node make_bound(graph *g, bound where, const graph_layout *l, cudnn
     return make_tensor(g, (int64_t)g->n_bound, l, type, false, where.kind == BOUND_NUMBER);
 }
 
-graph_node graph_argument(graph *g, size_t argument, const graph_layout *layout,
+graph_node graph_argument(dnn_graph *g, size_t argument, const graph_layout *layout,
                           cudnnDataType_t type)
 {
     return graph_part(g, argument, 0, layout, type);
 }
 
-graph_node graph_part(graph *g, size_t argument, size_t offset, const graph_layout *layout,
+graph_node graph_part(dnn_graph *g, size_t argument, size_t offset, const graph_layout *layout,
                       cudnnDataType_t type)
 {
     return make_bound(g, (bound){ BOUND_ARGUMENT, argument, offset }, layout, type);
 }
 
-graph_node graph_virtual(graph *g, const graph_layout *layout, cudnnDataType_t type)
+graph_node graph_virtual(dnn_graph *g, const graph_layout *layout, cudnnDataType_t type)
 {
     return make_tensor(g, GRAPH_MAX_BOUND + ++g->n_virtual, layout, type, true, false);
 }
@@ -228,7 +225,7 @@ static size_t aligned(size_t bytes)
     return (bytes + GRAPH_SCRATCH_ALIGNED - 1) / GRAPH_SCRATCH_ALIGNED * GRAPH_SCRATCH_ALIGNED;
 }
 
-graph_node graph_scratch(graph *g, const graph_layout *layout, cudnnDataType_t type)
+graph_node graph_scratch(dnn_graph *g, const graph_layout *layout, cudnnDataType_t type)
 {
     const uint64_t bytes  = lm_mul(graph_elements(layout), bytes_of(type));
     const size_t   offset = g->scratch_bytes;
@@ -241,7 +238,7 @@ graph_node graph_scratch(graph *g, const graph_layout *layout, cudnnDataType_t t
     return make_bound(g, (bound){ BOUND_SCRATCH, 0, offset }, layout, type);
 }
 
-static graph_node make_number(graph *g, int rank, number value, cudnnDataType_t type)
+static graph_node make_number(dnn_graph *g, int rank, number value, cudnnDataType_t type)
 {
     graph_layout l = { .rank = rank };
 
@@ -255,12 +252,12 @@ static graph_node make_number(graph *g, int rank, number value, cudnnDataType_t 
     return make_bound(g, (bound){ BOUND_NUMBER, g->n_numbers - 1, 0 }, &l, type);
 }
 
-graph_node graph_number(graph *g, int rank, float value)
+graph_node graph_number(dnn_graph *g, int rank, float value)
 {
     return make_number(g, rank, (number){ .f = value }, CUDNN_DATA_FLOAT);
 }
 
-graph_node graph_long(graph *g, int rank, int64_t value)
+graph_node graph_long(dnn_graph *g, int rank, int64_t value)
 {
     return make_number(g, rank, (number){ .i = value }, CUDNN_DATA_INT64);
 }

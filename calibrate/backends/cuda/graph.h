@@ -17,7 +17,7 @@
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 
-typedef struct graph             graph;
+typedef struct dnn_graph         dnn_graph;
 typedef cudnnBackendDescriptor_t graph_node; /**< a tensor of a graph; NULL after an error */
 
 enum { GRAPH_MAX_RANK = 5, GRAPH_MAX_CANDIDATES = 10 };
@@ -47,43 +47,43 @@ typedef struct graph_window {
  *                    (CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR): plans can be made, not run
  * @return NULL: out of memory. Release with graph_free().
  */
-graph *graph_new(cudnnHandle_t handle, cudnnBackendDescriptor_t properties);
+dnn_graph *graph_new(cudnnHandle_t handle, cudnnBackendDescriptor_t properties);
 /** NULL is fine. */
-void graph_free(graph *g);
+void graph_free(dnn_graph *g);
 
 /* ---- tensors --------------------------------------------------------------------------------- */
 
 /** Lies at at[argument] of graph_run(). */
-graph_node graph_argument(graph *g, size_t argument, const graph_layout *layout,
+graph_node graph_argument(dnn_graph *g, size_t argument, const graph_layout *layout,
                           cudnnDataType_t type);
 /** Lies `offset` bytes behind that. */
-graph_node graph_part(graph *g, size_t argument, size_t offset, const graph_layout *layout,
+graph_node graph_part(dnn_graph *g, size_t argument, size_t offset, const graph_layout *layout,
                       cudnnDataType_t type);
 /** Between operations; never in memory. */
-graph_node graph_virtual(graph *g, const graph_layout *layout, cudnnDataType_t type);
+graph_node graph_virtual(dnn_graph *g, const graph_layout *layout, cudnnDataType_t type);
 /** In the graph's scratch memory. */
-graph_node graph_scratch(graph *g, const graph_layout *layout, cudnnDataType_t type);
+graph_node graph_scratch(dnn_graph *g, const graph_layout *layout, cudnnDataType_t type);
 /** One number, of shape 1,1,...; handed over with each run. */
-graph_node graph_number(graph *g, int rank, float value);
-graph_node graph_long(graph *g, int rank, int64_t value);
+graph_node graph_number(dnn_graph *g, int rank, float value);
+graph_node graph_long(dnn_graph *g, int rank, int64_t value);
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /** The product that `pass` names; the two it does not write are read. */
-void graph_conv(graph *g, lm_pass pass, const graph_window *w, graph_node image, graph_node filter,
-                graph_node result);
+void graph_conv(dnn_graph *g, lm_pass pass, const graph_window *w, graph_node image,
+                graph_node filter, graph_node result);
 /** y = x OP b; b and select NULL where the mode has fewer operands. */
-void graph_pointwise(graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, graph_node x,
+void graph_pointwise(dnn_graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, graph_node x,
                      graph_node b, graph_node select, graph_node y);
 /** y: each element's index along `axis`, as x is shaped. */
-void graph_index(graph *g, int axis, graph_node x, graph_node y);
-void graph_matmul(graph *g, graph_node a, graph_node b, graph_node c);
+void graph_index(dnn_graph *g, int axis, graph_node x, graph_node y);
+void graph_matmul(dnn_graph *g, graph_node a, graph_node b, graph_node c);
 /** Over the axes in which y is 1. */
-void graph_reduce(graph *g, cudnnReduceTensorOp_t op, graph_node x, graph_node y);
+void graph_reduce(dnn_graph *g, cudnnReduceTensorOp_t op, graph_node x, graph_node y);
 /** The same elements under another shape. */
-void graph_reshape(graph *g, graph_node x, graph_node y);
+void graph_reshape(dnn_graph *g, graph_node x, graph_node y);
 /** y: 1 with probability `keep`, else 0. */
-void graph_random(graph *g, double keep, graph_node seed, graph_node offset, graph_node y);
+void graph_random(dnn_graph *g, double keep, graph_node seed, graph_node offset, graph_node y);
 
 /** Training. RMS norm: no mean, no shift (NULL). */
 typedef struct graph_norm {
@@ -92,8 +92,8 @@ typedef struct graph_norm {
     graph_node             dy, dx, dscale, dshift;
 } graph_norm;
 
-void graph_norm_forward(graph *g, const graph_norm *n);
-void graph_norm_backward(graph *g, const graph_norm *n);
+void graph_norm_forward(dnn_graph *g, const graph_norm *n);
+void graph_norm_backward(dnn_graph *g, const graph_norm *n);
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
@@ -111,16 +111,16 @@ typedef struct graph_rules {
  *
  * @return LM_E_UNSUPPORTED: none; the text is the library's reason. LM_E_NOMEM
  */
-lm_status graph_plan(graph *g, const graph_rules *rules, lm_error *err);
+lm_status graph_plan(dnn_graph *g, const graph_rules *rules, lm_error *err);
 
-size_t graph_candidates(const graph *g);
+size_t graph_candidates(const dnn_graph *g);
 /** For the runs that follow; frees nothing. */
-void graph_choose(graph *g, size_t which);
+void graph_choose(dnn_graph *g, size_t which);
 /** Of the chosen one: scratch memory it needs. */
-size_t graph_scratch_bytes(const graph *g);
-/** The chosen one: "engine 38 tensor varies": on tensor cores, its results not the same each time.
- */
-void graph_describe(const graph *g, char *buffer, size_t size);
+size_t graph_scratch_bytes(const dnn_graph *g);
+/** The chosen one: "engine 38 tensor varies": on tensor cores, its
+ * results not the same each time. */
+void graph_describe(const dnn_graph *g, char *buffer, size_t size);
 
 /**
  * Enqueues the chosen plan.
@@ -129,6 +129,6 @@ void graph_describe(const graph *g, char *buffer, size_t size);
  * @param n        of `at`
  * @param scratch  graph_scratch_bytes(), aligned to 64
  */
-cudnnStatus_t graph_run(graph *g, void *const *at, size_t n, void *scratch);
+cudnnStatus_t graph_run(dnn_graph *g, void *const *at, size_t n, void *scratch);
 
 #endif

@@ -1,7 +1,7 @@
 /* cuDNN's graph API: operations. */
 #include "graph_parts.h"
 
-static void finish_operation(graph *g, cudnnBackendDescriptor_t op, const char *what)
+static void finish_operation(dnn_graph *g, cudnnBackendDescriptor_t op, const char *what)
 {
     graph_finish(g, op, what);
     if (graph_failed(g))
@@ -41,7 +41,7 @@ static const struct conv_names {
 };
 
 /* Sums are kept in f32 whatever the elements are, as frameworks have it. */
-static cudnnBackendDescriptor_t make_conv(graph *g, const graph_window *w)
+static cudnnBackendDescriptor_t make_conv(dnn_graph *g, const graph_window *w)
 {
     static const char                 what[] = "convolution";
     const cudnnConvolutionMode_t      mode   = CUDNN_CROSS_CORRELATION;
@@ -59,8 +59,8 @@ static cudnnBackendDescriptor_t make_conv(graph *g, const graph_window *w)
     return c;
 }
 
-void graph_conv(graph *g, lm_pass pass, const graph_window *w, graph_node image, graph_node filter,
-                graph_node result)
+void graph_conv(dnn_graph *g, lm_pass pass, const graph_window *w, graph_node image,
+                graph_node filter, graph_node result)
 {
     static const char              what[] = "convolution";
     const float                    one = 1.0f, zero = 0.0f;
@@ -76,8 +76,8 @@ void graph_conv(graph *g, lm_pass pass, const graph_window *w, graph_node image,
     finish_operation(g, op, what);
 }
 
-static void pointwise(graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, int64_t axis,
-                      graph_node x, graph_node b, graph_node select, graph_node y)
+static void pointwise(dnn_graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute,
+                      int64_t axis, graph_node x, graph_node b, graph_node select, graph_node y)
 {
     static const char              what[] = "pointwise operation";
     const cudnnBackendDescriptor_t p      = graph_make(g, CUDNN_BACKEND_POINTWISE_DESCRIPTOR, what);
@@ -99,18 +99,18 @@ static void pointwise(graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compu
     finish_operation(g, op, what);
 }
 
-void graph_pointwise(graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, graph_node x,
+void graph_pointwise(dnn_graph *g, cudnnPointwiseMode_t mode, cudnnDataType_t compute, graph_node x,
                      graph_node b, graph_node select, graph_node y)
 {
     pointwise(g, mode, compute, -1, x, b, select, y);
 }
 
-void graph_index(graph *g, int axis, graph_node x, graph_node y)
+void graph_index(dnn_graph *g, int axis, graph_node x, graph_node y)
 {
     pointwise(g, CUDNN_POINTWISE_GEN_INDEX, CUDNN_DATA_INT32, axis, x, NULL, NULL, y);
 }
 
-void graph_matmul(graph *g, graph_node a, graph_node b, graph_node c)
+void graph_matmul(dnn_graph *g, graph_node a, graph_node b, graph_node c)
 {
     static const char              what[] = "matrix product";
     const cudnnBackendDescriptor_t m      = graph_make(g, CUDNN_BACKEND_MATMUL_DESCRIPTOR, what);
@@ -126,7 +126,7 @@ void graph_matmul(graph *g, graph_node a, graph_node b, graph_node c)
     finish_operation(g, op, what);
 }
 
-void graph_reduce(graph *g, cudnnReduceTensorOp_t kind, graph_node x, graph_node y)
+void graph_reduce(dnn_graph *g, cudnnReduceTensorOp_t kind, graph_node x, graph_node y)
 {
     static const char              what[] = "reduction";
     const cudnnBackendDescriptor_t r      = graph_make(g, CUDNN_BACKEND_REDUCTION_DESCRIPTOR, what);
@@ -143,7 +143,7 @@ void graph_reduce(graph *g, cudnnReduceTensorOp_t kind, graph_node x, graph_node
     finish_operation(g, op, what);
 }
 
-void graph_reshape(graph *g, graph_node x, graph_node y)
+void graph_reshape(dnn_graph *g, graph_node x, graph_node y)
 {
     static const char              what[] = "reshape";
     const cudnnBackendDescriptor_t op =
@@ -154,7 +154,7 @@ void graph_reshape(graph *g, graph_node x, graph_node y)
     finish_operation(g, op, what);
 }
 
-void graph_random(graph *g, double keep, graph_node seed, graph_node offset, graph_node y)
+void graph_random(dnn_graph *g, double keep, graph_node seed, graph_node offset, graph_node y)
 {
     static const char              what[] = "random numbers";
     const cudnnRngDistribution_t   coin   = CUDNN_RNG_DISTRIBUTION_BERNOULLI;
@@ -172,7 +172,7 @@ void graph_random(graph *g, double keep, graph_node seed, graph_node offset, gra
     finish_operation(g, op, what);
 }
 
-void graph_norm_forward(graph *g, const graph_norm *n)
+void graph_norm_forward(dnn_graph *g, const graph_norm *n)
 {
     static const char                what[] = "norm";
     const cudnnBackendNormFwdPhase_t phase  = CUDNN_NORM_FWD_TRAINING;
@@ -195,7 +195,7 @@ void graph_norm_forward(graph *g, const graph_norm *n)
     finish_operation(g, op, what);
 }
 
-void graph_norm_backward(graph *g, const graph_norm *n)
+void graph_norm_backward(dnn_graph *g, const graph_norm *n)
 {
     static const char              what[] = "norm";
     const cudnnBackendDescriptor_t op =

@@ -14,11 +14,11 @@ enum {
     GRAPH_MAX_CONFIGS     = 64 /* of one heuristic */
 };
 
-typedef struct candidate {
+typedef struct graph_engine {
     cudnnBackendDescriptor_t plan;
     int64_t                  engine, workspace;
     bool                     tensor_cores, lower_precision, varies;
-} candidate;
+} graph_engine;
 
 /* A tensor in memory, and where. */
 typedef struct bound {
@@ -37,7 +37,7 @@ typedef union number {
     int64_t i;
 } number;
 
-struct graph {
+struct dnn_graph {
     cudnnHandle_t             handle;
     cudnnBackendDescriptor_t  properties;
     cudnnBackendDescriptor_t *owned;
@@ -49,7 +49,7 @@ struct graph {
     int64_t                   n_virtual;
     number                    number[GRAPH_MAX_NUMBERS];
     size_t                    n_numbers, scratch_bytes;
-    candidate                 candidate[GRAPH_MAX_CANDIDATES];
+    graph_engine              candidate[GRAPH_MAX_CANDIDATES];
     size_t                    n_candidates, chosen;
     pack                     *pack;
     size_t                    n_packs, last_pack;
@@ -58,23 +58,24 @@ struct graph {
 };
 
 /** Keeps the first failure, with the library's last words. */
-void graph_note(graph *g, cudnnStatus_t cause, const char *what);
-bool graph_failed(const graph *g);
+void graph_note(dnn_graph *g, cudnnStatus_t cause, const char *what);
+bool graph_failed(const dnn_graph *g);
 
 /** A descriptor of the graph's own; NULL after a failure. */
-cudnnBackendDescriptor_t graph_make(graph *g, cudnnBackendDescriptorType_t type, const char *what);
+cudnnBackendDescriptor_t graph_make(dnn_graph *g, cudnnBackendDescriptorType_t type,
+                                    const char *what);
 /** Destroys everything made since there were `n`. */
-void graph_unmake(graph *g, size_t n);
+void graph_unmake(dnn_graph *g, size_t n);
 
 /* After a failure these do nothing. */
-void graph_set(graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
+void graph_set(dnn_graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
                cudnnBackendAttributeType_t type, int64_t n, const void *values, const char *what);
-void graph_set_node(graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
+void graph_set_node(dnn_graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
                     cudnnBackendDescriptor_t value, const char *what);
-void graph_set_type(graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
+void graph_set_type(dnn_graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
                     cudnnDataType_t value, const char *what);
-void graph_set_long(graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
+void graph_set_long(dnn_graph *g, cudnnBackendDescriptor_t d, cudnnBackendAttributeName_t name,
                     int64_t value, const char *what);
-void graph_finish(graph *g, cudnnBackendDescriptor_t d, const char *what);
+void graph_finish(dnn_graph *g, cudnnBackendDescriptor_t d, const char *what);
 
 #endif

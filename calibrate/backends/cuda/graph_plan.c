@@ -9,7 +9,7 @@
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 
-static cudnnBackendDescriptor_t make_operation_graph(graph *g)
+static cudnnBackendDescriptor_t make_operation_graph(dnn_graph *g)
 {
     static const char              what[] = "graph";
     const cudnnBackendDescriptor_t d = graph_make(g, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR, what);
@@ -22,7 +22,7 @@ static cudnnBackendDescriptor_t make_operation_graph(graph *g)
     return d;
 }
 
-static cudnnBackendDescriptor_t make_heuristic(graph *g, cudnnBackendDescriptor_t operations,
+static cudnnBackendDescriptor_t make_heuristic(dnn_graph *g, cudnnBackendDescriptor_t operations,
                                                cudnnBackendHeurMode_t mode)
 {
     static const char              what[] = "heuristic";
@@ -37,7 +37,7 @@ static cudnnBackendDescriptor_t make_heuristic(graph *g, cudnnBackendDescriptor_
 }
 
 /* The engine of a configuration: its number, and what is to be known of its arithmetic. */
-static void look_at_engine(graph *g, cudnnBackendDescriptor_t config, candidate *c)
+static void look_at_engine(dnn_graph *g, cudnnBackendDescriptor_t config, graph_engine *c)
 {
     static const char           what[] = "engine";
     cudnnBackendDescriptor_t    engine = graph_make(g, CUDNN_BACKEND_ENGINE_DESCRIPTOR, what);
@@ -70,7 +70,7 @@ static void look_at_engine(graph *g, cudnnBackendDescriptor_t config, candidate 
     }
 }
 
-static void make_plan(graph *g, cudnnBackendDescriptor_t config, candidate *c)
+static void make_plan(dnn_graph *g, cudnnBackendDescriptor_t config, graph_engine *c)
 {
     static const char what[] = "plan";
     int64_t           n      = 0;
@@ -98,12 +98,12 @@ static bool may_go_on(cudnnStatus_t cause)
 
 /* One configuration. What cannot be had, or breaks the rules, leaves nothing behind but `refused`,
  * which holds the first reason. */
-static void try_config(graph *g, cudnnBackendDescriptor_t config, const graph_rules *rules,
+static void try_config(dnn_graph *g, cudnnBackendDescriptor_t config, const graph_rules *rules,
                        char *refused, size_t size)
 {
     const size_t before = g->n_owned;
     const char  *broken = NULL;
-    candidate    c      = { 0 };
+    graph_engine c      = { 0 };
 
     look_at_engine(g, config, &c);
     if (!graph_failed(g) && c.tensor_cores && !rules->tensor_cores)
@@ -128,7 +128,7 @@ static void try_config(graph *g, cudnnBackendDescriptor_t config, const graph_ru
     }
 }
 
-static void ask(graph *g, cudnnBackendDescriptor_t operations, cudnnBackendHeurMode_t mode,
+static void ask(dnn_graph *g, cudnnBackendDescriptor_t operations, cudnnBackendHeurMode_t mode,
                 const graph_rules *rules, char *refused, size_t size)
 {
     static const char        what[]                    = "heuristic";
@@ -155,7 +155,7 @@ static void ask(graph *g, cudnnBackendDescriptor_t operations, cudnnBackendHeurM
         try_config(g, config[i], rules, refused, size);
 }
 
-lm_status graph_plan(graph *g, const graph_rules *rules, lm_error *err)
+lm_status graph_plan(dnn_graph *g, const graph_rules *rules, lm_error *err)
 {
     const cudnnBackendHeurMode_t   mode[]       = { rules->mode, CUDNN_HEUR_MODE_FALLBACK };
     const cudnnBackendDescriptor_t operations   = make_operation_graph(g);
@@ -179,24 +179,24 @@ lm_status graph_plan(graph *g, const graph_rules *rules, lm_error *err)
     return LM_OK;
 }
 
-size_t graph_candidates(const graph *g)
+size_t graph_candidates(const dnn_graph *g)
 {
     return g->n_candidates;
 }
 
-void graph_choose(graph *g, size_t which)
+void graph_choose(dnn_graph *g, size_t which)
 {
     g->chosen = which;
 }
 
-size_t graph_scratch_bytes(const graph *g)
+size_t graph_scratch_bytes(const dnn_graph *g)
 {
     return g->scratch_bytes + (size_t)g->candidate[g->chosen].workspace;
 }
 
-void graph_describe(const graph *g, char *buffer, size_t size)
+void graph_describe(const dnn_graph *g, char *buffer, size_t size)
 {
-    const candidate *c = &g->candidate[g->chosen];
+    const graph_engine *c = &g->candidate[g->chosen];
 
     snprintf(buffer, size, "engine %lld%s%s", (long long)c->engine,
              c->tensor_cores ? " tensor" : "", c->varies ? " varies" : "");
@@ -204,17 +204,18 @@ void graph_describe(const graph *g, char *buffer, size_t size)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-static const void *pointer_of(const graph *g, const bound *b, void *const *at, size_t n,
+static const void *pointer_of(const dnn_graph *g, const bound *b, void *const *at, size_t n,
                               const char *scratch)
 {
     switch (b->kind) {
     case BOUND_ARGUMENT: return b->place < n ? (const char *)at[b->place] + b->offset : NULL;
     case BOUND_SCRATCH: return scratch ? scratch + b->offset : NULL;
-    default: return &g->number[b->place];
+    case BOUND_NUMBER: break;
     }
+    return &g->number[b->place];
 }
 
-static cudnnStatus_t make_variant(graph *g, void *const *at, size_t n, char *scratch,
+static cudnnStatus_t make_variant(dnn_graph *g, void *const *at, size_t n, char *scratch,
                                   cudnnBackendDescriptor_t *out)
 {
     int64_t                  uid[GRAPH_MAX_BOUND];
@@ -249,7 +250,7 @@ static cudnnStatus_t make_variant(graph *g, void *const *at, size_t n, char *scr
 }
 
 /* Launches of a step come round in the same order: the next pack is most often the one. */
-static const pack *find_pack(graph *g, const pack *wanted)
+static const pack *find_pack(dnn_graph *g, const pack *wanted)
 {
     for (size_t i = 0; i < g->n_packs; i++) {
         const size_t at = (g->last_pack + 1 + i) % g->n_packs;
@@ -262,7 +263,7 @@ static const pack *find_pack(graph *g, const pack *wanted)
     return NULL;
 }
 
-cudnnStatus_t graph_run(graph *g, void *const *at, size_t n, void *scratch)
+cudnnStatus_t graph_run(dnn_graph *g, void *const *at, size_t n, void *scratch)
 {
     pack          wanted = { 0 };
     const pack   *found;

@@ -26,7 +26,7 @@ static const double dropout = 0.1; /* of probabilities: as transformers are trai
 
 typedef struct attention {
     const lm_kernel *kernel;
-    graph           *g;
+    dnn_graph       *g;
     cudnnDataType_t  type;
     graph_layout     q, k, v, o, kt, vt, scores, turned, stats, full_k, full_v;
     size_t           v_offset, dk_offset, dv_offset; /* bytes behind the first */

@@ -86,7 +86,7 @@ static void add_slots(cuda_kernel *k, const conv *c, bool bias, places *p)
     const fill       weights = cuda_normal(
               t, ops_fan_in(s->u.conv.c_in / s->u.conv.groups * (int64_t)lm_volume(s->u.conv.window)));
 
-    switch (s->pass) {
+    switch ((enum lm_passes)s->pass) {
     case LM_FORWARD:
         p->image  = ops_slot(k, CUDA_SRC, ROLE_IN, &c->image, t, normal);
         p->filter = ops_slot(k, CUDA_WEIGHTS, ROLE_WEIGHT, &c->filter, t, weights);
@@ -99,12 +99,14 @@ static void add_slots(cuda_kernel *k, const conv *c, bool bias, places *p)
         p->filter = ops_slot(k, CUDA_WEIGHTS, ROLE_WEIGHT, &c->filter, t, weights);
         p->image  = ops_slot(k, CUDA_DIFF_SRC, ROLE_OUT, &c->image, t, normal);
         break;
-    default:
+    case LM_GRAD_WEIGHT:
         p->result = ops_slot(k, CUDA_DIFF_DST, ROLE_IN, &c->result, t, normal);
         p->image  = ops_slot(k, CUDA_SRC, ROLE_SAVED_IN, &c->image, t, normal);
         p->filter = ops_slot(k, CUDA_DIFF_WEIGHTS, ROLE_GRADIENT, &c->filter, t, normal);
         if (bias)
             p->bias = ops_slot(k, CUDA_DIFF_BIAS, ROLE_GRADIENT, &c->bias, t, normal);
+        break;
+    case LM_N_PASSES: break;
     }
 }
 
@@ -171,7 +173,7 @@ lm_status ops_conv(const cuda_device *device, const settings *how, cuda_kernel *
     const bool        nhwc  = how->value[SETTING_LAYOUT] != 0;
     const graph_rules rules = ops_rules(device, how, s->dtype, CUDNN_HEUR_MODE_INSTANT);
     ops_after        *after = NULL;
-    graph            *g;
+    dnn_graph        *g;
     cudnnDataType_t   type;
     conv              c;
     places            p = { 0 };

@@ -39,12 +39,8 @@ enum { NONE = MAX_SLOTS };
 static bool types_of(lm_dtype dtype, bool tf32, cudaDataType_t *data, cublasComputeType_t *compute)
 {
     *compute = dtype == LM_F32 && tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    switch (dtype) {
-    case LM_F32: *data = CUDA_R_32F; return true;
-    case LM_F16: *data = CUDA_R_16F; return true;
-    case LM_BF16: *data = CUDA_R_16BF; return true;
-    default: return false;
-    }
+    *data    = dtype == LM_F16 ? CUDA_R_16F : dtype == LM_BF16 ? CUDA_R_16BF : CUDA_R_32F;
+    return dtype == LM_F16 || dtype == LM_BF16 || dtype == LM_F32;
 }
 
 /* ---- descriptors ----------------------------------------------------------------------------- */

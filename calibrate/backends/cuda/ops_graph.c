@@ -11,19 +11,17 @@
 enum { NO_SLOT = MAX_SLOTS };
 
 typedef struct made {
-    graph     *graph;
+    dnn_graph *graph;
     ops_after *after;
     size_t     scratch; /* the place of that slot; NO_SLOT: none */
 } made;
 
 bool ops_type(lm_dtype dtype, cudnnDataType_t *out)
 {
-    switch (dtype) {
-    case LM_F32: *out = CUDNN_DATA_FLOAT; return true;
-    case LM_F16: *out = CUDNN_DATA_HALF; return true;
-    case LM_BF16: *out = CUDNN_DATA_BFLOAT16; return true;
-    default: return false;
-    }
+    *out = dtype == LM_F16    ? CUDNN_DATA_HALF
+           : dtype == LM_BF16 ? CUDNN_DATA_BFLOAT16
+                              : CUDNN_DATA_FLOAT;
+    return dtype == LM_F16 || dtype == LM_BF16 || dtype == LM_F32;
 }
 
 double ops_fan_in(int64_t n)
@@ -39,7 +37,7 @@ size_t ops_slot(cuda_kernel *k, cuda_argument argument, slot_role role, const gr
     return k->base.n_slots - 1;
 }
 
-graph *ops_graph_new(const cuda_device *device)
+dnn_graph *ops_graph_new(const cuda_device *device)
 {
     return graph_new(device->cudnn, device->properties);
 }
@@ -97,8 +95,8 @@ static void release(cuda_kernel *k)
 
 /* ---- the choice ------------------------------------------------------------------------------ */
 
-/* Memory as the kernel will have it, zeroed: times of most kernels do not depend on what is in it.
- */
+/* Memory as the kernel will have it, zeroed: times of most kernels do not
+ * depend on what is in it. */
 static lm_status borrow_all(const cuda_device *device, const cuda_kernel *k, void **at,
                             lm_error *err)
 {
@@ -194,8 +192,8 @@ static void describe(cuda_kernel *k, const made *m, bool tuned)
              (double)graph_scratch_bytes(m->graph), tuned ? "autotuned" : "heuristic");
 }
 
-lm_status ops_graph_finish(const cuda_device *device, cuda_kernel *k, graph *g, ops_after *after,
-                           const graph_rules *rules, lm_error *err)
+lm_status ops_graph_finish(const cuda_device *device, cuda_kernel *k, dnn_graph *g,
+                           ops_after *after, const graph_rules *rules, lm_error *err)
 {
     made     *m      = malloc(sizeof *m);
     lm_error  why    = { 0 };

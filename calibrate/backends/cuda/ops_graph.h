@@ -19,7 +19,7 @@ size_t ops_slot(cuda_kernel *k, cuda_argument argument, slot_role role, const gr
                 lm_dtype dtype, fill f);
 
 /** A graph on `device`; NULL: out of memory. */
-graph *ops_graph_new(const cuda_device *device);
+dnn_graph *ops_graph_new(const cuda_device *device);
 
 /** What frameworks let an implementation do: see ops_graph.c. */
 graph_rules ops_rules(const cuda_device *device, const settings *how, lm_dtype dtype,
@@ -39,8 +39,8 @@ typedef struct ops_after {
  * @param g      taken over, freed on failure; NULL: could not be made
  * @param after  taken over likewise; NULL: nothing
  */
-lm_status ops_graph_finish(const cuda_device *device, cuda_kernel *k, graph *g, ops_after *after,
-                           const graph_rules *rules, lm_error *err);
+lm_status ops_graph_finish(const cuda_device *device, cuda_kernel *k, dnn_graph *g,
+                           ops_after *after, const graph_rules *rules, lm_error *err);
 
 /** Sets the implementation to the fastest of `n`. All slots are there; `choose` makes the kernel
  * run the i-th. Where memory does not suffice to try, the first stays. @return LM_E_IO alone */

@@ -176,11 +176,9 @@ static lm_status make_batch(const cuda_device *device, const lm_kernel *k, bool 
 
 static const char *batch_mode(cudnnBatchNormMode_t mode)
 {
-    switch (mode) {
-    case CUDNN_BATCHNORM_PER_ACTIVATION: return "per-activation";
-    case CUDNN_BATCHNORM_SPATIAL: return "spatial";
-    default: return "persistent";
-    }
+    return mode == CUDNN_BATCHNORM_PER_ACTIVATION ? "per-activation"
+           : mode == CUDNN_BATCHNORM_SPATIAL      ? "spatial"
+                                                  : "persistent";
 }
 
 static lm_status prepare_batch(const cuda_device *device, const settings *how, cuda_kernel *k,
@@ -210,7 +208,7 @@ static lm_status prepare_batch(const cuda_device *device, const settings *how, c
 /* ---- layer norm ------------------------------------------------------------------------------ */
 
 /* What both passes read: source (`role`), statistics and scale. */
-static void draw_shared(graph *g, cuda_kernel *k, graph_norm *n, const graph_layout *row,
+static void draw_shared(dnn_graph *g, cuda_kernel *k, graph_norm *n, const graph_layout *row,
                         const graph_layout *all, const graph_layout *one_row, cudnnDataType_t type,
                         slot_role role)
 {
@@ -226,7 +224,7 @@ static void draw_shared(graph *g, cuda_kernel *k, graph_norm *n, const graph_lay
         graph_argument(g, ops_slot(k, CUDA_SCALE, ROLE_WEIGHT, one_row, t, one), one_row, type);
 }
 
-static void draw_forward(graph *g, cuda_kernel *k, graph_norm *n, const graph_layout *row,
+static void draw_forward(dnn_graph *g, cuda_kernel *k, graph_norm *n, const graph_layout *row,
                          const graph_layout *all, const graph_layout *one_row, cudnnDataType_t type)
 {
     const lm_dtype t      = k->base.kernel.dtype;
@@ -242,7 +240,7 @@ static void draw_forward(graph *g, cuda_kernel *k, graph_norm *n, const graph_la
     graph_norm_forward(g, n);
 }
 
-static void draw_backward(graph *g, cuda_kernel *k, graph_norm *n, const graph_layout *row,
+static void draw_backward(dnn_graph *g, cuda_kernel *k, graph_norm *n, const graph_layout *row,
                           const graph_layout *all, const graph_layout *one_row,
                           cudnnDataType_t type)
 {
@@ -272,7 +270,7 @@ static lm_status prepare_rows(const cuda_device *device, const settings *how, cu
     graph_rules        rules   = ops_rules(device, how, s->dtype, CUDNN_HEUR_MODE_A);
     graph_norm         n       = { .mode = s->u.norm.rms ? CUDNN_RMS_NORM : CUDNN_LAYER_NORM };
     cudnnDataType_t    type;
-    graph             *g;
+    dnn_graph         *g;
 
     rules.tensor_cores = true; /* there are no products to round */
     if (!ops_type(s->dtype, &type))

@@ -15,13 +15,11 @@
 
 bool nccl_type(lm_dtype dtype, ncclDataType_t *out)
 {
-    switch (dtype) {
-    case LM_F16: *out = ncclFloat16; return true;
-    case LM_BF16: *out = ncclBfloat16; return true;
-    case LM_F32: *out = ncclFloat32; return true;
-    case LM_F64: *out = ncclFloat64; return true;
-    default: return false;
-    }
+    *out = dtype == LM_F16    ? ncclFloat16
+           : dtype == LM_BF16 ? ncclBfloat16
+           : dtype == LM_F64  ? ncclFloat64
+                              : ncclFloat32;
+    return dtype == LM_F16 || dtype == LM_BF16 || dtype == LM_F64 || dtype == LM_F32;
 }
 
 /* Small numbers only: no subnormal one, no rounding that matters. */
@@ -49,14 +47,15 @@ static void put(void *at, int64_t i, lm_dtype dtype, double value)
     const float single = (float)value;
     uint32_t    bits;
 
-    switch (dtype) {
-    case LM_F64: ((double *)at)[i] = value; return;
-    case LM_F16: ((uint16_t *)at)[i] = to_half(value); return;
-    case LM_BF16:
+    if (dtype == LM_F64) {
+        ((double *)at)[i] = value;
+    } else if (dtype == LM_F16) {
+        ((uint16_t *)at)[i] = to_half(value);
+    } else if (dtype == LM_BF16) {
         memcpy(&bits, &single, sizeof bits);
         ((uint16_t *)at)[i] = (uint16_t)(bits >> 16);
-        return;
-    default: ((float *)at)[i] = single;
+    } else {
+        ((float *)at)[i] = single;
     }
 }
 
@@ -65,15 +64,15 @@ static double get(const void *at, int64_t i, lm_dtype dtype)
     uint32_t bits;
     float    single;
 
-    switch (dtype) {
-    case LM_F64: return ((const double *)at)[i];
-    case LM_F16: return from_half(((const uint16_t *)at)[i]);
-    case LM_BF16:
-        bits = (uint32_t)((const uint16_t *)at)[i] << 16;
-        memcpy(&single, &bits, sizeof single);
-        return (double)single;
-    default: return (double)((const float *)at)[i];
-    }
+    if (dtype == LM_F64)
+        return ((const double *)at)[i];
+    if (dtype == LM_F16)
+        return from_half(((const uint16_t *)at)[i]);
+    if (dtype != LM_BF16)
+        return (double)((const float *)at)[i];
+    bits = (uint32_t)((const uint16_t *)at)[i] << 16;
+    memcpy(&single, &bits, sizeof single);
+    return (double)single;
 }
 
 lm_status nccl_fill(void *memory, int64_t n, lm_dtype dtype, int rank, int size, int scale,

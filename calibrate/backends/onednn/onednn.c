@@ -31,7 +31,7 @@ typedef struct onednn_work {
     api_device       *device;
     prepared_kernel **kernel; /* each different one once */
     size_t            n_kernels;
-    plan              plan;
+    step_plan         plan;
     dnnl_exec_arg_t (*argument[N_PHASES])[MAX_SLOTS]; /* by launch */
     gradient_bucket *gradient;
     char            *memory;
@@ -382,12 +382,12 @@ static lm_status gradients(backend *self, void *work, const gradient_bucket **ou
     return LM_OK;
 }
 
-/* A step under way. The first failure is kept, and does not end it: other ranks wait for all of the
- * buckets. */
+/* A step under way. The first failure is kept, and does not end it: other ranks
+ * wait for all of the buckets. */
 typedef struct stepping {
     const onednn      *me;
     const onednn_work *work;
-    const overlap     *sync; /* NULL: none */
+    const step_sync   *sync; /* NULL: none */
     size_t             next; /* bucket to be started */
     lm_status          status;
     lm_error          *err;
@@ -414,8 +414,8 @@ static void note(stepping *s, lm_status status)
 /* Buckets that are full when so many kernels of the backward pass are done. */
 static void start_buckets(stepping *s, size_t kernels)
 {
-    const overlap *sync = s->sync;
-    backend       *c    = sync->collective;
+    const step_sync *sync = s->sync;
+    backend         *c    = sync->collective;
 
     for (; s->next < sync->n_buckets && sync->bucket[s->next].needs <= kernels; s->next++)
         note(s, c->type->start_bucket(c, sync->work, s->next, NULL, explanation(s)));
@@ -455,7 +455,7 @@ static void step_exposed(stepping *s)
     note(s, c->type->finish_buckets(c, s->sync->work, NULL, explanation(s)));
 }
 
-static lm_status run_step(backend *self, void *work, const overlap *sync, step_time *out,
+static lm_status run_step(backend *self, void *work, const step_sync *sync, step_time *out,
                           lm_error *err)
 {
     stepping  s = { .me = onednn_of(self), .work = work, .sync = sync, .err = err };

@@ -172,8 +172,11 @@ static dnnl_status_t desc_backward(const api_device *d, const api_op *op, const 
         return dnnl_softmax_backward_primitive_desc_create(out, d->engine, dnnl_softmax_accurate,
                                                            o->src, o->dst, o->dst, LAST_AXIS, hint,
                                                            d->attr);
-    default: return dnnl_unimplemented;
+    case API_BINARY:
+    case API_MATMUL:
+    case API_COPY: break;
     }
+    return dnnl_unimplemented;
 }
 #else
 /* An operation descriptor of any kind. */
@@ -217,8 +220,9 @@ static dnnl_status_t operation_forward(const api_op *op, const operands *o, oper
                                                           o->weights, EPSILON, AFFINE);
     case API_SOFTMAX:
         return dnnl_softmax_forward_desc_init(&out->softmax, training, o->src, LAST_AXIS);
-    default: return dnnl_unimplemented;
+    case API_COPY: break;
     }
+    return dnnl_unimplemented;
 }
 
 static dnnl_status_t operation_backward(const api_op *op, const operands *o, operation *out)
@@ -249,8 +253,11 @@ static dnnl_status_t operation_backward(const api_op *op, const operands *o, ope
                                                            o->src, o->weights, EPSILON, AFFINE);
     case API_SOFTMAX:
         return dnnl_softmax_backward_desc_init(&out->softmax, o->src, o->src, LAST_AXIS);
-    default: return dnnl_unimplemented;
+    case API_BINARY:
+    case API_MATMUL:
+    case API_COPY: break;
     }
+    return dnnl_unimplemented;
 }
 
 static dnnl_status_t desc_forward(const api_device *d, const api_op *op, const operands *o,

@@ -67,8 +67,8 @@ void          api_close(api_device *device);
 dnnl_status_t api_create(const api_device *device, const api_op *op, api_primitive *out);
 void          api_destroy(api_primitive *primitive);
 
-/** Bytes of one argument (DNNL_ARG_*) in the layout chosen; 0: the primitive has no such argument.
- */
+/** Bytes of one argument (DNNL_ARG_*) in the layout chosen; 0: the
+ * primitive has no such argument. */
 size_t api_bytes(const api_primitive *primitive, int argument);
 /** How many arguments are read. */
 int              api_inputs(const api_primitive *primitive);

@@ -9,12 +9,10 @@
 
 dnnl_data_type_t kernel_data_type(lm_dtype dtype)
 {
-    switch (dtype) {
-    case LM_F32: return dnnl_f32;
-    case LM_F16: return dnnl_f16;
-    case LM_BF16: return dnnl_bf16;
-    default: return dnnl_data_type_undef;
-    }
+    return dtype == LM_F32    ? dnnl_f32
+           : dtype == LM_F16  ? dnnl_f16
+           : dtype == LM_BF16 ? dnnl_bf16
+                              : dnnl_data_type_undef;
 }
 
 /* ---- loops ----------------------------------------------------------------------------------- */
@@ -118,11 +116,9 @@ static bool prepare_loop(prepared_kernel *k)
 {
     if (k->base.update)
         return prepare_update_loop(k);
-    switch (k->base.kernel.op) {
-    case LM_OP_GATHER: return prepare_gather_loop(k);
-    case LM_OP_REDUCE: return prepare_reduce_loop(k);
-    default: return prepare_map_loop(k);
-    }
+    return k->base.kernel.op == LM_OP_GATHER   ? prepare_gather_loop(k)
+           : k->base.kernel.op == LM_OP_REDUCE ? prepare_reduce_loop(k)
+                                               : prepare_map_loop(k);
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */

@@ -9,22 +9,20 @@ static const fill normal = { .kind = FILL_NORMAL, .scale = 1.0 };
 static const fill zero   = { .kind = FILL_ZERO };
 static const fill one    = { .kind = FILL_ONE };
 
-/* Keeps the variance of a signal that passes through a rectifier and `n` weights (He et al. 2015).
- */
+/* Keeps the variance of a signal that passes through a rectifier and `n`
+ * weights (He et al. 2015). */
 static fill fan_in(int64_t n)
 {
     return (fill){ .kind = FILL_NORMAL, .scale = sqrt(2.0 / (double)n) };
 }
 
 /* Of those that are filled with numbers; workspaces are bytes. */
-static lm_dtype lm_type(dnnl_data_type_t type)
+static lm_dtype dtype_of(dnnl_data_type_t type)
 {
-    switch (type) {
-    case dnnl_f32: return LM_F32;
-    case dnnl_f16: return LM_F16;
-    case dnnl_bf16: return LM_BF16;
-    default: return LM_U8;
-    }
+    return type == dnnl_f32    ? LM_F32
+           : type == dnnl_f16  ? LM_F16
+           : type == dnnl_bf16 ? LM_BF16
+                               : LM_U8;
 }
 
 /* An argument of a primitive that may not have it: workspaces, scratchpads. */
@@ -34,7 +32,7 @@ static void add_slot(prepared_kernel *k, int argument, slot_role role, fill f)
 
     if (bytes == 0)
         return;
-    f.type                          = lm_type(api_type(&k->primitive, argument));
+    f.type                          = dtype_of(api_type(&k->primitive, argument));
     k->base.slot[k->base.n_slots++] = (slot){ argument, role, bytes, f };
 }
 
@@ -122,7 +120,7 @@ static void slots_conv(prepared_kernel *k)
     const fill       weights =
         fan_in(c->u.conv.c_in / c->u.conv.groups * (int64_t)lm_volume(c->u.conv.window));
 
-    switch (c->pass) {
+    switch ((enum lm_passes)c->pass) {
     case LM_FORWARD:
         add_slot(k, DNNL_ARG_SRC, ROLE_IN, normal);
         add_slot(k, DNNL_ARG_WEIGHTS, ROLE_WEIGHT, weights);
@@ -134,11 +132,13 @@ static void slots_conv(prepared_kernel *k)
         add_slot(k, DNNL_ARG_WEIGHTS, ROLE_WEIGHT, weights);
         add_slot(k, DNNL_ARG_DIFF_SRC, ROLE_OUT, normal);
         break;
-    default:
+    case LM_GRAD_WEIGHT:
         add_slot(k, DNNL_ARG_DIFF_DST, ROLE_IN, normal);
         add_slot(k, DNNL_ARG_SRC, ROLE_SAVED_IN, normal);
         add_slot(k, DNNL_ARG_DIFF_WEIGHTS, ROLE_GRADIENT, normal);
         add_slot(k, DNNL_ARG_DIFF_BIAS, ROLE_GRADIENT, normal);
+        break;
+    case LM_N_PASSES: break;
     }
 }
 
@@ -183,8 +183,8 @@ static void slots_gemm(prepared_kernel *k)
     add_slot(k, DNNL_ARG_DST, out, normal);
 }
 
-/* Blocks of channels as this CPU's convolutions have them, the last one padded; few channels lie
- * plain. */
+/* Blocks of channels as this CPU's convolutions have them, the last one
+ * padded; few channels lie plain. */
 static dnnl_format_tag_t image_layout(int64_t channels, bool depth)
 {
     if (channels >= 16 && api_channel_block() == 16)
@@ -362,7 +362,7 @@ lm_status op_of_kernel(const lm_kernel *k, api_op *out)
     if (type == dnnl_data_type_undef && k->op != LM_OP_COPY)
         return LM_E_UNSUPPORTED;
     out->src.type = out->weights.type = out->bias.type = out->dst.type = type;
-    switch (k->op) {
+    switch ((enum lm_ops)k->op) {
     case LM_OP_GEMM: create_gemm(k, out); break;
     case LM_OP_CONV: return create_conv(k, out);
     case LM_OP_POOL: create_pool(k, out); break;
@@ -370,21 +370,30 @@ lm_status op_of_kernel(const lm_kernel *k, api_op *out)
     case LM_OP_NORM: return create_norm(k, out);
     case LM_OP_SOFTMAX: create_softmax(k, out); break;
     case LM_OP_COPY: create_copy(k, out); break;
-    default: return LM_E_UNSUPPORTED;
+    case LM_OP_OPAQUE:
+    case LM_OP_GATHER:
+    case LM_OP_REDUCE:
+    case LM_OP_ATTENTION:
+    case LM_OP_ALLREDUCE: return LM_E_UNSUPPORTED;
     }
     return LM_OK;
 }
 
 void op_add_slots(prepared_kernel *k)
 {
-    switch (k->base.kernel.op) {
+    switch ((enum lm_ops)k->base.kernel.op) {
     case LM_OP_GEMM: slots_gemm(k); break;
     case LM_OP_CONV: slots_conv(k); break;
     case LM_OP_POOL: slots_pool(k); break;
     case LM_OP_MAP: slots_map(k); break;
     case LM_OP_NORM: slots_norm(k); break;
     case LM_OP_SOFTMAX: slots_softmax(k); break;
-    default: slots_copy(k);
+    case LM_OP_COPY: slots_copy(k); break;
+    case LM_OP_OPAQUE: /* op_of_kernel() refuses the rest */
+    case LM_OP_GATHER:
+    case LM_OP_REDUCE:
+    case LM_OP_ATTENTION:
+    case LM_OP_ALLREDUCE: break;
     }
     add_slot(k, DNNL_ARG_SCRATCHPAD, ROLE_SCRATCH, zero);
 }

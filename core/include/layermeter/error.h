@@ -15,10 +15,10 @@ typedef struct lm_error {
 } lm_error;
 
 /** Writes code and text (cut to fit) and returns `code`. `err` may be NULL. */
-lm_status lm_error_set(lm_error *err, lm_status code, const char *fmt, ...) LM_PRINTF(3, 4);
+LM_API lm_status lm_error_set(lm_error *err, lm_status code, const char *fmt, ...) LM_PRINTF(3, 4);
 
 /** Puts "<prefix>: " before the text that is there. `err` may be NULL. */
-void lm_error_prefix(lm_error *err, const char *fmt, ...) LM_PRINTF(2, 3);
+LM_API void lm_error_prefix(lm_error *err, const char *fmt, ...) LM_PRINTF(2, 3);
 
 #ifdef __cplusplus
 }

@@ -10,11 +10,11 @@ extern "C" {
 
 /** Passes of a training step. LM_GRAD_INPUT and LM_GRAD_WEIGHT together are the backward pass. */
 typedef int32_t lm_pass;
-enum { LM_FORWARD = 0, LM_GRAD_INPUT = 1, LM_GRAD_WEIGHT = 2, LM_N_PASSES = 3 };
+enum lm_passes { LM_FORWARD = 0, LM_GRAD_INPUT = 1, LM_GRAD_WEIGHT = 2, LM_N_PASSES = 3 };
 
 /** What a kernel does. Append only; a backend skips, loudly, what it does not know. */
 typedef int32_t lm_op;
-enum {
+enum lm_ops {
     LM_OP_OPAQUE = 0, /**< priced from u.opaque alone; nothing can run it */
     LM_OP_GEMM   = 1, /**< batch x (m,k) * (k,n): the shapes of this pass's own product */
     LM_OP_CONV = 2, /**< the forward geometry; `pass` says which of the three products. A transposed
@@ -173,7 +173,7 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
     lm_work        w = { 0, 0, 0 };
     uint64_t       a, b, c, d;
 
-    switch (k->op) {
+    switch ((enum lm_ops)k->op) {
     case LM_OP_OPAQUE: return k->u.opaque;
     case LM_OP_GEMM:
         a               = lm_mul((uint64_t)k->u.gemm.batch, s);
@@ -278,8 +278,8 @@ static inline lm_work lm_kernel_work(const lm_kernel *k)
         w.read_bytes    = (uint64_t)k->u.collective.bytes;
         w.written_bytes = w.read_bytes;
         return w;
-    default: return w;
     }
+    return w; /* an operation of a later minor version */
 }
 
 #ifdef __cplusplus

@@ -30,7 +30,7 @@ typedef struct lm_sink       lm_sink;
 
 /** Kind of a parameter. */
 typedef int32_t lm_kind;
-enum {
+enum lm_kinds {
     LM_INT   = 1,
     LM_REAL  = 2,
     LM_BOOL  = 3, /**< yes|no, true|false, on|off, 1|0 */
@@ -67,13 +67,13 @@ typedef struct lm_value {
 typedef struct lm_host {
     size_t   size;
     uint32_t abi_minor, reserved;
-    /** Explain a failure; returns `code`. The host prepends file, line and layer: say what is
-     * wrong. */
+    /** Explain a failure; returns `code`. The host prepends file, line and
+     * layer: say what is wrong. */
     lm_status (*fail)(const lm_layer *layer, lm_status code, const char *fmt, ...) LM_PRINTF(3, 4);
 } lm_host;
 
-/** One use of a type in a network: all that a callback may look at. Record, valid during the call.
- */
+/** One use of a type in a network: all that a callback may look at.
+ * Record, valid during the call. */
 struct lm_layer {
     size_t               size;
     const lm_host       *host;
@@ -129,9 +129,9 @@ struct lm_sink {
 
 /** Flags of a layer type. */
 enum {
-    /** Joins or reshapes tensors; frameworks call a function for it and have no module (add,
-     * concat, flatten): counted in time and FLOPs, not in the number of layers nor in activation
-     * bytes. */
+    /** Joins or reshapes tensors; frameworks call a function for it and have no module
+     * (add, concat, flatten): counted in time and FLOPs, not in the number of layers
+     * nor in activation bytes. */
     LM_FUNCTIONAL = 1u << 0,
     /** A source of the network: takes no layer's output. Its one input is a tensor of rank 1 that
      *  holds the batch and the element type; its parameter 0 is the shape of one sample. */
@@ -183,8 +183,7 @@ typedef struct lm_plugin {
     const char                 *name, *version, *license; /**< for reports; license: an SPDX id */
 } lm_plugin;
 
-/* Comfort ----------------------------------------------------------------------------------------
- */
+/* Comfort -------------------------------------------------------------------------------------- */
 
 #if defined(__GNUC__)
 #define LM_EXPORT __attribute__((visibility("default")))

@@ -18,10 +18,13 @@ extern "C" {
  * padding: a field appended into old tail padding would look present in old binaries.
  */
 
+/* LM_API marks a function of liblayermeter; the library exports nothing else. */
 #if defined(__GNUC__)
 #define LM_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#define LM_API                 __attribute__((__visibility__("default")))
 #else
 #define LM_PRINTF(text, first)
+#define LM_API
 #endif
 
 /** What a function returns: LM_OK or one of the negative codes. */
@@ -41,7 +44,7 @@ enum {
 
 /** Element type. Part of the ABI; append only. */
 typedef int32_t lm_dtype;
-enum {
+enum lm_dtypes {
     LM_F32  = 1,
     LM_F16  = 2,
     LM_BF16 = 3,
@@ -74,8 +77,8 @@ typedef struct lm_work {
     uint64_t flops, read_bytes, written_bytes;
 } lm_work;
 
-/** a * b, UINT64_MAX when that does not fit: the host turns a saturated count into LM_E_OVERFLOW.
- */
+/** a * b, UINT64_MAX when that does not fit: the host turns a saturated
+ * count into LM_E_OVERFLOW. */
 static inline uint64_t lm_mul(uint64_t a, uint64_t b)
 {
     return a != 0 && b > UINT64_MAX / a ? UINT64_MAX : a * b;
@@ -90,7 +93,7 @@ static inline uint64_t lm_add(uint64_t a, uint64_t b)
 /** Bytes of one element; 0 for a type this header does not know. */
 static inline uint64_t lm_dtype_bytes(lm_dtype dtype)
 {
-    switch (dtype) {
+    switch ((enum lm_dtypes)dtype) {
     case LM_F64:
     case LM_I64: return 8;
     case LM_F32:
@@ -100,21 +103,25 @@ static inline uint64_t lm_dtype_bytes(lm_dtype dtype)
     case LM_I8:
     case LM_F8:
     case LM_U8: return 1;
-    default: return 0;
     }
+    return 0;
 }
 
 /** Does a tensor of this type carry a gradient? Integers do not. */
 static inline int lm_dtype_is_real(lm_dtype dtype)
 {
-    switch (dtype) {
+    switch ((enum lm_dtypes)dtype) {
     case LM_F64:
     case LM_F32:
     case LM_F16:
     case LM_BF16:
     case LM_F8: return 1;
-    default: return 0;
+    case LM_I8:
+    case LM_I32:
+    case LM_I64:
+    case LM_U8: break;
     }
+    return 0;
 }
 
 /** Number of elements; 1 for a scalar. Saturates. */

@@ -257,8 +257,8 @@ bool names_a_module(const char *name)
     return strchr(name, '.') && !strchr(name, ':') && !strchr(name, '/');
 }
 
-/* "/layer1/layer1.0/conv1/Conv" -> "layer1.0.conv1": a scope repeats the one before if that is a
- * Sequential. */
+/* "/layer1/layer1.0/conv1/Conv" -> "layer1.0.conv1": a scope repeats the one before
+ * if that is a Sequential. */
 static void module_path(const char *node, char *buffer, size_t size)
 {
     const char *last = node;

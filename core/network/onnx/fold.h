@@ -4,8 +4,8 @@
 
 #include "network/onnx/import.h"
 
-/** What a Slice takes of one dimension: `count` elements from `first` on, `step` apart (below 0:
- * backwards). */
+/** What a Slice takes of one dimension: `count` elements from `first` on, `step`
+ * apart (below 0: backwards). */
 typedef struct slice_part {
     int64_t axis, first, count, step;
 } slice_part;

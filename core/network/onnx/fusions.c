@@ -1,5 +1,5 @@
-/* What several nodes stand for together: norms, activations, linear layers that exporters took
- * apart. */
+/* What several nodes stand for together: norms, activations, linear layers
+ * that exporters took apart. */
 #include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
@@ -209,7 +209,7 @@ static bool closed(const matching *m)
     for (size_t i = 0; i < m->f.n_within; i++) {
         const size_t     at   = m->f.within[i];
         const onnx_node *node = &m->im->model->node[at];
-        const plan      *p    = &m->im->plan[at];
+        const node_plan *p    = &m->im->plan[at];
 
         if (p->fused || p->treat || p->ignore || p->constant ||
             tensor_uses(m->im, node->output[0]) != m->f.seen[i])
@@ -490,7 +490,7 @@ lm_status fusions_find(importer *im)
     lm_status status = LM_OK;
 
     for (size_t i = im->model->n_nodes; i-- > 0 && !status;) { /* the last node of each first */
-        const plan *p = &im->plan[i];
+        const node_plan *p = &im->plan[i];
 
         if (p->reachable && !p->fused && !p->constant && !p->treat && !p->ignore &&
             im->model->node[i].n_outputs)

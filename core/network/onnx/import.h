@@ -85,16 +85,16 @@ struct importer {
     names   tensors;
     size_t  n_tensors;
 
-    struct plan     *plan; /**< one for each node */
-    const onnx_node *node; /**< being converted */
-    bool virtual;          /**< only shapes are wanted: no layers are made */
-    uint64_t  params;      /**< elements of the parameters that layers have */
-    size_t    n_samples;   /**< inputs that are no weights */
-    int64_t   batch;       /**< of the file, or assumed; 0: it has no such inputs */
-    size_t    parts;       /**< parameters of which layers have parts */
-    size_t    again;       /**< weights that a second call of a module has its own copy of */
-    size_t    origins;     /**< of all values together */
-    size_t    folded;      /**< elements of constants computed so far */
+    struct node_plan *plan; /**< one for each node */
+    const onnx_node  *node; /**< being converted */
+    bool virtual;           /**< only shapes are wanted: no layers are made */
+    uint64_t  params;       /**< elements of the parameters that layers have */
+    size_t    n_samples;    /**< inputs that are no weights */
+    int64_t   batch;        /**< of the file, or assumed; 0: it has no such inputs */
+    size_t    parts;        /**< parameters of which layers have parts */
+    size_t    again;        /**< weights that a second call of a module has its own copy of */
+    size_t    origins;      /**< of all values together */
+    size_t    folded;       /**< elements of constants computed so far */
     unsigned  visits;
     lm_status status; /**< of what cannot report it: memory; sticky */
 };
@@ -116,8 +116,8 @@ lm_status define_alias(importer *im, size_t output, value *v);
 
 /** Dimensions, the same in all lanes. */
 void value_shape(value *v, lm_dtype dtype, const int64_t *dim, uint32_t rank);
-/** The element type a network has for one of ONNX's; 0: none. All real ones are the network's own.
- */
+/** The element type a network has for one of ONNX's; 0: none. All real
+ * ones are the network's own. */
 lm_dtype value_dtype(int32_t onnx_type);
 
 /** "uint16": in messages. */
@@ -125,8 +125,8 @@ const char *onnx_type_name(int32_t onnx_type);
 
 /** Elements in a lane; 0 for an empty constant. */
 uint64_t value_elements(const value *v, int lane);
-/** Do all lanes that are alive have these contents, and are they whole numbers? Fills out[0..*n).
- */
+/** Do all lanes that are alive have these contents, and are they whole
+ * numbers? Fills out[0..*n). */
 bool value_ints(const importer *im, const value *v, int64_t *out, size_t max, size_t *n);
 /** The contents in one lane. */
 bool value_ints_at(const value *v, int lane, int64_t *out, size_t max, size_t *n);
@@ -158,8 +158,8 @@ lm_status emit(importer *im, const recipe *r, value *const *in, size_t n_in, val
                size_t n_weights, value **out);
 /** The same for one input, one output, no weights. */
 lm_status emit_one(importer *im, const recipe *r, value *in, value **out);
-/** The same, but the layer is added when somebody takes its output; two that undo each other never
- * are. */
+/** The same, but the layer is added when somebody takes its output; two that
+ * undo each other never are. */
 lm_status emit_lazy(importer *im, const recipe *r, value *in, value **out);
 
 /** What messages call a node: by its name, or by what it yields. */
@@ -197,14 +197,14 @@ const operation *operation_find(const onnx_node *node);
 
 typedef struct fusion fusion;
 
-typedef struct plan {
+typedef struct node_plan {
     bool          reachable; /**< an output of the graph depends on it */
     bool          constant;  /**< it depends on neither samples nor weights */
     bool          fused;     /**< another node's fusion takes care of it */
     const char   *treat;     /**< layer type the user chose; NULL: none */
     bool          ignore;    /**< so the user chose */
     const fusion *fusion;    /**< it stands for several nodes */
-} plan;
+} node_plan;
 
 lm_status plan_nodes(importer *im);
 /** Finds what several nodes stand for together. */
@@ -215,8 +215,8 @@ lm_status fusion_convert(importer *im, const fusion *f);
 bool node_reads(const onnx_node *node, size_t input);
 /** Uses of a tensor. */
 size_t tensor_uses(const importer *im, const char *name);
-/** The file's parameter behind a tensor, through nodes that only turn it around; NULL if none is.
- */
+/** The file's parameter behind a tensor, through nodes that only turn it
+ * around; NULL if none is. */
 value *parameter_behind(const importer *im, const char *name);
 
 /** Values of the graph's inputs and initializers; layers of the data among them. */

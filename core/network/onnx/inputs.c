@@ -20,8 +20,8 @@ enum {
     AS_OTHER  = 32
 };
 
-/* Inputs that are weights wherever the operator stands, as a bit set; the first input of each is no
- * weight. */
+/* Inputs that are weights wherever the operator stands, as a bit set; the first
+ * input of each is no weight. */
 static const struct {
     const char *type;
     unsigned    weights;

@@ -121,7 +121,7 @@ static lm_status convert_constant(importer *im, const operation *op)
 
 lm_status convert_node(importer *im, const onnx_node *node)
 {
-    const plan      *p  = &im->plan[node - im->model->node];
+    const node_plan *p  = &im->plan[node - im->model->node];
     const operation *op = operation_find(node);
     value           *in;
 
@@ -148,7 +148,7 @@ static lm_status convert_nodes(importer *im)
     lm_status         status = LM_OK;
 
     for (size_t i = 0; i < m->n_nodes && !status; i++) {
-        const plan *p = &im->plan[i];
+        const node_plan *p = &im->plan[i];
 
         if (!p->reachable || p->fused)
             continue;

@@ -13,8 +13,8 @@ lm_status import_failed(const importer *im);
 int64_t     node_int(const importer *im, const char *name, int64_t fallback);
 double      node_real(const importer *im, const char *name, double fallback);
 const char *node_text(const importer *im, const char *name, const char *fallback);
-/** A list that was an attribute and became input `input`; false if there is none, or it is not
- * known. */
+/** A list that was an attribute and became input `input`; false if there is
+ * none, or it is not known. */
 bool node_list(const importer *im, const char *name, size_t input, int64_t *out, size_t *n);
 /** Is the list given at all, as attribute or input? */
 bool node_has_list(const importer *im, const char *name, size_t input);

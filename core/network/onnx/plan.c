@@ -255,8 +255,8 @@ static lm_status tally_unknown(importer *im, bool constants, names *kinds, tally
     return LM_OK;
 }
 
-/* All of them in one message: so they can be put right at once. `constants`: is it known what is
- * constant? */
+/* All of them in one message: so they can be put right at once. `constants`: is
+ * it known what is constant? */
 static lm_status refuse_unknown(importer *im, bool constants)
 {
     tally    *t      = malloc((im->model->n_nodes + 1) * sizeof *t);

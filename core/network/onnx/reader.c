@@ -141,8 +141,8 @@ static bool take_initializer(pb_istream_t *stream, const pb_field_t *field, void
     return pb_decode(stream, onnx_TensorProto_fields, &message) && tensor_finish(&own);
 }
 
-/* Without zeros a tensor's shape says nothing of its elements: not read, and not left out either.
- */
+/* Without zeros a tensor's shape says nothing of its elements: not read,
+ * and not left out either. */
 static bool refuse_sparse(pb_istream_t *stream, const pb_field_t *field, void **arg)
 {
     reading               *r           = ((const wire_target *)*arg)->r;

@@ -263,8 +263,8 @@ static lm_status move_ones(importer *im, const char *type, value *in, uint32_t a
     return emit_one(im, &r, in, out);
 }
 
-/* Replaces dimensions i .. i_end of `in` by j .. j_end of `all`: ones make the places of the others
- * agree. */
+/* Replaces dimensions i .. i_end of `in` by j .. j_end of `all`: ones make the
+ * places of the others agree. */
 static lm_status reshape_group(importer *im, value *in, const target *all, uint32_t i,
                                uint32_t i_end, uint32_t j, uint32_t j_end, bool *fits, value **out)
 {

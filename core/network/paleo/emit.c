@@ -119,8 +119,8 @@ static void put_activation(emission *e, const paleo_layer *l, emitted *out)
         out->layer = put(e, l, l->activation, l->activation, out->layer);
 }
 
-/* PALEO counts a bias always. Behind TF-Slim's normalizer_fn there is none; PALEO does not look at
- * that key. */
+/* PALEO counts a bias always. Behind TF-Slim's normalizer_fn there is none; PALEO
+ * does not look at that key. */
 static lm_status put_convolution(emission *e, const paleo_layer *l, const emitted *in, emitted *out)
 {
     int64_t   padding[2];
@@ -327,8 +327,10 @@ static lm_status emit_layer(emission *e, size_t i)
     case PALEO_ELEMENTWISE: return put_sum(e, l, out);
     case PALEO_SOFTMAX: return put_softmax(e, l, in, out);
     case PALEO_INNER_PRODUCT: return put_product(e, l, in, out);
-    default: return put_other(e, l, out);
+    case PALEO_INPUT:
+    case PALEO_OTHER: break;
     }
+    return put_other(e, l, out);
 }
 
 /* ---- the network --------------------------------------------------------------------------------

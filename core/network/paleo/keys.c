@@ -181,8 +181,8 @@ static lm_status read_ksize(const key_of *k, const json_t *value)
     return read_window(k, value, k->l->window);
 }
 
-/* PALEO counts a bias for each output channel whatever stands here: anything else would be wrong.
- */
+/* PALEO counts a bias for each output channel whatever stands here:
+ * anything else would be wrong. */
 static lm_status read_bias(const key_of *k, const json_t *value)
 {
     int64_t   n      = 0;

@@ -1,5 +1,5 @@
-/** A file of PALEO's as plain structs: blocks unfolded, parents resolved, images as height, width.
- */
+/** A file of PALEO's as plain structs: blocks unfolded, parents resolved,
+ * images as height, width. */
 #ifndef NETWORK_PALEO_MODEL_H
 #define NETWORK_PALEO_MODEL_H
 

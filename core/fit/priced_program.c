@@ -1,0 +1,236 @@
+/* The program of a rank, priced by the coefficients of a machine. */
+#include "fit/priced_program.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "fit/shared.h"
+
+struct priced_program {
+    rank_program            *program;
+    const calibration       *cal;
+    const char              *model;
+    interconnect             link;
+    const gradient_schedule *gradients; /* only to know it again, with its batch: it may be gone */
+    int64_t                  batch;     /* its own; 0: of any */
+    bool                     told; /* when gradients are ready, by none of the machine's prices */
+    double                   cold; /* that messages were priced with */
+};
+
+/* ---- passes ----------------------------------------------------------------------------------- */
+
+/* The form whose prices say what the backward pass does. */
+static size_t backward_form(const calibration *cal, const char *model)
+{
+    const size_t own = form_find(model, PHASE_BACKWARD);
+
+    return own < n_forms && cal->fitted[own].present ? own : form_find(model, PHASE_STEP);
+}
+
+/* A whole step, divided by passes. */
+static void divide(const calibration *cal, size_t form_at, const workload *load, step_passes *out)
+{
+    const bool   terms = !forms[form_at].n_features && !counted_only(load);
+    contribution found[MAX_CONTRIBUTIONS];
+    const size_t n     = calibration_contributions(cal, form_at, load, found);
+    double       whole = n ? 0 : NAN;
+
+    for (size_t k = 0; k < n; k++) {
+        whole += found[k].seconds;
+        if (terms && term_pass(found[k].regressor) != LM_FORWARD)
+            out->backward += found[k].seconds;
+    }
+    if (!terms)
+        out->backward = BACKWARD_SHARE * whole;
+    out->forward = whole - out->backward;
+}
+
+step_passes step_passes_of(const calibration *cal, const char *model, const workload *load)
+{
+    const size_t backward = form_find(model, PHASE_BACKWARD), whole = form_find(model, PHASE_STEP);
+    step_passes  p = { .update = 0 };
+
+    p.told_apart = backward < n_forms && cal->fitted[backward].present;
+    if (p.told_apart) {
+        p.forward  = calibration_seconds(cal, form_find(model, PHASE_FORWARD), load);
+        p.backward = calibration_seconds(cal, backward, load);
+        p.update   = calibration_seconds(cal, form_find(model, PHASE_UPDATE), load);
+    } else if (whole < n_forms && cal->fitted[whole].present) {
+        divide(cal, whole, load, &p);
+    } else {
+        p.forward = p.backward = p.update = NAN;
+    }
+    return p;
+}
+
+/* ---- when gradients are ready ----------------------------------------------------------------- */
+
+/* Of each gradient, in seconds of a pass; evenly, it takes one. */
+static void find_ready(const calibration *cal, size_t form_at, const gradient_schedule *s,
+                       int64_t batch, double *ready)
+{
+    const form   *f    = &forms[form_at];
+    const fitted *here = &cal->fitted[form_at];
+    double        price[N_TERMS];
+
+    if (s->even) {
+        gradient_schedule_evenly(s, 1, ready);
+        return;
+    }
+    if (f->n_features) {
+        for (size_t k = 0; k < f->n_features; k++)
+            price[k] = here->coefficient[k].value;
+        gradient_schedule_by_features(s, batch, f->feature, price, f->n_features, ready);
+    } else {
+        for (size_t t = 0; t < N_TERMS; t++)
+            price[t] = here->term[t].value;
+        gradient_schedule_by_terms(s, batch, price, ready);
+    }
+}
+
+static lm_status check(const calibration *cal, const char *model, lm_error *err)
+{
+    const size_t by = backward_form(cal, model);
+
+    if (form_find(model, PHASE_SYNC) == n_forms)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "model '%s' does not tell the all-reduce from the update, nor what of "
+                            "it the backward pass hides: take --model %s, or --sync once",
+                            model, model_at(0));
+    if (by == n_forms || !cal->fitted[by].present)
+        return lm_error_set(err, LM_E_UNSUPPORTED,
+                            "nothing is calibrated that says when gradients are ready: measure "
+                            "networks with their backward pass, or take --sync once");
+    return LM_OK;
+}
+
+static lm_status program_new(const priced_program *of, const gradient_times *ready,
+                             const sync_policy *policy, priced_program **out, lm_error *err)
+{
+    priced_program *p      = calloc(1, sizeof *p);
+    lm_status       status = p ? LM_OK : no_memory(err);
+
+    if (!status) {
+        *p     = *of;
+        status = rank_program_of_gradients(of->gradients, ready, policy, &p->program, err);
+    }
+    if (status)
+        free(p);
+    else
+        *out = p;
+    return status;
+}
+
+lm_status priced_program_of(const calibration *cal, const char *model, const interconnect *link,
+                            const gradient_schedule *gradients, const sync_policy *policy,
+                            priced_program **out, lm_error *err)
+{
+    const priced_program of    = { .cal       = cal,
+                                   .model     = model,
+                                   .link      = link ? *link : (interconnect){ 0 },
+                                   .gradients = gradients,
+                                   .batch     = gradients->batch };
+    const int64_t        batch = gradients->batch ? gradients->batch : 1;
+    const size_t         by    = backward_form(cal, model);
+    double              *ready;
+    lm_status            status = check(cal, model, err);
+
+    if (status)
+        return status;
+    if (!(ready = calloc(2 * gradients->n + 1, sizeof *ready)))
+        return no_memory(err);
+    find_ready(cal, by, gradients, batch, ready);
+    find_ready(cal, by, gradients, gradients->batch ? batch : 2, ready + gradients->n);
+    status = program_new(&of, &(gradient_times){ ready, ready + gradients->n }, policy, out, err);
+    free(ready);
+    return status;
+}
+
+lm_status priced_program_told(const calibration *cal, const char *model, const interconnect *link,
+                              const gradient_schedule *gradients, int64_t batch,
+                              const double *ready, const sync_policy *policy, priced_program **out,
+                              lm_error *err)
+{
+    const priced_program of = { .cal       = cal,
+                                .model     = model,
+                                .link      = link ? *link : (interconnect){ 0 },
+                                .gradients = gradients,
+                                .batch     = batch,
+                                .told      = true };
+
+    return program_new(&of, &(gradient_times){ ready, ready }, policy, out, err);
+}
+
+void priced_program_free(priced_program *p)
+{
+    if (p)
+        rank_program_free(p->program);
+    free(p);
+}
+
+bool priced_program_holds(const priced_program *p, const gradient_schedule *gradients,
+                          int64_t batch, const sync_policy *policy)
+{
+    const sync_policy *own = &p->program->policy;
+
+    return p->gradients == gradients && p->batch == (p->told ? batch : gradients->batch) &&
+           own->rule == policy->rule && own->dtype == policy->dtype &&
+           own->first_bytes == policy->first_bytes && own->limit_bytes == policy->limit_bytes &&
+           own->cycle_seconds == policy->cycle_seconds;
+}
+
+/* ---- seconds ---------------------------------------------------------------------------------- */
+
+typedef struct pricing {
+    const priced_program *by;
+    rank_span             ranks;
+} pricing;
+
+static double price(void *context, const message *e, double bytes)
+{
+    const pricing  *m = context;
+    const allreduce a = { bytes, m->ranks.nodes, m->ranks.devices };
+
+    return (e->rule == MESSAGE_BESIDE ? calibration_bucket : calibration_allreduce)(
+        m->by->cal, m->by->model, &m->by->link, &a);
+}
+
+/* Of how many ranks do the passes hold the slowest? */
+static double slowest_of(const priced_program *p, int64_t devices)
+{
+    const sharing *shared = &p->cal->shared;
+
+    return !p->told && shared->n && sharing_known(shared, devices) ? (double)devices : 1;
+}
+
+void priced_program_run(priced_program *p, const program_case *c, step_times *out)
+{
+    const overlap_constants *o = &p->cal->overlapping;
+    const double             shared =
+        p->told ? 1 : shared_times(p->cal, p->model, PHASE_BACKWARD, c->ranks.devices);
+    const schedule_question q = {
+        .work    = c->work,
+        .batch   = p->batch ? 1 : c->batch,
+        .unit    = p->program->even ? c->work.backward / c->work.micro : shared,
+        .group   = { [GROUP_DATA] = c->ranks },
+        .pass    = c->pass,
+        .message = c->message,
+        .brief   = c->brief,
+        .rules   = { .slowdown  = o->slowdown,
+                     .stretch   = o->stretch,
+                     .surcharge = o->surcharge,
+                     .latency   = o->latency,
+                     .lag       = o->lag,
+                     .copy      = o->copy,
+                     .straggler = o->straggler,
+                     .slowest   = slowest_of(p, c->ranks.devices) },
+    };
+    pricing m = { p, c->ranks };
+
+    if (p->cold != o->cold)
+        p->program->n_paid = 0; /* they were other prices */
+    p->cold = o->cold;
+    schedule_step(p->program, &q, price, &m, out);
+}

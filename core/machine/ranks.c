@@ -1,0 +1,237 @@
+/* What several ranks take: prices of all-reduces, overlap, and what ranks of a host share. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "base/text.h"
+#include "machine/sections.h"
+
+/* ---- [allreduce.ALGORITHM.one], [... .multi] ----------------------------------------------------
+ */
+
+#define SECOND "second."
+
+static const key fabric_keys[] = {
+    { KEY("rows", KEY_COUNT, fabric_model, rows), .least = 1, .needed = true },
+    { KEY("mape_percent", KEY_REAL, fabric_model, errors.mape), .scale = 100 },
+    { KEY("bytes_range", KEY_RANGE, fabric_model, bytes), .needed = true },
+    { KEY("nodes_range", KEY_RANGE, fabric_model, nodes), .needed = true },
+    { KEY("devices_range", KEY_RANGE, fabric_model, devices), .needed = true },
+    { KEY("ring", KEY_FLAG, fabric_model, ring) },
+    { KEY("one_count", KEY_FLAG, fabric_model, one_count) },
+    { KEY("cache", KEY_REAL, fabric_model, cache), .least = DBL_TRUE_MIN, .above = true,
+      .range = "a number above 0" },
+};
+
+/* Some are of all-reduces between nodes only, one of those within. */
+static bool has_column(fabric f, sync_column c)
+{
+    const bool between = c == SYNC_BYTES_TWO || c == SYNC_DEVICES || c == SYNC_RAIL_BYTES;
+
+    return f == FABRIC_MULTI ? c != SYNC_SPILLED_BYTES : !between;
+}
+
+static void price_both(record *r, const char *prefix, const char *name, const char *unit,
+                       bool needed, double *price)
+{
+    char all[80], per[40];
+
+    snprintf(all, sizeof all, "%s%s", prefix, name);
+    snprintf(per, sizeof per, "s/%s", unit);
+    record_key(r, (key){ .name = all, .kind = KEY_REAL, .unit = per, .needed = needed }, price);
+}
+
+/* Nothing is spilled where there is no border. */
+static void plane_both(record *r, const char *prefix, fabric f, const fabric_model *m,
+                       sync_plane *plane)
+{
+    for (sync_column c = 0; c < N_SYNC_COLUMNS; c++) {
+        const bool used = c != SYNC_SPILLED_BYTES || m->cache > 0;
+
+        if (has_column(f, c) && (used || !r->out))
+            price_both(r, prefix, sync_column_name(c), sync_column_unit(c), used, &plane->price[c]);
+    }
+}
+
+static bool has_second(const ini_section *s)
+{
+    for (size_t i = 0; i < s->n_pairs; i++)
+        if (!strncmp(s->pair[i].key, SECOND, strlen(SECOND)))
+            return true;
+    return false;
+}
+
+static void check_upwards(record *r, const char *name, const sync_range *range)
+{
+    if (!r->status && !(range->low > 0 && range->high >= range->low) && !isnan(range->low))
+        record_fail(r, record_take(r, name), LM_E_ARG, "%s: expected numbers above 0, upwards",
+                    name);
+}
+
+static void fabric_both(record *r, fabric f, fabric_model *m)
+{
+    record_note(r,
+                "%s: relative least squares, non-negative, Huber 0.3%s; then formulas of others, "
+                "by name",
+                f == FABRIC_ONE ? "within a node" : "between nodes",
+                m->n_planes > 1 ? "; the cheaper of two planes" : "");
+    RECORD_KEYS(r, fabric_keys, m);
+    if (!r->out) {
+        m->errors.n = m->rows;
+        m->n_planes = has_second(r->section) ? 2 : 1;
+        check_upwards(r, "bytes_range", &m->bytes);
+        check_upwards(r, "nodes_range", &m->nodes);
+        check_upwards(r, "devices_range", &m->devices);
+    }
+    for (size_t k = 0; k < m->n_planes; k++)
+        plane_both(r, k ? SECOND : "", f, m, &m->plane[k]);
+    for (sync_baseline b = 0; b < N_SYNC_BASELINES; b++) {
+        const char *name, *unit;
+        char        prefix[40];
+
+        snprintf(prefix, sizeof prefix, "%s.", sync_baseline_name(b));
+        for (size_t k = 0; (name = sync_baseline_column(b, k, &unit)); k++)
+            price_both(r, prefix, name, unit, false, &m->baseline[b][k]);
+    }
+}
+
+/* The algorithm of a section, made when it is the first of it. */
+static algorithm_model *algorithm_of(record *r, calibration *cal, const char *name)
+{
+    collective_model *m = cal->allreduces = section_room(r, cal->allreduces, sizeof *m);
+    algorithm_model  *more;
+
+    for (size_t i = 0; m && i < m->n; i++)
+        if (!strcmp(m->algorithm[i].name, name))
+            return &m->algorithm[i];
+    if (!m || !(more = realloc(m->algorithm, (m->n + 1) * sizeof *more))) {
+        r->status = no_memory(r->err);
+        return NULL;
+    }
+    m->algorithm = more;
+    more[m->n]   = (algorithm_model){ .name = "" };
+    algorithm_name(name, more[m->n].name);
+    return &more[m->n++];
+}
+
+static fabric_model fabric_unknown(void)
+{
+    fabric_model m = { .bytes   = { NAN, NAN },
+                       .nodes   = { NAN, NAN },
+                       .devices = { NAN, NAN },
+                       .errors  = { 0, NAN, NAN, NAN, NAN, NAN } };
+
+    for (sync_baseline b = 0; b < N_SYNC_BASELINES; b++)
+        for (size_t k = 0; k < BASELINE_COLUMNS; k++)
+            m.baseline[b][k] = NAN;
+    return m;
+}
+
+static void write_fabrics(record *r, collective_model *m)
+{
+    char star[SECTION_STAR];
+
+    for (size_t i = 0; i < m->n; i++)
+        for (fabric f = 0; f < N_FABRICS; f++)
+            if (m->algorithm[i].of[f].rows) {
+                snprintf(star, sizeof star, "%s.%s", m->algorithm[i].name, fabric_name(f));
+                record_begin(r, star);
+                fabric_both(r, f, &m->algorithm[i].of[f]);
+            }
+}
+
+/* "default.multi" */
+void allreduce_both(record *r, calibration *cal, const char *star)
+{
+    const char      *dot = strrchr(star, '.');
+    const size_t     n   = dot ? (size_t)(dot - star) : 0;
+    char             name[ALGORITHM_NAME], plain[ALGORITHM_NAME];
+    fabric           f = 0;
+    algorithm_model *a;
+
+    if (r->out && cal->allreduces)
+        write_fabrics(r, cal->allreduces);
+    if (r->out)
+        return;
+    while (dot && f < N_FABRICS && strcmp(dot + 1, fabric_name(f)) != 0)
+        f++;
+    if (!dot || f == N_FABRICS || n < 1 || n >= ALGORITHM_NAME) {
+        record_fail(r, NULL, LM_E_NOTFOUND,
+                    "[%s]: expected [allreduce.ALGORITHM.one] or [allreduce.ALGORITHM.multi]",
+                    r->section->name);
+        return;
+    }
+    snprintf(name, sizeof name, "%.*s", (int)n, star);
+    if (strcmp(algorithm_name(name, plain), name) != 0)
+        record_fail(r, NULL, LM_E_SYNTAX,
+                    "[%s]: an algorithm's name is of letters, digits, _ and -", r->section->name);
+    if (r->status || !(a = algorithm_of(r, cal, name)))
+        return;
+    a->of[f] = fabric_unknown();
+    fabric_both(r, f, &a->of[f]);
+}
+
+/* ---- [overlap] ----------------------------------------------------------------------------------
+ */
+
+static const key overlap_keys[] = {
+    { KEY("rows", KEY_COUNT, overlap_constants, rows) },
+    { KEY("spreads", KEY_COUNT, overlap_constants, spreads) },
+    { KEY("slowdown", KEY_REAL, overlap_constants, slowdown), .unit = "s/s", .needed = true },
+    { KEY("stretch", KEY_REAL, overlap_constants, stretch), .unit = "s/s", .needed = true },
+    { KEY("surcharge", KEY_REAL, overlap_constants, surcharge), .unit = "s/s", .above = true },
+    { KEY("cold", KEY_REAL, overlap_constants, cold), .unit = "byte/byte", .most = 1,
+      .above = true },
+    { KEY("latency", KEY_REAL, overlap_constants, latency), .unit = "s", .above = true },
+    { KEY("lag", KEY_REAL, overlap_constants, lag), .unit = "s/s", .above = true },
+    { KEY("copy", KEY_REAL, overlap_constants, copy), .unit = "s/byte", .needed = true },
+    { KEY("straggler", KEY_REAL, overlap_constants, straggler), .unit = "s/s", .needed = true },
+};
+
+void overlap_both(record *r, calibration *cal, const char *star)
+{
+    if (r->out && !cal->overlapping.rows && !cal->overlapping.spreads)
+        return;
+    record_begin(r, star);
+    RECORD_KEYS(r, overlap_keys, &cal->overlapping);
+}
+
+/* ---- [sharing.DEVICES] --------------------------------------------------------------------------
+ */
+
+static const key sharing_keys[] = {
+    { KEY("rows", KEY_COUNT, sharing_at, rows), .least = 1, .needed = true },
+    { KEY("forward", KEY_REAL, sharing_at, forward), .unit = "s/s", .least = 1 },
+    { KEY("backward", KEY_REAL, sharing_at, backward), .unit = "s/s", .least = 1 },
+    { KEY("update", KEY_REAL, sharing_at, update), .unit = "s/s", .least = 1 },
+};
+
+void sharing_both(record *r, calibration *cal, const char *star)
+{
+    sharing *s = &cal->shared;
+    uint64_t devices;
+    char     number[SECTION_STAR];
+
+    for (size_t i = 0; i < s->n && r->out; i++) {
+        snprintf(number, sizeof number, "%" PRId64, s->of[i].devices);
+        record_begin(r, number);
+        RECORD_KEYS(r, sharing_keys, &s->of[i]);
+    }
+    if (r->out)
+        return;
+    if (text_uint(star, &devices, r->err) || devices < 2 || devices > INT32_MAX ||
+        (s->n && (int64_t)devices <= s->of[s->n - 1].devices))
+        record_fail(r, NULL, LM_E_ARG,
+                    "[%s]: expected a number of devices above 1 and those before it",
+                    r->section->name);
+    else if (s->n == SHARING_MOST)
+        record_fail(r, NULL, LM_E_ARG, "[%s]: more than %d numbers of devices", r->section->name,
+                    SHARING_MOST);
+    if (r->status)
+        return;
+    s->of[s->n] =
+        (sharing_at){ .devices = (int64_t)devices, .forward = NAN, .backward = NAN, .update = NAN };
+    RECORD_KEYS(r, sharing_keys, &s->of[s->n++]);
+}

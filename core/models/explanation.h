@@ -1,0 +1,52 @@
+/** What a predicted step is made of: seconds by layer, class of kernels and regressor. */
+#ifndef MODELS_EXPLANATION_H
+#define MODELS_EXPLANATION_H
+
+#include "models/step_model.h"
+
+/** Of no layer: what a step costs as a whole, such as the latency of an all-reduce. */
+#define NO_LAYER ((size_t)-1)
+
+/** What one regressor of one time costs in the kernels of one class of one layer. */
+typedef struct share {
+    size_t      layer; /**< or NO_LAYER */
+    phase       part;
+    const char *kernels;   /**< their class; of models that know none the layer's type */
+    const char *regressor; /**< "conv.bytes.forward", "flops" */
+    const char *unit;      /**< what one of it is */
+    double      count;
+    double      coefficient; /**< seconds per unit */
+    double      seconds;
+    term_bound  bound;    /**< N_TERM_BOUNDS: the model does not know it, of none of the shares */
+    certainty   standing; /**< of its coefficient at the whole network's count */
+} share;
+
+typedef struct explained_layer {
+    const char *name, *type;
+} explained_layer;
+
+struct explanation {
+    prediction       step;
+    phase            part[4]; /**< whose times add up to the step */
+    size_t           n_parts;
+    explained_layer *layer; /**< in the order of execution */
+    size_t           n_layers;
+    share           *share; /**< their seconds add up to step.step */
+    size_t           n_shares, room;
+    bool             bounded; /**< it is known what bounds the shares */
+    struct arena    *arena;   /**< owns all texts */
+};
+
+/** Appends a share. LM_E_NOMEM. */
+lm_status explanation_add(explanation *e, const share *s, lm_error *err);
+/** Appends what a step takes as a whole under a name; nothing for seconds that are not above 0. */
+lm_status explanation_add_whole(explanation *e, phase part, const char *name, double seconds,
+                                term_bound bound, certainty standing, lm_error *err);
+/** A copy of a text that lives as long as the explanation; NULL when memory runs out. */
+const char *explanation_keep(explanation *e, const char *text);
+/** Takes the names of its layers from a network. LM_E_NOMEM. */
+lm_status explanation_name_layers(explanation *e, const bound_network *net, lm_error *err);
+/** Seconds of the shares of one time so far. */
+double explanation_seconds(const explanation *e, phase part);
+
+#endif

@@ -1,0 +1,140 @@
+/* Networks as sums of their layers' own prices (single/whole.h). */
+#include <math.h>
+#include <string.h>
+
+#include "models/explanation.h"
+#include "models/linear.h"
+#include "single/composed.h"
+#include "single/model.h"
+#include "single/whole.h"
+
+/* Are sums of layers corrected by networks? */
+static bool composed(const calibration *cal)
+{
+    return cal->composed && cal->composed->step.rows > 0;
+}
+
+static bool fitted_of(const calibration *cal, const char *name, phase which)
+{
+    const size_t at = form_find(name, which);
+
+    return at < n_forms && cal->fitted[at].present;
+}
+
+bool layers_model_applies(const calibration *cal, const char *name)
+{
+    return !strcmp(name, step_model_name(0)) && cal->layers && layer_model_any(cal->layers) &&
+           (composed(cal) ||
+            (!fitted_of(cal, name, PHASE_FORWARD) && !fitted_of(cal, name, PHASE_STEP)));
+}
+
+/* The whole is composed, so are its forward pass and its update; the rest is backward. */
+static void compose(const composed_factors *f, whole_seconds *s)
+{
+    double forward[N_WHOLE_PARTS] = { 0 };
+
+    for (whole_part p = WHOLE_HOST; p <= WHOLE_OTHERS; p++)
+        forward[p] = p == WHOLE_HOST_BACK ? 0 : s->step[p];
+    s->forward  = composed_seconds(f, forward);
+    s->update   = f->of[WHOLE_UPDATE] * s->step[WHOLE_UPDATE];
+    s->backward = fmax(0, composed_seconds(f, s->step) - s->forward - s->update);
+}
+
+/* Passes of one micro-step, and the update. */
+static lm_status sum_layers(const predictor *who, const step_setup *s, whole_seconds *out,
+                            lm_error *err)
+{
+    const bool     whole = composed(who->cal);
+    bound_network *bound;
+    lm_status      status =
+        workloads_bind_at(who->loads, who->network, who->input, who->dtype, s->batch, &bound, err);
+
+    if (status)
+        return status;
+    status = whole_predict(who->cal->layers, bound, optimizer_name(s->optimizer),
+                           whole ? WHOLE_LEARNED_STEPS : WHOLE_LEARNED, out, err);
+    if (!status && whole)
+        compose(&who->cal->composed->step, out);
+    if (!status && isnan(out->backward))
+        status = lm_error_set(err, LM_E_NOTFOUND,
+                              "single layers were measured without their backward pass: measure "
+                              "steps of some, then fit again");
+    if (status)
+        lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
+    bound_network_free(bound);
+    return status;
+}
+
+/* What layers take in a network is assumed to be what they take alone. */
+static lm_status layers_price(const predictor *who, const step_setup *s, step_price *out,
+                              lm_error *err)
+{
+    const bool      whole   = composed(who->cal);
+    const certainty stands  = whole ? CERTAINTY_EXTRAPOLATED : CERTAINTY_ASSUMED;
+    const phase     part[]  = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
+    const bounded   unknown = { NAN, NAN, NAN };
+    whole_seconds   found;
+    net_metrics     counts;
+    lm_status       status =
+        workloads_counts(who->loads, who->network, who->input, who->dtype, s->batch, &counts, err);
+
+    if (status || (status = sum_layers(who, s, &found, err)))
+        return status;
+    *out = (step_price){ .forward      = { found.forward, NAN, NAN },
+                         .backward     = { found.backward, NAN, NAN },
+                         .update       = { found.update, NAN, NAN },
+                         .step         = unknown,
+                         .known        = whole ? calibration_intervals(who->cal, who->model) : NULL,
+                         .tells_update = true,
+                         .unbounded    = !whole,
+                         .joules_passes = unknown,
+                         .joules_step   = unknown,
+                         .counts        = counts };
+    for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
+        bounded *const to[] = { &out->forward, &out->backward, &out->update };
+        grounds       *g    = part[i] == PHASE_UPDATE ? &out->rest : &out->passes;
+
+        ledger_add(&g->ledger, stands, to[i]->value);
+        if (whole)
+            linear_share_host(who, s, part[i], step_measured(who, s), &to[i]->value, g);
+    }
+    if (!whole)
+        grounds_note(&out->passes, "layers by themselves", 0);
+    return linear_trains(who, &counts, err);
+}
+
+/* Steps of a multiprocessor count as arithmetic; an update moves weights. */
+static lm_status layers_bounds(const predictor *who, const step_setup *s, bound_price *out,
+                               lm_error *err)
+{
+    whole_seconds   found;
+    const lm_status status = sum_layers(who, s, &found, err);
+
+    *out = (bound_price){ .passes = { 0 } };
+    if (status)
+        return status;
+    out->passes[BOUND_ARITHMETIC] = found.by[RESOURCE_FLOPS] + found.by[RESOURCE_DEPTH];
+    out->passes[BOUND_TRAFFIC]    = found.by[RESOURCE_BANDWIDTH];
+    out->passes[BOUND_LAUNCH]     = found.by[RESOURCE_HOST];
+    out->update[0][BOUND_TRAFFIC] = out->update[1][BOUND_TRAFFIC] = found.update;
+    return LM_OK;
+}
+
+static lm_status layers_explain(const predictor *who, const step_setup *s, explanation *e,
+                                lm_error *err)
+{
+    (void)s;
+    (void)e;
+    return lm_error_set(err, LM_E_UNSUPPORTED,
+                        "%s: a step that is a sum of single layers is not taken apart: "
+                        "calibrate whole networks",
+                        who->machine ? who->machine : "the machine file");
+}
+
+const step_model layers_model = {
+    .price    = layers_price,
+    .exchange = linear_exchange,
+    .buckets  = linear_buckets,
+    .bounds   = layers_bounds,
+    .explain  = layers_explain,
+};

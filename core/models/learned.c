@@ -1,0 +1,487 @@
+/* Learned models of single layers as step models. */
+#include "models/learned.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "baselines/layerwise_network.h"
+#include "models/explanation.h"
+#include "models/linear.h"
+
+/* What was asked of it, and what it said. */
+typedef struct asked {
+    int64_t       batch; /* 0: nothing was asked yet */
+    optimizer     optimizer;
+    layerwise_sum sum;
+    double       *backward; /* s, of each layer of the network; 0: it has none, or is not known */
+} asked;
+
+typedef struct state {
+    layerwise_model *model;
+    device_list     *list;      /* owns `on`; NULL: none was opened */
+    const device    *on;        /* NULL: unknown */
+    char            *optimizer; /* any word, in place of the setup's; NULL: the setup's */
+    asked            last[2];   /* a search for a turning point goes between two batches */
+    size_t           next;
+} state;
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+lm_status learned_read(const calibration *cal, const char *path, const layerwise_kind *kind,
+                       layerwise_model **out, lm_error *err)
+{
+    void           *read   = NULL;
+    const lm_status status = calibration_learned_open(cal, kind->name, &layerwise_kept, &read, err);
+
+    if (status && !calibration_learned_has(cal, kind->name))
+        lm_error_prefix(err, "%s", path);
+    if (!status)
+        *out = read;
+    return status;
+}
+
+lm_status learned_device(const char *name, const char *told, const char *own, device_list **list,
+                         const device **out, lm_error *err)
+{
+    lm_error  ignored;
+    lm_status status = LM_OK;
+
+    *out = NULL;
+    if (!name && !told)
+        return LM_OK;
+    if (!*list && (status = devices_open(own, list, err)))
+        return status;
+    if (name)
+        return devices_find(*list, name, out, err);
+    if (devices_find(*list, told, out, &ignored))
+        *out = NULL;
+    return LM_OK;
+}
+
+lm_status learned_open_with(predictor *who, layerwise_model *m, const char *update, lm_error *err)
+{
+    state *s = calloc(1, sizeof *s);
+
+    if (s && update && !(s->optimizer = strdup(update))) {
+        free(s);
+        s = NULL;
+    }
+    if (!s)
+        return no_memory(err);
+    s->model   = m;
+    who->by    = &learned_model;
+    who->state = s;
+    return LM_OK;
+}
+
+const layerwise_model *learned_model_of(const predictor *who)
+{
+    return ((const state *)who->state)->model;
+}
+
+const device *learned_device_of(const predictor *who)
+{
+    return ((const state *)who->state)->on;
+}
+
+static lm_status learned_open(predictor *who, const model_source *from, lm_error *err)
+{
+    layerwise_model *m = NULL;
+    lm_status status   = learned_read(who->cal, who->machine, layerwise_find(who->model), &m, err);
+    state    *s;
+
+    if (status)
+        return status;
+    if ((status = learned_open_with(who, m, from->optimizer, err))) {
+        layerwise_free(m);
+        return status;
+    }
+    s = who->state;
+    return learned_device(from->device, calibration_device(who->cal), from->devices, &s->list,
+                          &s->on, err);
+}
+
+static void forget(asked *a)
+{
+    free(a->backward);
+    *a = (asked){ .batch = 0 };
+}
+
+static void learned_close(predictor *who)
+{
+    state *s = who->state;
+
+    if (!s)
+        return;
+    for (size_t i = 0; i < sizeof s->last / sizeof s->last[0]; i++)
+        forget(&s->last[i]);
+    layerwise_free(s->model);
+    devices_free(s->list);
+    free(s->optimizer);
+    free(s);
+    who->state = NULL;
+}
+
+/* ---- layers -----------------------------------------------------------------------------------
+ */
+
+static lm_status sum_layers(const predictor *who, const step_setup *setup, const bound_network *net,
+                            layerwise_see *see, void *context, layerwise_sum *out, lm_error *err)
+{
+    const state          *s      = who->state;
+    const char           *opt    = s->optimizer ? s->optimizer : optimizer_name(setup->optimizer);
+    const layerwise_setup how    = { opt, "", s->on, NAN };
+    lm_status             status = layerwise_sum_each(s->model, net, &how, see, context, out, err);
+
+    if (!status && isnan(out->seconds[PHASE_STEP]))
+        status = lm_error_set(
+            err, LM_E_NOTFOUND,
+            isnan(out->seconds[PHASE_BACKWARD])
+                ? "%s learned nothing of training any layer of %s with %s: measure steps of such "
+                  "layers, then fit again"
+                : "%s learned passes of layers of %s, but no update with %s, which is part of a "
+                  "step: measure updates or steps of such layers, then fit again",
+            who->model, who->network, opt);
+    if (status)
+        lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
+    return status;
+}
+
+/* The layer that a case stands under: its first one with weights, else its first. */
+static size_t layer_of(const layerwise_case *c, const bound_network *net)
+{
+    size_t i = 0;
+
+    while (i < c->n_layers && !c->layer[i]->n_weights)
+        i++;
+    return (size_t)(c->layer[i < c->n_layers ? i : 0] - net->layer);
+}
+
+/* Backward passes of the layers of a network. */
+typedef struct keeping {
+    const bound_network *net;
+    double              *backward;
+} keeping;
+
+static lm_status keep_backward(void *context, const layerwise_case *c,
+                               const double seconds[N_PHASES], lm_error *err)
+{
+    const keeping *k = context;
+
+    (void)err;
+    if (!isnan(seconds[PHASE_BACKWARD]))
+        k->backward[layer_of(c, k->net)] = seconds[PHASE_BACKWARD];
+    return LM_OK;
+}
+
+static lm_status ask_network(const predictor *who, const step_setup *setup,
+                             const bound_network *net, asked *out, lm_error *err)
+{
+    asked     a = { .batch     = setup->batch,
+                    .optimizer = setup->optimizer,
+                    .backward  = calloc(net->n_layers + 1, sizeof *a.backward) };
+    keeping   k = { net, a.backward };
+    lm_status status =
+        a.backward ? sum_layers(who, setup, net, keep_backward, &k, &a.sum, err) : no_memory(err);
+
+    if (status) {
+        forget(&a);
+        return status;
+    }
+    forget(out);
+    *out = a;
+    return LM_OK;
+}
+
+static lm_status ask_layers(const predictor *who, const step_setup *setup, asked **out,
+                            lm_error *err)
+{
+    state         *s     = who->state;
+    bound_network *bound = NULL;
+    lm_status      status;
+
+    for (size_t i = 0; i < 2; i++)
+        if (s->last[i].batch == setup->batch && s->last[i].optimizer == setup->optimizer) {
+            *out = &s->last[i];
+            return LM_OK;
+        }
+    if ((status = workloads_bind_at(who->loads, who->network, who->input, who->dtype, setup->batch,
+                                    &bound, err)))
+        return status;
+    status = ask_network(who, setup, bound, &s->last[s->next], err);
+    bound_network_free(bound);
+    if (status)
+        return status;
+    *out    = &s->last[s->next];
+    s->next = !s->next;
+    return LM_OK;
+}
+
+/* ---- a step -----------------------------------------------------------------------------------
+ */
+
+/* NAN where a pass was not learned of just the layers whose steps were. */
+static bounded pass_of(const layerwise_sum *found, phase f)
+{
+    return found->other[f] ? (bounded){ NAN, NAN, NAN }
+                           : (bounded){ found->seconds[f], found->low[f], found->high[f] };
+}
+
+static bounded joules_of(const layerwise_sum *found, phase f)
+{
+    return (bounded){ found->joules[f], found->joules_low[f], found->joules_high[f] };
+}
+
+static bounded sum_of(bounded a, bounded b)
+{
+    return (bounded){ a.value + b.value, a.low + b.low, a.high + b.high };
+}
+
+static bounded rest_of(bounded a, bounded b)
+{
+    return (bounded){ a.value - b.value, a.low - b.low, a.high - b.high };
+}
+
+/* That layers take in a network what they take by themselves is assumed. */
+static void stand(const layerwise_sum *found, step_price *p)
+{
+    grounds *g = &p->passes;
+
+    grounds_note(g, "layers by themselves", 0);
+    if (found->beyond > 1)
+        grounds_note(g, "a feature", found->beyond);
+    if (found->untold[PHASE_STEP] && g->n_beyond < GROUNDS_NOTES) {
+        grounds_note(g, "nothing here", 0);
+        g->beyond[g->n_beyond - 1].layers = found->untold[PHASE_STEP];
+    }
+    if (isnan(p->update.value)) {
+        ledger_add(&g->ledger, CERTAINTY_ASSUMED, p->step.value);
+    } else {
+        ledger_add(&g->ledger, CERTAINTY_ASSUMED, p->forward.value + p->backward.value);
+        ledger_add(&p->rest.ledger, CERTAINTY_ASSUMED, p->update.value);
+    }
+}
+
+static lm_status learned_price(const predictor *who, const step_setup *s, step_price *out,
+                               lm_error *err)
+{
+    asked     *a;
+    step_price p      = { .known = NULL };
+    lm_status  status = ask_layers(who, s, &a, err);
+
+    if (!status)
+        status = workloads_counts(who->loads, who->network, who->input, who->dtype, s->batch,
+                                  &p.counts, err);
+    if (status)
+        return status;
+    if (s->sync.accumulation > 1 &&
+        (a->sum.other[PHASE_FORWARD] || a->sum.other[PHASE_BACKWARD] ||
+         isnan(a->sum.seconds[PHASE_FORWARD] + a->sum.seconds[PHASE_BACKWARD])))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s learned whole steps alone, and --accumulate needs forward and "
+                            "backward passes by themselves",
+                            who->model);
+    p.forward       = pass_of(&a->sum, PHASE_FORWARD);
+    p.backward      = pass_of(&a->sum, PHASE_BACKWARD);
+    p.step          = pass_of(&a->sum, PHASE_STEP);
+    p.update        = rest_of(p.step, sum_of(p.forward, p.backward));
+    p.joules_passes = sum_of(joules_of(&a->sum, PHASE_FORWARD), joules_of(&a->sum, PHASE_BACKWARD));
+    p.joules_step   = joules_of(&a->sum, PHASE_STEP);
+    stand(&a->sum, &p);
+    *out = p;
+    return LM_OK;
+}
+
+/* A learned model knows layers alone: all-reduces are those of the default model. */
+static predictor default_of(const predictor *who)
+{
+    predictor others = *who;
+
+    others.model = step_model_name(0);
+    others.by    = layers_model_applies(who->cal, others.model) ? &layers_model : &linear_model;
+    others.state = NULL;
+    others.scan  = NULL;
+    return others;
+}
+
+static lm_status learned_exchange(const predictor *who, const step_setup *s,
+                                  const net_metrics *counts, exchange_price *out, lm_error *err)
+{
+    const predictor others = default_of(who);
+    const lm_status status = linear_exchange(&others, s, counts, out, err);
+
+    if (!status)
+        out->beyond = 0; /* its own ranges tell */
+    return status;
+}
+
+/* Gradients are ready when the layers behind them are done. */
+static lm_status learned_buckets(const predictor *who, const step_setup *s,
+                                 const gradient_schedule *gradients, priced_program **out,
+                                 lm_error *err)
+{
+    double   *ready;
+    asked    *a;
+    lm_status status = ask_layers(who, s, &a, err);
+
+    if (status)
+        return status;
+    if (isnan(pass_of(&a->sum, PHASE_FORWARD).value + pass_of(&a->sum, PHASE_BACKWARD).value))
+        return lm_error_set(
+            err, LM_E_UNSUPPORTED,
+            "%s learned whole steps of layers of %s, which do not say when gradients are ready: "
+            "%s backward passes of such layers, then fit again",
+            who->model, who->network,
+            step_setup_in_turn(s) ? "measure" : "take --sync once, or measure");
+    if (!(ready = malloc((gradients->n + 1) * sizeof *ready)))
+        return no_memory(err);
+    gradient_schedule_by_layers(gradients, a->backward, ready);
+    status = priced_program_told(who->cal, step_model_name(0), &who->link, gradients, s->batch,
+                                 ready, &s->sync, out, err);
+    free(ready);
+    return status;
+}
+
+/* The default model says what bounds the seconds, where the machine file has it. */
+static lm_status learned_bounds(const predictor *who, const step_setup *s, bound_price *out,
+                                lm_error *err)
+{
+    const predictor others = default_of(who);
+
+    return others.by->bounds(&others, s, out, err);
+}
+
+static bool learned_tells_power(const predictor *who)
+{
+    const state *s = who->state;
+
+    for (size_t i = 0; i < s->model->n_tasks; i++)
+        if (s->model->task[i].target == LAYERWISE_WATTS)
+            return true;
+    return false;
+}
+
+/* ---- taking apart -----------------------------------------------------------------------------
+ */
+
+typedef struct taking {
+    explanation         *e;
+    const bound_network *net;
+    double               micro;
+} taking;
+
+static lm_status share_case(void *context, const layerwise_case *c, const double seconds[N_PHASES],
+                            lm_error *err)
+{
+    const taking *t      = context;
+    const size_t  layer  = layer_of(c, t->net);
+    const double  step   = seconds[PHASE_STEP];
+    const double  passes = seconds[PHASE_FORWARD] + seconds[PHASE_BACKWARD];
+    const double  own[3] = { t->micro * seconds[PHASE_FORWARD], t->micro * seconds[PHASE_BACKWARD],
+                             step - passes };
+    const bool    whole  = t->e->part[0] == PHASE_STEP;
+    lm_status     status = LM_OK;
+
+    if (isnan(step)) /* of these nothing is in the step */
+        return LM_OK;
+    for (size_t i = 0; i < (whole ? 1 : 3) && !status; i++) {
+        const share s = { .layer       = layer,
+                          .part        = t->e->part[i],
+                          .kernels     = t->e->layer[layer].type,
+                          .regressor   = "layer",
+                          .unit        = "s",
+                          .count       = whole ? step : own[i],
+                          .coefficient = 1,
+                          .seconds     = whole ? step : own[i],
+                          .bound       = N_TERM_BOUNDS,
+                          .standing    = CERTAINTY_ASSUMED };
+
+        status = s.seconds != 0 ? explanation_add(t->e, &s, err) : LM_OK;
+    }
+    return status;
+}
+
+/* Exposed all-reduces, as they stand in one message; and what they cost the pass. */
+static lm_status share_sync(const predictor *who, const step_setup *s, double backward,
+                            explanation *e, lm_error *err)
+{
+    const prediction *step  = &e->step;
+    const bool        turn  = step_setup_in_turn(s);
+    const bool        known = turn || who->cal->overlapping.rows;
+    net_metrics       counts;
+    exchange_price    once;
+    struct {
+        const char *what;
+        double      seconds;
+    } const beside[] = { { "slowdown", step->backward - backward },
+                         { "copies", step->copy },
+                         { "stragglers", step->straggler } };
+    lm_status status =
+        workloads_counts(who->loads, who->network, who->input, who->dtype, s->batch, &counts, err);
+
+    if (status || (status = learned_exchange(who, s, &counts, &once, err)))
+        return status;
+    if (step_measured(who, s) & 1u << PHASE_SYNC) {
+        const double all = ledger_seconds(&once.grounds.ledger);
+
+        once.grounds.ledger = (ledger){ .seconds = { [CERTAINTY_MEASURED] = all } };
+    }
+    for (certainty c = 0; c < N_CERTAINTIES && !status; c++)
+        status = explanation_add_whole(
+            e, PHASE_SYNC, "all-reduce",
+            once.seconds > 0 ? step->exposed / once.seconds * once.grounds.ledger.seconds[c] : 0,
+            N_TERM_BOUNDS, known ? c : CERTAINTY_ASSUMED, err);
+    for (size_t i = 0; i < sizeof beside / sizeof beside[0] && !turn && !status; i++)
+        status = explanation_add_whole(e, PHASE_SYNC, beside[i].what, beside[i].seconds,
+                                       N_TERM_BOUNDS, CERTAINTY_INTERPOLATED, err);
+    return status;
+}
+
+static lm_status explain_layers(const predictor *who, const step_setup *s, const bound_network *net,
+                                explanation *e, lm_error *err)
+{
+    static const phase parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };
+    const bool         whole   = isnan(e->step.forward + e->step.backward);
+    taking             t       = { e, net, (double)s->sync.accumulation };
+    layerwise_sum      found;
+    lm_status          status;
+
+    e->part[0] = PHASE_STEP;
+    e->n_parts = whole ? 1 : sizeof parts / sizeof parts[0];
+    if (!whole)
+        memcpy(e->part, parts, sizeof parts);
+    if ((status = sum_layers(who, s, net, share_case, &t, &found, err)) || step_setup_ranks(s) == 1)
+        return status;
+    e->part[e->n_parts++] = PHASE_SYNC;
+    return share_sync(who, s, t.micro * found.seconds[PHASE_BACKWARD], e, err);
+}
+
+static lm_status learned_explain(const predictor *who, const step_setup *s, explanation *e,
+                                 lm_error *err)
+{
+    bound_network *net = NULL;
+    lm_status      status =
+        workloads_bind_at(who->loads, who->network, who->input, who->dtype, s->batch, &net, err);
+
+    if (status)
+        return status;
+    if (!(status = explanation_name_layers(e, net, err)))
+        status = explain_layers(who, s, net, e, err);
+    bound_network_free(net);
+    return status;
+}
+
+const step_model learned_model = {
+    .from_layers = true,
+    .open        = learned_open,
+    .close       = learned_close,
+    .price       = learned_price,
+    .exchange    = learned_exchange,
+    .buckets     = learned_buckets,
+    .bounds      = learned_bounds,
+    .tells_power = learned_tells_power,
+    .explain     = learned_explain,
+};

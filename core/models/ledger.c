@@ -1,0 +1,103 @@
+/* How well a predicted time is founded. */
+#include "models/ledger.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char *const names[N_CERTAINTIES] = {
+    [CERTAINTY_MEASURED]     = "measured",
+    [CERTAINTY_INTERPOLATED] = "interpolated",
+    [CERTAINTY_EXTRAPOLATED] = "extrapolated",
+    [CERTAINTY_ASSUMED]      = "assumed",
+};
+
+const char *certainty_name(certainty c)
+{
+    return names[c];
+}
+
+double range_beyond(const coefficient *c, double count)
+{
+    if (!isfinite(c->low))
+        return 1;
+    if (count > c->high * RANGE_TOLERANCE)
+        return count / c->high;
+    if (count * RANGE_TOLERANCE < c->low)
+        return count / c->low;
+    return 1;
+}
+
+certainty certainty_of(const coefficient *c, double count, bool elsewhere)
+{
+    /* `known` is of terms only; a fit leaves the range of what no row has empty, a file leaves it
+     * out
+     */
+    if (!isfinite(c->low) || !c->determined || c->known <= KNOWN_LEAST)
+        return CERTAINTY_ASSUMED;
+    return elsewhere || range_beyond(c, count) != 1 ? CERTAINTY_EXTRAPOLATED
+                                                    : CERTAINTY_INTERPOLATED;
+}
+
+void ledger_add(ledger *l, certainty c, double seconds)
+{
+    l->seconds[c] += fabs(seconds);
+}
+
+void ledger_add_all(ledger *l, const ledger *other, double times)
+{
+    for (certainty k = 0; k < N_CERTAINTIES; k++)
+        l->seconds[k] += times * other->seconds[k];
+}
+
+double ledger_seconds(const ledger *l)
+{
+    double all = 0;
+
+    for (certainty k = 0; k < N_CERTAINTIES; k++)
+        all += l->seconds[k];
+    return all;
+}
+
+double ledger_share(const ledger *l, certainty c)
+{
+    const double all = ledger_seconds(l);
+
+    return all > 0 ? l->seconds[c] / all : NAN;
+}
+
+void ledger_percents(const ledger *l, int out[N_CERTAINTIES])
+{
+    double rest[N_CERTAINTIES];
+    int    missing = 100;
+
+    for (certainty k = 0; k < N_CERTAINTIES; k++) {
+        const double percent = 100 * ledger_share(l, k);
+
+        out[k]  = (int)percent;
+        rest[k] = percent - out[k];
+        missing -= out[k];
+    }
+    for (; missing > 0; missing--) {
+        certainty most = 0;
+
+        for (certainty k = 1; k < N_CERTAINTIES; k++)
+            if (rest[k] > rest[most])
+                most = k;
+        out[most]++;
+        rest[most]--;
+    }
+}
+
+const char *ledger_print(const ledger *l, char buffer[LEDGER_TEXT])
+{
+    int    percent[N_CERTAINTIES];
+    size_t n = 0;
+
+    snprintf(buffer, LEDGER_TEXT, "-");
+    if (isnan(ledger_share(l, 0)))
+        return buffer;
+    ledger_percents(l, percent);
+    for (certainty k = 0; k < N_CERTAINTIES; k++)
+        n += (size_t)snprintf(buffer + n, LEDGER_TEXT - n, "%s%d", k ? "/" : "", percent[k]);
+    return buffer;
+}

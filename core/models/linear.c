@@ -1,0 +1,362 @@
+/* Models that are linear in counts or terms of a network. */
+#include "models/linear.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "fit/shared.h"
+
+/* ---- what was measured ----------------------------------------------------------------------- */
+
+static bool other_dtype(const predictor *who)
+{
+    return who->cal->dtype && who->dtype != who->cal->dtype;
+}
+
+bool step_measured_as_sent(const step_setup *s)
+{
+    return s->sync.rule == SYNC_ONCE && !s->sync.dtype;
+}
+
+bool step_measurable(const predictor *who, const char **input)
+{
+    return who->cal && !other_dtype(who) && who->cal->measured.n &&
+           !workloads_input(who->loads, who->network, who->input, who->dtype, input, NULL);
+}
+
+unsigned step_measured(const predictor *who, const step_setup *s)
+{
+    measured_at at    = { .network = who->network, .batch = s->batch };
+    unsigned    parts = 0;
+    bool        together, alone;
+
+    if (!step_measurable(who, &at.input))
+        return 0;
+    at.ranks = step_setup_ranks(s);
+    together = measured_has(&who->cal->measured, &at);
+    at.ranks = 1;
+    alone    = measured_has(&who->cal->measured, &at);
+    if (together || alone)
+        parts = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD;
+    if (parts && s->optimizer == OPTIMIZER_MOMENTUM) /* what fits take updates of */
+        parts |= 1u << PHASE_UPDATE | 1u << PHASE_GRAD_ONE | 1u << PHASE_STEP;
+    if (together && step_measured_as_sent(s))
+        parts |= 1u << PHASE_SYNC | 1u << PHASE_GRAD;
+    return parts;
+}
+
+certainty linear_certainty(const predictor *who, unsigned measured, phase which,
+                           const contribution *c)
+{
+    if (measured & 1u << which)
+        return CERTAINTY_MEASURED;
+    if (who->cal->transferred) /* of another machine */
+        return CERTAINTY_ASSUMED;
+    return certainty_of(c->c, c->count, other_dtype(who));
+}
+
+/* ---- one formula ------------------------------------------------------------------------------
+ */
+
+static bool fitted_of(const predictor *who, phase which, size_t *at)
+{
+    *at = form_find(who->model, which);
+    return *at < n_forms && who->cal->fitted[*at].present;
+}
+
+size_t linear_parts(const predictor *who, bool many, phase out[4])
+{
+    const bool tells = form_find(who->model, PHASE_UPDATE) < n_forms;
+    size_t     n     = 0, at;
+
+    if (!many && !fitted_of(who, PHASE_FORWARD, &at) && fitted_of(who, PHASE_STEP, &at)) {
+        out[n++] = PHASE_STEP; /* nothing but whole steps was measured */
+        return n;
+    }
+    out[n++] = PHASE_FORWARD;
+    out[n++] = PHASE_BACKWARD;
+    out[n++] = tells ? PHASE_UPDATE : many ? PHASE_GRAD : PHASE_GRAD_ONE;
+    if (tells && many)
+        out[n++] = PHASE_SYNC;
+    return n;
+}
+
+lm_status linear_missing(const predictor *who, phase which, lm_error *err)
+{
+    static const char *const remedy[N_TIMES] = {
+        [PHASE_FORWARD]       = "calibrate whole networks",
+        [PHASE_BACKWARD]      = "calibrate whole networks with their backward pass",
+        [PHASE_GRAD_ONE]      = "calibrate whole networks with their update on 1 rank",
+        [PHASE_GRAD]          = "calibrate whole networks on 2 ranks or more (mpirun)",
+        [PHASE_BACKWARD_GRAD] = "calibrate whole networks on 2 ranks or more (mpirun)",
+        [PHASE_UPDATE]        = "calibrate whole networks with their update",
+        [PHASE_SYNC]          = "calibrate on 2 ranks or more (mpirun)",
+        [PHASE_INFERENCE]     = "measure whole networks in evaluation mode",
+        [PHASE_STEP]          = "measure steps of whole networks",
+        [PHASE_GRAD_INPUT]    = "measure single layers",
+        [PHASE_GRAD_WEIGHT]   = "measure single layers",
+    };
+
+    return lm_error_set(err, LM_E_NOTFOUND, "%s has no %s.%s: %s, then fit again",
+                        who->machine ? who->machine : "the machine file", who->model,
+                        phase_formula(which), remedy[which]);
+}
+
+/* Of terms only those that hold this share of the time are worth a mark. */
+#define SHARE 0.1
+
+/* A coefficient that nobody has fitted is no zero. */
+static lm_status unknown_term(const predictor *who, phase which, const contribution *c,
+                              lm_error *err)
+{
+    char name[64];
+
+    return lm_error_set(err, LM_E_NOTFOUND,
+                        "%s: %s.%s has no coefficient '%s', which the network needs: "
+                        "calibrate networks with such layers, then fit again",
+                        who->machine ? who->machine : "the machine file", who->model,
+                        phase_formula(which), term_name(c->regressor, name, sizeof name));
+}
+
+static void check_range(bool term, const contribution *c, double seconds, grounds *g)
+{
+    const double factor = range_beyond(c->c, c->count);
+
+    if (factor == 1 || (term && c->seconds < SHARE * seconds))
+        return;
+    grounds_note(
+        g, term ? term_slot_name(term_slot(c->regressor)) : feature_name((feature)c->regressor),
+        factor);
+}
+
+/* Seconds of a formula, and what they stand on. */
+static lm_status ask(const predictor *who, phase which, const workload *load, unsigned measured,
+                     double *seconds, grounds *g, lm_error *err)
+{
+    contribution room[MAX_CONTRIBUTIONS];
+    size_t       at, n;
+    bool         term;
+
+    if (!fitted_of(who, which, &at))
+        return linear_missing(who, which, err);
+    term     = !forms[at].n_features;
+    n        = calibration_contributions(who->cal, at, load, room);
+    *seconds = n ? 0 : NAN;
+    for (size_t k = 0; k < n; k++)
+        *seconds += room[k].seconds;
+    for (size_t k = 0; k < n; k++) {
+        if (term && isnan(room[k].c->value))
+            return unknown_term(who, which, &room[k], err);
+        check_range(term, &room[k], *seconds, g);
+        ledger_add(&g->ledger, linear_certainty(who, measured, which, &room[k]), room[k].seconds);
+    }
+    if (*seconds < 0)
+        grounds_note(g, "negative time", 0);
+    return LM_OK;
+}
+
+/* What a device does by itself takes longer where others of its host do the same. */
+void linear_share_host(const predictor *who, const step_setup *s, phase which, unsigned measured,
+                       double *seconds, grounds *g)
+{
+    const double more = *seconds * (shared_times(who->cal, who->model, which, s->devices) - 1);
+
+    if (!(more > 0))
+        return;
+    *seconds += more;
+    ledger_add(&g->ledger,
+               !sharing_known(&who->cal->shared, s->devices) ? CERTAINTY_EXTRAPOLATED
+               : measured >> which & 1                       ? CERTAINTY_MEASURED
+                                                             : CERTAINTY_INTERPOLATED,
+               more);
+}
+
+lm_status linear_trains(const predictor *who, const net_metrics *counts, lm_error *err)
+{
+    return counts->params
+               ? LM_OK
+               : lm_error_set(err, LM_E_UNSUPPORTED,
+                              "%s has no parameters: there is nothing to train", who->network);
+}
+
+static const bounded unknown = { NAN, NAN, NAN };
+
+static lm_status linear_price(const predictor *who, const step_setup *s, step_price *out,
+                              lm_error *err)
+{
+    const bool    many = step_setup_ranks(s) > 1;
+    full_workload counted;
+    unsigned      measured;
+    phase         part[4];
+    size_t        n;
+    lm_status status = workloads_full(who->loads, who->network, who->input, who->dtype, s->batch,
+                                      &who->cal->settings, s->optimizer, &counted, err);
+
+    if (status)
+        return status;
+    *out     = (step_price){ .forward       = unknown,
+                             .backward      = unknown,
+                             .update        = unknown,
+                             .step          = unknown,
+                             .known         = calibration_intervals(who->cal, who->model),
+                             .tells_update  = form_find(who->model, PHASE_UPDATE) < n_forms,
+                             .joules_passes = unknown,
+                             .joules_step   = unknown,
+                             .counts        = counted.load.counts };
+    measured = step_measured(who, s);
+    n        = linear_parts(who, many, part);
+    for (size_t i = 0; i < n && !status; i++) {
+        const phase f   = part[i];
+        const bool  own = f == PHASE_UPDATE || f == PHASE_GRAD_ONE;
+        bounded    *to  = own                   ? &out->update
+                          : f == PHASE_FORWARD  ? &out->forward
+                          : f == PHASE_BACKWARD ? &out->backward
+                                                : &out->step;
+        grounds    *g   = own ? &out->rest : &out->passes;
+
+        if (f == PHASE_SYNC || f == PHASE_GRAD) /* an exchange */
+            continue;
+        if (!(status = ask(who, f, &counted.load, measured, &to->value, g, err)))
+            linear_share_host(who, s, f, measured, &to->value, g);
+    }
+    return status ? status : linear_trains(who, &out->counts, err);
+}
+
+static lm_status linear_inference(const predictor *who, int64_t batch, bounded *out, lm_error *err)
+{
+    full_workload counted;
+    double        s[N_TIMES];
+    size_t        at;
+    lm_status     status;
+
+    *out = unknown;
+    if (!fitted_of(who, PHASE_INFERENCE, &at))
+        return LM_OK;
+    if ((status = workloads_full(who->loads, who->network, who->input, who->dtype, batch,
+                                 &who->cal->settings, OPTIMIZER_SGD, &counted, err)))
+        return status;
+    for (phase q = 0; q < N_TIMES; q++)
+        s[q] = NAN;
+    out->value = s[PHASE_INFERENCE] = calibration_seconds(who->cal, at, &counted.load);
+    if (isnan(out->value))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "%s: %s.inference lacks a coefficient that the network needs: measure "
+                            "networks with such layers in evaluation mode, then fit again",
+                            who->machine ? who->machine : "the machine file", who->model);
+    intervals_at(calibration_intervals(who->cal, who->model), PHASE_INFERENCE, s,
+                 &(interval_place){ .batch = batch, .ranks = 1 }, &out->low, &out->high);
+    return LM_OK;
+}
+
+/* ---- gradients --------------------------------------------------------------------------------
+ */
+
+certainty fabric_certainty(const predictor *who, const allreduce_share *s)
+{
+    if (s->assumed || who->cal->transferred)
+        return CERTAINTY_ASSUMED;
+    return s->beyond ? CERTAINTY_EXTRAPOLATED : CERTAINTY_INTERPOLATED;
+}
+
+lm_status fabric_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
+                          exchange_price *out, lm_error *err)
+{
+    const allreduce  a = { step_setup_bytes(s, counts), s->nodes, s->devices };
+    allreduce_answer answer;
+    const lm_status  status = calibration_ask(who->cal, &who->link, &a, &answer, err);
+
+    if (status) {
+        lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");
+        return status;
+    }
+    *out = (exchange_price){ .seconds = answer.seconds,
+                             .told_link =
+                                 calibration_assumes(who->cal, who->model, &who->link, s->nodes),
+                             .known = calibration_intervals(who->cal, who->model) };
+    for (size_t i = 0; i < answer.n_beyond; i++)
+        grounds_note(&out->grounds, answer.beyond[i].what, answer.beyond[i].factor);
+    for (size_t k = 0; k < answer.n; k++)
+        ledger_add(&out->grounds.ledger, fabric_certainty(who, &answer.share[k]),
+                   answer.share[k].seconds);
+    if (out->seconds < 0)
+        grounds_note(&out->grounds, "negative time", 0);
+    return LM_OK;
+}
+
+/* By the fabric; or by a formula of the model's own, of all ranks alike. */
+lm_status linear_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
+                          exchange_price *out, lm_error *err)
+{
+    const bool     joint = form_find(who->model, PHASE_SYNC) == n_forms;
+    const int64_t  ranks = step_setup_ranks(s);
+    const workload load  = { .counts = *counts,
+                             .nodes  = (double)ranks,
+                             .bytes  = step_setup_bytes(s, counts) };
+
+    if (calibration_asks(who->cal, who->model))
+        return fabric_exchange(who, s, counts, out, err);
+    *out = (exchange_price){ .joint = joint, .known = calibration_intervals(who->cal, who->model) };
+    if (ranks > who->cal->max_ranks)
+        out->beyond = (double)ranks / (double)who->cal->max_ranks;
+    return ask(who, joint ? PHASE_GRAD : PHASE_SYNC, &load, 0, &out->seconds, &out->grounds, err);
+}
+
+lm_status linear_buckets(const predictor *who, const step_setup *s,
+                         const gradient_schedule *gradients, priced_program **out, lm_error *err)
+{
+    return priced_program_of(who->cal, who->model, &who->link, gradients, &s->sync, out, err);
+}
+
+/* ---- what bounds it ---------------------------------------------------------------------------
+ */
+
+/* All contributions of a formula but those that only the number of nodes tells. */
+static void add_bounds(const predictor *who, phase which, const workload *load, double *sum)
+{
+    contribution room[MAX_CONTRIBUTIONS];
+    size_t       at, n = 0;
+
+    if (fitted_of(who, which, &at))
+        n = calibration_contributions(who->cal, at, load, room);
+    for (size_t k = 0; k < n; k++) {
+        const uint32_t r = room[k].regressor;
+
+        if (!forms[at].n_features)
+            sum[term_family_bound(term_family_of(r))] += room[k].seconds;
+        else if (!feature_of_nodes((feature)r))
+            sum[feature_bound((feature)r)] += room[k].seconds;
+    }
+}
+
+static lm_status linear_bounds(const predictor *who, const step_setup *s, bound_price *out,
+                               lm_error *err)
+{
+    full_workload counted;
+    lm_status status = workloads_full(who->loads, who->network, who->input, who->dtype, s->batch,
+                                      &who->cal->settings, s->optimizer, &counted, err);
+
+    *out = (bound_price){ .passes = { 0 } };
+    for (int many = 0; many < 2 && !status; many++) {
+        phase        part[4];
+        const size_t n = linear_parts(who, many, part);
+
+        for (size_t i = 0; i < n; i++) {
+            const bool pass =
+                part[i] == PHASE_FORWARD || part[i] == PHASE_BACKWARD || part[i] == PHASE_STEP;
+
+            if (part[i] != PHASE_SYNC && !(pass && many))
+                add_bounds(who, part[i], &counted.load, pass ? out->passes : out->update[many]);
+        }
+    }
+    return status;
+}
+
+const step_model linear_model = {
+    .grows_evenly = true,
+    .price        = linear_price,
+    .exchange     = linear_exchange,
+    .buckets      = linear_buckets,
+    .bounds       = linear_bounds,
+    .inference    = linear_inference,
+    .explain      = linear_explain,
+};

@@ -1,0 +1,54 @@
+/** Models that are linear in counts or terms of a network: forms (fit/forms.h) of a machine file.
+ */
+#ifndef MODELS_LINEAR_H
+#define MODELS_LINEAR_H
+
+#include "models/step_model.h"
+
+extern const step_model linear_model;
+/** Networks as sums of their layers' own prices: the default model, where nothing else was
+ * measured, or where such sums were corrected by networks (single/composed.h). */
+extern const step_model layers_model;
+
+/** Does the machine file know its networks only by single layers? */
+bool layers_model_applies(const calibration *cal, const char *name);
+
+/** The times whose formulas add up to a step, on one rank or on several, into `out`; how many. */
+size_t linear_parts(const predictor *who, bool many, phase out[4]);
+
+/** Of a time without a formula: LM_E_NOTFOUND, with what to measure. */
+lm_status linear_missing(const predictor *who, phase which, lm_error *err);
+
+/** All gradients in one message, by the fabric of the machine file. As step_model.exchange. */
+lm_status fabric_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
+                          exchange_price *out, lm_error *err);
+/** What a share of it stands on, unless this very step was measured. */
+certainty fabric_certainty(const predictor *who, const allreduce_share *s);
+
+/** LM_E_UNSUPPORTED for a network without parameters. */
+lm_status linear_trains(const predictor *who, const net_metrics *counts, lm_error *err);
+
+/** Exchange and buckets by the model's own formulas, as in step_model. */
+lm_status linear_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
+                          exchange_price *out, lm_error *err);
+lm_status linear_buckets(const predictor *who, const step_setup *s,
+                         const gradient_schedule *gradients, priced_program **out, lm_error *err);
+/** What a contribution to a time stands on, step_measured() looked at, too. */
+certainty linear_certainty(const predictor *who, unsigned measured, phase which,
+                           const contribution *c);
+lm_status linear_explain(const predictor *who, const step_setup *s, explanation *e, lm_error *err);
+/** Adds what a pass or an update takes longer where other ranks of its host do the same. */
+void linear_share_host(const predictor *who, const step_setup *s, phase which, unsigned measured,
+                       double *seconds, grounds *g);
+
+/**
+ * Times that were measured at this very step, 1 << phase each: of this network, input and batch,
+ * all-reduces also on as many ranks. 0: none.
+ */
+unsigned step_measured(const predictor *who, const step_setup *s);
+/** May steps of the network have been measured? With which input. */
+bool step_measurable(const predictor *who, const char **input);
+/** Are gradients sent as all-reduces of whole steps are measured: in one message, uncast? */
+bool step_measured_as_sent(const step_setup *s);
+
+#endif

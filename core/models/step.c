@@ -1,0 +1,80 @@
+/* A training step: what is asked about it, and what is predicted. */
+#include "models/step.h"
+
+#include <stdio.h>
+#include <string.h>
+
+step_setup step_setup_of(int64_t batch, int64_t nodes)
+{
+    return (step_setup){ .batch     = batch,
+                         .nodes     = nodes,
+                         .devices   = 1,
+                         .sync      = { .rule = SYNC_ONCE, .accumulation = 1 },
+                         .optimizer = OPTIMIZER_MOMENTUM };
+}
+
+int64_t step_setup_ranks(const step_setup *s)
+{
+    return s->devices > 1 && s->nodes > INT64_MAX / s->devices ? INT64_MAX : s->nodes * s->devices;
+}
+
+bool step_setup_in_turn(const step_setup *s)
+{
+    return step_setup_ranks(s) == 1 || s->sync.rule == SYNC_ONCE;
+}
+
+double step_setup_bytes(const step_setup *s, const net_metrics *counts)
+{
+    return s->sync.dtype ? (double)counts->params * (double)lm_dtype_bytes(s->sync.dtype)
+                         : (double)counts->param_bytes;
+}
+
+void grounds_note(grounds *g, const char *what, double factor)
+{
+    for (size_t i = 0; i < g->n_beyond; i++)
+        if (*g->beyond[i].what == *what && !strcmp(g->beyond[i].what, what))
+            return;
+    if (g->n_beyond < GROUNDS_NOTES) {
+        g->beyond[g->n_beyond].what   = what;
+        g->beyond[g->n_beyond].layers = 0;
+        g->beyond[g->n_beyond].factor = factor;
+        g->n_beyond++;
+    }
+}
+
+void grounds_join(grounds *g, const grounds *other)
+{
+    if (!g->n_beyond) { /* nothing is there twice */
+        memcpy(g->beyond, other->beyond, other->n_beyond * sizeof *g->beyond);
+        g->n_beyond = other->n_beyond;
+        return;
+    }
+    for (size_t i = 0; i < other->n_beyond; i++) {
+        const size_t n = g->n_beyond;
+
+        grounds_note(g, other->beyond[i].what, other->beyond[i].factor);
+        if (g->n_beyond > n)
+            g->beyond[n].layers = other->beyond[i].layers;
+    }
+}
+
+const char *grounds_beyond(const grounds *g, char *buffer, size_t size)
+{
+    size_t n = 0;
+
+    *buffer = '\0';
+    for (size_t i = 0; i < g->n_beyond && n < size; i++) {
+        const size_t layers = g->beyond[i].layers;
+
+        if (i)
+            n += (size_t)snprintf(buffer + n, size - n, ", ");
+        if (layers && n < size)
+            n += (size_t)snprintf(buffer + n, size - n, "%zu layer%s ", layers,
+                                  layers == 1 ? " costs" : "s cost");
+        if (n < size)
+            n += (size_t)snprintf(buffer + n, size - n, "%s", g->beyond[i].what);
+        if (g->beyond[i].factor > 0 && n < size)
+            n += (size_t)snprintf(buffer + n, size - n, " x%.3g", g->beyond[i].factor);
+    }
+    return buffer;
+}

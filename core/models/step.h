@@ -1,0 +1,87 @@
+/** A training step: what is asked about it, and what is predicted. */
+#ifndef MODELS_STEP_H
+#define MODELS_STEP_H
+
+#include "fit/priced_program.h"
+#include "models/ledger.h"
+#include "observe/workloads.h"
+#include "program/policy.h"
+
+/** A step that is asked about. step_setup_of() is one to begin with. */
+typedef struct step_setup {
+    int64_t     batch;   /**< samples of each device in a micro-step */
+    int64_t     nodes;   /**< what a network connects */
+    int64_t     devices; /**< of each node */
+    sync_policy sync;
+    optimizer   optimizer;
+} step_setup;
+
+/** One device a node, all gradients in one message behind the backward pass, momentum. */
+step_setup step_setup_of(int64_t batch, int64_t nodes);
+
+/** Devices of all nodes together; INT64_MAX where that is too many. */
+int64_t step_setup_ranks(const step_setup *s);
+
+/** Is one part done after the other? One message behind the backward pass, or none, hides nothing.
+ */
+bool step_setup_in_turn(const step_setup *s);
+
+/** Bytes of all gradients as they travel: of the policy's type, or the weights' own. */
+double step_setup_bytes(const step_setup *s, const net_metrics *counts);
+
+#define GROUNDS_NOTES 12
+
+/** What a predicted time stands on. */
+typedef struct grounds {
+    ledger ledger; /**< all 0: no seconds */
+    struct {
+        const char *what;    /**< a regressor, or what is wrong */
+        double      factor;  /**< count over the range's end; 0: `what` says it all */
+        size_t      layers;  /**< so many; else 0 */
+    } beyond[GROUNDS_NOTES]; /**< what leaves the calibrated range */
+    size_t n_beyond;
+} grounds;
+
+/** Adds to `beyond`, once; what does not fit is dropped. Texts are printed only when asked for. */
+void grounds_note(grounds *g, const char *what, double factor);
+/** Adds the notes of another one; the ledger stays. */
+void grounds_join(grounds *g, const grounds *other);
+/** "nodes x2, conv3x3.flops x16": what leaves the calibrated range, in `buffer`; "": nothing. */
+const char *grounds_beyond(const grounds *g, char *buffer, size_t size);
+
+/** A value and its bounds. NAN: unknown. */
+typedef struct bounded {
+    double value, low, high;
+} bounded;
+
+/** One step, in seconds. */
+typedef struct prediction {
+    int64_t batch;             /**< samples per device and micro-step */
+    int64_t nodes, devices;    /**< devices: of each node */
+    double  forward, backward; /**< of all micro-steps; with sync and grad NAN where only whole
+                                  steps were fitted; backward as it is beside messages */
+    double  sync;      /**< all-reduces, however much of them the backward pass hides; NAN: this
+                          model does not tell them from the update */
+    int64_t messages;  /**< of these all-reduces; 0: one rank, or not told from the update */
+    double  exposed;   /**< what is left of them behind the backward pass; NAN as sync */
+    double  copy;      /**< into buckets and out of them */
+    double  straggler; /**< what the slowest of the ranks takes longer than one */
+    double  update;    /**< NAN: not told from the all-reduces */
+    double  grad;      /**< exposed all-reduces, copies, stragglers and update */
+    double  step;      /**< forward, backward and grad */
+    /** Bounds by time, from ratios measured / predicted on what was left out of the fit
+     * (interval.h); of a step without an interval of its own, those of its parts added up. NAN:
+     * unknown. */
+    double low[N_TIMES], high[N_TIMES];
+    /** The step if its all-reduces alone take as long as the high and the low end of their
+     * interval, and all else what is predicted; NAN: unknown. */
+    double           slow, fast;
+    bounded          alone; /**< backward, of all micro-steps, beside no message */
+    const intervals *known; /**< that the bounds are by; NULL: by none */
+    grounds          grounds;
+    /** Of a device's own work, by a model that tells power beside time. joules 0: it tells none. */
+    double  own_seconds;
+    bounded own_joules; /**< with the bounds of the power */
+} prediction;
+
+#endif

@@ -1,0 +1,108 @@
+/* All step models by name. */
+#include "models/step_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "baselines/layerwise.h"
+#include "models/learned.h"
+#include "models/linear.h"
+#include "models/paleo.h"
+
+/* A family of models: names that one step_model serves. */
+typedef struct family {
+    const step_model *by;
+    const char *(*name)(size_t i); /* NULL past the last */
+} family;
+
+static const char *name_of_paleo(size_t i)
+{
+    return i ? NULL : "paleo";
+}
+
+static const char *name_of_learned(size_t i)
+{
+    return layerwise_kinds[i] ? layerwise_kinds[i]->name : NULL;
+}
+
+static const family families[] = {
+    { &linear_model, model_at },
+    { &paleo_model, name_of_paleo },
+    { &learned_model, name_of_learned },
+};
+
+#define N_FAMILIES (sizeof families / sizeof families[0])
+
+const char *step_model_name(size_t i)
+{
+    for (size_t f = 0; f < N_FAMILIES; f++)
+        for (size_t k = 0; families[f].name(k); k++)
+            if (!i--)
+                return families[f].name(k);
+    return NULL;
+}
+
+const step_model *step_model_find(const char *name)
+{
+    for (size_t f = 0; f < N_FAMILIES; f++)
+        for (size_t k = 0; families[f].name(k); k++)
+            if (!strcmp(families[f].name(k), name))
+                return families[f].by;
+    return NULL;
+}
+
+const char *step_model_names(const char *between, char *text, size_t size)
+{
+    size_t n = 0;
+
+    *text = '\0';
+    for (size_t i = 0; step_model_name(i) && n < size; i++)
+        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? between : "", step_model_name(i));
+    return text;
+}
+
+const step_model *step_model_of(const calibration *cal, const char *name)
+{
+    return cal && layers_model_applies(cal, name) ? &layers_model : step_model_find(name);
+}
+
+lm_status predictor_open(predictor *who, const model_source *from, lm_error *err)
+{
+    who->by    = step_model_of(who->cal, who->model);
+    who->state = NULL;
+    if (!who->by) {
+        char names[200];
+
+        return lm_error_set(err, LM_E_NOTFOUND, "expected one of %s; found '%.40s'",
+                            step_model_names(", ", names, sizeof names), who->model);
+    }
+    return who->by->open ? who->by->open(who, from, err) : LM_OK;
+}
+
+const char *predictor_sync_model(const predictor *who)
+{
+    return who->by->from_layers ? step_model_name(0) : who->model;
+}
+
+bool predictor_tells_gradients(const predictor *who)
+{
+    const step_setup s       = step_setup_of(1, 1);
+    lm_error         ignored = { 0 };
+    step_price       p;
+
+    if (!who->by->from_layers)
+        return who->cal && form_find(who->model, PHASE_SYNC) < n_forms;
+    return !who->by->price(who, &s, &p, &ignored) && !isnan(p.forward.value + p.backward.value);
+}
+
+bool predictor_tells_power(const predictor *who)
+{
+    return who->by->tells_power && who->by->tells_power(who);
+}
+
+void predictor_close(predictor *who)
+{
+    if (who->by && who->by->close)
+        who->by->close(who);
+}

@@ -1,0 +1,127 @@
+/**
+ * What tells how long a step takes: one interface for all models.
+ *
+ * A model prices what a device does by itself (forward, backward, update) and the gradients that
+ * ranks exchange. It says when gradients are ready, what bounds its seconds, and what they are made
+ * of. predict/ composes the answer from these: no other room asks which model it is.
+ *
+ * A new kind of model is a file beside this one with its step_model, and a line in step_model.c. A
+ * learned model of single layers is a file with its layerwise_kind, and a line in layerwise.c.
+ */
+#ifndef MODELS_STEP_MODEL_H
+#define MODELS_STEP_MODEL_H
+
+#include "baselines/paleo.h"
+#include "models/step.h"
+
+struct step_model;
+struct step_scan;
+
+/** Who predicts what, on which machine: predictor_open(). */
+typedef struct predictor {
+    const struct step_model *by;
+    void                    *state; /**< of `by`: predictor_close() frees it */
+    const calibration       *cal;   /**< NULL: `by` takes a datasheet instead */
+    workloads               *loads;
+    const char              *model;   /**< "layermeter", "paleo" ... */
+    const char              *network; /**< name or path */
+    const char              *input;   /**< shape of one sample; NULL: the file's */
+    lm_dtype                 dtype;
+    const char              *machine; /**< file behind `cal`, for messages; may be NULL */
+    interconnect             link;    /**< what connects nodes, as told; zeros: nothing is said */
+    struct step_scan        *scan;    /**< what steps share (step_scan_new()); NULL: nothing */
+} predictor;
+
+/** What some models take beside a machine file; zeros: not given. */
+typedef struct model_source {
+    const char    *device;    /**< by name, of a datasheet */
+    const char    *devices;   /**< file of datasheets, looked at before the shipped ones */
+    const char    *optimizer; /**< any word, of models that learned it by its name */
+    paleo_platform platform;  /**< its percents of peak and scheme */
+} model_source;
+
+/** What a device takes by itself in one micro-step, its update included. */
+typedef struct step_price {
+    bounded          forward, backward; /**< s; NAN: not known by themselves */
+    bounded          update; /**< s; NAN: not told from the all-reduces, or not known by itself */
+    bounded          step;   /**< s, of the whole; in use where the passes are NAN */
+    const intervals *known;  /**< the bounds are by these, and so are those of composed times;
+                                 NULL: they are as stated */
+    bool             tells_update; /**< `known` has an interval of the update */
+    bool        unbounded;    /**< nothing is known of how far off it is, whatever it is added to */
+    grounds     passes, rest; /**< of forward, backward or the whole step; of the update */
+    bounded     joules_passes, joules_step; /**< with the bounds of the power; NAN: not told */
+    net_metrics counts;
+} step_price;
+
+/** What the all-reduces of a step take in one message behind the backward pass. */
+typedef struct exchange_price {
+    double  seconds;
+    bool    joint;     /**< with the update: nobody tells one from the other */
+    double  beyond;    /**< ranks over the most that were measured; 0: not beyond */
+    bool    told_link; /**< over a link that was told: what was measured of others bounds nothing */
+    grounds grounds;   /**< its ledger: as if nothing of this very step had been measured */
+    const intervals *known; /**< has the interval of PHASE_SYNC; NULL: nobody knows it */
+} exchange_price;
+
+/** Seconds by what bounds them (terms.h), in one micro-step: of passes, of an update on one rank
+ * and on several. */
+typedef struct bound_price {
+    double passes[N_TERM_BOUNDS], update[2][N_TERM_BOUNDS];
+} bound_price;
+
+typedef struct explanation explanation; /* models/explanation.h */
+
+typedef struct step_model {
+    bool from_datasheet; /**< takes model_source.platform in place of a machine file */
+    bool from_layers;    /**< learned single layers: knows optimizers by any word, and no terms */
+    bool grows_evenly;   /**< its seconds grow with the batch as the counts do, by equal steps */
+    /** Sets who->state. NULL: there is none. */
+    lm_status (*open)(predictor *who, const model_source *from, lm_error *err);
+    void (*close)(predictor *who);
+    /** LM_E_NOTFOUND if the machine file lacks what this needs, and what binding returns. */
+    lm_status (*price)(const predictor *who, const step_setup *s, step_price *out, lm_error *err);
+    /** Of several ranks. LM_E_NOTFOUND for what was neither measured nor told. */
+    lm_status (*exchange)(const predictor *who, const step_setup *s, const net_metrics *counts,
+                          exchange_price *out, lm_error *err);
+    /** Buckets of a policy, and when they are ready. LM_E_UNSUPPORTED where the model does not know
+     * when gradients are ready, or the all-reduce from the update. */
+    lm_status (*buckets)(const predictor *who, const step_setup *s,
+                         const gradient_schedule *gradients, priced_program **out, lm_error *err);
+    /** At s->batch. NULL: the model does not say what bounds its seconds. */
+    lm_status (*bounds)(const predictor *who, const step_setup *s, bound_price *out, lm_error *err);
+    /** A forward pass at a batch in evaluation mode, s; NAN: only passes of training are known.
+     * NULL: the model knows none. */
+    lm_status (*inference)(const predictor *who, int64_t batch, bounded *out, lm_error *err);
+    /** Does it tell power beside time? NULL: it does not. */
+    bool (*tells_power)(const predictor *who);
+    /** Shares of e->step, which is there already. */
+    lm_status (*explain)(const predictor *who, const step_setup *s, explanation *e, lm_error *err);
+} step_model;
+
+/** Name of the i-th model, the default one first; NULL past the last. */
+const char *step_model_name(size_t i);
+/** NULL: there is none of that name. */
+const step_model *step_model_find(const char *name);
+/** "layermeter, counts, ...", with `between` between two. */
+const char *step_model_names(const char *between, char *text, size_t size);
+/** What a name stands for on a machine: the default model has two forms, by what was measured. */
+const step_model *step_model_of(const calibration *cal, const char *name);
+
+/**
+ * Opens the model `who->model` for who->cal; the other fields are the caller's, and stay.
+ * predictor_close() in either case. LM_E_NOTFOUND for an unknown model, one that the machine file
+ * lacks, and an unknown device.
+ */
+lm_status predictor_open(predictor *who, const model_source *from, lm_error *err);
+void      predictor_close(predictor *who);
+
+/** The model whose all-reduces the predictor's are: its own, of learned layers the default one. */
+const char *predictor_sync_model(const predictor *who);
+/** Does it say when gradients are ready, so that all-reduces may hide behind the pass? False, too,
+ * where it says nothing of the network's steps. */
+bool predictor_tells_gradients(const predictor *who);
+/** Does it tell power beside time? */
+bool predictor_tells_power(const predictor *who);
+
+#endif

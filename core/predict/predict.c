@@ -1,0 +1,611 @@
+/* A predicted training step: prices of a model, composed. */
+#include "predict/predict.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "models/linear.h"
+
+/* ---- what steps share -------------------------------------------------------------------------
+ */
+
+/* What a price of a device by itself depends on. */
+typedef struct price_key {
+    int64_t   batch;   /* 0: of nothing */
+    int64_t   devices; /* of its node, all at work */
+    optimizer optimizer;
+    bool      together; /* this very step was measured on as many ranks */
+    bool      many;     /* of several ranks: models may update by another formula */
+    bool      micro;    /* of several micro-steps: models may refuse them */
+} price_key;
+
+/* What a device takes by itself. */
+typedef struct priced {
+    price_key      key;
+    bool           many;
+    interval_reach reach; /* of the batch, where its intervals are known */
+    step_price     price;
+} priced;
+
+/* What depends on nodes and devices, and on no batch. */
+typedef struct exchanged {
+    int64_t          nodes, devices; /* nodes 0: of nothing */
+    measured_batches measured;       /* batches that were measured on as many ranks */
+    interval_reach   reach;          /* of the ranks, where its intervals are known */
+    const intervals *reach_of;
+    double           bytes; /* of `price`; NAN: of nothing yet */
+    program_at_once  once;  /* of `price`, behind the last pass */
+    exchange_price   price;
+} exchanged;
+
+/* Grids go through nodes by batches or the other way round. An entry takes the place of the one
+ * before. Both are powers of two. */
+#define SCAN_PRICED    256
+#define SCAN_EXCHANGED 1024
+
+struct step_scan {
+    priced_program *program; /* NULL: none yet */
+    exchanged       exchanged[SCAN_EXCHANGED];
+    priced          priced[SCAN_PRICED];
+};
+
+lm_status step_scan_new(step_scan **out, lm_error *err)
+{
+    step_scan *s = calloc(1, sizeof *s);
+
+    if (!s)
+        return no_memory(err);
+    *out = s;
+    return LM_OK;
+}
+
+void step_scan_free(step_scan *s)
+{
+    if (s)
+        priced_program_free(s->program);
+    free(s);
+}
+
+/* What a step is composed from. */
+typedef struct answering {
+    const predictor  *who;
+    const step_setup *asked;
+    double            micro;
+    bool              in_turn; /* step_setup_in_turn() */
+    priced           *own;
+    exchanged        *ranks;
+    priced_program   *program; /* NULL: nothing is hidden, and nobody wants buckets */
+    bool              brief;   /* of the bounds those of the all-reduces, slow and fast suffice */
+    lm_error         *err;
+} answering;
+
+/* Where a step without a scan has what it would share. */
+typedef struct answer_room {
+    priced    own;
+    exchanged ranks;
+} answer_room;
+
+static void find_ranks(answering *a, answer_room *room)
+{
+    const step_setup *s    = a->asked;
+    measured_at       at   = { .network = a->who->network, .ranks = step_setup_ranks(s) };
+    const uint64_t    hash = (uint64_t)s->nodes + (uint64_t)s->devices * 0x9E3779B97F4A7C15u;
+    exchanged        *e =
+        a->who->scan ? &a->who->scan->exchanged[hash & (SCAN_EXCHANGED - 1)] : &room->ranks;
+
+    a->ranks = e;
+    if (e->nodes == s->nodes && e->devices == s->devices)
+        return;
+    e->nodes    = s->nodes;
+    e->devices  = s->devices;
+    e->measured = (measured_batches){ NULL, 0 };
+    e->reach_of = NULL;
+    e->bytes    = NAN;
+    if (step_measurable(a->who, &at.input))
+        e->measured = measured_on(&a->who->cal->measured, &at);
+}
+
+static bool same_key(const price_key *a, const price_key *b)
+{
+    return a->batch == b->batch && a->devices == b->devices && a->optimizer == b->optimizer &&
+           a->together == b->together && a->many == b->many && a->micro == b->micro;
+}
+
+static lm_status find_own(answering *a, answer_room *room)
+{
+    const step_setup *s   = a->asked;
+    const price_key   key = { .batch     = s->batch,
+                              .devices   = s->devices,
+                              .optimizer = s->optimizer,
+                              .together  = measured_batch(&a->ranks->measured, s->batch),
+                              .many      = step_setup_ranks(s) > 1,
+                              .micro     = s->sync.accumulation > 1 };
+    const uint64_t    at  = (uint64_t)s->batch * 4 + key.many * 2U + key.together;
+    priced           *p = a->who->scan ? &a->who->scan->priced[at & (SCAN_PRICED - 1)] : &room->own;
+    lm_status         status;
+
+    a->own = p;
+    if (same_key(&p->key, &key))
+        return LM_OK;
+    p->key.batch = 0; /* of nothing, until it is done */
+    if ((status = a->who->by->price(a->who, s, &p->price, a->err)))
+        return status;
+    if (p->price.known)
+        intervals_reach(p->price.known, SCOPE_BATCH, s->batch, &p->reach);
+    p->key  = key;
+    p->many = key.many;
+    return LM_OK;
+}
+
+static lm_status find_exchange(answering *a)
+{
+    const net_metrics *counts = &a->own->price.counts;
+    const double       bytes  = step_setup_bytes(a->asked, counts);
+    lm_status          status;
+
+    if (!a->own->many || a->ranks->bytes == bytes)
+        return LM_OK;
+    a->ranks->bytes = NAN;
+    if ((status = a->who->by->exchange(a->who, a->asked, counts, &a->ranks->price, a->err)))
+        return status;
+    a->ranks->bytes = bytes;
+    rank_program_at_once(bytes, &a->ranks->once);
+    return LM_OK;
+}
+
+static lm_status find_program(answering *a)
+{
+    const predictor         *who      = a->who;
+    const step_setup        *s        = a->asked;
+    step_scan               *scan     = who->scan;
+    const term_settings      plain    = { 0 };
+    const gradient_schedule *schedule = NULL;
+    lm_status                status =
+        workloads_gradients(who->loads, who->network, who->input, who->dtype, s->batch,
+                            who->cal ? &who->cal->settings : &plain, &schedule, a->err);
+
+    if (status)
+        return status;
+    if (scan && scan->program &&
+        priced_program_holds(scan->program, schedule, s->batch, &s->sync)) {
+        a->program = scan->program;
+        return LM_OK;
+    }
+    if ((status = who->by->buckets(who, s, schedule, &a->program, a->err)))
+        return status;
+    if (scan) {
+        priced_program_free(scan->program);
+        scan->program = a->program;
+    }
+    return LM_OK;
+}
+
+static void release(answering *a)
+{
+    if (!a->who->scan)
+        priced_program_free(a->program);
+}
+
+/* ---- seconds ----------------------------------------------------------------------------------
+ */
+
+static step_work work_of(const answering *a)
+{
+    const step_price *p = &a->own->price;
+
+    return (step_work){ .forward  = a->micro * p->forward.value,
+                        .backward = a->micro * p->backward.value,
+                        .update   = p->update.value,
+                        .compute  = a->micro * p->forward.value + a->micro * p->backward.value,
+                        .micro    = a->micro };
+}
+
+/* Of the one message behind the last pass. */
+static double price_at_once(void *context, const message *e, double bytes)
+{
+    const answering *a = context;
+
+    (void)e;
+    (void)bytes;
+    return a->ranks->price.seconds;
+}
+
+/* The step with its passes and messages so many times as long. */
+static step_times times_at(answering *a, const step_work *w, double pass, double longer, bool brief)
+{
+    const rank_span ranks = { a->asked->nodes, a->asked->devices };
+    step_times      t;
+
+    if (a->in_turn) {
+        const schedule_question q = { .work    = *w,
+                                      .group   = { [GROUP_DATA] = ranks },
+                                      .pass    = pass,
+                                      .message = longer,
+                                      .brief   = true };
+
+        schedule_step(a->own->many ? &a->ranks->once.program : NULL, &q, price_at_once, a, &t);
+    } else {
+        priced_program_run(a->program,
+                           &(program_case){ .work    = *w,
+                                            .batch   = a->asked->batch,
+                                            .ranks   = ranks,
+                                            .pass    = pass,
+                                            .message = longer,
+                                            .brief   = brief },
+                           &t);
+    }
+    return t;
+}
+
+/* Of whole steps no parts are known; those of a device by itself exchange nothing. */
+static void put_whole(const answering *a, prediction *out)
+{
+    const double sync = a->own->many ? a->ranks->price.seconds : 0;
+
+    out->sync = out->exposed = sync;
+    out->messages            = a->own->many;
+    out->copy = out->straggler = 0;
+    out->step                  = a->micro * a->own->price.step.value + sync;
+    out->grad                  = out->step - out->forward - out->backward;
+}
+
+static lm_status put_seconds(answering *a, prediction *out)
+{
+    const bool joint = a->own->many && a->ranks->price.joint;
+    step_work  w     = work_of(a);
+    step_times t;
+
+    if (joint)
+        w.update = 0;
+    t = times_at(a, &w, 1, 1, true);
+    if (a->program && isnan(t.sync))
+        return linear_missing(a->who, PHASE_SYNC, a->err);
+    out->batch    = a->asked->batch;
+    out->nodes    = a->asked->nodes;
+    out->devices  = a->asked->devices;
+    out->forward  = w.forward;
+    out->backward = w.backward;
+    out->update   = a->own->price.update.value;
+    out->alone    = (bounded){ w.backward, NAN, NAN };
+    if (isnan(w.forward + w.backward)) {
+        put_whole(a, out);
+        return LM_OK;
+    }
+    out->backward  = t.backward;
+    out->sync      = joint ? NAN : t.sync;
+    out->exposed   = joint ? NAN : t.exposed;
+    out->messages  = joint ? 0 : (int64_t)t.n;
+    out->copy      = t.copy;
+    out->straggler = t.straggler;
+    out->grad      = t.grad;
+    out->step      = t.step;
+    return LM_OK;
+}
+
+/* By a model that tells power beside time. */
+static void put_power(const answering *a, prediction *out)
+{
+    const step_price *p    = &a->own->price;
+    const double      more = a->micro - 1; /* micro-steps without an update */
+    const bounded    *step = &p->joules_step, *passes = &p->joules_passes;
+
+    out->own_seconds = 0;
+    out->own_joules  = (bounded){ 0, 0, 0 };
+    if (isnan(step->value))
+        return;
+    out->own_seconds = p->step.value;
+    out->own_joules  = *step;
+    if (more > 0) {
+        out->own_seconds += more * (p->forward.value + p->backward.value);
+        out->own_joules.value += more * passes->value;
+        out->own_joules.low += more * passes->low;
+        out->own_joules.high += more * passes->high;
+    }
+}
+
+/* ---- what it stands on ------------------------------------------------------------------------
+ */
+
+static void put_grounds(const answering *a, prediction *out)
+{
+    const predictor  *who     = a->who;
+    const step_price *p       = &a->own->price;
+    const ledger     *once    = &a->ranks->price.grounds.ledger;
+    const double      exposed = out->exposed + out->copy + out->straggler;
+    grounds          *g       = &out->grounds;
+
+    g->ledger   = (ledger){ .seconds = { 0 } };
+    g->n_beyond = 0;
+    if (a->own->many && a->ranks->price.beyond > 0)
+        grounds_note(g, "nodes", a->ranks->price.beyond);
+    grounds_join(g, &p->passes);
+    grounds_join(g, &p->rest);
+    if (a->own->many)
+        grounds_join(g, &a->ranks->price.grounds);
+    if (p->counts.layers_not_lowered)
+        grounds_note(g, "layers without kernels are not in it", 0);
+    if (who->cal && who->cal->transferred)
+        grounds_note(g, "transferred", 0);
+    if (who->cal && who->cal->dtype && who->dtype != who->cal->dtype)
+        grounds_note(g, "dtype", 0);
+    ledger_add_all(&g->ledger, &p->passes.ledger, a->micro);
+    ledger_add_all(&g->ledger, &p->rest.ledger, 1);
+    if (!a->own->many)
+        return;
+    if (!a->in_turn) {
+        /* of the ledger of one message the exposed share */
+        if (who->cal->overlapping.rows)
+            ledger_add_all(&g->ledger, once, exposed / a->ranks->price.seconds);
+        else
+            ledger_add(&g->ledger, CERTAINTY_ASSUMED, out->exposed);
+    } else if (a->own->key.together && step_measured_as_sent(a->asked)) {
+        ledger_add(&g->ledger, CERTAINTY_MEASURED, ledger_seconds(once));
+    } else {
+        ledger_add_all(&g->ledger, once, 1);
+    }
+}
+
+/* ---- bounds -----------------------------------------------------------------------------------
+ */
+
+/* What was measured of other links says nothing of one that was told. */
+static const phase of_link[] = { PHASE_SYNC, PHASE_GRAD, PHASE_BACKWARD_GRAD, PHASE_STEP };
+
+/* By intervals: of all composed times that have one, else added up. */
+static void bound_by_intervals(const answering *a, prediction *out)
+{
+    const step_price    *p     = &a->own->price;
+    exchanged           *r     = a->ranks;
+    const interval_place place = { out->batch, out->nodes * out->devices, &a->own->reach,
+                                   &r->reach };
+    double               s[N_TIMES];
+
+    if (r->reach_of != p->known) {
+        intervals_reach(p->known, SCOPE_NODES, place.ranks, &r->reach);
+        r->reach_of = p->known;
+    }
+    for (phase q = 0; q < N_TIMES; q++)
+        s[q] = NAN;
+    s[PHASE_FORWARD]  = out->forward;
+    s[PHASE_BACKWARD] = out->alone.value;
+    if (p->tells_update)
+        s[PHASE_UPDATE] = out->update;
+    s[PHASE_SYNC]          = out->sync;
+    s[PHASE_GRAD]          = out->grad;
+    s[PHASE_BACKWARD_GRAD] = out->alone.value + out->grad;
+    s[PHASE_STEP]          = out->step;
+    intervals_of_step(p->known, s, &place, out->low, out->high);
+    for (size_t i = 0; a->own->many && r->price.told_link && i < sizeof of_link / sizeof of_link[0];
+         i++)
+        out->low[of_link[i]] = out->high[of_link[i]] = NAN;
+}
+
+/* As the model states those of its parts; composed times add up. */
+static void bound_as_stated(const answering *a, prediction *out)
+{
+    const step_price *p   = &a->own->price;
+    double           *low = out->low, *high = out->high;
+
+    for (phase q = 0; q < N_TIMES; q++)
+        low[q] = high[q] = NAN;
+    if (a->own->many && a->ranks->price.known && !a->ranks->price.told_link) {
+        const interval_place place = { .batch = out->batch, .ranks = out->nodes * out->devices };
+        double               s[N_TIMES];
+
+        for (phase q = 0; q < N_TIMES; q++)
+            s[q] = NAN;
+        s[PHASE_SYNC] = out->sync;
+        intervals_at(a->ranks->price.known, PHASE_SYNC, s, &place, &low[PHASE_SYNC],
+                     &high[PHASE_SYNC]);
+    }
+    for (int i = 0; i < 2; i++) {
+        double *const to   = i ? high : low;
+        const double  sync = a->own->many ? to[PHASE_SYNC] : 0;
+
+        to[PHASE_STEP] = a->micro * (i ? p->step.high : p->step.low) + sync;
+        if (isnan(out->forward + out->backward))
+            continue;
+        to[PHASE_FORWARD]       = a->micro * (i ? p->forward.high : p->forward.low);
+        to[PHASE_BACKWARD]      = a->micro * (i ? p->backward.high : p->backward.low);
+        to[PHASE_UPDATE]        = i ? p->update.high : p->update.low;
+        to[PHASE_GRAD]          = to[PHASE_UPDATE] + sync;
+        to[PHASE_BACKWARD_GRAD] = to[PHASE_BACKWARD] + to[PHASE_GRAD];
+        to[PHASE_STEP]          = to[PHASE_FORWARD] + to[PHASE_BACKWARD_GRAD];
+    }
+}
+
+/* Steps in buckets as they were measured know more of such a step than its parts do. */
+static void bound_as_measured(const answering *a, prediction *out)
+{
+    const intervals     *known = a->own->price.known;
+    const interval_place place = { out->batch, out->nodes * out->devices, &a->own->reach,
+                                   &a->ranks->reach };
+    double               s[N_TIMES];
+
+    if (!known || a->asked->sync.rule != SYNC_DDP || !interval_known(&known->of[PHASE_OVERLAPPED]))
+        return;
+    for (phase q = 0; q < N_TIMES; q++)
+        s[q] = NAN;
+    s[PHASE_OVERLAPPED] = out->step;
+    intervals_at(known, PHASE_OVERLAPPED, s, &place, &out->low[PHASE_STEP], &out->high[PHASE_STEP]);
+}
+
+/*
+ * Of a step whose all-reduces are hidden, by the bounds of its parts: the schedule with all at
+ * their lows, and at their highs, as what is left grows with either. The exposed part is longest
+ * with the pass at its low and the all-reduces at their high.
+ */
+static void bound_hidden(answering *a, prediction *out)
+{
+    const double own   = out->copy + out->straggler;
+    const double alone = out->alone.value;
+    double      *low = out->low, *high = out->high;
+    step_work    w       = work_of(a);
+    const double pass[2] = { low[PHASE_BACKWARD] / alone, high[PHASE_BACKWARD] / alone };
+    const double sync[2] = { low[PHASE_SYNC] / out->sync, high[PHASE_SYNC] / out->sync };
+
+    out->alone.low  = low[PHASE_BACKWARD];
+    out->alone.high = high[PHASE_BACKWARD];
+    low[PHASE_GRAD] = low[PHASE_BACKWARD_GRAD] = low[PHASE_STEP] = NAN;
+    high[PHASE_GRAD] = high[PHASE_BACKWARD_GRAD] = high[PHASE_STEP] = NAN;
+    if (isnan(sync[0])) /* nobody knows */
+        return;
+    out->fast = times_at(a, &w, 1, sync[0], true).step;
+    out->slow = times_at(a, &w, 1, sync[1], true).step;
+    if (isnan(pass[0]) || a->brief)
+        return;
+    for (int i = 0; i < 2; i++) {
+        double *const to = i ? high : low;
+        step_times    t;
+
+        w.forward = to[PHASE_FORWARD];
+        w.update  = to[PHASE_UPDATE];
+        t         = times_at(a, &w, pass[i], sync[i], true);
+
+        to[PHASE_BACKWARD]      = t.backward;
+        to[PHASE_GRAD]          = times_at(a, &w, pass[!i], sync[i], true).exposed + own + w.update;
+        to[PHASE_BACKWARD_GRAD] = t.backward + t.grad;
+        to[PHASE_STEP]          = t.step;
+    }
+    bound_as_measured(a, out);
+}
+
+static void put_bounds(answering *a, prediction *out)
+{
+    out->known = a->own->price.known;
+    if (out->known)
+        bound_by_intervals(a, out);
+    else
+        bound_as_stated(a, out);
+    out->slow = out->fast = NAN;
+    if (a->own->price.unbounded)
+        return;
+    if (!a->in_turn) {
+        bound_hidden(a, out);
+        return;
+    }
+    out->alone.low  = out->low[PHASE_BACKWARD];
+    out->alone.high = out->high[PHASE_BACKWARD];
+    if (!a->own->many) {
+        out->slow = out->fast = out->step;
+    } else {
+        out->slow = out->step - out->sync + out->high[PHASE_SYNC];
+        out->fast = out->step - out->sync + out->low[PHASE_SYNC];
+    }
+}
+
+/* ---- answers ----------------------------------------------------------------------------------
+ */
+
+static lm_status check_setup(const step_setup *s, lm_error *err)
+{
+    if (s->nodes < 1)
+        return lm_error_set(err, LM_E_ARG, "%lld nodes: must be 1 or more", (long long)s->nodes);
+    if (s->devices < 1)
+        return lm_error_set(err, LM_E_ARG, "%lld devices of a node: must be 1 or more",
+                            (long long)s->devices);
+    if (s->sync.accumulation < 1)
+        return lm_error_set(err, LM_E_ARG, "%lld micro-steps: must be 1 or more",
+                            (long long)s->sync.accumulation);
+    if (step_setup_ranks(s) == INT64_MAX)
+        return lm_error_set(err, LM_E_OVERFLOW, "%lld nodes of %lld devices do not fit 64 bits",
+                            (long long)s->nodes, (long long)s->devices);
+    return LM_OK;
+}
+
+/* All prices of a step; release() in either case. */
+static lm_status find_prices(answering *a, answer_room *room, bool buckets)
+{
+    lm_status status = check_setup(a->asked, a->err);
+
+    if (status)
+        return status;
+    room->ranks.nodes   = 0;
+    room->own.key.batch = 0;
+    find_ranks(a, room);
+    if ((status = find_own(a, room)) || ((buckets || !a->in_turn) && (status = find_program(a))))
+        return status;
+    return find_exchange(a);
+}
+
+/* The messages of a step one by one; in one message, too, they are told as buckets. */
+static lm_status copy_messages(answering *a, step_times *out)
+{
+    const step_work w = work_of(a);
+    step_times      t;
+    overlap_bucket *bucket;
+
+    a->in_turn = false;
+    t          = times_at(a, &w, 1, 1, false);
+    if (!(bucket = malloc((t.n + 1) * sizeof *bucket)))
+        return no_memory(a->err);
+    memcpy(bucket, t.bucket, t.n * sizeof *bucket);
+    *out        = t;
+    out->bucket = bucket;
+    return LM_OK;
+}
+
+static lm_status predict(const predictor *who, const step_setup *s, bool brief, prediction *out,
+                         step_times *messages, lm_error *err)
+{
+    answering   a = { .who     = who,
+                      .asked   = s,
+                      .micro   = (double)s->sync.accumulation,
+                      .in_turn = step_setup_in_turn(s),
+                      .brief   = brief,
+                      .err     = err };
+    answer_room room;
+    lm_status   status = find_prices(&a, &room, messages != NULL);
+
+    if (!status && !(status = put_seconds(&a, out))) {
+        put_power(&a, out);
+        put_grounds(&a, out);
+        put_bounds(&a, out);
+        status = messages ? copy_messages(&a, messages) : LM_OK;
+    }
+    release(&a);
+    return status;
+}
+
+lm_status predict_step(const predictor *who, const step_setup *s, prediction *out, lm_error *err)
+{
+    return predict(who, s, false, out, NULL, err);
+}
+
+lm_status predict_seconds(const predictor *who, const step_setup *s, prediction *out, lm_error *err)
+{
+    return predict(who, s, true, out, NULL, err);
+}
+
+lm_status predict_timeline(const predictor *who, const step_setup *s, prediction *out,
+                           step_times *messages, lm_error *err)
+{
+    return predict(who, s, false, out, messages, err);
+}
+
+lm_status predict_case(const predictor *who, const step_setup *s, const prediction *p,
+                       const step_parts *parts, double *out, lm_error *err)
+{
+    answering       a = { .who     = who,
+                          .asked   = s,
+                          .micro   = (double)s->sync.accumulation,
+                          .in_turn = step_setup_in_turn(s),
+                          .err     = err };
+    answer_room     room;
+    const step_work w = { .forward  = parts->forward,
+                          .backward = p->alone.value,
+                          .update   = parts->update,
+                          .compute  = parts->forward + parts->backward,
+                          .micro    = a.micro };
+    lm_status       status;
+
+    *out = NAN;
+    if (isnan(parts->forward + parts->backward + parts->update + parts->messages))
+        return LM_OK;
+    if (!(status = find_prices(&a, &room, false)))
+        *out = times_at(&a, &w, parts->backward / p->alone.value, parts->messages, true).step;
+    release(&a);
+    return status;
+}

@@ -1,0 +1,44 @@
+/** A predicted training step: what a model prices, composed into seconds with bounds. */
+#ifndef PREDICT_PREDICT_H
+#define PREDICT_PREDICT_H
+
+#include "models/step_model.h"
+
+/**
+ * Predicts a step.
+ *
+ * @return LM_E_ARG and LM_E_OVERFLOW for a setup that cannot be; LM_E_NOTFOUND if the machine file
+ *         lacks a formula that it needs (the text says how to get it); LM_E_UNSUPPORTED for
+ *         messages beside a pass where the model does not say when gradients are ready; what
+ * binding the network returns
+ */
+lm_status predict_step(const predictor *who, const step_setup *s, prediction *out, lm_error *err);
+/** The same in less time: of the bounds those of the parts, slow and fast are there for certain. */
+lm_status predict_seconds(const predictor *who, const step_setup *s, prediction *out,
+                          lm_error *err);
+
+/** The same with the messages of its gradients, one by one: free(messages->bucket). */
+lm_status predict_timeline(const predictor *who, const step_setup *s, prediction *out,
+                           step_times *messages, lm_error *err);
+
+/** A step whose parts take other times than predicted: what a plan hangs on. */
+typedef struct step_parts {
+    double forward, backward; /**< s, of all micro-steps; backward beside no message */
+    double update;            /**< s */
+    double messages;          /**< factor on the all-reduces */
+} step_parts;
+
+/** Seconds of such a step, `p` being the predicted one; NAN where a part is unknown. */
+lm_status predict_case(const predictor *who, const step_setup *s, const prediction *p,
+                       const step_parts *parts, double *out, lm_error *err);
+
+/**
+ * What steps of one network share: prices by batch, exchanges by nodes, buckets. For predictors
+ * that are asked for many steps. Neither the predictor nor its machine may change meanwhile, nor
+ * may two threads share one.
+ */
+typedef struct step_scan step_scan;
+lm_status                step_scan_new(step_scan **out, lm_error *err);
+void                     step_scan_free(step_scan *s);
+
+#endif

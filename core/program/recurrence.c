@@ -1,0 +1,133 @@
+/* Messages beside a backward pass. */
+#include "program/recurrence.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* The moment: `now` on the clock, `done` seconds of the pass by its own. */
+typedef struct moment {
+    const overlap_rules *rules;
+    overlap_bucket      *bucket;
+    size_t               n, reached; /* buckets that are ready: their `ready` is the clock's */
+    double               now, done;
+    double               backward; /* when the pass has ended, by the clock */
+    double               beside;   /* of `done`, beside messages */
+} moment;
+
+/* The clock goes on by `seconds`, of each of which the pass does `rate`. */
+static void pass(moment *m, double seconds, double rate)
+{
+    const double end = m->rules->backward, before = m->done;
+
+    m->done = fmin(end, m->done + seconds * rate);
+    while (m->reached < m->n && m->bucket[m->reached].ready <= m->done) {
+        overlap_bucket *b = &m->bucket[m->reached++];
+
+        b->ready = m->now + fmax(0, b->ready - before) / rate;
+    }
+    if (before < end && m->done >= end)
+        m->backward = m->now + (end - before) / rate;
+    m->now += seconds;
+}
+
+/* Until so much of the pass is done, alone. */
+static void pass_until(moment *m, double done)
+{
+    if (done > m->done) {
+        const double seconds = done - m->done;
+
+        pass(m, seconds, 1);
+        m->done = fmax(m->done, done); /* what rounding left */
+    }
+    pass(m, 0, 1);
+}
+
+/* A message of so many seconds by itself. */
+static void send(moment *m, double seconds)
+{
+    const double slowed = 1 + m->rules->slowdown, progress = 1 / (1 + m->rules->stretch);
+    const double left = (m->rules->backward - m->done) * slowed; /* of the pass beside it */
+
+    if (left <= 0) {
+        m->now += seconds;
+    } else if (seconds <= left * progress) {
+        m->beside += seconds / progress / slowed;
+        pass(m, seconds / progress, 1 / slowed);
+    } else {
+        m->beside += left / slowed;
+        pass(m, left, 1 / slowed);
+        pass_until(m, m->rules->backward);
+        m->now += seconds - left * progress;
+    }
+}
+
+/* Bucket `i` takes those behind it along that are there and fit; the next one. */
+static size_t fuse(const moment *m, overlap_bucket *into, size_t i)
+{
+    for (; i < m->reached && into->bytes + m->bucket[i].bytes <= m->rules->fusion_bytes; i++) {
+        into->bytes += m->bucket[i].bytes;
+        into->ready       = fmax(into->ready, m->bucket[i].ready);
+        into->first_layer = m->bucket[i].first_layer < into->first_layer ? m->bucket[i].first_layer
+                                                                         : into->first_layer;
+        into->last_layer =
+            m->bucket[i].last_layer > into->last_layer ? m->bucket[i].last_layer : into->last_layer;
+    }
+    return i;
+}
+
+overlap_times overlap_run(overlap_bucket *bucket, size_t *n, const overlap_rules *rules,
+                          overlap_price *price, void *context)
+{
+    moment        m     = { .rules = rules, .bucket = bucket, .n = *n };
+    overlap_times times = { .backward = 0 };
+    size_t        made  = 0;
+
+    for (size_t i = 0; i < *n;) {
+        overlap_bucket b;
+        double         seconds;
+
+        if (i >= m.reached)
+            pass_until(&m, bucket[i].ready);
+        b = bucket[i++];
+        pass(&m, rules->wait, 1);
+        if (rules->fusion_bytes > 0)
+            i = fuse(&m, &b, i);
+        seconds = price(context, b.bytes);
+        b.start = m.now;
+        send(&m, seconds);
+        b.end          = m.now;
+        bucket[made++] = b;
+        times.sync += rules->wait + seconds;
+    }
+    *n = made;
+    if (m.done < rules->backward) {
+        const double last = m.now;
+
+        pass_until(&m, rules->backward);
+        m.now = last;
+    }
+    times.backward = m.backward;
+    times.beside   = m.beside;
+    times.exposed  = fmax(0, m.now - m.backward);
+    if (isnan(times.sync)) /* fmax() passes over it */
+        times.exposed = times.backward = NAN;
+    return times;
+}
+
+overlap_times overlap_sums(const overlap_bucket *bucket, size_t n, const overlap_rules *rules,
+                           overlap_price *price, void *context)
+{
+    overlap_times times = { .backward = rules->backward };
+    double        end   = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const double seconds = rules->wait + price(context, bucket[i].bytes);
+
+        end = (end > bucket[i].ready ? end : bucket[i].ready) + seconds;
+        times.sync += seconds;
+    }
+    times.exposed = end > rules->backward ? end - rules->backward : 0;
+    if (isnan(times.sync))
+        times.exposed = times.backward = NAN;
+    return times;
+}

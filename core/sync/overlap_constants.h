@@ -1,0 +1,27 @@
+/** What overlap costs beside all-reduces. */
+#ifndef SYNC_OVERLAP_CONSTANTS_H
+#define SYNC_OVERLAP_CONSTANTS_H
+
+#include <stddef.h>
+
+/** As steps in buckets tell (recurrence.h). 0: not known, assumed. */
+typedef struct overlap_constants {
+    double slowdown; /**< s that the backward pass grows by for each s it does beside messages */
+    double stretch;  /**< s that a message grows by for each s that it takes beside the pass */
+    double
+        surcharge;  /**< s that a message beside a pass takes more for each that it takes by itself
+                       where nothing else is done: libraries have other algorithms for it */
+    double cold;    /**< of a message's bytes that caches would hold (fabric_model.cache), the share
+                       that a pass has driven out of them */
+    double latency; /**< s that the last message of a step in buckets ends later: whoever computes
+                       has to notice it, and of ranks that share a core have to be given it */
+    double lag;  /**< s of that latency at most for each s of the pass, where ranks share cores: who
+                    has waited longer is given the core first, until it has had its time slice. 0:
+                    passes of any length have all of it */
+    double copy; /**< s per byte, into buckets */
+    double straggler; /**< sigma of a rank's time among the others', per second of it */
+    size_t rows;    /**< steps in buckets that the first seven are fitted to; 0: none of them is */
+    size_t spreads; /**< steps whose spread sigma is from; 0: it is not known */
+} overlap_constants;
+
+#endif

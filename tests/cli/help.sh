@@ -1,0 +1,21 @@
+# Help of every command: 100 columns at most, each heading once and in order, each option once, below one of them.
+. "$(dirname -- "$0")/common.sh"
+cd "$work" || exit 1
+
+layermeter --help | sed -n 's/^  \([a-z]*\)  *[A-Z].*/\1/p' | grep -vx version >commands
+[ "$(wc -l <commands)" -gt 20 ] || fail "the overview has no commands"
+while read -r command; do
+    [ "$command" != calibrate ] || [ -x "$LAYERMETER_BIN/layermeter-calibrate" ] || continue
+    layermeter "$command" --help >help || fail "$command: no help"
+    awk -v command="$command" '
+        function wrong(what) { print command ": " what ": " $0; bad = 1 }
+        BEGIN { order["What:"] = 1; order["Where:"] = 2; order["How:"] = 3; order["Output:"] = 4 }
+        length > 100 { wrong("wider than 100 columns") }
+        $0 in order { if (order[$0] <= at) wrong("heading out of order"); at = order[$0]; inside = 1; next }
+        /^$/ { inside = 0 }
+        inside && /^  --/ { if (seen[$1]++) wrong("twice"); n++ }
+        /^  --/ && !inside { wrong("below no heading") }
+        END { if (n < 2) wrong("no options"); exit bad }' help || fail "$command --help"
+    layermeter help "$command" | cmp -s - help || fail "help $command is not $command --help"
+done <commands
+echo "$(wc -l <commands) commands"

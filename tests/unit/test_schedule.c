@@ -1,0 +1,210 @@
+/* Programs of a rank on its streams: steps computed by hand. */
+#include "check.h"
+
+#include <math.h>
+
+#include "program/schedule.h"
+
+/* 0.5 s, and 0.001 s a byte, of each group. */
+static double price(void *context, const message *m, double bytes)
+{
+    int *asked = context;
+
+    *asked += 1;
+    assert_int_equal(m->group, GROUP_DATA);
+    return 0.5 + 0.001 * bytes;
+}
+
+/* Two micro-steps of 2 s forward and 4 s backward, an update of 1 s, on 4 ranks. */
+static schedule_question question(void)
+{
+    return (schedule_question){
+        .work    = { .forward = 4, .backward = 8, .update = 1, .micro = 2, .compute = 12 },
+        .batch   = 1,
+        .unit    = 1,
+        .group   = { [GROUP_DATA] = { 2, 2 } },
+        .pass    = 1,
+        .message = 1,
+    };
+}
+
+#define MESSAGES 3
+
+/* A program of messages of 500 bytes, each 1 s. */
+typedef struct made {
+    rank_program        program;
+    message             message[MESSAGES];
+    overlap_bucket      running[MESSAGES];
+    struct message_paid paid[MESSAGES];
+} made;
+
+static void make(made *m, const message *of, size_t n)
+{
+    *m = (made){ .message = { { .bytes = 0 } } };
+    m->program =
+        (rank_program){ .message = m->message, .n = n, .running = m->running, .paid = m->paid };
+    for (size_t i = 0; i < n; i++) {
+        m->message[i]              = of[i];
+        m->message[i].bytes        = 500;
+        m->program.has[of[i].rule] = true;
+    }
+}
+
+static step_times scheduled(made *m, const schedule_question *q)
+{
+    step_times t;
+    int        asked = 0;
+
+    schedule_step(&m->program, q, price, &asked, &t);
+    assert_close(t.step, t.forward + t.backward + t.grad, 1e-15);
+    return t;
+}
+
+static void without_messages_a_step_is_what_it_computes(void **state)
+{
+    const schedule_question q = question();
+    step_times              t;
+
+    (void)state;
+    schedule_step(NULL, &q, price, NULL, &t);
+    assert_close(t.step, 4 + 8 + 1, 0);
+    assert_true(t.sync == 0 && t.exposed == 0 && t.n == 0);
+}
+
+/* Each of two micro-steps waits for 1 s in its forward pass and 2 s in its backward pass. */
+static void kernels_wait_in_each_micro_step(void **state)
+{
+    const message           of[] = { { .rule = MESSAGE_WAITED, .pass = PHASE_FORWARD },
+                                     { .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD },
+                                     { .rule = MESSAGE_WAITED, .pass = PHASE_BACKWARD } };
+    const schedule_question q    = question();
+    step_times              t;
+    made                    m;
+
+    (void)state;
+    make(&m, of, 3);
+    t = scheduled(&m, &q);
+    assert_close(t.forward, 4 + 2, 0);
+    assert_close(t.backward, 8 + 4, 0);
+    assert_close(t.grad, 1, 0);
+    assert_true(t.sync == 0 && t.exposed == 0); /* the update waits for none of them */
+}
+
+/* The last pass of 4 s goes on beside a message that is ready at 1 s, and one at 3.5 s: it ends at
+ * 4.5 s, of which 0.5 s are exposed. */
+static void the_last_pass_hides_messages(void **state)
+{
+    const message     of[] = { { .rule = MESSAGE_BESIDE, .pass = PHASE_BACKWARD, .ready = 1 },
+                               { .rule = MESSAGE_BESIDE, .pass = PHASE_BACKWARD, .ready = 3.5 } };
+    schedule_question q    = question();
+    step_times        t;
+    made              m;
+
+    (void)state;
+    make(&m, of, 2);
+    t = scheduled(&m, &q);
+    assert_close(t.sync, 2, 0);
+    assert_close(t.exposed, 0.5, 1e-15);
+    assert_close(t.step, 4 + 8 + 0.5 + 1, 1e-15);
+    assert_int_equal(t.n, 2);
+    assert_close(t.bucket[1].start, 3.5, 0);
+    q.brief = true;
+    assert_close(scheduled(&m, &q).step, t.step, 1e-15);
+    assert_null(scheduled(&m, &q).bucket);
+
+    /* Passes half as long again move what is ready, messages twice as long what is left. */
+    q.pass    = 1.5;
+    q.message = 2;
+    t         = scheduled(&m, &q);
+    assert_close(t.backward, 12, 1e-15);
+    assert_close(t.exposed, 1.5 * 3.5 + 2 - 6, 1e-15);
+}
+
+/* A message behind the pass waits for those beside it, and all of it is exposed. */
+static void what_is_sent_behind_the_pass_is_exposed(void **state)
+{
+    const message of[]        = { { .rule = MESSAGE_BESIDE, .pass = PHASE_BACKWARD, .ready = 3.5 },
+                                  { .rule = MESSAGE_BEHIND, .pass = PHASE_BACKWARD },
+                                  { .rule = MESSAGE_WAITED, .pass = PHASE_FORWARD } };
+    const schedule_question q = question();
+    step_times              t;
+    made                    m;
+
+    (void)state;
+    make(&m, of, 3);
+    t = scheduled(&m, &q);
+    assert_close(t.exposed, 0.5 + 1, 1e-15);
+    assert_close(t.bucket[1].start, 4.5, 1e-15);
+    assert_close(t.bucket[1].end, 5.5, 1e-15);
+    assert_close(t.step, (4 + 2) + 8 + 1.5 + 1, 1e-15);
+}
+
+/* The slowest of 4 takes 0.1 * 12 * sqrt(2 ln 4) longer; of pairs whose slowest the passes hold
+ * already, less. */
+static void ranks_wait_for_the_slowest(void **state)
+{
+    schedule_question q    = question();
+    const double      wait = 0.1 * 12 * sqrt(2 * log(4));
+    step_times        t;
+
+    (void)state;
+    q.rules.straggler = 0.1;
+    q.rules.slowest   = 1;
+    schedule_step(NULL, &q, price, NULL, &t);
+    assert_close(t.wait, wait, 1e-15);
+    assert_close(t.step, 13 + wait, 1e-15);
+    q.rules.slowest = 2;
+    schedule_step(NULL, &q, price, NULL, &t);
+    assert_close(t.straggler, wait * (1 - sqrt(0.5)), 1e-12);
+}
+
+static void one_rank_sends_nothing(void **state)
+{
+    const message     of[] = { { .rule = MESSAGE_BESIDE, .pass = PHASE_BACKWARD, .ready = 1 },
+                               { .rule = MESSAGE_BEHIND, .pass = PHASE_BACKWARD },
+                               { .rule = MESSAGE_WAITED, .pass = PHASE_FORWARD } };
+    schedule_question q    = question();
+    step_times        t;
+    made              m;
+
+    (void)state;
+    q.group[GROUP_DATA] = (rank_span){ 1, 1 };
+    make(&m, of, 3);
+    t = scheduled(&m, &q);
+    assert_close(t.step, 13, 0);
+    assert_int_equal(t.n, 0);
+}
+
+/* Prices are asked once for the same ranks, and anew for others. */
+static void prices_are_kept_for_the_same_ranks(void **state)
+{
+    const message     of[]  = { { .rule = MESSAGE_BEHIND, .pass = PHASE_BACKWARD } };
+    schedule_question q     = question();
+    int               asked = 0;
+    step_times        t;
+    made              m;
+
+    (void)state;
+    make(&m, of, 1);
+    schedule_step(&m.program, &q, price, &asked, &t);
+    schedule_step(&m.program, &q, price, &asked, &t);
+    assert_int_equal(asked, 1);
+    q.group[GROUP_DATA].nodes = 4;
+    schedule_step(&m.program, &q, price, &asked, &t);
+    assert_int_equal(asked, 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_messages_a_step_is_what_it_computes),
+        cmocka_unit_test(kernels_wait_in_each_micro_step),
+        cmocka_unit_test(the_last_pass_hides_messages),
+        cmocka_unit_test(what_is_sent_behind_the_pass_is_exposed),
+        cmocka_unit_test(ranks_wait_for_the_slowest),
+        cmocka_unit_test(one_rank_sends_nothing),
+        cmocka_unit_test(prices_are_kept_for_the_same_ranks),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
