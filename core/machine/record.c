@@ -141,7 +141,9 @@ static void put_value(FILE *out, const key *k, const double *x)
         fputs(x[0] > 0 ? "yes" : "no", out);
     for (size_t i = 0; i < numbers_of(k) && k->kind != KEY_FLAG && !is_bare(k); i++) {
         fputs(!i ? "" : k->kind == KEY_RANGE ? " .. " : ", ", out);
-        if (k->digits)
+        if (k->kind == KEY_COUNT || k->kind == KEY_WHOLE)
+            fprintf(out, "%.0f", x[i]);
+        else if (k->digits)
             fprintf(out, "%.*g", k->digits, x[i]);
         else
             fputs(text_exact(x[i], text, sizeof text), out);
@@ -162,6 +164,15 @@ static void cut_unit(record *r, const ini_pair *p, char *text, const char *unit)
         *blank = '\0';
 }
 
+/* A whole number that a double holds exactly. */
+static lm_status is_exact(double x, const char *text, lm_error *err)
+{
+    return fabs(x) < 0x1p53
+               ? LM_OK
+               : lm_error_set(err, LM_E_ARG, "expected a whole number below 2^53, found '%.40s'",
+                              text);
+}
+
 /* The text is cut up. */
 static lm_status parse(const key *k, char *text, double x[KEY_NUMBERS], lm_error *err)
 {
@@ -175,13 +186,15 @@ static lm_status parse(const key *k, char *text, double x[KEY_NUMBERS], lm_error
 
     switch (k->kind) {
     case KEY_COUNT:
-        if (!(status = text_uint(text, &count, err)))
-            x[0] = (double)count;
-        return status;
+        if ((status = text_uint(text, &count, err)))
+            return status;
+        x[0] = (double)count;
+        return is_exact(x[0], text, err);
     case KEY_WHOLE:
-        if (!(status = text_int(text, &whole, err)))
-            x[0] = (double)whole;
-        return status;
+        if ((status = text_int(text, &whole, err)))
+            return status;
+        x[0] = (double)whole;
+        return is_exact(x[0], text, err);
     case KEY_FLAG:
         status = text_bool(text, &flag, err);
         x[0]   = flag;
