@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "baselines/layerwise_mlp.h"
+#include "counts/shape.h"
 #include "network/optimizer.h"
-#include "single/shape.h"
 
 static const char *const activations[] = { "relu", "tanh", "sigmoid", NULL };
 static const char *const optimizers[]  = { "sgd",  "adadelta", "adagrad", "momentum",

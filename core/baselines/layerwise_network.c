@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "single/shape.h"
+#include "counts/shape.h"
 
 #define NOBODY  SIZE_MAX
 #define SEVERAL (SIZE_MAX - 1)

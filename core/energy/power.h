@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "features/terms.h"
+#include "counts/terms.h"
 
 /** What memory takes for a byte read or written where nothing else is known, J: HBM2's 3.9 pJ a bit
  * (O'Connor et al., "Fine-Grained DRAM", MICRO 2017). */
@@ -35,7 +35,7 @@ typedef struct power_model {
     double knee_mhz; /**< up to here the voltage is constant */
     double slope;    /**< above, V grows by so much of itself for each knee's worth of clock; 1: as
                         the clock */
-    bool assumed;    /**< told or by a datasheet, not fitted */
+    bool   assumed;  /**< told or by a datasheet, not fitted */
     /* Of a fit; 0 and NAN otherwise. */
     size_t rows, groups;        /**< powers, and networks they are of */
     double low_mhz, high_mhz;   /**< clocks of the rows */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "features/counted.h"
+#include "counts/counted.h"
 #include "network/phase.h"
 
 #define FORM_MAX_FEATURES 8

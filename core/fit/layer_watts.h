@@ -6,12 +6,12 @@
 #ifndef FIT_LAYER_WATTS_H
 #define FIT_LAYER_WATTS_H
 
+#include "counts/shape.h"
 #include "energy/power.h"
 #include "fit/calibration.h"
 #include "fit/split.h"
 #include "learn/trees.h"
 #include "observe/points.h"
-#include "single/shape.h"
 
 /**
  * Watts of every phase of every single layer that was measured with its power, by prices, power
@@ -24,7 +24,7 @@ lm_status layer_watts_left_out(const points *p, const split *by, bool learned, d
                                lm_error *err);
 
 struct layer_model; /* single/model.h */
-struct layer_run;   /* single/classes.h */
+struct layer_run;   /* counts/layer_class.h */
 
 /** What was learned of all layers of a device. */
 typedef struct layer_watts {

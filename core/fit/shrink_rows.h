@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "features/terms.h"
+#include "counts/terms.h"
 
 typedef struct shrink_row {
     term_vector terms;

@@ -2,10 +2,10 @@
 #ifndef FIT_SINGLES_H
 #define FIT_SINGLES_H
 
+#include "counts/shape.h"
 #include "energy/power.h"
 #include "fit/split.h"
 #include "observe/points.h"
-#include "single/shape.h"
 
 /** What validate calls the default model with a residual on its prices of single layers
  * (single/learned.h) and kernels (single/operator_residual.h). */
@@ -15,7 +15,7 @@
 #define N_SINGLES_PHASES 5
 extern const phase singles_phases[N_SINGLES_PHASES];
 
-struct layer_run; /* single/classes.h */
+struct layer_run; /* counts/layer_class.h */
 
 /** What was run of a single layer in a phase of its point. */
 struct layer_run singles_run(const point *pt, phase f, double multiprocessors);

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "features/features.h"
+#include "counts/features.h"
 #include "network/bind.h"
 
 /** A term of the batch: first of one sample (or of the only batch), and by how much each more. */
@@ -28,8 +28,8 @@ typedef struct gradient_schedule {
     size_t              n_layers;
     net_metrics        *first, *second; /**< counts of each layer at batches 1 and 2, or at the only
                                            batch it is of, second being NULL */
-    int64_t batch;                      /**< that; 0: of all */
-    bool    even; /**< of no layers that are known: see gradient_schedule_even() */
+    int64_t             batch;          /**< that; 0: of all */
+    bool                even; /**< of no layers that are known: see gradient_schedule_even() */
 } gradient_schedule;
 
 /**

@@ -9,7 +9,7 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "features/counts.h"
+#include "counts/known.h"
 #include "network/network.h"
 #include "network/single.h"
 #include "observe/doubts.h"

@@ -4,19 +4,19 @@
 
 #include "base/arena.h"
 #include "base/names.h"
-#include "features/features.h"
+#include "counts/features.h"
+#include "counts/shape.h"
 #include "network/phase.h"
 #include "observe/observation.h"
 #include "observe/workloads.h"
-#include "single/shape.h"
 
 typedef struct point {
     const observation *row;   /**< the first of its rows: name, input, batch, ranks */
     const char        *input; /**< shape of one sample in use, "3x224x224"; collectives: "" */
     workload           load;
-    size_t group; /**< index into points.group: what it is left out with, its row's group or the
+    size_t   group; /**< index into points.group: what it is left out with, its row's group or the
                      network; the collectives are one group */
-    uint32_t           flags;              /**< of each of its rows (flags.h) */
+    uint32_t flags; /**< of each of its rows (flags.h) */
     const layer_shape *shape;              /**< of a single layer that has one; else NULL */
     bool               other_algorithm;    /**< of its all-reduce: see points_choose_algorithm() */
     double             seconds[N_PHASES];  /**< NAN: not measured */
@@ -48,8 +48,8 @@ typedef struct points {
     double              multiprocessors; /**< of the device; 0: unknown */
     struct layer_model *layers; /**< prices of single layers on the same device, of which networks
                                    are composed; NULL: none. Not owned */
-    bool           wants_power; /**< are powers asked for, too? */
-    const char    *algorithm;   /**< of points_choose_algorithm(); NULL: none was chosen */
+    bool                wants_power; /**< are powers asked for, too? */
+    const char         *algorithm;   /**< of points_choose_algorithm(); NULL: none was chosen */
     struct doubts *doubts; /**< what its times leave to be asked (doubts.h), some left out for it */
 } points;
 

@@ -2,7 +2,7 @@
 #ifndef OBSERVE_WORKLOADS_H
 #define OBSERVE_WORKLOADS_H
 
-#include "features/features.h"
+#include "counts/features.h"
 #include "layers/registry.h"
 #include "network/bind.h"
 #include "network/metrics.h"

@@ -3,8 +3,8 @@
 #define SINGLE_MODEL_H
 
 #include "base/stats.h"
+#include "counts/layer_class.h"
 #include "learn/kept.h"
-#include "single/classes.h"
 #include "single/layer_device.h"
 
 /** One class, fitted. */

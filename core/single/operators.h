@@ -5,7 +5,7 @@
 
 #include <layermeter/kernel.h>
 
-#include "single/tiles.h"
+#include "counts/tiles.h"
 #include "solve/rows.h"
 
 /** Kinds of operators that have prices of their own. */

@@ -2,7 +2,7 @@
 #ifndef SINGLE_RESIDUAL_FEATURES_H
 #define SINGLE_RESIDUAL_FEATURES_H
 
-#include "single/classes.h"
+#include "counts/layer_class.h"
 #include "single/layer_device.h"
 #include "single/residual_space.h"
 

@@ -2,7 +2,7 @@
 #ifndef SINGLE_RESIDUAL_MEMO_H
 #define SINGLE_RESIDUAL_MEMO_H
 
-#include "single/classes.h"
+#include "counts/layer_class.h"
 
 #define RESIDUAL_MEMO 4096 /* places: what comes to one that is taken takes it */
 

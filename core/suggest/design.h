@@ -27,7 +27,7 @@
 #ifndef SUGGEST_DESIGN_H
 #define SUGGEST_DESIGN_H
 
-#include "features/features.h"
+#include "counts/features.h"
 #include "fit/calibration.h"
 #include "fit/forms.h"
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/stats.h"
-#include "features/terms.h"
+#include "counts/terms.h"
 
 /** One all-reduce. */
 typedef struct allreduce {

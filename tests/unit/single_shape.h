@@ -4,9 +4,9 @@
 
 #include "nets.h"
 
+#include "counts/shape.h"
 #include "network/single.h"
 #include "single/model.h"
-#include "single/shape.h"
 
 /* A pass by itself, and all that a step does. */
 static const layer_run forward = { .forward = true, .alone = true };

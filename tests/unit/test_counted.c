@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "features/counted.h"
-#include "features/counts.h"
+#include "counts/counted.h"
+#include "counts/known.h"
 #include "fit/fit.h"
 #include "fit/form_data.h"
 #include "folder.h"

@@ -1,7 +1,7 @@
 /* What is counted of a workload, at any batch. */
 #include "fit_nets.h"
 
-#include "features/counts.h"
+#include "counts/known.h"
 #include "fit/forms.h"
 
 static void features_follow_their_definitions(void **state)

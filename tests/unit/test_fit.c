@@ -2,7 +2,7 @@
 #include "fit_nets.h"
 
 #include "base/text.h"
-#include "features/counts.h"
+#include "counts/known.h"
 #include "fit/fit.h"
 
 static void forms_are_found_by_model_and_part(void **state)

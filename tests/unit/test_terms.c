@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "features/terms.h"
+#include "counts/terms.h"
 
 static double value(const double *sum, const char *name)
 {

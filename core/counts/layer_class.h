@@ -1,8 +1,8 @@
 /** Classes of single layers: which columns their times are sums of. */
-#ifndef SINGLE_CLASSES_H
-#define SINGLE_CLASSES_H
+#ifndef COUNTS_LAYER_CLASS_H
+#define COUNTS_LAYER_CLASS_H
 
-#include "single/shape.h"
+#include "counts/shape.h"
 #include "solve/solve.h"
 
 /** What of a layer was timed, or is asked for. */

@@ -1,5 +1,5 @@
 /* Terms: the regressors of single kernels. */
-#include "features/terms.h"
+#include "counts/terms.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* What any layer makes a device do, by kind of kernel. */
-#include "single/work.h"
+#include "counts/work.h"
 
 const char *work_kind_name(work_kind k)
 {

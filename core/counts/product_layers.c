@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "single/classes.h"
-#include "single/tiles.h"
+#include "counts/layer_class.h"
+#include "counts/tiles.h"
 
 enum { P_WAVES, P_TILES, P_STEPS, P_ELEMENTS, P_FACTORS, P_RESULT, P_WEIGHTS, N_PRODUCT };
 

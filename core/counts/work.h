@@ -1,7 +1,7 @@
 /** What any layer makes a device do, by kind of kernel: all that is known of layers whose
  * algorithms are not (shape.h knows convolutions and products with weights). */
-#ifndef SINGLE_WORK_H
-#define SINGLE_WORK_H
+#ifndef COUNTS_WORK_H
+#define COUNTS_WORK_H
 
 #include "network/bind.h"
 

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "single/classes.h"
+#include "counts/layer_class.h"
 
 #define N_BANDS     8
 #define BAND        512 /* features: what lies in one of N_BANDS, the last of them open */

@@ -1,5 +1,5 @@
 /* Regressors. */
-#include "features/features.h"
+#include "counts/features.h"
 
 #include <math.h>
 #include <string.h>

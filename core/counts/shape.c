@@ -1,5 +1,5 @@
 /* Shapes of single layers. */
-#include "single/shape.h"
+#include "counts/shape.h"
 
 #include <string.h>
 

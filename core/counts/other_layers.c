@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "single/classes.h"
-#include "single/work.h"
+#include "counts/layer_class.h"
+#include "counts/work.h"
 
 enum {
     CALL,

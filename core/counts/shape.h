@@ -1,11 +1,11 @@
 /** Shapes: a convolution or a product with weights as single layers are timed, with what a
  * framework runs beside it in the same call. */
-#ifndef SINGLE_SHAPE_H
-#define SINGLE_SHAPE_H
+#ifndef COUNTS_SHAPE_H
+#define COUNTS_SHAPE_H
 
 #include <stdbool.h>
 
-#include "single/work.h"
+#include "counts/work.h"
 
 typedef enum shape_kind {
     SHAPE_OTHER,

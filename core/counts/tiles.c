@@ -1,5 +1,5 @@
 /* Products of matrices in tiles, waves and splits. */
-#include "single/tiles.h"
+#include "counts/tiles.h"
 
 #include <math.h>
 #include <stddef.h>

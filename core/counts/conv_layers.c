@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "single/classes.h"
+#include "counts/layer_class.h"
 
 #define NARROW 16  /* channels: rows of fewer are shorter than a memory transaction wants */
 #define LONG_W 2e7 /* weights from which reordering them costs in full */

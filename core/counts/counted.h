@@ -10,10 +10,10 @@
  * late ones and from products. It stays linear in its coefficients. (Hats: linear B-splines, de
  * Boor 1978; coefficients that vary: Hastie & Tibshirani 1993.)
  */
-#ifndef FEATURES_COUNTED_H
-#define FEATURES_COUNTED_H
+#ifndef COUNTS_COUNTED_H
+#define COUNTS_COUNTED_H
 
-#include "features/features.h"
+#include "counts/features.h"
 
 /** Where the hats stand, ascending: chosen by fits, kept in machine files. NAN: nowhere. */
 typedef struct count_knots {

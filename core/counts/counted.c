@@ -1,5 +1,5 @@
 /* Terms of networks of which only counts are known. */
-#include "features/counted.h"
+#include "counts/counted.h"
 
 #include <math.h>
 #include <stdio.h>

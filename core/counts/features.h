@@ -1,8 +1,8 @@
 /** Regressors: the only place where one is computed, for fits and predictions alike. */
-#ifndef FEATURES_FEATURES_H
-#define FEATURES_FEATURES_H
+#ifndef COUNTS_FEATURES_H
+#define COUNTS_FEATURES_H
 
-#include "features/terms.h"
+#include "counts/terms.h"
 #include "network/metrics.h"
 
 /** What a step does: the counts at its batch, and how many take part. */

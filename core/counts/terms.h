@@ -6,8 +6,8 @@
  * Terms stand in a tree, so that few measurements suffice: a term is of a slot (the same count of
  * the same class, whatever the pass), a slot of a family (arithmetic, traffic ...). See shrink.h.
  */
-#ifndef FEATURES_TERMS_H
-#define FEATURES_TERMS_H
+#ifndef COUNTS_TERMS_H
+#define COUNTS_TERMS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Networks of which counts are known and no layers. */
-#include "features/counts.h"
+#include "counts/known.h"
 
 #include <math.h>
 #include <stdio.h>

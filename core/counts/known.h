@@ -1,11 +1,11 @@
 /** Networks of which counts are known and no layers: tables of published
  * step times have no more. */
-#ifndef FEATURES_COUNTS_H
-#define FEATURES_COUNTS_H
+#ifndef COUNTS_KNOWN_H
+#define COUNTS_KNOWN_H
 
 #include <layermeter/error.h>
 
-#include "features/features.h"
+#include "counts/features.h"
 
 /**
  * Reads "macs=4.1e9 outputs=1.1e7 params=2.5e7": real numbers, each at most once, in any order.

@@ -1,5 +1,5 @@
 /* Classes of single layers. */
-#include "single/classes.h"
+#include "counts/layer_class.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /** Products of matrices as parallel devices compute them: the result cut into tiles, tiles in waves
  * over the multiprocessors, long sums cut into splits. */
-#ifndef SINGLE_TILES_H
-#define SINGLE_TILES_H
+#ifndef COUNTS_TILES_H
+#define COUNTS_TILES_H
 
 #include <stdbool.h>
 
