@@ -1,14 +1,13 @@
 /* Shrunk fits. */
 #include "fit/shrink.h"
 
-#include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "solve/nnls.h"
+#include "solve/robust.h"
 
 const shrink_options shrink_default = { .mu = 0.01, .huber = 0.15, .alike = 0.5, .rounds = 5 };
 
@@ -47,23 +46,20 @@ static const struct {
 
 /* One stage: its columns. */
 typedef struct stage {
-    size_t  key[N_TERMS];    /* column of each term; N_TERMS: none */
-    size_t  column[N_TERMS]; /* the same by place */
-    double  scale[N_TERMS];  /* by place: seconds per unit so far */
-    size_t  n;               /* columns */
-    double  factor[N_TERMS]; /* by column */
-    double  mu[N_TERMS];     /* by column: how firmly it is held near 1 */
-    double *gram, *h;        /* of the last round */
+    size_t key[N_TERMS];    /* column of each term; N_TERMS: none */
+    size_t column[N_TERMS]; /* the same by place */
+    double scale[N_TERMS];  /* by place: seconds per unit so far */
+    size_t n;               /* columns */
+    double factor[N_TERMS]; /* by column */
+    double mu[N_TERMS];     /* by column: how firmly it is held near 1 */
 } stage;
 
 typedef struct solving {
     const shrink_rows    *rows;
     const shrink_options *options;
-    shrink_sums           sums;   /* of the rows that take part */
-    double               *share;  /* by row: what it counts beside others of its group */
-    double               *weight; /* by row: of this round */
-    double               *summed; /* by row: the weight with which it is in the equations */
-    double               *fit;    /* by row: what the stage makes of it, 1 being as measured */
+    shrink_sums           sums;  /* of the rows that take part */
+    double               *share; /* by row: what it counts beside others of its group */
+    robust_work           work;  /* of the last stage */
     bool                  used[N_TERMS];
     term_family           family[N_TERMS];
     double                scale[N_TERMS]; /* seconds per unit so far */
@@ -87,14 +83,8 @@ static size_t term_key(const solving *s, size_t term)
     return term;
 }
 
-static void stage_free(stage *st)
-{
-    free(st->gram);
-    free(st->h);
-}
-
 /* Numbers the keys that are in use. */
-static lm_status stage_new(const solving *s, size_t (*key_of)(const solving *, size_t), stage *out)
+static void stage_new(const solving *s, size_t (*key_of)(const solving *, size_t), stage *out)
 {
     size_t column[N_TERMS];
 
@@ -113,110 +103,24 @@ static lm_status stage_new(const solving *s, size_t (*key_of)(const solving *, s
         out->column[p] = out->key[s->rows->term[p]];
         out->scale[p]  = s->scale[s->rows->term[p]];
     }
-    out->gram = malloc((out->n * out->n + 1) * sizeof *out->gram);
-    out->h    = malloc((out->n + 1) * sizeof *out->h);
-    return out->gram && out->h ? LM_OK : no_memory(s->err);
-}
-
-/* The ridge, and the rows with their first weights. */
-static void stage_begin(const solving *s, stage *st)
-{
-    const size_t n_terms = s->rows->n_terms;
-
-    memset(st->gram, 0, st->n * st->n * sizeof *st->gram);
-    for (size_t j = 0; j < st->n; j++)
-        st->gram[j * st->n + j] = st->h[j] = st->mu[j];
-    memcpy(s->summed, s->share, s->rows->n * sizeof *s->summed);
-    for (size_t p = 0; p < n_terms; p++) {
-        const size_t a = st->column[p];
-
-        if (a == N_TERMS)
-            continue;
-        st->h[a] += st->scale[p] * s->sums.h[p];
-        for (size_t q = 0; q <= p; q++) {
-            const size_t b     = st->column[q];
-            const double value = st->scale[p] * st->scale[q] * s->sums.gram[p * n_terms + q];
-
-            if (b == N_TERMS)
-                continue;
-            st->gram[a > b ? a * st->n + b : b * st->n + a] += a == b && p != q ? 2 * value : value;
-        }
-    }
-}
-
-/* Adds a row with this weight to the equations. */
-static void stage_add(const solving *s, stage *st, size_t row, double weight)
-{
-    const double *relative   = s->rows->relative + row * s->rows->n_terms;
-    double        a[N_TERMS] = { 0 };
-
-    for (size_t p = 0; p < s->rows->n_terms; p++)
-        if (st->column[p] < N_TERMS)
-            a[st->column[p]] += relative[p] * st->scale[p];
-    for (size_t j = 0; j < st->n; j++) {
-        double      *to = st->gram + j * st->n;
-        const double wa = weight * a[j];
-
-        if (wa == 0)
-            continue;
-        st->h[j] += wa;
-        for (size_t k = 0; k <= j; k++)
-            to[k] += wa * a[k];
-    }
-}
-
-/* Normal equations of the weighted rows, with the ridge towards factors of 1. From one round to the
- * next most rows keep their weight, and with it their share in the sums. False: all do. */
-static bool stage_equations(const solving *s, stage *st)
-{
-    bool any = false;
-
-    for (size_t i = 0; i < s->rows->n; i++) {
-        if (s->weight[i] == s->summed[i])
-            continue;
-        stage_add(s, st, i, s->weight[i] - s->summed[i]);
-        s->summed[i] = s->weight[i];
-        any          = true;
-    }
-    for (size_t j = 0; j < st->n; j++)
-        for (size_t k = 0; k < j; k++)
-            st->gram[k * st->n + j] = st->gram[j * st->n + k];
-    return any;
-}
-
-/* Of each row, what the factors make of it. */
-static void stage_fit(const solving *s, const stage *st)
-{
-    const int terms = (int)s->rows->n_terms;
-    double    by[N_TERMS];
-
-    for (size_t p = 0; p < s->rows->n_terms; p++)
-        by[p] = st->column[p] < N_TERMS ? st->scale[p] * st->factor[st->column[p]] : 0;
-    memset(s->fit, 0, s->rows->n * sizeof *s->fit);
-    if (terms)
-        cblas_dgemv(CblasRowMajor, CblasNoTrans, (int)s->rows->n, terms, 1, s->rows->relative,
-                    terms, by, 1, 0, s->fit, 1);
 }
 
 static lm_status stage_solve(solving *s, stage *st)
 {
-    lm_status status = LM_OK;
+    const robust_problem r = { .a      = s->rows->relative,
+                               .rows   = s->rows->n,
+                               .places = s->rows->n_terms,
+                               .n      = st->n,
+                               .column = st->column,
+                               .scale  = st->scale,
+                               .share  = s->share,
+                               .gram   = s->sums.gram,
+                               .h      = s->sums.h,
+                               .mu     = st->mu,
+                               .huber  = s->options->huber,
+                               .rounds = s->options->rounds };
 
-    memcpy(s->weight, s->share, s->rows->n * sizeof *s->weight);
-    stage_begin(s, st);
-    for (int round = 0; round <= s->options->rounds && !status; round++) {
-        if (!stage_equations(s, st) && round > 0)
-            break; /* nor would anything else change */
-        if ((status = nnls_solve(st->gram, st->h, st->n, st->factor, s->err)))
-            break;
-        stage_fit(s, st);
-        for (size_t i = 0; i < s->rows->n; i++) {
-            const double r = fabs(s->fit[i] - 1);
-
-            s->weight[i] = s->share[i] * (r <= s->options->huber ? 1 : s->options->huber / r);
-        }
-    }
-    return status;
+    return robust_solve(&r, st->factor, &s->work, s->err);
 }
 
 /* Families differ by decades: columns of about 1 first. Those that are one here have one scale. */
@@ -284,7 +188,7 @@ static lm_status stage_judge(const solving *s, const stage *st, double mu, doubl
     if (!status && n) {
         for (size_t i = 0; i < n; i++)
             for (size_t j = 0; j < n; j++)
-                inverse[i * n + j] = st->gram[use[i] * st->n + use[j]];
+                inverse[i * n + j] = s->work.gram[use[i] * st->n + use[j]];
         if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n) ||
             LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, inverse, (lapack_int)n))
             n = 0; /* columns that are the same: nothing is said of them */
@@ -304,14 +208,14 @@ static lm_status refine(solving *s, size_t (*key_of)(const solving *, size_t), s
     const double mu = s->options->mu;
     double       known[N_TERMS], variance[N_TERMS];
     stage        st;
-    lm_status    status = stage_new(s, key_of, &st);
+    lm_status    status;
 
+    stage_new(s, key_of, &st);
     for (size_t j = 0; j < st.n; j++) {
         st.factor[j] = 1;
         st.mu[j]     = mu;
     }
-    if (!status && !(status = stage_solve(s, &st)) &&
-        !(status = stage_judge(s, &st, mu, known, variance)))
+    if (!(status = stage_solve(s, &st)) && !(status = stage_judge(s, &st, mu, known, variance)))
         for (size_t t = 0; t < N_TERMS; t++) {
             const size_t j = st.key[t];
 
@@ -324,11 +228,10 @@ static lm_status refine(solving *s, size_t (*key_of)(const solving *, size_t), s
         }
     out->weighted_rss = 0;
     for (size_t i = 0; i < s->rows->n && !status; i++) {
-        const double r = s->fit[i] - 1;
+        const double r = s->work.fit[i] - 1;
 
-        out->weighted_rss += s->weight[i] * r * r;
+        out->weighted_rss += s->work.weight[i] * r * r;
     }
-    stage_free(&st);
     return status;
 }
 
@@ -371,11 +274,8 @@ static lm_status take_rows(solving *s, size_t without)
     const size_t n = s->rows->n;
     lm_status    status;
 
-    s->weight = malloc((n + 1) * sizeof *s->weight);
-    s->share  = malloc((n + 1) * sizeof *s->share);
-    s->summed = malloc((n + 1) * sizeof *s->summed);
-    s->fit    = malloc((n + 1) * sizeof *s->fit);
-    if (!s->weight || !s->share || !s->summed || !s->fit)
+    s->share = malloc((n + 1) * sizeof *s->share);
+    if (!s->share)
         return no_memory(s->err);
     if ((status = shrink_rows_share(s->rows, without, s->share, s->err)) ||
         (status = shrink_rows_sum(s->rows, without, s->share, &s->sums, s->err)))
@@ -398,22 +298,20 @@ static lm_status solve_families(solving *s)
     for (size_t t = 0; t < N_TERMS; t++)
         s->used[t] &= stand_in[s->family[t]].weight == 0;
     scale_families(s);
-    if (!(status = stage_new(s, family_key, &st)) && !(status = stage_solve(s, &st)))
+    stage_new(s, family_key, &st);
+    if (!(status = stage_solve(s, &st)))
         take_families(s, &st);
-    stage_free(&st);
     memcpy(s->used, all, sizeof all);
     if (status)
         return status;
-    if (!(status = stage_new(s, family_key, &st))) {
-        for (size_t t = 0; t < N_TERMS; t++)
-            if (st.key[t] < N_TERMS) {
-                st.mu[st.key[t]]     = s->options->mu * stand_in[s->family[t]].weight;
-                st.factor[st.key[t]] = 1;
-            }
-        if (!(status = stage_solve(s, &st)))
-            take_families(s, &st);
-    }
-    stage_free(&st);
+    stage_new(s, family_key, &st);
+    for (size_t t = 0; t < N_TERMS; t++)
+        if (st.key[t] < N_TERMS) {
+            st.mu[st.key[t]]     = s->options->mu * stand_in[s->family[t]].weight;
+            st.factor[st.key[t]] = 1;
+        }
+    if (!(status = stage_solve(s, &st)))
+        take_families(s, &st);
     return status;
 }
 
@@ -444,10 +342,8 @@ lm_status shrink_solve(const shrink_rows *rows, size_t without, const shrink_opt
     }
     out->rows = s.sums.n;
 out:
-    free(s.weight);
     free(s.share);
-    free(s.summed);
-    free(s.fit);
+    robust_work_free(&s.work);
     shrink_sums_free(&s.sums);
     return status;
 }

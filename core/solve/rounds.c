@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "solve/nnls.h"
+#include "solve/robust.h"
 
 #define APART         1e-6 /* ridge on columns scaled to length 1: keeps like ones apart */
 #define FLOOR_PULL    1e-6 /* holds it where it is, times the rows */
@@ -36,11 +37,6 @@ double fitting_weight(const fitting *f, const row_entry *row)
 static double huber_of(const fitting *f)
 {
     return f->tied && f->o->orphans ? INFINITY : f->o->huber;
-}
-
-static double robust_weight(double residual, double huber)
-{
-    return residual <= huber ? 1 : huber / residual;
 }
 
 /* Ascending; there are a few, nearly in order. */
@@ -204,7 +200,7 @@ static double loss(const fitting *f, const lot *l, const double *price)
             continue;
         e = fabs(rows_seconds(rows_cost(l->r, at, f->c, price, NULL, NULL), f->p) / row->seconds -
                  1);
-        sum += fitting_weight(f, row) * (e <= huber ? e * e / 2 : huber * (e - huber / 2));
+        sum += fitting_weight(f, row) * robust_loss(e, huber);
         used++;
     }
     for (size_t j = 0; j < f->c->n; j++)

@@ -188,8 +188,7 @@ static lm_status fit_baselines(const fit_row *row, size_t n, fabric_model *out, 
 {
     double   *x       = malloc((n * BASELINE_COLUMNS + 1) * sizeof *x);
     double   *seconds = malloc((n + 1) * sizeof *seconds);
-    double   *weight  = malloc((n + 1) * sizeof *weight);
-    lm_status status  = x && seconds && weight ? LM_OK : no_memory(err);
+    lm_status status  = x && seconds ? LM_OK : no_memory(err);
 
     for (sync_baseline b = 0; b < N_SYNC_BASELINES && !status; b++) {
         size_t columns = 0;
@@ -201,11 +200,10 @@ static lm_status fit_baselines(const fit_row *row, size_t n, fabric_model *out, 
             memcpy(x + i * columns, value, columns * sizeof *x);
             seconds[i] = row[i].seconds;
         }
-        status = planes_solve(x, seconds, n, columns, out->baseline[b], weight, 0, err);
+        status = planes_solve(x, seconds, n, columns, out->baseline[b], err);
     }
     free(x);
     free(seconds);
-    free(weight);
     return status;
 }
 

@@ -18,14 +18,10 @@ typedef struct fit_row {
     bool      second; /**< belongs to the second plane */
 } fit_row;
 
-/**
- * Relative least squares without negative prices: of `rows` rows of n columns one behind the other.
- *
- * @param rounds of Huber's weights; 0: all rows weigh the same
- * @param weight scratch, room for `rows`
- */
-lm_status planes_solve(const double *x, const double *seconds, size_t rows, size_t n, double *price,
-                       double *weight, int rounds, lm_error *err);
+/** Relative least squares without negative prices: of `rows` rows of n columns one behind the other,
+ * which are divided by their seconds. */
+lm_status planes_solve(double *x, const double *seconds, size_t rows, size_t n, double *price,
+                       lm_error *err);
 
 /** One plane through all rows, by this set of columns. */
 lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_plane *out,
