@@ -465,8 +465,12 @@ static double deviations(trials *t, calibration *cal)
     return sum;
 }
 
+/* Deviations that differ by no more than rounding are the same. */
+#define SAME 1e-6
+
 /* All others go with the share of bytes that are out of caches, of least deviations: it only lies
- * between what was measured in caches and out of them. */
+ * between what was measured in caches and out of them. Of shares that are as good the one that
+ * leaves the least latency. */
 static void fit_cold(trials *t, calibration *cal)
 {
     static const double     cold[] = { 0, 0.25, 0.5, 1 };
@@ -484,7 +488,8 @@ static void fit_cold(trials *t, calibration *cal)
         if (cal->overlapping.rows)
             fit_lag(t, cal);
         here = deviations(t, cal);
-        if (here < least) {
+        if (here < least * (1 - SAME) ||
+            (here <= least * (1 + SAME) && cal->overlapping.latency < best.latency)) {
             least = here;
             best  = cal->overlapping;
         }
