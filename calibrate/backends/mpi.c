@@ -1,4 +1,4 @@
-/* All-reduce of gradients over MPI, on host memory: the library's choice of algorithm, its
+/* Collectives over MPI, on host memory, a row of types[] each. All-reduces: the library's choice, its
  * nonblocking one (often another, as buckets behind a backward pass take it), or a ring of our own.
  * (Which algorithm a library takes is its secret, or a switch that must be set before it starts; a
  * ring made of sends and receives is known to be one.) */
@@ -25,19 +25,31 @@ typedef struct mpi_backend {
     size_t  pool_bytes;
 } mpi_backend;
 
-typedef struct mpi_work {
-    const world *group;
-    start_line   start;
-    MPI_Comm     comm;
-    int          rank, size;
-    int64_t      n;    /* floats */
-    float       *pool; /* the backend's: several messages, used in turn, see pool_slots() */
-    int64_t      slots, next;
-    float       *data;    /* the message in use */
-    float       *scratch; /* one chunk of the ring */
-    bool         ring, nonblocking;
-    MPI_Request  posted; /* of the nonblocking one */
-} mpi_work;
+typedef struct mpi_work mpi_work;
+
+/* What a kind of collective does, on the message at w->data. */
+typedef struct mpi_type {
+    void (*before)(mpi_work *w);        /* not timed: what a pass does before it; NULL: nothing */
+    void (*begin)(mpi_work *w);         /* not timed; NULL: nothing */
+    void (*run)(mpi_work *w);           /* timed */
+    void (*fill)(mpi_work *w);          /* values of a trial ... */
+    double (*wrong)(const mpi_work *w); /* ... of which so many are wrong behind it */
+} mpi_type;
+
+struct mpi_work {
+    const mpi_type *type;
+    const world    *group;
+    start_line      start;
+    MPI_Comm        comm;
+    int             rank, size;
+    int64_t         n;    /* floats */
+    float          *pool; /* the backend's: several messages, used in turn, see pool_slots() */
+    int64_t         slots, next;
+    float          *data;    /* the message in use */
+    float          *scratch; /* one chunk of the ring */
+    bool            ring, nonblocking;
+    MPI_Request     posted; /* of the nonblocking one */
+};
 
 /* Elements of chunk c when n are dealt to `size` ranks. */
 static int64_t chunk_begin(const mpi_work *w, int c)
@@ -77,26 +89,62 @@ static void ring_allreduce(const mpi_work *w)
     }
 }
 
-static void reduce(mpi_work *w)
+static void allreduce_run(mpi_work *w)
 {
-    const pulse_activity before = pulse_enter(PULSE_EXCHANGE);
-
     if (w->ring)
         ring_allreduce(w);
     else if (w->nonblocking)
         MPI_Wait(&w->posted, MPI_STATUS_IGNORE);
     else
         MPI_Allreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm);
-    pulse_enter(before);
 }
 
 /* A bucket is posted, as mpi_buckets.h does it, within the backward pass, which takes so much
  * longer (libraries copy what they are given: a sixth of the whole); behind it is the rest. The
  * pass's share is what steps in buckets tell (fit/exposed.h). */
-static void post(mpi_work *w)
+static void allreduce_begin(mpi_work *w)
 {
     if (w->nonblocking)
         MPI_Iallreduce(MPI_IN_PLACE, w->data, (int)w->n, MPI_FLOAT, MPI_SUM, w->comm, &w->posted);
+}
+
+/* Buckets are divided before they leave: caches hold some. */
+static void allreduce_before(mpi_work *w)
+{
+    for (int64_t i = 0; w->nonblocking && i < w->n; i++)
+        w->data[i] /= (float)w->size;
+}
+
+/* Sums of small whole numbers are exact in floats. */
+static void allreduce_fill(mpi_work *w)
+{
+    for (int64_t i = 0; i < w->n; i++)
+        w->data[i] = (float)(w->rank % 8 + 1) + (float)(i % 7);
+}
+
+static double allreduce_wrong(const mpi_work *w)
+{
+    float  expected = 0;
+    double wrong    = 0;
+
+    for (int r = 0; r < w->size; r++)
+        expected += (float)(r % 8 + 1);
+    for (int64_t i = 0; i < w->n; i++)
+        wrong += w->data[i] != expected + (float)w->size * (float)(i % 7);
+    return wrong;
+}
+
+static const mpi_type types[N_COLLECTIVE_KINDS] = {
+    [COLLECTIVE_ALLREDUCE] = { allreduce_before, allreduce_begin, allreduce_run, allreduce_fill,
+                               allreduce_wrong },
+};
+
+static void exchange(mpi_work *w)
+{
+    const pulse_activity before = pulse_enter(PULSE_EXCHANGE);
+
+    w->type->run(w);
+    pulse_enter(before);
 }
 
 /* Ranks of the group on this rank's machine. */
@@ -139,22 +187,18 @@ static bool grow_pool(mpi_backend *b, size_t bytes)
     return true;
 }
 
-/* Whatever is timed must also be right: sums of small whole numbers are exact in floats. */
-static lm_status verify(mpi_work *w, lm_error *err)
+/* Whatever is timed must also be right. */
+static lm_status verify(mpi_work *w, const char *title, lm_error *err)
 {
-    float  expected = 0;
-    double wrong    = 0;
+    double wrong;
 
-    for (int r = 0; r < w->size; r++)
-        expected += (float)(r % 8 + 1);
-    for (int64_t i = 0; i < w->n; i++)
-        w->data[i] = (float)(w->rank % 8 + 1) + (float)(i % 7);
-    post(w);
-    reduce(w);
-    for (int64_t i = 0; i < w->n; i++)
-        wrong += w->data[i] != expected + (float)w->size * (float)(i % 7);
+    w->type->fill(w);
+    if (w->type->begin)
+        w->type->begin(w);
+    exchange(w);
+    wrong = w->type->wrong(w);
     memset(w->data, 0, (size_t)w->n * sizeof *w->data);
-    return wrong > 0 ? lm_error_set(err, LM_E_IO, "all-reduce gave %.0f wrong elements of %lld",
+    return wrong > 0 ? lm_error_set(err, LM_E_IO, "%s gave %.0f wrong elements of %lld", title,
                                     wrong, (long long)w->n)
                      : LM_OK;
 }
@@ -173,17 +217,19 @@ static void mpi_release(backend *self, void *work)
 static lm_status mpi_prepare(backend *self, const bench_case *what, void **work, lm_error *err)
 {
     mpi_backend  *b     = (mpi_backend *)self;
-    const int64_t bytes = what->metrics ? (int64_t)what->metrics->param_bytes : what->point->bytes;
+    const char   *title = collective_types[what->collective].title;
+    const int64_t bytes = what->bytes;
     mpi_work     *w;
     double        failed = 0;
     lm_status     status;
 
     if (bytes < 4 || bytes / 4 > INT32_MAX - 1) /* MPI counts in int */
         return lm_error_set(err, LM_E_UNSUPPORTED,
-                            "all-reduce of %lld bytes: 4 to 2^33 - 8 can be measured",
+                            "%s of %lld bytes: 4 to 2^33 - 8 can be measured", title,
                             (long long)bytes);
     w = calloc(1, sizeof *w);
     if (w) {
+        w->type        = &types[what->collective];
         w->group       = what->group;
         w->comm        = world_communicator(what->group);
         w->rank        = world_rank(what->group);
@@ -201,10 +247,10 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
     world_max(what->group, &failed, 1);
     if (failed > 0) {
         mpi_release(self, w);
-        return lm_error_set(err, LM_E_NOMEM, "no memory for an all-reduce of %lld bytes",
-                            (long long)bytes);
+        return lm_error_set(err, LM_E_NOMEM, "no memory for %s of %lld bytes",
+                            collective_types[what->collective].one, (long long)bytes);
     }
-    status = start_line_agree(w->group, verify(w, err), &w->start, err);
+    status = start_line_agree(w->group, verify(w, title, err), &w->start, err);
     if (status) {
         mpi_release(self, w);
         return status;
@@ -223,13 +269,14 @@ static lm_status mpi_run(backend *self, void *work, phase part, backend_time *ou
     (void)err;
     w->data = w->pool + w->next * w->n;
     w->next = (w->next + 1) % w->slots;
-    for (int64_t i = 0; w->nonblocking && i < w->n; i++)
-        w->data[i] /= (float)w->size; /* buckets are divided before they leave: caches hold some */
+    if (w->type->before)
+        w->type->before(w);
     start_line_wait(w->group, &w->start);
-    post(w);
+    if (w->type->begin)
+        w->type->begin(w);
     cpu  = clock_nanoseconds(CLOCK_THREAD_CPUTIME_ID); /* as long as a small message */
     wall = clock_nanoseconds(CLOCK_MONOTONIC);
-    reduce(w);
+    exchange(w);
     out->wall = clock_seconds_since(CLOCK_MONOTONIC, wall);
     out->cpu  = clock_seconds_since(CLOCK_THREAD_CPUTIME_ID, cpu);
     return LM_OK;

@@ -60,6 +60,23 @@ static lm_status part_seconds(const sim_backend *b, phase which, const workload 
     return LM_OK;
 }
 
+/* All-reduces as the model states them, other kinds as they were measured. */
+static lm_status collective_part(const sim_backend *b, const bench_case *what, const workload *load,
+                                 double *out, lm_error *err)
+{
+    const observation    *row   = what->point;
+    const int64_t         hosts = row->hosts > 0 ? row->hosts : 1;
+    const collective_call asked = { what->collective, load->bytes, hosts, row->ranks / hosts };
+    collective_answer     found;
+    lm_status             status;
+
+    if (what->collective == COLLECTIVE_ALLREDUCE)
+        return part_seconds(b, PHASE_SYNC, load, out, err);
+    if (!(status = collective_ask(b->cal->collectives, NULL, NULL, &asked, &found, err)))
+        *out = found.seconds;
+    return status;
+}
+
 /* The gradient as the model states it: all-reduce and update apart, or together. */
 static lm_status grad_seconds(const sim_backend *b, const workload *load, sim_work *w,
                               lm_error *err)
@@ -166,7 +183,7 @@ static lm_status sim_prepare(backend *self, const bench_case *what, void **work,
     if (what->point->kind == OBS_KERNEL || what->point->kind == OBS_LAYER) {
         kernel_seconds(b, what, w);
     } else if (what->point->kind == OBS_COLLECTIVE) {
-        status = part_seconds(b, PHASE_SYNC, &load, &w->seconds[PHASE_SYNC], err);
+        status = collective_part(b, what, &load, &w->seconds[PHASE_SYNC], err);
     } else {
         load.counts   = *what->metrics;
         load.bytes    = (double)what->metrics->param_bytes;

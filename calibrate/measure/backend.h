@@ -29,8 +29,10 @@ typedef struct bench_case {
     size_t                 n_kernels[N_PHASES]; /**< 0: the phase does not exist here */
     const weight_gradient *gradients; /**< networks, layers: as kernels_gradients() lists them */
     size_t                 n_gradients;
-    settings               how;       /**< those the backend obeys; zeroed: the defaults */
-    optimizer              optimizer; /**< of the update phase */
+    collective_kind        collective; /**< of the sync phase: its own, or that of gradients */
+    int64_t                bytes;      /**< of its message */
+    settings               how;        /**< those the backend obeys; zeroed: the defaults */
+    optimizer              optimizer;  /**< of the update phase */
 } bench_case;
 
 /** What simulated hardware is like: [sim] of a sweep file. */

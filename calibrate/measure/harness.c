@@ -60,16 +60,13 @@ static lm_status network_kernels(const bench *b, const sweep_point *p, setup *s,
     return status;
 }
 
-static lm_status collective_kernel(const sweep_point *p, setup *s, lm_error *err)
+static bool has_phase(const setup *s, phase p)
 {
-    const int64_t bytes =
-        p->row.kind == OBS_NETWORK ? (int64_t)p->counts.param_bytes : p->row.bytes;
-    lm_kernel k = { .size = sizeof k, .op = LM_OP_ALLREDUCE, .dtype = p->row.dtype, .repeat = 1 };
+    const observation *row = s->what.point;
 
-    k.u.collective.bytes = bytes;
-    k.u.collective.ranks = p->row.ranks;
-    k.u.collective.nodes = p->row.hosts;
-    return kernel_list_add(&s->list[PHASE_SYNC], &k, err);
+    if (p != PHASE_SYNC)
+        return s->list[p].n > 0;
+    return row && row->ranks > 1 && row->kind != OBS_KERNEL && row->kind != OBS_LAYER;
 }
 
 static void setup_free(const bench *b, setup *s)
@@ -87,7 +84,7 @@ static void setup_free(const bench *b, setup *s)
 /* Which backend runs a phase of this point; NULL: nobody, since there is nothing to run. */
 static backend *runner(const bench *b, const setup *s, phase p)
 {
-    if (!s->list[p].n)
+    if (!has_phase(s, p))
         return NULL;
     if (b->compute->type->serves & 1u << p)
         return b->compute;
@@ -119,22 +116,23 @@ static lm_status list_work(const bench *b, const world *group, const sweep_point
         status = network_kernels(b, point, s, err);
     else if (point->row.kind == OBS_KERNEL)
         status = kernel_list_add(&s->list[PHASE_FORWARD], &point->kernel, err);
-    if (!status && point->row.kind != OBS_KERNEL && point->row.kind != OBS_LAYER &&
-        point->row.ranks > 1)
-        status = collective_kernel(point, s, err);
     if (status)
         return status;
-    s->what = (bench_case){ .point       = &point->row,
-                            .group       = group,
-                            .metrics     = counted(&point->row) ? &point->counts : NULL,
-                            .gradients   = s->gradients.gradient,
-                            .n_gradients = s->gradients.n,
-                            .how         = point->how,
-                            .optimizer   = s->optimizer };
+    s->what =
+        (bench_case){ .point       = &point->row,
+                      .group       = group,
+                      .metrics     = counted(&point->row) ? &point->counts : NULL,
+                      .gradients   = s->gradients.gradient,
+                      .n_gradients = s->gradients.n,
+                      .collective  = observation_collective(&point->row),
+                      .bytes = point->row.kind == OBS_NETWORK ? (int64_t)point->counts.param_bytes
+                                                              : point->row.bytes,
+                      .how   = point->how,
+                      .optimizer = s->optimizer };
     for (phase p = 0; p < N_PHASES; p++) {
         backend *who = runner(b, s, p);
 
-        if (s->list[p].n && !who)
+        if (has_phase(s, p) && !who)
             return lm_error_set(err, LM_E_UNSUPPORTED,
                                 "no backend runs the %s phase: set 'collective =' in [sweep]",
                                 phase_name(p));

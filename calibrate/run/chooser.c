@@ -78,7 +78,12 @@ static bool of_variant(const chooser *c, const observation *row)
 /* Whether a fit takes a part's time from such a row: as if all its phases had been measured. */
 static uint32_t parts_of(const chooser *c, const observation *row)
 {
-    point    p     = { .row = row, .other_algorithm = algorithm_beside(row->algorithm) };
+    point p = {
+        .row        = row,
+        .collective = observation_collective(row),
+        .other_algorithm =
+            collective_algorithm_known(observation_collective(row), row->algorithm)->beside
+    };
     uint32_t parts = 0;
 
     for (phase f = 0; f < N_PHASES; f++)

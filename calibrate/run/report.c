@@ -172,7 +172,8 @@ static void fill_fabric(const algorithm_model *a, fabric at, table *t)
     const fabric_model *m = &a->of[at];
     char                name[80];
 
-    snprintf(name, sizeof name, "allreduce.%s.%s", a->name, fabric_name(at));
+    snprintf(name, sizeof name, "%s.%s.%s", collective_types[a->kind].name, a->name,
+             fabric_name(at));
     for (size_t k = 0; m->rows && k < m->n_planes; k++)
         for (sync_column c = 0; c < N_SYNC_COLUMNS; c++) {
             if (!(m->plane[k].price[c] > 0))
@@ -182,7 +183,7 @@ static void fill_fabric(const algorithm_model *a, fabric at, table *t)
             table_text(t, sync_column_name(c));
             table_real(t, m->plane[k].price[c]);
             table_real(t, NAN);
-            table_text(t, sync_column_unit(c));
+            table_text(t, sync_column_unit(c, a->kind));
             table_text(t, k ? "second plane" : "");
         }
 }
@@ -201,9 +202,9 @@ static void fill_coefficients(const findings *f, table *t)
                            k < forms[i].n_features;
              k++)
             fill_coefficient(&forms[i], &f->cal->fitted[i].coefficient[k], forms[i].feature[k], t);
-    for (size_t i = 0; f->cal && f->cal->allreduces && i < f->cal->allreduces->n; i++)
+    for (size_t i = 0; f->cal && f->cal->collectives && i < f->cal->collectives->n; i++)
         for (fabric at = 0; at < N_FABRICS; at++)
-            fill_fabric(&f->cal->allreduces->algorithm[i], at, t);
+            fill_fabric(&f->cal->collectives->algorithm[i], at, t);
 }
 
 static void fill_held_out(const findings *f, table *t)

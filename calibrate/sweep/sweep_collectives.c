@@ -1,4 +1,5 @@
-/* [collectives] of a sweep: all-reduces by themselves. */
+/* [collectives] of a sweep: each by itself. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -8,18 +9,20 @@
 static const sweep_key keys[] = {
     { "bytes", KEY_BYTE_LIST, SWEEP_AT(bytes), 4, 1e12 },
     SWEEP_SPREAD_KEYS(2),
+    { "kinds", KEY_WORD, SWEEP_AT(kinds), 0, 0 },
     { "algorithms", KEY_WORD, SWEEP_AT(algorithms), 0, 0 },
     { NULL, KEY_WORD, 0, 0, 0 },
 };
 
 /* All sizes on all counts of ranks, by one algorithm. */
-static lm_status add_algorithm(sweep_loading *l, const sweep_values *v, const char *algorithm)
+static lm_status add_algorithm(sweep_loading *l, const sweep_values *v, collective_kind kind,
+                               const char *algorithm)
 {
     sweep_point p      = { .row = sweep_row() };
     lm_status   status = LM_OK;
 
     p.row.kind      = OBS_COLLECTIVE;
-    p.row.name      = "allreduce";
+    p.row.name      = collective_types[kind].name;
     p.row.phase     = PHASE_SYNC;
     p.row.dtype     = LM_F32;
     p.row.algorithm = algorithm;
@@ -39,11 +42,45 @@ static lm_status add_algorithm(sweep_loading *l, const sweep_values *v, const ch
     return status;
 }
 
+/* "default, nonblocking, ring": those that can be measured. */
+static void print_known(collective_kind kind, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (const collective_algorithm_type *a = collective_types[kind].algorithm; a->name; a++)
+        if (a->measured && n < size)
+            n += (size_t)snprintf(out + n, size - n, "%s%s", n ? ", " : "", a->name);
+}
+
+static lm_status add_kind(sweep_loading *l, const ini_section *s, const sweep_values *v,
+                          collective_kind kind)
+{
+    char     *name[8], *copy, known[120] = "";
+    size_t    n;
+    lm_status status = LM_OK;
+
+    if (!v->algorithms)
+        return add_algorithm(l, v, kind, ALGORITHM_DEFAULT);
+    if (!(copy = arena_text(l->s->arena, v->algorithms, strlen(v->algorithms))))
+        return sweep_no_memory(l);
+    n = text_split(copy, ',', name, 8);
+    for (size_t a = 0; a < n && !status; a++) {
+        if (!collective_algorithm_known(kind, name[a])->measured) {
+            print_known(kind, known, sizeof known);
+            status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is none of %s", name[a], known);
+            return sweep_fail_at(l, ini_get(s, "algorithms")->line, status, "algorithms");
+        }
+        status = add_algorithm(l, v, kind, name[a]);
+    }
+    return status;
+}
+
 lm_status sweep_take_collectives(sweep_loading *l, const ini_section *s, sweep_values *v)
 {
-    char     *name[8], *copy;
-    size_t    n;
-    lm_status status = sweep_read(l, s, keys, v);
+    char           *name[N_COLLECTIVE_KINDS + 1], *copy;
+    size_t          n;
+    collective_kind kind;
+    lm_status       status = sweep_read(l, s, keys, v);
 
     if (status)
         return status;
@@ -51,19 +88,15 @@ lm_status sweep_take_collectives(sweep_loading *l, const ini_section *s, sweep_v
         status = lm_error_set(l->err, LM_E_SYNTAX, "'bytes =' is missing");
         return sweep_fail_at(l, s->line, status, s->name);
     }
-    if (!v->algorithms)
-        return add_algorithm(l, v, ALGORITHM_DEFAULT);
-    copy = arena_text(l->s->arena, v->algorithms, strlen(v->algorithms));
-    if (!copy)
+    if (!v->kinds)
+        return add_kind(l, s, v, COLLECTIVE_ALLREDUCE);
+    if (!(copy = arena_text(l->s->arena, v->kinds, strlen(v->kinds))))
         return sweep_no_memory(l);
-    n = text_split(copy, ',', name, 8);
-    for (size_t a = 0; a < n && !status; a++) {
-        if (strcmp(name[a], ALGORITHM_DEFAULT) && !algorithm_beside(name[a])) {
-            status = lm_error_set(l->err, LM_E_ARG, "'%.40s' is none of default, nonblocking, ring",
-                                  name[a]);
-            return sweep_fail_at(l, ini_get(s, "algorithms")->line, status, "algorithms");
-        }
-        status = add_algorithm(l, v, name[a]);
+    n = text_split(copy, ',', name, N_COLLECTIVE_KINDS + 1);
+    for (size_t k = 0; k < n && k <= N_COLLECTIVE_KINDS && !status; k++) {
+        if ((status = collective_kind_parse(name[k], &kind, l->err)))
+            return sweep_fail_at(l, ini_get(s, "kinds")->line, status, "kinds");
+        status = add_kind(l, s, v, kind);
     }
     return status;
 }

@@ -1,4 +1,4 @@
-/* layermeter allreduce: times of all-reduces by a machine file. */
+/* layermeter allreduce: times of collectives by a machine file. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 typedef struct allreduce_options {
     option_counts bytes, nodes, devices;
-    const char   *algorithm, *model;
+    const char   *collective, *algorithm, *model;
     interconnect  link;
     format        format;
 } allreduce_options;
@@ -21,6 +21,8 @@ static const option_row option_rows[] = {
       "of the vector that each rank has" },
     { "nodes", AT(nodes), .fallback = "2..64*2" },
     { "devices-per-node", AT(devices), &type_counts, "LIST", "1" },
+    { "collective", AT(collective), &type_text, "NAME", "allreduce", HELP_WHAT,
+      "kind of collective, as rows of observations name it" },
     { "algorithm", AT(algorithm), &type_text, "NAME", NULL, HELP_HOW,
       "algorithm that was forced, such as ring (default: the library's own choice)" },
     { "model", AT(model), &type_text, "NAME", "layermeter", HELP_HOW,
@@ -58,7 +60,7 @@ static void add_columns(table *t)
     table_column(t, "beyond", "beyond", 0);
 }
 
-static void print_beyond(const allreduce_answer *a, char *out, size_t size)
+static void print_beyond(const collective_answer *a, char *out, size_t size)
 {
     size_t n = 0;
 
@@ -71,12 +73,14 @@ static void print_beyond(const allreduce_answer *a, char *out, size_t size)
 }
 
 /* Bounds are known of the model's own answers by the first algorithm. */
-static void bounds(const calibration *cal, const allreduce_options *q, const allreduce *a,
-                   const allreduce_answer *found, double *low, double *high)
+static void bounds(const calibration *cal, const allreduce_options *q, const collective_call *a,
+                   const collective_answer *found, double *low, double *high)
 {
-    const bool own   = !strcmp(q->model, model_at(0)) && !found->assumed;
-    const bool first = !q->algorithm || collective_algorithm(cal->allreduces, q->algorithm) ==
-                                            collective_algorithm(cal->allreduces, NULL);
+    const bool own = !strcmp(q->model, model_at(0)) && !found->assumed;
+    const bool first =
+        a->kind == COLLECTIVE_ALLREDUCE &&
+        (!q->algorithm || collective_algorithm(cal->collectives, a->kind, q->algorithm) ==
+                              collective_algorithm(cal->collectives, a->kind, NULL));
     double seconds[N_TIMES];
 
     *low = *high = NAN;
@@ -88,7 +92,7 @@ static void bounds(const calibration *cal, const allreduce_options *q, const all
                      &(interval_place){ .ranks = a->nodes * a->devices }, low, high);
 }
 
-static void add_row(table *t, const allreduce *a, const allreduce_answer *found, double low,
+static void add_row(table *t, const collective_call *a, const collective_answer *found, double low,
                     double high)
 {
     const double n  = (double)a->nodes * (double)a->devices;
@@ -103,20 +107,20 @@ static void add_row(table *t, const allreduce *a, const allreduce_answer *found,
     table_real(t, 1e3 * low);
     table_real(t, 1e3 * high);
     table_real(t, gb);
-    table_real(t, gb * 2 * (n - 1) / n);
+    table_real(t, gb * collective_types[a->kind].passes * (n - 1) / n);
     table_text(t, beyond);
 }
 
 /* One all-reduce by the model, or by a baseline's formula, of which ranges are the same. */
-static lm_status ask(const calibration *cal, const allreduce_options *q, const allreduce *a,
-                     allreduce_answer *out, lm_error *err)
+static lm_status ask(const calibration *cal, const allreduce_options *q, const collective_call *a,
+                     collective_answer *out, lm_error *err)
 {
     const sync_baseline b = sync_baseline_parse(q->model);
-    lm_status status      = collective_ask(cal->allreduces, q->algorithm, &q->link, a, out, err);
+    lm_status status      = collective_ask(cal->collectives, q->algorithm, &q->link, a, out, err);
 
     if (status || b == N_SYNC_BASELINES)
         return status;
-    out->seconds = collective_baseline(cal->allreduces, q->algorithm, b, a);
+    out->seconds = collective_baseline(cal->collectives, q->algorithm, b, a);
     if (isnan(out->seconds))
         return lm_error_set(err, LM_E_NOTFOUND,
                             "no coefficients of '%s' for %lld nodes of %lld devices: fit the "
@@ -127,15 +131,17 @@ static lm_status ask(const calibration *cal, const allreduce_options *q, const a
 
 static lm_status fill(const calibration *cal, const allreduce_options *q, table *t, lm_error *err)
 {
-    lm_status status = LM_OK;
+    collective_kind kind;
+    lm_status       status = collective_kind_parse(q->collective, &kind, err);
 
     add_columns(t);
     for (size_t d = 0; d < q->devices.n; d++)
         for (size_t n = 0; n < q->nodes.n; n++)
             for (size_t b = 0; b < q->bytes.n && !status; b++) {
-                const allreduce  a = { (double)q->bytes.at[b], q->nodes.at[n], q->devices.at[d] };
-                allreduce_answer found;
-                double           low, high;
+                const collective_call a = { kind, (double)q->bytes.at[b], q->nodes.at[n],
+                                            q->devices.at[d] };
+                collective_answer     found;
+                double                low, high;
 
                 if ((status = ask(cal, q, &a, &found, err)))
                     continue;
@@ -148,7 +154,10 @@ static lm_status fill(const calibration *cal, const allreduce_options *q, table 
 static lm_status check(options *o, lm_error *err)
 {
     const allreduce_options *q = o->filled;
+    collective_kind          kind;
 
+    if (collective_kind_parse(q->collective, &kind, err))
+        return misused(o, &q->collective, err, "%s", err->text);
     if (!strcmp(q->model, model_at(0)) || sync_baseline_parse(q->model) < N_SYNC_BASELINES)
         return LM_OK;
     return misused(o, &q->model, err,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "fit/allreduces.h"
+#include "fit/collectives.h"
 #include "fit/fit.h"
 #include "single/model.h"
 #include "single/operator_model.h"
@@ -88,7 +88,8 @@ static void add_allreduces(table *t, const collective_model *m)
             for (size_t k = 0; k < of->n_planes; k++)
                 for (sync_column c = 0; c < N_SYNC_COLUMNS; c++)
                     used += of->plane[k].price[c] > 0;
-            snprintf(name, sizeof name, "allreduce.%s.%s", m->algorithm[i].name, fabric_name(at));
+            snprintf(name, sizeof name, "%s.%s.%s", collective_types[m->algorithm[i].kind].name,
+                     m->algorithm[i].name, fabric_name(at));
             table_text(t, model_at(0));
             table_text(t, name);
             table_count(t, of->rows);
@@ -143,8 +144,8 @@ void fit_table(table *t, const calibration *cal, const learned_models *learned)
         add_layers(t, cal->layers);
     add_residuals(t, cal);
     learned_models_rows(learned, t);
-    if (cal->allreduces)
-        add_allreduces(t, cal->allreduces);
+    if (cal->collectives)
+        add_allreduces(t, cal->collectives);
     if (cal->power)
         add_power(t, cal->power);
 }
@@ -221,20 +222,22 @@ static void print_unknown_intervals(const observations *obs, const points *p,
 /* What was measured of all-reduces leaves open. */
 static void print_allreduces(const observations *obs, const points *p, const calibration *cal)
 {
-    const size_t uneven = allreduces_uneven(p);
+    const size_t           uneven = collectives_uneven(p);
+    const algorithm_model *first =
+        collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL);
 
     if (uneven)
         fprintf(stderr,
                 "layermeter: %s: %zu all-reduce%s not used: their ranks are not the same number on "
                 "each host\n",
                 obs->path, uneven, uneven == 1 ? " is" : "s are");
-    if (!cal->allreduces)
+    if (!first)
         return;
-    if (strcmp(cal->allreduces->algorithm[0].name, ALGORITHM_DEFAULT) != 0 && !p->algorithm)
+    if (strcmp(first->name, ALGORITHM_DEFAULT) != 0 && !p->algorithm)
         fprintf(stderr,
                 "layermeter: %s: no all-reduce by the library's own choice: '%s' answers for it\n",
-                obs->path, cal->allreduces->algorithm[0].name);
-    if (cal->allreduces->algorithm[0].of[FABRIC_MULTI].one_count)
+                obs->path, first->name);
+    if (first->of[FABRIC_MULTI].one_count)
         fprintf(
             stderr,
             "layermeter: %s: all-reduces between nodes were measured on one number of nodes: how "

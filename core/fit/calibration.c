@@ -39,7 +39,7 @@ void calibration_free(calibration *cal)
         kept_file_clear(&cal->learned[i].file);
     }
     free(cal->learned);
-    collective_free(cal->allreduces);
+    collective_free(cal->collectives);
     free(cal);
 }
 
@@ -134,35 +134,35 @@ size_t calibration_contributions(const calibration *cal, size_t form_at, const w
     return f->n_features;
 }
 
-double calibration_allreduce(const calibration *cal, const char *model, const interconnect *link,
-                             const allreduce *a)
+double calibration_collective(const calibration *cal, const char *model, const interconnect *link,
+                              const collective_call *a)
 {
     const sync_baseline b = sync_baseline_parse(model);
 
     if (a->nodes == 1 && a->devices == 1)
         return 0;
     if (calibration_asks(cal, model))
-        return collective_seconds(cal->allreduces, NULL, link, a);
+        return collective_seconds(cal->collectives, NULL, link, a);
     if (b < N_SYNC_BASELINES)
-        return collective_baseline(cal->allreduces, NULL, b, a);
+        return collective_baseline(cal->collectives, NULL, b, a);
     return calibration_seconds(
         cal, form_find(model, PHASE_SYNC),
         &(workload){ .nodes = (double)a->nodes * (double)a->devices, .bytes = a->bytes });
 }
 
 double calibration_bucket(const calibration *cal, const char *model, const interconnect *link,
-                          const allreduce *a)
+                          const collective_call *a)
 {
     const bool  asks    = calibration_asks(cal, model);
     const char *by      = ALGORITHM_NONBLOCKING;
-    double      seconds = asks ? collective_seconds(cal->allreduces, by, link, a) : NAN;
+    double      seconds = asks ? collective_seconds(cal->collectives, by, link, a) : NAN;
 
     if (isnan(seconds)) {
         by      = NULL;
-        seconds = calibration_allreduce(cal, model, link, a);
+        seconds = calibration_collective(cal, model, link, a);
     }
     if (asks && cal->overlapping.cold > 0)
-        seconds += cal->overlapping.cold * collective_cold_seconds(cal->allreduces, by, link, a);
+        seconds += cal->overlapping.cold * collective_cold_seconds(cal->collectives, by, link, a);
     return seconds;
 }
 
@@ -170,22 +170,24 @@ bool calibration_asks(const calibration *cal, const char *model)
 {
     const size_t at = form_find(model, PHASE_SYNC);
 
-    return at < n_forms && (cal->allreduces || !cal->fitted[at].present);
+    return at < n_forms && (collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL) ||
+                            !cal->fitted[at].present);
 }
 
 bool calibration_assumes(const calibration *cal, const char *model, const interconnect *link,
                          int64_t nodes)
 {
-    const algorithm_model *first = collective_algorithm(cal->allreduces, NULL);
+    const algorithm_model *first =
+        collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL);
 
     return nodes > 1 && link->bytes_per_second > 0 && calibration_asks(cal, model) &&
            !(first && first->of[FABRIC_MULTI].rows);
 }
 
-lm_status calibration_ask(const calibration *cal, const interconnect *link, const allreduce *a,
-                          allreduce_answer *out, lm_error *err)
+lm_status calibration_ask(const calibration *cal, const interconnect *link,
+                          const collective_call *a, collective_answer *out, lm_error *err)
 {
-    return collective_ask(cal->allreduces, NULL, link, a, out, err);
+    return collective_ask(cal->collectives, NULL, link, a, out, err);
 }
 
 double calibration_seconds(const calibration *cal, size_t form_at, const workload *load)
@@ -197,10 +199,11 @@ double calibration_seconds(const calibration *cal, size_t form_at, const workloa
     if (form_at >= n_forms || !cal->fitted[form_at].present)
         return NAN;
     if (cal->fitted[form_at].by_allreduces) {
-        const double    hosts = fmax(1, load->hosts);
-        const allreduce a     = { load->bytes, (int64_t)hosts, (int64_t)(load->nodes / hosts) };
+        const double          hosts = fmax(1, load->hosts);
+        const collective_call a     = { COLLECTIVE_ALLREDUCE, load->bytes, (int64_t)hosts,
+                                        (int64_t)(load->nodes / hosts) };
 
-        return collective_seconds(cal->allreduces, NULL, NULL, &a);
+        return collective_seconds(cal->collectives, NULL, NULL, &a);
     }
     n = calibration_contributions(cal, form_at, load, room);
     for (size_t k = 0; k < n; k++)
@@ -216,7 +219,8 @@ int64_t calibration_nodes(const calibration *cal, const char *model, int64_t dev
 
     if (!calibration_asks(cal, model))
         nodes = cal->max_ranks / devices;
-    else if ((a = collective_algorithm(cal->allreduces, NULL)) && a->of[FABRIC_MULTI].rows)
+    else if ((a = collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL)) &&
+             a->of[FABRIC_MULTI].rows)
         nodes = (int64_t)a->of[FABRIC_MULTI].nodes.high;
     else
         nodes = 1;

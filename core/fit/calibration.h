@@ -63,7 +63,7 @@ typedef struct calibration {
     power_model           *power;    /**< NULL: none was measured */
     learned_part          *learned;
     size_t                 n_learned;
-    collective_model      *allreduces; /**< NULL: none was fitted */
+    collective_model      *collectives; /**< NULL: none was fitted */
     provenance_entry      *provenance; /**< of the observations, and "fitted from" */
     size_t                 n_provenance;
     measured_set           measured;             /**< whole steps; of a transferred machine none */
@@ -131,12 +131,12 @@ double calibration_seconds(const calibration *cal, size_t form, const workload *
  * @param link what connects nodes, as told, where nothing was measured between them; NULL: nothing
  *             was told
  */
-double calibration_allreduce(const calibration *cal, const char *model, const interconnect *link,
-                             const allreduce *a);
+double calibration_collective(const calibration *cal, const char *model, const interconnect *link,
+                              const collective_call *a);
 /** The same of a bucket beside the backward pass: by nonblocking all-reduces, where those were
  * measured. */
 double calibration_bucket(const calibration *cal, const char *model, const interconnect *link,
-                          const allreduce *a);
+                          const collective_call *a);
 
 /** Is the all-reduce of a model that tells it from the update answered by calibration_ask()? */
 bool calibration_asks(const calibration *cal, const char *model);
@@ -144,8 +144,8 @@ bool calibration_asks(const calibration *cal, const char *model);
 bool calibration_assumes(const calibration *cal, const char *model, const interconnect *link,
                          int64_t nodes);
 /** What it is made of, or why there is no answer: collective_ask() of the library's own choice. */
-lm_status calibration_ask(const calibration *cal, const interconnect *link, const allreduce *a,
-                          allreduce_answer *out, lm_error *err);
+lm_status calibration_ask(const calibration *cal, const interconnect *link,
+                          const collective_call *a, collective_answer *out, lm_error *err);
 
 /** Most nodes, each of so many devices, on which all-reduces were measured, 1 at least; of a
  * formula that does not tell nodes from devices as many as the ranks make. */

@@ -7,7 +7,7 @@
 
 #include "base/no_memory.h"
 #include "base/parallel.h"
-#include "fit/allreduces.h"
+#include "fit/collectives.h"
 #include "fit/composed_points.h"
 #include "fit/layer_watts.h"
 #include "fit/overlap_points.h"
@@ -46,9 +46,9 @@ static lm_status predict_sync(const points *p, sync_baseline b, const split *by,
     lm_status status  = seconds ? LM_OK : no_memory(err);
 
     if (!status && cal)
-        allreduces_by_model(p, cal->allreduces, NULL, b, seconds);
+        collectives_by_model(p, cal->collectives, NULL, b, seconds);
     else if (!status)
-        status = allreduces_left_out(p, by, b, seconds, err);
+        status = collectives_left_out(p, by, b, seconds, err);
     for (size_t i = 0; i < p->n_points && !status; i++)
         out[i].part[PHASE_SYNC] = seconds[i];
     free(seconds);

@@ -38,11 +38,11 @@ static sync_policy policy_of(const observation *row)
                           .accumulation = 1 };
 }
 
-allreduce exposed_where(const observation *row)
+collective_call exposed_where(const observation *row)
 {
     const int64_t hosts = row->hosts > 1 ? row->hosts : 1;
 
-    return (allreduce){ 0, hosts, shared_devices(row) };
+    return (collective_call){ COLLECTIVE_ALLREDUCE, 0, hosts, shared_devices(row) };
 }
 
 step_passes exposed_passes(const calibration *cal, const char *model, const point *pt)
@@ -61,7 +61,7 @@ step_passes exposed_passes(const calibration *cal, const char *model, const poin
 lm_status exposed_ask(const points *p, const calibration *cal, const char *model, const point *pt,
                       double alone, exposed_question *out, lm_error *err)
 {
-    const allreduce  at = exposed_where(pt->row);
+    const collective_call at = exposed_where(pt->row);
     exposed_question q = { .passes = exposed_passes(cal, model, pt), .policy = policy_of(pt->row) };
 
     if (isnan(alone))

@@ -16,22 +16,22 @@
 #define EXPOSED_LITTLE 0.1
 
 typedef struct estimating {
-    const points   *p;
-    calibration    *cal;
-    const char     *model;
-    allreduce_time *row;   /* of the steps whose messages were late ... */
-    allreduce_time *bound; /* ... and of the others, which say less */
-    size_t          n, n_bound;
-    bool            slows; /* the slowdown is fitted, too; else it is 0 */
-    int64_t         below; /* steps on fewer hosts than this are fitted to */
+    const points    *p;
+    calibration     *cal;
+    const char      *model;
+    collective_time *row;   /* of the steps whose messages were late ... */
+    collective_time *bound; /* ... and of the others, which say less */
+    size_t           n, n_bound;
+    bool             slows; /* the slowdown is fitted, too; else it is 0 */
+    int64_t          below; /* steps on fewer hosts than this are fitted to */
 } estimating;
 
-static void add(allreduce_time *row, size_t *n, const point *pt, double bytes, double seconds,
+static void add(collective_time *row, size_t *n, const point *pt, double bytes, double seconds,
                 double messages)
 {
-    allreduce_time *to = &row[(*n)++];
+    collective_time *to = &row[(*n)++];
 
-    *to = (allreduce_time){ exposed_where(pt->row), ALGORITHM_DEFAULT, seconds / messages };
+    *to = (collective_time){ exposed_where(pt->row), ALGORITHM_DEFAULT, seconds / messages };
     to->of.bytes = bytes / messages;
 }
 
@@ -70,7 +70,7 @@ static lm_status estimate(estimating *e, lm_error *err)
 
         if (isnan(exposed) || !(pt->load.bytes > 0) || pt->row->hosts >= e->below)
             continue;
-        if (!e->cal->allreduces) {
+        if (!e->cal->collectives) {
             const double backward = exposed_alone(e->p, e->cal, e->model, pt, &slowest).backward;
 
             if (!isnan(backward))
@@ -100,7 +100,7 @@ static void take_bounds(estimating *e)
             e->row[e->n++] = e->bound[i];
 }
 
-static double total(const allreduce_time *row, size_t n)
+static double total(const collective_time *row, size_t n)
 {
     double sum = 0;
 
@@ -127,16 +127,16 @@ static lm_status slow_down(estimating *e, lm_error *err)
 
 /* The best of the rounds. */
 typedef struct best_round {
-    collective_model *allreduces; /* may be the calibration's */
+    collective_model *collectives; /* may be the calibration's */
     overlap_constants overlapping;
     double            squares;
 } best_round;
 
 static void replace(estimating *e, best_round *best, collective_model *by)
 {
-    if (e->cal->allreduces != best->allreduces)
-        collective_free(e->cal->allreduces);
-    e->cal->allreduces = by;
+    if (e->cal->collectives != best->collectives)
+        collective_free(e->cal->collectives);
+    e->cal->collectives = by;
 }
 
 /* By the squares of the steps that the prices are found from. */
@@ -147,8 +147,8 @@ static lm_status remember(const estimating *e, best_round *best, lm_error *err)
 
     if (status || !s.n || s.squares / (double)s.n >= best->squares)
         return status;
-    collective_free(best->allreduces);
-    *best = (best_round){ e->cal->allreduces, e->cal->overlapping, s.squares / (double)s.n };
+    collective_free(best->collectives);
+    *best = (best_round){ e->cal->collectives, e->cal->overlapping, s.squares / (double)s.n };
     return LM_OK;
 }
 
@@ -189,11 +189,11 @@ static lm_status iterate(estimating *e, lm_error *err)
         if (!status && !stays && round >= EXPOSED_TURNS)
             status = remember(e, &best, err);
     }
-    if (!status && !stays && best.allreduces) {
-        replace(e, &best, best.allreduces);
+    if (!status && !stays && best.collectives) {
+        replace(e, &best, best.collectives);
         e->cal->overlapping = best.overlapping;
-    } else if (best.allreduces != e->cal->allreduces) {
-        collective_free(best.allreduces);
+    } else if (best.collectives != e->cal->collectives) {
+        collective_free(best.collectives);
     }
     return status;
 }
@@ -203,15 +203,15 @@ static lm_status fit_below(estimating *e, bool slows, int64_t below, lm_error *e
 {
     lm_status status;
 
-    e->slows           = slows;
-    e->below           = below;
-    e->cal->allreduces = NULL;
+    e->slows            = slows;
+    e->below            = below;
+    e->cal->collectives = NULL;
 
     e->cal->overlapping = (overlap_constants){ .straggler = e->cal->overlapping.straggler,
                                                .spreads   = e->cal->overlapping.spreads };
     if ((status = iterate(e, err))) {
-        collective_free(e->cal->allreduces);
-        e->cal->allreduces = NULL;
+        collective_free(e->cal->collectives);
+        e->cal->collectives = NULL;
     }
     return status;
 }
@@ -245,11 +245,11 @@ static lm_status squares_of_largest(estimating *e, bool slows, int64_t hosts, do
     exposed_sums s      = { .n = 0 };
     lm_status    status = fit_below(e, slows, hosts, err);
 
-    if (!status && e->cal->allreduces)
+    if (!status && e->cal->collectives)
         status = exposed_try(e->p, e->cal, e->model, exposed_as_many, hosts, &s, err);
-    collective_free(e->cal->allreduces);
-    e->cal->allreduces = NULL;
-    *out               = s.n ? s.steps : INFINITY;
+    collective_free(e->cal->collectives);
+    e->cal->collectives = NULL;
+    *out                = s.n ? s.steps : INFINITY;
     return status;
 }
 

@@ -475,7 +475,7 @@ static void fit_cold(trials *t, calibration *cal)
 {
     static const double     cold[] = { 0, 0.25, 0.5, 1 };
     const overlap_constants none   = cal->overlapping;
-    const size_t      shares = collective_spills(cal->allreduces) ? sizeof cold / sizeof *cold : 1;
+    const size_t      shares = collective_spills(cal->collectives) ? sizeof cold / sizeof *cold : 1;
     overlap_constants best   = none;
     double            least  = INFINITY;
 

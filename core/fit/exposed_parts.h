@@ -18,7 +18,7 @@ typedef struct exposed_question {
 lm_status exposed_ask(const points *p, const calibration *cal, const char *model, const point *pt,
                       double alone, exposed_question *out, lm_error *err);
 
-allreduce exposed_where(const observation *row);
+collective_call exposed_where(const observation *row);
 /** Messages of a step: of a network without layers as many as its bytes fill, and the small first
  * one. */
 size_t exposed_messages(const point *pt);

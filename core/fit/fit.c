@@ -8,7 +8,7 @@
 
 #include "base/no_memory.h"
 #include "base/parallel.h"
-#include "fit/allreduces.h"
+#include "fit/collectives.h"
 #include "fit/comparison.h"
 #include "fit/exposed.h"
 #include "fit/power_rows.h"
@@ -302,7 +302,7 @@ static lm_status judge_allreduces(const points *p, calibration *cal, lm_error *e
         free(predicted);
         return no_memory(err);
     }
-    allreduces_by_model(p, cal->allreduces, NULL, N_SYNC_BASELINES, predicted);
+    collectives_by_model(p, cal->collectives, NULL, N_SYNC_BASELINES, predicted);
     for (size_t i = 0; i < p->n_points; i++) {
         measured[n]  = point_seconds(&p->point[i], PHASE_SYNC);
         predicted[n] = predicted[i];
@@ -322,27 +322,37 @@ static lm_status judge_allreduces(const points *p, calibration *cal, lm_error *e
     return LM_OK;
 }
 
-static lm_status fit_allreduces(const points *p, calibration *cal, lm_error *err)
+static bool has_allreduces(const calibration *cal)
 {
-    const lm_status status = allreduces_fit(p, &cal->allreduces, err);
+    return collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL) != NULL;
+}
 
-    return status || !cal->allreduces ? status : judge_allreduces(p, cal, err);
+static lm_status fit_collectives(const points *p, calibration *cal, lm_error *err)
+{
+    const lm_status status = collectives_fit(p, &cal->collectives, err);
+
+    return status || !has_allreduces(cal) ? status : judge_allreduces(p, cal, err);
 }
 
 /* What steps on several ranks tell: what those of a host take from each other; and in buckets:
  * all-reduces, where none was measured by itself, and what overlap costs. */
 static lm_status fit_exposed(const points *p, const char *model, calibration *cal, lm_error *err)
 {
-    lm_status status = shared_fit(p, model, cal, err);
+    collective_model *others = cal->collectives;
+    lm_status         status = shared_fit(p, model, cal, err), joined;
 
     if (!status)
         status = exposed_fit_straggler(p, &cal->overlapping, err);
     if (status)
         return status;
-    if (cal->allreduces)
+    if (has_allreduces(cal))
         return exposed_fit_constants(p, model, cal, err);
-    status = exposed_fit_allreduces(p, model, cal, err);
-    return status || !cal->allreduces ? status : judge_allreduces(p, cal, err);
+    cal->collectives = NULL;
+    status           = exposed_fit_allreduces(p, model, cal, err);
+    joined           = collective_join(&cal->collectives, others, status ? NULL : err);
+    if (status || (status = joined))
+        return status;
+    return has_allreduces(cal) ? judge_allreduces(p, cal, err) : LM_OK;
 }
 
 /* Prices of single kernels, where there are enough of a kind. */
@@ -462,12 +472,12 @@ lm_status fit_all(const observations *obs, const points *p, calibration **out, l
         status = note_variant(p, cal, err);
     if (!status)
         status = note_noise(obs, cal, err);
-    if (!status && !(status = fit_allreduces(p, cal, err)))
-        any |= cal->allreduces != NULL;
+    if (!status && !(status = fit_collectives(p, cal, err)))
+        any |= cal->collectives != NULL;
     if (!status)
         status = fit_forms(obs, p, &by, cal, left_out, &any, err);
     if (!status && !(status = fit_exposed(p, model_at(0), cal, err)))
-        any |= cal->allreduces != NULL;
+        any |= cal->collectives != NULL;
     if (!status && !(status = fit_operators(obs, cal, err)))
         any |= cal->operators != NULL;
     if (!status)
@@ -500,7 +510,7 @@ lm_status fit_model(const points *p, const char *model, calibration **out, lm_er
     if (!status) {
         cal->settings  = term_settings_default;
         cal->max_ranks = cal->max_hosts = 1;
-        status                          = fit_allreduces(p, cal, err);
+        status                          = fit_collectives(p, cal, err);
     }
     for (size_t f = 0; f < n_forms && !status; f++)
         if (!strcmp(forms[f].model, model) && forms[f].part != PHASE_SYNC)

@@ -190,10 +190,10 @@ typedef struct pricing {
 
 static double price(void *context, const message *e, double bytes)
 {
-    const pricing  *m = context;
-    const allreduce a = { bytes, m->ranks.nodes, m->ranks.devices };
+    const pricing        *m = context;
+    const collective_call a = { e->kind, bytes, m->ranks.nodes, m->ranks.devices };
 
-    return (e->rule == MESSAGE_BESIDE ? calibration_bucket : calibration_allreduce)(
+    return (e->rule == MESSAGE_BESIDE ? calibration_bucket : calibration_collective)(
         m->by->cal, m->by->model, &m->by->link, &a);
 }
 

@@ -22,7 +22,7 @@ typedef struct extrap_names {
 /** What a file does not say. */
 typedef struct extrap_options {
     extrap_names parameters; /**< to counts (extrap_keys.h) */
-    extrap_names regions;    /**< to networks, or allreduce */
+    extrap_names regions;    /**< to networks, or kinds of collectives */
     extrap_names metrics;    /**< to phases */
     extrap_said  fixed;      /**< counts and words that neither parameters nor regions give */
 } extrap_options;

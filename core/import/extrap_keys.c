@@ -54,17 +54,6 @@ bool extrap_text_find(const char *word, extrap_text *out)
     return false;
 }
 
-bool extrap_is_allreduce(const char *name)
-{
-    static const char *const words[] = { "allreduce", "all-reduce", "all_reduce", "MPI_Allreduce",
-                                         "ncclAllReduce" };
-
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (!strcmp(name, words[i]))
-            return true;
-    return false;
-}
-
 lm_status extrap_count_of(double value, const char *what, int64_t *out, lm_error *err)
 {
     if (!(value >= 1 && value <= 9007199254740992.0 && value == floor(value))) /* 2^53 */

@@ -43,9 +43,6 @@ const char *extrap_text_name(extrap_text t);
 bool extrap_count_find(const char *word, extrap_count *out);
 bool extrap_text_find(const char *word, extrap_text *out);
 
-/** allreduce, or another spelling of it. */
-bool extrap_is_allreduce(const char *name);
-
 /** What was said of a measurement. 0 and NULL: nothing. Texts are others'. */
 typedef struct extrap_said {
     int64_t     count[N_EXTRAP_COUNTS];

@@ -101,10 +101,11 @@ static lm_status read_words(char *at, extrap_said *said, lm_error *err)
 
 lm_status extrap_region(char *text, const extrap_options *given, extrap_series *out, lm_error *err)
 {
-    extrap_series made = { .said = given->fixed };
-    char         *name = naming_part(text, &made.said.text[EXTRAP_PHASE]);
-    char         *at   = name;
-    lm_status     status;
+    extrap_series   made = { .said = given->fixed };
+    char           *name = naming_part(text, &made.said.text[EXTRAP_PHASE]);
+    char           *at   = name;
+    collective_kind kind;
+    lm_status       status;
 
     while (*at && !is_said(at)) {
         at += strcspn(at, " \t");
@@ -118,8 +119,9 @@ lm_status extrap_region(char *text, const extrap_options *given, extrap_series *
     made.name = at == name ? "" : renamed(&given->regions, text_trim(name));
     if (!*made.name)
         return lm_error_set(err, LM_E_SYNTAX, "a REGION without a name");
-    if (!made.said.text[EXTRAP_KIND] && extrap_is_allreduce(made.name)) {
-        made.name                   = "allreduce";
+    kind = collective_kind_spelled(made.name);
+    if (!made.said.text[EXTRAP_KIND] && kind < N_COLLECTIVE_KINDS) {
+        made.name                   = collective_types[kind].name;
         made.said.text[EXTRAP_KIND] = "collective";
     }
     made.metric = out->metric;

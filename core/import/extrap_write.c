@@ -104,7 +104,9 @@ static void find_parameters(writer *w, const observation *row, size_t n)
 static const char *text_of(const observation *row, extrap_text t)
 {
     /* what a reader takes the name for */
-    const bool plain = row->kind == (extrap_is_allreduce(row->name) ? OBS_COLLECTIVE : OBS_NETWORK);
+    const bool plain =
+        row->kind ==
+        (collective_kind_spelled(row->name) < N_COLLECTIVE_KINDS ? OBS_COLLECTIVE : OBS_NETWORK);
 
     switch (t) {
     case EXTRAP_KIND: return plain ? "" : obs_kind_name(row->kind);

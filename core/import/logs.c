@@ -97,14 +97,14 @@ void log_note(log_rows *rows, const char **entry, const char *text)
     *entry = kept ? kept : *entry;
 }
 
-observation log_blank_row(void)
+observation log_blank_row(collective_kind kind)
 {
     observation row = observation_blank;
 
     row.kind      = OBS_COLLECTIVE;
     row.phase     = PHASE_SYNC;
-    row.name      = "allreduce";
-    row.algorithm = "default";
+    row.name      = collective_types[kind].name;
+    row.algorithm = ALGORITHM_DEFAULT;
     return row;
 }
 

@@ -68,7 +68,7 @@ const char *log_keep(log_rows *rows, const char *text, size_t n);
 void log_note(log_rows *rows, const char **entry, const char *text);
 
 /** An all-reduce of which only the kind is known. */
-observation log_blank_row(void);
+observation log_blank_row(collective_kind kind);
 lm_status   log_add(log_rows *rows, const observation *row, lm_error *err);
 
 #endif

@@ -30,6 +30,7 @@ typedef struct reader {
     log_rows          *out;
     lm_error          *err;
     layout             columns;
+    collective_kind    kind;
     bool               has_table;
     int64_t            ranks, hosts, repeats; /* of the run at hand; 0: not known */
     char               host[4096];            /* names of its hosts, each between blanks */
@@ -122,6 +123,19 @@ static lm_status take_environment(reader *r, const char *line)
     return LM_OK;
 }
 
+static bool find_kind(const char *test, collective_kind *out)
+{
+    for (collective_kind k = 0; k < N_COLLECTIVE_KINDS; k++) {
+        const char *own = collective_types[k].nccl_test;
+
+        if (own && !strncmp(test, own, strlen(own) - strlen("_perf"))) {
+            *out = k;
+            return true;
+        }
+    }
+    return false;
+}
+
 static lm_status take_note(reader *r, const char *line)
 {
     const char *library = strstr(line, "nccl-library") ? word_behind(r, line, "nccl-library=")
@@ -130,7 +144,7 @@ static lm_status take_note(reader *r, const char *line)
 
     if (library)
         log_note(r->out, &r->out->library, library);
-    if (test && strncmp(test, "all_reduce", 10))
+    if (test && !find_kind(test, &r->kind))
         return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.40s' is no all-reduce", r->log.path,
                             r->log.line, test);
     if (strstr(line, "nThread "))
@@ -215,8 +229,8 @@ static bool number(const char *text, double *out)
     return !text_real(text, out, &ignored);
 }
 
-/* An all-reduce's bus bandwidth is 2 (n - 1) / n of the other; what tells it from other
- * collectives, of which old logs do not speak. Two decimals: only where they say enough. */
+/* Bus bandwidth is `passes` (n - 1) / n of the other; what tells an all-reduce from collectives of
+ * one pass, of which old logs do not speak. Two decimals: only where they say enough. */
 static void compare_bandwidths(reader *r, char *word[], size_t half)
 {
     const layout *c = &r->columns;
@@ -225,7 +239,7 @@ static void compare_bandwidths(reader *r, char *word[], size_t half)
     if (c->algbw[half] == ABSENT || c->busbw[half] == ABSENT || !r->ranks ||
         !number(word[c->algbw[half]], &algbw) || !number(word[c->busbw[half]], &busbw) || algbw < 1)
         return;
-    expected = 2 * (double)(r->ranks - 1) / (double)r->ranks;
+    expected = collective_types[r->kind].passes * (double)(r->ranks - 1) / (double)r->ranks;
     r->n_ratios++;
     r->n_foreign += fabs(busbw / algbw - expected) > 0.02 * expected;
 }
@@ -233,7 +247,7 @@ static void compare_bandwidths(reader *r, char *word[], size_t half)
 static lm_status take_row(reader *r, char *word[], size_t n)
 {
     const layout *c   = &r->columns;
-    observation   row = log_blank_row();
+    observation   row = log_blank_row(r->kind);
     size_t        half;
     double        microseconds, wrong;
     lm_error      ignored;
@@ -252,7 +266,8 @@ static lm_status take_row(reader *r, char *word[], size_t n)
         return LM_OK;
     }
     if (row.bytes < 1 || !find_dtype(word[c->type], &row.dtype) ||
-        (c->redop != ABSENT && strcmp(word[c->redop], "sum") && strcmp(word[c->redop], "avg"))) {
+        (collective_types[r->kind].sums && c->redop != ABSENT && strcmp(word[c->redop], "sum") &&
+         strcmp(word[c->redop], "avg"))) {
         r->out->n_other++;
         return LM_OK;
     }

@@ -20,7 +20,7 @@ typedef struct reader {
     log_rows          *out;
     lm_error          *err;
     lm_dtype           dtype; /* 0: of a type that has no name here */
-    bool               is_allreduce;
+    collective_kind    kind;  /* N_COLLECTIVE_KINDS: of no table yet */
     column             columns[LOG_WORDS];
     size_t             n_columns;
 } reader;
@@ -74,21 +74,31 @@ static lm_dtype dtype_of(const char *name)
     return 0;
 }
 
+static const char *titled(const char *title, collective_kind kind)
+{
+    const char *own = collective_types[kind].osu_title;
+
+    return own ? strstr(title, own) : NULL;
+}
+
 static lm_status take_title(reader *r, const char *title)
 {
-    const char *test = strstr(title, "Allreduce Latency Test"), *version;
+    const char *test = NULL, *version;
 
+    for (r->kind = 0; r->kind < N_COLLECTIVE_KINDS; r->kind++)
+        if ((test = titled(title, r->kind)))
+            break;
     if (!test || strstr(title, "Non-blocking") || strstr(title, "Nonblocking"))
         return lm_error_set(r->err, LM_E_SYNTAX, "%s:%d: '%.60s' is no Allreduce Latency Test",
                             r->log.path, r->log.line, title);
-    r->is_allreduce = true;
-    r->dtype        = LM_F32; /* of the versions that do not say */
-    r->n_columns    = 0;
-    version         = strrchr(test, ' ');
+    r->dtype     = LM_F32; /* of the versions that do not say */
+    r->n_columns = 0;
+    version      = strrchr(test, ' ');
     if (version && version[1] == 'v') {
         char text[80];
 
-        snprintf(text, sizeof text, "OSU micro-benchmarks %.40s, osu_allreduce", version + 1);
+        snprintf(text, sizeof text, "OSU micro-benchmarks %.40s, osu_%s", version + 1,
+                 collective_types[r->kind].name);
         log_note(r->out, &r->out->tool, text);
     }
     return LM_OK;
@@ -130,7 +140,7 @@ static lm_status take_row(reader *r, char *line)
 {
     char       *word[LOG_WORDS];
     const char  first  = line[strspn(line, " \t")];
-    observation row    = log_blank_row();
+    observation row    = log_blank_row(r->kind);
     bool        failed = false, whole;
     size_t      n;
 
@@ -158,7 +168,7 @@ static lm_status take_row(reader *r, char *line)
 
 lm_status log_read_osu(const char *path, const log_options *given, log_rows *out, lm_error *err)
 {
-    reader       r      = { .given = given, .out = out, .err = err };
+    reader       r      = { .given = given, .out = out, .err = err, .kind = N_COLLECTIVE_KINDS };
     const size_t before = out->n_rows + out->n_wrong + out->n_other;
     char        *line;
     lm_status    status;
@@ -175,7 +185,7 @@ lm_status log_read_osu(const char *path, const log_options *given, log_rows *out
     while (!status && (line = log_line(&r.log))) {
         if (line[strspn(line, " \t")] == '#')
             status = take_comment(&r, line);
-        else if (r.is_allreduce)
+        else if (r.kind < N_COLLECTIVE_KINDS)
             status = take_row(&r, line);
     }
     if (!status && out->n_rows + out->n_wrong + out->n_other == before)

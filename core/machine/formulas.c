@@ -108,12 +108,14 @@ lm_status formulas_join(calibration *cal, const char *path, lm_error *err)
     for (size_t f = 0; f < n_forms; f++) {
         fitted *here = &cal->fitted[f];
 
-        if (here->by_allreduces && !cal->allreduces)
+        if (here->by_allreduces &&
+            !collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL))
             return lm_error_set(err, LM_E_NOTFOUND,
                                 "%s: [%s.%s] is answered by [allreduce...], which is not there: "
                                 "cut short, or edited? fit the observations again",
                                 path, forms[f].model, phase_formula(forms[f].part));
-        if (forms[f].part != PHASE_SYNC || !cal->allreduces)
+        if (forms[f].part != PHASE_SYNC ||
+            !collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL))
             continue;
         if (!here->present)
             *here = (fitted){ .condition     = NAN,

@@ -35,7 +35,7 @@ static const section sections[] = {
       true },
     { "composed.*", "factors on what single layers take, in a network", composed_both, false },
     { "learned.*", "of single layers, learned", learned_both, true },
-    { "allreduce.*", OWN, allreduce_both, true },
+    { SECTION_KIND "*", OWN, collectives_both, true },
     { "overlap",
       "what a backward pass and messages beside it do to each other: from steps in buckets, "
       "non-negative\n; least squares; stragglers from the spread of steps",
@@ -113,15 +113,31 @@ lm_status machine_save(const calibration *cal, const char *path, lm_error *err)
 /* ---- reading ------------------------------------------------------------------------------------
  */
 
+/* "allreduce.": a kind of collective stands in front. */
+static bool is_of_kind(const char *name)
+{
+    const size_t n = strcspn(name, ".");
+
+    for (collective_kind k = 0; k < N_COLLECTIVE_KINDS; k++)
+        if (name[n] && strlen(collective_types[k].name) == n &&
+            !strncmp(name, collective_types[k].name, n))
+            return true;
+    return false;
+}
+
 /* What the star stands for, into `star`; false: the name is none of that pattern. */
 static bool matches(const char *pattern, const char *name, char star[SECTION_STAR])
 {
+    const bool   kind   = !strncmp(pattern, SECTION_KIND, strlen(SECTION_KIND)) && is_of_kind(name);
     const size_t before = strcspn(pattern, "*"), n = strlen(name);
     const char  *behind = pattern[before] ? pattern + before + 1 : pattern + before;
 
-    *star = '\0';
-    if (!pattern[before])
-        return !strcmp(pattern, name);
+    if (kind)
+        snprintf(star, SECTION_STAR, "%s", name);
+    else
+        *star = '\0';
+    if (kind || !pattern[before])
+        return kind || !strcmp(pattern, name);
     if (n < before + strlen(behind) || strncmp(pattern, name, before) != 0 ||
         strcmp(name + n - strlen(behind), behind) != 0)
         return false;

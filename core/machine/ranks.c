@@ -1,4 +1,4 @@
-/* What several ranks take: prices of all-reduces, overlap, and what ranks of a host share. */
+/* What several ranks take: prices of collectives, overlap, and what ranks of a host share. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "machine/sections.h"
 
-/* ---- [allreduce.ALGORITHM.one], [... .multi] ----------------------------------------------------
+/* ---- [KIND.ALGORITHM.one], [... .multi] ---------------------------------------------------------
  */
 
 #define SECOND "second."
@@ -44,14 +44,15 @@ static void price_both(record *r, const char *prefix, const char *name, const ch
 }
 
 /* Nothing is spilled where there is no border. */
-static void plane_both(record *r, const char *prefix, fabric f, const fabric_model *m,
-                       sync_plane *plane)
+static void plane_both(record *r, const char *prefix, collective_kind kind, fabric f,
+                       const fabric_model *m, sync_plane *plane)
 {
     for (sync_column c = 0; c < N_SYNC_COLUMNS; c++) {
         const bool used = c != SYNC_SPILLED_BYTES || m->cache > 0;
 
         if (has_column(f, c) && (used || !r->out))
-            price_both(r, prefix, sync_column_name(c), sync_column_unit(c), used, &plane->price[c]);
+            price_both(r, prefix, sync_column_name(c), sync_column_unit(c, kind), used,
+                       &plane->price[c]);
     }
 }
 
@@ -70,7 +71,7 @@ static void check_upwards(record *r, const char *name, const sync_range *range)
                     name);
 }
 
-static void fabric_both(record *r, fabric f, fabric_model *m)
+static void fabric_both(record *r, collective_kind kind, fabric f, fabric_model *m)
 {
     record_note(r,
                 "%s: relative least squares, non-negative, Huber 0.3%s; then formulas of others, "
@@ -86,7 +87,7 @@ static void fabric_both(record *r, fabric f, fabric_model *m)
         check_upwards(r, "devices_range", &m->devices);
     }
     for (size_t k = 0; k < m->n_planes; k++)
-        plane_both(r, k ? SECOND : "", f, m, &m->plane[k]);
+        plane_both(r, k ? SECOND : "", kind, f, m, &m->plane[k]);
     for (sync_baseline b = 0; b < N_SYNC_BASELINES; b++) {
         const char *name, *unit;
         char        prefix[40];
@@ -98,20 +99,21 @@ static void fabric_both(record *r, fabric f, fabric_model *m)
 }
 
 /* The algorithm of a section, made when it is the first of it. */
-static algorithm_model *algorithm_of(record *r, calibration *cal, const char *name)
+static algorithm_model *algorithm_of(record *r, calibration *cal, collective_kind kind,
+                                     const char *name)
 {
-    collective_model *m = cal->allreduces = section_room(r, cal->allreduces, sizeof *m);
+    collective_model *m = cal->collectives = section_room(r, cal->collectives, sizeof *m);
     algorithm_model  *more;
 
     for (size_t i = 0; m && i < m->n; i++)
-        if (!strcmp(m->algorithm[i].name, name))
+        if (m->algorithm[i].kind == kind && !strcmp(m->algorithm[i].name, name))
             return &m->algorithm[i];
     if (!m || !(more = realloc(m->algorithm, (m->n + 1) * sizeof *more))) {
         r->status = no_memory(r->err);
         return NULL;
     }
     m->algorithm = more;
-    more[m->n]   = (algorithm_model){ .name = "" };
+    more[m->n]   = (algorithm_model){ .kind = kind };
     algorithm_name(name, more[m->n].name);
     return &more[m->n++];
 }
@@ -133,44 +135,49 @@ static void write_fabrics(record *r, collective_model *m)
 {
     char star[SECTION_STAR];
 
+    r->name = "*";
     for (size_t i = 0; i < m->n; i++)
         for (fabric f = 0; f < N_FABRICS; f++)
             if (m->algorithm[i].of[f].rows) {
-                snprintf(star, sizeof star, "%s.%s", m->algorithm[i].name, fabric_name(f));
+                snprintf(star, sizeof star, "%s.%s.%s", collective_types[m->algorithm[i].kind].name,
+                         m->algorithm[i].name, fabric_name(f));
                 record_begin(r, star);
-                fabric_both(r, f, &m->algorithm[i].of[f]);
+                fabric_both(r, m->algorithm[i].kind, f, &m->algorithm[i].of[f]);
             }
 }
 
-/* "default.multi" */
-void allreduce_both(record *r, calibration *cal, const char *star)
+/* "allreduce.default.multi" */
+void collectives_both(record *r, calibration *cal, const char *star)
 {
-    const char      *dot = strrchr(star, '.');
-    const size_t     n   = dot ? (size_t)(dot - star) : 0;
-    char             name[ALGORITHM_NAME], plain[ALGORITHM_NAME];
+    const char      *first = strchr(star, '.'), *dot = strrchr(star, '.');
+    const size_t     n = dot > first ? (size_t)(dot - first) - 1 : 0;
+    char             kind_name[SECTION_STAR], name[ALGORITHM_NAME], plain[ALGORITHM_NAME];
+    collective_kind  kind;
     fabric           f = 0;
     algorithm_model *a;
 
-    if (r->out && cal->allreduces)
-        write_fabrics(r, cal->allreduces);
+    if (r->out && cal->collectives)
+        write_fabrics(r, cal->collectives);
     if (r->out)
         return;
-    while (dot && f < N_FABRICS && strcmp(dot + 1, fabric_name(f)) != 0)
+    while (f < N_FABRICS && strcmp(dot + 1, fabric_name(f)) != 0)
         f++;
-    if (!dot || f == N_FABRICS || n < 1 || n >= ALGORITHM_NAME) {
+    snprintf(kind_name, sizeof kind_name, "%.*s", (int)(first - star), star);
+    if (f == N_FABRICS || n < 1 || n >= ALGORITHM_NAME) {
         record_fail(r, NULL, LM_E_NOTFOUND,
-                    "[%s]: expected [allreduce.ALGORITHM.one] or [allreduce.ALGORITHM.multi]",
-                    r->section->name);
+                    "[%s]: expected [%s.ALGORITHM.one] or [%s.ALGORITHM.multi]", r->section->name,
+                    kind_name, kind_name);
         return;
     }
-    snprintf(name, sizeof name, "%.*s", (int)n, star);
+    snprintf(name, sizeof name, "%.*s", (int)n, first + 1);
     if (strcmp(algorithm_name(name, plain), name) != 0)
         record_fail(r, NULL, LM_E_SYNTAX,
                     "[%s]: an algorithm's name is of letters, digits, _ and -", r->section->name);
-    if (r->status || !(a = algorithm_of(r, cal, name)))
+    record_failed(r, NULL, r->status ? LM_OK : collective_kind_parse(kind_name, &kind, r->err));
+    if (r->status || !(a = algorithm_of(r, cal, kind, name)))
         return;
     a->of[f] = fabric_unknown();
-    fabric_both(r, f, &a->of[f]);
+    fabric_both(r, kind, f, &a->of[f]);
 }
 
 /* ---- [overlap] ----------------------------------------------------------------------------------

@@ -7,11 +7,13 @@
 
 #define SECTION_STAR    192 /**< room for what a star stands for */
 #define SECTION_MACHINE "machine"
+#define SECTION_KIND    "KIND."    /**< in front of a name: any kind of collective, and a point */
 #define SECTION_COUNT   "sections" /**< the key of it that says how many there are */
 
 typedef struct section {
-    const char *name; /**< "sharing.*": the star stands for any text */
-    const char *doc;  /**< its comment, further lines beginning with "; "; NULL: its own, or none */
+    const char
+        *name; /**< "sharing.*": the star stands for any text; or SECTION_KIND "*", all of it */
+    const char *doc; /**< its comment, further lines beginning with "; "; NULL: its own, or none */
     /** Writes all of them that there are, each behind record_begin(); or reads one. */
     void (*both)(record *r, calibration *cal, const char *star);
     bool coefficients; /**< a machine file has one of these at least */
@@ -34,7 +36,7 @@ void kernels_learned_both(record *r, calibration *cal, const char *star);
 void layers_learned_both(record *r, calibration *cal, const char *star);
 void learned_both(record *r, calibration *cal, const char *star);
 /* ranks.c */
-void allreduce_both(record *r, calibration *cal, const char *star);
+void collectives_both(record *r, calibration *cal, const char *star);
 void overlap_both(record *r, calibration *cal, const char *star);
 void sharing_both(record *r, calibration *cal, const char *star);
 /* power.c */
@@ -45,7 +47,7 @@ void *section_room(record *r, void *there, size_t size);
 
 /** LM_E_ARG where nothing takes as long as a coefficient says: such a file is not written. */
 lm_status formulas_check(const calibration *cal, const char *path, lm_error *err);
-/** What formulas and all-reduces must hold together, once all is read. */
+/** What formulas and collectives must hold together, once all is read. */
 lm_status formulas_join(calibration *cal, const char *path, lm_error *err);
 /** Drafts what was learned beside a machine file. */
 lm_status learned_files_save(const calibration *cal, const char *path, file_drafts *to,

@@ -251,7 +251,7 @@ static lm_status linear_inference(const predictor *who, int64_t batch, bounded *
 /* ---- gradients --------------------------------------------------------------------------------
  */
 
-certainty fabric_certainty(const predictor *who, const allreduce_share *s)
+certainty fabric_certainty(const predictor *who, const collective_share *s)
 {
     if (s->assumed || who->cal->transferred)
         return CERTAINTY_ASSUMED;
@@ -261,9 +261,10 @@ certainty fabric_certainty(const predictor *who, const allreduce_share *s)
 lm_status fabric_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
                           exchange_price *out, lm_error *err)
 {
-    const allreduce  a = { step_setup_bytes(s, counts), s->nodes, s->devices };
-    allreduce_answer answer;
-    const lm_status  status = calibration_ask(who->cal, &who->link, &a, &answer, err);
+    const collective_call a = { COLLECTIVE_ALLREDUCE, step_setup_bytes(s, counts), s->nodes,
+                                s->devices };
+    collective_answer     answer;
+    const lm_status       status = calibration_ask(who->cal, &who->link, &a, &answer, err);
 
     if (status) {
         lm_error_prefix(err, "%s", who->machine ? who->machine : "the machine file");

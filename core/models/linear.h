@@ -23,7 +23,7 @@ lm_status linear_missing(const predictor *who, phase which, lm_error *err);
 lm_status fabric_exchange(const predictor *who, const step_setup *s, const net_metrics *counts,
                           exchange_price *out, lm_error *err);
 /** What a share of it stands on, unless this very step was measured. */
-certainty fabric_certainty(const predictor *who, const allreduce_share *s);
+certainty fabric_certainty(const predictor *who, const collective_share *s);
 
 /** LM_E_UNSUPPORTED for a network without parameters. */
 lm_status linear_trains(const predictor *who, const net_metrics *counts, lm_error *err);

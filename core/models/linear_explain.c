@@ -97,23 +97,24 @@ static lm_status share_feature(work *w, phase which, const contribution *whole)
 /* All-reduces: bytes are the layers' own, the rest is the step's. */
 static lm_status share_sync(work *w)
 {
-    const allreduce  a = { w->load.load.bytes, w->asked->nodes, w->asked->devices };
-    allreduce_answer answer;
-    lm_status        status = calibration_ask(w->who->cal, &w->who->link, &a, &answer, w->err);
+    const collective_call a = { COLLECTIVE_ALLREDUCE, w->load.load.bytes, w->asked->nodes,
+                                w->asked->devices };
+    collective_answer     answer;
+    lm_status             status = calibration_ask(w->who->cal, &w->who->link, &a, &answer, w->err);
 
     for (size_t k = 0; !status && k < answer.n; k++) {
-        const allreduce_share *from = &answer.share[k];
-        share                  s    = { .layer       = NO_LAYER,
-                                        .part        = PHASE_SYNC,
-                                        .kernels     = "step",
-                                        .regressor   = from->name,
-                                        .unit        = from->unit,
-                                        .count       = from->count,
-                                        .coefficient = from->price,
-                                        .seconds     = from->seconds,
-                                        .bound       = from->bound,
-                                        .standing = w->measured & 1u << PHASE_SYNC ? CERTAINTY_MEASURED
-                                                                                   : fabric_certainty(w->who, from) };
+        const collective_share *from = &answer.share[k];
+        share                   s    = { .layer       = NO_LAYER,
+                                         .part        = PHASE_SYNC,
+                                         .kernels     = "step",
+                                         .regressor   = from->name,
+                                         .unit        = from->unit,
+                                         .count       = from->count,
+                                         .coefficient = from->price,
+                                         .seconds     = from->seconds,
+                                         .bound       = from->bound,
+                                         .standing = w->measured & 1u << PHASE_SYNC ? CERTAINTY_MEASURED
+                                                                                    : fabric_certainty(w->who, from) };
 
         if (from->bound != BOUND_TRAFFIC) {
             status = add_share(w, &s);

@@ -262,10 +262,21 @@ static const char *phases_instead(const observation *row)
     return NULL;
 }
 
+collective_kind observation_collective(const observation *row)
+{
+    collective_kind kind = COLLECTIVE_ALLREDUCE;
+
+    return row->kind == OBS_COLLECTIVE && collective_kind_parse(row->name, &kind, NULL)
+               ? N_COLLECTIVE_KINDS
+               : kind;
+}
+
 lm_status observation_check(const observation *row, lm_error *err)
 {
-    enum optimizer known;
-    uint32_t       flags;
+    enum optimizer  known;
+    collective_kind kind;
+    uint32_t        flags;
+    lm_status       status;
 
     if (phases_instead(row))
         return bad_word(err, "phase", phase_name(row->phase), phases_instead(row));
@@ -277,6 +288,8 @@ lm_status observation_check(const observation *row, lm_error *err)
         return lm_error_set(err, LM_E_ARG, "batch: a %s needs 1 or more", kinds[row->kind]);
     if (row->kind == OBS_COLLECTIVE && (row->bytes < 1 || row->ranks < 1))
         return lm_error_set(err, LM_E_ARG, "a collective needs bytes and ranks");
+    if (row->kind == OBS_COLLECTIVE && (status = collective_kind_parse(row->name, &kind, err)))
+        return status;
     if (*row->optimizer && optimizer_parse(row->optimizer, &known, NULL) &&
         !other_optimizer(row->optimizer))
         return bad_word(err, "optimizer", row->optimizer,

@@ -16,6 +16,7 @@
 #include <layermeter/types.h>
 
 #include "network/phase.h"
+#include "sync/kind.h"
 
 /** OBS_COUNTS: a network of which only counts are known; OBS_STREAM: one of which only its kernels
  * are. */
@@ -82,6 +83,10 @@ void      observations_free(observations *obs);
 /** What must be there for a row's kind, and words that are known; the error names the column. Files
  * are checked when they are read. */
 lm_status observation_check(const observation *row, lm_error *err);
+
+/** Which collective it is of: its own, or of networks that of their gradients. N_COLLECTIVE_KINDS:
+ * none that is known, which observation_check() refuses. */
+collective_kind observation_collective(const observation *row);
 
 /** First value under `key` in the provenance; NULL if there is none. */
 const char *observations_provenance(const observations *obs, const char *key);

@@ -104,9 +104,10 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
         p->point = more;
         j->room  = room;
     }
-    new = &p->point[p->n_points];
-    *new =
-        (point){ .row = row, .flags = flags, .other_algorithm = algorithm_beside(row->algorithm) };
+    new  = &p->point[p->n_points];
+    *new = (point){ .row = row, .flags = flags, .collective = observation_collective(row) };
+    new->other_algorithm = new->collective == N_COLLECTIVE_KINDS ||
+                           collective_algorithm_known(new->collective, row->algorithm)->beside;
     for (phase f = 0; f < N_PHASES; f++)
         new->seconds[f] = new->beside[f] = new->together[f] = new->watts[f] = new->mhz[f] = NAN;
     if (!add_group(j,
@@ -455,6 +456,8 @@ lm_status points_choose_algorithm(points *p, const char *algorithm, lm_error *er
         point             *pt = &p->point[i];
         const observation *r  = pt->row;
 
+        if (pt->collective != COLLECTIVE_ALLREDUCE)
+            continue;
         pt->other_algorithm =
             strcmp(*r->algorithm ? r->algorithm : ALGORITHM_DEFAULT, algorithm) != 0;
         any |= !isnan(point_seconds(pt, PHASE_SYNC));
@@ -483,7 +486,9 @@ double point_seconds(const point *p, phase which)
     case PHASE_GRAD: return whole && many ? s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
     case PHASE_BACKWARD_GRAD:
         return whole && many ? s[PHASE_BACKWARD] + s[PHASE_SYNC] + s[PHASE_UPDATE] : NAN;
-    case PHASE_SYNC: return many && !p->other_algorithm ? s[PHASE_SYNC] : NAN;
+    case PHASE_SYNC:
+        return many && !p->other_algorithm && p->collective == COLLECTIVE_ALLREDUCE ? s[PHASE_SYNC]
+                                                                                    : NAN;
     case PHASE_INFERENCE: return whole ? s[PHASE_INFERENCE] : NAN;
     case PHASE_STEP: return whole && !many && undivided(s) ? s[PHASE_STEP] : NAN;
     case PHASE_GRAD_INPUT: return whole ? s[PHASE_GRAD_INPUT] : NAN;

@@ -18,6 +18,7 @@ typedef struct point {
                      network; the collectives are one group */
     uint32_t flags; /**< of each of its rows (flags.h) */
     const layer_shape *shape;              /**< of a single layer that has one; else NULL */
+    collective_kind    collective;         /**< its own, or that of gradients */
     bool               other_algorithm;    /**< of its all-reduce: see points_choose_algorithm() */
     double             seconds[N_PHASES];  /**< NAN: not measured */
     double watts[N_PHASES], mhz[N_PHASES]; /**< power and clock meanwhile; NAN: unknown */
@@ -89,7 +90,7 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f);
 
 /**
  * Which all-reduces PHASE_SYNC is fitted to: those whose rows say `algorithm`. points_from() takes
- * all but those of algorithm_beside(): the library's own choice, which is what training uses. A
+ * all but those measured beside (sync/kind.h): the library's own choice, which is what training uses. A
  * forced ring shows a network's latency and bandwidth, whatever a library does; nonblocking ones
  * are what buckets wait for.
  *

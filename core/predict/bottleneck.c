@@ -81,13 +81,15 @@ bool bottleneck_profile_holds(const bottleneck_profile *p, int64_t batch)
 /* Half of it or more would be there for single bytes. */
 static sync_bound sync_bound_of(const predictor *who, const step_setup *s, const prediction *step)
 {
-    const allreduce byte = { .bytes = 1, .nodes = s->nodes, .devices = s->devices };
-    double          latency;
+    const collective_call byte = {
+        .kind = COLLECTIVE_ALLREDUCE, .bytes = 1, .nodes = s->nodes, .devices = s->devices
+    };
+    double latency;
 
     if (!who->cal)
         return SYNC_BOUND_BANDWIDTH; /* datasheets know no latency */
     latency = (double)step->messages *
-              calibration_allreduce(who->cal, predictor_sync_model(who), &who->link, &byte);
+              calibration_collective(who->cal, predictor_sync_model(who), &who->link, &byte);
     if (!(step->sync > 0) || isnan(latency))
         return SYNC_BOUND_UNKNOWN;
     return latency > step->sync / 2 ? SYNC_BOUND_LATENCY : SYNC_BOUND_BANDWIDTH;

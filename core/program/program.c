@@ -38,6 +38,7 @@ static message message_of(const gradient_schedule *g, const gradient_times *read
                           const sync_policy *p, const bucket_span *s)
 {
     return (message){
+        .kind        = COLLECTIVE_ALLREDUCE,
         .bytes       = (double)(p->rule == SYNC_DDP ? sent(p, s->bytes, g->gradient[s->first].dtype)
                                                     : s->bytes),
         .group       = GROUP_DATA,
@@ -82,9 +83,11 @@ lm_status rank_program_of_gradients(const gradient_schedule *g, const gradient_t
 
 void rank_program_at_once(double bytes, program_at_once *out)
 {
-    out->message = (message){
-        .bytes = bytes, .group = GROUP_DATA, .pass = PHASE_BACKWARD, .rule = MESSAGE_BEHIND
-    };
+    out->message = (message){ .kind  = COLLECTIVE_ALLREDUCE,
+                              .bytes = bytes,
+                              .group = GROUP_DATA,
+                              .pass  = PHASE_BACKWARD,
+                              .rule  = MESSAGE_BEHIND };
     out->program = (rank_program){ .message = &out->message,
                                    .n       = 1,
                                    .has     = { [MESSAGE_BEHIND] = true },

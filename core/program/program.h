@@ -15,6 +15,7 @@
 #include "observe/gradients.h"
 #include "program/policy.h"
 #include "program/recurrence.h"
+#include "sync/kind.h"
 
 /** Which ranks join in a message. */
 typedef enum rank_group {
@@ -36,10 +37,11 @@ typedef struct rank_span {
 } rank_span;
 
 typedef struct message {
-    double       bytes; /**< of the vector that each rank has, as it travels */
-    rank_group   group;
-    phase        pass; /**< whose kernels produce it: PHASE_FORWARD or PHASE_BACKWARD */
-    message_rule rule;
+    collective_kind kind;
+    double          bytes; /**< as its kind counts them, as they travel */
+    rank_group      group;
+    phase           pass; /**< whose kernels produce it: PHASE_FORWARD or PHASE_BACKWARD */
+    message_rule    rule;
     double ready, more; /**< s into the pass with one sample until it is there, and for each sample
                            more; of a pass of one second where they are `even` */
     size_t first_layer, last_layer; /**< that it is of, by the order of execution: first <= last */

@@ -204,11 +204,14 @@ static const char *range_text(const sync_range *r, double unit, char *buffer, si
 
 static void add_fabric(table *t, const page_machine *m, const algorithm_model *a, fabric f)
 {
-    const fabric_model *x = &a->of[f];
+    const fabric_model *x   = &a->of[f];
+    const bool          own = a->kind == COLLECTIVE_ALLREDUCE; /* it needs no name here */
     char                text[64];
 
     table_text(t, m->label);
-    table_text(t, a->name);
+    snprintf(text, sizeof text, "%s%s%s", own ? "" : collective_types[a->kind].title,
+             own ? "" : " ", a->name);
+    table_text(t, text);
     table_text(t, f == FABRIC_ONE ? "within a node" : "between nodes");
     table_count(t, x->rows);
     table_text(t, range_text(&x->bytes, 1e6, text, sizeof text));
@@ -217,8 +220,8 @@ static void add_fabric(table *t, const page_machine *m, const algorithm_model *a
     table_real(t, 100 * x->errors.mape);
 }
 
-/* NULL: none of the machines' all-reduces were measured. */
-static table *allreduces_table(const page *p)
+/* NULL: none of the machines' collectives were measured. */
+static table *collectives_table(const page *p)
 {
     table *t   = table_new();
     bool   any = false;
@@ -232,7 +235,7 @@ static table *allreduces_table(const page *p)
     table_column(t, "devices", "devices a node", 0);
     table_column(t, "mape", "error of the fit [%]", 1);
     for (size_t k = 0; k < p->n_machines; k++) {
-        const collective_model *c = p->machine[k].who->cal->allreduces;
+        const collective_model *c = p->machine[k].who->cal->collectives;
 
         for (size_t i = 0; c && i < c->n; i++)
             for (fabric f = FABRIC_ONE; f < N_FABRICS; f++)
@@ -284,7 +287,7 @@ void page_calibration_write(const page *p, FILE *out)
     }
     if (rows_of(p, row))
         page_numbers(intervals_table(p), "Intervals in numbers", out);
-    t = allreduces_table(p);
+    t = collectives_table(p);
     if (t)
         page_numbers(t, "All-reduces that were measured", out);
 }

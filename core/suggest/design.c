@@ -50,8 +50,9 @@ static bool formula_room(const design *d, formula *m)
  * of the fabric with the most rows; NULL: nothing is known. */
 static const double *known_ring(const calibration *known)
 {
-    const algorithm_model *a    = known ? collective_algorithm(known->allreduces, NULL) : NULL;
-    const fabric_model    *most = a ? &a->of[FABRIC_ONE] : NULL;
+    const algorithm_model *a =
+        known ? collective_algorithm(known->collectives, COLLECTIVE_ALLREDUCE, NULL) : NULL;
+    const fabric_model *most = a ? &a->of[FABRIC_ONE] : NULL;
 
     if (a && a->of[FABRIC_MULTI].rows > most->rows)
         most = &a->of[FABRIC_MULTI];

@@ -1,4 +1,4 @@
-/* Fit of all-reduces. The formulas stand in fabric.h, the rules in collective.h. */
+/* Fit of collectives. The formulas stand in fabric.h, the rules in collective.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ typedef struct candidate {
 /* ---- which formula ------------------------------------------------------------------------------
  */
 
-static double place_of(const allreduce *a)
+static double place_of(const collective_call *a)
 {
     return a->nodes > 1 ? (double)a->nodes : (double)a->devices;
 }
@@ -56,34 +56,11 @@ static lm_status spread_of(const fit_row *row, size_t n, spread *out, lm_error *
     return LM_OK;
 }
 
-/* What is known of a forced algorithm by its name, whatever the rows say. */
-typedef struct known_algorithm {
-    const char *name;
-    bool        ring;       /* N - 1 steps, else log2 N */
-    bool        ring_bytes; /* each rank sends no more than a ring's: V */
-    bool        all_bytes;  /* it sends all of them in each step */
-} known_algorithm;
-
-static const known_algorithm known_algorithms[] = {
-    { ALGORITHM_RING, true, true, false },
-    { "rabenseifner", false, true, false },
-    { "recursive_doubling", false, false, true },
-    { "", false, false, false }, /* any other */
-};
-
-static const known_algorithm *known_of(const char *name)
-{
-    const known_algorithm *k = known_algorithms;
-
-    while (*k->name && strcmp(k->name, name) != 0)
-        k++;
-    return k;
-}
-
 /* Columns that the rows can tell: of one number of nodes the start is no other thing than the
  * steps, of one size no other than the bytes, which are taken to be all of it. A ring's bytes and
  * those of every step are apart from two numbers of nodes on. */
-static unsigned usual_columns(const fit_row *row, const spread *s, const known_algorithm *known)
+static unsigned usual_columns(const fit_row *row, const spread *s,
+                              const collective_algorithm_type *known)
 {
     const bool multi   = row[0].of.nodes > 1;
     unsigned   columns = COLUMN(SYNC_STEPS);
@@ -152,15 +129,15 @@ static lm_status held_out_error(const fit_row *row, size_t n, const spread *s, c
 }
 
 /* What three numbers of nodes tell, and a ring's bytes do not do. */
-static unsigned growing_columns(const spread *s, const known_algorithm *known)
+static unsigned growing_columns(const spread *s, const collective_algorithm_type *known)
 {
     unsigned columns = s->sizes >= PIPE_SIZES ? COLUMN(SYNC_CHUNKS) : 0;
 
     return known->ring_bytes ? columns : columns | COLUMN(SYNC_TREE_BYTES);
 }
 
-static lm_status choose(const fit_row *row, size_t n, const spread *s, const known_algorithm *known,
-                        candidate *out, lm_error *err)
+static lm_status choose(const fit_row *row, size_t n, const spread *s,
+                        const collective_algorithm_type *known, candidate *out, lm_error *err)
 {
     const bool      ring  = known->ring;
     const unsigned  usual = usual_columns(row, s, known);
@@ -193,6 +170,11 @@ static lm_status fit_baselines(const fit_row *row, size_t n, fabric_model *out, 
     for (sync_baseline b = 0; b < N_SYNC_BASELINES && !status; b++) {
         size_t columns = 0;
 
+        if (!collective_types[row[0].of.kind].sums) {
+            for (size_t k = 0; k < BASELINE_COLUMNS; k++)
+                out->baseline[b][k] = NAN;
+            continue;
+        }
         for (size_t i = 0; i < n; i++) {
             double value[BASELINE_COLUMNS];
 
@@ -235,8 +217,8 @@ static lm_status judge(const fit_row *row, size_t n, fabric_model *out, lm_error
 }
 
 /* `only`: baselines alone. */
-static lm_status fit_fabric(fit_row *row, size_t n, const known_algorithm *known, bool only,
-                            fabric_model *out, lm_error *err)
+static lm_status fit_fabric(fit_row *row, size_t n, const collective_algorithm_type *known,
+                            bool only, fabric_model *out, lm_error *err)
 {
     fabric_model m      = { .rows = n, .ring = known->ring };
     spread       s      = { .sizes = 0 };
@@ -265,12 +247,12 @@ static lm_status fit_fabric(fit_row *row, size_t n, const known_algorithm *known
 /* ---- all ----------------------------------------------------------------------------------------
  */
 
-static lm_status fit_algorithm(const allreduce_time *row, size_t n, bool only, algorithm_model *out,
-                               lm_error *err)
+static lm_status fit_algorithm(const collective_time *row, size_t n, bool only,
+                               algorithm_model *out, lm_error *err)
 {
-    const known_algorithm *known  = known_of(out->name);
-    fit_row               *rows   = malloc((n + 1) * sizeof *rows);
-    lm_status              status = rows ? LM_OK : no_memory(err);
+    const collective_algorithm_type *known  = collective_algorithm_known(out->kind, out->name);
+    fit_row                         *rows   = malloc((n + 1) * sizeof *rows);
+    lm_status                        status = rows ? LM_OK : no_memory(err);
 
     for (fabric f = 0; f < N_FABRICS && !status; f++) {
         size_t kept = 0;
@@ -278,8 +260,8 @@ static lm_status fit_algorithm(const allreduce_time *row, size_t n, bool only, a
         for (size_t i = 0; i < n; i++) {
             char name[ALGORITHM_NAME];
 
-            if (strcmp(algorithm_name(row[i].algorithm, name), out->name) != 0 ||
-                fabric_of(&row[i].of) != f)
+            if (row[i].of.kind != out->kind || fabric_of(&row[i].of) != f ||
+                strcmp(algorithm_name(row[i].algorithm, name), out->name) != 0)
                 continue;
             rows[kept] = (fit_row){ .seconds = row[i].seconds, .of = row[i].of };
             sync_columns(&row[i].of, known->ring, 0, rows[kept++].x);
@@ -291,30 +273,33 @@ static lm_status fit_algorithm(const allreduce_time *row, size_t n, bool only, a
     return status;
 }
 
-static lm_status check_row(const allreduce_time *r, lm_error *err)
+static lm_status check_row(const collective_time *r, lm_error *err)
 {
     if (r->of.bytes > 0 && isfinite(r->of.bytes) && r->seconds > 0 && isfinite(r->seconds) &&
         r->of.nodes > 0 && r->of.devices > 0 && (r->of.nodes > 1 || r->of.devices > 1))
         return LM_OK;
-    return lm_error_set(err, LM_E_ARG,
-                        "an all-reduce of %g bytes on %lld nodes of %lld devices in %g s",
-                        r->of.bytes, (long long)r->of.nodes, (long long)r->of.devices, r->seconds);
+    return lm_error_set(err, LM_E_ARG, "%s of %g bytes on %lld nodes of %lld devices in %g s",
+                        collective_types[r->of.kind].one, r->of.bytes, (long long)r->of.nodes,
+                        (long long)r->of.devices, r->seconds);
 }
 
-/* The library's own choice first, as it answers for all; then in the order of the rows. */
-static bool name_algorithms(const allreduce_time *row, size_t n, collective_model *m)
+/* Kind after kind, of each the library's own choice first, as it answers for all; then in the order
+ * of the rows. */
+static bool name_algorithms(const collective_time *row, size_t n, collective_model *m)
 {
-    for (int first = 1; first >= 0; first--)
+    for (size_t pass = 0; pass < 2 * N_COLLECTIVE_KINDS; pass++)
         for (size_t i = 0; i < n; i++) {
-            algorithm_model *more;
+            const collective_kind kind  = (collective_kind)(pass / 2);
+            const bool            other = strcmp(row[i].algorithm, ALGORITHM_DEFAULT) != 0;
+            algorithm_model      *more;
 
-            if (first != !strcmp(row[i].algorithm, ALGORITHM_DEFAULT) ||
-                collective_algorithm(m, row[i].algorithm))
+            if (row[i].of.kind != kind || other != (pass % 2 > 0) ||
+                collective_algorithm(m, kind, row[i].algorithm))
                 continue;
             if (!(more = realloc(m->algorithm, (m->n + 1) * sizeof *more)))
                 return false;
             m->algorithm = more;
-            more[m->n]   = (algorithm_model){ .name = "" };
+            more[m->n]   = (algorithm_model){ .kind = kind };
             algorithm_name(row[i].algorithm, more[m->n++].name);
         }
     return true;
@@ -331,7 +316,7 @@ static void drop_empty(collective_model *m)
     m->n = kept;
 }
 
-static lm_status fit_all(const allreduce_time *row, size_t n, bool only, collective_model **out,
+static lm_status fit_all(const collective_time *row, size_t n, bool only, collective_model **out,
                          lm_error *err)
 {
     collective_model *m      = calloc(1, sizeof *m);
@@ -352,12 +337,13 @@ static lm_status fit_all(const allreduce_time *row, size_t n, bool only, collect
     return LM_OK;
 }
 
-lm_status collective_fit(const allreduce_time *row, size_t n, collective_model **out, lm_error *err)
+lm_status collective_fit(const collective_time *row, size_t n, collective_model **out,
+                         lm_error *err)
 {
     return fit_all(row, n, false, out, err);
 }
 
-lm_status collective_fit_baselines(const allreduce_time *row, size_t n, collective_model **out,
+lm_status collective_fit_baselines(const collective_time *row, size_t n, collective_model **out,
                                    lm_error *err)
 {
     return fit_all(row, n, true, out, err);

@@ -12,10 +12,10 @@
 
 /** A row with its columns. */
 typedef struct fit_row {
-    double    x[N_SYNC_COLUMNS];
-    double    seconds; /**< measured, above 0 */
-    allreduce of;
-    bool      second; /**< belongs to the second plane */
+    double          x[N_SYNC_COLUMNS];
+    double          seconds; /**< measured, above 0 */
+    collective_call of;
+    bool            second; /**< belongs to the second plane */
 } fit_row;
 
 /** Relative least squares without negative prices: of `rows` rows of n columns one behind the other,

@@ -1,4 +1,4 @@
-/* What all-reduces' times are linear in. */
+/* What collectives' times are linear in. */
 #include "sync/fabric.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "sync/scheme.h"
 
-fabric fabric_of(const allreduce *a)
+fabric fabric_of(const collective_call *a)
 {
     return a->nodes > 1 ? FABRIC_MULTI : FABRIC_ONE;
 }
@@ -20,7 +20,7 @@ static const struct {
     const char *name, *unit;
     term_bound  bound;
 } columns[N_SYNC_COLUMNS] = {
-    [SYNC_START]         = { "start", "all-reduce", BOUND_LAUNCH },
+    [SYNC_START]         = { "start", NULL, BOUND_LAUNCH }, /* the kind's title */
     [SYNC_STEPS]         = { "steps", "step", BOUND_LAUNCH },
     [SYNC_BYTES]         = { "bytes", "byte", BOUND_TRAFFIC },
     [SYNC_BYTES_TWO]     = { "bytes_two", "byte", BOUND_TRAFFIC },
@@ -37,9 +37,9 @@ const char *sync_column_name(sync_column c)
     return columns[c].name;
 }
 
-const char *sync_column_unit(sync_column c)
+const char *sync_column_unit(sync_column c, collective_kind kind)
 {
-    return columns[c].unit;
+    return columns[c].unit ? columns[c].unit : collective_types[kind].title;
 }
 
 term_bound sync_column_bound(sync_column c)
@@ -56,18 +56,18 @@ sync_column sync_column_parse(const char *name)
     return c;
 }
 
-static double ranks_of(const allreduce *a)
+static double ranks_of(const collective_call *a)
 {
     return (double)a->nodes * (double)a->devices;
 }
 
-/* V, of n ranks */
-static double ring_bytes(double n, double bytes)
+/* V, of n ranks. */
+static double ring_bytes(const collective_call *a, double n, double bytes)
 {
-    return 2 * (n - 1) / n * bytes;
+    return collective_types[a->kind].passes * (n - 1) / n * bytes;
 }
 
-void sync_columns(const allreduce *a, bool ring, double cache, double out[N_SYNC_COLUMNS])
+void sync_columns(const collective_call *a, bool ring, double cache, double out[N_SYNC_COLUMNS])
 {
     const bool   multi = a->nodes > 1;
     const double nodes = (double)a->nodes, devices = (double)a->devices, n = nodes * devices;
@@ -77,14 +77,14 @@ void sync_columns(const allreduce *a, bool ring, double cache, double out[N_SYNC
 
     out[SYNC_START]         = 1;
     out[SYNC_STEPS]         = lam;
-    out[SYNC_BYTES]         = two ? 0 : ring_bytes(n, a->bytes);
-    out[SYNC_BYTES_TWO]     = two ? ring_bytes(n, a->bytes) : 0;
+    out[SYNC_BYTES]         = two ? 0 : ring_bytes(a, n, a->bytes);
+    out[SYNC_BYTES_TWO]     = two ? ring_bytes(a, n, a->bytes) : 0;
     out[SYNC_PIPELINE]      = sqrt(a->bytes * lam);
     out[SYNC_CHUNKS]        = sqrt(a->bytes) * lam;
     out[SYNC_TREE_BYTES]    = a->bytes * lam;
     out[SYNC_DEVICES]       = multi ? devices - 1 : 0;
-    out[SYNC_RAIL_BYTES]    = multi ? ring_bytes(nodes, a->bytes) / devices : 0;
-    out[SYNC_SPILLED_BYTES] = cache > 0 ? ring_bytes(n, fmax(0, a->bytes - cache)) : 0;
+    out[SYNC_RAIL_BYTES]    = multi ? ring_bytes(a, nodes, a->bytes) / devices : 0;
+    out[SYNC_SPILLED_BYTES] = cache > 0 ? ring_bytes(a, n, fmax(0, a->bytes - cache)) : 0;
 }
 
 /* ---- baselines ----------------------------------------------------------------------------------
@@ -136,7 +136,8 @@ const char *sync_baseline_column(sync_baseline b, size_t k, const char **unit)
     return baselines[b].column[k].name;
 }
 
-size_t sync_baseline_columns(sync_baseline b, const allreduce *a, double out[BASELINE_COLUMNS])
+size_t sync_baseline_columns(sync_baseline b, const collective_call *a,
+                             double out[BASELINE_COLUMNS])
 {
     const double n = ranks_of(a);
 
@@ -148,7 +149,7 @@ size_t sync_baseline_columns(sync_baseline b, const allreduce *a, double out[BAS
         return 3;
     case BASELINE_HOCKNEY:
         out[0] = 2 * (n - 1);
-        out[1] = ring_bytes(n, a->bytes);
+        out[1] = ring_bytes(a, n, a->bytes);
         return 2;
     case BASELINE_LOG2:
         out[0] = 1;
@@ -175,7 +176,7 @@ static double plane_seconds(const sync_plane *p, const double x[N_SYNC_COLUMNS])
     return seconds;
 }
 
-const sync_plane *fabric_plane(const fabric_model *m, const allreduce *a)
+const sync_plane *fabric_plane(const fabric_model *m, const collective_call *a)
 {
     double x[N_SYNC_COLUMNS];
 
@@ -186,7 +187,7 @@ const sync_plane *fabric_plane(const fabric_model *m, const allreduce *a)
                                                                            : &m->plane[0];
 }
 
-double fabric_seconds(const fabric_model *m, const allreduce *a)
+double fabric_seconds(const fabric_model *m, const collective_call *a)
 {
     double x[N_SYNC_COLUMNS], seconds;
 
@@ -195,14 +196,14 @@ double fabric_seconds(const fabric_model *m, const allreduce *a)
     return m->n_planes > 1 ? fmin(seconds, plane_seconds(&m->plane[1], x)) : seconds;
 }
 
-double fabric_cold_seconds(const fabric_model *m, const allreduce *a)
+double fabric_cold_seconds(const fabric_model *m, const collective_call *a)
 {
     const double within = m->cache > 0 ? fmin(a->bytes, m->cache) : 0;
 
-    return fabric_plane(m, a)->price[SYNC_SPILLED_BYTES] * ring_bytes(ranks_of(a), within);
+    return fabric_plane(m, a)->price[SYNC_SPILLED_BYTES] * ring_bytes(a, ranks_of(a), within);
 }
 
-double fabric_baseline(const fabric_model *m, sync_baseline b, const allreduce *a)
+double fabric_baseline(const fabric_model *m, sync_baseline b, const collective_call *a)
 {
     double       x[BASELINE_COLUMNS], seconds = 0;
     const size_t n = sync_baseline_columns(b, a, x);

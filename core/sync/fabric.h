@@ -1,4 +1,4 @@
-/** All-reduces within a node and between nodes: what their times are linear in. */
+/** Collectives within a node and between nodes: what their times are linear in. */
 #ifndef SYNC_FABRIC_H
 #define SYNC_FABRIC_H
 
@@ -8,13 +8,15 @@
 
 #include "base/stats.h"
 #include "counts/terms.h"
+#include "sync/kind.h"
 
-/** One all-reduce. */
-typedef struct allreduce {
-    double  bytes;   /**< S, of the vector that each rank has */
-    int64_t nodes;   /**< N, what a network connects */
-    int64_t devices; /**< g of each node; n = N g ranks */
-} allreduce;
+/** One collective. */
+typedef struct collective_call {
+    collective_kind kind;
+    double          bytes;   /**< S, as its kind counts them */
+    int64_t         nodes;   /**< N, what a network connects */
+    int64_t         devices; /**< g of each node; n = N g ranks */
+} collective_call;
 
 /** What messages go over. Both are other links, and fitted apart. */
 typedef enum fabric {
@@ -23,15 +25,15 @@ typedef enum fabric {
     N_FABRICS
 } fabric;
 
-fabric fabric_of(const allreduce *a);
+fabric fabric_of(const collective_call *a);
 /** "one", "multi". */
 const char *fabric_name(fabric f);
 
 /*
  * Regressors. lam is how many steps come one after the other between nodes (within one node:
  * between its devices): N - 1 in a ring, log2 N in a tree, and in what a library chooses by itself,
- * which falls back to trees as N grows. V = 2 (n - 1) / n S is what each rank of a ring sends
- * (Patarasuk & Yuan 2009). Sources: Hockney 1994 for a latency and a bandwidth; Thakur,
+ * which falls back to trees as N grows. V = p (n - 1) / n S is what each rank of a ring sends in p
+ * passes (kind.h; Patarasuk & Yuan 2009). Sources: Hockney 1994 for a latency and a bandwidth; Thakur,
  * Rabenseifner & Gropp 2005 for recursive doubling, whose bytes go log2 n times; Sanders, Speck &
  * Traeff 2009 for pipelined trees: the best cut of a message into chunks leaves d a + S b + 2
  * sqrt(d a S b).
@@ -47,7 +49,7 @@ typedef enum sync_column {
     SYNC_TREE_BYTES, /**< S lam: bytes of algorithms that send all of them in each step, and
                         contention that grows with the network */
     SYNC_DEVICES,    /**< g - 1: latency within nodes. In use where g varies between nodes, like: */
-    SYNC_RAIL_BYTES, /**< 2 (N - 1) / N S / g: a device's part on its own link to the network
+    SYNC_RAIL_BYTES, /**< p (N - 1) / N S / g: a device's part on its own link to the network
                         (hierarchical all-reduce, Cho et al. 2019, "BlueConnect") */
     SYNC_SPILLED_BYTES, /**< V of what a message has beyond fabric_model.cache bytes: within a node
                            whose ranks copy and add in memory, what their caches do not hold costs
@@ -57,15 +59,15 @@ typedef enum sync_column {
 
 const char *sync_column_name(sync_column c);
 /** What one of it is: prices are in seconds per that. */
-const char *sync_column_unit(sync_column c);
+const char *sync_column_unit(sync_column c, collective_kind kind);
 /** N_SYNC_COLUMNS if there is none of that name. */
 sync_column sync_column_parse(const char *name);
 term_bound  sync_column_bound(sync_column c);
 
 /** Values of all columns. `ring`: lam is N - 1. `cache`: bytes; 0: nothing is spilled. */
-void sync_columns(const allreduce *a, bool ring, double cache, double out[N_SYNC_COLUMNS]);
+void sync_columns(const collective_call *a, bool ring, double cache, double out[N_SYNC_COLUMNS]);
 
-/** Formulas of others, fitted to the same rows with relative weights, of each fabric by itself. n
+/** Formulas of others for all-reduces, fitted to the same rows with relative weights, of each fabric by itself. n
  * is the number of ranks. */
 typedef enum sync_baseline {
     BASELINE_CONVMETER, /**< T_grad: 1 (the layers of no network), elements, n */
@@ -84,7 +86,8 @@ sync_baseline sync_baseline_parse(const char *name);
 /** Name and unit of one of its regressors; NULL past the last. */
 const char *sync_baseline_column(sync_baseline b, size_t k, const char **unit);
 /** Values of its regressors; how many. */
-size_t sync_baseline_columns(sync_baseline b, const allreduce *a, double out[BASELINE_COLUMNS]);
+size_t sync_baseline_columns(sync_baseline b, const collective_call *a,
+                             double out[BASELINE_COLUMNS]);
 
 /** Seconds per unit of each column; 0: not in use. */
 typedef struct sync_plane {
@@ -111,13 +114,13 @@ typedef struct fabric_model {
     double       baseline[N_SYNC_BASELINES][BASELINE_COLUMNS];
 } fabric_model;
 
-/** Of an all-reduce that the fabric was measured for. */
-double fabric_seconds(const fabric_model *m, const allreduce *a);
+/** Of a collective that the fabric was measured for. */
+double fabric_seconds(const fabric_model *m, const collective_call *a);
 /** The plane that says so. */
-const sync_plane *fabric_plane(const fabric_model *m, const allreduce *a);
+const sync_plane *fabric_plane(const fabric_model *m, const collective_call *a);
 /** What it takes more where none of it is in caches: V of what lies within the border, as spilled.
  * 0: no such border. */
-double fabric_cold_seconds(const fabric_model *m, const allreduce *a);
-double fabric_baseline(const fabric_model *m, sync_baseline b, const allreduce *a);
+double fabric_cold_seconds(const fabric_model *m, const collective_call *a);
+double fabric_baseline(const fabric_model *m, sync_baseline b, const collective_call *a);
 
 #endif

@@ -85,8 +85,9 @@ static lm_status exposed_of(const calibration *cal, const points *p, const point
     if (row->ranks < 2 || row->hosts < 1 || row->ranks % row->hosts)
         return LM_OK;
     if (!point_in_buckets(pt)) {
-        *out = calibration_allreduce(
-            cal, model_at(0), NULL, &(allreduce){ pt->load.bytes, row->hosts, row->ranks / row->hosts });
+        *out = calibration_collective(cal, model_at(0), NULL,
+                                      &(collective_call){ COLLECTIVE_ALLREDUCE, pt->load.bytes,
+                                                          row->hosts, row->ranks / row->hosts });
         return LM_OK;
     }
     if ((status = exposed_predict(p, cal, model_at(0), pt, NAN, &s, err)))

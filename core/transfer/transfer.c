@@ -319,18 +319,23 @@ static void pool_terms(const transfer_source *from, size_t n, size_t form_at, fi
     }
 }
 
-/* What connects devices is as it was: all-reduces of the nearest machine that has some. */
-static lm_status pool_allreduces(const transfer_source *from, size_t n, calibration *out,
-                                 lm_error *err)
+static bool has_allreduces(const calibration *cal)
+{
+    return collective_algorithm(cal->collectives, COLLECTIVE_ALLREDUCE, NULL) != NULL;
+}
+
+/* What connects devices is as it was: collectives of the nearest machine that has all-reduces. */
+static lm_status pool_collectives(const transfer_source *from, size_t n, calibration *out,
+                                  lm_error *err)
 {
     const transfer_source *of = NULL;
 
     for (size_t i = 0; i < n; i++)
-        if (from[i].cal->allreduces && (!of || from[i].weight > of->weight))
+        if (has_allreduces(from[i].cal) && (!of || from[i].weight > of->weight))
             of = &from[i];
     if (!of)
         return LM_OK;
-    if (!(out->allreduces = collective_copy(of->cal->allreduces)))
+    if (!(out->collectives = collective_copy(of->cal->collectives)))
         return no_memory(err);
     for (size_t f = 0; f < n_forms; f++)
         if (carried(f) && forms[f].part == PHASE_SYNC && out->fitted[f].present) {
@@ -447,7 +452,7 @@ static lm_status pool(const transfer_source *from, size_t n, const device *to, c
         if (carried(f))
             status = pool_form(from, n, f, &cal->fitted[f], err);
     if (!status)
-        status = pool_allreduces(from, n, cal, err);
+        status = pool_collectives(from, n, cal, err);
     if (!status)
         status = transfer_layers_pool(from, n, to, &cal->layers, err);
     if (status) {

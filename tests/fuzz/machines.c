@@ -49,12 +49,12 @@ static void check_allreduces(const calibration *cal)
 {
     for (int64_t nodes = 1; nodes <= 4096; nodes *= 8)
         for (int64_t devices = 1; devices <= 8; devices *= 2) {
-            const allreduce  a   = { 3e6, nodes, devices };
-            const double     t   = calibration_allreduce(cal, "counts", NULL, &a);
-            double           sum = 0;
-            allreduce_answer found;
-            lm_error         err = { 0 };
-            lm_status        status;
+            const collective_call a   = { COLLECTIVE_ALLREDUCE, 3e6, nodes, devices };
+            const double          t   = calibration_collective(cal, "counts", NULL, &a);
+            double                sum = 0;
+            collective_answer     found;
+            lm_error              err = { 0 };
+            lm_status             status;
 
             if (!calibration_asks(cal, "counts"))
                 continue;
@@ -65,7 +65,7 @@ static void check_allreduces(const calibration *cal)
             }
             for (size_t i = 0; i < found.n; i++)
                 sum += found.share[i].seconds;
-            check(found.n <= ALLREDUCE_SHARES && found.n_beyond <= ALLREDUCE_NOTES);
+            check(found.n <= COLLECTIVE_SHARES && found.n_beyond <= COLLECTIVE_NOTES);
             check(isinf(t) || fabs(sum - t) <= 1e-9 * t);
         }
 }

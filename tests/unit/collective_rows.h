@@ -14,11 +14,11 @@
 
 /* Times by prices: rows of several sizes on so many nodes each. */
 typedef struct made {
-    allreduce_time row[ROWS];
-    size_t         n;
+    collective_time row[ROWS];
+    size_t          n;
 } made;
 
-static inline double priced(const sync_plane *p, const allreduce *a, bool ring)
+static inline double priced(const sync_plane *p, const collective_call *a, bool ring)
 {
     double x[N_SYNC_COLUMNS], seconds = 0;
 
@@ -32,10 +32,10 @@ static inline void make(made *m, const char *algorithm, const sync_plane *p, int
                         int64_t devices)
 {
     for (double bytes = 1024; bytes <= 1 << 30; bytes *= 4) {
-        const allreduce a = { bytes, nodes, devices };
+        const collective_call a = { COLLECTIVE_ALLREDUCE, bytes, nodes, devices };
 
         m->row[m->n++] =
-            (allreduce_time){ a, algorithm, priced(p, &a, !strcmp(algorithm, "ring")) };
+            (collective_time){ a, algorithm, priced(p, &a, !strcmp(algorithm, "ring")) };
     }
 }
 

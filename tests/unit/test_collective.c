@@ -8,10 +8,34 @@
 
 /* 4 nodes of 2 devices, 1024 bytes: n = 8, V = 2 x 7/8 x 1024 = 1792; log2 4 = 2 steps, 3 in a
  * ring; between nodes 2 x 3/4 x 1024 / 2 = 768 for each device. */
+/* A rank of n sends (n - 1) / n of its message in each pass: Patarasuk & Yuan 2009. */
+static void every_kind_has_its_row(void **state)
+{
+    lm_error        err;
+    collective_kind kind;
+
+    (void)state;
+    for (collective_kind k = 0; k < N_COLLECTIVE_KINDS; k++) {
+        const collective_type *t = &collective_types[k];
+        double                 x[N_SYNC_COLUMNS];
+
+        assert_int_equal(collective_kind_parse(t->name, &kind, &err), LM_OK);
+        assert_int_equal(kind, k);
+        assert_int_equal(collective_kind_spelled(t->spelled[0]), k);
+        assert_true(t->passes > 0);
+        assert_true(collective_algorithm_known(k, ALGORITHM_DEFAULT)->measured);
+        assert_null(collective_algorithm_known(k, "no such")->name);
+        sync_columns(&(collective_call){ k, 100, 1, 4 }, false, 0, x);
+        assert_close(x[SYNC_BYTES], t->passes * 0.75 * 100, 1e-12);
+    }
+    assert_int_equal(collective_kind_parse("all-reduce", &kind, &err), LM_E_NOTFOUND);
+    assert_int_equal(collective_kind_spelled("alltohell"), N_COLLECTIVE_KINDS);
+}
+
 static void columns_are_those_by_hand(void **state)
 {
-    const allreduce a = { 1024, 4, 2 };
-    double          x[N_SYNC_COLUMNS];
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 1024, 4, 2 };
+    double                x[N_SYNC_COLUMNS];
 
     (void)state;
     sync_columns(&a, false, 0, x);
@@ -35,13 +59,14 @@ static void within_a_node_devices_take_the_place_of_nodes(void **state)
     double x[N_SYNC_COLUMNS];
 
     (void)state;
-    sync_columns(&(allreduce){ 100, 1, 4 }, false, 0, x);
+    sync_columns(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 1, 4 }, false, 0, x);
     assert_close(x[SYNC_STEPS], 2, 0);
     assert_close(x[SYNC_BYTES], 150, 0);
     assert_close(x[SYNC_DEVICES], 0, 0);
     assert_close(x[SYNC_RAIL_BYTES], 0, 0);
-    assert_int_equal(fabric_of(&(allreduce){ 100, 1, 4 }), FABRIC_ONE);
-    assert_int_equal(fabric_of(&(allreduce){ 100, 2, 1 }), FABRIC_MULTI);
+    assert_int_equal(fabric_of(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 1, 4 }), FABRIC_ONE);
+    assert_int_equal(fabric_of(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 2, 1 }),
+                     FABRIC_MULTI);
 }
 
 static void two_nodes_have_bytes_of_their_own(void **state)
@@ -49,7 +74,7 @@ static void two_nodes_have_bytes_of_their_own(void **state)
     double x[N_SYNC_COLUMNS];
 
     (void)state;
-    sync_columns(&(allreduce){ 100, 2, 1 }, false, 0, x);
+    sync_columns(&(collective_call){ COLLECTIVE_ALLREDUCE, 100, 2, 1 }, false, 0, x);
     assert_close(x[SYNC_BYTES], 0, 0);
     assert_close(x[SYNC_BYTES_TWO], 100, 0);
 }
@@ -57,8 +82,8 @@ static void two_nodes_have_bytes_of_their_own(void **state)
 /* n = 8: Hockney 14 messages and 1.75 S; log2 3; PALEO 14, 6, 3, 1 times S. */
 static void baselines_are_those_published(void **state)
 {
-    const allreduce a = { 1000, 4, 2 };
-    double          x[BASELINE_COLUMNS];
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 1000, 4, 2 };
+    double                x[BASELINE_COLUMNS];
 
     (void)state;
     assert_int_equal(sync_baseline_columns(BASELINE_CONVMETER, &a, x), 3);
@@ -95,8 +120,9 @@ static void prices_are_found_again(void **state)
     p = &found->algorithm[0].of[FABRIC_MULTI].plane[0];
     for (sync_column c = 0; c < SYNC_CHUNKS; c++)
         assert_close(p->price[c] / usual.price[c], 1, 1e-3);
-    assert_close(collective_seconds(found, NULL, NULL, &(allreduce){ 5e6, 64, 4 }) /
-                     priced(&usual, &(allreduce){ 5e6, 64, 4 }, false),
+    assert_close(collective_seconds(found, NULL, NULL,
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 5e6, 64, 4 }) /
+                     priced(&usual, &(collective_call){ COLLECTIVE_ALLREDUCE, 5e6, 64, 4 }, false),
                  1, 1e-3);
     collective_free(found);
 }
@@ -112,15 +138,16 @@ static void messages_leave_caches_within_a_node(void **state)
         const fabric_model *one;
 
         for (double bytes = 65536; bytes <= 1 << 28; bytes *= 4)
-            m.row[m.n++] = (allreduce_time){ { bytes, 1, 2 },
-                                             "default",
-                                             1e-6 + 2e-10 * bytes +
-                                                 spills * 3e-10 * fmax(0, bytes - (1 << 22)) };
+            m.row[m.n++] = (collective_time){ { COLLECTIVE_ALLREDUCE, bytes, 1, 2 },
+                                              "default",
+                                              1e-6 + 2e-10 * bytes +
+                                                  spills * 3e-10 * fmax(0, bytes - (1 << 22)) };
         found = fit(&m);
         one   = &found->algorithm[0].of[FABRIC_ONE];
         assert_close(one->cache, spills ? 1 << 22 : 0, 0);
         assert_close(one->plane[0].price[SYNC_SPILLED_BYTES], spills * 3e-10, 1e-14);
-        assert_close(collective_seconds(found, NULL, NULL, &(allreduce){ 3e7, 1, 2 }),
+        assert_close(collective_seconds(found, NULL, NULL,
+                                        &(collective_call){ COLLECTIVE_ALLREDUCE, 3e7, 1, 2 }),
                      1e-6 + 6e-3 + spills * 3e-10 * (3e7 - (1 << 22)), 1e-6);
         collective_free(found);
     }
@@ -130,10 +157,10 @@ static void messages_leave_caches_within_a_node(void **state)
  * that ring, and finds both; so does ours, with half as many steps. */
 static void a_ring_is_found_by_hockney_and_by_us(void **state)
 {
-    made              m = { .n = 0 };
-    collective_model *found;
-    const allreduce   asked = { 3e6, 32, 1 };
-    double            truth;
+    made                  m = { .n = 0 };
+    collective_model     *found;
+    const collective_call asked = { COLLECTIVE_ALLREDUCE, 3e6, 32, 1 };
+    double                truth;
 
     (void)state;
     for (int64_t nodes = 2; nodes <= 8; nodes *= 2)
@@ -154,10 +181,10 @@ static void a_ring_is_found_by_hockney_and_by_us(void **state)
  * says so. */
 static void bytes_of_every_step_come_in_where_they_help(void **state)
 {
-    const sync_plane  doubling = { { [SYNC_STEPS] = 1e-5, [SYNC_TREE_BYTES] = 1e-10 } };
-    made              m        = { .n = 0 };
-    const allreduce   asked    = { 1e8, 128, 1 };
-    collective_model *found;
+    const sync_plane      doubling = { { [SYNC_STEPS] = 1e-5, [SYNC_TREE_BYTES] = 1e-10 } };
+    made                  m        = { .n = 0 };
+    const collective_call asked    = { COLLECTIVE_ALLREDUCE, 1e8, 128, 1 };
+    collective_model     *found;
 
     (void)state;
     for (int64_t nodes = 2; nodes <= 32; nodes *= 2)
@@ -173,9 +200,9 @@ static void bytes_of_every_step_come_in_where_they_help(void **state)
  * 2005). */
 static void forced_algorithms_send_what_their_names_say(void **state)
 {
-    const sync_plane  doubling = { { [SYNC_STEPS] = 1e-5, [SYNC_TREE_BYTES] = 1e-10 } };
-    const allreduce   asked    = { 1e8, 128, 1 };
-    collective_model *found;
+    const sync_plane      doubling = { { [SYNC_STEPS] = 1e-5, [SYNC_TREE_BYTES] = 1e-10 } };
+    const collective_call asked    = { COLLECTIVE_ALLREDUCE, 1e8, 128, 1 };
+    collective_model     *found;
 
     (void)state;
     for (int64_t most = 4; most <= 8; most *= 2) {
@@ -216,11 +243,11 @@ static void a_second_plane_comes_in_where_it_helps(void **state)
     (void)state;
     for (int64_t nodes = 2; nodes <= 32; nodes *= 2)
         for (double bytes = 1024; bytes <= 1 << 30; bytes *= 2) {
-            const allreduce a = { bytes, nodes, 1 };
+            const collective_call a = { COLLECTIVE_ALLREDUCE, bytes, nodes, 1 };
 
             m.row[m.n++] =
-                (allreduce_time){ a, "default",
-                                  fmin(priced(&small, &a, false), priced(&large, &a, false)) };
+                (collective_time){ a, "default",
+                                   fmin(priced(&small, &a, false), priced(&large, &a, false)) };
         }
     found = fit(&m);
     assert_int_equal(found->algorithm[0].of[FABRIC_MULTI].n_planes, 2);
@@ -233,9 +260,9 @@ static void a_second_plane_comes_in_where_it_helps(void **state)
 /* A tenth of the rows at four times their time: a bad choice of the library, or a busy network. */
 static void outliers_weigh_little(void **state)
 {
-    made              m     = { .n = 0 };
-    const allreduce   asked = { 1e7, 32, 1 };
-    collective_model *found;
+    made                  m     = { .n = 0 };
+    const collective_call asked = { COLLECTIVE_ALLREDUCE, 1e7, 32, 1 };
+    collective_model     *found;
 
     (void)state;
     for (int64_t nodes = 2; nodes <= 16; nodes *= 2)
@@ -253,7 +280,7 @@ static void bytes_between_two_nodes_stand_in_for_more(void **state)
     made              m = { .n = 0 };
     collective_model *found;
     const sync_plane *p;
-    allreduce_answer  answer;
+    collective_answer answer;
     lm_error          err;
 
     (void)state;
@@ -263,7 +290,9 @@ static void bytes_between_two_nodes_stand_in_for_more(void **state)
     assert_true(p->price[SYNC_BYTES] == p->price[SYNC_BYTES_TWO] && p->price[SYNC_BYTES] > 0);
     /* all of the latency is taken to grow with the nodes, and that is said */
     assert_true(p->price[SYNC_START] == 0);
-    assert_int_equal(collective_ask(found, NULL, NULL, &(allreduce){ 1e6, 8, 1 }, &answer, &err),
+    assert_int_equal(collective_ask(found, NULL, NULL,
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 8, 1 }, &answer,
+                                    &err),
                      LM_OK);
     assert_int_equal(answer.n_beyond, 2);
     assert_string_equal(answer.beyond[0].what, "nodes");
@@ -275,11 +304,11 @@ static void bytes_between_two_nodes_stand_in_for_more(void **state)
 
 static void small_and_odd_sets_are_fitted(void **state)
 {
-    const allreduce_time row[] = { { { 1000, 2, 1 }, "default", 1e-3 },
-                                   { { 1e6, 2, 1 }, "default", 2e-3 },
-                                   { { 1000, 3, 1 }, "alone", 1e-3 } };
-    collective_model    *found;
-    lm_error             err;
+    const collective_time row[] = { { { COLLECTIVE_ALLREDUCE, 1000, 2, 1 }, "default", 1e-3 },
+                                    { { COLLECTIVE_ALLREDUCE, 1e6, 2, 1 }, "default", 2e-3 },
+                                    { { COLLECTIVE_ALLREDUCE, 1000, 3, 1 }, "alone", 1e-3 } };
+    collective_model     *found;
+    lm_error              err;
 
     (void)state;
     assert_int_equal(collective_fit(row, 3, &found, &err), LM_OK);
@@ -290,9 +319,13 @@ static void small_and_odd_sets_are_fitted(void **state)
     assert_int_equal(found->n, 0);
     collective_free(found);
     assert_int_equal(
-        collective_fit(&(allreduce_time){ { 0, 2, 1 }, "default", 1 }, 1, &found, &err), LM_E_ARG);
+        collective_fit(&(collective_time){ { COLLECTIVE_ALLREDUCE, 0, 2, 1 }, "default", 1 }, 1,
+                       &found, &err),
+        LM_E_ARG);
     assert_int_equal(
-        collective_fit(&(allreduce_time){ { 1, 1, 1 }, "default", 1 }, 1, &found, &err), LM_E_ARG);
+        collective_fit(&(collective_time){ { COLLECTIVE_ALLREDUCE, 1, 1, 1 }, "default", 1 }, 1,
+                       &found, &err),
+        LM_E_ARG);
 }
 
 int main(void)
@@ -310,6 +343,7 @@ int main(void)
         cmocka_unit_test(a_second_plane_comes_in_where_it_helps),
         cmocka_unit_test(outliers_weigh_little),
         cmocka_unit_test(bytes_between_two_nodes_stand_in_for_more),
+        cmocka_unit_test(every_kind_has_its_row),
         cmocka_unit_test(small_and_odd_sets_are_fitted),
     };
 

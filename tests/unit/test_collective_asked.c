@@ -26,11 +26,11 @@ static collective_model *model_of(bool within, bool between)
     return fit(&m);
 }
 
-static void assert_refused(const collective_model *m, const interconnect *link, allreduce a,
+static void assert_refused(const collective_model *m, const interconnect *link, collective_call a,
                            const char *text)
 {
-    allreduce_answer answer;
-    lm_error         err;
+    collective_answer answer;
+    lm_error          err;
 
     assert_int_equal(collective_ask(m, NULL, link, &a, &answer, &err), LM_E_NOTFOUND);
     assert_non_null(strstr(err.text, text));
@@ -42,28 +42,39 @@ static void what_was_not_measured_is_refused(void **state)
     collective_model *one = model_of(true, false), *multi = model_of(false, true);
 
     (void)state;
-    assert_refused(one, NULL, (allreduce){ 1e6, 2, 1 }, "ask for one node (--devices-per-node 2)");
-    assert_refused(one, NULL, (allreduce){ 1e6, 2, 1 }, "--bandwidth 10Gbit/s");
-    assert_refused(multi, NULL, (allreduce){ 1e6, 1, 2 }, "within a node were not measured");
-    assert_refused(NULL, NULL, (allreduce){ 1e6, 2, 1 }, "calibrate on 2 ranks or more");
-    assert_refused(NULL, &(interconnect){ 1e9, 0 }, (allreduce){ 1e6, 2, 2 }, "calibrate on");
+    assert_refused(one, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1 },
+                   "ask for one node (--devices-per-node 2)");
+    assert_refused(one, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1 },
+                   "--bandwidth 10Gbit/s");
+    assert_refused(multi, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 1, 2 },
+                   "within a node were not measured");
+    assert_refused(NULL, NULL, (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 1 },
+                   "calibrate on 2 ranks or more");
+    assert_refused(NULL, &(interconnect){ 1e9, 0 },
+                   (collective_call){ COLLECTIVE_ALLREDUCE, 1e6, 2, 2 }, "calibrate on");
     collective_free(one);
     collective_free(multi);
 }
 
 static void no_bytes_or_nodes_are_an_error(void **state)
 {
-    collective_model *m   = model_of(true, true);
-    const allreduce bad[] = { { NAN, 2, 1 }, { 1, 0, 1 }, { 1, 2, 0 }, { -1, 2, 1 }, { 1, -2, 1 } };
-    allreduce_answer answer;
-    lm_error         err;
+    collective_model     *m     = model_of(true, true);
+    const collective_call bad[] = { { COLLECTIVE_ALLREDUCE, NAN, 2, 1 },
+                                    { COLLECTIVE_ALLREDUCE, 1, 0, 1 },
+                                    { COLLECTIVE_ALLREDUCE, 1, 2, 0 },
+                                    { COLLECTIVE_ALLREDUCE, -1, 2, 1 },
+                                    { COLLECTIVE_ALLREDUCE, 1, -2, 1 } };
+    collective_answer     answer;
+    lm_error              err;
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(collective_ask(m, NULL, NULL, &bad[i], &answer, &err), LM_E_ARG);
         assert_true(isnan(collective_seconds(m, NULL, NULL, &bad[i])));
     }
-    assert_int_equal(collective_ask(m, "ring", NULL, &(allreduce){ 1, 2, 1 }, &answer, &err),
+    assert_int_equal(collective_ask(m, "ring", NULL,
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1, 2, 1 }, &answer,
+                                    &err),
                      LM_E_NOTFOUND);
     assert_string_equal(err.text,
                         "no all-reduce by the algorithm 'ring' was measured; 'default' was");
@@ -73,17 +84,21 @@ static void no_bytes_or_nodes_are_an_error(void **state)
 static void one_rank_takes_no_time(void **state)
 {
     collective_model *m = model_of(true, true);
-    allreduce_answer  answer;
+    collective_answer answer;
     lm_error          err;
 
     (void)state;
-    assert_true(collective_seconds(m, NULL, NULL, &(allreduce){ 1e9, 1, 1 }) == 0);
-    assert_true(collective_seconds(NULL, NULL, NULL, &(allreduce){ 1e9, 1, 1 }) == 0);
-    assert_int_equal(collective_ask(m, NULL, NULL, &(allreduce){ 1e9, 1, 1 }, &answer, &err),
+    assert_true(collective_seconds(m, NULL, NULL,
+                                   &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1 }) == 0);
+    assert_true(collective_seconds(NULL, NULL, NULL,
+                                   &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1 }) == 0);
+    assert_int_equal(collective_ask(m, NULL, NULL,
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1 }, &answer,
+                                    &err),
                      LM_OK);
     assert_true(answer.seconds == 0 && !answer.n && !answer.n_beyond);
     assert_true(collective_baseline(m, NULL, BASELINE_PALEO + PALEO_BUTTERFLY_MIXING,
-                                    &(allreduce){ 1e9, 1, 1 }) == 0);
+                                    &(collective_call){ COLLECTIVE_ALLREDUCE, 1e9, 1, 1 }) == 0);
     collective_free(m);
 }
 
@@ -91,11 +106,12 @@ static void one_rank_takes_no_time(void **state)
  */
 static void a_link_that_is_told_is_assumed(void **state)
 {
-    const interconnect link = { 1.25e9, 2e-5 };
-    collective_model  *one  = model_of(true, false);
-    const allreduce    flat = { 1e6, 4, 1 }, both = { 1e6, 4, 8 };
-    allreduce_answer   answer;
-    lm_error           err;
+    const interconnect    link = { 1.25e9, 2e-5 };
+    collective_model     *one  = model_of(true, false);
+    const collective_call flat = { COLLECTIVE_ALLREDUCE, 1e6, 4, 1 },
+                          both = { COLLECTIVE_ALLREDUCE, 1e6, 4, 8 };
+    collective_answer answer;
+    lm_error          err;
 
     (void)state;
     assert_int_equal(collective_ask(NULL, NULL, &link, &flat, &answer, &err), LM_OK);
@@ -111,21 +127,23 @@ static void a_link_that_is_told_is_assumed(void **state)
 /* Between nodes of one device each, and within nodes: both, one after the other. */
 static void devices_add_what_they_take_within_a_node(void **state)
 {
-    collective_model *m = model_of(true, true);
-    const allreduce   a = { 1e7, 4, 8 };
+    collective_model     *m = model_of(true, true);
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 1e7, 4, 8 };
 
     (void)state;
-    assert_close(collective_seconds(m, NULL, NULL, &a),
-                 collective_seconds(m, NULL, NULL, &(allreduce){ 1e7, 4, 1 }) +
-                     collective_seconds(m, NULL, NULL, &(allreduce){ 1e7, 1, 8 }),
-                 1e-12);
+    assert_close(
+        collective_seconds(m, NULL, NULL, &a),
+        collective_seconds(m, NULL, NULL, &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 4, 1 }) +
+            collective_seconds(m, NULL, NULL,
+                               &(collective_call){ COLLECTIVE_ALLREDUCE, 1e7, 1, 8 }),
+        1e-12);
     collective_free(m);
 }
 
 static void a_link_does_not_replace_what_was_measured(void **state)
 {
-    collective_model *m = model_of(false, true);
-    const allreduce   a = { 1e7, 4, 1 };
+    collective_model     *m = model_of(false, true);
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 1e7, 4, 1 };
 
     (void)state;
     assert_true(collective_seconds(m, NULL, &(interconnect){ 1, 1 }, &a) ==
@@ -135,11 +153,11 @@ static void a_link_does_not_replace_what_was_measured(void **state)
 
 static void shares_add_up_and_ranges_are_told(void **state)
 {
-    collective_model *m = model_of(true, true);
-    const allreduce   a = { 4.0 * (1 << 30), 64, 8 };
-    allreduce_answer  answer;
-    lm_error          err;
-    double            sum = 0;
+    collective_model     *m = model_of(true, true);
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 4.0 * (1 << 30), 64, 8 };
+    collective_answer     answer;
+    lm_error              err;
+    double                sum = 0;
 
     (void)state;
     assert_int_equal(collective_ask(m, NULL, NULL, &a, &answer, &err), LM_OK);
@@ -166,14 +184,16 @@ static void times_grow_with_bytes_and_nodes(void **state)
             double last = 0;
 
             for (double bytes = 1; bytes < 1e12 && nodes * devices > 1; bytes *= 3) {
-                const double t =
-                    collective_seconds(m, NULL, NULL, &(allreduce){ bytes, nodes, devices });
+                const double t = collective_seconds(
+                    m, NULL, NULL,
+                    &(collective_call){ COLLECTIVE_ALLREDUCE, bytes, nodes, devices });
 
                 assert_true(t > last);
                 last = t;
                 if (nodes > 2)
                     assert_true(collective_seconds(m, NULL, NULL,
-                                                   &(allreduce){ bytes, 2 * nodes, devices }) >= t);
+                                                   &(collective_call){ COLLECTIVE_ALLREDUCE, bytes,
+                                                                       2 * nodes, devices }) >= t);
             }
         }
     collective_free(m);
@@ -184,9 +204,9 @@ static void times_grow_with_bytes_and_nodes(void **state)
 /* The all-reduces of a machine file, to be freed. */
 static collective_model *taken(calibration *cal)
 {
-    collective_model *m = cal->allreduces;
+    collective_model *m = cal->collectives;
 
-    cal->allreduces = NULL;
+    cal->collectives = NULL;
     calibration_free(cal);
     return m;
 }
@@ -194,14 +214,14 @@ static collective_model *taken(calibration *cal)
 static void files_hold_all_of_a_model(void **state)
 {
     collective_model *m   = model_of(true, true), *back;
-    calibration       cal = { .allreduces = m };
+    calibration       cal = { .collectives = m };
 
     (void)state;
     back = taken(machine_text_again(&cal));
     assert_int_equal(back->n, m->n);
     for (int64_t nodes = 1; nodes <= 8; nodes *= 2)
         for (int64_t devices = 1; devices <= 8; devices *= 2) {
-            const allreduce a = { 12345678, nodes, devices };
+            const collective_call a = { COLLECTIVE_ALLREDUCE, 12345678, nodes, devices };
 
             assert_true(collective_seconds(back, NULL, NULL, &a) ==
                         collective_seconds(m, NULL, NULL, &a));
@@ -257,8 +277,8 @@ static void broken_files_are_refused(void **state)
 
 static void baselines_that_are_not_in_a_file_answer_nothing(void **state)
 {
-    collective_model *m = taken(machine_text_of("[allreduce.default.one]\n" HEAD PLANE));
-    const allreduce   a = { 8, 1, 2 };
+    collective_model     *m = taken(machine_text_of("[allreduce.default.one]\n" HEAD PLANE));
+    const collective_call a = { COLLECTIVE_ALLREDUCE, 8, 1, 2 };
 
     (void)state;
     assert_close(collective_seconds(m, NULL, NULL, &a), 1 + 1 + 8, 1e-15);

@@ -121,8 +121,10 @@ static void all_reduces_from_steps(bool told)
     read_points("many.csv", &other, &ask);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
     assert_close(cal->overlapping.slowdown, 0, 0.01);
-    assert_close(calibration_allreduce(cal, "layermeter", NULL, &(allreduce){ BYTES / MESSAGES, 8, 1 }),
-                 BYTES / MESSAGES * PER_BYTE * 1.75, 0.02 * 0.14);
+    assert_close(
+        calibration_collective(cal, "layermeter", NULL,
+                               &(collective_call){ COLLECTIVE_ALLREDUCE, BYTES / MESSAGES, 8, 1 }),
+        BYTES / MESSAGES * PER_BYTE * 1.75, 0.02 * 0.14);
 
     assert_int_equal(split_new(&ask, &(split_rule){ .kind = SPLIT_NONE }, &by, &err), LM_OK);
     c = calloc(ask.n_points + 1, sizeof *c);
@@ -222,18 +224,18 @@ static void short_passes_are_followed_sooner(void **state)
  * ones do. */
 static void buckets_are_priced_by_nonblocking_ones(void **state)
 {
-    const allreduce bucket = { BYTES / MESSAGES, 3, 1 };
-    const double    price  = BYTES / MESSAGES * PER_BYTE * 4 / 3;
-    observations   *obs;
-    points          p;
-    calibration    *cal = NULL;
-    lm_error        err = { LM_OK, "" };
+    const collective_call bucket = { COLLECTIVE_ALLREDUCE, BYTES / MESSAGES, 3, 1 };
+    const double          price  = BYTES / MESSAGES * PER_BYTE * 4 / 3;
+    observations         *obs;
+    points                p;
+    calibration          *cal = NULL;
+    lm_error              err = { LM_OK, "" };
 
     (void)state;
     write_rows("two.csv", (made_steps){ 1, 4, 0.005, 0, 0.5, "", true });
     read_points("two.csv", &obs, &p);
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
-    assert_close(calibration_allreduce(cal, "layermeter", NULL, &bucket), price / 2, 1e-3 * price);
+    assert_close(calibration_collective(cal, "layermeter", NULL, &bucket), price / 2, 1e-3 * price);
     assert_close(calibration_bucket(cal, "layermeter", NULL, &bucket), price, 1e-3 * price);
     /* the steps leave nothing that would have to be charged beside it */
     assert_close(cal->overlapping.latency, 0.005, 1e-5);
@@ -250,9 +252,10 @@ static void buckets_are_priced_by_nonblocking_ones(void **state)
  * it takes 1 + 0.5 * 1.5 of what messages of its size do by themselves. */
 static void passes_drive_messages_out_of_caches(void **state)
 {
-    const allreduce small = { 1e6, 1, 2 }, large = { 2 * CACHE, 1, 2 };
-    char            text[20000];
-    size_t          n =
+    const collective_call small = { COLLECTIVE_ALLREDUCE, 1e6, 1, 2 },
+                          large = { COLLECTIVE_ALLREDUCE, 2 * CACHE, 1, 2 };
+    char   text[20000];
+    size_t n =
         (size_t)snprintf(text, sizeof text,
                          "kind,name,batch,ranks,hosts,bucket_bytes,geometry,phase,seconds,bytes\n");
     observations *obs;
@@ -283,9 +286,9 @@ static void passes_drive_messages_out_of_caches(void **state)
     assert_int_equal(fit_all(obs, &p, &cal, &err), LM_OK);
     assert_close(cal->overlapping.cold, 0.5, 0);
     assert_close(cal->overlapping.surcharge, 0, 0);
-    assert_close(calibration_allreduce(cal, "layermeter", NULL, &small), 1e6 * PER_BYTE, 1e-6);
-    assert_close(calibration_bucket(cal, "layermeter", NULL, &small), 1e6 * (PER_BYTE + SPILLED / 2),
-                 1e-6);
+    assert_close(calibration_collective(cal, "layermeter", NULL, &small), 1e6 * PER_BYTE, 1e-6);
+    assert_close(calibration_bucket(cal, "layermeter", NULL, &small),
+                 1e6 * (PER_BYTE + SPILLED / 2), 1e-6);
     assert_close(calibration_bucket(cal, "layermeter", NULL, &large),
                  2 * CACHE * PER_BYTE + 1.5 * CACHE * SPILLED, 1e-4);
     calibration_free(cal);

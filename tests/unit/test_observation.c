@@ -181,6 +181,8 @@ static void refusals_name_file_line_and_column(void **state)
           LM_E_ARG },
         { HEAD "collective,allreduce,sync,1,,,8,,\n", "o.csv:2: a collective needs bytes and ranks",
           LM_E_ARG },
+        { HEAD "collective,alltohell,sync,1,,2,8,,\n",
+          "o.csv:2: 'alltohell' is no collective that is known: allreduce", LM_E_NOTFOUND },
         { HEAD "network,n,step,1,1,,,,\n\nnetwork,n\"n,step,1,1,,,,\n",
           "o.csv:4: a quote inside an unquoted field", LM_E_SYNTAX },
         { "kind,name,phase,seconds,batch,flags\nnetwork,n,step,1,1,contended slow\n",

@@ -116,17 +116,17 @@ static void a_tree_is_the_shortest_at_work_times_ln_2_over_latency(void **state)
     calibration         *cal = machine(&(rates){ .flop = work / 64 / (double)whole });
     const scale_question q   = scale_strong(whole, whole);
     const predictor      p   = who(cal);
-    allreduce_time       rows[10];
+    collective_time      rows[10];
     scale_curve          c;
     double               least = HUGE_VAL;
     int64_t              best  = 0;
 
     (void)state;
     for (size_t i = 0; i < 10; i++)
-        rows[i] = (allreduce_time){ { i % 2 ? 64 : 1e4, nodes[i / 2], 1 },
-                                    "default",
-                                    c1 * log2((double)nodes[i / 2]) };
-    assert_int_equal(collective_fit(rows, 10, &cal->allreduces, NULL), LM_OK);
+        rows[i] = (collective_time){ { COLLECTIVE_ALLREDUCE, i % 2 ? 64 : 1e4, nodes[i / 2], 1 },
+                                     "default",
+                                     c1 * log2((double)nodes[i / 2]) };
+    assert_int_equal(collective_fit(rows, 10, &cal->collectives, NULL), LM_OK);
     c = begin(&p, &q);
     for (int64_t n = 1; n <= 1000; n++) {
         const double step = at(&c, n).step.step;
@@ -413,10 +413,13 @@ static void a_batch_over_the_data_set_says_what_would_fit(void **state)
 /* 8 ranks: 8 nodes of one device, 2 of three. Of an all-reduce that was fitted its own numbers. */
 static void measured_nodes_are_those_of_the_all_reduce(void **state)
 {
-    static const allreduce_time rows[] = {
-        { { 1e3, 1, 2 }, "default", 1e-4 }, { { 1e6, 1, 2 }, "default", 1e-3 },
-        { { 1e3, 6, 1 }, "default", 2e-4 }, { { 1e6, 6, 1 }, "default", 3e-3 },
-        { { 1e3, 3, 1 }, "default", 2e-4 }, { { 1e6, 3, 1 }, "default", 3e-3 },
+    static const collective_time rows[] = {
+        { { COLLECTIVE_ALLREDUCE, 1e3, 1, 2 }, "default", 1e-4 },
+        { { COLLECTIVE_ALLREDUCE, 1e6, 1, 2 }, "default", 1e-3 },
+        { { COLLECTIVE_ALLREDUCE, 1e3, 6, 1 }, "default", 2e-4 },
+        { { COLLECTIVE_ALLREDUCE, 1e6, 6, 1 }, "default", 3e-3 },
+        { { COLLECTIVE_ALLREDUCE, 1e3, 3, 1 }, "default", 2e-4 },
+        { { COLLECTIVE_ALLREDUCE, 1e6, 3, 1 }, "default", 3e-3 },
     };
     calibration *cal = machine(&(rates){ .message = 1e-3 });
 
@@ -424,10 +427,10 @@ static void measured_nodes_are_those_of_the_all_reduce(void **state)
     assert_int_equal(calibration_nodes(cal, "counts", 1), 8);
     assert_int_equal(calibration_nodes(cal, "counts", 3), 2);
     assert_int_equal(calibration_nodes(cal, "counts", 16), 1);
-    assert_int_equal(collective_fit(rows, 2, &cal->allreduces, NULL), LM_OK);
+    assert_int_equal(collective_fit(rows, 2, &cal->collectives, NULL), LM_OK);
     assert_int_equal(calibration_nodes(cal, "counts", 1), 1); /* within a node only */
-    collective_free(cal->allreduces);
-    assert_int_equal(collective_fit(rows, 6, &cal->allreduces, NULL), LM_OK);
+    collective_free(cal->collectives);
+    assert_int_equal(collective_fit(rows, 6, &cal->collectives, NULL), LM_OK);
     assert_int_equal(calibration_nodes(cal, "counts", 1), 6);
     calibration_free(cal);
 }

@@ -27,15 +27,26 @@ typedef struct nccl_backend {
     size_t       pool_bytes;
 } nccl_backend;
 
-typedef struct nccl_work {
-    const world   *group;
-    start_line     start;
-    ncclComm_t     comm;
-    ncclDataType_t type;
-    int64_t        n; /* elements */
-    size_t         bytes;
-    int64_t        slots, next; /* messages of the pool, used in turn */
-} nccl_work;
+typedef struct nccl_work nccl_work;
+
+/* What a kind of collective does. */
+typedef struct nccl_type_of {
+    ncclResult_t (*run)(const nccl_work *w, void *data, cudaStream_t stream);
+    lm_status (*fill)(const nccl_work *w, void *data, lm_dtype dtype, lm_error *err);
+    lm_status (*check)(const nccl_work *w, const void *data, lm_dtype dtype, lm_error *err);
+} nccl_type_of;
+
+struct nccl_work {
+    const nccl_type_of *as;
+    const char         *title;
+    const world        *group;
+    start_line          start;
+    ncclComm_t          comm;
+    ncclDataType_t      type;
+    int64_t             n; /* elements */
+    size_t              bytes;
+    int64_t             slots, next; /* messages of the pool, used in turn */
+};
 
 /* ---- open, close ----------------------------------------------------------------------------- */
 
@@ -138,12 +149,31 @@ static void nccl_describe(const backend *self,
 
 /* ---- one message ----------------------------------------------------------------------------- */
 
-static lm_status reduce(const nccl_backend *b, const nccl_work *w, void *data, lm_error *err)
+static ncclResult_t allreduce_run(const nccl_work *w, void *data, cudaStream_t stream)
 {
-    const ncclResult_t status =
-        ncclAllReduce(data, data, (size_t)w->n, w->type, ncclSum, w->comm, b->stream);
+    return ncclAllReduce(data, data, (size_t)w->n, w->type, ncclSum, w->comm, stream);
+}
 
-    return status == ncclSuccess ? LM_OK : nccl_failed(err, w->comm, "all-reduce", status);
+static lm_status allreduce_fill(const nccl_work *w, void *data, lm_dtype dtype, lm_error *err)
+{
+    return nccl_fill(data, w->n, dtype, world_rank(w->group), world_size(w->group), 1, err);
+}
+
+static lm_status allreduce_check(const nccl_work *w, const void *data, lm_dtype dtype,
+                                 lm_error *err)
+{
+    return nccl_check(data, w->n, dtype, 0, err);
+}
+
+static const nccl_type_of types[N_COLLECTIVE_KINDS] = {
+    [COLLECTIVE_ALLREDUCE] = { allreduce_run, allreduce_fill, allreduce_check },
+};
+
+static lm_status exchange(const nccl_backend *b, const nccl_work *w, void *data, lm_error *err)
+{
+    const ncclResult_t status = w->as->run(w, data, b->stream);
+
+    return status == ncclSuccess ? LM_OK : nccl_failed(err, w->comm, w->title, status);
 }
 
 static lm_status grow_pool(nccl_backend *b, size_t bytes, lm_error *err)
@@ -170,24 +200,23 @@ static lm_status grow_pool(nccl_backend *b, size_t bytes, lm_error *err)
 /* Whatever is timed must also be right. */
 static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error *err)
 {
-    const int      size = world_size(w->group);
     pulse_activity before;
     cudaError_t    cuda = cudaStreamSynchronize(b->stream);
     lm_status status = cuda == cudaSuccess ? LM_OK : nccl_cuda_failed(err, "messages", cuda), one;
 
     if (!status)
-        status = nccl_fill(b->pool, w->n, dtype, world_rank(w->group), size, 1, err);
+        status = w->as->fill(w, b->pool, dtype, err);
     /* the others count on this rank, whatever befell it */
-    one    = reduce(b, w, b->pool, status ? NULL : err);
+    one    = exchange(b, w, b->pool, status ? NULL : err);
     status = status ? status : one;
     if (!status && (cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess)
-        status = nccl_cuda_failed(err, "all-reduce", cuda);
+        status = nccl_cuda_failed(err, w->title, cuda);
     before = pulse_enter(PULSE_EXCHANGE);
     if (!status)
         status = nccl_wait(w->comm, b->end, err);
     pulse_enter(before);
     if (!status)
-        status = nccl_check(b->pool, w->n, dtype, 0, err);
+        status = w->as->check(w, b->pool, dtype, err);
     if (!status && ((cuda = cudaMemsetAsync(b->pool, 0, w->bytes, b->stream)) != cudaSuccess ||
                     (cuda = cudaStreamSynchronize(b->stream)) != cudaSuccess))
         status = nccl_cuda_failed(err, "messages", cuda);
@@ -196,12 +225,14 @@ static lm_status verify(nccl_backend *b, nccl_work *w, lm_dtype dtype, lm_error 
 
 static lm_status set_up(nccl_backend *b, const bench_case *what, nccl_work *w, lm_error *err)
 {
-    const int64_t bytes = what->metrics ? (int64_t)what->metrics->param_bytes : what->point->bytes;
+    const int64_t bytes = what->bytes;
     const size_t  width = lm_dtype_bytes(what->point->dtype);
     const size_t  least = 2 * b->cache_bytes;
 
     if (bytes < 1 || !nccl_type(what->point->dtype, &w->type))
         return lm_error_set(err, LM_E_UNSUPPORTED, "NCCL sums no such message");
+    w->as    = &types[what->collective];
+    w->title = collective_types[what->collective].title;
     w->group = what->group;
     w->n     = (bytes + (int64_t)width - 1) / (int64_t)width;
     w->bytes = (size_t)w->n * width;
@@ -265,15 +296,15 @@ static lm_status nccl_run(backend *self, void *work, phase part, backend_time *o
     start_line_wait(w->group, &w->start);
     before = pulse_enter(PULSE_EXCHANGE);
     cuda   = cudaEventRecord(b->begin, b->stream);
-    status = reduce(b, w, data, err); /* in any case: the others wait for it */
+    status = exchange(b, w, data, err); /* in any case: the others wait for it */
     if (!status &&
         (cuda != cudaSuccess || (cuda = cudaEventRecord(b->end, b->stream)) != cudaSuccess))
-        status = nccl_cuda_failed(err, "all-reduce", cuda);
+        status = nccl_cuda_failed(err, w->title, cuda);
     if (!status)
         status = nccl_wait(w->comm, b->end, err);
     pulse_enter(before);
     if (!status && (cuda = cudaEventElapsedTime(&milliseconds, b->begin, b->end)) != cudaSuccess)
-        status = nccl_cuda_failed(err, "all-reduce", cuda);
+        status = nccl_cuda_failed(err, w->title, cuda);
     if (status)
         return status;
     out->wall = (double)milliseconds / 1e3;

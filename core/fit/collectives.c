@@ -1,5 +1,5 @@
-/* All-reduces among points. */
-#include "fit/allreduces.h"
+/* Collectives among points. */
+#include "fit/collectives.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,25 +17,26 @@ static const char *algorithm_of(const observation *row)
 }
 
 /* Whatever was measured of it. */
-static bool has_allreduce(const point *pt, const points *of, allreduce_time *out)
+static bool has_collective(const point *pt, const points *of, collective_time *out)
 {
     const observation *row = pt->row;
 
-    if (row->ranks < 2 || !(pt->load.bytes > 0) || (of->algorithm && pt->other_algorithm) ||
-        !even(row))
+    if (pt->collective == N_COLLECTIVE_KINDS || row->ranks < 2 || !(pt->load.bytes > 0) ||
+        (of->algorithm && pt->other_algorithm) || !even(row))
         return false;
-    *out = (allreduce_time){ { pt->load.bytes, row->hosts, row->ranks / row->hosts },
-                             algorithm_of(row),
-                             pt->seconds[PHASE_SYNC] };
+    *out =
+        (collective_time){ { pt->collective, pt->load.bytes, row->hosts, row->ranks / row->hosts },
+                           algorithm_of(row),
+                           pt->seconds[PHASE_SYNC] };
     return true;
 }
 
-bool allreduces_at(const point *pt, const points *of, allreduce_time *out)
+bool collectives_at(const point *pt, const points *of, collective_time *out)
 {
-    return !isnan(pt->seconds[PHASE_SYNC]) && has_allreduce(pt, of, out);
+    return !isnan(pt->seconds[PHASE_SYNC]) && has_collective(pt, of, out);
 }
 
-size_t allreduces_uneven(const points *p)
+size_t collectives_uneven(const points *p)
 {
     size_t n = 0;
 
@@ -49,22 +50,22 @@ size_t allreduces_uneven(const points *p)
 static lm_status fit_without(const points *p, const split *by, size_t without, bool baselines,
                              collective_model **out, lm_error *err)
 {
-    allreduce_time *row = malloc((p->n_points + 1) * sizeof *row);
-    size_t          n   = 0;
-    lm_status       status;
+    collective_time *row = malloc((p->n_points + 1) * sizeof *row);
+    size_t           n   = 0;
+    lm_status        status;
 
     if (!row)
         return no_memory(err);
     for (size_t i = 0; i < p->n_points; i++)
         if (without == SPLIT_ALWAYS || by->fold[i] != without)
-            n += allreduces_at(&p->point[i], p, &row[n]);
+            n += collectives_at(&p->point[i], p, &row[n]);
     status =
         baselines ? collective_fit_baselines(row, n, out, err) : collective_fit(row, n, out, err);
     free(row);
     return status;
 }
 
-lm_status allreduces_fit(const points *p, collective_model **out, lm_error *err)
+lm_status collectives_fit(const points *p, collective_model **out, lm_error *err)
 {
     const lm_status status = fit_without(p, NULL, SPLIT_ALWAYS, false, out, err);
 
@@ -76,16 +77,17 @@ lm_status allreduces_fit(const points *p, collective_model **out, lm_error *err)
 }
 
 static double seconds_of(const collective_model *m, const interconnect *link, sync_baseline b,
-                         const allreduce_time *a, bool stand_in)
+                         const collective_time *a, bool stand_in)
 {
-    const char *name = stand_in && !collective_algorithm(m, a->algorithm) ? NULL : a->algorithm;
+    const char *name =
+        stand_in && !collective_algorithm(m, a->of.kind, a->algorithm) ? NULL : a->algorithm;
 
     return b < N_SYNC_BASELINES ? collective_baseline(m, name, b, &a->of)
                                 : collective_seconds(m, name, link, &a->of);
 }
 
-lm_status allreduces_left_out(const points *p, const split *by, sync_baseline b, double *seconds,
-                              lm_error *err)
+lm_status collectives_left_out(const points *p, const split *by, sync_baseline b, double *seconds,
+                               lm_error *err)
 {
     const bool   all    = by->rule.kind == SPLIT_NONE;
     const size_t folds  = all ? 1 : by->n_folds;
@@ -95,27 +97,27 @@ lm_status allreduces_left_out(const points *p, const split *by, sync_baseline b,
         seconds[i] = NAN;
     for (size_t f = 0; f < folds && !status; f++) {
         collective_model *m;
-        allreduce_time    a;
+        collective_time   a;
 
         if ((status = fit_without(p, by, all ? SPLIT_ALWAYS : f, b < N_SYNC_BASELINES, &m, err)))
             return status;
         for (size_t i = 0; i < p->n_points; i++)
             if ((all || by->fold[i] == f) && !isnan(point_seconds(&p->point[i], PHASE_SYNC)) &&
-                allreduces_at(&p->point[i], p, &a))
+                collectives_at(&p->point[i], p, &a))
                 seconds[i] = seconds_of(m, NULL, b, &a, false);
         collective_free(m);
     }
     return status;
 }
 
-void allreduces_by_model(const points *p, const collective_model *m, const interconnect *link,
-                         sync_baseline b, double *seconds)
+void collectives_by_model(const points *p, const collective_model *m, const interconnect *link,
+                          sync_baseline b, double *seconds)
 {
     for (size_t i = 0; i < p->n_points; i++) {
-        allreduce_time a;
+        collective_time a;
 
         seconds[i] = NAN;
-        if (!point_in_buckets(&p->point[i]) && has_allreduce(&p->point[i], p, &a))
+        if (!point_in_buckets(&p->point[i]) && has_collective(&p->point[i], p, &a))
             seconds[i] = seconds_of(m, link, b, &a, true);
     }
 }
