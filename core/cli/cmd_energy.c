@@ -219,18 +219,18 @@ static lm_status answer(const session *s, energy_options *e, lm_error *err)
     scale_question      q = scale_weak(1, e->dataset);
     lm_status           status;
 
-    setup_settle(&e->how, setup_in_buckets(&s->who));
+    setup_settle(&e->how, predict_in_buckets(s->who));
     q.setup          = e->how.setup;
     q.setup.batch    = e->batch;
-    e->power.learned = predictor_tells_power(&s->who);
+    e->power.learned = predictor_tells_power(s->who);
     status           = power_choice_complete(&e->power, s->cal, e->session.source.device,
                                              e->session.source.devices, err);
     if (!status)
-        status = scale_at(&s->who, &q, e->nodes, &a.point, err);
+        status = scale_at(s->who, &q, e->nodes, &a.point, err);
     if (!status)
-        status = check_bounds(&s->who, &a.point.bottleneck, err);
+        status = check_bounds(s->who, &a.point.bottleneck, err);
     if (!status)
-        status = check_known(c, s->who.machine, err);
+        status = check_known(c, s->who->machine, err);
     if (!status)
         status = choose_clocks(&c->model, &e->clocks, &a, err);
     if (!status) {

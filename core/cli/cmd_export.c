@@ -230,9 +230,9 @@ static void put_prediction(const session *s, const sync_policy *sync, const pred
         *row         = observation_blank;
         row->kind    = OBS_NETWORK;
         row->phase   = parts[i].phase;
-        row->name    = s->who.network;
-        row->input   = s->who.input ? s->who.input : "";
-        row->dtype   = s->who.dtype;
+        row->name    = s->who->network;
+        row->input   = s->who->input ? s->who->input : "";
+        row->dtype   = s->who->dtype;
         row->batch   = p->batch;
         row->hosts   = p->nodes;
         row->ranks   = p->nodes * p->devices;
@@ -261,7 +261,7 @@ static lm_status predict_rows(const session *s, const export_options *a, chosen 
         setup.batch = batch->at[at % batch->n];
         setup.nodes = nodes->at[at / batch->n];
         setup.sync  = how->policy[i % how->n];
-        status      = predict_step(&s->who, &setup, &p, err);
+        status      = predict_step(s->who, &setup, &p, err);
         if (!status)
             put_prediction(s, &setup.sync, &p, c);
     }
@@ -278,9 +278,9 @@ static lm_status print_learned(const session *s, const export_options *a, lm_err
 
     setup.batch = a->predicted.batch.at[0];
     setup.nodes = 1;
-    if ((status = predict_step(&s->who, &setup, &p, err)))
+    if ((status = predict_step(s->who, &setup, &p, err)))
         return status;
-    fprintf(stderr, "layermeter: %s: %s: %s%s\n", s->who.machine, s->who.model,
+    fprintf(stderr, "layermeter: %s: %s: %s%s\n", s->who->machine, s->who->model,
             grounds_beyond(&p.grounds, beyond, sizeof beyond),
             isnan(p.forward + p.backward)
                 ? ", parts of a step that are not here were not learned by themselves"
@@ -302,13 +302,13 @@ static lm_status export_predictions(const options *o, lm_error *err)
              : q->source.device ? q->source.device
                                 : "");
     if (!status) {
-        setup_settle(&a->predicted.how, setup_in_buckets(&s.who));
+        setup_settle(&a->predicted.how, predict_in_buckets(s.who));
         if (!(status = predict_rows(&s, a, &c, err)))
             status = write_rows(&c, a->format, title, a->output, err);
     }
     if (!status) {
         print_note(s.net, stderr);
-        if (s.who.by->from_layers)
+        if (s.who->by->from_layers)
             status = print_learned(&s, a, err);
     }
     session_close(&s);

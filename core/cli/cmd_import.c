@@ -81,17 +81,19 @@ static lm_status write_file(const network *net, const char *title, const char *p
 
 static lm_status import_network(const options *o, lm_error *err)
 {
-    const import_options *a     = o->filled;
-    registry             *reg   = NULL;
-    network              *net   = NULL;
-    const char           *slash = strrchr(o->argument[0], '/');
+    const import_options *a       = o->filled;
+    lm_library           *library = NULL;
+    lm_network           *opened  = NULL;
+    const network        *net     = NULL;
+    const char           *slash   = strrchr(o->argument[0], '/');
     char                  title[256];
     lm_status             status;
 
-    status = open_registry(o, &reg, err);
+    status = open_library(o, &library, err);
     if (!status)
-        status = open_network(o, &a->network, reg, &net, err);
+        status = open_network(o, &a->network, library, &opened, err);
     if (!status) {
+        net = opened->net;
         snprintf(title, sizeof title, "Imported from %.120s%s%.100s",
                  slash ? slash + 1 : o->argument[0], net->set ? ", with " : "",
                  net->set ? net->set : "");
@@ -100,8 +102,8 @@ static lm_status import_network(const options *o, lm_error *err)
     }
     if (!status)
         print_note(net, stderr);
-    network_free(net);
-    registry_free(reg);
+    lm_network_close(opened);
+    lm_library_close(library);
     return status;
 }
 

@@ -117,8 +117,8 @@ static const struct {
 typedef struct question {
     const options        *o;
     const memory_command *a;
-    network              *net;
-    registry             *reg;
+    const network        *net;
+    const registry       *reg;
     int64_t               largest; /* the only batch, where none is given: that fits; else 0 */
 } question;
 
@@ -395,18 +395,23 @@ static lm_status check(options *o, lm_error *err)
 
 static lm_status run(const options *o, lm_error *err)
 {
-    question  q = { .o = o, .a = o->filled };
-    answer    a = { 0 };
-    lm_status status;
+    question    q       = { .o = o, .a = o->filled };
+    answer      a       = { 0 };
+    lm_library *library = NULL;
+    lm_network *net     = NULL;
+    lm_status   status;
 
-    if (!(status = open_registry(o, &q.reg, err)) &&
-        !(status = open_network(o, &q.a->network, q.reg, &q.net, err)) &&
-        !(status = find_answer(&q, &a, err)))
-        status = print_answer(&q, &a, err);
+    if (!(status = open_library(o, &library, err)) &&
+        !(status = open_network(o, &q.a->network, library, &net, err))) {
+        q.reg = library->reg;
+        q.net = net->net;
+        if (!(status = find_answer(&q, &a, err)))
+            status = print_answer(&q, &a, err);
+    }
     free(a.point);
     free(a.layer);
-    network_free(q.net);
-    registry_free(q.reg);
+    lm_network_close(net);
+    lm_library_close(library);
     return status;
 }
 

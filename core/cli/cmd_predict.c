@@ -194,7 +194,7 @@ static lm_status predict_points(const session *s, const predict_options *a, scal
         q.setup       = a->how.setup;
         q.setup.batch = a->batch.at[i / n % a->batch.n];
         q.setup.sync  = a->how.policy[i % n];
-        status        = scale_at(&s->who, &q, a->nodes.at[i / n / a->batch.n], &out[i], err);
+        status        = scale_at(s->who, &q, a->nodes.at[i / n / a->batch.n], &out[i], err);
     }
     return status;
 }
@@ -225,7 +225,7 @@ static lm_status print_points(const session *s, const predict_options *a, lm_err
     if (!status)
         status = table_print(t, a->format, stdout, err);
     if (!status && no_power && power_shown(&a->power))
-        power_explain_unknown(&a->power, s->who.model, s->who.machine);
+        power_explain_unknown(&a->power, s->who->model, s->who->machine);
     table_free(t);
     free(x);
     return status;
@@ -261,15 +261,15 @@ static lm_status run(const options *o, lm_error *err)
     lm_status        status = session_open(o, &a->session, &s, err);
 
     if (!status) {
-        setup_settle(&a->how, setup_in_buckets(&s.who));
-        status = power_choice_open(&a->power, &s.who, &a->session.source, err);
+        setup_settle(&a->how, predict_in_buckets(s.who));
+        status = power_choice_open(&a->power, s.who, &a->session.source, err);
     }
     if (!status) {
         setup       = a->how.setup;
         setup.batch = a->batch.at[0];
         setup.nodes = a->nodes.at[0];
         status      = a->explain
-                          ? print_explanation(&s.who, &setup, a->by, (size_t)a->top, a->format, err)
+                          ? print_explanation(s.who, &setup, a->by, (size_t)a->top, a->format, err)
                           : print_points(&s, a, err);
     }
     if (!status)

@@ -243,7 +243,7 @@ static void settle(work *w)
     bool          all  = true;
 
     for (size_t i = 0; i < w->page.n_machines; i++)
-        all &= setup_in_buckets(w->page.machine[i].who);
+        all &= predict_in_buckets(w->page.machine[i].who);
     setup_settle(how, all);
     for (size_t k = 0; k < how->n; k++) {
         const double here = how->n > 1 ? speed(w, &how->policy[k]) : 0;
@@ -265,7 +265,7 @@ static lm_status open_machines(const options *o, work *w, lm_error *err)
 
         status = session_open(o, &q, &w->session[i], err);
         w->page.machine[w->page.n_machines++] =
-            (page_machine){ .file = q.machine, .who = &w->session[i].who };
+            (page_machine){ .file = q.machine, .who = w->session[i].who };
     }
     if (status)
         return status;
@@ -283,8 +283,8 @@ static lm_status fill_page(const options *o, work *w, lm_error *err)
     p->network    = o->argument[0];
     p->net        = w->session[0].net;
     p->registry   = w->session[0].reg;
-    p->bind.dtype = w->session[0].who.dtype;
-    p->bind.input = w->session[0].who.input;
+    p->bind.dtype = w->session[0].who->dtype;
+    p->bind.input = w->session[0].who->input;
     p->command    = w->command;
     page_label(p);
     status = page_gather(p, err);

@@ -148,9 +148,9 @@ static lm_status predict_line(const predictor *who, const scale_options *q, scal
 
 static lm_status count_tokens(const session *s, int64_t *out, lm_error *err)
 {
-    bound_network *bound = NULL;
-    lm_status      status =
-        workloads_bind_at(s->loads, s->who.network, s->who.input, s->who.dtype, 1, &bound, err);
+    bound_network *bound  = NULL;
+    lm_status      status = workloads_bind_at(s->who->loads, s->who->network, s->who->input,
+                                              s->who->dtype, 1, &bound, err);
 
     if (!status)
         *out = metrics_tokens(bound);
@@ -180,7 +180,7 @@ static lm_status predict_grid(const session *s, const scale_options *q, scale_gr
     for (size_t i = 0; i < g->n_lines && !status; i++) {
         if (!(g->line[i].point = calloc(g->n_nodes, sizeof *g->line[i].point)))
             return no_memory(err);
-        status = predict_line(&s->who, q, &g->line[i], i, err);
+        status = predict_line(s->who, q, &g->line[i], i, err);
     }
     return status;
 }
@@ -193,10 +193,10 @@ static lm_status run(const options *o, lm_error *err)
     lm_status      status = session_open(o, &q->session, &s, err);
 
     if (!status) {
-        setup_settle(&q->how, setup_in_buckets(&s.who));
-        if (!(status = power_choice_open(&q->power, &s.who, &q->session.source, err)) &&
-            !(status = session_scans(&s, err)) && !(status = predict_grid(&s, q, &g, err)) &&
-            !(status = scale_draw(&g, &s, o, err)))
+        setup_settle(&q->how, predict_in_buckets(s.who));
+        if (!(status = power_choice_open(&q->power, s.who, &q->session.source, err)) &&
+            !(status = predictor_handle_scan(s.by, err)) &&
+            !(status = predict_grid(&s, q, &g, err)) && !(status = scale_draw(&g, &s, o, err)))
             status = scale_print(&g, &s, o, err);
     }
     grid_free(&g);

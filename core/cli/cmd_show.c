@@ -394,20 +394,20 @@ static lm_status check(options *o, lm_error *err)
 
 static lm_status run(const options *o, lm_error *err)
 {
-    const show_options *a     = o->filled;
-    registry           *reg   = NULL;
-    network            *net   = NULL;
-    bound_network      *bound = NULL;
+    const show_options *a       = o->filled;
+    lm_library         *library = NULL;
+    lm_network         *net     = NULL;
+    bound_network      *bound   = NULL;
     lm_status           status;
 
-    if (!(status = open_registry(o, &reg, err)) &&
-        !(status = open_network(o, &a->network, reg, &net, err)) &&
-        !(status = bind_network(net, reg, &a->bind, &bound, err)))
+    if (!(status = open_library(o, &library, err)) &&
+        !(status = open_network(o, &a->network, library, &net, err)) &&
+        !(status = bind_network(net->net, library->reg, &a->bind, &bound, err)))
         status = a->features ? show_features(a->features, bound, a->block, a->format, err)
                              : print_counts(bound, a, err);
     bound_network_free(bound);
-    network_free(net);
-    registry_free(reg);
+    lm_network_close(net);
+    lm_library_close(library);
     return status;
 }
 

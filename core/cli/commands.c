@@ -5,26 +5,21 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "import/formats.h"
-#include "layers/loader.h"
 #include "observe/doubts.h"
 #include "observe/points.h"
 
 lm_status open_registry(const options *o, registry **out, lm_error *err)
 {
-    registry *reg    = NULL;
-    lm_status status = registry_new(&reg, err);
+    return registry_open(o->plugins.at, o->plugins.n, out, err);
+}
 
-    if (!status)
-        registry_set_formats(reg, import_formats);
-    if (!status)
-        status = loader_open_all(reg, o->plugins.at, o->plugins.n, err);
-    if (status) {
-        registry_free(reg);
-        return status;
-    }
-    *out = reg;
-    return LM_OK;
+lm_status open_library(const options *o, lm_library **out, lm_error *err)
+{
+    const lm_library_options with = { .size      = sizeof with,
+                                      .plugin    = o->plugins.at,
+                                      .n_plugins = o->plugins.n };
+
+    return lm_library_open(&with, out, err);
 }
 
 #define AT(member) OPTION_AT(network_options, member)
@@ -39,17 +34,18 @@ const option_row network_option_rows[] = {
     { .name = NULL },
 };
 
-lm_status open_network(const options *o, const network_options *how, const registry *reg,
-                       network **out, lm_error *err)
+lm_status open_network(const options *o, const network_options *how, const lm_library *library,
+                       lm_network **out, lm_error *err)
 {
-    const network_choices choices = { .treat    = how->treat.at,
-                                      .n_treat  = how->treat.n,
-                                      .ignore   = how->ignore.at,
-                                      .n_ignore = how->ignore.n,
-                                      .set      = how->set.at,
-                                      .n_set    = how->set.n };
+    const lm_network_options choices = { .size     = sizeof choices,
+                                         .treat    = how->treat.at,
+                                         .n_treat  = how->treat.n,
+                                         .ignore   = how->ignore.at,
+                                         .n_ignore = how->ignore.n,
+                                         .set      = how->set.at,
+                                         .n_set    = how->set.n };
 
-    return network_open(o->argument[0], reg, &choices, out, err);
+    return lm_network_open(library, o->argument[0], &choices, out, err);
 }
 
 void print_note(const network *net, FILE *out)
@@ -73,7 +69,7 @@ OPTION_TYPE(type_latency, double, read_latency);
 
 const option_row link_option_rows[] = {
     { "bandwidth", OPTION_AT(interconnect, bytes_per_second) },
-    { "latency", OPTION_AT(interconnect, latency), &type_latency, "TIME", "20us", HELP_WHERE,
+    { "latency", OPTION_AT(interconnect, latency), &type_latency, "TIME", LINK_LATENCY, HELP_WHERE,
       "of a message between nodes, with --bandwidth", .needs = "bandwidth",
       .refusal = "goes with --bandwidth" },
     { .name = NULL },

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "api/handles.h"
 #include "cli/options.h"
 #include "layers/registry.h"
 #include "network/bind.h"
@@ -25,9 +26,11 @@ typedef struct network_options {
 } network_options;
 extern const option_row network_option_rows[];
 
+/** Layer types with what networks and predictors are opened by. */
+lm_status open_library(const options *o, lm_library **out, lm_error *err);
 /** Opens the network that is argument 0. */
-lm_status open_network(const options *o, const network_options *how, const registry *reg,
-                       network **out, lm_error *err);
+lm_status open_network(const options *o, const network_options *how, const lm_library *library,
+                       lm_network **out, lm_error *err);
 /** "note: ..." if there is something to know about its counts. */
 void print_note(const network *net, FILE *out);
 

@@ -84,7 +84,7 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
             err, LM_E_NOTFOUND,
             "%s: the formulas of '%s' say that no step takes any time: they are far "
             "from what they were fitted to; take --model layermeter",
-            side->name, side->session.who.model);
+            side->name, side->session.who->model);
     if (job->set.idle)
         return lm_error_set(
             err, LM_E_ARG,

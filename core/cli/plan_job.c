@@ -15,9 +15,9 @@ static void open_half_link(plan_job *job, size_t i)
 {
     plan_side *side = &job->side[i];
 
-    if (!(side->session.who.link.bytes_per_second > 0))
+    if (!(side->session.who->link.bytes_per_second > 0))
         return; /* nothing is assumed */
-    side->half = side->session.who;
+    side->half = *side->session.who;
     side->half.link.bytes_per_second /= 2;
     job->machine[i].half_link = &side->half;
 }
@@ -28,7 +28,7 @@ static lm_status open_formulas(plan_job *job, const options *o, size_t i, lm_err
     const session_options q      = fleet_session(&job->a->fleet, i);
     lm_status             status = session_open(o, &q, &side->session, err);
 
-    job->machine[i].who = &side->session.who;
+    job->machine[i].who = side->session.who;
     if (status)
         return status;
     open_half_link(job, i);
@@ -54,7 +54,7 @@ static lm_status open_room(plan_job *job, size_t i, lm_error *err)
     const device     *d    = NULL;
     const step_setup *s    = &job->question.setup;
     plan_machine     *m    = &job->machine[i];
-    bind_options      b    = { .dtype = side->session.who.dtype, .input = side->session.who.input };
+    bind_options      b = { .dtype = side->session.who->dtype, .input = side->session.who->input };
     device_room       less;
     lm_status         status;
 
@@ -177,7 +177,7 @@ static void settle(plan_job *job)
     bool all = true;
 
     for (size_t i = 0; i < job->n; i++)
-        all &= setup_in_buckets(job->machine[i].who);
+        all &= predict_in_buckets(job->machine[i].who);
     setup_settle(&job->a->how, all);
     job->question.setup.sync = job->a->how.setup.sync;
 }

@@ -53,7 +53,7 @@ static void put_times(const plan_job *job, const plan *p, json *j)
 {
     prediction      step;
     const lm_status status =
-        predict_step(&job->side[p->machine].session.who, &p->setup, &step, NULL);
+        predict_step(job->side[p->machine].session.who, &p->setup, &step, NULL);
 
     json_count(j, "bucket_bytes", p->setup.sync.rule == SYNC_DDP ? p->setup.sync.limit_bytes : 0);
     json_text(j, "grad_dtype",
@@ -139,11 +139,11 @@ void plan_json_question(const plan_job *job, json *j)
 
     json_text(j, "network", job->network);
     json_text(j, "set", job->side[0].session.net->set);
-    json_text(j, "input", job->side[0].session.who.input);
-    json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].session.who.dtype));
+    json_text(j, "input", job->side[0].session.who->input);
+    json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].session.who->dtype));
     json_text(j, "optimizer", optimizer_name(job->question.setup.optimizer));
     json_text(j, "note", job->side[0].session.net->note);
-    json_text(j, "model", job->side[0].session.who.model);
+    json_text(j, "model", job->side[0].session.who->model);
     json_count(j, "epochs", (uint64_t)t->epochs);
     json_count(j, "dataset", (uint64_t)t->dataset);
     json_count(j, "evaluate", (uint64_t)t->evaluate);

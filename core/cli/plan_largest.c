@@ -22,8 +22,8 @@ static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, 
     const memory_options with =
         room_options(&s->sync, s->optimizer, side->room.overhead, many, s->sync.accumulation > 1);
     const bind_options b = { .batch = batch,
-                             .dtype = side->session.who.dtype,
-                             .input = side->session.who.input };
+                             .dtype = side->session.who->dtype,
+                             .input = side->session.who->input };
 
     return memory_of_step(side->session.net, side->session.reg, &b, &with, out, NULL, err);
 }
@@ -60,7 +60,7 @@ static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large 
     if (!status)
         status = needs(job, i, out->batch + 1, step_setup_ranks(&s) > 1, &out->beyond, err);
     if (!status)
-        status = predict_step(&side->session.who, &s, &out->step, err);
+        status = predict_step(side->session.who, &s, &out->step, err);
     return status;
 }
 

@@ -24,7 +24,7 @@ lm_status plan_power_open(plan_job *job, lm_error *err)
         lm_status  status;
 
         side->power         = *told;
-        side->power.learned = predictor_tells_power(&side->session.who);
+        side->power.learned = predictor_tells_power(side->session.who);
         if ((status = power_choice_complete(&side->power, side->session.cal, side->device,
                                             job->a->fleet.session.source.devices, err)))
             return status;
@@ -67,11 +67,11 @@ lm_status plan_power_cells(const plan_job *job, const plan *p, const prediction 
     if (power_shown(&side->power)) {
         bottleneck_profile bounds;
         bottleneck_of      found;
-        const lm_status status = bottleneck_profile_of(&side->session.who, &p->setup, &bounds, err);
+        const lm_status status = bottleneck_profile_of(side->session.who, &p->setup, &bounds, err);
 
         if (status)
             return status;
-        found = bottleneck_find(&side->session.who, &bounds, &p->setup, step);
+        found = bottleneck_find(side->session.who, &bounds, &p->setup, step);
         power = step_power_of(m, &found, step);
         if (isnan(power.watts.value))
             *unknown = side;

@@ -122,7 +122,7 @@ static lm_status add_row(const plan_job *job, const plan_answers *answers, const
     const plan_side *side = &job->side[p->machine];
     char             beyond[200], goals[80], policy[SYNC_POLICY_TEXT];
     prediction       step;
-    lm_status        status = predict_step(&side->session.who, &p->setup, &step, err);
+    lm_status        status = predict_step(side->session.who, &p->setup, &step, err);
 
     if (status)
         return status;
@@ -192,7 +192,7 @@ static lm_status add_rows(const plan_job *job, const plan_answers *answers, cons
     for (size_t i = 0; i < n && !status; i++)
         status = add_row(job, answers, row[i], with, t, &no_power, err);
     if (no_power)
-        power_explain_unknown(&no_power->power, no_power->session.who.model, no_power->name);
+        power_explain_unknown(&no_power->power, no_power->session.who->model, no_power->name);
     free(row);
     return status;
 }

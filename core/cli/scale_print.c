@@ -48,7 +48,7 @@ static void print_idle(const scale_grid *g, FILE *out)
 /* Nodes of so many devices whose all-reduces were measured; 0: of a datasheet. */
 static int64_t measured_nodes(const session *s, int64_t devices)
 {
-    return s->cal ? calibration_nodes(s->cal, predictor_sync_model(&s->who), devices) : 0;
+    return s->cal ? calibration_nodes(s->cal, predictor_sync_model(s->who), devices) : 0;
 }
 
 /* How far the curves leave what was measured between ranks. */
@@ -59,7 +59,7 @@ static void print_measured(const scale_grid *g, const session *s, FILE *out)
 
     if (!s->cal || last->nodes * last->devices == 1)
         return;
-    if (!calibration_asks(s->cal, predictor_sync_model(&s->who))) {
+    if (!calibration_asks(s->cal, predictor_sync_model(s->who))) {
         if (last->nodes * last->devices > s->cal->max_ranks)
             fprintf(
                 out,
@@ -94,11 +94,11 @@ static void print_json(const scale_grid *g, const table *rows, const session *s,
     json   j     = { .out = stdout };
 
     json_open(&j, NULL, '{');
-    json_text(&j, "network", s->who.network);
+    json_text(&j, "network", s->who->network);
     json_text(&j, "set", s->net->set);
     json_text(&j, "note", s->net->note);
-    json_text(&j, "machine", s->who.machine);
-    json_text(&j, "model", s->who.model);
+    json_text(&j, "machine", s->who->machine);
+    json_text(&j, "model", s->who->model);
     json_text(&j, "scaling", scaling_kind_name(a->scaling.kind));
     json_count(&j, "dataset", (uint64_t)g->line[0].curve.q.dataset);
     if (s->cal) {
@@ -144,7 +144,7 @@ lm_status scale_print(const scale_grid *g, const session *s, const options *o, l
     if (!status && f != FORMAT_JSON)
         print_words(g, s, f == FORMAT_TABLE ? stdout : stderr);
     if (!status && scale_lacks_power(g))
-        power_explain_unknown(&g->power, s->who.model, s->who.machine);
+        power_explain_unknown(&g->power, s->who->model, s->who->machine);
     table_free(t);
     return status;
 }
@@ -174,9 +174,9 @@ lm_status scale_draw(const scale_grid *g, const session *s, const options *o, lm
                                  .turning  = g->line[i].turns ? g->line[i].turning
                                                               : (turning_point){ 0, -1, -1 },
                                  .measured = measured_nodes(s, g->line[i].curve.q.setup.devices) };
-    snprintf(title, sizeof title, "%.60s: %s scaling, batch %.40s%s, %s", s->who.network,
+    snprintf(title, sizeof title, "%.60s: %s scaling, batch %.40s%s, %s", s->who->network,
              scaling_kind_name(q->kind), option_text(o, batch),
-             q->kind == SCALING_WEAK ? " per device" : " in all", s->who.model);
+             q->kind == SCALING_WEAK ? " per device" : " in all", s->who->model);
     status = plot_scaling(a->plot, title, curve, g->n_lines, a->keep_script, err);
 out:
     free(curve);

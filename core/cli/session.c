@@ -1,6 +1,5 @@
 /* What a prediction needs, opened together. */
 #include "cli/session.h"
-#include "machine/machine.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -102,63 +101,33 @@ lm_status session_check(const options *o, session_options *q, bool device_counts
     return datasheet ? check_datasheet(o, q, err) : check_machine(o, q, device_counts, err);
 }
 
-/* --image and --input as one shape, by the file's own where only the size is given. */
-static lm_status open_input(const session_options *q, session *s, lm_error *err)
-{
-    const bind_options b = {
-        .batch = 1, .dtype = LM_F32, .input = q->input.input, .image = q->input.image
-    };
-    bound_network *bound = NULL;
-    lm_status      status;
-
-    if (!b.input && !b.image)
-        return LM_OK;
-    status = bind_network(s->net, s->reg, &b, &bound, err);
-    if (!status)
-        strcpy(s->input, bound->input);
-    bound_network_free(bound);
-    return status;
-}
-
 lm_status session_open(const options *o, const session_options *q, session *s, lm_error *err)
 {
-    network  *net = NULL;
-    lm_status status;
+    const predictor_asked asked = { .model  = q->model,
+                                    .input  = q->input.input,
+                                    .image  = q->input.image,
+                                    .dtype  = q->input.dtype,
+                                    .link   = q->link,
+                                    .source = q->source };
+    lm_status             status;
 
     memset(s, 0, sizeof *s);
-    if ((status = open_registry(o, &s->reg, err)) ||
-        (q->machine && (status = machine_load(q->machine, &s->cal, err))) ||
-        (status = workloads_new(s->reg, &s->loads, err)) ||
-        (status = open_network(o, &q->network, s->reg, &net, err)) ||
-        (status = workloads_give(s->loads, o->argument[0], net, err)))
+    if ((status = open_library(o, &s->library, err)) ||
+        (q->machine && (status = lm_machine_open(q->machine, &s->machine, err))) ||
+        (status = open_network(o, &q->network, s->library, &s->network, err)) ||
+        (status = predictor_handle_open(s->library, s->machine, s->network, &asked, &s->by, err)))
         return status;
-    s->net = net;
-    if ((status = open_input(q, s, err)))
-        return status;
-    s->who = (predictor){ .cal     = s->cal,
-                          .machine = q->machine,
-                          .loads   = s->loads,
-                          .model   = q->model,
-                          .network = o->argument[0],
-                          .input   = *s->input ? s->input : NULL,
-                          .dtype   = q->input.dtype,
-                          .link    = q->link };
-    return predictor_open(&s->who, &q->source, err);
-}
-
-lm_status session_scans(session *s, lm_error *err)
-{
-    const lm_status status = step_scan_new(&s->scan, err);
-
-    s->who.scan = s->scan;
-    return status;
+    s->reg = s->library->reg;
+    s->net = s->network->net;
+    s->cal = s->machine ? s->machine->cal : NULL;
+    s->who = &s->by->who;
+    return LM_OK;
 }
 
 void session_close(session *s)
 {
-    step_scan_free(s->scan);
-    predictor_close(&s->who);
-    workloads_free(s->loads);
-    calibration_free(s->cal);
-    registry_free(s->reg);
+    lm_predictor_close(s->by);
+    lm_network_close(s->network);
+    lm_machine_close(s->machine);
+    lm_library_close(s->library);
 }

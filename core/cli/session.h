@@ -3,7 +3,6 @@
 #define CLI_SESSION_H
 
 #include "cli/commands.h"
-#include "predict/predict.h"
 
 /** Which step, by which model, on which machine. */
 typedef struct session_options {
@@ -28,19 +27,19 @@ const step_model *session_model(const session_options *q);
 lm_status session_check(const options *o, session_options *q, bool device_counts, lm_error *err);
 
 typedef struct session {
-    registry      *reg;
-    calibration   *cal; /**< NULL: of a model that takes a datasheet */
-    workloads     *loads;
-    predictor      who;
-    const network *net;       /**< owned by `loads` */
-    char           input[64]; /**< behind who.input */
-    step_scan     *scan;      /**< behind who.scan, if session_scans() */
+    lm_library   *library;
+    lm_network   *network;
+    lm_machine   *machine; /**< NULL: of a model that takes a datasheet */
+    lm_predictor *by;
+    /* What is behind these. */
+    const registry    *reg;
+    const network     *net;
+    const calibration *cal; /**< NULL: there is no machine */
+    const predictor   *who;
 } session;
 
 /** The network is argument 0. session_close() in either case. */
 lm_status session_open(const options *o, const session_options *q, session *out, lm_error *err);
 void      session_close(session *s);
-/** From now on steps share what they can: nothing of the session may change any more. */
-lm_status session_scans(session *s, lm_error *err);
 
 #endif

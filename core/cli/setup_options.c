@@ -146,12 +146,6 @@ lm_status scaling_check(const options *o, const scaling_options *s, const void *
     return LM_OK;
 }
 
-bool setup_in_buckets(const predictor *who)
-{
-    return who->cal && who->cal->overlapping.rows && who->cal->max_hosts > 1 &&
-           !(who->link.bytes_per_second > 0) && predictor_tells_gradients(who);
-}
-
 void setup_settle(setup_choice *c, bool in_buckets)
 {
     lm_error never = { 0 };

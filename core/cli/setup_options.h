@@ -52,11 +52,6 @@ extern const option_row scaling_option_rows[];
 lm_status scaling_check(const options *o, const scaling_options *s, const void *batch,
                         const setup_choice *how, lm_error *err);
 
-/** Were steps in buckets measured on the predictor's machine, of several nodes, and does its model
- * tell them? What messages within a node take of a pass says nothing of a network, even less of one
- * that is told. */
-bool setup_in_buckets(const predictor *who);
-
 /** Where no rule was given: buckets as DistributedDataParallel makes them if those of all machines
  * were measured, else it stays one message. */
 void setup_settle(setup_choice *c, bool in_buckets);

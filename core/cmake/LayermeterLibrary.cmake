@@ -1,12 +1,13 @@
 # liblayermeter, shared and static: predictions and files of networks, for other programs. Both export lm_* alone.
 
-add_library(layermeter SHARED $<TARGET_OBJECTS:layermeter_core> $<TARGET_OBJECTS:layermeter_formats>)
+add_library(layermeter SHARED
+  $<TARGET_OBJECTS:layermeter_core> $<TARGET_OBJECTS:layermeter_formats> $<TARGET_OBJECTS:layermeter_api>)
 add_library(layermeter::layermeter ALIAS layermeter)
 target_include_directories(layermeter INTERFACE
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
   $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 # their objects are there: what comes with them is what these need
-target_link_libraries(layermeter PRIVATE layermeter_core layermeter_formats layermeter_flags)
+target_link_libraries(layermeter PRIVATE layermeter_core layermeter_formats layermeter_api layermeter_flags)
 target_link_options(layermeter PRIVATE -Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/layermeter.map)
 if(NOT LAYERMETER_SANITIZE) # clang's sanitizers leave their run time undefined in libraries
   target_link_options(layermeter PRIVATE -Wl,-z,defs)
@@ -35,7 +36,7 @@ endif()
 # One object, in which only lm_* is global.
 set(LAYERMETER_STATIC ${CMAKE_CURRENT_BINARY_DIR}/liblayermeter.a)
 set(LAYERMETER_STATIC ${LAYERMETER_STATIC} PARENT_SCOPE) # for the tests
-set(parts $<TARGET_FILE:layermeter_core> $<TARGET_FILE:layermeter_formats>)
+set(parts $<TARGET_FILE:layermeter_core> $<TARGET_FILE:layermeter_formats> $<TARGET_FILE:layermeter_api>)
 set(inside "")
 if(TARGET layermeter_onnx_wire)
   set(inside $<TARGET_FILE:layermeter_onnx_wire> $<TARGET_FILE:nanopb::protobuf-nanopb-static>)
@@ -45,7 +46,7 @@ add_custom_command(OUTPUT ${LAYERMETER_STATIC}
   COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=lm_* liblayermeter.o
   COMMAND ${CMAKE_COMMAND} -E rm -f ${LAYERMETER_STATIC}
   COMMAND ${CMAKE_AR} rcs ${LAYERMETER_STATIC} liblayermeter.o
-  DEPENDS layermeter_core layermeter_formats
+  DEPENDS layermeter_core layermeter_formats layermeter_api
   COMMENT "Linking C static library liblayermeter.a" VERBATIM)
 add_custom_target(layermeter_static ALL DEPENDS ${LAYERMETER_STATIC})
 install(FILES ${LAYERMETER_STATIC} DESTINATION ${CMAKE_INSTALL_LIBDIR})

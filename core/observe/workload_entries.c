@@ -34,7 +34,7 @@ lm_status loaded_keep(workloads *w, loaded *l, lm_error *err)
 {
     if (!make_room((void **)&w->net, w->n_nets, &w->net_room) ||
         !names_set(&w->by_name, l->name, w->n_nets)) {
-        network_free(l->net);
+        network_free(l->own);
         return no_memory(err);
     }
     w->net[w->n_nets++] = l;
@@ -49,6 +49,16 @@ lm_status workloads_give(workloads *w, const char *name, network *net, lm_error 
         network_free(net);
         return no_memory(err);
     }
+    new->net = new->own = net;
+    return loaded_keep(w, new, err);
+}
+
+lm_status workloads_lend(workloads *w, const char *name, const network *net, lm_error *err)
+{
+    loaded *new = loaded_new(w, name);
+
+    if (!new)
+        return no_memory(err);
     new->net = net;
     return loaded_keep(w, new, err);
 }

@@ -53,10 +53,11 @@ typedef struct terms_at {
 /* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the
  * input's size: the first input that is asked for decides. */
 typedef struct loaded {
-    const char *name;
-    network    *net;
-    bool        judged, even;
-    entry      *pending, *last; /* of several, those to be counted */
+    const char    *name;
+    const network *net;
+    network       *own; /* the same, to be freed; NULL: lent */
+    bool           judged, even;
+    entry         *pending, *last; /* of several, those to be counted */
 } loaded;
 
 struct workloads {

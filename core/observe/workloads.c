@@ -27,7 +27,7 @@ void workloads_free(workloads *w)
     if (!w)
         return;
     for (size_t i = 0; i < w->n_nets; i++)
-        network_free(w->net[i]->net);
+        network_free(w->net[i]->own);
     for (size_t i = 0; i < w->n_entries; i++)
         gradient_schedule_free(w->entry[i]->schedule);
     free(w->net);

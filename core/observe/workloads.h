@@ -19,6 +19,8 @@ const registry *workloads_registry(const workloads *w);
 /** Hands over a network that is open already, to be found under `name`. It is freed with `w`, or at
  * once on failure. */
 lm_status workloads_give(workloads *w, const char *name, network *net, lm_error *err);
+/** Lends one: it stays the caller's, and must outlive `w`. */
+lm_status workloads_lend(workloads *w, const char *name, const network *net, lm_error *err);
 
 /** What is counted: a network with inputs of a shape. */
 typedef struct workload_name {

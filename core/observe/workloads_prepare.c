@@ -21,8 +21,8 @@ static lm_status count_pending(void *context, size_t i, lm_error *err)
     bound_network *first = NULL;
     entry        **e     = &l->pending;
 
-    if (!l->net && network_open(l->name, p->w->reg, NULL, &l->net, err))
-        l->net = NULL;
+    if (!l->net && !network_open(l->name, p->w->reg, NULL, &l->own, err))
+        l->net = l->own;
     while (*e)
         if (l->net && !entry_count(p->w, *e, &first, err))
             e = &(*e)->next;
@@ -127,7 +127,7 @@ lm_status workloads_prepare(workloads *w, const workload_name *of, size_t n, lm_
         if (!status)
             status = keep_pending(w, l, err);
         else if (!is_kept(w, l))
-            network_free(l->net);
+            network_free(l->own);
         l->pending = NULL;
     }
     free(p.net);

@@ -51,6 +51,12 @@ struct step_scan {
     priced          priced[SCAN_PRICED];
 };
 
+bool predict_in_buckets(const predictor *who)
+{
+    return who->cal && who->cal->overlapping.rows && who->cal->max_hosts > 1 &&
+           !(who->link.bytes_per_second > 0) && predictor_tells_gradients(who);
+}
+
 lm_status step_scan_new(step_scan **out, lm_error *err)
 {
     step_scan *s = calloc(1, sizeof *s);

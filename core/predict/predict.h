@@ -4,6 +4,10 @@
 
 #include "models/step_model.h"
 
+/** Are steps in buckets the usual ones? They were measured on several nodes, the model tells them,
+ * and no other link is told. What messages within a node take of a pass says nothing of a network. */
+bool predict_in_buckets(const predictor *who);
+
 /**
  * Predicts a step.
  *

@@ -1,0 +1,92 @@
+/**
+ * What is behind the handles of layermeter.h, and how they are opened.
+ *
+ * The program opens its networks, machines and predictors here, too: with options that are read
+ * already, where layermeter.h has texts.
+ */
+#ifndef API_HANDLES_H
+#define API_HANDLES_H
+
+#include <layermeter/layermeter.h>
+
+#include "predict/predict.h"
+
+struct lm_library {
+    registry          *reg;
+    lm_library_options from;  /**< its texts are copies */
+    struct arena      *arena; /**< owns these */
+};
+
+struct lm_network {
+    const lm_library *library;
+    network          *net;
+    char             *name; /**< as it was opened */
+};
+
+struct lm_machine {
+    calibration *cal;
+    char        *path;
+};
+
+struct lm_predictor {
+    predictor         who;
+    workloads        *loads;
+    const lm_network *network;
+    step_scan        *scan;      /**< behind who.scan; NULL: steps share nothing */
+    sync_policy       usual;     /**< of steps that say nothing */
+    optimizer         optimizer; /**< of all steps */
+    char              input[64]; /**< behind who.input */
+    char              model[64]; /**< behind who.model */
+};
+
+/** Of a message between nodes whose link is told by its bandwidth alone. */
+#define LINK_LATENCY "20us"
+
+/** All layer types: plugins that are named, of the environment, installed. */
+lm_status registry_open(const char *const *plugins, size_t n, registry **out, lm_error *err);
+
+/** What is said of a predictor beside its machine and network. */
+typedef struct predictor_asked {
+    const char  *model;
+    const char  *input; /**< shape of one sample; NULL: the file's */
+    int64_t      image; /**< height and width; 0: the shape's */
+    lm_dtype     dtype;
+    interconnect link; /**< zeros: not told */
+    model_source source;
+} predictor_asked;
+
+/** What lm_predictor_open() does. `machine` NULL: a model that takes a datasheet. The texts of
+ * `asked` but for its source's live as long as the predictor, or are copied. */
+lm_status predictor_handle_open(const lm_library *library, const lm_machine *machine,
+                                const lm_network *network, const predictor_asked *asked,
+                                lm_predictor **out, lm_error *err);
+
+/** From now on steps share what they can. */
+lm_status predictor_handle_scan(lm_predictor *p, lm_error *err);
+
+/** The step that a record asks about. */
+lm_status step_of_record(const lm_predictor *p, const lm_step *step, step_setup *out,
+                         lm_error *err);
+
+/* ---- records ----------------------------------------------------------------------------------
+ */
+
+/**
+ * Copies a question's record: what an older one lacks becomes 0.
+ *
+ * @param theirs begins with its size; NULL: nothing is said
+ * @param least  size of the record's first version
+ * @return LM_E_ARG for a smaller size, and a larger one that says what this version does not know
+ */
+lm_status question_take(void *mine, size_t size, size_t least, const void *theirs, const char *name,
+                        lm_error *err);
+/** Is an answer's record at least of the first version? */
+lm_status record_has(const void *theirs, size_t least, const char *name, lm_error *err);
+/** Copies an answer into the room there is; its size stays the caller's. */
+void answer_give(void *theirs, const void *mine, size_t size);
+
+#define QUESTION_TAKE(mine, theirs, err) \
+    question_take(&(mine), sizeof(mine), sizeof(mine), (theirs), #theirs, err)
+#define ANSWER_CHECK(out, err) record_has((out), sizeof *(out), #out, err)
+
+#endif

@@ -1,0 +1,379 @@
+/**
+ * Layermeter as a library: how long training a neural network takes, before anyone runs it.
+ *
+ *     lm_library *library;  lm_network *network;  lm_machine *machine;  lm_predictor *predictor;
+ *     lm_step     step   = lm_step_of(32, 4);
+ *     lm_answer   answer = { .size = sizeof answer };
+ *
+ *     lm_library_open(NULL, &library, &err);
+ *     lm_network_open(library, "resnet50", NULL, &network, &err);
+ *     lm_machine_open("machine.ini", &machine, &err);
+ *     lm_predictor_open(library, machine, network, NULL, NULL, &predictor, &err);
+ *     lm_predict(predictor, &step, &answer, &err);
+ *
+ * Units. Times are seconds, sizes are bytes, rates are per second. A batch is what one device takes
+ * at once. A double that is not known is NAN.
+ *
+ * Records. A record begins with `size`, which the caller sets to its sizeof, and all else to 0 or
+ * to what is asked. Records grow at the end only. What a caller's older record lacks is taken as 0,
+ * or is not written. Members called `reserved` must be 0.
+ *
+ * Errors. A function returns LM_OK or a negative code, and writes one line into `err`, which may be
+ * NULL. Results are written on success only. LM_E_ARG: a value out of range, and a record whose size
+ * is not one of a version. LM_E_NOTFOUND: a name nobody knows, and a machine file that lacks what the
+ * question needs. LM_E_IO, LM_E_SYNTAX: files. LM_E_NOMEM, LM_E_OVERFLOW: as they say.
+ *
+ * Ownership. What is opened is closed by its opener; closing NULL is fine. A library outlives its
+ * networks and predictors, a network and a machine outlive their predictors. Texts in results live
+ * as long as the handle that was asked, static ones for ever. Texts in questions are read during the
+ * call only.
+ *
+ * Threads. There is no global state, and no output. Different handles may be used at the same time.
+ * So may one library, network or machine, which nothing changes once it is open. A predictor serves
+ * one thread at a time: it keeps what its steps share.
+ */
+#ifndef LAYERMETER_LAYERMETER_H
+#define LAYERMETER_LAYERMETER_H
+
+#include <layermeter/error.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Version of the library, "0.1.0". Static. */
+LM_API const char *lm_version(void);
+
+/** Name of the i-th model that predicts steps, the default one first; NULL past the last. Static. */
+LM_API const char *lm_model_name(size_t i);
+
+/** A value with the bounds of its interval, the central 90 %. Atom. NAN: not known. */
+typedef struct lm_bounded {
+    double value, low, high;
+} lm_bounded;
+
+/* ---- library: layer types, and where files are ------------------------------------------------ */
+
+typedef struct lm_library lm_library;
+
+/** Where to look before the environment (LAYERMETER_PLUGIN_PATH, LAYERMETER_MODEL_PATH) and the
+ * installed folders. Those are found from the place of liblayermeter.so; a program that links the
+ * archive looks from its own place. */
+typedef struct lm_library_options {
+    size_t             size;
+    const char *const *plugin; /**< plugins of layer types, or folders of them */
+    size_t             n_plugins;
+    const char *const *folder; /**< of networks: NAME.ini */
+    size_t             n_folders;
+    const char        *devices; /**< file of datasheets; NULL: the shipped ones alone */
+} lm_library_options;
+
+/** Loads all layer types. LM_E_ABI for a plugin this library cannot use; LM_E_NOTFOUND for none.
+ * @param options NULL: nothing is said */
+LM_API lm_status lm_library_open(const lm_library_options *options, lm_library **out,
+                                 lm_error *err);
+LM_API void      lm_library_close(lm_library *library);
+
+/* ---- networks --------------------------------------------------------------------------------- */
+
+typedef struct lm_network lm_network;
+
+/** How a network's file is read. */
+typedef struct lm_network_options {
+    size_t             size;
+    const char *const *set; /**< "NAME=VALUE" of the file's [arguments] */
+    size_t             n_set;
+    const char *const *treat; /**< "OPERATOR=TYPE": layer type of an operator that is not known */
+    size_t             n_treat;
+    const char *const *ignore; /**< operators whose output is their first input */
+    size_t             n_ignore;
+} lm_network_options;
+
+/** Opens a network by name ("resnet50"), or by the path of an .ini or .onnx file. LM_E_NOTFOUND
+ * suggests the nearest name. */
+LM_API lm_status lm_network_open(const lm_library *library, const char *name,
+                                 const lm_network_options *options, lm_network **out,
+                                 lm_error *err);
+LM_API void      lm_network_close(lm_network *network);
+
+/** What enters a network. NULL: batch 1 of f32, in the file's own shape. */
+typedef struct lm_input {
+    size_t      size;
+    int64_t     batch; /**< samples; 0: 1 */
+    const char *shape; /**< of one sample, "3x224x224"; NULL: the file's */
+    int64_t     image; /**< height and width, in place of the shape's last two; 0: the shape's */
+    lm_dtype    dtype; /**< of activations and weights; 0: f32 */
+    int32_t     reserved;
+} lm_input;
+
+/** Exact counts. 1 multiply-accumulate (MAC) is 2 FLOP. */
+typedef struct lm_counts {
+    size_t   size;
+    uint64_t params;        /**< trained elements */
+    uint64_t param_tensors; /**< trained tensors: gradients to synchronise */
+    uint64_t param_bytes;
+    uint64_t layers; /**< as frameworks count modules, each call once */
+    uint64_t macs;   /**< forward: convolutions, linear layers, products of activations */
+    uint64_t flops_forward, flops_backward;             /**< of these products */
+    uint64_t other_flops_forward, other_flops_backward; /**< of everything else */
+    uint64_t activation_bytes;                          /**< outputs of the layers */
+    uint64_t read_bytes, written_bytes;                 /**< each operand moved once, all passes */
+} lm_counts;
+
+LM_API lm_status lm_network_counts(const lm_network *network, const lm_input *input, lm_counts *out,
+                                   lm_error *err);
+
+/* ---- memory ----------------------------------------------------------------------------------- */
+
+enum lm_memory_flags {
+    LM_MEMORY_FORWARD_ONLY   = 1, /**< inference */
+    LM_MEMORY_KEEP_GRADIENTS = 2, /**< they are there from the step's beginning */
+    LM_MEMORY_INPLACE        = 4, /**< elementwise layers overwrite inputs that nobody else reads */
+    LM_MEMORY_BUCKET_VIEWS   = 8  /**< gradients lie in the buckets, without a second copy */
+};
+
+/** A step as memory sees it. NULL: momentum on one node. */
+typedef struct lm_memory_options {
+    size_t      size;
+    const char *optimizer; /**< sgd, momentum, adam, adafactor; NULL: momentum */
+    const char *recompute; /**< segments whose activations are computed again; NULL: none */
+    int64_t     nodes;     /**< 0: 1 */
+    uint64_t    overhead;  /**< added: context, allocator, libraries */
+    lm_dtype    mixed;     /**< autocast to LM_F16 or LM_BF16, of f32 weights; 0: none */
+    uint32_t    flags;     /**< of lm_memory_flags */
+} lm_memory_options;
+
+/** The most that is live at once on one device, in bytes, and what it is of. */
+typedef struct lm_memory {
+    size_t      size;
+    uint64_t    peak; /**< all of the parts below */
+    uint64_t    weights, frozen, copies, gradients, buckets, optimizer;
+    uint64_t    inputs, activations, saved, backward, workspace, overhead;
+    uint64_t    kept;  /**< activations and saved, between forward and backward */
+    const char *layer; /**< at the peak; NULL: in the update. Lives as long as the network */
+    const char *pass;  /**< at the peak. Static */
+} lm_memory;
+
+LM_API lm_status lm_memory_of_step(const lm_network *network, const lm_input *input,
+                                   const lm_memory_options *options, lm_memory *out, lm_error *err);
+
+/** The largest batch whose peak is at most `room` bytes; 0: not even 1 fits; 2^40: nothing limits
+ * it. input->batch is not read. */
+LM_API lm_status lm_largest_batch(const lm_network *network, const lm_input *input,
+                                  const lm_memory_options *options, uint64_t room, int64_t *out,
+                                  lm_error *err);
+
+/* ---- machines and predictors ------------------------------------------------------------------ */
+
+typedef struct lm_machine lm_machine;
+
+/** Reads a machine file of `layermeter fit` or `layermeter calibrate`. */
+LM_API lm_status lm_machine_open(const char *path, lm_machine **out, lm_error *err);
+LM_API void      lm_machine_close(lm_machine *machine);
+
+typedef struct lm_predictor lm_predictor;
+
+/** What all steps of a predictor share. NULL: all defaults. */
+typedef struct lm_predictor_options {
+    size_t      size;
+    const char *shape;     /**< of one sample; NULL: the file's */
+    int64_t     image;     /**< as in lm_input */
+    const char *device;    /**< datasheet, by name: of the model paleo, and of learned ones */
+    const char *optimizer; /**< sgd, momentum, adam; learned models: any measured. NULL: momentum */
+    double      bandwidth; /**< of what connects nodes, bytes/s, one way; 0: as measured */
+    double      latency;   /**< of its messages, s; 0: 20 us */
+    const char *scheme;    /**< paleo: one_to_all, tree, ...; NULL: tree */
+    double      ppp_comp;  /**< paleo: fraction of peak that is reached; 0: 1 */
+    double      ppp_comm;  /**< paleo: the same of the bandwidth between nodes; 0: 1 */
+    lm_dtype    dtype;     /**< of activations and weights; 0: f32 */
+    int32_t     reserved;
+} lm_predictor_options;
+
+/**
+ * Prepares predictions of a network on a machine.
+ *
+ * @param machine NULL: of a model that takes a datasheet (paleo) in its place
+ * @param model   NULL: the default one
+ * @return LM_E_NOTFOUND for an unknown model or device, and a model that the machine file lacks
+ */
+LM_API lm_status lm_predictor_open(const lm_library *library, const lm_machine *machine,
+                                   const lm_network *network, const char *model,
+                                   const lm_predictor_options *options, lm_predictor **out,
+                                   lm_error *err);
+LM_API void      lm_predictor_close(lm_predictor *predictor);
+
+/* ---- a step ----------------------------------------------------------------------------------- */
+
+/** A training step that is asked about: lm_step_of() is one to begin with. */
+typedef struct lm_step {
+    size_t      size;
+    int64_t     batch;        /**< samples of each device in a micro-step */
+    int64_t     nodes;        /**< what a network connects */
+    int64_t     devices;      /**< of each node; 0: 1 */
+    int64_t     accumulation; /**< micro-steps; gradients travel after the last; 0: 1 */
+    const char *sync;         /**< once, tensor, ddp[:25MiB], horovod[:128MiB:1ms]; NULL: ddp if it
+                                   was measured between nodes, else once */
+    lm_dtype    gradients;    /**< type that they travel in; 0: the weights' own */
+    int32_t     reserved;
+} lm_step;
+
+static inline lm_step lm_step_of(int64_t batch, int64_t nodes)
+{
+    lm_step step = { sizeof(lm_step), 0, 0, 0, 0, NULL, 0, 0 };
+
+    step.batch = batch;
+    step.nodes = nodes;
+    return step;
+}
+
+#define LM_BEYOND_TEXT 200
+
+/** A predicted step, in seconds. */
+typedef struct lm_answer {
+    size_t     size;
+    lm_bounded forward, backward;  /**< of all micro-steps */
+    lm_bounded sync;               /**< all-reduces, however much of them the backward pass hides */
+    lm_bounded grad;               /**< exposed all-reduces, copies, stragglers, update */
+    lm_bounded step;               /**< forward, backward and grad */
+    double     exposed;            /**< what the backward pass does not hide of the all-reduces */
+    double     copy;               /**< of gradients into messages and back */
+    double     straggler;          /**< what the slowest rank takes longer */
+    double     update;             /**< of the weights */
+    double     samples_per_second; /**< of all devices */
+    double     measured, interpolated, extrapolated, assumed; /**< shares of the step, 0 .. 1 */
+    int64_t    messages;                                      /**< all-reduces of the step */
+    char beyond[LM_BEYOND_TEXT]; /**< what leaves the calibrated range: "nodes x2"; "": none */
+} lm_answer;
+
+/** Predicts one step. LM_E_NOTFOUND for what was neither measured nor told. */
+LM_API lm_status lm_predict(lm_predictor *predictor, const lm_step *step, lm_answer *out,
+                            lm_error *err);
+
+/* ---- what a step is made of ------------------------------------------------------------------- */
+
+typedef struct lm_explanation lm_explanation;
+
+/** One part of a step: a layer, a block, a class of kernels or a term. */
+typedef struct lm_part {
+    size_t      size;
+    const char *name;
+    const char *type;                    /**< of a layer; else NULL */
+    double      seconds;                 /**< of the step; those of all parts add up to it */
+    double      forward, backward, grad; /**< grad: all-reduces, copies, update. 0 where a model
+                                              tells only whole steps */
+    const char *bound;       /**< what most of it is bound by; NULL: not known. Static */
+    const char *unit;        /**< of a term: what one of it is; else NULL */
+    double      count;       /**< of a term; else 0 */
+    double      coefficient; /**< of a term, seconds for one; NAN: not a single one */
+} lm_part;
+
+/** Takes a step apart, the longest part first.
+ * @param by "layer", "block", "class" (of kernels) or "term" */
+LM_API lm_status lm_explain(lm_predictor *predictor, const lm_step *step, const char *by,
+                            lm_explanation **out, lm_error *err);
+LM_API size_t    lm_explanation_parts(const lm_explanation *explanation);
+/** The i-th part, the first being 0. LM_E_ARG past the last. Its texts live as long as the
+ * explanation. */
+LM_API lm_status lm_explanation_part(const lm_explanation *explanation, size_t i, lm_part *out,
+                                     lm_error *err);
+LM_API void      lm_explanation_close(lm_explanation *explanation);
+
+/* ---- scaling ---------------------------------------------------------------------------------- */
+
+typedef int32_t lm_scaling_kind;
+enum lm_scaling_kinds {
+    LM_SCALING_WEAK   = 0, /**< the batch of a device stays */
+    LM_SCALING_STRONG = 1, /**< that of all devices stays: each takes its share at once */
+    LM_SCALING_GLOBAL = 2  /**< the same, in micro-steps of the step's batch at most */
+};
+
+/** What grows with the nodes, and what stays. */
+typedef struct lm_scaling {
+    size_t          size;
+    const lm_step  *step;         /**< its nodes are not read; strong: nor is its batch */
+    int64_t         global_batch; /**< of all devices; not weak */
+    int64_t         dataset;      /**< samples of an epoch; 0: epochs are not asked for */
+    lm_scaling_kind kind;
+    int32_t         reserved;
+} lm_scaling;
+
+/** A point of a curve. */
+typedef struct lm_point {
+    size_t      size;
+    int64_t     nodes, devices;                    /**< devices: of each node */
+    int64_t     batch, accumulation, global_batch; /**< global_batch: of all devices */
+    int64_t     idle;                              /**< devices without a sample */
+    lm_bounded  step;                              /**< s */
+    double      exposed;                           /**< s, of the all-reduces */
+    lm_bounded  samples_per_second;                /**< of all devices */
+    double      speedup;                           /**< against one node */
+    lm_bounded  efficiency;                        /**< speed-up over nodes */
+    double      epoch_seconds;                     /**< NAN: no data set */
+    uint64_t    steps_per_epoch;                   /**< 0: no data set */
+    const char *bottleneck;                        /**< "inter-node", "arithmetic", ... Static */
+    double      bottleneck_share;                  /**< of the step; NAN: unknown */
+} lm_point;
+
+/** Predicts a curve.
+ * @param nodes n numbers, each 1 or more
+ * @param out   n points; the size of the first is that of all */
+LM_API lm_status lm_scale(lm_predictor *predictor, const lm_scaling *question, const int64_t *nodes,
+                          size_t n, lm_point *out, lm_error *err);
+
+/** Smallest number of nodes whose doubling no longer pays (less than 10 % more throughput, of
+ * strong and global scaling 5 % less time); 0: none up to 65536. */
+LM_API lm_status lm_turning_point(lm_predictor *predictor, const lm_scaling *question, int64_t *out,
+                                  lm_error *err);
+
+/* ---- a whole run ------------------------------------------------------------------------------ */
+
+typedef int32_t lm_goal;
+enum lm_goals {
+    LM_GOAL_NODES = 0, /**< fewest nodes; of these the fastest */
+    LM_GOAL_COST  = 1, /**< cheapest; of these the fewest nodes */
+    LM_GOAL_TIME  = 2  /**< fastest; of these the cheapest */
+};
+
+/** A training run, and what it has to keep to. */
+typedef struct lm_run {
+    size_t         size;
+    const lm_step *step;  /**< its nodes and batch are not read */
+    const int64_t *nodes; /**< to choose from */
+    size_t         n_nodes;
+    const int64_t *batch; /**< to choose from */
+    size_t         n_batches;
+    int64_t        global_batch; /**< of all devices; 0: batch times devices */
+    int64_t        epochs;       /**< 0: 1 */
+    int64_t        dataset;      /**< samples of an epoch */
+    int64_t        evaluate;     /**< samples of the evaluation behind each epoch; 0: none */
+    double         startup;      /**< s, before the first step, once */
+    double         deadline;     /**< s; 0: none */
+    double         budget;       /**< in the price's money; 0: none */
+    double         price;        /**< of a node for an hour, in any money; 0: not known */
+    uint64_t       memory;       /**< of a device, bytes; 0: all batches fit */
+    uint64_t       overhead;     /**< of these, what is not the step's */
+    lm_goal        goal;
+    int32_t        reserved;
+} lm_run;
+
+/** The plan that answers. */
+typedef struct lm_plan {
+    size_t     size;
+    int64_t    nodes, batch, accumulation, global_batch;
+    uint64_t   steps;   /**< of an epoch */
+    lm_bounded step;    /**< s, of one */
+    lm_bounded seconds; /**< of the run, start-up and evaluations among them */
+    double     device_hours;
+    lm_bounded cost;    /**< in the price's money; NAN without a price */
+    uint64_t   n_plans; /**< that were compared */
+} lm_plan;
+
+/** Plans a run. LM_E_NOTFOUND where no plan keeps to deadline, budget and memory: the text says
+ * why. */
+LM_API lm_status lm_plan_run(lm_predictor *predictor, const lm_run *question, lm_plan *out,
+                             lm_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
