@@ -14,7 +14,7 @@ moved/bin/layermeter layers conv2d | grep -q "$work/moved/lib"
 sweep=$(find moved -name quick.ini)
 moved/bin/layermeter-calibrate "$sweep" --dry-run | grep -q 'squeezenet1_1'
 moved/bin/layermeter plan resnet18 --model paleo --device 'H100 SXM' --instance p5.48xlarge --nodes 1 | grep -q '55.04 USD per node-hour'
-for header in types kernel plugin error; do
+for header in types kernel plugin error layermeter; do
     [ -f "moved/include/layermeter/$header.h" ]
 done
 if grep -rlIF "$LAYERMETER_SOURCE" moved; then
@@ -85,3 +85,23 @@ done
 if [ -f "$libdir/liblayermeter.a" ]; then
     [ -x project/build/use_static ]
 fi
+
+# ---- examples/embed: by pkg-config and by CMake, with the program's numbers -------------------------
+machine=$LAYERMETER_SOURCE/tests/cli/inputs/machine.ini
+moved/bin/layermeter scale resnet18 --machine "$machine" --bandwidth 10Gbit/s --nodes 1..64*2 --format csv |
+    awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
+        { printf "%d %.2f %.1f %.3f %s\n", $at["nodes"], $at["step_ms"], $at["samples_per_s"], $at["efficiency"], $at["bottleneck"] }' >expected
+[ "$(wc -l <expected)" = 7 ]
+# shellcheck disable=SC2046,SC2086 # flags are words
+"$cc" $flags -std=c11 -Wall -Wextra -Wpedantic -Werror "$LAYERMETER_SOURCE/examples/embed/scaling.c" -o scaling \
+    $(pkg-config --cflags --libs layermeter)
+{ cmake -S "$LAYERMETER_SOURCE/examples/embed" -B embed -DCMAKE_PREFIX_PATH="$work/moved" -DCMAKE_C_COMPILER="$cc" \
+    -DCMAKE_C_FLAGS="$flags" && cmake --build embed; } >log 2>&1 || { cat log; exit 1; }
+for program in ./scaling embed/scaling; do
+    LD_LIBRARY_PATH=$libdir "$program" resnet18 "$machine" | awk 'NR > 1 { print $1, $2, $3, $4, $5 }' | diff expected -
+    if LD_LIBRARY_PATH=$libdir "$program" resnet5 "$machine" 2>log; then
+        echo "a network that is not there was scaled" >&2
+        exit 1
+    fi
+    grep -q "^scaling: no network 'resnet5' (did you mean" log
+done

@@ -194,7 +194,8 @@ typedef struct lm_predictor_options {
  *
  * @param machine NULL: of a model that takes a datasheet (paleo) in its place
  * @param model   NULL: the default one
- * @return LM_E_NOTFOUND for an unknown model or device, and a model that the machine file lacks
+ * @return LM_E_NOTFOUND for an unknown model or device, and a learned model that the machine file
+ *         lacks; formulas that it lacks are missed by lm_predict()
  */
 LM_API lm_status lm_predictor_open(const lm_library *library, const lm_machine *machine,
                                    const lm_network *network, const char *model,
