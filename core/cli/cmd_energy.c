@@ -168,7 +168,7 @@ static const char *best_of(const answers *a, size_t i, char *buffer, size_t size
 static lm_status print_answers(const answers *a, const power_choice *c, format f, lm_error *err)
 {
     table            *t  = table_new();
-    const char *const by = a->learned ? "learned" : power_by(c, NULL);
+    const char *const by = a->learned ? "learned" : c->model.assumed ? "assumed" : "fitted";
     char              text[40];
     lm_status         status;
 

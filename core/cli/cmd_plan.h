@@ -7,6 +7,7 @@
 #include "cli/setup_options.h"
 #include "plan/answer.h"
 #include "plan/assumptions.h"
+#include "report/plan_fields.h"
 
 /** What `layermeter plan` takes. */
 typedef struct plan_options {
@@ -96,18 +97,17 @@ void plan_job_ask(const plan_job *job, plan_answers *out);
 
 /** What the options tell, and what the machines' files do: after the machines were opened. */
 lm_status plan_power_open(plan_job *job, lm_error *err);
-/** Columns of a plan's power, energy, CO2 and price of electricity, where any machine's power is
- * known. */
-void plan_power_columns(const plan_job *job, table *t);
+/** Columns of power, energy, CO2 and price of electricity, where any machine's power is known. */
+unsigned plan_power_facts(const plan_job *job);
 /**
- * Their cells. All devices of a run draw what a training step does from its first step to its end,
- * evaluations among it. `step` is the plan's, of predict_step().
+ * Their values. All devices of a run draw what a training step does from its first step to its end,
+ * evaluations among it.
  *
  * @param unknown becomes the plan's machine if its power is not known though there are columns
  * @return what bottleneck_profile_of() returns
  */
-lm_status plan_power_cells(const plan_job *job, const plan *p, const prediction *step, table *t,
-                           const plan_side **unknown, lm_error *err);
+lm_status plan_row_power(const plan_job *job, const plan *p, plan_row *out,
+                         const plan_side **unknown, lm_error *err);
 
 /* ---- what is printed: plan_print.c, plan_largest.c, plan_json.c ---------------------------------
  */
@@ -116,8 +116,8 @@ lm_status plan_power_cells(const plan_job *job, const plan *p, const prediction 
 lm_status plan_print(plan_job *job, const plan_answers *answers, lm_error *err);
 /** The largest batches that fit, of one device and of several. */
 lm_status plan_print_largest(const plan_job *job, lm_error *err);
-/** Cost of a plan in a case of time, by the prices that are asked for. */
-double plan_cost_at(const plan_job *job, const plan *p, time_case at);
+/** All of a row but its power and the questions that it answers. What predict_step() returns. */
+lm_status plan_row_of(const plan_job *job, const plan *p, plan_row *out, lm_error *err);
 /** What was asked, machines among it, as keys of an open JSON object. */
 void plan_json_question(const plan_job *job, json *j);
 /** One answer, as an element of an open JSON array. */

@@ -1,5 +1,4 @@
 /* layermeter predict: the time of a training step. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +6,7 @@
 #include "cli/power_options.h"
 #include "cli/setup_options.h"
 #include "predict/scaling.h"
-#include "report/table.h"
+#include "report/explain_view.h"
 
 typedef struct predict_options {
     session_options session;
@@ -87,95 +86,6 @@ static const char examples[] =
     "  layermeter predict vgg16 --machine machine.ini --model nicolai --optimizer sgd --grid 400gCO2/kWh\n"
     "  layermeter predict vgg16 --model paleo --device T4 --ppp-comp 0.5 --bandwidth 1GB/s --nodes 1..8*2\n";
 
-/* Whose bounds only CSV and JSON hold. */
-static const phase parts[] = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_SYNC, PHASE_GRAD };
-
-/* Columns that only some tables have. */
-typedef struct layout {
-    const char         *set;
-    bool                devices, sync, best;
-    const power_choice *power;
-} layout;
-
-static void add_columns(table *t, const layout *l)
-{
-    table_column(t, "nodes", "nodes", 0);
-    if (l->devices)
-        table_column(t, "devices_per_node", "x devices", 0);
-    table_column(t, "batch", "batch", 0);
-    if (l->sync)
-        table_column(t, "sync", "sync", 0);
-    table_column(t, "forward_ms", "forward [ms]", TABLE_MS(2));
-    table_column(t, "backward_ms", "backward [ms]", TABLE_MS(2));
-    table_column(t, "sync_ms", "sync [ms]", TABLE_MS(2));
-    if (l->sync)
-        table_column(t, "exposed_ms", "exposed [ms]", TABLE_MS(2));
-    table_column(t, "grad_ms", "sync+update [ms]", TABLE_MS(2));
-    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
-    table_column(t, "step_low_ms", "low", TABLE_MS(2));
-    table_column(t, "step_high_ms", "high", TABLE_MS(2));
-    table_column(t, "samples_per_s", "samples/s", TABLE_POSITIVE(1));
-    table_column(t, "epoch_s", "epoch [s]", TABLE_POSITIVE(0));
-    power_columns(t, l->power);
-    ledger_column(t);
-    table_column(t, "beyond", "beyond", 0);
-    if (l->best)
-        table_column(t, "best", "best", 0);
-    if (l->set)
-        table_column(t, "set", "set", 0);
-    ledger_hidden_columns(t);
-    power_hidden_columns(t, l->power);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        char key[40];
-
-        snprintf(key, sizeof key, "%s_low_ms", phase_name(parts[i]));
-        table_column(t, key, NULL, 2);
-        snprintf(key, sizeof key, "%s_high_ms", phase_name(parts[i]));
-        table_column(t, key, NULL, 2);
-    }
-}
-
-/* True: it has power. */
-static bool add_row(table *t, const scale_point *p, const layout *l, const sync_policy *how,
-                    bool best)
-{
-    const prediction *s = &p->step;
-    char              beyond[200], rule[SYNC_POLICY_TEXT];
-    const step_power  power = step_power_of(&l->power->model, &p->bottleneck, s);
-
-    table_count(t, (uint64_t)s->nodes);
-    if (l->devices)
-        table_count(t, (uint64_t)s->devices);
-    table_count(t, (uint64_t)s->batch);
-    if (l->sync)
-        table_text(t, sync_policy_print(how, rule));
-    table_real(t, 1e3 * s->forward);
-    table_real(t, 1e3 * s->backward);
-    table_real(t, 1e3 * s->sync);
-    if (l->sync)
-        table_real(t, 1e3 * s->exposed);
-    table_real(t, 1e3 * s->grad);
-    table_real(t, 1e3 * s->step);
-    table_real(t, 1e3 * s->low[PHASE_STEP]);
-    table_real(t, 1e3 * s->high[PHASE_STEP]);
-    table_real(t, p->samples_per_second);
-    table_real(t, p->epoch_seconds);
-    power_cells(t, l->power, &power, (double)p->steps_per_epoch);
-    ledger_cell(t, &s->grounds.ledger);
-    table_text(t, grounds_beyond(&s->grounds, beyond, sizeof beyond));
-    if (l->best)
-        table_text(t, best ? "*" : "");
-    if (l->set)
-        table_text(t, l->set);
-    ledger_hidden_cells(t, &s->grounds.ledger);
-    power_hidden_cells(t, l->power, &power);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        table_real(t, 1e3 * s->low[parts[i]]);
-        table_real(t, 1e3 * s->high[parts[i]]);
-    }
-    return !isnan(power.watts.value);
-}
-
 /* Points to predict: policies within batches within nodes. */
 static size_t points_of(const predict_options *a)
 {
@@ -208,23 +118,46 @@ static bool is_best(const scale_point *x, size_t i, size_t n)
     return true;
 }
 
+static table *points_table(const session *s, const predict_options *a, const scale_point *x)
+{
+    const setup_choice *c    = &a->how;
+    const step_watts    w    = power_choice_watts(&a->power);
+    const field_view    v    = { .fields = step_predicted,
+                                 .from   = step_fields,
+                                 .in     = field_place_of(a->format),
+                                 .facts =
+                                     step_watts_facts(&w) | (c->setup.devices > 1 ? STEP_SEVERAL : 0) |
+                                     (c->given ? STEP_SYNC : 0) | (c->buckets.automatic ? STEP_BEST : 0) |
+                                     (s->net->set ? STEP_SET : 0) };
+    field_rows          rows = field_rows_of(&v);
+
+    for (size_t i = 0; i < points_of(a); i++) {
+        step_row r = step_row_of(&x[i], &w);
+
+        r.sync = c->policy[i % c->n];
+        r.best = is_best(x, i, c->n);
+        r.set  = s->net->set;
+        field_row(&rows, &r);
+    }
+    return rows.t;
+}
+
 static lm_status print_points(const session *s, const predict_options *a, lm_error *err)
 {
-    const setup_choice *c = &a->how;
-    const size_t        n = points_of(a);
-    const layout        l = { s->net->set, c->setup.devices > 1, c->given, c->buckets.automatic,
-                              &a->power };
-    bool                no_power = false;
-    scale_point        *x        = malloc((n + 1) * sizeof *x);
-    table              *t        = table_new();
-    lm_status           status   = x ? predict_points(s, a, x, err) : no_memory(err);
+    const size_t     n        = points_of(a);
+    const step_watts w        = power_choice_watts(&a->power);
+    bool             no_power = false;
+    scale_point     *x        = malloc((n + 1) * sizeof *x);
+    table           *t        = NULL;
+    lm_status        status   = x ? predict_points(s, a, x, err) : no_memory(err);
 
-    add_columns(t, &l);
     for (size_t i = 0; i < n && !status; i++)
-        no_power |= !add_row(t, &x[i], &l, &c->policy[i % c->n], is_best(x, i, c->n));
-    if (!status)
+        no_power |= !step_power_told(&w, &x[i]);
+    if (!status) {
+        t      = points_table(s, a, x);
         status = table_print(t, a->format, stdout, err);
-    if (!status && no_power && power_shown(&a->power))
+    }
+    if (!status && no_power)
         power_explain_unknown(&a->power, s->who->model, s->who->machine);
     table_free(t);
     free(x);
@@ -268,9 +201,8 @@ static lm_status run(const options *o, lm_error *err)
         setup       = a->how.setup;
         setup.batch = a->batch.at[0];
         setup.nodes = a->nodes.at[0];
-        status      = a->explain
-                          ? print_explanation(s.who, &setup, a->by, (size_t)a->top, a->format, err)
-                          : print_points(&s, a, err);
+        status = a->explain ? explain_print(s.who, &setup, a->by, (size_t)a->top, a->format, err)
+                            : print_points(&s, a, err);
     }
     if (!status)
         print_note(s.net, a->format == FORMAT_TABLE ? stdout : stderr);

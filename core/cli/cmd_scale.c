@@ -4,9 +4,23 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
-#include "cli/cmd_scale.h"
+#include "cli/power_options.h"
+#include "cli/setup_options.h"
 #include "network/metrics.h"
 #include "report/plot.h"
+#include "report/scale_view.h"
+
+typedef struct scale_options {
+    session_options session;
+    setup_choice    how;
+    power_choice    power;
+    scaling_options scaling;
+    option_counts   nodes, devices, batch;
+    int64_t         dataset;
+    format          format;
+    const char     *plot; /* picture; NULL: none */
+    bool            keep_script;
+} scale_options;
 
 #define AT(member) OPTION_AT(scale_options, member)
 
@@ -168,13 +182,17 @@ static void grid_free(scale_grid *g)
 static lm_status predict_grid(const session *s, const scale_options *q, scale_grid *g,
                               lm_error *err)
 {
-    lm_status status = count_tokens(s, &g->tokens, err);
+    lm_status status = LM_OK;
 
-    g->n_lines = q->devices.n * q->batch.n * policies(q);
-    g->n_nodes = q->nodes.n;
-    g->set     = s->net->set;
-    g->power   = q->power;
-    g->line    = calloc(g->n_lines, sizeof *g->line);
+    *g = (scale_grid){ .who     = s->who,
+                       .net     = s->net,
+                       .device  = q->session.source.device,
+                       .n_lines = q->devices.n * q->batch.n * policies(q),
+                       .n_nodes = q->nodes.n,
+                       .power   = power_choice_watts(&q->power) };
+    if ((status = count_tokens(s, &g->tokens, err)))
+        return status;
+    g->line = calloc(g->n_lines, sizeof *g->line);
     if (!g->line)
         return no_memory(err);
     for (size_t i = 0; i < g->n_lines && !status; i++) {
@@ -183,6 +201,14 @@ static lm_status predict_grid(const session *s, const scale_options *q, scale_gr
         status = predict_line(s->who, q, &g->line[i], i, err);
     }
     return status;
+}
+
+static lm_status draw(const scale_grid *g, const options *o, lm_error *err)
+{
+    const scale_options *q     = o->filled;
+    const void          *batch = q->scaling.whole ? (const void *)&q->scaling.whole : &q->batch;
+
+    return q->plot ? scale_draw(g, q->plot, option_text(o, batch), q->keep_script, err) : LM_OK;
 }
 
 static lm_status run(const options *o, lm_error *err)
@@ -196,9 +222,11 @@ static lm_status run(const options *o, lm_error *err)
         setup_settle(&q->how, predict_in_buckets(s.who));
         if (!(status = power_choice_open(&q->power, s.who, &q->session.source, err)) &&
             !(status = predictor_handle_scan(s.by, err)) &&
-            !(status = predict_grid(&s, q, &g, err)) && !(status = scale_draw(&g, &s, o, err)))
-            status = scale_print(&g, &s, o, err);
+            !(status = predict_grid(&s, q, &g, err)) && !(status = draw(&g, o, err)))
+            status = scale_print(&g, q->format, err);
     }
+    if (!status && scale_lacks_power(&g))
+        power_explain_unknown(&q->power, s.who->model, s.who->machine);
     grid_free(&g);
     session_close(&s);
     return status;

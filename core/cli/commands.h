@@ -43,15 +43,4 @@ struct observations;
 struct points;
 void print_flagged(const struct observations *obs, const struct points *p);
 
-/** A column of a ledger's shares in one, and its cell. */
-void ledger_column(table *t);
-void ledger_cell(table *t, const ledger *l);
-/** Columns of each share, which only CSV and JSON hold, and their cells. */
-void ledger_hidden_columns(table *t);
-void ledger_hidden_cells(table *t, const ledger *l);
-
-/** Prints what a step is made of, the `top` longest rows and the rest as one; 0: all. */
-lm_status print_explanation(const predictor *who, const step_setup *s, explain_key key, size_t top,
-                            format f, lm_error *err);
-
 #endif

@@ -40,59 +40,22 @@ static void put_machine(const plan_job *job, size_t i, json *j)
     json_close(j, '}');
 }
 
-/* An epoch, its evaluation included. */
-static double epoch_at(const plan_job *job, const plan *p, time_case at)
-{
-    const training *t = &job->question.training;
-
-    return (p->run.seconds[at] - t->startup) / (double)t->epochs;
-}
-
-/* What a run can be held to while it trains. */
-static void put_times(const plan_job *job, const plan *p, json *j)
-{
-    prediction      step;
-    const lm_status status =
-        predict_step(job->side[p->machine].session.who, &p->setup, &step, NULL);
-
-    json_count(j, "bucket_bytes", p->setup.sync.rule == SYNC_DDP ? p->setup.sync.limit_bytes : 0);
-    json_text(j, "grad_dtype",
-              p->setup.sync.dtype ? text_dtype_name((int32_t)p->setup.sync.dtype) : NULL);
-    json_count(j, "global_batch", (uint64_t)p->global_batch);
-    json_count(j, "steps_per_epoch", p->steps);
-    json_count(j, "evaluations_per_epoch", p->evaluations);
-    json_known(j, "step_s", p->step.seconds[TIME_EXPECTED]);
-    json_known(j, "step_low_s", p->step.seconds[TIME_LOW]);
-    json_known(j, "step_high_s", p->step.seconds[TIME_HIGH]);
-    json_known(j, "compute_s", status ? (double)NAN : step.forward + step.backward);
-    json_known(j, "exposed_s", status ? (double)NAN : step.exposed);
-    json_known(j, "epoch_s", epoch_at(job, p, TIME_EXPECTED));
-    json_known(j, "epoch_low_s", epoch_at(job, p, TIME_LOW));
-    json_known(j, "epoch_high_s", epoch_at(job, p, TIME_HIGH));
-}
-
 static void put_plan(const plan_job *job, const char *key, const plan *p, json *j)
 {
-    char policy[SYNC_POLICY_TEXT];
+    const plan_money heads = { job->currency, job->kwh.currency };
+    const field_view v     = {
+            .fields = plan_answer_fields, .from = plan_fields, .in = IN_JSON, .whole = &heads
+    };
+    plan_row r;
 
     if (!p) {
         json_text(j, key, NULL);
         return;
     }
+    if (plan_row_of(job, p, &r, NULL))
+        r.step.forward = r.step.backward = r.step.exposed = NAN;
     json_open(j, key, '{');
-    json_text(j, "machine", job->side[p->machine].name);
-    json_count(j, "nodes", (uint64_t)p->setup.nodes);
-    json_count(j, "devices", (uint64_t)p->setup.devices);
-    json_count(j, "batch", (uint64_t)p->setup.batch);
-    json_count(j, "micro_steps", (uint64_t)p->setup.sync.accumulation);
-    json_text(j, "sync", sync_policy_print(&p->setup.sync, policy));
-    put_times(job, p, j);
-    json_real(j, "hours", p->run.seconds[TIME_EXPECTED] / 3600);
-    json_known(j, "hours_low", p->run.seconds[TIME_LOW] / 3600);
-    json_known(j, "hours_high", p->run.seconds[TIME_HIGH] / 3600);
-    json_known(j, "cost", plan_cost(p, job->machine, &job->view));
-    json_known(j, "cost_low", plan_cost_at(job, p, TIME_LOW));
-    json_known(j, "cost_high", plan_cost_at(job, p, TIME_HIGH));
+    fields_json(&v, &r, j);
     json_close(j, '}');
 }
 

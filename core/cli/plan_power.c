@@ -37,53 +37,39 @@ lm_status plan_power_open(plan_job *job, lm_error *err)
     return LM_OK;
 }
 
-void plan_power_columns(const plan_job *job, table *t)
+unsigned plan_power_facts(const plan_job *job)
 {
-    char title[40];
-
     if (!any_known(job))
-        return;
-    table_column(t, "power_w", "power [W]", 1);
-    table_column(t, "energy_kwh", "energy [kWh]", -1);
-    if (isfinite(job->side[0].power.grams_per_kwh))
-        table_column(t, "co2_kg", "CO2 [kg]", -1);
-    if (isfinite(job->kwh.amount)) {
-        snprintf(title, sizeof title, "electricity [%s]", job->kwh.currency);
-        table_column(t, "electricity", title, -1);
-    }
-    table_column(t, "power_by", "power by", 0);
+        return 0;
+    return PLAN_POWER | (isfinite(job->side[0].power.grams_per_kwh) ? PLAN_CO2 : 0) |
+           (isfinite(job->kwh.amount) ? PLAN_ELECTRICITY : 0);
 }
 
-lm_status plan_power_cells(const plan_job *job, const plan *p, const prediction *step, table *t,
-                           const plan_side **unknown, lm_error *err)
+lm_status plan_row_power(const plan_job *job, const plan *p, plan_row *out,
+                         const plan_side **unknown, lm_error *err)
 {
     const plan_side   *side  = &job->side[p->machine];
-    const power_model *m     = &side->power.model;
     step_power         power = { .watts = { NAN, NAN, NAN } };
-    double             kwh;
+    bottleneck_profile bounds;
 
     if (!any_known(job))
         return LM_OK;
     if (power_shown(&side->power)) {
-        bottleneck_profile bounds;
-        bottleneck_of      found;
+        bottleneck_of   found;
         const lm_status status = bottleneck_profile_of(side->session.who, &p->setup, &bounds, err);
 
         if (status)
             return status;
-        found = bottleneck_find(side->session.who, &bounds, &p->setup, step);
-        power = step_power_of(m, &found, step);
+        found = bottleneck_find(side->session.who, &bounds, &p->setup, &out->step);
+        power = step_power_of(&side->power.model, &found, &out->step);
         if (isnan(power.watts.value))
             *unknown = side;
     }
-    kwh = power.watts.value * (double)step_setup_ranks(&p->setup) *
-          (p->run.seconds[TIME_EXPECTED] - job->question.training.startup) / JOULES_PER_KWH;
-    table_real(t, power.watts.value);
-    table_real(t, kwh);
-    if (isfinite(side->power.grams_per_kwh))
-        table_real(t, kwh * side->power.grams_per_kwh / 1000);
-    if (isfinite(job->kwh.amount))
-        table_real(t, kwh * job->kwh.amount);
-    table_text(t, power_by(&side->power, &power));
+    out->watts = power.watts.value;
+    out->kwh   = power.watts.value * (double)step_setup_ranks(&p->setup) *
+               (p->run.seconds[TIME_EXPECTED] - job->question.training.startup) / JOULES_PER_KWH;
+    out->kg_co2      = out->kwh * side->power.grams_per_kwh / 1000;
+    out->electricity = out->kwh * job->kwh.amount;
+    out->power_by    = step_power_by(&side->power.model, &power);
     return LM_OK;
 }

@@ -16,63 +16,6 @@ static bool priced(const plan_job *job)
     return plan_job_priced(job, NULL);
 }
 
-/* Which columns a printed table leaves out; CSV and JSON have all of them. */
-typedef struct shape {
-    bool machine, micro_steps, sync, cost, rest;
-} shape;
-
-static shape shape_of(const plan_job *job, format f)
-{
-    const bool all = f != FORMAT_TABLE;
-
-    return (shape){ .machine     = all || job->n > 1,
-                    .micro_steps = all || job->question.global_batch ||
-                                   job->question.setup.sync.accumulation > 1,
-                    .sync = all || job->question.n_policies > 1,
-                    .cost = all || priced(job),
-                    .rest = all };
-}
-
-static void add_columns(const plan_job *job, const shape *with, table *t)
-{
-    char cost[40];
-
-    snprintf(cost, sizeof cost, "cost [%s]", job->currency);
-    if (with->machine)
-        table_column(t, "machine", "machine", 0);
-    table_column(t, "nodes", "nodes", 0);
-    table_column(t, "batch", "batch", 0);
-    if (with->micro_steps)
-        table_column(t, "micro_steps", "micro-steps", 0);
-    table_column(t, "global_batch", "global batch", 0);
-    if (with->sync)
-        table_column(t, "sync", "sync", 0);
-    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
-    table_column(t, "hours", "time [h]", -1);
-    table_column(t, "hours_low", "low", -1);
-    table_column(t, "hours_high", "high", -1);
-    table_column(t, "device_hours", "device-hours", -1);
-    if (with->cost) {
-        table_column(t, "cost", cost, -1);
-        table_column(t, "cost_low", "low", -1);
-        table_column(t, "cost_high", "high", -1);
-    }
-    plan_power_columns(job, t);
-    ledger_column(t);
-    table_column(t, "beyond", "beyond", 0);
-    table_column(t, "answer", "answer", 0);
-    if (!with->rest)
-        return;
-    table_column(t, "devices", "devices", 0);
-    table_column(t, "steps_per_epoch", "steps", 0);
-    table_column(t, "evaluations_per_epoch", "evaluations", 0);
-    table_column(t, "currency", "currency", 0);
-    table_column(t, "price", "price", 0);
-    table_column(t, "pareto", "pareto", 0);
-    table_column(t, "keeps_to_limits", "limits", 0);
-    ledger_hidden_columns(t);
-}
-
 /* "fewest nodes, cheapest": what this plan answers. */
 static const char *answers_to(const plan_answers *answers, const plan *p, char *out, size_t size)
 {
@@ -89,7 +32,7 @@ static const char *answers_to(const plan_answers *answers, const plan *p, char *
     return out;
 }
 
-double plan_cost_at(const plan_job *job, const plan *p, time_case at)
+static double cost_at(const plan_job *job, const plan *p, time_case at)
 {
     plan_view v = job->view;
 
@@ -103,56 +46,22 @@ static bool keeps_to(const plan_job *job, const plan *p)
            (isinf(job->limits.cost) || plan_cost(p, job->machine, &job->view) <= job->limits.cost);
 }
 
-/* What only programs read. */
-static void add_rest(const plan_job *job, const plan *p, const prediction *step, table *t)
-{
-    table_count(t, (uint64_t)p->setup.devices);
-    table_count(t, p->steps);
-    table_count(t, p->evaluations);
-    table_text(t, job->currency);
-    table_text(t, priced(job) ? plan_price_name(job) : "");
-    table_text(t, p->dominated ? "no" : "yes");
-    table_text(t, keeps_to(job, p) ? "yes" : "no");
-    ledger_hidden_cells(t, &step->grounds.ledger);
-}
-
-static lm_status add_row(const plan_job *job, const plan_answers *answers, const plan *p,
-                         const shape *with, table *t, const plan_side **no_power, lm_error *err)
+lm_status plan_row_of(const plan_job *job, const plan *p, plan_row *out, lm_error *err)
 {
     const plan_side *side = &job->side[p->machine];
-    char             beyond[200], goals[80], policy[SYNC_POLICY_TEXT];
-    prediction       step;
-    lm_status        status = predict_step(side->session.who, &p->setup, &step, err);
+    const char      *paid = priced(job) ? plan_price_name(job) : "";
 
-    if (status)
-        return status;
-    if (with->machine)
-        table_text(t, side->name);
-    table_count(t, (uint64_t)p->setup.nodes);
-    table_count(t, (uint64_t)p->setup.batch);
-    if (with->micro_steps)
-        table_count(t, (uint64_t)p->setup.sync.accumulation);
-    table_count(t, (uint64_t)p->global_batch);
-    if (with->sync)
-        table_text(t, sync_policy_print(&p->setup.sync, policy));
-    table_real(t, 1e3 * p->step.seconds[TIME_EXPECTED]);
-    table_real(t, p->run.seconds[TIME_EXPECTED] / 3600);
-    table_real(t, p->run.seconds[TIME_LOW] / 3600);
-    table_real(t, p->run.seconds[TIME_HIGH] / 3600);
-    table_real(t, plan_device_hours(p, &job->view));
-    if (with->cost) {
-        table_real(t, plan_cost(p, job->machine, &job->view));
-        table_real(t, plan_cost_at(job, p, TIME_LOW));
-        table_real(t, plan_cost_at(job, p, TIME_HIGH));
-    }
-    if ((status = plan_power_cells(job, p, &step, t, no_power, err)))
-        return status;
-    ledger_cell(t, &step.grounds.ledger);
-    table_text(t, grounds_beyond(&step.grounds, beyond, sizeof beyond));
-    table_text(t, answers_to(answers, p, goals, sizeof goals));
-    if (with->rest)
-        add_rest(job, p, &step, t);
-    return LM_OK;
+    *out = (plan_row){ .machine         = side->name,
+                       .plan            = *p,
+                       .of              = job->question.training,
+                       .device_hours    = plan_device_hours(p, &job->view),
+                       .power_by        = "",
+                       .currency        = job->currency,
+                       .price           = paid ? paid : "",
+                       .keeps_to_limits = keeps_to(job, p) };
+    for (time_case at = TIME_EXPECTED; at <= TIME_HIGH; at++)
+        out->cost[at] = cost_at(job, p, at);
+    return predict_step(side->session.who, &p->setup, &out->step, err);
 }
 
 static int by_time(const void *a, const void *b)
@@ -176,9 +85,39 @@ static bool shown(const plan_job *job, const plan_answers *answers, const plan *
     return false;
 }
 
-static lm_status add_rows(const plan_job *job, const plan_answers *answers, const shape *with,
-                          table *t, lm_error *err)
+static unsigned facts_of(const plan_job *job)
 {
+    return (job->n > 1 ? PLAN_SIDES : 0) | (job->question.n_policies > 1 ? PLAN_SYNC : 0) |
+           (job->question.global_batch || job->question.setup.sync.accumulation > 1 ? PLAN_MICRO
+                                                                                    : 0) |
+           (priced(job) ? PLAN_PRICED : 0) | plan_power_facts(job);
+}
+
+static lm_status add_row(const plan_job *job, const plan_answers *answers, const plan *p,
+                         field_rows *rows, const plan_side **no_power, lm_error *err)
+{
+    plan_row  r;
+    lm_status status = plan_row_of(job, p, &r, err);
+
+    if (!status)
+        status = plan_row_power(job, p, &r, no_power, err);
+    if (status)
+        return status;
+    answers_to(answers, p, r.answers, sizeof r.answers);
+    field_row(rows, &r);
+    return LM_OK;
+}
+
+/* The plans that are shown, the shortest first. */
+static lm_status plans_table(const plan_job *job, const plan_answers *answers, table **out,
+                             lm_error *err)
+{
+    const plan_money heads    = { job->currency, job->kwh.currency };
+    const field_view v        = { .fields = plan_fields,
+                                  .in     = field_place_of(job->a->format),
+                                  .facts  = facts_of(job),
+                                  .whole  = &heads };
+    field_rows       rows     = field_rows_of(&v);
     const plan     **row      = calloc(job->set.n + 1, sizeof *row);
     const plan_side *no_power = NULL;
     size_t           n        = 0;
@@ -190,10 +129,11 @@ static lm_status add_rows(const plan_job *job, const plan_answers *answers, cons
     if (row)
         qsort(row, n, sizeof *row, by_time);
     for (size_t i = 0; i < n && !status; i++)
-        status = add_row(job, answers, row[i], with, t, &no_power, err);
+        status = add_row(job, answers, row[i], &rows, &no_power, err);
     if (no_power)
         power_explain_unknown(&no_power->power, no_power->session.who->model, no_power->name);
     free(row);
+    *out = rows.t;
     return status;
 }
 
@@ -314,14 +254,11 @@ static void print_answers(const plan_job *job, const plan_answers *answers, FILE
 
 lm_status plan_print(plan_job *job, const plan_answers *answers, lm_error *err)
 {
-    const format f     = job->a->format;
-    FILE        *words = f == FORMAT_TABLE ? stdout : stderr;
-    const shape  with  = shape_of(job, f);
-    table       *t     = table_new();
-    lm_status    status;
+    const format f      = job->a->format;
+    FILE        *words  = f == FORMAT_TABLE ? stdout : stderr;
+    table       *t      = NULL;
+    lm_status    status = plans_table(job, answers, &t, err);
 
-    add_columns(job, &with, t);
-    status = add_rows(job, answers, &with, t, err);
     if (!status && f == FORMAT_JSON) {
         json j = { .out = stdout };
 

@@ -245,6 +245,11 @@ bool power_shown(const power_choice *c)
     return power_known(&c->model) || c->learned;
 }
 
+step_watts power_choice_watts(const power_choice *c)
+{
+    return (step_watts){ &c->model, power_shown(c), c->grams_per_kwh };
+}
+
 lm_status power_choice_check(const power_choice *c, lm_error *err)
 {
     if (isnan(c->grams_per_kwh) || power_shown(c))
@@ -252,13 +257,6 @@ lm_status power_choice_check(const power_choice *c, lm_error *err)
     return lm_error_set(err, LM_E_NOTFOUND,
                         "--grid: no power was measured: measure some (column power_w), or tell "
                         "--idle-power");
-}
-
-const char *power_by(const power_choice *c, const step_power *p)
-{
-    if (p && isnan(p->watts.value))
-        return "";
-    return p && p->learned ? "learned" : c->model.assumed ? "assumed" : "fitted";
 }
 
 void power_explain_unknown(const power_choice *c, const char *model, const char *machine)
@@ -277,52 +275,4 @@ void power_explain_unknown(const power_choice *c, const char *model, const char 
     else
         fprintf(stderr, "layermeter: %s: %s does not tell the power of all layers\n", machine,
                 model);
-}
-
-void power_columns(table *t, const power_choice *c)
-{
-    if (!power_shown(c))
-        return;
-    table_column(t, "power_w", "power [W]", 1);
-    table_column(t, "energy_j", "energy [J]", -1);
-    table_column(t, "epoch_kwh", "epoch [kWh]", -1);
-    if (isfinite(c->grams_per_kwh))
-        table_column(t, "epoch_co2_g", "epoch [gCO2]", -1);
-    table_column(t, "power_by", "power by", 0);
-}
-
-void power_hidden_columns(table *t, const power_choice *c)
-{
-    if (!power_shown(c))
-        return;
-    table_column(t, "edp_js", NULL, 3);
-    table_column(t, "power_low_w", NULL, 0);
-    table_column(t, "power_high_w", NULL, 0);
-    table_column(t, "energy_low_j", NULL, 1);
-    table_column(t, "energy_high_j", NULL, 1);
-}
-
-void power_cells(table *t, const power_choice *c, const step_power *p, double steps)
-{
-    const double kwh = p->joules.value * steps / JOULES_PER_KWH;
-
-    if (!power_shown(c))
-        return;
-    table_real(t, p->watts.value);
-    table_real(t, p->joules.value);
-    table_real(t, kwh);
-    if (isfinite(c->grams_per_kwh))
-        table_real(t, kwh * c->grams_per_kwh);
-    table_text(t, power_by(c, p));
-}
-
-void power_hidden_cells(table *t, const power_choice *c, const step_power *p)
-{
-    if (!power_shown(c))
-        return;
-    table_real(t, p->edp);
-    table_real(t, p->watts.low);
-    table_real(t, p->watts.high);
-    table_real(t, p->joules.low);
-    table_real(t, p->joules.high);
 }

@@ -6,8 +6,7 @@
 #include "energy/power.h"
 #include "fit/calibration.h"
 #include "models/step_model.h"
-#include "predict/step_power.h"
-#include "report/table.h"
+#include "report/step_fields.h"
 
 /** What was asked, and what is known. */
 typedef struct power_choice {
@@ -48,23 +47,13 @@ bool power_asks_device(const options *o, const power_choice *c);
 
 /** Is any power known, so that there are columns for it? */
 bool power_shown(const power_choice *c);
+/** What columns of it need. */
+step_watts power_choice_watts(const power_choice *c);
 
 /** LM_E_NOTFOUND where --grid is given and no power is known. */
 lm_status power_choice_check(const power_choice *c, lm_error *err);
 
-/** "learned", "fitted", "assumed"; "" of a step of which none is known. `p` NULL: by the power
- * model. */
-const char *power_by(const power_choice *c, const step_power *p);
-
 /** Says on stderr why a learned model's step has no power, though there are columns for it. */
 void power_explain_unknown(const power_choice *c, const char *model, const char *machine);
-
-/** Columns of power and energy, and the cells of a step of which an epoch takes so many; none where
- * no power is known. */
-void power_columns(table *t, const power_choice *c);
-void power_cells(table *t, const power_choice *c, const step_power *p, double steps);
-/** Those that only CSV and JSON hold. */
-void power_hidden_columns(table *t, const power_choice *c);
-void power_hidden_cells(table *t, const power_choice *c, const step_power *p);
 
 #endif

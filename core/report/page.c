@@ -113,6 +113,40 @@ void page_asked(const page *p, char *buffer, size_t size)
              sync_policy_print(&q->setup.sync, sync), optimizer_name(q->setup.optimizer));
 }
 
+/* ---- points -------------------------------------------------------------------------------------
+ */
+
+page_row page_row_of(const page *p, const page_machine *m, const scale_point *x)
+{
+    const step_watts none = { &power_unknown, false, NAN };
+    page_row         r    = { .step = step_row_of(x, &none), .p = p, .m = m };
+
+    r.step.machine = m->label;
+    r.step.sync    = p->question.setup.sync;
+    r.step.tokens  = p->tokens;
+    r.step.turning = m->turning;
+    return r;
+}
+
+table *page_points(const page *p, const field *fields)
+{
+    const field_view v    = { .fields = fields,
+                              .from   = step_fields,
+                              .in     = IN_PAGE,
+                              .facts  = STEP_WHOLE | (p->tokens ? STEP_TOKENS : 0),
+                              .ms     = page_decimals(p) };
+    field_rows       rows = field_rows_of(&v);
+
+    for (size_t k = 0; k < p->n_machines; k++)
+        for (size_t i = 0; i < p->n_nodes; i++)
+            if (page_known(&p->machine[k].point[i])) {
+                const page_row r = page_row_of(p, &p->machine[k], &p->machine[k].point[i]);
+
+                field_row(&rows, &r);
+            }
+    return rows.t;
+}
+
 /* ---- pictures -----------------------------------------------------------------------------------
  */
 

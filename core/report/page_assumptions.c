@@ -123,31 +123,14 @@ static void put_travel(const page *p, const page_machine *m, FILE *out)
                   m->label);
 }
 
-static table *ledger_table(const page *p)
-{
-    table *t = table_new();
+REAL_OF(founded, step_row, ledger_share(&r->point.step.grounds.ledger, (certainty)i))
 
-    table_column(t, "machine", "machine", 0);
-    table_column(t, "nodes", "nodes", 0);
-    for (certainty c = 0; c < N_CERTAINTIES; c++) {
-        char title[40];
-
-        snprintf(title, sizeof title, "%s [%%]", certainty_name(c));
-        table_column(t, certainty_name(c), title, 0);
-    }
-    for (size_t k = 0; k < p->n_machines; k++)
-        for (size_t i = 0; i < p->n_nodes; i++) {
-            const scale_point *x = &p->machine[k].point[i];
-
-            if (!page_known(x))
-                continue;
-            table_text(t, p->machine[k].label);
-            table_count(t, (uint64_t)x->step.nodes);
-            for (certainty c = 0; c < N_CERTAINTIES; c++)
-                table_real(t, 100 * ledger_share(&x->step.grounds.ledger, c));
-        }
-    return t;
-}
+static const field ledger_fields[] = {
+    { "machine", .page = "machine" },
+    { "nodes", .page = "nodes" },
+    { "%s", .page = "%s [%]", .each = certainty_each, .real = founded, .unit = "%", .times = 100 },
+    { 0 },
+};
 
 void page_assumptions_write(const page *p, FILE *out)
 {
@@ -167,5 +150,5 @@ void page_assumptions_write(const page *p, FILE *out)
         "Measured: this network itself, at this batch. Interpolated: within what was measured. "
         "Extrapolated: outside of it. Assumed: by coefficients that no "
         "measurement tells.");
-    page_numbers(ledger_table(p), "Shares of a step", out);
+    page_numbers(page_points(p, ledger_fields), "Shares of a step", out);
 }

@@ -174,34 +174,33 @@ static void put_machine(const page *p, const page_machine *m, FILE *out)
         html_paragraph(out, "%s is paid by %s.", m->label, m->paid);
 }
 
-static table *runs_table(const page *p)
+static double run_seconds(const page_row *r)
 {
-    table *t = table_new();
-    char   text[200];
-
-    table_column(t, "machine", "machine", 0);
-    table_column(t, "nodes", "nodes", 0);
-    table_column(t, "run", "the run takes", 0);
-    table_column(t, "device_hours", "device-hours", -1);
-    table_column(t, "cost", "cost", 0);
-    for (size_t k = 0; k < p->n_machines; k++)
-        for (size_t i = 0; i < p->n_nodes; i++) {
-            const page_machine *m       = &p->machine[k];
-            const scale_point  *x       = &m->point[i];
-            const double        seconds = page_run_seconds(p, x, x->step.step);
-
-            if (!page_known(x))
-                continue;
-            table_text(t, m->label);
-            table_count(t, (uint64_t)x->step.nodes);
-            table_text(t, page_time(seconds, text, sizeof text));
-            table_real(t, seconds / 3600 * (double)x->step.nodes * (double)x->step.devices);
-            if (paid(m))
-                cost_words(p, m, x, text, sizeof text);
-            table_text(t, paid(m) ? text : "-");
-        }
-    return t;
+    return page_run_seconds(r->p, &r->step.point, r->step.point.step.step);
 }
+
+static const char *run_cost(const page_row *r, char *room)
+{
+    if (!paid(r->m))
+        return "-";
+    cost_words(r->p, r->m, &r->step.point, room, FIELD_TEXT_MAX);
+    return room;
+}
+
+TEXT_OF(run_text, page_row, page_time(run_seconds(r), room, FIELD_TEXT_MAX))
+REAL_OF(device_hours, page_row,
+        run_seconds(r) / 3600 * (double)r->step.point.step.nodes *
+            (double)r->step.point.step.devices)
+TEXT_OF(cost_text, page_row, run_cost(r, room))
+
+static const field run_fields[] = {
+    { "machine", .page = "machine" },
+    { "nodes", .page = "nodes" },
+    { "run", .page = "the run takes", .text = run_text },
+    { "device_hours", .page = "device-hours", .real = device_hours, IN_UNIT("h", -1) },
+    { "cost", .page = "cost", .text = cost_text },
+    { 0 },
+};
 
 void page_cost_write(const page *p, FILE *out)
 {
@@ -210,7 +209,7 @@ void page_cost_write(const page *p, FILE *out)
     fputs("<div class=\"charts\">\n", out);
     page_figure(p, "cost", out);
     fputs("</div>\n", out);
-    page_numbers(runs_table(p), "Runs in numbers", out);
+    page_numbers(page_points(p, run_fields), "Runs in numbers", out);
     html_paragraph(
         out,
         "Of a run nothing but its steps is counted: no evaluation, start-up, storage, traffic or failures "

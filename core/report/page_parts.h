@@ -4,7 +4,7 @@
 
 #include "report/html.h"
 #include "report/page.h"
-#include "report/table.h"
+#include "report/step_fields.h"
 
 /** Adds a picture; its `text` is for the caller to fill. */
 page_chart *page_add_chart(page *p, const char *name, const page_machine *m, gnuplot_size size,
@@ -21,6 +21,16 @@ void page_band(FILE *out, const page *p, size_t k, int at, int low, int high);
 void page_figure(const page *p, const char *name, FILE *out);
 /** <details> with the numbers behind a picture; frees the table. */
 void page_numbers(table *t, const char *summary, FILE *out);
+
+/** A known point of a machine: the record behind tables of points, whose fields may be steps'. */
+typedef struct page_row {
+    step_row            step;
+    const page         *p;
+    const page_machine *m;
+} page_row;
+page_row page_row_of(const page *p, const page_machine *m, const scale_point *x);
+/** These fields of all known points. What has no value there stands in step_fields. */
+table *page_points(const page *p, const field *fields);
 
 /** Is its model one that was learned of single layers? What it says then. */
 bool page_learned(const page *p);

@@ -7,7 +7,7 @@
 /* ---- pictures -----------------------------------------------------------------------------------
  */
 
-/* Columns of the data of a machine. */
+/* Columns of the data of a machine, as curve_fields has them. */
 enum {
     NODES = 1,
     RATE,        /* samples a second */
@@ -23,25 +23,47 @@ enum {
     PERCENT_HIGH
 };
 
-static void put_point(FILE *out, const scale_point *x)
+static bool is_beyond(const step_row *r)
 {
-    const bool   beyond  = x->step.grounds.n_beyond > 0;
-    const double percent = 100 * x->efficiency, rate = x->samples_per_second;
-
-    fprintf(out, "%lld %.9g %.9g %.9g %.9g %.9g %.9g ", (long long)x->step.nodes, rate,
-            beyond ? NAN : rate, beyond ? rate : NAN, x->samples.low, x->samples.high,
-            rate / x->efficiency);
-    fprintf(out, "%.9g %.9g %.9g %.9g %.9g\n", percent, beyond ? NAN : percent,
-            beyond ? percent : NAN, 100 * x->efficiencies.low, 100 * x->efficiencies.high);
+    return r->point.step.grounds.n_beyond > 0;
 }
+
+REAL_OF(rate_within, step_row, is_beyond(r) ? NAN : r->point.samples_per_second)
+REAL_OF(rate_beyond, step_row, is_beyond(r) ? r->point.samples_per_second : NAN)
+REAL_OF(linear, step_row, r->point.samples_per_second / r->point.efficiency)
+REAL_OF(percent_within, step_row, is_beyond(r) ? NAN : r->point.efficiency)
+REAL_OF(percent_beyond, step_row, is_beyond(r) ? r->point.efficiency : NAN)
+
+#define PERCENT_OF .unit = "%", .times = 100
+
+static const field curve_fields[] = {
+    { .key = "nodes" },
+    { .key = "samples_per_s" },
+    { "within", .real = rate_within },
+    { "beyond", .real = rate_beyond },
+    { .key = "samples_low_per_s" },
+    { .key = "samples_high_per_s" },
+    { "linear", .real = linear },
+    { .key = "efficiency_percent" },
+    { "percent_within", .real = percent_within, PERCENT_OF },
+    { "percent_beyond", .real = percent_beyond, PERCENT_OF },
+    { "percent_low", FIELD_AT(step_row, point.efficiencies.low), PERCENT_OF },
+    { "percent_high", FIELD_AT(step_row, point.efficiencies.high), PERCENT_OF },
+    { 0 },
+};
 
 static void put_data(FILE *out, const page *p)
 {
+    const field_view v = { .fields = curve_fields, .from = step_fields, .in = IN_DATA };
+
     for (size_t k = 0; k < p->n_machines; k++) {
         fprintf(out, "$m%zu << EOD\n", k);
         for (size_t i = 0; i < p->n_nodes; i++)
-            if (page_known(&p->machine[k].point[i]))
-                put_point(out, &p->machine[k].point[i]);
+            if (page_known(&p->machine[k].point[i])) {
+                const page_row r = page_row_of(p, &p->machine[k], &p->machine[k].point[i]);
+
+                fields_data(&v, &r, out);
+            }
         fputs("EOD\n", out);
     }
 }
@@ -165,53 +187,6 @@ void page_scaling_charts(page *p)
 /* ---- words --------------------------------------------------------------------------------------
  */
 
-static void add_row(table *t, const page *p, const page_machine *m, const scale_point *x)
-{
-    char beyond[200], epoch[32];
-
-    table_text(t, m->label);
-    table_count(t, (uint64_t)x->step.nodes);
-    table_count(t, (uint64_t)x->step.batch);
-    table_count(t, (uint64_t)x->global_batch);
-    table_real(t, 1e3 * x->step.step);
-    table_real(t, x->samples_per_second);
-    table_real(t, x->samples.low);
-    table_real(t, x->samples.high);
-    if (p->tokens)
-        table_real(t, x->samples_per_second * (double)p->tokens);
-    table_real(t, x->speedup);
-    table_real(t, 100 * x->efficiency);
-    table_text(t, page_time(x->epoch_seconds, epoch, sizeof epoch));
-    table_text(t, bottleneck_name(x->bottleneck.most));
-    table_text(t, grounds_beyond(&x->step.grounds, beyond, sizeof beyond));
-}
-
-static table *points_table(const page *p)
-{
-    table *t = table_new();
-
-    table_column(t, "machine", "machine", 0);
-    table_column(t, "nodes", "nodes", 0);
-    table_column(t, "batch", "batch", 0);
-    table_column(t, "global_batch", "of all", 0);
-    table_column(t, "step_ms", "step [ms]", page_decimals(p));
-    table_column(t, "samples_per_s", "samples/s", TABLE_POSITIVE(1));
-    table_column(t, "low", "low", TABLE_POSITIVE(1));
-    table_column(t, "high", "high", TABLE_POSITIVE(1));
-    if (p->tokens)
-        table_column(t, "tokens_per_s", "tokens/s", TABLE_POSITIVE(0));
-    table_column(t, "speedup", "speed-up", 2);
-    table_column(t, "efficiency", "efficiency [%]", 1);
-    table_column(t, "epoch", "an epoch takes", 0);
-    table_column(t, "bottleneck", "most of a step", 0);
-    table_column(t, "beyond", "beyond the calibration", 0);
-    for (size_t k = 0; k < p->n_machines; k++)
-        for (size_t i = 0; i < p->n_nodes; i++)
-            if (page_known(&p->machine[k].point[i]))
-                add_row(t, p, &p->machine[k], &p->machine[k].point[i]);
-    return t;
-}
-
 /* Does the turning point lie beyond what was measured? */
 static bool extrapolated(const page *p, const page_machine *m)
 {
@@ -261,5 +236,5 @@ void page_scaling_write(const page *p, FILE *out)
     page_figure(p, "throughput", out);
     page_figure(p, "efficiency", out);
     fputs("</div>\n", out);
-    page_numbers(points_table(p), "The numbers", out);
+    page_numbers(page_points(p, step_fields), "The numbers", out);
 }

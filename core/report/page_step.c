@@ -263,44 +263,6 @@ void page_step_charts(page *p)
 /* ---- words --------------------------------------------------------------------------------------
  */
 
-static table *parts_table(const page *p)
-{
-    table *t = table_new();
-
-    table_column(t, "machine", "machine", 0);
-    table_column(t, "nodes", "nodes", 0);
-    table_column(t, "forward_ms", "forward [ms]", page_decimals(p));
-    table_column(t, "backward_ms", "backward [ms]", page_decimals(p));
-    table_column(t, "exposed_ms", "exposed sync [ms]", page_decimals(p));
-    table_column(t, "other_ms", "copies, stragglers [ms]", page_decimals(p));
-    table_column(t, "update_ms", "update [ms]", page_decimals(p));
-    table_column(t, "step_ms", "step [ms]", page_decimals(p));
-    table_column(t, "low_ms", "low", page_decimals(p));
-    table_column(t, "high_ms", "high", page_decimals(p));
-    table_column(t, "sync_ms", "all-reduces [ms]", page_decimals(p));
-    for (size_t k = 0; k < p->n_machines; k++)
-        for (size_t i = 0; i < p->n_nodes; i++) {
-            const prediction *s = &p->machine[k].point[i].step;
-            double            seconds[N_CHART_PARTS];
-            const bool        told = page_known(&p->machine[k].point[i]) && parts_of(s, seconds);
-
-            if (!page_known(&p->machine[k].point[i]))
-                continue;
-            table_text(t, p->machine[k].label);
-            table_count(t, (uint64_t)s->nodes);
-            table_real(t, 1e3 * s->forward);
-            table_real(t, 1e3 * s->backward);
-            table_real(t, told ? 1e3 * s->exposed : NAN);
-            table_real(t, told ? 1e3 * seconds[CHART_OTHER] : NAN);
-            table_real(t, 1e3 * (told ? seconds[CHART_UPDATE] : s->grad));
-            table_real(t, 1e3 * s->step);
-            table_real(t, 1e3 * s->low[PHASE_STEP]);
-            table_real(t, 1e3 * s->high[PHASE_STEP]);
-            table_real(t, 1e3 * s->sync);
-        }
-    return t;
-}
-
 static void add_work(table *t, const page_machine *m, const char *name, const explained *x)
 {
     const double update = x->part[PHASE_UPDATE] + x->part[PHASE_GRAD_ONE] + x->part[PHASE_GRAD];
@@ -385,7 +347,7 @@ void page_step_write(const page *p, FILE *out)
                        "%s learned layers as wholes: which kernels they are made of, and what "
                        "bounds these, it does not say.",
                        p->machine[0].who->model);
-    page_numbers(parts_table(p), "The parts in numbers", out);
+    page_numbers(page_points(p, step_parts_told), "The parts in numbers", out);
     for (size_t k = 0; k < p->n_machines; k++) {
         const page_machine *m = &p->machine[k];
 

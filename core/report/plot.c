@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "report/gnuplot.h"
+#include "report/step_fields.h"
 
 /* Okabe and Ito's but black and yellow, the latter too pale for a line. */
 static const char *const colours[] = { "#0072B2", "#D55E00", "#009E73", "#CC79A7",
@@ -19,38 +20,45 @@ typedef struct picture {
     size_t            n;
 } picture;
 
-static void put_real(FILE *out, double value)
+/* What a model does not tell from the update is in it. */
+static double exposed_of(const prediction *s)
 {
-    if (isfinite(value))
-        fprintf(out, " %.9g", value);
-    else
-        fputs(" NaN", out);
+    return isnan(s->exposed) ? 0 : s->exposed;
 }
+
+REAL_OF(ideal, step_row, r->point.samples_per_second / r->point.efficiency)
+REAL_OF(rest, step_row, r->point.step.grad - exposed_of(&r->point.step))
+REAL_OF(exposed, step_row, exposed_of(&r->point.step))
+COUNT_OF(beyond, step_row, r->point.step.grounds.n_beyond > 0)
+
+static const field curve_fields[] = {
+    { .key = "nodes" },
+    { .key = "samples_per_s" },
+    { .key = "samples_low_per_s" },
+    { .key = "samples_high_per_s" },
+    { "ideal", .real = ideal },
+    { .key = "forward_ms" },
+    { .key = "backward_ms" },
+    { "update_ms", .real = rest, IN_MS },
+    { "exposed_ms", .real = exposed, IN_MS },
+    { .key = "efficiency" },
+    { .key = "efficiency_low" },
+    { .key = "efficiency_high" },
+    { "beyond", .count = beyond },
+    { 0 },
+};
 
 static void put_data(FILE *out, const plot_curve *c, size_t at)
 {
-    fprintf(out,
-            "$curve%zu << EOD\n# nodes samples_per_s low high ideal forward_ms backward_ms "
-            "update_ms exposed_ms efficiency low high beyond\n",
-            at);
-    for (size_t i = 0; i < c->n; i++) {
-        const scale_point *p       = &c->point[i];
-        const prediction  *s       = &p->step;
-        const double       exposed = isnan(s->exposed) ? 0 : s->exposed; /* is in the update */
+    const field_view v    = { .fields = curve_fields, .from = step_fields, .in = IN_DATA };
+    const step_watts none = { &power_unknown, false, NAN };
 
-        fprintf(out, "%lld", (long long)s->nodes);
-        put_real(out, p->samples_per_second);
-        put_real(out, p->samples.low);
-        put_real(out, p->samples.high);
-        put_real(out, p->samples_per_second / p->efficiency);
-        put_real(out, 1e3 * s->forward);
-        put_real(out, 1e3 * s->backward);
-        put_real(out, 1e3 * (s->grad - exposed));
-        put_real(out, 1e3 * exposed);
-        put_real(out, p->efficiency);
-        put_real(out, p->efficiencies.low);
-        put_real(out, p->efficiencies.high);
-        fprintf(out, " %d\n", s->grounds.n_beyond > 0);
+    fprintf(out, "$curve%zu << EOD\n", at);
+    fields_data_head(&v, out);
+    for (size_t i = 0; i < c->n; i++) {
+        const step_row r = step_row_of(&c->point[i], &none);
+
+        fields_data(&v, &r, out);
     }
     fputs("EOD\n", out);
 }

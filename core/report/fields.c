@@ -1,0 +1,240 @@
+/* Fields of a record, and the views that show them. */
+#include "report/fields.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+field_place field_place_of(format f)
+{
+    return (field_place)(1 << f);
+}
+
+/* ---- values -------------------------------------------------------------------------------------
+ */
+
+/* One as it is shown. */
+typedef struct value {
+    field_kind kind; /* FIELD_NONE: unknown; FIELD_WHOLE and FIELD_CHARS become others */
+    union {
+        double      real;
+        uint64_t    count;
+        const char *text;
+        bool        flag;
+    } u;
+} value;
+
+static value member(const field *f, const char *record)
+{
+    const void *at = record + f->at;
+    value       v  = { .kind = f->kind };
+
+    switch (f->kind) {
+    case FIELD_NONE: break;
+    case FIELD_REAL: v.u.real = *(const double *)at; break;
+    case FIELD_COUNT: v.u.count = *(const uint64_t *)at; break;
+    case FIELD_WHOLE:
+        v.u.count = *(const uint64_t *)at;
+        v.kind    = *(const int64_t *)at < 0 ? FIELD_NONE : FIELD_COUNT;
+        break;
+    case FIELD_TEXT: v.u.text = *(const char *const *)at; break;
+    case FIELD_CHARS: return (value){ FIELD_TEXT, { .text = at } };
+    case FIELD_FLAG: v.u.flag = *(const bool *)at; break;
+    }
+    return v;
+}
+
+static double in_unit(const field *f, double x)
+{
+    x = f->times != 0 ? f->times * x : x;
+    return f->per != 0 ? x / f->per : x;
+}
+
+/* As it is shown; an unknown text is of no kind. */
+static value value_of(const field *f, size_t i, const void *record, char room[FIELD_TEXT_MAX])
+{
+    value v = f->real    ? (value){ FIELD_REAL, { .real = f->real(record, i) } }
+              : f->count ? (value){ FIELD_COUNT, { .count = f->count(record, i) } }
+              : f->text  ? (value){ FIELD_TEXT, { .text = f->text(record, i, room) } }
+                         : member(f, record);
+
+    if (v.kind == FIELD_REAL)
+        v.u.real = in_unit(f, v.u.real);
+    if (v.kind == FIELD_TEXT && !v.u.text)
+        v.kind = FIELD_NONE;
+    return v;
+}
+
+double field_number(const field *f, size_t i, const void *record)
+{
+    char        room[FIELD_TEXT_MAX];
+    const value v = value_of(f, i, record, room);
+
+    switch (v.kind) {
+    case FIELD_REAL: return v.u.real;
+    case FIELD_COUNT: return (double)v.u.count;
+    case FIELD_FLAG: return v.u.flag;
+    case FIELD_NONE:
+    case FIELD_WHOLE:
+    case FIELD_TEXT:
+    case FIELD_CHARS: break;
+    }
+    return NAN;
+}
+
+/* ---- columns ------------------------------------------------------------------------------------
+ */
+
+static bool shown(const field *f, const field_view *v)
+{
+    const bool by_people = v->in == IN_TABLE || v->in == IN_PAGE;
+
+    if (f->when & ~v->facts || f->not_in & v->in || (by_people && f->worth & ~v->facts))
+        return false;
+    return v->in == IN_TABLE ? f->title != NULL : v->in == IN_PAGE ? f->page != NULL : true;
+}
+
+static bool has_value(const field *f)
+{
+    return f->kind != FIELD_NONE || f->real || f->count || f->text;
+}
+
+/* The row that says where the value of `f` lies. */
+static const field *described(const field *f, const field *from)
+{
+    const field *d = from;
+
+    if (has_value(f))
+        return f;
+    while (d && d->key && strcmp(d->key, f->key))
+        d++;
+    assert(d && d->key);
+    return d;
+}
+
+/* What a view shows, one after the other: `f` says when, `d` what. */
+typedef struct walk {
+    const field_view *v;
+    const field      *f, *d;
+    size_t            i;
+    const char       *name; /* in the place of %s; NULL: there is none */
+} walk;
+
+static walk walk_of(const field_view *v)
+{
+    return (walk){ .v = v, .f = v->fields };
+}
+
+/* False: there is no further column. */
+static bool next(walk *w)
+{
+    if (w->d && w->d->each && (w->name = w->d->each(w->v->whole, ++w->i)))
+        return true;
+    for (w->f += w->d != NULL; w->f->key; w->f++) {
+        if (!shown(w->f, w->v))
+            continue;
+        w->d    = described(w->f, w->v->from);
+        w->i    = 0;
+        w->name = w->d->each ? w->d->each(w->v->whole, 0) : NULL;
+        if (!w->d->each || w->name)
+            return true;
+    }
+    return false;
+}
+
+/* A key or head with the name in it, in `room` where there is one. */
+static const char *named(const char *text, const char *name, char room[FIELD_TEXT_MAX])
+{
+    const char *at = name ? strstr(text, "%s") : NULL;
+
+    if (!at)
+        return text;
+    snprintf(room, FIELD_TEXT_MAX, "%.*s%s%s", (int)(at - text), text, name, at + 2);
+    return room;
+}
+
+/* ---- views --------------------------------------------------------------------------------------
+ */
+
+field_rows field_rows_of(const field_view *v)
+{
+    field_rows rows = { .t = table_new() };
+    char       key[FIELD_TEXT_MAX], head[FIELD_TEXT_MAX];
+
+    for (walk w = walk_of(v); next(&w);) {
+        const bool  page   = v->in == IN_PAGE;
+        const bool  ms     = page && w.d->unit && !strcmp(w.d->unit, "ms");
+        const char *column = page ? w.f->page : v->in == IN_TABLE ? w.f->title : w.f->key;
+
+        assert(rows.n < FIELD_COLUMNS_MAX);
+        rows.column[rows.n].of  = w.d;
+        rows.column[rows.n++].i = w.i;
+        table_column(rows.t, named(w.f->key, w.name, key), named(column, w.name, head),
+                     ms ? v->ms : w.d->digits);
+    }
+    return rows;
+}
+
+void field_row(field_rows *rows, const void *record)
+{
+    char room[FIELD_TEXT_MAX];
+
+    for (size_t c = 0; c < rows->n; c++) {
+        const value v = value_of(rows->column[c].of, rows->column[c].i, record, room);
+
+        switch (v.kind) {
+        case FIELD_REAL: table_real(rows->t, v.u.real); break;
+        case FIELD_COUNT: table_count(rows->t, v.u.count); break;
+        case FIELD_FLAG: table_text(rows->t, v.u.flag ? "yes" : "no"); break;
+        case FIELD_TEXT: table_text(rows->t, v.u.text); break;
+        case FIELD_NONE:
+        case FIELD_WHOLE:
+        case FIELD_CHARS: table_real(rows->t, NAN); break;
+        }
+    }
+}
+
+void fields_json(const field_view *v, const void *record, json *j)
+{
+    char room[FIELD_TEXT_MAX], name[FIELD_TEXT_MAX];
+
+    for (walk w = walk_of(v); next(&w);) {
+        const char *key = named(w.f->key, w.name, name);
+        const value x   = value_of(w.d, w.i, record, room);
+
+        switch (x.kind) {
+        case FIELD_REAL: json_real(j, key, x.u.real); break;
+        case FIELD_COUNT: json_count(j, key, x.u.count); break;
+        case FIELD_FLAG: json_bool(j, key, x.u.flag); break;
+        case FIELD_TEXT: json_text(j, key, x.u.text); break;
+        case FIELD_NONE:
+        case FIELD_WHOLE:
+        case FIELD_CHARS: json_text(j, key, NULL); break;
+        }
+    }
+}
+
+void fields_data(const field_view *v, const void *record, FILE *out)
+{
+    const char *between = "";
+
+    for (walk w = walk_of(v); next(&w); between = " ") {
+        const double x = field_number(w.d, w.i, record);
+
+        if (isfinite(x))
+            fprintf(out, "%s%.9g", between, x);
+        else
+            fprintf(out, "%sNaN", between);
+    }
+    putc('\n', out);
+}
+
+void fields_data_head(const field_view *v, FILE *out)
+{
+    char room[FIELD_TEXT_MAX];
+
+    putc('#', out);
+    for (walk w = walk_of(v); next(&w);)
+        fprintf(out, " %s", named(w.f->key, w.name, room));
+    putc('\n', out);
+}

@@ -1,0 +1,126 @@
+/* Fields of a plan. */
+#include "report/plan_fields.h"
+
+#include <math.h>
+
+#include "base/text.h"
+
+static const char *currency(const void *whole, size_t i)
+{
+    return i ? NULL : ((const plan_money *)whole)->currency;
+}
+
+static const char *kwh_currency(const void *whole, size_t i)
+{
+    return i ? NULL : ((const plan_money *)whole)->kwh;
+}
+
+/* An epoch, its evaluation included. */
+static double epoch_at(const plan_row *r, time_case at)
+{
+    return (r->plan.run.seconds[at] - r->of.startup) / (double)r->of.epochs;
+}
+
+static const char *type_of_gradients(const plan_row *r)
+{
+    const lm_dtype t = r->plan.setup.sync.dtype;
+
+    return t ? text_dtype_name((int32_t)t) : NULL;
+}
+
+TEXT_OF(policy, plan_row, sync_policy_print(&r->plan.setup.sync, room))
+TEXT_OF(ledger_text, plan_row, ledger_print(&r->step.grounds.ledger, room))
+TEXT_OF(beyond, plan_row, grounds_beyond(&r->step.grounds, room, 200))
+TEXT_OF(pareto, plan_row, r->plan.dominated ? "no" : "yes")
+TEXT_OF(grad_dtype, plan_row, type_of_gradients(r))
+REAL_OF(founded, plan_row, ledger_share(&r->step.grounds.ledger, (certainty)i))
+REAL_OF(compute, plan_row, r->step.forward + r->step.backward)
+REAL_OF(epoch, plan_row, epoch_at(r, TIME_EXPECTED))
+REAL_OF(epoch_low, plan_row, epoch_at(r, TIME_LOW))
+REAL_OF(epoch_high, plan_row, epoch_at(r, TIME_HIGH))
+COUNT_OF(bucket_bytes, plan_row,
+         r->plan.setup.sync.rule == SYNC_DDP ? r->plan.setup.sync.limit_bytes : 0)
+
+#define ROW(member)  FIELD_AT(plan_row, member)
+#define PLAN(member) FIELD_AT(plan_row, plan.member)
+#define RUN(at)      PLAN(run.seconds[at]), .per = 3600, IN_UNIT("h", -1)
+#define COST(at)     ROW(cost[at]), .digits = -1, .worth = PLAN_PRICED
+
+const field plan_fields[] = {
+    { "machine", "machine", NULL, ROW(machine), .worth = PLAN_SIDES, .help = "machine file" },
+    { "nodes", "nodes", NULL, PLAN(setup.nodes), .help = "what a network connects" },
+    { "batch", "batch", NULL, PLAN(setup.batch), .help = "samples of a device in a micro-step" },
+    { "micro_steps", "micro-steps", NULL, PLAN(setup.sync.accumulation), .worth = PLAN_MICRO,
+      .help = "of a step, whose gradients add up" },
+    { "global_batch", "global batch", NULL, PLAN(global_batch),
+      .help = "samples of a step on all devices" },
+    { "sync", "sync", NULL, .text = policy, .worth = PLAN_SYNC,
+      .help = "how all-reduces overlap the backward pass" },
+    { "step_ms", "step [ms]", NULL, PLAN(step.seconds[TIME_EXPECTED]), IN_MS,
+      .help = "the whole step" },
+    { "hours", "time [h]", NULL, RUN(TIME_EXPECTED), .help = "the whole run" },
+    { "hours_low", "low", NULL, RUN(TIME_LOW), .help = "low end of its interval" },
+    { "hours_high", "high", NULL, RUN(TIME_HIGH), .help = "high end of its interval" },
+    { "device_hours", "device-hours", NULL, ROW(device_hours), IN_UNIT("h", -1),
+      .help = "of all devices" },
+    { "cost", "cost [%s]", NULL, .each = currency, COST(TIME_EXPECTED), .help = "of the run" },
+    { "cost_low", "low", NULL, COST(TIME_LOW), .help = "low end of its interval" },
+    { "cost_high", "high", NULL, COST(TIME_HIGH), .help = "high end of its interval" },
+    { "power_w", "power [W]", NULL, ROW(watts), IN_UNIT("W", 1), .when = PLAN_POWER,
+      .help = "mean power of a device" },
+    { "energy_kwh", "energy [kWh]", NULL, ROW(kwh), IN_UNIT("kWh", -1), .when = PLAN_POWER,
+      .help = "energy of all devices in the run" },
+    { "co2_kg", "CO2 [kg]", NULL, ROW(kg_co2), IN_UNIT("kg", -1), .when = PLAN_POWER | PLAN_CO2,
+      .help = "CO2 of that electricity" },
+    { "electricity", "electricity [%s]", NULL, .each = kwh_currency, ROW(electricity), .digits = -1,
+      .when = PLAN_POWER | PLAN_ELECTRICITY, .help = "what it costs" },
+    { "power_by", "power by", NULL, ROW(power_by), .when = PLAN_POWER,
+      .help = "where the power comes from: fitted, learned or assumed" },
+    { "ledger_percent", LEDGER_TITLE, NULL, .text = ledger_text, .unit = "%",
+      .help = "shares of a step: measured, interpolated, extrapolated, assumed" },
+    { "beyond", "beyond", NULL, .text = beyond,
+      .help = "what leaves the calibrated range, and by which factor" },
+    { "answer", "answer", NULL, ROW(answers), .help = "questions that the plan answers" },
+    { "devices", NULL, NULL, PLAN(setup.devices), .help = "of each node" },
+    { "steps_per_epoch", NULL, NULL, PLAN(steps), .help = "steps of an epoch" },
+    { "evaluations_per_epoch", NULL, NULL, PLAN(evaluations),
+      .help = "forward passes of the evaluation behind an epoch" },
+    { "currency", NULL, NULL, ROW(currency), .help = "of all costs" },
+    { "price", NULL, NULL, ROW(price), .help = "where prices come from: list, spot or given" },
+    { "pareto", NULL, NULL, .text = pareto, .help = "is no plan as fast and as cheap?" },
+    { "keeps_to_limits", NULL, NULL, ROW(keeps_to_limits), .help = "to deadline and budget" },
+    { "%s", NULL, NULL, .each = certainty_each, .real = founded, .digits = 3,
+      .help = "share of a step that is so founded" },
+    { 0 },
+};
+
+#define SECONDS IN_UNIT("s", -1)
+
+const field plan_answer_fields[] = {
+    { .key = "machine" },
+    { .key = "nodes" },
+    { .key = "devices" },
+    { .key = "batch" },
+    { .key = "micro_steps" },
+    { .key = "sync" },
+    { "bucket_bytes", .count = bucket_bytes, .help = "of a bucket; 0: no bucket of fixed size" },
+    { "grad_dtype", .text = grad_dtype, .help = "type in which gradients travel" },
+    { .key = "global_batch" },
+    { .key = "steps_per_epoch" },
+    { .key = "evaluations_per_epoch" },
+    { "step_s", PLAN(step.seconds[TIME_EXPECTED]), SECONDS, .help = "the whole step" },
+    { "step_low_s", PLAN(step.seconds[TIME_LOW]), SECONDS, .help = "low end of its interval" },
+    { "step_high_s", PLAN(step.seconds[TIME_HIGH]), SECONDS, .help = "high end of its interval" },
+    { "compute_s", .real = compute, SECONDS, .help = "forward and backward passes of a step" },
+    { "exposed_s", ROW(step.exposed), SECONDS, .help = "all-reduces that are not hidden" },
+    { "epoch_s", .real = epoch, SECONDS, .help = "an epoch with its evaluation" },
+    { "epoch_low_s", .real = epoch_low, SECONDS, .help = "low end of its interval" },
+    { "epoch_high_s", .real = epoch_high, SECONDS, .help = "high end of its interval" },
+    { .key = "hours" },
+    { .key = "hours_low" },
+    { .key = "hours_high" },
+    { .key = "cost" },
+    { .key = "cost_low" },
+    { .key = "cost_high" },
+    { 0 },
+};

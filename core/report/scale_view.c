@@ -1,0 +1,357 @@
+/* Curves of layermeter scale in words, tables, JSON and pictures. */
+#include "report/scale_view.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "report/plot.h"
+
+/* What differs between the curves of a grid, or is worth a column. */
+typedef struct shows {
+    bool devices, batches, syncs;               /* differ between curves */
+    bool several, synced, whole, micro, tokens; /* are not 1, not `once`, given, not 1, there */
+} shows;
+
+static shows look(const scale_grid *g)
+{
+    const step_setup *first = &g->line[0].curve.q.setup;
+    shows             s     = { .tokens = g->tokens > 0 };
+
+    for (size_t i = 0; i < g->n_lines; i++) {
+        const scale_question *q    = &g->line[i].curve.q;
+        const step_setup     *mine = &q->setup;
+        char                  a[SYNC_POLICY_TEXT], b[SYNC_POLICY_TEXT];
+
+        s.devices |= mine->devices != first->devices;
+        s.batches |= mine->batch != first->batch;
+        s.syncs |=
+            strcmp(sync_policy_print(&mine->sync, a), sync_policy_print(&first->sync, b)) != 0;
+        s.several |= mine->devices > 1;
+        s.synced |= mine->sync.rule != SYNC_ONCE;
+        s.whole |= q->kind != SCALING_WEAK;
+        for (size_t k = 0; k < g->n_nodes; k++)
+            s.micro |= g->line[i].point[k].accumulation > 1;
+    }
+    return s;
+}
+
+/* ---- tables -------------------------------------------------------------------------------------
+ */
+
+static step_row row_of(const scale_grid *g, const scale_line *l, const scale_point *p)
+{
+    step_row r = step_row_of(p, &g->power);
+
+    r.sync    = l->curve.q.setup.sync;
+    r.tokens  = g->tokens;
+    r.turning = l->turns ? l->turning : (turning_point){ 0, 0, 0 };
+    r.set     = g->net->set;
+    return r;
+}
+
+static unsigned facts_of(const scale_grid *g, const shows *s)
+{
+    return step_watts_facts(&g->power) | (g->net->set ? STEP_SET : 0) |
+           (s->several ? STEP_SEVERAL : 0) | (s->micro ? STEP_MICRO : 0) |
+           (s->whole ? STEP_WHOLE : 0) | (s->syncs || s->synced ? STEP_SYNC : 0) |
+           (s->tokens ? STEP_TOKENS : 0);
+}
+
+/* A row for each point. */
+static table *points_table(const scale_grid *g, format f)
+{
+    const shows      s    = look(g);
+    const field_view v    = { .fields = step_fields,
+                              .in     = field_place_of(f),
+                              .facts  = facts_of(g, &s) };
+    field_rows       rows = field_rows_of(&v);
+
+    for (size_t i = 0; i < g->n_lines; i++)
+        for (size_t k = 0; k < g->n_nodes; k++) {
+            const step_row r = row_of(g, &g->line[i], &g->line[i].point[k]);
+
+            field_row(&rows, &r);
+        }
+    return rows.t;
+}
+
+/* What tells curves apart, for people, and for files all of it. */
+enum turn_facts {
+    TURN_BATCH = 1 << 16, /* a batch of each device is given: strong scaling has a whole one only */
+    TURN_WHOLE = 1 << 17, /* a whole batch is given */
+    TURN_SIZE  = 1 << 18, /* the batch of each device tells curves apart */
+    TURN_STRONG = 1 << 19, /* the whole batch does */
+    TURN_SYNC   = 1 << 20, /* the policy does */
+};
+
+static const field turn_fields[] = {
+    { "devices_per_node", .title = "devices per node", .worth = STEP_SEVERAL },
+    { "batch", .title = "batch", .when = TURN_BATCH, .worth = TURN_SIZE },
+    { "global_batch", .title = "global batch", .when = TURN_WHOLE, .worth = TURN_STRONG },
+    { "sync", .title = "sync", .worth = TURN_SYNC },
+    { "turning_point_nodes", .title = "turning point [nodes]" },
+    { "turning_point_low", .title = "low" },
+    { "turning_point_high", .title = "high" },
+    { 0 },
+};
+
+static unsigned turn_facts(const scale_grid *g)
+{
+    const shows        s    = look(g);
+    const scaling_kind kind = g->line[0].curve.q.kind;
+    const bool         size = s.batches || !s.syncs;
+
+    return (s.several ? STEP_SEVERAL : 0) | (kind == SCALING_STRONG ? 0 : TURN_BATCH) |
+           (kind == SCALING_WEAK ? 0 : TURN_WHOLE) | (size ? TURN_SIZE : 0) |
+           (size && kind == SCALING_STRONG ? TURN_STRONG : 0) | (s.syncs ? TURN_SYNC : 0);
+}
+
+/* A row for each curve: where it turns. */
+static table *turns_table(const scale_grid *g, format f)
+{
+    const field_view v = {
+        .fields = turn_fields, .from = step_fields, .in = field_place_of(f), .facts = turn_facts(g)
+    };
+    field_rows rows = field_rows_of(&v);
+
+    for (size_t i = 0; i < g->n_lines; i++) {
+        const scale_question *q = &g->line[i].curve.q;
+        step_row              r = row_of(g, &g->line[i], &g->line[i].point[0]);
+
+        r.point.step.batch   = q->setup.batch; /* of which a point may take less */
+        r.point.global_batch = q->global_batch;
+        field_row(&rows, &r);
+    }
+    return rows.t;
+}
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+
+static const char *turn_meaning(scaling_kind kind)
+{
+    return kind == SCALING_WEAK ? "doubling gains less than 10 % of throughput"
+                                : "doubling gains less than 5 % of the epoch time";
+}
+
+static void print_turning(const scale_line *l, FILE *out)
+{
+    const turning_point *t = &l->turning;
+
+    if (!l->turns)
+        fputs("turning point: unknown, several nodes cannot be predicted by this machine file\n",
+              out);
+    else if (t->nodes)
+        fprintf(out, "turning point: %lld node%s", (long long)t->nodes, t->nodes == 1 ? "" : "s");
+    else
+        fprintf(out, "turning point: none up to %d nodes", TURNING_LIMIT);
+    if (!l->turns)
+        return;
+    if (t->low > 0 && t->high > 0)
+        fprintf(out, " (%lld to %lld by the interval of all-reduces)", (long long)t->low,
+                (long long)t->high);
+    else if (t->low > 0)
+        fprintf(out, " (%lld or more by the interval of all-reduces)", (long long)t->low);
+    fprintf(out, ": %s\n", turn_meaning(l->curve.q.kind));
+}
+
+/* Where some devices have nothing to do. */
+static void print_idle(const scale_grid *g, FILE *out)
+{
+    for (size_t i = 0; i < g->n_lines; i++)
+        for (size_t k = 0; k < g->n_nodes; k++) {
+            const scale_point *p = &g->line[i].point[k];
+
+            if (!p->idle)
+                continue;
+            fprintf(out,
+                    "note: a batch of %lld on %lld nodes leaves %lld of %lld devices without a "
+                    "sample: give fewer nodes or a larger batch\n",
+                    (long long)p->global_batch, (long long)p->step.nodes, (long long)p->idle,
+                    (long long)(p->step.nodes * p->step.devices));
+            return;
+        }
+}
+
+/* Nodes of so many devices whose all-reduces were measured; 0: of a datasheet. */
+static int64_t measured_nodes(const predictor *who, int64_t devices)
+{
+    return who->cal ? calibration_nodes(who->cal, predictor_sync_model(who), devices) : 0;
+}
+
+/* How far the curves leave what was measured between ranks. */
+static void print_measured(const scale_grid *g, FILE *out)
+{
+    const prediction  *last     = &g->line[g->n_lines - 1].point[g->n_nodes - 1].step;
+    const calibration *cal      = g->who->cal;
+    const int64_t      measured = measured_nodes(g->who, last->devices);
+
+    if (!cal || last->nodes * last->devices == 1)
+        return;
+    if (!calibration_asks(cal, predictor_sync_model(g->who))) {
+        if (last->nodes * last->devices > cal->max_ranks)
+            fprintf(
+                out,
+                "note: calibrated on at most %lld rank%s on %lld host%s; beyond that the curve is "
+                "an extrapolation over the same link\n",
+                (long long)cal->max_ranks, cal->max_ranks == 1 ? "" : "s",
+                (long long)cal->max_hosts, cal->max_hosts == 1 ? "" : "s");
+    } else if (last->nodes > 1 && measured == 1) {
+        fputs("note: what connects nodes is told (--bandwidth), not measured\n", out);
+    } else if (last->nodes > measured) {
+        fprintf(
+            out,
+            "note: all-reduces were measured on at most %lld nodes; beyond that the curve is an "
+            "extrapolation\n",
+            (long long)measured);
+    }
+}
+
+static void print_words(const scale_grid *g, FILE *out)
+{
+    if (g->n_lines == 1)
+        print_turning(&g->line[0], out);
+    print_idle(g, out);
+    print_measured(g, out);
+    if (g->net->note)
+        fprintf(out, "note: %s\n", g->net->note);
+}
+
+/* What all curves share. */
+TEXT_OF(network_name, scale_grid, r->who->network)
+TEXT_OF(network_set, scale_grid, r->net->set)
+TEXT_OF(network_note, scale_grid, r->net->note)
+TEXT_OF(machine_file, scale_grid, r->who->machine)
+TEXT_OF(model_name, scale_grid, r->who->model)
+TEXT_OF(kind_name, scale_grid, scaling_kind_name(r->line[0].curve.q.kind))
+COUNT_OF(dataset, scale_grid, r->line[0].curve.q.dataset)
+COUNT_OF(ranks, scale_grid, r->who->cal->max_ranks)
+COUNT_OF(hosts, scale_grid, r->who->cal->max_hosts)
+TEXT_OF(turn_text, scale_grid, turn_meaning(r->line[0].curve.q.kind))
+
+enum grid_facts { GRID_CALIBRATED = 1, GRID_DATASHEET = 2 };
+
+static const field grid_fields[] = {
+    { "network", .text = network_name, .help = "as it was asked for" },
+    { "set", .text = network_set, .help = "arguments of the network" },
+    { "note", .text = network_note, .help = "what is to be known of its counts" },
+    { "machine", .text = machine_file, .help = "machine file" },
+    { "model", .text = model_name, .help = "model that predicts the step" },
+    { "scaling", .text = kind_name, .help = "what stays the same on more devices" },
+    { "dataset", .count = dataset, .help = "samples of an epoch" },
+    { "calibrated_ranks", .count = ranks, .when = GRID_CALIBRATED, .help = "most ranks measured" },
+    { "calibrated_hosts", .count = hosts, .when = GRID_CALIBRATED, .help = "most hosts measured" },
+    { "device", FIELD_AT(scale_grid, device), .when = GRID_DATASHEET, .help = "by its datasheet" },
+    { "turning_point", .text = turn_text, .help = "what a turning point is" },
+    { 0 },
+};
+
+static void print_json(const scale_grid *g, const table *rows)
+{
+    const field_view v     = { .fields = grid_fields,
+                               .in     = IN_JSON,
+                               .facts  = g->who->cal ? GRID_CALIBRATED : GRID_DATASHEET };
+    table           *turns = turns_table(g, FORMAT_JSON);
+    json             j     = { .out = stdout };
+
+    json_open(&j, NULL, '{');
+    fields_json(&v, g, &j);
+    table_json(turns, &j, "curves");
+    table_json(rows, &j, "points");
+    json_close(&j, '}');
+    table_free(turns);
+}
+
+static lm_status print_turns(const scale_grid *g, lm_error *err)
+{
+    table    *t = turns_table(g, FORMAT_TABLE);
+    lm_status status;
+
+    printf("\nturning points: %s; low and high by the interval of all-reduces\n",
+           turn_meaning(g->line[0].curve.q.kind));
+    status = table_print(t, FORMAT_TABLE, stdout, err);
+    table_free(t);
+    return status;
+}
+
+lm_status scale_print(const scale_grid *g, format f, lm_error *err)
+{
+    table    *t      = points_table(g, f);
+    lm_status status = LM_OK;
+
+    if (f == FORMAT_JSON)
+        print_json(g, t);
+    else
+        status = table_print(t, f, stdout, err);
+    if (!status && f == FORMAT_TABLE && g->n_lines > 1)
+        status = print_turns(g, err);
+    if (!status && f == FORMAT_TABLE && g->net->set)
+        printf("set: %s\n", g->net->set);
+    if (!status && f != FORMAT_JSON)
+        print_words(g, f == FORMAT_TABLE ? stdout : stderr);
+    table_free(t);
+    return status;
+}
+
+bool scale_lacks_power(const scale_grid *g)
+{
+    for (size_t k = 0; k < g->n_lines; k++)
+        for (size_t i = 0; i < g->n_nodes; i++)
+            if (!step_power_told(&g->power, &g->line[k].point[i]))
+                return true;
+    return false;
+}
+
+/* ---- picture ------------------------------------------------------------------------------------
+ */
+
+/* "DEVICES a node, batch N, ddp:25MiB": what tells a curve from the others, "" of a single one. */
+#define LABEL 96
+static const char *label_of(const scale_grid *g, const scale_line *l, char buffer[LABEL])
+{
+    const shows           s = look(g);
+    const scale_question *q = &l->curve.q;
+    size_t                n = 0;
+    char                  policy[SYNC_POLICY_TEXT];
+
+    *buffer = '\0';
+    if (s.devices)
+        n += (size_t)snprintf(buffer, LABEL, "%lld a node", (long long)q->setup.devices);
+    if (s.batches)
+        n += (size_t)snprintf(buffer + n, LABEL - n, "%sbatch %lld", n ? ", " : "",
+                              (long long)q->setup.batch);
+    if (s.syncs)
+        snprintf(buffer + n, LABEL - n, "%s%s", n ? ", " : "",
+                 sync_policy_print(&q->setup.sync, policy));
+    return buffer;
+}
+
+lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, bool keep_script,
+                     lm_error *err)
+{
+    const scaling_kind kind  = g->line[0].curve.q.kind;
+    plot_curve        *curve = calloc(g->n_lines, sizeof *curve);
+    char(*label)[LABEL]      = calloc(g->n_lines, sizeof *label);
+    char      title[200];
+    lm_status status = curve && label ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < g->n_lines && !status; i++) {
+        const scale_line *l = &g->line[i];
+
+        curve[i] = (plot_curve){ .label    = label_of(g, l, label[i]),
+                                 .point    = l->point,
+                                 .n        = g->n_nodes,
+                                 .turning  = l->turns ? l->turning : (turning_point){ 0, -1, -1 },
+                                 .measured = measured_nodes(g->who, l->curve.q.setup.devices) };
+    }
+    snprintf(title, sizeof title, "%.60s: %s scaling, batch %.40s%s, %s", g->who->network,
+             scaling_kind_name(kind), batch, kind == SCALING_WEAK ? " per device" : " in all",
+             g->who->model);
+    if (!status)
+        status = plot_scaling(path, title, curve, g->n_lines, keep_script, err);
+    free(curve);
+    free(label);
+    return status;
+}

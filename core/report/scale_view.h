@@ -1,0 +1,37 @@
+/** Curves over nodes as `layermeter scale` shows them: table, CSV, JSON, words and a picture. */
+#ifndef REPORT_SCALE_VIEW_H
+#define REPORT_SCALE_VIEW_H
+
+#include "report/step_fields.h"
+
+/** One curve over nodes. */
+typedef struct scale_line {
+    scale_curve   curve;
+    bool          turns; /**< several nodes can be predicted: `turning` says something */
+    turning_point turning;
+    scale_point  *point; /**< of each number of nodes */
+} scale_line;
+
+/** Devices per node x batch x sync policy, each a curve over the same numbers of nodes. */
+typedef struct scale_grid {
+    const predictor *who;
+    const network   *net;
+    const char      *device; /**< of a model that takes a datasheet */
+    scale_line      *line;
+    size_t           n_lines; /**< at least one */
+    size_t           n_nodes; /**< points of each curve, at least one */
+    int64_t          tokens;  /**< of a sample; 0: it is none of tokens */
+    step_watts       power;
+} scale_grid;
+
+/** Data to stdout; words beside them to stdout for tables, to stderr for files. */
+lm_status scale_print(const scale_grid *g, format f, lm_error *err);
+
+/** Has any point no power, though there are columns for it? */
+bool scale_lacks_power(const scale_grid *g);
+
+/** A picture of the curves, as plot_scaling(). `batch`: as it was asked for. */
+lm_status scale_draw(const scale_grid *g, const char *path, const char *batch, bool keep_script,
+                     lm_error *err);
+
+#endif

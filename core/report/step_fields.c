@@ -1,0 +1,258 @@
+/* Fields of a predicted step: a column more in all outputs of scale is a row more here. */
+#include "report/step_fields.h"
+
+#include <math.h>
+
+#include "report/page_parts.h"
+
+const char *step_power_by(const power_model *m, const step_power *p)
+{
+    return isnan(p->watts.value) ? "" : p->learned ? "learned" : m->assumed ? "assumed" : "fitted";
+}
+
+unsigned step_watts_facts(const step_watts *w)
+{
+    return !w->shown ? 0 : isnan(w->grams_per_kwh) ? STEP_POWER : STEP_POWER | STEP_CO2;
+}
+
+step_row step_row_of(const scale_point *point, const step_watts *w)
+{
+    step_row r = { .point = *point, .power_by = "", .grams_per_kwh = w->grams_per_kwh };
+
+    r.power    = step_power_of(w->model, &point->bottleneck, &point->step);
+    r.power_by = step_power_by(w->model, &r.power);
+    return r;
+}
+
+bool step_power_told(const step_watts *w, const scale_point *point)
+{
+    return !w->shown || !isnan(step_row_of(point, w).power.watts.value);
+}
+
+/* ---- values that are no members -----------------------------------------------------------------
+ */
+
+static double kwh(const step_row *r)
+{
+    return r->power.joules.value * (double)r->point.steps_per_epoch / JOULES_PER_KWH;
+}
+
+/* Of nodes: 0 is none. */
+static double nodes_or_none(int64_t nodes)
+{
+    return nodes > 0 ? (double)nodes : NAN;
+}
+
+static double update_of(const prediction *s)
+{
+    return s->grad - s->exposed - s->copy - s->straggler;
+}
+
+/* Does the model tell what is left of all-reduces from the update? */
+static bool told(const step_row *r)
+{
+    const prediction *s = &r->point.step;
+
+    return !isnan(s->forward) && !isnan(s->backward) && !isnan(s->exposed);
+}
+
+static double other(const prediction *s)
+{
+    return s->copy + s->straggler;
+}
+
+COUNT_OF(devices, step_row, r->point.step.nodes * r->point.step.devices)
+REAL_OF(update, step_row, update_of(&r->point.step))
+REAL_OF(tokens_per_s, step_row, r->tokens ? r->point.samples_per_second *(double)r->tokens : NAN)
+REAL_OF(epoch_kwh, step_row, kwh(r))
+REAL_OF(epoch_co2, step_row, kwh(r) * r->grams_per_kwh)
+REAL_OF(certainty_share, step_row, ledger_share(&r->point.step.grounds.ledger, (certainty)i))
+REAL_OF(turning, step_row, nodes_or_none(r->turning.nodes))
+REAL_OF(turning_low, step_row, nodes_or_none(r->turning.low))
+REAL_OF(turning_high, step_row, nodes_or_none(r->turning.high))
+REAL_OF(exposed_told, step_row, told(r) ? r->point.step.exposed : NAN)
+REAL_OF(other_told, step_row, told(r) ? other(&r->point.step) : NAN)
+REAL_OF(update_told, step_row, told(r) ? update_of(&r->point.step) : r->point.step.grad)
+TEXT_OF(policy, step_row, sync_policy_print(&r->sync, room))
+TEXT_OF(bound, step_row, bottleneck_name(r->point.bottleneck.most))
+TEXT_OF(sync_bound_text, step_row, sync_bound_name(r->point.bottleneck.sync))
+TEXT_OF(ledger_text, step_row, ledger_print(&r->point.step.grounds.ledger, room))
+TEXT_OF(beyond, step_row, grounds_beyond(&r->point.step.grounds, room, 200))
+TEXT_OF(best, step_row, r->best ? "*" : "")
+TEXT_OF(set, step_row, r->set ? r->set : "")
+
+/* ---- tables -------------------------------------------------------------------------------------
+ */
+
+const char *certainty_each(const void *whole, size_t i)
+{
+    (void)whole;
+    return i < N_CERTAINTIES ? certainty_name((certainty)i) : NULL;
+}
+
+TEXT_OF(epoch_text, step_row, page_time(r->point.epoch_seconds, room, FIELD_TEXT_MAX))
+
+#define ROW(member)   FIELD_AT(step_row, member)
+#define POINT(member) FIELD_AT(step_row, point.member)
+#define STEP(member)  FIELD_AT(step_row, point.step.member)
+#define RATE(d)       IN_UNIT("1/s", TABLE_POSITIVE(d))
+#define POWER(u, d)   IN_UNIT(u, d), .when = STEP_POWER
+#define NOT_IN_CURVES .not_in = IN_JSON /* which lists the curves, and says the settings once */
+#define ONLY_IN_PAGE  .not_in = IN_FILES
+
+const field step_fields[] = {
+    { "machine", NULL, "machine", ROW(machine), ONLY_IN_PAGE, .help = "the machine's label" },
+    { "nodes", "nodes", "nodes", STEP(nodes), .help = "what a network connects" },
+    { "devices_per_node", "x devices", NULL, STEP(devices), .worth = STEP_SEVERAL,
+      .help = "devices of each node" },
+    { "devices", NULL, NULL, .count = devices, .help = "devices of all nodes" },
+    { "batch", "batch", "batch", STEP(batch), .help = "samples of a device in a micro-step" },
+    { "accumulation", "micro-steps", NULL, POINT(accumulation), .worth = STEP_MICRO,
+      .help = "micro-steps of a step, whose gradients add up" },
+    { "global_batch", "global batch", "of all", POINT(global_batch), .worth = STEP_WHOLE,
+      .help = "samples of a step on all devices" },
+    { "idle_devices", NULL, NULL, POINT(idle), .help = "devices without a sample" },
+    { "sync", "sync", NULL, .text = policy, .worth = STEP_SYNC,
+      .help = "how all-reduces overlap the backward pass" },
+    { "forward_ms", NULL, NULL, STEP(forward), IN_MS, .help = "forward passes of a step" },
+    { "backward_ms", NULL, NULL, STEP(backward), IN_MS, .help = "backward passes of a step" },
+    { "sync_ms", NULL, NULL, STEP(sync), IN_MS, .help = "all-reduces, hidden or not" },
+    { "messages", NULL, NULL, STEP(messages), .help = "messages of these all-reduces" },
+    { "copy_ms", NULL, NULL, STEP(copy), IN_MS, .help = "copies into buckets and out of them" },
+    { "straggler_ms", NULL, NULL, STEP(straggler), IN_MS,
+      .help = "what the slowest rank takes longer than one" },
+    { "update_ms", NULL, NULL, .real = update, IN_MS, .help = "update of the weights" },
+    { "grad_ms", NULL, NULL, STEP(grad), IN_MS,
+      .help = "exposed all-reduces, copies, stragglers and update" },
+    { "step_ms", "step [ms]", "step [ms]", STEP(step), IN_MS, .help = "the whole step" },
+    { "step_low_ms", "low", NULL, STEP(low[PHASE_STEP]), IN_MS,
+      .help = "low end of the step's interval" },
+    { "step_high_ms", "high", NULL, STEP(high[PHASE_STEP]), IN_MS,
+      .help = "high end of the step's interval" },
+    { "exposed_ms", "exposed", NULL, STEP(exposed), IN_MS,
+      .help = "all-reduces that the backward pass does not hide" },
+    { "samples_per_s", "samples/s", "samples/s", POINT(samples_per_second), RATE(1),
+      .help = "throughput of all devices" },
+    { "samples_low_per_s", NULL, "low", POINT(samples.low), RATE(1),
+      .help = "throughput at the high end of the step's interval" },
+    { "samples_high_per_s", NULL, "high", POINT(samples.high), RATE(1),
+      .help = "throughput at the low end of the step's interval" },
+    { "tokens_per_s", "tokens/s", "tokens/s", .real = tokens_per_s, RATE(0), .worth = STEP_TOKENS,
+      .help = "throughput in tokens" },
+    { "speedup", "speed-up", "speed-up", POINT(speedup), WITH_DIGITS(2),
+      .help = "throughput against one node" },
+    { "efficiency", "efficiency", NULL, POINT(efficiency), WITH_DIGITS(3),
+      .help = "speed-up over nodes" },
+    { "efficiency_percent", NULL, "efficiency [%]", POINT(efficiency), .unit = "%", .times = 100,
+      WITH_DIGITS(1), ONLY_IN_PAGE, .help = "speed-up over nodes" },
+    { "efficiency_low", NULL, NULL, POINT(efficiencies.low), WITH_DIGITS(3),
+      .help = "efficiency at the high end of the all-reduces' interval" },
+    { "efficiency_high", NULL, NULL, POINT(efficiencies.high), WITH_DIGITS(3),
+      .help = "efficiency at the low end of the all-reduces' interval" },
+    { "epoch_s", "epoch [s]", NULL, POINT(epoch_seconds), IN_UNIT("s", TABLE_POSITIVE(0)),
+      .help = "an epoch" },
+    { "epoch", NULL, "an epoch takes", .text = epoch_text, ONLY_IN_PAGE, .help = "an epoch" },
+    { "steps_per_epoch", NULL, NULL, POINT(steps_per_epoch), .help = "steps of an epoch" },
+    { "power_w", "power [W]", NULL, ROW(power.watts.value), POWER("W", 1),
+      .help = "mean power of a device" },
+    { "energy_j", "energy [J]", NULL, ROW(power.joules.value), POWER("J", -1),
+      .help = "energy of all devices in a step" },
+    { "epoch_kwh", "epoch [kWh]", NULL, .real = epoch_kwh, POWER("kWh", -1),
+      .help = "energy of all devices in an epoch" },
+    { "epoch_co2_g", "epoch [gCO2]", NULL, .real = epoch_co2, IN_UNIT("g", -1),
+      .when = STEP_POWER | STEP_CO2, .help = "CO2 of that electricity" },
+    { "power_by", "power by", NULL, ROW(power_by), .when = STEP_POWER,
+      .help = "where the power comes from: fitted, learned or assumed" },
+    { "edp_js", NULL, NULL, ROW(power.edp), POWER("J s", -1),
+      .help = "energy times time of a step" },
+    { "power_low_w", NULL, NULL, ROW(power.watts.low), POWER("W", 1),
+      .help = "low end of the power's interval" },
+    { "power_high_w", NULL, NULL, ROW(power.watts.high), POWER("W", 1),
+      .help = "high end of the power's interval" },
+    { "energy_low_j", NULL, NULL, ROW(power.joules.low), POWER("J", -1),
+      .help = "low end of the energy's interval" },
+    { "energy_high_j", NULL, NULL, ROW(power.joules.high), POWER("J", -1),
+      .help = "high end of the energy's interval" },
+    { "bottleneck", "bottleneck", "most of a step", .text = bound,
+      .help = "what the largest share of a step goes to" },
+    { "bottleneck_share", NULL, NULL, POINT(bottleneck.share), WITH_DIGITS(3),
+      .help = "that share" },
+    { "sync_bound", NULL, NULL, .text = sync_bound_text,
+      .help = "what all-reduces wait for: latency or bandwidth" },
+    { "ledger_percent", LEDGER_TITLE, NULL, .text = ledger_text, .unit = "%",
+      .help = "shares of a step: measured, interpolated, extrapolated, assumed" },
+    { "%s", NULL, NULL, .each = certainty_each, .real = certainty_share, WITH_DIGITS(3),
+      .help = "share of a step that is so founded" },
+    { "beyond", "beyond", "beyond the calibration", .text = beyond,
+      .help = "what leaves the calibrated range, and by which factor" },
+    { "turning_point_nodes", NULL, NULL, .real = turning, NOT_IN_CURVES,
+      .help = "nodes from which on doubling does not pay" },
+    { "turning_point_low", NULL, NULL, .real = turning_low, NOT_IN_CURVES,
+      .help = "the same at the high end of the all-reduces' interval" },
+    { "turning_point_high", NULL, NULL, .real = turning_high, NOT_IN_CURVES,
+      .help = "the same at the low end of the all-reduces' interval" },
+    { "set", NULL, NULL, .text = set, .when = STEP_SET, NOT_IN_CURVES,
+      .help = "arguments of the network" },
+    { 0 },
+};
+
+/* Bounds of the parts. */
+#define PART(name, of)                                                                             \
+    { name "_low_ms", .kind = FIELD_REAL, .at = offsetof(step_row, point.step.low[of]), IN_MS,     \
+      .help = "low end of that part's interval" },                                                 \
+    {                                                                                              \
+        name "_high_ms", .kind = FIELD_REAL, .at = offsetof(step_row, point.step.high[of]), IN_MS, \
+                         .help = "high end of that part's interval"                                \
+    }
+
+const field step_predicted[] = {
+    { "nodes", .title = "nodes" },
+    { "devices_per_node", .title = "x devices", .when = STEP_SEVERAL },
+    { "batch", .title = "batch" },
+    { "sync", .title = "sync", .when = STEP_SYNC },
+    { "forward_ms", .title = "forward [ms]" },
+    { "backward_ms", .title = "backward [ms]" },
+    { "sync_ms", .title = "sync [ms]" },
+    { "exposed_ms", .title = "exposed [ms]", .when = STEP_SYNC },
+    { "grad_ms", .title = "sync+update [ms]" },
+    { "step_ms", .title = "step [ms]" },
+    { "step_low_ms", .title = "low" },
+    { "step_high_ms", .title = "high" },
+    { "samples_per_s", .title = "samples/s" },
+    { "epoch_s", .title = "epoch [s]" },
+    { "power_w", .title = "power [W]", .when = STEP_POWER },
+    { "energy_j", .title = "energy [J]", .when = STEP_POWER },
+    { "epoch_kwh", .title = "epoch [kWh]", .when = STEP_POWER },
+    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_POWER | STEP_CO2 },
+    { "power_by", .title = "power by", .when = STEP_POWER },
+    { "ledger_percent", .title = LEDGER_TITLE },
+    { "beyond", .title = "beyond" },
+    { "best", .title = "best", .text = best, .when = STEP_BEST, .help = "* at the shortest step" },
+    { "set", .title = "set", .when = STEP_SET },
+    { .key = "%s" },
+    { "edp_js", .when = STEP_POWER },
+    { "power_low_w", .when = STEP_POWER },
+    { "power_high_w", .when = STEP_POWER },
+    { "energy_low_j", .when = STEP_POWER },
+    { "energy_high_j", .when = STEP_POWER },
+    PART("forward", PHASE_FORWARD),
+    PART("backward", PHASE_BACKWARD),
+    PART("sync", PHASE_SYNC),
+    PART("grad", PHASE_GRAD),
+    { 0 },
+};
+
+const field step_parts_told[] = {
+    { "machine", .page = "machine" },
+    { "nodes", .page = "nodes" },
+    { "forward_ms", .page = "forward [ms]" },
+    { "backward_ms", .page = "backward [ms]" },
+    { "exposed_ms", .page = "exposed sync [ms]", .real = exposed_told, IN_MS },
+    { "other_ms", .page = "copies, stragglers [ms]", .real = other_told, IN_MS },
+    { "update_ms", .page = "update [ms]", .real = update_told, IN_MS },
+    { "step_ms", .page = "step [ms]" },
+    { "step_low_ms", .page = "low" },
+    { "step_high_ms", .page = "high" },
+    { "sync_ms", .page = "all-reduces [ms]" },
+    { 0 },
+};

@@ -1,0 +1,63 @@
+/** Fields of a predicted step: what predict, scale, report and pictures show of it. */
+#ifndef REPORT_STEP_FIELDS_H
+#define REPORT_STEP_FIELDS_H
+
+#include "predict/scaling.h"
+#include "predict/step_power.h"
+#include "report/fields.h"
+
+/** What is known of a device's power. */
+typedef struct step_watts {
+    const power_model *model;
+    bool               shown;         /**< some power is known, so that there are columns for it */
+    double             grams_per_kwh; /**< CO2 of electricity; NAN: not told */
+} step_watts;
+
+/** A step with what is said beside it: the record of step_fields. */
+typedef struct step_row {
+    scale_point   point;
+    sync_policy   sync;
+    int64_t       tokens;        /**< of a sample; 0: it has none */
+    step_power    power;         /**< NAN: unknown */
+    const char   *power_by;      /**< step_power_by() */
+    double        grams_per_kwh; /**< CO2 of electricity; NAN: not told */
+    turning_point turning;       /**< of its curve; nodes below 1: none, or unknown */
+    const char   *machine, *set; /**< of the network; NULL: nothing */
+    bool          best;          /**< of the policies that were asked for */
+} step_row;
+
+/** Facts that decide on columns. */
+enum step_facts {
+    STEP_POWER   = 1 << 0, /**< some power is known */
+    STEP_CO2     = 1 << 1, /**< and the CO2 of electricity */
+    STEP_SET     = 1 << 2, /**< arguments of the network are set */
+    STEP_SEVERAL = 1 << 3, /**< nodes have several devices */
+    STEP_MICRO   = 1 << 4, /**< steps have several micro-steps */
+    STEP_WHOLE   = 1 << 5, /**< the batch of all devices is given */
+    STEP_SYNC    = 1 << 6, /**< a policy other than the usual, or several */
+    STEP_TOKENS  = 1 << 7, /**< samples are rows of tokens */
+    STEP_BEST    = 1 << 8  /**< the best policy is asked for */
+};
+
+/** All fields, in the order of `layermeter scale`, with its heads and those of a page's curve. */
+extern const field step_fields[];
+/** Those of `layermeter predict`: from step_fields. */
+extern const field step_predicted[];
+/** Those of a page's steps, part by part: from step_fields. */
+extern const field step_parts_told[];
+
+/** Columns that power adds. */
+unsigned step_watts_facts(const step_watts *w);
+/** A row of a point, with its power; the rest is the caller's to fill. */
+step_row step_row_of(const scale_point *point, const step_watts *w);
+
+/** Is the power of a point known, or no power shown at all? */
+bool step_power_told(const step_watts *w, const scale_point *point);
+
+/** Where a power comes from: "learned", "fitted" or "assumed"; "": it is unknown. */
+const char *step_power_by(const power_model *m, const step_power *p);
+
+/** For `each`: names of certainties. */
+const char *certainty_each(const void *whole, size_t i);
+
+#endif

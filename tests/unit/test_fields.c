@@ -1,0 +1,268 @@
+/* Fields of a record: one table by hand, in each of its views. */
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/scale_view.h"
+
+typedef struct car {
+    double      seconds, metres, watts;
+    uint64_t    wheels;
+    int64_t     seats; /* below 0: unknown */
+    const char *maker; /* NULL: unknown */
+    char        name[16];
+    bool        sold;
+} car;
+
+enum { WITH_POWER = 1, WITH_SEATS = 2 };
+
+static const char *const gears[] = { "first", "second" };
+
+static const char *gear(const void *whole, size_t i)
+{
+    return i < *(const size_t *)whole ? gears[i] : NULL;
+}
+
+REAL_OF(speed, car, r->metres / r->seconds)
+REAL_OF(geared, car, (double)(i + 1) * r->metres)
+COUNT_OF(axles, car, r->wheels / 2)
+TEXT_OF(called, car, (snprintf(room, FIELD_TEXT_MAX, "the %s", r->name), room))
+
+static const field fields[] = {
+    { "name", "name", "car", FIELD_AT(car, name), .help = "of the car" },
+    { "lap_ms", "lap [ms]", "lap", FIELD_AT(car, seconds), IN_MS, .help = "a lap" },
+    { "road_km", NULL, NULL, FIELD_AT(car, metres), .per = 1000, IN_UNIT("km", 1) },
+    { "speed", "m/s", NULL, .real = speed, IN_UNIT("m/s", 1) },
+    { "wheels", "wheels", NULL, FIELD_AT(car, wheels) },
+    { "axles", NULL, "axles", .count = axles },
+    { "seats", "seats", NULL, FIELD_AT(car, seats), .worth = WITH_SEATS },
+    { "power_w", "power [W]", NULL, FIELD_AT(car, watts), IN_UNIT("W", 1), .when = WITH_POWER },
+    { "maker", NULL, NULL, FIELD_AT(car, maker) },
+    { "sold", NULL, NULL, FIELD_AT(car, sold), .not_in = IN_CSV },
+    { "%s_m", "%s [m]", NULL, .each = gear, .real = geared, IN_UNIT("m", 0) },
+    { "title", NULL, NULL, .text = called, .not_in = IN_CSV },
+    { 0 },
+};
+
+static const car beetle = { 1.6, 2000, NAN, 4000, 5, "VW", "beetle", true };
+static const car ghost  = { NAN, 0, NAN, 0, -1, NULL, "ghost", false };
+
+static const size_t one_gear = 1;
+
+static field_view view_of(field_place in, unsigned facts)
+{
+    return (field_view){ .fields = fields, .in = in, .facts = facts, .whole = &one_gear, .ms = 1 };
+}
+
+/* What a view makes of cars; free() it. */
+static char *written(const field_view *v, const car *const list[], size_t n)
+{
+    char      *text = NULL;
+    size_t     size = 0;
+    FILE      *out  = open_memstream(&text, &size);
+    field_rows rows = field_rows_of(v);
+
+    for (size_t i = 0; i < n; i++)
+        field_row(&rows, list[i]);
+    if (v->in == IN_PAGE)
+        table_html(rows.t, out);
+    else
+        assert_int_equal(table_print(rows.t,
+                                     v->in == IN_CSV    ? FORMAT_CSV
+                                     : v->in == IN_JSON ? FORMAT_JSON
+                                                        : FORMAT_TABLE,
+                                     out, NULL),
+                         LM_OK);
+    fclose(out);
+    table_free(rows.t);
+    return text;
+}
+
+static void check_written(field_view v, const car *const list[], size_t n, const char *expected)
+{
+    char *text = written(&v, list, n);
+
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static const car *const both[] = { &beetle, &ghost };
+
+static void files_have_every_field_in_its_unit(void **state)
+{
+    (void)state;
+    check_written(view_of(IN_CSV, WITH_POWER), both, 1,
+                  "name,lap_ms,road_km,speed,wheels,axles,seats,power_w,maker,first_m\n"
+                  "beetle,1600,2,1250,4000,2000,5,,VW,2000\n");
+}
+
+static void a_table_has_the_fields_with_heads_and_their_digits(void **state)
+{
+    (void)state;
+    check_written(view_of(IN_TABLE, 0), both, 1,
+                  "name    lap [ms]     m/s  wheels  first [m]\n"
+                  "beetle   1600.00  1250.0   4,000       2000\n");
+    check_written(view_of(IN_TABLE, WITH_SEATS | WITH_POWER), both, 1,
+                  "name    lap [ms]     m/s  wheels  seats  power [W]  first [m]\n"
+                  "beetle   1600.00  1250.0   4,000      5          -       2000\n");
+}
+
+static void a_page_has_heads_and_digits_of_its_own(void **state)
+{
+    field_view v    = view_of(IN_PAGE, 0);
+    char      *text = written(&v, both, 1);
+
+    (void)state;
+    assert_non_null(strstr(text, "car</th><th scope=\"col\" class=\"n\">lap</th>"));
+    assert_non_null(strstr(text, "<td class=\"n\">1600.0</td><td class=\"n\">2,000</td>"));
+    assert_null(strstr(text, "wheels"));
+    free(text);
+}
+
+static void what_is_unknown_is_never_zero(void **state)
+{
+    static const car *const unknown[] = { &ghost };
+    field_view              v         = view_of(IN_JSON, WITH_POWER);
+    char                   *text      = written(&v, unknown, 1);
+
+    (void)state;
+    check_written(view_of(IN_CSV, WITH_POWER), unknown, 1,
+                  "name,lap_ms,road_km,speed,wheels,axles,seats,power_w,maker,first_m\n"
+                  "ghost,,0,,0,0,,,,0\n");
+    check_written(view_of(IN_TABLE, WITH_SEATS), unknown, 1,
+                  "name   lap [ms]  m/s  wheels  seats  first [m]\n"
+                  "ghost         -    -       0      -          0\n");
+    assert_non_null(strstr(text, "\"lap_ms\": null"));
+    assert_non_null(strstr(text, "\"seats\": null"));
+    assert_non_null(strstr(text, "\"maker\": null"));
+    assert_non_null(strstr(text, "\"wheels\": 0"));
+    free(text);
+}
+
+static void one_record_becomes_keys_of_an_object(void **state)
+{
+    field_view v    = view_of(IN_JSON, 0);
+    char      *text = NULL;
+    size_t     size = 0;
+    FILE      *out  = open_memstream(&text, &size);
+    json       j    = { .out = out, .one_line = true };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        json_open(&j, NULL, '{');
+        fields_json(&v, both[i], &j);
+        json_close(&j, '}');
+    }
+    fclose(out);
+    assert_string_equal(
+        text,
+        "{\"name\": \"beetle\", \"lap_ms\": 1600, \"road_km\": 2, \"speed\": 1250, "
+        "\"wheels\": 4000, \"axles\": 2000, \"seats\": 5, \"maker\": \"VW\", \"sold\": true, "
+        "\"first_m\": 2000, \"title\": \"the beetle\"}\n"
+        "{\"name\": \"ghost\", \"lap_ms\": null, \"road_km\": 0, \"speed\": null, "
+        "\"wheels\": 0, \"axles\": 0, \"seats\": null, \"maker\": null, \"sold\": false, "
+        "\"first_m\": 0, \"title\": \"the ghost\"}\n");
+    free(text);
+}
+
+/* Another table picks rows of this one by their keys, with heads and facts of its own. */
+static void a_row_without_a_value_takes_it_from_its_namesake(void **state)
+{
+    static const field  picked[] = { { "lap_ms", .title = "round" },
+                                     { "wheels", .title = "wheels", .when = WITH_SEATS },
+                                     { "%s_m", .title = "%s" },
+                                     { "half", .title = "half", .count = axles },
+                                     { 0 } };
+    static const size_t two      = 2;
+    field_view          v        = { picked, fields, IN_TABLE, 0, &two, 0 };
+
+    (void)state;
+    check_written(v, both, 1,
+                  "  round  first  second   half\n"
+                  "1600.00   2000    4000  2,000\n");
+}
+
+static void data_of_a_picture_is_numbers_alone(void **state)
+{
+    field_view v    = view_of(IN_DATA, 0);
+    char      *text = NULL;
+    size_t     size = 0;
+    FILE      *out  = open_memstream(&text, &size);
+
+    (void)state;
+    fields_data_head(&v, out);
+    fields_data(&v, &ghost, out);
+    fclose(out);
+    assert_string_equal(text, "# name lap_ms road_km speed wheels axles seats maker sold first_m "
+                              "title\nNaN NaN 0 NaN 0 0 NaN NaN 0 0 NaN\n");
+    free(text);
+}
+
+/* Keys of a view of steps. */
+static char *keys_of(const field *of, field_place in)
+{
+    const field_view v    = { .fields = of, .from = step_fields, .in = in, .facts = ~0u };
+    char            *text = NULL;
+    size_t           size = 0;
+    FILE            *out  = open_memstream(&text, &size);
+
+    fields_data_head(&v, out);
+    fclose(out);
+    return text;
+}
+
+/* Curves, in which they stand, are a table of their own. */
+static bool of_the_curve(const char *key)
+{
+    return !strncmp(key, "turning_point", strlen("turning_point")) || !strcmp(key, "set");
+}
+
+static void each_key_of_scale_in_csv_is_one_in_json(void **state)
+{
+    char *csv = keys_of(step_fields, IN_CSV), *json_keys = keys_of(step_fields, IN_JSON);
+    char *at = NULL;
+
+    (void)state;
+    strcat(json_keys, " "); /* in the place of the end of the line */
+    json_keys[strlen(json_keys) - 2] = ' ';
+    for (char *key = strtok_r(csv, "# \n", &at); key; key = strtok_r(NULL, "# \n", &at)) {
+        char word[80];
+
+        snprintf(word, sizeof word, " %s ", key);
+        if (!strstr(json_keys, word) && !of_the_curve(key))
+            fail_msg("%s is in CSV, and not in JSON", key);
+    }
+    free(csv);
+    free(json_keys);
+}
+
+static void each_field_of_a_step_has_one_key_and_help(void **state)
+{
+    (void)state;
+    for (const field *f = step_fields; f->key; f++) {
+        assert_non_null(f->help);
+        for (const field *g = step_fields; g < f; g++)
+            assert_string_not_equal(f->key, g->key);
+    }
+    free(keys_of(step_predicted, IN_CSV)); /* each row is found */
+    free(keys_of(step_parts_told, IN_PAGE));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_have_every_field_in_its_unit),
+        cmocka_unit_test(a_table_has_the_fields_with_heads_and_their_digits),
+        cmocka_unit_test(a_page_has_heads_and_digits_of_its_own),
+        cmocka_unit_test(what_is_unknown_is_never_zero),
+        cmocka_unit_test(one_record_becomes_keys_of_an_object),
+        cmocka_unit_test(a_row_without_a_value_takes_it_from_its_namesake),
+        cmocka_unit_test(data_of_a_picture_is_numbers_alone),
+        cmocka_unit_test(each_key_of_scale_in_csv_is_one_in_json),
+        cmocka_unit_test(each_field_of_a_step_has_one_key_and_help),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
