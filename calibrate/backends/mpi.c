@@ -223,6 +223,8 @@ static lm_status mpi_prepare(backend *self, const bench_case *what, void **work,
     double        failed = 0;
     lm_status     status;
 
+    if (!types[what->collective].run)
+        return lm_error_set(err, LM_E_UNSUPPORTED, "%s: mpi measures none", title);
     if (bytes < 4 || bytes / 4 > INT32_MAX - 1) /* MPI counts in int */
         return lm_error_set(err, LM_E_UNSUPPORTED,
                             "%s of %lld bytes: 4 to 2^33 - 8 can be measured", title,

@@ -262,6 +262,9 @@ static lm_status nccl_prepare(backend *self, const bench_case *what, void **work
 
     if (!w)
         status = no_memory(err);
+    else if (!types[what->collective].run)
+        status = lm_error_set(err, LM_E_UNSUPPORTED, "%s: NCCL measures none here",
+                              collective_types[what->collective].title);
     else if (!strcmp(what->point->algorithm, ALGORITHM_NONBLOCKING))
         status = lm_error_set(err, LM_E_UNSUPPORTED,
                               "NCCL's all-reduces never block: 'default' measures them");
