@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "import/formats.h"
+#include "formats/formats.h"
 #include "layers/loader.h"
 #include "measure/clock.h"
 #include "measure/power_meter.h"
@@ -118,7 +118,7 @@ lm_status campaign_open(campaign *c, world *everyone, const char *sweep_path,
     *c     = (campaign){ .everyone = everyone, .file = { .fd = -1 } };
     status = registry_new(&c->reg, err);
     if (!status)
-        registry_set_formats(c->reg, import_formats);
+        registry_set_formats(c->reg, network_formats);
     if (!status)
         status = loader_open_all(c->reg, plugin, n_plugins, err);
     if (!status)

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "import/formats.h"
+#include "formats/formats.h"
 #include "layers/loader.h"
 #include "machine/machine.h"
 #include "network/memory.h"
@@ -84,7 +84,7 @@ lm_status registry_open(const char *const *plugins, size_t n, registry **out, lm
     lm_status status = registry_new(&reg, err);
 
     if (!status) {
-        registry_set_formats(reg, import_formats);
+        registry_set_formats(reg, network_formats);
         status = loader_open_all(reg, plugins, n, err);
     }
     if (status)

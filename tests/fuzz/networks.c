@@ -7,8 +7,8 @@
 
 #include "network/kernels.h"
 #include "network/metrics.h"
-#include "network/onnx/onnx.h"
-#include "network/paleo/paleo.h"
+#include "formats/onnx/onnx.h"
+#include "formats/paleo/paleo.h"
 #include "network/write.h"
 
 /* More layers than this are parsed, but not bound: that is slow and no parser. */

@@ -2,7 +2,7 @@
 #include "nets.h"
 
 #include "network/metrics.h"
-#include "network/paleo/paleo.h"
+#include "formats/paleo/paleo.h"
 
 /* A network of one input and what follows it. */
 #define DATA(size) \

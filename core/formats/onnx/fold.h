@@ -1,0 +1,25 @@
+/** Arithmetic on small constants. */
+#ifndef FORMATS_ONNX_FOLD_H
+#define FORMATS_ONNX_FOLD_H
+
+#include "formats/onnx/import.h"
+
+/** What a Slice takes of one dimension: `count` elements from `first` on, `step`
+ * apart (below 0: backwards). */
+typedef struct slice_part {
+    int64_t axis, first, count, step;
+} slice_part;
+
+typedef struct slice_list {
+    slice_part part[LM_MAX_RANK];
+    size_t     n;
+} slice_list;
+
+/** A Slice of an input of this shape, in one lane; false if its numbers are not known, or none. */
+bool slice_read(const importer *im, const onnx_node *node, const lm_tensor *in, int lane,
+                slice_list *out);
+
+/** Computes the contents of a node's outputs from those of its inputs, where it can. */
+void fold_node(importer *im, const onnx_node *node);
+
+#endif

@@ -1,0 +1,18 @@
+/** ONNX files as networks. */
+#ifndef FORMATS_ONNX_ONNX_H
+#define FORMATS_ONNX_ONNX_H
+
+#include "layers/registry.h"
+#include "network/network.h"
+
+/**
+ * Imports an ONNX file. Weights are not read, whether they are inside, beside it or left out.
+ *
+ * @param choices NULL: none
+ * @return LM_E_IO, LM_E_SYNTAX (no ONNX file, or a broken one), LM_E_UNSUPPORTED (operators without
+ * a layer type, all of them named; or a build without ONNX), LM_E_SHAPE, LM_E_NOMEM
+ */
+lm_status onnx_load(const char *path, const registry *reg, const network_choices *choices,
+                    network **out, lm_error *err);
+
+#endif

@@ -1,0 +1,251 @@
+/* The operator table: which layer type each ONNX operator becomes. */
+#include "formats/onnx/operators.h"
+
+#include <math.h>
+#include <string.h>
+
+/* In name order. */
+static const operation operations[] = {
+    { "Abs", convert_plain, "abs", 0 },
+    { "Add", convert_binary, "add", 0 },
+    { "And", convert_binary, "compare", 0 },
+    { "ArgMax", convert_reduce, "argmax", 0 },
+    { "ArgMin", convert_reduce, "argmin", 0 },
+    { "AveragePool", convert_pool, "avg_pool", 0 },
+    { "BatchNormalization", convert_batch_norm, "batch_norm", 0 },
+    { "Cast", convert_cast, "cast", OP_TURNS },
+    { "CastLike", convert_cast, "cast", 0 },
+    { "Ceil", convert_plain, "ceil", 0 },
+    { "Celu", convert_plain, "celu", 0 },
+    { "Clip", convert_clip, "clip", 0 },
+    { "Concat", convert_concat, "concat", OP_TURNS },
+    { "Constant", convert_constant_node, NULL, OP_FRESH },
+    { "ConstantOfShape", convert_fill, NULL, OP_CONSTANT },
+    { "Conv", convert_conv, "conv", 0 },
+    { "ConvTranspose", convert_conv_transpose, "conv_transpose", 0 },
+    { "Cos", convert_plain, "cos", 0 },
+    { "CumSum", convert_like_first, NULL, OP_CONSTANT },
+    { "DepthToSpace", convert_depth_to_space, "pixel_shuffle", 0 },
+    { "Div", convert_binary, "divide", 0 },
+    { "Dropout", convert_dropout, "dropout", 0 },
+    { "Einsum", convert_einsum, "matmul", 0 },
+    { "Elu", convert_plain, "elu", 0 },
+    { "Equal", convert_binary, "compare", 0 },
+    { "Erf", convert_plain, "erf", 0 },
+    { "Exp", convert_plain, "exp", 0 },
+    { "Expand", convert_expand, "expand", 0 },
+    { "EyeLike", convert_like_first, NULL, OP_CONSTANT },
+    { "Flatten", convert_flatten, "flatten", OP_TURNS },
+    { "Floor", convert_plain, "floor", 0 },
+    { "GRU", convert_recurrent, "gru", 0 },
+    { "Gather", convert_gather, "gather", 0 },
+    { "Gelu", convert_gelu, "gelu", 0 },
+    { "Gemm", convert_gemm, "linear", 0 },
+    { "GlobalAveragePool", convert_plain, "global_avg_pool", 0 },
+    { "GlobalMaxPool", convert_plain, "global_max_pool", 0 },
+    { "Greater", convert_binary, "compare", 0 },
+    { "GreaterOrEqual", convert_binary, "compare", 0 },
+    { "GroupNormalization", convert_group_norm, "group_norm", 0 },
+    { "HardSigmoid", convert_plain, "hard_sigmoid", 0 },
+    { "HardSwish", convert_plain, "hard_swish", 0 },
+    { "Identity", convert_identity, NULL, OP_TURNS },
+    { "InstanceNormalization", convert_instance_norm, "instance_norm", 0 },
+    { "LRN", convert_lrn, "local_response_norm", 0 },
+    { "LSTM", convert_recurrent, "lstm", 0 },
+    { "LayerNormalization", convert_layer_norm, "layer_norm", 0 },
+    { "LeakyRelu", convert_plain, "leaky_relu", 0 },
+    { "Less", convert_binary, "compare", 0 },
+    { "LessOrEqual", convert_binary, "compare", 0 },
+    { "Log", convert_plain, "log", 0 },
+    { "LogSoftmax", convert_softmax, "log_softmax", 0 },
+    { "LpPool", convert_pool, "lp_pool", 0 },
+    { "MatMul", convert_matmul, "matmul", 0 },
+    { "Max", convert_binary, "maximum", 0 },
+    { "MaxPool", convert_pool, "max_pool", 0 },
+    { "Mean", convert_mean, "add", 0 },
+    { "Min", convert_binary, "minimum", 0 },
+    { "Mish", convert_plain, "mish", 0 },
+    { "Mod", convert_binary, "subtract", OP_CONSTANT },
+    { "Mul", convert_binary, "multiply", 0 },
+    { "Neg", convert_plain, "neg", 0 },
+    { "NonZero", convert_nonzero, NULL, OP_CONSTANT },
+    { "Not", convert_not, "neg", 0 },
+    { "Or", convert_binary, "compare", 0 },
+    { "PRelu", convert_prelu, "prelu", 0 },
+    { "Pad", convert_pad, "pad", 0 },
+    { "Pow", convert_pow, "pow", 0 },
+    { "RNN", convert_recurrent, "rnn", 0 },
+    { "Range", convert_range, NULL, OP_CONSTANT },
+    { "Reciprocal", convert_plain, "reciprocal", 0 },
+    { "ReduceL1", convert_reduce, "l1", 0 },
+    { "ReduceL2", convert_reduce, "l2", 0 },
+    { "ReduceLogSum", convert_log_sum, "sum", 0 },
+    { "ReduceLogSumExp", convert_reduce, "logsumexp", 0 },
+    { "ReduceMax", convert_reduce, "max", 0 },
+    { "ReduceMean", convert_reduce, "mean", 0 },
+    { "ReduceMin", convert_reduce, "min", 0 },
+    { "ReduceProd", convert_reduce, "prod", 0 },
+    { "ReduceSum", convert_reduce, "sum", 0 },
+    { "ReduceSumSquare", convert_reduce, "sumsquare", 0 },
+    { "Relu", convert_plain, "relu", 0 },
+    { "Reshape", convert_reshape, "reshape", OP_TURNS },
+    { "Resize", convert_resize, "upsample", 0 },
+    { "Round", convert_plain, "round", 0 },
+    { "ScatterElements", convert_like_first, NULL, OP_CONSTANT },
+    { "ScatterND", convert_like_first, NULL, OP_CONSTANT },
+    { "Selu", convert_plain, "selu", 0 },
+    { "Shape", convert_shape, NULL, OP_FRESH },
+    { "Shrink", convert_shrink, NULL, 0 },
+    { "Sigmoid", convert_plain, "sigmoid", 0 },
+    { "Sign", convert_plain, "sign", 0 },
+    { "Sin", convert_plain, "sin", 0 },
+    { "Size", convert_size, NULL, OP_FRESH },
+    { "Slice", convert_slice, "slice", OP_TURNS },
+    { "Softmax", convert_softmax, "softmax", 0 },
+    { "Softplus", convert_plain, "softplus", 0 },
+    { "Softsign", convert_plain, "softsign", 0 },
+    { "SpaceToDepth", convert_depth_to_space, "pixel_unshuffle", 0 },
+    { "Split", convert_split, "chunk", OP_TURNS },
+    { "Sqrt", convert_plain, "sqrt", 0 },
+    { "Squeeze", convert_squeeze, "squeeze", OP_TURNS },
+    { "Sub", convert_binary, "subtract", 0 },
+    { "Sum", convert_binary, "add", 0 },
+    { "Tanh", convert_plain, "tanh", 0 },
+    { "ThresholdedRelu", convert_plain, "threshold", 0 },
+    { "Tile", convert_tile, "tile", 0 },
+    { "Transpose", convert_transpose, "permute", OP_TURNS },
+    { "Trilu", convert_like_first, NULL, OP_CONSTANT },
+    { "Unsqueeze", convert_unsqueeze, "unsqueeze", OP_TURNS },
+    { "Upsample", convert_resize, "upsample", 0 },
+    { "Where", convert_where, "where", 0 },
+    { "Xor", convert_binary, "compare", 0 },
+};
+
+#define N_OPERATIONS (sizeof operations / sizeof operations[0])
+
+const operation *operation_find(const onnx_node *node)
+{
+    size_t low = 0, high = N_OPERATIONS;
+
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        const int    order  = strcmp(node->type, operations[middle].name);
+
+        if (order == 0)
+            return &operations[middle];
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return NULL;
+}
+
+lm_status import_failed(const importer *im)
+{
+    return im->status ? im->status : im->err->code;
+}
+
+int64_t node_int(const importer *im, const char *name, int64_t fallback)
+{
+    const onnx_attribute *a = onnx_attribute_of(im->node, name);
+
+    return a ? a->i : fallback;
+}
+
+double node_real(const importer *im, const char *name, double fallback)
+{
+    const onnx_attribute *a = onnx_attribute_of(im->node, name);
+
+    return a && isfinite(a->f) ? (double)a->f : fallback;
+}
+
+const char *node_text(const importer *im, const char *name, const char *fallback)
+{
+    const onnx_attribute *a = onnx_attribute_of(im->node, name);
+
+    return a && *a->text ? a->text : fallback;
+}
+
+bool node_has_list(const importer *im, const char *name, size_t input)
+{
+    return onnx_attribute_of(im->node, name) ||
+           (input && input < im->node->n_inputs && *im->node->input[input]);
+}
+
+bool node_list(const importer *im, const char *name, size_t input, int64_t *out, size_t *n)
+{
+    const onnx_attribute *a = onnx_attribute_of(im->node, name);
+    const value          *v = input ? node_input(im, input) : NULL;
+
+    *n = 0;
+    if (!a)
+        return v && value_ints(im, v, out, LM_MAX_RANK, n);
+    if (a->n_ints > LM_MAX_RANK)
+        return false;
+    for (size_t i = 0; i < a->n_ints; i++)
+        out[i] = a->ints[i];
+    *n = a->n_ints;
+    return true;
+}
+
+value *need_input(importer *im, size_t i)
+{
+    value *v = node_input(im, i);
+
+    if (!v)
+        node_fail(im, LM_E_SYNTAX, "input %zu is missing", i);
+    return v;
+}
+
+value *need_weight(importer *im, size_t i)
+{
+    value *v = need_input(im, i);
+
+    if (v && v->role != ROLE_PARAMETER) {
+        node_fail(im, LM_E_UNSUPPORTED, "its weight '%.60s' is computed in the graph", v->name);
+        return NULL;
+    }
+    return v;
+}
+
+/* Is the tensor an output of the graph, and nothing else? */
+static bool only_yielded(const importer *im, const char *name)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < im->model->n_outputs; i++)
+        n += !strcmp(im->model->output[i].name, name);
+    return n == tensor_uses(im, name);
+}
+
+lm_status check_outputs(importer *im)
+{
+    const onnx_node *node = im->node;
+    const bool       statistics =
+        !strcmp(node->type, "BatchNormalization") || !strcmp(node->type, "LayerNormalization");
+
+    for (size_t k = 0; k < node->n_outputs; k++) {
+        const char *name = node->output[k];
+        value      *v;
+
+        if (!node_output_used(im, k) || value_find(im, name))
+            continue;
+        if (!k || !statistics || !only_yielded(im, name))
+            return node_fail(im, LM_E_UNSUPPORTED, "output %zu of '%.40s' is not supported", k,
+                             node->type);
+        if (!(v = value_new(im, ROLE_CONSTANT))) /* no sample's: nothing more to count */
+            return im->status;
+        value_define(im, name, v);
+    }
+    return im->status;
+}
+
+lm_status convert_into(importer *im, const recipe *r, value *const *in, size_t n_in,
+                       value *const *weight, size_t n_weights)
+{
+    value          *out[LM_MAX_RANK];
+    const lm_status status = emit(im, r, in, n_in, weight, n_weights, out);
+
+    return status ? status : define_alias(im, 0, out[0]);
+}

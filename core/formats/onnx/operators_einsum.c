@@ -1,0 +1,203 @@
+/*
+ * Einsum.
+ *
+ * "bhid,bhjd->bhij": letters in both factors and the result go through all, those in both factors
+ * only are summed. Each factor is arranged as (all, own, summed), and one product follows.
+ */
+#include <string.h>
+
+#include "formats/onnx/operators.h"
+
+typedef struct term {
+    char   letter[LM_MAX_RANK + 1];
+    size_t n;
+} term;
+
+/* An equation, and its letters by what becomes of them. */
+typedef struct equation {
+    term factor[2], result;
+    term all;    /* in both factors and the result */
+    term own[2]; /* in one factor and the result */
+    term summed; /* in both factors alone */
+} equation;
+
+static bool read_term(const char **text, term *t)
+{
+    t->n = 0;
+    for (; **text && **text != ',' && **text != '-'; ++*text) {
+        if (**text == ' ')
+            continue;
+        if (**text == '.' || t->n == LM_MAX_RANK || memchr(t->letter, **text, t->n))
+            return false;
+        t->letter[t->n++] = **text;
+    }
+    t->letter[t->n] = '\0';
+    return true;
+}
+
+static bool has(const term *t, char letter)
+{
+    return memchr(t->letter, letter, t->n) != NULL;
+}
+
+static void append(term *t, char letter)
+{
+    t->letter[t->n++] = letter;
+    t->letter[t->n]   = '\0';
+}
+
+static void append_all(term *t, const term *more)
+{
+    for (size_t i = 0; i < more->n; i++)
+        append(t, more->letter[i]);
+}
+
+static size_t place_of(const term *t, char letter)
+{
+    return (size_t)((const char *)memchr(t->letter, letter, t->n) - t->letter);
+}
+
+/* The dimensions in the order of `to`. */
+static lm_status arrange(importer *im, value *v, const term *from, const term *to, value **out)
+{
+    recipe  r = recipe_of("permute");
+    int64_t order[LM_MAX_RANK];
+    bool    moves = false;
+
+    for (size_t i = 0; i < to->n; i++) {
+        order[i] = (int64_t)place_of(from, to->letter[i]);
+        moves |= order[i] != (int64_t)i;
+    }
+    *out = v;
+    if (!moves)
+        return LM_OK;
+    recipe_list(&r, "order", order, to->n, false);
+    return emit_one(im, &r, v, out);
+}
+
+/* Joins `n` dimensions from `at` on; puts a 1 there for none. */
+static lm_status join(importer *im, value *v, size_t at, size_t n, value **out)
+{
+    recipe r = recipe_of(n ? "flatten" : "unsqueeze");
+
+    *out = v;
+    if (n == 1)
+        return LM_OK;
+    if (n) {
+        recipe_set(&r, "start", "%zu", at);
+        recipe_set(&r, "end", "%zu", at + n - 1);
+    } else {
+        recipe_set(&r, "axis", "%zu", at);
+    }
+    return emit_one(im, &r, v, out);
+}
+
+/* Splits dimension `at` of the product into those of `letters` again. */
+static lm_status split_again(importer *im, value *v, size_t at, const term *letters,
+                             const term *from, const value *source, value **out)
+{
+    const uint32_t rank = v->shape[LANE_FILE].rank;
+    recipe         r    = recipe_of("squeeze");
+    double         content[N_LANES][LM_MAX_RANK];
+    value          shape = { .role = ROLE_CONSTANT, .batch_axis = -1 };
+    uint32_t       n     = 0;
+
+    *out = v;
+    if (letters->n == 1)
+        return LM_OK;
+    if (!letters->n) {
+        recipe_set(&r, "axis", "%zu", at);
+        return emit_one(im, &r, v, out);
+    }
+    for (uint32_t d = 0; d < rank; d++)
+        for (size_t k = 0; k < (d == at ? letters->n : 1) && n < LM_MAX_RANK; k++, n++)
+            for (int lane = 0; lane < N_LANES; lane++)
+                content[lane][n] =
+                    (double)(d == at ? source->shape[lane].dim[place_of(from, letters->letter[k])]
+                                     : v->shape[lane].dim[d]);
+    value_shape(&shape, LM_I64, &(int64_t){ n }, 1);
+    for (int lane = 0; lane < N_LANES; lane++)
+        shape.content[lane] = content[lane];
+    return emit_reshape(im, v, &shape, out);
+}
+
+static lm_status sort_letters(importer *im, equation *e)
+{
+    for (int f = 0; f < 2; f++)
+        for (size_t i = 0; i < e->factor[f].n; i++) {
+            const char c     = e->factor[f].letter[i];
+            const bool other = has(&e->factor[1 - f], c), result = has(&e->result, c);
+
+            if (!other && !result)
+                return node_fail(im, LM_E_UNSUPPORTED, "a sum over one factor alone");
+            if (!other)
+                append(&e->own[f], c);
+            else if (f == 0)
+                append(result ? &e->all : &e->summed, c);
+        }
+    for (size_t i = 0; i < e->result.n; i++)
+        if (!has(&e->factor[0], e->result.letter[i]) && !has(&e->factor[1], e->result.letter[i]))
+            return node_fail(im, LM_E_UNSUPPORTED, "a letter that no factor has");
+    return LM_OK;
+}
+
+static lm_status read_equation(importer *im, value *const in[2], equation *e)
+{
+    const char *text = node_text(im, "equation", "");
+
+    *e = (equation){ .all = { "", 0 } };
+    if (!read_term(&text, &e->factor[0]) || *text++ != ',' || !read_term(&text, &e->factor[1]) ||
+        strncmp(text, "->", 2) != 0)
+        return node_fail(im, LM_E_UNSUPPORTED, "an equation that is no product of two factors");
+    text += 2;
+    if (!read_term(&text, &e->result) || *text || e->factor[0].n != in[0]->shape[LANE_FILE].rank ||
+        e->factor[1].n != in[1]->shape[LANE_FILE].rank)
+        return node_fail(im, LM_E_UNSUPPORTED, "an equation that does not fit its inputs");
+    return sort_letters(im, e);
+}
+
+/* A factor as (all, own, summed), the letters of each joined. */
+static lm_status arrange_factor(importer *im, const equation *e, int f, value *in, value **out)
+{
+    term      wanted = e->all;
+    lm_status status;
+
+    append_all(&wanted, &e->own[f]);
+    append_all(&wanted, &e->summed);
+    if ((status = arrange(im, in, &e->factor[f], &wanted, out)) ||
+        (status = join(im, *out, e->all.n + e->own[f].n, e->summed.n, out)))
+        return status;
+    return join(im, *out, e->all.n, e->own[f].n, out);
+}
+
+lm_status convert_einsum(importer *im, const operation *op)
+{
+    value    *in[2], *v[2], *out[LM_MAX_RANK];
+    equation  e;
+    term      product;
+    lm_status status = LM_OK;
+
+    (void)op;
+    if (im->node->n_inputs != 2)
+        return node_fail(im, LM_E_UNSUPPORTED, "%zu factors: only products of two are supported",
+                         im->node->n_inputs);
+    in[0] = need_input(im, 0);
+    in[1] = in[0] ? need_input(im, 1) : NULL;
+    if (!in[1])
+        return import_failed(im);
+    if ((status = read_equation(im, in, &e)) ||
+        (status = arrange_factor(im, &e, 0, in[0], &v[0])) ||
+        (status = arrange_factor(im, &e, 1, in[1], &v[1])) ||
+        (status = emit_matmul(im, v[0], v[1], false, true, out)) ||
+        (status = split_again(im, out[0], e.all.n + 1, &e.own[1], &e.factor[1], in[1], out)) ||
+        (status = split_again(im, out[0], e.all.n, &e.own[0], &e.factor[0], in[0], out)))
+        return status;
+    product = e.all;
+    if (product.n + e.own[0].n + e.own[1].n > LM_MAX_RANK)
+        return node_fail(im, LM_E_UNSUPPORTED, "more than %d dimensions", LM_MAX_RANK);
+    append_all(&product, &e.own[0]);
+    append_all(&product, &e.own[1]);
+    if ((status = arrange(im, out[0], &product, &e.result, out)))
+        return status;
+    return define_alias(im, 0, out[0]);
+}

@@ -1,0 +1,197 @@
+/* Tensors of a file: their shapes, and the elements of small ones. */
+#include "formats/onnx/wire.h"
+
+#define INTS_MAX   65536   /* elements of an integer tensor that is read: a table of indices */
+#define FLOATS_MAX 8       /* of a real one: a scalar, or factors of a resize */
+#define DATA_MAX   1000000 /* of all tensors that are read together */
+
+static bool is_integer(int32_t type)
+{
+    return type == ONNX_INT64 || type == ONNX_INT32 || type == ONNX_BOOL || type == ONNX_UINT8 ||
+           type == ONNX_INT8;
+}
+
+/* Elements, if they are few enough to be read; else 0. Type and shape come before the data. */
+static size_t elements_to_read(const tensor_reading *t, int32_t type)
+{
+    const uint64_t most = is_integer(type) ? INTS_MAX : FLOATS_MAX;
+    uint64_t       n    = 1;
+
+    for (size_t i = 0; i < t->dims.n; i++) {
+        if (t->dims.item[i] < 0 || (uint64_t)t->dims.item[i] > most)
+            return 0;
+        n *= (uint64_t)t->dims.item[i];
+        if (n > most)
+            return 0;
+    }
+    return (size_t)n;
+}
+
+/* Little-endian bytes, as raw_data has them, of one element. */
+static bool raw_element(pb_istream_t *stream, int32_t type, int64_t *i, float *f)
+{
+    uint8_t  byte;
+    uint32_t word;
+    uint64_t twice;
+    double   real;
+
+    switch (type) {
+    case ONNX_BOOL:
+    case ONNX_UINT8:
+        if (!pb_read(stream, &byte, 1))
+            return false;
+        *i = byte;
+        return true;
+    case ONNX_INT8:
+        if (!pb_read(stream, &byte, 1))
+            return false;
+        *i = (int8_t)byte;
+        return true;
+    case ONNX_INT32:
+        if (!pb_decode_fixed32(stream, &word))
+            return false;
+        *i = (int32_t)word;
+        return true;
+    case ONNX_INT64:
+        if (!pb_decode_fixed64(stream, &twice))
+            return false;
+        *i = (int64_t)twice;
+        return true;
+    case ONNX_FLOAT: return pb_decode_fixed32(stream, f);
+    case ONNX_DOUBLE:
+        if (!pb_decode_fixed64(stream, &real))
+            return false;
+        *f = (float)real;
+        return true;
+    default: return false;
+    }
+}
+
+static bool take_raw(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    const wire_target *t    = *arg;
+    tensor_reading    *own  = t->to;
+    const int32_t      type = own->message->data_type;
+    const bool         real = type == ONNX_FLOAT || type == ONNX_DOUBLE;
+    const size_t       n    = elements_to_read(own, type);
+    int64_t           *ints;
+    float             *floats;
+
+    (void)field;
+    if (!n || (!real && !is_integer(type)) || (t->r->n_data += n) > DATA_MAX)
+        return wire_skip(t->r, stream);
+    ints   = real ? NULL : arena_array(t->r->arena, n, sizeof *ints);
+    floats = real ? arena_array(t->r->arena, n, sizeof *floats) : NULL;
+    if (!ints && !floats)
+        return wire_no_memory(t->r);
+    for (size_t i = 0; i < n; i++)
+        if (!raw_element(stream, type, real ? NULL : &ints[i], real ? &floats[i] : NULL))
+            return false;
+    own->to->ints   = ints;
+    own->to->floats = floats;
+    own->to->n      = n;
+    own->room       = n;
+    return wire_skip(t->r, stream);
+}
+
+/* int64_data and int32_data: varints. */
+static bool take_varints(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    const wire_target *t    = *arg;
+    tensor_reading    *own  = t->to;
+    const size_t       n    = elements_to_read(own, own->message->data_type);
+    int64_t           *ints = (int64_t *)(uintptr_t)own->to->ints;
+
+    (void)field;
+    if (!is_integer(own->message->data_type) || !n)
+        return wire_skip(t->r, stream);
+    if (!ints) {
+        if ((t->r->n_data += n) > DATA_MAX)
+            return wire_skip(t->r, stream);
+        ints = arena_array(t->r->arena, n, sizeof *ints);
+        if (!ints)
+            return wire_no_memory(t->r);
+        own->to->ints   = ints;
+        own->to->floats = NULL;
+        own->to->n      = 0;
+        own->room       = n;
+    }
+    while (stream->bytes_left) {
+        uint64_t value;
+
+        if (!pb_decode_varint(stream, &value) || own->to->n == own->room)
+            return false;
+        ints[own->to->n++] = (int64_t)value;
+    }
+    return true;
+}
+
+static bool take_float_data(pb_istream_t *stream, const pb_field_t *field, void **arg)
+{
+    const wire_target *t      = *arg;
+    tensor_reading    *own    = t->to;
+    const size_t       n      = elements_to_read(own, own->message->data_type);
+    float             *floats = (float *)(uintptr_t)own->to->floats;
+
+    (void)field;
+    if (own->message->data_type != ONNX_FLOAT || !n)
+        return wire_skip(t->r, stream);
+    if (!floats) {
+        floats = arena_array(t->r->arena, n, sizeof *floats);
+        if (!floats)
+            return wire_no_memory(t->r);
+        own->to->floats = floats;
+        own->to->ints   = NULL;
+        own->to->n      = 0;
+        own->room       = n;
+    }
+    while (stream->bytes_left)
+        if (own->to->n == own->room || !pb_decode_fixed32(stream, &floats[own->to->n++]))
+            return false;
+    return true;
+}
+
+static bool copy_dims(const int_list *dims, onnx_shape *shape)
+{
+    shape->known = true;
+    shape->rank  = dims->n > UINT32_MAX ? UINT32_MAX : (uint32_t)dims->n;
+    for (size_t i = 0; i < dims->n; i++) {
+        if (dims->item[i] < 0)
+            return false;
+        if (i < LM_MAX_RANK)
+            shape->dim[i] = dims->item[i];
+    }
+    return true;
+}
+
+void tensor_prepare(reading *r, tensor_reading *own, onnx_TensorProto *message, onnx_tensor *to)
+{
+    *to  = (onnx_tensor){ .name = "" };
+    *own = (tensor_reading){ .message = message, .to = to };
+
+    own->name_target = (wire_target){ r, &to->name };
+    own->dims_target = (wire_target){ r, &own->dims };
+    own->data_target = (wire_target){ r, own };
+
+    message->name       = wire_into(wire_text, &own->name_target);
+    message->dims       = wire_into(wire_ints, &own->dims_target);
+    message->raw_data   = wire_into(take_raw, &own->data_target);
+    message->int64_data = wire_into(take_varints, &own->data_target);
+    message->int32_data = wire_into(take_varints, &own->data_target);
+    message->float_data = wire_into(take_float_data, &own->data_target);
+}
+
+bool tensor_finish(tensor_reading *own)
+{
+    onnx_tensor *t = own->to;
+
+    t->shape.type = own->message->data_type;
+    if (!copy_dims(&own->dims, &t->shape))
+        return false;
+    if (t->n != elements_to_read(own, t->shape.type) || t->shape.rank > LM_MAX_RANK) {
+        t->ints   = NULL;
+        t->floats = NULL;
+        t->n      = 0;
+    }
+    return true;
+}

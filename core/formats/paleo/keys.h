@@ -1,0 +1,17 @@
+/** One layer of PALEO's, from its JSON object. */
+#ifndef FORMATS_PALEO_KEYS_H
+#define FORMATS_PALEO_KEYS_H
+
+#include <jansson.h>
+
+#include "formats/paleo/model.h"
+
+/**
+ * Fills kind and keys of l, whose name, line and type are there.
+ *
+ * @param n_parts of the model-parallel block that it is in; 0: none
+ */
+lm_status paleo_read_layer(const paleo_model *m, paleo_layer *l, json_t *json, int64_t n_parts,
+                           lm_error *err);
+
+#endif
