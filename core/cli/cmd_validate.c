@@ -13,7 +13,6 @@
 #include "models/learned.h"
 #include "observe/variants.h"
 #include "single/learned.h"
-#include "single/operator_residual.h"
 
 /* "layermeter,convmeter,nnls,residual,paleo,justus,prenet,nicolai" */
 static const char *model_words(char *buffer, size_t size)
@@ -218,7 +217,7 @@ static lm_status open_residual(calibration *cal, lm_error *err)
 {
     lm_status status = cal->layers ? learned_load(cal->layers, err) : LM_OK;
 
-    return status || !cal->operators ? status : operator_residual_load(cal->operators, err);
+    return status || !cal->operators ? status : learned_load(cal->operators, err);
 }
 
 static lm_status open_files(validation *v, lm_error *err)

@@ -95,9 +95,8 @@ static void add_row(table *t, const char *machine, size_t class, size_t rows_of,
 {
     char name[40];
 
-    snprintf(name, sizeof name, "single.%s", layer_classes[class]->name);
     table_text(t, machine);
-    table_text(t, name);
+    table_text(t, layer_class_part(class, name));
     table_count(t, rows_of);
     table_real(t, 100 * mape);
     table_real(t, 100 * held_out);

@@ -10,7 +10,6 @@
 #include "fit/collectives.h"
 #include "fit/fit.h"
 #include "single/model.h"
-#include "single/operator_model.h"
 
 static void add_columns(table *t)
 {
@@ -57,23 +56,6 @@ static void add_row(table *t, size_t form_at, const fitted *f)
     table_real(t, 100 * f->held_out_mape);
 }
 
-/* Prices of one kind of kernels. */
-static void add_operators(table *t, operator_class class, const operator_prices *p)
-{
-    char name[60];
-
-    snprintf(name, sizeof name, "kernels %s", operator_class_name(class));
-    table_text(t, "layermeter");
-    table_text(t, name);
-    table_count(t, p->rows);
-    table_count(t, p->columns.n);
-    table_text(t, "");
-    for (int i = 0; i < 4; i++) /* condition, R2, RMSE, NRMSE */
-        table_real(t, NAN);
-    table_real(t, 100 * p->mape);
-    table_real(t, NAN);
-}
-
 /* All-reduces by an algorithm, within a node and between nodes; those of 0 are not in use. */
 static void add_allreduces(table *t, const collective_model *m)
 {
@@ -104,27 +86,30 @@ static void add_allreduces(table *t, const collective_model *m)
         }
 }
 
-/* Classes of single layers. */
+/* Classes of single layers, of launches without what tells little of them. */
 static void add_layers(table *t, const layer_model *m)
 {
-    for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
-        const layer_prices *p    = &m->of[c];
-        size_t              used = 0;
+    for (size_t c = 0; m && c < N_LAYER_CLASSES; c++) {
+        const layer_prices *p      = &m->of[c];
+        const bool          launch = layer_classes[c]->launch;
+        size_t              used   = 0;
         char                part_text[40];
 
         if (!p->present)
             continue;
         for (size_t j = 0; j < p->columns.n; j++)
             used += p->columns.column[j].rows > 0;
-        snprintf(part_text, sizeof part_text, "single.%s", layer_classes[c]->name);
         table_text(t, model_at(0));
-        table_text(t, part_text);
+        table_text(t, layer_class_part(c, part_text));
         table_count(t, p->rows);
         table_count(t, p->columns.n);
-        table_count(t, used);
+        if (launch)
+            table_text(t, "");
+        else
+            table_count(t, used);
         table_real(t, NAN);
-        table_real(t, p->errors.r2);
-        table_real(t, 1e3 * p->errors.rmse);
+        table_real(t, launch ? (double)NAN : p->errors.r2);
+        table_real(t, launch ? (double)NAN : 1e3 * p->errors.rmse);
         table_real(t, NAN);
         table_real(t, 100 * p->errors.mape);
         table_real(t, NAN);
@@ -137,11 +122,8 @@ void fit_table(table *t, const calibration *cal, const learned_models *learned)
     for (size_t i = 0; i < n_forms; i++)
         if (cal->fitted[i].present)
             add_row(t, i, &cal->fitted[i]);
-    for (operator_class c = 0; cal->operators && c < N_OPERATOR_CLASSES; c++)
-        if (cal->operators->of[c].columns.n)
-            add_operators(t, c, &cal->operators->of[c]);
-    if (cal->layers)
-        add_layers(t, cal->layers);
+    add_layers(t, cal->operators);
+    add_layers(t, cal->layers);
     add_residuals(t, cal);
     learned_models_rows(learned, t);
     if (cal->collectives)
@@ -266,8 +248,8 @@ static void print_unused(const observations *obs, const points *p, const calibra
         }
     if (p->n_kernel_rows && !cal->operators)
         fprintf(stderr,
-                "layermeter: %zu rows of single kernels are not used: of no kind there are %d\n",
-                p->n_kernel_rows, OPERATOR_LEAST_ROWS);
+                "layermeter: %zu rows of single kernels are not used: of no kind there are %zu\n",
+                p->n_kernel_rows, layer_classes[FIRST_LAUNCH]->fewest);
     if (p->n_layer_rows)
         fprintf(stderr,
                 "layermeter: %zu rows of single layers are not used beside whole networks\n",

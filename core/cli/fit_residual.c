@@ -11,7 +11,6 @@
 #include "fit/singles.h"
 #include "learn/boost.h"
 #include "observe/launches.h"
-#include "single/operator_residual.h"
 #include "single/residual.h"
 
 /* What was found of one class, in a line. */
@@ -28,24 +27,14 @@ static void print_class(const char *path, const char *part_text, const residual_
                 count, RESIDUAL_ROWS);
 }
 
-static void layers_name(size_t class, char out[40])
-{
-    snprintf(out, 40, "single.%s", layer_classes[class]->name);
-}
-
-static void kernels_name(operator_class class, char out[40])
-{
-    snprintf(out, 40, "kernels %s", operator_class_name(class));
-}
-
 void print_residuals(const char *path, const layer_model *m, const residual_trees *judged)
 {
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
-        if (m->of[c].present && residual_learnable(c)) {
+        if (m->of[c].present && m->of[c].rows) {
             char name[40];
 
-            layers_name(c, name);
-            print_class(path, name, &judged[c], m->of[c].rows, m->learned && m->learned->of[c]);
+            print_class(path, layer_class_part(c, name), &judged[c], m->of[c].rows,
+                        m->learned && m->learned->of[c]);
         }
 }
 
@@ -59,23 +48,18 @@ static lm_status learn_layers(const points *p, layer_model *m, const char *path,
     return status;
 }
 
-static lm_status learn_kernels(const observations *obs, operator_model *m, const char *path,
+static lm_status learn_kernels(const observations *obs, layer_model *m, const char *path,
                                lm_error *err)
 {
-    residual_trees judged[N_OPERATOR_CLASSES];
+    residual_trees judged[N_LAYER_CLASSES];
     launches       l;
     lm_status      status = launches_from(obs, &l, err);
 
     if (status)
         return status;
-    status = operator_residual_learn(l.launch, NULL, l.n, l.multiprocessors, m, judged, err);
-    for (operator_class c = 0; c < OPERATOR_OTHER && !status; c++)
-        if (m->of[c].columns.n && m->of[c].rows) {
-            char name[40];
-
-            kernels_name(c, name);
-            print_class(path, name, &judged[c], m->of[c].rows, m->learned && m->learned->of[c]);
-        }
+    status = launch_learn(l.launch, NULL, l.n, l.multiprocessors, m, judged, err);
+    if (!status)
+        print_residuals(path, m, judged);
     launches_free(&l);
     return status;
 }
@@ -128,18 +112,17 @@ static void add_trees(table *t, const char *part_text, const residual_trees *r)
     table_real(t, 100 * r->mape);
 }
 
-void add_residuals(table *t, const calibration *cal)
+static void add_learned(table *t, const layer_model *m)
 {
     char name[40];
 
-    for (size_t c = 0; cal->layers && cal->layers->learned && c < N_LAYER_CLASSES; c++)
-        if (cal->layers->learned->of[c]) {
-            layers_name(c, name);
-            add_trees(t, name, cal->layers->learned->of[c]);
-        }
-    for (operator_class c = 0; cal->operators && cal->operators->learned && c < OPERATOR_OTHER; c++)
-        if (cal->operators->learned->of[c]) {
-            kernels_name(c, name);
-            add_trees(t, name, cal->operators->learned->of[c]);
-        }
+    for (size_t c = 0; m && m->learned && c < N_LAYER_CLASSES; c++)
+        if (m->learned->of[c])
+            add_trees(t, layer_class_part(c, name), m->learned->of[c]);
+}
+
+void add_residuals(table *t, const calibration *cal)
+{
+    add_learned(t, cal->layers);
+    add_learned(t, cal->operators);
 }

@@ -12,7 +12,7 @@
 #include "machine/machine.h"
 #include "observe/points.h"
 #include "single/model.h"
-#include "single/operator_transfer.h"
+#include "transfer/layers.h"
 
 /* ---- layers ------------------------------------------------------------------------------------
  */
@@ -80,59 +80,52 @@ lm_status fit_layers_compose(const points *p, calibration *layers, calibration *
 
 #define MOST 16 /* machine files */
 
-static lm_status speed_of(const calibration *cal, const char *path, const device_list *list,
-                          device_speed *out, lm_error *err)
+static lm_status device_of(const calibration *cal, const char *path, const device_list *list,
+                           const device **out, lm_error *err)
 {
-    const char   *name = calibration_told(cal, "device");
-    const device *d;
-    lm_status     status;
+    const char *name = calibration_told(cal, "device");
+    lm_status   status;
 
     if (!name)
         return lm_error_set(err, LM_E_NOTFOUND,
                             "%s: no 'device' in its provenance: --like needs its datasheet", path);
-    if ((status = devices_find(list, name, &d, err))) {
+    if ((status = devices_find(list, name, out, err)))
         lm_error_prefix(err, "%s", path);
-        return status;
-    }
-    *out = (device_speed){ device_peak(d, cal->dtype ? cal->dtype : LM_F32),
-                           d->figure[DEVICE_BANDWIDTH], d->figure[DEVICE_MULTIPROCESSORS],
-                           d->figure[DEVICE_POWER] };
-    return LM_OK;
+    return status;
 }
 
 static lm_status load(const char *file, const device_list *list, calibration **cal,
-                      operator_source *out, lm_error *err)
+                      transfer_source *out, lm_error *err)
 {
     lm_status status = machine_load(file, cal, err);
 
     if (!status && !(*cal)->operators)
         status = lm_error_set(err, LM_E_NOTFOUND, "%s: has no prices of single kernels", file);
-    if (!status)
-        status = speed_of(*cal, file, list, &out->speed, err);
-    if (!status)
-        out->model = (*cal)->operators;
-    return status;
+    out->cal = *cal;
+    return status ? status : device_of(*cal, file, list, &out->device, err);
 }
 
 lm_status fit_like(calibration *cal, const char *path, const option_texts *files, lm_error *err)
 {
-    calibration    *of[MOST]     = { NULL };
-    operator_source source[MOST] = { { NULL, { 0, 0, 0, 0 } } };
-    device_speed    here;
-    device_list    *list   = NULL;
-    const size_t    n      = files->n;
-    lm_status       status = devices_open(NULL, &list, err);
+    calibration     *of[MOST]     = { NULL };
+    transfer_source  source[MOST] = { { .cal = NULL } };
+    transfer_options how          = transfer_default;
+    const device    *here;
+    device_list     *list   = NULL;
+    const size_t     n      = files->n;
+    lm_status        status = devices_open(NULL, &list, err);
 
+    how.launches = true;
     if (!status && n > MOST)
         status = lm_error_set(err, LM_E_ARG, "--like: more than %d machine files", MOST);
     if (!status)
-        status = speed_of(cal, path, list, &here, err);
+        status = device_of(cal, path, list, &here, err);
     for (size_t i = 0; i < n && !status; i++)
         status = load(files->at[i], list, &of[i], &source[i], err);
-    if (!status && !cal->operators && !(cal->operators = calloc(1, sizeof *cal->operators)))
-        status = no_memory(err);
     if (!status)
-        status = operator_transfer(source, n, &here, cal->operators, err);
+        status = transfer_prepare(source, n, here, &how, err);
+    if (!status)
+        status = transfer_layers_pool(source, n, here, true, &cal->operators, err);
     for (size_t i = 0; i < MOST; i++)
         calibration_free(of[i]);
     if (list)

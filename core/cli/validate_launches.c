@@ -9,7 +9,8 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "fit/singles.h"
-#include "single/operator_residual.h"
+#include "counts/kernel_class.h"
+#include "counts/layer_class.h"
 
 #define ALL "(all)"
 
@@ -53,14 +54,15 @@ static lm_status need_group(launch_judging *j, const char *name, size_t *out, lm
 static lm_status launch_group(launch_judging *j, const timed_kernel *k, const observation *row,
                               size_t *out, lm_error *err)
 {
-    const operator_class class = operator_class_of(&k->kernel);
-    char name[160];
+    const size_t class  = launch_class_of(&k->kernel);
+    const bool   tagged = kernel_class_of(k->kernel.op)->tagged;
+    char         name[160];
 
     if (*row->group)
         return need_group(j, row->group, out, err);
     snprintf(name, sizeof name, "%s%s%.80s",
-             class == OPERATOR_OTHER ? row->name : operator_class_name(class),
-             class == OPERATOR_MAP && *k->tag ? "/" : "", class == OPERATOR_MAP ? k->tag : "");
+             class == N_LAYER_CLASSES ? row->name : layer_classes[class]->name,
+             tagged && *k->tag ? "/" : "", tagged ? k->tag : "");
     return need_group(j, name, out, err);
 }
 
@@ -81,7 +83,7 @@ static lm_status add_launches(launch_judging *j, const launches *l, const launch
 }
 
 /* Rows of one file stand together, as a rule. */
-static lm_status add_streams(launch_judging *j, size_t at, operator_model *m, lm_error *err)
+static lm_status add_streams(launch_judging *j, size_t at, layer_model *m, lm_error *err)
 {
     const observations *obs    = j->q->obs;
     const char         *path   = "";
@@ -176,15 +178,14 @@ static size_t count_streams(const observations *obs)
 }
 
 /* Streams are predicted by a fit to all kernels, with what it leaves over where that is asked. */
-static lm_status learn_own(const launch_question *q, const launches *l, operator_model *m,
+static lm_status learn_own(const launch_question *q, const launches *l, layer_model *m,
                            lm_error *err)
 {
-    residual_trees residuals[N_OPERATOR_CLASSES];
+    residual_trees residuals[N_LAYER_CLASSES];
 
     for (size_t i = 0; i < q->models->n; i++)
         if (!strcmp(q->models->at[i], MODEL_RESIDUAL))
-            return operator_residual_learn(l->launch, NULL, l->n, l->multiprocessors, m, residuals,
-                                           err);
+            return launch_learn(l->launch, NULL, l->n, l->multiprocessors, m, residuals, err);
     return LM_OK;
 }
 
@@ -193,8 +194,8 @@ lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
     launch_judging  j       = { .q = q, .arena = arena_new() };
     launches        l       = { 0 };
     launch_folds    by      = { 0 };
-    operator_model  own     = { 0 };
-    operator_model *m       = q->given ? q->given->operators : NULL;
+    layer_model     own     = { .learned = NULL };
+    layer_model *m       = q->given ? q->given->operators : NULL;
     const size_t    streams = count_streams(q->obs);
     lm_status       status  = j.arena ? launches_from(q->obs, &l, err) : no_memory(err);
 
@@ -212,14 +213,14 @@ lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
     if (!status)
         status = add_launches(&j, &l, &by, err);
     if (!status && streams && !m && l.n &&
-        !(status = operator_model_fit(l.launch, NULL, l.n, l.multiprocessors, &own, err)))
+        !(status = launch_fit(l.launch, NULL, l.n, l.multiprocessors, &own, err)))
         status = learn_own(q, &l, m = &own, err);
     if (!status && streams)
         status = add_streams(&j, l.n, m, err);
     if (!status)
         status = fill(&j, t, err);
     launch_folds_free(&by);
-    operator_model_free(&own);
+    layer_model_free(&own);
     launches_free(&l);
     free(j.group);
     free(j.time);

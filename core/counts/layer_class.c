@@ -4,17 +4,49 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "counts/kernel_class.h"
+
+/* Columns of families are held to these by a ridge, which a hundred rows of a member outweigh. */
+#define LAUNCH_CLASS(class, text, cuts, power_of)                \
+    static const layer_class class_of_##class = {                \
+        .name    = text,                                         \
+        .options = { .p      = power_of,                         \
+                     .huber  = 0.1,                              \
+                     .power  = 1,                                \
+                     .ridge  = 0.01,                             \
+                     .rounds = 8,                                \
+                     .least  = 1,                                \
+                     .sample = 4000,                             \
+                     .seed   = 1 },                              \
+        .fewest  = 20,                                           \
+        .tilings = cuts,                                         \
+        .launch  = true                                          \
+    };
+LAUNCH_TABLE(LAUNCH_CLASS)
+
+#define LAUNCH_ENTRY(class, name, tilings, power) &class_of_##class,
+
 const layer_class *const layer_classes[N_LAYER_CLASSES] = { &layer_class_conv, &layer_class_dense,
-                                                            &layer_class_product,
-                                                            &layer_class_other };
+                                                            &layer_class_product, &layer_class_other,
+                                                            LAUNCH_TABLE(LAUNCH_ENTRY) };
+
+const char *layer_class_part(size_t class, char out[40])
+{
+    const layer_class *of = layer_classes[class];
+
+    snprintf(out, 40, "%s%s", of->launch ? "kernels " : "single.", of->name);
+    return out;
+}
 
 size_t layer_class_of(const layer_shape *s)
 {
     size_t i = 0;
 
-    while (i < N_LAYER_CLASSES && !layer_classes[i]->has(s))
+    if (s->kind == SHAPE_LAUNCH)
+        return launch_class_of(s->kernel);
+    while (i < FIRST_LAUNCH && !layer_classes[i]->has(s))
         i++;
-    return i;
+    return i < FIRST_LAUNCH ? i : N_LAYER_CLASSES;
 }
 
 size_t layer_class_among(const layer_shape *s, size_t dense)
@@ -57,31 +89,31 @@ size_t columns_need_update(columns *c, const char *name)
 #define UPDATE_NAME (sizeof UPDATE + 40 + sizeof CALL)
 
 /* "update.adam", "update.adam.call"; printf() would be a tenth of a prediction. */
-static const char *update_name(const char *optimizer, const char *end, char buffer[UPDATE_NAME])
+static const char *update_name(const char *of, const char *end, char buffer[UPDATE_NAME])
 {
-    const size_t n = strnlen(optimizer, 40);
+    const size_t n = strnlen(of, 40);
 
     memcpy(buffer, UPDATE, sizeof UPDATE - 1);
-    memcpy(buffer + sizeof UPDATE - 1, optimizer, n);
+    memcpy(buffer + sizeof UPDATE - 1, of, n);
     strcpy(buffer + sizeof UPDATE - 1 + n, end);
     return buffer;
 }
 
-bool optimizer_priced(const columns *c, const char *optimizer)
+bool optimizer_priced(const columns *c, const char *of)
 {
     char name[UPDATE_NAME];
 
-    return columns_find(c, update_name(optimizer, "", name)) != COLUMN_NONE;
+    return columns_find(c, update_name(of, "", name)) != COLUMN_NONE;
 }
 
-static void optimizer_item(columns *c, rows *r, const char *optimizer, double elements, bool call)
+static void optimizer_item(columns *c, rows *r, const char *of, double elements, bool call)
 {
     char name[UPDATE_NAME];
 
-    rows_item(r, columns_need_update(c, update_name(optimizer, "", name)), elements);
-    if (!call || !strcmp(optimizer, "sgd")) /* all others keep more, and launch more */
+    rows_item(r, columns_need_update(c, update_name(of, "", name)), elements);
+    if (!call || !strcmp(of, "sgd")) /* all others keep more, and launch more */
         return;
-    rows_item(r, columns_need_update(c, update_name(optimizer, CALL, name)), 1);
+    rows_item(r, columns_need_update(c, update_name(of, CALL, name)), 1);
 }
 
 void layer_update_item(columns *c, rows *r, const layer_run *run, const layer_shape *s)

@@ -1,8 +1,9 @@
-/** Classes of single layers: which columns their times are sums of. */
+/** Classes of single layers and single launches: which columns their times are sums of. */
 #ifndef COUNTS_LAYER_CLASS_H
 #define COUNTS_LAYER_CLASS_H
 
 #include "counts/shape.h"
+#include "counts/tiles.h"
 #include "solve/solve.h"
 
 /** What of a layer was timed, or is asked for. */
@@ -25,6 +26,8 @@ typedef struct layer_class {
     const char   *name; /**< "conv": of its section in machine files */
     solve_options options;
     size_t        fewest; /**< rows, below which there is no fit */
+    tilings       tilings; /**< of launches: what a fit chooses from */
+    bool          launch;  /**< of single launches, by kernel_class.h: all below is NULL */
     bool (*has)(const layer_shape *s);
     /** Makes its columns; those of optimizers come as they are met. False: memory ran out. */
     bool (*make)(columns *c);
@@ -41,13 +44,24 @@ typedef struct layer_class {
 extern const layer_class layer_class_conv, layer_class_dense, layer_class_product,
     layer_class_other;
 
-/** Their places in layer_classes, and in what is made of them. */
-enum { LAYER_CONV, LAYER_DENSE, LAYER_PRODUCT, LAYER_OTHER, N_LAYER_CLASSES };
+/** Their places in layer_classes, and in what is made of them: layers, then launches. */
+#define LAUNCH_ENUMERATOR(class, name, tilings, power) class,
+enum {
+    LAYER_CONV,
+    LAYER_DENSE,
+    LAYER_PRODUCT,
+    LAYER_OTHER,
+    LAUNCH_TABLE(LAUNCH_ENUMERATOR) N_LAYER_CLASSES,
+    FIRST_LAUNCH = LAYER_OTHER + 1
+};
 extern const layer_class *const layer_classes[N_LAYER_CLASSES];
 
 /** Times of products of few rows, below which these are priced as those of many: their own prices
  * are too many for them. */
 #define LAYER_DENSE_ROWS 120
+
+/** What tables call it, "single.conv" or "kernels gemm", in `out`; returns that. */
+const char *layer_class_part(size_t class, char out[40]);
 
 /** N_LAYER_CLASSES: of none. */
 size_t layer_class_of(const layer_shape *s);

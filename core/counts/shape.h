@@ -11,7 +11,8 @@ typedef enum shape_kind {
     SHAPE_OTHER,
     SHAPE_CONV,  /**< a convolution of 1 to 3 dimensions, no transposed one */
     SHAPE_DENSE, /**< rows of features times a weight matrix */
-    SHAPE_WORK   /**< any other, of which its kernels are known */
+    SHAPE_WORK,  /**< any other, of which its kernels are known */
+    SHAPE_LAUNCH /**< one launch of a kernel */
 } shape_kind;
 
 typedef struct layer_shape {
@@ -28,6 +29,8 @@ typedef struct layer_shape {
         weights;               /**< elements; weights without the bias, but of SHAPE_WORK all */
     double            tensors; /**< of SHAPE_WORK: that are trained */
     const layer_work *work;    /**< of SHAPE_WORK; else NULL */
+    const lm_kernel  *kernel;  /**< of SHAPE_LAUNCH; else NULL */
+    const char       *tag; /**< of SHAPE_LAUNCH: what its library calls it; "": not known */
 } layer_shape;
 
 /**

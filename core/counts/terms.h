@@ -16,6 +16,7 @@
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 
+#include "counts/table.h"
 #include "network/bind.h"
 #include "network/optimizer.h"
 
@@ -43,9 +44,21 @@ typedef enum term_family {
 } term_family;
 
 /** Hats of a count (counted.h). */
-#define TERM_KNOTS   5
-#define N_TERM_SLOTS 59
-#define N_TERMS      (N_TERM_SLOTS * LM_N_PASSES)
+#define TERM_KNOTS 5
+
+/** Slots: what is counted of which class. */
+#define SLOT_ENUMERATOR(slot, name, unit, family) slot,
+enum {
+    SLOT_TABLE(SLOT_ENUMERATOR) /* of kernels; behind them those of counts alone: */
+    SLOT_SIZE_FLOPS,            /* and the following three: one for each hat */
+    SLOT_SIZE_OUTPUTS    = SLOT_SIZE_FLOPS + TERM_KNOTS,
+    SLOT_REUSE_FLOPS     = SLOT_SIZE_OUTPUTS + TERM_KNOTS,
+    SLOT_REUSE_OUTPUTS   = SLOT_REUSE_FLOPS + TERM_KNOTS,
+    SLOT_COUNTED_WEIGHTS = SLOT_REUSE_OUTPUTS + TERM_KNOTS,
+    SLOT_COUNTED_STEPS,
+    N_TERM_SLOTS
+};
+#define N_TERMS (N_TERM_SLOTS * (size_t)LM_N_PASSES)
 
 /** Constants in the counts that are not linear: chosen by fits, kept in machine files. */
 typedef struct term_settings {

@@ -4,6 +4,7 @@
 #define COUNTS_TILES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /** Which tiles a library has for a kind of product. */
 typedef enum tile_set {
@@ -19,6 +20,18 @@ typedef struct tiling {
     bool     splits;          /**< may sums be cut into 2, 4 .. 64 parts? */
     double   multiprocessors; /**< 0: unknown, tiles count without waves */
 } tiling;
+
+/** Tilings that a fit chooses from, by cross-validation. */
+typedef enum tilings {
+    TILINGS_NONE,  /**< nothing is cut into tiles */
+    TILINGS_MIXED, /**< mixed tiles, no splits */
+    TILINGS_SPLIT, /**< mixed tiles and splits */
+    TILINGS_GEMM,  /**< either of these */
+    TILINGS_SETS   /**< any set of tiles, no splits */
+} tilings;
+
+/** The usual one first; the multiprocessors are the caller's. */
+const tiling *tilings_of(tilings t, size_t *n);
 
 /** How a product is computed. */
 typedef struct tile_plan {

@@ -1,58 +1,35 @@
 /* What any layer makes a device do, by kind of kernel. */
 #include "counts/work.h"
 
+#include "counts/kernel_class.h"
+
+#define WORK_NAME(kind, text) [kind] = text,
+
 const char *work_kind_name(work_kind k)
 {
-    static const char *const names[N_WORK_KINDS] = {
-        [WORK_PRODUCT] = "product",     [WORK_CONV] = "conv",
-        [WORK_POOL] = "pool",           [WORK_MAP] = "map",
-        [WORK_NORM] = "norm",           [WORK_BATCH_NORM] = "batch_norm",
-        [WORK_SCALE] = "scale",         [WORK_SOFTMAX] = "softmax",
-        [WORK_GATHER] = "gather",       [WORK_REDUCE] = "reduce",
-        [WORK_ATTENTION] = "attention",
-    };
+    static const char *const text_of[N_WORK_KINDS] = { WORK_TABLE(WORK_NAME) };
 
-    return names[k];
-}
-
-/* Batch norm: channels over the batch. What keeps no running statistics is one, too, though it has
- * none to scale by in evaluation. */
-static bool across_batch(const lm_kernel *k)
-{
-    return k->u.norm.inner < k->u.norm.group;
+    return text_of[k];
 }
 
 /* N_WORK_KINDS: of none. */
 static work_kind kind_of(const lm_kernel *k)
 {
-    switch ((enum lm_ops)k->op) {
-    case LM_OP_GEMM: return WORK_PRODUCT;
-    case LM_OP_CONV: return WORK_CONV;
-    case LM_OP_POOL: return WORK_POOL;
-    case LM_OP_MAP:
-    case LM_OP_COPY: return WORK_MAP;
-    case LM_OP_NORM: return across_batch(k) ? WORK_BATCH_NORM : WORK_NORM;
-    case LM_OP_SOFTMAX: return WORK_SOFTMAX;
-    case LM_OP_GATHER: return WORK_GATHER;
-    case LM_OP_REDUCE: return WORK_REDUCE;
-    case LM_OP_ATTENTION: return WORK_ATTENTION;
-    case LM_OP_OPAQUE:
-    case LM_OP_ALLREDUCE: break;
-    }
-    return N_WORK_KINDS;
+    const kernel_class *class = kernel_class_of(k->op);
+
+    return class->work_of ? class->work_of(k) : class->work;
 }
 
 static void add_rows(const lm_kernel *k, double times, kernel_work *to)
 {
-    const int64_t *of = k->op == LM_OP_NORM ? (const int64_t[]){ k->u.norm.rows, k->u.norm.group }
-                        : k->op == LM_OP_SOFTMAX
-                            ? (const int64_t[]){ k->u.softmax.rows, k->u.softmax.group }
-                            : NULL;
+    const kernel_class *class = kernel_class_of(k->op);
+    int64_t n, group;
 
-    if (!of)
+    if (!class->statistics)
         return;
-    to->rows += times * (double)of[0];
-    to->elements += times * (double)of[0] * (double)of[1];
+    class->statistics(k, &n, &group);
+    to->rows += times * (double)n;
+    to->elements += times * (double)n * (double)group;
 }
 
 static void add_kernel(const lm_kernel *k, double times, kernel_work *to)

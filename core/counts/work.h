@@ -3,25 +3,14 @@
 #ifndef COUNTS_WORK_H
 #define COUNTS_WORK_H
 
+#include "counts/table.h"
 #include "network/bind.h"
 
-typedef enum work_kind {
-    WORK_PRODUCT, /**< of matrices: recurrent layers, attention */
-    WORK_CONV,
-    WORK_POOL,
-    WORK_MAP,        /**< elementwise, copies */
-    WORK_NORM,       /**< by statistics of rows that lie together: layer norm */
-    WORK_BATCH_NORM, /**< of channels over the batch: few long rows, far apart */
-    WORK_SCALE,      /**< by statistics that are known: batch norm in evaluation mode */
-    WORK_SOFTMAX,
-    WORK_GATHER,
-    WORK_REDUCE,
-    WORK_ATTENTION, /**< fused */
-    N_WORK_KINDS
-} work_kind;
+/** See table.h. */
+#define WORK_ENUMERATOR(kind, name) kind,
+typedef enum work_kind { WORK_TABLE(WORK_ENUMERATOR) N_WORK_KINDS } work_kind;
 
-/** "product", "conv", "pool", "map", "norm", "batch_norm", "scale", "softmax", "gather", "reduce",
- * "attention" */
+/** "product", "conv", "pool" ... */
 const char *work_kind_name(work_kind k);
 
 typedef struct kernel_work {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "single/model.h"
-#include "single/operator_model.h"
 
 /* A key and its value have to pass through an INI line. */
 #define VALUE_MAX_BYTES 140
@@ -27,7 +26,7 @@ void calibration_free(calibration *cal)
     for (size_t f = 0; f < MAX_FORMS; f++)
         free(cal->fitted[f].term);
     if (cal->operators)
-        operator_model_free(cal->operators);
+        layer_model_free(cal->operators);
     free(cal->operators);
     if (cal->layers)
         layer_model_free(cal->layers);

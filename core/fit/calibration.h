@@ -14,7 +14,6 @@
 #include "sync/overlap_constants.h"
 #include "sync/sharing.h"
 
-struct operator_model; /* single/operator_model.h */
 
 #define MAX_FORMS  48
 #define MAX_MODELS 8
@@ -57,7 +56,7 @@ typedef struct learned_part {
 typedef struct calibration {
     fitted                 fitted[MAX_FORMS];     /**< by place in `forms` */
     intervals              intervals[MAX_MODELS]; /**< by place of the model, see model_at() */
-    struct operator_model *operators;             /**< of single kernels; NULL: none was fitted */
+    struct layer_model *operators; /**< of single kernels; NULL: none was fitted */
     struct layer_model    *layers;                /**< of single layers; NULL: none was fitted */
     struct composed_set   *composed; /**< networks are composed of `layers`; NULL: they are not */
     power_model           *power;    /**< NULL: none was measured */

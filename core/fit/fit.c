@@ -369,10 +369,10 @@ static lm_status fit_operators(const observations *obs, calibration *cal, lm_err
     if (!(cal->operators = calloc(1, sizeof *cal->operators)))
         status = no_memory(err);
     else
-        status = operator_model_fit(l.launch, NULL, l.n, l.multiprocessors, cal->operators, err);
+        status = launch_fit(l.launch, NULL, l.n, l.multiprocessors, cal->operators, err);
     launches_free(&l);
     if (status == LM_E_ARG) { /* too few of any */
-        operator_model_free(cal->operators);
+        layer_model_free(cal->operators);
         free(cal->operators);
         cal->operators = NULL;
         return lm_error_set(err, LM_OK, "%s", "");

@@ -10,7 +10,6 @@
 #include "base/random.h"
 #include "fit/forms.h"
 #include "fit/singles.h"
-#include "single/operator_residual.h"
 #include "solve/lsq.h"
 
 #define KEY_BYTES 700
@@ -116,17 +115,15 @@ static bool any(const bool *flag, size_t n)
     return false;
 }
 
-static lm_status price(const task *t, operator_model *m, bool learned, lm_error *err)
+static lm_status price(const task *t, layer_model *m, bool learned, lm_error *err)
 {
     lm_status status = LM_OK;
 
     for (size_t i = 0; i < t->l->n && !status; i++) {
         const timed_kernel *k = &t->l->launch[i];
 
-        if (t->out[i] && learned)
-            status = operator_residual_seconds(m, &k->kernel, k->tag, &t->predicted[i], err);
-        else if (t->out[i])
-            t->predicted[i] = operator_model_seconds(m, &k->kernel, k->tag);
+        if (t->out[i])
+            status = launch_seconds(m, &k->kernel, k->tag, learned, &t->predicted[i], err);
     }
     return status;
 }
@@ -134,17 +131,16 @@ static lm_status price(const task *t, operator_model *m, bool learned, lm_error 
 static lm_status by_prices(const task *t, bool learned, lm_error *err)
 {
     const launches *l = t->l;
-    residual_trees  judged[N_OPERATOR_CLASSES];
-    operator_model  m;
-    lm_status  status = operator_model_fit(l->launch, t->in, l->n, l->multiprocessors, &m, err);
-    const bool few    = status == LM_E_ARG; /* nothing is predicted */
+    residual_trees  judged[N_LAYER_CLASSES];
+    layer_model     m;
+    lm_status       status = launch_fit(l->launch, t->in, l->n, l->multiprocessors, &m, err);
+    const bool      few    = status == LM_E_ARG; /* nothing is predicted */
 
     if (!status && learned)
-        status =
-            operator_residual_learn(l->launch, t->in, l->n, l->multiprocessors, &m, judged, err);
+        status = launch_learn(l->launch, t->in, l->n, l->multiprocessors, &m, judged, err);
     if (!status)
         status = price(t, &m, learned, err);
-    operator_model_free(&m);
+    layer_model_free(&m);
     return few ? LM_OK : status;
 }
 
@@ -158,12 +154,12 @@ static void counts(const lm_kernel *k, double out[COUNTS])
     out[3] = 1;
 }
 
-static bool of_kind(const timed_kernel *k, operator_class class, lm_pass pass)
+static bool of_kind(const timed_kernel *k, size_t class, lm_pass pass)
 {
-    return operator_class_of(&k->kernel) == class && k->kernel.pass == pass;
+    return launch_class_of(&k->kernel) == class && k->kernel.pass == pass;
 }
 
-static lm_status count_kind(const task *t, operator_class class, lm_pass pass, bool relative,
+static lm_status count_kind(const task *t, size_t class, lm_pass pass, bool relative,
                             double *room, lm_error *err)
 {
     double      *a = room, *b = room + COUNTS * t->l->n, *weight = b + t->l->n, of[COUNTS];
@@ -198,7 +194,7 @@ static lm_status by_counts(const task *t, bool relative, lm_error *err)
     double   *room   = malloc(((COUNTS + 2) * t->l->n + 1) * sizeof *room);
     lm_status status = room ? LM_OK : no_memory(err);
 
-    for (operator_class c = 0; c < N_OPERATOR_CLASSES && !status; c++)
+    for (size_t c = FIRST_LAUNCH; c <= N_LAYER_CLASSES && !status; c++) /* and of none */
         for (lm_pass p = 0; p < LM_N_PASSES && !status; p++)
             status = count_kind(t, c, p, relative, room, err);
     free(room);
@@ -206,7 +202,7 @@ static lm_status by_counts(const task *t, bool relative, lm_error *err)
 }
 
 lm_status launches_predict(const launches *l, const char *model, const launch_folds *by,
-                           operator_model *given, double *predicted, lm_error *err)
+                           layer_model *given, double *predicted, lm_error *err)
 {
     const bool learned = !strcmp(model, MODEL_RESIDUAL);
     const bool ours    = learned || !strcmp(model, model_at(0));

@@ -23,8 +23,8 @@ void      launch_folds_free(launch_folds *f);
 
 /**
  * Predicted seconds of each launch by fits to all parts but its own; NAN where the rest is too
- * little. `layermeter` is operator_model, `residual` the same with
- * what its prices leave over (single/operator_residual.h). `convmeter` and `nnls` take, for each
+ * little. `layermeter` is launch_fit(), `residual` the same with
+ * what its prices leave over (single/learned.h). `convmeter` and `nnls` take, for each
  * kind of operator and pass, FLOPs, bytes read, bytes written and 1: ConvMeter's counts of a
  * convolution (its equation 2, elements as bytes), by ordinary and by relative non-negative least
  * squares. Other models know no single launches: NAN.
@@ -33,6 +33,6 @@ void      launch_folds_free(launch_folds *f);
  *              give NAN); NULL: none
  */
 lm_status launches_predict(const launches *l, const char *model, const launch_folds *by,
-                           operator_model *given, double *predicted, lm_error *err);
+                           struct layer_model *given, double *predicted, lm_error *err);
 
 #endif

@@ -33,7 +33,7 @@ enum {
     SHARES,
     PHASES  = SHARES + N_TERM_BOUNDS, /* forward, backward, update, evaluation */
     CLASSES = PHASES + 4,
-    KINDS   = CLASSES + N_LAYER_CLASSES, /* bytes by kind of kernel */
+    KINDS   = CLASSES + FIRST_LAUNCH, /* bytes by kind of kernel */
     SIZES   = KINDS + N_WORK_KINDS,
     N_SIZES = 17,
     N_FOUND = SIZES + N_SIZES
@@ -170,7 +170,7 @@ static void features(const watt_row *r, double modelled, double *x)
     x[PHASES + 1] = run->backward;
     x[PHASES + 2] = run->update;
     x[PHASES + 3] = run->evaluation;
-    if (layer_class_of(s) < N_LAYER_CLASSES)
+    if (layer_class_of(s) < FIRST_LAUNCH)
         x[CLASSES + layer_class_of(s)] = 1;
     for (work_kind k = 0; k < N_WORK_KINDS && s->work; k++)
         x[KINDS + k] = size_of(s->work->of[k][LM_FORWARD].bytes);

@@ -183,8 +183,8 @@ static lm_status predict_rows(const times *t, const bool *in, const layer_rows *
 }
 
 /* One fold, or (SPLIT_ALWAYS) all times by a fit to all. */
-static lm_status predict_fold(const split *by, size_t fold, const times *t, layer_rows *r, bool *in,
-                              bool learn, double *seconds, lm_error *err)
+static lm_status predict_fold(const split *by, size_t fold, size_t class, const times *t,
+                              layer_rows *r, bool *in, bool learn, double *seconds, lm_error *err)
 {
     residual_trees *learned = NULL;
     size_t          count;
@@ -193,7 +193,7 @@ static lm_status predict_fold(const split *by, size_t fold, const times *t, laye
     for (size_t i = 0; i < t->n; i++)
         in[i] = fold == SPLIT_ALWAYS || by->fold[t->point[i]] != fold;
     status =
-        learn ? residual_learn(&(residual_source){ r, t->time, in, NULL }, 1, &learned, NULL, err)
+        learn ? residual_learn(class, &(residual_source){ r, t->time, in, NULL }, 1, &learned, NULL, err)
               : layer_rows_fit(r, in, &count, err);
     if (status == LM_E_ARG)
         return LM_OK; /* too few */
@@ -221,9 +221,9 @@ static lm_status predict_class(const points *p, const split *by, size_t class, b
         if (!in)
             status = no_memory(err);
         else if (by->rule.kind == SPLIT_NONE)
-            status = predict_fold(by, SPLIT_ALWAYS, &t, &r, in, learn, seconds, err);
+            status = predict_fold(by, SPLIT_ALWAYS, class, &t, &r, in, learn, seconds, err);
         for (size_t f = 0; f < by->n_folds && !status; f++)
-            status = predict_fold(by, f, &t, &r, in, learn, seconds, err);
+            status = predict_fold(by, f, class, &t, &r, in, learn, seconds, err);
         free(in);
         layer_rows_free(&r);
     }
@@ -236,8 +236,8 @@ lm_status singles_left_out(const points *p, const split *by, bool learned, doubl
 {
     lm_status status = LM_OK;
 
-    for (size_t c = 0; c < N_LAYER_CLASSES && !status; c++)
-        status = predict_class(p, by, c, learned && residual_learnable(c), seconds, err);
+    for (size_t c = 0; c < FIRST_LAUNCH && !status; c++)
+        status = predict_class(p, by, c, learned, seconds, err);
     return status;
 }
 

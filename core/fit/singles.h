@@ -8,7 +8,7 @@
 #include "observe/points.h"
 
 /** What validate calls the default model with a residual on its prices of single layers
- * (single/learned.h) and kernels (single/operator_residual.h). */
+ * (single/learned.h) and kernels (single/launch.h). */
 #define MODEL_RESIDUAL "residual"
 
 /** Phases of a single layer that are priced. */

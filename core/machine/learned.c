@@ -6,8 +6,6 @@
 #include "machine/sections.h"
 #include "single/learned.h"
 #include "single/model.h"
-#include "single/operator_model.h"
-#include "single/operator_residual.h"
 
 static void read_hash(record *r, const ini_pair *p, kept_file *f)
 {

@@ -8,20 +8,19 @@
 #include "machine/sections.h"
 #include "single/composed.h"
 #include "single/model.h"
-#include "single/operator_model.h"
 
 /* ---- [kernels.CLASS] ----------------------------------------------------------------------------
  */
 
 static const key kernel_keys[] = {
-    { KEY("rows", KEY_COUNT, operator_prices, rows) },
-    { KEY("mape_percent", KEY_REAL, operator_prices, mape), .scale = 100 },
-    { KEY("power", KEY_REAL, operator_prices, power), .least = 1 },
+    { KEY("rows", KEY_COUNT, layer_prices, rows) },
+    { KEY("mape_percent", KEY_REAL, layer_prices, errors.mape), .scale = 100 },
+    { KEY("power", KEY_REAL, layer_prices, columns.join), .least = 1 },
 };
 
 static const key cut_keys[] = {
-    { KEY("splits", KEY_FLAG, operator_prices, how.splits) },
-    { KEY("multiprocessors", KEY_REAL, operator_prices, how.multiprocessors), .least = 1,
+    { KEY("splits", KEY_FLAG, layer_prices, how.splits) },
+    { KEY("multiprocessors", KEY_REAL, layer_prices, how.multiprocessors), .least = 1,
       .above = true },
 };
 
@@ -72,7 +71,7 @@ static void read_kernel_price(record *r, const ini_pair *p, columns *c)
     c->column[at].parent = family_of(c, p->key);
 }
 
-static void read_kernels(record *r, operator_prices *to)
+static void read_kernels(record *r, layer_prices *to)
 {
     const ini_pair *tiles = record_take(r, "tiles"), *p;
     bool            floor = false;
@@ -88,7 +87,7 @@ static void read_kernels(record *r, operator_prices *to)
         record_fail(r, NULL, LM_E_NOTFOUND, "[%s]: 'floor' is missing", r->section->name);
 }
 
-static void one_kind(record *r, operator_prices *p)
+static void one_kind(record *r, layer_prices *p)
 {
     char price[40];
 
@@ -108,22 +107,25 @@ static void one_kind(record *r, operator_prices *p)
 
 void kernels_both(record *r, calibration *cal, const char *star)
 {
-    const operator_class class = operator_class_parse(star);
+    size_t        c = FIRST_LAUNCH;
+    layer_prices *to;
 
-    for (operator_class c = 0; c < N_OPERATOR_CLASSES && r->out && cal->operators; c++)
-        if (cal->operators->of[c].columns.n) {
-            record_begin(r, operator_class_name(c));
+    for (; c < N_LAYER_CLASSES && (r->out || strcmp(layer_classes[c]->name, star) != 0); c++)
+        if (r->out && cal->operators && cal->operators->of[c].present) {
+            record_begin(r, layer_classes[c]->name);
             one_kind(r, &cal->operators->of[c]);
         }
     if (r->out)
         return;
-    if (class >= OPERATOR_OTHER)
+    if (c == N_LAYER_CLASSES)
         record_fail(r, NULL, LM_E_NOTFOUND, "[%s]: no such kind of kernels", r->section->name);
     cal->operators = section_room(r, cal->operators, sizeof *cal->operators);
     if (r->status)
         return;
-    cal->operators->of[class].power = operator_power(class);
-    one_kind(r, &cal->operators->of[class]);
+    to               = &cal->operators->of[c];
+    to->present      = true;
+    to->columns.join = layer_classes[c]->options.p;
+    one_kind(r, to);
 }
 
 /* ---- [layermeter.single.CLASS] ------------------------------------------------------------------
@@ -206,14 +208,14 @@ void layers_both(record *r, calibration *cal, const char *star)
     size_t        c = 0;
     layer_prices *to;
 
-    for (; c < N_LAYER_CLASSES && (r->out || strcmp(layer_classes[c]->name, star) != 0); c++)
+    for (; c < FIRST_LAUNCH && (r->out || strcmp(layer_classes[c]->name, star) != 0); c++)
         if (r->out && cal->layers && cal->layers->of[c].present) {
             record_begin(r, layer_classes[c]->name);
             layer_prices_both(r, layer_classes[c], cal->layers, &cal->layers->of[c]);
         }
     if (r->out)
         return;
-    if (c == N_LAYER_CLASSES)
+    if (c == FIRST_LAUNCH)
         record_fail(r, NULL, LM_E_NOTFOUND, "[%s]: no class of single layers of that name",
                     r->section->name);
     cal->layers = section_room(r, cal->layers, sizeof *cal->layers);

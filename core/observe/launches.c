@@ -10,7 +10,6 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 #include "devices/device.h"
-#include "single/operator_residual.h"
 
 static lm_status parse(const char *name, const char *geometry, lm_pass pass, lm_dtype dtype,
                        lm_kernel *out, lm_error *err)
@@ -210,7 +209,7 @@ void kernel_stream_free(kernel_stream *s)
     *s = (kernel_stream){ 0 };
 }
 
-static lm_status pass_seconds(const kernel_stream *s, operator_model *m, bool learned, bool forward,
+static lm_status pass_seconds(const kernel_stream *s, layer_model *m, bool learned, bool forward,
                               double *out, lm_error *err)
 {
     stream_cost sum    = { 0 };
@@ -222,10 +221,7 @@ static lm_status pass_seconds(const kernel_stream *s, operator_model *m, bool le
 
         if ((k->pass == LM_FORWARD) != forward)
             continue;
-        if (learned)
-            status = operator_residual_cost(m, k, s->tag[i], &cost, err);
-        else
-            cost = operator_model_cost(m, k, s->tag[i]);
+        status = launch_cost_of(m, k, s->tag[i], learned, &cost, err);
         if (!status)
             stream_add(&sum, k->repeat, &cost);
     }
@@ -233,7 +229,7 @@ static lm_status pass_seconds(const kernel_stream *s, operator_model *m, bool le
     return status;
 }
 
-lm_status kernel_stream_seconds(const kernel_stream *s, operator_model *m, bool learned, phase p,
+lm_status kernel_stream_seconds(const kernel_stream *s, layer_model *m, bool learned, phase p,
                                 double *out, lm_error *err)
 {
     double    behind = 0;

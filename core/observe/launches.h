@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "network/kernels.h"
 #include "observe/observation.h"
-#include "single/operator_model.h"
+#include "single/launch.h"
 
 typedef struct launches {
     timed_kernel       *launch;
@@ -49,11 +49,11 @@ void      kernel_stream_free(kernel_stream *s);
  * Seconds of a phase: forward and inference are the kernels of the forward pass, backward the
  * others, a step all, one phase after the other.
  *
- * @param learned with what prices leave over (single/operator_residual.h)
+ * @param learned with what prices leave over (single/learned.h)
  * @param out     NAN if a kernel has no price
- * @return what operator_residual_cost() does
+ * @return what launch_cost_of() does
  */
-lm_status kernel_stream_seconds(const kernel_stream *s, operator_model *m, bool learned, phase p,
+lm_status kernel_stream_seconds(const kernel_stream *s, layer_model *m, bool learned, phase p,
                                 double *out, lm_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Models of single layers with what their prices leave over. */
+/* Models of single layers and launches with what their prices leave over. */
 #include "single/learned.h"
 
 #include <math.h>
@@ -46,7 +46,7 @@ static lm_status class_rows_new(size_t class, const learned_source *from, size_t
     for (size_t i = 0; i < n && !status; i++) {
         size_t found;
 
-        if (!from[i].m->of[class].present)
+        if (!from[i].m->of[class].present || !from[i].m->of[class].rows) /* carried over */
             continue;
         out->time[out->n] = layer_times_of(class, from[i].time, from[i].n, &found);
         if (!out->time[out->n])
@@ -67,7 +67,7 @@ static lm_status learn_class(size_t class, const learned_source *from, size_t n,
     lm_status  status = class_rows_new(class, from, n, &r, err);
 
     if (!status && r.n)
-        status = residual_learn(r.of, r.n, out, judged, err);
+        status = residual_learn(class, r.of, r.n, out, judged, err);
     class_rows_free(&r);
     return status;
 }
@@ -96,11 +96,10 @@ lm_status learned_fit_pool(const learned_source *from, size_t n, residual_trees 
 
     for (size_t c = 0; c < N_LAYER_CLASSES; c++)
         judged[c] = (residual_trees){ .rows = 0 };
-    for (size_t c = 0; c < N_LAYER_CLASSES && !status; c++)
-        if (residual_learnable(c)) {
-            status = learn_class(c, from, n, &found->of[c], &judged[c], err);
-            any |= !status && found->of[c];
-        }
+    for (size_t c = 0; c < N_LAYER_CLASSES && !status; c++) {
+        status = learn_class(c, from, n, &found->of[c], &judged[c], err);
+        any |= !status && found->of[c];
+    }
     if (!status && any)
         return hand_out(found, from, n, err);
     residual_set_free(found);
@@ -118,12 +117,16 @@ lm_status learned_fit(const layer_time *time, size_t n, layer_model *m, residual
 
 lm_status learned_load(layer_model *m, lm_error *err)
 {
-    void     *read   = NULL;
-    lm_status status = LM_OK;
+    void     *read     = NULL;
+    bool      launches = false;
+    lm_status status   = LM_OK;
 
     if (m->learned || !m->learned_file.path)
         return LM_OK;
-    status     = kept_file_load(&m->learned_file, &residual_kept, RESIDUAL_FILE, &read, err);
+    for (size_t c = FIRST_LAUNCH; c < N_LAYER_CLASSES; c++)
+        launches |= m->of[c].present;
+    status     = kept_file_load(&m->learned_file, launches ? &kernels_kept : &residual_kept,
+                                launches ? KERNELS_FILE : RESIDUAL_FILE, &read, err);
     m->learned = read;
     return status;
 }
@@ -191,27 +194,3 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
         *seconds = priced * factor;
     return status;
 }
-
-/* ---- files --------------------------------------------------------------------------------------
- */
-
-static void text(lines *l, void **both)
-{
-    residual_class class[N_LAYER_CLASSES];
-    residual_set *s = *both = lines_made(l, *both, sizeof *s);
-
-    for (size_t c = 0; c < N_LAYER_CLASSES; c++) {
-        class[c] = (residual_class){ .name = layer_classes[c]->name };
-        if (residual_learnable(c))
-            class[c].fixed = residual_features_fixed(&class[c].n_fixed);
-    }
-    if (s)
-        residual_text(l, class, N_LAYER_CLASSES, s->of);
-}
-
-static void release(void *what)
-{
-    residual_set_free(what);
-}
-
-const kept_kind residual_kept = { "residual", text, release, NULL };

@@ -4,6 +4,7 @@
 #define SINGLE_LEARNED_H
 
 #include "single/residual.h"
+#include "single/residual_file.h"
 
 /** Can a residual be asked for? */
 bool learned_any(const layer_model *m);
@@ -51,10 +52,5 @@ lm_status learned_seconds(layer_model *m, const layer_shape *s, const layer_run 
  * price. */
 lm_status learned_ratio(layer_model *m, const layer_shape *s, const layer_run *run, double *out,
                         lm_error *err);
-
-/** What the file beside a machine file is called: "m.residual". */
-#define RESIDUAL_FILE "residual"
-/** A residual_set as text. */
-extern const kept_kind residual_kept;
 
 #endif

@@ -1,4 +1,4 @@
-/* Fitted classes of single layers. */
+/* Fitted classes of single layers and launches. */
 #include "single/model.h"
 
 #include <math.h>
@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "base/random.h"
+#include "counts/kernel_class.h"
 #include "single/residual.h"
 
 /* Of all rows these reach the most; a device can do somewhat more, of what is no overhead. */
@@ -38,9 +40,15 @@ static lm_status reached(const layer_time *time, size_t n, layer_rates *out, lm_
     return flops && bytes ? LM_OK : no_memory(err);
 }
 
-static void add(columns *c, rows *r, const layer_class *class, const layer_time *t)
+/* Appends a row. Columns of launches that are not there are made, or left to their families. */
+static void add(columns *c, rows *r, const layer_class *class, const layer_time *t,
+                const tiling *how, bool make)
 {
     rows_begin(r, t->seconds, 1, !forward_only(&t->run));
+    if (class->launch) {
+        launch_add(&(launch_row){ c, r, how, make }, t->shape->kernel, t->shape->tag);
+        return;
+    }
     if (t->run.alone)
         class->add_call(c, r, &t->run, t->shape);
     class->add_layer(c, r, &t->run, t->shape);
@@ -49,12 +57,19 @@ static void add(columns *c, rows *r, const layer_class *class, const layer_time 
 lm_status layer_rows_new(const layer_class *class, const layer_time *time, size_t n,
                          layer_rows *out, lm_error *err)
 {
-    lm_status status;
+    lm_status status = LM_OK;
 
-    *out   = (layer_rows){ .class = class };
-    status = class->make(&out->columns) ? reached(time, n, &out->rates, err) : no_memory(err);
+    *out = (layer_rows){ .class = class, .time = time, .n = n };
+    if (class->launch) {
+        out->how.multiprocessors = n ? time[0].run.multiprocessors : 0;
+        return LM_OK;
+    }
+    if (!class->make(&out->columns))
+        status = no_memory(err);
+    else if (class->begin)
+        status = reached(time, n, &out->rates, err);
     for (size_t i = 0; i < n && !status; i++)
-        add(&out->columns, &out->rows, class, &time[i]);
+        add(&out->columns, &out->rows, class, &time[i], NULL, true);
     if (!status)
         status = rows_check(&out->rows, err);
     if (status)
@@ -67,6 +82,113 @@ void layer_rows_free(layer_rows *r)
     columns_free(&r->columns);
     rows_free(&r->rows);
 }
+
+/* ---- launches -----------------------------------------------------------------------------------
+ */
+
+#define TRIAL_ROWS  1200 /* of the cross-validation that chooses a tiling */
+#define TRIAL_FOLDS 3
+#define BETTER      0.001 /* mean relative error by which another tiling must win */
+
+/* Rows at some places, in columns that are made for them. */
+static lm_status fill(const layer_rows *r, const size_t *at, size_t n, const tiling *how,
+                      columns *c, rows *out, lm_error *err)
+{
+    for (size_t i = 0; i < n; i++)
+        add(c, out, r->class, &r->time[at[i]], how, true);
+    return rows_check(out, err);
+}
+
+/* Mean relative error in the cross-validation. */
+static lm_status try_tiling(const layer_rows *r, const size_t *at, size_t n, const tiling *how,
+                            double *error, lm_error *err)
+{
+    columns   c      = { 0 };
+    rows      some   = { 0 };
+    bool     *in     = calloc(n, sizeof *in);
+    lm_status status = in ? fill(r, at, n, how, &c, &some, err) : no_memory(err);
+
+    *error = 0;
+    for (size_t f = 0; f < TRIAL_FOLDS && !status; f++) {
+        for (size_t i = 0; i < n; i++)
+            in[i] = i % TRIAL_FOLDS != f;
+        for (size_t j = 0; j < c.n; j++)
+            c.column[j].price = 0;
+        status = solve_prices(&some, in, &r->class->options, &c, err);
+        for (size_t i = f; i < n && !status; i += TRIAL_FOLDS)
+            *error += fabs(rows_priced(&some, i, &c) / some.row[i].seconds - 1) / (double)n;
+    }
+    free(in);
+    columns_free(&c);
+    rows_free(&some);
+    return status;
+}
+
+static lm_status choose_tiling(layer_rows *r, const size_t *at, size_t n, lm_error *err)
+{
+    size_t        n_tilings;
+    const tiling *of     = tilings_of(r->class->tilings, &n_tilings);
+    tiling        how    = r->how;
+    double        best   = INFINITY;
+    lm_status     status = LM_OK;
+
+    for (size_t i = 0; i < n_tilings && !status; i++) {
+        double error = 0;
+
+        how.set    = of[i].set;
+        how.splits = of[i].splits;
+        if (n_tilings > 1)
+            status = try_tiling(r, at, n < TRIAL_ROWS ? n : TRIAL_ROWS, &how, &error, err);
+        if (!status && (i == 0 || error < best - BETTER)) {
+            best   = error;
+            r->how = how;
+        }
+    }
+    return status;
+}
+
+static void shuffle(size_t *at, size_t n)
+{
+    uint64_t state = 1;
+
+    for (size_t i = n; i > 1; i--) {
+        const size_t with = (size_t)random_below(&state, i);
+        const size_t last = at[i - 1];
+
+        at[i - 1] = at[with];
+        at[with]  = last;
+    }
+}
+
+/* Tiling and columns by the rows that are in, in a random order; then all rows in these. */
+static lm_status fit_launches(layer_rows *r, const bool *in, lm_error *err)
+{
+    size_t   *at     = malloc((r->n + 1) * sizeof *at), n = 0;
+    rows      some   = { 0 };
+    lm_status status = at ? LM_OK : no_memory(err);
+
+    for (size_t i = 0; i < r->n && at; i++)
+        if (!in || in[i])
+            at[n++] = i;
+    if (!status) {
+        shuffle(at, n);
+        status = choose_tiling(r, at, n, err);
+    }
+    columns_free(&r->columns);
+    rows_clear(&r->rows);
+    if (!status)
+        status = fill(r, at, n, &r->how, &r->columns, &some, err);
+    if (!status)
+        status = solve_prices(&some, NULL, &r->class->options, &r->columns, err);
+    for (size_t i = 0; i < r->n && !status; i++)
+        add(&r->columns, &r->rows, r->class, &r->time[i], &r->how, false);
+    rows_free(&some);
+    free(at);
+    return status ? status : rows_check(&r->rows, err);
+}
+
+/* ---- fits ---------------------------------------------------------------------------------------
+ */
 
 static bool of_backward(const column *c)
 {
@@ -107,11 +229,14 @@ lm_status layer_rows_fit(layer_rows *r, const bool *in, size_t *count, lm_error 
     lm_status status;
 
     *count = 0;
-    for (size_t i = 0; i < r->rows.n; i++)
+    for (size_t i = 0; i < r->n; i++)
         *count += !in || in[i];
     if (*count < r->class->fewest)
-        return lm_error_set(err, LM_E_ARG, "%zu times of single layers ('%s'): %zu are needed",
-                            *count, r->class->name, r->class->fewest);
+        return lm_error_set(err, LM_E_ARG, "%zu times of single %s ('%s'): %zu are needed", *count,
+                            r->class->launch ? "kernels" : "layers", r->class->name,
+                            r->class->fewest);
+    if (r->class->launch)
+        return fit_launches(r, in, err);
     begin(r);
     status = solve_prices(&r->rows, in, &r->class->options, &r->columns, err);
     if (!status)
@@ -154,26 +279,25 @@ static lm_status fit_class(size_t class, const layer_time *time, size_t n, layer
 {
     size_t      found;
     layer_time *of_class = layer_times_of(class, time, n, &found);
-    layer_rows  r;
+    layer_rows  r        = { .n = 0 };
     lm_status   status;
 
     status =
         of_class ? layer_rows_new(layer_classes[class], of_class, found, &r, err) : no_memory(err);
-    free(of_class);
-    if (status)
-        return status;
     out->rows = found;
-    if (found >= layer_classes[class]->fewest) {
+    if (!status && found >= layer_classes[class]->fewest) {
         status = layer_rows_fit(&r, NULL, &found, err);
         if (!status)
             status = judge(&r, out, err);
         if (!status) {
             out->present = true;
             out->columns = r.columns;
+            out->how     = r.how;
             r.columns    = (columns){ 0 };
         }
     }
     layer_rows_free(&r);
+    free(of_class);
     return status;
 }
 
@@ -234,7 +358,7 @@ bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run,
         (run->backward && !layer_prices_train(&m->of[class])) ||
         (run->update && !optimizer_priced(&m->of[class].columns, run->optimizer)))
         return false;
-    add(&m->of[class].columns, out, layer_classes[class], &time);
+    add(&m->of[class].columns, out, layer_classes[class], &time, &m->of[class].how, false);
     return true;
 }
 

@@ -1,4 +1,4 @@
-/** Fitted classes of single layers: prices, and what they predict. */
+/** Fitted classes of single layers and launches: prices, and what they predict. */
 #ifndef SINGLE_MODEL_H
 #define SINGLE_MODEL_H
 
@@ -13,6 +13,7 @@ typedef struct layer_prices {
     columns      columns;
     size_t       rows;   /**< too few, where it is not present */
     stats_errors errors; /**< on the rows it was fitted to */
+    tiling       how;    /**< of launches */
 } layer_prices;
 
 struct residual_set; /* single/residual.h */
@@ -37,9 +38,12 @@ typedef struct layer_time {
 /** Rows of one class, which can be fitted without some of them again and again. */
 typedef struct layer_rows {
     const layer_class *class;
-    columns     columns; /**< with prices of no fit */
-    rows        rows;
-    layer_rates rates;
+    const layer_time *time; /**< of each row */
+    size_t            n;
+    columns           columns; /**< with prices of no fit */
+    rows              rows;    /**< of launches none before the first fit */
+    layer_rates       rates;
+    tiling            how; /**< of launches */
 } layer_rows;
 
 /** Where the model prices the layer; N_LAYER_CLASSES: of no class. */
@@ -48,13 +52,16 @@ size_t layer_model_class(const layer_model *m, const layer_shape *s);
 /** Those of one class, by its place in layer_classes: malloc'ed; NULL: out of memory. */
 layer_time *layer_times_of(size_t class, const layer_time *time, size_t n, size_t *found);
 
-/** All times must be of the class. */
+/** All times must be of the class, and stay. */
 lm_status layer_rows_new(const layer_class *class, const layer_time *time, size_t n,
                          layer_rows *out, lm_error *err);
 void      layer_rows_free(layer_rows *r);
 
 /**
  * Prices of the columns from those rows that are `in` (NULL: all). LM_E_ARG for too few.
+ *
+ * Columns of launches are those that the rows have. Of several tilings the first is taken, unless
+ * another is better by 0.1 points of MAPE in a cross-validation by thirds of at most 1,200 rows.
  *
  * @param count of these rows; also on LM_E_ARG
  */

@@ -4,12 +4,6 @@
 #include <stdlib.h>
 
 #include "base/no_memory.h"
-#include "base/random.h"
-
-bool residual_learnable(size_t class)
-{
-    return class < N_LAYER_CLASSES;
-}
 
 void residual_set_free(residual_set *s)
 {
@@ -30,7 +24,7 @@ lm_status residual_of(residual_trees *r, const priced_row *row, double *out, lm_
         return LM_OK;
     status = residual_features(&r->space, row, x, err);
     if (!status)
-        *out = residual_at(r, row->run->update, x);
+        *out = residual_at(r, residual_word(row, NULL) != NULL, x);
     return status;
 }
 
@@ -43,12 +37,12 @@ typedef struct learning {
     size_t                 n;
     size_t                *first; /* row of each machine, and behind the last */
     size_t                 last;  /* machine that was looked at */
+    size_t class;
 } learning;
 
-static uint64_t mix(uint64_t state, double value)
+static uint64_t mix(uint64_t h, double value)
 {
-    state ^= (uint64_t)(int64_t)value;
-    return random_next(&state);
+    return shape_mix(h, (int64_t)value);
 }
 
 /* Shapes of one kind belong together, so that none is judged by its own other batches. */
@@ -56,6 +50,8 @@ static uint64_t shape_number(const layer_shape *s)
 {
     uint64_t h = mix(mix((uint64_t)s->groups, (double)s->c_in), (double)s->c_out);
 
+    if (s->kind == SHAPE_LAUNCH)
+        return launch_shape(s->kernel);
     for (int i = 0; i < 3 && s->kind == SHAPE_CONV; i++)
         h = mix(mix(mix(h, (double)s->in[i]), (double)s->window[i]), (double)s->stride[i]);
     if (s->kind == SHAPE_WORK)
@@ -71,7 +67,7 @@ static lm_status price_rows(void *context, const bool *in, lm_error *err)
     for (size_t i = 0; i < l->n && !status; i++) {
         size_t count;
 
-        status = layer_rows_fit(l->from[i].r, in + l->first[i], &count, err);
+        status = layer_rows_fit(l->from[i].r, in ? in + l->first[i] : NULL, &count, err);
     }
     return status;
 }
@@ -103,7 +99,7 @@ static lm_status look(void *context, size_t i, residual_space *space, double *x,
     if (at != l->last) /* columns of optimizers may be in another order */
         residual_space_free(space);
     l->last = at;
-    *out    = (priced_look){ row.seconds, t->run.update };
+    *out    = (priced_look){ row.seconds, residual_word(&row, NULL) != NULL };
     return row.seconds > 0 ? residual_features(space, &row, x, err) : LM_OK;
 }
 
@@ -117,17 +113,19 @@ static lm_status learn_rows(learning *l, size_t n, residual_trees **out, residua
     residual_space  space;
     lm_status       status = seconds && shape && from ? LM_OK : no_memory(err);
 
+    if (!status && l->n && l->from[0].r->class->launch) /* which have no columns before */
+        status = price_rows(l, NULL, err);
     for (size_t i = 0; i < l->n && !status; i++) {
         const residual_source *s = &l->from[i];
 
         from[i] = (feature_source){ &s->r->rows, &s->r->columns, s->device };
-        for (size_t k = 0; k < s->r->rows.n; k++) {
-            seconds[l->first[i] + k] = !s->in || s->in[k] ? s->r->rows.row[k].seconds : 0;
+        for (size_t k = 0; k < s->r->n; k++) {
+            seconds[l->first[i] + k] = !s->in || s->in[k] ? s->time[k].seconds : 0;
             shape[l->first[i] + k]   = shape_number(s->time[k].shape);
         }
     }
     if (!status)
-        status = residual_features_new(from, l->n, &space, err);
+        status = residual_features_new(l->class, from, l->n, &space, err);
     if (!status)
         status = lesson_learn(&all, &space, out, judged, err);
     free(from);
@@ -136,15 +134,19 @@ static lm_status learn_rows(learning *l, size_t n, residual_trees **out, residua
     return status;
 }
 
-lm_status residual_learn(const residual_source *from, size_t n, residual_trees **out,
+lm_status residual_learn(size_t class, const residual_source *from, size_t n, residual_trees **out,
                          residual_trees *judged, lm_error *err)
 {
-    learning  l      = { .from = from, .n = n, .first = calloc(n + 1, sizeof *l.first), .last = n };
+    learning  l      = { .from  = from,
+                         .n     = n,
+                         .first = calloc(n + 1, sizeof *l.first),
+                         .last  = n,
+                         .class = class };
     lm_status status = l.first ? LM_OK : no_memory(err);
 
     *out = NULL;
     for (size_t i = 0; i < n && !status; i++)
-        l.first[i + 1] = l.first[i] + from[i].r->rows.n;
+        l.first[i + 1] = l.first[i] + from[i].r->n;
     if (!status)
         status = learn_rows(&l, l.first[n], out, judged, err);
     free(l.first);

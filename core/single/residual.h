@@ -1,4 +1,4 @@
-/** What prices of single layers leave over, learned: lesson.h of layers. */
+/** What prices of single layers and launches leave over, learned: lesson.h of these. */
 #ifndef SINGLE_RESIDUAL_H
 #define SINGLE_RESIDUAL_H
 
@@ -12,9 +12,6 @@ typedef struct residual_set {
     residual_trees *of[N_LAYER_CLASSES];
     residual_memo  *memo; /**< NULL: nothing has been asked. What trees say is not to change then */
 } residual_set;
-
-/** Can one be learned of the class? Of layers that are no product it cannot: they have no shape. */
-bool residual_learnable(size_t class);
 
 /** Rows of one machine to learn from. */
 typedef struct residual_source {
@@ -33,7 +30,7 @@ typedef struct residual_source {
  * @param out    NULL: nothing was gained, or there are too few rows
  * @param judged as lesson_learn() has it; may be NULL
  */
-lm_status residual_learn(const residual_source *from, size_t n, residual_trees **out,
+lm_status residual_learn(size_t class, const residual_source *from, size_t n, residual_trees **out,
                          residual_trees *judged, lm_error *err);
 
 /** r of a row that was priced; 0 outside of what it was learned from. As

@@ -1,4 +1,4 @@
-/* What residuals of single layers are learned from. */
+/* What residuals are learned from. */
 #include "single/residual_features.h"
 
 #include <math.h>
@@ -8,87 +8,6 @@
 #include "base/no_memory.h"
 
 #define FARTHEST 20 /* of a way that costs e^20 times the cheapest, and of none */
-
-enum {
-    BATCH,
-    CHANNELS_IN,
-    CHANNELS_OUT,
-    GROUPS,
-    IMAGE,
-    HEIGHT,
-    PIXELS,
-    WINDOW,
-    STRIDE,
-    DILATION,
-    SUM, /* what is added up for one output */
-    INPUTS,
-    OUTPUTS,
-    WEIGHTS,
-    FLOPS,
-    BYTES,
-    INTENSITY,
-    SECONDS,
-    BIAS,
-    ACTIVATION,
-    LOSS,
-    LOPSIDED,
-    ALONE,
-    INPUT_GRADIENT,
-    TRAINS_INPUTS,
-    PHASES, /* each set of forward, backward and update is one */
-    PADDING = PHASES + 7,
-    REST_IN4,
-    REST_IN32,
-    REST_OUT4,
-    REST_OUT32,
-    REST_BATCH32,
-    FILL_OUT64,
-    EVALUATION,
-    N_FIXED
-};
-
-static const named_feature fixed[N_FIXED] = {
-    [BATCH]          = { "batch", FEATURE_COUNT },
-    [CHANNELS_IN]    = { "channels_in", FEATURE_COUNT },
-    [CHANNELS_OUT]   = { "channels_out", FEATURE_COUNT },
-    [GROUPS]         = { "groups", FEATURE_COUNT },
-    [IMAGE]          = { "image", FEATURE_COUNT },
-    [HEIGHT]         = { "height", FEATURE_COUNT },
-    [PIXELS]         = { "pixels", FEATURE_COUNT },
-    [WINDOW]         = { "window", FEATURE_COUNT },
-    [STRIDE]         = { "stride", FEATURE_COUNT },
-    [DILATION]       = { "dilation", FEATURE_COUNT },
-    [SUM]            = { "sum", FEATURE_COUNT },
-    [INPUTS]         = { "inputs", FEATURE_COUNT },
-    [OUTPUTS]        = { "outputs", FEATURE_COUNT },
-    [WEIGHTS]        = { "weights", FEATURE_COUNT },
-    [FLOPS]          = { "flops", FEATURE_COUNT },
-    [BYTES]          = { "bytes", FEATURE_COUNT },
-    [INTENSITY]      = { "intensity", FEATURE_COUNT },
-    [SECONDS]        = { "seconds", FEATURE_COUNT },
-    [BIAS]           = { "bias", FEATURE_FLAG },
-    [ACTIVATION]     = { "activation", FEATURE_FLAG },
-    [LOSS]           = { "loss", FEATURE_FLAG },
-    [LOPSIDED]       = { "lopsided", FEATURE_FLAG },
-    [ALONE]          = { "alone", FEATURE_FLAG },
-    [INPUT_GRADIENT] = { "input_gradient", FEATURE_FLAG },
-    [TRAINS_INPUTS]  = { "trains_inputs", FEATURE_FLAG },
-    [PHASES + 0]     = { "phase.forward", FEATURE_FLAG },
-    [PHASES + 1]     = { "phase.backward", FEATURE_FLAG },
-    [PHASES + 2]     = { "phase.forward_backward", FEATURE_FLAG },
-    [PHASES + 3]     = { "phase.update", FEATURE_FLAG },
-    [PHASES + 4]     = { "phase.forward_update", FEATURE_FLAG },
-    [PHASES + 5]     = { "phase.backward_update", FEATURE_FLAG },
-    [PHASES + 6]     = { "phase.step", FEATURE_FLAG },
-    [PADDING]        = { "padding", FEATURE_FREE },
-    [REST_IN4]       = { "channels_in.rest4", FEATURE_FREE },
-    [REST_IN32]      = { "channels_in.rest32", FEATURE_FREE },
-    [REST_OUT4]      = { "channels_out.rest4", FEATURE_FREE },
-    [REST_OUT32]     = { "channels_out.rest32", FEATURE_FREE },
-    [REST_BATCH32]   = { "batch.rest32", FEATURE_FREE },
-    [FILL_OUT64]     = { "channels_out.fill64", FEATURE_FREE },
-    [EVALUATION]     = { "evaluation", FEATURE_FREE },
-};
 
 /* Which columns begin a way that is one of several. */
 static void see_choice(void *context, const row_way *way)
@@ -114,12 +33,21 @@ static lm_status add_others(residual_space *s, const rows *r, const columns *c, 
     return status;
 }
 
-/* "adam" of column update.adam; NULL: of no optimizer, or of its calls. */
-static const char *optimizer_of(const char *of)
+/* "adam" of column update.adam, "gelu" of floor.gelu. NULL: of neither, or of an update's calls. */
+static const char *word_of(const char *of, const char **prefix)
 {
-    const char *name = of + strlen("update.");
+    static const struct {
+        const char *column, *prefix;
+    } words[] = { { "update.", RESIDUAL_OPTIMIZER }, { "floor.", RESIDUAL_TAG } };
 
-    return optimizer_column(of) && !strchr(name, '.') ? name : NULL;
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = of + strlen(words[i].column);
+
+        *prefix = words[i].prefix;
+        if (!strncmp(of, words[i].column, strlen(words[i].column)))
+            return i || !strchr(name, '.') ? name : NULL;
+    }
+    return NULL;
 }
 
 /* What all devices have, where there are several. */
@@ -139,19 +67,21 @@ static lm_status add_figures(const feature_source *from, size_t n, residual_spac
     return status;
 }
 
-lm_status residual_features_new(const feature_source *from, size_t n, residual_space *out,
-                                lm_error *err)
+lm_status residual_features_new(size_t class, const feature_source *from, size_t n,
+                                residual_space *out, lm_error *err)
 {
-    lm_status status;
+    feature_list fixed;
+    lm_status    status;
 
-    residual_space_begin(out, fixed, N_FIXED);
+    residual_features_fixed(class, &fixed);
+    residual_space_begin(out, fixed.of, fixed.n);
     status = add_figures(from, n, out, err);
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < from[i].columns->n && !status; j++) {
-            const char *word = optimizer_of(from[i].columns->column[j].name);
+            const char *prefix, *word = word_of(from[i].columns->column[j].name, &prefix);
 
             if (word)
-                status = residual_space_word(out, RESIDUAL_OPTIMIZER, word, err);
+                status = residual_space_word(out, prefix, word, err);
         }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < from[i].columns->n && !status; j++)
@@ -161,26 +91,20 @@ lm_status residual_features_new(const feature_source *from, size_t n, residual_s
     return status;
 }
 
-const named_feature *residual_features_fixed(size_t *n)
-{
-    *n = N_FIXED;
-    return fixed;
-}
-
 /* ---- values -------------------------------------------------------------------------------------
  */
 
-/* How far x is below the next multiple of t. */
-static double rest(double x, double t)
-{
-    return t * ceil(x / t) - x;
-}
+/* What counts tell of a shape; what does not apply is 1. */
+typedef struct sizes {
+    double batch, in, out, groups, image, height, pixels, window, stride, dilation, sum, inputs,
+        outputs, weights, flops, bytes;
+} sizes;
 
-/* Of kernels: rows that statistics are taken of stand for channels, their lengths for images; what
- * does not apply is 1. */
-static void work_features(const layer_shape *s, double *x)
+/* Of kernels: rows that statistics are taken of stand for channels, their lengths for images. */
+static sizes sizes_of_work(const layer_shape *s)
 {
     kernel_work sum = { 0 };
+    sizes       z   = { (double)s->n, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 
     for (work_kind k = 0; k < N_WORK_KINDS; k++) {
         const kernel_work *w = &s->work->of[k][LM_FORWARD];
@@ -190,81 +114,134 @@ static void work_features(const layer_shape *s, double *x)
         sum.rows += w->rows;
         sum.elements += w->elements;
     }
-    x[CHANNELS_IN]  = fmax(1, sum.rows);
-    x[CHANNELS_OUT] = fmax(1, s->outputs);
-    x[IMAGE]        = sum.rows > 0 ? sum.elements / sum.rows : 1;
-    x[SUM]          = fmax(1, s->inputs) / x[CHANNELS_OUT]; /* of pooling: the window */
-    x[INPUTS]       = fmax(1, s->inputs);
-    x[OUTPUTS]      = x[CHANNELS_OUT];
-    x[WEIGHTS]      = fmax(1, s->weights);
-    x[FLOPS]        = fmax(1, sum.flops);
-    x[BYTES]        = fmax(1, sum.bytes);
-    x[INTENSITY]    = x[FLOPS] / x[BYTES];
+    z.in      = fmax(1, sum.rows);
+    z.out     = fmax(1, s->outputs);
+    z.image   = sum.rows > 0 ? sum.elements / sum.rows : 1;
+    z.inputs  = fmax(1, s->inputs);
+    z.sum     = z.inputs / z.out; /* of pooling: the window */
+    z.outputs = z.out;
+    z.weights = fmax(1, s->weights);
+    z.flops   = fmax(1, sum.flops);
+    z.bytes   = fmax(1, sum.bytes);
+    return z;
 }
 
-static void count_features(const priced_row *row, double *x)
+static sizes sizes_of(const layer_shape *s)
 {
-    const layer_shape *s     = row->shape;
-    const bool         conv  = s->kind == SHAPE_CONV;
-    const double       flops = shape_flops(s), bytes = shape_bytes(s) + 4 * s->weights;
+    const bool conv = s->kind == SHAPE_CONV;
+    sizes      z    = { .batch    = (double)s->n,
+                        .in       = (double)s->c_in,
+                        .out      = (double)s->c_out,
+                        .groups   = conv ? (double)s->groups : 1,
+                        .image    = conv ? (double)lm_volume(s->in) : 1,
+                        .height   = conv ? (double)s->in[1] : 1,
+                        .pixels   = conv ? (double)lm_volume(s->out) : 1,
+                        .window   = conv ? (double)lm_volume(s->window) : 1,
+                        .stride   = conv ? (double)lm_volume(s->stride) : 1,
+                        .dilation = conv ? (double)lm_volume(s->dilation) : 1,
+                        .inputs   = s->inputs,
+                        .outputs  = s->outputs,
+                        .weights  = s->weights,
+                        .flops    = shape_flops(s),
+                        .bytes    = shape_bytes(s) + 4 * s->weights };
 
-    x[BATCH]        = (double)s->n;
-    x[CHANNELS_IN]  = (double)s->c_in;
-    x[CHANNELS_OUT] = (double)s->c_out;
-    x[GROUPS]       = conv ? (double)s->groups : 1;
-    x[IMAGE]        = conv ? (double)lm_volume(s->in) : 1;
-    x[HEIGHT]       = conv ? (double)s->in[1] : 1;
-    x[PIXELS]       = conv ? (double)lm_volume(s->out) : 1;
-    x[WINDOW]       = conv ? (double)lm_volume(s->window) : 1;
-    x[STRIDE]       = conv ? (double)lm_volume(s->stride) : 1;
-    x[DILATION]     = conv ? (double)lm_volume(s->dilation) : 1;
-    x[SUM]          = x[CHANNELS_IN] / x[GROUPS] * x[WINDOW];
-    x[INPUTS]       = s->inputs;
-    x[OUTPUTS]      = s->outputs;
-    x[WEIGHTS]      = s->weights;
-    x[FLOPS]        = flops;
-    x[BYTES]        = bytes;
-    x[INTENSITY]    = flops / bytes;
-    x[SECONDS]      = row->seconds;
-    if (s->kind == SHAPE_WORK)
-        work_features(s, x);
-    for (size_t i = 0; i <= SECONDS; i++)
-        x[i] = log(x[i]);
+    z.sum = z.in / z.groups * z.window; /* what is added up for one output */
+    return s->kind == SHAPE_WORK ? sizes_of_work(s) : z;
 }
 
-static void flag_features(const residual_space *s, const priced_row *row, double *x)
+static void put_sizes(feature_list *l, const layer_shape *s, double seconds)
 {
-    const layer_run *run   = row->run;
-    const unsigned   phase = (unsigned)run->forward + 2U * run->backward + 4U * run->update;
+    const sizes z = sizes_of(s);
 
-    x[BIAS]           = row->shape->bias;
-    x[ACTIVATION]     = row->shape->activation;
-    x[LOSS]           = row->shape->loss;
-    x[ALONE]          = run->alone;
-    x[INPUT_GRADIENT] = run->input_gradient;
-    x[TRAINS_INPUTS]  = run->trains_inputs;
-    x[EVALUATION]     = run->evaluation;
-    x[LOPSIDED]       = 0;
-    for (int i = 0; i < 3 && row->shape->kind == SHAPE_CONV; i++)
-        x[LOPSIDED] = fmax(x[LOPSIDED], row->shape->behind[i] > row->shape->before[i]);
+    feature_put_count(l, "batch", z.batch);
+    feature_put_count(l, "channels_in", z.in);
+    feature_put_count(l, "channels_out", z.out);
+    feature_put_count(l, "groups", z.groups);
+    feature_put_count(l, "image", z.image);
+    feature_put_count(l, "height", z.height);
+    feature_put_count(l, "pixels", z.pixels);
+    feature_put_count(l, "window", z.window);
+    feature_put_count(l, "stride", z.stride);
+    feature_put_count(l, "dilation", z.dilation);
+    feature_put_count(l, "sum", z.sum);
+    feature_put_count(l, "inputs", z.inputs);
+    feature_put_count(l, "outputs", z.outputs);
+    feature_put_count(l, "weights", z.weights);
+    feature_put_count(l, "flops", z.flops);
+    feature_put_count(l, "bytes", z.bytes);
+    feature_put_count(l, "intensity", z.flops / z.bytes);
+    feature_put_count(l, "seconds", seconds);
+}
+
+static void put_flags(feature_list *l, const layer_shape *s, const layer_run *run)
+{
+    /* each set of forward, backward and update is one */
+    static const char *const phases[] = { "phase.forward",          "phase.backward",
+                                          "phase.forward_backward", "phase.update",
+                                          "phase.forward_update",   "phase.backward_update",
+                                          "phase.step" };
+    const unsigned phase = (unsigned)run->forward + 2U * run->backward + 4U * run->update;
+    bool           lopsided = false;
+
+    for (int i = 0; i < 3 && s->kind == SHAPE_CONV; i++)
+        lopsided |= s->behind[i] > s->before[i];
+    feature_put(l, "bias", FEATURE_FLAG, s->bias);
+    feature_put(l, "activation", FEATURE_FLAG, s->activation);
+    feature_put(l, "loss", FEATURE_FLAG, s->loss);
+    feature_put(l, "lopsided", FEATURE_FLAG, lopsided);
+    feature_put(l, "alone", FEATURE_FLAG, run->alone);
+    feature_put(l, "input_gradient", FEATURE_FLAG, run->input_gradient);
+    feature_put(l, "trains_inputs", FEATURE_FLAG, run->trains_inputs);
     for (unsigned i = 1; i < 8; i++)
-        x[PHASES + i - 1] = i == phase;
-    residual_space_say(s, RESIDUAL_OPTIMIZER, run->update ? run->optimizer : NULL, x);
+        feature_put(l, phases[i - 1], FEATURE_FLAG, i == phase);
 }
 
-static void tile_features(const layer_shape *s, double *x)
+static void put_rests(feature_list *l, const layer_shape *s)
 {
     const double n = (double)s->n, a = (double)s->c_in, b = fmax(1, (double)s->c_out);
+    double       padding = 0;
 
-    x[PADDING] = 0;
     for (int i = 0; i < 3 && s->kind == SHAPE_CONV; i++)
-        x[PADDING] += (double)(s->before[i] + s->behind[i]);
-    x[REST_IN4]     = rest(a, 4);
-    x[REST_IN32]    = rest(a, 32);
-    x[REST_OUT4]    = rest(b, 4);
-    x[REST_OUT32]   = rest(b, 32);
-    x[REST_BATCH32] = rest(n, 32);
-    x[FILL_OUT64]   = 1 - rest(b, 64) / (b + rest(b, 64));
+        padding += (double)(s->before[i] + s->behind[i]);
+    feature_put(l, "padding", FEATURE_FREE, padding);
+    feature_put(l, "channels_in.rest4", FEATURE_FREE, feature_rest(a, 4));
+    feature_put(l, "channels_in.rest32", FEATURE_FREE, feature_rest(a, 32));
+    feature_put(l, "channels_out.rest4", FEATURE_FREE, feature_rest(b, 4));
+    feature_put(l, "channels_out.rest32", FEATURE_FREE, feature_rest(b, 32));
+    feature_put(l, "batch.rest32", FEATURE_FREE, feature_rest(n, 32));
+    feature_put(l, "channels_out.fill64", FEATURE_FREE,
+                1 - feature_rest(b, 64) / (b + feature_rest(b, 64)));
+}
+
+static void list_features(const layer_shape *s, const layer_run *run, double seconds,
+                          feature_list *out)
+{
+    out->n = 0;
+    put_sizes(out, s, seconds);
+    put_flags(out, s, run);
+    put_rests(out, s);
+    feature_put(out, "evaluation", FEATURE_FREE, run->evaluation);
+}
+
+void residual_features_fixed(size_t class, feature_list *out)
+{
+    if (layer_classes[class]->launch)
+        launch_feature_names(class, out);
+    else
+        list_features(&(layer_shape){ .kind = SHAPE_DENSE }, &(layer_run){ .forward = true }, 1,
+                      out);
+}
+
+const char *residual_word(const priced_row *row, const char **prefix)
+{
+    const layer_shape *s      = row->shape;
+    const bool         launch = s->kind == SHAPE_LAUNCH;
+
+    if (prefix)
+        *prefix = launch ? RESIDUAL_TAG : RESIDUAL_OPTIMIZER;
+    if (launch)
+        return *s->tag && kernel_class_of(s->kernel->op)->tagged ? s->tag : NULL;
+    return row->run->update ? row->run->optimizer : NULL;
 }
 
 static lm_status figure_features(const residual_space *s, const layer_device *d, double *x,
@@ -310,17 +287,23 @@ static void see_way(void *context, const row_way *way)
 
 lm_status residual_features(residual_space *s, const priced_row *row, double *x, lm_error *err)
 {
-    seeing    to     = { s, row, x };
-    lm_status status = residual_space_columns(s, row->columns, err);
+    seeing       to     = { s, row, x };
+    lm_status    status = residual_space_columns(s, row->columns, err);
+    const char  *prefix, *word;
+    feature_list fixed;
 
     if (!status)
         status = figure_features(s, row->device, x, err);
 
     if (status)
         return status;
-    count_features(row, x);
-    flag_features(s, row, x);
-    tile_features(row->shape, x);
+    if (row->shape->kind == SHAPE_LAUNCH)
+        launch_features(row->shape->kernel, row->run->multiprocessors, row->seconds, &fixed);
+    else
+        list_features(row->shape, row->run, row->seconds, &fixed);
+    memcpy(x, fixed.value, fixed.n * sizeof *x);
+    word = residual_word(row, &prefix);
+    residual_space_say(s, prefix, word, x);
     for (size_t i = s->shares; i < s->n; i++)
         x[i] = i < s->others ? 0 : FARTHEST;
     rows_ways(row->rows, row->at, row->columns, see_way, &to);

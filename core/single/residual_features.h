@@ -1,4 +1,4 @@
-/** What residuals of single layers are learned from: features of a shape, a run and its price. */
+/** What residuals are learned from: features of a layer or launch, a run and its price. */
 #ifndef SINGLE_RESIDUAL_FEATURES_H
 #define SINGLE_RESIDUAL_FEATURES_H
 
@@ -24,13 +24,18 @@ typedef struct feature_source {
     const layer_device *device; /**< NULL: not known */
 } feature_source;
 
-/** Features of all optimizers, columns and alternatives of rows, without ranges; of several
- * machines with those figures of their devices that all have. LM_E_ARG: too many. */
-lm_status residual_features_new(const feature_source *from, size_t n, residual_space *out,
-                                lm_error *err);
+/** Features of rows of a class, without ranges: with their optimizers or tags, columns and
+ * alternatives; of several machines with those figures of their devices that all have. LM_E_ARG:
+ * too many. */
+lm_status residual_features_new(size_t class, const feature_source *from, size_t n,
+                                residual_space *out, lm_error *err);
 
-/** Those that every class of layers has, in their order. */
-const named_feature *residual_features_fixed(size_t *n);
+/** Those that all of a class have, in their order; values are of no row. */
+void residual_features_fixed(size_t class, feature_list *out);
+
+/** What a row is said by beside its features: the optimizer of an update, the tag of a launch.
+ * NULL: nothing. `prefix`, if not NULL, says which. */
+const char *residual_word(const priced_row *row, const char **prefix);
 
 /** The features of a row, into x (s->n). LM_E_NOTFOUND for a figure that its device lacks,
  * LM_E_NOMEM.

@@ -5,23 +5,10 @@
 
 #include <stdint.h>
 
-#include "solve/columns.h"
+#include "counts/kernel_class.h"
 
 #define RESIDUAL_FEATURES 256
 #define RESIDUAL_NAME     48 /* with its end */
-
-/** Whether a residual may be trusted at a value that was not among those it was learned from. */
-typedef enum feature_kind {
-    FEATURE_COUNT, /**< the logarithm of a count: a small factor beyond */
-    FEATURE_FLAG,  /**< not at all beyond */
-    FEATURE_FREE   /**< of the price, or what is left of tiles: it is not looked at */
-} feature_kind;
-
-/** A feature that every residual of a class has. */
-typedef struct named_feature {
-    const char  *name;
-    feature_kind kind;
-} named_feature;
 
 typedef struct residual_feature {
     char         name[RESIDUAL_NAME];

@@ -339,10 +339,10 @@ static lm_status add_layer(walk *w, const bound_layer *l)
     return LM_OK;
 }
 
-lm_status whole_predict(layer_model *m, const bound_network *net, const char *optimizer,
+lm_status whole_predict(layer_model *m, const bound_network *net, const char *updated_by,
                         whole_learned learned, whole_seconds *out, lm_error *err)
 {
-    walk w = { .m = m, .net = net, .optimizer = optimizer, .learned = learned, .err = err };
+    walk w = { .m = m, .net = net, .optimizer = updated_by, .learned = learned, .err = err };
     const layer_prices *calls  = NULL;
     lm_status           status = LM_OK;
 
@@ -362,7 +362,7 @@ lm_status whole_predict(layer_model *m, const bound_network *net, const char *op
         status = lm_error_set(err, LM_E_NOTFOUND,
                               "updates by '%s' have no price: measure steps of single layers with "
                               "it, then fit again",
-                              optimizer);
+                              updated_by);
     w.sum.forward += price(calls, CALL);
     w.sum.backward += layer_prices_train(calls) ? price(calls, BACKWARD_CALL) : NAN;
     w.sum.by[RESOURCE_HOST] += price(calls, CALL) + price(calls, BACKWARD_CALL);

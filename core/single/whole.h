@@ -37,7 +37,7 @@ typedef struct whole_seconds {
  * too, and nobody knows which part they belong to
  * @return LM_E_NOTFOUND for a layer or an optimizer without a price; what learned_seconds() returns
  */
-lm_status whole_predict(layer_model *m, const bound_network *net, const char *optimizer,
+lm_status whole_predict(layer_model *m, const bound_network *net, const char *updated_by,
                         whole_learned learned, whole_seconds *out, lm_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Prices of single layers, carried over to another device. */
+/* Prices of single layers and launches, carried over to another device. */
 #include "transfer/layers.h"
 
 #include <math.h>
@@ -32,13 +32,12 @@ size_t transfer_layers_factor(const column *c)
 /* ---- means --------------------------------------------------------------------------------------
  */
 
-/* Its column of a class, NULL where it has none. */
-static const column *column_of(const transfer_source *s, size_t class, const char *name)
+/* Its prices of a class, NULL where it has none. */
+static const layer_prices *prices_of(const transfer_source *s, size_t class)
 {
-    const layer_prices *p  = s->cal->layers ? &s->cal->layers->of[class] : NULL;
-    const size_t        at = p && p->present ? columns_find(&p->columns, name) : COLUMN_NONE;
+    const layer_model *m = layer_classes[class]->launch ? s->cal->operators : s->cal->layers;
 
-    return at == COLUMN_NONE ? NULL : &p->columns.column[at];
+    return m && m->of[class].present ? &m->of[class] : NULL;
 }
 
 /* A price that no row of a machine determined is where its fit began: it counts only where nobody
@@ -49,66 +48,83 @@ static double mean_price(const transfer_source *from, size_t n, size_t class, co
 
     for (int any = 0; any < 2 && !(weight > 0); any++)
         for (size_t i = 0; i < n; i++) {
-            const column *c = column_of(&from[i], class, of->name);
+            const layer_prices *p  = prices_of(&from[i], class);
+            const size_t        at = p ? columns_find(&p->columns, of->name) : COLUMN_NONE;
 
-            if (c && (any || c->rows)) {
-                sum += from[i].weight * from[i].scale.of[of->resource] * c->price;
+            if (at != COLUMN_NONE && (any || p->columns.column[at].rows)) {
+                sum +=
+                    from[i].weight * from[i].scale.of[of->resource] * p->columns.column[at].price;
                 weight += from[i].weight;
             }
         }
     return weight > 0 ? sum / weight : 0;
 }
 
-static lm_status pool_class(const transfer_source *from, size_t n, size_t class, layer_prices *out,
-                            lm_error *err)
+/* Columns of a machine, where they are not there; those of launches with their families. */
+static lm_status take_columns(const columns *from, columns *to, bool launches, lm_error *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        const layer_prices *p = from[i].cal->layers ? &from[i].cal->layers->of[class] : NULL;
+    for (size_t j = 0; j < from->n; j++) {
+        const column *c  = &from->column[j];
+        const size_t  at = columns_need(to, c->name, c->unit, c->resource);
 
-        if (!p || !p->present)
+        if (at == COLUMN_NONE)
+            return no_memory(err);
+        if (!launches)
             continue;
-        if (!out->present && !layer_classes[class]->make(&out->columns))
+        to->column[at].floor = c->floor;
+        if (c->parent != COLUMN_NONE)
+            to->column[at].parent = columns_find(to, from->column[c->parent].name);
+    }
+    return LM_OK;
+}
+
+static lm_status pool_class(const transfer_source *from, size_t n, const device *to, size_t class,
+                            layer_prices *out, lm_error *err)
+{
+    const bool launches = layer_classes[class]->launch;
+    double     nearest  = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const layer_prices *p = prices_of(&from[i], class);
+
+        if (!p)
+            continue;
+        if (!out->present && !launches && !layer_classes[class]->make(&out->columns))
             return no_memory(err);
         out->columns.join = out->present ? out->columns.join : p->columns.join; /* the first's */
         out->present      = true;
-        for (size_t j = 0; j < p->columns.n; j++) {
-            const column *c = &p->columns.column[j];
-
-            if (columns_need(&out->columns, c->name, c->unit, c->resource) == COLUMN_NONE)
-                return no_memory(err);
-        }
+        if (from[i].weight > nearest)
+            out->how = p->how;
+        nearest = fmax(nearest, from[i].weight);
+        if (take_columns(&p->columns, &out->columns, launches, err))
+            return LM_E_NOMEM;
     }
-    out->errors = (stats_errors){ 0, NAN, NAN, NAN, NAN, NAN };
+    out->how.multiprocessors = fmax(0, to->figure[DEVICE_MULTIPROCESSORS]); /* 0 of NAN */
+    out->errors              = (stats_errors){ 0, NAN, NAN, NAN, NAN, NAN };
     for (size_t j = 0; j < out->columns.n; j++)
         out->columns.column[j].price = mean_price(from, n, class, &out->columns.column[j]);
     return LM_OK;
 }
 
 lm_status transfer_layers_pool(const transfer_source *from, size_t n, const device *to,
-                               layer_model **out, lm_error *err)
+                               bool launches, layer_model **out, lm_error *err)
 {
     const layer_model *any    = NULL;
-    layer_model       *m      = NULL;
     lm_status          status = LM_OK;
 
-    *out = NULL;
     for (size_t i = 0; i < n && !any; i++)
-        any = from[i].cal->layers;
+        any = launches ? from[i].cal->operators : from[i].cal->layers;
     if (!any)
         return LM_OK;
-    if (!(m = calloc(1, sizeof *m)))
+    if (!*out && !(*out = calloc(1, sizeof **out)))
         return no_memory(err);
     if (any->multiprocessors > 0)
-        m->multiprocessors = to->figure[DEVICE_MULTIPROCESSORS];
-    for (size_t k = 0; k < N_LAYER_CLASSES && !status; k++)
-        status = pool_class(from, n, k, &m->of[k], err);
-    if (status) {
-        layer_model_free(m);
-        free(m);
-        return status;
-    }
-    *out = m;
-    return LM_OK;
+        (*out)->multiprocessors = to->figure[DEVICE_MULTIPROCESSORS];
+    for (size_t k = launches ? FIRST_LAUNCH : 0;
+         k < (launches ? (size_t)N_LAYER_CLASSES : FIRST_LAUNCH) && !status; k++)
+        if (!(*out)->of[k].present)
+            status = pool_class(from, n, to, k, &(*out)->of[k], err);
+    return status;
 }
 
 /* ---- how far apart ------------------------------------------------------------------------------

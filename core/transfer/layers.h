@@ -1,5 +1,5 @@
 /**
- * Prices of single layers, carried over like the coefficients of networks (transfer.h): each column
+ * Prices of single layers and launches, carried over like the coefficients of networks (transfer.h): each column
  * says what of a device its price falls with. Of several machines the mean of those whose
  * measurements tell the price, near devices first.
  */
@@ -13,13 +13,14 @@
 void transfer_layers_want(const layer_model *m, bool wanted[N_RESOURCES]);
 
 /**
- * The mean of those machines that have prices of single layers, none of whose rows was measured on
- * the new device: rows 0, errors NAN.
+ * The mean of those machines that have prices, of each class that *out lacks. None of its rows was
+ * measured on the new device: rows 0, errors NAN. Tiles of launches are those of the nearest.
  *
- * @param out NULL: no machine has any
+ * @param launches of single launches; else of single layers
+ * @param out      made where it is NULL; stays NULL if no machine has any
  */
 lm_status transfer_layers_pool(const transfer_source *from, size_t n, const device *to,
-                               layer_model **out, lm_error *err);
+                               bool launches, layer_model **out, lm_error *err);
 
 /** What one factor corrects: a resource of forward passes, or of all that training does behind. */
 size_t transfer_layers_factor(const column *c);

@@ -147,11 +147,16 @@ static lm_status scale_source(transfer_source *s, const device *to, const bool w
 }
 
 /* What all machines together need of datasheets. */
-static void want(const transfer_source *from, size_t n, bool wanted[N_RESOURCES], bool *scalar)
+static void want(const transfer_source *from, size_t n, bool launches, bool wanted[N_RESOURCES],
+                 bool *scalar)
 {
     *scalar = false;
     for (int r = 0; r < N_RESOURCES; r++)
         wanted[r] = false;
+    for (size_t i = 0; i < n && launches; i++)
+        transfer_layers_want(from[i].cal->operators, wanted);
+    if (launches)
+        return;
     for (size_t i = 0; i < n; i++)
         for (size_t f = 0; f < n_forms; f++) {
             const fitted *of = &from[i].cal->fitted[f];
@@ -263,7 +268,7 @@ lm_status transfer_prepare(transfer_source *from, size_t n, const device *to,
 
     if (status)
         return status;
-    want(from, n, wanted, &scalar);
+    want(from, n, o->launches, wanted, &scalar);
     for (int r = 0; r < N_RESOURCES; r++)
         any |= wanted[r];
     if (!any)
@@ -454,7 +459,7 @@ static lm_status pool(const transfer_source *from, size_t n, const device *to, c
     if (!status)
         status = pool_collectives(from, n, cal, err);
     if (!status)
-        status = transfer_layers_pool(from, n, to, &cal->layers, err);
+        status = transfer_layers_pool(from, n, to, false, &cal->layers, err);
     if (status) {
         calibration_free(cal);
         return status;

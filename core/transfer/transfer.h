@@ -27,6 +27,7 @@ typedef struct transfer_options {
      * between them. */
     double near;
     double doubt_most; /**< see transfer_doubt() */
+    bool   launches;   /**< prices of single launches alone; else all but these */
 } transfer_options;
 
 /** Power 0.5 (a clock under a limit falls about as the root of what the limit asks), near 0.5, as

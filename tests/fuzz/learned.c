@@ -13,7 +13,6 @@
 #include "learn/learner.h"
 #include "network/kernels.h"
 #include "single/learned.h"
-#include "single/operator_residual.h"
 
 /* Both ends of a way through text: the same text again. */
 typedef struct both {
@@ -81,10 +80,10 @@ bool fuzz_kernels(const uint8_t *data, size_t size)
 
     if (!comes_back(&kernels_kept, KERNELS_FILE, data, size, &b))
         return false;
-    for (operator_class c = 0; c < N_OPERATOR_CLASSES; c++) {
-        const residual_trees *r = ((const operator_residuals *)b.read)->of[c];
+    for (size_t c = FIRST_LAUNCH; c < N_LAYER_CLASSES; c++) {
+        const residual_trees *r = ((const residual_set *)b.read)->of[c];
 
-        check(!r == !((const operator_residuals *)b.back)->of[c]);
+        check(!r == !((const residual_set *)b.back)->of[c]);
         if (r)
             check(isfinite(residual_at(r, false, x)));
     }

@@ -6,6 +6,7 @@
 #include "fit/fit.h"
 #include "fit/launch_models.h"
 #include "machine/machine.h"
+#include "counts/kernel_class.h"
 
 /* Two operators whose launches cost floors of 20 and 40 us, and 500 GB/s (p = 6). */
 static double truth(bool gelu, double bytes)
@@ -35,6 +36,14 @@ static observations *maps(const char *head)
     assert_int_equal(fclose(out), 0);
     assert_int_equal(observations_load("maps.csv", &obs, NULL), LM_OK);
     return obs;
+}
+
+static double seconds_of(layer_model *m, const lm_kernel *k, const char *tag)
+{
+    double seconds = -1;
+
+    assert_int_equal(launch_seconds(m, k, tag, false, &seconds, NULL), LM_OK);
+    return seconds;
 }
 
 static lm_kernel map(int64_t elements)
@@ -92,18 +101,18 @@ static void operators_are_told_apart_and_others_cost_what_the_family_does(void *
 {
     observations  *obs = maps("");
     launches       l;
-    operator_model m;
+    layer_model    m;
     lm_kernel      k = map(1000);
 
     (void)state;
     assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
-    assert_int_equal(operator_model_fit(l.launch, NULL, l.n, 0, &m, NULL), LM_OK);
-    assert_close(1e6 * operator_model_seconds(&m, &k, "add"), 20, 0.02);
-    assert_close(1e6 * operator_model_seconds(&m, &k, "gelu"), 40, 0.02);
-    assert_in_range(1e9 * operator_model_seconds(&m, &k, "tanh"), 20000, 40000);
+    assert_int_equal(launch_fit(l.launch, NULL, l.n, 0, &m, NULL), LM_OK);
+    assert_close(1e6 * seconds_of(&m, &k, "add"), 20, 0.02);
+    assert_close(1e6 * seconds_of(&m, &k, "gelu"), 40, 0.02);
+    assert_in_range(1e9 * seconds_of(&m, &k, "tanh"), 20000, 40000);
     k = map(100000000);
-    assert_close(1e3 * operator_model_seconds(&m, &k, ""), 1.6, 0.02);
-    operator_model_free(&m);
+    assert_close(1e3 * seconds_of(&m, &k, ""), 1.6, 0.02);
+    layer_model_free(&m);
     launches_free(&l);
     observations_free(obs);
 }
@@ -184,10 +193,10 @@ static void prices_pass_through_a_machine_file(void **state)
     assert_int_equal(machine_save(cal, "m.ini", NULL), LM_OK);
     assert_int_equal(machine_load("m.ini", &read, NULL), LM_OK);
     assert_non_null(read->operators);
-    assert_close(operator_model_seconds(read->operators, &k, "gelu"),
-                 operator_model_seconds(cal->operators, &k, "gelu"), 0);
-    assert_close(read->operators->of[OPERATOR_MAP].how.multiprocessors, 80, 0);
-    assert_int_equal(read->operators->of[OPERATOR_MAP].rows, 2 * SIZES);
+    assert_close(seconds_of(read->operators, &k, "gelu"),
+                 seconds_of(cal->operators, &k, "gelu"), 0);
+    assert_close(read->operators->of[LAUNCH_MAP].how.multiprocessors, 80, 0);
+    assert_int_equal(read->operators->of[LAUNCH_MAP].rows, 2 * SIZES);
     calibration_free(read);
     calibration_free(cal);
     points_free(&p);
@@ -212,33 +221,36 @@ static void all_kinds_pass_through_a_machine_file(void **state)
         { "conv", "grad_input", CONV },
         { "conv", "grad_weight", CONV },
     };
-    operator_model m   = { 0 };
+    layer_model    m   = { .learned = NULL };
     calibration    cal = { .max_ranks = 1,
                            .max_hosts = 1,
                            .operators = &m,
                            .settings  = term_settings_default },
                 *read;
-    row_item item[OPERATOR_ITEMS_MAX];
 
     (void)state;
     for (size_t i = 0; i < sizeof kernel / sizeof kernel[0]; i++) {
         lm_kernel        k = { .size = sizeof k, .dtype = LM_F32, .repeat = 1 };
-        operator_prices *p;
+        layer_prices    *p;
+        rows             r = { 0 };
         size_t           n;
 
         assert_int_equal(kernel_op_parse(kernel[i][0], &k.op, NULL), LM_OK);
         assert_int_equal(kernel_pass_parse(kernel[i][1], &k.pass, NULL), LM_OK);
         assert_int_equal(kernel_parse_geometry(kernel[i][2], &k, NULL), LM_OK);
-        p        = &m.of[operator_class_of(&k)];
-        p->how   = *operator_tilings(operator_class_of(&k), &n);
-        p->power = operator_power(operator_class_of(&k));
-        operator_items(&k, "gelu", &p->how, true, &p->columns, item);
+        p          = &m.of[launch_class_of(&k)];
+        p->present = true;
+        p->how     = *tilings_of(layer_classes[launch_class_of(&k)]->tilings, &n);
+        rows_begin(&r, 1, 1, 0);
+        launch_add(&(launch_row){ &p->columns, &r, &p->how, true }, &k, "gelu");
+        rows_free(&r);
+        p->columns.join = layer_classes[launch_class_of(&k)]->options.p;
         for (size_t j = 0; j < p->columns.n; j++)
             p->columns.column[j].price = 1e-9 * (double)(j + 1);
     }
     assert_int_equal(machine_save(&cal, "m.ini", NULL), LM_OK);
     assert_int_equal(machine_load("m.ini", &read, NULL), LM_OK);
-    for (operator_class c = 0; c < OPERATOR_OTHER; c++) {
+    for (size_t c = FIRST_LAUNCH; c < N_LAYER_CLASSES; c++) {
         const columns *a = &m.of[c].columns, *b = &read->operators->of[c].columns;
 
         assert_int_equal(a->n, b->n);
@@ -251,10 +263,10 @@ static void all_kinds_pass_through_a_machine_file(void **state)
         }
     }
     calibration_free(read);
-    operator_model_free(&m);
+    layer_model_free(&m);
 }
 
-static double stream_of(const kernel_stream *s, operator_model *m, phase p)
+static double stream_of(const kernel_stream *s, layer_model *m, phase p)
 {
     double seconds = -1;
 
@@ -268,7 +280,7 @@ static void a_stream_is_bound_by_the_device_or_the_host(void **state)
 {
     observations  *obs = maps("");
     launches       l;
-    operator_model m;
+    layer_model    m;
     kernel_stream  s;
 
     (void)state;
@@ -277,14 +289,14 @@ static void a_stream_is_bound_by_the_device_or_the_host(void **state)
                 "map,forward,elements=5000000 operands=1 flops_per_element=1,add,1000\n"
                 "map,grad_input,elements=1000 operands=1 flops_per_element=1,add,100000\n");
     assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
-    assert_int_equal(operator_model_fit(l.launch, NULL, l.n, 0, &m, NULL), LM_OK);
+    assert_int_equal(launch_fit(l.launch, NULL, l.n, 0, &m, NULL), LM_OK);
     assert_int_equal(kernel_stream_load("s.csv", &s, NULL), LM_OK);
     assert_close(stream_of(&s, &m, PHASE_FORWARD), 0.080, 0.001);
     assert_close(stream_of(&s, &m, PHASE_INFERENCE), 0.080, 0.001);
     assert_close(stream_of(&s, &m, PHASE_BACKWARD), 2, 0.02);
     assert_close(stream_of(&s, &m, PHASE_STEP), 2.08, 0.02);
     kernel_stream_free(&s);
-    operator_model_free(&m);
+    layer_model_free(&m);
     launches_free(&l);
     observations_free(obs);
 }

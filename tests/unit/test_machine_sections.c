@@ -5,7 +5,6 @@
 #include "base/file.h"
 #include "single/composed.h"
 #include "single/model.h"
-#include "single/operator_model.h"
 
 #define POWER "[power]\narithmetic = 100 W\ntraffic = 90 W\nlaunch = 40 W\n"
 #define KNOTS "[layermeter.inference]\nmacs_knots = "
@@ -276,8 +275,8 @@ static void keys_stand_in_any_order(void **state)
     assert_int_equal(cal->max_hosts, 2);
     assert_true(cal->transferred);
     assert_int_equal(cal->dtype, LM_BF16);
-    assert_int_equal(cal->operators->of[OPERATOR_MAP].rows, 30);
-    assert_close(1e12 * cal->operators->of[OPERATOR_MAP].columns.column[0].price, 2, 1e-12);
+    assert_int_equal(cal->operators->of[LAUNCH_MAP].rows, 30);
+    assert_close(1e12 * cal->operators->of[LAUNCH_MAP].columns.column[0].price, 2, 1e-12);
     calibration_free(cal);
 }
 

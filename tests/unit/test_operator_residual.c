@@ -9,8 +9,7 @@
 #include "base/random.h"
 #include "folder.h"
 #include "learn/boost.h"
-#include "single/operator_features.h"
-#include "single/operator_residual.h"
+#include "single/launch.h"
 
 #define N    600
 #define MAPS 300
@@ -35,12 +34,12 @@ static lm_kernel map(int64_t elements)
 
 static double value_of(const lm_kernel *k, double multiprocessors, const char *name)
 {
-    operator_feature found[OPERATOR_FEATURES];
-    const size_t     n = operator_features(k, multiprocessors, 1e-3, found);
+    feature_list found;
 
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(found[i].of.name, name))
-            return found[i].value;
+    launch_features(k, multiprocessors, 1e-3, &found);
+    for (size_t i = 0; i < found.n; i++)
+        if (!strcmp(found.of[i].name, name))
+            return found.value[i];
     fail_msg("no feature %s", name);
     return NAN;
 }
@@ -69,24 +68,22 @@ static void features_of_a_product_by_hand(void **state)
 /* Each class has its features in one order, and no more than there is room for. */
 static void features_have_one_order(void **state)
 {
-    const lm_kernel  k = gemm(3, 5, 7);
-    named_feature    names_of[OPERATOR_FEATURES];
-    operator_feature found[OPERATOR_FEATURES];
+    const lm_kernel k = gemm(3, 5, 7);
+    feature_list    names_of, found;
 
     (void)state;
-    for (operator_class c = 0; c < OPERATOR_OTHER; c++) {
-        const size_t n = operator_feature_names(c, names_of);
-
-        assert_in_range(n, 10, OPERATOR_FEATURES);
-        for (size_t i = 0; i < n; i++)
+    for (size_t c = FIRST_LAUNCH; c < N_LAYER_CLASSES; c++) {
+        launch_feature_names(c, &names_of);
+        assert_in_range(names_of.n, 10, FEATURES_MOST);
+        for (size_t i = 0; i < names_of.n; i++)
             for (size_t j = 0; j < i; j++)
-                assert_string_not_equal(names_of[i].name, names_of[j].name);
+                assert_string_not_equal(names_of.of[i].name, names_of.of[j].name);
     }
-    assert_int_equal(operator_feature_names(OPERATOR_OTHER, names_of), 0);
-    assert_int_equal(operator_features(&k, 0, 1, found),
-                     operator_feature_names(OPERATOR_GEMM, names_of));
-    for (size_t i = 0; i < operator_feature_names(OPERATOR_GEMM, names_of); i++)
-        assert_string_equal(found[i].of.name, names_of[i].name);
+    launch_feature_names(LAUNCH_GEMM, &names_of);
+    launch_features(&k, 0, 1, &found);
+    assert_int_equal(found.n, names_of.n);
+    for (size_t i = 0; i < found.n; i++)
+        assert_string_equal(found.of[i].name, names_of.of[i].name);
 }
 
 /* Rows of activations are a batch; weights are a shape. */
@@ -95,8 +92,8 @@ static void what_differs_in_its_batch_alone_is_of_one_shape(void **state)
     const lm_kernel a = gemm(10, 20, 30), b = gemm(999, 20, 30), c = gemm(10, 21, 30);
 
     (void)state;
-    assert_true(operator_shape(&a) == operator_shape(&b));
-    assert_true(operator_shape(&a) != operator_shape(&c));
+    assert_true(launch_shape(&a) == launch_shape(&b));
+    assert_true(launch_shape(&a) != launch_shape(&c));
 }
 
 /* ---- learning -----------------------------------------------------------------------------------
@@ -110,8 +107,8 @@ static double seconds_of(const lm_kernel *k)
 
 typedef struct world {
     timed_kernel   row[N + MAPS];
-    operator_model m;
-    residual_trees judged[N_OPERATOR_CLASSES];
+    layer_model m;
+    residual_trees judged[N_LAYER_CLASSES];
     lm_error       err;
 } world;
 
@@ -134,19 +131,35 @@ static world *world_new(void)
         w->row[N + i] =
             (timed_kernel){ k, i % 2 ? "add" : "gelu", 1e-11 * (double)k.u.map.elements };
     }
-    assert_int_equal(operator_model_fit(w->row, NULL, N + MAPS, 0, &w->m, &w->err), LM_OK);
+    assert_int_equal(launch_fit(w->row, NULL, N + MAPS, 0, &w->m, &w->err), LM_OK);
     return w;
 }
 
 static void world_free(world *w)
 {
-    operator_model_free(&w->m);
+    layer_model_free(&w->m);
     free(w);
+}
+
+static double priced(layer_model *m, const lm_kernel *k, const char *tag)
+{
+    double seconds = -1;
+
+    assert_int_equal(launch_seconds(m, k, tag, false, &seconds, NULL), LM_OK);
+    return seconds;
+}
+
+static launch_cost cost_of(layer_model *m, const lm_kernel *k)
+{
+    launch_cost cost;
+
+    assert_int_equal(launch_cost_of(m, k, "", false, &cost, NULL), LM_OK);
+    return cost;
 }
 
 static void learn(world *w)
 {
-    if (operator_residual_learn(w->row, NULL, N + MAPS, 0, &w->m, w->judged, &w->err))
+    if (launch_learn(w->row, NULL, N + MAPS, 0, &w->m, w->judged, &w->err))
         fail_msg("%s", w->err.text);
 }
 
@@ -154,14 +167,14 @@ static double learned(world *w, const lm_kernel *k, const char *tag)
 {
     double seconds = -1;
 
-    if (operator_residual_seconds(&w->m, k, tag, &seconds, &w->err))
+    if (launch_seconds(&w->m, k, tag, true, &seconds, &w->err))
         fail_msg("%s", w->err.text);
     return seconds;
 }
 
 static bool silent(world *w, const lm_kernel *k, const char *tag)
 {
-    return learned(w, k, tag) == operator_model_seconds(&w->m, k, tag);
+    return learned(w, k, tag) == priced(&w->m, k, tag);
 }
 
 static void what_prices_of_kernels_leave_over_is_learned(void **state)
@@ -171,17 +184,17 @@ static void what_prices_of_kernels_leave_over_is_learned(void **state)
 
     (void)state;
     if (!boost_available()) {
-        assert_int_equal(operator_residual_learn(w->row, NULL, N, 0, &w->m, w->judged, &w->err),
+        assert_int_equal(launch_learn(w->row, NULL, N, 0, &w->m, w->judged, &w->err),
                          LM_E_UNSUPPORTED);
         world_free(w);
         return;
     }
     learn(w);
-    assert_true(operator_residual_any(&w->m));
-    assert_int_equal(w->judged[OPERATOR_GEMM].judged, N);
-    assert_true(w->judged[OPERATOR_GEMM].mape < 0.5 * w->judged[OPERATOR_GEMM].mape_priced);
+    assert_true(learned_any(&w->m));
+    assert_int_equal(w->judged[LAUNCH_GEMM].judged, N);
+    assert_true(w->judged[LAUNCH_GEMM].mape < 0.5 * w->judged[LAUNCH_GEMM].mape_priced);
     assert_true(fabs(learned(w, &k, "") / seconds_of(&k) - 1) < 0.1);
-    assert_true(fabs(operator_model_seconds(&w->m, &k, "") / seconds_of(&k) - 1) > 0.1);
+    assert_true(fabs(priced(&w->m, &k, "") / seconds_of(&k) - 1) > 0.1);
 
     /* prices alone where nothing was seen: far away, another element type, with a bias */
     k = gemm(1024, 100000, 1021);
@@ -193,8 +206,8 @@ static void what_prices_of_kernels_leave_over_is_learned(void **state)
     k.u.gemm.bias = 1;
     assert_true(silent(w, &k, ""));
     /* of maps the prices said all */
-    assert_null(w->m.learned->of[OPERATOR_MAP]);
-    assert_int_equal(w->judged[OPERATOR_MAP].judged, MAPS);
+    assert_null(w->m.learned->of[LAUNCH_MAP]);
+    assert_int_equal(w->judged[LAUNCH_MAP].judged, MAPS);
     world_free(w);
 }
 
@@ -208,17 +221,17 @@ static void what_is_left_out_is_not_seen(void **state)
     for (int again = 0; again < 2 && boost_available(); again++) {
         world          *w = world_new();
         const lm_kernel k = gemm(1024, 1024, 1021);
-        operator_model  m;
+        layer_model  m;
 
         for (size_t i = 0; i < N + MAPS; i++) {
             in[i] = i % 4 != 0;
             w->row[i].seconds *= again && !in[i] ? 7 : 1;
         }
-        assert_int_equal(operator_model_fit(w->row, in, N + MAPS, 0, &m, &w->err), LM_OK);
-        operator_model_free(&w->m);
+        assert_int_equal(launch_fit(w->row, in, N + MAPS, 0, &m, &w->err), LM_OK);
+        layer_model_free(&w->m);
         w->m = m;
         assert_int_equal(
-            operator_residual_learn(w->row, in, N + MAPS, 0, &w->m, w->judged, &w->err), LM_OK);
+            launch_learn(w->row, in, N + MAPS, 0, &w->m, w->judged, &w->err), LM_OK);
         said[again] = learned(w, &k, "");
         world_free(w);
     }
@@ -231,11 +244,10 @@ static void what_is_left_out_is_not_seen(void **state)
  */
 
 /* e^0.5 for sums that do not fill vectors of 4, of any product between 1 and e^50. */
-static operator_residuals *by_hand(void)
+static residual_set *by_hand(void)
 {
     void         *read = NULL;
-    named_feature names_of[OPERATOR_FEATURES];
-    const size_t  n = operator_feature_names(OPERATOR_GEMM, names_of);
+    feature_list  names_of;
     size_t        size, at = 0;
     lm_error      err = { 0 };
     char         *text;
@@ -244,17 +256,18 @@ static operator_residuals *by_hand(void)
     fprintf(
         out,
         "layermeter learned kernels 4\nclasses 1\nclass gemm\nrows 900 300\nerrors 0.2 0.1\nclamp -1 1\n");
-    fprintf(out, "features %zu\n", n);
-    for (size_t i = 0; i < n; i++) {
-        const bool flag = names_of[i].kind == FEATURE_FLAG;
+    launch_feature_names(LAUNCH_GEMM, &names_of);
+    fprintf(out, "features %zu\n", names_of.n);
+    for (size_t i = 0; i < names_of.n; i++) {
+        const bool flag = names_of.of[i].kind == FEATURE_FLAG;
 
         fprintf(
-            out, "feature %s %d %d\n", names_of[i].name,
-            flag ? !strcmp(names_of[i].name, "f32") || !strcmp(names_of[i].name, "forward") : -50,
-            flag ? !strcmp(names_of[i].name, "f32") || !strcmp(names_of[i].name, "forward") : 50);
-        at = !strcmp(names_of[i].name, "product.k.rest4") ? i : at;
+            out, "feature %s %d %d\n", names_of.of[i].name,
+            flag ? !strcmp(names_of.of[i].name, "f32") || !strcmp(names_of.of[i].name, "forward") : -50,
+            flag ? !strcmp(names_of.of[i].name, "f32") || !strcmp(names_of.of[i].name, "forward") : 50);
+        at = !strcmp(names_of.of[i].name, "product.k.rest4") ? i : at;
     }
-    fprintf(out, "trees %zu 1\nbase 0\ntree 3 %zu:0.5:1:2 =0 =0.5\n", n, at);
+    fprintf(out, "trees %zu 1\nbase 0\ntree 3 %zu:0.5:1:2 =0 =0.5\n", names_of.n, at);
     fclose(out);
     if (kept_read(&kernels_kept, KERNELS_FILE, "h", text, &read, &err))
         fail_msg("%s", err.text);
@@ -263,7 +276,7 @@ static operator_residuals *by_hand(void)
 }
 
 /* A floor of 20 us, a start of 2 us, 1 ps a FLOP; p 4. */
-static void price_by_hand(operator_model *m)
+static void price_by_hand(layer_model *m)
 {
     static const struct {
         const char *name;
@@ -272,10 +285,11 @@ static void price_by_hand(operator_model *m)
     } of[]             = { { "floor", 20e-6, true },
                            { "tile_flops", 1e-12, false },
                            { "launch", 2e-6, false } };
-    operator_prices *p = &m->of[OPERATOR_GEMM];
+    layer_prices *p = &m->of[LAUNCH_GEMM];
 
-    p->power = 4;
-    p->rows  = 20;
+    p->present      = true;
+    p->columns.join = 4;
+    p->rows         = 20;
     for (size_t i = 0; i < 3; i++) {
         const size_t at = columns_need(&p->columns, of[i].name, "x", RESOURCE_FLOPS);
 
@@ -288,7 +302,7 @@ static void price_by_hand(operator_model *m)
  * device and 20 us of floor. */
 static void a_residual_changes_work_not_floors(void **state)
 {
-    operator_model  m   = { .learned = NULL };
+    layer_model  m   = { .learned = NULL };
     const lm_kernel odd = gemm(1024, 1024, 1021), even = gemm(1024, 1024, 1024),
                     small = gemm(1, 1, 1);
     const double work     = 2.147483648e-3;
@@ -298,25 +312,25 @@ static void a_residual_changes_work_not_floors(void **state)
     (void)state;
     price_by_hand(&m);
     m.learned = by_hand();
-    assert_close(operator_model_cost(&m, &odd, "").work, work, 1e-12);
-    assert_int_equal(operator_residual_seconds(&m, &odd, "", &seconds, NULL), LM_OK);
-    assert_close(seconds, exp(0.5) * operator_model_seconds(&m, &odd, ""), 1e-6);
-    assert_int_equal(operator_residual_cost(&m, &odd, "", &cost, NULL), LM_OK);
+    assert_close(cost_of(&m, &odd).work, work, 1e-12);
+    assert_int_equal(launch_seconds(&m, &odd, "", true, &seconds, NULL), LM_OK);
+    assert_close(seconds, exp(0.5) * priced(&m, &odd, ""), 1e-6);
+    assert_int_equal(launch_cost_of(&m, &odd, "", true, &cost, NULL), LM_OK);
     assert_close(cost.floor, 20e-6, 0);
     assert_close(cost.start, 2e-6, 0);
     /* (floor^4 + (start + work)^4)^(1/4) is what the launch takes by itself */
     assert_close(rows_seconds((row_cost){ cost.floor, cost.start + cost.work }, 4), seconds, 1e-9);
-    assert_int_equal(operator_residual_cost(&m, &even, "", &cost, NULL), LM_OK);
+    assert_int_equal(launch_cost_of(&m, &even, "", true, &cost, NULL), LM_OK);
     assert_close(cost.work, work, 1e-12);
     /* 32 x 32 x 8 x 2 / 0.72 FLOP: the floor is all that is seen */
-    assert_int_equal(operator_residual_cost(&m, &small, "", &cost, NULL), LM_OK);
-    assert_close(cost.work, operator_model_cost(&m, &small, "").work, 0);
-    operator_model_free(&m);
+    assert_int_equal(launch_cost_of(&m, &small, "", true, &cost, NULL), LM_OK);
+    assert_close(cost.work, cost_of(&m, &small).work, 0);
+    layer_model_free(&m);
 }
 
 static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state)
 {
-    operator_model  m = { .learned = NULL }, back = { .learned = NULL };
+    layer_model  m = { .learned = NULL }, back = { .learned = NULL };
     const lm_kernel odd    = gemm(1024, 1024, 1021);
     lm_error        err    = { 0 };
     file_drafts     drafts = { 0 };
@@ -326,7 +340,7 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     price_by_hand(&m);
     price_by_hand(&back);
     m.learned = by_hand();
-    assert_int_equal(operator_residual_seconds(&m, &odd, "", &seconds, &err), LM_OK);
+    assert_int_equal(launch_seconds(&m, &odd, "", true, &seconds, &err), LM_OK);
     assert_int_equal(kept_file_save(&m.learned_file, &kernels_kept, KERNELS_FILE, m.learned,
                                     "m.ini", &drafts, &err),
                      LM_OK);
@@ -334,20 +348,20 @@ static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state
     assert_string_equal(m.learned_file.path, "m.kernels");
     assert_int_equal(kept_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
     back.learned_file.hash = m.learned_file.hash;
-    assert_int_equal(operator_residual_seconds(&back, &odd, "", &again, &err), LM_OK);
+    assert_int_equal(launch_seconds(&back, &odd, "", true, &again, &err), LM_OK);
     assert_true(again == seconds);
-    operator_model_free(&back);
+    layer_model_free(&back);
 
     /* another one than was written */
-    back = (operator_model){ .learned = NULL };
+    back = (layer_model){ .learned = NULL };
     price_by_hand(&back);
     assert_int_equal(kept_file_name(&back.learned_file, "m.ini", "m.kernels", &err), LM_OK);
     back.learned_file.hash = m.learned_file.hash + 1;
-    assert_int_equal(operator_residual_seconds(&back, &odd, "", &again, &err), LM_E_ARG);
+    assert_int_equal(launch_seconds(&back, &odd, "", true, &again, &err), LM_E_ARG);
     assert_non_null(
         strstr(err.text, "m.kernels: not the residual of kernels that its machine file"));
-    operator_model_free(&back);
-    operator_model_free(&m);
+    layer_model_free(&back);
+    layer_model_free(&m);
 }
 
 #define HEAD "layermeter learned kernels 4\nclasses 1\n"
@@ -363,7 +377,7 @@ static void what_is_no_residual_of_kernels_is_refused(void **state)
         { "layermeter residual 1\n", "f:1: was written by an older version: run 'layermeter fit",
           LM_E_UNSUPPORTED },
         { HEAD "class conv\n", "f:3: 'conv' is none of gemm, batched, ", LM_E_NOTFOUND },
-        { HEAD "class other\n", "f:3: 'other' has no residual, or is there twice", LM_E_ARG },
+        { HEAD "class other\n", "f:3: 'other' is none of gemm, batched, ", LM_E_NOTFOUND },
         { HEAD "class gemm\nrows 1 1\nerrors 0 0\nclamp 0 0\nfeatures 1\nfeature bf16 0 1\n",
           "f:7: expected whole numbers from ", LM_E_SYNTAX },
         { HEAD "class gemm\nrows 1 1\nerrors 0 0\nclamp 0 0\nfeatures 96\nfeature bf16 0 1\n",

@@ -1,9 +1,11 @@
-/* Columns of single operators, by hand. */
+/* Columns of single launches, by hand. */
 #include "check.h"
 
 #include <string.h>
 
-#include "single/operator_model.h"
+#include "counts/kernel_class.h"
+#include "layers/kernel_text.h"
+#include "single/launch.h"
 
 static lm_kernel gemm(int64_t batch, int64_t m, int64_t n, int64_t k, int64_t activations)
 {
@@ -61,19 +63,24 @@ static void long_sums_are_split_over_idle_multiprocessors(void **state)
 /* The count in a column, made where it is not there; -1: none of it. */
 static double count(const lm_kernel *k, const char *tag, const tiling *how, const char *name)
 {
-    columns      c = { 0 };
-    row_item     item[OPERATOR_ITEMS_MAX];
-    const size_t n     = operator_items(k, tag, how, true, &c, item);
-    double       value = -1;
+    columns c     = { 0 };
+    rows    r     = { 0 };
+    double  value = -1;
 
-    assert_in_range(n, 3, OPERATOR_ITEMS_MAX);
-    assert_true(c.column[item[0].column].floor);
-    assert_close(item[0].value, 1, 0);
-    assert_memory_equal(c.column[item[n - 1].column].name, "launch", 6);
-    for (size_t i = 0; i < n; i++)
-        if (!strcmp(c.column[item[i].column].name, name))
-            value = item[i].value;
+    rows_begin(&r, NAN, 1, 0);
+    launch_add(&(launch_row){ &c, &r, how, true }, k, tag);
+    assert_int_equal(rows_check(&r, NULL), LM_OK);
+    assert_in_range(r.n_items, 3, 10);
+    assert_true(c.column[r.item[0].column].floor);
+    assert_close(r.item[0].value, 1, 0);
+    assert_memory_equal(c.column[r.item[r.n_items - 1].column].name, "launch", 6);
+    if (columns_find(&c, name) != COLUMN_NONE)
+        value = 0; /* counts of 0 are passed over */
+    for (size_t i = 0; i < r.n_items; i++)
+        if (!strcmp(c.column[r.item[i].column].name, name))
+            value = r.item[i].value;
     columns_free(&c);
+    rows_free(&r);
     return value;
 }
 
@@ -84,7 +91,7 @@ static void a_product_with_weights_counts_long_rows(void **state)
     const double    f   = 2 * 128. * 128 * 16384;
 
     (void)state;
-    assert_int_equal(operator_class_of(&k), OPERATOR_GEMM);
+    assert_int_equal(launch_class_of(&k), LAUNCH_GEMM);
     assert_close(count(&k, "", &how, "wave_flops"), f, 0);
     assert_close(count(&k, "", &how, "tile_elements"), 128 * 128, 0);
     assert_close(count(&k, "", &how, "steps"), 2048, 0);
@@ -99,7 +106,7 @@ static void a_product_of_activations_counts_what_tiles_read(void **state)
     const lm_kernel k   = gemm(2, 100, 200, 10, 1);
 
     (void)state;
-    assert_int_equal(operator_class_of(&k), OPERATOR_BATCHED);
+    assert_int_equal(launch_class_of(&k), LAUNCH_BATCHED);
     assert_close(count(&k, "", &how, "bytes"), 4 * 2 * (1000. + 2000 + 20000), 0);
     /* 200 / 64: 4 tiles; 100 / 64: 2 */
     assert_close(count(&k, "", &how, "tile_bytes"), 4 * 2 * (1000. * 4 + 2000 * 2), 0);
@@ -158,8 +165,7 @@ static void maps_and_copies_count_bytes_of_their_own_kind(void **state)
     k.u.copy.bytes = 4000;
     assert_close(count(&k, "", &how, "bytes"), 8000, 0);
     k.op = LM_OP_POOL;
-    assert_int_equal(operator_class_of(&k), OPERATOR_OTHER);
-    assert_int_equal(operator_items(&k, "", &how, true, NULL, NULL), 0);
+    assert_int_equal(launch_class_of(&k), N_LAYER_CLASSES);
 }
 
 static lm_kernel conv(lm_pass pass, int64_t groups, int64_t window, int64_t stride)
@@ -218,10 +224,26 @@ static double truth(const lm_kernel *k)
 
 #define LAUNCHES 300
 
+static double seconds_of(layer_model *m, const lm_kernel *k, const char *tag)
+{
+    double seconds = -1;
+
+    assert_int_equal(launch_seconds(m, k, tag, false, &seconds, NULL), LM_OK);
+    return seconds;
+}
+
+static launch_cost cost_of(layer_model *m, const lm_kernel *k)
+{
+    launch_cost cost;
+
+    assert_int_equal(launch_cost_of(m, k, "", false, &cost, NULL), LM_OK);
+    return cost;
+}
+
 static void prices_of_products_are_found_again(void **state)
 {
     static timed_kernel row[LAUNCHES];
-    operator_model      m;
+    layer_model         m;
     lm_kernel           k    = gemm(1, 1000, 3000, 700, 0);
     double              fit  = 0;
     stream_cost         both = { 0 };
@@ -233,40 +255,40 @@ static void prices_of_products_are_found_again(void **state)
         row[i].tag     = "";
         row[i].seconds = truth(&row[i].kernel);
     }
-    assert_int_equal(operator_model_fit(row, NULL, LAUNCHES, 0, &m, NULL), LM_OK);
+    assert_int_equal(launch_fit(row, NULL, LAUNCHES, 0, &m, NULL), LM_OK);
     for (size_t i = 0; i < LAUNCHES; i++)
-        fit = fmax(fit, fabs(operator_model_seconds(&m, &row[i].kernel, "") / row[i].seconds - 1));
+        fit = fmax(fit, fabs(seconds_of(&m, &row[i].kernel, "") / row[i].seconds - 1));
     assert_true(fit < 0.01);
-    assert_close(operator_model_seconds(&m, &k, "") / truth(&k), 1, 0.01);
+    assert_close(seconds_of(&m, &k, "") / truth(&k), 1, 0.01);
 
     /* a stream of it: neither floor nor start adds up where there is work to hide them */
-    one      = operator_model_cost(&m, &k, "");
+    one      = cost_of(&m, &k);
     k.repeat = 1000;
-    one = operator_model_cost(&m, &k, "");
+    one = cost_of(&m, &k);
     stream_add(&both, k.repeat, &one);
     assert_close(stream_seconds(&both),
                  pow(pow(1000 * one.floor, 4) + pow(1000 * one.work, 4), 0.25), 1e-12);
 
     /* what no row shows has no price */
     k.u.gemm.activations = 1;
-    assert_true(isnan(operator_model_seconds(&m, &k, "")));
-    one = operator_model_cost(&m, &k, "");
+    assert_true(isnan(seconds_of(&m, &k, "")));
+    one = cost_of(&m, &k);
     stream_add(&both, k.repeat, &one);
     assert_true(isnan(stream_seconds(&both)));
-    operator_model_free(&m);
+    layer_model_free(&m);
 }
 
 static void too_few_rows_are_refused(void **state)
 {
     timed_kernel   row = { gemm(1, 8, 8, 8, 0), "", 1e-5 };
-    operator_model m;
+    layer_model    m;
     lm_error       err = { 0 };
 
     (void)state;
-    assert_int_equal(operator_model_fit(&row, NULL, 1, 0, &m, &err), LM_E_ARG);
+    assert_int_equal(launch_fit(&row, NULL, 1, 0, &m, &err), LM_E_ARG);
     assert_string_equal(err.text,
                         "single kernels: no kind of operator has the 20 rows that a fit needs");
-    operator_model_free(&m);
+    layer_model_free(&m);
 }
 
 static void sets_of_tiles_have_names(void **state)
@@ -280,9 +302,20 @@ static void sets_of_tiles_have_names(void **state)
     assert_false(tile_set_parse("256", &s));
 }
 
+/* Whatever has a name is counted by a descriptor of that name. */
+static void every_kernel_has_a_descriptor(void **state)
+{
+    (void)state;
+    for (lm_op op = LM_OP_OPAQUE; op <= LM_OP_ATTENTION; op++)
+        assert_string_equal(kernel_class_of(op)->name, kernel_op_name(op));
+    assert_ptr_equal(kernel_class_of(LM_OP_ALLREDUCE), kernel_class_of(LM_OP_OPAQUE));
+    assert_ptr_equal(kernel_class_of(-1), kernel_class_of(LM_OP_OPAQUE));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kernel_has_a_descriptor),
         cmocka_unit_test(the_cheapest_tiles_by_whole_waves),
         cmocka_unit_test(without_multiprocessors_there_are_no_waves),
         cmocka_unit_test(long_sums_are_split_over_idle_multiprocessors),

@@ -168,7 +168,8 @@ static void what_is_left_out_is_not_seen(void **state)
         assert_int_equal(layer_rows_new(&layer_class_dense, w->time, N, &r, &w->err), LM_OK);
         r.rates = (layer_rates){ 1e12, 1e11 };
         assert_int_equal(
-            residual_learn(&(residual_source){ &r, w->time, in, NULL }, 1, &found, NULL, &w->err),
+            residual_learn(LAYER_DENSE, &(residual_source){ &r, w->time, in, NULL }, 1, &found,
+                           NULL, &w->err),
             LM_OK);
         assert_non_null(found);
         assert_int_equal(found->rows, N - N / 3);
@@ -258,10 +259,10 @@ static void machines_share_a_residual(void **state)
     for (int i = 0; i < 2; i++)
         features[i] = (feature_source){ &none, c, &w[i]->m.device };
     /* figures that all devices have, where there are several */
-    assert_int_equal(residual_features_new(features, 2, &space, &err), LM_OK);
+    assert_int_equal(residual_features_new(LAYER_DENSE, features, 2, &space, &err), LM_OK);
     assert_int_equal(space.words - space.figures, 2);
     assert_string_equal(space.feature[space.figures].name, "device.flops");
-    assert_int_equal(residual_features_new(features, 1, &space, &err), LM_OK);
+    assert_int_equal(residual_features_new(LAYER_DENSE, features, 1, &space, &err), LM_OK);
     assert_int_equal(space.words - space.figures, 0);
 
     if (boost_available()) {
@@ -298,7 +299,7 @@ static residual_set *by_hand(const columns *c)
     lines           in;
     const rows      none = { 0 };
 
-    assert_int_equal(residual_features_new(&(feature_source){ &none, c, NULL }, 1, &r->space, NULL),
+    assert_int_equal(residual_features_new(LAYER_DENSE, &(feature_source){ &none, c, NULL }, 1, &r->space, NULL),
                      LM_OK);
     while (strcmp(r->space.feature[at].name, "channels_out.rest4") != 0)
         at++;

@@ -1,0 +1,105 @@
+/* Products of matrices, and attention, which is two of them. */
+#include <math.h>
+
+#include "counts/kernel_class.h"
+#include "counts/layer_class.h"
+
+#define GEMV_ROWS 8    /* of a sample; so few: a product with a vector, as far as weights matter */
+#define LONG_SUM  4096 /* beyond, rows of a factor lie far apart */
+
+/* Of the three products of a layer, the one that makes the weights' gradient writes them. */
+static double weight_bytes(const lm_kernel *k)
+{
+    if (k->u.gemm.batch != 1 || k->u.gemm.activations)
+        return 0;
+    return (double)lm_dtype_bytes(k->dtype) * (double)k->u.gemm.n *
+           (double)(k->pass == LM_GRAD_WEIGHT ? k->u.gemm.m : k->u.gemm.k);
+}
+
+static size_t terms(const term_sum *t)
+{
+    const double weights = weight_bytes(t->k);
+    const bool   vector  = t->k->u.gemm.m <= GEMV_ROWS * t->samples;
+
+    term_put(t, SLOT_GEMM_FLOPS, t->flops);
+    term_put(t, vector ? SLOT_GEMV_WEIGHTS : SLOT_GEMM_WEIGHTS, weights);
+    term_put(t, SLOT_GEMM_BYTES, t->bytes - weights);
+    term_put(t, SLOT_GEMM_LAUNCHES, 1);
+    return SLOT_GEMM_FLOPS;
+}
+
+static double elements(const lm_kernel *k)
+{
+    return (double)k->u.gemm.batch * (double)k->u.gemm.m * (double)k->u.gemm.n;
+}
+
+static launch_product multiplies(const lm_kernel *k)
+{
+    return (launch_product){ (double)k->u.gemm.batch, (double)k->u.gemm.m, (double)k->u.gemm.n,
+                             (double)k->u.gemm.k };
+}
+
+static size_t launch(const lm_kernel *k)
+{
+    return k->u.gemm.activations ? LAUNCH_BATCHED : LAUNCH_GEMM;
+}
+
+/* What tiles_plan_of() computes, and bytes. Of weights long_flops: tile_flops x log2(k / 4096) of
+ * longer sums. Of activations tile_bytes, which tiles read: each factor once for every tile beside
+ * it. */
+static void launch_counts(launch_row *l, const lm_kernel *kernel, const char *tag)
+{
+    const launch_product of    = multiplies(kernel);
+    const tile_plan      p     = tile_plan_of(of.batch, of.m, of.n, of.k, l->how);
+    const double         side  = tile_side(l->how->set);
+    const double         bytes = (double)lm_dtype_bytes(kernel->dtype);
+
+    (void)tag;
+    launch_put(l, "wave_flops", "", "FLOP", RESOURCE_FLOPS, p.wave_flops);
+    launch_put(l, "tile_flops", "", "FLOP", RESOURCE_FLOPS, p.tile_flops);
+    launch_put(l, "tile_elements", "", "element", RESOURCE_BANDWIDTH, p.elements);
+    launch_put(l, "steps", "", "step", RESOURCE_HOST, p.steps);
+    launch_put(l, "bytes", "", "byte", RESOURCE_BANDWIDTH, launch_traffic(kernel));
+    if (kernel->u.gemm.activations)
+        launch_put(
+            l, "tile_bytes", "", "byte", RESOURCE_FLOPS,
+            bytes * of.batch * (of.m * of.k * ceil(of.n / side) + of.k * of.n * ceil(of.m / side)));
+    else
+        launch_put(l, "long_flops", "", "FLOP", RESOURCE_FLOPS,
+                   p.tile_flops * fmax(0, log2(of.k / LONG_SUM)));
+}
+
+static void features(feature_list *l, const lm_kernel *k, double multiprocessors)
+{
+    (void)multiprocessors;
+    feature_put(l, "bias", FEATURE_FLAG, (double)k->u.gemm.bias);
+}
+
+/* Rows of activations are a batch; of two factors that are activations they are not. */
+static uint64_t shape(const lm_kernel *k, uint64_t h)
+{
+    h = shape_mix(shape_mix(h, k->u.gemm.n), k->u.gemm.k);
+    return k->u.gemm.activations ? shape_mix(h, k->u.gemm.m) : h;
+}
+
+static size_t attention_terms(const term_sum *t)
+{
+    term_put(t, SLOT_ATTENTION_FLOPS, t->flops);
+    term_put(t, SLOT_ATTENTION_BYTES, t->bytes);
+    term_put(t, SLOT_GEMM_LAUNCHES, 1);
+    return SLOT_ATTENTION_FLOPS;
+}
+
+const kernel_class        kernel_gemm = { .name          = "gemm",
+                                          .product       = true,
+                                          .elements      = elements,
+                                          .terms         = terms,
+                                          .work          = WORK_PRODUCT,
+                                          .launch        = launch,
+                                          .launch_counts = launch_counts,
+                                          .features      = features,
+                                          .multiplies    = multiplies,
+                                          .shape         = shape };
+const kernel_class        kernel_attention = { .name  = "attention",
+                                               .terms = attention_terms,
+                                               .work  = WORK_ATTENTION };
