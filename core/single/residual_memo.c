@@ -6,7 +6,7 @@
 bool residual_question_of(const layer_shape *s, const layer_run *run, double seconds,
                           residual_question *out)
 {
-    if (run->update || s->kind == SHAPE_OTHER || s->work || s->kernel)
+    if (run->update || s->kind == SHAPE_OTHER || s->kind > SHAPE_DENSE)
         return false;
     memset(out, 0,
            sizeof *out); /* what lies between its members as well: it is compared as bytes */
