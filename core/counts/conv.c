@@ -161,13 +161,13 @@ static uint64_t shape(const lm_kernel *k, uint64_t h)
     return h;
 }
 
-const kernel_class        kernel_conv = { .name          = "conv",
-                                          .product       = true,
-                                          .elements      = elements,
-                                          .terms         = terms,
-                                          .work          = WORK_CONV,
-                                          .launch        = launch,
-                                          .launch_counts = launch_counts,
-                                          .features      = features,
-                                          .multiplies    = multiplies,
-                                          .shape         = shape };
+const kernel_class kernel_conv = { .name          = "conv",
+                                   .product       = true,
+                                   .elements      = elements,
+                                   .terms         = terms,
+                                   .work          = WORK_CONV,
+                                   .launch        = launch,
+                                   .launch_counts = launch_counts,
+                                   .features      = features,
+                                   .multiplies    = multiplies,
+                                   .shape         = shape };

@@ -9,7 +9,7 @@
  * in full.
  */
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "counts/layer_class.h"
 
@@ -19,73 +19,76 @@
 #define MOST   256
 #define TILE   32 /* side of an FFT in tiles */
 
+/* X(column, name, what one of it is). */
+#define COLUMNS(X)                                             \
+    X(CALL, "call", CALLS)                                     \
+    X(ACTIVATION, "forward.activation", ELEMENTS)              \
+    X(BIAS, "forward.bias", ELEMENTS)                          \
+    X(F_IN, "forward.input", ELEMENTS)                         \
+    X(F_IN_NARROW, "forward.input.narrow", ELEMENTS)           \
+    X(F_IN_PADDED, "forward.input.padded", ELEMENTS)           \
+    X(F_OUT, "forward.output", ELEMENTS)                       \
+    X(F_OUT_NARROW, "forward.output.narrow", ELEMENTS)         \
+    X(F_WEIGHTS, "forward.weights", ELEMENTS)                  \
+    X(F_WEIGHTS_LONG, "forward.weights.long", ELEMENTS)        \
+    X(FP_IN, "forward.pointwise.input", ELEMENTS)              \
+    X(FP_OUT, "forward.pointwise.output", ELEMENTS)            \
+    X(FP_WEIGHTS, "forward.pointwise.weights", ELEMENTS)       \
+    X(FP_FLOPS, "forward.pointwise.flops", FLOPS)              \
+    X(F_FLOPS, "forward.direct.flops", FLOPS)                  \
+    X(F_DEPTH, "forward.direct.depth", STEPS)                  \
+    X(TRAIN_CALL, "backward.call", CALLS)                      \
+    X(TRAIN_BIAS, "backward.call.bias", CALLS)                 \
+    X(LOSS, "loss", ELEMENTS)                                  \
+    X(ACTIVATION_GRAD, "backward.activation", ELEMENTS)        \
+    X(B_IN, "backward.input", ELEMENTS)                        \
+    X(B_IN_NARROW, "backward.input.narrow", ELEMENTS)          \
+    X(B_IN_PADDED, "backward.input.padded", ELEMENTS)          \
+    X(B_OUT, "backward.output", ELEMENTS)                      \
+    X(B_WEIGHTS, "backward.weights", ELEMENTS)                 \
+    X(B_WEIGHTS_WINDOW, "backward.weights.window", ELEMENTS)   \
+    X(B_WEIGHTS_LONG, "backward.weights.long", ELEMENTS)       \
+    X(B_WEIGHTS_SAMPLES, "backward.weights.samples", ELEMENTS) \
+    X(BP_IN, "backward.pointwise.input", ELEMENTS)             \
+    X(BP_OUT, "backward.pointwise.output", ELEMENTS)           \
+    X(BP_WEIGHTS, "backward.pointwise.weights", ELEMENTS)      \
+    X(BP_FLOPS, "backward.pointwise.flops", FLOPS)             \
+    X(BP_DEPTH, "backward.pointwise.depth", STEPS)             \
+    X(I_FLOPS, "grad_input.direct.flops", FLOPS)               \
+    X(I_SCATTER, "grad_input.direct.scatter", ELEMENTS)        \
+    X(W_FLOPS, "grad_weight.direct.flops", FLOPS)              \
+    X(W_FLOPS_WIDE, "grad_weight.direct.flops.wide", FLOPS)    \
+    X(W_SHORT_FLOPS, "grad_weight.short.flops", FLOPS)         \
+    X(W_SHORT_DEPTH, "grad_weight.short.depth", STEPS)         \
+    X(W_SHORT_OUT, "grad_weight.short.output", ELEMENTS)       \
+    X(FD_IN, "forward.depthwise.input", ELEMENTS)              \
+    X(FD_OUT, "forward.depthwise.output", ELEMENTS)            \
+    X(FD_FLOPS, "forward.depthwise.flops", FLOPS)              \
+    X(BD_IN, "backward.depthwise.input", ELEMENTS)             \
+    X(BD_OUT, "backward.depthwise.output", ELEMENTS)           \
+    X(ID_FLOPS, "grad_input.depthwise.flops", FLOPS)           \
+    X(WD_FLOPS, "grad_weight.depthwise.flops", FLOPS)
+
 /* Ways to do a product with transforms: "tiles" FFTs in tiles of 32 x 32, "plane" FFTs of the whole
  * plane, "winograd4" tiles of 4 x 4 outputs, "winograd2" of 2 x 2 without intermediate results. */
-typedef enum transform_column {
-    T_TILES,
-    T_TILES_IN,
-    T_TILES_OUT,
-    T_TILES_FLOPS,
-    T_PLANE_IN,
-    T_PLANE_OUT,
-    T_PLANE_WEIGHTS,
-    T_WINO4_IN,
-    T_WINO4_OUT,
-    T_WINO4_WEIGHTS,
-    T_WINO4_FLOPS,
-    T_WINO2_FLOPS,
-    N_TRANSFORM
-} transform_column;
+#define TRANSFORMS(X)                                 \
+    X(T_TILES, "tiles", TILES)                        \
+    X(T_TILES_IN, "tiles.input", ELEMENTS)            \
+    X(T_TILES_OUT, "tiles.output", ELEMENTS)          \
+    X(T_TILES_FLOPS, "tiles.flops", FLOPS)            \
+    X(T_PLANE_IN, "plane.input", ELEMENTS)            \
+    X(T_PLANE_OUT, "plane.output", ELEMENTS)          \
+    X(T_PLANE_WEIGHTS, "plane.weights", ELEMENTS)     \
+    X(T_WINO4_IN, "winograd4.input", ELEMENTS)        \
+    X(T_WINO4_OUT, "winograd4.output", ELEMENTS)      \
+    X(T_WINO4_WEIGHTS, "winograd4.weights", ELEMENTS) \
+    X(T_WINO4_FLOPS, "winograd4.flops", FLOPS)        \
+    X(T_WINO2_FLOPS, "winograd2.flops", FLOPS)
 
+#define ENUMERATOR(at, name, what) at,
+enum { TRANSFORMS(ENUMERATOR) N_TRANSFORM };
 enum {
-    CALL,
-    ACTIVATION,
-    BIAS,
-    F_IN,
-    F_IN_NARROW,
-    F_IN_PADDED,
-    F_OUT,
-    F_OUT_NARROW,
-    F_WEIGHTS,
-    F_WEIGHTS_LONG,
-    FP_IN,
-    FP_OUT,
-    FP_WEIGHTS,
-    FP_FLOPS,
-    F_FLOPS,
-    F_DEPTH,
-    TRAIN_CALL,
-    TRAIN_BIAS,
-    LOSS,
-    ACTIVATION_GRAD,
-    B_IN,
-    B_IN_NARROW,
-    B_IN_PADDED,
-    B_OUT,
-    B_WEIGHTS,
-    B_WEIGHTS_WINDOW,
-    B_WEIGHTS_LONG,
-    B_WEIGHTS_SAMPLES,
-    BP_IN,
-    BP_OUT,
-    BP_WEIGHTS,
-    BP_FLOPS,
-    BP_DEPTH,
-    I_FLOPS,
-    I_SCATTER,
-    W_FLOPS,
-    W_FLOPS_WIDE,
-    W_SHORT_FLOPS,
-    W_SHORT_DEPTH,
-    W_SHORT_OUT,
-    FD_IN,
-    FD_OUT,
-    FD_FLOPS,
-    BD_IN,
-    BD_OUT,
-    ID_FLOPS,
-    WD_FLOPS,
-    F_TRANSFORM,
+    COLUMNS(ENUMERATOR) F_TRANSFORM,
     I_TRANSFORM = F_TRANSFORM + N_TRANSFORM,
     W_TRANSFORM = I_TRANSFORM + N_TRANSFORM,
     N_COLUMNS   = W_TRANSFORM + N_TRANSFORM - 1 /* without T_WINO2_FLOPS */
@@ -96,73 +99,31 @@ typedef struct spec {
     resource    resource;
 } spec;
 
-static const spec specs[N_COLUMNS] = {
-    [CALL]              = { "call", "call", RESOURCE_HOST },
-    [ACTIVATION]        = { "forward.activation", "element", RESOURCE_BANDWIDTH },
-    [BIAS]              = { "forward.bias", "element", RESOURCE_BANDWIDTH },
-    [F_IN]              = { "forward.input", "element", RESOURCE_BANDWIDTH },
-    [F_IN_NARROW]       = { "forward.input.narrow", "element", RESOURCE_BANDWIDTH },
-    [F_IN_PADDED]       = { "forward.input.padded", "element", RESOURCE_BANDWIDTH },
-    [F_OUT]             = { "forward.output", "element", RESOURCE_BANDWIDTH },
-    [F_OUT_NARROW]      = { "forward.output.narrow", "element", RESOURCE_BANDWIDTH },
-    [F_WEIGHTS]         = { "forward.weights", "element", RESOURCE_BANDWIDTH },
-    [F_WEIGHTS_LONG]    = { "forward.weights.long", "element", RESOURCE_BANDWIDTH },
-    [FP_IN]             = { "forward.pointwise.input", "element", RESOURCE_BANDWIDTH },
-    [FP_OUT]            = { "forward.pointwise.output", "element", RESOURCE_BANDWIDTH },
-    [FP_WEIGHTS]        = { "forward.pointwise.weights", "element", RESOURCE_BANDWIDTH },
-    [FP_FLOPS]          = { "forward.pointwise.flops", "FLOP", RESOURCE_FLOPS },
-    [F_FLOPS]           = { "forward.direct.flops", "FLOP", RESOURCE_FLOPS },
-    [F_DEPTH]           = { "forward.direct.depth", "step", RESOURCE_DEPTH },
-    [TRAIN_CALL]        = { "backward.call", "call", RESOURCE_HOST },
-    [TRAIN_BIAS]        = { "backward.call.bias", "call", RESOURCE_HOST },
-    [LOSS]              = { "loss", "element", RESOURCE_BANDWIDTH },
-    [ACTIVATION_GRAD]   = { "backward.activation", "element", RESOURCE_BANDWIDTH },
-    [B_IN]              = { "backward.input", "element", RESOURCE_BANDWIDTH },
-    [B_IN_NARROW]       = { "backward.input.narrow", "element", RESOURCE_BANDWIDTH },
-    [B_IN_PADDED]       = { "backward.input.padded", "element", RESOURCE_BANDWIDTH },
-    [B_OUT]             = { "backward.output", "element", RESOURCE_BANDWIDTH },
-    [B_WEIGHTS]         = { "backward.weights", "element", RESOURCE_BANDWIDTH },
-    [B_WEIGHTS_WINDOW]  = { "backward.weights.window", "element", RESOURCE_BANDWIDTH },
-    [B_WEIGHTS_LONG]    = { "backward.weights.long", "element", RESOURCE_BANDWIDTH },
-    [B_WEIGHTS_SAMPLES] = { "backward.weights.samples", "element", RESOURCE_BANDWIDTH },
-    [BP_IN]             = { "backward.pointwise.input", "element", RESOURCE_BANDWIDTH },
-    [BP_OUT]            = { "backward.pointwise.output", "element", RESOURCE_BANDWIDTH },
-    [BP_WEIGHTS]        = { "backward.pointwise.weights", "element", RESOURCE_BANDWIDTH },
-    [BP_FLOPS]          = { "backward.pointwise.flops", "FLOP", RESOURCE_FLOPS },
-    [BP_DEPTH]          = { "backward.pointwise.depth", "step", RESOURCE_DEPTH },
-    [I_FLOPS]           = { "grad_input.direct.flops", "FLOP", RESOURCE_FLOPS },
-    [I_SCATTER]         = { "grad_input.direct.scatter", "element", RESOURCE_BANDWIDTH },
-    [W_FLOPS]           = { "grad_weight.direct.flops", "FLOP", RESOURCE_FLOPS },
-    [W_FLOPS_WIDE]      = { "grad_weight.direct.flops.wide", "FLOP", RESOURCE_FLOPS },
-    [W_SHORT_FLOPS]     = { "grad_weight.short.flops", "FLOP", RESOURCE_FLOPS },
-    [W_SHORT_DEPTH]     = { "grad_weight.short.depth", "step", RESOURCE_DEPTH },
-    [W_SHORT_OUT]       = { "grad_weight.short.output", "element", RESOURCE_BANDWIDTH },
-    [FD_IN]             = { "forward.depthwise.input", "element", RESOURCE_BANDWIDTH },
-    [FD_OUT]            = { "forward.depthwise.output", "element", RESOURCE_BANDWIDTH },
-    [FD_FLOPS]          = { "forward.depthwise.flops", "FLOP", RESOURCE_FLOPS },
-    [BD_IN]             = { "backward.depthwise.input", "element", RESOURCE_BANDWIDTH },
-    [BD_OUT]            = { "backward.depthwise.output", "element", RESOURCE_BANDWIDTH },
-    [ID_FLOPS]          = { "grad_input.depthwise.flops", "FLOP", RESOURCE_FLOPS },
-    [WD_FLOPS]          = { "grad_weight.depthwise.flops", "FLOP", RESOURCE_FLOPS },
-#define TRANSFORM(at, pass)                                                                          \
-    [(at) + T_TILES]                 = { pass ".tiles", "tile", RESOURCE_DEPTH },                    \
-            [(at) + T_TILES_IN]      = { pass ".tiles.input", "element", RESOURCE_BANDWIDTH },       \
-            [(at) + T_TILES_OUT]     = { pass ".tiles.output", "element", RESOURCE_BANDWIDTH },      \
-            [(at) + T_TILES_FLOPS]   = { pass ".tiles.flops", "FLOP", RESOURCE_FLOPS },              \
-            [(at) + T_PLANE_IN]      = { pass ".plane.input", "element", RESOURCE_BANDWIDTH },       \
-            [(at) + T_PLANE_OUT]     = { pass ".plane.output", "element", RESOURCE_BANDWIDTH },      \
-            [(at) + T_PLANE_WEIGHTS] = { pass ".plane.weights", "element", RESOURCE_BANDWIDTH },     \
-            [(at) + T_WINO4_IN]      = { pass ".winograd4.input", "element", RESOURCE_BANDWIDTH },   \
-            [(at) + T_WINO4_OUT]     = { pass ".winograd4.output", "element", RESOURCE_BANDWIDTH },  \
-            [(at) +                                                                                  \
-                T_WINO4_WEIGHTS]     = { pass ".winograd4.weights", "element", RESOURCE_BANDWIDTH }, \
-            [(at) + T_WINO4_FLOPS]   = { pass ".winograd4.flops", "FLOP", RESOURCE_FLOPS }
-    TRANSFORM(F_TRANSFORM, "forward"),
-    TRANSFORM(I_TRANSFORM, "grad_input"),
-    TRANSFORM(W_TRANSFORM, "grad_weight"),
-    [F_TRANSFORM + T_WINO2_FLOPS]    = { "forward.winograd2.flops", "FLOP", RESOURCE_FLOPS },
-    [I_TRANSFORM + T_WINO2_FLOPS]    = { "grad_input.winograd2.flops", "FLOP", RESOURCE_FLOPS },
-};
+#define CALLS                 "call", RESOURCE_HOST
+#define ELEMENTS              "element", RESOURCE_BANDWIDTH
+#define FLOPS                 "FLOP", RESOURCE_FLOPS
+#define STEPS                 "step", RESOURCE_DEPTH
+#define TILES                 "tile", RESOURCE_DEPTH
+#define ENTRY(at, name, what) [at] = { name, what },
+
+static const spec specs[F_TRANSFORM] = { COLUMNS(ENTRY) }, transforms[] = { TRANSFORMS(ENTRY) };
+
+static bool describe(size_t j, column_spec *out)
+{
+    static const char *const passes[] = { "forward", "grad_input", "grad_weight" };
+    const size_t             way      = j < F_TRANSFORM ? 0 : j - F_TRANSFORM;
+    const spec              *of = j < F_TRANSFORM ? &specs[j] : &transforms[way % N_TRANSFORM];
+
+    if (j >= N_COLUMNS)
+        return false;
+    out->unit     = of->unit;
+    out->resource = of->resource;
+    out->floor    = j == CALL || j == TRAIN_CALL || j == TRAIN_BIAS;
+    snprintf(out->name, sizeof out->name, "%s%s%s",
+             j < F_TRANSFORM ? "" : passes[way / N_TRANSFORM], j < F_TRANSFORM ? "" : ".",
+             of->name);
+    return true;
+}
 
 static void begin_from(columns *c, size_t at, size_t from, double share)
 {
@@ -170,12 +131,8 @@ static void begin_from(columns *c, size_t at, size_t from, double share)
     c->column[at].share = share;
 }
 
-static bool make(columns *c)
+static void relate(columns *c)
 {
-    for (size_t j = 0; j < N_COLUMNS; j++)
-        if (columns_need(c, specs[j].name, specs[j].unit, specs[j].resource) != j)
-            return false;
-    c->column[CALL].floor = c->column[TRAIN_CALL].floor = c->column[TRAIN_BIAS].floor = true;
     for (size_t t = 0; t < N_TRANSFORM - 1; t++) {
         begin_from(c, I_TRANSFORM + t, F_TRANSFORM + t, 0.7);
         begin_from(c, W_TRANSFORM + t, F_TRANSFORM + t, 0.7);
@@ -188,15 +145,6 @@ static bool make(columns *c)
     begin_from(c, BD_OUT, FD_OUT, 2); /* ... and read twice */
     begin_from(c, ID_FLOPS, FD_FLOPS, 2);
     begin_from(c, WD_FLOPS, FD_FLOPS, 1);
-    return true;
-}
-
-static bool known(const char *name)
-{
-    for (size_t j = 0; j < N_COLUMNS; j++)
-        if (!strcmp(specs[j].name, name))
-            return true;
-    return optimizer_column(name);
 }
 
 /* Arithmetic at 0.6 of the peak, of single channels at a sixteenth of that, 16 bytes for each
@@ -484,8 +432,8 @@ const layer_class layer_class_conv = { .name      = "conv",
                                                       .seed        = 1 },
                                        .fewest    = 60,
                                        .has       = has,
-                                       .make      = make,
-                                       .known     = known,
+                                       .describe  = describe,
+                                       .relate    = relate,
                                        .begin     = begin,
                                        .add_call  = add_call,
                                        .add_layer = add_layer };

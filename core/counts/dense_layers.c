@@ -7,7 +7,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "counts/layer_class.h"
 
@@ -66,76 +65,38 @@ static const struct {
 
 static const char *const passes[LM_N_PASSES] = { "forward", "grad_input", "grad_weight" };
 
-/* Name, unit and resource of a column; NULL is past the last. */
-static const char *describe(size_t at, char name[64], const char **unit, resource *what)
+static bool describe(size_t j, column_spec *out)
 {
-    const char  *pass;
-    const size_t k = at < FORWARD ? 0 : (at - FORWARD) % N_PRODUCT;
+    const char  *pass = passes[j < FORWARD ? 0 : (j - FORWARD) / N_PRODUCT % LM_N_PASSES];
+    const size_t k    = j < FORWARD ? 0 : (j - FORWARD) % N_PRODUCT;
+    const bool   macs = k == P_MACS || k == P_TILED,
+               steps  = k >= P_WIDTH && (k < P_MATRIX || k >= P_STEPS);
+    const size_t size = sizeof out->name;
 
-    *what = RESOURCE_BANDWIDTH;
-    *unit = "element";
-    if (at < FORWARD) {
-        *unit = calls[at].unit;
-        *what = calls[at].resource;
-        return calls[at].name;
-    }
-    if (at >= N_COLUMNS)
-        return NULL;
-    pass = passes[(at - FORWARD) / N_PRODUCT];
-    if (k == P_MACS || k == P_TILED) {
-        *unit = "MAC";
-        *what = RESOURCE_FLOPS;
-        snprintf(name, 64, "%s.%s", pass, k == P_MACS ? "macs" : "tiled");
+    if (j >= N_COLUMNS)
+        return false;
+    out->unit     = macs ? "MAC" : steps ? "step" : "element";
+    out->resource = macs ? RESOURCE_FLOPS : steps ? RESOURCE_DEPTH : RESOURCE_BANDWIDTH;
+    if (j < FORWARD) {
+        out->unit     = calls[j].unit;
+        out->resource = calls[j].resource;
+        snprintf(out->name, size, "%s", calls[j].name);
     } else if (k < P_WIDTH) {
-        snprintf(name, 64, "%s.%s", pass,
-                 k == P_FACTOR   ? "factor"
-                 : k == P_RESULT ? "result"
-                                 : "matrix");
+        static const char *const names_of[P_WIDTH] = { "macs", "factor", "result", "tiled",
+                                                       "matrix" };
+
+        snprintf(out->name, size, "%s.%s", pass, names_of[k]);
     } else if (k < P_MATRIX) {
-        *unit = "step";
-        *what = RESOURCE_DEPTH;
-        snprintf(name, 64, "%s.%s%d", pass, k < P_DEPTH ? "columns" : "depth",
+        snprintf(out->name, size, "%s.%s%d", pass, k < P_DEPTH ? "columns" : "depth",
                  (int)((k - P_WIDTH) % N_BANDS * BAND + 1));
-    } else if (k < P_STEPS) {
-        snprintf(name, 64, "%s.matrix.rows%d", pass, (int)row_bands[k - P_MATRIX]);
     } else if (k < P_WAVES) {
-        *unit = "step";
-        *what = RESOURCE_DEPTH;
-        snprintf(name, 64, "%s.steps.rows%d", pass, (int)row_bands[k - P_STEPS]);
+        snprintf(out->name, size, "%s.%s.rows%d", pass, k < P_STEPS ? "matrix" : "steps",
+                 (int)row_bands[(k - P_MATRIX) % N_ROW_BANDS]);
     } else {
-        *unit = "step";
-        *what = RESOURCE_DEPTH;
-        snprintf(name, 64, "%s.waves%dx%d", pass, (int)tile_sizes[k - P_WAVES][0],
+        snprintf(out->name, size, "%s.waves%dx%d", pass, (int)tile_sizes[k - P_WAVES][0],
                  (int)tile_sizes[k - P_WAVES][1]);
     }
-    return name;
-}
-
-static bool make(columns *c)
-{
-    for (size_t j = 0; j < N_COLUMNS; j++) {
-        char        name[64];
-        const char *unit;
-        resource    what;
-        const char *text = describe(j, name, &unit, &what);
-
-        if (columns_need(c, text, unit, what) != j)
-            return false;
-    }
     return true;
-}
-
-static bool known(const char *name)
-{
-    for (size_t j = 0; j < N_COLUMNS; j++) {
-        char        room[64];
-        const char *unit;
-        resource    what;
-
-        if (!strcmp(describe(j, room, &unit, &what), name))
-            return true;
-    }
-    return optimizer_column(name);
 }
 
 static bool has(const layer_shape *s)
@@ -218,7 +179,6 @@ const layer_class layer_class_dense = { .name      = "dense",
                                                        .seed   = 1 },
                                         .fewest    = 60,
                                         .has       = has,
-                                        .make      = make,
-                                        .known     = known,
+                                        .describe  = describe,
                                         .add_call  = add_call,
                                         .add_layer = add_layer };

@@ -83,6 +83,13 @@ double launch_traffic(const lm_kernel *k)
     return (double)w.read_bytes + (double)w.written_bytes;
 }
 
+void launch_put_work(launch_row *l, const lm_kernel *k, const char *tag)
+{
+    (void)tag;
+    launch_put(l, "flops", "", "FLOP", RESOURCE_FLOPS, (double)lm_kernel_work(k).flops);
+    launch_put(l, "bytes", "", "byte", RESOURCE_BANDWIDTH, launch_traffic(k));
+}
+
 #define LONG_ROW 1024 /* elements of a row that a block of threads keeps */
 
 void launch_put_rows(launch_row *l, const lm_kernel *k, const char *tag)
@@ -158,7 +165,8 @@ static void put_tiles(feature_list *l, const launch_product *p, double multiproc
         feature_put(l, tile_shapes[t].tiles, FEATURE_FREE, log(each));
         feature_put(l, tile_shapes[t].waves, FEATURE_FREE, ceil(each) / each);
         feature_put(l, tile_shapes[t].fill, FEATURE_FREE,
-                    p->batch * p->m * p->n / (tiles * tile_shapes[t].rows * tile_shapes[t].columns));
+                    p->batch * p->m * p->n /
+                        (tiles * tile_shapes[t].rows * tile_shapes[t].columns));
     }
 }
 
@@ -237,6 +245,5 @@ uint64_t launch_shape(const lm_kernel *k)
     const kernel_class *class = kernel_class_of(k->op);
     const uint64_t h          = shape_mix(0, k->op);
 
-    return class->shape ? class->shape(k, h)
-                        : shape_mix(h, (int64_t)lm_kernel_work(k).read_bytes);
+    return class->shape ? class->shape(k, h) : shape_mix(h, (int64_t)lm_kernel_work(k).read_bytes);
 }

@@ -83,7 +83,7 @@ double feature_rest(double x, double t);
  */
 
 typedef struct kernel_class {
-    const char *name; /**< as kernel_op_name() */
+    const char *name;        /**< as kernel_op_name() */
     bool        product;     /**< a convolution or product: what follows it may be fused to it */
     bool        follows;     /**< it can be fused to what is before it */
     bool        elementwise; /**< it works through elements one by one */
@@ -92,7 +92,7 @@ typedef struct kernel_class {
     double (*elements)(const lm_kernel *k);
     /** Adds its terms; returns the slot that names its class. */
     size_t (*terms)(const term_sum *t);
-    work_kind work;     /**< N_WORK_KINDS: layers with such a kernel have no price by kernels */
+    work_kind work; /**< N_WORK_KINDS: layers with such a kernel have no price by kernels */
     work_kind (*work_of)(const lm_kernel *k); /**< in place of `work`, where it depends */
     /** Rows that it takes statistics of, and their length; NULL: none. */
     void (*statistics)(const lm_kernel *k, int64_t *rows, int64_t *group);
@@ -121,6 +121,8 @@ uint64_t launch_shape(const lm_kernel *k);
 
 /** Bytes that a launch moves: of a weight gradient of norms only what is read. */
 double launch_traffic(const lm_kernel *k);
+/** FLOPs and traffic. */
+void launch_put_work(launch_row *l, const lm_kernel *k, const char *tag);
 /** Traffic, rows and long rows of what takes statistics of rows; features of these. */
 void launch_put_rows(launch_row *l, const lm_kernel *k, const char *tag);
 void feature_put_rows(feature_list *l, const lm_kernel *k, double multiprocessors);

@@ -7,28 +7,52 @@
 #include "counts/kernel_class.h"
 
 /* Columns of families are held to these by a ridge, which a hundred rows of a member outweigh. */
-#define LAUNCH_CLASS(class, text, cuts, power_of)                \
-    static const layer_class class_of_##class = {                \
-        .name    = text,                                         \
-        .options = { .p      = power_of,                         \
-                     .huber  = 0.1,                              \
-                     .power  = 1,                                \
-                     .ridge  = 0.01,                             \
-                     .rounds = 8,                                \
-                     .least  = 1,                                \
-                     .sample = 4000,                             \
-                     .seed   = 1 },                              \
-        .fewest  = 20,                                           \
-        .tilings = cuts,                                         \
-        .launch  = true                                          \
-    };
+#define LAUNCH_CLASS(class, text, cuts, power_of)                                  \
+    static const layer_class class_of_##class = { .name    = text,                 \
+                                                  .options = { .p      = power_of, \
+                                                               .huber  = 0.1,      \
+                                                               .power  = 1,        \
+                                                               .ridge  = 0.01,     \
+                                                               .rounds = 8,        \
+                                                               .least  = 1,        \
+                                                               .sample = 4000,     \
+                                                               .seed   = 1 },        \
+                                                  .fewest  = 20,                   \
+                                                  .tilings = cuts,                 \
+                                                  .launch  = true };
 LAUNCH_TABLE(LAUNCH_CLASS)
 
 #define LAUNCH_ENTRY(class, name, tilings, power) &class_of_##class,
 
 const layer_class *const layer_classes[N_LAYER_CLASSES] = { &layer_class_conv, &layer_class_dense,
-                                                            &layer_class_product, &layer_class_other,
+                                                            &layer_class_product,
+                                                            &layer_class_other,
                                                             LAUNCH_TABLE(LAUNCH_ENTRY) };
+
+bool layer_class_make(const layer_class *class, columns *c)
+{
+    column_spec s = { .family = 0 };
+
+    for (size_t j = 0; class->describe(j, &s); j++) {
+        if (columns_need(c, s.name, s.unit, s.resource) != j)
+            return false;
+        c->column[j].floor  = s.floor;
+        c->column[j].parent = s.family ? s.family : COLUMN_NONE;
+    }
+    if (class->relate)
+        class->relate(c);
+    return true;
+}
+
+bool layer_class_knows(const layer_class *class, const char *name)
+{
+    column_spec s = { .family = 0 };
+
+    for (size_t j = 0; class->describe(j, &s); j++)
+        if (!strcmp(s.name, name))
+            return true;
+    return optimizer_column(name);
+}
 
 const char *layer_class_part(size_t class, char out[40])
 {

@@ -22,17 +22,25 @@ typedef struct layer_rates {
     double flops, bytes; /**< per second */
 } layer_rates;
 
+typedef struct column_spec {
+    char        name[64];
+    const char *unit;
+    resource    resource;
+    bool        floor;
+    size_t      family; /**< number of the column it is held to, 0: none */
+} column_spec;
+
 typedef struct layer_class {
     const char   *name; /**< "conv": of its section in machine files */
     solve_options options;
-    size_t        fewest; /**< rows, below which there is no fit */
+    size_t        fewest;  /**< rows, below which there is no fit */
     tilings       tilings; /**< of launches: what a fit chooses from */
     bool          launch;  /**< of single launches, by kernel_class.h: all below is NULL */
     bool (*has)(const layer_shape *s);
-    /** Makes its columns; those of optimizers come as they are met. False: memory ran out. */
-    bool (*make)(columns *c);
-    /** Is it a column of this class? Of names in files. */
-    bool (*known)(const char *name);
+    /** Its j-th column; those of optimizers come as they are met. False: past the last. */
+    bool (*describe)(size_t j, column_spec *out);
+    /** Which columns begin the second stage of a fit with the price of others; NULL: none. */
+    void (*relate)(columns *c);
     /** Prices to begin with; NULL: none are needed, as no part has alternatives. */
     void (*begin)(columns *c, const layer_rates *rates);
     /** What a call costs, whatever it does: once a row. */
@@ -59,6 +67,11 @@ extern const layer_class *const layer_classes[N_LAYER_CLASSES];
 /** Times of products of few rows, below which these are priced as those of many: their own prices
  * are too many for them. */
 #define LAYER_DENSE_ROWS 120
+
+/** Makes the columns of a class. False: memory ran out. */
+bool layer_class_make(const layer_class *class, columns *c);
+/** Is it a column of this class? Of names in files. */
+bool layer_class_knows(const layer_class *class, const char *name);
 
 /** What tables call it, "single.conv" or "kernels gemm", in `out`; returns that. */
 const char *layer_class_part(size_t class, char out[40]);

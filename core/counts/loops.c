@@ -56,7 +56,7 @@ static uint64_t map_shape(const lm_kernel *k, uint64_t h)
     return shape_mix(h, k->u.map.elements);
 }
 
-#define LAUNCHES                                                                          \
+#define LAUNCHES                                                                           \
     .tagged = true, .terms = loop_terms, .launch = launch, .launch_counts = launch_counts, \
     .features = features
 
@@ -68,10 +68,8 @@ const kernel_class kernel_map    = { .name        = "map",
                                      .work        = WORK_MAP,
                                      .shape       = map_shape,
                                      LAUNCHES };
-const kernel_class kernel_copy   = { .name        = "copy",
-                                     .elementwise = true,
-                                     .elements    = copy_elements,
-                                     .work        = WORK_MAP,
-                                     LAUNCHES };
+const kernel_class kernel_copy   = {
+      .name = "copy", .elementwise = true, .elements = copy_elements, .work = WORK_MAP, LAUNCHES
+};
 const kernel_class kernel_gather = { .name = "gather", .work = WORK_GATHER, LAUNCHES };
 const kernel_class kernel_reduce = { .name = "reduce", .work = WORK_REDUCE, LAUNCHES };

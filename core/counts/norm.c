@@ -68,22 +68,22 @@ static uint64_t softmax_shape(const lm_kernel *k, uint64_t h)
     return shape_mix(h, k->u.softmax.group);
 }
 
-const kernel_class        kernel_norm    = { .name          = "norm",
-                                             .follows       = true,
-                                             .elementwise   = true,
-                                             .elements      = elements,
-                                             .terms         = terms,
-                                             .work_of       = work_of,
-                                             .statistics    = statistics,
-                                             .launch        = launch,
-                                             .launch_counts = launch_put_rows,
-                                             .features      = features,
-                                             .shape         = shape };
-const kernel_class        kernel_softmax = { .name          = "softmax",
-                                             .terms         = loop_terms,
-                                             .work          = WORK_SOFTMAX,
-                                             .statistics    = softmax_statistics,
-                                             .launch        = softmax_launch,
-                                             .launch_counts = launch_put_rows,
-                                             .features      = feature_put_rows,
-                                             .shape         = softmax_shape };
+const kernel_class kernel_norm    = { .name          = "norm",
+                                      .follows       = true,
+                                      .elementwise   = true,
+                                      .elements      = elements,
+                                      .terms         = terms,
+                                      .work_of       = work_of,
+                                      .statistics    = statistics,
+                                      .launch        = launch,
+                                      .launch_counts = launch_put_rows,
+                                      .features      = features,
+                                      .shape         = shape };
+const kernel_class kernel_softmax = { .name          = "softmax",
+                                      .terms         = loop_terms,
+                                      .work          = WORK_SOFTMAX,
+                                      .statistics    = softmax_statistics,
+                                      .launch        = softmax_launch,
+                                      .launch_counts = launch_put_rows,
+                                      .features      = feature_put_rows,
+                                      .shape         = softmax_shape };

@@ -7,7 +7,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "counts/layer_class.h"
 #include "counts/work.h"
@@ -74,69 +73,34 @@ static size_t column_at(work_kind kind, lm_pass pass)
            (size_t)pass * counts_of(kind);
 }
 
-/* "forward.norm.bytes" */
-static void name_of(work_kind kind, lm_pass pass, size_t count, char name[64])
+/* "all.bytes", "call.norm", "forward.norm.bytes" */
+static bool describe(size_t at, column_spec *out)
 {
-    snprintf(name, 64, "%s.%s.%s", passes[pass], work_kind_name(kind), counts[count]);
-}
+    work_kind kind   = 0;
+    size_t    family = at, j = at;
 
-/* "call.norm", "backward.call.norm" */
-static void calls_name(size_t at, char name[64])
-{
-    snprintf(name, 64, "%s.%s", fixed[at < TRAIN_CALLS ? CALL : TRAIN_CALL].name,
-             work_kind_name((work_kind)((at - CALLS) % N_WORK_KINDS)));
-}
-
-static bool make(columns *c)
-{
-    char name[64];
-
-    for (size_t j = 0; j < CALLS; j++) {
-        if (columns_need(c, fixed[j].name, fixed[j].unit, fixed[j].resource) != j)
+    if (j < CALLS) {
+        snprintf(out->name, sizeof out->name, "%s", fixed[j].name);
+    } else if (j < KERNELS) {
+        family = ALL_CALLS;
+        snprintf(out->name, sizeof out->name, "%s.%s",
+                 fixed[j < TRAIN_CALLS ? CALL : TRAIN_CALL].name,
+                 work_kind_name((work_kind)((j - CALLS) % N_WORK_KINDS)));
+    } else {
+        while (kind < N_WORK_KINDS && j >= column_at((work_kind)(kind + 1), 0))
+            kind++;
+        if (kind == N_WORK_KINDS)
             return false;
-        c->column[j].floor = fixed[j].floor;
+        j -= column_at(kind, 0);
+        family = ALL_LAUNCHES + j % counts_of(kind);
+        snprintf(out->name, sizeof out->name, "%s.%s.%s", passes[j / counts_of(kind)],
+                 work_kind_name(kind), counts[j % counts_of(kind)]);
     }
-    for (size_t j = CALLS; j < KERNELS; j++) {
-        calls_name(j, name);
-        if (columns_need(c, name, fixed[ALL_CALLS].unit, RESOURCE_HOST) != j)
-            return false;
-        c->column[j].floor  = true;
-        c->column[j].parent = ALL_CALLS;
-    }
-    for (work_kind k = 0; k < N_WORK_KINDS; k++)
-        for (lm_pass p = 0; p < LM_N_PASSES; p++)
-            for (size_t i = 0; i < counts_of(k); i++) {
-                const size_t family = ALL_LAUNCHES + i;
-                const size_t at     = column_at(k, p) + i;
-
-                name_of(k, p, i, name);
-                if (columns_need(c, name, fixed[family].unit, fixed[family].resource) != at)
-                    return false;
-                c->column[at].parent = family;
-            }
+    out->unit     = fixed[family].unit;
+    out->resource = fixed[family].resource;
+    out->floor    = fixed[family].floor;
+    out->family   = at < CALLS ? 0 : family;
     return true;
-}
-
-static bool known(const char *name)
-{
-    char text[64];
-
-    for (size_t j = 0; j < CALLS; j++)
-        if (!strcmp(fixed[j].name, name))
-            return true;
-    for (size_t j = CALLS; j < KERNELS; j++) {
-        calls_name(j, text);
-        if (!strcmp(text, name))
-            return true;
-    }
-    for (work_kind k = 0; k < N_WORK_KINDS; k++)
-        for (lm_pass p = 0; p < LM_N_PASSES; p++)
-            for (size_t i = 0; i < counts_of(k); i++) {
-                name_of(k, p, i, text);
-                if (!strcmp(text, name))
-                    return true;
-            }
-    return optimizer_column(name);
 }
 
 static bool has(const layer_shape *s)
@@ -222,7 +186,6 @@ const layer_class layer_class_other = { .name      = "other",
                                                        .seed        = 1 },
                                         .fewest    = 20,
                                         .has       = has,
-                                        .make      = make,
-                                        .known     = known,
+                                        .describe  = describe,
                                         .add_call  = add_call,
                                         .add_layer = add_layer };

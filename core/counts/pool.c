@@ -1,5 +1,6 @@
 /* Pooling. */
 #include "counts/kernel_class.h"
+#include "counts/layer_class.h"
 
 static size_t terms(const term_sum *t)
 {
@@ -13,4 +14,36 @@ static size_t terms(const term_sum *t)
     return (size_t)bytes;
 }
 
-const kernel_class        kernel_pool = { .name = "pool", .terms = terms, .work = WORK_POOL };
+static size_t launch(const lm_kernel *k)
+{
+    (void)k;
+    return LAUNCH_POOL;
+}
+
+static void features(feature_list *l, const lm_kernel *k, double multiprocessors)
+{
+    (void)multiprocessors;
+    feature_put(l, "average", FEATURE_FLAG, k->u.pool.mode == LM_POOL_AVG);
+    feature_put_count(l, "planes", (double)k->u.pool.n * (double)k->u.pool.channels);
+    feature_put_count(l, "image", (double)lm_volume(k->u.pool.in));
+    feature_put_count(l, "pixels", (double)lm_volume(k->u.pool.out));
+    feature_put_count(l, "window", (double)lm_volume(k->u.pool.window));
+    feature_put_count(l, "stride", (double)lm_volume(k->u.pool.stride));
+}
+
+static uint64_t shape(const lm_kernel *k, uint64_t h)
+{
+    h = shape_mix(h, k->u.pool.channels);
+    for (int i = 0; i < 3; i++)
+        h = shape_mix(shape_mix(shape_mix(h, k->u.pool.in[i]), k->u.pool.window[i]),
+                      k->u.pool.stride[i]);
+    return h;
+}
+
+const kernel_class kernel_pool = { .name          = "pool",
+                                   .terms         = terms,
+                                   .work          = WORK_POOL,
+                                   .launch        = launch,
+                                   .launch_counts = launch_put_work,
+                                   .features      = features,
+                                   .shape         = shape };

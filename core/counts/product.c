@@ -61,9 +61,9 @@ static void launch_counts(launch_row *l, const lm_kernel *kernel, const char *ta
     launch_put(l, "steps", "", "step", RESOURCE_HOST, p.steps);
     launch_put(l, "bytes", "", "byte", RESOURCE_BANDWIDTH, launch_traffic(kernel));
     if (kernel->u.gemm.activations)
-        launch_put(
-            l, "tile_bytes", "", "byte", RESOURCE_FLOPS,
-            bytes * of.batch * (of.m * of.k * ceil(of.n / side) + of.k * of.n * ceil(of.m / side)));
+        launch_put(l, "tile_bytes", "", "byte", RESOURCE_FLOPS,
+                   bytes * of.batch *
+                       (of.m * of.k * ceil(of.n / side) + of.k * of.n * ceil(of.m / side)));
     else
         launch_put(l, "long_flops", "", "FLOP", RESOURCE_FLOPS,
                    p.tile_flops * fmax(0, log2(of.k / LONG_SUM)));
@@ -90,16 +90,43 @@ static size_t attention_terms(const term_sum *t)
     return SLOT_ATTENTION_FLOPS;
 }
 
-const kernel_class        kernel_gemm = { .name          = "gemm",
-                                          .product       = true,
-                                          .elements      = elements,
-                                          .terms         = terms,
-                                          .work          = WORK_PRODUCT,
-                                          .launch        = launch,
-                                          .launch_counts = launch_counts,
-                                          .features      = features,
-                                          .multiplies    = multiplies,
-                                          .shape         = shape };
-const kernel_class        kernel_attention = { .name  = "attention",
-                                               .terms = attention_terms,
-                                               .work  = WORK_ATTENTION };
+static size_t attention_launch(const lm_kernel *k)
+{
+    (void)k;
+    return LAUNCH_ATTENTION;
+}
+
+static void attention_features(feature_list *l, const lm_kernel *k, double multiprocessors)
+{
+    (void)multiprocessors;
+    feature_put(l, "causal", FEATURE_FLAG, (double)k->u.attention.causal);
+    feature_put(l, "dropout", FEATURE_FLAG, (double)k->u.attention.dropout);
+    feature_put_count(l, "heads", (double)k->u.attention.batch * (double)k->u.attention.heads);
+    feature_put_count(l, "queries", (double)k->u.attention.queries);
+    feature_put_count(l, "keys", (double)k->u.attention.keys);
+    feature_put_count(l, "width", (double)k->u.attention.width);
+}
+
+static uint64_t attention_shape(const lm_kernel *k, uint64_t h)
+{
+    h = shape_mix(shape_mix(h, k->u.attention.heads), k->u.attention.width);
+    return shape_mix(shape_mix(h, k->u.attention.queries), k->u.attention.keys);
+}
+
+const kernel_class kernel_gemm      = { .name          = "gemm",
+                                        .product       = true,
+                                        .elements      = elements,
+                                        .terms         = terms,
+                                        .work          = WORK_PRODUCT,
+                                        .launch        = launch,
+                                        .launch_counts = launch_counts,
+                                        .features      = features,
+                                        .multiplies    = multiplies,
+                                        .shape         = shape };
+const kernel_class kernel_attention = { .name          = "attention",
+                                        .terms         = attention_terms,
+                                        .work          = WORK_ATTENTION,
+                                        .launch        = attention_launch,
+                                        .launch_counts = launch_put_work,
+                                        .features      = attention_features,
+                                        .shape         = attention_shape };

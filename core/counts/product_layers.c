@@ -6,7 +6,6 @@
  * n rows, a features in and b out.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "counts/layer_class.h"
 #include "counts/tiles.h"
@@ -54,39 +53,19 @@ static const spec product[N_PRODUCT] = {
     [P_WEIGHTS]  = { "weights", "element", RESOURCE_BANDWIDTH },
 };
 
-static const spec *describe(size_t at, char name[64])
+static bool describe(size_t j, column_spec *out)
 {
-    const spec *s = at < FORWARD ? &calls[at] : &product[(at - FORWARD) % N_PRODUCT];
+    const spec *of = j < FORWARD ? &calls[j] : &product[(j - FORWARD) % N_PRODUCT];
 
-    snprintf(name, 64, "%s%s%s", at < FORWARD ? "" : passes[(at - FORWARD) / N_PRODUCT],
-             at < FORWARD ? "" : ".", s->name);
-    return s;
-}
-
-static bool make(columns *c)
-{
-    char name[64];
-
-    for (size_t j = 0; j < N_COLUMNS; j++) {
-        const spec *s = describe(j, name);
-
-        if (columns_need(c, name, s->unit, s->resource) != j)
-            return false;
-        c->column[j].floor = j <= BIAS_CALL;
-    }
+    if (j >= N_COLUMNS)
+        return false;
+    out->unit     = of->unit;
+    out->resource = of->resource;
+    out->floor    = j <= BIAS_CALL;
+    snprintf(out->name, sizeof out->name, "%s%s%s",
+             j < FORWARD ? "" : passes[(j - FORWARD) / N_PRODUCT], j < FORWARD ? "" : ".",
+             of->name);
     return true;
-}
-
-static bool known(const char *name)
-{
-    char text[64];
-
-    for (size_t j = 0; j < N_COLUMNS; j++) {
-        describe(j, text);
-        if (!strcmp(text, name))
-            return true;
-    }
-    return optimizer_column(name);
 }
 
 /* Those of fewer rows are dense.c's. */
@@ -151,7 +130,6 @@ const layer_class layer_class_product = { .name      = "product",
                                                          .seed        = 1 },
                                           .fewest    = 30,
                                           .has       = has,
-                                          .make      = make,
-                                          .known     = known,
+                                          .describe  = describe,
                                           .add_call  = add_call,
                                           .add_layer = add_layer };

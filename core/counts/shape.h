@@ -30,7 +30,7 @@ typedef struct layer_shape {
     double            tensors; /**< of SHAPE_WORK: that are trained */
     const layer_work *work;    /**< of SHAPE_WORK; else NULL */
     const lm_kernel  *kernel;  /**< of SHAPE_LAUNCH; else NULL */
-    const char       *tag; /**< of SHAPE_LAUNCH: what its library calls it; "": not known */
+    const char       *tag;     /**< of SHAPE_LAUNCH: what its library calls it; "": not known */
 } layer_shape;
 
 /**

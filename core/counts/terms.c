@@ -8,18 +8,23 @@
 #include "layers/kernel_text.h"
 
 #define SLOT_ENTRY(slot, text, what, of) [slot] = { text, what, of },
-#define HAT(i)                                                                                \
-    [SLOT_SIZE_FLOPS + (i) - 1] = { "size" #i ".flops", "FLOP", FAMILY_COUNTED_FLOPS },           \
-    [SLOT_SIZE_OUTPUTS + (i) - 1] = { "size" #i ".outputs", "element", FAMILY_COUNTED_OUTPUTS },  \
-    [SLOT_REUSE_FLOPS + (i) - 1]  = { "reuse" #i ".flops", "FLOP", FAMILY_COUNTED_FLOPS },        \
-    [SLOT_REUSE_OUTPUTS + (i) - 1] = { "reuse" #i ".outputs", "element", FAMILY_COUNTED_OUTPUTS }
+#define HAT(i)                                                                                      \
+    [SLOT_SIZE_FLOPS +                                                                              \
+        (i)-1]                       = { "size" #i ".flops", "FLOP", FAMILY_COUNTED_FLOPS },        \
+        [SLOT_SIZE_OUTPUTS + (i)-1]  = { "size" #i ".outputs", "element", FAMILY_COUNTED_OUTPUTS }, \
+        [SLOT_REUSE_FLOPS + (i)-1]   = { "reuse" #i ".flops", "FLOP", FAMILY_COUNTED_FLOPS },       \
+        [SLOT_REUSE_OUTPUTS + (i)-1] = { "reuse" #i ".outputs", "element",                          \
+                                         FAMILY_COUNTED_OUTPUTS }
 
 static const struct {
     const char *name, *unit;
     term_family family;
 } slots[N_TERM_SLOTS] = {
-    SLOT_TABLE(SLOT_ENTRY)
-    HAT(1), HAT(2), HAT(3), HAT(4), HAT(5),
+    SLOT_TABLE(SLOT_ENTRY) HAT(1),
+    HAT(2),
+    HAT(3),
+    HAT(4),
+    HAT(5),
     [SLOT_COUNTED_WEIGHTS] = { "counted.weights", "element", FAMILY_COUNTED_WEIGHTS },
     [SLOT_COUNTED_STEPS]   = { "counted.steps", "step", FAMILY_COUNTED_STEPS },
 };
@@ -154,7 +159,7 @@ size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, 
 
 size_t terms_add_update(const lm_kernel *k, double *sum)
 {
-    const term_sum t = sum_of(k, sum);
+    const term_sum t      = sum_of(k, sum);
     const double   tensor = (double)k->u.map.elements * (double)lm_dtype_bytes(k->dtype);
 
     term_put(&t, tensor > LARGE_BYTES ? SLOT_UPDATE_LARGE_BYTES : SLOT_UPDATE_BYTES, t.bytes);

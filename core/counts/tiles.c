@@ -60,10 +60,9 @@ tile_plan tile_plan_of(double batch, double m, double n, double k, const tiling 
 
 const tiling *tilings_of(tilings t, size_t *n)
 {
-    static const tiling both[] = { { TILES_MIXED, false, 0 }, { TILES_MIXED, true, 0 } },
-                        set[]  = { { TILES_MIXED, false, 0 },
-                                   { TILES_128, false, 0 },
-                                   { TILES_64, false, 0 } };
+    static const tiling both[] = { { TILES_MIXED, false, 0 }, { TILES_MIXED, true, 0 } }, set[] = {
+        { TILES_MIXED, false, 0 }, { TILES_128, false, 0 }, { TILES_64, false, 0 }
+    };
 
     *n = t == TILINGS_SETS ? 3 : t == TILINGS_GEMM ? 2 : t != TILINGS_NONE;
     return t == TILINGS_SETS ? set : t == TILINGS_SPLIT ? &both[1] : both;

@@ -159,8 +159,8 @@ static bool of_kind(const timed_kernel *k, size_t class, lm_pass pass)
     return launch_class_of(&k->kernel) == class && k->kernel.pass == pass;
 }
 
-static lm_status count_kind(const task *t, size_t class, lm_pass pass, bool relative,
-                            double *room, lm_error *err)
+static lm_status count_kind(const task *t, size_t class, lm_pass pass, bool relative, double *room,
+                            lm_error *err)
 {
     double      *a = room, *b = room + COUNTS * t->l->n, *weight = b + t->l->n, of[COUNTS];
     lsq_problem  problem = { a, b, relative ? weight : NULL, 0, COUNTS };

@@ -144,7 +144,7 @@ static void read_layer_price(record *r, const ini_pair *p, const layer_class *cl
 {
     size_t at;
 
-    if (!class->known(p->key)) {
+    if (!layer_class_knows(class, p->key)) {
         record_fail(r, p, LM_E_NOTFOUND, "'%s' is no key of layermeter.single.%s", p->key,
                     class->name);
         return;
@@ -223,7 +223,7 @@ void layers_both(record *r, calibration *cal, const char *star)
         return;
     to         = &cal->layers->of[c];
     to->errors = (stats_errors){ 0, NAN, NAN, NAN, NAN, NAN };
-    if (!(to->present = layer_classes[c]->make(&to->columns)))
+    if (!(to->present = layer_class_make(layer_classes[c], &to->columns)))
         r->status = no_memory(r->err);
     layer_prices_both(r, layer_classes[c], cal->layers, to);
 }

@@ -1,4 +1,4 @@
-/* Networks as sums of their layers' own prices (single/whole.h). */
+/* Networks as sums of the prices of their layers, or of their kernels (single/whole.h). */
 #include <math.h>
 #include <string.h>
 
@@ -21,11 +21,18 @@ static bool fitted_of(const calibration *cal, const char *name, phase which)
     return at < n_forms && cal->fitted[at].present;
 }
 
+static bool any(const layer_model *m)
+{
+    return m && layer_model_any(m);
+}
+
 bool layers_model_applies(const calibration *cal, const char *name)
 {
-    return !strcmp(name, step_model_name(0)) && cal->layers && layer_model_any(cal->layers) &&
-           (composed(cal) ||
-            (!fitted_of(cal, name, PHASE_FORWARD) && !fitted_of(cal, name, PHASE_STEP)));
+    const bool networks = fitted_of(cal, name, PHASE_FORWARD) || fitted_of(cal, name, PHASE_STEP);
+
+    if (strcmp(name, step_model_name(0)) != 0)
+        return false;
+    return any(cal->layers) ? composed(cal) || !networks : any(cal->operators) && !networks;
 }
 
 /* The whole is composed, so are its forward pass and its update; the rest is backward. */
@@ -51,8 +58,11 @@ static lm_status sum_layers(const predictor *who, const step_setup *s, whole_sec
 
     if (status)
         return status;
-    status = whole_predict(who->cal->layers, bound, optimizer_name(s->optimizer),
-                           whole ? WHOLE_LEARNED_STEPS : WHOLE_LEARNED, out, err);
+    if (any(who->cal->layers))
+        status = whole_predict(who->cal->layers, bound, optimizer_name(s->optimizer),
+                               whole ? WHOLE_LEARNED_STEPS : WHOLE_LEARNED, out, err);
+    else
+        status = whole_by_launches(who->cal->operators, bound, s->optimizer, true, out, err);
     if (!status && whole)
         compose(&who->cal->composed->step, out);
     if (!status && isnan(out->backward))
@@ -99,7 +109,8 @@ static lm_status layers_price(const predictor *who, const step_setup *s, step_pr
             linear_share_host(who, s, part[i], step_measured(who, s), &to[i]->value, g);
     }
     if (!whole)
-        grounds_note(&out->passes, "layers by themselves", 0);
+        grounds_note(&out->passes,
+                     any(who->cal->layers) ? "layers by themselves" : "kernels by themselves", 0);
     return linear_trains(who, &counts, err);
 }
 
@@ -126,9 +137,10 @@ static lm_status layers_explain(const predictor *who, const step_setup *s, expla
     (void)s;
     (void)e;
     return lm_error_set(err, LM_E_UNSUPPORTED,
-                        "%s: a step that is a sum of single layers is not taken apart: "
+                        "%s: a step that is a sum of single %s is not taken apart: "
                         "calibrate whole networks",
-                        who->machine ? who->machine : "the machine file");
+                        who->machine ? who->machine : "the machine file",
+                        any(who->cal->layers) ? "layers" : "kernels");
 }
 
 const step_model layers_model = {

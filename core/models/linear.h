@@ -6,11 +6,12 @@
 #include "models/step_model.h"
 
 extern const step_model linear_model;
-/** Networks as sums of their layers' own prices: the default model, where nothing else was
- * measured, or where such sums were corrected by networks (single/composed.h). */
+/** Networks as sums of the prices of their layers, or of their kernels: the default model, where
+ * nothing else was measured, or where sums of layers were corrected by networks
+ * (single/composed.h). */
 extern const step_model layers_model;
 
-/** Does the machine file know its networks only by single layers? */
+/** Does the machine file know its networks only by single layers or kernels? */
 bool layers_model_applies(const calibration *cal, const char *name);
 
 /** The times whose formulas add up to a step, on one rank or on several, into `out`; how many. */

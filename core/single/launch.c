@@ -33,10 +33,11 @@ static lm_status times_new(const timed_kernel *row, const bool *in, size_t n,
         return no_memory(err);
     for (size_t i = 0; i < n; i++)
         if (!in || in[i]) {
-            out->shape[out->n]  = launch_shape_of(&row[i].kernel, row[i].tag);
-            out->time[out->n]   = (layer_time){ &out->shape[out->n],
-                                                { .forward = true, .multiprocessors = multiprocessors },
-                                                row[i].seconds };
+            out->shape[out->n] = launch_shape_of(&row[i].kernel, row[i].tag);
+            out->time[out->n] =
+                (layer_time){ &out->shape[out->n],
+                              { .forward = true, .multiprocessors = multiprocessors },
+                              row[i].seconds };
             out->n++;
         }
     return LM_OK;
@@ -82,28 +83,32 @@ lm_status launch_learn(const timed_kernel *row, const bool *in, size_t n, double
 
 enum { FLOOR, START, WORK, N_PARTS };
 
-static size_t part_of(const column *c)
+bool launch_starts(const column *c)
 {
-    return c->floor ? FLOOR : !strncmp(c->name, "launch", 6) ? START : WORK;
+    return !c->floor && !strncmp(c->name, "launch", 6);
 }
 
-static layer_run run_of(const layer_model *m, const layer_shape *s)
+static size_t part_of(const column *c)
+{
+    return c->floor ? FLOOR : launch_starts(c) ? START : WORK;
+}
+
+layer_run launch_run(const layer_model *m, const layer_shape *s)
 {
     const size_t class = layer_class_of(s);
 
-    return (layer_run){ .forward         = true,
-                        .multiprocessors = class < N_LAYER_CLASSES
-                                               ? m->of[class].how.multiprocessors
-                                               : 0 };
+    return (layer_run){ .forward = true,
+                        .multiprocessors =
+                            class < N_LAYER_CLASSES ? m->of[class].how.multiprocessors : 0 };
 }
 
 lm_status launch_cost_of(layer_model *m, const lm_kernel *k, const char *tag, bool learned,
                          launch_cost *out, lm_error *err)
 {
     const layer_shape s             = launch_shape_of(k, tag);
-    const layer_run   run           = run_of(m, &s);
+    const layer_run   run           = launch_run(m, &s);
     double            part[N_PARTS] = { 0 }, power, alone, factor = 1;
-    lm_status         status        = learned ? learned_ratio(m, &s, &run, &factor, err) : LM_OK;
+    lm_status         status = learned ? learned_ratio(m, &s, &run, &factor, err) : LM_OK;
 
     if (status)
         return status;
@@ -126,7 +131,7 @@ lm_status launch_seconds(layer_model *m, const lm_kernel *k, const char *tag, bo
                          double *out, lm_error *err)
 {
     const layer_shape s   = launch_shape_of(k, tag);
-    const layer_run   run = run_of(m, &s);
+    const layer_run   run = launch_run(m, &s);
 
     if (learned)
         return learned_seconds(m, &s, &run, out, err);

@@ -27,6 +27,9 @@ lm_status launch_learn(const timed_kernel *row, const bool *in, size_t n, double
 
 /** A launch as it is priced: a layer of one kernel. */
 layer_shape launch_shape_of(const lm_kernel *k, const char *tag);
+layer_run   launch_run(const layer_model *m, const layer_shape *s);
+/** Is it the column of what any launch costs the device? */
+bool launch_starts(const column *c);
 
 /** What one launch costs. */
 typedef struct launch_cost {

@@ -126,7 +126,7 @@ lm_status learned_load(layer_model *m, lm_error *err)
     for (size_t c = FIRST_LAUNCH; c < N_LAYER_CLASSES; c++)
         launches |= m->of[c].present;
     status     = kept_file_load(&m->learned_file, launches ? &kernels_kept : &residual_kept,
-                                launches ? KERNELS_FILE : RESIDUAL_FILE, &read, err);
+                            launches ? KERNELS_FILE : RESIDUAL_FILE, &read, err);
     m->learned = read;
     return status;
 }

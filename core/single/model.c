@@ -64,7 +64,7 @@ lm_status layer_rows_new(const layer_class *class, const layer_time *time, size_
         out->how.multiprocessors = n ? time[0].run.multiprocessors : 0;
         return LM_OK;
     }
-    if (!class->make(&out->columns))
+    if (!layer_class_make(class, &out->columns))
         status = no_memory(err);
     else if (class->begin)
         status = reached(time, n, &out->rates, err);
@@ -163,7 +163,7 @@ static void shuffle(size_t *at, size_t n)
 /* Tiling and columns by the rows that are in, in a random order; then all rows in these. */
 static lm_status fit_launches(layer_rows *r, const bool *in, lm_error *err)
 {
-    size_t   *at     = malloc((r->n + 1) * sizeof *at), n = 0;
+    size_t   *at = malloc((r->n + 1) * sizeof *at), n = 0;
     rows      some   = { 0 };
     lm_status status = at ? LM_OK : no_memory(err);
 

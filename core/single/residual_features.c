@@ -176,11 +176,12 @@ static void put_sizes(feature_list *l, const layer_shape *s, double seconds)
 static void put_flags(feature_list *l, const layer_shape *s, const layer_run *run)
 {
     /* each set of forward, backward and update is one */
-    static const char *const phases[] = { "phase.forward",          "phase.backward",
-                                          "phase.forward_backward", "phase.update",
-                                          "phase.forward_update",   "phase.backward_update",
-                                          "phase.step" };
-    const unsigned phase = (unsigned)run->forward + 2U * run->backward + 4U * run->update;
+    static const char *const phases[] = {
+        "phase.forward", "phase.backward",       "phase.forward_backward",
+        "phase.update",  "phase.forward_update", "phase.backward_update",
+        "phase.step"
+    };
+    const unsigned phase    = (unsigned)run->forward + 2U * run->backward + 4U * run->update;
     bool           lopsided = false;
 
     for (int i = 0; i < 3 && s->kind == SHAPE_CONV; i++)

@@ -28,7 +28,7 @@ static void feature_text(lines *l, const feature_list *fixed, residual_space *s,
 
 static void class_text(lines *l, size_t class, residual_trees **both)
 {
-    feature_list fixed;
+    feature_list    fixed;
     residual_trees *r = *both = lines_made(l, *both, sizeof *r);
     size_t          n         = r ? r->space.n : 0;
 

@@ -2,6 +2,7 @@
 #ifndef SINGLE_WHOLE_H
 #define SINGLE_WHOLE_H
 
+#include "network/optimizer.h"
 #include "single/composed.h"
 #include "single/learned.h"
 
@@ -39,5 +40,14 @@ typedef struct whole_seconds {
  */
 lm_status whole_predict(layer_model *m, const bound_network *net, const char *updated_by,
                         whole_learned learned, whole_seconds *out, lm_error *err);
+
+/**
+ * The same where single launches were measured: all kernels of a pass in a stream (launch.h), with
+ * residuals or without. An update is that of `o`. Parts of composed.h stay 0.
+ *
+ * @return LM_E_NOTFOUND for a kernel without a price; LM_E_UNSUPPORTED: see optimizer_update()
+ */
+lm_status whole_by_launches(layer_model *m, const bound_network *net, optimizer o, bool learned,
+                            whole_seconds *out, lm_error *err);
 
 #endif

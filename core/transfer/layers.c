@@ -89,7 +89,7 @@ static lm_status pool_class(const transfer_source *from, size_t n, const device 
 
         if (!p)
             continue;
-        if (!out->present && !launches && !layer_classes[class]->make(&out->columns))
+        if (!out->present && !launches && !layer_class_make(layer_classes[class], &out->columns))
             return no_memory(err);
         out->columns.join = out->present ? out->columns.join : p->columns.join; /* the first's */
         out->present      = true;

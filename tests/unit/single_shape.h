@@ -45,7 +45,7 @@ static inline counted count(const layer_class *class, const layer_shape *s, cons
 {
     counted k = { .c = { 0 } };
 
-    assert_true(class->make(&k.c));
+    assert_true(layer_class_make(class, &k.c));
     rows_begin(&k.r, NAN, 1, 0);
     class->add_call(&k.c, &k.r, run, s);
     class->add_layer(&k.c, &k.r, run, s);

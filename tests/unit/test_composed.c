@@ -79,7 +79,7 @@ static void set(layer_model *m, size_t class, const char *name, double price, si
     columns *c = &m->of[class].columns;
 
     if (!c->n)
-        assert_true(layer_classes[class]->make(c));
+        assert_true(layer_class_make(layer_classes[class], c));
     m->of[class].present = true;
     assert_true(columns_find(c, name) != COLUMN_NONE);
     c->column[columns_find(c, name)].price = price;

@@ -2,11 +2,11 @@
 #include "check.h"
 #include "folder.h"
 
+#include "counts/kernel_class.h"
 #include "fit/calibration.h"
 #include "fit/fit.h"
 #include "fit/launch_models.h"
 #include "machine/machine.h"
-#include "counts/kernel_class.h"
 
 /* Two operators whose launches cost floors of 20 and 40 us, and 500 GB/s (p = 6). */
 static double truth(bool gelu, double bytes)
@@ -99,10 +99,10 @@ static void a_kernel_that_is_none_is_an_error_with_its_line(void **state)
 
 static void operators_are_told_apart_and_others_cost_what_the_family_does(void **state)
 {
-    observations  *obs = maps("");
-    launches       l;
-    layer_model    m;
-    lm_kernel      k = map(1000);
+    observations *obs = maps("");
+    launches      l;
+    layer_model   m;
+    lm_kernel     k = map(1000);
 
     (void)state;
     assert_int_equal(launches_from(obs, &l, NULL), LM_OK);
@@ -193,8 +193,8 @@ static void prices_pass_through_a_machine_file(void **state)
     assert_int_equal(machine_save(cal, "m.ini", NULL), LM_OK);
     assert_int_equal(machine_load("m.ini", &read, NULL), LM_OK);
     assert_non_null(read->operators);
-    assert_close(seconds_of(read->operators, &k, "gelu"),
-                 seconds_of(cal->operators, &k, "gelu"), 0);
+    assert_close(seconds_of(read->operators, &k, "gelu"), seconds_of(cal->operators, &k, "gelu"),
+                 0);
     assert_close(read->operators->of[LAUNCH_MAP].how.multiprocessors, 80, 0);
     assert_int_equal(read->operators->of[LAUNCH_MAP].rows, 2 * SIZES);
     calibration_free(read);
@@ -214,6 +214,11 @@ static void all_kinds_pass_through_a_machine_file(void **state)
         { "map", "forward", "elements=4 operands=1 flops_per_element=1" },
         { "norm", "forward", "rows=3 group=4 inner=4" },
         { "softmax", "forward", "rows=3 group=4" },
+        { "attention", "forward",
+          "batch=1 heads=2 kv_heads=2 queries=3 keys=4 width=5 value_width=5 causal=0" },
+        { "pool", "forward",
+          "n=1 channels=2 mode=0 in=1x4x4 out=1x2x2 window=1x2x2 stride=1x2x2 pad=0x0x0 "
+          "dilation=1x1x1" },
 #define CONV                                                                                    \
     "n=1 c_in=1 c_out=1 groups=1 bias=0 in=1x3x3 out=1x1x1 window=1x3x3 stride=1x1x1 pad=0x0x0" \
     " dilation=1x1x1"
@@ -221,19 +226,19 @@ static void all_kinds_pass_through_a_machine_file(void **state)
         { "conv", "grad_input", CONV },
         { "conv", "grad_weight", CONV },
     };
-    layer_model    m   = { .learned = NULL };
-    calibration    cal = { .max_ranks = 1,
-                           .max_hosts = 1,
-                           .operators = &m,
-                           .settings  = term_settings_default },
+    layer_model m   = { .learned = NULL };
+    calibration cal = { .max_ranks = 1,
+                        .max_hosts = 1,
+                        .operators = &m,
+                        .settings  = term_settings_default },
                 *read;
 
     (void)state;
     for (size_t i = 0; i < sizeof kernel / sizeof kernel[0]; i++) {
-        lm_kernel        k = { .size = sizeof k, .dtype = LM_F32, .repeat = 1 };
-        layer_prices    *p;
-        rows             r = { 0 };
-        size_t           n;
+        lm_kernel     k = { .size = sizeof k, .dtype = LM_F32, .repeat = 1 };
+        layer_prices *p;
+        rows          r = { 0 };
+        size_t        n;
 
         assert_int_equal(kernel_op_parse(kernel[i][0], &k.op, NULL), LM_OK);
         assert_int_equal(kernel_pass_parse(kernel[i][1], &k.pass, NULL), LM_OK);
@@ -278,10 +283,10 @@ static double stream_of(const kernel_stream *s, layer_model *m, phase p)
  * 100000 of 8 kB, 2 s of floors and 1.6 ms of work. */
 static void a_stream_is_bound_by_the_device_or_the_host(void **state)
 {
-    observations  *obs = maps("");
-    launches       l;
-    layer_model    m;
-    kernel_stream  s;
+    observations *obs = maps("");
+    launches      l;
+    layer_model   m;
+    kernel_stream s;
 
     (void)state;
     folder_file("s.csv",

@@ -208,7 +208,7 @@ static void columns_of_a_depthwise_convolution(void **state)
     (void)state;
     assert_all_counts(&k, e);
     discard(&k);
-    assert_true(layer_class_conv.make(&before));
+    assert_true(layer_class_make(&layer_class_conv, &before));
     before.column[columns_find(&before, "forward.direct.flops")].price = 1e-12;
     rows_begin(&r, NAN, 1, 0);
     layer_class_conv.add_layer(&before, &r, &forward, &s);

@@ -286,8 +286,8 @@ static void steps_count_up_to_the_rows_that_are_kept_at_once(void **state)
 static void norms_have_no_price_of_a_flop(void **state)
 {
     (void)state;
-    assert_true(layer_class_other.known("forward.map.flops"));
-    assert_false(layer_class_other.known("forward.norm.flops"));
+    assert_true(layer_class_knows(&layer_class_other, "forward.map.flops"));
+    assert_false(layer_class_knows(&layer_class_other, "forward.norm.flops"));
 }
 
 /* Norms at 3 ns a row and memory's 2 ps a byte, as functions of elements: of 56 x 56 rows by those

@@ -112,7 +112,7 @@ static void networks_are_sums_of_their_layers(void **state)
     (void)state;
     assert_true(n.bound != NULL);
     assert_int_equal(whole_predict(&m, n.bound, "sgd", false, &s, &err), LM_E_NOTFOUND);
-    assert_true(layer_class_conv.make(c));
+    assert_true(layer_class_make(&layer_class_conv, c));
     m.of[0].present                                               = true;
     c->column[columns_find(c, "call")].price                      = 1000;
     c->column[columns_find(c, "backward.call")].price             = 500;

@@ -107,7 +107,7 @@ static double seconds_of(const lm_kernel *k)
 
 typedef struct world {
     timed_kernel   row[N + MAPS];
-    layer_model m;
+    layer_model    m;
     residual_trees judged[N_LAYER_CLASSES];
     lm_error       err;
 } world;
@@ -221,7 +221,7 @@ static void what_is_left_out_is_not_seen(void **state)
     for (int again = 0; again < 2 && boost_available(); again++) {
         world          *w = world_new();
         const lm_kernel k = gemm(1024, 1024, 1021);
-        layer_model  m;
+        layer_model     m;
 
         for (size_t i = 0; i < N + MAPS; i++) {
             in[i] = i % 4 != 0;
@@ -230,8 +230,7 @@ static void what_is_left_out_is_not_seen(void **state)
         assert_int_equal(launch_fit(w->row, in, N + MAPS, 0, &m, &w->err), LM_OK);
         layer_model_free(&w->m);
         w->m = m;
-        assert_int_equal(
-            launch_learn(w->row, in, N + MAPS, 0, &w->m, w->judged, &w->err), LM_OK);
+        assert_int_equal(launch_learn(w->row, in, N + MAPS, 0, &w->m, w->judged, &w->err), LM_OK);
         said[again] = learned(w, &k, "");
         world_free(w);
     }
@@ -246,12 +245,12 @@ static void what_is_left_out_is_not_seen(void **state)
 /* e^0.5 for sums that do not fill vectors of 4, of any product between 1 and e^50. */
 static residual_set *by_hand(void)
 {
-    void         *read = NULL;
-    feature_list  names_of;
-    size_t        size, at = 0;
-    lm_error      err = { 0 };
-    char         *text;
-    FILE         *out = open_memstream(&text, &size);
+    void        *read = NULL;
+    feature_list names_of;
+    size_t       size, at = 0;
+    lm_error     err = { 0 };
+    char        *text;
+    FILE        *out = open_memstream(&text, &size);
 
     fprintf(
         out,
@@ -263,8 +262,10 @@ static residual_set *by_hand(void)
 
         fprintf(
             out, "feature %s %d %d\n", names_of.of[i].name,
-            flag ? !strcmp(names_of.of[i].name, "f32") || !strcmp(names_of.of[i].name, "forward") : -50,
-            flag ? !strcmp(names_of.of[i].name, "f32") || !strcmp(names_of.of[i].name, "forward") : 50);
+            flag ? !strcmp(names_of.of[i].name, "f32") || !strcmp(names_of.of[i].name, "forward")
+                 : -50,
+            flag ? !strcmp(names_of.of[i].name, "f32") || !strcmp(names_of.of[i].name, "forward")
+                 : 50);
         at = !strcmp(names_of.of[i].name, "product.k.rest4") ? i : at;
     }
     fprintf(out, "trees %zu 1\nbase 0\ntree 3 %zu:0.5:1:2 =0 =0.5\n", names_of.n, at);
@@ -282,9 +283,9 @@ static void price_by_hand(layer_model *m)
         const char *name;
         double      price;
         bool        floor;
-    } of[]             = { { "floor", 20e-6, true },
-                           { "tile_flops", 1e-12, false },
-                           { "launch", 2e-6, false } };
+    } of[]          = { { "floor", 20e-6, true },
+                        { "tile_flops", 1e-12, false },
+                        { "launch", 2e-6, false } };
     layer_prices *p = &m->of[LAUNCH_GEMM];
 
     p->present      = true;
@@ -302,7 +303,7 @@ static void price_by_hand(layer_model *m)
  * device and 20 us of floor. */
 static void a_residual_changes_work_not_floors(void **state)
 {
-    layer_model  m   = { .learned = NULL };
+    layer_model     m   = { .learned = NULL };
     const lm_kernel odd = gemm(1024, 1024, 1021), even = gemm(1024, 1024, 1024),
                     small = gemm(1, 1, 1);
     const double work     = 2.147483648e-3;
@@ -330,7 +331,7 @@ static void a_residual_changes_work_not_floors(void **state)
 
 static void residuals_of_kernels_are_kept_beside_their_machine_file(void **state)
 {
-    layer_model  m = { .learned = NULL }, back = { .learned = NULL };
+    layer_model     m = { .learned = NULL }, back = { .learned = NULL };
     const lm_kernel odd    = gemm(1024, 1024, 1021);
     lm_error        err    = { 0 };
     file_drafts     drafts = { 0 };

@@ -164,7 +164,7 @@ static void maps_and_copies_count_bytes_of_their_own_kind(void **state)
     k.op           = LM_OP_COPY;
     k.u.copy.bytes = 4000;
     assert_close(count(&k, "", &how, "bytes"), 8000, 0);
-    k.op = LM_OP_POOL;
+    k.op = LM_OP_ALLREDUCE;
     assert_int_equal(launch_class_of(&k), N_LAYER_CLASSES);
 }
 
@@ -264,7 +264,7 @@ static void prices_of_products_are_found_again(void **state)
     /* a stream of it: neither floor nor start adds up where there is work to hide them */
     one      = cost_of(&m, &k);
     k.repeat = 1000;
-    one = cost_of(&m, &k);
+    one      = cost_of(&m, &k);
     stream_add(&both, k.repeat, &one);
     assert_close(stream_seconds(&both),
                  pow(pow(1000 * one.floor, 4) + pow(1000 * one.work, 4), 0.25), 1e-12);
@@ -280,9 +280,9 @@ static void prices_of_products_are_found_again(void **state)
 
 static void too_few_rows_are_refused(void **state)
 {
-    timed_kernel   row = { gemm(1, 8, 8, 8, 0), "", 1e-5 };
-    layer_model    m;
-    lm_error       err = { 0 };
+    timed_kernel row = { gemm(1, 8, 8, 8, 0), "", 1e-5 };
+    layer_model  m;
+    lm_error     err = { 0 };
 
     (void)state;
     assert_int_equal(launch_fit(&row, NULL, 1, 0, &m, &err), LM_E_ARG);

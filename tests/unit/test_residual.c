@@ -167,10 +167,9 @@ static void what_is_left_out_is_not_seen(void **state)
             w->time[i].seconds *= in[i] ? 1 : 100;
         assert_int_equal(layer_rows_new(&layer_class_dense, w->time, N, &r, &w->err), LM_OK);
         r.rates = (layer_rates){ 1e12, 1e11 };
-        assert_int_equal(
-            residual_learn(LAYER_DENSE, &(residual_source){ &r, w->time, in, NULL }, 1, &found,
-                           NULL, &w->err),
-            LM_OK);
+        assert_int_equal(residual_learn(LAYER_DENSE, &(residual_source){ &r, w->time, in, NULL }, 1,
+                                        &found, NULL, &w->err),
+                         LM_OK);
         assert_non_null(found);
         assert_int_equal(found->rows, N - N / 3);
         memcpy(said[again],
@@ -299,8 +298,9 @@ static residual_set *by_hand(const columns *c)
     lines           in;
     const rows      none = { 0 };
 
-    assert_int_equal(residual_features_new(LAYER_DENSE, &(feature_source){ &none, c, NULL }, 1, &r->space, NULL),
-                     LM_OK);
+    assert_int_equal(
+        residual_features_new(LAYER_DENSE, &(feature_source){ &none, c, NULL }, 1, &r->space, NULL),
+        LM_OK);
     while (strcmp(r->space.feature[at].name, "channels_out.rest4") != 0)
         at++;
     for (size_t i = 0; i < r->space.n; i++) {

@@ -32,7 +32,7 @@ static calibration *machine(void)
     cal->layers = calloc(1, sizeof *cal->layers);
     for (size_t s = 0; s < N_TIMES; s++)
         cal->intervals[0].of[s] = interval_unknown;
-    assert_true(layer_class_conv.make(&cal->layers->of[0].columns));
+    assert_true(layer_class_make(&layer_class_conv, &cal->layers->of[0].columns));
     cal->layers->of[0].present = true;
     return cal;
 }
