@@ -6,8 +6,7 @@
 #include <sched.h>
 #include <stdio.h>
 
-#include "sample/cpu_state.h"
-#include "sample/system_file.h"
+#include "sample/cpu.h"
 
 #define CPUS "sys/devices/system/cpu"
 

@@ -9,7 +9,7 @@
 #include "base/no_memory.h"
 #include "energy/power_series.h"
 #include "measure/clock.h"
-#include "sample/cpu_power.h"
+#include "sample/cpu.h"
 
 /* Looks closer than this are not worth their system calls. */
 #define LOOK_SECONDS 0.02

@@ -273,6 +273,15 @@ lm_status text_dtype(const char *text, int32_t *out, lm_error *err)
     return expected(err, "an element type (f32 f16 bf16 f64 i32 i8 f8 i64 u8)", text);
 }
 
+size_t text_place(const char *word, const char *const *name, size_t n)
+{
+    size_t i = 0;
+
+    while (i < n && strcmp(word, name[i]))
+        i++;
+    return i;
+}
+
 const char *text_dtype_name(int32_t dtype)
 {
     for (size_t i = 0; i < sizeof dtypes / sizeof dtypes[0]; i++)

@@ -32,6 +32,9 @@ lm_status text_shape(const char *text, int64_t *out, size_t max, size_t *n, lm_e
 lm_status   text_dtype(const char *text, int32_t *out, lm_error *err);
 const char *text_dtype_name(int32_t dtype);
 
+/** Place of a word among n names; n: it is none of them. */
+size_t text_place(const char *word, const char *const *name, size_t n);
+
 typedef lm_status (*text_int_parser)(const char *text, int64_t *out, lm_error *err);
 
 /**

@@ -127,7 +127,7 @@ static void features(const layerwise_case *c, layerwise_features *out)
     layerwise_add_words(out, "activation", activations, k.activation);
     layerwise_add_words(out, "optimizer", optimizers, c->optimizer);
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
-        layerwise_add(out, device_key_of(figures[i])->key, LAYERWISE_DEVICE,
+        layerwise_add(out, device_keys[figures[i]].key, LAYERWISE_DEVICE,
                       c->on ? c->on->figure[figures[i]] : NAN);
 }
 

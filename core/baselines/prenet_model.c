@@ -96,7 +96,7 @@ static void add_device(const keys *k, const device *on, layerwise_features *to)
     const double               peak      = on ? on->figure[DEVICE_F32] : NAN;
 
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
-        layerwise_add(to, device_key_of(figures[i])->key, LAYERWISE_DEVICE,
+        layerwise_add(to, device_keys[figures[i]].key, LAYERWISE_DEVICE,
                       on ? on->figure[figures[i]] : NAN);
     if (!isnan(k->features.value[PRENET_FLOPS]))
         layerwise_add(to, "flops/speed", LAYERWISE_OVER, prenet_time(&k->features, peak / 1e9));

@@ -46,7 +46,7 @@ static void add_columns(table *t, format how)
     table_column(t, "capability", "capability", 0);
     for (int f = 0; f < N_DEVICE_FIGURES; f++)
         if (shown((device_figure)f, how)) {
-            const device_key *k = device_key_of((device_figure)f);
+            const device_key *k = &device_keys[f];
             char              title[60];
 
             snprintf(title, sizeof title, *k->shown ? "%s [%s]" : "%s", k->key, k->shown);
@@ -68,10 +68,9 @@ static void add_row(table *t, format how, const device *d)
     table_text(t, d->capability ? d->capability : "");
     for (int f = 0; f < N_DEVICE_FIGURES; f++)
         if (shown((device_figure)f, how))
-            table_real(t, how == FORMAT_TABLE
-                              ? d->figure[f] / device_key_of((device_figure)f)->factor
-                              : d->figure[f]);
-    table_text(t, device_class_name(d->power_class));
+            table_real(t,
+                       how == FORMAT_TABLE ? d->figure[f] / device_keys[f].factor : d->figure[f]);
+    table_text(t, device_class_names[d->power_class]);
     if (how == FORMAT_TABLE)
         return;
     table_text(t, d->also ? d->also : "");
@@ -93,13 +92,13 @@ static void print_device(const device *d)
     print_line("architecture", d->architecture);
     print_line("capability", d->capability);
     for (int f = 0; f < N_DEVICE_FIGURES; f++) {
-        const device_key *k = device_key_of((device_figure)f);
+        const device_key *k = &device_keys[f];
 
         if (!isnan(d->figure[f]))
             printf("  %-16s%.7g%s%s\n", k->key, d->figure[f] / k->factor, *k->shown ? " " : "",
                    k->shown);
     }
-    print_line("class", device_class_name(d->power_class));
+    print_line("class", device_class_names[d->power_class]);
     print_line("also", d->also);
     print_line("note", d->note);
     print_line("source", d->source);

@@ -71,7 +71,7 @@ static void add_rows(table *t, const epochs *e)
 {
     for (size_t i = 0; i < e->n; i++) {
         table_count(t, i + 1);
-        table_text(t, epoch_kind_name(e->epoch[i].kind));
+        table_text(t, epoch_kind_names[e->epoch[i].kind]);
         table_real(t, e->epoch[i].start);
         table_real(t, e->epoch[i].length);
         table_real(t, e->epoch[i].confidence);
@@ -87,7 +87,7 @@ static void print_words(const epochs_trace *t, const epochs *e, epochs_method m,
     if (!isnan(e->confidence))
         fprintf(out, ", confidence %.2f", e->confidence);
     fprintf(out, "; %s, GPU %s, %zu samples %.4g s apart, method %s\n", t->metric, t->gpu,
-            t->n_samples, t->grid.interval, epochs_method_name(m));
+            t->n_samples, t->grid.interval, epochs_method_names[m]);
     if (!isnan(e->evaluation))
         fprintf(
             out,
@@ -111,7 +111,7 @@ static void print_json(const epochs_trace *tr, const epochs *e, epochs_method m,
     json_text(&j, "gpu", tr->gpu);
     json_count(&j, "samples", tr->n_samples);
     json_real(&j, "interval_s", tr->grid.interval);
-    json_text(&j, "method", epochs_method_name(m));
+    json_text(&j, "method", epochs_method_names[m]);
     json_real(&j, "epoch_s", e->steady);
     json_real(&j, "low_s", e->low);
     json_real(&j, "high_s", e->high);

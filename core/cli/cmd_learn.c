@@ -7,7 +7,7 @@
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "cli/commands.h"
-#include "crossgpu/crossgpu_file.h"
+#include "crossgpu/crossgpu.h"
 #include "crossgpu/held_out.h"
 
 typedef struct learn_options {
@@ -206,7 +206,7 @@ static void add_errors(const work *w, const learn_options *a, crossgpu_method m,
     if (!n)
         return;
     e = stats_compare(w->predicted, w->measured, n);
-    table_text(t, crossgpu_method_name(m));
+    table_text(t, crossgpu_method_names[m]);
     table_text(t, name ? name : "(all)");
     table_count(t, n);
     table_real(t, 100 * e.mape);
@@ -215,7 +215,7 @@ static void add_errors(const work *w, const learn_options *a, crossgpu_method m,
     table_real(t, with_bounds ? 100 * (double)inside / (double)with_bounds : NAN);
     table_real(t, 100 * median_width(w, name, a, w->predicted));
     table_real(t, e.rmse);
-    table_text(t, a->judging.test ? "test" : held_out_name(a->judging.leave));
+    table_text(t, a->judging.test ? "test" : held_out_names[a->judging.leave]);
     table_count(t, a->seed);
 }
 
@@ -314,7 +314,7 @@ static lm_status write_learned(const learn_options *a, const work *w, lm_error *
     crossgpu              *c      = NULL;
     lm_status              status = learn(w, &how, &c, err);
 
-    if (!status && !(status = crossgpu_save(c, a->output, err)) &&
+    if (!status && !(status = kept_save(&crossgpu_kept, CROSSGPU_FILE, c, a->output, err)) &&
         !(status = print_pairs(w, a->format, err))) {
         say_interval("on GPUs that were learned from", &c->known);
         if (c->method == CROSSGPU_LAYERMETER) {

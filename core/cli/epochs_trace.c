@@ -192,17 +192,17 @@ static void print_row(follower *f, const epoch *e, double steady)
 
         json_open(&j, NULL, '{');
         json_count(&j, "number", f->n_printed);
-        json_text(&j, "kind", epoch_kind_name(e->kind));
+        json_text(&j, "kind", epoch_kind_names[e->kind]);
         json_real(&j, "start_s", e->start);
         json_real(&j, "length_s", e->length);
         json_real(&j, "confidence", e->confidence);
         json_real(&j, "epoch_s", steady);
         json_close(&j, '}');
     } else if (f->how == FORMAT_CSV) {
-        printf("%zu,%s,%.6f,%.6f,%s,%.6f\n", f->n_printed, epoch_kind_name(e->kind), e->start,
+        printf("%zu,%s,%.6f,%.6f,%s,%.6f\n", f->n_printed, epoch_kind_names[e->kind], e->start,
                e->length, confidence, steady);
     } else {
-        printf("%5zu  %-9s  %9.2f  %10.3f  %10s  %9.4g\n", f->n_printed, epoch_kind_name(e->kind),
+        printf("%5zu  %-9s  %9.2f  %10.3f  %10s  %9.4g\n", f->n_printed, epoch_kind_names[e->kind],
                e->start, e->length, *confidence ? confidence : "-", steady);
     }
     fflush(stdout);
@@ -217,7 +217,7 @@ static lm_status print_epoch(void *context, const epoch *e, const epochs *all, l
 
 static void say_beside(follower *f, const trace_sample *s)
 {
-    const char *path = trace_reader_path(f->reader);
+    const char *path = f->reader->path;
 
     if (f->clock.n_jumps && !f->said_jump) {
         fprintf(stderr,
@@ -227,13 +227,13 @@ static void say_beside(follower *f, const trace_sample *s)
     }
     if (s->gpu != f->chosen && !f->gpu && !f->said_gpus) {
         fprintf(stderr, "layermeter: %s: GPU %s of several: another with --gpu\n", path,
-                trace_reader_gpu(f->reader, f->chosen));
+                f->reader->gpu[f->chosen]);
         f->said_gpus = true;
     }
     if (s->gpu != f->chosen && f->any && !f->said_vanished &&
         s->time > f->last_raw + MISSING * epochs_follower_interval(f->epochs)) {
         fprintf(stderr, "layermeter: %s:%llu: GPU %s vanishes, others go on\n", path,
-                (unsigned long long)s->line, trace_reader_gpu(f->reader, f->chosen));
+                (unsigned long long)s->line, f->reader->gpu[f->chosen]);
         f->said_vanished = true;
     }
 }
@@ -243,7 +243,7 @@ static lm_status take(follower *f, const trace_sample *s, lm_error *err)
     lm_status status;
 
     if (!f->any) {
-        if (f->gpu && !trace_gpu_is(trace_reader_gpu(f->reader, s->gpu), f->gpu))
+        if (f->gpu && !trace_gpu_is(f->reader->gpu[s->gpu], f->gpu))
             return LM_OK;
         f->any    = true;
         f->chosen = s->gpu;
@@ -273,7 +273,7 @@ lm_status epochs_follow(const char *path, const trace_question *q, epochs_method
     while (!status && !(status = trace_reader_next(f.reader, &s, &more, err)) && more)
         status = take(&f, &s, err);
     if (!status && (status = epochs_follower_end(f.epochs, err)) == LM_E_NOTFOUND)
-        lm_error_prefix(err, "%s", trace_reader_path(f.reader));
+        lm_error_prefix(err, "%s", f.reader->path);
     trace_reader_close(f.reader);
     epochs_follower_free(f.epochs);
     return status;

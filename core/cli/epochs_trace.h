@@ -4,7 +4,7 @@
 
 #include "epochs/epochs.h"
 #include "report/table.h"
-#include "trace/grid.h"
+#include "trace/trace.h"
 
 /** A GPU's metric at equal steps, and what there is to say of the trace: one line for each oddity.
  */

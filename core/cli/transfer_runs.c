@@ -8,7 +8,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "crossgpu/crossgpu_file.h"
+#include "crossgpu/crossgpu.h"
 #include "plan/prices.h"
 #include "report/table.h"
 

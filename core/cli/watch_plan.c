@@ -8,7 +8,7 @@
 
 #include "report/json.h"
 #include "trace/trace.h"
-#include "watch/append.h"
+#include "watch/run.h"
 
 /* ---- rows and words ----------------------------------------------------------------------------
  */
@@ -61,7 +61,7 @@ static void print_csv(const watch_printer *w, const watched *e)
     if (w->n == 1)
         puts("number,kind,of,start_s,length_s,planned_s,planned_low_s,planned_high_s,ratio,verdict,"
              "busy,clock_mhz,power_w,held_by_power,held_by_heat");
-    printf("%zu,%s,%s,%.6f,%.6f", w->n, epoch_kind_name(e->epoch.kind),
+    printf("%zu,%s,%s,%.6f,%.6f", w->n, epoch_kind_names[e->epoch.kind],
            e->scale == WATCH_NEITHER ? "" : scale_name(e->scale), e->epoch.start, e->epoch.length);
     if (!e->judged) {
         puts(",,,,,,,,,,");
@@ -106,7 +106,7 @@ static void print_json(const watch_printer *w, const watched *e)
 
     json_open(&j, NULL, '{');
     json_count(&j, "number", w->n);
-    json_text(&j, "kind", epoch_kind_name(e->epoch.kind));
+    json_text(&j, "kind", epoch_kind_names[e->epoch.kind]);
     json_real(&j, "start_s", e->epoch.start);
     json_real(&j, "length_s", e->epoch.length);
     if (e->judged)
@@ -123,7 +123,7 @@ static void print_line(const watch_printer *w, const watched *e)
     if (e->judged)
         watch_verdict_print(&e->verdict, &e->means, e->usual_mhz, text);
     printf("%5zu  %-9s  %9.2f  %10.3f  %s\n", w->n,
-           e->scale == WATCH_STEPS && e->judged ? "step" : epoch_kind_name(e->epoch.kind),
+           e->scale == WATCH_STEPS && e->judged ? "step" : epoch_kind_names[e->epoch.kind],
            e->epoch.start, e->epoch.length, text);
 }
 
@@ -260,7 +260,7 @@ static lm_status end(watching *w, lm_error *err)
 
 static void say_oddities(watching *w, const trace_reader *r, const trace_sample *s)
 {
-    const char *path = trace_reader_path(r);
+    const char *path = r->path;
 
     if (w->clock.n_jumps && !w->said_jump) {
         fprintf(stderr,
@@ -272,12 +272,12 @@ static void say_oddities(watching *w, const trace_reader *r, const trace_sample 
         return;
     if (!w->gpu && !w->said_gpus) {
         fprintf(stderr, "layermeter: %s: GPU %s of several: another with --gpu\n", path,
-                trace_reader_gpu(r, w->chosen));
+                r->gpu[w->chosen]);
         w->said_gpus = true;
     }
     if (w->any && !w->said_vanished && s->time > w->last + VANISHED * watch_run_interval(w->run)) {
         fprintf(stderr, "layermeter: %s:%llu: GPU %s vanishes, others go on\n", path,
-                (unsigned long long)s->line, trace_reader_gpu(r, w->chosen));
+                (unsigned long long)s->line, r->gpu[w->chosen]);
         w->said_vanished = true;
     }
 }
@@ -288,7 +288,7 @@ static lm_status take_sample(watching *w, const trace_reader *r, const trace_sam
     lm_status status = LM_OK;
 
     if (!w->any) {
-        if (w->gpu && !trace_gpu_is(trace_reader_gpu(r, s->gpu), w->gpu))
+        if (w->gpu && !trace_gpu_is(r->gpu[s->gpu], w->gpu))
             return LM_OK;
         w->any    = true;
         w->chosen = s->gpu;
@@ -320,8 +320,8 @@ static lm_status follow(watching *w, const char *path, const trace_question *q, 
         status = lm_error_set(err, LM_E_NOTFOUND, "no GPU '%.40s'", w->gpu);
     if (!status)
         status = end(w, err);
-    if (r && status == LM_E_NOTFOUND && !strstr(err->text, trace_reader_path(r)))
-        lm_error_prefix(err, "%s", trace_reader_path(r));
+    if (r && status == LM_E_NOTFOUND && !strstr(err->text, r->path))
+        lm_error_prefix(err, "%s", r->path);
     trace_reader_close(r);
     return status;
 }

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "sample/sample_csv.h"
+#include "sample/sampler.h"
 
 #define NANOSECONDS 1000000000.0
 

@@ -1,22 +1,22 @@
 /**
- * From a run on one GPU to the same on others, by what was metered meanwhile: a black box, which
- * sees neither network nor batch. Methods:
+ * From a run on one GPU to the same run on other GPUs, by its metrics: a black box, which sees neither network nor
+ * batch. Methods:
  *
- *  - layermeter: the logarithm of the ratio of seconds, by what similar runs did on the same two
- *    GPUs (nearest.h), by a factor for each part of a run (parts.h) and by boosted trees over all
- *    pairs, in the shares that are best on groups of workloads that were not seen. On a GPU of
- *    which only the datasheet is known, mixed bounds of a roofline (bounds.h)
- *  - stacking: Hur & Lee's, of seconds (stacking.h)
- *  - pair-ratio: the median ratio of each pair of GPUs, whatever runs: what to be better than
+ *  - layermeter: the logarithm of the ratio of seconds. Three learners predict it: similar runs on the same two
+ *    GPUs (nearest.h), a factor for each part of a run (parts.h), and boosted trees over all pairs. Their shares
+ *    are those that are best on groups of workloads left out. For a GPU that is known by its datasheet alone:
+ *    mixed bounds of a roofline (parts.h)
+ *  - stacking: Hur & Lee's method, on seconds (stacking.h)
+ *  - pair-ratio: the median ratio of each pair of GPUs, whatever runs: the baseline
  */
 #ifndef CROSSGPU_CROSSGPU_H
 #define CROSSGPU_CROSSGPU_H
 
-#include "crossgpu/bounds.h"
 #include "crossgpu/nearest.h"
 #include "crossgpu/parts.h"
 #include "crossgpu/stacking.h"
 #include "fit/interval.h"
+#include "learn/kept.h"
 
 typedef enum crossgpu_method {
     CROSSGPU_LAYERMETER,
@@ -25,7 +25,7 @@ typedef enum crossgpu_method {
     N_CROSSGPU_METHODS
 } crossgpu_method;
 
-const char *crossgpu_method_name(crossgpu_method m);
+extern const char *const crossgpu_method_names[N_CROSSGPU_METHODS];
 /** LM_E_NOTFOUND names all there are. */
 lm_status crossgpu_method_parse(const char *name, crossgpu_method *out, lm_error *err);
 
@@ -91,5 +91,10 @@ lm_status crossgpu_predict(const crossgpu *c, const double *x, const gpu *from, 
 /** What the trees of method layermeter say of a pair's features: the logarithm
  * of the ratio. LM_E_NOMEM. */
 lm_status crossgpu_trees(const learner *l, const double *x, double *out, lm_error *err);
+
+/** What was learned, as text: kept_save() and kept_load(). */
+#define CROSSGPU_FILE "crossgpu"
+extern const kept_kind crossgpu_kept;
+lm_status              crossgpu_load(const char *path, crossgpu **out, lm_error *err);
 
 #endif

@@ -51,14 +51,8 @@ static size_t *deal_groups(const pairs *p, uint64_t seed)
 {
     size_t *fold = malloc((p->n_groups + 1) * sizeof *fold);
 
-    for (size_t g = 0; g < p->n_groups && fold; g++)
-        fold[g] = g % FOLDS;
-    for (size_t g = p->n_groups; g > 1 && fold; g--) {
-        const size_t j = (size_t)random_below(&seed, g), kept = fold[g - 1];
-
-        fold[g - 1] = fold[j];
-        fold[j]     = kept;
-    }
+    if (fold)
+        random_deal(fold, p->n_groups, FOLDS, seed);
     return fold;
 }
 

@@ -8,36 +8,19 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/random.h"
+#include "base/text.h"
 
-static const char *const kinds[N_HELD_OUT] = { "group", "workload", "row", "gpu" };
-
-const char *held_out_name(held_out_kind k)
-{
-    return kinds[k];
-}
+const char *const held_out_names[N_HELD_OUT] = { "group", "workload", "row", "gpu" };
 
 lm_status held_out_parse(const char *name, held_out_kind *out, lm_error *err)
 {
-    for (held_out_kind k = 0; k < N_HELD_OUT; k++)
-        if (!strcmp(name, kinds[k])) {
-            *out = k;
-            return LM_OK;
-        }
-    return lm_error_set(err, LM_E_NOTFOUND, "expected group, workload, row or gpu, found '%.40s'",
-                        name);
-}
+    const size_t at = text_place(name, held_out_names, N_HELD_OUT);
 
-/* Numbers 0 to n - 1 modulo `parts`, in random order. */
-static void deal(size_t *part, size_t n, size_t parts, uint64_t seed)
-{
-    for (size_t i = 0; i < n; i++)
-        part[i] = i % parts;
-    for (size_t i = n; i > 1; i--) { /* Fisher and Yates */
-        const size_t j = (size_t)random_below(&seed, i), kept = part[i - 1];
-
-        part[i - 1] = part[j];
-        part[j]     = kept;
-    }
+    if (at == N_HELD_OUT)
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "expected group, workload, row or gpu, found '%.40s'", name);
+    *out = (held_out_kind)at;
+    return LM_OK;
 }
 
 /* Rows of a workload are in one part. */
@@ -56,7 +39,7 @@ static lm_status deal_workloads(const pairs *p, uint64_t seed, size_t *part, lm_
             status = no_memory(err);
     }
     if (!status)
-        deal(of, n, HELD_OUT_PARTS, seed);
+        random_deal(of, n, HELD_OUT_PARTS, seed);
     for (size_t i = 0; i < p->n && !status; i++)
         part[i] = of[part[i]];
     names_free(&seen);
@@ -71,7 +54,7 @@ static lm_status deal_rows(const pairs *p, held_out_kind leave, uint64_t seed, s
     if (leave == HELD_OUT_WORKLOAD)
         return deal_workloads(p, seed, part, err);
     if (leave == HELD_OUT_ROW) {
-        deal(part, p->n, HELD_OUT_PARTS, seed);
+        random_deal(part, p->n, HELD_OUT_PARTS, seed);
         return LM_OK;
     }
     *parts = leave == HELD_OUT_GPU ? p->n_gpus : p->n_groups;

@@ -17,7 +17,7 @@ typedef enum held_out_kind {
 
 #define HELD_OUT_PARTS 10
 
-const char *held_out_name(held_out_kind k);
+extern const char *const held_out_names[N_HELD_OUT];
 /** LM_E_NOTFOUND names all there are. */
 lm_status held_out_parse(const char *name, held_out_kind *out, lm_error *err);
 

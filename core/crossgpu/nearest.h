@@ -16,9 +16,6 @@
 #include "crossgpu/pairs.h"
 #include "learn/lines.h"
 
-/** Pairs with fewer runs are not known. */
-#define NEAREST_LEAST 5
-
 /** What is known of one pair of GPUs. */
 typedef struct nearest_pair {
     size_t  n;      /**< runs; 0: it is not known */

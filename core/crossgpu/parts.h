@@ -1,13 +1,23 @@
 /**
- * What a run's seconds go to, each part by a factor of its own on each pair of GPUs:
+ * Two formulas for seconds on the target GPU / seconds on the source GPU.
  *
- *   seconds on the target / seconds on the source = sum over parts j of factor_j(pair) share_j
+ * Bounds of a roofline, mixed:
  *
- * with shares as bounds.h has them: times of kinds of operations are what they are, other metrics
- * stand for what a run waits for. Factors are not negative and fitted relative to the measured
- * ratio, held by a ridge near what all have in common, the pair's median ratio over the mean sum of
- * shares. How strong the ridge is, of a few, is what is best on parts of the groups that are left
- * out.
+ *   ratio = sum over resources r of R_r share_r
+ *
+ * R is the source's peak over the target's (arithmetic), bandwidth over bandwidth (traffic), and 1 (work of the
+ * host). share_r is a sum of the run's metrics times coefficients that are not negative. A ridge holds the
+ * coefficients; they are fitted relative to the measured ratio. Metrics are clipped to [0, 1.5]. A metric that is
+ * a share of a limit also counts with the rest up to 1. This formula needs datasheets alone, so it also predicts
+ * for devices without any run.
+ *
+ * Parts of a run, each with a factor for each pair of GPUs:
+ *
+ *   ratio = sum over parts j of factor_j(pair) share_j
+ *
+ * Shares are those above: seconds of kinds of operations, or metrics that tell what a run waits for. Factors are
+ * not negative and fitted relative to the measured ratio. A ridge holds them near a common value, the pair's
+ * median ratio over the mean sum of shares. Its strength is the one that is best on parts of the groups left out.
  */
 #ifndef CROSSGPU_PARTS_H
 #define CROSSGPU_PARTS_H
@@ -15,9 +25,24 @@
 #include "crossgpu/pairs.h"
 #include "learn/lines.h"
 
-/** Pairs with fewer runs are not known. */
-#define PARTS_LEAST 5
+/** Mixed bounds. */
+typedef struct bounds {
+    size_t  n;      /**< coefficients */
+    double *weight; /**< n, >= 0 */
+} bounds;
 
+/** LM_E_NOMEM, LM_E_ARG. */
+lm_status bounds_fit(const selection *rows, bounds *out, lm_error *err);
+void      bounds_free(bounds *b);
+
+/** log(seconds on `to` / seconds on `from`) of a run whose features are x. */
+double bounds_log_ratio(const bounds *b, const space *s, const double *x, const gpu *from,
+                        const gpu *to);
+
+/** Their text, both ways: "bounds w ...". */
+void bounds_text(lines *l, const space *s, bounds *b);
+
+/** Factors by parts. */
 typedef struct part_factors {
     size_t  n, n_gpus; /**< shares; GPUs */
     double  ridge;

@@ -33,11 +33,7 @@ void runs_free(runs *r)
 
 size_t runs_column(const runs *r, const char *name)
 {
-    size_t i = 0;
-
-    while (i < r->n_columns && strcmp(r->column[i], name))
-        i++;
-    return i;
+    return text_place(name, r->column, r->n_columns);
 }
 
 /* ---- text ---------------------------------------------------------------------------------------
@@ -83,10 +79,8 @@ static lm_status name_columns(csv_reader *csv, char *field[], head *h, runs *r, 
 {
     for (size_t i = 0; i < h->n; i++) {
         const char *name = text_trim(field[i]);
-        size_t      k    = 0;
+        size_t      k    = text_place(name, known, N_KNOWN);
 
-        while (k < N_KNOWN && strcmp(name, known[k]))
-            k++;
         if (!*name)
             return lm_error_set(err, LM_E_SYNTAX, "%s:%d: column %zu has no name", csv->path,
                                 csv->line, i + 1);

@@ -18,7 +18,7 @@ static const device_figure figures[N_FIGURES] = {
 
 const char *figure_name(size_t figure)
 {
-    return device_key_of(figures[figure])->key;
+    return device_keys[figures[figure]].key;
 }
 
 lm_status gpu_find(const device_list *devices, const char *name, gpu *out, lm_error *err)

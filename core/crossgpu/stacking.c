@@ -1,4 +1,4 @@
-/* Two learners under a third. */
+/* Two learners below a third. */
 #include "crossgpu/stacking.h"
 
 #include <math.h>
@@ -54,15 +54,9 @@ static lm_status rows_of(const selection *s, uint64_t seed, stack_rows *r, lm_er
         return no_memory(err);
     for (size_t i = 0; i < n; i++) {
         pairs_features(s->p, selected(s, i), r->x + i * m);
-        r->y[i]    = s->p->r->run[selected(s, i)->to].seconds;
-        r->part[i] = i % PARTS;
+        r->y[i] = s->p->r->run[selected(s, i)->to].seconds;
     }
-    for (size_t i = n; i > 1; i--) { /* Fisher and Yates */
-        const size_t j = (size_t)random_below(&seed, i), kept = r->part[i - 1];
-
-        r->part[i - 1] = r->part[j];
-        r->part[j]     = kept;
-    }
+    random_deal(r->part, n, PARTS, seed);
     return LM_OK;
 }
 

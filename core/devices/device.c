@@ -16,7 +16,7 @@
 #define NAME_MAX_BYTES 192
 #define NEAR_MAX       4 /* names that a message offers */
 
-static const device_key keys[N_DEVICE_FIGURES] = {
+const device_key device_keys[N_DEVICE_FIGURES] = {
     [DEVICE_F64]             = { "f64", "f64_flop_per_s", "TFLOP/s", 1e12 },
     [DEVICE_F32]             = { "f32", "f32_flop_per_s", "TFLOP/s", 1e12 },
     [DEVICE_TF32]            = { "tf32", "tf32_flop_per_s", "TFLOP/s", 1e12 },
@@ -32,22 +32,7 @@ static const device_key keys[N_DEVICE_FIGURES] = {
     [DEVICE_POWER]           = { "power", "power_w", "W", 1 },
 };
 
-const device_key *device_key_of(device_figure f)
-{
-    return &keys[f];
-}
-
-static const char *const class_names[] = {
-    [DEVICE_CLASS_UNKNOWN] = "",
-    [DEVICE_SLOT]          = "slot",
-    [DEVICE_CARD]          = "card",
-    [DEVICE_MODULE]        = "module",
-};
-
-const char *device_class_name(device_class c)
-{
-    return class_names[c];
-}
+const char *const device_class_names[N_DEVICE_CLASSES] = { "", "slot", "card", "module" };
 
 double device_peak(const device *d, lm_dtype dtype)
 {
@@ -206,11 +191,12 @@ static lm_status read_figure(const reading *r, const ini_pair *pair, device_figu
 
 static lm_status read_class(const reading *r, const ini_pair *pair, device_class *out)
 {
-    for (size_t i = 1; i < sizeof class_names / sizeof class_names[0]; i++)
-        if (!strcmp(pair->value, class_names[i])) {
-            *out = (device_class)i;
-            return LM_OK;
-        }
+    const size_t at = text_place(pair->value, device_class_names, N_DEVICE_CLASSES);
+
+    if (at && at < N_DEVICE_CLASSES) {
+        *out = (device_class)at;
+        return LM_OK;
+    }
     return ini_fail(r->doc, r->err, pair->line, LM_E_ARG,
                     "class: expected slot, card or module, found '%.40s'", pair->value);
 }
@@ -229,7 +215,7 @@ static lm_status read_pair(const reading *r, const ini_pair *pair, device *d)
     };
 
     for (int f = 0; f < N_DEVICE_FIGURES; f++)
-        if (!strcmp(pair->key, keys[f].key))
+        if (!strcmp(pair->key, device_keys[f].key))
             return read_figure(r, pair, (device_figure)f, &d->figure[f]);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         if (!strcmp(pair->key, texts[i].key))

@@ -29,9 +29,10 @@ typedef enum device_figure {
 /** How a device is fed, which says how near its peak it can stay. */
 typedef enum device_class {
     DEVICE_CLASS_UNKNOWN,
-    DEVICE_SLOT,  /**< from the slot alone: 75 W or less */
-    DEVICE_CARD,  /**< a card with its own connector */
-    DEVICE_MODULE /**< a module on a carrier board (SXM) */
+    DEVICE_SLOT,   /**< from the slot alone: 75 W or less */
+    DEVICE_CARD,   /**< a card with its own connector */
+    DEVICE_MODULE, /**< a module on a carrier board (SXM) */
+    N_DEVICE_CLASSES
 } device_class;
 
 /** One device. Owned by its list. */
@@ -61,14 +62,14 @@ typedef struct device_key {
     double      factor; /**< a shown unit in base units: 1e9 */
 } device_key;
 
-const device_key *device_key_of(device_figure f);
+extern const device_key device_keys[N_DEVICE_FIGURES];
 /** "slot", "card", "module"; "" if unknown. */
-const char *device_class_name(device_class c);
+extern const char *const device_class_names[N_DEVICE_CLASSES];
 
 /**
  * Reads the devices of `own` (NULL: none), then the shipped ones: the first of a name is found.
  *
- * A section is a device, its keys are those of device_key_of() and also, architecture, capability,
+ * A section is a device, its keys are those of device_keys and also, architecture, capability,
  * class, source, note; what is not there is unknown.
  *
  * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for a key nobody knows, LM_E_ARG for a value; the

@@ -1,16 +1,16 @@
 /**
  * Epochs of a training run in a metric of its GPU. Three methods:
  *
- *   layermeter    a period by autocorrelation at all scales, epochs by dynamic programming over how
- * well each place looks like the beginning of one (period.h, track.h) hurlee        Hur & Lee 2024,
- * "CNN Training Latency Prediction Using Hardware Metrics on Cloud GPUs": peaks of Luminol's
- * anomaly score (luminol.h) changepoints  change points of the mean (PELT), epochs where the usual
- * level is left (pelt.h); a baseline
+ *   layermeter    finds periods by autocorrelation at all scales (period.h), then epochs by dynamic programming over
+ *                 how well each place fits as a beginning (track.h)
+ *   hurlee        Hur & Lee 2024, "CNN Training Latency Prediction Using Hardware Metrics on Cloud GPUs": peaks of
+ *                 Luminol's anomaly score
+ *   changepoints  a baseline: change points of the mean (PELT); an epoch ends where the metric leaves its usual level
  */
 #ifndef EPOCHS_EPOCHS_H
 #define EPOCHS_EPOCHS_H
 
-#include "trace/grid.h"
+#include "trace/trace.h"
 
 typedef enum {
     EPOCHS_LAYERMETER,
@@ -19,8 +19,8 @@ typedef enum {
     N_EPOCHS_METHODS
 } epochs_method;
 
-lm_status   epochs_method_parse(const char *text, epochs_method *out, lm_error *err);
-const char *epochs_method_name(epochs_method m);
+lm_status                epochs_method_parse(const char *text, epochs_method *out, lm_error *err);
+extern const char *const epochs_method_names[N_EPOCHS_METHODS];
 
 typedef enum {
     EPOCH_STARTUP,   /**< before training: loading, compiling */
@@ -29,10 +29,11 @@ typedef enum {
     EPOCH_IRREGULAR, /**< an epoch that takes much longer or shorter than the rest */
     EPOCH_MISSING,   /**< most of its samples are missing */
     EPOCH_PARTIAL,   /**< the trace begins or ends within it */
-    EPOCH_IDLE       /**< behind the training */
+    EPOCH_IDLE,      /**< behind the training */
+    N_EPOCH_KINDS
 } epoch_kind;
 
-const char *epoch_kind_name(epoch_kind k);
+extern const char *const epoch_kind_names[N_EPOCH_KINDS];
 
 typedef struct epoch {
     double start, length; /**< s; start since the first sample of the trace */

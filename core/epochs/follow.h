@@ -1,8 +1,31 @@
-/** Epochs of a metric as it comes, in constant memory. */
+/** Epochs of a metric while it comes in, in constant memory. */
 #ifndef EPOCHS_FOLLOW_H
 #define EPOCHS_FOLLOW_H
 
 #include "epochs/epochs.h"
+#include "trace/trace.h"
+
+/** Bins that are kept. */
+#define WINDOW_BINS 32768
+/** Samples of which the first interval is taken. */
+#define WINDOW_FIRST 32
+
+/**
+ * The recent past in bins of equal length, at first the median interval of the first samples. A full window drops
+ * its older half if the newer half holds enough known periods; else pairs of bins are merged. Zero-initialise.
+ */
+typedef struct epochs_window {
+    trace_grid grid; /**< what is there; owned */
+    double     sum;  /**< of the bin that is not yet complete */
+    size_t     in_bin, n_first;
+    double     first_time[WINDOW_FIRST];
+    float      first_value[WINDOW_FIRST];
+} epochs_window;
+
+/** A sample; times never fall. `period` in s is what is known of it, NAN: nothing. LM_E_NOMEM */
+lm_status epochs_window_add(epochs_window *w, double time, float value, double period,
+                            lm_error *err);
+void      epochs_window_free(epochs_window *w);
 
 typedef struct epochs_follower epochs_follower;
 
@@ -16,8 +39,8 @@ lm_status epochs_follower_new(epochs_method m, epochs_taker take, void *context,
 void epochs_follower_free(epochs_follower *f);
 
 /**
- * A sample, at a time that never falls. Looks at what is there (window.h) after each epoch, or a
- * sixteenth of it; epochs that are over go to the taker in order, each once.
+ * A sample, at a time that never falls. The window is searched after each epoch, or after a
+ * sixteenth of its bins. Each epoch that is over goes to the taker once, in order.
  *
  * @return what the taker returns, LM_E_NOMEM
  */

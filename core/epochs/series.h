@@ -3,7 +3,7 @@
 #ifndef EPOCHS_SERIES_H
 #define EPOCHS_SERIES_H
 
-#include "trace/grid.h"
+#include "trace/trace.h"
 
 #define SERIES_LEVELS_MAX 32
 

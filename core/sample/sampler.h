@@ -1,12 +1,20 @@
-/** Devices of this machine, looked at again and again. */
+/** Repeated samples of the devices of this machine, and their CSV, whose columns are named as nvidia-smi's. */
 #ifndef SAMPLE_SAMPLER_H
 #define SAMPLE_SAMPLER_H
 
 #include <stddef.h>
+#include <stdio.h>
 
 #include <layermeter/error.h>
 
 #include "sample/device_sample.h"
+
+/** The heading: times in s since 1970; the device is "0", ..., "cpu". */
+void sample_csv_head(FILE *out);
+
+/** A row; what the device does not say is empty. What holds the clock is a number in hexadecimal,
+ * HELD_*, as nvidia-smi prints it. */
+void sample_csv_row(FILE *out, const char *index, const device_sample *s);
 
 #define SAMPLER_DEVICES_MAX 64
 

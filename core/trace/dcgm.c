@@ -41,12 +41,6 @@ static lm_status heading(trace_reader *r, char *line, lm_error *err)
     return LM_OK;
 }
 
-/* "ID" below the heading, with units or without. */
-static bool is_second(const char *word)
-{
-    return !strcasecmp(word, "ID");
-}
-
 /* Entities that are whole GPUs have their number as a name; parts of one, their kind as well. */
 static lm_status entity(trace_reader *r, const char *kind, const char *id, size_t *gpu,
                         lm_error *err)
@@ -60,13 +54,11 @@ static lm_status entity(trace_reader *r, const char *kind, const char *id, size_
     return trace_gpu(r, name, strlen(name), gpu, err);
 }
 
-static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *out, bool *got,
-                     lm_error *err)
+static lm_status row(trace_reader *r, char *line, trace_sample *out, bool *got, lm_error *err)
 {
     char     *word[TRACE_COLUMNS_MAX + 2], *cell = NULL;
     char      there;
     size_t    n, gpu;
-    double    time;
     lm_status status;
 
     if (is(line))
@@ -75,10 +67,11 @@ static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *o
         r->ended = true;
         return LM_OK;
     }
-    there =
-        r->offset > 0 && r->offset < length && line[r->offset - 1] == ' ' ? line[r->offset] : ' ';
-    n = trace_words(line, false, word, TRACE_COLUMNS_MAX + 2);
-    if (!n || *word[0] == '#' || is_second(word[0]))
+    there = r->offset > 0 && r->offset < strlen(line) && line[r->offset - 1] == ' '
+                ? line[r->offset]
+                : ' ';
+    n     = trace_words(line, false, word, TRACE_COLUMNS_MAX + 2);
+    if (!n || *word[0] == '#' || !strcasecmp(word[0], "ID")) /* the second line of the heading */
         return LM_OK;
     if (!r->headed)
         return trace_wrong(r, LM_E_SYNTAX, err, "values before the heading of dcgmi dmon");
@@ -91,13 +84,12 @@ static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *o
         return trace_wrong(r, LM_E_SYNTAX, err, "%zu values where the heading has %zu",
                            n > 2 ? n - 2 : 0, r->n_columns);
     if ((status = entity(r, word[0], word[1], &gpu, err)) ||
-        (status = trace_cell(r, cell, gpu, 0, out, err)) ||
-        (status = trace_tick(r, gpu, &time, err)))
+        (status = trace_cell(r, cell, gpu, out, err)) ||
+        (status = trace_tick(r, gpu, &out->time, err)))
         return status;
     if (n == r->n_columns + 2)
         trace_beside(r, word + 2, out);
-    out->time = time;
-    *got      = true;
+    *got = true;
     return LM_OK;
 }
 

@@ -16,32 +16,10 @@ typedef struct trace_format {
     /** Chooses the metric where the beginning of the trace is enough for that. May be NULL. */
     lm_status (*begin)(trace_reader *r, const char *head, lm_error *err);
     /** Takes a line; *got: it holds a value of the metric. Errors name path and line. */
-    lm_status (*row)(trace_reader *r, char *line, size_t n, trace_sample *out, bool *got,
-                     lm_error *err);
+    lm_status (*row)(trace_reader *r, char *line, trace_sample *out, bool *got, lm_error *err);
 } trace_format;
 
 extern const trace_format trace_dcgm, trace_smi_dmon, trace_prometheus, trace_csv;
-
-struct trace_reader {
-    const char         *path;
-    trace_question      q;
-    const trace_format *format;
-    line_source        *lines;
-    char                metric[METRIC_NAME_MAX], unit[METRIC_NAME_MAX];
-    bool                headed; /* columns are known */
-    size_t              n_columns, metric_at, gpu_at, time_at, date_at;
-    size_t              beside_at[N_BESIDE];   /* columns; COLUMN_NONE: not there */
-    size_t              beside_find[N_BESIDE]; /* what metric_beside_find() says of their names */
-    float (*beside)[N_BESIDE];                 /* of lines of their own: the last of each GPU */
-    size_t   offset;                           /* of the metric's heading in its line */
-    double   time_scale;                       /* seconds in one of the trace's own */
-    bool     timed, ended, cut_short;
-    lm_error doubtful; /* about the row before: forgiven if it was the last */
-    uint64_t tick;     /* of traces without times: samples of all GPUs at once */
-    size_t   n_gpus, last_gpu;
-    uint64_t seen[TRACE_GPUS_MAX]; /* tick + 1 in which a GPU was seen last */
-    char     gpu[TRACE_GPUS_MAX][TRACE_NAME_MAX];
-};
 
 /** "path:line: ..." */
 lm_status trace_wrong(const trace_reader *r, lm_status code, lm_error *err, const char *fmt, ...)
@@ -61,9 +39,8 @@ lm_status trace_tick(trace_reader *r, size_t gpu, double *time, lm_error *err);
 lm_status trace_choose(trace_reader *r, const char *const *name, size_t n, size_t *at,
                        lm_error *err);
 
-/** A cell of the metric as a sample of `gpu` at `time`; refuses what is
- * neither a value nor none. */
-lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, double time, trace_sample *out,
+/** A cell of the metric as a sample of `gpu`, without its time; refuses what is neither a value nor none. */
+lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, trace_sample *out,
                      lm_error *err);
 
 /** What stands beside it in the same row: cells by the numbers that trace_choose() was given. */

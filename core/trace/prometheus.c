@@ -16,7 +16,7 @@
 
 #include "base/no_memory.h"
 #include "trace/formats.h"
-#include "trace/when.h"
+#include "trace/metrics.h"
 
 static size_t name_length(const char *p)
 {
@@ -149,18 +149,15 @@ static lm_status keep_beside(trace_reader *r, size_t which, size_t gpu, const ch
     return LM_OK;
 }
 
-static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *out, bool *got,
-                     lm_error *err)
+static lm_status row(trace_reader *r, char *line, trace_sample *out, bool *got, lm_error *err)
 {
     size_t    n = name_length(line), gpu;
     bool      wanted;
     size_t    beside;
     char     *labels = line + n, *end = labels, *p, *time_text;
     char      kept;
-    double    time = 0;
     lm_status status;
 
-    (void)length;
     if (!*line || *line == '#')
         return LM_OK;
     if (!n || (*labels != '{' && *labels != ' '))
@@ -185,17 +182,16 @@ static lm_status row(trace_reader *r, char *line, size_t length, trace_sample *o
         return status;
     if (!wanted)
         return LM_OK;
-    if ((status = trace_cell(r, p, gpu, 0, out, err)))
+    if ((status = trace_cell(r, p, gpu, out, err)))
         return status;
     if (r->beside)
         memcpy(out->beside, r->beside[gpu], sizeof out->beside);
     r->timed = *time_text != '\0';
     if (!r->timed)
-        status = trace_tick(r, gpu, &time, err);
-    else if (!when_time(time_text, &time))
+        status = trace_tick(r, gpu, &out->time, err);
+    else if (!when_time(time_text, &out->time))
         status = trace_wrong(r, LM_E_SYNTAX, err, "'%.40s' is no time", time_text);
-    out->time = time;
-    *got      = !status;
+    *got = !status;
     return status;
 }
 

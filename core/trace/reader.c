@@ -1,4 +1,4 @@
-/* Opens a trace, knows its format, hands out its samples. */
+/* Opens a trace, detects its format, returns its samples. */
 #include "trace/reader.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 #include "base/no_memory.h"
 #include "trace/formats.h"
-#include "trace/when.h"
+#include "trace/metrics.h"
 
 /* CSV is what is left: it comes last. */
 static const trace_format *const formats[] = { &trace_dcgm, &trace_smi_dmon, &trace_prometheus,
@@ -156,14 +156,13 @@ void trace_beside(const trace_reader *r, char *const *cell, trace_sample *out)
             out->beside[b] = (float)metric_beside_value(r->beside_find[b], cell[r->beside_at[b]]);
 }
 
-lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, double time, trace_sample *out,
+lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, trace_sample *out,
                      lm_error *err)
 {
     double value;
 
     if (!when_value(cell, &value))
         return trace_wrong(r, LM_E_SYNTAX, err, "'%.40s' is no value of %s", cell, r->metric);
-    out->time  = time;
     out->value = (float)value;
     out->gpu   = gpu;
     out->line  = lines_number(r->lines);
@@ -260,7 +259,7 @@ lm_status trace_reader_next(trace_reader *r, trace_sample *out, bool *more, lm_e
             return status;
         if (!line)
             break;
-        status = r->format->row(r, line, n, out, &got, &why);
+        status = r->format->row(r, line, out, &got, &why);
         if (r->doubtful.code && !r->ended) { /* it was not the last row */
             *err = r->doubtful;
             return r->doubtful.code;
@@ -275,49 +274,4 @@ lm_status trace_reader_next(trace_reader *r, trace_sample *out, bool *more, lm_e
     r->cut_short |= !got && r->doubtful.code;
     *more = got;
     return LM_OK;
-}
-
-const char *trace_reader_format(const trace_reader *r)
-{
-    return r->format->name;
-}
-
-const char *trace_reader_metric(const trace_reader *r)
-{
-    return r->metric;
-}
-
-const char *trace_reader_unit(const trace_reader *r)
-{
-    return r->unit;
-}
-
-const char *trace_reader_path(const trace_reader *r)
-{
-    return r->path;
-}
-
-size_t trace_reader_gpus(const trace_reader *r)
-{
-    return r->n_gpus;
-}
-
-const char *trace_reader_gpu(const trace_reader *r, size_t gpu)
-{
-    return r->gpu[gpu];
-}
-
-bool trace_reader_timed(const trace_reader *r)
-{
-    return r->timed;
-}
-
-bool trace_reader_cut_short(const trace_reader *r)
-{
-    return r->cut_short;
-}
-
-uint64_t trace_reader_line(const trace_reader *r)
-{
-    return lines_number(r->lines);
 }

@@ -25,7 +25,7 @@ typedef struct trace_question {
     const char *gpu;    /**< as the trace names it, "0"; NULL: all */
     double interval; /**< seconds between samples of a GPU, where the trace has no times; NAN: not
                         given */
-    bool                         follow; /**< wait for more at the end of a file */
+    bool   follow;   /**< wait for more at the end of a file */
     const volatile sig_atomic_t *stop;   /**< not 0: the trace ends here; NULL: never */
     bool                         beside; /**< read what stands beside the metric, too */
 } trace_question;
@@ -34,12 +34,40 @@ typedef struct trace_question {
 typedef struct trace_sample {
     double   time;  /**< s, since whatever the trace counts from */
     float    value; /**< NAN: the trace says that there is none */
-    size_t   gpu;   /**< trace_reader_gpu() names it */
+    size_t   gpu;   /**< number among the reader's GPUs */
     uint64_t line;
     float    beside[N_BESIDE]; /**< with `beside` in the question; NAN: not told */
 } trace_sample;
 
-typedef struct trace_reader trace_reader;
+struct trace_format;
+struct line_source;
+
+/** An open trace. Callers read the first group of fields; the rest belongs to core/trace. */
+typedef struct trace_reader {
+    const char *path;
+    char        metric[METRIC_NAME_MAX],
+        unit[METRIC_NAME_MAX]; /**< as the trace names them; "": no unit told */
+    bool   timed;              /**< the trace has times of its own */
+    bool   cut_short;          /**< the last row was dropped */
+    size_t n_gpus;             /**< so far */
+    char   gpu[TRACE_GPUS_MAX][TRACE_NAME_MAX];
+
+    trace_question             q;
+    const struct trace_format *format;
+    struct line_source        *lines;
+    bool                       headed; /* columns are known */
+    bool                       ended;
+    size_t                     n_columns, metric_at, gpu_at, time_at, date_at;
+    size_t                     beside_at[N_BESIDE]; /* columns; COLUMN_NONE: not there */
+    size_t beside_find[N_BESIDE]; /* what metric_beside_find() says of their names */
+    float (*beside)[N_BESIDE];    /* of lines of their own: the last of each GPU */
+    size_t   offset;              /* of the metric's heading in its line */
+    double   time_scale;          /* seconds in one of the trace's own */
+    lm_error doubtful;            /* about the row before: forgiven if it was the last */
+    uint64_t tick;                /* of traces without times: samples of all GPUs at once */
+    size_t   last_gpu;
+    uint64_t seen[TRACE_GPUS_MAX]; /* tick + 1 in which a GPU was seen last */
+} trace_reader;
 
 /**
  * @param path "-": stdin
@@ -57,15 +85,5 @@ void      trace_reader_close(trace_reader *r);
  * metric is no longer among them.
  */
 lm_status trace_reader_next(trace_reader *r, trace_sample *out, bool *more, lm_error *err);
-
-const char *trace_reader_format(const trace_reader *r); /**< "dcgmi dmon" */
-const char *trace_reader_metric(const trace_reader *r); /**< as the trace names it */
-const char *trace_reader_unit(const trace_reader *r);   /**< "" if the trace does not say */
-const char *trace_reader_path(const trace_reader *r);
-size_t      trace_reader_gpus(const trace_reader *r); /**< so far */
-const char *trace_reader_gpu(const trace_reader *r, size_t gpu);
-bool        trace_reader_timed(const trace_reader *r);     /**< the trace has times of its own */
-bool        trace_reader_cut_short(const trace_reader *r); /**< the last row was dropped */
-uint64_t    trace_reader_line(const trace_reader *r);
 
 #endif

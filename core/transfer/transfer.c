@@ -85,9 +85,9 @@ static lm_status need(const device *d, double value, const char *key, const char
 static lm_status need_both(const device *a, const device *b, device_figure f, const char *what,
                            lm_error *err)
 {
-    lm_status status = need(a, a->figure[f], device_key_of(f)->key, what, err);
+    lm_status status = need(a, a->figure[f], device_keys[f].key, what, err);
 
-    return status ? status : need(b, b->figure[f], device_key_of(f)->key, what, err);
+    return status ? status : need(b, b->figure[f], device_keys[f].key, what, err);
 }
 
 static lm_status peaks(const device *from, const device *to, lm_dtype dtype, double *a, double *b,
@@ -556,7 +556,7 @@ static lm_status note_source(const transfer_source *s, const device *to, calibra
                      device_peak(to, dtype) / 1e12);
 
     for (size_t i = 0; i < sizeof of / sizeof of[0] && n < (int)sizeof text; i++) {
-        const device_key *k = device_key_of(of[i]);
+        const device_key *k = &device_keys[of[i]];
 
         if (isnan(s->device->figure[of[i]]) || isnan(to->figure[of[i]]))
             continue;

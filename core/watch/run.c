@@ -1,14 +1,259 @@
-/* A run that is watched. */
+/* A watched run: history of the values beside its metric, its epochs, its row in a file of observations. */
 #include "watch/run.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
+#include "base/file.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "base/text.h"
 #include "epochs/follow.h"
+#include "sample/device_sample.h"
+
+/* A row, or the header row, as text with its newline; malloc'ed. */
+static char *printed(const observation *row)
+{
+    char  *text = NULL;
+    size_t size = 0;
+    FILE  *out  = open_memstream(&text, &size);
+
+    if (!out)
+        return NULL;
+    if (row)
+        observation_print(out, row, "ok");
+    else
+        observation_print_head(out);
+    return fclose(out) ? NULL : text;
+}
+
+static lm_status begin(const char *path, const observation *row, const char *machine, lm_error *err)
+{
+    const time_t now = time(NULL);
+    char         date[40];
+    file_draft   draft;
+    lm_status    status = file_draft_open(&draft, path, err);
+
+    if (status)
+        return status;
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    fprintf(draft.stream, "# layermeter observations, format 1\n# date: %s\n# program: watch\n",
+            date);
+    if (*machine)
+        fprintf(draft.stream, "# planned on: %s\n", machine);
+    observation_print_head(draft.stream);
+    observation_print(draft.stream, row, "ok");
+    return file_draft_commit(&draft, err);
+}
+
+/* Has the file our columns, and an end to its last line? */
+static lm_status check_columns(const char *path, lm_error *err)
+{
+    char     *text = NULL, *head = printed(NULL);
+    size_t    size;
+    lm_status status = head ? file_read_text(path, &text, &size, err) : no_memory(err);
+
+    if (!status) {
+        const char *at = text;
+
+        while (*at == '#' || *at == '\n')
+            at += strcspn(at, "\n") + (*at != '\0' && strchr(at, '\n') != NULL);
+        if (strncmp(at, head, strlen(head)) != 0)
+            status = lm_error_set(err, LM_E_SYNTAX,
+                                  "%s: its columns are not those that this program writes: name a "
+                                  "new file",
+                                  path);
+        else if (text[size - 1] != '\n')
+            status =
+                lm_error_set(err, LM_E_SYNTAX,
+                             "%s: its last line is cut short: remove it, or name a new file", path);
+    }
+    free(text);
+    free(head);
+    return status;
+}
+
+/* As the file's first network of the same element type was run. */
+static void take_over(const observations *obs, observation *row)
+{
+    for (size_t i = 0; i < obs->n_rows; i++) {
+        const observation *other = &obs->row[i];
+
+        if (other->kind != OBS_NETWORK || other->dtype != row->dtype)
+            continue;
+        row->settings  = other->settings;
+        row->algorithm = other->algorithm;
+        row->threads   = other->threads;
+        return;
+    }
+}
+
+static lm_status write_behind(const char *path, const char *text, lm_error *err)
+{
+    const int    fd  = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+    const size_t n   = strlen(text);
+    bool         ok  = fd >= 0 && write(fd, text, n) == (ssize_t)n && !fsync(fd);
+    const int    why = errno;
+
+    if (fd >= 0)
+        ok = !close(fd) && ok;
+    return ok ? LM_OK : lm_error_set(err, LM_E_IO, "%s: %s", path, strerror(why));
+}
+
+lm_status observation_append(const char *path, const observation *row, const char *machine,
+                             lm_error *err)
+{
+    observations *obs  = NULL;
+    observation   own  = *row;
+    char         *text = NULL;
+    struct stat   info;
+    lm_status     status;
+
+    if (stat(path, &info) && errno == ENOENT)
+        return begin(path, row, machine, err);
+    status = observations_load(path, &obs, err);
+    if (!status)
+        status = check_columns(path, err);
+    if (!status) {
+        take_over(obs, &own);
+        text   = printed(&own);
+        status = text ? write_behind(path, text, err) : no_memory(err);
+    }
+    free(text);
+    observations_free(obs);
+    return status;
+}
+
+/* Bins that are kept: a stretch of a hundredth of what is remembered is told within some %. */
+#define HISTORY_BINS 4096
+
+/* What repeats is an epoch or a step, whichever planned time is nearer, if it is within this
+ * factor of it. */
+#define WATCH_FAR 3.0
+
+#define FIRST_STEP 0.05 /* s, of a bin, at first */
+#define ENOUGH     12.0 /* epochs that must remain when the older half goes */
+
+enum { BUSY, CLOCK, WATTS, LIMIT, HELD_POWER, HELD_HEAT, N_SUMS };
+
+typedef struct sum {
+    double of;
+    size_t n;
+} sum;
+
+struct watch_history {
+    double start, step; /* s */
+    size_t n;           /* bins */
+    sum    bin[HISTORY_BINS][N_SUMS];
+};
+
+lm_status watch_history_new(watch_history **out, lm_error *err)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return no_memory(err);
+    (*out)->step = FIRST_STEP;
+    return LM_OK;
+}
+
+void watch_history_free(watch_history *h)
+{
+    free(h);
+}
+
+static void forget_half(watch_history *h)
+{
+    const size_t half = HISTORY_BINS / 2;
+
+    memmove(h->bin, h->bin + half, half * sizeof *h->bin);
+    memset(h->bin + half, 0, half * sizeof *h->bin);
+    h->start += h->step * (double)half;
+    h->n = h->n > half ? h->n - half : 0;
+}
+
+static void merge_pairs(watch_history *h)
+{
+    for (size_t i = 0; i < HISTORY_BINS / 2; i++)
+        for (size_t k = 0; k < N_SUMS; k++) {
+            const sum a = h->bin[2 * i][k], b = h->bin[2 * i + 1][k];
+
+            h->bin[i][k] = (sum){ a.of + b.of, a.n + b.n };
+        }
+    memset(h->bin + HISTORY_BINS / 2, 0, (HISTORY_BINS / 2) * sizeof *h->bin);
+    h->n = (h->n + 1) / 2;
+    h->step *= 2;
+}
+
+static void add(sum *s, double value)
+{
+    if (isnan(value))
+        return;
+    s->of += value;
+    s->n++;
+}
+
+static double share_of(float held, unsigned bits)
+{
+    return isnan(held) ? (double)NAN : ((unsigned long long)held & bits) != 0;
+}
+
+void watch_history_add(watch_history *h, double time, const float beside[N_BESIDE], double period)
+{
+    const float held = beside[BESIDE_HELD], busy = beside[BESIDE_BUSY];
+    const bool  idle = (!isnan(held) && ((unsigned long long)held & HELD_IDLE)) || busy == 0;
+    sum        *bin;
+
+    if (!h->n || time > h->start + 3 * h->step * HISTORY_BINS) { /* nothing of before is left */
+        memset(h->bin, 0, sizeof h->bin);
+        h->start = time;
+        h->n     = 0;
+    }
+    while (time >= h->start + h->step * HISTORY_BINS) {
+        if (0.5 * h->step * HISTORY_BINS >= ENOUGH * period)
+            forget_half(h);
+        else
+            merge_pairs(h);
+    }
+    h->n = (size_t)((time - h->start) / h->step) + 1;
+    bin  = h->bin[h->n - 1];
+    add(&bin[BUSY], 0.01 * (double)busy);
+    add(&bin[CLOCK], idle ? (double)NAN : (double)beside[BESIDE_CLOCK]); /* at rest it is low */
+    add(&bin[WATTS], (double)beside[BESIDE_POWER]);
+    add(&bin[LIMIT], (double)beside[BESIDE_POWER_LIMIT]);
+    add(&bin[HELD_POWER], share_of(held, HELD_POWER_CAP | HELD_POWER_BRAKE));
+    add(&bin[HELD_HEAT], share_of(held, HELD_HARDWARE | HELD_THERMAL | HELD_HARD_THERMAL));
+}
+
+static double mean(const watch_history *h, size_t from, size_t to, size_t which)
+{
+    sum all = { 0, 0 };
+
+    for (size_t i = from; i < to; i++) {
+        all.of += h->bin[i][which].of;
+        all.n += h->bin[i][which].n;
+    }
+    return all.n ? all.of / (double)all.n : (double)NAN;
+}
+
+watch_means watch_history_means(const watch_history *h, double from, double to)
+{
+    const double a = floor((from - h->start) / h->step), b = ceil((to - h->start) / h->step);
+    const size_t first = a > 0 ? (size_t)fmin(a, (double)h->n) : 0,
+                 last  = b > 0 ? (size_t)fmin(b, (double)h->n) : 0;
+
+    return (watch_means){ .busy        = mean(h, first, last, BUSY),
+                          .clock_mhz   = mean(h, first, last, CLOCK),
+                          .watts       = mean(h, first, last, WATTS),
+                          .limit_watts = mean(h, first, last, LIMIT),
+                          .held_power  = mean(h, first, last, HELD_POWER),
+                          .held_heat   = mean(h, first, last, HELD_HEAT) };
+}
 
 /* Mean, and the sum of squares around it (Welford 1962). */
 typedef struct moments {

@@ -1,12 +1,43 @@
-/** A run that is watched: its metric as it comes, each epoch beside the plan, and all of them as an
- * observation. In constant memory. */
+/** A watched run: its metric while it comes in, each epoch beside the plan, the whole run as an observation.
+ * In constant memory. */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
 
+#include <stddef.h>
+
+#include <layermeter/error.h>
+
 #include "epochs/epochs.h"
 #include "observe/observation.h"
+#include "trace/metrics.h"
 #include "trace/reader.h"
 #include "watch/verdict.h"
+
+/**
+ * Appends a network's row to a file that layermeter wrote, or begins one, whose head says
+ * `machine`. Where the file has rows of networks of the same element type, settings, algorithm and
+ * threads are taken from the first of them, so that one fit takes both. The row is written in one
+ * call, on the disk when this returns.
+ *
+ * @return LM_E_SYNTAX for a file that is none or has other columns, LM_E_IO; texts begin with the
+ * path
+ */
+lm_status observation_append(const char *path, const observation *row, const char *machine,
+                             lm_error *err);
+
+/** Values beside the metric (trace/metrics.h) over time, in constant memory. */
+typedef struct watch_history watch_history;
+
+lm_status watch_history_new(watch_history **out, lm_error *err);
+/** NULL is fine. */
+void watch_history_free(watch_history *h);
+
+/** What stood beside a sample; times never fall. `period` in s is how long epochs take, NAN: not
+ * known: it decides what is forgotten, as in epochs_window. */
+void watch_history_add(watch_history *h, double time, const float beside[N_BESIDE], double period);
+
+/** Over a stretch that began at `from`, in s; bins that hold both ends count whole. */
+watch_means watch_history_means(const watch_history *h, double from, double to);
 
 /** What a repetition of the metric is. */
 typedef enum {
@@ -14,10 +45,6 @@ typedef enum {
     WATCH_STEPS,
     WATCH_NEITHER /**< it is further than WATCH_FAR from both */
 } watch_scale;
-
-/** What repeats is an epoch or a step, whichever planned time is nearer, if it is within this
- * factor of it. */
-#define WATCH_FAR 3.0
 
 /** An epoch, or a step, that is over. */
 typedef struct watched {

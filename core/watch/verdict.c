@@ -1,4 +1,4 @@
-/* What was measured beside what was planned. */
+/* Measured beside planned seconds. */
 #include "watch/verdict.h"
 
 #include <math.h>

@@ -2,8 +2,16 @@
 #ifndef WATCH_VERDICT_H
 #define WATCH_VERDICT_H
 
-#include "watch/history.h"
 #include "watch/plan.h"
+
+/** Means over a stretch of time; NAN: nothing was told. */
+typedef struct watch_means {
+    double busy;               /**< share of the time in which anything ran, 0 to 1 */
+    double clock_mhz;          /**< while something ran */
+    double watts, limit_watts; /**< limit_watts: what may be drawn */
+    double held_power;         /**< share of the time in which the power limit held the clock */
+    double held_heat;          /**< the same of heat and of the hardware's own protection */
+} watch_means;
 
 typedef enum { WATCH_ON_PLAN, WATCH_SLOWER, WATCH_FASTER } watch_finding;
 

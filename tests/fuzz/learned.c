@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "baselines/layerwise_model.h"
-#include "crossgpu/crossgpu_file.h"
+#include "crossgpu/crossgpu.h"
 #include "fit/layer_watts.h"
 #include "learn/learner.h"
 #include "network/kernels.h"

@@ -2,7 +2,7 @@
 #include "folder.h"
 
 #include "base/random.h"
-#include "crossgpu/crossgpu_file.h"
+#include "crossgpu/crossgpu.h"
 #include "crossgpu/digest.h"
 #include "crossgpu/held_out.h"
 #include "kept_text.h"
@@ -377,7 +377,7 @@ static void what_is_read_back_says_the_same(void **state)
         if (m == CROSSGPU_STACKING && !boost_available())
             continue;
         c = learned(&l, m);
-        assert_int_equal(crossgpu_save(c, "learned.txt", &err), LM_OK);
+        assert_int_equal(kept_save(&crossgpu_kept, CROSSGPU_FILE, c, "learned.txt", &err), LM_OK);
         assert_int_equal(crossgpu_load("learned.txt", &again, &err), LM_OK);
         assert_int_equal(crossgpu_predict(c, l.p->x, &l.p->gpu[0], &l.p->gpu[2], &a, &err), LM_OK);
         assert_int_equal(crossgpu_predict(again, l.p->x, &l.p->gpu[0], &l.p->gpu[2], &b, &err),

@@ -161,7 +161,7 @@ static void shipped_devices_are_complete_and_agree_with_themselves(void **state)
         if (!isnan(v[DEVICE_BF16]) && v[DEVICE_BF16] != v[DEVICE_F16])
             fail_msg("%s: bf16 is not f16", d->name);
         if ((d->power_class == DEVICE_SLOT) != (v[DEVICE_POWER] <= 75))
-            fail_msg("%s: %s and %g W", d->name, device_class_name(d->power_class),
+            fail_msg("%s: %s and %g W", d->name, device_class_names[d->power_class],
                      v[DEVICE_POWER]);
         if (isnan(v[DEVICE_CORES]) || isnan(v[DEVICE_CLOCK]))
             continue;

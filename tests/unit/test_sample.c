@@ -3,8 +3,7 @@
 
 #include <sys/stat.h>
 
-#include "sample/cpu_power.h"
-#include "sample/cpu_state.h"
+#include "sample/cpu.h"
 #include "sample/gpu_nvml.h"
 #include "sample/sampler.h"
 
@@ -182,9 +181,10 @@ static void without_a_library_or_a_driver_one_line_says_so(void **state)
 
     (void)state;
     assert_int_equal(nvml_count(&n, &err), LM_E_UNSUPPORTED);
-    assert_error(err, LM_E_UNSUPPORTED,
-                 "no NVML, which comes with NVIDIA's driver: /nowhere/libnvidia-ml.so.1: cannot open shared object file: No such "
-                 "file or directory");
+    assert_error(
+        err, LM_E_UNSUPPORTED,
+        "no NVML, which comes with NVIDIA's driver: /nowhere/libnvidia-ml.so.1: cannot open shared object file: No such "
+        "file or directory");
     assert_int_equal(sampler_open("0", &s, &err), LM_E_UNSUPPORTED);
     assert_int_equal(sampler_open("first", &s, &err), LM_E_ARG);
     assert_error(err, LM_E_ARG, "expected numbers of GPUs, all or cpu (0,2,cpu), found 'first'");

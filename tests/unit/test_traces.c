@@ -5,9 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trace/grid.h"
 #include "trace/metrics.h"
-#include "trace/when.h"
+#include "trace/trace.h"
 
 static void points_in_time_are_read_as_tools_write_them(void **state)
 {

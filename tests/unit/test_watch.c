@@ -2,7 +2,6 @@
 #include "folder.h"
 
 #include "sample/device_sample.h"
-#include "watch/append.h"
 #include "watch/run.h"
 
 /* ---- verdicts ---------------------------------------------------------------------------------
