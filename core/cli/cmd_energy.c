@@ -113,48 +113,8 @@ static lm_status check_known(const power_choice *c, const char *machine, lm_erro
                                              : "no datasheet tells the device's highest clock");
 }
 
-static void add_columns(table *t, const power_choice *c)
-{
-    table_column(t, "held_mhz", "held at [MHz]", 0);
-    table_column(t, "clock_mhz", "clock [MHz]", 0);
-    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
-    table_column(t, "power_w", "power [W]", 1);
-    table_column(t, "energy_j", "energy [J]", -1);
-    table_column(t, "edp_js", "EDP [Js]", -1);
-    table_column(t, "samples_per_j", "samples/J", -1);
-    table_column(t, "epoch_s", "epoch [s]", TABLE_POSITIVE(0));
-    table_column(t, "epoch_kwh", "epoch [kWh]", -1);
-    if (isfinite(c->grams_per_kwh))
-        table_column(t, "epoch_co2_g", "epoch [gCO2]", -1);
-    table_column(t, "power_by", "power by", 0);
-    table_column(t, "best", "best", 0);
-}
-
-static void add_row(table *t, const power_choice *c, const scale_point *p, double mhz,
-                    const power_state *at, const char *by, const char *best)
-{
-    const prediction *s       = &p->step;
-    const double      seconds = s->step * at->stretch;
-    const double      joules  = at->watts * (double)s->nodes * (double)s->devices * seconds;
-    const double      kwh     = joules * (double)p->steps_per_epoch / JOULES_PER_KWH;
-
-    table_real(t, mhz);
-    table_real(t, at->mhz);
-    table_real(t, 1e3 * seconds);
-    table_real(t, at->watts);
-    table_real(t, joules);
-    table_real(t, joules * seconds);
-    table_real(t, (double)p->global_batch / joules);
-    table_real(t, seconds * (double)p->steps_per_epoch);
-    table_real(t, kwh);
-    if (isfinite(c->grams_per_kwh))
-        table_real(t, kwh * c->grams_per_kwh);
-    table_text(t, by);
-    table_text(t, best);
-}
-
 /* "energy edp": what the clock is best for. */
-static const char *best_of(const answers *a, size_t i, char *buffer, size_t size)
+static void best_of(const answers *a, size_t i, char *buffer, size_t size)
 {
     size_t n = 0;
 
@@ -162,22 +122,46 @@ static const char *best_of(const answers *a, size_t i, char *buffer, size_t size
     for (best_for b = 0; b < N_BEST_FOR; b++)
         if (clocks_best(a->at, a->n, b) == i)
             n += (size_t)snprintf(buffer + n, size - n, "%s%s", n ? " " : "", best_for_name(b));
-    return buffer;
+}
+
+/* The step at a clock; held at NAN: at none. */
+static energy_row row_of(const answers *a, const power_choice *c, double held,
+                         const power_state *at)
+{
+    const step_watts w       = power_choice_watts(c);
+    energy_row       r       = { step_row_of(&a->point, &w), held, at->mhz, "" };
+    scale_point     *p       = &r.step.point;
+    const double     seconds = p->step.step * at->stretch;
+
+    r.step.power.watts.value = at->watts;
+    r.step.power.joules.value =
+        at->watts * (double)p->step.nodes * (double)p->step.devices * seconds;
+    r.step.power.edp = r.step.power.joules.value * seconds;
+    r.step.power_by  = a->learned ? "learned" : c->model.assumed ? "assumed" : "fitted";
+    p->step.step     = seconds;
+    p->epoch_seconds = seconds * (double)p->steps_per_epoch;
+    return r;
 }
 
 static lm_status print_answers(const answers *a, const power_choice *c, format f, lm_error *err)
 {
-    table            *t  = table_new();
-    const char *const by = a->learned ? "learned" : c->model.assumed ? "assumed" : "fitted";
-    char              text[40];
-    lm_status         status;
+    const step_watts w    = power_choice_watts(c);
+    const field_view v    = { .fields = energy_fields,
+                              .from   = step_fields,
+                              .in     = field_place_of(f),
+                              .facts  = step_watts_facts(&w) };
+    field_rows       rows = field_rows_of(&v);
+    energy_row       r    = row_of(a, c, NAN, &a->usual);
+    lm_status        status;
 
-    add_columns(t, c);
-    add_row(t, c, &a->point, NAN, &a->usual, by, "");
-    for (size_t i = 0; i < a->n; i++)
-        add_row(t, c, &a->point, a->mhz[i], &a->at[i], by, best_of(a, i, text, sizeof text));
-    status = table_print(t, f, stdout, err);
-    table_free(t);
+    field_row(&rows, &r);
+    for (size_t i = 0; i < a->n; i++) {
+        r = row_of(a, c, a->mhz[i], &a->at[i]);
+        best_of(a, i, r.best, sizeof r.best);
+        field_row(&rows, &r);
+    }
+    status = table_print(rows.t, f, stdout, err);
+    table_free(rows.t);
     return status;
 }
 

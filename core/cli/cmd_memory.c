@@ -9,7 +9,7 @@
 #include "cli/commands.h"
 #include "network/memory.h"
 #include "network/metrics.h"
-#include "report/table.h"
+#include "report/memory_fields.h"
 
 typedef struct memory_command {
     network_options network;
@@ -92,27 +92,6 @@ static const char examples[] =
     "  layermeter memory densenet121 --batch 32 --recompute blocks\n"
     "  layermeter memory vgg16 --batch 8 --layers --format csv\n";
 
-/* Columns of the points. */
-static const struct {
-    memory_part which;
-    const char *key, *title;
-} parts[] = {
-    { MEMORY_WEIGHTS, "weights_bytes", "weights" },
-    { MEMORY_FROZEN, "frozen_bytes", "frozen" },
-    { MEMORY_COPIES, "weights_16bit_bytes", "16-bit weights" },
-    { MEMORY_GRADIENTS, "gradients_bytes", "gradients" },
-    { MEMORY_BUCKETS, "buckets_bytes", "buckets" },
-    { MEMORY_OPTIMIZER, "optimizer_bytes", "optimizer" },
-    { MEMORY_INPUTS, "inputs_bytes", "inputs" },
-    { MEMORY_ACTIVATIONS, "activations_bytes", "activations" },
-    { MEMORY_SAVED, "saved_bytes", "saved" },
-    { MEMORY_BACKWARD, "activation_gradients_bytes", "act. gradients" },
-    { MEMORY_WORKSPACE, "workspace_bytes", "workspace" },
-    { MEMORY_OVERHEAD, "overhead_bytes", "overhead" },
-};
-
-#define N_PARTS (sizeof parts / sizeof parts[0])
-
 /* What is asked. */
 typedef struct question {
     const options        *o;
@@ -135,92 +114,48 @@ static int64_t batch_at(const question *q, size_t i)
     return q->largest ? q->largest : q->a->batch.at[i];
 }
 
-/* Sizes are bytes for programs, MB for people, who are told so above the table. */
-static void size_column(table *t, const char *key, const char *title)
-{
-    table_column(t, key, title, 1);
-}
-
-static void size_cell(const question *q, table *t, uint64_t bytes)
-{
-    if (q->a->format == FORMAT_TABLE)
-        table_real(t, 1e-6 * (double)bytes);
-    else
-        table_count(t, bytes);
-}
-
 /* Tables for people leave out what there is none of. */
-static bool shown(const question *q, const answer *a, memory_part which)
+static unsigned facts_of(const question *q, const answer *a)
 {
-    bool any = q->a->format != FORMAT_TABLE;
+    unsigned facts = (q->a->memory.recompute ? MEMORY_RECOMPUTED : 0) |
+                     (q->a->room ? MEMORY_LIMITED : 0) | (q->net->set ? MEMORY_SET : 0);
 
     for (size_t i = 0; i < q->a->batch.n; i++)
-        any |= a->point[i].part[which] != 0;
-    return any;
+        for (size_t part = 0; part < MEMORY_N_PARTS; part++)
+            facts |= a->point[i].part[part] ? 1u << part : 0;
+    return facts;
 }
 
-static void point_rows(const question *q, const answer *a, table *t)
+static table *points_table(const question *q, const answer *a)
 {
-    const char *set = q->a->format == FORMAT_CSV ? q->net->set : NULL; /* the others say it once */
+    const field_view v    = { .fields = memory_fields,
+                              .in     = field_place_of(q->a->format),
+                              .facts  = facts_of(q, a) };
+    field_rows       rows = field_rows_of(&v);
 
-    table_column(t, "batch", "batch", 0);
-    for (size_t p = 0; p < N_PARTS; p++)
-        if (shown(q, a, parts[p].which))
-            size_column(t, parts[p].key, parts[p].title);
-    size_column(t, "peak_bytes", "peak");
-    table_column(t, "at_layer", "at", 0);
-    table_column(t, "at_pass", "pass", 0);
-    size_column(t, "kept_bytes", "kept");
-    if (q->a->memory.recompute)
-        table_column(t, "recompute_flops", "recompute [FLOP]", 0);
-    if (q->a->room)
-        table_column(t, "fits", "fits", 0);
-    if (set)
-        table_column(t, "set", "set", 0);
     for (size_t i = 0; i < q->a->batch.n; i++) {
-        const memory_use *u = &a->point[i];
+        const memory_row r = { .batch = batch_at(q, i),
+                               .use   = a->point[i],
+                               .fits  = a->point[i].peak <= (uint64_t)q->a->room,
+                               .set   = q->net->set };
 
-        table_count(t, (uint64_t)batch_at(q, i));
-        for (size_t p = 0; p < N_PARTS; p++)
-            if (shown(q, a, parts[p].which))
-                size_cell(q, t, u->part[parts[p].which]);
-        size_cell(q, t, u->peak);
-        table_text(t, u->layer);
-        table_text(t, timeline_pass_name(u->pass));
-        size_cell(q, t, u->kept);
-        if (q->a->memory.recompute)
-            table_count(t, u->recompute_flops);
-        if (q->a->room)
-            table_text(t, u->peak <= (uint64_t)q->a->room ? "yes" : "no");
-        if (set)
-            table_text(t, set);
+        field_row(&rows, &r);
     }
+    return rows.t;
 }
 
-static void layer_rows(const question *q, const answer *a, table *t)
+static table *layers_table(const question *q, const answer *a)
 {
-    const char *block = q->a->block;
+    const field_view v    = { .fields = memory_layer_fields, .in = field_place_of(q->a->format) };
+    field_rows       rows = field_rows_of(&v);
 
-    table_column(t, "layer", "layer", 0);
-    table_column(t, "type", "type", 0);
-    size_column(t, "weights_bytes", "weights");
-    size_column(t, "kept_bytes", "kept");
-    size_column(t, "saved_bytes", "saved");
-    size_column(t, "live_forward_bytes", "live in forward");
-    size_column(t, "live_backward_bytes", "in backward");
     for (size_t l = 0; l < q->net->n_layers; l++) {
-        const memory_of_layer *m = &a->layer[l];
+        const memory_layer_row r = { q->net->layer[l].name, q->net->layer[l].type, a->layer[l] };
 
-        if (block && !metrics_in_block(q->net->layer[l].name, block))
-            continue;
-        table_text(t, q->net->layer[l].name);
-        table_text(t, q->net->layer[l].type);
-        size_cell(q, t, m->weights);
-        size_cell(q, t, m->kept);
-        size_cell(q, t, m->saved);
-        size_cell(q, t, m->live_forward);
-        size_cell(q, t, m->live_backward);
+        if (!q->a->block || metrics_in_block(r.name, q->a->block))
+            field_row(&rows, &r);
     }
+    return rows.t;
 }
 
 static void print_fit(const question *q, const answer *a, FILE *out)
@@ -282,13 +217,10 @@ static void print_caption(const question *q)
 
 static lm_status print_answer(const question *q, const answer *a, lm_error *err)
 {
-    table    *points = table_new(), *layers = table_new();
+    table    *points = points_table(q, a), *layers = a->layer ? layers_table(q, a) : NULL;
     FILE     *words  = q->a->format == FORMAT_TABLE ? stdout : stderr;
     lm_status status = LM_OK;
 
-    point_rows(q, a, points);
-    if (a->layer)
-        layer_rows(q, a, layers);
     if (q->a->format == FORMAT_JSON) {
         print_json(q, a, points, layers);
         print_note(q->net, stderr);

@@ -8,6 +8,8 @@
 #include "base/blas.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "report/memory_fields.h"
+#include "report/plan_fields.h"
 
 static const command *const commands[] = {
     &cmd_show,   &cmd_memory,    &cmd_predict, &cmd_scale,    &cmd_plan,      &cmd_energy,
@@ -70,10 +72,38 @@ static int execute(const command *c, int argc, char **argv)
     return finish_output(code);
 }
 
+/* Columns that 'help COMMAND columns' explains. */
+static const struct {
+    const char  *command;
+    const field *fields, *from;
+} columns[] = {
+    { "predict", step_predicted, step_fields },
+    { "scale", step_fields, NULL },
+    { "plan", plan_fields, NULL },
+    { "energy", energy_fields, step_fields },
+    { "memory", memory_fields, NULL },
+};
+
+/* False: of such a command no columns are explained. */
+static bool explain_columns(const char *name, int *code)
+{
+    lm_error err = { 0 };
+
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
+        if (!strcmp(columns[i].command, name)) {
+            const lm_status status = fields_help(columns[i].fields, columns[i].from, stdout, &err);
+
+            *code = finish_output(status ? report_failure(&err) : EXIT_DONE);
+            return true;
+        }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     const bool  help = argc > 2 && !strcmp(argv[1], "help");
     const char *name = argc < 2 ? "" : help ? argv[2] : argv[1];
+    int         code;
 
     keep_heap();
     blas_rest();
@@ -85,6 +115,8 @@ int main(int argc, char **argv)
         puts("layermeter " LAYERMETER_VERSION);
         return finish_output(EXIT_DONE);
     }
+    if (help && argc > 3 && !strcmp(argv[3], "columns") && explain_columns(name, &code))
+        return code;
     for (size_t i = 0; i < N_COMMANDS; i++)
         if (!strcmp(commands[i]->name, name)) {
             char *help_of[] = { argv[0], "--help", NULL };

@@ -76,43 +76,19 @@ static int64_t in_less(const plan_job *job, size_t i, const large *l)
     return fits < most ? fits : most;
 }
 
-static void large_row(const plan_job *job, size_t i, const large *l, table *t, format f)
+static largest_row row_of(const plan_job *job, size_t i, const large *l)
 {
-    const double size = f == FORMAT_TABLE ? 1e-9 : 1,
-                 rate = (double)l->batch * (double)l->step.nodes * (double)l->step.devices *
-                        (double)job->question.setup.sync.accumulation;
-    char beyond[200];
+    const plan_side *side = &job->side[i];
 
-    table_text(t, job->side[i].name);
-    table_text(t, job->side[i].device ? job->side[i].device : "");
-    table_count(t, (uint64_t)l->step.nodes);
-    table_count(t, (uint64_t)l->batch);
-    table_real(t, size * (double)job->side[i].room.bytes);
-    table_real(t, size * (double)l->use.peak);
-    table_real(t, l->limited ? size * (double)l->beyond.peak : NAN);
-    table_real(t, 1e3 * l->step.step);
-    table_real(t, 1e3 * l->step.low[PHASE_STEP]);
-    table_real(t, 1e3 * l->step.high[PHASE_STEP]);
-    table_real(t, rate / l->step.step);
-    table_text(t, grounds_beyond(&l->step.grounds, beyond, sizeof beyond));
-    table_count(t, (uint64_t)in_less(job, i, l));
-}
-
-static void large_columns(table *t)
-{
-    table_column(t, "machine", "machine", 0);
-    table_column(t, "device", "device", 0);
-    table_column(t, "nodes", "nodes", 0);
-    table_column(t, "largest_batch", "largest batch", 0);
-    table_column(t, "memory_bytes", "memory [GB]", 3);
-    table_column(t, "needs_bytes", "needs [GB]", 3);
-    table_column(t, "one_more_bytes", "one more [GB]", 3);
-    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
-    table_column(t, "step_low_ms", "low", TABLE_MS(2));
-    table_column(t, "step_high_ms", "high", TABLE_MS(2));
-    table_column(t, "samples_per_s", "samples/s", TABLE_POSITIVE(1));
-    table_column(t, "beyond", "beyond", 0);
-    table_column(t, "largest_batch_in_nine_tenths", NULL, 0);
+    return (largest_row){ .machine       = side->name,
+                          .device        = side->device ? side->device : "",
+                          .batch         = l->batch,
+                          .batch_in_less = in_less(job, i, l),
+                          .accumulation  = job->question.setup.sync.accumulation,
+                          .memory        = (double)side->room.bytes,
+                          .needs         = (double)l->use.peak,
+                          .one_more      = l->limited ? (double)l->beyond.peak : NAN,
+                          .step          = l->step };
 }
 
 static void large_sentence(const plan_job *job, size_t i, const large *l, FILE *out)
@@ -137,16 +113,19 @@ lm_status plan_print_largest(const plan_job *job, lm_error *err)
     const plan_question *q      = &job->question;
     FILE                *words  = f == FORMAT_TABLE ? stdout : stderr;
     large               *all    = calloc(job->n * q->n_nodes, sizeof *all);
-    table               *t      = table_new();
+    const field_view     v      = { .fields = largest_fields, .in = field_place_of(f) };
+    field_rows           rows   = field_rows_of(&v);
     lm_status            status = all ? LM_OK : no_memory(err);
 
-    large_columns(t);
     for (size_t k = 0; k < job->n * q->n_nodes && !status; k++) {
         const size_t i = k / q->n_nodes;
 
         status = find_large(job, i, q->nodes[k % q->n_nodes], &all[k], err);
-        if (!status)
-            large_row(job, i, &all[k], t, f);
+        if (!status) {
+            const largest_row r = row_of(job, i, &all[k]);
+
+            field_row(&rows, &r);
+        }
     }
     for (size_t k = 0; k < job->n * q->n_nodes && !status && f != FORMAT_JSON; k++)
         large_sentence(job, k / q->n_nodes, &all[k], words);
@@ -156,14 +135,14 @@ lm_status plan_print_largest(const plan_job *job, lm_error *err)
         json_open(&j, NULL, '{');
         json_text(&j, "network", job->network);
         json_text(&j, "optimizer", optimizer_name(q->setup.optimizer));
-        table_json(t, &j, "points");
+        table_json(rows.t, &j, "points");
         json_close(&j, '}');
     } else if (!status) {
         if (f == FORMAT_TABLE)
             putchar('\n');
-        status = table_print(t, f, stdout, err);
+        status = table_print(rows.t, f, stdout, err);
     }
-    table_free(t);
+    table_free(rows.t);
     free(all);
     return status;
 }

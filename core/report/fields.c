@@ -65,11 +65,8 @@ static value value_of(const field *f, size_t i, const void *record, char room[FI
     return v;
 }
 
-double field_number(const field *f, size_t i, const void *record)
+static double number_of(value v)
 {
-    char        room[FIELD_TEXT_MAX];
-    const value v = value_of(f, i, record, room);
-
     switch (v.kind) {
     case FIELD_REAL: return v.u.real;
     case FIELD_COUNT: return (double)v.u.count;
@@ -85,11 +82,14 @@ double field_number(const field *f, size_t i, const void *record)
 /* ---- columns ------------------------------------------------------------------------------------
  */
 
+static bool for_people(const field_view *v)
+{
+    return v->in == IN_TABLE || v->in == IN_PAGE;
+}
+
 static bool shown(const field *f, const field_view *v)
 {
-    const bool by_people = v->in == IN_TABLE || v->in == IN_PAGE;
-
-    if (f->when & ~v->facts || f->not_in & v->in || (by_people && f->worth & ~v->facts))
+    if (f->when & ~v->facts || f->not_in & v->in || (for_people(v) && f->worth & ~v->facts))
         return false;
     return v->in == IN_TABLE ? f->title != NULL : v->in == IN_PAGE ? f->page != NULL : true;
 }
@@ -158,7 +158,7 @@ static const char *named(const char *text, const char *name, char room[FIELD_TEX
 
 field_rows field_rows_of(const field_view *v)
 {
-    field_rows rows = { .t = table_new() };
+    field_rows rows = { .t = table_new(), .for_people = for_people(v) };
     char       key[FIELD_TEXT_MAX], head[FIELD_TEXT_MAX];
 
     for (walk w = walk_of(v); next(&w);) {
@@ -180,8 +180,11 @@ void field_row(field_rows *rows, const void *record)
     char room[FIELD_TEXT_MAX];
 
     for (size_t c = 0; c < rows->n; c++) {
-        const value v = value_of(rows->column[c].of, rows->column[c].i, record, room);
+        const field *f = rows->column[c].of;
+        value        v = value_of(f, rows->column[c].i, record, room);
 
+        if (rows->for_people && f->for_people != 0)
+            v = (value){ FIELD_REAL, { .real = f->for_people * number_of(v) } };
         switch (v.kind) {
         case FIELD_REAL: table_real(rows->t, v.u.real); break;
         case FIELD_COUNT: table_count(rows->t, v.u.count); break;
@@ -217,9 +220,10 @@ void fields_json(const field_view *v, const void *record, json *j)
 void fields_data(const field_view *v, const void *record, FILE *out)
 {
     const char *between = "";
+    char        room[FIELD_TEXT_MAX];
 
     for (walk w = walk_of(v); next(&w); between = " ") {
-        const double x = field_number(w.d, w.i, record);
+        const double x = number_of(value_of(w.d, w.i, record, room));
 
         if (isfinite(x))
             fprintf(out, "%s%.9g", between, x);
@@ -237,4 +241,36 @@ void fields_data_head(const field_view *v, FILE *out)
     for (walk w = walk_of(v); next(&w);)
         fprintf(out, " %s", named(w.f->key, w.name, room));
     putc('\n', out);
+}
+
+/* ---- help ---------------------------------------------------------------------------------------
+ */
+
+TEXT_OF(unit_text, field, r->unit ? r->unit : "")
+
+/* A field is a record, too. */
+static const field field_fields[] = {
+    { "column", .title = "column", FIELD_AT(field, key) },
+    { "unit", .title = "unit", .text = unit_text },
+    { "meaning", .title = "meaning", FIELD_AT(field, help) },
+    { 0 },
+};
+
+lm_status fields_help(const field *fields, const field *from, FILE *out, lm_error *err)
+{
+    const field_view of   = { .fields = fields, .from = from, .in = IN_CSV, .facts = ~0u };
+    const field_view v    = { .fields = field_fields, .in = IN_TABLE };
+    field_rows       rows = field_rows_of(&v);
+    char             room[FIELD_TEXT_MAX];
+    lm_status        status;
+
+    for (walk w = walk_of(&of); next(&w);) {
+        field shown_as = *w.d;
+
+        shown_as.key = named(w.f->key, w.name, room);
+        field_row(&rows, &shown_as);
+    }
+    status = table_print(rows.t, FORMAT_TABLE, out, err);
+    table_free(rows.t);
+    return status;
 }

@@ -52,6 +52,7 @@ typedef struct field {
 
     const char *unit;       /**< of what is shown: "ms", "W"; NULL: none */
     double      times, per; /**< shown is value * times / per; 0: as 1 */
+    double      for_people; /**< where people read it, times this, too; 0: as 1 */
     int         digits;     /**< as table_column() takes them */
 
     unsigned when;   /**< facts that must hold wherever it is shown */
@@ -95,6 +96,9 @@ typedef struct field {
 #define IN_MS          .unit = "ms", .times = 1e3, .digits = TABLE_MS(2)
 #define IN_UNIT(u, d)  .unit = u, .digits = d
 #define WITH_DIGITS(d) .digits = d
+/** Bytes, which people read in MB or GB. */
+#define IN_MB .unit = "B", .for_people = 1e-6, .digits = 1
+#define IN_GB .unit = "B", .for_people = 1e-9, .digits = 3
 
 /** Which fields of a table are shown, and how. */
 typedef struct field_view {
@@ -112,6 +116,7 @@ typedef struct field_view {
 #define FIELD_COLUMNS_MAX 96
 typedef struct field_rows {
     table *t; /**< the caller frees it */
+    bool   for_people;
     size_t n;
     struct {
         const field *of;
@@ -131,10 +136,7 @@ void fields_data(const field_view *v, const void *record, FILE *out);
 /** The keys of that line, behind a #. */
 void fields_data_head(const field_view *v, FILE *out);
 
-/** The number that is shown, in its unit; NAN: unknown, or a text. */
-double field_number(const field *f, size_t i, const void *record);
-
-/** Keys, units and help of a table's fields: a line each. */
-void fields_help(const field *fields, FILE *out);
+/** A line on each column: its key, its unit and what it means. `from` as of a view. */
+lm_status fields_help(const field *fields, const field *from, FILE *out, lm_error *err);
 
 #endif

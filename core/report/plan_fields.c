@@ -7,12 +7,12 @@
 
 static const char *currency(const void *whole, size_t i)
 {
-    return i ? NULL : ((const plan_money *)whole)->currency;
+    return i ? NULL : whole ? ((const plan_money *)whole)->currency : "";
 }
 
 static const char *kwh_currency(const void *whole, size_t i)
 {
-    return i ? NULL : ((const plan_money *)whole)->kwh;
+    return i ? NULL : whole ? ((const plan_money *)whole)->kwh : "";
 }
 
 /* An epoch, its evaluation included. */
@@ -122,5 +122,35 @@ const field plan_answer_fields[] = {
     { .key = "cost" },
     { .key = "cost_low" },
     { .key = "cost_high" },
+    { 0 },
+};
+
+REAL_OF(rate, largest_row,
+        (double)r->batch *(double)r->step.nodes *(double)r->step.devices *(double)r->accumulation /
+            r->step.step)
+TEXT_OF(largest_beyond, largest_row, grounds_beyond(&r->step.grounds, room, 200))
+
+#define LARGEST(member) FIELD_AT(largest_row, member)
+
+const field largest_fields[] = {
+    { "machine", .title = "machine", LARGEST(machine), .help = "machine file" },
+    { "device", .title = "device", LARGEST(device), .help = "by its datasheet" },
+    { "nodes", .title = "nodes", LARGEST(step.nodes), .help = "what a network connects" },
+    { "largest_batch", .title = "largest batch", LARGEST(batch), .help = "samples that fit" },
+    { "memory_bytes", .title = "memory [GB]", LARGEST(memory), IN_GB, .help = "of the device" },
+    { "needs_bytes", .title = "needs [GB]", LARGEST(needs), IN_GB, .help = "at that batch" },
+    { "one_more_bytes", .title = "one more [GB]", LARGEST(one_more), IN_GB,
+      .help = "at one sample more" },
+    { "step_ms", .title = "step [ms]", LARGEST(step.step), IN_MS, .help = "the whole step" },
+    { "step_low_ms", .title = "low", LARGEST(step.low[PHASE_STEP]), IN_MS,
+      .help = "low end of its interval" },
+    { "step_high_ms", .title = "high", LARGEST(step.high[PHASE_STEP]), IN_MS,
+      .help = "high end of its interval" },
+    { "samples_per_s", .title = "samples/s", .real = rate, IN_UNIT("1/s", TABLE_POSITIVE(1)),
+      .help = "throughput of all devices" },
+    { "beyond", .title = "beyond", .text = largest_beyond,
+      .help = "what leaves the calibrated range, and by which factor" },
+    { "largest_batch_in_nine_tenths", LARGEST(batch_in_less),
+      .help = "samples that fit where a tenth of the memory is not free" },
     { 0 },
 };

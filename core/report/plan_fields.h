@@ -42,4 +42,15 @@ extern const field plan_fields[];
 /** A plan within an answer, in JSON: from plan_fields. */
 extern const field plan_answer_fields[];
 
+/** The largest batch that fits a device. */
+typedef struct largest_row {
+    const char *machine, *device;        /**< device "": not known */
+    int64_t     batch, batch_in_less;    /**< where a tenth of the memory is not free */
+    int64_t     accumulation;            /**< micro-steps of a step */
+    double      memory, needs, one_more; /**< bytes: there is, at the batch, at one sample more */
+    prediction  step;
+} largest_row;
+
+extern const field largest_fields[];
+
 #endif

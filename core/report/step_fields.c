@@ -256,3 +256,24 @@ const field step_parts_told[] = {
     { "sync_ms", .page = "all-reduces [ms]" },
     { 0 },
 };
+
+REAL_OF(samples_per_j, energy_row, (double)r->step.point.global_batch / r->step.power.joules.value)
+
+const field energy_fields[] = {
+    { "held_mhz", .title = "held at [MHz]", FIELD_AT(energy_row, held_mhz), .unit = "MHz",
+      .help = "clock that is asked for" },
+    { "clock_mhz", .title = "clock [MHz]", FIELD_AT(energy_row, mhz), .unit = "MHz",
+      .help = "clock that is kept" },
+    { "step_ms", .title = "step [ms]" },
+    { "power_w", .title = "power [W]" },
+    { "energy_j", .title = "energy [J]" },
+    { "edp_js", .title = "EDP [Js]" },
+    { "samples_per_j", .title = "samples/J", .real = samples_per_j, IN_UNIT("1/J", -1),
+      .help = "samples of a step over its energy" },
+    { "epoch_s", .title = "epoch [s]" },
+    { "epoch_kwh", .title = "epoch [kWh]" },
+    { "epoch_co2_g", .title = "epoch [gCO2]", .when = STEP_CO2 },
+    { "power_by", .title = "power by" },
+    { "best", .title = "best", FIELD_AT(energy_row, best), .help = "what the clock is best for" },
+    { 0 },
+};

@@ -46,6 +46,15 @@ extern const field step_predicted[];
 /** Those of a page's steps, part by part: from step_fields. */
 extern const field step_parts_told[];
 
+/** A step at a clock. */
+typedef struct energy_row {
+    step_row step;
+    double   held_mhz, mhz; /**< asked for, NAN: not; kept */
+    char     best[40];      /**< what the clock is best for */
+} energy_row;
+/** Those of `layermeter energy`: from step_fields. */
+extern const field energy_fields[];
+
 /** Columns that power adds. */
 unsigned step_watts_facts(const step_watts *w);
 /** A row of a point, with its power; the rest is the caller's to fill. */

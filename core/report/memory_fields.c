@@ -1,0 +1,57 @@
+/* Fields of what a step needs in memory. */
+#include "report/memory_fields.h"
+
+TEXT_OF(pass, memory_row, timeline_pass_name(r->use.pass))
+TEXT_OF(layer, memory_row, r->use.layer ? r->use.layer : "")
+
+#define USE(member)      FIELD_AT(memory_row, use.member), IN_MB
+#define PART(which)      USE(part[which]), .worth = 1u << (which)
+#define OF_LAYER(member) FIELD_AT(memory_layer_row, of.member), IN_MB
+
+const field memory_fields[] = {
+    { "batch", .title = "batch", FIELD_AT(memory_row, batch), .help = "samples of the device" },
+    { "weights_bytes", .title = "weights", PART(MEMORY_WEIGHTS), .help = "trained weights" },
+    { "frozen_bytes", .title = "frozen", PART(MEMORY_FROZEN), .help = "weights without gradient" },
+    { "weights_16bit_bytes", .title = "16-bit weights", PART(MEMORY_COPIES),
+      .help = "copies of weights, in mixed precision" },
+    { "gradients_bytes", .title = "gradients", PART(MEMORY_GRADIENTS), .help = "of the weights" },
+    { "buckets_bytes", .title = "buckets", PART(MEMORY_BUCKETS),
+      .help = "what gradients are copied to for the all-reduce" },
+    { "optimizer_bytes", .title = "optimizer", PART(MEMORY_OPTIMIZER), .help = "its state" },
+    { "inputs_bytes", .title = "inputs", PART(MEMORY_INPUTS), .help = "of the network" },
+    { "activations_bytes", .title = "activations", PART(MEMORY_ACTIVATIONS),
+      .help = "outputs of layers that anything still reads" },
+    { "saved_bytes", .title = "saved", PART(MEMORY_SAVED),
+      .help = "masks, indices and statistics that layers keep" },
+    { "activation_gradients_bytes", .title = "act. gradients", PART(MEMORY_BACKWARD),
+      .help = "gradients of activations" },
+    { "workspace_bytes", .title = "workspace", PART(MEMORY_WORKSPACE),
+      .help = "scratch of layers" },
+    { "overhead_bytes", .title = "overhead", PART(MEMORY_OVERHEAD),
+      .help = "what --framework-overhead adds" },
+    { "peak_bytes", .title = "peak", USE(peak), .help = "all of it" },
+    { "at_layer", .title = "at", .text = layer, .help = "first layer that reaches the peak" },
+    { "at_pass", .title = "pass", .text = pass, .help = "its pass" },
+    { "kept_bytes", .title = "kept", USE(kept),
+      .help = "activations and saved at the beginning of the backward pass" },
+    { "recompute_flops", .title = "recompute [FLOP]", FIELD_AT(memory_row, use.recompute_flops),
+      .when = MEMORY_RECOMPUTED, .help = "of forward passes that run again" },
+    { "fits", .title = "fits", FIELD_AT(memory_row, fits), .when = MEMORY_LIMITED,
+      .help = "the device's memory" },
+    { "set", FIELD_AT(memory_row, set), .when = MEMORY_SET, .not_in = IN_JSON, /* said once there */
+      .help = "arguments of the network" },
+    { 0 },
+};
+
+const field memory_layer_fields[] = {
+    { "layer", .title = "layer", FIELD_AT(memory_layer_row, name), .help = "of the network" },
+    { "type", .title = "type", FIELD_AT(memory_layer_row, type), .help = "of the layer" },
+    { "weights_bytes", .title = "weights", OF_LAYER(weights), .help = "trained and frozen" },
+    { "kept_bytes", .title = "kept", OF_LAYER(kept), .help = "activations between the passes" },
+    { "saved_bytes", .title = "saved", OF_LAYER(saved), .help = "masks, indices and statistics" },
+    { "live_forward_bytes", .title = "live in forward", OF_LAYER(live_forward),
+      .help = "everything while it runs forward" },
+    { "live_backward_bytes", .title = "in backward", OF_LAYER(live_backward),
+      .help = "everything while it runs backward" },
+    { 0 },
+};
