@@ -7,6 +7,7 @@
 #include "base/no_memory.h"
 #include "cli/cmd_plan.h"
 #include "cli/setup_options.h"
+#include "report/plan/view.h"
 #include "report/plot_plans.h"
 
 static lm_status read_budget(const char *text, money *out, lm_error *err)
@@ -106,10 +107,11 @@ static lm_status check(options *o, lm_error *err)
 }
 
 /* What the options say by themselves, without any file. */
-static void ask(plan_job *job, const options *o)
+static void ask(plan_command *c, const options *o)
 {
     static const int64_t one = 1;
-    plan_options        *a   = job->a;
+    const plan_options  *a   = c->a;
+    plan_job            *job = &c->job;
 
     job->question    = (plan_question){ .training     = a->training,
                                         .global_batch = a->global_batch,
@@ -120,6 +122,7 @@ static void ask(plan_job *job, const options *o)
                                         .setup        = a->how.setup,
                                         .policy       = a->how.policy,
                                         .n_policies   = a->how.n };
+    job->automatic   = a->batch.automatic;
     job->nodes_given = option_given(o, &a->nodes);
     if (a->largest && !job->nodes_given) { /* one row for each number of nodes: of one */
         job->question.nodes   = &one;
@@ -131,18 +134,19 @@ static void ask(plan_job *job, const options *o)
     strcpy(job->currency, a->budget.currency);
 }
 
-static lm_status draw(const plan_job *job, lm_error *err)
+static lm_status draw(const plan_command *c, lm_error *err)
 {
-    const char   *names[FLEET_MAX], *path = job->a->plot;
-    char          title[160];
-    plans_picture p = { .title      = title,
-                        .set        = &job->set,
-                        .machines   = job->machine,
-                        .names      = names,
-                        .n_machines = job->n,
-                        .view       = job->view,
-                        .limits     = job->limits,
-                        .currency   = plan_job_priced(job, NULL) ? job->currency : "" };
+    const plan_job *job = &c->job;
+    const char     *names[FLEET_MAX], *path = c->a->plot;
+    char            title[160];
+    plans_picture   p = { .title      = title,
+                          .set        = &job->set,
+                          .machines   = job->machine,
+                          .names      = names,
+                          .n_machines = job->n,
+                          .view       = job->view,
+                          .limits     = job->limits,
+                          .currency   = plan_job_priced(job, NULL) ? job->currency : "" };
 
     if (!path)
         return LM_OK;
@@ -151,21 +155,23 @@ static lm_status draw(const plan_job *job, lm_error *err)
     snprintf(title, sizeof title, "%.60s: %lld epochs of %lld samples, by number of nodes",
              job->network, (long long)job->question.training.epochs,
              (long long)job->question.training.dataset);
-    return plot_plans(path, &p, job->a->keep_script, err);
+    return plot_plans(path, &p, c->a->keep_script, err);
 }
 
-static lm_status answer(plan_job *job, lm_error *err)
+static lm_status answer(plan_command *c, lm_error *err)
 {
+    plan_job     *job     = &c->job;
+    const format  f       = c->a->format;
     plan_answers *answers = calloc(1, sizeof *answers);
     lm_status     status  = answers ? LM_OK : no_memory(err);
 
-    if (!status && job->a->largest) {
-        status = plan_print_largest(job, err);
+    if (!status && c->a->largest) {
+        status = plan_print_largest(job, f, err);
     } else if (!status && !(status = plan_job_search(job, err))) {
         plan_job_ask(job, answers);
-        status = answers->n ? draw(job, err) : plan_unmet(job, err);
+        status = answers->n ? draw(c, err) : plan_unmet(job, err);
         if (!status)
-            status = plan_print(job, answers, err);
+            status = plan_print(job, answers, f, c->a->all, err);
     }
     free(answers);
     return status;
@@ -173,13 +179,13 @@ static lm_status answer(plan_job *job, lm_error *err)
 
 static lm_status run(const options *o, lm_error *err)
 {
-    plan_job  job = { .a = o->filled, .network = o->argument[0] };
-    lm_status status;
+    plan_command c = { .a = o->filled, .job = { .network = o->argument[0] } };
+    lm_status    status;
 
-    ask(&job, o);
-    if (!(status = plan_job_open(&job, o, err)))
-        status = answer(&job, err);
-    plan_job_close(&job);
+    ask(&c, o);
+    if (!(status = plan_command_open(&c, o, err)))
+        status = answer(&c, err);
+    plan_command_close(&c);
     return status;
 }
 

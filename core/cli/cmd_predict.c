@@ -158,7 +158,7 @@ static lm_status print_points(const session *s, const predict_options *a, lm_err
         status = table_print(t, a->format, stdout, err);
     }
     if (!status && no_power)
-        power_explain_unknown(&a->power, s->who->model, s->who->machine);
+        step_watts_explain(&a->power.model, a->power.learned, s->who->model, s->who->machine);
     table_free(t);
     free(x);
     return status;

@@ -4,9 +4,9 @@
 #define CLI_FLEET_H
 
 #include "cli/session.h"
-#include "plan/prices.h"
+#include "plan/job.h"
 
-#define FLEET_MAX 64 /**< machines */
+#define FLEET_MAX PLAN_SIDES_MAX /**< machines */
 
 typedef struct fleet_options {
     session_options session; /**< what all machines share */

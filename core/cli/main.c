@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "report/memory_fields.h"
-#include "report/plan_fields.h"
+#include "report/plan/fields.h"
 
 static const command *const commands[] = {
     &cmd_show,   &cmd_memory,    &cmd_predict, &cmd_scale,    &cmd_plan,      &cmd_energy,

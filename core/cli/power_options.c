@@ -247,7 +247,7 @@ bool power_shown(const power_choice *c)
 
 step_watts power_choice_watts(const power_choice *c)
 {
-    return (step_watts){ &c->model, power_shown(c), c->grams_per_kwh };
+    return (step_watts){ &c->model, c->learned, c->grams_per_kwh };
 }
 
 lm_status power_choice_check(const power_choice *c, lm_error *err)
@@ -257,22 +257,4 @@ lm_status power_choice_check(const power_choice *c, lm_error *err)
     return lm_error_set(err, LM_E_NOTFOUND,
                         "--grid: no power was measured: measure some (column power_w), or tell "
                         "--idle-power");
-}
-
-void power_explain_unknown(const power_choice *c, const char *model, const char *machine)
-{
-    if (!c->learned)
-        fprintf(
-            stderr,
-            "layermeter: %s: power was measured by what bounds a step, which %s does not say and "
-            "no formula of %s is there for: calibrate whole networks, too\n",
-            machine, model, model_at(0));
-    else if (!power_known(&c->model))
-        fprintf(stderr,
-                "layermeter: %s: %s does not tell the power of all layers, or of devices that wait "
-                "for each other: for these tell --idle-power\n",
-                machine, model);
-    else
-        fprintf(stderr, "layermeter: %s: %s does not tell the power of all layers\n", machine,
-                model);
 }

@@ -53,7 +53,4 @@ step_watts power_choice_watts(const power_choice *c);
 /** LM_E_NOTFOUND where --grid is given and no power is known. */
 lm_status power_choice_check(const power_choice *c, lm_error *err);
 
-/** Says on stderr why a learned model's step has no power, though there are columns for it. */
-void power_explain_unknown(const power_choice *c, const char *model, const char *machine);
-
 #endif

@@ -12,7 +12,9 @@ const char *step_power_by(const power_model *m, const step_power *p)
 
 unsigned step_watts_facts(const step_watts *w)
 {
-    return !w->shown ? 0 : isnan(w->grams_per_kwh) ? STEP_POWER : STEP_POWER | STEP_CO2;
+    if (!power_known(w->model) && !w->learned)
+        return 0;
+    return isnan(w->grams_per_kwh) ? STEP_POWER : STEP_POWER | STEP_CO2;
 }
 
 step_row step_row_of(const scale_point *point, const step_watts *w)
@@ -26,7 +28,25 @@ step_row step_row_of(const scale_point *point, const step_watts *w)
 
 bool step_power_told(const step_watts *w, const scale_point *point)
 {
-    return !w->shown || !isnan(step_row_of(point, w).power.watts.value);
+    return !step_watts_facts(w) || !isnan(step_row_of(point, w).power.watts.value);
+}
+
+void step_watts_explain(const power_model *m, bool learned, const char *model, const char *machine)
+{
+    if (!learned)
+        fprintf(
+            stderr,
+            "layermeter: %s: power was measured by what bounds a step, which %s does not say and "
+            "no formula of %s is there for: calibrate whole networks, too\n",
+            machine, model, model_at(0));
+    else if (!power_known(m))
+        fprintf(stderr,
+                "layermeter: %s: %s does not tell the power of all layers, or of devices that wait "
+                "for each other: for these tell --idle-power\n",
+                machine, model);
+    else
+        fprintf(stderr, "layermeter: %s: %s does not tell the power of all layers\n", machine,
+                model);
 }
 
 /* ---- values that are no members -----------------------------------------------------------------

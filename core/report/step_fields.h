@@ -9,7 +9,7 @@
 /** What is known of a device's power. */
 typedef struct step_watts {
     const power_model *model;
-    bool               shown;         /**< some power is known, so that there are columns for it */
+    bool               learned;       /**< the model that predicts steps tells their power, too */
     double             grams_per_kwh; /**< CO2 of electricity; NAN: not told */
 } step_watts;
 
@@ -55,13 +55,17 @@ typedef struct energy_row {
 /** Those of `layermeter energy`: from step_fields. */
 extern const field energy_fields[];
 
-/** Columns that power adds. */
+/** Columns that power adds; 0: no power is known. */
 unsigned step_watts_facts(const step_watts *w);
 /** A row of a point, with its power; the rest is the caller's to fill. */
 step_row step_row_of(const scale_point *point, const step_watts *w);
 
 /** Is the power of a point known, or no power shown at all? */
 bool step_power_told(const step_watts *w, const scale_point *point);
+
+/** Says on stderr why some step has no power, though there are columns for it. `machine`: its file.
+ */
+void step_watts_explain(const power_model *m, bool learned, const char *model, const char *machine);
 
 /** Where a power comes from: "learned", "fitted" or "assumed"; "": it is unknown. */
 const char *step_power_by(const power_model *m, const step_power *p);

@@ -1,5 +1,5 @@
 /* Fields of a plan. */
-#include "report/plan_fields.h"
+#include "report/plan/fields.h"
 
 #include <math.h>
 

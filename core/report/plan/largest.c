@@ -1,5 +1,5 @@
 /* The largest batches that fit, of 'layermeter plan'. */
-#include "cli/cmd_plan.h"
+#include "report/plan/parts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,11 +21,9 @@ static lm_status needs(const plan_job *job, size_t i, int64_t batch, bool many, 
     const step_setup    *s    = &job->question.setup;
     const memory_options with =
         room_options(&s->sync, s->optimizer, side->room.overhead, many, s->sync.accumulation > 1);
-    const bind_options b = { .batch = batch,
-                             .dtype = side->session.who->dtype,
-                             .input = side->session.who->input };
+    const bind_options b = { .batch = batch, .dtype = side->who->dtype, .input = side->who->input };
 
-    return memory_of_step(side->session.net, side->session.reg, &b, &with, out, NULL, err);
+    return memory_of_step(side->net, side->reg, &b, &with, out, NULL, err);
 }
 
 static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large *out, lm_error *err)
@@ -60,7 +58,7 @@ static lm_status find_large(const plan_job *job, size_t i, int64_t nodes, large 
     if (!status)
         status = needs(job, i, out->batch + 1, step_setup_ranks(&s) > 1, &out->beyond, err);
     if (!status)
-        status = predict_step(side->session.who, &s, &out->step, err);
+        status = predict_step(side->who, &s, &out->step, err);
     return status;
 }
 
@@ -107,9 +105,8 @@ static void large_sentence(const plan_job *job, size_t i, const large *l, FILE *
                 (long long)l->batch, 1e-9 * (double)side->room.bytes);
 }
 
-lm_status plan_print_largest(const plan_job *job, lm_error *err)
+lm_status plan_print_largest(const plan_job *job, format f, lm_error *err)
 {
-    const format         f      = job->a->format;
     const plan_question *q      = &job->question;
     FILE                *words  = f == FORMAT_TABLE ? stdout : stderr;
     large               *all    = calloc(job->n * q->n_nodes, sizeof *all);

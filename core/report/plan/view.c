@@ -6,7 +6,7 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "cli/cmd_plan.h"
+#include "report/plan/parts.h"
 
 /* ---- plans --------------------------------------------------------------------------------------
  */
@@ -61,7 +61,53 @@ lm_status plan_row_of(const plan_job *job, const plan *p, plan_row *out, lm_erro
                        .keeps_to_limits = keeps_to(job, p) };
     for (time_case at = TIME_EXPECTED; at <= TIME_HIGH; at++)
         out->cost[at] = cost_at(job, p, at);
-    return predict_step(side->session.who, &p->setup, &out->step, err);
+    return predict_step(side->who, &p->setup, &out->step, err);
+}
+
+static step_watts watts_of(const plan_job *job, const plan_side *side)
+{
+    return (step_watts){ &side->power, side->learned, job->grams_per_kwh };
+}
+
+/* Columns of power, energy, CO2 and price of electricity, where any machine's power is known. */
+static unsigned power_facts(const plan_job *job)
+{
+    unsigned facts = 0;
+
+    for (size_t i = 0; i < job->n; i++) {
+        const step_watts w = watts_of(job, &job->side[i]);
+
+        facts |= step_watts_facts(&w);
+    }
+    return (facts & STEP_POWER ? PLAN_POWER : 0) | (facts & STEP_CO2 ? PLAN_CO2 : 0) |
+           (facts && isfinite(job->kwh.amount) ? PLAN_ELECTRICITY : 0);
+}
+
+/* All devices of a run draw what a training step does from its first step to its end, evaluations
+ * among it. */
+static lm_status add_power(const plan_job *job, const plan *p, plan_row *r, lm_error *err)
+{
+    const plan_side   *side  = &job->side[p->machine];
+    const step_watts   w     = watts_of(job, side);
+    step_power         power = { .watts = { NAN, NAN, NAN } };
+    bottleneck_profile bounds;
+    bottleneck_of      found;
+
+    if (step_watts_facts(&w)) {
+        const lm_status status = bottleneck_profile_of(side->who, &p->setup, &bounds, err);
+
+        if (status)
+            return status;
+        found = bottleneck_find(side->who, &bounds, &p->setup, &r->step);
+        power = step_power_of(&side->power, &found, &r->step);
+    }
+    r->watts = power.watts.value;
+    r->kwh   = power.watts.value * (double)step_setup_ranks(&p->setup) *
+             (p->run.seconds[TIME_EXPECTED] - job->question.training.startup) / JOULES_PER_KWH;
+    r->kg_co2      = r->kwh * job->grams_per_kwh / 1000;
+    r->electricity = r->kwh * job->kwh.amount;
+    r->power_by    = step_power_by(&side->power, &power);
+    return LM_OK;
 }
 
 static int by_time(const void *a, const void *b)
@@ -75,9 +121,9 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Is it shown though another one is better? */
-static bool shown(const plan_job *job, const plan_answers *answers, const plan *p)
+static bool shown(const plan_answers *answers, const plan *p, bool all)
 {
-    if (!p->dominated || job->a->all)
+    if (!p->dominated || all)
         return true;
     for (size_t i = 0; i < answers->n; i++)
         if (answers->answer[i].asked.answer == p)
@@ -90,33 +136,36 @@ static unsigned facts_of(const plan_job *job)
     return (job->n > 1 ? PLAN_SIDES : 0) | (job->question.n_policies > 1 ? PLAN_SYNC : 0) |
            (job->question.global_batch || job->question.setup.sync.accumulation > 1 ? PLAN_MICRO
                                                                                     : 0) |
-           (priced(job) ? PLAN_PRICED : 0) | plan_power_facts(job);
+           (priced(job) ? PLAN_PRICED : 0) | power_facts(job);
 }
 
 static lm_status add_row(const plan_job *job, const plan_answers *answers, const plan *p,
                          field_rows *rows, const plan_side **no_power, lm_error *err)
 {
-    plan_row  r;
-    lm_status status = plan_row_of(job, p, &r, err);
+    const plan_side *side = &job->side[p->machine];
+    const step_watts w    = watts_of(job, side);
+    plan_row         r;
+    lm_status        status = plan_row_of(job, p, &r, err);
 
-    if (!status)
-        status = plan_row_power(job, p, &r, no_power, err);
+    if (!status && (power_facts(job) & PLAN_POWER))
+        status = add_power(job, p, &r, err);
     if (status)
         return status;
+    if (isnan(r.watts) && step_watts_facts(&w))
+        *no_power = side;
     answers_to(answers, p, r.answers, sizeof r.answers);
     field_row(rows, &r);
     return LM_OK;
 }
 
 /* The plans that are shown, the shortest first. */
-static lm_status plans_table(const plan_job *job, const plan_answers *answers, table **out,
-                             lm_error *err)
+static lm_status plans_table(const plan_job *job, const plan_answers *answers, format f, bool all,
+                             table **out, lm_error *err)
 {
-    const plan_money heads    = { job->currency, job->kwh.currency };
-    const field_view v        = { .fields = plan_fields,
-                                  .in     = field_place_of(job->a->format),
-                                  .facts  = facts_of(job),
-                                  .whole  = &heads };
+    const plan_money heads = { job->currency, job->kwh.currency };
+    const field_view v     = {
+            .fields = plan_fields, .in = field_place_of(f), .facts = facts_of(job), .whole = &heads
+    };
     field_rows       rows     = field_rows_of(&v);
     const plan     **row      = calloc(job->set.n + 1, sizeof *row);
     const plan_side *no_power = NULL;
@@ -124,14 +173,15 @@ static lm_status plans_table(const plan_job *job, const plan_answers *answers, t
     lm_status        status   = row ? LM_OK : no_memory(err);
 
     for (size_t i = 0; row && i < job->set.n; i++)
-        if (shown(job, answers, &job->set.plan[i]))
+        if (shown(answers, &job->set.plan[i], all))
             row[n++] = &job->set.plan[i];
     if (row)
         qsort(row, n, sizeof *row, by_time);
     for (size_t i = 0; i < n && !status; i++)
         status = add_row(job, answers, row[i], &rows, &no_power, err);
     if (no_power)
-        power_explain_unknown(&no_power->power, no_power->session.who->model, no_power->name);
+        step_watts_explain(&no_power->power, no_power->learned, no_power->who->model,
+                           no_power->name);
     free(row);
     *out = rows.t;
     return status;
@@ -223,7 +273,8 @@ static void print_grounds(const plan_job *job, FILE *out)
                 hours_print(job->question.training.startup, text));
     else
         fputs("start-up: none counted (--startup)\n", out);
-    print_note(job->side[0].session.net, out);
+    if (job->side[0].net->note)
+        fprintf(out, "note: %s\n", job->side[0].net->note);
 }
 
 /* Is there an answer of this machine's own? */
@@ -252,12 +303,12 @@ static void print_answers(const plan_job *job, const plan_answers *answers, FILE
             fprintf(out, "%s\n", plan_unmet_print(job, m, text));
 }
 
-lm_status plan_print(plan_job *job, const plan_answers *answers, lm_error *err)
+lm_status plan_print(const plan_job *job, const plan_answers *answers, format f, bool all,
+                     lm_error *err)
 {
-    const format f      = job->a->format;
-    FILE        *words  = f == FORMAT_TABLE ? stdout : stderr;
-    table       *t      = NULL;
-    lm_status    status = plans_table(job, answers, &t, err);
+    FILE     *words  = f == FORMAT_TABLE ? stdout : stderr;
+    table    *t      = NULL;
+    lm_status status = plans_table(job, answers, f, all, &t, err);
 
     if (!status && f == FORMAT_JSON) {
         json j = { .out = stdout };

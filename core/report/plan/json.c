@@ -1,5 +1,5 @@
 /* Questions and answers of 'layermeter plan' as JSON. */
-#include "cli/cmd_plan.h"
+#include "report/plan/parts.h"
 
 #include <math.h>
 
@@ -34,8 +34,8 @@ static void put_machine(const plan_job *job, size_t i, json *j)
               p && p->check == PRICE_CHECKED       ? "yes"
               : p && p->check == PRICE_NOT_CHECKED ? "no"
                                                    : NULL);
-    if (side->session.cal)
-        json_count(j, "calibrated_ranks", (uint64_t)side->session.cal->max_ranks);
+    if (side->who->cal)
+        json_count(j, "calibrated_ranks", (uint64_t)side->who->cal->max_ranks);
     json_text(j, "one_node", *side->one_node ? side->one_node : NULL);
     json_close(j, '}');
 }
@@ -101,12 +101,12 @@ void plan_json_question(const plan_job *job, json *j)
     const training *t = &job->question.training;
 
     json_text(j, "network", job->network);
-    json_text(j, "set", job->side[0].session.net->set);
-    json_text(j, "input", job->side[0].session.who->input);
-    json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].session.who->dtype));
+    json_text(j, "set", job->side[0].net->set);
+    json_text(j, "input", job->side[0].who->input);
+    json_text(j, "dtype", text_dtype_name((int32_t)job->side[0].who->dtype));
     json_text(j, "optimizer", optimizer_name(job->question.setup.optimizer));
-    json_text(j, "note", job->side[0].session.net->note);
-    json_text(j, "model", job->side[0].session.who->model);
+    json_text(j, "note", job->side[0].net->note);
+    json_text(j, "model", job->side[0].who->model);
     json_count(j, "epochs", (uint64_t)t->epochs);
     json_count(j, "dataset", (uint64_t)t->dataset);
     json_count(j, "evaluate", (uint64_t)t->evaluate);

@@ -1,5 +1,5 @@
 /* Plans and answers in words. */
-#include "cli/cmd_plan.h"
+#include "report/plan/parts.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -284,7 +284,7 @@ const char *plan_unmet_print(const plan_job *job, size_t machine, char out[PLAN_
     return out;
 }
 
-lm_status plan_unmet(plan_job *job, lm_error *err)
+lm_status plan_unmet(const plan_job *job, lm_error *err)
 {
     const plan_limits time_only = { job->limits.seconds, INFINITY, ANY_MACHINE },
                       cost_only = { INFINITY, job->limits.cost, ANY_MACHINE },

@@ -1,11 +1,35 @@
-/* Plans and answers of 'layermeter plan'. */
-#include "cli/cmd_plan.h"
+/* A run to be planned: its batches, plans and answers. */
+#include "plan/job.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/no_memory.h"
+
+/* ---- prices -------------------------------------------------------------------------------------
+ */
+
+bool plan_job_priced(const plan_job *job, const char **why)
+{
+    for (size_t i = 0; i < job->n; i++)
+        if (*job->side[i].no_price) {
+            if (why)
+                *why = job->side[i].no_price;
+            return false;
+        }
+    return true;
+}
+
+const char *plan_price_name(const plan_job *job)
+{
+    if (!plan_job_priced(job, NULL))
+        return NULL;
+    for (size_t i = 0; i < job->n; i++)
+        if (job->side[i].price)
+            return price_tier_name(job->view.tier);
+    return "given";
+}
 
 /* ---- batches ------------------------------------------------------------------------------------
  */
@@ -84,7 +108,7 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
             err, LM_E_NOTFOUND,
             "%s: the formulas of '%s' say that no step takes any time: they are far "
             "from what they were fitted to; take --model layermeter",
-            side->name, side->session.who->model);
+            side->name, side->who->model);
     if (job->set.idle)
         return lm_error_set(
             err, LM_E_ARG,
@@ -100,7 +124,7 @@ static lm_status nothing_left(const plan_job *job, lm_error *err)
 
 lm_status plan_job_search(plan_job *job, lm_error *err)
 {
-    lm_status status = job->a->batch.automatic ? automatic(job, err) : LM_OK;
+    lm_status status = job->automatic ? automatic(job, err) : LM_OK;
 
     for (size_t i = 0; i < job->n && !status; i++)
         status = search_one(job, i, err);
@@ -142,4 +166,12 @@ void plan_job_ask(const plan_job *job, plan_answers *out)
         ask(job, GOAL_COST, ANY_MACHINE, out);
     else if (first == GOAL_COST || job->n > 1)
         ask(job, GOAL_TIME, ANY_MACHINE, out);
+}
+
+void plan_job_free(plan_job *job)
+{
+    plan_set_free(&job->set);
+    free(job->own_batch);
+    free(job->side);
+    free(job->machine);
 }

@@ -1,0 +1,28 @@
+/** Parts of a view of plans: private to its files. */
+#ifndef REPORT_PLAN_PARTS_H
+#define REPORT_PLAN_PARTS_H
+
+#include "report/plan/fields.h"
+#include "report/plan/view.h"
+
+/** All of a row but its power and the questions that it answers. What predict_step() returns. */
+lm_status plan_row_of(const plan_job *job, const plan *p, plan_row *out, lm_error *err);
+
+/** What was asked, machines among it, as keys of an open JSON object. */
+void plan_json_question(const plan_job *job, json *j);
+/** One answer, as an element of an open JSON array. */
+void plan_json_answer(const plan_job *job, const plan_answer *a, json *j);
+
+#define PLAN_SENTENCE 600
+
+/** "45 s", "12.5 min", "23.1 h", "1,200 h". */
+#define HOURS_TEXT 40
+const char *hours_print(double seconds, char buffer[HOURS_TEXT]);
+/** One line: the plan, its time and cost with bounds, and what fewer nodes would take. */
+const char *plan_answer_print(const plan_job *job, const plan_answer *a, char out[PLAN_SENTENCE]);
+/** One line: which assumption moves the answer most, and where to. */
+const char *plan_hangs_on_print(const plan_job *job, const plan_answer *a, char out[PLAN_SENTENCE]);
+/** One line of a machine of which no plan keeps to the limits. */
+const char *plan_unmet_print(const plan_job *job, size_t machine, char out[PLAN_SENTENCE]);
+
+#endif
