@@ -1,13 +1,13 @@
-/** What a predicted step is made of: seconds by layer, class of kernels and regressor. */
+/** The explanation of a predicted step: seconds by layer, kernel class and regressor. */
 #ifndef MODELS_EXPLANATION_H
 #define MODELS_EXPLANATION_H
 
 #include "models/step_model.h"
 
-/** Of no layer: what a step costs as a whole, such as the latency of an all-reduce. */
+/** The layer of costs of the whole step, such as the latency of an all-reduce. */
 #define NO_LAYER ((size_t)-1)
 
-/** What one regressor of one time costs in the kernels of one class of one layer. */
+/** The cost of one regressor in one time, in the kernels of one class of one layer. */
 typedef struct share {
     size_t      layer; /**< or NO_LAYER */
     phase       part;
@@ -39,7 +39,7 @@ struct explanation {
 
 /** Appends a share. LM_E_NOMEM. */
 lm_status explanation_add(explanation *e, const share *s, lm_error *err);
-/** Appends what a step takes as a whole under a name; nothing for seconds that are not above 0. */
+/** Appends a cost of the whole step under a name, if it is above 0 s. */
 lm_status explanation_add_whole(explanation *e, phase part, const char *name, double seconds,
                                 term_bound bound, certainty standing, lm_error *err);
 /** A copy of a text that lives as long as the explanation; NULL when memory runs out. */

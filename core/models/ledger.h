@@ -1,4 +1,4 @@
-/** How well a predicted time is founded: which share of it stands on what kind of coefficient. */
+/** The ledger of a predicted time: the share of each kind of coefficient in it. */
 #ifndef PREDICT_LEDGER_H
 #define PREDICT_LEDGER_H
 
@@ -7,9 +7,9 @@
 #include "fit/calibration.h"
 
 typedef enum certainty {
-    CERTAINTY_MEASURED,     /**< this very network, input and batch were measured */
-    CERTAINTY_INTERPOLATED, /**< within what was measured, by a coefficient the data tell */
-    CERTAINTY_EXTRAPOLATED, /**< by such a coefficient, outside what was measured */
+    CERTAINTY_MEASURED,     /**< the network was measured with this input and batch */
+    CERTAINTY_INTERPOLATED, /**< by a fitted coefficient, within the measured range */
+    CERTAINTY_EXTRAPOLATED, /**< by a fitted coefficient, outside the measured range */
     CERTAINTY_ASSUMED, /**< by a coefficient of other kernels, or one of which no measurement is
                           known */
     N_CERTAINTIES
@@ -18,31 +18,30 @@ typedef enum certainty {
 /** "interpolated", ... */
 const char *certainty_name(certainty c);
 
-/** A count this far outside its range is not worth a mark: rounding of batches, not another regime.
- */
+/** A count within this factor of its range is not marked: rounding of batches causes that much. */
 #define RANGE_TOLERANCE 1.05
-/** Of a coefficient that is shrunk to its family's, more than this much is the measurements'. */
+/** A shrunk coefficient counts as fitted if the measurements' share of it is above this. */
 #define KNOWN_LEAST 0.5
 
-/** By what factor a count leaves the range of its coefficient, below 1 downwards; 1: it does not,
- * or the range is unknown. */
+/** The factor by which a count leaves its coefficient's range; below 1: downwards. 1: it does not, or
+ * the range is unknown. */
 double range_beyond(const coefficient *c, double count);
 
 /** Of what a coefficient makes of a count; `elsewhere`: on what it was not calibrated with, such as
  * another element type. */
 certainty certainty_of(const coefficient *c, double count, bool elsewhere);
 
-/** Seconds by certainty; of contributions below 0, which least squares may have, their size. */
+/** Seconds by certainty. A negative contribution, which least squares may give, counts by size. */
 typedef struct ledger {
     double seconds[N_CERTAINTIES];
 } ledger;
 
 void ledger_add(ledger *l, certainty c, double seconds);
-/** Adds another, so many times. */
+/** Adds another ledger, multiplied by a factor. */
 void ledger_add_all(ledger *l, const ledger *other, double times);
-/** All in it. */
+/** The sum of all seconds. */
 double ledger_seconds(const ledger *l);
-/** Share of all in it; NAN where nothing is. */
+/** The share of one certainty; NAN for an empty ledger. */
 double ledger_share(const ledger *l, certainty c);
 /** Shares in whole percents that add up to 100: what is missing after rounding down goes to the
  * largest remainders (Hamilton's method). Something must be in it. */

@@ -1,4 +1,4 @@
-/** When gradients are all-reduced, and which of them together. */
+/** The policy of gradient synchronisation: when gradients travel, and in which groups. */
 #ifndef PROGRAM_POLICY_H
 #define PROGRAM_POLICY_H
 
@@ -8,10 +8,10 @@
 #include <layermeter/types.h>
 
 typedef enum sync_rule {
-    SYNC_ONCE,   /**< all in one message when the backward pass has ended: nothing is hidden */
-    SYNC_TENSOR, /**< each gradient by itself as soon as it is there */
+    SYNC_ONCE,   /**< one message after the backward pass: nothing is hidden */
+    SYNC_TENSOR, /**< one message a gradient, as soon as it is ready */
     SYNC_DDP,   /**< PyTorch DistributedDataParallel: buckets, in order (Li et al. 2020, VLDB 13) */
-    SYNC_FUSION /**< Horovod: what is there at each cycle goes together (Sergeev & Del Balso 2018)
+    SYNC_FUSION /**< Horovod: gradients ready at a cycle go together (Sergeev & Del Balso 2018)
                  */
 } sync_rule;
 
@@ -38,7 +38,7 @@ const char *sync_rule_name(sync_rule r);
  */
 lm_status sync_policy_parse(const char *text, sync_policy *out, lm_error *err);
 
-/** The same words back, with all limits. */
+/** Prints the policy as such a word, with all limits. */
 #define SYNC_POLICY_TEXT 64
 const char *sync_policy_print(const sync_policy *p, char buffer[SYNC_POLICY_TEXT]);
 

@@ -1,12 +1,12 @@
 /**
- * The program of a rank: what it does in a training step.
+ * The program of a rank: its kernels and messages in a training step.
  *
- * Kernels of the forward and the backward pass of each micro-step, then the update; and messages
- * to other ranks, each of which says what produces its data, which ranks join, and what goes on
- * meanwhile. schedule.h composes seconds of all that; nothing else adds up a step.
+ * A program runs the forward and the backward kernels of each micro-step, then the update. Each
+ * message to other ranks names the pass that produces its data, the ranks that join, and what may run
+ * meanwhile. schedule.h turns a program into seconds; nothing else adds up a step.
  *
- * Data-parallel training is the program whose messages are the all-reduces of its gradients. A
- * dimension of parallelism adds messages, and a group of ranks where that is another one.
+ * In data-parallel training the messages are the all-reduces of the gradients. Another dimension of
+ * parallelism adds messages, and its own group of ranks.
  */
 #ifndef PROGRAM_PROGRAM_H
 #define PROGRAM_PROGRAM_H
@@ -17,21 +17,21 @@
 #include "program/recurrence.h"
 #include "sync/kind.h"
 
-/** Which ranks join in a message. */
+/** The ranks that join in a message. */
 typedef enum rank_group {
-    GROUP_DATA, /**< those that hold the same weights */
+    GROUP_DATA, /**< ranks that hold the same weights */
     N_RANK_GROUPS
 } rank_group;
 
-/** What goes on while a message is under way. */
+/** What may run while a message is in flight. */
 typedef enum message_rule {
-    MESSAGE_WAITED, /**< the pass's own kernels wait for it, in each micro-step */
-    MESSAGE_BESIDE, /**< the pass goes on; the update waits */
-    MESSAGE_BEHIND, /**< nothing: it begins when the last pass has ended, and the update waits */
+    MESSAGE_WAITED, /**< nothing: the pass waits for it, in each micro-step */
+    MESSAGE_BESIDE, /**< the pass; only the update waits */
+    MESSAGE_BEHIND, /**< nothing: it starts after the last pass, and the update waits */
     N_MESSAGE_RULES
 } message_rule;
 
-/** Where a group's ranks are. */
+/** The nodes and devices of a group. */
 typedef struct rank_span {
     int64_t nodes, devices; /**< devices: of each node */
 } rank_span;
@@ -40,7 +40,7 @@ typedef struct message {
     collective_kind kind;
     double          bytes; /**< as its kind counts them, as they travel */
     rank_group      group;
-    phase           pass; /**< whose kernels produce it: PHASE_FORWARD or PHASE_BACKWARD */
+    phase           pass; /**< that produces it: PHASE_FORWARD or PHASE_BACKWARD */
     message_rule    rule;
     double ready, more; /**< s into the pass with one sample until it is there, and for each sample
                            more; of a pass of one second where they are `even` */
@@ -62,7 +62,7 @@ typedef struct rank_program {
     rank_span priced_for[N_RANK_GROUPS];
 } rank_program;
 
-/** When each gradient of a schedule is there, s into a pass: with one sample, and with two. */
+/** When each gradient is ready, in seconds from the start of the pass, for one sample and for two. */
 typedef struct gradient_times {
     const double *first, *second;
 } gradient_times;
@@ -79,7 +79,7 @@ lm_status rank_program_of_gradients(const gradient_schedule *gradients, const gr
                                     const sync_policy *policy, rank_program **out, lm_error *err);
 void      rank_program_free(rank_program *p);
 
-/** A program of one message behind the last pass: all gradients at once. */
+/** The program whose only message carries all gradients, after the last pass. */
 typedef struct program_at_once {
     rank_program        program;
     message             message;
@@ -87,7 +87,7 @@ typedef struct program_at_once {
     struct message_paid paid;
 } program_at_once;
 
-/** Sets one up, which owns nothing. */
+/** Fills in such a program. It owns no memory. */
 void rank_program_at_once(double bytes, program_at_once *out);
 
 #endif

@@ -1,11 +1,11 @@
-/** Messages that travel while a backward pass goes on, and what is left of them behind it. */
+/** Overlap of messages with a backward pass, and the time that stays exposed. */
 #ifndef PROGRAM_RECURRENCE_H
 #define PROGRAM_RECURRENCE_H
 
 #include <stddef.h>
 
-/** Gradients that travel together. Times: seconds after the backward pass (of the last micro-step)
- * began. */
+/** A bucket: gradients that travel together. Times are seconds from the start of the last backward
+ * pass. */
 typedef struct overlap_bucket {
     double bytes;
     double ready;                   /**< its last gradient is there */
@@ -14,10 +14,10 @@ typedef struct overlap_bucket {
     size_t first_layer, last_layer; /**< of the order of execution: first <= last */
 } overlap_bucket;
 
-/** What a backward pass and messages do to each other. */
+/** How a backward pass and messages slow each other down. */
 typedef struct overlap_rules {
-    double backward; /**< s, of a pass that shares nothing */
-    double slowdown; /**< seconds that it grows by for each that it does beside a message; >= 0 */
+    double backward; /**< s, of a pass without messages */
+    double slowdown; /**< s that it grows for each s that it runs during a message; >= 0 */
     double stretch; /**< seconds that a message grows by for each that it would take beside the pass
                        if they shared nothing; >= 0 */
     double wait;    /**< s, before each message: for a cycle */
@@ -29,10 +29,10 @@ typedef struct overlap_rules {
 typedef double overlap_price(void *context, double bytes);
 
 typedef struct overlap_times {
-    double backward; /**< s, as it is beside messages */
+    double backward; /**< s, while messages are in flight */
     double sync;     /**< of all messages by themselves, waits among them */
     double exposed;  /**< from the end of the backward pass to that of the last message */
-    double beside;   /**< of the pass's own seconds, those that it did beside a message */
+    double beside;   /**< s of the pass that ran during a message */
 } overlap_times;
 
 /**

@@ -1,43 +1,43 @@
-/** Seconds of a rank's program on its streams: the only place that adds up a step. */
+/** The schedule: turns a rank's program into seconds. Only this file adds up a step. */
 #ifndef PROGRAM_SCHEDULE_H
 #define PROGRAM_SCHEDULE_H
 
 #include "program/program.h"
 
-/** What a rank computes in a step, alone on its device, in seconds. */
+/** Compute of a rank in a step, in seconds, with the device to itself. */
 typedef struct step_work {
     double forward, backward; /**< of all micro-steps */
     double update;
     double micro;   /**< micro-steps */
-    double compute; /**< of all passes that ranks wait for each other's: for stragglers */
+    double compute; /**< of all passes: the base of the stragglers' wait */
 } step_work;
 
-/** What streams of a device cost each other. 0: nothing. */
+/** What the compute and the communication stream cost each other. 0: nothing. */
 typedef struct stream_rules {
     double slowdown, stretch; /**< as in overlap_rules */
-    double surcharge; /**< s that a message beside a pass takes more for each that it takes alone */
-    double latency; /**< s that the last message of a step ends later than where nobody computed */
-    double lag;     /**< s of that latency at most for each s of the pass; 0: all of it */
-    double copy;    /**< s per byte, into buckets */
-    double straggler; /**< sigma of a rank's time among the others', per second of it */
-    double slowest;   /**< of so many ranks the passes hold the slowest already; 1: of itself */
+    double surcharge;         /**< extra s of a message during a pass, per s that it takes alone */
+    double latency;   /**< s that the last message ends later than it would without compute */
+    double lag;       /**< upper bound of `latency`, in s per s of the pass; 0: none */
+    double copy;      /**< s per byte, into buckets */
+    double straggler; /**< standard deviation between ranks, per s of compute */
+    double slowest; /**< ranks whose slowest the passes already include; 1: only the rank itself */
 } stream_rules;
 
-/** What is scheduled. */
+/** A question to the schedule. */
 typedef struct schedule_question {
     step_work    work;
-    int64_t      batch; /**< that messages are ready by */
-    double       unit;  /**< of `ready`: passes that share a host take so many times as long */
+    int64_t      batch; /**< that decides when messages are ready */
+    double       unit;  /**< factor on `ready`: ranks that share a host take longer */
     rank_span    group[N_RANK_GROUPS];
-    double       pass, message; /**< factors on passes and messages: 1, or bounds' */
+    double       pass, message; /**< factors on passes and messages: 1, or those of a bound */
     stream_rules rules;
-    bool         brief; /**< no buckets are wanted, as a fraction of the time suffices then */
+    bool         brief; /**< the caller needs no list of buckets, which is faster */
 } schedule_question;
 
 /** Seconds of one message of so many bytes; NAN: unknown. */
 typedef double message_price(void *context, const message *e, double bytes);
 
-/** A step as its streams take it, in seconds. */
+/** The seconds of a scheduled step. */
 typedef struct step_times {
     double forward, backward; /**< of all micro-steps, with what their kernels wait for; backward as
                                  it is beside messages */

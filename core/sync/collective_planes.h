@@ -1,6 +1,6 @@
 /**
- * Planes through times of all-reduces: prices of columns (fabric.h), of which one takes all rows,
- * or the cheaper of two each. Relative, non-negative and robust (Huber's weights).
+ * Planes through times of collectives: prices of columns (fabric.h). One plane takes all rows, or
+ * the cheaper of two takes each row. Relative, non-negative and robust (Huber's weights).
  */
 #ifndef SYNC_COLLECTIVE_PLANES_H
 #define SYNC_COLLECTIVE_PLANES_H
@@ -27,15 +27,15 @@ lm_status planes_solve(double *x, const double *seconds, size_t rows, size_t n, 
 lm_status planes_fit_one(const fit_row *row, size_t n, unsigned columns, sync_plane *out,
                          lm_error *err);
 
-/** Two planes into out->plane, if any border between small and large messages leaves each of them
- * enough rows: out->n_planes is 2 then, and else what it was. Changes row[].second. */
+/** Two planes into out->plane, if a border between small and large messages leaves enough rows for
+ * each. out->n_planes is 2 then, and stays as it was otherwise. Changes row[].second. */
 lm_status planes_fit_two(fit_row *row, size_t n, unsigned columns, fabric_model *out,
                          lm_error *err);
 
-/** What a plane is off, as it was fitted: the sum of Huber's losses. */
+/** The fitted loss of a plane: the sum of Huber's losses. */
 double planes_loss(const fit_row *row, size_t n, const sync_plane *plane);
 
-/** Different values among n, ascending, in place; how many. */
+/** Sorts n values and drops repeated ones, in place. Returns how many are left. */
 size_t planes_distinct(double *value, size_t n);
 
 #endif

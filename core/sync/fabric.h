@@ -1,4 +1,4 @@
-/** Collectives within a node and between nodes: what their times are linear in. */
+/** Regressors of collectives, within a node and between nodes. */
 #ifndef SYNC_FABRIC_H
 #define SYNC_FABRIC_H
 
@@ -18,7 +18,7 @@ typedef struct collective_call {
     int64_t         devices; /**< g of each node; n = N g ranks */
 } collective_call;
 
-/** What messages go over. Both are other links, and fitted apart. */
+/** Where messages travel. Each is fitted by itself. */
 typedef enum fabric {
     FABRIC_ONE,   /**< one node of several devices */
     FABRIC_MULTI, /**< several nodes */
@@ -30,9 +30,9 @@ fabric fabric_of(const collective_call *a);
 const char *fabric_name(fabric f);
 
 /*
- * Regressors. lam is how many steps come one after the other between nodes (within one node:
- * between its devices): N - 1 in a ring, log2 N in a tree, and in what a library chooses by itself,
- * which falls back to trees as N grows. V = p (n - 1) / n S is what each rank of a ring sends in p
+ * Regressors. lam is the number of successive steps between nodes (within one node: between its
+ * devices): N - 1 in a ring, log2 N in a tree. A library's own choice counts as a tree, since
+ * libraries take trees as N grows. V = p (n - 1) / n S is what each rank of a ring sends in p
  * passes (kind.h; Patarasuk & Yuan 2009). Sources: Hockney 1994 for a latency and a bandwidth; Thakur,
  * Rabenseifner & Gropp 2005 for recursive doubling, whose bytes go log2 n times; Sanders, Speck &
  * Traeff 2009 for pipelined trees: the best cut of a message into chunks leaves d a + S b + 2
@@ -58,7 +58,7 @@ typedef enum sync_column {
 } sync_column;
 
 const char *sync_column_name(sync_column c);
-/** What one of it is: prices are in seconds per that. */
+/** The unit of a column: prices are seconds per unit. */
 const char *sync_column_unit(sync_column c, collective_kind kind);
 /** N_SYNC_COLUMNS if there is none of that name. */
 sync_column sync_column_parse(const char *name);
@@ -67,8 +67,8 @@ term_bound  sync_column_bound(sync_column c);
 /** Values of all columns. `ring`: lam is N - 1. `cache`: bytes; 0: nothing is spilled. */
 void sync_columns(const collective_call *a, bool ring, double cache, double out[N_SYNC_COLUMNS]);
 
-/** Formulas of others for all-reduces, fitted to the same rows with relative weights, of each fabric by itself. n
- * is the number of ranks. */
+/** Published formulas for all-reduces, fitted to the same rows with relative weights, one fabric at
+ * a time. n is the number of ranks. */
 typedef enum sync_baseline {
     BASELINE_CONVMETER, /**< T_grad: 1 (the layers of no network), elements, n */
     BASELINE_HOCKNEY,   /**< ring: 2 (n - 1) messages, V bytes */
@@ -99,7 +99,7 @@ typedef struct sync_range {
     double low, high;
 } sync_range;
 
-/** What was found of one algorithm on one fabric. */
+/** The fitted prices of one algorithm on one fabric. */
 typedef struct fabric_model {
     size_t     rows;     /**< 0: nothing was measured */
     bool       ring;     /**< of lam */
@@ -107,19 +107,19 @@ typedef struct fabric_model {
     sync_plane plane[2];
     double     cache; /**< bytes of a message beyond which it spills; 0: no such border */
     sync_range bytes, nodes, devices;
-    /** How many steps the latency takes was measured with one number of nodes (devices, within a
-     * node) only: that all of it grows with them is assumed. */
+    /** Only one node count (device count, within a node) was measured. How the latency grows with
+     * it is assumed. */
     bool         one_count;
     stats_errors errors; /**< on the rows it was fitted to */
     double       baseline[N_SYNC_BASELINES][BASELINE_COLUMNS];
 } fabric_model;
 
-/** Of a collective that the fabric was measured for. */
+/** Seconds of a collective on this fabric. */
 double fabric_seconds(const fabric_model *m, const collective_call *a);
-/** The plane that says so. */
+/** The plane that gives these seconds. */
 const sync_plane *fabric_plane(const fabric_model *m, const collective_call *a);
-/** What it takes more where none of it is in caches: V of what lies within the border, as spilled.
- * 0: no such border. */
+/** The extra time if none of the message is in caches: its bytes within the border count as spilled.
+ * 0: there is no border. */
 double fabric_cold_seconds(const fabric_model *m, const collective_call *a);
 double fabric_baseline(const fabric_model *m, sync_baseline b, const collective_call *a);
 

@@ -1,7 +1,7 @@
 /**
- * Kinds of collectives: a row each, as nccl-tests' struct testColl. What is measured, read, fitted,
- * written and priced of a kind follows from its row. A new one is a row here and what runs it in
- * the backends (calibrate/backends).
+ * Kinds of collectives, one row each, as nccl-tests' struct testColl. Measuring, importing, fitting,
+ * storing and pricing all read that row. A new kind is a row here and a function in each backend
+ * (calibrate/backends).
  */
 #ifndef SYNC_KIND_H
 #define SYNC_KIND_H
@@ -20,13 +20,13 @@ typedef enum collective_kind {
 #define ALGORITHM_NONBLOCKING \
     "nonblocking" /**< the library's, as buckets take it (MPI_Iallreduce) */
 
-/** What is known of an algorithm by its name, whatever the rows say. */
+/** What an algorithm's name tells about it, whatever the rows say. */
 typedef struct collective_algorithm_type {
     const char *name;       /**< NULL: any other */
     bool        ring;       /**< N - 1 steps, else log2 N */
     bool        ring_bytes; /**< each rank sends no more than a ring's: V */
     bool        all_bytes;  /**< it sends all of them in each step */
-    bool        beside;     /**< is measured for what it tells; messages do not go by it */
+    bool        beside;     /**< measured for comparison: training does not use it */
     bool        measured;   /**< sweeps can ask for it */
 } collective_algorithm_type;
 

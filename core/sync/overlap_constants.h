@@ -1,13 +1,14 @@
-/** What overlap costs beside all-reduces. */
+/** Constants of overlap: what the backward pass and all-reduces cost each other. */
 #ifndef SYNC_OVERLAP_CONSTANTS_H
 #define SYNC_OVERLAP_CONSTANTS_H
 
 #include <stddef.h>
 
-/** As steps in buckets tell (recurrence.h). 0: not known, assumed. */
+/** Fitted to steps in buckets (recurrence.h). 0: unknown, and assumed to be nothing. */
 typedef struct overlap_constants {
-    double slowdown; /**< s that the backward pass grows by for each s it does beside messages */
-    double stretch;  /**< s that a message grows by for each s that it takes beside the pass */
+    double
+        slowdown; /**< s that the backward pass grows for each s it runs while messages are in flight */
+    double stretch; /**< s that a message grows for each s it takes during the pass */
     double
         surcharge;  /**< s that a message beside a pass takes more for each that it takes by itself
                        where nothing else is done: libraries have other algorithms for it */

@@ -1,4 +1,4 @@
-/** PALEO's schemes of adding gradients up: bytes over a bandwidth, in so many rounds. */
+/** PALEO's schemes of adding up gradients: bytes over a bandwidth, times a number of rounds. */
 #ifndef SYNC_SCHEME_H
 #define SYNC_SCHEME_H
 
@@ -21,7 +21,7 @@ typedef enum paleo_scheme {
 const char *paleo_scheme_name(paleo_scheme s);
 lm_status   paleo_scheme_parse(const char *text, paleo_scheme *out, lm_error *err);
 
-/** How often S / B it takes. */
+/** The number of times S / B that a scheme takes. */
 double paleo_scheme_rounds(paleo_scheme s, int64_t workers);
 
 #endif

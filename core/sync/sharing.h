@@ -1,4 +1,4 @@
-/** What ranks of one host take from each other: cores, caches and memory. */
+/** Slowdown of ranks that share a host: its cores, caches and memory. */
 #ifndef SYNC_SHARING_H
 #define SYNC_SHARING_H
 
@@ -8,11 +8,11 @@
 
 #include "network/phase.h"
 
-/** Numbers of devices of a host that were measured, at most. */
+/** Most device counts of a host that a model keeps. */
 #define SHARING_MOST 8
 
-/** Seconds that a part takes where so many ranks of a host run at once (the slowest of them), for
- * each that it takes alone. NAN: not known, taken to be 1. */
+/** Slowdown of each part of a step: seconds of the slowest rank, with so many ranks on the host, per
+ * second of a rank alone. NAN: unknown, and assumed to be 1. */
 typedef struct sharing_at {
     int64_t devices; /**< above 1 */
     size_t  rows;    /**< times that it is the median of, of all parts */
@@ -24,11 +24,11 @@ typedef struct sharing {
     size_t     n;
 } sharing;
 
-/** Of a part that is no pass and no update 1. Linear in the number of devices between those that
- * were measured, and on from the last. */
+/** The slowdown of a part: 1 for anything but passes and updates. Between measured device counts it
+ * is interpolated, beyond the last one extrapolated, both linearly. */
 double sharing_times(const sharing *s, phase which, int64_t devices);
 
-/** Is that number within what was measured? */
+/** Does that device count lie in the measured range? */
 bool sharing_known(const sharing *s, int64_t devices);
 
 #endif
