@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "layers/kernel_text.h"
 
 /*
  * Kernels say what they compute, not on which tensors. Who reads what is guessed.
@@ -33,31 +34,10 @@ enum {
 };
 #define NONE ((size_t)-1)
 
-static size_t geometry_size(lm_op op)
-{
-    const lm_kernel k = { 0 };
-
-    switch ((enum lm_ops)op) {
-    case LM_OP_GEMM: return sizeof k.u.gemm;
-    case LM_OP_CONV: return sizeof k.u.conv;
-    case LM_OP_POOL: return sizeof k.u.pool;
-    case LM_OP_MAP: return sizeof k.u.map;
-    case LM_OP_NORM: return sizeof k.u.norm;
-    case LM_OP_SOFTMAX: return sizeof k.u.softmax;
-    case LM_OP_GATHER: return sizeof k.u.gather;
-    case LM_OP_COPY: return sizeof k.u.copy;
-    case LM_OP_REDUCE: return sizeof k.u.reduce;
-    case LM_OP_ATTENTION: return sizeof k.u.attention;
-    case LM_OP_OPAQUE:
-    case LM_OP_ALLREDUCE: break;
-    }
-    return sizeof k.u;
-}
-
 bool kernels_equal(const lm_kernel *a, const lm_kernel *b)
 {
     return a->op == b->op && a->pass == b->pass && a->dtype == b->dtype &&
-           !memcmp(&a->u, &b->u, geometry_size(a->op));
+           !memcmp(&a->u, &b->u, kernel_geometry_size(a->op));
 }
 
 /* Passes of a product have other shapes, those of a map other operands: their volumes agree. */
@@ -70,7 +50,7 @@ static bool kernels_match(const lm_kernel *forward, const lm_kernel *backward)
                lm_kernel_macs(forward) == lm_kernel_macs(backward);
     if (forward->op == LM_OP_MAP)
         return forward->u.map.elements == backward->u.map.elements;
-    return !memcmp(&forward->u, &backward->u, geometry_size(forward->op));
+    return !memcmp(&forward->u, &backward->u, kernel_geometry_size(forward->op));
 }
 
 typedef struct planner {

@@ -46,7 +46,7 @@ lm_status fit_residual(const observations *obs, const points *p, residual_choice
                        calibration *cal, lm_error *err);
 /** A line for each class of layers: what was found of its residual. */
 struct layer_model;    /* single/model.h */
-struct residual_trees; /* single/lesson.h */
+struct residual_trees; /* learn/lesson.h */
 void print_residuals(const char *path, const struct layer_model *m,
                      const struct residual_trees *judged);
 

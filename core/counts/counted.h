@@ -1,13 +1,13 @@
 /**
- * Terms of networks of which only counts are known: M, multiply-accumulates, and A, outputs of
- * convolutions and linear layers, both of a sample; W, trained elements; b, the batch. Of each are
+ * Terms of networks known by counts alone: M, multiply-accumulates, and A, outputs of convolutions
+ * and linear layers, both per sample; W, trained elements; b, the batch. The terms are
  *
  *   b M h_i(M)   b A h_i(M)   b M h_i(M / W)   b A h_i(M / W)   W   1
  *
- * with h_i(x) hats: piecewise linear in log x, 1 at knot i, 0 at the others, flat outside; at any x
- * they sum to 1. So it is the usual linear form in M, A and 1, whose prices drift with the size of
- * the network and with how often a weight is used, which tells convolutions early in a network from
- * late ones and from products. It stays linear in its coefficients. (Hats: linear B-splines, de
+ * where the h_i are hats: piecewise linear in log x, 1 at knot i, 0 at the other knots, flat outside.
+ * They sum to 1. The form is the usual one in M, A and 1, but its prices drift with the size of the
+ * network and with the uses of a weight. The uses tell early convolutions from late ones and from
+ * products. The form stays linear in its coefficients. (Hats: linear B-splines, de
  * Boor 1978; coefficients that vary: Hastie & Tibshirani 1993.)
  */
 #ifndef COUNTS_COUNTED_H
@@ -15,7 +15,7 @@
 
 #include "counts/features.h"
 
-/** Where the hats stand, ascending: chosen by fits, kept in machine files. NAN: nowhere. */
+/** Places of the hats, ascending: chosen by fits, kept in machine files. 0: none. */
 typedef struct count_knots {
     double macs[TERM_KNOTS];  /**< M */
     double reuse[TERM_KNOTS]; /**< M / W */
@@ -23,17 +23,17 @@ typedef struct count_knots {
 
 extern const count_knots count_knots_none;
 
-/** Are counts all that is known of it, and enough: macs, outputs and params? */
+/** Is the network known by counts alone, with macs, outputs and params among them? */
 bool counted_only(const workload *load);
 
-/** At the 2, 26, 50, 74 and 98 % quantiles of networks that are counted_only(), to four digits;
- * none of no networks. LM_E_NOMEM. */
+/** Knots at the 2, 26, 50, 74 and 98 % quantiles of these networks, to four digits; none without
+ * networks. All must be counted_only(). LM_E_NOMEM. */
 lm_status counted_knots(const workload *const *load, size_t n, count_knots *out, lm_error *err);
 
 /**
- * Its terms, in `room` (N_TERMS). None without knots.
+ * Terms of a network, in `room` (N_TERMS). None without knots.
  *
- * @param update of an update alone: its weights and that it is one
+ * @param update terms of an update alone: weights and 1
  */
 term_vector counted_terms(const workload *load, const count_knots *k, bool update, term_item *room);
 

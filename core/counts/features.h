@@ -1,20 +1,19 @@
-/** Regressors: the only place where one is computed, for fits and predictions alike. */
+/** Regressors of whole networks, for fits and predictions alike. */
 #ifndef COUNTS_FEATURES_H
 #define COUNTS_FEATURES_H
 
 #include "counts/terms.h"
 #include "network/metrics.h"
 
-/** What a step does: the counts at its batch, and how many take part. */
+/** The work of a step: counts at its batch, and how many ranks share it. */
 typedef struct workload {
     net_metrics counts;  /**< of a network at its per-device batch; zero for a bare collective */
     double      nodes;   /**< N: ranks that share the gradients, one device each */
     double      hosts;   /**< machines that these are on; 0: one */
     double      bytes;   /**< all-reduced per step and rank */
     double      samples; /**< the batch, where only counts are known of the network; else 0 */
-    uint32_t    unknown; /**< bit 1 << feature for each count that is not known of this network */
-    term_vector forward, backward,
-        update; /**< what the kernels of each pass do; empty: not known */
+    uint32_t    unknown; /**< bit 1 << feature for each unknown count */
+    term_vector forward, backward, update; /**< terms of the kernels of each pass; empty: unknown */
 } workload;
 
 /** Symbols as in ConvMeter. */
@@ -32,20 +31,20 @@ typedef enum feature {
     N_FEATURES
 } feature;
 
-/** NAN where it is unknown. */
+/** Value of a regressor; NAN: unknown. */
 double feature_value(feature f, const workload *w);
-/** Seconds of a term, `coefficient` of them per unit. What costs nothing need not be known. */
+/** Seconds of a regressor at `coefficient` seconds per unit. At 0 it may be unknown. */
 double      feature_seconds(feature f, double coefficient, const workload *w);
 const char *feature_name(feature f);
 /** Does it depend on the number of nodes, and on no count but the bytes that are all-reduced? */
 bool feature_of_nodes(feature f);
 /** Its value, if so. */
 double feature_at_nodes(feature f, double nodes, double bytes);
-/** Is it a network's as the sum over its layers'? */
+/** Is the value of a network the sum of those of its layers? */
 bool feature_of_layers(feature f);
-/** What it stands for: what bounds the work that it is proportional to. */
+/** What bounds the work that it is proportional to. */
 term_bound feature_bound(feature f);
-/** What one of it is, FLOP or element ...: coefficients are in seconds per that. */
+/** Its unit, FLOP or element ...: coefficients are in seconds per unit. */
 const char *feature_unit(feature f);
 /** N_FEATURES if there is none of that name. */
 feature feature_parse(const char *name);

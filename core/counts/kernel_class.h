@@ -11,6 +11,7 @@
 #include "counts/terms.h"
 #include "counts/tiles.h"
 #include "counts/work.h"
+#include "learn/residual_space.h"
 #include "solve/rows.h"
 
 /* ---- network terms ------------------------------------------------------------------------------
@@ -51,18 +52,6 @@ void launch_put(launch_row *l, const char *name, const char *member, const char 
 typedef struct launch_product {
     double batch, m, n, k;
 } launch_product;
-
-/** How far a value that was not learned from may be trusted. */
-typedef enum feature_kind {
-    FEATURE_COUNT, /**< the logarithm of a count: a small factor beyond */
-    FEATURE_FLAG,  /**< not at all beyond */
-    FEATURE_FREE   /**< of the price, or what is left of tiles: not looked at */
-} feature_kind;
-
-typedef struct named_feature {
-    const char  *name;
-    feature_kind kind;
-} named_feature;
 
 #define FEATURES_MOST 96 /* of one class, without what columns add */
 

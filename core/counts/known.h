@@ -1,5 +1,4 @@
-/** Networks of which counts are known and no layers: tables of published
- * step times have no more. */
+/** Networks known by counts, without layers: tables of published step times have no more. */
 #ifndef COUNTS_KNOWN_H
 #define COUNTS_KNOWN_H
 

@@ -6,7 +6,7 @@
 #include "counts/tiles.h"
 #include "solve/solve.h"
 
-/** What of a layer was timed, or is asked for. */
+/** The part of a layer that was timed, or is asked for. */
 typedef struct layer_run {
     bool        forward, backward, update;
     bool        evaluation; /**< forward alone, in evaluation mode: inference */
@@ -17,7 +17,7 @@ typedef struct layer_run {
     double      multiprocessors; /**< of the device; 0: unknown */
 } layer_run;
 
-/** What a device reaches, to begin a fit with. */
+/** Rates that a device reaches: a fit begins with them. */
 typedef struct layer_rates {
     double flops, bytes; /**< per second */
 } layer_rates;
@@ -43,9 +43,9 @@ typedef struct layer_class {
     void (*relate)(columns *c);
     /** Prices to begin with; NULL: none are needed, as no part has alternatives. */
     void (*begin)(columns *c, const layer_rates *rates);
-    /** What a call costs, whatever it does: once a row. */
+    /** Adds the counts of a call, once a row. */
     void (*add_call)(columns *c, rows *r, const layer_run *run, const layer_shape *s);
-    /** What a layer does. */
+    /** Adds the counts of the layer. */
     void (*add_layer)(columns *c, rows *r, const layer_run *run, const layer_shape *s);
 } layer_class;
 
@@ -64,8 +64,8 @@ enum {
 };
 extern const layer_class *const layer_classes[N_LAYER_CLASSES];
 
-/** Times of products of few rows, below which these are priced as those of many: their own prices
- * are too many for them. */
+/** Products of few rows have a class of their own from so many times on; fewer times do not
+ * determine its many prices. */
 #define LAYER_DENSE_ROWS 120
 
 /** Makes the columns of a class. False: memory ran out. */
@@ -78,19 +78,19 @@ const char *layer_class_part(size_t class, char out[40]);
 
 /** N_LAYER_CLASSES: of none. */
 size_t layer_class_of(const layer_shape *s);
-/** The same where there are `dense` times of products of few rows. */
+/** The class in a fit with `dense` times of products of few rows. */
 size_t layer_class_among(const layer_shape *s, size_t dense);
 
 /** FLOP of the forward product, and bytes of its input and output in 32 bits. */
 double shape_flops(const layer_shape *s);
 double shape_bytes(const layer_shape *s);
 
-/* For the classes: begins the part of a row that is done anyway, with the update if the run has
- * one, in columns of its optimizer. */
+/* For the classes: begins the first part of a row, with the update of the run in columns of its
+ * optimizer. */
 void layer_update_item(columns *c, rows *r, const layer_run *run, const layer_shape *s);
-/** Is it the name of one? */
+/** Is it the name of an optimizer's column? */
 bool optimizer_column(const char *name);
-/** The column of that name, which is one; made if it is not there. COLUMN_NONE: out of memory. */
+/** The optimizer's column of that name, made if missing. COLUMN_NONE: out of memory. */
 size_t columns_need_update(columns *c, const char *name);
 /** Is the update by that optimizer priced? */
 bool optimizer_priced(const columns *c, const char *optimizer);

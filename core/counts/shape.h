@@ -1,5 +1,5 @@
-/** Shapes: a convolution or a product with weights as single layers are timed, with what a
- * framework runs beside it in the same call. */
+/** Shapes: what is timed by itself. A convolution or a product with weights has sizes, and what a
+ * framework runs in the same call; any other layer has its kernels; a launch is one kernel. */
 #ifndef COUNTS_SHAPE_H
 #define COUNTS_SHAPE_H
 
@@ -42,18 +42,18 @@ typedef struct layer_shape {
  */
 void shape_of_chain(const bound_network *chain, layer_work *work, layer_shape *out);
 
-/** A layer by its kernels alone, whatever it is: SHAPE_WORK, or SHAPE_OTHER. */
+/** Any layer by its kernels alone: SHAPE_WORK, or SHAPE_OTHER. */
 void shape_by_work(const bound_layer *layer, layer_work *work, layer_shape *out);
 
-/** The same of one layer of a network. */
+/** Shape of one layer of a network. */
 void shape_of_layer(const bound_layer *layer, layer_shape *out);
 
 /** Takes padding, a layer of its own in front, into the convolution. */
 void shape_pad(const bound_layer *pad, layer_shape *conv);
 
 /**
- * A product whose features were channels x height x width before they were put in a row, as the
- * convolution that it is: of windows over the whole image. Images of one pixel as well.
+ * Turns a product of flattened images (channels x height x width) into the convolution that it is:
+ * one window over the whole image. `image` NULL: an image of one pixel.
  */
 void shape_as_conv(layer_shape *product, const lm_tensor *image);
 

@@ -1,10 +1,10 @@
 /**
- * Terms: the regressors of single kernels. A term is a count (FLOPs, bytes, launches ...) of one
- * class of kernels in one pass; of anything that is timed, be it a kernel, a layer or a network, it
- * is the sum over its kernels. Each has a coefficient in seconds.
+ * Terms: the regressors of kernels. A term is a count (FLOPs, bytes, launches ...) of one class of
+ * kernels in one pass. The term of a layer or network is the sum over its kernels. Each term has a
+ * coefficient in seconds.
  *
- * Terms stand in a tree, so that few measurements suffice: a term is of a slot (the same count of
- * the same class, whatever the pass), a slot of a family (arithmetic, traffic ...). See shrink.h.
+ * Terms stand in a tree, so that few measurements suffice. A slot holds the terms of one count of
+ * one class in all passes, a family holds slots (arithmetic, traffic ...). See shrink.h.
  */
 #ifndef COUNTS_TERMS_H
 #define COUNTS_TERMS_H
@@ -20,7 +20,7 @@
 #include "network/bind.h"
 #include "network/optimizer.h"
 
-/** What bounds a kernel as far as a family says: for explanations. */
+/** What bounds a kernel, by its family: for explanations. */
 typedef enum term_bound { BOUND_ARITHMETIC, BOUND_TRAFFIC, BOUND_LAUNCH, N_TERM_BOUNDS } term_bound;
 
 typedef enum term_family {
@@ -60,7 +60,7 @@ enum {
 };
 #define N_TERMS (N_TERM_SLOTS * (size_t)LM_N_PASSES)
 
-/** Constants in the counts that are not linear: chosen by fits, kept in machine files. */
+/** Constants of the counts, chosen by fits, kept in machine files. */
 typedef struct term_settings {
     int64_t tile;       /**< channels of convolutions count up to a multiple of this */
     int64_t group_tile; /**< the same of the channels of one group */
@@ -69,7 +69,7 @@ typedef struct term_settings {
 /** Before anything else is known. */
 extern const term_settings term_settings_default;
 
-/** Values of some terms, ascending. Owns nothing. */
+/** Terms that are not 0, by number, ascending. Owns nothing. */
 typedef struct term_item {
     uint32_t term;
     double   value;
@@ -84,7 +84,7 @@ typedef struct term_vector {
 const char *term_name(size_t term, char *buffer, size_t size);
 /** N_TERMS if there is none of that name. */
 size_t term_parse(const char *name);
-/** What one of it is: FLOP, byte, launch ... */
+/** Its unit: FLOP, byte, launch ... */
 const char *term_unit(size_t term);
 size_t      term_slot(size_t term);
 lm_pass     term_pass(size_t term);
@@ -94,7 +94,7 @@ const char *term_family_name(term_family f);
 /** "arithmetic", "traffic" or "launch". */
 const char *term_bound_name(term_bound b);
 
-/** What terms need to know of the pass and of the kernel before: zeros but for the first two. */
+/** The pass, and the kernel before. Begin with zeros but for the first two. */
 typedef struct term_chain {
     bool    backward; /**< of a backward pass */
     int64_t samples;  /**< the batch; 0: 1 */
@@ -105,55 +105,54 @@ typedef struct term_chain {
 } term_chain;
 
 /**
- * Adds those of the next kernel of a pass, `repeat` included, to all N_TERMS of `sum`. Norms and
- * maps that follow a product element by element are slots of their own, as what compilers fuse and
- * caches still hold; in backward passes also a map of what an elementwise kernel has just written.
+ * Adds the terms of the next kernel of a pass, `repeat` included, to all N_TERMS of `sum`. Norms
+ * and maps that follow a product element by element have slots of their own: compilers fuse them,
+ * caches still hold what they read. So do maps in a backward pass behind an elementwise kernel.
  *
  * @return the slot that names the kernel's class, see term_slot_class()
  */
 size_t terms_add(const lm_kernel *k, const term_settings *s, term_chain *chain, double *sum);
-/** Those of an optimizer's kernel, which have slots of their own. Tensors over 32 MiB are apart: an
- * update goes over one several times, and no cache keeps it until the next. */
+/** Adds the terms of an optimizer's kernel. Tensors over 32 MiB have a slot of their own: an update
+ * goes over a tensor several times, and no cache keeps so large a one. */
 size_t terms_add_update(const lm_kernel *k, double *sum);
 
 /** "conv3x3.flops". */
 const char *term_slot_name(size_t slot);
-/** Class of the kernels that a slot is counted of, "conv3x3", in `buffer`; returns it. */
+/** Class of the kernels of a slot, "conv3x3", in `buffer`; returns it. */
 const char *term_slot_class(size_t slot, char *buffer, size_t size);
 
 typedef enum term_phase { TERMS_FORWARD, TERMS_BACKWARD, TERMS_UPDATE, N_TERM_PHASES } term_phase;
 
-/** Kernels of a step as terms_of_network() meets them: forward by the layers' order, backward
- * against it, an update behind each forward layer. To each belongs one call of
- * terms_add(k, ..., chain, ...), or of terms_add_update() where `chain` is NULL. */
+/** Visits the kernels of a step: forward in the layers' order with the update of each layer, then
+ * backward in reverse order. Each visit stands for one terms_add(k, ..., chain, ...), or for one
+ * terms_add_update() where `chain` is NULL. */
 typedef void terms_visitor(void *context, size_t layer, term_phase phase, const lm_kernel *k,
                            term_chain *chain);
 lm_status    terms_visit(const bound_network *net, optimizer o, terms_visitor *visit, void *context,
                          lm_error *err);
 
-/** Is it of a network's counts, not of kernels? */
+/** Is it a term of counts (counted.h), not of kernels? */
 bool term_counted(size_t term);
 
-/** Counts of a network, and its share in each hat. */
+/** Counts of a network, and the share of each hat. */
 typedef struct term_counts {
     double flops, outputs, weights, steps;
     double size[TERM_KNOTS], reuse[TERM_KNOTS];
 } term_counts;
 
-/** Adds their terms, which stand under the forward pass: the counts are that
- * pass's, whatever is timed. */
+/** Adds their terms. They stand under the forward pass, whose counts they are. */
 void terms_add_counts(const term_counts *c, double *sum);
 
-/** What a step's passes do: all N_TERMS of each. */
+/** All N_TERMS of each pass of a step. */
 typedef struct pass_terms {
     double forward[N_TERMS], backward[N_TERMS], update[N_TERMS];
 } pass_terms;
 
-/** All of a network; `o` says what its update is. LM_E_UNSUPPORTED: see optimizer_update(). */
+/** Terms of a network with the updates of `o`. LM_E_UNSUPPORTED: see optimizer_update(). */
 lm_status terms_of_network(const bound_network *net, const term_settings *s, optimizer o,
                            pass_terms *out, lm_error *err);
 
-/** Those that are not 0, into `room` (N_TERMS of them). */
+/** Packs the terms that are not 0 into `room` (N_TERMS of them). */
 term_vector terms_pack(const double *sum, term_item *room);
 
 #endif

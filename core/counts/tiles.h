@@ -1,12 +1,12 @@
-/** Products of matrices as parallel devices compute them: the result cut into tiles, tiles in waves
- * over the multiprocessors, long sums cut into splits. */
+/** Products of matrices on parallel devices: tiles of the result, waves of tiles over the
+ * multiprocessors, splits of long sums. */
 #ifndef COUNTS_TILES_H
 #define COUNTS_TILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/** Which tiles a library has for a kind of product. */
+/** Tiles that a library has for a kind of product. */
 typedef enum tile_set {
     TILES_MIXED, /**< 128x128, 64x64, 32x32: the smaller, the less of it is arithmetic */
     TILES_128,
@@ -14,7 +14,7 @@ typedef enum tile_set {
     N_TILE_SETS
 } tile_set;
 
-/** What one device and library do; chosen by cross-validation. */
+/** How a library cuts products; chosen by cross-validation. */
 typedef struct tiling {
     tile_set set;
     bool     splits;          /**< may sums be cut into 2, 4 .. 64 parts? */
@@ -52,7 +52,7 @@ typedef struct tile_plan {
  */
 tile_plan tile_plan_of(double batch, double m, double n, double k, const tiling *how);
 
-/** Side of the tiles that decide how often factors are read: 64 of a mixed set. */
+/** Side of a tile, as far as reading factors goes: 64 of a mixed set. */
 double tile_side(tile_set set);
 
 /** "mixed", "128", "64"; and back, false for any other. */

@@ -1,5 +1,5 @@
-/** What any layer makes a device do, by kind of kernel: all that is known of layers whose
- * algorithms are not (shape.h knows convolutions and products with weights). */
+/** Work of a layer by kind of kernel, for layers other than convolutions and products with weights
+ * (shape.h). */
 #ifndef COUNTS_WORK_H
 #define COUNTS_WORK_H
 
@@ -24,8 +24,8 @@ typedef struct layer_work {
     kernel_work inference[N_WORK_KINDS];       /**< the forward pass in evaluation mode */
 } layer_work;
 
-/** Adds a layer's kernels, lm_kernel_work() of each as often as it is repeated. False, and nothing
- * certain is added, where nobody knows them: layers that are not lowered, opaque kernels. */
+/** Adds lm_kernel_work() of a layer's kernels, times their repeats. False for layers without known
+ * kernels (not lowered, opaque); `to` is then of no use. */
 bool work_add(const bound_layer *l, layer_work *to);
 
 #endif

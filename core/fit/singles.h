@@ -30,7 +30,7 @@ lm_status singles_load(struct layer_model *m, const layer_shape *s, const struct
 /** Fits all classes of layers that have enough times. */
 lm_status singles_fit(const points *p, struct layer_model *out, lm_error *err);
 
-struct residual_trees; /* single/lesson.h */
+struct residual_trees; /* learn/lesson.h */
 
 /** Learns one residual for several machines, each by its own points and model: learned_fit_pool().
  */

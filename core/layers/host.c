@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/no_memory.h"
+#include "layers/kernel_text.h"
 
 static lm_status host_fail(const lm_layer *layer, lm_status code, const char *fmt, ...)
 {
@@ -75,9 +76,8 @@ static void take_kernel(lm_sink *sink, const lm_kernel *kernel)
     memcpy(to, kernel, n);
     memset((char *)to + n, 0, sizeof *to - n);
     to->size = sizeof *to;
-    if (to->op < LM_OP_OPAQUE || to->op > LM_OP_ATTENTION || to->repeat < 1 ||
-        to->pass < LM_FORWARD || to->pass >= LM_N_PASSES ||
-        (to->pass != c->pass && to->op != LM_OP_CONV)) {
+    if (!kernel_op_of_layers(to->op) || to->repeat < 1 || to->pass < LM_FORWARD ||
+        to->pass >= LM_N_PASSES || (to->pass != c->pass && to->op != LM_OP_CONV)) {
         c->status =
             lm_error_set(c->err, LM_E_ABI, "the plugin emits a kernel of another pass or kind");
         return;

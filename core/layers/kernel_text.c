@@ -10,43 +10,7 @@
 #include "base/no_memory.h"
 #include "base/text.h"
 
-static const struct {
-    lm_op       op;
-    const char *name;
-} ops[] = {
-    { LM_OP_OPAQUE, "opaque" },
-    { LM_OP_GEMM, "gemm" },
-    { LM_OP_CONV, "conv" },
-    { LM_OP_POOL, "pool" },
-    { LM_OP_MAP, "map" },
-    { LM_OP_NORM, "norm" },
-    { LM_OP_SOFTMAX, "softmax" },
-    { LM_OP_GATHER, "gather" },
-    { LM_OP_COPY, "copy" },
-    { LM_OP_REDUCE, "reduce" },
-    { LM_OP_ATTENTION, "attention" },
-    { LM_OP_ALLREDUCE, "allreduce" },
-};
-
 static const char *const passes[LM_N_PASSES] = { "forward", "grad_input", "grad_weight" };
-
-const char *kernel_op_name(lm_op op)
-{
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
-        if (ops[i].op == op)
-            return ops[i].name;
-    return "unknown";
-}
-
-lm_status kernel_op_parse(const char *name, lm_op *out, lm_error *err)
-{
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
-        if (!strcmp(ops[i].name, name)) {
-            *out = ops[i].op;
-            return LM_OK;
-        }
-    return lm_error_set(err, LM_E_NOTFOUND, "unknown kernel '%.40s'", name);
-}
 
 const char *kernel_pass_name(lm_pass pass)
 {
@@ -131,23 +95,76 @@ static const field attention_fields[] = {
 static const field collective_fields[] = { ONE(collective, bytes, 1), ONE(collective, ranks, 1),
                                            ONE(collective, nodes, 1), END };
 
+static const struct {
+    lm_op        op;
+    const char  *name;
+    const field *fields;
+} ops[] = {
+    { LM_OP_OPAQUE, "opaque", opaque_fields },
+    { LM_OP_GEMM, "gemm", gemm_fields },
+    { LM_OP_CONV, "conv", conv_fields },
+    { LM_OP_POOL, "pool", pool_fields },
+    { LM_OP_MAP, "map", map_fields },
+    { LM_OP_NORM, "norm", norm_fields },
+    { LM_OP_SOFTMAX, "softmax", softmax_fields },
+    { LM_OP_GATHER, "gather", gather_fields },
+    { LM_OP_COPY, "copy", copy_fields },
+    { LM_OP_REDUCE, "reduce", reduce_fields },
+    { LM_OP_ATTENTION, "attention", attention_fields },
+    { LM_OP_ALLREDUCE, "allreduce", collective_fields },
+};
+
+#define N_OPS (sizeof ops / sizeof ops[0])
+
+/* N_OPS: of none. */
+static size_t place_of(lm_op op)
+{
+    size_t i = 0;
+
+    while (i < N_OPS && ops[i].op != op)
+        i++;
+    return i;
+}
+
 static const field *fields_of(lm_op op)
 {
-    switch ((enum lm_ops)op) {
-    case LM_OP_OPAQUE: return opaque_fields;
-    case LM_OP_GEMM: return gemm_fields;
-    case LM_OP_CONV: return conv_fields;
-    case LM_OP_POOL: return pool_fields;
-    case LM_OP_MAP: return map_fields;
-    case LM_OP_NORM: return norm_fields;
-    case LM_OP_SOFTMAX: return softmax_fields;
-    case LM_OP_GATHER: return gather_fields;
-    case LM_OP_COPY: return copy_fields;
-    case LM_OP_REDUCE: return reduce_fields;
-    case LM_OP_ATTENTION: return attention_fields;
-    case LM_OP_ALLREDUCE: break;
+    const size_t i = place_of(op);
+
+    return i < N_OPS ? ops[i].fields : collective_fields;
+}
+
+const char *kernel_op_name(lm_op op)
+{
+    const size_t i = place_of(op);
+
+    return i < N_OPS ? ops[i].name : "unknown";
+}
+
+bool kernel_op_of_layers(lm_op op)
+{
+    return op != LM_OP_ALLREDUCE && place_of(op) < N_OPS;
+}
+
+lm_status kernel_op_parse(const char *name, lm_op *out, lm_error *err)
+{
+    for (size_t i = 0; i < N_OPS; i++)
+        if (!strcmp(ops[i].name, name)) {
+            *out = ops[i].op;
+            return LM_OK;
+        }
+    return lm_error_set(err, LM_E_NOTFOUND, "unknown kernel '%.40s'", name);
+}
+
+size_t kernel_geometry_size(lm_op op)
+{
+    size_t end = offsetof(lm_kernel, u);
+
+    for (const field *f = fields_of(op); f->name; f++) {
+        const size_t behind = f->offset + (size_t)f->count * sizeof(int64_t);
+
+        end = behind > end ? behind : end;
     }
-    return collective_fields;
+    return end - offsetof(lm_kernel, u);
 }
 
 const char *kernel_print_geometry(const lm_kernel *k, char *buffer, size_t size)

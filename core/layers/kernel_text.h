@@ -2,12 +2,18 @@
 #ifndef LAYERS_KERNEL_TEXT_H
 #define LAYERS_KERNEL_TEXT_H
 
+#include <stdbool.h>
+
 #include <layermeter/error.h>
 #include <layermeter/kernel.h>
 
 const char *kernel_op_name(lm_op op);
 /** LM_E_NOTFOUND for a name that is no op. */
-lm_status   kernel_op_parse(const char *name, lm_op *out, lm_error *err);
+lm_status kernel_op_parse(const char *name, lm_op *out, lm_error *err);
+/** Is it one that layer types may lower to? */
+bool kernel_op_of_layers(lm_op op);
+/** Bytes of lm_kernel.u that tell kernels of an operation apart. */
+size_t      kernel_geometry_size(lm_op op);
 const char *kernel_pass_name(lm_pass pass);
 lm_status   kernel_pass_parse(const char *name, lm_pass *out, lm_error *err);
 

@@ -1,12 +1,11 @@
 /**
- * How long a device is busy with a layer, and for how much of it its clock matters.
+ * How long a device is busy with a layer, and how much of that follows its clock.
  *
- * Prices tell arithmetic from traffic only as far as rows did: counts that grow together bear each
- * other's time, and what of it is memory's they cannot tell from a cache's. How long memory takes
- * is told by what it has to move: each tensor of a pass once at least, and hardly more, at the rate
- * of functions of elements, which do nothing else (McCalpin 1995, "Memory bandwidth and machine
- * balance"; the roofline: Williams, Waterman & Patterson 2009). Time beyond follows the clock of
- * the device, as its caches do.
+ * Prices alone do not tell memory from caches, nor counts that grow together from each other. The
+ * seconds of memory are therefore told by the bytes: each tensor of a pass moves once, hardly more,
+ * at the rate of functions of elements, which do nothing else (McCalpin 1995, "Memory bandwidth and
+ * machine balance"; the roofline: Williams, Waterman & Patterson 2009). All other time follows the
+ * clock of the device, as its caches do.
  */
 #ifndef SINGLE_BUSY_H
 #define SINGLE_BUSY_H
@@ -14,11 +13,11 @@
 #include "single/model.h"
 
 typedef struct layer_busy {
-    double seconds;             /**< that the layer takes; NAN: it has no price */
-    double arithmetic, traffic; /**< of these, by prices */
-    double memory; /**< of both together what memory takes; without a price of functions of
-                      elements: all traffic */
-    double join;   /**< p by which waiting and work join, as rows.h has it */
+    double seconds;             /**< of the layer; NAN: it has no price */
+    double arithmetic, traffic; /**< seconds of these, by prices */
+    double memory; /**< seconds of memory, of both together; all traffic without a price of
+                      functions of elements */
+    double join;   /**< p by which waiting and work join (rows.h) */
 } layer_busy;
 
 /** By the model's prices. LM_E_NOMEM */

@@ -1,5 +1,4 @@
-/** What a datasheet says of the device that single layers ran on: features of a residual that
- * several devices share. */
+/** Figures of a datasheet: features of a residual that several devices share. */
 #ifndef SINGLE_LAYER_DEVICE_H
 #define SINGLE_LAYER_DEVICE_H
 

@@ -28,7 +28,7 @@ typedef struct layer_model {
     rows                 spare;        /**< room for the row that is asked for */
 } layer_model;
 
-/** One time: a layer, what of it, and how long. */
+/** One time: a layer, its part, and the seconds. */
 typedef struct layer_time {
     const layer_shape *shape;
     layer_run          run;
@@ -46,10 +46,10 @@ typedef struct layer_rows {
     tiling            how; /**< of launches */
 } layer_rows;
 
-/** Where the model prices the layer; N_LAYER_CLASSES: of no class. */
+/** Class by which the model prices the layer; N_LAYER_CLASSES: none. */
 size_t layer_model_class(const layer_model *m, const layer_shape *s);
 
-/** Those of one class, by its place in layer_classes: malloc'ed; NULL: out of memory. */
+/** Times of one class, malloc'ed; NULL: out of memory. */
 layer_time *layer_times_of(size_t class, const layer_time *time, size_t n, size_t *found);
 
 /** All times must be of the class, and stay. */
@@ -72,30 +72,28 @@ lm_status layer_model_fit(const layer_time *time, size_t n, layer_model *out, lm
 void      layer_model_free(layer_model *m);
 /** Is any class there? */
 bool layer_model_any(const layer_model *m);
-/** Times of all classes, also of those with too few for a fit. */
+/** Number of times of all classes, also of those with too few for a fit. */
 size_t layer_model_rows(const layer_model *m);
 
-/** Does it price backward passes, which nobody may have measured? */
+/** Are backward passes priced? Perhaps none were measured. */
 bool layer_prices_train(const layer_prices *p);
 
 /** Appends a row of one layer; false where layer_model_seconds() is NAN. */
 bool layer_model_row(layer_model *m, const layer_shape *s, const layer_run *run, rows *out);
 
-/** Seconds of a layer, by itself or as a part of a network; NAN: its class has no prices, or its
- * backward pass or its optimizer has none there. */
+/** Seconds of a layer; NAN: no price of its class, its backward pass or its optimizer. */
 double layer_model_seconds(layer_model *m, const layer_shape *s, const layer_run *run);
 
 /**
- * The same by what it is made of: prices times counts, of each part's cheapest alternative, added
- * to seconds[group()] of each column.
+ * Splits these seconds: prices times counts, of each part's cheapest alternative, are added to
+ * seconds[group()] of their columns.
  *
  * @return LM_E_NOTFOUND where layer_model_seconds() is NAN, LM_E_NOMEM
  */
 lm_status layer_model_split(layer_model *m, const layer_shape *s, const layer_run *run,
                             size_t (*group)(const column *), double *seconds, lm_error *err);
 
-/** The same with all of what hides behind other work: how long each is busy, which adds up to more
- * than the layer's seconds. */
+/** The same without hiding: busy seconds, which may add up to more than the layer takes. */
 lm_status layer_model_busy(layer_model *m, const layer_shape *s, const layer_run *run,
                            size_t (*group)(const column *), double *seconds, lm_error *err);
 

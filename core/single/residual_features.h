@@ -3,8 +3,8 @@
 #define SINGLE_RESIDUAL_FEATURES_H
 
 #include "counts/layer_class.h"
+#include "learn/residual_space.h"
 #include "single/layer_device.h"
-#include "single/residual_space.h"
 
 /** One row as it was priced, and what it is of. */
 typedef struct priced_row {

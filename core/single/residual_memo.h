@@ -1,12 +1,12 @@
-/** What residuals of single layers were asked before: networks repeat their layers. */
+/** Answers of residuals, remembered: networks repeat their layers. */
 #ifndef SINGLE_RESIDUAL_MEMO_H
 #define SINGLE_RESIDUAL_MEMO_H
 
 #include "counts/layer_class.h"
 
-#define RESIDUAL_MEMO 4096 /* places: what comes to one that is taken takes it */
+#define RESIDUAL_MEMO 4096 /* places; a new answer takes the place of an old one */
 
-/** Everything that a residual depends on, but its trees. */
+/** All that a residual depends on, without its trees. */
 typedef struct residual_question {
     layer_shape shape;
     unsigned    run; /**< its flags */
@@ -28,8 +28,7 @@ typedef struct residual_memo {
 /**
  * Makes a question of a layer.
  *
- * @return false for what is not remembered: updates, which are of optimizers, and layers that are
- * known by their kernels alone
+ * @return false for what is not remembered: updates, and layers and launches known by their kernels
  */
 bool residual_question_of(const layer_shape *s, const layer_run *run, double seconds,
                           residual_question *out);

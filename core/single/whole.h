@@ -1,4 +1,4 @@
-/** Networks by what their layers take by themselves: nothing of a network need be measured. */
+/** Networks as sums of single layers or launches: no network need be measured. */
 #ifndef SINGLE_WHOLE_H
 #define SINGLE_WHOLE_H
 
@@ -6,36 +6,33 @@
 #include "single/composed.h"
 #include "single/learned.h"
 
-/** What whole_predict() adds to prices. */
+/** Residuals that whole_predict() uses. */
 typedef enum whole_learned {
     WHOLE_PRICES,       /**< nothing */
     WHOLE_LEARNED,      /**< residuals (learned.h) of passes by themselves */
-    WHOLE_LEARNED_STEPS /**< and where backward passes have none, those of whole steps, which are of
-                           what is done beside them, too */
+    WHOLE_LEARNED_STEPS /**< and those of whole steps, where backward passes have none */
 } whole_learned;
 
 /** Seconds of one step's passes. */
 typedef struct whole_seconds {
     double forward, backward, update; /**< backward NAN: of no layer it was measured */
-    double by[N_RESOURCES];           /**< both passes, by what of a device bounds them */
-    /* What composed.h takes: of a step, and of a forward pass in evaluation mode. */
+    double by[N_RESOURCES];           /**< both passes, by the resource that bounds them */
+    /* Parts for composed.h: of a step, and of a forward pass in evaluation mode. */
     double step[N_WHOLE_PARTS], inference[N_WHOLE_PARTS];
     double inference_by[N_RESOURCES];
 } whole_seconds;
 
 /**
- * Adds up all layers and what one call costs, once for a pass.
+ * Adds up all layers, and one call a pass.
  *
- * Products of flattened images are convolutions over them where convolutions have prices; products
- * with more rows than those that were measured are, too, of one pixel. All other layers cost what
- * their kernels do (other.c) where such were measured. Else a function of each element costs what
- * it does behind a convolution; what only moves data (pooling, norms ...) as much for each element
- * read or written, half of that function's two. Sums of layers by themselves know
- * nothing of caches that are warm, nor of launches that hide behind work.
+ * Products of flattened images count as convolutions, where convolutions have prices. So do
+ * products with more rows than were measured, on one pixel. All other layers cost what their
+ * kernels do (other_layers.c), if such were measured. Else a function of elements costs what it does
+ * behind a convolution, and pooling, norms ... cost half of that for each element read or written.
+ * These sums know nothing of warm caches, nor of launches that hide behind work.
  *
- * @param learned with residuals (learned.h) of forward and of backward passes by themselves, where
- *                they were learned of; those of whole steps are of a loss and of trained inputs,
- * too, and nobody knows which part they belong to
+ * @param learned residuals (learned.h) of passes by themselves; those of whole steps hold a loss and
+ *                trained inputs as well
  * @return LM_E_NOTFOUND for a layer or an optimizer without a price; what learned_seconds() returns
  */
 lm_status whole_predict(layer_model *m, const bound_network *net, const char *updated_by,

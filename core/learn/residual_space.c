@@ -1,5 +1,5 @@
 /* Features of residuals: names and ranges. */
-#include "single/residual_space.h"
+#include "learn/residual_space.h"
 
 #include <math.h>
 #include <stdio.h>

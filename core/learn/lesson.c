@@ -1,5 +1,5 @@
 /* What prices leave over, learned. */
-#include "single/lesson.h"
+#include "learn/lesson.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,18 +1,17 @@
 /**
- * What prices leave over, learned: regression trees of log(measured / priced), whatever is priced.
+ * Residuals: regression trees of log(measured / priced), whatever is priced.
  *
  *   seconds = priced x exp(r),   r = sum of trees, held between quantiles of what they were
  *             grown on; 0 where a count, phase, optimizer ... lies outside of that
  *
- * Physics first: the prices are fitted without it and stay what they are. Whether there is a
- * residual is decided by shapes that neither the prices nor the trees saw, which also end the
- * growth: the error on rows that were learned from says nothing.
+ * Prices are fitted first, and stay. Held-out shapes, which neither the prices nor the trees saw,
+ * end the growth, and decide whether there is a residual at all.
  */
-#ifndef SINGLE_LESSON_H
-#define SINGLE_LESSON_H
+#ifndef LEARN_LESSON_H
+#define LEARN_LESSON_H
 
+#include "learn/residual_space.h"
 #include "learn/trees.h"
-#include "single/residual_space.h"
 
 typedef struct residual_trees {
     size_t         rows;        /**< that it was learned from */
@@ -38,7 +37,7 @@ typedef struct priced_look {
     bool   word;    /**< it is of a word, see residual_space_holds() */
 } priced_look;
 
-/** What is learned from, of one class. */
+/** Rows of one class to learn from. */
 typedef struct lesson {
     void           *context;
     size_t          n;
@@ -52,9 +51,9 @@ typedef struct lesson {
 } lesson;
 
 /**
- * Prices and trees without a fifth of the shapes at a time, until 2,000 rows have been judged or
- * all fifths have; where the mean relative error on these falls by 3 % or more, prices and trees of
- * all rows. In any case the prices of all rows are fitted last.
+ * Holds out a fifth of the shapes at a time, until 2,000 rows are judged or all fifths are. Where
+ * the mean relative error on held-out rows falls by 3 % or more, it learns from all rows. The prices
+ * of all rows are fitted last in any case.
  *
  * @param space  the features, without ranges
  * @param out    NULL: nothing was gained, or there are too few rows

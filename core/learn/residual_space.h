@@ -1,14 +1,25 @@
-/** The features that a residual of prices is learned from: their names, and between which values
- * they were seen. */
-#ifndef SINGLE_RESIDUAL_SPACE_H
-#define SINGLE_RESIDUAL_SPACE_H
+/** Features of a residual: their names and the ranges of what was learned from. */
+#ifndef LEARN_RESIDUAL_SPACE_H
+#define LEARN_RESIDUAL_SPACE_H
 
 #include <stdint.h>
 
-#include "counts/kernel_class.h"
+#include "solve/columns.h"
 
 #define RESIDUAL_FEATURES 256
 #define RESIDUAL_NAME     48 /* with its end */
+
+/** How far a value that was not learned from may be trusted. */
+typedef enum feature_kind {
+    FEATURE_COUNT, /**< the logarithm of a count: a small factor beyond */
+    FEATURE_FLAG,  /**< not at all beyond */
+    FEATURE_FREE   /**< of the price, or what is left of tiles: not looked at */
+} feature_kind;
+
+typedef struct named_feature {
+    const char  *name;
+    feature_kind kind;
+} named_feature;
 
 typedef struct residual_feature {
     char         name[RESIDUAL_NAME];
