@@ -2,6 +2,7 @@
 #ifndef SINGLE_RESIDUAL_FEATURES_H
 #define SINGLE_RESIDUAL_FEATURES_H
 
+#include "counts/kernel_class.h"
 #include "counts/layer_class.h"
 #include "learn/residual_space.h"
 #include "single/layer_device.h"
