@@ -6,7 +6,6 @@
 #include "base/no_memory.h"
 #include "cli/power_options.h"
 #include "cli/setup_options.h"
-#include "network/metrics.h"
 #include "report/plot.h"
 #include "report/scale_view.h"
 
@@ -160,18 +159,6 @@ static lm_status predict_line(const predictor *who, const scale_options *q, scal
     return status == LM_E_NOTFOUND ? LM_OK : status; /* of one node something can be said */
 }
 
-static lm_status count_tokens(const session *s, int64_t *out, lm_error *err)
-{
-    bound_network *bound  = NULL;
-    lm_status      status = workloads_bind_at(s->who->loads, s->who->network, s->who->input,
-                                              s->who->dtype, 1, &bound, err);
-
-    if (!status)
-        *out = metrics_tokens(bound);
-    bound_network_free(bound);
-    return status;
-}
-
 static void grid_free(scale_grid *g)
 {
     for (size_t i = 0; g->line && i < g->n_lines; i++)
@@ -190,7 +177,7 @@ static lm_status predict_grid(const session *s, const scale_options *q, scale_gr
                        .n_lines = q->devices.n * q->batch.n * policies(q),
                        .n_nodes = q->nodes.n,
                        .power   = power_choice_watts(&q->power) };
-    if ((status = count_tokens(s, &g->tokens, err)))
+    if ((status = scale_tokens(s->who, &g->tokens, err)))
         return status;
     g->line = calloc(g->n_lines, sizeof *g->line);
     if (!g->line)

@@ -41,11 +41,11 @@ typedef struct scale_bounds {
 } scale_bounds;
 
 typedef struct scale_point {
-    prediction step;
-    int64_t    accumulation;
-    int64_t    global_batch; /**< samples of a step on all devices: weak, what they take; else the
+    prediction   step;
+    int64_t      accumulation;
+    int64_t      global_batch; /**< samples of a step on all devices: weak, what they take; else the
                                 batch given */
-    int64_t      idle;       /**< devices that get no sample: fewer samples than devices */
+    int64_t      idle;         /**< devices that get no sample: fewer samples than devices */
     double       samples_per_second;
     scale_bounds samples;    /**< by those of the step */
     double       speedup;    /**< samples per second against one node of as many devices */
@@ -57,6 +57,9 @@ typedef struct scale_point {
     double        epoch_seconds;   /**< steps_per_epoch * T_step */
     bottleneck_of bottleneck;
 } scale_point;
+
+/** Tokens of a sample of the predictor's network; 0: it is none of tokens. */
+lm_status scale_tokens(const predictor *who, int64_t *out, lm_error *err);
 
 /** Step of a question at a number of nodes. */
 lm_status scale_setup(const scale_question *q, int64_t nodes, step_setup *out, lm_error *err);

@@ -233,6 +233,16 @@ void fields_data(const field_view *v, const void *record, FILE *out)
     putc('\n', out);
 }
 
+int fields_column(const field *fields, const char *key)
+{
+    int at = 0;
+
+    while (fields[at].key && strcmp(fields[at].key, key))
+        at++;
+    assert(fields[at].key);
+    return at + 1;
+}
+
 void fields_data_head(const field_view *v, FILE *out)
 {
     char room[FIELD_TEXT_MAX];

@@ -133,6 +133,8 @@ void fields_json(const field_view *v, const void *record, json *j);
 
 /** Values of one record on a line, for gnuplot: what is unknown or a text is NaN. */
 void fields_data(const field_view *v, const void *record, FILE *out);
+/** Where a key stands on that line, from 1; it must be there. Of tables without `each`. */
+int fields_column(const field *fields, const char *key);
 /** The keys of that line, behind a #. */
 void fields_data_head(const field_view *v, FILE *out);
 

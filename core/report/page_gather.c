@@ -246,19 +246,6 @@ static lm_status gather_memory(page *p, lm_error *err)
     return memory_over_step(p->net, p->registry, &b, &o, &p->use, &p->moment, &p->n_moments, err);
 }
 
-static lm_status count_tokens(page *p, lm_error *err)
-{
-    const predictor *who   = p->machine[0].who;
-    bound_network   *bound = NULL;
-    const lm_status  status =
-        workloads_bind_at(who->loads, who->network, who->input, who->dtype, 1, &bound, err);
-
-    if (!status)
-        p->tokens = metrics_tokens(bound);
-    bound_network_free(bound);
-    return status;
-}
-
 lm_status page_gather(page *p, lm_error *err)
 {
     lm_status status = LM_OK;
@@ -275,7 +262,7 @@ lm_status page_gather(page *p, lm_error *err)
     if (!status)
         status = gather_memory(p, err);
     if (!status)
-        status = count_tokens(p, err);
+        status = scale_tokens(p->machine[0].who, &p->tokens, err);
     if (status)
         return status;
     page_scaling_charts(p);

@@ -7,22 +7,6 @@
 /* ---- pictures -----------------------------------------------------------------------------------
  */
 
-/* Columns of the data of a machine, as curve_fields has them. */
-enum {
-    NODES = 1,
-    RATE,        /* samples a second */
-    RATE_WITHIN, /* the same within the calibration, NaN beyond */
-    RATE_BEYOND,
-    RATE_LOW,
-    RATE_HIGH,
-    LINEAR,
-    PERCENT, /* of linear scaling */
-    PERCENT_WITHIN,
-    PERCENT_BEYOND,
-    PERCENT_LOW,
-    PERCENT_HIGH
-};
-
 static bool is_beyond(const step_row *r)
 {
     return r->point.step.grounds.n_beyond > 0;
@@ -39,8 +23,8 @@ REAL_OF(percent_beyond, step_row, is_beyond(r) ? r->point.efficiency : NAN)
 static const field curve_fields[] = {
     { .key = "nodes" },
     { .key = "samples_per_s" },
-    { "within", .real = rate_within },
-    { "beyond", .real = rate_beyond },
+    { "rate_within", .real = rate_within },
+    { "rate_beyond", .real = rate_beyond },
     { .key = "samples_low_per_s" },
     { .key = "samples_high_per_s" },
     { "linear", .real = linear },
@@ -51,6 +35,21 @@ static const field curve_fields[] = {
     { "percent_high", FIELD_AT(step_row, point.efficiencies.high), PERCENT_OF },
     { 0 },
 };
+
+static int column(const char *key)
+{
+    return fields_column(curve_fields, key);
+}
+
+/* Samples a second, or percent of linear scaling: its columns. */
+typedef struct curve_columns {
+    const char *all, *within, *beyond, *low, *high;
+} curve_columns;
+
+static const curve_columns rates    = { "samples_per_s", "rate_within", "rate_beyond",
+                                        "samples_low_per_s", "samples_high_per_s" };
+static const curve_columns percents = { "efficiency_percent", "percent_within", "percent_beyond",
+                                        "percent_low", "percent_high" };
 
 static void put_data(FILE *out, const page *p)
 {
@@ -86,24 +85,27 @@ static bool any_beyond(const page *p)
 }
 
 /* Is a band known anywhere? Gnuplot warns of one that is not. */
-static bool has_band(const page *p, size_t k, bool rate)
+static bool has_band(const page *p, size_t k, const curve_columns *c)
 {
     for (size_t i = 0; i < p->n_nodes; i++) {
         const scale_point *x = &p->machine[k].point[i];
 
-        if (page_known(x) && !isnan(rate ? x->samples.low : x->efficiencies.low))
+        if (page_known(x) && !isnan(c == &rates ? x->samples.low : x->efficiencies.low))
             return true;
     }
     return false;
 }
 
 /* Bands of all machines come first: no curve hides below one. */
-static void plot_bands(FILE *out, const page *p, bool rate)
+static void plot_curves(FILE *out, const page *p, const curve_columns *c)
 {
     for (size_t k = 0; k < p->n_machines; k++)
-        if (has_band(p, k, rate))
-            page_band(out, p, k, rate ? RATE : PERCENT, rate ? RATE_LOW : PERCENT_LOW,
-                      rate ? RATE_HIGH : PERCENT_HIGH);
+        if (has_band(p, k, c))
+            page_band(out, p, k, column(c->all), column(c->low), column(c->high));
+    for (size_t k = 0; k < p->n_machines; k++)
+        if (drawn(p, k))
+            chart_curve(out, k, p->machine[k].label, column(c->all), column(c->within),
+                        column(c->beyond));
 }
 
 /* The least or the most samples a second that are drawn. */
@@ -135,15 +137,12 @@ static void put_throughput(FILE *out, const void *what)
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     chart_log_axis(out, 'y', extreme(p, false), extreme(p, true));
     fputs("set ylabel 'samples per second'\nplot \\\n", out);
-    plot_bands(out, p, true);
-    for (size_t k = 0; k < p->n_machines; k++)
-        if (drawn(p, k))
-            chart_curve(out, k, p->machine[k].label, RATE, RATE_WITHIN, RATE_BEYOND);
+    plot_curves(out, p, &rates);
     for (size_t k = 0; k < p->n_machines; k++) {
         if (!drawn(p, k))
             continue;
         fprintf(out, "  $m%zu using 1:%d with lines lw 1.5 dt 3 lc rgb '#777777' %s, \\\n", k,
-                LINEAR, first ? "title 'linear'" : "notitle");
+                column("linear"), first ? "title 'linear'" : "notitle");
         first = false;
     }
     fputs("  NaN notitle\n", out);
@@ -158,10 +157,7 @@ static void put_efficiency(FILE *out, const void *what)
     put_data(out, p);
     chart_node_axis(out, p->nodes, p->n_nodes, p->question.setup.devices);
     fputs("set yrange [0:*<130]\nset ylabel 'percent of linear scaling'\nplot \\\n", out);
-    plot_bands(out, p, false);
-    for (size_t k = 0; k < p->n_machines; k++)
-        if (drawn(p, k))
-            chart_curve(out, k, p->machine[k].label, PERCENT, PERCENT_WITHIN, PERCENT_BEYOND);
+    plot_curves(out, p, &percents);
     fputs("  NaN notitle\n", out);
 }
 

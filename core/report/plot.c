@@ -48,6 +48,11 @@ static const field curve_fields[] = {
     { 0 },
 };
 
+static int column(const char *key)
+{
+    return fields_column(curve_fields, key);
+}
+
 static void put_data(FILE *out, const plot_curve *c, size_t at)
 {
     const field_view v    = { .fields = curve_fields, .from = step_fields, .in = IN_DATA };
@@ -139,33 +144,39 @@ static void put_comma(FILE *out, bool *first)
     *first = false;
 }
 
-/* Bands of column `at` by the two behind it, below all lines. */
-static void put_bands(FILE *out, const picture *p, int at, bool *first)
+/* Throughput or efficiency: their columns. */
+static const char *const rates[] = { "samples_per_s", "samples_low_per_s", "samples_high_per_s" };
+static const char *const efficiencies[] = { "efficiency", "efficiency_low", "efficiency_high" };
+
+/* Bands, below all lines. */
+static void put_bands(FILE *out, const picture *p, const char *const of[3], bool *first)
 {
     for (size_t k = 0; k < p->n; k++) {
-        if (!knows_bounds(&p->curve[k], at > 2))
+        if (!knows_bounds(&p->curve[k], of == efficiencies))
             continue;
         put_comma(out, first);
         fprintf(out,
                 "$curve%zu using 1:%d:%d with filledcurves fillcolor rgb '%s' fillstyle "
                 "transparent solid %s noborder %s",
-                k, at + 1, at + 2, colours[k], p->n < 3 ? "0.25" : "0.15",
+                k, column(of[1]), column(of[2]), colours[k], p->n < 3 ? "0.25" : "0.15",
                 p->n == 1 ? "title 'low to high'" : "notitle");
     }
 }
 
 /* Lines with points, hollow where they leave the range. */
-static void put_lines(FILE *out, const picture *p, int at, bool *first)
+static void put_lines(FILE *out, const picture *p, const char *const of[3], bool *first)
 {
+    const int at = column(of[0]);
+
     for (size_t k = 0; k < p->n; k++) {
         put_comma(out, first);
         fprintf(out, "$curve%zu using 1:%d with lines lw 3 lc rgb '%s' title ", k, at, colours[k]);
         gnuplot_put_quoted(out, p->n == 1 ? "predicted" : p->curve[k].label);
         fprintf(out,
                 ", \\\n  $curve%zu using 1:%d with points pt 7 ps 0.9 lc rgb '%s' notitle, \\\n  "
-                "$curve%zu using 1:($13 > 0 ? $%d : NaN) with points pt 7 ps 0.5 lc rgb 'white' "
+                "$curve%zu using 1:($%d > 0 ? $%d : NaN) with points pt 7 ps 0.5 lc rgb 'white' "
                 "notitle",
-                k, at, colours[k], k, at);
+                k, at, colours[k], k, column("beyond"), at);
     }
 }
 
@@ -176,10 +187,11 @@ static void put_throughput(FILE *out, const picture *p)
     fputs("set logscale y\nset format y '%.0s%c'\nset ylabel 'samples per second'\n", out);
     if (p->n == 1) {
         put_comma(out, &first);
-        fputs("$curve0 using 1:5 with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal'", out);
+        fprintf(out, "$curve0 using 1:%d with lines dashtype 2 lw 2 lc rgb '#999999' title 'ideal'",
+                column("ideal"));
     }
-    put_bands(out, p, 2, &first);
-    put_lines(out, p, 2, &first);
+    put_bands(out, p, rates, &first);
+    put_lines(out, p, rates, &first);
     if (leaves_range(p))
         fputs(", \\\n  NaN with points pt 6 ps 0.8 lw 3 lc rgb '#555555' title 'beyond the "
               "calibration'",
@@ -187,17 +199,24 @@ static void put_throughput(FILE *out, const picture *p)
     fputs("\nunset logscale y\nset format y\nunset label 1\nunset label 2\n", out);
 }
 
+/* Parts of a step, each from the sum of those before it: the last is drawn first. */
 static void put_parts(FILE *out)
 {
-    fputs("set ylabel 'time of a step [ms]'\nset yrange [0:*]\n"
-          "plot $curve0 using 1:($6+$7+$8+$9) with filledcurves y=0 fillcolor rgb '#D55E00' title "
-          "'exposed sync', \\\n"
-          "  $curve0 using 1:($6+$7+$8) with filledcurves y=0 fillcolor rgb '#CC79A7' title "
-          "'update', \\\n"
-          "  $curve0 using 1:($6+$7) with filledcurves y=0 fillcolor rgb '#E69F00' title "
-          "'backward', \\\n"
-          "  $curve0 using 1:6 with filledcurves y=0 fillcolor rgb '#009E73' title 'forward'\n",
-          out);
+    static const struct {
+        const char *key, *colour, *title;
+    } parts[] = { { "forward_ms", "#009E73", "forward" },
+                  { "backward_ms", "#E69F00", "backward" },
+                  { "update_ms", "#CC79A7", "update" },
+                  { "exposed_ms", "#D55E00", "exposed sync" } };
+
+    fputs("set ylabel 'time of a step [ms]'\nset yrange [0:*]\nplot ", out);
+    for (size_t k = sizeof parts / sizeof parts[0]; k-- > 0;) {
+        fputs("$curve0 using 1:(", out);
+        for (size_t i = 0; i <= k; i++)
+            fprintf(out, "%s$%d", i ? "+" : "", column(parts[i].key));
+        fprintf(out, ") with filledcurves y=0 fillcolor rgb '%s' title '%s'%s", parts[k].colour,
+                parts[k].title, k ? ", \\\n  " : "\n");
+    }
 }
 
 static void put_efficiencies(FILE *out, const picture *p)
@@ -205,8 +224,8 @@ static void put_efficiencies(FILE *out, const picture *p)
     bool first = true;
 
     fputs("unset key\nset ylabel 'efficiency against one node'\nset yrange [0:1.05]\n", out);
-    put_bands(out, p, 10, &first);
-    put_lines(out, p, 10, &first);
+    put_bands(out, p, efficiencies, &first);
+    put_lines(out, p, efficiencies, &first);
     putc('\n', out);
 }
 
