@@ -12,8 +12,8 @@
 #include "observe/flags.h"
 #include "observe/variants.h"
 #include "run/cost.h"
+#include "suggest/candidates.h"
 #include "suggest/design.h"
-#include "suggest/targets.h"
 #include "sync/collective.h"
 
 #define KEY_BYTES  1200

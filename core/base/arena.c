@@ -114,3 +114,18 @@ char *arena_text(arena *a, const char *text, size_t n)
     }
     return out;
 }
+
+bool array_grow(void *array, size_t n, size_t *room, size_t size)
+{
+    const size_t more = *room ? 2 * *room : 16;
+    void        *at;
+
+    if (n < *room)
+        return true;
+    memcpy(&at, array, sizeof at); /* of any type */
+    if (!(at = realloc(at, more * size)))
+        return false;
+    memcpy(array, &at, sizeof at);
+    *room = more;
+    return true;
+}

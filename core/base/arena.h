@@ -1,7 +1,8 @@
-/** Memory that is freed all at once: for structures that are built once and then only read. */
+/** Arenas: memory that is freed all at once, for structures that are built once and then only read. Arrays that grow. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct arena arena;
@@ -21,5 +22,11 @@ void *arena_copy(arena *a, const void *from, size_t n, size_t size);
 void *arena_grow(arena *a, const void *old, size_t n, size_t *room, size_t size);
 /** Copy of the first n bytes, with a terminating NUL. */
 char *arena_text(arena *a, const char *text, size_t n);
+
+/**
+ * Room for one more than n elements in a malloc'ed array; `array` is the address of the pointer to it. False when memory
+ * runs out: the array then stays as it was.
+ */
+bool array_grow(void *array, size_t n, size_t *room, size_t size);
 
 #endif

@@ -44,6 +44,16 @@ double stats_mad(double *values, double *scratch, size_t n)
     return stats_quantile(scratch, n, 0.5);
 }
 
+void stats_add(stats_moments *m, double value, double weight)
+{
+    const double off = value - m->mean;
+
+    m->weight += weight;
+    m->mean += off * weight / m->weight;
+    m->squares += weight * off * (value - m->mean);
+    m->n++;
+}
+
 stats_errors stats_compare(const double *predicted, const double *measured, size_t n)
 {
     stats_errors e    = { n, NAN, NAN, NAN, NAN, NAN };

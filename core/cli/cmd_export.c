@@ -10,7 +10,7 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "cli/setup_options.h"
-#include "import/extrap_write.h"
+#include "import/extrap.h"
 #include "observe/flags.h"
 
 typedef struct export_options {
@@ -181,7 +181,7 @@ static lm_status choose_rows(const options *o, const observations *obs, chosen *
     if (status || out->n)
         return status;
     return lm_error_set(err, LM_E_NOTFOUND, "%s: no %s%s%.60s in it", obs->path,
-                        obs_kind_name(kind), list->n ? " named " : "",
+                        obs_kind_names[kind], list->n ? " named " : "",
                         list->n ? list->at[list->n - 1] : "");
 }
 

@@ -274,7 +274,7 @@ static lm_status find_answer(suggest_job *q, lm_error *err)
     if (!q->cost || !q->step)
         return no_memory(err);
     for (size_t i = 0; i < q->c.n; i++) {
-        q->step[i] = candidate_step(q->d, &q->c.what[i]);
+        q->step[i] = design_step_seconds(q->d, &q->c.what[i]);
         q->cost[i] = candidate_cost(&stopping_usual, q->step[i]);
     }
     status = suggest_points(q->d, q->c.what, q->cost, q->c.n, &asked, &limits, &q->s, err);

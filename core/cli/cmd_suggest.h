@@ -6,7 +6,6 @@
 #include "observe/variants.h"
 #include "suggest/candidates.h"
 #include "suggest/suggest.h"
-#include "suggest/targets.h"
 
 typedef struct suggest_options {
     option_texts  asked, from;

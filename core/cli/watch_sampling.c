@@ -66,9 +66,9 @@ static lm_status open_file(const char *path, FILE **out, lm_error *err)
 static lm_status lose(looking *l, size_t i, lm_error *err)
 {
     fprintf(stderr, "layermeter: GPU %s is lost after %.3g s: no more of it\n",
-            sampler_index(l->devices, i), now() - l->began);
+            l->devices->device[i].index, now() - l->began);
     l->lost[i] = true;
-    if (++l->n_lost < sampler_count(l->devices))
+    if (++l->n_lost < l->devices->n)
         return LM_OK;
     return lm_error_set(err, LM_E_NOTFOUND, "no device is left to watch");
 }
@@ -77,8 +77,8 @@ static lm_status look(looking *l, lm_error *err)
 {
     lm_status status = LM_OK;
 
-    for (size_t i = 0; i < sampler_count(l->devices) && !status; i++) {
-        const char   *index = sampler_index(l->devices, i);
+    for (size_t i = 0; i < l->devices->n && !status; i++) {
+        const char   *index = l->devices->device[i].index;
         device_sample s;
 
         if (l->lost[i])
@@ -118,8 +118,8 @@ static lm_status look_on(looking *l, lm_error *err)
 
 static void say_devices(const sampler *s)
 {
-    for (size_t i = 0; i < sampler_count(s); i++)
-        fprintf(stderr, "layermeter: watching %s: %s\n", sampler_index(s, i), sampler_name(s, i));
+    for (size_t i = 0; i < s->n; i++)
+        fprintf(stderr, "layermeter: watching %s: %s\n", s->device[i].index, s->device[i].name);
 }
 
 /* A terminal that is closed ends it, unless it was told to outlive that (nohup). */

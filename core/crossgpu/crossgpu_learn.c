@@ -56,17 +56,25 @@ static size_t *deal_groups(const pairs *p, uint64_t seed)
     return fold;
 }
 
-/* What trees leave over of one part's rows, grown on the others. */
-static lm_status leave_part(const selection *rows, const size_t *fold, size_t part, uint64_t seed,
-                            double *x, size_t *at, double *left, lm_error *err)
+/* The rows of all other parts; `at` holds them. */
+static selection without_part(const selection *rows, const size_t *fold, size_t part, size_t *at)
 {
     selection others = { .p = rows->p, .at = at };
-    learner  *l      = NULL;
-    lm_status status = LM_OK;
 
     for (size_t i = 0; i < rows->n; i++)
         if (fold[selected(rows, i)->group] != part)
             at[others.n++] = rows->at[i];
+    return others;
+}
+
+/* What trees leave over of one part's rows, grown on the others. */
+static lm_status leave_part(const selection *rows, const size_t *fold, size_t part, uint64_t seed,
+                            double *x, size_t *at, double *left, lm_error *err)
+{
+    const selection others = without_part(rows, fold, part, at);
+    learner        *l      = NULL;
+    lm_status       status;
+
     if (others.n == rows->n || !others.n)
         return LM_OK;
     status = grow(&others, seed, &l, err);
@@ -320,12 +328,9 @@ static lm_status judge(const selection *rows, const crossgpu_options *o, crossgp
     for (size_t i = 0; i < rows->n && left; i++)
         left[i] = NAN;
     for (size_t part = 0; part < FOLDS && !status; part++) {
-        selection others = { .p = rows->p, .at = at };
-        crossgpu *part_c = NULL;
+        const selection others = without_part(rows, fold, part, at);
+        crossgpu       *part_c = NULL;
 
-        for (size_t i = 0; i < rows->n; i++)
-            if (fold[selected(rows, i)->group] != part)
-                at[others.n++] = rows->at[i];
         if (others.n == rows->n || !others.n)
             continue;
         status = crossgpu_learn(&others, &again, &part_c, err);

@@ -89,18 +89,30 @@ static nearness compare(const char *wanted, const char *name, size_t n)
     return *wanted && strstr(normal, wanted) ? NEAR : NOT_NEAR;
 }
 
+/* Name number i of a device, its own first, *n bytes; NULL: it has no more. */
+static const char *name_at(const device *d, size_t i, size_t *n)
+{
+    const char *p = i ? d->also : d->name;
+
+    for (; p && i > 1; i--)
+        p = (p = strchr(p, ',')) ? p + 1 : NULL;
+    if (p)
+        p += strspn(p, " ");
+    *n = !p ? 0 : p == d->name ? strlen(p) : strcspn(p, ",");
+    return p;
+}
+
 /* The best of all names of a device. */
 static nearness compare_all(const device *d, const char *wanted)
 {
-    nearness best = compare(wanted, d->name, strlen(d->name));
+    nearness    best = NOT_NEAR;
+    const char *name;
+    size_t      n;
 
-    for (const char *p = d->also; p && best != EQUAL;) {
-        const char *comma   = strchr(p, ',');
-        const nearness this = compare(wanted, p, comma ? (size_t)(comma - p) : strlen(p));
+    for (size_t i = 0; best != EQUAL && (name = name_at(d, i, &n)); i++) {
+        const nearness this = compare(wanted, name, n);
 
-        if (this > best)
-            best = this;
-        p = comma ? comma + 1 : NULL;
+        best = this > best ? this : best;
     }
     return best;
 }
@@ -265,15 +277,12 @@ static lm_status check_name(const reading *r, const device *d, const char *name,
 static lm_status check_names(const reading *r, const device *d, const device *before,
                              size_t n_before)
 {
-    lm_status status = check_name(r, d, d->name, strlen(d->name), before, n_before);
+    lm_status   status = LM_OK;
+    const char *name;
+    size_t      n;
 
-    for (const char *p = d->also; p && !status;) {
-        const char *comma = strchr(p, ',');
-
-        p += strspn(p, " ");
-        status = check_name(r, d, p, comma ? (size_t)(comma - p) : strlen(p), before, n_before);
-        p      = comma ? comma + 1 : NULL;
-    }
+    for (size_t i = 0; !status && (name = name_at(d, i, &n)); i++)
+        status = check_name(r, d, name, n, before, n_before);
     return status;
 }
 
@@ -347,4 +356,18 @@ void devices_free(device_list *list)
         return;
     arena_free(list->arena);
     free(list);
+}
+
+lm_status device_figures(const char *name, double figure[N_DEVICE_FIGURES], lm_error *err)
+{
+    device_list  *list = NULL;
+    const device *d;
+    lm_status     status = name ? devices_open(NULL, &list, err) : LM_OK;
+
+    for (device_figure f = 0; f < N_DEVICE_FIGURES; f++)
+        figure[f] = NAN;
+    if (list && !devices_find(list, name, &d, NULL))
+        memcpy(figure, d->figure, sizeof d->figure);
+    devices_free(list);
+    return status;
 }

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include <layermeter/error.h>
+
 #include "counts/terms.h"
 
 /** What memory takes for a byte read or written where nothing else is known, J: HBM2's 3.9 pJ a bit
@@ -104,5 +106,24 @@ power_model power_as_measured(const power_model *m, const power_load *load, doub
  * usual.
  */
 power_state power_held(const power_model *m, const power_load *load, double mhz, double cap_w);
+
+/** What is to be least: the step's time, its energy, or energy times time (Horowitz, Indermaur &
+ * Gonzalez 1994). */
+typedef enum best_for { BEST_TIME, BEST_ENERGY, BEST_EDP, N_BEST_FOR } best_for;
+
+/** "time", "energy", "edp". */
+const char *best_for_name(best_for b);
+
+/** The load at each of the clocks, of which the model must know (power_clocks_known()); the limit
+ * as power_held() takes it. */
+void clocks_try(const power_model *m, const power_load *load, double cap_w, const double *mhz,
+                size_t n, power_state *out);
+
+/** Of the states, n > 0, the one that has least; of equals the first. */
+size_t clocks_best(const power_state *at, size_t n, best_for what);
+
+/** Clocks to try where nobody names any: 16 equal steps up to the top one. */
+#define CLOCKS_USUAL 16
+void clocks_usual(const power_model *m, double out[CLOCKS_USUAL]);
 
 #endif

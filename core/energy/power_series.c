@@ -4,20 +4,15 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
+#include "base/stats.h"
+
 static void push(power_series *s, double seconds, double watts)
 {
-    if (s->n == s->room) {
-        const size_t room = s->room ? 2 * s->room : 64;
-        power_piece *more = realloc(s->piece, room * sizeof *more);
-
-        if (!more) {
-            s->lost = true;
-            return;
-        }
-        s->piece = more;
-        s->room  = room;
-    }
-    s->piece[s->n++] = (power_piece){ seconds, watts };
+    if (array_grow(&s->piece, s->n, &s->room, sizeof *s->piece))
+        s->piece[s->n++] = (power_piece){ seconds, watts };
+    else
+        s->lost = true;
 }
 
 void power_series_look(power_series *s, double time, double joules, double watts)
@@ -50,29 +45,14 @@ void power_series_free(power_series *s)
 }
 
 /* Of pieces from `first` on that are within `low` .. `high`. */
-typedef struct moments {
-    double seconds, mean, squares; /* squares: of what is off the mean, by time */
-    size_t n;
-} moments;
-
-/* One more (West 1979, "Updating mean and variance estimates"). */
-static void take(moments *m, const power_piece *p)
+static stats_moments moments_of(const power_piece *p, size_t first, size_t n, double low,
+                                double high)
 {
-    const double off = p->watts - m->mean;
-
-    m->seconds += p->seconds;
-    m->mean += off * p->seconds / m->seconds;
-    m->squares += p->seconds * off * (p->watts - m->mean);
-    m->n++;
-}
-
-static moments moments_of(const power_piece *p, size_t first, size_t n, double low, double high)
-{
-    moments m = { 0, 0, 0, 0 };
+    stats_moments m = { 0 };
 
     for (size_t i = first; i < n; i++)
         if (p[i].watts >= low && p[i].watts <= high)
-            take(&m, &p[i]);
+            stats_add(&m, p[i].watts, p[i].seconds);
     return m;
 }
 
@@ -94,18 +74,18 @@ static power_piece smooth(const power_piece *p, size_t n, size_t i)
  * least; `backward`: at the end. */
 static size_t find_ramp(const power_piece *p, size_t n, bool backward)
 {
-    moments rest  = { 0, 0, 0, 0 };
-    size_t  best  = 0;
-    double  least = HUGE_VAL;
+    stats_moments rest  = { 0 };
+    size_t        best  = 0;
+    double        least = HUGE_VAL;
 
     if (n < POWER_RAMP_PIECES)
         return 0;
     for (size_t d = n; d-- > 0;) {
         const power_piece one = smooth(p, n, backward ? n - 1 - d : d);
 
-        take(&rest, &one);
-        if (d <= n / 2 && rest.squares / (rest.seconds * rest.seconds) <= least) {
-            least = rest.squares / (rest.seconds * rest.seconds);
+        stats_add(&rest, one.watts, one.seconds);
+        if (d <= n / 2 && rest.squares / (rest.weight * rest.weight) <= least) {
+            least = rest.squares / (rest.weight * rest.weight);
             best  = d;
         }
     }
@@ -125,9 +105,9 @@ static void find_ends(const power_piece *p, size_t n, bool to_the_end, size_t *f
 
 static power_mean settle(const power_piece *piece, size_t n, bool to_the_end)
 {
-    power_mean out = { .watts = NAN, .deviation = NAN };
-    size_t     ramp, end, before;
-    moments    m;
+    power_mean    out = { .watts = NAN, .deviation = NAN };
+    size_t        ramp, end, before;
+    stats_moments m;
 
     find_ends(piece, n, to_the_end, &ramp, &end);
     m = moments_of(piece, ramp, end, -HUGE_VAL, HUGE_VAL);
@@ -138,14 +118,14 @@ static power_mean settle(const power_piece *piece, size_t n, bool to_the_end)
     if (!m.n)
         return out;
     do {
-        const double far = 3 * sqrt(m.squares / m.seconds) + 1e-9 * fabs(m.mean);
+        const double far = 3 * sqrt(m.squares / m.weight) + 1e-9 * fabs(m.mean);
 
         before = m.n;
         m      = moments_of(piece, ramp, end, m.mean - far, m.mean + far);
     } while (m.n && m.n < before);
     out.watts     = m.n ? m.mean : (double)NAN;
-    out.deviation = sqrt(m.squares / m.seconds);
-    out.seconds   = m.seconds;
+    out.deviation = sqrt(m.squares / m.weight);
+    out.seconds   = m.weight;
     out.pieces    = m.n;
     out.strange   = end - ramp - m.n;
     return out;

@@ -180,7 +180,7 @@ static lm_status from_segments(const trace_grid *g, const series *s, const serie
     return status;
 }
 
-static lm_status find(const trace_grid *g, const series *s, epochs *out, lm_error *err)
+lm_status epochs_by_changes(const trace_grid *g, const series *s, epochs *out, lm_error *err)
 {
     size_t              level = 0, from, n;
     const series_level *l;
@@ -214,17 +214,5 @@ static lm_status find(const trace_grid *g, const series *s, epochs *out, lm_erro
     status = seg.mean ? from_segments(g, s, l, from, &seg, out, err) : no_memory(err);
     free(seg.mean);
     free(end);
-    return status;
-}
-
-lm_status epochs_by_changes(const trace_grid *g, epochs *out, lm_error *err)
-{
-    series    s;
-    lm_status status = series_of(g, &s, err);
-
-    if (status)
-        return status;
-    status = find(g, &s, out, err);
-    series_free(&s);
     return status;
 }

@@ -176,24 +176,26 @@ lm_status epochs_method_parse(const char *text, epochs_method *out, lm_error *er
 
 lm_status epochs_find(epochs_method m, const trace_grid *g, epochs **out, lm_error *err)
 {
-    static lm_status (*const find[N_EPOCHS_METHODS])(const trace_grid *, epochs *, lm_error *) = {
+    static lm_status (*const find[N_EPOCHS_METHODS])(const trace_grid *, const series *, epochs *,
+                                                     lm_error *) = {
         [EPOCHS_LAYERMETER]   = epochs_by_tracking,
         [EPOCHS_HURLEE]       = epochs_by_luminol,
         [EPOCHS_CHANGEPOINTS] = epochs_by_changes,
     };
-    epochs   *e = calloc(1, sizeof *e);
-    lm_status status;
+    epochs   *e      = calloc(1, sizeof *e);
+    series    s      = { .memory = NULL };
+    lm_status status = e ? series_of(g, &s, err) : no_memory(err);
 
-    if (!e)
-        return no_memory(err);
-    e->steady = e->low = e->high = e->confidence = e->evaluation = NAN;
-    status                                                       = find[m](g, e, err);
-    if (status) {
-        epochs_free(e);
-        return status;
+    if (!status) {
+        e->steady = e->low = e->high = e->confidence = e->evaluation = NAN;
+        status                                                       = find[m](g, &s, e, err);
     }
-    *out = e;
-    return LM_OK;
+    series_free(&s);
+    if (status)
+        epochs_free(e);
+    else
+        *out = e;
+    return status;
 }
 
 void epochs_free(epochs *e)

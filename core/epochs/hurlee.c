@@ -280,7 +280,7 @@ static void plain_mean(const found_places *f, epochs *out)
         out->low = out->high = NAN;
 }
 
-static lm_status find(const trace_grid *g, const series *s, epochs *out, lm_error *err)
+lm_status epochs_by_luminol(const trace_grid *g, const series *s, epochs *out, lm_error *err)
 {
     const double half = 0.5 * (s->active_from + s->active_to);
     const size_t from = series_bin(s, 0, half), to = series_bin(s, 0, s->active_to), n = to - from;
@@ -309,17 +309,5 @@ static lm_status find(const trace_grid *g, const series *s, epochs *out, lm_erro
     free(x);
     if (!status)
         note_limits(out, n);
-    return status;
-}
-
-lm_status epochs_by_luminol(const trace_grid *g, epochs *out, lm_error *err)
-{
-    series    s;
-    lm_status status = series_of(g, &s, err);
-
-    if (status)
-        return status;
-    status = find(g, &s, out, err);
-    series_free(&s);
     return status;
 }

@@ -3,10 +3,11 @@
 #define EPOCHS_METHODS_H
 
 #include "epochs/epochs.h"
+#include "epochs/series.h"
 
-lm_status epochs_by_tracking(const trace_grid *g, epochs *out, lm_error *err);
-lm_status epochs_by_luminol(const trace_grid *g, epochs *out, lm_error *err);
-lm_status epochs_by_changes(const trace_grid *g, epochs *out, lm_error *err);
+lm_status epochs_by_tracking(const trace_grid *g, const series *s, epochs *out, lm_error *err);
+lm_status epochs_by_luminol(const trace_grid *g, const series *s, epochs *out, lm_error *err);
+lm_status epochs_by_changes(const trace_grid *g, const series *s, epochs *out, lm_error *err);
 
 /**
  * Savitzky & Golay 1964, of first order: each value becomes that of the line fitted to the window

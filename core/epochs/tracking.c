@@ -350,31 +350,24 @@ static lm_status take_few(const trace_grid *g, const series *s, epochs *out, lm_
         out, err);
 }
 
-lm_status epochs_by_tracking(const trace_grid *g, epochs *out, lm_error *err)
+lm_status epochs_by_tracking(const trace_grid *g, const series *s, epochs *out, lm_error *err)
 {
-    series    s;
     period    p[PERIODS_MAX];
     track     best;
     size_t    n      = 0;
     bool      found  = false;
-    lm_status status = series_of(g, &s, err);
+    lm_status status = periods_find(s, p, &n, err);
 
-    if (status)
-        return status;
-    status = periods_find(&s, p, &n, err);
     if (!status)
-        status = choose(&s, p, n, &best, &found, out, err);
-    if (!status && found) {
-        status = take(g, &s, &best, out, err);
-    } else if (!status && (status = take_few(g, &s, out, err)) == LM_E_NOTFOUND) {
-        status = lm_error_set(
-            err, LM_E_NOTFOUND,
-            "nothing repeats twice or more in %.4g s: less than two epochs, or none that "
-            "this metric shows",
-            g->step * (double)g->n);
-    }
+        status = choose(s, p, n, &best, &found, out, err);
+    if (!status)
+        status = found ? take(g, s, &best, out, err) : take_few(g, s, out, err);
+    if (status == LM_E_NOTFOUND && !found)
+        lm_error_set(err, LM_E_NOTFOUND,
+                     "nothing repeats twice or more in %.4g s: less than two epochs, or none that "
+                     "this metric shows",
+                     g->step * (double)g->n);
     if (found)
         track_free(&best);
-    series_free(&s);
     return status;
 }

@@ -32,21 +32,6 @@ static lm_status syntax(reader *r, const char *text)
     return lm_error_set(r->err, LM_E_SYNTAX, "%s", text);
 }
 
-static bool put(double **array, size_t n, size_t *room, double value)
-{
-    if (n == *room) {
-        const size_t more = *room ? 2 * *room : 64;
-        double *new       = realloc(*array, more * sizeof *new);
-
-        if (!new)
-            return false;
-        *array = new;
-        *room  = more;
-    }
-    (*array)[n] = value;
-    return true;
-}
-
 static size_t n_points(const reader *r)
 {
     return r->n_parameters ? r->n_coordinates / r->n_parameters : 0;
@@ -57,13 +42,9 @@ static size_t n_points(const reader *r)
 
 static lm_status take_parameter(reader *r, const char *word)
 {
-    const extrap_names *given = &r->given->parameters;
-    const char         *ours  = word;
-    extrap_count        c;
+    const char  *ours = extrap_renamed(&r->given->parameters, word);
+    extrap_count c;
 
-    for (size_t i = 0; i < given->n; i++)
-        if (!strcmp(given->name[i].theirs, word))
-            ours = given->name[i].ours;
     if (!extrap_count_find(ours, &c))
         return lm_error_set(r->err, LM_E_NOTFOUND,
                             "parameter '%.40s' is none of " EXTRAP_COUNTS_KNOWN
@@ -108,9 +89,9 @@ static lm_status take_coordinate(reader *r, char **at)
     *at  = end;
     if (status)
         return status;
-    if (!put(&r->coordinate, r->n_coordinates, &r->room, value))
+    if (!array_grow(&r->coordinate, r->n_coordinates, &r->room, sizeof value))
         return no_memory(r->err);
-    r->n_coordinates++;
+    r->coordinate[r->n_coordinates++] = value;
     return LM_OK;
 }
 
@@ -225,11 +206,12 @@ static lm_status take_data(reader *r, char *text)
         return close_series(r, false);
     }
     for (char *word = strtok(text, " \t"); word && !status; word = strtok(NULL, " \t")) {
-        double value;
+        double value = 0;
 
         status = text_real(word, &value, r->err);
-        if (!status && !put(&r->value, n++, &r->value_room, value))
+        if (!array_grow(&r->value, n, &r->value_room, sizeof value))
             return no_memory(r->err);
+        r->value[n++] = value;
     }
     if (status)
         return status;

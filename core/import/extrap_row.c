@@ -1,4 +1,6 @@
 /* What Extra-P calls a region, a metric and repetitions, as an observation. */
+
+#include <math.h>
 #include <string.h>
 
 #include "base/stats.h"
@@ -6,7 +8,74 @@
 #include "import/extrap.h"
 #include "network/kernels.h"
 
-static const char *renamed(const extrap_names *names, const char *theirs)
+#define SYNONYMS 4
+
+/* The first is ours. One letter says nothing: p is ranks to some, nodes to others. */
+static const char *const counts[N_EXTRAP_COUNTS][SYNONYMS] = {
+    [EXTRAP_NODES]        = { "nodes", "hosts", "machines" },
+    [EXTRAP_DEVICES]      = { "devices", "gpus", "ranks_per_node", "gpus_per_node" },
+    [EXTRAP_RANKS]        = { "ranks", "processes", "procs", "world_size" },
+    [EXTRAP_BATCH]        = { "batch", "batch_size", "batchsize" },
+    [EXTRAP_BYTES]        = { "bytes", "message_size", "message_bytes" },
+    [EXTRAP_BUCKET_BYTES] = { "bucket_bytes" },
+    [EXTRAP_THREADS]      = { "threads" },
+};
+
+const char *const extrap_text_names[N_EXTRAP_TEXTS] = { "kind",      "phase",     "input",
+                                                        "dtype",     "algorithm", "geometry",
+                                                        "optimizer", "settings" };
+
+const char *extrap_count_name(extrap_count c)
+{
+    return counts[c][0];
+}
+
+bool extrap_count_find(const char *word, extrap_count *out)
+{
+    for (extrap_count c = 0; c < N_EXTRAP_COUNTS; c++)
+        for (size_t s = 0; s < SYNONYMS && counts[c][s]; s++)
+            if (!strcmp(word, counts[c][s])) {
+                *out = c;
+                return true;
+            }
+    return false;
+}
+
+lm_status extrap_count_of(double value, const char *what, int64_t *out, lm_error *err)
+{
+    if (!(value >= 1 && value <= 9007199254740992.0 && value == floor(value))) /* 2^53 */
+        return lm_error_set(err, LM_E_ARG, "%s: expected a whole number from 1 up, found %g", what,
+                            value);
+    *out = (int64_t)value;
+    return LM_OK;
+}
+
+lm_status extrap_say(extrap_said *said, const char *key, const char *value, lm_error *err)
+{
+    const size_t t = text_place(key, extrap_text_names, N_EXTRAP_TEXTS);
+    extrap_count c;
+    int64_t      number;
+
+    if (t < N_EXTRAP_TEXTS) {
+        said->text[t] = value;
+        return LM_OK;
+    }
+    if (!extrap_count_find(key, &c))
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "'%.40s' is none of " EXTRAP_COUNTS_KNOWN ", " EXTRAP_TEXTS_KNOWN, key);
+    if (c == EXTRAP_BYTES || c == EXTRAP_BUCKET_BYTES ? text_bytes(value, &number, err)
+                                                      : text_int(value, &number, err)) {
+        lm_error_prefix(err, "%s", key);
+        return err->code;
+    }
+    if (number < 1)
+        return lm_error_set(err, LM_E_ARG, "%s: expected a whole number from 1 up, found '%.40s'",
+                            key, value);
+    said->count[c] = number;
+    return LM_OK;
+}
+
+const char *extrap_renamed(const extrap_names *names, const char *theirs)
 {
     for (size_t i = 0; i < names->n; i++)
         if (!strcmp(names->name[i].theirs, theirs))
@@ -55,13 +124,13 @@ static bool is_said(const char *at)
     const size_t n = strcspn(at, "= \t");
     char         key[32];
     extrap_count c;
-    extrap_text  t;
 
     if (at[n] != '=' || !n || n >= sizeof key)
         return false;
     memcpy(key, at, n);
     key[n] = '\0';
-    return extrap_count_find(key, &c) || extrap_text_find(key, &t);
+    return extrap_count_find(key, &c) ||
+           text_place(key, extrap_text_names, N_EXTRAP_TEXTS) < N_EXTRAP_TEXTS;
 }
 
 /* Cuts the value at `*at` off; *at stands behind it then. A value with blanks is in quotes. */
@@ -116,7 +185,7 @@ lm_status extrap_region(char *text, const extrap_options *given, extrap_series *
     status = read_words(at, &made.said, err);
     if (status)
         return status;
-    made.name = at == name ? "" : renamed(&given->regions, text_trim(name));
+    made.name = at == name ? "" : extrap_renamed(&given->regions, text_trim(name));
     if (!*made.name)
         return lm_error_set(err, LM_E_SYNTAX, "a REGION without a name");
     kind = collective_kind_spelled(made.name);
@@ -153,7 +222,7 @@ static lm_status read_kind(const extrap_said *said, observation *row, lm_error *
 static lm_status read_phase(const extrap_series *s, const extrap_options *given, observation *row,
                             lm_error *err)
 {
-    const char *word = s->metric ? renamed(&given->metrics, s->metric) : "time";
+    const char *word = s->metric ? extrap_renamed(&given->metrics, s->metric) : "time";
     const char *said = s->said.text[EXTRAP_PHASE];
 
     if (!s->metric && !said)

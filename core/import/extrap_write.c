@@ -1,5 +1,5 @@
 /* Observations as points, regions and metrics of Extra-P. */
-#include "import/extrap_write.h"
+#include "import/extrap.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,6 @@
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "import/extrap_keys.h"
 #include "layers/kernel_text.h"
 #include "report/json.h"
 
@@ -109,7 +108,7 @@ static const char *text_of(const observation *row, extrap_text t)
         (collective_kind_spelled(row->name) < N_COLLECTIVE_KINDS ? OBS_COLLECTIVE : OBS_NETWORK);
 
     switch (t) {
-    case EXTRAP_KIND: return plain ? "" : obs_kind_name(row->kind);
+    case EXTRAP_KIND: return plain ? "" : obs_kind_names[row->kind];
     case EXTRAP_INPUT: return row->input;
     case EXTRAP_DTYPE: return row->dtype == LM_F32 ? "" : text_dtype_name(row->dtype);
     case EXTRAP_ALGORITHM: return row->algorithm;
@@ -162,9 +161,9 @@ static lm_status print_region(const writer *w, const observation *row, FILE *out
 
         if (!writable(text, false))
             return lm_error_set(w->err, LM_E_ARG, "line %d: %s '%.60s' cannot stand in a region",
-                                row->line, extrap_text_name(t), text);
+                                row->line, extrap_text_names[t], text);
         if (*text)
-            fprintf(out, strchr(text, ' ') ? " %s=\"%s\"" : " %s=%s", extrap_text_name(t), text);
+            fprintf(out, strchr(text, ' ') ? " %s=\"%s\"" : " %s=%s", extrap_text_names[t], text);
     }
     for (extrap_count c = 0; c < N_EXTRAP_COUNTS; c++)
         if (!w->varies[c] && !is_default(w, row, c))
@@ -208,7 +207,7 @@ static lm_status fill_cells(writer *w, const observation *row, size_t n)
 
         if (row[i].kind != row[0].kind)
             return lm_error_set(w->err, LM_E_ARG, "rows of several kinds: %s and %s",
-                                obs_kind_name(row[0].kind), obs_kind_name(row[i].kind));
+                                obs_kind_names[row[0].kind], obs_kind_names[row[i].kind]);
         *c = (cell){ .metric = metric_of(&row[i]), .row = &row[i] };
         for (size_t p = 0; p < w->n_parameters; p++)
             c->at[p] = count_of(w, &row[i], w->parameter[p]);

@@ -55,6 +55,21 @@ char *log_line(log_file *log)
     return behind_tag(line);
 }
 
+lm_status log_each(log_file *log, const char *path, const char *what, log_rows *rows,
+                   lm_status (*take)(void *reader, char *line), void *reader, lm_error *err)
+{
+    const size_t before = rows->n_rows + rows->n_wrong + rows->n_other;
+    char        *line;
+    lm_status    status = log_keep(rows, "", 0) ? log_open(log, path, err) : no_memory(err);
+
+    while (!status && (line = log_line(log)))
+        status = take(reader, line);
+    if (!status && rows->n_rows + rows->n_wrong + rows->n_other == before)
+        status = lm_error_set(err, LM_E_SYNTAX, "%s: no table of %s in it", path, what);
+    log_close(log);
+    return status;
+}
+
 size_t log_words(char *line, char *word[LOG_WORDS])
 {
     size_t n = 0;
@@ -97,6 +112,28 @@ void log_note(log_rows *rows, const char **entry, const char *text)
     *entry = kept ? kept : *entry;
 }
 
+bool log_dtype(const char *theirs, size_t n, lm_dtype *out)
+{
+    static const struct {
+        const char *theirs;
+        lm_dtype    ours;
+    } types[] = {
+        { "float", LM_F32 },      { "half", LM_F16 },    { "bfloat16", LM_BF16 },
+        { "double", LM_F64 },     { "int8", LM_I8 },     { "uint8", LM_U8 },
+        { "int32", LM_I32 },      { "int64", LM_I64 },   { "fp8_e4m3", LM_F8 },
+        { "fp8_e5m2", LM_F8 },    { "f8e4m3", LM_F8 },   { "f8e5m2", LM_F8 },
+        { "MPI_FLOAT", LM_F32 },  { "MPI_CHAR", LM_I8 }, { "MPI_INT", LM_I32 },
+        { "MPI_DOUBLE", LM_F64 },
+    };
+
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strlen(types[i].theirs) == n && !strncmp(types[i].theirs, theirs, n)) {
+            *out = types[i].ours;
+            return true;
+        }
+    return false;
+}
+
 observation log_blank_row(collective_kind kind)
 {
     observation row = observation_blank;
@@ -110,15 +147,8 @@ observation log_blank_row(collective_kind kind)
 
 lm_status log_add(log_rows *rows, const observation *row, lm_error *err)
 {
-    if (rows->n_rows == rows->room) {
-        const size_t room = rows->room ? 2 * rows->room : 64;
-        observation *more = realloc(rows->row, room * sizeof *more);
-
-        if (!more)
-            return no_memory(err);
-        rows->row  = more;
-        rows->room = room;
-    }
+    if (!array_grow(&rows->row, rows->n_rows, &rows->room, sizeof *rows->row))
+        return no_memory(err);
     rows->row[rows->n_rows++] = *row;
     return LM_OK;
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/no_memory.h"
 #include "base/text.h"
 #include "import/logs.h"
 
@@ -203,25 +202,6 @@ static bool take_header(reader *r, char *word[], size_t n)
     return true;
 }
 
-static bool find_dtype(const char *type, lm_dtype *out)
-{
-    static const struct {
-        const char *theirs;
-        lm_dtype    ours;
-    } types[] = {
-        { "float", LM_F32 },   { "half", LM_F16 },    { "bfloat16", LM_BF16 }, { "double", LM_F64 },
-        { "int8", LM_I8 },     { "uint8", LM_U8 },    { "int32", LM_I32 },     { "int64", LM_I64 },
-        { "fp8_e4m3", LM_F8 }, { "fp8_e5m2", LM_F8 }, { "f8e4m3", LM_F8 },     { "f8e5m2", LM_F8 },
-    };
-
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (!strcmp(types[i].theirs, type)) {
-            *out = types[i].ours;
-            return true;
-        }
-    return false;
-}
-
 static bool number(const char *text, double *out)
 {
     lm_error ignored;
@@ -265,7 +245,7 @@ static lm_status take_row(reader *r, char *word[], size_t n)
         r->out->n_wrong++;
         return LM_OK;
     }
-    if (row.bytes < 1 || !find_dtype(word[c->type], &row.dtype) ||
+    if (row.bytes < 1 || !log_dtype(word[c->type], strlen(word[c->type]), &row.dtype) ||
         (collective_types[r->kind].sums && c->redop != ABSENT && strcmp(word[c->redop], "sum") &&
          strcmp(word[c->redop], "avg"))) {
         r->out->n_other++;
@@ -294,8 +274,9 @@ static lm_status take_row(reader *r, char *word[], size_t n)
     return log_add(r->out, &row, r->err);
 }
 
-static lm_status take_line(reader *r, char *line)
+static lm_status take_line(void *context, char *line)
 {
+    reader   *r = context;
     char     *word[LOG_WORDS];
     size_t    n;
     lm_status status = take_note(r, line);
@@ -327,26 +308,15 @@ static lm_status take_line(reader *r, char *line)
 lm_status log_read_nccl_tests(const char *path, const log_options *given, log_rows *out,
                               lm_error *err)
 {
-    reader       r      = { .given = given, .out = out, .err = err };
-    const size_t before = out->n_rows + out->n_wrong + out->n_other;
-    char        *line;
-    lm_status    status;
+    reader    r      = { .given = given, .out = out, .err = err, .host = " " };
+    lm_status status = log_each(&r.log, path, "nccl-tests", out, take_line, &r, err);
 
-    strcpy(r.host, " ");
-    if (!log_keep(out, "", 0))
-        return no_memory(r.err);
-    status = log_open(&r.log, path, err);
-    while (!status && (line = log_line(&r.log)))
-        status = take_line(&r, line);
-    if (!status && out->n_rows + out->n_wrong + out->n_other == before)
-        status = lm_error_set(err, LM_E_SYNTAX, "%s: no table of nccl-tests in it", path);
     if (!status && 2 * r.n_foreign > r.n_ratios)
         status =
             lm_error_set(err, LM_E_SYNTAX,
                          "%s: busbw / algbw is not that of an all-reduce on %lld ranks: another "
                          "collective, or other ranks",
                          path, (long long)r.ranks);
-    log_close(&r.log);
     out->tool = "nccl-tests, all_reduce_perf";
     out->statistics =
         "seconds: mean over the iterations and the ranks, in place, as the tool prints it";

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/no_memory.h"
 #include "base/text.h"
 #include "import/logs.h"
 
@@ -57,23 +56,6 @@ static void take_header(reader *r, char *line)
     }
 }
 
-/* "MPI_FLOAT." */
-static lm_dtype dtype_of(const char *name)
-{
-    static const struct {
-        const char *theirs;
-        lm_dtype    ours;
-    } types[] = { { "MPI_FLOAT", LM_F32 },
-                  { "MPI_DOUBLE", LM_F64 },
-                  { "MPI_CHAR", LM_I8 },
-                  { "MPI_INT", LM_I32 } };
-
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (!strncmp(name, types[i].theirs, strlen(types[i].theirs)))
-            return types[i].ours;
-    return 0;
-}
-
 static const char *titled(const char *title, collective_kind kind)
 {
     const char *own = collective_types[kind].osu_title;
@@ -109,9 +91,11 @@ static lm_status take_comment(reader *r, char *line)
     line += strspn(line, "# \t");
     if (!strncmp(line, "OSU ", 4))
         return take_title(r, line);
-    if (!strncmp(line, "Datatype:", 9))
-        r->dtype = dtype_of(line + 9 + strspn(line + 9, " "));
-    else if (!strncmp(line, "Size", 4))
+    if (!strncmp(line, "Datatype:", 9)) { /* "MPI_FLOAT." */
+        line += 9 + strspn(line + 9, " ");
+        if (!log_dtype(line, strcspn(line, " ."), &r->dtype))
+            r->dtype = 0;
+    } else if (!strncmp(line, "Size", 4))
         take_header(r, line);
     return LM_OK;
 }
@@ -166,12 +150,19 @@ static lm_status take_row(reader *r, char *line)
     return log_add(r->out, &row, r->err);
 }
 
+static lm_status take_line(void *context, char *line)
+{
+    reader *r = context;
+
+    if (line[strspn(line, " \t")] == '#')
+        return take_comment(r, line);
+    return r->kind < N_COLLECTIVE_KINDS ? take_row(r, line) : LM_OK;
+}
+
 lm_status log_read_osu(const char *path, const log_options *given, log_rows *out, lm_error *err)
 {
-    reader       r      = { .given = given, .out = out, .err = err, .kind = N_COLLECTIVE_KINDS };
-    const size_t before = out->n_rows + out->n_wrong + out->n_other;
-    char        *line;
-    lm_status    status;
+    reader    r = { .given = given, .out = out, .err = err, .kind = N_COLLECTIVE_KINDS };
+    lm_status status;
 
     if (!given->ranks || !given->hosts)
         return lm_error_set(
@@ -179,18 +170,7 @@ lm_status log_read_osu(const char *path, const log_options *given, log_rows *out
             "%s: OSU's logs do not say how many ranks took part, on how many hosts: "
             "give --ranks and --hosts",
             path);
-    if (!log_keep(out, "", 0))
-        return no_memory(err);
-    status = log_open(&r.log, path, err);
-    while (!status && (line = log_line(&r.log))) {
-        if (line[strspn(line, " \t")] == '#')
-            status = take_comment(&r, line);
-        else if (r.kind < N_COLLECTIVE_KINDS)
-            status = take_row(&r, line);
-    }
-    if (!status && out->n_rows + out->n_wrong + out->n_other == before)
-        status = lm_error_set(err, LM_E_SYNTAX, "%s: no table of osu_allreduce in it", path);
-    log_close(&r.log);
+    status = log_each(&r.log, path, "osu_allreduce", out, take_line, &r, err);
     if (!out->tool)
         out->tool = "OSU micro-benchmarks, osu_allreduce";
     out->statistics =

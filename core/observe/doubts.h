@@ -1,6 +1,6 @@
 /**
  * Times that cannot be: in another unit than seconds, copied, contradicting each other. Found
- * without a model, so that a wrong time cannot hide in a fit to it (usual.h).
+ * without a model, so that a wrong time cannot hide in a fit to it (judge.h).
  */
 #ifndef OBSERVE_DOUBTS_H
 #define OBSERVE_DOUBTS_H

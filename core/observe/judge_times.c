@@ -1,10 +1,117 @@
 /* Times of single points beside the others of their phase. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/no_memory.h"
+#include "base/stats.h"
 #include "observe/judge.h"
-#include "observe/usual.h"
+
+/* Shares of the rows that are slower per count: where one count is most of few rows only, it is
+ * these that show its price. */
+static const double shares[] = { 0.5, 0.25, 0.1, 0.03 };
+
+#define N_SHARES (sizeof shares / sizeof shares[0])
+#define SAMPLE   100  /* rows are enough to choose prices by */
+#define ENOUGH   2000 /* for quantiles */
+#define FAR      2.0  /* decades */
+
+/* Seconds per count, by its place and the share. NAN: no row has it. */
+typedef struct prices {
+    double of[USUAL_COUNTS][N_SHARES];
+} prices;
+
+static void find_prices(const usual_row *row, size_t n, double *room, prices *out)
+{
+    const size_t step = n / ENOUGH + 1;
+
+    for (size_t k = 0; k < USUAL_COUNTS; k++) {
+        size_t m = 0;
+
+        for (size_t i = 0; i < n; i += step)
+            if (row[i].count[k] > 0)
+                room[m++] = log10(row[i].seconds / row[i].count[k]);
+        for (size_t s = 0; s < N_SHARES; s++)
+            out->of[k][s] = m ? pow(10, stats_quantile(room, m, shares[s])) : NAN;
+    }
+}
+
+static double deviation_of(const usual_row *row, const double price[USUAL_COUNTS])
+{
+    double expected = 0;
+
+    for (size_t k = 0; k < USUAL_COUNTS; k++)
+        if (row->count[k] > 0)
+            expected += price[k] * row->count[k];
+    return log10(row->seconds / expected);
+}
+
+/* Sum of the distances from the middle, far ones cut. */
+static double misfit(const usual_row *row, size_t n, size_t step, const double *price, double *room)
+{
+    double middle, sum = 0;
+    size_t m = 0;
+
+    for (size_t i = 0; i < n; i += step)
+        room[m++] = deviation_of(&row[i], price);
+    middle = stats_quantile(room, m, 0.5);
+    for (size_t i = 0; i < m; i++)
+        sum += fmin(fabs(room[i] - middle), FAR);
+    return sum;
+}
+
+/* The combination that leaves the least. */
+static void choose_prices(const usual_row *row, size_t n, const prices *all, double *room,
+                          double best[USUAL_COUNTS])
+{
+    const size_t step  = n / SAMPLE + 1;
+    double       least = INFINITY;
+
+    for (size_t c = 0; c < N_SHARES * N_SHARES * N_SHARES; c++) {
+        const size_t at[] = { c % N_SHARES, c / N_SHARES % N_SHARES, c / N_SHARES / N_SHARES };
+        double       price[USUAL_COUNTS], left;
+        bool         again = false; /* what no row has needs no choice */
+
+        for (size_t k = 0; k < USUAL_COUNTS; k++) {
+            price[k] = all->of[k][at[k]];
+            again    = again || (isnan(price[k]) && at[k]);
+        }
+        if (again)
+            continue;
+        left = misfit(row, n, step, price, room);
+        if (left < least) {
+            least = left;
+            memcpy(best, price, sizeof price);
+        }
+    }
+}
+
+bool usual_deviations(usual_row *row, size_t n)
+{
+    double *room                = malloc((n + 1) * sizeof *room);
+    double  price[USUAL_COUNTS] = { NAN, NAN, NAN };
+    prices  all;
+    double  middle;
+    size_t  m = 0;
+
+    for (size_t i = 0; i < n; i++)
+        row[i].deviation = 0;
+    if (!room || n < USUAL_LEAST) {
+        free(room);
+        return room != NULL;
+    }
+    find_prices(row, n, room, &all);
+    choose_prices(row, n, &all, room, price);
+    for (size_t i = 0; i < n; i++)
+        row[i].deviation = deviation_of(&row[i], price);
+    for (size_t i = 0; i < n; i += n / ENOUGH + 1)
+        room[m++] = row[i].deviation;
+    middle = stats_quantile(room, m, 0.5);
+    for (size_t i = 0; i < n; i++)
+        row[i].deviation -= middle;
+    free(room);
+    return true;
+}
 
 /* FLOP, bytes and things started; of an update and an all-reduce what those go by. */
 static usual_row row_of(const point *pt, phase f)

@@ -70,24 +70,15 @@ static speed speed_of(const points *p, phase f, double *room)
 static lm_status device_peaks(const observations *obs, double *most, double *f32, double *watts,
                               lm_error *err)
 {
-    const char   *name = observations_provenance(obs, "device");
-    device_list  *list;
-    const device *d;
-    lm_status     status;
+    double          figure[N_DEVICE_FIGURES];
+    const lm_status status = device_figures(observations_provenance(obs, "device"), figure, err);
 
-    *most = *f32 = *watts = NAN;
-    if (!name)
-        return LM_OK;
-    if ((status = devices_open(NULL, &list, err)))
-        return status;
-    if (!devices_find(list, name, &d, NULL)) {
-        for (device_figure f = DEVICE_F64; f <= DEVICE_F8; f++)
-            *most = fmax(*most, d->figure[f]);
-        *f32   = d->figure[DEVICE_F32];
-        *watts = d->figure[DEVICE_POWER];
-    }
-    devices_free(list);
-    return LM_OK;
+    *most  = NAN;
+    *f32   = figure[DEVICE_F32];
+    *watts = figure[DEVICE_POWER];
+    for (device_figure f = DEVICE_F64; f <= DEVICE_F8; f++)
+        *most = fmax(*most, figure[f]);
+    return status;
 }
 
 /* Most work a second of large points; NAN: there are none. */

@@ -26,11 +26,10 @@ static lm_status parse(const char *name, const char *geometry, lm_pass pass, lm_
 /* A device without a datasheet is no error: waves are then not counted. */
 lm_status launches_multiprocessors(const observations *obs, double *out, lm_error *err)
 {
-    const char   *given = observations_provenance(obs, "multiprocessors");
-    const char   *name  = observations_provenance(obs, "device");
-    device_list  *list;
-    const device *d;
-    lm_status     status;
+    const char *given = observations_provenance(obs, "multiprocessors");
+    const char *name  = observations_provenance(obs, "device");
+    double      figure[N_DEVICE_FIGURES];
+    lm_status   status;
 
     *out = 0;
     if (given) {
@@ -43,14 +42,10 @@ lm_status launches_multiprocessors(const observations *obs, double *out, lm_erro
         }
         return LM_OK;
     }
-    if (!name)
-        return LM_OK;
-    if ((status = devices_open(NULL, &list, err)))
-        return status;
-    if (!devices_find(list, name, &d, NULL) && !isnan(d->figure[DEVICE_MULTIPROCESSORS]))
-        *out = d->figure[DEVICE_MULTIPROCESSORS];
-    devices_free(list);
-    return LM_OK;
+    status = device_figures(name, figure, err);
+    if (!status && !isnan(figure[DEVICE_MULTIPROCESSORS]))
+        *out = figure[DEVICE_MULTIPROCESSORS];
+    return status;
 }
 
 lm_status launches_from(const observations *obs, launches *out, lm_error *err)

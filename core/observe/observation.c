@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/csv.h"
 #include "base/file.h"
 #include "base/no_memory.h"
@@ -14,8 +15,8 @@
 #include "network/optimizer.h"
 #include "observe/flags.h"
 
-static const char *const kinds[OBS_N_KINDS] = { "network", "kernel", "collective",
-                                                "layer",   "counts", "stream" };
+const char *const obs_kind_names[OBS_N_KINDS] = { "network", "kernel", "collective",
+                                                  "layer",   "counts", "stream" };
 
 const observation observation_blank = { .name        = "",
                                         .input       = "",
@@ -33,19 +34,13 @@ const observation observation_blank = { .name        = "",
                                         .clock_mhz   = NAN,
                                         .power_w     = NAN };
 
-const char *obs_kind_name(obs_kind kind)
-{
-    return kinds[kind];
-}
-
 lm_status obs_kind_parse(const char *text, obs_kind *out)
 {
-    for (obs_kind k = 0; k < OBS_N_KINDS; k++)
-        if (!strcmp(kinds[k], text)) {
-            *out = k;
-            return LM_OK;
-        }
-    return LM_E_NOTFOUND;
+    const size_t at = text_place(text, obs_kind_names, OBS_N_KINDS);
+
+    if (at < OBS_N_KINDS)
+        *out = (obs_kind)at;
+    return at < OBS_N_KINDS ? LM_OK : LM_E_NOTFOUND;
 }
 
 /* ---- columns ------------------------------------------------------------------------------------
@@ -60,17 +55,18 @@ typedef struct column {
     bool        required;
 } column;
 
-enum { KIND, NAME, PHASE, STATUS }; /* columns that are not just copied, by place below */
+/* Columns that are not just copied, by their places below. */
+enum { KIND, NAME, PHASE, DTYPE = 5, STATUS = 23 };
 
+/* In the order of our own files. `status` is the last of them, so that a row cut short is seen. They have no `group`:
+ * whoever joins files chooses what is left out together. */
 static const column columns[] = {
-    [KIND]   = { "kind", TEXT, 0, true },
-    [NAME]   = { "name", TEXT, offsetof(observation, name), true },
-    [PHASE]  = { "phase", TEXT, 0, true },
-    [STATUS] = { "status", TEXT, 0, false },
-    { "seconds", POSITIVE, offsetof(observation, seconds), true },
+    [KIND]  = { "kind", TEXT, 0, true },
+    [NAME]  = { "name", TEXT, offsetof(observation, name), true },
+    [PHASE] = { "phase", TEXT, 0, true },
     { "input", TEXT, offsetof(observation, input), false },
     { "batch", COUNT, offsetof(observation, batch), false },
-    { "dtype", TEXT, 0, false },
+    [DTYPE] = { "dtype", TEXT, 0, false },
     { "ranks", COUNT, offsetof(observation, ranks), false },
     { "hosts", COUNT, offsetof(observation, hosts), false },
     { "bytes", COUNT, offsetof(observation, bytes), false },
@@ -81,27 +77,18 @@ static const column columns[] = {
     { "settings", TEXT, offsetof(observation, settings), false },
     { "threads", COUNT, offsetof(observation, threads), false },
     { "repeats", COUNT, offsetof(observation, repeats), false },
+    { "seconds", POSITIVE, offsetof(observation, seconds), true },
     { "min_seconds", POSITIVE, offsetof(observation, min_seconds), false },
     { "p95_seconds", POSITIVE, offsetof(observation, p95_seconds), false },
     { "cpu_seconds", POSITIVE, offsetof(observation, cpu_seconds), false },
     { "clock_mhz", POSITIVE, offsetof(observation, clock_mhz), false },
     { "power_w", POSITIVE, offsetof(observation, power_w), false },
     { "flags", TEXT, offsetof(observation, flags), false },
+    [STATUS] = { "status", TEXT, 0, false },
     { "group", TEXT, offsetof(observation, group), false },
 };
 
-#define N_COLUMNS (sizeof columns / sizeof columns[0])
-
-/* Order in which our own files have them; status last, so that a row cut short is seen. They have
- * no groups: what is left out together is the choice of whoever joins files for it. */
-static const char *const written[] = {
-    "kind",         "name",        "phase",     "input",     "batch",    "dtype",
-    "ranks",        "hosts",       "bytes",     "algorithm", "geometry", "optimizer",
-    "bucket_bytes", "settings",    "threads",   "repeats",   "seconds",  "min_seconds",
-    "p95_seconds",  "cpu_seconds", "clock_mhz", "power_w",   "flags",    "status",
-};
-
-#define N_WRITTEN (sizeof written / sizeof written[0])
+enum { N_COLUMNS = sizeof columns / sizeof columns[0], N_WRITTEN = STATUS + 1 };
 
 static size_t column_find(const char *name)
 {
@@ -124,12 +111,6 @@ typedef struct loading {
     bool          waits; /* see observation */
     lm_error     *err;
 } loading;
-
-static lm_status fail(loading *l, const char *column_name, lm_status code)
-{
-    lm_error_prefix(l->err, "%s:%d: %s", l->csv.path, l->csv.line, column_name);
-    return code;
-}
 
 static lm_status read_comments(loading *l)
 {
@@ -190,9 +171,9 @@ static lm_status read_head(loading *l)
 
 static lm_status read_field(loading *l, observation *row, const column *c, char *text)
 {
-    char     *to = (char *)row + c->offset;
-    int64_t   count;
-    double    value;
+    char     *to    = (char *)row + c->offset;
+    int64_t   count = 0;
+    double    value = 0;
     lm_status status;
 
     if (!*text)
@@ -202,27 +183,23 @@ static lm_status read_field(loading *l, observation *row, const column *c, char 
         return LM_OK;
     }
     if (c->kind == COUNT) {
-        if ((status = text_int(text, &count, l->err)))
-            return fail(l, c->name, status);
-        if (count < 0) {
+        status = text_int(text, &count, l->err);
+        if (!status && count < 0)
             status = lm_error_set(l->err, LM_E_ARG, "%lld is negative", (long long)count);
-            return fail(l, c->name, status);
-        }
         memcpy(to, &count, sizeof count);
-        return LM_OK;
+    } else {
+        status = text_real(text, &value, l->err);
+        if (!status && value <= 0)
+            status = lm_error_set(l->err, LM_E_ARG, "%s must be above 0, found %s",
+                                  strstr(c->name, "seconds")   ? "a time"
+                                  : strstr(c->name, "power_w") ? "a power"
+                                                               : "a number",
+                                  text);
+        memcpy(to, &value, sizeof value);
     }
-    if ((status = text_real(text, &value, l->err)))
-        return fail(l, c->name, status);
-    if (value <= 0) {
-        status = lm_error_set(l->err, LM_E_ARG, "%s must be above 0, found %s",
-                              strstr(c->name, "seconds")   ? "a time"
-                              : strstr(c->name, "power_w") ? "a power"
-                                                           : "a number",
-                              text);
-        return fail(l, c->name, status);
-    }
-    memcpy(to, &value, sizeof value);
-    return LM_OK;
+    if (status)
+        lm_error_prefix(l->err, "%s:%d: %s", l->csv.path, l->csv.line, c->name);
+    return status;
 }
 
 static lm_status bad_word(lm_error *err, const char *column_name, const char *word,
@@ -285,7 +262,8 @@ lm_status observation_check(const observation *row, lm_error *err)
     if (!row->skipped && isnan(row->seconds))
         return lm_error_set(err, LM_E_SYNTAX, "seconds is empty");
     if ((observation_of_network(row) || row->kind == OBS_LAYER) && row->batch < 1)
-        return lm_error_set(err, LM_E_ARG, "batch: a %s needs 1 or more", kinds[row->kind]);
+        return lm_error_set(err, LM_E_ARG, "batch: a %s needs 1 or more",
+                            obs_kind_names[row->kind]);
     if (row->kind == OBS_COLLECTIVE && (row->bytes < 1 || row->ranks < 1))
         return lm_error_set(err, LM_E_ARG, "a collective needs bytes and ranks");
     if (row->kind == OBS_COLLECTIVE && (status = collective_kind_parse(row->name, &kind, err)))
@@ -348,7 +326,7 @@ static lm_status read_row(loading *l, char *field[], size_t n)
             phase_text = text;
         else if (c == STATUS)
             status_text = text;
-        else if (c < N_COLUMNS && !strcmp(columns[c].name, "dtype"))
+        else if (c == DTYPE)
             dtype = text;
         else if (c < N_COLUMNS)
             status = read_field(l, &row, &columns[c], text);
@@ -359,15 +337,8 @@ static lm_status read_row(loading *l, char *field[], size_t n)
         lm_error_prefix(l->err, "%s:%d", l->csv.path, l->csv.line);
         return status;
     }
-    if (l->obs->n_rows == l->room) {
-        const size_t room = l->room ? 2 * l->room : 256;
-        observation *more = realloc(l->obs->row, room * sizeof *more);
-
-        if (!more)
-            return no_memory(l->err);
-        l->obs->row = more;
-        l->room     = room;
-    }
+    if (!array_grow(&l->obs->row, l->obs->n_rows, &l->room, sizeof row))
+        return no_memory(l->err);
     l->obs->n_skipped += row.skipped;
     l->obs->row[l->obs->n_rows++] = row;
     return LM_OK;
@@ -460,8 +431,7 @@ bool observation_of_network(const observation *row)
     return row->kind == OBS_NETWORK || row->kind == OBS_COUNTS;
 }
 
-/* A step ends with momentum unless its row says otherwise. */
-static const char *optimizer_of(const observation *r)
+const char *observation_optimizer(const observation *r)
 {
     return (observation_of_network(r) || r->kind == OBS_LAYER) && !*r->optimizer
                ? optimizer_name(OPTIMIZER_MOMENTUM)
@@ -498,11 +468,13 @@ static void put_number(filling *f, int64_t value)
  * as long as a fit. */
 void observation_key(const observation *r, char *buffer, size_t size)
 {
-    const char *const text[] = {
-        r->name,     r->input,        r->kind == OBS_KERNEL ? "" : r->algorithm,
-        r->geometry, optimizer_of(r), r->settings
-    };
-    const int64_t number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : 0,
+    const char *const text[]   = { r->name,
+                                   r->input,
+                                 r->kind == OBS_KERNEL ? "" : r->algorithm,
+                                   r->geometry,
+                                   observation_optimizer(r),
+                                   r->settings };
+    const int64_t     number[] = { r->kind == OBS_KERNEL ? (int64_t)r->pass : 0,
                                (int64_t)r->dtype,
                                r->batch,
                                r->ranks,
@@ -529,7 +501,7 @@ void observation_key(const observation *r, char *buffer, size_t size)
 void observation_print_head(FILE *out)
 {
     for (size_t i = 0; i < N_WRITTEN; i++)
-        fprintf(out, "%s%c", written[i], i + 1 < N_WRITTEN ? ',' : '\n');
+        fprintf(out, "%s%c", columns[i].name, i < STATUS ? ',' : '\n');
 }
 
 static void print_field(FILE *out, const observation *row, const column *c)
@@ -560,21 +532,19 @@ static void print_field(FILE *out, const observation *row, const column *c)
 
 void observation_print(FILE *out, const observation *row, const char *status)
 {
-    for (size_t i = 0; i < N_WRITTEN; i++) {
-        const size_t c = column_find(written[i]);
-
+    for (size_t c = 0; c < N_WRITTEN; c++) {
         if (c == KIND)
-            fputs(kinds[row->kind], out);
+            fputs(obs_kind_names[row->kind], out);
         else if (c == PHASE)
             fputs(row->kind == OBS_KERNEL ? kernel_pass_name(row->pass) : phase_name(row->phase),
                   out);
         else if (c == STATUS)
             fputs(status, out);
-        else if (!strcmp(written[i], "dtype"))
+        else if (c == DTYPE)
             fputs(text_dtype_name(row->dtype), out);
         else
             print_field(out, row, &columns[c]);
-        putc(i + 1 < N_WRITTEN ? ',' : '\n', out);
+        putc(c < STATUS ? ',' : '\n', out);
     }
 }
 

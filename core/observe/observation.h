@@ -69,7 +69,7 @@ typedef struct observations {
 /** A row of which nothing is given: an f32 network's, its text empty, counts 0, times NAN. */
 extern const observation observation_blank;
 
-const char *obs_kind_name(obs_kind kind);
+extern const char *const obs_kind_names[OBS_N_KINDS];
 /** LM_E_NOTFOUND for a name that is no kind. */
 lm_status obs_kind_parse(const char *text, obs_kind *out);
 
@@ -95,6 +95,9 @@ const char *observations_provenance(const observations *obs, const char *key);
 #define OBSERVATION_CLOCK "clock="
 /** The clock that it was held at, MHz; NAN: it was not, or not at a number. */
 double observation_held_mhz(const observation *row);
+
+/** Its optimizer; momentum where a step's row does not name any. */
+const char *observation_optimizer(const observation *row);
 
 /** Is it of a whole network, be its layers known or only its counts? */
 bool observation_of_network(const observation *row);

@@ -12,10 +12,9 @@
 #include "counts/known.h"
 #include "network/network.h"
 #include "network/single.h"
-#include "observe/doubts.h"
 #include "observe/flags.h"
+#include "observe/judge.h"
 #include "observe/launches.h"
-#include "observe/settle.h"
 #include "sync/collective.h"
 
 bool configuration_same(const observation *a, const observation *b)
@@ -72,15 +71,8 @@ static bool add_group(joining *j, const char *name, size_t *out)
     size_t  at = names_find(&j->by_group, name);
 
     if (at == NAMES_NONE) {
-        if (p->n_groups == j->group_room) {
-            const size_t room = j->group_room ? 2 * j->group_room : 16;
-            const char **more = realloc(p->group, room * sizeof *more);
-
-            if (!more)
-                return false;
-            p->group      = more;
-            j->group_room = room;
-        }
+        if (!array_grow(&p->group, p->n_groups, &j->group_room, sizeof *p->group))
+            return false;
         at           = p->n_groups++;
         p->group[at] = name;
         if (!names_add(&j->by_group, name, at))
@@ -95,15 +87,8 @@ static point *add_point(joining *j, const observation *row, uint32_t flags)
     points *p = j->out;
     point *new;
 
-    if (p->n_points == j->room) {
-        const size_t room = j->room ? 2 * j->room : 256;
-        point       *more = realloc(p->point, room * sizeof *more);
-
-        if (!more)
-            return NULL;
-        p->point = more;
-        j->room  = room;
-    }
+    if (!array_grow(&p->point, p->n_points, &j->room, sizeof *p->point))
+        return NULL;
     new  = &p->point[p->n_points];
     *new = (point){ .row = row, .flags = flags, .collective = observation_collective(row) };
     new->other_algorithm = new->collective == N_COLLECTIVE_KINDS ||
@@ -239,20 +224,10 @@ static lm_status count_loads(const observations *obs, workloads *loads, points *
     return status;
 }
 
-static const char *optimizer_of(const observation *row)
-{
-    return *row->optimizer ? row->optimizer : "momentum";
-}
-
 static lm_status keep_terms(arena *a, const term_vector *from, term_vector *to, lm_error *err)
 {
-    term_item *item = arena_alloc(a, from->n * sizeof *item + 1);
-
-    if (!item)
-        return no_memory(err);
-    memcpy(item, from->item, from->n * sizeof *item);
-    *to = (term_vector){ item, from->n };
-    return LM_OK;
+    *to = (term_vector){ arena_copy(a, from->item, from->n, sizeof *from->item), from->n };
+    return to->item || !to->n ? LM_OK : no_memory(err);
 }
 
 /* Optimizers whose update is no map of the weights have no terms; nor are their updates fitted. */
@@ -260,7 +235,7 @@ static optimizer update_by(const observation *row)
 {
     optimizer o;
 
-    return optimizer_parse(optimizer_of(row), &o, NULL) || o == OPTIMIZER_ADAFACTOR
+    return optimizer_parse(observation_optimizer(row), &o, NULL) || o == OPTIMIZER_ADAFACTOR
                ? OPTIMIZER_MOMENTUM
                : o;
 }
@@ -291,9 +266,10 @@ lm_status points_count_terms(points *p, workloads *loads, const term_settings *s
 
 const char *points_usual_optimizer(const char *so_far, const observation *row)
 {
-    if (!observation_of_network(row) || (so_far && strcmp(optimizer_of(row), "momentum") != 0))
+    if (!observation_of_network(row) ||
+        (so_far && strcmp(observation_optimizer(row), "momentum") != 0))
         return so_far;
-    return optimizer_of(row);
+    return observation_optimizer(row);
 }
 
 static bool in_buckets(const observation *row)
@@ -311,7 +287,7 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f)
     if (!observation_of_network(row))
         return row->kind != OBS_KERNEL;
     if ((f == PHASE_UPDATE || f == PHASE_STEP) &&
-        strcmp(optimizer_of(row), usual_optimizer ? usual_optimizer : "momentum") != 0)
+        strcmp(observation_optimizer(row), usual_optimizer ? usual_optimizer : "momentum") != 0)
         return false;
     return !in_buckets(row) || f == PHASE_FORWARD || f == PHASE_UPDATE;
 }
@@ -360,7 +336,7 @@ static void leave_out(points *p)
         point *pt = &p->point[i];
 
         p->n_other_optimizer +=
-            observation_of_network(pt->row) && strcmp(optimizer_of(pt->row), usual) != 0;
+            observation_of_network(pt->row) && strcmp(observation_optimizer(pt->row), usual) != 0;
         for (phase f = 0; f < N_PHASES; f++) {
             if (point_in_buckets(pt))
                 pt->beside[f] = pt->seconds[f];

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/names.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
@@ -22,7 +23,7 @@ typedef struct series {
 typedef struct finding {
     const observations *obs;
     series             *all;
-    char              **key; /* of each series */
+    arena              *keys; /* names of the series */
     size_t              n, room;
     names               by_key;
     double             *value; /* room for as many as there are rows, or pairs of anchors */
@@ -56,29 +57,18 @@ static void key_of(const observation *r, char *key, size_t size)
 
 static series *series_of(finding *f, const observation *r)
 {
-    char   key[KEY_BYTES + 48];
+    char   key[KEY_BYTES + 48], *kept;
     size_t at;
 
     key_of(r, key, sizeof key);
     at = names_find(&f->by_key, key);
     if (at != NAMES_NONE)
         return &f->all[at];
-    if (f->n == f->room) {
-        const size_t room = f->room ? 2 * f->room : 64;
-        series      *more = realloc(f->all, room * sizeof *more);
-        char       **keys = more ? realloc(f->key, room * sizeof *keys) : NULL;
-
-        f->all = more ? more : f->all;
-        if (!keys)
-            return NULL;
-        f->key  = keys;
-        f->room = room;
-    }
-    if (!(f->key[f->n] = strdup(key)))
+    if (!array_grow(&f->all, f->n, &f->room, sizeof *f->all) ||
+        !(kept = arena_text(f->keys, key, strlen(key))) || !names_add(&f->by_key, kept, f->n))
         return NULL;
     f->all[f->n] = (series){ .n = 0 };
-    f->n++;
-    return names_add(&f->by_key, f->key[f->n - 1], f->n - 1) ? &f->all[f->n - 1] : NULL;
+    return &f->all[f->n++];
 }
 
 static bool collect(finding *f)
@@ -89,17 +79,8 @@ static bool collect(finding *f)
 
         if (!counts(r))
             continue;
-        if (!(s = series_of(f, r)))
+        if (!(s = series_of(f, r)) || !array_grow(&s->row, s->n, &s->room, sizeof *s->row))
             return false;
-        if (s->n == s->room) {
-            const size_t room = s->room ? 2 * s->room : 4;
-            size_t      *more = realloc(s->row, room * sizeof *more);
-
-            if (!more)
-                return false;
-            s->row  = more;
-            s->room = room;
-        }
         s->row[s->n++] = i;
         s->n_anchors += (flags_of(r) & FLAG_ANCHOR) != 0;
     }
@@ -191,12 +172,10 @@ static const series *anchor(const finding *f)
 
 static void finding_free(finding *f)
 {
-    for (size_t k = 0; k < f->n; k++) {
+    for (size_t k = 0; k < f->n; k++)
         free(f->all[k].row);
-        free(f->key[k]);
-    }
     free(f->all);
-    free(f->key);
+    arena_free(f->keys);
     free(f->value);
     free(f->scratch);
     names_free(&f->by_key);
@@ -205,14 +184,14 @@ static void finding_free(finding *f)
 lm_status repeats_find(const observations *obs, bool *drifted, repeats *out, lm_error *err)
 {
     const size_t  pairs = (size_t)SLOPES_MAX * SLOPES_MAX;
-    finding       f     = { .obs = obs };
+    finding       f     = { .obs = obs, .keys = arena_new() };
     const series *a;
     lm_status     status = LM_OK;
 
     *out      = (repeats){ .noise_floor = NAN, .drift = NAN, .drift_noise = NAN };
     f.value   = malloc((obs->n_rows + 1) * sizeof *f.value);
     f.scratch = malloc((obs->n_rows + pairs) * sizeof *f.scratch);
-    if (!f.value || !f.scratch || !collect(&f)) {
+    if (!f.keys || !f.value || !f.scratch || !collect(&f)) {
         status = no_memory(err);
         goto out;
     }

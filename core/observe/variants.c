@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
 
@@ -59,19 +60,10 @@ lm_status variants_of(const points *p, variants *out, lm_error *err)
         variant_print(p->point[i].row, text);
         while (at < out->n && strcmp(out->text[at], text) != 0)
             at++;
-        if (at == room) {
-            char(*more)[VARIANT_TEXT] = realloc(out->text, (room + 16) * sizeof *more);
-            size_t *counts            = NULL;
-
-            out->text = more ? more : out->text;
-            if (more)
-                counts = realloc(out->n_points, (room + 16) * sizeof *counts);
-            out->n_points = counts ? counts : out->n_points;
-            if (!counts) {
-                variants_free(out);
-                return no_memory(err);
-            }
-            room += 16;
+        if (!array_grow(&out->text, at, &(size_t){ room }, sizeof *out->text) ||
+            !array_grow(&out->n_points, at, &room, sizeof *out->n_points)) {
+            variants_free(out);
+            return no_memory(err);
         }
         if (at == out->n) {
             memcpy(out->text[at], text, sizeof text);

@@ -71,22 +71,11 @@ struct workloads {
     arena          *arena;
 };
 
-/* A network that nobody finds before it is kept. */
-loaded *loaded_new(workloads *w, const char *name);
-/* On failure its network is freed. */
-lm_status loaded_keep(workloads *w, loaded *l, lm_error *err);
-
 /* What an entry is found by; false: it is too long. */
 bool entry_key(const workload_name *of, char key[PATH_MAX]);
 /* The entry of a name, counted now if it never was. */
 lm_status entry_find(workloads *w, const char *name, const char *input, lm_dtype dtype, entry **out,
                      lm_error *err);
-
-/* One that nobody finds before it is kept; `from` is the caller's to set. */
-lm_status entry_begin(workloads *w, const workload_name *of, entry **out, lm_error *err);
-/* Changes nothing but the entry and its network's judgement. `first`: as entry_count_at()'s. */
-lm_status entry_count(const workloads *w, entry *e, bound_network **first, lm_error *err);
-lm_status entry_keep(workloads *w, entry *e, lm_error *err);
 
 /* @param like see bind_options; or NULL */
 lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bound_network *like,

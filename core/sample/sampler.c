@@ -8,8 +8,6 @@
 
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "sample/cpu.h"
-#include "sample/gpu_nvml.h"
 
 void sample_csv_head(FILE *out)
 {
@@ -47,24 +45,6 @@ void sample_csv_row(FILE *out, const char *index, const device_sample *s)
 /* Seconds between looks at the throttle counters, of which there is one a core and more. */
 #define THROTTLES_EVERY 1.0
 
-typedef struct cpu_watch {
-    cpu_power *power; /* NULL: not told */
-    cpu_time   last;
-    double     throttles, throttles_at;
-    bool       held;
-} cpu_watch;
-
-typedef struct device {
-    char      index[16], name[512];
-    nvml     *gpu; /* NULL: the CPUs */
-    cpu_watch cpu;
-} device;
-
-struct sampler {
-    size_t n;
-    device device[SAMPLER_DEVICES_MAX];
-};
-
 static double seconds_of(clockid_t clock)
 {
     struct timespec t;
@@ -78,8 +58,8 @@ static double seconds_of(clockid_t clock)
 
 static lm_status add_gpu(sampler *s, size_t index, lm_error *err)
 {
-    device   *d = &s->device[s->n];
-    lm_status status;
+    sampler_device *d = &s->device[s->n];
+    lm_status       status;
 
     if (s->n == SAMPLER_DEVICES_MAX)
         return lm_error_set(err, LM_E_ARG, "more than %d devices", SAMPLER_DEVICES_MAX);
@@ -96,21 +76,21 @@ static lm_status add_gpu(sampler *s, size_t index, lm_error *err)
 
 static lm_status add_cpu(sampler *s, lm_error *err)
 {
-    device  *d = &s->device[s->n];
-    lm_error why;
+    sampler_device *d = &s->device[s->n];
+    lm_error        why;
 
     if (s->n == SAMPLER_DEVICES_MAX)
         return lm_error_set(err, LM_E_ARG, "more than %d devices", SAMPLER_DEVICES_MAX);
     strcpy(d->index, "cpu");
-    if (cpu_power_open(&d->cpu.power, &why))
+    if (cpu_power_open(&d->power, &why))
         snprintf(d->name, sizeof d->name, "CPU (%.480s)", why.text);
     else
-        snprintf(d->name, sizeof d->name, "CPU (%.480s)", cpu_power_source(d->cpu.power));
-    if (d->cpu.power)
-        cpu_power_watts(d->cpu.power); /* the first look has a beginning */
-    d->cpu.last         = cpu_time_now();
-    d->cpu.throttles    = cpu_throttle_count();
-    d->cpu.throttles_at = seconds_of(CLOCK_MONOTONIC);
+        snprintf(d->name, sizeof d->name, "CPU (%.480s)", cpu_power_source(d->power));
+    if (d->power)
+        cpu_power_watts(d->power); /* the first look has a beginning */
+    d->last         = cpu_time_now();
+    d->throttles    = cpu_throttle_count();
+    d->throttles_at = seconds_of(CLOCK_MONOTONIC);
     s->n++;
     return LM_OK;
 }
@@ -203,30 +183,15 @@ void sampler_close(sampler *s)
         return;
     for (size_t i = 0; i < s->n; i++) {
         nvml_close(s->device[i].gpu);
-        cpu_power_close(s->device[i].cpu.power);
+        cpu_power_close(s->device[i].power);
     }
     free(s);
-}
-
-size_t sampler_count(const sampler *s)
-{
-    return s->n;
-}
-
-const char *sampler_index(const sampler *s, size_t i)
-{
-    return s->device[i].index;
-}
-
-const char *sampler_name(const sampler *s, size_t i)
-{
-    return s->device[i].name;
 }
 
 /* ---- look -------------------------------------------------------------------------------------
  */
 
-static void look_for_heat(cpu_watch *c, device_sample *out)
+static void look_for_heat(sampler_device *c, device_sample *out)
 {
     const double now = seconds_of(CLOCK_MONOTONIC);
 
@@ -241,7 +206,7 @@ static void look_for_heat(cpu_watch *c, device_sample *out)
     out->held       = c->held ? HELD_HARD_THERMAL : 0;
 }
 
-static device_sample look_at_cpu(cpu_watch *c)
+static device_sample look_at_cpu(sampler_device *c)
 {
     device_sample  s   = device_sample_unknown();
     const cpu_time now = cpu_time_now();
@@ -262,8 +227,8 @@ static device_sample look_at_cpu(cpu_watch *c)
 
 device_sample sampler_look(sampler *s, size_t i)
 {
-    device       *d   = &s->device[i];
-    device_sample out = d->gpu ? nvml_sample(d->gpu) : look_at_cpu(&d->cpu);
+    sampler_device *d   = &s->device[i];
+    device_sample   out = d->gpu ? nvml_sample(d->gpu) : look_at_cpu(d);
 
     out.time = seconds_of(CLOCK_REALTIME);
     return out;

@@ -7,7 +7,8 @@
 
 #include <layermeter/error.h>
 
-#include "sample/device_sample.h"
+#include "sample/cpu.h"
+#include "sample/gpu_nvml.h"
 
 /** The heading: times in s since 1970; the device is "0", ..., "cpu". */
 void sample_csv_head(FILE *out);
@@ -18,7 +19,22 @@ void sample_csv_row(FILE *out, const char *index, const device_sample *s);
 
 #define SAMPLER_DEVICES_MAX 64
 
-typedef struct sampler sampler;
+/** A sampled device. */
+typedef struct sampler_device {
+    char  index[16]; /**< "0", "1", ..., "cpu" */
+    char  name[512]; /**< "NVIDIA H100 80GB HBM3", "CPU (RAPL package-0)", "CPU (no power: ...)" */
+    nvml *gpu;       /**< NULL: the CPUs */
+    /* Of the CPUs, since the last look. */
+    cpu_power *power; /**< NULL: not told */
+    cpu_time   last;
+    double     throttles, throttles_at;
+    bool       held;
+} sampler_device;
+
+typedef struct sampler {
+    size_t         n;
+    sampler_device device[SAMPLER_DEVICES_MAX];
+} sampler;
 
 /**
  * @param which "all" (GPUs), "0,2" (GPUs by the driver's numbers), "cpu", or both: "0,cpu"; NULL:
@@ -29,12 +45,6 @@ typedef struct sampler sampler;
 lm_status sampler_open(const char *which, sampler **out, lm_error *err);
 /** NULL is fine. */
 void sampler_close(sampler *s);
-
-size_t sampler_count(const sampler *s);
-/** "0", "1", ..., "cpu" */
-const char *sampler_index(const sampler *s, size_t device);
-/** "NVIDIA H100 80GB HBM3", "CPU (RAPL package-0)", "CPU (no power: ...)" */
-const char *sampler_name(const sampler *s, size_t device);
 
 /** A look at one device: about a millisecond, and nothing of the device's time. What a CPU's look
  * says of load and power is since the look before, which the first has not. */

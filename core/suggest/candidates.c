@@ -8,6 +8,91 @@
 
 #include "base/arena.h"
 #include "base/no_memory.h"
+#include "network/network.h"
+
+/* Batches that are asked for where nobody says which. */
+#define TARGETS_N_BATCHES 3
+extern const int64_t targets_batches[TARGETS_N_BATCHES];
+
+const stopping stopping_usual = { 1, 3, 20, 2, 0.02, 0 };
+
+double stopping_seconds(const stopping *stop, double once)
+{
+    return (double)stop->warmup * once +
+           fmax((double)stop->min_repeats * once,
+                fmin((double)stop->max_repeats * once, stop->max_seconds));
+}
+
+#define EVERY       5
+#define MOST_PARAMS 500000000u
+
+const int64_t targets_batches[TARGETS_N_BATCHES] = { 1, 8, 64 };
+
+static lm_status add_target(targets *t, const net_metrics *counts, int64_t nodes, lm_error *err)
+{
+    if (!array_grow(&t->item, t->n, &t->room, sizeof *t->item))
+        return no_memory(err);
+    t->item[t->n++] = (design_case){
+        .load = { .counts = *counts, .nodes = (double)nodes, .bytes = (double)counts->param_bytes },
+        .parts = 1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE |
+                 (nodes > 1 ? 1u << PHASE_SYNC : 0),
+        .network = DESIGN_NONE,
+    };
+    return LM_OK;
+}
+
+lm_status targets_add_at(targets *t, workloads *loads, const char *name, lm_dtype dtype,
+                         const int64_t *batch, size_t n_batch, const int64_t *nodes, size_t n_nodes,
+                         lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (size_t b = 0; b < n_batch && !status; b++) {
+        net_metrics counts;
+
+        if ((status = workloads_counts(loads, name, NULL, dtype, batch[b], &counts, err)))
+            return b ? LM_OK : status;
+        for (size_t k = 0; k < n_nodes && !status; k++)
+            status = add_target(t, &counts, nodes[k], err);
+    }
+    return status;
+}
+
+lm_status targets_add(targets *t, workloads *loads, const char *name, lm_dtype dtype, int64_t most,
+                      lm_error *err)
+{
+    const int64_t nodes[] = { 1, most };
+
+    return targets_add_at(t, loads, name, dtype, targets_batches, TARGETS_N_BATCHES, nodes,
+                          most > 1 ? 2 : 1, err);
+}
+
+lm_status targets_add_known(targets *t, workloads *loads, lm_dtype dtype, int64_t most,
+                            lm_error *err)
+{
+    network_names all;
+    lm_status     status = network_list(&all, err);
+
+    if (status)
+        return status;
+    for (size_t i = 0; i < all.n && !status; i += EVERY) {
+        net_metrics counts;
+        lm_error    ignored;
+
+        if (workloads_counts(loads, all.name[i], NULL, dtype, 1, &counts, &ignored) ||
+            counts.params > MOST_PARAMS)
+            continue;
+        status = targets_add(t, loads, all.name[i], dtype, most, err);
+    }
+    network_names_free(&all);
+    return status;
+}
+
+void targets_free(targets *t)
+{
+    free(t->item);
+    *t = (targets){ .item = NULL };
+}
 
 #define KEY_BYTES 1200
 
@@ -29,7 +114,8 @@ void candidates_free(candidates *c)
     *c = (candidates){ .item = NULL };
 }
 
-size_t candidates_network(const candidates *c, const char *name)
+/* Number of a network, as a design knows it. DESIGN_NONE: none of that name. */
+static size_t candidates_network(const candidates *c, const char *name)
 {
     const size_t at = names_find(&c->by_name, name);
 
@@ -112,17 +198,9 @@ static lm_status add(candidates *c, const candidate *one, const net_metrics *cou
     kept = arena_text(c->arena, key, strlen(key));
     if (!kept || !names_add(&c->seen, kept, CANDIDATE))
         return no_memory(err);
-    if (c->n == c->room) {
-        const size_t room = c->room ? 2 * c->room : 256;
-        candidate   *item = realloc(c->item, room * sizeof *item);
-        design_case *what = realloc(c->what, room * sizeof *what);
-
-        c->item = item ? item : c->item;
-        c->what = what ? what : c->what;
-        if (!item || !what)
-            return no_memory(err);
-        c->room = room;
-    }
+    if (!array_grow(&c->what, c->n, &(size_t){ c->room }, sizeof *c->what) ||
+        !array_grow(&c->item, c->n, &c->room, sizeof *c->item))
+        return no_memory(err);
     c->item[c->n]   = *one;
     c->what[c->n++] = (design_case){
         .load    = { .counts = *counts,
@@ -219,16 +297,6 @@ lm_status candidate_fits(const candidate *c, const registry *reg, lm_dtype dtype
 
     *fits = !status && use.peak <= room;
     return status;
-}
-
-double candidate_step(const design *d, const design_case *what)
-{
-    const design_times t       = design_expected(d, what);
-    double             seconds = 0;
-
-    for (phase p = 0; p < N_TIMES; p++)
-        seconds += isnan(t.seconds[p]) ? 0 : t.seconds[p];
-    return seconds;
 }
 
 double candidate_cost(const stopping *stop, double step)

@@ -1,12 +1,69 @@
-/** What could be measured: networks at batches, images and numbers of ranks. */
+/** What could be measured and what will be asked for: networks at batches, images and numbers of ranks. */
 #ifndef SUGGEST_CANDIDATES_H
 #define SUGGEST_CANDIDATES_H
+
+#include <stdint.h>
 
 #include "base/names.h"
 #include "network/memory.h"
 #include "observe/points.h"
+#include "observe/workloads.h"
 #include "suggest/design.h"
-#include "suggest/stopping.h"
+
+/** When a point has been measured often enough. */
+typedef struct stopping {
+    int64_t warmup; /**< untimed repetitions first */
+    int64_t min_repeats, max_repeats;
+    double  max_seconds; /**< of timed repetitions; min_repeats are made in any case */
+    double  precision; /**< stop when the standard error of the median is below this share of it */
+    double  cut_seconds; /**< repetitions, untimed ones too, end after this even before min_repeats,
+                            but for one of each; 0: never */
+} stopping;
+
+/** Where a sweep does not say. */
+extern const stopping stopping_usual;
+
+/** Seconds that building a network takes before its first repetition, until a run has shown it. */
+#define STOPPING_NETWORK_SECONDS 0.2
+
+/** Seconds of all repetitions of a point, untimed ones too, if none ends them early by being
+ * precise enough; `once`: of one. */
+double stopping_seconds(const stopping *stop, double once);
+
+/** What planners ask for, as a design takes it: networks by name, at a few batches and nodes. */
+typedef struct targets {
+    design_case *item;
+    size_t       n, room;
+} targets;
+
+/**
+ * Adds a network with its file's input at each batch, on each number of nodes. A batch that the
+ * network refuses is left out.
+ *
+ * @return what counting it at the first batch says, LM_E_NOMEM
+ */
+lm_status targets_add_at(targets *t, workloads *loads, const char *name, lm_dtype dtype,
+                         const int64_t *batch, size_t n_batch, const int64_t *nodes, size_t n_nodes,
+                         lm_error *err);
+
+/**
+ * Adds a network at batches 1, 8 and 64, with its file's input, alone and on `most` nodes where
+ * that is more than one. A batch that the network refuses is left out.
+ *
+ * @return what counting it at batch 1 says, LM_E_NOMEM
+ */
+lm_status targets_add(targets *t, workloads *loads, const char *name, lm_dtype dtype, int64_t most,
+                      lm_error *err);
+
+/**
+ * A spread of the networks that are known by name: every fifth of them, those of more than half a
+ * billion parameters and those that must be told something first left out. Finding none is no
+ * error.
+ */
+lm_status targets_add_known(targets *t, workloads *loads, lm_dtype dtype, int64_t most,
+                            lm_error *err);
+
+void targets_free(targets *t);
 
 typedef struct candidate {
     const char    *name;  /**< of the network */
@@ -53,9 +110,6 @@ lm_status candidates_measured(candidates *c, const points *p, lm_error *err);
 lm_status candidates_add(candidates *c, workloads *loads, const char *name,
                          const candidate_ranges *ranges, lm_error *err);
 
-/** Number of a network, as a design knows it. DESIGN_NONE: none of that name. */
-size_t candidates_network(const candidates *c, const char *name);
-
 /** The number of a measured point's network; parts whose times fits take. */
 design_case candidates_case(const candidates *c, const point *p, design_times *times);
 
@@ -63,8 +117,7 @@ design_case candidates_case(const candidates *c, const point *p, design_times *t
 lm_status candidate_fits(const candidate *c, const registry *reg, lm_dtype dtype, optimizer o,
                          uint64_t room, bool *fits, lm_error *err);
 
-/** Seconds of a step, as expected, and of measuring it. */
-double candidate_step(const design *d, const design_case *what);
+/** Seconds that measuring a candidate takes, by those of its step (design_step_seconds()). */
 double candidate_cost(const stopping *stop, double step);
 
 #endif

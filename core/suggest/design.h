@@ -74,6 +74,8 @@ lm_status design_update(design *d, lm_error *err);
 
 /** Seconds that a case will take, by what is known so far. */
 design_times design_expected(const design *d, const design_case *what);
+/** The same, of all parts together. */
+double design_step_seconds(const design *d, const design_case *what);
 
 /** How much measuring it lowers the targets' mean relative variance. */
 double design_gain(const design *d, const design_case *what);

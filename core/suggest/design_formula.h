@@ -68,7 +68,4 @@ bool formula_row(const formula *m, const double *x, double seconds, size_t group
 /** The same of a case, by the seconds that are expected; false also where it has no such part. */
 bool formula_case_row(const formula *m, const design_case *what, bool with_network, sparse *out);
 
-/** Seconds of all parts of a case that are expected. */
-double design_step_seconds(const design *d, const design_case *what);
-
 #endif

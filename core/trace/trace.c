@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "trace/formats.h"
@@ -174,21 +175,11 @@ bool trace_gpu_is(const char *name, const char *wanted)
 
 static lm_status add(trace_gpu_series *g, const trace_sample *s, lm_error *err)
 {
-    if (g->n == g->room) {
-        const size_t room  = g->room ? g->room + g->room / 2 : 4096;
-        double      *time  = realloc(g->time, room * sizeof *time);
-        float       *value = time ? realloc(g->value, room * sizeof *value) : NULL;
-
-        g->time = time ? time : g->time;
-        if (!value)
-            return no_memory(err);
-        g->value = value;
-        g->room  = room;
-    }
-    if (!g->n) {
-        g->began      = s->time;
-        g->first_line = s->line;
-    }
+    if (!array_grow(&g->time, g->n, &(size_t){ g->room }, sizeof *g->time) ||
+        !array_grow(&g->value, g->n, &g->room, sizeof *g->value))
+        return no_memory(err);
+    if (!g->n)
+        g->began = s->time;
     g->time[g->n]  = trace_clock_add(&g->clock, s->time, s->line);
     g->value[g->n] = s->value;
     g->n_missing += isnan(s->value) ? 1 : 0;

@@ -26,7 +26,7 @@ typedef struct trace_gpu_series {
     size_t      n_missing;
     trace_clock clock;
     double      began; /**< s, of its first sample, as the trace counts */
-    uint64_t    first_line, last_line;
+    uint64_t    last_line;
 } trace_gpu_series;
 
 typedef struct trace {

@@ -247,19 +247,14 @@ watch_means watch_history_means(const watch_history *h, double from, double to)
     const size_t first = a > 0 ? (size_t)fmin(a, (double)h->n) : 0,
                  last  = b > 0 ? (size_t)fmin(b, (double)h->n) : 0;
 
-    return (watch_means){ .busy        = mean(h, first, last, BUSY),
-                          .clock_mhz   = mean(h, first, last, CLOCK),
-                          .watts       = mean(h, first, last, WATTS),
-                          .limit_watts = mean(h, first, last, LIMIT),
-                          .held_power  = mean(h, first, last, HELD_POWER),
-                          .held_heat   = mean(h, first, last, HELD_HEAT) };
-}
+    double      value[N_SUMS];
+    watch_means out;
 
-/* Mean, and the sum of squares around it (Welford 1962). */
-typedef struct moments {
-    size_t n;
-    double mean, squares, least;
-} moments;
+    for (size_t k = 0; k < N_SUMS; k++)
+        value[k] = mean(h, first, last, k);
+    memcpy(&out, value, sizeof out); /* doubles in this order */
+    return out;
+}
 
 /* Means of what stands beside, weighed by time. */
 typedef struct weighed {
@@ -270,8 +265,9 @@ enum { N_MEANS = sizeof(watch_means) / sizeof(double) };
 
 /* All steady ones of one scale. */
 typedef struct collected {
-    moments length;
-    weighed mean[N_MEANS];
+    stats_moments length;
+    double        least;
+    weighed       mean[N_MEANS];
 } collected;
 
 struct watch_run {
@@ -286,23 +282,14 @@ struct watch_run {
     watch_verdict     last; /* of a step */
 };
 
-static void add_moment(moments *m, double value)
-{
-    const double d = value - m->mean;
-
-    m->n++;
-    m->mean += d / (double)m->n;
-    m->squares += d * (value - m->mean);
-    m->least = m->n == 1 ? value : fmin(m->least, value);
-}
-
 /* watch_means has doubles alone: by number, for sums of all of them. */
 static void collect(collected *c, double seconds, const watch_means *means)
 {
     double value[N_MEANS];
 
     memcpy(value, means, sizeof value);
-    add_moment(&c->length, seconds);
+    stats_add(&c->length, seconds, 1);
+    c->least = c->length.n == 1 ? seconds : fmin(c->least, seconds);
     for (size_t i = 0; i < N_MEANS; i++)
         if (!isnan(value[i])) {
             c->mean[i].sum += seconds * value[i];
@@ -424,13 +411,13 @@ double watch_run_interval(const watch_run *r)
 
 lm_status watch_run_end(watch_run *r, watch_summary *out, lm_error *err)
 {
-    const lm_status   status = epochs_follower_end(r->epochs, err);
-    const watch_scale scale  = r->all[WATCH_EPOCHS].length.n ? WATCH_EPOCHS : WATCH_STEPS;
-    const moments     m      = r->all[scale].length;
-    const collected  *clean  = &r->clean[scale];
-    const double      reach =
+    const lm_status     status = epochs_follower_end(r->epochs, err);
+    const watch_scale   scale  = r->all[WATCH_EPOCHS].length.n ? WATCH_EPOCHS : WATCH_STEPS;
+    const stats_moments m      = r->all[scale].length;
+    const collected    *clean  = &r->clean[scale];
+    const double        reach =
         m.n > 2 ? stats_student90(m.n - 1) * sqrt(m.squares / (double)(m.n - 1) / (double)m.n)
-                     : (double)NAN;
+                       : (double)NAN;
 
     if (status)
         return status;
@@ -446,10 +433,10 @@ lm_status watch_run_end(watch_run *r, watch_summary *out, lm_error *err)
                                     .mean        = m.mean,
                                     .low         = m.mean - reach,
                                     .high        = m.mean + reach,
-                                    .least       = m.least,
+                                    .least       = r->all[scale].least,
                                     .n_clean     = clean->length.n,
                                     .clean       = clean->length.mean,
-                                    .clean_least = clean->length.least,
+                                    .clean_least = clean->least,
                                     .clean_means = collected_means(clean),
                                     .means       = collected_means(&r->all[scale]),
                                     .usual_mhz   = r->usual_mhz };

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "observe/doubts.h"
-#include "observe/usual.h"
+#include "observe/judge.h"
 
 static double uniform(uint64_t *state, double low, double high)
 {

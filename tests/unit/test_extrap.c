@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "import/extrap.h"
-#include "import/extrap_write.h"
 
 static const extrap_options plain;
 

@@ -273,7 +273,7 @@ static void phases_and_kinds_have_names(void **state)
         assert_int_equal(back, p);
     }
     assert_int_equal(phase_parse("grad", &(phase){ 0 }), LM_E_NOTFOUND);
-    assert_string_equal(obs_kind_name(OBS_COLLECTIVE), "collective");
+    assert_string_equal(obs_kind_names[OBS_COLLECTIVE], "collective");
 }
 
 static bool same_time(double a, double b)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "energy/clocks.h"
+#include "energy/power.h"
 #include "energy/power_fit.h"
 
 /* A made-up board: 30 W at rest, 150 W at its limit, 1000 MHz, a knee at 500 MHz. */

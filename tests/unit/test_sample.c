@@ -158,8 +158,8 @@ static void load_of_cpus_is_what_they_did_between_two_looks(void **state)
     put_file("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "2000000\n");
     put_file("sys/devices/system/cpu/cpu1/cpufreq/scaling_cur_freq", "3000000\n");
     assert_int_equal(sampler_open(NULL, &s, NULL), LM_OK); /* no GPU: the CPUs */
-    assert_int_equal(sampler_count(s), 1);
-    assert_string_equal(sampler_index(s, 0), "cpu");
+    assert_int_equal(s->n, 1);
+    assert_string_equal(s->device[0].index, "cpu");
     now = sampler_look(s, 0);
     assert_true(isnan(now.busy) && isnan(now.watts) && isnan(now.joules) && !now.held_known);
     assert_close(now.memory_bytes, 600 * 1024, 0);
@@ -206,8 +206,8 @@ static void a_gpu_tells_load_power_energy_clocks_and_what_holds_them(void **stat
     folder_file("nvml.txt", "1 busy 88\n1 memory_busy 12\n1 memory 1073741824\n1 power 251500\n"
                             "1 energy 1234567\n1 clock 1410\n1 held 36\n");
     assert_int_equal(sampler_open("1", &s, NULL), LM_OK);
-    assert_string_equal(sampler_index(s, 0), "1");
-    assert_string_equal(sampler_name(s, 0), "Fake GPU");
+    assert_string_equal(s->device[0].index, "1");
+    assert_string_equal(s->device[0].name, "Fake GPU");
     now = sampler_look(s, 0);
     assert_close(now.busy, 88, 0);
     assert_close(now.memory_busy, 12, 0);
@@ -236,11 +236,11 @@ static void gpus_are_taken_by_number_once_each_and_the_cpu_by_name(void **state)
     (void)state;
     folder_file("nvml.txt", "");
     assert_int_equal(sampler_open(NULL, &s, NULL), LM_OK);
-    assert_int_equal(sampler_count(s), 2);
+    assert_int_equal(s->n, 2);
     sampler_close(s);
     assert_int_equal(sampler_open("1, cpu, 1", &s, NULL), LM_OK);
-    assert_int_equal(sampler_count(s), 2);
-    assert_string_equal(sampler_index(s, 1), "cpu");
+    assert_int_equal(s->n, 2);
+    assert_string_equal(s->device[1].index, "cpu");
     sampler_close(s);
     assert_int_equal(sampler_open("2", &s, &err), LM_E_NOTFOUND);
     assert_error(err, LM_E_NOTFOUND, "no GPU 2: there are 2, from 0");

@@ -1,7 +1,7 @@
 /* What planners ask for. */
 #include "nets.h"
 
-#include "suggest/targets.h"
+#include "suggest/candidates.h"
 
 static int enter(void **state)
 {

@@ -1,0 +1,240 @@
+/* Points that were measured again: which of their times count, which are copies, which contradict each other. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/no_memory.h"
+#include "observe/flags.h"
+#include "observe/judge.h"
+
+typedef struct place {
+    uint64_t hash;
+    point   *at;
+} place;
+
+static int by_hash(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash)
+                              : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Shows the points of each configuration, in the order of the file; `flagged`: those with flags, too. */
+static lm_status each_configuration(const points *p, bool flagged,
+                                    bool (*see)(void *context, point *const *same, size_t n),
+                                    void *context, lm_error *err)
+{
+    place  *by   = malloc((p->n_points + 1) * sizeof *by);
+    point **same = malloc((p->n_points + 1) * sizeof *same);
+    size_t  n    = 0;
+    bool    done = by && same;
+
+    for (size_t i = 0; i < p->n_points && done; i++)
+        if (flagged || !p->point[i].flags)
+            by[n++] = (place){ configuration_hash(p->point[i].row), &p->point[i] };
+    if (done)
+        qsort(by, n, sizeof *by, by_hash);
+    for (size_t first = 0, m; first < n && done; first += m) {
+        for (m = 0; first + m < n && by[first + m].hash == by[first].hash &&
+                    configuration_same(by[first + m].at->row, by[first].at->row);
+             m++)
+            same[m] = by[first + m].at;
+        done = see(context, same, m);
+    }
+    free(same);
+    free(by);
+    return done ? LM_OK : no_memory(err);
+}
+
+/* ---- which times count -------------------------------------------------------------------------- */
+
+/* 0: as measured; 1: an anchor once more; 2: doubtful. */
+static int rank_of(const point *p)
+{
+    return p->flags & FLAGS_DOUBTFUL ? 2 : p->flags & FLAG_ANCHOR ? 1 : 0;
+}
+
+static size_t count_times(const point *p, double *sum)
+{
+    size_t n = 0;
+
+    *sum = 0;
+    for (phase f = 0; f < N_PHASES; f++)
+        if (!isnan(p->seconds[f])) {
+            *sum += p->seconds[f];
+            n++;
+        }
+    return n;
+}
+
+static void drop_times(point *p)
+{
+    for (phase f = 0; f < N_PHASES; f++)
+        p->seconds[f] = NAN;
+}
+
+/* Of the points of one rank, only one may stay: of doubtful times that with the most phases, then
+ * the fastest (what is wrong with them makes times longer); of repetitions the first. */
+static void keep_one(point *const *same, size_t n, int rank)
+{
+    point *kept  = NULL;
+    size_t most  = 0;
+    double least = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        double       sum;
+        const size_t times = count_times(same[i], &sum);
+
+        if (rank_of(same[i]) != rank || !times)
+            continue;
+        if (!kept || (rank == 2 && (times > most || (times == most && sum < least)))) {
+            if (kept)
+                drop_times(kept);
+            kept  = same[i];
+            most  = times;
+            least = sum;
+        } else {
+            drop_times(same[i]);
+        }
+    }
+}
+
+/* All points of one configuration, in the order of the file. */
+static bool settle_same(void *context, point *const *same, size_t n)
+{
+    points *p = context;
+
+    for (phase f = 0; f < N_PHASES; f++) {
+        int best = 2;
+
+        for (size_t i = 0; i < n; i++)
+            if (!isnan(same[i]->seconds[f]) && rank_of(same[i]) < best)
+                best = rank_of(same[i]);
+        for (size_t i = 0; i < n; i++)
+            if (rank_of(same[i]) > best)
+                same[i]->seconds[f] = NAN;
+    }
+    keep_one(same, n, 1);
+    keep_one(same, n, 2);
+    for (size_t i = 0; i < n; i++) {
+        double sum;
+
+        if (rank_of(same[i]) < 2)
+            continue;
+        if (count_times(same[i], &sum))
+            p->n_flagged_used++;
+        else
+            p->n_flagged_out++;
+    }
+    return true;
+}
+
+lm_status points_settle(points *p, lm_error *err)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < p->n_points; i++)
+        any |= p->point[i].flags != 0;
+    return any ? each_configuration(p, true, settle_same, p, err) : LM_OK;
+}
+
+/* ---- copies and contradictions ------------------------------------------------------------------ */
+
+/* Digits that a time was written with, up to twelve. */
+static int digits_of(double seconds)
+{
+    char text[40];
+    int  n = 12;
+
+    snprintf(text, sizeof text, "%.11e", seconds);
+    while (n > 1 && text[n] == '0') /* behind the first one and the point */
+        n--;
+    return n;
+}
+
+/* More digits than two measurements agree in by chance: tools print four or five. */
+#define TELLING_DIGITS 9
+
+static bool copied(const point *a, const point *b)
+{
+    int digits = 0;
+
+    for (phase f = 0; f < N_PHASES; f++) {
+        if (isnan(a->seconds[f]) != isnan(b->seconds[f]))
+            return false;
+        if (isnan(a->seconds[f]))
+            continue;
+        if (a->seconds[f] != b->seconds[f])
+            return false;
+        digits += digits_of(a->seconds[f]);
+    }
+    return digits >= TELLING_DIGITS;
+}
+
+static int first_line(const point *p)
+{
+    int line = 0;
+
+    for (phase f = 0; f < N_PHASES; f++)
+        if (!isnan(p->seconds[f]) && (!line || p->line[f] < line))
+            line = p->line[f];
+    return line;
+}
+
+/* Enough of those before a point to compare it with. */
+#define AGAIN_MOST 100
+
+/* The last of the points, beside those before it. */
+static bool judge_again(const points *p, point *const *same, size_t n, doubts *out)
+{
+    const point *last  = same[n - 1];
+    const size_t first = n > AGAIN_MOST ? n - AGAIN_MOST : 0;
+    bool         done  = true;
+
+    for (size_t i = first; i + 1 < n; i++)
+        if (copied(same[i], last))
+            return doubts_add(out, &(doubt){ .kind       = DOUBT_COPY,
+                                             .row        = last->row,
+                                             .at         = (size_t)(last - p->point),
+                                             .line       = first_line(last),
+                                             .other_line = first_line(same[i]) });
+    for (phase f = 0; f < N_PHASES && done; f++)
+        for (size_t i = first; i + 1 < n; i++) {
+            const double ratio = last->seconds[f] / same[i]->seconds[f];
+
+            if (!(ratio > DOUBT_APART || ratio < 1 / DOUBT_APART))
+                continue;
+            done = doubts_add(out, &(doubt){ .kind          = DOUBT_CONTRADICTION,
+                                             .row           = last->row,
+                                             .at            = (size_t)(last - p->point),
+                                             .phase         = f,
+                                             .line          = last->line[f],
+                                             .other_line    = same[i]->line[f],
+                                             .seconds       = last->seconds[f],
+                                             .other_seconds = same[i]->seconds[f] });
+            break;
+        }
+    return done;
+}
+
+typedef struct judging {
+    const points *p;
+    doubts       *out;
+} judging;
+
+static bool judge_same(void *context, point *const *same, size_t n)
+{
+    const judging *j    = context;
+    bool           done = true;
+
+    for (size_t m = 2; m <= n && done; m++)
+        done = judge_again(j->p, same, m, j->out);
+    return done;
+}
+
+/* Flagged points do not count: anchors are measured again, others say why they differ. */
+lm_status judge_repeated(const points *p, doubts *out, lm_error *err)
+{
+    return each_configuration(p, false, judge_same, &(judging){ p, out }, err);
+}
