@@ -6,7 +6,7 @@
 #include "observe/observation.h"
 #include "observe/workloads.h"
 #include "ranks/placement.h"
-#include "suggest/candidates.h"
+#include "suggest/stopping.h"
 
 /** What is spent on knowing whether the numbers can be trusted (trust.h), as shares of the time
  * that points take. */
@@ -45,7 +45,7 @@ typedef struct sweep {
 typedef struct sweep_limits {
     const placement *job; /**< where the ranks are: points that need others are left out; NULL: any
                              ranks (virtual ones) */
-    uint32_t         settings; /**< bit 1 << setting for each that the compute backend obeys */
+    uint32_t settings;    /**< bit 1 << setting for each that the compute backend obeys */
 } sweep_limits;
 
 /** Says what a compute backend can do; an error for one that this build lacks. */

@@ -1,4 +1,5 @@
-/** Arenas: memory that is freed all at once, for structures that are built once and then only read. Arrays that grow. */
+/** Arenas: memory that is freed all at once, for structures that are built once and then only read.
+ * Arrays that grow. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -24,8 +25,8 @@ void *arena_grow(arena *a, const void *old, size_t n, size_t *room, size_t size)
 char *arena_text(arena *a, const char *text, size_t n);
 
 /**
- * Room for one more than n elements in a malloc'ed array; `array` is the address of the pointer to it. False when memory
- * runs out: the array then stays as it was.
+ * Room for one more than n elements in a malloc'ed array; `array` is the address of the pointer to
+ * it. False when memory runs out: the array then stays as it was.
  */
 bool array_grow(void *array, size_t n, size_t *room, size_t size);
 

@@ -18,7 +18,8 @@ double stats_mad(double *values, double *scratch, size_t n);
  * & Stegun 26.7.5). */
 double stats_student90(size_t df);
 
-/** Weighted mean of values that come one by one, and the sum of their squared distances from it. Zero-initialise. */
+/** Weighted mean of values that come one by one, and the sum of their squared distances from it.
+ * Zero-initialise. */
 typedef struct stats_moments {
     double weight, mean, squares;
     size_t n;

@@ -1,11 +1,11 @@
 /**
- * From a run on one GPU to the same run on other GPUs, by its metrics: a black box, which sees neither network nor
- * batch. Methods:
+ * From a run on one GPU to the same run on other GPUs, by its metrics: a black box, which sees
+ * neither network nor batch. Methods:
  *
- *  - layermeter: the logarithm of the ratio of seconds. Three learners predict it: similar runs on the same two
- *    GPUs (nearest.h), a factor for each part of a run (parts.h), and boosted trees over all pairs. Their shares
- *    are those that are best on groups of workloads left out. For a GPU that is known by its datasheet alone:
- *    mixed bounds of a roofline (parts.h)
+ *  - layermeter: the logarithm of the ratio of seconds. Three learners predict it: similar runs on
+ *    the same two GPUs (nearest.h), a factor for each part of a run (parts.h), and boosted trees
+ *    over all pairs. Their shares are those that are best on groups of workloads left out. For a
+ *    GPU that is known by its datasheet alone: mixed bounds of a roofline (parts.h)
  *  - stacking: Hur & Lee's method, on seconds (stacking.h)
  *  - pair-ratio: the median ratio of each pair of GPUs, whatever runs: the baseline
  */

@@ -5,19 +5,20 @@
  *
  *   ratio = sum over resources r of R_r share_r
  *
- * R is the source's peak over the target's (arithmetic), bandwidth over bandwidth (traffic), and 1 (work of the
- * host). share_r is a sum of the run's metrics times coefficients that are not negative. A ridge holds the
- * coefficients; they are fitted relative to the measured ratio. Metrics are clipped to [0, 1.5]. A metric that is
- * a share of a limit also counts with the rest up to 1. This formula needs datasheets alone, so it also predicts
- * for devices without any run.
+ * R is the source's peak over the target's (arithmetic), bandwidth over bandwidth (traffic), and 1
+ * (work of the host). share_r is a sum of the run's metrics times coefficients that are not
+ * negative. A ridge holds the coefficients; they are fitted relative to the measured ratio. Metrics
+ * are clipped to [0, 1.5]. A metric that is a share of a limit also counts with the rest up to 1.
+ * This formula needs datasheets alone, so it also predicts for devices without any run.
  *
  * Parts of a run, each with a factor for each pair of GPUs:
  *
  *   ratio = sum over parts j of factor_j(pair) share_j
  *
- * Shares are those above: seconds of kinds of operations, or metrics that tell what a run waits for. Factors are
- * not negative and fitted relative to the measured ratio. A ridge holds them near a common value, the pair's
- * median ratio over the mean sum of shares. Its strength is the one that is best on parts of the groups left out.
+ * Shares are those above: seconds of kinds of operations, or metrics that tell what a run waits
+ * for. Factors are not negative and fitted relative to the measured ratio. A ridge holds them near
+ * a common value, the pair's median ratio over the mean sum of shares. Its strength is the one that
+ * is best on parts of the groups left out.
  */
 #ifndef CROSSGPU_PARTS_H
 #define CROSSGPU_PARTS_H

@@ -87,7 +87,8 @@ void      devices_free(device_list *list);
 lm_status devices_find(const device_list *list, const char *name, const device **out,
                        lm_error *err);
 
-/** Figures of a shipped device; NAN each for a name that is NULL or not known. As devices_open(). */
+/** Figures of a shipped device; NAN each for a name that is NULL or not known. As
+ * devices_open(). */
 lm_status device_figures(const char *name, double figure[N_DEVICE_FIGURES], lm_error *err);
 
 /** Do two names mean one device? Case, blanks, punctuation and a leading "NVIDIA" do not matter. */

@@ -1,4 +1,5 @@
-/* Method `changepoints`: PELT segments of equal mean, split into two classes by level. An epoch begins where the rarer class ends. */
+/* Method `changepoints`: PELT segments of equal mean, split into two classes by level. An epoch
+ * begins where the rarer class ends. */
 #include <math.h>
 #include <stdlib.h>
 

@@ -1,11 +1,12 @@
 /**
  * Epochs of a training run in a metric of its GPU. Three methods:
  *
- *   layermeter    finds periods by autocorrelation at all scales (period.h), then epochs by dynamic programming over
- *                 how well each place fits as a beginning (track.h)
- *   hurlee        Hur & Lee 2024, "CNN Training Latency Prediction Using Hardware Metrics on Cloud GPUs": peaks of
- *                 Luminol's anomaly score
- *   changepoints  a baseline: change points of the mean (PELT); an epoch ends where the metric leaves its usual level
+ *   layermeter    finds periods by autocorrelation at all scales (period.h), then epochs by dynamic
+ *                 programming over how well each place fits as a beginning (track.h)
+ *   hurlee        Hur & Lee 2024, "CNN Training Latency Prediction Using Hardware Metrics on Cloud
+ *                 GPUs": peaks of Luminol's anomaly score
+ *   changepoints  a baseline: change points of the mean (PELT); an epoch ends where the metric
+ *                 leaves its usual level
  */
 #ifndef EPOCHS_EPOCHS_H
 #define EPOCHS_EPOCHS_H

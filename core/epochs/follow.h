@@ -11,8 +11,9 @@
 #define WINDOW_FIRST 32
 
 /**
- * The recent past in bins of equal length, at first the median interval of the first samples. A full window drops
- * its older half if the newer half holds enough known periods; else pairs of bins are merged. Zero-initialise.
+ * The recent past in bins of equal length, at first the median interval of the first samples. A
+ * full window drops its older half if the newer half holds enough known periods; else pairs of bins
+ * are merged. Zero-initialise.
  */
 typedef struct epochs_window {
     trace_grid grid; /**< what is there; owned */

@@ -1,4 +1,5 @@
-/** The methods and their parts; for core/epochs. A method fills `out` whole or returns why it found no epochs. */
+/** The methods and their parts; for core/epochs. A method fills `out` whole or returns why it found
+ * no epochs. */
 #ifndef EPOCHS_METHODS_H
 #define EPOCHS_METHODS_H
 

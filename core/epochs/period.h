@@ -28,9 +28,9 @@ typedef struct mark_period {
 #define MARK_PERIODS_MAX 4
 
 /**
- * Periods of the k largest marks, for each k at which they come at equal times. Dips that end epochs do; so may the
- * subset that ends evaluations. Two periods differ by more than an eighth; each is the most regular of its kind.
- * Returns their number.
+ * Periods of the k largest marks, for each k at which they come at equal times. Dips that end
+ * epochs do; so may the subset that ends evaluations. Two periods differ by more than an eighth;
+ * each is the most regular of its kind. Returns their number.
  */
 size_t marks_periods(const mark *m, size_t n, mark_period out[MARK_PERIODS_MAX]);
 
@@ -45,11 +45,12 @@ typedef struct period {
 #define PERIODS_MAX 24
 
 /**
- * Periods by autocorrelation, the shortest first. Each level of the series is searched at lags of 12 to 96 bins (the
- * last one up to two thirds of it). A period is thus found at the level that shows its own shape and has averaged
- * faster changes away: steps at one level, epochs at a coarser one. A lag counts if it is a peak; a multiple of a
- * shorter lag counts only if its peak is clearly higher. Correlations are those of the two overlapping parts, each
- * with its own mean and variance, over at most 64 windows of 1024 bins (by FFT; Wiener & Khinchin).
+ * Periods by autocorrelation, the shortest first. Each level of the series is searched at lags of
+ * 12 to 96 bins (the last one up to two thirds of it). A period is thus found at the level that
+ * shows its own shape and has averaged faster changes away: steps at one level, epochs at a coarser
+ * one. A lag counts if it is a peak; a multiple of a shorter lag counts only if its peak is clearly
+ * higher. Correlations are those of the two overlapping parts, each with its own mean and variance,
+ * over at most 64 windows of 1024 bins (by FFT; Wiener & Khinchin).
  */
 lm_status periods_find(const series *s, period out[PERIODS_MAX], size_t *n, lm_error *err);
 

@@ -1,4 +1,5 @@
-/* Places of a period's repetitions as times, moved to where epochs begin; comparison of two periods. */
+/* Places of a period's repetitions as times, moved to where epochs begin; comparison of two
+ * periods. */
 #include "epochs/track.h"
 
 #include <math.h>

@@ -5,10 +5,11 @@
 #include "epochs/period.h"
 
 /**
- * Consecutive repetitions of a period, tracked as beats are in music (Ellis 2007, "Beat Tracking by Dynamic
- * Programming"). The chosen sequence of places has the highest score: correlation of each place with a template of one
- * period, less the squared log ratio of each interval to the period. The template starts as the neighbourhood of a
- * marked change; then it is three times the mean over the places found.
+ * Consecutive repetitions of a period, tracked as beats are in music (Ellis 2007, "Beat Tracking by
+ * Dynamic Programming"). The chosen sequence of places has the highest score: correlation of each
+ * place with a template of one period, less the squared log ratio of each interval to the period.
+ * The template starts as the neighbourhood of a marked change; then it is three times the mean over
+ * the places found.
  */
 typedef struct track {
     size_t  n;       /**< intervals; there are n + 1 places */
@@ -34,10 +35,11 @@ void      track_free(track *t);
 lm_status track_alike(const series *s, const double *place, size_t n, double *alike, lm_error *err);
 
 /**
- * Is `outer` more than a number of repetitions of `inner`? *beyond is the median correlation of each outer repetition
- * with the mean of the others, less the largest such value over eight sets of stretches that begin at other inner
- * places. A mere multiple of a period can begin anywhere, so *beyond is not above 0; an epoch of steps cannot. The
- * metric is compared, or its events if `outer` alone was tracked in them; also a level at which `inner` has vanished.
+ * Is `outer` more than a number of repetitions of `inner`? *beyond is the median correlation of
+ * each outer repetition with the mean of the others, less the largest such value over eight sets of
+ * stretches that begin at other inner places. A mere multiple of a period can begin anywhere, so
+ * *beyond is not above 0; an epoch of steps cannot. The metric is compared, or its events if
+ * `outer` alone was tracked in them; also a level at which `inner` has vanished.
  */
 lm_status track_beyond(const series *s, const track *inner, const track *outer, double *beyond,
                        lm_error *err);

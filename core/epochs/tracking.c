@@ -201,12 +201,14 @@ static lm_status look(const series *s, size_t level, double alike, double few, f
 }
 
 /*
- * A whole run of few epochs, told by its marks (period.h): idle time; at most two longer epochs, the second no longer
- * than the first; then epochs of equal length that are alike; less than one more epoch behind them. Each epoch holds
- * no mark as large as those that end it, or exactly one. Ends of training are marks, too. Among such runs the one
- * with the most epochs wins, then the one whose epochs are most alike; several resolutions are tried.
+ * A whole run of few epochs, told by its marks (period.h): idle time; at most two longer epochs,
+ * the second no longer than the first; then epochs of equal length that are alike; less than one
+ * more epoch behind them. Each epoch holds no mark as large as those that end it, or exactly one.
+ * Ends of training are marks, too. Among such runs the one with the most epochs wins, then the one
+ * whose epochs are most alike; several resolutions are tried.
  *
- * Epochs are alike if the median of n is alike + few / n or more. LM_E_NOTFOUND if there is no such run; LM_E_NOMEM
+ * Epochs are alike if the median of n is alike + few / n or more. LM_E_NOTFOUND if there is no such
+ * run; LM_E_NOMEM
  */
 static lm_status few_find(const series *s, double alike, double few, few_epochs *out, lm_error *err)
 {

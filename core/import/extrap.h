@@ -1,6 +1,7 @@
 /**
- * Extra-P's files: PARAMETER, POINTS, REGION, METRIC and DATA of its text format, read as observations and written; JSON
- * Lines, written. Both as in the documentation of Extra-P 4 (docs/file-formats.md).
+ * Extra-P's files: PARAMETER, POINTS, REGION, METRIC and DATA of its text format, read as
+ * observations and written; JSON Lines, written. Both as in the documentation of Extra-P 4
+ * (docs/file-formats.md).
  */
 #ifndef IMPORT_EXTRAP_H
 #define IMPORT_EXTRAP_H
@@ -103,7 +104,7 @@ lm_status extrap_row(const extrap_series *series, const extrap_options *given, d
 /** Our name for theirs; theirs itself if none is given. */
 const char *extrap_renamed(const extrap_names *names, const char *theirs);
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 typedef enum { EXTRAP_TEXT, EXTRAP_JSON_LINES } extrap_format;
 

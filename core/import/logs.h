@@ -56,7 +56,8 @@ typedef struct log_file {
 
 lm_status log_open(log_file *log, const char *path, lm_error *err);
 void      log_close(log_file *log);
-/** Shows all lines of a log to `take`. LM_E_SYNTAX if none of them was a row: "no table of WHAT in it". */
+/** Shows all lines of a log to `take`. LM_E_SYNTAX if none of them was a row: "no table of WHAT in
+ * it". */
 lm_status log_each(log_file *log, const char *path, const char *what, log_rows *rows,
                    lm_status (*take)(void *reader, char *line), void *reader, lm_error *err);
 /** The next line, without what mpirun or srun put before it; NULL at the end. May be written to. */
@@ -70,7 +71,8 @@ const char *log_keep(log_rows *rows, const char *text, size_t n);
  * is too short for is left out. */
 void log_note(log_rows *rows, const char **entry, const char *text);
 
-/** Element type by the name that nccl-tests ("float") or MPI ("MPI_FLOAT") give it; false: it has none here. */
+/** Element type by the name that nccl-tests ("float") or MPI ("MPI_FLOAT") give it; false: it has
+ * none here. */
 bool log_dtype(const char *theirs, size_t n, lm_dtype *out);
 
 /** An all-reduce of which only the kind is known. */

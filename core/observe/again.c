@@ -1,4 +1,5 @@
-/* Points that were measured again: which of their times count, which are copies, which contradict each other. */
+/* Points that were measured again: which of their times count, which are copies, which contradict
+ * each other. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,8 @@ static int by_hash(const void *a, const void *b)
                               : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Shows the points of each configuration, in the order of the file; `flagged`: those with flags, too. */
+/* Shows the points of each configuration, in the order of the file; `flagged`: those with flags,
+ * too. */
 static lm_status each_configuration(const points *p, bool flagged,
                                     bool (*see)(void *context, point *const *same, size_t n),
                                     void *context, lm_error *err)
@@ -47,7 +49,7 @@ static lm_status each_configuration(const points *p, bool flagged,
     return done ? LM_OK : no_memory(err);
 }
 
-/* ---- which times count -------------------------------------------------------------------------- */
+/* ---- which times count ----------------------------------------------------------------------- */
 
 /* 0: as measured; 1: an anchor once more; 2: doubtful. */
 static int rank_of(const point *p)
@@ -139,7 +141,7 @@ lm_status points_settle(points *p, lm_error *err)
     return any ? each_configuration(p, true, settle_same, p, err) : LM_OK;
 }
 
-/* ---- copies and contradictions ------------------------------------------------------------------ */
+/* ---- copies and contradictions --------------------------------------------------------------- */
 
 /* Digits that a time was written with, up to twelve. */
 static int digits_of(double seconds)

@@ -12,8 +12,8 @@ lm_status judge_times(const points *p, doubts *out, lm_error *err);
 lm_status judge_units(const observations *obs, const points *p, doubts *out, lm_error *err);
 lm_status judge_repeated(const points *p, doubts *out, lm_error *err);
 
-/** Flagged times give way to the same times without flags. Where all are doubtful the best one is kept. Counts both in
- * p->n_flagged_used and p->n_flagged_out. LM_E_NOMEM */
+/** Flagged times give way to the same times without flags. Where all are doubtful the best one is
+ * kept. Counts both in p->n_flagged_used and p->n_flagged_out. LM_E_NOMEM */
 lm_status points_settle(points *p, lm_error *err);
 
 /** At the end; false when memory runs out. */
@@ -29,12 +29,14 @@ double phase_bytes(const net_metrics *m);
 #define USUAL_LEAST 4
 
 /**
- * The time something should take, judged by the times beside it. That is enough to detect a wrong unit; it is no model.
+ * The time something should take, judged by the times beside it. That is enough to detect a wrong
+ * unit; it is no model.
  *
- * A time is expected to be c1 n1 + c2 n2 + c3 n3 of three counts, such as FLOP, bytes and layers. Each c is a quantile
- * of seconds per count over all rows. The quantiles are chosen together: those that leave the least sum of
- * |log10(seconds / expected)|, cut at 2. A row that is far off thus says no more than that it is (Rousseeuw & Leroy
- * 1987, "Robust Regression and Outlier Detection", chapter 1, on why the fit must not see it).
+ * A time is expected to be c1 n1 + c2 n2 + c3 n3 of three counts, such as FLOP, bytes and layers.
+ * Each c is a quantile of seconds per count over all rows. The quantiles are chosen together: those
+ * that leave the least sum of |log10(seconds / expected)|, cut at 2. A row that is far off thus
+ * says no more than that it is (Rousseeuw & Leroy 1987, "Robust Regression and Outlier Detection",
+ * chapter 1, on why the fit must not see it).
  */
 typedef struct usual_row {
     double count[USUAL_COUNTS]; /**< >= 0, one of them above 0 */

@@ -58,8 +58,8 @@ typedef struct column {
 /* Columns that are not just copied, by their places below. */
 enum { KIND, NAME, PHASE, DTYPE = 5, STATUS = 23 };
 
-/* In the order of our own files. `status` is the last of them, so that a row cut short is seen. They have no `group`:
- * whoever joins files chooses what is left out together. */
+/* In the order of our own files. `status` is the last of them, so that a row cut short is seen.
+ * They have no `group`: whoever joins files chooses what is left out together. */
 static const column columns[] = {
     [KIND]  = { "kind", TEXT, 0, true },
     [NAME]  = { "name", TEXT, offsetof(observation, name), true },

@@ -90,9 +90,9 @@ bool points_takes(const observation *row, const char *usual_optimizer, phase f);
 
 /**
  * Which all-reduces PHASE_SYNC is fitted to: those whose rows say `algorithm`. points_from() takes
- * all but those measured beside (sync/kind.h): the library's own choice, which is what training uses. A
- * forced ring shows a network's latency and bandwidth, whatever a library does; nonblocking ones
- * are what buckets wait for.
+ * all but those measured beside (sync/kind.h): the library's own choice, which is what training
+ * uses. A forced ring shows a network's latency and bandwidth, whatever a library does; nonblocking
+ * ones are what buckets wait for.
  *
  * @return LM_E_ARG if there is none
  */

@@ -207,7 +207,7 @@ lm_status entry_find(workloads *w, const char *name, const char *input, lm_dtype
     return LM_OK;
 }
 
-/* ---- counted side by side ------------------------------------------------------------------------ */
+/* ---- counted side by side -------------------------------------------------------------------- */
 
 /* Networks with entries that are to be counted. */
 typedef struct pending {

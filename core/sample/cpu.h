@@ -1,4 +1,5 @@
-/** CPUs: power by the kernel's energy counters (RAPL), else by a sensor (hwmon); clocks, load and memory in use. */
+/** CPUs: power by the kernel's energy counters (RAPL), else by a sensor (hwmon); clocks, load and
+ * memory in use. */
 #ifndef SAMPLE_CPU_H
 #define SAMPLE_CPU_H
 
@@ -9,8 +10,8 @@
 
 #include <layermeter/error.h>
 
-/* Small files in which the system describes itself. Paths are relative to $LAYERMETER_SYSTEM_ROOT (default: /):
- * "proc/stat". */
+/* Small files in which the system describes itself. Paths are relative to $LAYERMETER_SYSTEM_ROOT
+ * (default: /): "proc/stat". */
 
 /** NULL, with errno, if it cannot be read. */
 FILE *system_open(const char *path);

@@ -1,4 +1,5 @@
-/** Repeated samples of the devices of this machine, and their CSV, whose columns are named as nvidia-smi's. */
+/** Repeated samples of the devices of this machine, and their CSV, whose columns are named as
+ * nvidia-smi's. */
 #ifndef SAMPLE_SAMPLER_H
 #define SAMPLE_SAMPLER_H
 

@@ -1,12 +1,13 @@
 /*
- * Rows under a heading of columns. `nvidia-smi dmon` prints columns or CSV, with times (-o DT, -o T) or without:
+ * Rows under a heading of columns. `nvidia-smi dmon` prints columns or CSV, with times (-o DT, -o
+ * T) or without:
  *
  *   #Date       Time        gpu    pwr  gtemp     sm            # gpu   pwr gtemp    sm
  *   #YYYYMMDD   HH:MM:SS    Idx      W      C      %            # Idx     W     C     %
  *    20240104   13:54:35      0     70     48      5                0    70    48     -
  *
- * CSV is what `nvidia-smi --query-gpu=... --format=csv` prints, with or without heading and units, and any other
- * file with named columns:
+ * CSV is what `nvidia-smi --query-gpu=... --format=csv` prints, with or without heading and units,
+ * and any other file with named columns:
  *
  *   timestamp, index, utilization.gpu [%], power.draw [W]
  *   2022/02/24 05:48:20.165, 0, 97 %, 25.50 W
@@ -69,7 +70,7 @@ static lm_status take_row(trace_reader *r, char *const *cell, trace_sample *out,
     return LM_OK;
 }
 
-/* ---- nvidia-smi dmon ---------------------------------------------------------------------------- */
+/* ---- nvidia-smi dmon ------------------------------------------------------------------------- */
 
 /* The text behind the '#' of a comment; NULL: the line is none. */
 static char *behind_hash(const char *line)
@@ -137,7 +138,7 @@ static lm_status dmon_row(trace_reader *r, char *line, trace_sample *out, bool *
 
 const trace_format trace_smi_dmon = { .name = "nvidia-smi dmon", .is = is_dmon, .row = dmon_row };
 
-/* ---- CSV ---------------------------------------------------------------------------------------- */
+/* ---- CSV ------------------------------------------------------------------------------------- */
 
 /* Called for each cell: strspn() costs more than the few blanks there are. */
 static char *skip_blanks(char *p)
@@ -227,7 +228,8 @@ static int gpu_rank(const char *name)
     return one_of(name, best) ? 2 : one_of(name, good) ? 1 : 0;
 }
 
-/* A CSV of nvidia-smi without heading has columns by number; the first is a time if it looks like one. */
+/* A CSV of nvidia-smi without heading has columns by number; the first is a time if it looks like
+ * one. */
 static bool is_headless(char *const *field, size_t n)
 {
     double value;

@@ -39,7 +39,8 @@ lm_status trace_tick(trace_reader *r, size_t gpu, double *time, lm_error *err);
 lm_status trace_choose(trace_reader *r, const char *const *name, size_t n, size_t *at,
                        lm_error *err);
 
-/** A cell of the metric as a sample of `gpu`, without its time; refuses what is neither a value nor none. */
+/** A cell of the metric as a sample of `gpu`, without its time; refuses what is neither a value nor
+ * none. */
 lm_status trace_cell(trace_reader *r, const char *cell, size_t gpu, trace_sample *out,
                      lm_error *err);
 

@@ -1,4 +1,5 @@
-/** A trace in memory: a metric over time for each GPU, 12 bytes a sample, and the same at equal steps of time. */
+/** A trace in memory: a metric over time for each GPU, 12 bytes a sample, and the same at equal
+ * steps of time. */
 #ifndef TRACE_TRACE_H
 #define TRACE_TRACE_H
 

@@ -1,4 +1,5 @@
-/* A watched run: history of the values beside its metric, its epochs, its row in a file of observations. */
+/* A watched run: history of the values beside its metric, its epochs, its row in a file of
+ * observations. */
 #include "watch/run.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/** A watched run: its metric while it comes in, each epoch beside the plan, the whole run as an observation.
- * In constant memory. */
+/** A watched run: its metric while it comes in, each epoch beside the plan, the whole run as an
+ * observation. In constant memory. */
 #ifndef WATCH_RUN_H
 #define WATCH_RUN_H
 

@@ -10,7 +10,6 @@
 #include "devices/device.h"
 #include "epochs/epochs.h"
 #include "import/extrap.h"
-#include "import/extrap_write.h"
 #include "import/logs.h"
 #include "trace/power_log.h"
 #include "trace/trace.h"
