@@ -146,7 +146,7 @@ static void slots_conv(prepared_kernel *k)
  * Row-major. The operand that a framework's linear layer holds the other way round is here, too:
  * its weights (n, k) in the forward pass, the gradient of its output (k, m) in that of the weights.
  */
-static void create_gemm(const lm_kernel *k, api_op *op)
+static lm_status create_gemm(const lm_kernel *k, api_op *op)
 {
     const int64_t batch = k->u.gemm.batch, m = k->u.gemm.m, n = k->u.gemm.n, depth = k->u.gemm.k;
     const int     rank = batch > 1 ? 3 : 2, skip = 3 - rank;
@@ -162,6 +162,7 @@ static void create_gemm(const lm_kernel *k, api_op *op)
     tensor_set(&op->dst, plain, rank, dst + skip);
     if (k->u.gemm.bias)
         tensor_set(&op->bias, plain, rank, bias + skip);
+    return LM_OK;
 }
 
 /* A product of activations with activations has no weights, nor has a batch of products. */
@@ -194,7 +195,7 @@ static dnnl_format_tag_t image_layout(int64_t channels, bool depth)
     return depth ? dnnl_ncdhw : dnnl_nchw;
 }
 
-static void create_pool(const lm_kernel *k, api_op *op)
+static lm_status create_pool(const lm_kernel *k, api_op *op)
 {
     const axes    a        = { k->u.pool.in,     k->u.pool.out, k->u.pool.window,
                                k->u.pool.stride, k->u.pool.pad, k->u.pool.dilation };
@@ -211,6 +212,7 @@ static void create_pool(const lm_kernel *k, api_op *op)
     window_set(&op->window, &a, n_axes, src + 2);
     tensor_set(&op->src, image_layout(channels, depth), 2 + n_axes, src);
     tensor_set(&op->dst, image_layout(channels, depth), 2 + n_axes, dst);
+    return LM_OK;
 }
 
 static void slots_pool(prepared_kernel *k)
@@ -238,7 +240,7 @@ static void create_eltwise(const lm_kernel *k, api_op *op)
 }
 
 /* Of one operand: a function. Of two: their sum forward, backward a function's gradient. */
-static void create_map(const lm_kernel *k, api_op *op)
+static lm_status create_map(const lm_kernel *k, api_op *op)
 {
     const api_tensor tensor = flat(k->u.map.elements, op->src.type);
 
@@ -250,6 +252,7 @@ static void create_map(const lm_kernel *k, api_op *op)
         op->kind = API_BINARY;
         op->src = op->weights = op->dst = tensor;
     }
+    return LM_OK;
 }
 
 static void slots_map(prepared_kernel *k)
@@ -319,12 +322,13 @@ static void slots_norm(prepared_kernel *k)
     add_slot(k, DNNL_ARG_DIFF_SHIFT, ROLE_GRADIENT, normal);
 }
 
-static void create_softmax(const lm_kernel *k, api_op *op)
+static lm_status create_softmax(const lm_kernel *k, api_op *op)
 {
     const int64_t data[2] = { k->u.softmax.rows, k->u.softmax.group };
 
     op->kind = API_SOFTMAX;
     tensor_set(&op->src, dnnl_ab, 2, data);
+    return LM_OK;
 }
 
 static void slots_softmax(prepared_kernel *k)
@@ -340,12 +344,13 @@ static void slots_softmax(prepared_kernel *k)
 }
 
 /* Bytes have no type: moved as whole words where they divide. */
-static void create_copy(const lm_kernel *k, api_op *op)
+static lm_status create_copy(const lm_kernel *k, api_op *op)
 {
     const int64_t bytes = k->u.copy.bytes;
 
     op->kind = API_COPY;
     op->src  = bytes % 4 ? flat(bytes, dnnl_u8) : flat(bytes / 4, dnnl_f32);
+    return LM_OK;
 }
 
 static void slots_copy(prepared_kernel *k)
@@ -354,46 +359,43 @@ static void slots_copy(prepared_kernel *k)
     add_slot(k, DNNL_ARG_TO, k->base.kernel.pass == LM_GRAD_WEIGHT ? ROLE_ASIDE : ROLE_OUT, normal);
 }
 
+/* What oneDNN has primitives for. */
+static const struct {
+    lm_op op;
+    lm_status (*create)(const lm_kernel *k, api_op *op);
+    void (*slots)(prepared_kernel *k);
+} makers[] = {
+    { LM_OP_GEMM, create_gemm, slots_gemm }, { LM_OP_CONV, create_conv, slots_conv },
+    { LM_OP_POOL, create_pool, slots_pool }, { LM_OP_MAP, create_map, slots_map },
+    { LM_OP_NORM, create_norm, slots_norm }, { LM_OP_SOFTMAX, create_softmax, slots_softmax },
+    { LM_OP_COPY, create_copy, slots_copy },
+};
+
+#define N_MAKERS (sizeof makers / sizeof makers[0])
+
+static size_t maker_of(const lm_kernel *k)
+{
+    size_t i = 0;
+
+    while (i < N_MAKERS && makers[i].op != k->op)
+        i++;
+    return i;
+}
+
 lm_status op_of_kernel(const lm_kernel *k, api_op *out)
 {
     const dnnl_data_type_t type = kernel_data_type(k->dtype);
+    const size_t           i    = maker_of(k);
 
     *out = (api_op){ .pass = k->pass };
-    if (type == dnnl_data_type_undef && k->op != LM_OP_COPY)
+    if (i == N_MAKERS || (type == dnnl_data_type_undef && k->op != LM_OP_COPY))
         return LM_E_UNSUPPORTED;
     out->src.type = out->weights.type = out->bias.type = out->dst.type = type;
-    switch ((enum lm_ops)k->op) {
-    case LM_OP_GEMM: create_gemm(k, out); break;
-    case LM_OP_CONV: return create_conv(k, out);
-    case LM_OP_POOL: create_pool(k, out); break;
-    case LM_OP_MAP: create_map(k, out); break;
-    case LM_OP_NORM: return create_norm(k, out);
-    case LM_OP_SOFTMAX: create_softmax(k, out); break;
-    case LM_OP_COPY: create_copy(k, out); break;
-    case LM_OP_OPAQUE:
-    case LM_OP_GATHER:
-    case LM_OP_REDUCE:
-    case LM_OP_ATTENTION:
-    case LM_OP_ALLREDUCE: return LM_E_UNSUPPORTED;
-    }
-    return LM_OK;
+    return makers[i].create(k, out);
 }
 
 void op_add_slots(prepared_kernel *k)
 {
-    switch ((enum lm_ops)k->base.kernel.op) {
-    case LM_OP_GEMM: slots_gemm(k); break;
-    case LM_OP_CONV: slots_conv(k); break;
-    case LM_OP_POOL: slots_pool(k); break;
-    case LM_OP_MAP: slots_map(k); break;
-    case LM_OP_NORM: slots_norm(k); break;
-    case LM_OP_SOFTMAX: slots_softmax(k); break;
-    case LM_OP_COPY: slots_copy(k); break;
-    case LM_OP_OPAQUE: /* op_of_kernel() refuses the rest */
-    case LM_OP_GATHER:
-    case LM_OP_REDUCE:
-    case LM_OP_ATTENTION:
-    case LM_OP_ALLREDUCE: break;
-    }
+    makers[maker_of(&k->base.kernel)].slots(k); /* op_of_kernel() refuses all others */
     add_slot(k, DNNL_ARG_SCRATCHPAD, ROLE_SCRATCH, zero);
 }
