@@ -33,7 +33,7 @@ typedef struct layer_watts {
     trees      *grown;     /**< NULL: none */
 } layer_watts;
 
-#define LAYER_WATTS_FEATURES 41
+#define LAYER_WATTS_FEATURES (30 + N_WORK_KINDS)
 
 /** What `validate` and machine files call it: "machine.power", section [learned.power]. */
 #define LAYER_WATTS_NAME "power"
