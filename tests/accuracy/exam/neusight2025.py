@@ -201,7 +201,7 @@ def whole(exam, rows, other, known):
 
 def protocol(exam, known):
     """The paper's own: operators of its training split, NVIDIA's GPUs only; devices and operators that are not in it by
-    datasheets. (The exponent of power in operator_transfer() was set with devices of the test split in view.)"""
+    datasheets. (The exponent of power in transfer_default was set with devices of the test split in view.)"""
     trains, vendor = {}, vendors(exam)
     for (gpu, _), rows in operators(exam, exam.data, "train").items():
         if vendor.get(gpu) == "nvidia":
