@@ -84,7 +84,7 @@ static launch_product multiplies(const lm_kernel *k)
                              out * seen };
 }
 
-static size_t launch(const lm_kernel *k)
+static size_t launch_of(const lm_kernel *k)
 {
     return k->pass == LM_FORWARD      ? LAUNCH_CONV_FORWARD
            : k->pass == LM_GRAD_INPUT ? LAUNCH_CONV_GRAD_INPUT
@@ -108,14 +108,13 @@ static const char *window_of(const lm_kernel *k)
 /* FLOPs, those of the implicit product in waves, its steps, bytes of input, output and weights.
  * FLOPs and traffic have families by window, so that the few rows of a window share what others
  * show: no formula knows of Winograd's or FFT's discount. */
-static void launch_counts(launch_row *l, const lm_kernel *k, const char *tag)
+static void launch_counts(launch_row *l, const lm_kernel *k)
 {
     const launch_product of     = multiplies(k);
     const tile_plan      p      = tile_plan_of(of.batch, of.m, of.n, of.k, l->how);
     const char          *window = window_of(k);
     const double         n      = (double)lm_dtype_bytes(k->dtype) * (double)k->u.conv.n;
 
-    (void)tag;
     launch_put(l, "flops", window, "FLOP", RESOURCE_FLOPS, 2 * (double)lm_kernel_macs(k));
     launch_put(l, "wave_flops", window, "FLOP", RESOURCE_FLOPS, p.wave_flops);
     launch_put(l, "input_bytes", window, "byte", RESOURCE_BANDWIDTH,
@@ -166,7 +165,7 @@ const kernel_class kernel_conv = { .name          = "conv",
                                    .elements      = elements,
                                    .terms         = terms,
                                    .work          = WORK_CONV,
-                                   .launch        = launch,
+                                   .launch_of     = launch_of,
                                    .launch_counts = launch_counts,
                                    .features      = features,
                                    .multiplies    = multiplies,

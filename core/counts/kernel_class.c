@@ -55,13 +55,15 @@ size_t launch_class_of(const lm_kernel *k)
 {
     const kernel_class *class = kernel_class_of(k->op);
 
-    return class->launch ? class->launch(k) : N_LAYER_CLASSES;
+    if (class->launch_of)
+        return class->launch_of(k);
+    return class->launch ? class->launch : N_LAYER_CLASSES;
 }
 
-void launch_add(launch_row *l, const lm_kernel *k, const char *tag)
+void launch_add(launch_row *l, const lm_kernel *k)
 {
     const kernel_class *class = kernel_class_of(k->op);
-    const char *member        = class->tagged ? tag : "";
+    const char *member        = class->tagged ? l->tag : "";
 
     if (l->make) {
         const size_t at = columns_need(l->c, "floor", "launch", RESOURCE_HOST);
@@ -70,7 +72,7 @@ void launch_add(launch_row *l, const lm_kernel *k, const char *tag)
             l->c->column[at].floor = true;
     }
     launch_put(l, "floor", member, "launch", RESOURCE_HOST, 1);
-    class->launch_counts(l, k, member);
+    class->launch_counts(l, k);
     launch_put(l, "launch", member, "launch", RESOURCE_HOST, 1);
 }
 
@@ -83,21 +85,19 @@ double launch_traffic(const lm_kernel *k)
     return (double)w.read_bytes + (double)w.written_bytes;
 }
 
-void launch_put_work(launch_row *l, const lm_kernel *k, const char *tag)
+void launch_put_work(launch_row *l, const lm_kernel *k)
 {
-    (void)tag;
     launch_put(l, "flops", "", "FLOP", RESOURCE_FLOPS, (double)lm_kernel_work(k).flops);
     launch_put(l, "bytes", "", "byte", RESOURCE_BANDWIDTH, launch_traffic(k));
 }
 
 #define LONG_ROW 1024 /* elements of a row that a block of threads keeps */
 
-void launch_put_rows(launch_row *l, const lm_kernel *k, const char *tag)
+void launch_put_rows(launch_row *l, const lm_kernel *k)
 {
     const double bytes = launch_traffic(k);
     int64_t      n, group;
 
-    (void)tag;
     kernel_class_of(k->op)->statistics(k, &n, &group);
     launch_put(l, "bytes", "", "byte", RESOURCE_BANDWIDTH, bytes);
     launch_put(l, "row_count", "", "row", RESOURCE_FLOPS, (double)n);

@@ -42,6 +42,7 @@ typedef struct launch_row {
     rows         *r;
     const tiling *how;
     bool          make; /**< missing columns are made; else their family's stand for them */
+    const char   *tag;  /**< what its library calls the operator; "": not known */
 } launch_row;
 
 /** Adds a count to the column `name.member`, or to its family `name` where `member` is "". */
@@ -85,10 +86,10 @@ typedef struct kernel_class {
     work_kind (*work_of)(const lm_kernel *k); /**< in place of `work`, where it depends */
     /** Rows that it takes statistics of, and their length; NULL: none. */
     void (*statistics)(const lm_kernel *k, int64_t *rows, int64_t *group);
-    /** Class of one launch; N_LAYER_CLASSES: it has no price. NULL: it never has. */
-    size_t (*launch)(const lm_kernel *k);
+    size_t launch; /**< class of one launch (layer_class.h); 0: it has no price */
+    size_t (*launch_of)(const lm_kernel *k); /**< in place of `launch`, where it depends */
     /** Counts of one launch, but its floor and its start. */
-    void (*launch_counts)(launch_row *l, const lm_kernel *k, const char *tag);
+    void (*launch_counts)(launch_row *l, const lm_kernel *k);
     /** Features beside those that all kernels have. */
     void (*features)(feature_list *l, const lm_kernel *k, double multiprocessors);
     /** What it multiplies, of a convolution its implicit product; NULL: nothing. */
@@ -111,20 +112,16 @@ uint64_t launch_shape(const lm_kernel *k);
 /** Bytes that a launch moves: of a weight gradient of norms only what is read. */
 double launch_traffic(const lm_kernel *k);
 /** FLOPs and traffic. */
-void launch_put_work(launch_row *l, const lm_kernel *k, const char *tag);
+void launch_put_work(launch_row *l, const lm_kernel *k);
 /** Traffic, rows and long rows of what takes statistics of rows; features of these. */
-void launch_put_rows(launch_row *l, const lm_kernel *k, const char *tag);
+void launch_put_rows(launch_row *l, const lm_kernel *k);
 void feature_put_rows(feature_list *l, const lm_kernel *k, double multiprocessors);
 
 /** Class of a launch; N_LAYER_CLASSES: it has no price. */
 size_t launch_class_of(const lm_kernel *k);
 
-/**
- * Counts of one launch: its floor first, its start last.
- *
- * @param tag what its library calls the operator; "": not known
- */
-void launch_add(launch_row *l, const lm_kernel *k, const char *tag);
+/** Counts of one launch: its floor first, its start last. */
+void launch_add(launch_row *l, const lm_kernel *k);
 
 /**
  * Features of a launch: element type and pass (flags), sizes, FLOPs, bytes and their ratio

@@ -25,16 +25,10 @@ static double copy_elements(const lm_kernel *k)
     return (double)k->u.copy.bytes / (double)lm_dtype_bytes(k->dtype);
 }
 
-static size_t launch(const lm_kernel *k)
-{
-    (void)k;
-    return LAUNCH_MAP;
-}
-
 /* What a host does to launch `add` or `gelu` takes longer than the kernel. */
-static void launch_counts(launch_row *l, const lm_kernel *k, const char *tag)
+static void launch_counts(launch_row *l, const lm_kernel *k)
 {
-    launch_put(l, "bytes", tag, "byte", RESOURCE_BANDWIDTH, launch_traffic(k));
+    launch_put(l, "bytes", l->tag, "byte", RESOURCE_BANDWIDTH, launch_traffic(k));
 }
 
 static void features(feature_list *l, const lm_kernel *k, double multiprocessors)
@@ -56,8 +50,8 @@ static uint64_t map_shape(const lm_kernel *k, uint64_t h)
     return shape_mix(h, k->u.map.elements);
 }
 
-#define LAUNCHES                                                                           \
-    .tagged = true, .terms = loop_terms, .launch = launch, .launch_counts = launch_counts, \
+#define LAUNCHES                                                                               \
+    .tagged = true, .terms = loop_terms, .launch = LAUNCH_MAP, .launch_counts = launch_counts, \
     .features = features
 
 const kernel_class kernel_opaque = { .name = "opaque", .terms = loop_terms, .work = N_WORK_KINDS };

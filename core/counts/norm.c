@@ -33,12 +33,6 @@ static void statistics(const lm_kernel *k, int64_t *rows_of, int64_t *group)
     *group   = k->u.norm.group;
 }
 
-static size_t launch(const lm_kernel *k)
-{
-    (void)k;
-    return LAUNCH_NORM;
-}
-
 static void features(feature_list *l, const lm_kernel *k, double multiprocessors)
 {
     feature_put(l, "rms", FEATURE_FLAG, (double)k->u.norm.rms);
@@ -57,12 +51,6 @@ static void softmax_statistics(const lm_kernel *k, int64_t *rows_of, int64_t *gr
     *group   = k->u.softmax.group;
 }
 
-static size_t softmax_launch(const lm_kernel *k)
-{
-    (void)k;
-    return LAUNCH_SOFTMAX;
-}
-
 static uint64_t softmax_shape(const lm_kernel *k, uint64_t h)
 {
     return shape_mix(h, k->u.softmax.group);
@@ -75,7 +63,7 @@ const kernel_class kernel_norm    = { .name          = "norm",
                                       .terms         = terms,
                                       .work_of       = work_of,
                                       .statistics    = statistics,
-                                      .launch        = launch,
+                                      .launch        = LAUNCH_NORM,
                                       .launch_counts = launch_put_rows,
                                       .features      = features,
                                       .shape         = shape };
@@ -83,7 +71,7 @@ const kernel_class kernel_softmax = { .name          = "softmax",
                                       .terms         = loop_terms,
                                       .work          = WORK_SOFTMAX,
                                       .statistics    = softmax_statistics,
-                                      .launch        = softmax_launch,
+                                      .launch        = LAUNCH_SOFTMAX,
                                       .launch_counts = launch_put_rows,
                                       .features      = feature_put_rows,
                                       .shape         = softmax_shape };

@@ -14,12 +14,6 @@ static size_t terms(const term_sum *t)
     return (size_t)bytes;
 }
 
-static size_t launch(const lm_kernel *k)
-{
-    (void)k;
-    return LAUNCH_POOL;
-}
-
 static void features(feature_list *l, const lm_kernel *k, double multiprocessors)
 {
     (void)multiprocessors;
@@ -43,7 +37,7 @@ static uint64_t shape(const lm_kernel *k, uint64_t h)
 const kernel_class kernel_pool = { .name          = "pool",
                                    .terms         = terms,
                                    .work          = WORK_POOL,
-                                   .launch        = launch,
+                                   .launch        = LAUNCH_POOL,
                                    .launch_counts = launch_put_work,
                                    .features      = features,
                                    .shape         = shape };

@@ -39,7 +39,7 @@ static launch_product multiplies(const lm_kernel *k)
                              (double)k->u.gemm.k };
 }
 
-static size_t launch(const lm_kernel *k)
+static size_t launch_of(const lm_kernel *k)
 {
     return k->u.gemm.activations ? LAUNCH_BATCHED : LAUNCH_GEMM;
 }
@@ -47,14 +47,13 @@ static size_t launch(const lm_kernel *k)
 /* What tiles_plan_of() computes, and bytes. Of weights long_flops: tile_flops x log2(k / 4096) of
  * longer sums. Of activations tile_bytes, which tiles read: each factor once for every tile beside
  * it. */
-static void launch_counts(launch_row *l, const lm_kernel *kernel, const char *tag)
+static void launch_counts(launch_row *l, const lm_kernel *kernel)
 {
     const launch_product of    = multiplies(kernel);
     const tile_plan      p     = tile_plan_of(of.batch, of.m, of.n, of.k, l->how);
     const double         side  = tile_side(l->how->set);
     const double         bytes = (double)lm_dtype_bytes(kernel->dtype);
 
-    (void)tag;
     launch_put(l, "wave_flops", "", "FLOP", RESOURCE_FLOPS, p.wave_flops);
     launch_put(l, "tile_flops", "", "FLOP", RESOURCE_FLOPS, p.tile_flops);
     launch_put(l, "tile_elements", "", "element", RESOURCE_BANDWIDTH, p.elements);
@@ -90,12 +89,6 @@ static size_t attention_terms(const term_sum *t)
     return SLOT_ATTENTION_FLOPS;
 }
 
-static size_t attention_launch(const lm_kernel *k)
-{
-    (void)k;
-    return LAUNCH_ATTENTION;
-}
-
 static void attention_features(feature_list *l, const lm_kernel *k, double multiprocessors)
 {
     (void)multiprocessors;
@@ -118,7 +111,7 @@ const kernel_class kernel_gemm      = { .name          = "gemm",
                                         .elements      = elements,
                                         .terms         = terms,
                                         .work          = WORK_PRODUCT,
-                                        .launch        = launch,
+                                        .launch_of     = launch_of,
                                         .launch_counts = launch_counts,
                                         .features      = features,
                                         .multiplies    = multiplies,
@@ -126,7 +119,7 @@ const kernel_class kernel_gemm      = { .name          = "gemm",
 const kernel_class kernel_attention = { .name          = "attention",
                                         .terms         = attention_terms,
                                         .work          = WORK_ATTENTION,
-                                        .launch        = attention_launch,
+                                        .launch        = LAUNCH_ATTENTION,
                                         .launch_counts = launch_put_work,
                                         .features      = attention_features,
                                         .shape         = attention_shape };

@@ -192,9 +192,9 @@ static lm_status predict_fold(const split *by, size_t fold, size_t class, const 
 
     for (size_t i = 0; i < t->n; i++)
         in[i] = fold == SPLIT_ALWAYS || by->fold[t->point[i]] != fold;
-    status = learn ? residual_learn(class, &(residual_source){ r, t->time, in, NULL }, 1, &learned,
-                                    NULL, err)
-                   : layer_rows_fit(r, in, &count, err);
+    status = learn
+                 ? residual_learn(class, &(residual_source){ r, in, NULL }, 1, &learned, NULL, err)
+                 : layer_rows_fit(r, in, &count, err);
     if (status == LM_E_ARG)
         return LM_OK; /* too few */
     for (size_t i = 0; i < t->n; i++)

@@ -53,8 +53,7 @@ static lm_status class_rows_new(size_t class, const learned_source *from, size_t
             return no_memory(err);
         status =
             layer_rows_new(layer_classes[class], out->time[out->n], found, &out->rows[out->n], err);
-        out->of[out->n] =
-            (residual_source){ &out->rows[out->n], out->time[out->n], NULL, &from[i].m->device };
+        out->of[out->n] = (residual_source){ &out->rows[out->n], NULL, &from[i].m->device };
         out->n++;
     }
     return status;

@@ -46,7 +46,7 @@ static void add(columns *c, rows *r, const layer_class *class, const layer_time 
 {
     rows_begin(r, t->seconds, 1, !forward_only(&t->run));
     if (class->launch) {
-        launch_add(&(launch_row){ c, r, how, make }, t->shape->kernel, t->shape->tag);
+        launch_add(&(launch_row){ c, r, how, make, t->shape->tag }, t->shape->kernel);
         return;
     }
     if (t->run.alone)

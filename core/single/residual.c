@@ -87,7 +87,7 @@ static lm_status look(void *context, size_t i, residual_space *space, double *x,
     learning              *l   = context;
     const size_t           at  = machine_of(l, i);
     const residual_source *s   = &l->from[at];
-    const layer_time      *t   = &s->time[i - l->first[at]];
+    const layer_time      *t   = &s->r->time[i - l->first[at]];
     const priced_row       row = { .shape   = t->shape,
                                    .run     = &t->run,
                                    .rows    = &s->r->rows,
@@ -120,8 +120,8 @@ static lm_status learn_rows(learning *l, size_t n, residual_trees **out, residua
 
         from[i] = (feature_source){ &s->r->rows, &s->r->columns, s->device };
         for (size_t k = 0; k < s->r->n; k++) {
-            seconds[l->first[i] + k] = !s->in || s->in[k] ? s->time[k].seconds : 0;
-            shape[l->first[i] + k]   = shape_number(s->time[k].shape);
+            seconds[l->first[i] + k] = !s->in || s->in[k] ? s->r->time[k].seconds : 0;
+            shape[l->first[i] + k]   = shape_number(s->r->time[k].shape);
         }
     }
     if (!status)

@@ -16,7 +16,6 @@ typedef struct residual_set {
 /** Rows of one machine to learn from. */
 typedef struct residual_source {
     layer_rows         *r;
-    const layer_time   *time;   /**< of the rows, in their order */
     const bool         *in;     /**< rows that may be seen; NULL: all */
     const layer_device *device; /**< NULL: not known */
 } residual_source;

@@ -68,7 +68,7 @@ static double count(const lm_kernel *k, const char *tag, const tiling *how, cons
     double  value = -1;
 
     rows_begin(&r, NAN, 1, 0);
-    launch_add(&(launch_row){ &c, &r, how, true }, k, tag);
+    launch_add(&(launch_row){ &c, &r, how, true, tag }, k);
     assert_int_equal(rows_check(&r, NULL), LM_OK);
     assert_in_range(r.n_items, 3, 10);
     assert_true(c.column[r.item[0].column].floor);

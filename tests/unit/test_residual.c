@@ -167,8 +167,8 @@ static void what_is_left_out_is_not_seen(void **state)
             w->time[i].seconds *= in[i] ? 1 : 100;
         assert_int_equal(layer_rows_new(&layer_class_dense, w->time, N, &r, &w->err), LM_OK);
         r.rates = (layer_rates){ 1e12, 1e11 };
-        assert_int_equal(residual_learn(LAYER_DENSE, &(residual_source){ &r, w->time, in, NULL }, 1,
-                                        &found, NULL, &w->err),
+        assert_int_equal(residual_learn(LAYER_DENSE, &(residual_source){ &r, in, NULL }, 1, &found,
+                                        NULL, &w->err),
                          LM_OK);
         assert_non_null(found);
         assert_int_equal(found->rows, N - N / 3);
