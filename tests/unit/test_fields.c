@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/memory_fields.h"
+#include "report/plan/fields.h"
 #include "report/scale_view.h"
 
 typedef struct car {
@@ -157,13 +159,12 @@ static void one_record_becomes_keys_of_an_object(void **state)
     }
     fclose(out);
     assert_string_equal(
-        text,
-        "{\"name\": \"beetle\", \"lap_ms\": 1600, \"road_km\": 2, \"speed\": 1250, "
-        "\"wheels\": 4000, \"axles\": 2000, \"seats\": 5, \"maker\": \"VW\", \"sold\": true, "
-        "\"first_m\": 2000, \"title\": \"the beetle\"}\n"
-        "{\"name\": \"ghost\", \"lap_ms\": null, \"road_km\": 0, \"speed\": null, "
-        "\"wheels\": 0, \"axles\": 0, \"seats\": null, \"maker\": null, \"sold\": false, "
-        "\"first_m\": 0, \"title\": \"the ghost\"}\n");
+        text, "{\"name\": \"beetle\", \"lap_ms\": 1600, \"road_km\": 2, \"speed\": 1250, "
+              "\"wheels\": 4000, \"axles\": 2000, \"seats\": 5, \"maker\": \"VW\", \"sold\": true, "
+              "\"first_m\": 2000, \"title\": \"the beetle\"}\n"
+              "{\"name\": \"ghost\", \"lap_ms\": null, \"road_km\": 0, \"speed\": null, "
+              "\"wheels\": 0, \"axles\": 0, \"seats\": null, \"maker\": null, \"sold\": false, "
+              "\"first_m\": 0, \"title\": \"the ghost\"}\n");
     free(text);
 }
 
@@ -238,15 +239,33 @@ static void each_key_of_scale_in_csv_is_one_in_json(void **state)
     free(json_keys);
 }
 
-static void each_field_of_a_step_has_one_key_and_help(void **state)
+/* Fields that are picked take what they lack from their namesakes: a row without one fails. */
+static void each_column_has_one_key_and_help(void **state)
 {
+    static const struct {
+        const field *fields, *from;
+    } tables[] = { { step_fields, NULL },
+                   { step_predicted, step_fields },
+                   { energy_fields, step_fields },
+                   { plan_fields, NULL },
+                   { plan_answer_fields, plan_fields },
+                   { largest_fields, NULL },
+                   { memory_fields, NULL },
+                   { memory_layer_fields, NULL } };
+
     (void)state;
-    for (const field *f = step_fields; f->key; f++) {
-        assert_non_null(f->help);
-        for (const field *g = step_fields; g < f; g++)
-            assert_string_not_equal(f->key, g->key);
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        for (const field *f = tables[i].fields; f->key; f++) {
+            const field *d = f;
+
+            for (d = f->help ? f : tables[i].from; d && d->key && strcmp(d->key, f->key);)
+                d++;
+            if (!d || !d->key || !d->help)
+                fail_msg("%s is not explained", f->key);
+            for (const field *g = tables[i].fields; g < f; g++)
+                assert_string_not_equal(f->key, g->key);
+        }
     }
-    free(keys_of(step_predicted, IN_CSV)); /* each row is found */
     free(keys_of(step_parts_told, IN_PAGE));
 }
 
@@ -261,7 +280,7 @@ int main(void)
         cmocka_unit_test(a_row_without_a_value_takes_it_from_its_namesake),
         cmocka_unit_test(data_of_a_picture_is_numbers_alone),
         cmocka_unit_test(each_key_of_scale_in_csv_is_one_in_json),
-        cmocka_unit_test(each_field_of_a_step_has_one_key_and_help),
+        cmocka_unit_test(each_column_has_one_key_and_help),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
