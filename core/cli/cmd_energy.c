@@ -152,7 +152,6 @@ static lm_status print_answers(const answers *a, const power_choice *c, format f
                               .facts  = step_watts_facts(&w) };
     field_rows       rows = field_rows_of(&v);
     energy_row       r    = row_of(a, c, NAN, &a->usual);
-    lm_status        status;
 
     field_row(&rows, &r);
     for (size_t i = 0; i < a->n; i++) {
@@ -160,9 +159,7 @@ static lm_status print_answers(const answers *a, const power_choice *c, format f
         best_of(a, i, r.best, sizeof r.best);
         field_row(&rows, &r);
     }
-    status = table_print(rows.t, f, stdout, err);
-    table_free(rows.t);
-    return status;
+    return field_rows_print(&rows, f, stdout, LM_OK, err);
 }
 
 /* Shares of a learned model's step are the default model's: without these all of it would follow

@@ -118,48 +118,38 @@ static bool is_best(const scale_point *x, size_t i, size_t n)
     return true;
 }
 
-static table *points_table(const session *s, const predict_options *a, const scale_point *x)
+static unsigned facts_of(const session *s, const predict_options *a, const step_watts *w)
 {
-    const setup_choice *c    = &a->how;
-    const step_watts    w    = power_choice_watts(&a->power);
-    const field_view    v    = { .fields = step_predicted,
-                                 .from   = step_fields,
-                                 .in     = field_place_of(a->format),
-                                 .facts =
-                                     step_watts_facts(&w) | (c->setup.devices > 1 ? STEP_SEVERAL : 0) |
-                                     (c->given ? STEP_SYNC : 0) | (c->buckets.automatic ? STEP_BEST : 0) |
-                                     (s->net->set ? STEP_SET : 0) };
-    field_rows          rows = field_rows_of(&v);
-
-    for (size_t i = 0; i < points_of(a); i++) {
-        step_row r = step_row_of(&x[i], &w);
-
-        r.sync = c->policy[i % c->n];
-        r.best = is_best(x, i, c->n);
-        r.set  = s->net->set;
-        field_row(&rows, &r);
-    }
-    return rows.t;
+    return step_watts_facts(w) | (a->how.setup.devices > 1 ? STEP_SEVERAL : 0) |
+           (a->how.given ? STEP_SYNC : 0) | (a->how.buckets.automatic ? STEP_BEST : 0) |
+           (s->net->set ? STEP_SET : 0);
 }
 
 static lm_status print_points(const session *s, const predict_options *a, lm_error *err)
 {
     const size_t     n        = points_of(a);
     const step_watts w        = power_choice_watts(&a->power);
+    const field_view v        = { .fields = step_predicted,
+                                  .from   = step_fields,
+                                  .in     = field_place_of(a->format),
+                                  .facts  = facts_of(s, a, &w) };
+    field_rows       rows     = field_rows_of(&v);
     bool             no_power = false;
     scale_point     *x        = malloc((n + 1) * sizeof *x);
-    table           *t        = NULL;
     lm_status        status   = x ? predict_points(s, a, x, err) : no_memory(err);
 
-    for (size_t i = 0; i < n && !status; i++)
+    for (size_t i = 0; i < n && !status; i++) {
+        step_row r = step_row_of(&x[i], &w);
+
+        r.sync = a->how.policy[i % a->how.n];
+        r.best = is_best(x, i, a->how.n);
+        r.set  = s->net->set;
         no_power |= !step_power_told(&w, &x[i]);
-    if (!status) {
-        t      = points_table(s, a, x);
-        status = table_print(t, a->format, stdout, err);
+        field_row(&rows, &r);
     }
+    status = field_rows_print(&rows, a->format, stdout, status, err);
     if (!status && no_power)
-        step_watts_explain(&a->power.model, a->power.learned, s->who->model, s->who->machine);
-    table_free(t);
+        step_watts_explain(&w, s->who->model, s->who->machine);
     free(x);
     return status;
 }

@@ -213,7 +213,7 @@ static lm_status run(const options *o, lm_error *err)
             status = scale_print(&g, q->format, err);
     }
     if (!status && scale_lacks_power(&g))
-        step_watts_explain(&q->power.model, q->power.learned, s.who->model, s.who->machine);
+        step_watts_explain(&g.power, s.who->model, s.who->machine);
     grid_free(&g);
     session_close(&s);
     return status;

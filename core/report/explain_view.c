@@ -138,8 +138,7 @@ static lm_status print_rows(const explained *row, size_t n, size_t top, const li
     }
     if (f == FORMAT_TABLE) /* who reads files can add */
         add_row(p, &rows, "(all)", &total);
-    status = table_print(rows.t, f, stdout, err);
-    table_free(rows.t);
+    status = field_rows_print(&rows, f, stdout, LM_OK, err);
     if (status || f != FORMAT_TABLE)
         return status;
     putchar('\n');

@@ -197,6 +197,15 @@ void field_row(field_rows *rows, const void *record)
     }
 }
 
+lm_status field_rows_print(const field_rows *rows, format f, FILE *out, lm_status status,
+                           lm_error *err)
+{
+    if (!status)
+        status = table_print(rows->t, f, out, err);
+    table_free(rows->t);
+    return status;
+}
+
 void fields_json(const field_view *v, const void *record, json *j)
 {
     char room[FIELD_TEXT_MAX], name[FIELD_TEXT_MAX];
@@ -272,7 +281,6 @@ lm_status fields_help(const field *fields, const field *from, FILE *out, lm_erro
     const field_view v    = { .fields = field_fields, .in = IN_TABLE };
     field_rows       rows = field_rows_of(&v);
     char             room[FIELD_TEXT_MAX];
-    lm_status        status;
 
     for (walk w = walk_of(&of); next(&w);) {
         field shown_as = *w.d;
@@ -280,7 +288,5 @@ lm_status fields_help(const field *fields, const field *from, FILE *out, lm_erro
         shown_as.key = named(w.f->key, w.name, room);
         field_row(&rows, &shown_as);
     }
-    status = table_print(rows.t, FORMAT_TABLE, out, err);
-    table_free(rows.t);
-    return status;
+    return field_rows_print(&rows, FORMAT_TABLE, out, LM_OK, err);
 }

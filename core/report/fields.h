@@ -127,6 +127,9 @@ typedef struct field_rows {
 /** The columns of a view, without rows. Running out of memory is told by table_print(). */
 field_rows field_rows_of(const field_view *v);
 void       field_row(field_rows *rows, const void *record);
+/** Prints them unless `status` is a failure, which it then returns; frees them. */
+lm_status field_rows_print(const field_rows *rows, format f, FILE *out, lm_status status,
+                           lm_error *err);
 
 /** The fields of one record as keys of an open JSON object; what is unknown becomes null. */
 void fields_json(const field_view *v, const void *record, json *j);

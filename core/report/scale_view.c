@@ -109,7 +109,7 @@ static unsigned turn_facts(const scale_grid *g)
 }
 
 /* A row for each curve: where it turns. */
-static table *turns_table(const scale_grid *g, format f)
+static field_rows turns_of(const scale_grid *g, format f)
 {
     const field_view v = {
         .fields = turn_fields, .from = step_fields, .in = field_place_of(f), .facts = turn_facts(g)
@@ -124,7 +124,7 @@ static table *turns_table(const scale_grid *g, format f)
         r.point.global_batch = q->global_batch;
         field_row(&rows, &r);
     }
-    return rows.t;
+    return rows;
 }
 
 /* ---- words --------------------------------------------------------------------------------------
@@ -219,61 +219,41 @@ static void print_words(const scale_grid *g, FILE *out)
         fprintf(out, "note: %s\n", g->net->note);
 }
 
-/* What all curves share. */
-TEXT_OF(network_name, scale_grid, r->who->network)
-TEXT_OF(network_set, scale_grid, r->net->set)
-TEXT_OF(network_note, scale_grid, r->net->note)
-TEXT_OF(machine_file, scale_grid, r->who->machine)
-TEXT_OF(model_name, scale_grid, r->who->model)
-TEXT_OF(kind_name, scale_grid, scaling_kind_name(r->line[0].curve.q.kind))
-COUNT_OF(dataset, scale_grid, r->line[0].curve.q.dataset)
-COUNT_OF(ranks, scale_grid, r->who->cal->max_ranks)
-COUNT_OF(hosts, scale_grid, r->who->cal->max_hosts)
-TEXT_OF(turn_text, scale_grid, turn_meaning(r->line[0].curve.q.kind))
-
-enum grid_facts { GRID_CALIBRATED = 1, GRID_DATASHEET = 2 };
-
-static const field grid_fields[] = {
-    { "network", .text = network_name, .help = "as it was asked for" },
-    { "set", .text = network_set, .help = "arguments of the network" },
-    { "note", .text = network_note, .help = "what is to be known of its counts" },
-    { "machine", .text = machine_file, .help = "machine file" },
-    { "model", .text = model_name, .help = "model that predicts the step" },
-    { "scaling", .text = kind_name, .help = "what stays the same on more devices" },
-    { "dataset", .count = dataset, .help = "samples of an epoch" },
-    { "calibrated_ranks", .count = ranks, .when = GRID_CALIBRATED, .help = "most ranks measured" },
-    { "calibrated_hosts", .count = hosts, .when = GRID_CALIBRATED, .help = "most hosts measured" },
-    { "device", FIELD_AT(scale_grid, device), .when = GRID_DATASHEET, .help = "by its datasheet" },
-    { "turning_point", .text = turn_text, .help = "what a turning point is" },
-    { 0 },
-};
-
 static void print_json(const scale_grid *g, const table *rows)
 {
-    const field_view v     = { .fields = grid_fields,
-                               .in     = IN_JSON,
-                               .facts  = g->who->cal ? GRID_CALIBRATED : GRID_DATASHEET };
-    table           *turns = turns_table(g, FORMAT_JSON);
-    json             j     = { .out = stdout };
+    const predictor   *who   = g->who;
+    const scaling_kind kind  = g->line[0].curve.q.kind;
+    const field_rows   turns = turns_of(g, FORMAT_JSON);
+    json               j     = { .out = stdout };
 
     json_open(&j, NULL, '{');
-    fields_json(&v, g, &j);
-    table_json(turns, &j, "curves");
+    json_text(&j, "network", who->network);
+    json_text(&j, "set", g->net->set);
+    json_text(&j, "note", g->net->note);
+    json_text(&j, "machine", who->machine);
+    json_text(&j, "model", who->model);
+    json_text(&j, "scaling", scaling_kind_name(kind));
+    json_count(&j, "dataset", (uint64_t)g->line[0].curve.q.dataset);
+    if (who->cal) {
+        json_count(&j, "calibrated_ranks", (uint64_t)who->cal->max_ranks);
+        json_count(&j, "calibrated_hosts", (uint64_t)who->cal->max_hosts);
+    } else {
+        json_text(&j, "device", g->device);
+    }
+    json_text(&j, "turning_point", turn_meaning(kind));
+    table_json(turns.t, &j, "curves");
     table_json(rows, &j, "points");
     json_close(&j, '}');
-    table_free(turns);
+    table_free(turns.t);
 }
 
 static lm_status print_turns(const scale_grid *g, lm_error *err)
 {
-    table    *t = turns_table(g, FORMAT_TABLE);
-    lm_status status;
+    const field_rows turns = turns_of(g, FORMAT_TABLE);
 
     printf("\nturning points: %s; low and high by the interval of all-reduces\n",
            turn_meaning(g->line[0].curve.q.kind));
-    status = table_print(t, FORMAT_TABLE, stdout, err);
-    table_free(t);
-    return status;
+    return field_rows_print(&turns, FORMAT_TABLE, stdout, LM_OK, err);
 }
 
 lm_status scale_print(const scale_grid *g, format f, lm_error *err)

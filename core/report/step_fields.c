@@ -31,15 +31,15 @@ bool step_power_told(const step_watts *w, const scale_point *point)
     return !step_watts_facts(w) || !isnan(step_row_of(point, w).power.watts.value);
 }
 
-void step_watts_explain(const power_model *m, bool learned, const char *model, const char *machine)
+void step_watts_explain(const step_watts *w, const char *model, const char *machine)
 {
-    if (!learned)
+    if (!w->learned)
         fprintf(
             stderr,
             "layermeter: %s: power was measured by what bounds a step, which %s does not say and "
             "no formula of %s is there for: calibrate whole networks, too\n",
             machine, model, model_at(0));
-    else if (!power_known(m))
+    else if (!power_known(w->model))
         fprintf(stderr,
                 "layermeter: %s: %s does not tell the power of all layers, or of devices that wait "
                 "for each other: for these tell --idle-power\n",

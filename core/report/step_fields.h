@@ -65,7 +65,7 @@ bool step_power_told(const step_watts *w, const scale_point *point);
 
 /** Says on stderr why some step has no power, though there are columns for it. `machine`: its file.
  */
-void step_watts_explain(const power_model *m, bool learned, const char *model, const char *machine);
+void step_watts_explain(const step_watts *w, const char *model, const char *machine);
 
 /** Where a power comes from: "learned", "fitted" or "assumed"; "": it is unknown. */
 const char *step_power_by(const power_model *m, const step_power *p);

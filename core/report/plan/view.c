@@ -179,9 +179,11 @@ static lm_status plans_table(const plan_job *job, const plan_answers *answers, f
         qsort(row, n, sizeof *row, by_time);
     for (size_t i = 0; i < n && !status; i++)
         status = add_row(job, answers, row[i], &rows, &no_power, err);
-    if (no_power)
-        step_watts_explain(&no_power->power, no_power->learned, no_power->who->model,
-                           no_power->name);
+    if (no_power) {
+        const step_watts w = watts_of(job, no_power);
+
+        step_watts_explain(&w, no_power->who->model, no_power->name);
+    }
     free(row);
     *out = rows.t;
     return status;
