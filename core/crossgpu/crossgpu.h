@@ -26,49 +26,50 @@ typedef enum crossgpu_method {
 } crossgpu_method;
 
 extern const char *const crossgpu_method_names[N_CROSSGPU_METHODS];
-/** LM_E_NOTFOUND names all there are. */
+/** The text of LM_E_NOTFOUND lists all methods. */
 lm_status crossgpu_method_parse(const char *name, crossgpu_method *out, lm_error *err);
 
-/** What method layermeter adds up, in the logarithm. */
+/** Learners of method layermeter; their log ratios are added. */
 enum { BY_NEAREST, BY_PARTS, BY_TREES, N_BY };
 
-/** What a prediction stands on. */
+/** Basis of a prediction. */
 typedef enum crossgpu_basis {
     BASIS_LEARNED,   /**< runs on both GPUs */
-    BASIS_DATASHEET, /**< at least one of them, or the pair, was not learned from */
+    BASIS_DATASHEET, /**< a GPU or a pair that was not learned from */
 } crossgpu_basis;
 
 typedef struct crossgpu_prediction {
-    double         seconds, low, high; /**< NAN: there is no interval */
+    double         seconds, low, high; /**< NAN: no interval */
     crossgpu_basis basis;
 } crossgpu_prediction;
 
-/** Which GPU of a pair is told by its datasheet alone: each is another error. */
+/** The GPU of a pair that is known by its datasheet alone; the two cases have different errors. */
 typedef enum { UNKNOWN_TARGET, UNKNOWN_SOURCE, N_UNKNOWN } unknown_gpu;
 
 /** What was learned. */
 typedef struct crossgpu {
     crossgpu_method method;
     uint64_t        seed;
-    size_t          n_rows, n_groups; /**< that it learned from */
+    size_t          n_rows, n_groups; /**< learned from */
     space           s;
     gpu            *gpu;
     size_t          n_gpus;
     bounds          bounds;      /**< of method layermeter */
     nearest         nearest;     /**< the same */
     part_factors    parts;       /**< the same */
-    learner        *trees;       /**< the same; NULL: built without XGBoost, or not better */
+    learner        *trees;       /**< the same; NULL: built without XGBoost, or no better */
     double          share[N_BY]; /**< of each, together 1 */
     stacking        stack;       /**< of method stacking */
     double         *median;      /**< of method pair-ratio: n_gpus^2; NAN: the pair is not known */
-    interval        known;       /**< of measured / predicted, of pairs that were learned from */
-    interval        unknown[N_UNKNOWN]; /**< of others; where neither GPU was, what holds both */
+    interval        known;       /**< of measured / predicted, of pairs learned from */
+    interval        unknown[N_UNKNOWN]; /**< of other pairs; if neither GPU was learned from, the
+                                             hull of both */
 } crossgpu;
 
 typedef struct crossgpu_options {
     crossgpu_method method;
     uint64_t        seed;
-    bool            judge; /**< intervals, too, which take learning again without parts */
+    bool            judge; /**< intervals, too: learns again without each part */
 } crossgpu_options;
 
 /** LM_E_UNSUPPORTED (stacking without XGBoost), LM_E_ARG, LM_E_NOMEM. */
@@ -76,20 +77,19 @@ lm_status crossgpu_learn(const selection *rows, const crossgpu_options *o, cross
                          lm_error *err);
 void      crossgpu_free(crossgpu *c);
 
-/** Number of a GPU that was learned from; c->n_gpus: none. */
+/** Number of a GPU that was learned from; c->n_gpus: not learned from. */
 size_t crossgpu_gpu(const crossgpu *c, const char *name);
 
 /**
- * @param x    features of the run on `from` (space_run())
- * @param to   may be one that was not learned from
- * @return LM_E_NOTFOUND for datasheets that lack a figure, or a pair that pair-ratio does not know;
- *         LM_E_NOMEM
+ * @param x  features of the run on `from` (space_run())
+ * @param to any GPU, learned from or not
+ * @return LM_E_NOTFOUND for a datasheet without a needed figure, or a pair unknown to pair-ratio;
+ * LM_E_NOMEM
  */
 lm_status crossgpu_predict(const crossgpu *c, const double *x, const gpu *from, const gpu *to,
                            crossgpu_prediction *out, lm_error *err);
 
-/** What the trees of method layermeter say of a pair's features: the logarithm
- * of the ratio. LM_E_NOMEM. */
+/** Logarithm of the ratio by the trees of method layermeter, from a pair's features. LM_E_NOMEM. */
 lm_status crossgpu_trees(const learner *l, const double *x, double *out, lm_error *err);
 
 /** What was learned, as text: kept_save() and kept_load(). */

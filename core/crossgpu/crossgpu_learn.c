@@ -111,8 +111,7 @@ static lm_status trees_left(const selection *rows, uint64_t seed, double *left, 
 /* ---- how much of each ---------------------------------------------------------------------------
  */
 
-/* What shares of what the learners leave over come to; NAN where one that
- * has a share says nothing. */
+/* The learners' residuals, weighted by their shares; NAN if a learner with a share has none. */
 static double left_by(double *const left[N_BY], const double share[N_BY], size_t i)
 {
     double sum = 0;
@@ -139,8 +138,8 @@ static double error_of(double *const left[N_BY], const double share[N_BY], size_
     return k ? sum / (double)k : NAN;
 }
 
-/* The mean of all that there are, unless other quarters are clearly better: what is chosen on few
- * groups is partly luck. `share` stays where there is nothing to judge by. */
+/* The mean of all learners, unless other quarters are clearly better: a choice on few groups is
+ * partly luck. Without any residuals `share` stays. */
 static void best_shares(double *const left[N_BY], size_t n, double share[N_BY])
 {
     double least = (1 - CLEARLY) * error_of(left, share, n);
@@ -213,8 +212,8 @@ static lm_status leave_gpu(const selection *rows, size_t g, size_t *at, residual
     return LM_OK;
 }
 
-/* Each GPU left out in turn, and told by its datasheet. Runs on it are mixed by what others'
- * metrics say; its own say how those on others are: these errors are not alike. */
+/* Each GPU left out in turn and known by its datasheet alone. As a target, its seconds are mixed by
+ * metrics of other GPUs; as a source, by its own. These errors differ. */
 static lm_status unknown_intervals(const selection *rows, interval out[N_UNKNOWN], lm_error *err)
 {
     residual *room         = malloc((2 * rows->n + 1) * sizeof *room);

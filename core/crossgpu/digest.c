@@ -11,8 +11,8 @@
 #include "base/stats.h"
 #include "trace/metrics.h"
 
-/* What is looked for, and its unit where the trace tells none. DCGM's by the columns of `dcgmi
- * dmon`, which stand for all their names. */
+/* Known metrics, with units for traces without any. DCGM's columns of `dcgmi dmon` stand for all
+ * their names. */
 static const struct known {
     const char *name, *unit;
 } known[] = {

@@ -1,4 +1,4 @@
-/** What a trace of GPU metrics comes to: the distribution of each metric, as columns of a run. */
+/** Digest of a trace of GPU metrics: the distribution of each metric, as columns of a run. */
 #ifndef CROSSGPU_DIGEST_H
 #define CROSSGPU_DIGEST_H
 
@@ -18,15 +18,14 @@ typedef struct digest {
 } digest;
 
 /**
- * All samples of one GPU. Names are the trace's own in lower case, of letters, digits and
- * underscores; the unit is the one that the trace tells, else what tools are known to print.
+ * All samples of one GPU. Names are the trace's in lower case, of letters, digits and underscores.
+ * The unit is the trace's, else the one that tools are known to print.
  *
- * @param q       `gpu` is one of the trace's; `metric` is not looked at
- * @param metrics by any of their names; NULL: those of DCGM, nvidia-smi and `layermeter watch` that
- *                the trace has
- * @return LM_E_NOTFOUND for a metric that is not there, or where none is known; LM_E_ARG for one
- *         without a single value, LM_E_UNSUPPORTED for stdin, which is read but once; as
- * trace_load()
+ * @param q       `gpu` is one of the trace's; `metric` is ignored
+ * @param metrics by any of their names; NULL: those of DCGM, nvidia-smi and `layermeter watch` in
+ * the trace
+ * @return LM_E_NOTFOUND for an absent metric, or if none is known; LM_E_ARG for a metric without
+ * values, LM_E_UNSUPPORTED for stdin, which can be read only once; as trace_load()
  */
 lm_status digest_trace(const char *path, const trace_question *q, const char *const *metrics,
                        size_t n, digest *out, lm_error *err);

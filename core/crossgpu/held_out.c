@@ -74,7 +74,7 @@ static bool stays(const pairs *p, size_t i, held_out_kind leave, const size_t *p
     return part[i] != left && (leave != HELD_OUT_GPU || p->row[i].pair / p->n_gpus != left);
 }
 
-/* What a method does not tell is no failure. */
+/* A prediction that a method does not make is no failure. */
 static lm_status predict_row(const crossgpu *c, const pairs *p, const pair_row *row,
                              const double *x, crossgpu_prediction *out, lm_error *err)
 {

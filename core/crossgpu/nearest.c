@@ -222,7 +222,7 @@ static lm_status solve(part *p, double g, double l, lm_error *err)
     return LM_OK;
 }
 
-/* What is left over where each fold is left out; NAN where that is all there is. */
+/* Residuals with each fold left out; NAN for a single fold. */
 static lm_status leave_out(part *p, lm_error *err)
 {
     size_t m;

@@ -1,13 +1,13 @@
 /**
- * What similar runs did: kernel ridge regression of log ratios, a Gaussian process' mean, for each
- * pair of GPUs by itself.
+ * Similar runs: kernel ridge regression of log ratios (the mean of a Gaussian process), for each
+ * pair of GPUs.
  *
  *   log ratio(x) = median + sum over runs i of alpha_i exp(-g |z(x) - z(x_i)|^2 / features)
  *   alpha = (K + l I)^-1 (log ratios - median)
  *
- * with z the features of a run, each centred and scaled to deviation 1. g and l are those of a grid
- * with the least mean absolute error where each part of the groups is left out, which takes no new
- * fits: what is left over is (K^-1)_GG^-1 alpha_G (Rasmussen & Williams 2006, equation 5.12, for
+ * z are the features of a run, centred and scaled to deviation 1. g and l are taken from a grid:
+ * they have the least mean absolute error over parts of the groups left out. That takes no new
+ * fits, as the residuals are (K^-1)_GG^-1 alpha_G (Rasmussen & Williams 2006, equation 5.12, for
  * groups).
  */
 #ifndef CROSSGPU_NEAREST_H
@@ -16,9 +16,9 @@
 #include "crossgpu/pairs.h"
 #include "learn/lines.h"
 
-/** What is known of one pair of GPUs. */
+/** One pair of GPUs. */
 typedef struct nearest_pair {
-    size_t  n;      /**< runs; 0: it is not known */
+    size_t  n;      /**< runs; 0: an unknown pair */
     double  median; /**< of log ratios */
     size_t *run;    /**< n */
     double *alpha;  /**< n */
@@ -26,7 +26,7 @@ typedef struct nearest_pair {
 
 typedef struct nearest {
     size_t        n_features, n_runs, n_gpus;
-    double       *mean, *deviation; /**< of features; deviation 0: it does not count */
+    double       *mean, *deviation; /**< of features; deviation 0: ignored */
     double       *z;                /**< n_runs x n_features */
     double        g, l;
     nearest_pair *pair; /**< n_gpus^2 */
@@ -34,8 +34,8 @@ typedef struct nearest {
 
 /**
  * @param fold of each group, below n_folds: left out together
- * @param left rows->n: measured - predicted log ratio with the row's fold left out; NAN for a pair
- *             of a single fold, or that is not known. NULL: not wanted
+ * @param left rows->n: measured - predicted log ratio with the row's fold left out; NAN for an
+ * unknown pair or a pair of a single fold. May be NULL
  * @return LM_E_NOMEM, LM_E_ARG
  */
 lm_status nearest_fit(const selection *rows, const size_t *fold, size_t n_folds, nearest *out,
@@ -45,10 +45,10 @@ void      nearest_free(nearest *k);
 /** Is any pair with that GPU known? */
 bool nearest_knows(const nearest *k, size_t gpu_at);
 
-/** NAN: the pair is not known. */
+/** NAN: an unknown pair. */
 double nearest_log_ratio(const nearest *k, const double *x, size_t from, size_t to);
 
-/** Its text, both ways, of a space of that many features of a run. */
+/** Its text, both ways, for runs of that many features. */
 void nearest_text(lines *l, size_t n_features, size_t n_gpus, nearest *k);
 
 #endif

@@ -1,4 +1,4 @@
-/** Pairs of runs of one workload, each on another GPU: what is learned from. */
+/** Pairs of runs of one workload on two GPUs: the rows to learn from. */
 #ifndef CROSSGPU_PAIRS_H
 #define CROSSGPU_PAIRS_H
 
@@ -8,7 +8,7 @@
 
 typedef struct pair_row {
     size_t from, to;  /**< runs */
-    size_t pair;      /**< of GPUs: number of the first times n_gpus, and that of the second */
+    size_t pair;      /**< of GPUs: number of the first times n_gpus, plus that of the second */
     size_t group;     /**< of the workload */
     double log_ratio; /**< log(seconds of `to` / seconds of `from`) */
 } pair_row;
@@ -25,13 +25,13 @@ typedef struct pairs {
     size_t       n;
     const char **group;
     size_t       n_groups;
-    char         left_out[400]; /**< metrics that are not looked at, and why; "": none */
+    char         left_out[400]; /**< metrics left out, with the reasons; "": none */
 } pairs;
 
 /**
- * All pairs that runs make; `r` must outlive them.
+ * All pairs of runs; `r` must outlive them.
  *
- * @return LM_E_ARG for runs of one GPU, without workloads, or none of which is there on two GPUs;
+ * @return LM_E_ARG for runs of one GPU, runs without workloads, or no workload on two GPUs;
  * LM_E_NOTFOUND for a device without datasheet, LM_E_NOMEM
  */
 lm_status pairs_of(const runs *r, const device_list *devices, pairs **out, lm_error *err);
@@ -41,7 +41,7 @@ void      pairs_free(pairs *p);
 size_t pairs_n_features(const pairs *p);
 void   pairs_features(const pairs *p, const pair_row *row, double *out);
 
-/** Rows of an experiment by their numbers: some of all. */
+/** A selection of rows, by their numbers. */
 typedef struct selection {
     const pairs  *p;
     const size_t *at;

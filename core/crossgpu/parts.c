@@ -16,7 +16,7 @@ enum { ARITHMETIC, TRAFFIC, HOST, N_BOUNDS };
 
 #define RIDGE     1.0 /* squared, beside a sum over rows of squared relative errors */
 #define MOST      1.5
-#define LEAST_LOG -4.6 /* a hundredth: shares that come to nothing say nothing */
+#define LEAST_LOG -4.6 /* a hundredth: lower shares tell nothing */
 
 static bool has_rest(metric_unit u)
 {
@@ -33,8 +33,8 @@ static size_t bounds_n_shares(const space *s)
     return n;
 }
 
-/* What the shares are sums of, bounds_n_shares() of them: the next one of metric i; *rest that of
- * what it leaves, NAN where it leaves nothing. */
+/* Summands of the shares, bounds_n_shares() of them: the next one of metric i, and the rest of it
+ * to 1, or NAN. */
 static double share_of(const space *s, const double *x, size_t i, double *rest)
 {
     const metric_unit u = s->metric[i].unit;
@@ -155,7 +155,7 @@ static const double ridges[] = { 0.01, 0.03, 0.1 };
 
 enum { N_RIDGES = 3 };
 
-#define LEAST_RATIO 1e-3 /* shares that come to nothing say nothing */
+#define LEAST_RATIO 1e-3 /* lower shares tell nothing */
 
 void parts_free(part_factors *p)
 {
@@ -309,8 +309,7 @@ static double log_ratio_of(const double *share, const double *factor, size_t n)
     return log(fmax(sum, LEAST_RATIO));
 }
 
-/* What is left over where each fold is left out, of the rows of a pair.
- * p->x is the solution of all. */
+/* Residuals of a pair's rows with each fold left out. p->x is the solution of all rows. */
 static lm_status leave_folds(problem *p, double ridge, double *left, lm_error *err)
 {
     double   *all    = malloc(p->n * sizeof *all);
@@ -431,7 +430,7 @@ void parts_text(lines *l, const space *s, size_t n_gpus, part_factors *p)
     for (size_t k = 0; k < n_gpus * n_gpus && !l->status; k++) {
         const size_t n = l->out && !p->known[k] ? 0 : p->n;
 
-        /* of pairs that are not known there are none */
+        /* none for unknown pairs */
         LINE(l, "factors", ITEM_KNOWN(p->factor + k * p->n, n, 0, DBL_MAX));
         if (!l->out)
             p->known[k] = !isnan(p->factor[k * p->n]);

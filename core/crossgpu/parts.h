@@ -52,16 +52,16 @@ typedef struct part_factors {
 } part_factors;
 
 /**
- * @param fold   of each group, below n_folds: left out together
- * @param left   rows->n: measured - predicted log ratio with the row's fold left out; NAN for a
- * pair of a single fold, or that is not known
+ * @param fold of each group, below n_folds: left out together
+ * @param left rows->n: measured - predicted log ratio with the row's fold left out; NAN for an
+ * unknown pair or a pair of a single fold
  * @return LM_E_NOMEM, LM_E_ARG
  */
 lm_status parts_fit(const selection *rows, const size_t *fold, size_t n_folds, part_factors *out,
                     double *left, lm_error *err);
 void      parts_free(part_factors *p);
 
-/** NAN: the pair is not known. `shares`: room for p->n. */
+/** NAN: an unknown pair. `shares`: memory for p->n. */
 double parts_log_ratio(const part_factors *p, const space *s, const double *x, size_t from,
                        size_t to, double *shares);
 

@@ -1,13 +1,15 @@
 /**
- * What a run on one GPU says of the same on another, as numbers that mean the same on all of them.
+ * Features of runs and of pairs of GPUs, in numbers that are comparable between GPUs.
  *
- * Metrics lose their unit, which is the last word of their name, by what the datasheet of the run's
- * own device has: _w by its power limit, _mhz by its clock, _mib and other bytes by its memory,
- * _percent by 100; times (_us, _ms, _s) by the run's own, of which the square root is taken, as
- * shares of a whole are (Hellinger 1909). Others are taken as they are up to about 1, and as
- * logarithms beyond it (asinh). Then the run's seconds, and for each figure of datasheets its ratio
- * on the two devices and what it is on the first, as logarithms: the ratio of peaks is how far
- * apart they are where arithmetic bounds the run, that of bandwidths where traffic does.
+ * A metric's unit is the last word of its name. A figure of the device's datasheet divides it out:
+ * the power limit for _w, the clock for _mhz, the memory for _mib and other bytes; _percent is
+ * divided by 100. Times (_us, _ms, _s) are divided by the run's seconds; their square root is
+ * taken, as for shares of a whole (Hellinger 1909). Other metrics become asinh: themselves up to
+ * about 1, logarithms beyond. The run's seconds follow.
+ *
+ * A pair has two logarithms for each figure of the datasheets: the ratio of the two devices, and
+ * the first device's figure. The ratio of peaks tells the distance for runs bound by arithmetic,
+ * that of bandwidths for runs bound by traffic.
  */
 #ifndef CROSSGPU_SPACE_H
 #define CROSSGPU_SPACE_H
@@ -17,7 +19,7 @@
 #include "crossgpu/runs.h"
 #include "devices/device.h"
 
-/** Figures of datasheets that are looked at; the first two must be there. */
+/** Figures of datasheets in use; the first two are required. */
 enum {
     FIGURE_PEAK,
     FIGURE_BANDWIDTH,
@@ -31,13 +33,13 @@ enum {
 /** The name of a figure in files, "f32". */
 const char *figure_name(size_t figure);
 
-/** A device as learned from, or predicted for. */
+/** A GPU to learn from or to predict for. */
 typedef struct gpu {
-    char   name[64];          /**< as runs, or the user, name it */
-    double figure[N_FIGURES]; /**< NAN: its datasheet lacks it */
+    char   name[64];          /**< as named in runs, or by the user */
+    double figure[N_FIGURES]; /**< NAN: not in its datasheet */
 } gpu;
 
-/** Takes a device's figures. LM_E_NOTFOUND if it is not known, or lacks peak or bandwidth. */
+/** Figures of a device. LM_E_NOTFOUND if it is unknown, or has no peak or bandwidth. */
 lm_status gpu_find(const device_list *devices, const char *name, gpu *out, lm_error *err);
 
 typedef enum metric_unit {
@@ -49,49 +51,47 @@ typedef enum metric_unit {
     UNIT_NONE
 } metric_unit;
 
-/** By the last word of its name; *scale: of base units (W, Hz, B, s). */
+/** By the last word of a metric's name; *scale: in base units (W, Hz, B, s). */
 metric_unit metric_unit_of(const char *name, double *scale);
 
 typedef struct space_metric {
     char        name[96];
     metric_unit unit;
     double      scale;
-    double      low, high; /**< as features, of what was learned from */
+    double      low, high; /**< range of the feature in the rows learned from */
 } space_metric;
 
 typedef struct space {
     space_metric *metric;
     size_t        n_metrics;
-    bool          uses[N_FIGURES]; /**< all devices that were learned from have it */
+    bool          uses[N_FIGURES]; /**< all devices learned from have it */
 } space;
 
-/**
- * Chooses the metrics of runs: those that every run has and that are not the same in all. `devices`
- * has that of each run (of[i]). The names of those left out are appended to `left_out` (of `size`).
- * No metric is no error.
- */
+/** Chooses the metrics of runs: those in every run that are not constant. of[i] is the number of
+ * run i's device. Names of the others are appended to `left_out` (of `size`). No metric is no
+ * error. */
 lm_status space_of(const runs *r, const gpu *devices, const size_t *of, size_t n_devices,
                    space *out, char *left_out, size_t size, lm_error *err);
 void      space_free(space *s);
 
-/** Sets a metric's unit by its name and the figures that all devices have. */
+/** Sets a metric's unit by its name and by the figures that all devices have. */
 void space_metric_unit(const space *s, space_metric *m);
 
-/** n_metrics + 1, the run's seconds being the last; and of a pair of devices. */
+/** n_metrics + 1, the last being the run's seconds; and those of a pair of devices. */
 size_t space_n_run(const space *s);
 size_t space_n_pair(const space *s);
 
-/** Where the metrics of `s` are among the columns of `r`. LM_E_NOTFOUND for one that is missing,
- * with what comes near. `place`: n_metrics. */
+/** Places of the metrics of `s` among the columns of `r`. LM_E_NOTFOUND for a missing one, with the
+ * nearest name. `place`: n_metrics. */
 lm_status space_place(const space *s, const runs *r, size_t *place, lm_error *err);
 
-/** Features of a run: space_n_run(). LM_E_ARG for a metric that it lacks, or a device without the
- * figure that its unit needs. */
+/** Features of a run: space_n_run(). LM_E_ARG for a missing metric, or a device without the figure
+ * of its unit. */
 lm_status space_run(const space *s, const runs *r, const gpu_run *of, const size_t *place,
                     const gpu *on, double *out, lm_error *err);
 
-/** Features of a pair of devices, as logarithms: space_n_pair(). LM_E_NOTFOUND for a figure that a
- * datasheet lacks. */
+/** Features of a pair of devices, as logarithms: space_n_pair(). LM_E_NOTFOUND for a figure missing
+ * in a datasheet. */
 lm_status space_pair(const space *s, const gpu *from, const gpu *to, double *out, lm_error *err);
 
 #endif

@@ -86,7 +86,7 @@ static lm_status train(learner_kind kind, const double *x, const double *y, size
     return learner_train(&rows, NULL, &o, out, err);
 }
 
-/* What a lower learner says of the rows of each part, grown on the others. */
+/* Predictions of a lower learner for the rows of each part, trained on the others. */
 static lm_status say_unseen(stack_rows *r, size_t which, uint64_t seed, lm_error *err)
 {
     lm_status status = LM_OK;

@@ -1,11 +1,11 @@
 /**
- * Hur & Lee's (2024) stacking: a random forest and boosted trees tell the seconds on the target
- * from the features of the source's run and of the two devices, and histogram-boosted trees tell
- * the seconds from what these two say. The upper ones learn from parts of the rows that the lower
- * ones did not see (5, at random).
+ * Stacking by Hur & Lee (2024). A random forest and boosted trees predict the seconds on the target
+ * from the features of the source's run and of the two devices. Histogram-boosted trees predict the
+ * seconds from these two predictions; they learn from 5 random parts of the rows, each unseen by
+ * the lower learners.
  *
- * Boosted trees are XGBoost's where the authors took CatBoost; features are those of space.h: what
- * is monotonous in a metric of one device is the same to a tree.
+ * Boosted trees are XGBoost's, where the authors took CatBoost. Features are those of space.h: a
+ * tree does not distinguish monotonous functions of a metric of one device.
  */
 #ifndef CROSSGPU_STACKING_H
 #define CROSSGPU_STACKING_H

@@ -1,4 +1,4 @@
-/* What public datasheets say of devices. */
+/* Public datasheets of devices. */
 #include "devices/device.h"
 
 #include <ctype.h>
@@ -286,7 +286,7 @@ static lm_status check_names(const reading *r, const device *d, const device *be
     return status;
 }
 
-/* Behind those that are there already. */
+/* Appends a file's devices. */
 static lm_status append(device_list *list, const char *path, lm_error *err)
 {
     ini_document *doc    = NULL;

@@ -1,4 +1,4 @@
-/** What public datasheets say of devices: peak arithmetic, memory, clock, power. */
+/** Public datasheets of devices: peak arithmetic, memory, clock, power. */
 #ifndef DEVICES_DEVICE_H
 #define DEVICES_DEVICE_H
 
@@ -8,12 +8,12 @@
 #include <layermeter/error.h>
 #include <layermeter/types.h>
 
-/** What a datasheet has as a number. */
+/** Figures of a datasheet. */
 typedef enum device_figure {
-    DEVICE_F64, /**< peaks in FLOP/s, dense, at `DEVICE_CLOCK`; of the fastest way there is */
+    DEVICE_F64, /**< peaks in FLOP/s, dense, at `DEVICE_CLOCK`, of the fastest unit */
     DEVICE_F32, /**< without tensor cores */
     DEVICE_TF32,
-    DEVICE_F16, /**< accumulated in f32 where tensor cores leave the choice */
+    DEVICE_F16, /**< accumulated in f32 if tensor cores leave the choice */
     DEVICE_BF16,
     DEVICE_F8,
     DEVICE_BANDWIDTH, /**< of the memory, bytes/s, 1 GB = 1e9 B as everywhere */
@@ -21,12 +21,12 @@ typedef enum device_figure {
     DEVICE_L2,        /**< bytes */
     DEVICE_MULTIPROCESSORS,
     DEVICE_CORES, /**< f32 multiply-adds a clock, all multiprocessors together */
-    DEVICE_CLOCK, /**< boost, Hz; of boards without one the clock that they keep */
+    DEVICE_CLOCK, /**< boost, Hz; of boards without boost the constant clock */
     DEVICE_POWER, /**< limit as shipped, watts */
     N_DEVICE_FIGURES
 } device_figure;
 
-/** How a device is fed, which says how near its peak it can stay. */
+/** Power supply of a device, which tells how near its peak it can stay. */
 typedef enum device_class {
     DEVICE_CLASS_UNKNOWN,
     DEVICE_SLOT,   /**< from the slot alone: 75 W or less */
@@ -41,11 +41,11 @@ typedef struct device {
     const char  *also;                     /**< other names, "A, B"; NULL: none */
     const char  *architecture;             /**< this and the next three: NULL if unknown */
     const char  *capability;               /**< compute capability, "7.0" */
-    const char  *source, *note;            /**< where the figures are from; what to know of them */
+    const char  *source, *note;            /**< source of the figures; remarks */
     const char  *path;                     /**< of its file */
     int          line;                     /**< of its section */
     device_class power_class;              /**< DEVICE_CLASS_UNKNOWN: not given */
-    double       figure[N_DEVICE_FIGURES]; /**< NAN: not given, which is not 0 */
+    double       figure[N_DEVICE_FIGURES]; /**< NAN: not given */
 } device;
 
 typedef struct device_list {
@@ -54,7 +54,7 @@ typedef struct device_list {
     struct arena *arena; /**< owns all of the above */
 } device_list;
 
-/** How a figure is written in files, and shown. */
+/** A figure's name and units in files and tables. */
 typedef struct device_key {
     const char *key;    /**< in a file: "bandwidth" */
     const char *column; /**< with its unit: "bandwidth_bytes_per_s" */
@@ -67,34 +67,32 @@ extern const device_key device_keys[N_DEVICE_FIGURES];
 extern const char *const device_class_names[N_DEVICE_CLASSES];
 
 /**
- * Reads the devices of `own` (NULL: none), then the shipped ones: the first of a name is found.
+ * Reads the devices of `own` (NULL: none), then the shipped ones. Of two devices of one name the
+ * first is found.
  *
- * A section is a device, its keys are those of device_keys and also, architecture, capability,
- * class, source, note; what is not there is unknown.
+ * A section is a device. Its keys are those of device_keys and also, architecture, capability,
+ * class, source, note; absent values are unknown.
  *
- * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for a key nobody knows, LM_E_ARG for a value; the
- * text begins with file:line
+ * @return LM_E_IO, LM_E_SYNTAX, LM_E_NOTFOUND for an unknown key, LM_E_ARG for a value; the text
+ * begins with file:line
  */
 lm_status devices_open(const char *own, device_list **out, lm_error *err);
 /** One file alone. */
 lm_status devices_load(const char *path, device_list **out, lm_error *err);
 void      devices_free(device_list *list);
 
-/**
- * By its name or another of its names, as people or drivers write it: case, blanks, punctuation and
- * a leading "NVIDIA" do not matter. LM_E_NOTFOUND names those that come near.
- */
+/** Finds a device by one of its names. Case, blanks, punctuation and a leading "NVIDIA" do not
+ * count. LM_E_NOTFOUND names those that come near. */
 lm_status devices_find(const device_list *list, const char *name, const device **out,
                        lm_error *err);
 
-/** Figures of a shipped device; NAN each for a name that is NULL or not known. As
- * devices_open(). */
+/** Figures of a shipped device; all NAN for a NULL or unknown name. As devices_open(). */
 lm_status device_figures(const char *name, double figure[N_DEVICE_FIGURES], lm_error *err);
 
-/** Do two names mean one device? Case, blanks, punctuation and a leading "NVIDIA" do not matter. */
+/** Are these names of one device? Case, blanks, punctuation and a leading "NVIDIA" do not count. */
 bool device_same_name(const char *a, const char *b);
 
-/** Peak of an element type, FLOP/s; NAN: unknown, or a type that is not computed with. */
+/** Peak of an element type, FLOP/s; NAN: unknown, or not computed with. */
 double device_peak(const device *d, lm_dtype dtype);
 
 #endif

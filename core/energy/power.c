@@ -136,11 +136,9 @@ static power_state state_at(const power_model *m, const power_load *load, double
 /* No board runs slower than this share of its top clock. */
 #define LEAST_CLOCK 0.05
 
-/*
- * The highest clock up to `highest` at which the state draws no more than the limit. Power grows
- * with the clock: the arithmetic's energy does not shrink, and what it takes of the time does. With
- * `usual` NAN the shares are those at each clock itself.
- */
+/* The highest clock up to `highest` at which the state draws no more than the limit. Power grows
+ * with the clock: the arithmetic's energy does not shrink, but its time does. With `usual` NAN
+ * the shares are those at each clock. */
 static double clock_under(const power_model *m, const power_load *load, double usual,
                           double highest, double cap_w)
 {

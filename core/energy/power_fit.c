@@ -8,12 +8,13 @@
 #include "base/stats.h"
 #include "solve/nnls.h"
 
-/* Unknowns: at rest, what each bound adds to it, and what of traffic's no clock changes. */
+/* Unknowns: idle power, the addition of each bound, and the part of traffic that no clock
+ * changes. */
 enum { AT_REST, BOUNDS, MEMORY = BOUNDS + N_TERM_BOUNDS, N_UNKNOWNS };
 
 /* Clocks this much apart are two. */
 #define CLOCK_APART 1.02
-/* From this much on they tell what follows them. */
+/* Clocks with this ratio tell the part that follows the clock. */
 #define CLOCK_SPREAD 1.1
 #define KNEES        40
 #define SLOPES       6
@@ -28,7 +29,7 @@ typedef struct fitting {
     size_t           n;
     power_model      m;            /* what is known so far */
     bool             idle, clocks; /* told, and: do clocks differ? */
-    double *expected; /* watts by row: measured, of those at the limit what they would be */
+    double *expected; /* watts by row: measured; for rows at the limit the watts without it */
 } fitting;
 
 static bool at_cap(const fitting *f, const power_row *r)
@@ -48,7 +49,7 @@ static void regressors(const fitting *f, const power_row *r, double x[N_UNKNOWNS
     x[MEMORY] = f->clocks ? memory + g * (r->load.share[BOUND_TRAFFIC] - memory) : 0;
 }
 
-/* Once, to what is expected; rows of the group `without` aside. */
+/* One solution for the expected watts, without the rows of group `without`. */
 static lm_status solve(const fitting *f, size_t without, double x[N_UNKNOWNS], lm_error *err)
 {
     double gram[N_UNKNOWNS * N_UNKNOWNS] = { 0 }, h[N_UNKNOWNS] = { 0 };

@@ -6,27 +6,27 @@
 
 #include "energy/power.h"
 
-/** A power that was measured. */
+/** A measured power. */
 typedef struct power_row {
     power_load load;
     double     watts;
-    double     mhz;   /**< NAN: not known, the usual clock */
-    size_t     group; /**< what it is left out with */
+    double     mhz;   /**< NAN: unknown, the usual clock */
+    size_t     group; /**< unit of leaving out */
 } power_row;
 
-/** Fewest rows a fit takes: one more than it has unknowns where all are at one clock. */
+/** Fewest rows of a fit: one more than the unknowns of rows at one clock. */
 #define POWER_LEAST_ROWS 4
 
 /**
- * Fits what `told` leaves unknown: idle_w, cap_w, top_mhz, knee_mhz may be told (NAN: not), and
- * memory_w, which only rows of several clocks tell.
+ * Fits what `told` leaves NAN of idle_w, cap_w, top_mhz, knee_mhz; and memory_w, for which rows of
+ * several clocks are needed.
  *
- * Rows whose clocks differ tell what follows the clock, what is drawn at rest, the memory's part,
- * and the knee: the one of a grid that leaves least, of four clocks or more with the slope above
- * it. Rows of one clock tell bound_w alone. A row at the limit whose clock is not known would draw
- * that or more: it counts by what the model lets expect, where that is more (the EM algorithm for
- * censored data, Dempster, Laird & Rubin 1977). Errors and interval are of groups left out one at a
- * time, where there are two or more, with the knee of all.
+ * Rows at different clocks determine the part that follows the clock, the idle power, the memory's
+ * part and the knee: the knee of a grid with the least loss, with four clocks or more also the
+ * slope above it. Rows at one clock determine bound_w alone. A row at the limit without a known
+ * clock is censored: it would draw that power or more. It counts by the model's expectation if that
+ * is more (the EM algorithm for censored data, Dempster, Laird & Rubin 1977). Errors and interval
+ * are those of groups left out one at a time, if there are two or more, with the knee of all rows.
  *
  * @return LM_E_ARG for fewer than POWER_LEAST_ROWS; LM_E_NOMEM
  */

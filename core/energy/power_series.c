@@ -61,8 +61,8 @@ static double median_of(double a, double b, double c)
     return fmax(fmin(a, b), fmin(fmax(a, b), c));
 }
 
-/* A piece by those beside it, so that a single strange one is no ramp
- * (Tukey 1977, running median). */
+/* A piece smoothed by its neighbours, so that one outlier is no ramp (Tukey 1977, running
+ * median). */
 static power_piece smooth(const power_piece *p, size_t n, size_t i)
 {
     const size_t before = i ? i - 1 : i, behind = i + 1 < n ? i + 1 : i;

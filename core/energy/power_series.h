@@ -1,4 +1,4 @@
-/** Mean power from looks at a device, without what it draws before it has settled. */
+/** Mean power from samples of a device, without the time before its power settles. */
 #ifndef ENERGY_POWER_SERIES_H
 #define ENERGY_POWER_SERIES_H
 
@@ -10,47 +10,46 @@ typedef struct power_piece {
     double seconds, watts;
 } power_piece;
 
-/** Looks, one after the other. Zeroed: none yet. */
+/** Samples, one after the other. Zero-initialise. */
 typedef struct power_series {
     power_piece *piece;
     size_t       n, room;
-    double       time, joules; /**< of the last look that counted */
-    bool         begun, moved; /**< a first look; and the counter's first step since */
-    size_t       resets;       /**< how often a counter began anew */
+    double       time, joules; /**< of the last sample that counted */
+    bool         begun, moved; /**< a first sample; and the counter's first step since */
+    size_t       resets;       /**< restarts of the counter */
     bool         lost;         /**< out of memory */
 } power_series;
 
 /**
- * A look at `time` (s): an energy counter, whose steps say what was drawn between them, else a
- * sensor's watts, which are taken to be those since the look before. NAN: there is none. Counters
- * that have not moved say nothing; one that falls was reset, and the piece is left out. Before a
- * counter's first step nothing counts, as nobody knows when it moved last.
+ * A sample at `time` (s): an energy counter, whose steps are the energy between them; else a
+ * sensor's watts, which hold since the sample before. NAN: none. A counter that has not moved says
+ * nothing. A counter that falls was reset: the piece is left out. Nothing counts before a counter's
+ * first step, as the time of the step before it is unknown.
  */
 void power_series_look(power_series *s, double time, double joules, double watts);
 void power_series_free(power_series *s);
 
 typedef struct power_mean {
-    double watts;           /**< NAN: nothing was drawn */
-    double seconds;         /**< that it is the mean of */
+    double watts;           /**< NAN: no power */
+    double seconds;         /**< length of the averaged time */
     double ramp_seconds;    /**< left out at the beginning */
     double tail_seconds;    /**< and at the end, by power_settle_run() */
     double deviation;       /**< standard deviation of its pieces, W */
-    size_t pieces, strange; /**< those it is the mean of; and left out as none of them */
+    size_t pieces, strange; /**< averaged pieces; pieces left out as outliers */
 } power_mean;
 
-/** Fewest pieces in which a ramp is looked for. */
+/** Fewest pieces for the search of a ramp. */
 #define POWER_RAMP_PIECES 8
 
 /**
- * The mean by time once it has settled. How much of the beginning is left out is what makes the
- * standard error of the rest least, at most the first half (marginal standard error rule: White
- * 1997, "An effective truncation heuristic for bias reduction in simulation output"). Then pieces
- * beyond three standard deviations are left out until there are none (Nicolai 2025).
+ * The mean over time once power has settled. The beginning left out, at most half, is the one with
+ * the least standard error of the rest (marginal standard error rule: White 1997, "An effective
+ * truncation heuristic for bias reduction in simulation output"). Then pieces beyond three standard
+ * deviations are left out until there are none (Nicolai 2025).
  */
 power_mean power_settle(const power_piece *piece, size_t n);
 
-/** The same of a log that may go on behind the run: what is drawn while it ends is
- * left out in the same way. */
+/** The same of a log that may go on behind the run: its end is left out in the same way. */
 power_mean power_settle_run(const power_piece *piece, size_t n);
 
 #endif

@@ -16,7 +16,7 @@
 #define LEAST      0.04
 /* An end of a run may be a whole epoch, if it is as long as one within this part. */
 #define WHOLE 0.1
-/* What is shorter than this part of an epoch before the first or behind the last is none. */
+/* Anything shorter than this part of an epoch, before the first or behind the last, is ignored. */
 #define CRUMB 0.05
 
 static size_t bin_of(const trace_grid *g, double time)
@@ -134,7 +134,7 @@ static double usual_length(const found_places *f, double *value, double *median)
         value[i] = f->place[from + i + 1] - f->place[from + i];
     *median = stats_quantile(value, n, 0.5);
     spread  = stats_mad(value, value + n, n) * (1 + 2 / (double)n) /
-             *median; /* of few it is told badly */
+             *median; /* uncertain for few values */
     return fmax(fmax(LEAST, DEVIATIONS * spread), 2 * f->resolution / *median);
 }
 

@@ -25,12 +25,12 @@ extern const char *const epochs_method_names[N_EPOCHS_METHODS];
 
 typedef enum {
     EPOCH_STARTUP,   /**< before training: loading, compiling */
-    EPOCH_WARMUP,    /**< an epoch at the beginning that takes longer */
+    EPOCH_WARMUP,    /**< a longer epoch at the beginning */
     EPOCH_STEADY,    /**< counted */
-    EPOCH_IRREGULAR, /**< an epoch that takes much longer or shorter than the rest */
+    EPOCH_IRREGULAR, /**< an epoch that is much longer or shorter than the rest */
     EPOCH_MISSING,   /**< most of its samples are missing */
     EPOCH_PARTIAL,   /**< the trace begins or ends within it */
-    EPOCH_IDLE,      /**< behind the training */
+    EPOCH_IDLE,      /**< after the training */
     N_EPOCH_KINDS
 } epoch_kind;
 
@@ -38,7 +38,7 @@ extern const char *const epoch_kind_names[N_EPOCH_KINDS];
 
 typedef struct epoch {
     double start, length; /**< s; start since the first sample of the trace */
-    double confidence; /**< correlation with the mean of the other epochs, 0 to 1; NAN: not told */
+    double confidence; /**< correlation with the mean of the other epochs, 0 to 1; NAN: unknown */
     epoch_kind kind;
 } epoch;
 
@@ -48,24 +48,22 @@ typedef struct epochs {
     size_t n;
     epoch *epoch;     /**< in order, without gaps */
     double steady;    /**< s: mean length of the steady epochs */
-    double low, high; /**< s: its 90 % interval; NAN with fewer than three of them */
+    double low, high; /**< s: 90 % interval of `steady`; NAN with fewer than three steady epochs */
     size_t n_steady;
-    double confidence; /**< of all: median of the steady epochs' */
-    double evaluation; /**< share of an epoch at another level at its end; NAN: none is told */
-    size_t
-        n_periods; /**< of layermeter: what repeats within an epoch (steps), the shortest first */
+    double confidence; /**< median confidence of the steady epochs */
+    double evaluation; /**< share of an epoch at another level at its end; NAN: unknown */
+    size_t n_periods;  /**< layermeter: periods within an epoch (steps), the shortest first */
     struct {
-        double seconds,
-            strength; /**< strength: correlation of a repetition with the mean of the others */
+        double seconds, strength; /**< correlation of a repetition with the mean of the others */
     } period[EPOCHS_PERIODS_MAX];
-    char note[160]; /**< a limit of the method that bites here; "" if none does */
+    char note[160]; /**< a limit of the method that applies here; "" */
 } epochs;
 
 /**
  * Finds epochs. Pure.
  *
- * @return LM_E_NOTFOUND, with why, where there are less than two epochs, nothing that repeats, or a
- * constant; LM_E_NOMEM
+ * @return LM_E_NOTFOUND with the reason: fewer than two epochs, nothing that repeats, a constant;
+ * LM_E_NOMEM
  */
 lm_status epochs_find(epochs_method m, const trace_grid *g, epochs **out, lm_error *err);
 void      epochs_free(epochs *e);

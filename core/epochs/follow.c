@@ -113,7 +113,7 @@ void epochs_window_free(epochs_window *w)
     trace_grid_free(&w->grid);
 }
 
-/* Samples between two looks at what came, at least; and this part of the bins that are there. */
+/* Least number of samples between two searches, also as a part of the bins. */
 #define LEAST_NEW 128
 #define PART_NEW  16
 
@@ -187,7 +187,7 @@ static lm_status look(epochs_follower *f, bool ended, lm_error *err)
     return status;
 }
 
-/* A new look is worth it after an epoch, or after a part of what is there. */
+/* A new search pays off after an epoch, or after a part of the window. */
 static bool is_due(const epochs_follower *f)
 {
     const double fresh = (double)(f->seen - f->last_look);

@@ -5,9 +5,9 @@
 #include "epochs/epochs.h"
 #include "trace/trace.h"
 
-/** Bins that are kept. */
+/** Bins in the window. */
 #define WINDOW_BINS 32768
-/** Samples of which the first interval is taken. */
+/** Samples that tell the first interval. */
 #define WINDOW_FIRST 32
 
 /**
@@ -16,21 +16,21 @@
  * are merged. Zero-initialise.
  */
 typedef struct epochs_window {
-    trace_grid grid; /**< what is there; owned */
-    double     sum;  /**< of the bin that is not yet complete */
+    trace_grid grid; /**< owned */
+    double     sum;  /**< of the open bin */
     size_t     in_bin, n_first;
     double     first_time[WINDOW_FIRST];
     float      first_value[WINDOW_FIRST];
 } epochs_window;
 
-/** A sample; times never fall. `period` in s is what is known of it, NAN: nothing. LM_E_NOMEM */
+/** A sample; times never fall. `period`: the known period in s, or NAN. LM_E_NOMEM */
 lm_status epochs_window_add(epochs_window *w, double time, float value, double period,
                             lm_error *err);
 void      epochs_window_free(epochs_window *w);
 
 typedef struct epochs_follower epochs_follower;
 
-/** An epoch that is over, or what was before the first; `all`: what is known of the run by now. */
+/** Takes an epoch that is over, or the time before the first; `all`: the run as known by now. */
 typedef lm_status (*epochs_taker)(void *context, const epoch *e, const epochs *all, lm_error *err);
 
 /** LM_E_NOMEM. */
@@ -47,12 +47,12 @@ void epochs_follower_free(epochs_follower *f);
  */
 lm_status epochs_follower_add(epochs_follower *f, double time, float value, lm_error *err);
 
-/** The last look, at the end. LM_E_NOTFOUND, with why, if there never was an epoch. */
+/** The last search, at the end. LM_E_NOTFOUND with the reason if there never was an epoch. */
 lm_status epochs_follower_end(epochs_follower *f, lm_error *err);
 
-/** s between samples; NAN until some are there. */
+/** s between samples; NAN at first. */
 double epochs_follower_interval(const epochs_follower *f);
-/** s, what epochs take by now; NAN: not known. */
+/** s, present length of epochs; NAN: unknown. */
 double epochs_follower_period(const epochs_follower *f);
 
 #endif

@@ -142,11 +142,9 @@ static void from_average(const double *x, size_t n, double *out, bool of_distanc
     denoise(out, n);
 }
 
-/*
- * Luminol's default detector, which it falls back to where the series is too short for bitmaps: the
- * distance from an exponential average (factor 0.2) in standard deviations, 0.65 of it with 0.35 of
- * the same of the slope where that is more.
- */
+/* Luminol's default detector, its fallback for series too short for bitmaps. The score is the
+ * distance from an exponential average (factor 0.2) in standard deviations, or, if larger, 0.65
+ * of it plus 0.35 of the same of the slope. */
 static lm_status luminol_default(const double *x, size_t n, double *score, lm_error *err)
 {
     double *slope = malloc(2 * n * sizeof *slope), *other = slope ? slope + n : NULL;

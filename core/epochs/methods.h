@@ -11,9 +11,9 @@ lm_status epochs_by_luminol(const trace_grid *g, const series *s, epochs *out, l
 lm_status epochs_by_changes(const trace_grid *g, const series *s, epochs *out, lm_error *err);
 
 /**
- * Savitzky & Golay 1964, of first order: each value becomes that of the line fitted to the window
- * around it, which is the window's mean; the first and last half window those of the lines fitted
- * to the first and last window.
+ * Smoothing by Savitzky & Golay 1964, first order. A value becomes that of the line fitted to the
+ * window around it, which is the window's mean. The first and last half windows take the lines of
+ * the first and last window.
  *
  * @param window odd, at most n
  */
@@ -21,9 +21,9 @@ void savgol_first_order(const double *x, size_t n, size_t window, double *out);
 
 /**
  * Bitmap detector (Wei, Kumar, Lolla, Keogh, Lonardi, Ratanamahatana 2005, "Assumption-Free Anomaly
- * Detection in Time Series"): values become one of four symbols by their place between the least
- * and the largest (symbolic aggregate approximation), pairs of symbols are counted in a window
- * before and a window behind each value (the cells of a chaos-game bitmap); the score is the
+ * Detection in Time Series"). Each value becomes one of four symbols by its place between the least
+ * and the largest (symbolic aggregate approximation). Pairs of symbols are counted in a window
+ * before and a window behind each value (the cells of a chaos-game bitmap). The score is the
  * squared distance of the two bitmaps. Windows are 1.25 % of the series, at most 200 values.
  *
  * @param n at least LUMINOL_BITMAP_LEAST
@@ -31,33 +31,32 @@ void savgol_first_order(const double *x, size_t n, size_t window, double *out);
 void luminol_bitmap(const double *x, size_t n, double *score);
 
 /**
- * Where the mean of x changes: the segmentation of least squared deviations from the segments'
- * means plus `penalty` for each segment, exactly (PELT: Killick, Fearnhead & Eckley 2012, "Optimal
+ * Change points of the mean of x: exactly the segmentation of least squared deviations from the
+ * segments' means plus `penalty` for each segment (PELT: Killick, Fearnhead & Eckley 2012, "Optimal
  * detection of changepoints with a linear computational cost").
  *
- * @param shortest segments have this many values or more, >= 1
+ * @param shortest least number of values of a segment, >= 1
  * @param end      malloc'ed: ends of the segments, the last is n
  */
 lm_status pelt(const float *x, size_t n, double penalty, size_t shortest, size_t **end,
                size_t *n_end, lm_error *err);
 
-/** What a method found. */
+/** Places found by a method. */
 typedef struct found_places {
     const double *place;      /**< s, n + 1 of them */
-    const double *alike;      /**< n, or NULL: not told */
+    const double *alike;      /**< n, or NULL: unknown */
     size_t        n;          /**< intervals, at least 1 */
-    double        from, to;   /**< s: where training is at work; -INFINITY, INFINITY: not told */
-    double        resolution; /**< s: how exactly places are known */
+    double        from, to;   /**< s: bounds of the training; -INFINITY, INFINITY: unknown */
+    double        resolution; /**< s: accuracy of the places */
 } found_places;
 
 /**
- * Kinds of the intervals and of what is before and behind them, the steady epoch time and its
- * interval.
+ * Kinds of the intervals and of the time around them; the steady epoch time and its interval.
  *
- * Epochs are steady whose length is within five median deviations (4 % at least) of the median of
- * the second half;
- * longer ones at the beginning are warm-ups. The steady time is their mean; its 90 % interval
- * Student's, with the resolution of both ends. An epoch is missing if most of its bins are.
+ * An epoch is steady if its length is within five median deviations (at least 4 %) of the median of
+ * the second half. Longer epochs at the beginning are warm-ups. An epoch is missing if most of its
+ * bins are. The steady time is a mean; its 90 % interval is Student's, with the resolution of both
+ * ends.
  */
 lm_status label_epochs(const trace_grid *g, const found_places *f, epochs *out, lm_error *err);
 

@@ -249,7 +249,7 @@ static lm_status correlate(const float *x, size_t n, acf *out, lm_error *err)
     return LM_OK;
 }
 
-/* The highest value beside `lag` within tolerance, if it is a peak there. -1: none. */
+/* The highest peak within tolerance of `lag`. -1: none. */
 static double peak_near(const acf *a, size_t lag, size_t tolerance)
 {
     const size_t from = lag > tolerance ? lag - tolerance : 1;
@@ -342,7 +342,7 @@ static lm_status look(const float *x, size_t n_bins, double step, size_t level, 
     return status;
 }
 
-/* What marks at equal times say, where a period of them has enough bins to be tracked. */
+/* Periods of marks at equal times, if they have enough bins for tracking. */
 static void look_at_marks(const float *events, size_t n_bins, double step, size_t level,
                           period *out, size_t *n)
 {
@@ -356,8 +356,8 @@ static void look_at_marks(const float *events, size_t n_bins, double step, size_
     free(m);
 }
 
-/* Periods of marks go behind those of correlations: these are marked where both are seen, and the
- * marks' own are tracked where correlations show little of them. */
+/* Periods of marks follow those of correlations. A period seen in both is marked; periods of marks
+ * alone are tracked if correlations show little of them. */
 static void add_marked(const period *marked, size_t n_marked, period *out, size_t *n)
 {
     const size_t n_before = *n;

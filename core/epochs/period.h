@@ -8,21 +8,21 @@
 
 /** A run of events on one side of the usual value (series_events()). */
 typedef struct mark {
-    size_t from, to; /**< bins; to: one behind the last */
+    size_t from, to; /**< bins; to: behind the last */
     double area;     /**< sum of the distances from the usual value */
 } mark;
 
 #define MARKS_MAX 1024
 
-/** The marks of largest area among n bins, in order of their times; how many. Runs that one bin
- * alone keeps apart are one. */
+/** The marks of largest area among n bins, in order of time; returns their number. A gap of one bin
+ * does not end a run. */
 size_t marks_find(const float *events, size_t n, mark out[MARKS_MAX]);
 
-/** Distances in bins at which marks come. */
+/** A distance at which marks come. */
 typedef struct mark_period {
     double bins;    /**< median distance of their ends */
-    double regular; /**< share of the distances near it, or near twice it where one was missed */
-    bool   brief;   /**< a quarter of the marks or more take a tenth of it or less: pauses */
+    double regular; /**< share of the distances near it, or near twice it (one mark missed) */
+    bool   brief;   /**< pauses: a quarter of the marks or more take a tenth of it or less */
 } mark_period;
 
 #define MARK_PERIODS_MAX 4
@@ -37,8 +37,8 @@ size_t marks_periods(const mark *m, size_t n, mark_period out[MARK_PERIODS_MAX])
 typedef struct period {
     double seconds;
     double strength; /**< autocorrelation at that lag, 0 to 1 */
-    size_t level;    /**< of the series at which it was seen best */
-    bool   events;   /**< seen in series_events() of the level, not in the metric itself */
+    size_t level;    /**< of the series at which it shows best */
+    bool   events;   /**< seen in series_events() of the level, not in the metric */
     bool   marked;   /**< short marks come at this distance */
 } period;
 

@@ -1,13 +1,13 @@
-/** Traces of a metric as pictures. */
+/** Plots of traces. */
 #ifndef EPOCHS_TRACE_PLOT_H
 #define EPOCHS_TRACE_PLOT_H
 
 #include "epochs/epochs.h"
 
 /**
- * Draws a metric over time, as the band between its least and largest value and its mean where
- * there are more bins than a picture has room for, with a line where each epoch begins; what is no
- * steady epoch is shaded. Below, the lengths of the epochs.
+ * Plots a metric over time: its mean, and the band between least and largest value if bins share a
+ * pixel. A line marks the beginning of each epoch; epochs that are not steady are shaded. Below:
+ * the lengths of the epochs.
  *
  * @param path ends in .svg, .png or .pdf; keep_script: see gnuplot.h
  */

@@ -178,8 +178,8 @@ static void summarise(track *t)
     free(value);
 }
 
-/* Where warm-ups take about two periods, a place in their middle is none: the first intervals must
- * be like the others. */
+/* A warm-up of about two periods has no place in its middle: the first intervals must be like the
+ * others. */
 static void trim_alike(track *t)
 {
     double *value = malloc(t->n * sizeof *value);

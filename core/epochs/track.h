@@ -30,8 +30,8 @@ typedef struct track {
 lm_status track_epochs(const series *s, const period *p, track *out, lm_error *err);
 void      track_free(track *t);
 
-/** How alike each of n stretches between n + 1 times is to the mean of the others, 0 to 1, at a
- * resolution of 64 bins or fewer. Times in s; alike: n values. LM_E_NOMEM */
+/** Similarity, 0 to 1, of each of n stretches between n + 1 times (s) to the mean of the others, at
+ * a resolution of at most 64 bins. alike: n values. LM_E_NOMEM */
 lm_status track_alike(const series *s, const double *place, size_t n, double *alike, lm_error *err);
 
 /**

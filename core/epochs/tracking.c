@@ -15,7 +15,7 @@
 /* A run that is told whole. */
 typedef struct few_epochs {
     size_t n;                  /* epochs that are alike, 2 or more */
-    double place[FEW_MAX + 1]; /* s: where they begin, and where the last ends */
+    double place[FEW_MAX + 1]; /* s: their beginnings, and the end of the last */
     double alike[FEW_MAX];
     double quality; /* median of them */
     double bin;     /* s: resolution */
@@ -28,7 +28,7 @@ typedef struct few_epochs {
 #define LARGEST 20
 /* Lengths are equal within this part. */
 #define EQUAL 0.08
-/* What is shorter than this part of an epoch is none. */
+/* Anything shorter than this part of an epoch is ignored. */
 #define CRUMB 0.06
 /* The first epoch takes at most so many times as long. */
 #define WARMUP_MOST 2.1
@@ -91,7 +91,7 @@ static lm_status find_moments(const series *s, size_t level, moments *out, lm_er
     return n ? LM_OK : no_memory(err);
 }
 
-/* The moment nearest to a time, if it is within a part of a length; out->n: none. */
+/* The moment nearest to a time, within EQUAL of a length; out->n: none. */
 static size_t near(const moments *m, double time, double length)
 {
     size_t best = m->n;
@@ -154,8 +154,8 @@ static double least_area(const moments *m, const few_epochs *e)
     return least;
 }
 
-/* Do epochs hold no marks as large as those that end them, or each one, aside of its middle: an
- * evaluation's? With one in the middle, or more of them, each is two epochs or more. */
+/* Do epochs hold no marks as large as those that end them, or exactly one outside of their middle,
+ * an evaluation's? With one in the middle or with more marks, each is two epochs or more. */
 static bool holds_the_same(const moments *m, const few_epochs *e)
 {
     const double least         = least_area(m, e);
@@ -256,7 +256,7 @@ static bool told(const track *t)
            t->spread <= (very_alike ? IRREGULAR : REGULAR);
 }
 
-/* What an epoch holds is noted beside it. */
+/* Notes a period within an epoch. */
 static void note_period(const track *t, epochs *out)
 {
     if (out->n_periods == EPOCHS_PERIODS_MAX)
@@ -275,9 +275,9 @@ static lm_status take(const trace_grid *g, const series *s, const track *t, epoc
     return status;
 }
 
-/* Is `outer` more than repetitions of `inner`? An epoch of steps is; so is a cycle of few epochs,
- * of which some are evaluated: those are epochs still, unless hardly told. Short pauses part
- * epochs; steps are at another level for a good part of their time. */
+/* Is `outer` more than repetitions of `inner`? An epoch of steps is. A cycle of a few epochs, some
+ * of them with an evaluation, does not count unless `inner` is hardly clear. Short pauses
+ * separate epochs; steps are at another level for a good part of their time. */
 static lm_status holds(const series *s, const track *inner, const track *outer, bool *yes,
                        lm_error *err)
 {
@@ -293,8 +293,8 @@ static lm_status holds(const series *s, const track *inner, const track *outer, 
     return status;
 }
 
-/* Events of a level may be none at the one that a period is tracked at: then, where a shorter one
- * is told already, in the metric itself. */
+/* A period's events may vanish at the level of its tracking. If a shorter period is clear already,
+ * the metric itself is tracked then. */
 static lm_status track_period(const series *s, const period *p, bool shorter, track *out,
                               lm_error *err)
 {
@@ -306,7 +306,7 @@ static lm_status track_period(const series *s, const period *p, bool shorter, tr
                                                            : status;
 }
 
-/* Of all periods that are told, from the shortest on, the one that holds those before. */
+/* Of all clear periods, from the shortest on: the one that holds those before. */
 static lm_status choose(const series *s, const period *p, size_t n, track *best, bool *found,
                         epochs *out, lm_error *err)
 {

@@ -8,7 +8,7 @@
 
 #include "import/logs.h"
 
-/** What may vary over the points of a file. */
+/** Parameters of a file's points. */
 typedef enum extrap_count {
     EXTRAP_NODES,   /**< hosts of an observation */
     EXTRAP_DEVICES, /**< ranks of each of them */
@@ -20,7 +20,7 @@ typedef enum extrap_count {
     N_EXTRAP_COUNTS
 } extrap_count;
 
-/** What a region says behind its name, key=value. */
+/** Words of a region behind its name, key=value. */
 typedef enum extrap_text {
     EXTRAP_KIND,
     EXTRAP_PHASE,
@@ -39,16 +39,16 @@ typedef enum extrap_text {
 const char              *extrap_count_name(extrap_count c);
 extern const char *const extrap_text_names[N_EXTRAP_TEXTS];
 
-/** By its name or one of the words that other programs use for it; false: none of them. */
+/** By its name or a synonym in other programs; false: none. */
 bool extrap_count_find(const char *word, extrap_count *out);
 
-/** What was said of a measurement. 0 and NULL: nothing. Texts are others'. */
+/** What is known of a measurement. 0 and NULL: unknown. Texts are not owned. */
 typedef struct extrap_said {
     int64_t     count[N_EXTRAP_COUNTS];
     const char *text[N_EXTRAP_TEXTS];
 } extrap_said;
 
-/** "batch", "32". LM_E_NOTFOUND for another key, LM_E_ARG for a value that is none. */
+/** "batch", "32". LM_E_NOTFOUND for another key, LM_E_ARG for a bad value. */
 lm_status extrap_say(extrap_said *said, const char *key, const char *value, lm_error *err);
 
 /** A whole number from 1 up. */
@@ -64,7 +64,7 @@ typedef struct extrap_names {
     size_t             n;
 } extrap_names;
 
-/** What a file does not say. */
+/** What a file does not say, given by options. */
 typedef struct extrap_options {
     extrap_names parameters; /**< to counts */
     extrap_names regions;    /**< to networks, or kinds of collectives */
@@ -73,20 +73,20 @@ typedef struct extrap_options {
 } extrap_options;
 
 /**
- * Reads a file; its times are seconds. A region is a network or an all-reduce: its name, behind
- * which stand words that do not vary ("resnet18 optimizer=adam threads=2"); of a callpath the last
- * part, or the one before it where the last is a phase ("resnet18->forward"). A metric is a phase,
- * or `time`: a step, of an all-reduce `sync`. The repetitions of a point are one row, their median,
- * in which a `sync` of 0 s on one rank is passed over. Nodes without devices have one each. Appends
- * to *out; a row's line is that of its REGION.
+ * Reads a file; its times are seconds. A region is a network or a collective: its name, then
+ * constant words ("resnet18 optimizer=adam threads=2"). A callpath stands for its last part, or for
+ * the part before a phase ("resnet18->forward"). A metric is a phase, or `time`: a step, of a
+ * collective `sync`. Repetitions of a point become one row, their median; a `sync` of 0 s on one
+ * rank is skipped. Nodes without devices have one each. Rows are appended to *out; their line is
+ * that of the REGION.
  *
- * @return LM_E_SYNTAX, LM_E_ARG or LM_E_NOTFOUND with file, line and what would help: for a
- * parameter or a metric of unknown meaning, numbers of points and data that differ, times that are
- * no finite numbers above 0, and what an observation of its kind lacks
+ * @return LM_E_SYNTAX, LM_E_ARG or LM_E_NOTFOUND with file, line and remedy: a parameter or metric
+ * of unknown meaning, numbers of points and data that differ, times that are not finite or not
+ * above 0, or a row that lacks something for its kind
  */
 lm_status extrap_read(const char *path, const extrap_options *given, log_rows *out, lm_error *err);
 
-/** For extrap_read(): what is known of a measurement when its DATA come. */
+/** For extrap_read(): what is known of a measurement at its DATA. */
 typedef struct extrap_series {
     const char *name; /**< of the network or the collective */
     const char *metric;
@@ -94,10 +94,10 @@ typedef struct extrap_series {
     int         line; /**< of the REGION */
 } extrap_series;
 
-/** The name and the words of a region; `text` is written to, and pointed at. */
+/** Name and words of a region; writes to `text` and points into it. */
 lm_status extrap_region(char *text, const extrap_options *given, extrap_series *out, lm_error *err);
 
-/** A row of n >= 1 repetitions, which are sorted. *none: there is nothing to measure here. */
+/** A row of n >= 1 repetitions, which are sorted. *none: nothing was measured here. */
 lm_status extrap_row(const extrap_series *series, const extrap_options *given, double *seconds,
                      size_t n, observation *out, bool *none, lm_error *err);
 
@@ -112,14 +112,14 @@ typedef enum { EXTRAP_TEXT, EXTRAP_JSON_LINES } extrap_format;
 lm_status extrap_format_parse(const char *text, extrap_format *out, lm_error *err);
 
 /**
- * Writes n >= 1 rows of one kind that are not skipped: `seconds` alone, in seconds. Counts that
- * vary are parameters (nodes and devices of each where both do, else ranks), all others and the
- * words of a row stand in its region, behind the name; phases are metrics. Rows of one point and
- * phase are repetitions. In text, a sync that one rank has not is 0.
+ * Writes n >= 1 rows of one kind that are not skipped, with `seconds` alone. Counts that vary are
+ * parameters (nodes and devices of each if both vary, else ranks). All other counts and the words
+ * of a row follow the region's name; phases are metrics. Rows of one point and phase are
+ * repetitions. In the text format the missing sync of one rank is 0.
  *
  * @param title first line of the text, a comment; NULL: none. JSON Lines have no comments
- * @return LM_E_ARG for rows of several kinds, a name that would not be read again, and in text for
- * a region that lacks a point which others have; nothing useful is written then
+ * @return LM_E_ARG for rows of several kinds, a name that could not be read again, and in text for
+ * a region without a point that others have; nothing useful is written then
  */
 lm_status extrap_write(const observation *row, size_t n, extrap_format f, const char *title,
                        FILE *out, lm_error *err);

@@ -64,8 +64,8 @@ static int64_t count_of(const writer *w, const observation *row, extrap_count c)
     return 0;
 }
 
-/* Counts that all rows have, and not all the same; Extra-P knows no parameter that one of them
- * lacks. Where nothing varies, the first that there is. */
+/* Parameters are counts that every row has and that vary; Extra-P knows no parameter that a row
+ * lacks. If nothing varies: the first count of all rows. */
 static void find_parameters(writer *w, const observation *row, size_t n)
 {
     static const extrap_count first[] = { EXTRAP_BATCH, EXTRAP_BYTES, EXTRAP_NODES };
@@ -140,7 +140,7 @@ static bool writable(const char *text, bool is_name)
     return true;
 }
 
-/* Counts that say nothing: one node where its devices are told, one device or rank of a network. */
+/* Redundant counts: one node if its devices are given, one device or rank of a network. */
 static bool is_default(const writer *w, const observation *row, extrap_count c)
 {
     const int64_t count = count_of(w, row, c);
@@ -171,7 +171,7 @@ static lm_status print_region(const writer *w, const observation *row, FILE *out
     return LM_OK;
 }
 
-/* The region's place among those there are, or a new one. */
+/* Number of the region, added if new. */
 static lm_status find_region(writer *w, const observation *row, size_t *out)
 {
     char        *text   = NULL;

@@ -1,4 +1,4 @@
-/** Logs of other tools' all-reduce benchmarks, as observations. */
+/** Logs of other tools' benchmarks of collectives, as observations. */
 #ifndef IMPORT_LOGS_H
 #define IMPORT_LOGS_H
 
@@ -7,36 +7,36 @@
 #include "base/arena.h"
 #include "observe/observation.h"
 
-/** What a log may not say. 0 or NULL: not given. */
+/** What a log may not say, given by options. 0 or NULL: not given. */
 typedef struct log_options {
     int64_t     ranks, hosts; /**< override what the log says */
     const char *algorithm;    /**< default | ring */
 } log_options;
 
-/** Rows of one or several logs, and what was passed over. Zeroed: empty. */
+/** Rows of one or several logs, and numbers of skipped rows. Zero-initialise. */
 typedef struct log_rows {
-    arena       *text; /**< owns what the rows point at */
+    arena       *text; /**< owns the texts of the rows */
     observation *row;
     size_t       n_rows, room;
     size_t       n_wrong;  /**< rows whose result the tool found wrong */
     size_t       n_other;  /**< of another reduction than the sum, or without a message */
     size_t       n_broken; /**< rows cut short, or without a time */
-    const char  *tool;     /**< for the provenance; text of the arena or literal, NULL: not known */
+    const char  *tool;     /**< for the provenance; text of the arena or literal, NULL: unknown */
     const char  *library, *device, *statistics;
 } log_rows;
 
 /**
- * Reads the output of nccl-tests' (or rccl-tests') all_reduce_perf, of all versions that print
- * times in us, alone or among other lines; several runs in one file are fine. Of a size both in
- * place and out of place, the time in place counts: gradients are reduced so. Appends to *out.
+ * Reads output of nccl-tests or rccl-tests, of any version that prints times in us, alone or among
+ * other lines, with one run or several. If a size was timed in place and out of place, the time in
+ * place counts, as gradients are reduced so. Appends to *out.
  *
- * @return LM_E_SYNTAX if it is no such log, or of another collective; LM_E_ARG if ranks or hosts
+ * @return LM_E_SYNTAX if it is no such log, or of an unknown collective; LM_E_ARG if ranks or hosts
  * are neither in it nor given. Texts begin with the path.
  */
 lm_status log_read_nccl_tests(const char *path, const log_options *given, log_rows *out,
                               lm_error *err);
 
-/** The same for OSU's osu_allreduce, whose logs say neither ranks nor hosts. */
+/** The same for OSU's benchmarks, whose logs name neither ranks nor hosts. */
 lm_status log_read_osu(const char *path, const log_options *given, log_rows *out, lm_error *err);
 
 /** Provenance, header row and rows, as observations_load() reads them. */
@@ -56,26 +56,26 @@ typedef struct log_file {
 
 lm_status log_open(log_file *log, const char *path, lm_error *err);
 void      log_close(log_file *log);
-/** Shows all lines of a log to `take`. LM_E_SYNTAX if none of them was a row: "no table of WHAT in
+/** Passes each line of a log to `take`. LM_E_SYNTAX if no line was a row: "no table of WHAT in
  * it". */
 lm_status log_each(log_file *log, const char *path, const char *what, log_rows *rows,
                    lm_status (*take)(void *reader, char *line), void *reader, lm_error *err);
-/** The next line, without what mpirun or srun put before it; NULL at the end. May be written to. */
+/** The next line, without the prefix of mpirun or srun; NULL at the end. Callers may write to
+ * it. */
 char *log_line(log_file *log);
 /** Splits at blanks, in place; at most LOG_WORDS. */
 size_t log_words(char *line, char *word[LOG_WORDS]);
 /** A copy that lives as long as the rows; NULL when memory runs out. */
 const char *log_keep(log_rows *rows, const char *text, size_t n);
 
-/** `text` behind what another log said, unless it is there already: "2.18.3; 2.21.5". What memory
- * is too short for is left out. */
+/** Appends `text` to an entry unless it is there: "2.18.3; 2.21.5". Without memory the entry
+ * stays. */
 void log_note(log_rows *rows, const char **entry, const char *text);
 
-/** Element type by the name that nccl-tests ("float") or MPI ("MPI_FLOAT") give it; false: it has
- * none here. */
+/** Element type by its name in nccl-tests ("float") or MPI ("MPI_FLOAT"); false: unknown here. */
 bool log_dtype(const char *theirs, size_t n, lm_dtype *out);
 
-/** An all-reduce of which only the kind is known. */
+/** A row of which only the kind of collective is known. */
 observation log_blank_row(collective_kind kind);
 lm_status   log_add(log_rows *rows, const observation *row, lm_error *err);
 

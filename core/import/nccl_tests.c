@@ -167,7 +167,7 @@ static void put_place(size_t place[2], size_t at)
     place[place[0] == ABSENT ? 0 : 1] = at;
 }
 
-/* The first header line, its '#' left out; false: it is none. */
+/* The first header line, without its '#'; false: another line. */
 static bool take_header(reader *r, char *word[], size_t n)
 {
     layout c = { .n     = n,
@@ -209,8 +209,8 @@ static bool number(const char *text, double *out)
     return !text_real(text, out, &ignored);
 }
 
-/* Bus bandwidth is `passes` (n - 1) / n of the other; what tells an all-reduce from collectives of
- * one pass, of which old logs do not speak. Two decimals: only where they say enough. */
+/* Bus bandwidth is `passes` (n - 1) / n of the other bandwidth. This distinguishes an all-reduce
+ * from collectives of one pass, which old logs do not name. Two decimals must suffice for it. */
 static void compare_bandwidths(reader *r, char *word[], size_t half)
 {
     const layout *c = &r->columns;

@@ -187,7 +187,7 @@ static int first_line(const point *p)
 /* Enough of those before a point to compare it with. */
 #define AGAIN_MOST 100
 
-/* The last of the points, beside those before it. */
+/* The last of the points, compared with those before it. */
 static bool judge_again(const points *p, point *const *same, size_t n, doubts *out)
 {
     const point *last  = same[n - 1];

@@ -29,7 +29,7 @@ static void visit(void *context, size_t layer, term_phase phase, const lm_kernel
         w->layer_of[w->at++] = w->layer;
     w->layer = layer;
     w->kernel++;
-    /* what runs behind the last gradient completes none */
+    /* kernels behind the last gradient complete none */
     terms_add(k, w->settings, chain, w->at < w->order.n ? &w->sum[w->at * N_TERMS] : unused);
 }
 
@@ -142,7 +142,7 @@ void gradient_schedule_free(gradient_schedule *s)
     free(s);
 }
 
-/* Samples beyond those that `first` is of. */
+/* Samples in addition to those of `first`. */
 static double samples_more(const gradient_schedule *s, int64_t batch)
 {
     return s->batch ? 0 : (double)(batch - 1);

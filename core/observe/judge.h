@@ -1,4 +1,4 @@
-/** What finds doubts (doubts.h); for core/observe alone. */
+/** The searches for doubts (doubts.h); for core/observe alone. */
 #ifndef OBSERVE_JUDGE_H
 #define OBSERVE_JUDGE_H
 
@@ -7,25 +7,25 @@
 
 #include "observe/doubts.h"
 
-/** Each adds what it doubts. LM_E_NOMEM; judge_units() also what devices_open() returns. */
+/** Each adds its doubts. LM_E_NOMEM; judge_units() also as devices_open(). */
 lm_status judge_times(const points *p, doubts *out, lm_error *err);
 lm_status judge_units(const observations *obs, const points *p, doubts *out, lm_error *err);
 lm_status judge_repeated(const points *p, doubts *out, lm_error *err);
 
-/** Flagged times give way to the same times without flags. Where all are doubtful the best one is
- * kept. Counts both in p->n_flagged_used and p->n_flagged_out. LM_E_NOMEM */
+/** Flagged times give way to the same times without flags; of times that are all doubtful the best
+ * is kept. Counts both in p->n_flagged_used and p->n_flagged_out. LM_E_NOMEM */
 lm_status points_settle(points *p, lm_error *err);
 
 /** At the end; false when memory runs out. */
 bool doubts_add(doubts *d, const doubt *new);
 
-/** FLOP of a phase; 0 for those that go by bytes alone. */
+/** FLOP of a phase; 0 for phases that move bytes alone. */
 double phase_flops(const net_metrics *m, phase f);
-/** Bytes that passes move, as far as counts tell. */
+/** Bytes moved by the passes, as far as counts tell. */
 double phase_bytes(const net_metrics *m);
 
 #define USUAL_COUNTS 3
-/** Fewer rows say nothing of each other. */
+/** Fewest rows that can be compared. */
 #define USUAL_LEAST 4
 
 /**
@@ -41,7 +41,7 @@ double phase_bytes(const net_metrics *m);
 typedef struct usual_row {
     double count[USUAL_COUNTS]; /**< >= 0, one of them above 0 */
     double seconds;             /**< > 0 */
-    double deviation; /**< found: log10(seconds / expected), 0 in the middle of all rows */
+    double deviation; /**< result: log10(seconds / expected), 0 in the middle of all rows */
 } usual_row;
 
 /** Fills the deviations, all 0 for fewer than USUAL_LEAST rows. False when memory runs out. */

@@ -7,8 +7,8 @@
 #include "base/stats.h"
 #include "observe/judge.h"
 
-/* Shares of the rows that are slower per count: where one count is most of few rows only, it is
- * these that show its price. */
+/* Shares of the rows that are slower per count. If a count dominates few rows only, these rows show
+ * its price. */
 static const double shares[] = { 0.5, 0.25, 0.1, 0.03 };
 
 #define N_SHARES (sizeof shares / sizeof shares[0])
@@ -113,7 +113,7 @@ bool usual_deviations(usual_row *row, size_t n)
     return true;
 }
 
-/* FLOP, bytes and things started; of an update and an all-reduce what those go by. */
+/* FLOP, bytes and number of launches; for updates and all-reduces their own counts. */
 static usual_row row_of(const point *pt, phase f)
 {
     const net_metrics *m   = &pt->load.counts;

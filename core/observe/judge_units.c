@@ -11,8 +11,8 @@
  * 1.25e17 in 16 bits, one core of a small board 1e9. */
 #define FLOPS_ABOVE 2e17
 #define FLOPS_BELOW 1e7
-/* The same of the best of those times that are large enough to show what a machine can do: slower
- * ones train no networks of this size. Memory of small boards moves 2e9 bytes a second. */
+/* The same for the best of the large points: slower machines train no networks of this size. Memory
+ * of small boards moves 2e9 bytes a second. */
 #define LARGE_FLOPS      1e9
 #define LARGE_FLOPS_BEST 3e8
 #define LARGE_BYTES      4e6
@@ -23,8 +23,8 @@
 #define PEAKS_BELOW 1e-3
 #define PEAKS_LEAST 8 /* times */
 
-/* An update reads weights, gradients and its state, and writes what it changed: a pass over weights
- * is about so much of what it moves. */
+/* An update reads weights, gradients and its state, and writes the changes: a pass over the weights
+ * is about this share of its traffic. */
 #define UPDATE_SHARE 0.25
 
 /* How fast the times of a phase are: quantiles of FLOP/s. */
@@ -81,7 +81,7 @@ static lm_status device_peaks(const observations *obs, double *most, double *f32
     return status;
 }
 
-/* Most work a second of large points; NAN: there are none. */
+/* Most work a second of large points; NAN: no large points. */
 static double best_of(const points *p, phase f)
 {
     double best = NAN;
@@ -116,7 +116,7 @@ static bool judge_file(const points *p, const speed *s, double most, double f32,
     return doubts_add(out, &d);
 }
 
-/* Beside all others, where there are two of them; two alone accuse each other. */
+/* Each phase compared with all others if there are two of them; two phases accuse each other. */
 static bool judge_phases(const speed *all, size_t n, doubts *out)
 {
     double median[N_PHASES], middle;

@@ -1,4 +1,4 @@
-/** Observations of single kernels, and of kernels one after the other, as fits see them. */
+/** Observations of single kernels and of streams of kernels, as fits see them. */
 #ifndef OBSERVE_LAUNCHES_H
 #define OBSERVE_LAUNCHES_H
 
@@ -11,37 +11,35 @@ typedef struct launches {
     timed_kernel       *launch;
     const observation **row; /**< of each */
     size_t              n;
-    double              multiprocessors; /**< of the device; 0: not known */
+    double              multiprocessors; /**< of the device; 0: unknown */
 } launches;
 
 /**
- * Rows of kind `kernel` that have a time. Their `algorithm` tells operators apart that have the
- * same geometry. The device's multiprocessors are those of the provenance: `multiprocessors`, or by
- * the datasheet of its `device`, if there is one of that name.
+ * Rows of kind `kernel` with a time. Their `algorithm` distinguishes operators of one geometry. The
+ * device's multiprocessors are those of the provenance: `multiprocessors`, else by the datasheet of
+ * its `device`.
  *
- * @return LM_E_ARG, LM_E_NOTFOUND, LM_E_SYNTAX with file:line for a kernel that is none
+ * @return LM_E_ARG, LM_E_NOTFOUND, LM_E_SYNTAX with file:line for a bad kernel
  */
 lm_status launches_from(const observations *obs, launches *out, lm_error *err);
 void      launches_free(launches *l);
 
-/** The device's multiprocessors, as above; 0: not known. */
+/** The device's multiprocessors, as above; 0: unknown. */
 lm_status launches_multiprocessors(const observations *obs, double *out, lm_error *err);
 
-/** Has the file single kernels or streams, and nothing else that was timed? */
+/** Has the file times of single kernels or streams alone? */
 bool launches_only(const observations *obs);
 
-/** Kernels in a row, as a file lists them. */
+/** A list of kernels that run one after the other. */
 typedef struct kernel_stream {
     kernel_list  kernels; /**< repeat: launches of each */
     const char **tag;     /**< of each */
     char        *text;    /**< owns the tags */
 } kernel_stream;
 
-/**
- * Reads a list of kernels: a CSV file with columns name, phase and geometry as in observations of
- * kernels, and if it likes dtype, algorithm and repeats, here the launches. Other columns are
- * passed over.
- */
+/** Reads a list of kernels: a CSV file with columns name, phase and geometry as in observations of
+ * kernels. dtype, algorithm and repeats (here the launches) are optional; other columns are
+ * ignored. */
 lm_status kernel_stream_load(const char *path, kernel_stream *out, lm_error *err);
 void      kernel_stream_free(kernel_stream *s);
 

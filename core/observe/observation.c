@@ -58,8 +58,8 @@ typedef struct column {
 /* Columns that are not just copied, by their places below. */
 enum { KIND, NAME, PHASE, DTYPE = 5, STATUS = 23 };
 
-/* In the order of our own files. `status` is the last of them, so that a row cut short is seen.
- * They have no `group`: whoever joins files chooses what is left out together. */
+/* In the order of our own files, with `status` last, so that a row cut short is seen. They have no
+ * `group`: whoever joins files chooses the units of leaving out. */
 static const column columns[] = {
     [KIND]  = { "kind", TEXT, 0, true },
     [NAME]  = { "name", TEXT, offsetof(observation, name), true },
@@ -208,7 +208,7 @@ static lm_status bad_word(lm_error *err, const char *column_name, const char *wo
     return lm_error_set(err, LM_E_NOTFOUND, "%s: '%.40s' is none of %s", column_name, word, known);
 }
 
-/* Those whose times are told from others', though no kernel of their update is known. */
+/* Known optimizers without a known kernel of their update. */
 static bool other_optimizer(const char *name)
 {
     return !strcmp(name, "adagrad") || !strcmp(name, "adadelta") || !strcmp(name, "rmsprop");

@@ -1,9 +1,9 @@
 /**
- * Observations: what was measured, as a CSV file that anyone can write. OBSERVATIONS.md, beside
- * this file, is its specification: columns, units, words, and what a point is.
+ * Observations: measured times as a CSV file that anyone can write. OBSERVATIONS.md, beside this
+ * file, specifies columns, units, words and points.
  *
- * One row is one time of one thing. The file holds geometry and seconds, never a regressor, so a
- * file measured with another framework fits as well as one of our own.
+ * One row is one time of one thing. The file holds geometry and seconds, never a regressor, so
+ * files measured with another framework fit as well as our own.
  */
 #ifndef OBSERVE_OBSERVATION_H
 #define OBSERVE_OBSERVATION_H
@@ -18,8 +18,7 @@
 #include "network/phase.h"
 #include "sync/kind.h"
 
-/** OBS_COUNTS: a network of which only counts are known; OBS_STREAM: one of which only its kernels
- * are. */
+/** OBS_COUNTS: a network known by its counts alone; OBS_STREAM: one known by its kernels alone. */
 typedef enum {
     OBS_NETWORK,
     OBS_KERNEL,
@@ -37,7 +36,7 @@ typedef struct observation {
     lm_pass     pass;  /**< kernels */
     lm_dtype    dtype;
     const char *name, *input, *algorithm, *geometry, *optimizer, *settings, *flags;
-    const char *group; /**< what it is left out with; "": its name */
+    const char *group; /**< unit of leaving out; "": its name */
     int64_t     batch, ranks, hosts, bytes, bucket_bytes, threads,
         repeats; /**< 0: not given (ranks, hosts: 1) */
     double seconds, min_seconds, p95_seconds, cpu_seconds, clock_mhz,
@@ -55,55 +54,53 @@ typedef struct provenance_entry {
 typedef struct observations {
     char             *path;
     observation      *row;
-    size_t            n_rows, n_skipped; /**< n_skipped: rows that say why they hold no time */
+    size_t            n_rows, n_skipped; /**< n_skipped: rows without a time, which name the
+                                              reason */
     provenance_entry *provenance;
     size_t            n_provenance;
     bool              cut_short; /**< the last line was incomplete and is left out */
-    char             *text;      /**< owns what the rows point at */
+    char             *text;      /**< owns the texts of the rows */
 } observations;
 
-/** Key of the provenance of files whose syncs in buckets begin when the last rank has done its
- * backward pass. */
+/** Key of the provenance of files whose syncs in buckets begin after the last rank's backward
+ * pass. */
 #define OBSERVATIONS_EXPOSED "exposed"
 
-/** A row of which nothing is given: an f32 network's, its text empty, counts 0, times NAN. */
+/** An empty row: an f32 network, texts empty, counts 0, times NAN. */
 extern const observation observation_blank;
 
 extern const char *const obs_kind_names[OBS_N_KINDS];
-/** LM_E_NOTFOUND for a name that is no kind. */
+/** LM_E_NOTFOUND for an unknown kind. */
 lm_status obs_kind_parse(const char *text, obs_kind *out);
 
-/**
- * Reads a file. Every row is checked: a time that is not a positive finite number, an unknown word
- * or a missing column is an error that names file, line and column.
- */
+/** Reads a file and checks every row. A time that is not positive and finite, an unknown word or a
+ * missing column is an error with file, line and column. */
 lm_status observations_load(const char *path, observations **out, lm_error *err);
 void      observations_free(observations *obs);
 
-/** What must be there for a row's kind, and words that are known; the error names the column. Files
- * are checked when they are read. */
+/** Checks what a row of its kind needs, and its words; the error names the column. Reading a file
+ * includes this check. */
 lm_status observation_check(const observation *row, lm_error *err);
 
-/** Which collective it is of: its own, or of networks that of their gradients. N_COLLECTIVE_KINDS:
- * none that is known, which observation_check() refuses. */
+/** Its collective; of a network that of its gradients. N_COLLECTIVE_KINDS: unknown, which
+ * observation_check() refuses. */
 collective_kind observation_collective(const observation *row);
 
-/** First value under `key` in the provenance; NULL if there is none. */
+/** First value under `key` in the provenance; NULL: none. */
 const char *observations_provenance(const observations *obs, const char *key);
 
-/** Word of the settings of a row whose clock was held. */
+/** Word in the settings of rows with a held clock. */
 #define OBSERVATION_CLOCK "clock="
-/** The clock that it was held at, MHz; NAN: it was not, or not at a number. */
+/** The held clock, MHz; NAN: not held, or no number. */
 double observation_held_mhz(const observation *row);
 
-/** Its optimizer; momentum where a step's row does not name any. */
+/** Its optimizer; momentum if a step's row names none. */
 const char *observation_optimizer(const observation *row);
 
-/** Is it of a whole network, be its layers known or only its counts? */
+/** Is it of a whole network, known by layers or by counts? */
 bool observation_of_network(const observation *row);
 
-/** What tells one measured point from another, whatever its times, flags and threads: for
- * sets of points. */
+/** Key of a measured point, without times, flags and threads: for sets of points. */
 void observation_key(const observation *row, char *buffer, size_t size);
 
 /** Header row, and one row, as observations_load() reads them. */

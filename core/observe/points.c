@@ -113,7 +113,7 @@ static bool lacks(const point *p, const observation *row, uint32_t flags)
     return configuration_same(p->row, row) && isnan(p->seconds[row->phase]) && p->flags == flags;
 }
 
-/* The point a row belongs to; a new one if there is none, or if it holds this time already. */
+/* The point of a row: a new one if there is none, or if the point has this time already. */
 static point *point_for(joining *j, const observation *row, uint32_t flags)
 {
     points *p = j->out;
@@ -309,7 +309,7 @@ static bool alone_on_its_core(const points *p, const point *pt)
     return false;
 }
 
-/* What ranks do at once is no rank's time where they share its core. */
+/* Times of ranks that share a core are no rank's times. */
 static void set_together(const points *p, point *pt)
 {
     static const phase of[]  = { PHASE_FORWARD, PHASE_BACKWARD, PHASE_UPDATE };

@@ -1,4 +1,4 @@
-/* What was measured more than once says of a run. */
+/* Repeated measurements of a run. */
 #include "observe/repeats.h"
 
 #include <math.h>

@@ -1,40 +1,39 @@
-/** What was measured more than once says of a run: how much the same thing differs, and whether the
- * machine changed. */
+/** Repeated measurements of a run: their noise, and changes of the machine. */
 #ifndef OBSERVE_REPEATS_H
 #define OBSERVE_REPEATS_H
 
 #include "observe/observation.h"
 
-/** Deviations that are no noise: more than so many times the noise floor, and more than so much. */
+/** A deviation is drift beyond this many noise floors and beyond this share. */
 #define DRIFT_FLOORS 3.0
 #define DRIFT_LEAST  0.05
 
-/** All shares, not %; NAN: too few repetitions to tell. */
+/** Shares, not %; NAN: too few repetitions. */
 typedef struct repeats {
-    /** Median |difference| of the same thing measured again, over their mean. Times flagged
-     * contended or throttled do not count. */
+    /** Median |difference| of repeated times over their mean. Times flagged contended or throttled
+     * do not count. */
     double noise_floor;
-    size_t n_noise; /**< differences behind it */
+    size_t n_noise; /**< number of differences */
 
-    /** Of the anchor: from the first to the last of its times, by the median slope (Theil & Sen),
+    /** Of the anchor: the change from its first to its last time by the median slope (Theil & Sen),
      * over their median. */
     double drift;
     double drift_noise; /**< 1.4826 * MAD of its times around that line, over their median */
     size_t n_anchors;   /**< its times, the first included */
-    size_t n_drifted;   /**< rows that are flagged drifted, or must be: see repeats_find() */
+    size_t n_drifted;   /**< rows flagged drifted, or to be flagged: see repeats_find() */
 } repeats;
 
-/** Fewer differences say nothing of noise. */
+/** Fewest differences that tell the noise. */
 #define REPEATS_LEAST 3
 
 /**
- * Compares rows in the order of the file, which is that of time. The time of a point is that of its
+ * Compares rows in the order of the file, which is that of time. A point's time is that of its
  * `step` (networks, layers) or its only one.
  *
- * @param drifted NULL, or obs->n_rows flags: set for rows between two times of the anchor (the
- *                configuration with the most rows flagged so) one of which differs from the median
- * of all by more than DRIFT_FLOORS noise floors and DRIFT_LEAST; what comes before its first time
- * is judged by that, what comes behind its last by the last. Cleared for others.
+ * @param drifted NULL, or obs->n_rows flags, cleared first. Set for rows between two times of the
+ * anchor (the configuration with the most rows flagged so) if one of the two differs from the
+ * median of all by more than DRIFT_FLOORS noise floors and DRIFT_LEAST. Rows before the first time
+ * are judged by the first, rows behind the last time by the last.
  */
 lm_status repeats_find(const observations *obs, bool *drifted, repeats *out, lm_error *err);
 

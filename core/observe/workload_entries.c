@@ -119,7 +119,7 @@ bool entry_key(const workload_name *of, char key[PATH_MAX])
     return snprintf(key, PATH_MAX, "%s %s %d", of->name, of->input, of->dtype) < PATH_MAX;
 }
 
-/* One that nobody finds before it is kept; `from` is the caller's to set. */
+/* An entry that nobody finds before it is kept; the caller sets `from`. */
 static lm_status entry_begin(workloads *w, const workload_name *of, entry **out, lm_error *err)
 {
     entry *e = arena_alloc(w->arena, sizeof *e);
@@ -216,7 +216,7 @@ typedef struct pending {
     size_t           n;
 } pending;
 
-/* Who asks for what cannot be loaded or counted is told what is wrong. */
+/* Errors of loading and counting are reported when the network is asked for. */
 static lm_status count_pending(void *context, size_t i, lm_error *err)
 {
     const pending *p     = context;

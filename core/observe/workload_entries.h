@@ -1,4 +1,4 @@
-/** Networks as they are kept once they are counted, for the files of workloads.h alone. */
+/** Counted networks; for the files of workloads.h alone. */
 #ifndef OBSERVE_WORKLOAD_ENTRIES_H
 #define OBSERVE_WORKLOAD_ENTRIES_H
 
@@ -25,39 +25,39 @@ struct entry {
     lm_dtype           dtype;
     counts             first, second; /* at batches 1 and 2 */
     bool               even;          /* the counts grow by equal steps */
-    struct entry      *next;          /* of several to be counted, the next of its network */
-    struct terms_at   *terms;         /* NULL: nobody has asked */
+    struct entry      *next;          /* of its network, while several are counted */
+    struct terms_at   *terms;         /* NULL: not asked for */
     gradient_schedule *schedule;      /* the same */
     term_settings      schedule_settings;
 };
 
-/* A term at batch 1, and by how much it grows with each sample more. */
+/* A term at batch 1, and its growth with each sample more. */
 typedef struct growing {
     uint32_t term;
     double   first, step;
 } growing;
 
-/* Those of a pass that are not 0 at batches 1 and 2. */
+/* Terms of a pass that are not 0 at batches 1 and 2. */
 typedef struct growing_pass {
     growing item[N_TERMS];
     size_t  n;
 } growing_pass;
 
-/* Terms at all batches, and what they were computed with. */
+/* Terms at all batches, and their settings. */
 typedef struct terms_at {
     term_settings settings;
     optimizer     o;
     growing_pass  forward, backward, update;
 } terms_at;
 
-/* A network file. Whether its counts grow by equal steps is a matter of its layers, not of the
- * input's size: the first input that is asked for decides. */
+/* A network file. Equal steps of its counts are a property of its layers, not of the input's size:
+ * the first input decides. */
 typedef struct loaded {
     const char    *name;
     const network *net;
     network       *own; /* the same, to be freed; NULL: lent */
     bool           judged, even;
-    entry         *pending, *last; /* of several, those to be counted */
+    entry         *pending, *last; /* while several are counted */
 } loaded;
 
 struct workloads {
@@ -71,9 +71,9 @@ struct workloads {
     arena          *arena;
 };
 
-/* What an entry is found by; false: it is too long. */
+/* Key of an entry; false: too long. */
 bool entry_key(const workload_name *of, char key[PATH_MAX]);
-/* The entry of a name, counted now if it never was. */
+/* The entry of a name; counts it the first time. */
 lm_status entry_find(workloads *w, const char *name, const char *input, lm_dtype dtype, entry **out,
                      lm_error *err);
 
@@ -83,12 +83,12 @@ lm_status entry_bind(const workloads *w, const entry *e, int64_t batch, const bo
 /*
  * Counts at a batch.
  *
- * @param first of the network's binds, once there is one: the caller's. NULL: none is kept
- * @param terms those that fits begin with; NULL: not wanted
+ * @param first the network's first bound form, which the caller frees. NULL: none is kept
+ * @param terms initial terms of fits; NULL: not wanted
  */
 lm_status entry_count_at(const workloads *w, entry *e, int64_t batch, bound_network **first,
                          counts *out, pass_terms *terms, lm_error *err);
-/* Terms of all batches, from those at batches 1 and 2; `t` is the entry's from then on. */
+/* Terms of all batches, from those at batches 1 and 2; the entry takes `t`. */
 void entry_keep_terms(entry *e, const pass_terms *first, const pass_terms *second,
                       const term_settings *settings, optimizer o, terms_at *t);
 

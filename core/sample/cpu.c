@@ -58,7 +58,7 @@ double system_number(const char *path)
 }
 
 #define CPUS "sys/devices/system/cpu"
-/* A look at a clock may wake its CPU: a few tell enough. */
+/* Reading a clock may wake its CPU: a few suffice. */
 #define CLOCKS_MAX 8
 
 /* "cpu MHz" of one processor in /proc/cpuinfo. */
@@ -391,7 +391,7 @@ double cpu_power_joules(cpu_power *p)
         if (used < 0)
             used += z->range;
         z->last = now;
-        sum += 1e-6 * used; /* NAN from where on one is not told */
+        sum += 1e-6 * used; /* NAN once a counter is unknown */
     }
     p->joules += sum;
     return p->joules;

@@ -16,18 +16,18 @@
 /** NULL, with errno, if it cannot be read. */
 FILE *system_open(const char *path);
 DIR  *system_folder(const char *path);
-/** First line of a file, without its end; false: not there, or empty. */
+/** First line of a file, without its end; false: absent or empty. */
 bool system_line(const char *path, char *text, size_t size);
-/** The number a file begins with. NAN: not there, or none. */
+/** The number at the beginning of a file. NAN: absent, or no number. */
 double system_number(const char *path);
 
 /** Clock of one CPU in MHz (cpufreq, else /proc/cpuinfo). NAN: unknown. */
 double cpu_clock_mhz(int cpu);
 
-/** The mean of some CPUs, at most 8, spread over all. NAN: unknown. */
+/** Mean clock of some CPUs, at most 8, spread over all. NAN: unknown. */
 double cpu_mean_clock_mhz(void);
 
-/** How often heat held a clock down so far, all CPUs together: only counts up. NAN: unknown. */
+/** Number of times heat held a clock down, of all CPUs; only grows. NAN: unknown. */
 double cpu_throttle_count(void);
 
 /** Time of all CPUs since the system started, in the kernel's ticks (/proc/stat). */
@@ -44,26 +44,24 @@ typedef struct cpu_power cpu_power;
 
 /**
  * Packages and their memory below /sys/class/powercap (kernel documentation, "Power Capping
- * Framework"); else the first of hwmon's sensors that is one of CPUs or of the whole machine.
+ * Framework"); else the first hwmon sensor of CPUs or of the whole machine.
  *
- * @return LM_E_NOTFOUND if there is neither, LM_E_IO if there are counters that may not be read;
- * one line that says what would help. LM_E_NOMEM
+ * @return LM_E_NOTFOUND without both, LM_E_IO if counters may not be read; one line names the
+ * remedy. LM_E_NOMEM
  */
 lm_status cpu_power_open(cpu_power **out, lm_error *err);
 /** NULL is fine. */
 void cpu_power_close(cpu_power *p);
 
-/** What is read: "RAPL package-0, dram" */
+/** The source: "RAPL package-0, dram" */
 const char *cpu_power_source(const cpu_power *p);
 
-/**
- * J since cpu_power_open(). Counters wrap around, after minutes at the earliest: ask more often
- * than that. NAN: there is no counter, or it is not told any more.
- */
+/** J since cpu_power_open(). NAN: no counter, or it stopped. Counters wrap around, after minutes at
+ * the earliest: call this more often. */
 double cpu_power_joules(cpu_power *p);
 
-/** W, now, of the sensor; of counters the mean since the last call (NAN at the first, and where
- * they have not moved). */
+/** W: the sensor's present value, or the counters' mean since the last call (NAN at the first call,
+ * and if they have not moved). */
 double cpu_power_watts(cpu_power *p);
 
 #endif

@@ -1,4 +1,4 @@
-/** What a device says of itself at one moment. */
+/** State of a device at one moment. */
 #ifndef SAMPLE_DEVICE_SAMPLE_H
 #define SAMPLE_DEVICE_SAMPLE_H
 
@@ -6,13 +6,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What holds a clock down: bits as NVML and nvidia-smi number them ("NVML API Reference Guide",
- * clocks event reasons). CPUs tell HELD_HARD_THERMAL alone. */
+/** Causes that hold a clock down: bits as NVML and nvidia-smi number them ("NVML API Reference
+ * Guide", clocks event reasons). CPUs have HELD_HARD_THERMAL alone. */
 enum {
-    HELD_IDLE         = 0x1,   /**< there is nothing to do */
-    HELD_SETTINGS     = 0x2,   /**< clocks that somebody has set */
+    HELD_IDLE         = 0x1,   /**< nothing to do */
+    HELD_SETTINGS     = 0x2,   /**< clocks set by a user */
     HELD_POWER_CAP    = 0x4,   /**< the power limit */
-    HELD_HARDWARE     = 0x8,   /**< the hardware, by at least a half */
+    HELD_HARDWARE     = 0x8,   /**< the hardware, to half of the clock or less */
     HELD_SYNC_BOOST   = 0x10,  /**< a GPU of the same group */
     HELD_THERMAL      = 0x20,  /**< heat, by the driver */
     HELD_HARD_THERMAL = 0x40,  /**< heat, by the hardware */
@@ -22,20 +22,20 @@ enum {
         HELD_POWER_CAP | HELD_HARDWARE | HELD_THERMAL | HELD_HARD_THERMAL | HELD_POWER_BRAKE
 };
 
-/** NAN: it does not say. */
+/** NAN: unknown. */
 typedef struct device_sample {
     double   time;         /**< s since 1970 */
-    double   busy;         /**< % of the time since the last look in which something ran */
+    double   busy;         /**< % of the time since the last sample in which anything ran */
     double   memory_busy;  /**< % of the time in which memory was read or written */
     double   memory_bytes; /**< in use */
     double   watts;        /**< drawn; newer GPUs: mean of the last second */
-    double   limit_watts;  /**< what it may draw */
-    double   joules; /**< used, since some moment in the past: only differences mean something */
-    double   clock_mhz, memory_clock_mhz; /**< clock_mhz: of what computes */
+    double   limit_watts;  /**< limit of `watts` */
+    double   joules;       /**< used since some moment in the past: only differences count */
+    double   clock_mhz, memory_clock_mhz; /**< clock_mhz: of the multiprocessors or cores */
     double   celsius;
     uint64_t held;       /**< HELD_* */
-    bool     held_known; /**< else `held` is 0 and means nothing */
-    bool     lost;       /**< the device is not there any more */
+    bool     held_known; /**< else `held` is 0 and says nothing */
+    bool     lost;       /**< the device is gone */
 } device_sample;
 
 static inline device_sample device_sample_unknown(void)

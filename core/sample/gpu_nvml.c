@@ -1,4 +1,4 @@
-/* What the driver's management library (NVML) tells of a GPU. */
+/* A GPU by the driver's management library (NVML). */
 #include "sample/gpu_nvml.h"
 
 #include <dlfcn.h>
@@ -287,7 +287,7 @@ nvml_reading nvml_read(const nvml *n)
 
     reasons(n, &bits);
     return (nvml_reading){
-        /* at rest it is low because there is nothing to do, which says nothing of a measurement */
+        /* the low clock of an idle GPU says nothing of a measurement */
         .clock_mhz         = bits & HELD_IDLE ? (double)NAN : clock_of(n, n->clock, CLOCK_SM),
         .held_down_seconds = isnan(power)  ? heat
                              : isnan(heat) ? power

@@ -42,7 +42,7 @@ void sample_csv_row(FILE *out, const char *index, const device_sample *s)
     putc('\n', out);
 }
 
-/* Seconds between looks at the throttle counters, of which there is one a core and more. */
+/* Seconds between readings of the throttle counters, one or more for each core. */
 #define THROTTLES_EVERY 1.0
 
 static double seconds_of(clockid_t clock)

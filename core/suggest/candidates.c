@@ -10,7 +10,7 @@
 #include "base/no_memory.h"
 #include "network/network.h"
 
-/* Batches that are asked for where nobody says which. */
+/* Default batches. */
 #define TARGETS_N_BATCHES 3
 extern const int64_t targets_batches[TARGETS_N_BATCHES];
 
@@ -128,7 +128,7 @@ static bool number_network(candidates *c, const char *name)
            names_add(&c->by_name, name, c->n_networks++);
 }
 
-/* What tells points apart beside what all have in common: element type, settings. */
+/* Key of a point beside the common element type and settings. */
 static void print_key(const char *name, const char *input, int64_t batch, int64_t ranks,
                       char key[KEY_BYTES])
 {
@@ -158,7 +158,7 @@ design_case candidates_case(const candidates *c, const point *p, design_times *t
                           .network = whole ? candidates_network(c, p->row->name) : DESIGN_NONE };
 
     for (phase w = 0; w < N_TIMES; w++) {
-        /* formulas are of whole networks; nor can counts that nobody knows be learned from */
+        /* formulas are of whole networks with known counts */
         times->seconds[w] =
             p->row->kind == OBS_LAYER || p->load.unknown ? NAN : point_seconds(p, w);
         out.parts |= isnan(times->seconds[w]) ? 0 : 1u << w;

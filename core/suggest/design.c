@@ -1,4 +1,4 @@
-/* Designs: made, told what was measured, copied. */
+/* Designs: creation, measurements, copies; formulas and rows of their design matrix. */
 #include "suggest/design.h"
 
 #include <math.h>
@@ -142,8 +142,8 @@ static bool formula_room(const design *d, formula *m)
     return m->p && m->t;
 }
 
-/* Seconds of a message and of a byte of a ring, as its formula says beside the all-reduces' model,
- * of the fabric with the most rows; NULL: nothing is known. */
+/* Seconds of a message and of a byte of a ring, by the formula beside the all-reduces' model, for
+ * the fabric with the most rows; NULL: unknown. */
 static const double *known_ring(const calibration *known)
 {
     const algorithm_model *a =

@@ -1,28 +1,28 @@
 /**
- * Which point to measure next, so that what people will ask for is known best.
+ * The point to measure next for the best knowledge of the targets.
  *
- * A sequential design for the formulas of the model `counts` (forms.h), V-optimal (also called
- * I-optimal; Atkinson, Donev & Tobias 2007, chapter 10): of the candidates the one that lowers the
- * mean expected variance of the targets' step times the most, per second that measuring it takes.
+ * A sequential, V-optimal design (also called I-optimal; Atkinson, Donev & Tobias 2007, chapter 10)
+ * for the formulas of the model `counts` (forms.h). It takes the candidate that lowers the mean
+ * expected variance of the targets' step times most, per second of measuring.
  *
- * Each time is taken as t = x.c (1 + network + size + noise), all relative:
+ * A time is t = x.c (1 + network + size + noise), all relative:
  *
- *   c        the coefficients; before anything is measured a guess with twice itself as standard
- *            deviation, so that every formula has an answer at any time
- *   network  what one network deviates from the formula, all of its points alike. It makes a second
+ *   c        coefficients. Before any measurement they are guesses, their standard deviation twice
+ *            the guess, so that every formula has an answer
+ *   network  deviation of one network from the formula, common to its points. It makes a second
  *            network worth more than a second point of the first: on held-out networks three points
  *            of each of 24 networks were nearly as good as twelve of each, while four networks
- *            instead of 24 were twice as bad. Counts are not all that a network is.
- *   size     what all times of one order of magnitude deviate (caches, launches hidden behind
- *            work): straight lines between half decades of seconds. Without it a design measures
- * the cheapest points only and trusts the formula to reach the targets from there. noise    the
- * same point measured twice
+ *            instead of 24 were twice as bad. Counts do not tell all of a network
+ *   size     deviation of times of one order of magnitude (caches, launches hidden behind work):
+ *            straight lines between half decades of seconds. Without it a design measures the
+ *            cheapest points only and trusts the formula to reach the targets from there
+ *   noise    the same point measured twice
  *
- * Their standard deviations are estimated from the residuals once there are enough. Adding a row w
- * to the information matrix lowers the variance of a target v by (v.Pw)^2 / (noise^2 + w.Pw), with
- * P its inverse (Sherman & Morrison 1950), so no candidate needs a fit of its own.
+ * Their standard deviations are estimated from enough residuals. A row w added to the information
+ * matrix lowers the variance of a target v by (v.Pw)^2 / (noise^2 + w.Pw), with P its inverse
+ * (Sherman & Morrison 1950). So no candidate needs a fit of its own.
  *
- * Pure arithmetic: knows no files, devices or clocks.
+ * Pure arithmetic, without files, devices or clocks.
  */
 #ifndef SUGGEST_DESIGN_H
 #define SUGGEST_DESIGN_H
@@ -33,10 +33,10 @@
 
 #define DESIGN_NONE ((size_t)-1)
 
-/** Something that can be measured, or that will be asked for. */
+/** A candidate or a target. */
 typedef struct design_case {
     workload load;
-    uint32_t parts;   /**< bit 1 << part for each part whose time it gives or needs */
+    uint32_t parts;   /**< bit 1 << part for each part it tells or needs */
     size_t   network; /**< number of its network, from 0 up; DESIGN_NONE: a bare all-reduce */
 } design_case;
 
@@ -47,70 +47,66 @@ typedef struct design_times {
 
 typedef struct design design;
 
-/** What to expect of one rank. Each layer and each message has a latency beside that. */
+/** Expected speed of one rank. Each layer and each message has a latency, too. */
 typedef struct design_speeds {
     double flops_per_second, bytes_per_second;
 } design_speeds;
 
 /**
- * @param target, n_targets what will be asked for: their parts add up to a step; at least one
+ * @param target, n_targets the targets, at least one; their parts add up to a step
  * @param n_networks        numbers of networks that cases may have
- * @param speeds            to guess coefficients by
- * @param known             a machine's coefficients to begin with, where it has them; NULL: guesses
+ * @param speeds            for the guesses of coefficients
+ * @param known             a machine's coefficients, used instead of guesses; NULL: none
  */
 lm_status design_new(const design_case *target, size_t n_targets, size_t n_networks,
                      const design_speeds *speeds, const calibration *known, design **out,
                      lm_error *err);
 void      design_free(design *d);
 
-/** Adds a measured case; parts with NAN, or that are no part of the model, are left out. Takes
- * effect with design_update(). */
+/** Adds a measured case without the parts that are NAN or not in the model. Takes effect with
+ * design_update(). */
 lm_status design_measured(design *d, const design_case *what, const design_times *times,
                           lm_error *err);
-/** Takes back all that was measured, as if it had never been; with design_update(), too. */
+/** Removes all measurements; takes effect with design_update(). */
 void design_forget(design *d);
-/** Fits again and takes stock: to be called after design_measured(), before what follows. */
+/** Fits again. To be called after design_measured(), before the calls below. */
 lm_status design_update(design *d, lm_error *err);
 
-/** Seconds that a case will take, by what is known so far. */
+/** Expected seconds of a case. */
 design_times design_expected(const design *d, const design_case *what);
 /** The same, of all parts together. */
 double design_step_seconds(const design *d, const design_case *what);
 
-/** How much measuring it lowers the targets' mean relative variance. */
+/** Fall of the targets' mean relative variance by measuring `what`. */
 double design_gain(const design *d, const design_case *what);
 
-/** Does any formula have fewer rows than coefficients, although `what` would add to it? */
+/** Has a formula fewer rows than coefficients, and would `what` add one? */
 bool design_lacks(const design *d, const design_case *what);
 
 /**
- * The candidate with the largest gain per second among those not `taken` that cost at most `limit`;
- * those that a formula lacks go first. DESIGN_NONE if there is none with a gain.
+ * The candidate with the largest gain per second, of those not `taken` that cost at most `limit`.
+ * Candidates that a formula lacks go first. DESIGN_NONE if none has a gain.
  *
- * @param cost seconds that measuring each takes
+ * @param cost seconds of measuring each
  */
 size_t design_next(const design *d, const design_case *candidate, const double *cost,
                    const bool *taken, size_t n, double limit);
 
-/** Median over the targets of the expected width of the central 90 % interval of a step, relative
- * to it: what can be learned, and what a network and a repetition deviate in any case. */
+/** Median over the targets of the expected width of a step's central 90 % interval, relative to the
+ * step. It includes what can be learned and the deviations of networks and repetitions. */
 double design_width(const design *d);
 
-/** The same of each target, in their order. */
+/** The same of each target. */
 void design_widths(const design *d, double *width);
 
-/** One that knows the same and can be told what to suppose; design_measured() and design_update()
- * are not for it. */
+/** A copy for suppositions; design_measured() and design_update() must not be called on it. */
 lm_status design_copy(const design *d, design **out, lm_error *err);
-/** As if `what` had been measured, and had taken the seconds that are expected: what is known of
- * coefficients gets sharper, their values stay. */
+/** As if `what` had been measured with the expected seconds: the coefficients' variances fall,
+ * their values stay. */
 void design_suppose(design *copy, const design_case *what);
 
-/**
- * design_width() after the next `seconds` of measuring were spent as design_next() says. Does not
- * change `d`. *n_points: how many it would be; order: their numbers in turn, room for `n` (NULL:
- * not wanted).
- */
+/** design_width() after `seconds` of measuring as design_next() suggests. Does not change `d`.
+ * *n_points: number of points; order: their numbers in turn, memory for `n`, or NULL. */
 lm_status design_forecast(const design *d, const design_case *candidate, const double *cost,
                           const bool *taken, size_t n, double seconds, double *width,
                           size_t *n_points, size_t *order, lm_error *err);

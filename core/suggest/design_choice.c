@@ -1,4 +1,4 @@
-/* What a point would tell, and which is the next. */
+/* The gain of a point, and the choice of the next. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What measurements say of a design's formulas, and what targets ask of them. */
+/* Fits of a design's formulas to measurements, and weights of the targets. */
 #include <lapacke.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/** What design.c is made of: formulas, and rows of their design matrix. */
+/** Formulas of a design, and rows of their design matrix. */
 #ifndef SUGGEST_DESIGN_FORMULA_H
 #define SUGGEST_DESIGN_FORMULA_H
 
@@ -7,11 +7,11 @@
 /** Size classes: half decades of seconds, from 1e-7 to 1e3. */
 #define DESIGN_SIZES 21
 
-/** The model that is fitted meanwhile: few coefficients, known after few points, each of which says
+/** The model fitted meanwhile: few coefficients, known after few points, as each point tells
  * something of all of them. */
 #define DESIGN_MODEL "counts"
 
-/** The parts a step is made of in it. */
+/** Its parts of a step. */
 #define DESIGN_PARTS 4
 extern const phase design_parts[DESIGN_PARTS];
 
@@ -37,35 +37,35 @@ typedef struct formula {
 
 struct design {
     formula      formula[DESIGN_PARTS];
-    double      *scratch; /**< as long as the longest side of a P */
+    double      *scratch; /**< as long as the longest side of any P */
     design_case *target;
     size_t       n_targets, n_networks;
 };
 
-/** A row of the design matrix: its few entries that are not zero. */
+/** A row of the design matrix: its entries that are not zero. */
 typedef struct sparse {
     size_t at[FORM_MAX_FEATURES + 3];
     double value[FORM_MAX_FEATURES + 3];
     size_t n;
 } sparse;
 
-/** Coefficients and sizes, which targets share with what is measured. */
+/** Coefficients and sizes, which targets and measurements share. */
 size_t formula_known(const formula *m);
 /** All unknowns: a side of P. */
 size_t formula_unknowns(const design *d, const formula *m);
 
-/** Seconds that its part of a case takes, by the coefficients as fitted. */
+/** Seconds of its part of a case, by the fitted coefficients. */
 double formula_seconds(const formula *m, const workload *load);
 
 /**
- * A row of the design matrix, relative to `seconds`, measured or expected. False where the part
- * takes no time.
+ * A row of the design matrix, relative to `seconds`, measured or expected. False if the part takes
+ * no time.
  *
  * @param x     values of the formula's features
  * @param group number of the network; DESIGN_NONE: none
  */
 bool formula_row(const formula *m, const double *x, double seconds, size_t group, sparse *out);
-/** The same of a case, by the seconds that are expected; false also where it has no such part. */
+/** The same of a case, by its expected seconds; false also if it has no such part. */
 bool formula_case_row(const formula *m, const design_case *what, bool with_network, sparse *out);
 
 #endif

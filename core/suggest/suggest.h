@@ -1,16 +1,16 @@
 /**
- * Which points to measure next, one after the other, and how well the networks asked for would be
- * known after each: design.h asked again and again, within limits.
+ * The next points to measure, one after the other, and how well the targets' networks would be
+ * known after each: repeated calls of design.h within limits.
  *
- * Pure but for what the caller is asked.
+ * Pure but for the callback.
  */
 #ifndef SUGGEST_SUGGEST_H
 #define SUGGEST_SUGGEST_H
 
 #include "suggest/design.h"
 
-/** Can this candidate be measured at all? Asked only of what would be taken,
- * as the answer may be dear. */
+/** Can this candidate be measured at all? Called only for candidates that would be taken, as the
+ * answer may be expensive. */
 typedef lm_status (*suggest_asker)(void *context, size_t candidate, bool *fits, lm_error *err);
 
 typedef struct suggest_limits {
@@ -20,25 +20,25 @@ typedef struct suggest_limits {
     void         *context;
 } suggest_limits;
 
-/** What is asked for: the networks of the design's targets, by number from 0 up. */
+/** The networks of the design's targets, by number from 0 up. */
 typedef struct suggest_asked {
     const size_t *network; /**< of each target */
     size_t        n_targets, n_networks;
 } suggest_asked;
 
 typedef struct suggestion {
-    size_t *at;           /**< candidates, the one to be measured first first */
-    size_t  n, n_refused; /**< n_refused: that the caller said cannot be measured */
-    /** Expected width of the central 90 % interval of a step, relative to it (design_widths()), the
-     * median of each network's targets: before, then after each point; (n + 1) x n_networks. */
+    size_t *at;           /**< candidates in order, the first to be measured first */
+    size_t  n, n_refused; /**< n_refused: refused by the callback */
+    /** Expected width of a step's central 90 % interval, relative to the step (design_widths()):
+     * the median of each network's targets, before and after each point; (n + 1) x n_networks. */
     double *width;
 } suggestion;
 
 /**
- * The candidate that tells most per second goes first (design_next()); the next is chosen as if it
- * had been measured.
+ * Takes the candidate that tells most per second (design_next()); the next is chosen as if it had
+ * been measured.
  *
- * @param cost seconds that measuring each takes
+ * @param cost seconds of measuring each
  */
 lm_status suggest_points(const design *d, const design_case *candidate, const double *cost,
                          size_t n, const suggest_asked *asked, const suggest_limits *limits,

@@ -72,7 +72,7 @@ static lm_status take_row(trace_reader *r, char *const *cell, trace_sample *out,
 
 /* ---- nvidia-smi dmon ------------------------------------------------------------------------- */
 
-/* The text behind the '#' of a comment; NULL: the line is none. */
+/* The text behind the '#' of a comment; NULL: no comment. */
 static char *behind_hash(const char *line)
 {
     line += strspn(line, " \t");

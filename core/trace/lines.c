@@ -12,7 +12,7 @@
 #include "base/no_memory.h"
 #include "trace/gzip/gzip.h"
 
-/* Twice the longest line: what is left of one and what comes behind fit in together. */
+/* Twice the longest line: the rest of a line and the next read fit in together. */
 #define BUFFER (2 * LINES_LONGEST)
 /* How often a followed file is looked at. */
 #define PATIENCE_NS 100000000L

@@ -259,8 +259,8 @@ static const struct field {
 
 #define N_FIELDS (sizeof fields / sizeof fields[0])
 
-/* What shows a GPU's load, the best first: how much of it works, whether it works, what it draws,
- * what its memory does. */
+/* Metrics of a GPU's load, the best first: how much of it works, whether it works, its power, its
+ * memory's work. */
 static const char *const loads[] = {
     "SMACT",
     "GRACT",
@@ -347,7 +347,7 @@ int metric_rank(const char *name)
     return METRIC_UNKNOWN;
 }
 
-/* Names of what stands beside. */
+/* Names of the values beside the metric. */
 static const struct {
     const char   *name;
     metric_beside is;

@@ -11,7 +11,7 @@
 #include "base/stats.h"
 #include "trace/trace.h"
 
-/* Names of a power, the mean of a while before what it is at the moment. */
+/* Names of a power; means over some time come before momentary values. */
 static const char *const names_of_power[] = {
     "power.draw", "power.draw.average", "power.draw.instant", "POWER", "pwr", "power", "power_w",
     "watts"
@@ -25,7 +25,7 @@ static lm_status load(const char *path, const trace_question *asked, trace **out
 {
     const size_t   n = sizeof names_of_power / sizeof names_of_power[0];
     trace_question q = *asked;
-    q.gpu            = NULL; /* what is not there is then the metric */
+    q.gpu            = NULL; /* so that LM_E_NOTFOUND means an absent metric */
 
     if (q.metric || !strcmp(path, "-")) {
         q.metric = q.metric ? q.metric : names_of_power[0];

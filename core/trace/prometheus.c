@@ -109,7 +109,7 @@ static char *labels_end(char *p)
     return NULL;
 }
 
-/* "0", or "node7/0" where the host is told. */
+/* "0", or "node7/0" if the host is known. */
 static lm_status gpu_of(trace_reader *r, const char *labels, const char *end, size_t *gpu,
                         lm_error *err)
 {

@@ -18,7 +18,7 @@
 /* A gap shorter than this many intervals is bridged in any case. */
 #define SHORT_GAP 50.0
 
-/* Median step between samples from..to, of those that move on at all; 0: none does. */
+/* Median step between samples from..to; 0: fewer than two. */
 static double median_interval(const double *time, size_t from, size_t to)
 {
     const size_t every = (to - from) / PER_PART + 1;

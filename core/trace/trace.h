@@ -5,17 +5,17 @@
 
 #include "trace/reader.h"
 
-/** Makes the times of one GPU grow, whatever its clock does. Zero-initialise. */
+/** Makes the times of one GPU grow even if its clock jumps back. Zero-initialise. */
 typedef struct trace_clock {
-    double   first, last, offset; /**< s; offset: what was added to make up for jumps back */
+    double   first, last, offset; /**< s; offset: correction for jumps back */
     double   step;                /**< s, between the last two samples */
     bool     begun;
     size_t   n_jumps;
-    double   jump; /**< s, the furthest jump back */
+    double   jump; /**< s, the largest jump back */
     uint64_t jump_line;
 } trace_clock;
 
-/** Seconds since the first sample; a jump back counts as one step of before. */
+/** Seconds since the first sample; a jump back counts as one step of the usual length. */
 double trace_clock_add(trace_clock *c, double time, uint64_t line);
 
 /** Samples of one GPU, in order. */
@@ -26,45 +26,44 @@ typedef struct trace_gpu_series {
     float      *value; /**< NAN: missing */
     size_t      n_missing;
     trace_clock clock;
-    double      began; /**< s, of its first sample, as the trace counts */
+    double      began; /**< s, time of its first sample in the trace */
     uint64_t    last_line;
 } trace_gpu_series;
 
 typedef struct trace {
     char              path[256], metric[96], unit[32];
     const char       *format;
-    bool              timed;     /**< its times are its own */
+    bool              timed;     /**< the trace has times */
     bool              cut_short; /**< the last row was dropped */
     size_t            n_gpus;
     trace_gpu_series *gpu;
 } trace;
 
-/** Reads a trace to its end. With q->gpu only that GPU's samples are kept. Errors as the reader's,
- * and LM_E_NOTFOUND for a GPU that is not there. */
+/** Reads a trace to its end. With q->gpu only that GPU's samples are kept. Errors as the reader's;
+ * LM_E_NOTFOUND for an absent GPU. */
 lm_status trace_load(const char *path, const trace_question *q, trace **out, lm_error *err);
 void      trace_free(trace *t);
 
-/** Does a GPU's name answer to what was asked for? "0" is "node7/0" too. */
+/** Does a GPU's name match the wanted one? "node7/0" matches "0", too. */
 bool trace_gpu_is(const char *name, const char *wanted);
 
 /** A metric at equal steps of time. */
 typedef struct trace_grid {
-    double start; /**< s, of the first bin's beginning, since the first sample of the trace */
+    double start; /**< s, beginning of the first bin, since the first sample of the trace */
     double step;  /**< s */
     size_t n;
-    float *x;         /**< mean of the samples in a bin; NAN: there are none */
+    float *x;         /**< mean of the samples in a bin; NAN: no sample */
     size_t n_missing; /**< bins without a value */
-    /* What the samples' times are like. */
-    double interval;          /**< s, the median between samples */
+    /* The times of the samples. */
+    double interval;          /**< s, median between samples */
     double shortest, longest; /**< s, the same in the parts (32) of the trace that differ most */
-    double gap, gap_at; /**< s: the longest time without samples, and where; in the whole series */
-    size_t n_left_out;  /**< samples before or behind a gap that is too long to bridge */
+    double gap, gap_at; /**< s: longest time without samples in the whole series, and its place */
+    size_t n_left_out;  /**< samples beyond a gap that is too long to bridge */
 } trace_grid;
 
 /**
- * Steps are the median interval; where the sampling changes within the trace, that of its slowest
- * part. Where samples are missing for longer than half of what there is of them, the longer part
- * counts.
+ * A step is the median interval; if the sampling rate changes within the trace, that of its slowest
+ * part. A gap longer than half of the sampled time splits the trace: its longer part counts.
  *
  * @return LM_E_SYNTAX for fewer than two samples or times that do not move; LM_E_NOMEM
  */

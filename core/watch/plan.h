@@ -1,4 +1,4 @@
-/** What a run is held to: an answer of 'layermeter plan --format json'. */
+/** The plan of a run: an answer of 'layermeter plan --format json'. */
 #ifndef WATCH_PLAN_H
 #define WATCH_PLAN_H
 
@@ -7,31 +7,31 @@
 
 #include <layermeter/error.h>
 
-/** Seconds, and the interval that they are expected in; NAN: unknown. */
+/** Seconds and their expected interval; NAN: unknown. */
 typedef struct planned_time {
     double expected, low, high;
 } planned_time;
 
 typedef struct watch_plan {
-    char question[32]; /**< "cheapest": the answer that was taken */
+    char question[32]; /**< "cheapest": the answer taken */
     char network[256], input[64], dtype[8], optimizer[16], machine[256];
-    bool plain; /**< of the network as its file has it, gradients in its own type: a row of
-                   observations says all of it */
-    char         sync[64];           /**< "once", "ddp:25MiB" */
+    bool plain; /**< the network is as in its file, gradients have its type: a row of observations
+                     describes it whole */
+    char sync[64];                   /**< "once", "ddp:25MiB" */
     int64_t      nodes, devices;     /**< devices: of each node */
     int64_t      batch, micro_steps; /**< of each device */
     int64_t      bucket_bytes;       /**< 0: none */
     int64_t      steps, evaluations; /**< of an epoch */
     planned_time step, epoch;        /**< of the epoch with its evaluation */
-    double       exposed; /**< s of a step: all-reduces that nothing hides; NAN: not told */
+    double       exposed; /**< s of a step: all-reduces that nothing hides; NAN: unknown */
 } watch_plan;
 
 /**
  * Reads the first answer of a plan, or that to `question` ("cheapest", "fastest", "fewest nodes").
  *
- * @return LM_E_IO, LM_E_SYNTAX (no plan, or one without the seconds of a step: written by an older
- * program), LM_E_NOTFOUND (no such answer, or none that keeps to its limits), LM_E_UNSUPPORTED in a
- * build without jansson; texts begin with the path
+ * @return LM_E_IO, LM_E_SYNTAX (no plan, or no seconds of a step, as older programs wrote it),
+ * LM_E_NOTFOUND (no such answer, or none within its limits), LM_E_UNSUPPORTED in a build without
+ * jansson; texts begin with the path
  */
 lm_status watch_plan_load(const char *path, const char *question, watch_plan *out, lm_error *err);
 

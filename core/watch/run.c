@@ -131,11 +131,10 @@ lm_status observation_append(const char *path, const observation *row, const cha
     return status;
 }
 
-/* Bins that are kept: a stretch of a hundredth of what is remembered is told within some %. */
+/* Number of bins: a hundredth of the remembered time is known within some %. */
 #define HISTORY_BINS 4096
 
-/* What repeats is an epoch or a step, whichever planned time is nearer, if it is within this
- * factor of it. */
+/* Repetitions are epochs or steps, by the nearer planned time, if that is within this factor. */
 #define WATCH_FAR 3.0
 
 #define FIRST_STEP 0.05 /* s, of a bin, at first */
@@ -257,7 +256,7 @@ watch_means watch_history_means(const watch_history *h, double from, double to)
     return out;
 }
 
-/* Means of what stands beside, weighed by time. */
+/* Means of the values beside the metric, weighted by time. */
 typedef struct weighed {
     double sum, weight;
 } weighed;
@@ -328,7 +327,7 @@ static watch_verdict judge(const watch_run *r, watch_scale scale, double seconds
                        p->exposed / p->step.expected, p->nodes * p->devices, means, r->usual_mhz);
 }
 
-/* Of many steps those are told that differ from the one before. */
+/* Of many steps only changes are reported. */
 static bool is_news(watch_run *r, const watched *w)
 {
     const bool news = w->scale != WATCH_STEPS || !w->judged || !r->said ||

@@ -1,4 +1,4 @@
-/** Packed streams: with zlib read as they are, without it refused. */
+/** Streams packed by gzip: read with zlib, refused without. */
 #ifndef TRACE_GZIP_H
 #define TRACE_GZIP_H
 
@@ -9,12 +9,11 @@
 
 typedef struct gzip_stream gzip_stream;
 
-/** Reads `fd`, of which the first n bytes, `begun`, were read already. Does not own `fd`.
+/** Reads `fd` behind its first n bytes, `begun`, which were read already. Does not own `fd`.
  * LM_E_UNSUPPORTED in a build without zlib. */
 lm_status gzip_open(const char *path, int fd, const char *begun, size_t n, gzip_stream **out,
                     lm_error *err);
-/** *got is 0 at the end. LM_E_SYNTAX for broken data, LM_E_IO. A stream that is cut short ends
- * where it ends. */
+/** *got is 0 at the end, also of a stream cut short. LM_E_SYNTAX for broken data, LM_E_IO. */
 lm_status gzip_read(gzip_stream *g, char *to, size_t room, ssize_t *got, lm_error *err);
 void      gzip_close(gzip_stream *g);
 
