@@ -166,8 +166,7 @@ size_t crossgpu_gpu(const crossgpu *c, const char *name)
     return i;
 }
 
-/* ---- predicting ---------------------------------------------------------------------------------
- */
+/* ---- predicting ------------------------------------------------------------------------------ */
 
 /* Features of a pair of which one may not have been learned from. */
 static lm_status pair_features(const crossgpu *c, const double *x, const gpu *from, const gpu *to,

@@ -11,8 +11,7 @@
 #define FOLDS   5
 #define CLEARLY 0.05
 
-/* ---- trees --------------------------------------------------------------------------------------
- */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
 /* Many small steps: some hundred to a few thousand rows, whose groups are few. */
 static learner_options trees_options(uint64_t seed)
@@ -108,8 +107,7 @@ static lm_status trees_left(const selection *rows, uint64_t seed, double *left, 
     return status;
 }
 
-/* ---- how much of each ---------------------------------------------------------------------------
- */
+/* ---- how much of each ------------------------------------------------------------------------ */
 
 /* The learners' residuals, weighted by their shares; NAN if a learner with a share has none. */
 static double left_by(double *const left[N_BY], const double share[N_BY], size_t i)
@@ -158,8 +156,7 @@ static void best_shares(double *const left[N_BY], size_t n, double share[N_BY])
         }
 }
 
-/* ---- intervals ----------------------------------------------------------------------------------
- */
+/* ---- intervals ------------------------------------------------------------------------------- */
 
 static lm_status interval_of(const selection *rows, const double *left, interval *out,
                              lm_error *err)
@@ -231,8 +228,7 @@ static lm_status unknown_intervals(const selection *rows, interval out[N_UNKNOWN
     return status;
 }
 
-/* ---- methods ------------------------------------------------------------------------------------
- */
+/* ---- methods --------------------------------------------------------------------------------- */
 
 /* Each of the three, and what it leaves over of rows that it did not see. */
 static lm_status learn_each(const selection *rows, const crossgpu_options *o, crossgpu *c,

@@ -66,8 +66,7 @@ void digest_free(digest *d)
     *d = (digest){ .n = 0 };
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Lower case, of letters, digits and underscores. */
 static void plain(const char *text, char *out, size_t size)
@@ -90,8 +89,7 @@ static const char *unit_of(const trace *t, char *buffer, size_t size)
     return buffer;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* In the order of the statistics' names; sorts the values. */
 static void distribution(double *value, size_t n, double out[DIGEST_STATISTICS])

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/blas.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
@@ -69,8 +70,7 @@ void nearest_free(nearest *k)
     *k = (nearest){ .n_runs = 0 };
 }
 
-/* ---- distances ----------------------------------------------------------------------------------
- */
+/* ---- distances ------------------------------------------------------------------------------- */
 
 static double distance(const nearest *k, const double *a, const double *b)
 {
@@ -108,11 +108,11 @@ static void scale_runs(nearest *k, const selection *rows)
     }
 }
 
-/* ---- one pair -----------------------------------------------------------------------------------
- */
+/* ---- one pair -------------------------------------------------------------------------------- */
 
 /* Rows of one pair of GPUs, those of a fold together. */
 typedef struct part {
+    arena           *arena; /* owns all below */
     size_t           n;
     const pair_row **row;
     size_t          *at;      /* of each in the selection */
@@ -122,24 +122,13 @@ typedef struct part {
     double          *y, *alpha, *left, *block, *solved;
 } part;
 
-static void part_free(part *p)
-{
-    free(p->row);
-    free(p->at);
-    free(p->fold);
-    free(p->squares);
-    free(p->inverse);
-    free(p->y);
-    *p = (part){ .n = 0 };
-}
-
 static bool part_room(part *p)
 {
     const size_t n = p->n;
 
-    p->squares = malloc(n * n * sizeof *p->squares);
-    p->inverse = malloc(n * n * sizeof *p->inverse);
-    p->y       = malloc((4 * n + n * n) * sizeof *p->y);
+    p->squares = arena_array(p->arena, n * n, sizeof *p->squares);
+    p->inverse = arena_array(p->arena, n * n, sizeof *p->inverse);
+    p->y       = arena_array(p->arena, 4 * n + n * n, sizeof *p->y);
     if (!p->squares || !p->inverse || !p->y)
         return false;
     p->alpha  = p->y + n;
@@ -153,16 +142,17 @@ static bool part_room(part *p)
 static lm_status part_of(const nearest *k, const selection *rows, const size_t *fold,
                          size_t n_folds, size_t pair, part *p, lm_error *err)
 {
-    size_t *begin = calloc(n_folds + 1, sizeof *begin);
+    arena  *a     = arena_new();
+    size_t *begin = a ? arena_array(a, n_folds + 1, sizeof *begin) : NULL;
 
-    *p      = (part){ .n = 0 };
-    p->row  = malloc((rows->n + 1) * sizeof *p->row);
-    p->at   = malloc((rows->n + 1) * sizeof *p->at);
-    p->fold = malloc((rows->n + 1) * sizeof *p->fold);
-    if (!begin || !p->row || !p->at || !p->fold) {
-        free(begin);
-        return no_memory(err);
+    *p = (part){ .arena = a };
+    if (begin) {
+        p->row  = arena_array(a, rows->n + 1, sizeof *p->row);
+        p->at   = arena_array(a, rows->n + 1, sizeof *p->at);
+        p->fold = arena_array(a, rows->n + 1, sizeof *p->fold);
     }
+    if (!p->row || !p->at || !p->fold)
+        return no_memory(err);
     for (size_t i = 0; i < rows->n; i++)
         if (selected(rows, i)->pair == pair)
             begin[fold[selected(rows, i)->group] + 1]++;
@@ -177,7 +167,6 @@ static lm_status part_of(const nearest *k, const selection *rows, const size_t *
             p->at[to]   = i;
             p->n++;
         }
-    free(begin);
     if (!part_room(p))
         return no_memory(err);
     for (size_t i = 0; i < p->n; i++)
@@ -244,8 +233,7 @@ static lm_status leave_out(part *p, lm_error *err)
     return LM_OK;
 }
 
-/* ---- all pairs ----------------------------------------------------------------------------------
- */
+/* ---- all pairs ------------------------------------------------------------------------------- */
 
 /* Sums of absolute errors with folds left out, and how many they are, over all pairs. */
 static lm_status judge(part *p, double sum[N_G][N_L], size_t *n, lm_error *err)
@@ -326,7 +314,7 @@ static lm_status fit_pairs(nearest *k, const selection *rows, const size_t *fold
     for (size_t i = 0; i < n_pairs && !status; i++)
         status = take(k, &p[i], i, left, err);
     for (size_t i = 0; p && i < n_pairs; i++)
-        part_free(&p[i]);
+        arena_free(p[i].arena);
     free(p);
     return status;
 }

@@ -35,8 +35,7 @@ void pairs_features(const pairs *p, const pair_row *row, double *out)
     memcpy(out + n, p->device + row->pair * m, m * sizeof *out);
 }
 
-/* ---- who ----------------------------------------------------------------------------------------
- */
+/* ---- who ------------------------------------------------------------------------------------- */
 
 /* Two spellings of a device are one. */
 static size_t gpu_number(const pairs *p, const char *name)
@@ -75,8 +74,7 @@ static lm_status find_gpus(pairs *p, const device_list *devices, lm_error *err)
     return LM_OK;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Runs of the workload that begins at `at`. */
 static size_t same_workload(const pairs *p, const gpu_run *const *order, size_t at)
@@ -171,8 +169,7 @@ static lm_status find_rows(pairs *p, lm_error *err)
     return status;
 }
 
-/* ---- features -----------------------------------------------------------------------------------
- */
+/* ---- features -------------------------------------------------------------------------------- */
 
 static lm_status features_of_runs(pairs *p, lm_error *err)
 {

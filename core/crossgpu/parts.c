@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "solve/nnls.h"
@@ -78,15 +79,13 @@ static void columns_of(const pairs *p, const pair_row *row, double *shares, doub
 lm_status bounds_fit(const selection *rows, bounds *out, lm_error *err)
 {
     const size_t n_share = bounds_n_shares(&rows->p->s), n = N_BOUNDS * n_share;
-    double      *gram = calloc(n * n, sizeof *gram), *h = calloc(n, sizeof *h);
-    double      *a = malloc(n * sizeof *a), *shares = malloc(n_share * sizeof *shares);
-    lm_status    status = LM_OK;
+    double      *gram = calloc(n * (n + 2) + n_share, sizeof *gram), *h = gram + n * n, *a = h + n;
+    lm_status    status;
 
-    *out = (bounds){ .n = n, .weight = calloc(n, sizeof *out->weight) };
-    if (!gram || !h || !a || !shares || !out->weight)
-        status = no_memory(err);
+    *out   = (bounds){ .n = n, .weight = calloc(n, sizeof *out->weight) };
+    status = gram && out->weight ? LM_OK : no_memory(err);
     for (size_t i = 0; i < rows->n && !status; i++) {
-        columns_of(rows->p, selected(rows, i), shares, a);
+        columns_of(rows->p, selected(rows, i), a + n, a);
         for (size_t j = 0; j < n; j++) {
             h[j] += a[j];
             for (size_t k = 0; k <= j; k++)
@@ -101,9 +100,6 @@ lm_status bounds_fit(const selection *rows, bounds *out, lm_error *err)
     if (!status)
         status = nnls_solve(gram, h, n, out->weight, err);
     free(gram);
-    free(h);
-    free(a);
-    free(shares);
     if (status)
         bounds_free(out);
     return status;
@@ -139,8 +135,7 @@ double bounds_log_ratio(const bounds *b, const space *s, const double *x, const 
     return fmax(log(sum), LEAST_LOG);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 void bounds_text(lines *l, const space *s, bounds *b)
 {
@@ -176,11 +171,11 @@ static lm_status parts_room(size_t n, size_t n_gpus, part_factors *out, lm_error
     return no_memory(err);
 }
 
-/* ---- one pair -----------------------------------------------------------------------------------
- */
+/* ---- one pair -------------------------------------------------------------------------------- */
 
 /* Rows of a pair of GPUs, and normal equations of each fold. */
 typedef struct problem {
+    arena           *arena; /* owns all arrays but `fold` */
     const selection *rows;
     const size_t    *fold; /* of each group */
     size_t           n, n_folds, n_rows;
@@ -193,37 +188,28 @@ typedef struct problem {
     size_t          *in_fold;     /* rows of each */
 } problem;
 
-static void problem_free(problem *p)
-{
-    free(p->at);
-    free(p->share);
-    free(p->gram);
-    free(p->h);
-    free(p->sum);
-    free(p->sum_h);
-    free(p->x);
-    free(p->some);
-    free(p->in_fold);
-}
-
 static lm_status problem_room(const selection *rows, const size_t *fold, size_t n_folds, problem *p,
                               lm_error *err)
 {
-    const size_t n = bounds_n_shares(&rows->p->s);
+    const size_t n = bounds_n_shares(&rows->p->s), m = rows->n + 1;
+    arena       *a = p->arena = arena_new();
 
-    *p = (problem){ .rows    = rows,
+    if (!a)
+        return no_memory(err);
+    *p = (problem){ .arena   = a,
+                    .rows    = rows,
                     .fold    = fold,
                     .n       = n,
                     .n_folds = n_folds,
-                    .at      = malloc((rows->n + 1) * sizeof *p->at),
-                    .share   = malloc((rows->n + 1) * n * sizeof *p->share),
-                    .gram    = malloc(n_folds * n * n * sizeof *p->gram),
-                    .h       = malloc(n_folds * n * sizeof *p->h),
-                    .sum     = malloc(n * n * sizeof *p->sum),
-                    .sum_h   = malloc(n * sizeof *p->sum_h),
-                    .x       = malloc(n * sizeof *p->x),
-                    .some    = malloc((rows->n + 1) * sizeof *p->some),
-                    .in_fold = malloc(n_folds * sizeof *p->in_fold) };
+                    .at      = arena_array(a, m, sizeof *p->at),
+                    .share   = arena_array(a, m * n, sizeof *p->share),
+                    .gram    = arena_array(a, n_folds * n * n, sizeof *p->gram),
+                    .h       = arena_array(a, n_folds * n, sizeof *p->h),
+                    .sum     = arena_array(a, n * n, sizeof *p->sum),
+                    .sum_h   = arena_array(a, n, sizeof *p->sum_h),
+                    .x       = arena_array(a, n, sizeof *p->x),
+                    .some    = arena_array(a, m, sizeof *p->some),
+                    .in_fold = arena_array(a, n_folds, sizeof *p->in_fold) };
     return p->at && p->share && p->gram && p->h && p->sum && p->sum_h && p->x && p->some &&
                    p->in_fold
                ? LM_OK
@@ -332,8 +318,7 @@ static lm_status leave_folds(problem *p, double ridge, double *left, lm_error *e
     return status;
 }
 
-/* ---- all pairs ----------------------------------------------------------------------------------
- */
+/* ---- all pairs ------------------------------------------------------------------------------- */
 
 /* At one strength of the ridge. */
 static lm_status fit_at(problem *p, double ridge, part_factors *out, double *left, lm_error *err)
@@ -400,7 +385,7 @@ lm_status parts_fit(const selection *rows, const size_t *fold, size_t n_folds, p
         parts_free(&best);
         best = now;
     }
-    problem_free(&p);
+    arena_free(p.arena);
     free(own);
     if (status)
         parts_free(&best);
@@ -419,8 +404,7 @@ double parts_log_ratio(const part_factors *p, const space *s, const double *x, s
     return log_ratio_of(shares, p->factor + k * p->n, p->n);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 void parts_text(lines *l, const space *s, size_t n_gpus, part_factors *p)
 {

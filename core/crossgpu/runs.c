@@ -36,8 +36,7 @@ size_t runs_column(const runs *r, const char *name)
     return text_place(name, r->column, r->n_columns);
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* The whole file, unpacked. */
 static lm_status read_text(const char *path, char **out, lm_error *err)
@@ -72,8 +71,7 @@ static lm_status read_text(const char *path, char **out, lm_error *err)
     return LM_OK;
 }
 
-/* ---- head ---------------------------------------------------------------------------------------
- */
+/* ---- head ------------------------------------------------------------------------------------ */
 
 static lm_status name_columns(csv_reader *csv, char *field[], head *h, runs *r, lm_error *err)
 {
@@ -121,8 +119,7 @@ static lm_status read_head(csv_reader *csv, head *h, runs *r, lm_error *err)
     return LM_OK;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static bool is_missing(const char *text)
 {
@@ -205,8 +202,7 @@ static lm_status read_rows(csv_reader *csv, const head *h, runs *r, lm_error *er
     return status;
 }
 
-/* ---- repeats ------------------------------------------------------------------------------------
- */
+/* ---- repeats --------------------------------------------------------------------------------- */
 
 static int by_work(const void *a, const void *b)
 {

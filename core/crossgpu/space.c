@@ -38,8 +38,7 @@ lm_status gpu_find(const device_list *devices, const char *name, gpu *out, lm_er
     return LM_OK;
 }
 
-/* ---- units --------------------------------------------------------------------------------------
- */
+/* ---- units ----------------------------------------------------------------------------------- */
 
 metric_unit metric_unit_of(const char *name, double *scale)
 {
@@ -92,8 +91,7 @@ static double feature_of(const space_metric *m, double value, const gpu_run *of,
     return m->unit == UNIT_NONE ? asinh(value) : value;
 }
 
-/* ---- choosing -----------------------------------------------------------------------------------
- */
+/* ---- choosing -------------------------------------------------------------------------------- */
 
 static bool varies(const runs *r, size_t column, bool *missing)
 {
@@ -179,8 +177,7 @@ void space_free(space *s)
     *s = (space){ .metric = NULL };
 }
 
-/* ---- features -----------------------------------------------------------------------------------
- */
+/* ---- features -------------------------------------------------------------------------------- */
 
 size_t space_n_run(const space *s)
 {

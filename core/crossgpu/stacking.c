@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/random.h"
 
@@ -22,34 +23,26 @@ void stacking_free(stacking *s)
 
 /* All rows, and some of them. */
 typedef struct stack_rows {
+    arena  *arena;                   /* owns all below */
     double *x, *y, *part_x, *part_y; /* n x m, n */
     double *said;                    /* n x 2, by the lower learners */
     size_t *part;                    /* of each row */
     size_t  n, m;
 } stack_rows;
 
-static void rows_free(stack_rows *r)
-{
-    free(r->x);
-    free(r->y);
-    free(r->part_x);
-    free(r->part_y);
-    free(r->said);
-    free(r->part);
-}
-
 static lm_status rows_of(const selection *s, uint64_t seed, stack_rows *r, lm_error *err)
 {
     const size_t n = s->n, m = pairs_n_features(s->p);
 
-    *r = (stack_rows){ .x      = malloc(n * m * sizeof *r->x),
-                       .y      = malloc(n * sizeof *r->y),
-                       .part_x = malloc(n * m * sizeof *r->x),
-                       .part_y = malloc(n * sizeof *r->y),
-                       .said   = malloc(2 * n * sizeof *r->said),
-                       .part   = malloc(n * sizeof *r->part),
-                       .n      = n,
-                       .m      = m };
+    *r = (stack_rows){ .arena = arena_new(), .n = n, .m = m };
+    if (r->arena) {
+        r->x      = arena_array(r->arena, n * m, sizeof *r->x);
+        r->y      = arena_array(r->arena, n, sizeof *r->y);
+        r->part_x = arena_array(r->arena, n * m, sizeof *r->x);
+        r->part_y = arena_array(r->arena, n, sizeof *r->y);
+        r->said   = arena_array(r->arena, 2 * n, sizeof *r->said);
+        r->part   = arena_array(r->arena, n, sizeof *r->part);
+    }
     if (!r->x || !r->y || !r->part_x || !r->part_y || !r->said || !r->part)
         return no_memory(err);
     for (size_t i = 0; i < n; i++) {
@@ -126,7 +119,7 @@ lm_status stacking_fit(const selection *rows, uint64_t seed, stacking *out, lm_e
             status = train(lower_kinds[k], r.x, r.y, r.n, r.m, seed, &out->lower[k], err);
     if (!status)
         status = train(LEARNER_BOOSTED, r.said, r.y, r.n, 2, seed, &out->upper, err);
-    rows_free(&r);
+    arena_free(r.arena);
     if (status)
         stacking_free(out);
     return status;

@@ -50,8 +50,7 @@ double device_peak(const device *d, lm_dtype dtype)
     return NAN;
 }
 
-/* ---- names --------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* "NVIDIA H100 80GB HBM3" -> "h10080gbhbm3". Drivers before 2021 left the vendor out. */
 static void normal_name(const char *name, size_t n, char out[NAME_MAX_BYTES])
@@ -140,8 +139,7 @@ lm_status devices_find(const device_list *list, const char *name, const device *
                                         : "");
 }
 
-/* ---- files --------------------------------------------------------------------------------------
- */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 /* Where the file is being read. */
 typedef struct reading {

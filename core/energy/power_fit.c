@@ -160,13 +160,6 @@ static lm_status find_knee(fitting *f, size_t n_clocks, lm_error *err)
     return status;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* How many clocks there are; their range into the model. `room` holds n. */
 static size_t count_clocks(fitting *f, double *room)
 {
@@ -177,9 +170,8 @@ static size_t count_clocks(fitting *f, double *room)
             room[n++] = f->row[i].mhz;
     if (!n)
         return 0;
-    qsort(room, n, sizeof *room, ascending);
-    f->m.low_mhz  = room[0];
-    f->m.high_mhz = room[n - 1];
+    f->m.low_mhz  = stats_quantile(room, n, 0); /* sorts */
+    f->m.high_mhz = stats_quantile(room, n, 1);
     if (!(f->m.top_mhz >= f->m.high_mhz))
         f->m.top_mhz = f->m.high_mhz;
     for (size_t i = 0, last = 0; i < n; i++)

@@ -37,8 +37,7 @@ static size_t n_points(const reader *r)
     return r->n_parameters ? r->n_coordinates / r->n_parameters : 0;
 }
 
-/* ---- PARAMETER ----------------------------------------------------------------------------------
- */
+/* ---- PARAMETER ------------------------------------------------------------------------------- */
 
 static lm_status take_parameter(reader *r, const char *word)
 {
@@ -69,8 +68,7 @@ static lm_status take_parameters(reader *r, char *text)
     return status;
 }
 
-/* ---- POINTS -------------------------------------------------------------------------------------
- */
+/* ---- POINTS ---------------------------------------------------------------------------------- */
 
 static lm_status take_coordinate(reader *r, char **at)
 {
@@ -142,8 +140,7 @@ static lm_status take_points(reader *r, char *at)
     return status;
 }
 
-/* ---- REGION, METRIC, DATA -----------------------------------------------------------------------
- */
+/* ---- REGION, METRIC, DATA -------------------------------------------------------------------- */
 
 /* What stands above is complete: as many DATA as points. */
 static lm_status close_series(reader *r, bool region_ends)
@@ -228,8 +225,7 @@ static lm_status take_data(reader *r, char *text)
     return status;
 }
 
-/* ---- lines --------------------------------------------------------------------------------------
- */
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static lm_status take_line(reader *r, char *line)
 {
@@ -304,8 +300,7 @@ static lm_status read_lines(reader *r)
                               "%s: no REGION in it: expected Extra-P's text format", r->log.path);
 }
 
-/* ---- order --------------------------------------------------------------------------------------
- */
+/* ---- order ----------------------------------------------------------------------------------- */
 
 /* Where a row goes: with the others of its point, in the order of a step. */
 typedef struct place {

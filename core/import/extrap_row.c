@@ -83,8 +83,7 @@ const char *extrap_renamed(const extrap_names *names, const char *theirs)
     return theirs;
 }
 
-/* ---- regions ------------------------------------------------------------------------------------
- */
+/* ---- regions --------------------------------------------------------------------------------- */
 
 static bool is_phase(const char *word)
 {
@@ -199,8 +198,7 @@ lm_status extrap_region(char *text, const extrap_options *given, extrap_series *
     return LM_OK;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static lm_status read_kind(const extrap_said *said, observation *row, lm_error *err)
 {

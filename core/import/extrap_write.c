@@ -46,8 +46,7 @@ lm_status extrap_format_parse(const char *text, extrap_format *out, lm_error *er
     return LM_OK;
 }
 
-/* ---- counts and words of a row ------------------------------------------------------------------
- */
+/* ---- counts and words of a row --------------------------------------------------------------- */
 
 static int64_t count_of(const writer *w, const observation *row, extrap_count c)
 {
@@ -216,8 +215,7 @@ static lm_status fill_cells(writer *w, const observation *row, size_t n)
     return status;
 }
 
-/* ---- JSON Lines ---------------------------------------------------------------------------------
- */
+/* ---- JSON Lines ------------------------------------------------------------------------------ */
 
 static void write_json_lines(const writer *w, FILE *out)
 {
@@ -238,8 +236,7 @@ static void write_json_lines(const writer *w, FILE *out)
     }
 }
 
-/* ---- text ---------------------------------------------------------------------------------------
- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 static int compare_points(const cell *a, const cell *b)
 {
@@ -281,12 +278,6 @@ static void put_decimal(FILE *out, double value)
     fputs(text, out);
 }
 
-static void print_point(const writer *w, const cell *c, FILE *out)
-{
-    for (size_t p = 0; p < w->n_parameters; p++)
-        fprintf(out, "%s%lld", p ? " " : "", (long long)c->at[p]);
-}
-
 /* Into the list of points, whose cells are by point then. Returns how many. */
 static size_t write_points(writer *w, cell *point, FILE *out)
 {
@@ -297,7 +288,8 @@ static size_t write_points(writer *w, cell *point, FILE *out)
         if (!i || compare_points(&w->cell[i], &point[n - 1])) {
             point[n++] = w->cell[i];
             fputs("POINTS (", out);
-            print_point(w, &w->cell[i], out);
+            for (size_t p = 0; p < w->n_parameters; p++)
+                fprintf(out, "%s%lld", p ? " " : "", (long long)w->cell[i].at[p]);
             fputs(")\n", out);
         }
         w->cell[i].point = n - 1;

@@ -38,8 +38,7 @@ typedef struct reader {
     size_t             n_ratios, n_foreign; /* rows whose busbw was compared; not an all-reduce's */
 } reader;
 
-/* ---- above the table ---------------------------------------------------------------------------
- */
+/* ---- above the table ------------------------------------------------------------------------- */
 
 /* The text behind `key` up to a blank, kept; NULL: not in this line. */
 static const char *word_behind(reader *r, const char *line, const char *key)
@@ -159,8 +158,7 @@ static lm_status take_note(reader *r, const char *line)
     return take_environment(r, line);
 }
 
-/* ---- the table ---------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static void put_place(size_t place[2], size_t at)
 {

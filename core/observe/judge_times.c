@@ -147,15 +147,12 @@ static bool belongs(const point *pt, const kin *k)
            (k->phase != PHASE_STEP || (pt->row->ranks > 1) == k->many);
 }
 
-static double decades_of(const kin *k)
-{
-    return k->phase == PHASE_SYNC || k->kind == OBS_LAYER ? DOUBT_DECADES_WIDE : DOUBT_DECADES;
-}
-
 static bool judge_kin(const points *p, const kin *k, usual_row *row, doubts *out)
 {
-    size_t n    = 0;
-    bool   done = true;
+    const bool   wide    = k->phase == PHASE_SYNC || k->kind == OBS_LAYER;
+    const double decades = wide ? DOUBT_DECADES_WIDE : DOUBT_DECADES;
+    size_t       n       = 0;
+    bool         done;
 
     for (size_t i = 0; i < p->n_points; i++)
         if (belongs(&p->point[i], k))
@@ -166,7 +163,7 @@ static bool judge_kin(const points *p, const kin *k, usual_row *row, doubts *out
 
         if (!belongs(pt, k))
             continue;
-        if (fabs(row[at].deviation) > decades_of(k))
+        if (fabs(row[at].deviation) > decades)
             done = doubts_add(out, &(doubt){ .kind    = DOUBT_TIME,
                                              .row     = pt->row,
                                              .at      = i,

@@ -98,8 +98,7 @@ bool launches_only(const observations *obs)
     return any;
 }
 
-/* ---- streams ------------------------------------------------------------------------------------
- */
+/* ---- streams --------------------------------------------------------------------------------- */
 
 enum { NAME, PHASE, GEOMETRY, DTYPE, ALGORITHM, REPEATS, N_COLUMNS };
 

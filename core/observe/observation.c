@@ -43,8 +43,7 @@ lm_status obs_kind_parse(const char *text, obs_kind *out)
     return at < OBS_N_KINDS ? LM_OK : LM_E_NOTFOUND;
 }
 
-/* ---- columns ------------------------------------------------------------------------------------
- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 typedef enum { TEXT, COUNT, POSITIVE } column_kind;
 
@@ -99,8 +98,7 @@ static size_t column_find(const char *name)
     return c;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 typedef struct loading {
     observations *obs;
@@ -495,8 +493,7 @@ void observation_key(const observation *r, char *buffer, size_t size)
     *f.to = '\0';
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 void observation_print_head(FILE *out)
 {

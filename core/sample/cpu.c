@@ -1,6 +1,7 @@
 /* Power, clocks and load of the CPUs, read from files below /proc and /sys. */
 #include "sample/cpu.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,14 +19,15 @@ static const char *below_root(const char *path, char full[520])
     return full;
 }
 
-FILE *system_open(const char *path)
+/* NULL, with errno, if it cannot be read. */
+static FILE *system_open(const char *path)
 {
     char full[520];
 
     return fopen(below_root(path, full), "r");
 }
 
-DIR *system_folder(const char *path)
+static DIR *system_folder(const char *path)
 {
     char full[520];
 
@@ -216,8 +218,7 @@ static double seconds_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- energy counters --------------------------------------------------------------------------
- */
+/* ---- energy counters ------------------------------------------------------------------------- */
 
 /*
  * intel-rapl:0 is a package (AMD's, too), intel-rapl:0:2 a part of it. Cores and graphics are in
@@ -298,8 +299,7 @@ static lm_status find_zones(cpu_power *p, lm_error *err)
     return status;
 }
 
-/* ---- sensors ----------------------------------------------------------------------------------
- */
+/* ---- sensors --------------------------------------------------------------------------------- */
 
 /* Chips whose power is that of CPUs, then of the machine. Those of GPUs and disks are others'. */
 static const char *const chips[] = { "zenpower", "fam15h_power", "power_meter" };
@@ -335,8 +335,7 @@ static void find_sensor(cpu_power *p)
     p->sensor[0] = '\0';
 }
 
-/* ---- door --------------------------------------------------------------------------------------
- */
+/* ---- door ------------------------------------------------------------------------------------ */
 
 lm_status cpu_power_open(cpu_power **out, lm_error *err)
 {

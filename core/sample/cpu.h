@@ -3,19 +3,14 @@
 #ifndef SAMPLE_CPU_H
 #define SAMPLE_CPU_H
 
-#include <dirent.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdio.h>
 
 #include <layermeter/error.h>
 
 /* Small files in which the system describes itself. Paths are relative to $LAYERMETER_SYSTEM_ROOT
  * (default: /): "proc/stat". */
 
-/** NULL, with errno, if it cannot be read. */
-FILE *system_open(const char *path);
-DIR  *system_folder(const char *path);
 /** First line of a file, without its end; false: absent or empty. */
 bool system_line(const char *path, char *text, size_t size);
 /** The number at the beginning of a file. NAN: absent, or no number. */

@@ -53,8 +53,7 @@ static double seconds_of(clockid_t clock)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ---- open -------------------------------------------------------------------------------------
- */
+/* ---- open ------------------------------------------------------------------------------------ */
 
 static lm_status add_gpu(sampler *s, size_t index, lm_error *err)
 {
@@ -188,8 +187,7 @@ void sampler_close(sampler *s)
     free(s);
 }
 
-/* ---- look -------------------------------------------------------------------------------------
- */
+/* ---- look ------------------------------------------------------------------------------------ */
 
 static void look_for_heat(sampler_device *c, device_sample *out)
 {

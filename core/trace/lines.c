@@ -89,11 +89,6 @@ static lm_status fill(line_source *s, lm_error *err)
     return LM_OK;
 }
 
-static bool is_gzip(const line_source *s)
-{
-    return s->n >= 2 && (unsigned char)s->buffer[0] == 0x1f && (unsigned char)s->buffer[1] == 0x8b;
-}
-
 /* The first bytes say whether they are packed. */
 static lm_status begin(line_source *s, lm_error *err)
 {
@@ -101,7 +96,7 @@ static lm_status begin(line_source *s, lm_error *err)
 
     while (!status && s->n < 2 && !s->ended)
         status = fill(s, err);
-    if (status || !is_gzip(s))
+    if (status || s->n < 2 || memcmp(s->buffer, "\x1f\x8b", 2) != 0)
         return status;
     if (s->follow)
         return lm_error_set(err, LM_E_UNSUPPORTED, "%s: is gzip, which cannot be followed",

@@ -444,8 +444,7 @@ lm_status watch_run_end(watch_run *r, watch_summary *out, lm_error *err)
     return LM_OK;
 }
 
-/* ---- as an observation -------------------------------------------------------------------------
- */
+/* ---- as an observation ----------------------------------------------------------------------- */
 
 static lm_status check_row(const watch_plan *p, lm_error *err)
 {
