@@ -1,9 +1,6 @@
 /* Two learners below a third. */
 #include "crossgpu/stacking.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/random.h"

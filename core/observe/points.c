@@ -15,7 +15,6 @@
 #include "observe/flags.h"
 #include "observe/judge.h"
 #include "observe/launches.h"
-#include "sync/collective.h"
 
 bool configuration_same(const observation *a, const observation *b)
 {

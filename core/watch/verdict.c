@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 bool watch_throttled(const watch_means *m, double usual_mhz)
 {
