@@ -106,29 +106,26 @@ static lm_status look(void *context, size_t i, residual_space *space, double *x,
 static lm_status learn_rows(learning *l, size_t n, residual_trees **out, residual_trees *judged,
                             lm_error *err)
 {
-    double         *seconds = malloc((n + 1) * sizeof *seconds);
-    uint64_t       *shape   = malloc((n + 1) * sizeof *shape);
-    feature_source *from    = calloc(l->n, sizeof *from);
-    lesson          all     = { l, n, seconds, shape, price_rows, look };
-    residual_space  space;
-    lm_status       status = seconds && shape && from ? LM_OK : no_memory(err);
+    double        *seconds = malloc((n + 1) * sizeof *seconds);
+    uint64_t      *shape   = malloc((n + 1) * sizeof *shape);
+    lesson         all     = { l, n, seconds, shape, price_rows, look };
+    residual_space space;
+    lm_status      status = seconds && shape ? LM_OK : no_memory(err);
 
     if (!status && l->n && l->from[0].r->class->launch) /* which have no columns before */
         status = price_rows(l, NULL, err);
     for (size_t i = 0; i < l->n && !status; i++) {
         const residual_source *s = &l->from[i];
 
-        from[i] = (feature_source){ &s->r->rows, &s->r->columns, s->device };
         for (size_t k = 0; k < s->r->n; k++) {
             seconds[l->first[i] + k] = !s->in || s->in[k] ? s->r->time[k].seconds : 0;
             shape[l->first[i] + k]   = shape_number(s->r->time[k].shape);
         }
     }
     if (!status)
-        status = residual_features_new(l->class, from, l->n, &space, err);
+        status = residual_features_new(l->class, l->from, l->n, &space, err);
     if (!status)
         status = lesson_learn(&all, &space, out, judged, err);
-    free(from);
     free(shape);
     free(seconds);
     return status;

@@ -3,7 +3,6 @@
 #define SINGLE_RESIDUAL_H
 
 #include "learn/lesson.h"
-#include "single/model.h"
 #include "single/residual_features.h"
 #include "single/residual_memo.h"
 
@@ -12,13 +11,6 @@ typedef struct residual_set {
     residual_trees *of[N_LAYER_CLASSES];
     residual_memo  *memo; /**< NULL: nothing was asked yet. Trees stay as they are from then on */
 } residual_set;
-
-/** Rows of one machine to learn from. */
-typedef struct residual_source {
-    layer_rows         *r;
-    const bool         *in;     /**< rows that may be seen; NULL: all */
-    const layer_device *device; /**< NULL: not known */
-} residual_source;
 
 /**
  * Learns from rows of one class on one machine or several, as lesson_learn() does. Each machine has

@@ -51,7 +51,7 @@ static const char *word_of(const char *of, const char **prefix)
 }
 
 /* What all devices have, where there are several. */
-static lm_status add_figures(const feature_source *from, size_t n, residual_space *out,
+static lm_status add_figures(const residual_source *from, size_t n, residual_space *out,
                              lm_error *err)
 {
     lm_status status = LM_OK;
@@ -67,7 +67,7 @@ static lm_status add_figures(const feature_source *from, size_t n, residual_spac
     return status;
 }
 
-lm_status residual_features_new(size_t class, const feature_source *from, size_t n,
+lm_status residual_features_new(size_t class, const residual_source *from, size_t n,
                                 residual_space *out, lm_error *err)
 {
     feature_list fixed;
@@ -77,17 +77,17 @@ lm_status residual_features_new(size_t class, const feature_source *from, size_t
     residual_space_begin(out, fixed.of, fixed.n);
     status = add_figures(from, n, out, err);
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < from[i].columns->n && !status; j++) {
-            const char *prefix, *word = word_of(from[i].columns->column[j].name, &prefix);
+        for (size_t j = 0; j < from[i].r->columns.n && !status; j++) {
+            const char *prefix, *word = word_of(from[i].r->columns.column[j].name, &prefix);
 
             if (word)
                 status = residual_space_word(out, prefix, word, err);
         }
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < from[i].columns->n && !status; j++)
-            status = residual_space_share(out, from[i].columns->column[j].name, err);
+        for (size_t j = 0; j < from[i].r->columns.n && !status; j++)
+            status = residual_space_share(out, from[i].r->columns.column[j].name, err);
     for (size_t i = 0; i < n && !status; i++)
-        status = add_others(out, from[i].rows, from[i].columns, err);
+        status = add_others(out, &from[i].r->rows, &from[i].r->columns, err);
     return status;
 }
 

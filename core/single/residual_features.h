@@ -3,9 +3,8 @@
 #define SINGLE_RESIDUAL_FEATURES_H
 
 #include "counts/kernel_class.h"
-#include "counts/layer_class.h"
 #include "learn/residual_space.h"
-#include "single/layer_device.h"
+#include "single/model.h"
 
 /** One row as it was priced, and what it is of. */
 typedef struct priced_row {
@@ -18,17 +17,17 @@ typedef struct priced_row {
     const layer_device *device; /**< NULL, or nothing in it: not known */
 } priced_row;
 
-/** Rows of one machine. */
-typedef struct feature_source {
-    const rows         *rows;
-    const columns      *columns;
+/** Rows of one machine to learn from. */
+typedef struct residual_source {
+    layer_rows         *r;
+    const bool         *in;     /**< rows that may be seen; NULL: all */
     const layer_device *device; /**< NULL: not known */
-} feature_source;
+} residual_source;
 
 /** Features of rows of a class, without ranges: with their optimizers or tags, columns and
  * alternatives; of several machines with those figures of their devices that all have. LM_E_ARG:
  * too many. */
-lm_status residual_features_new(size_t class, const feature_source *from, size_t n,
+lm_status residual_features_new(size_t class, const residual_source *from, size_t n,
                                 residual_space *out, lm_error *err);
 
 /** Those that all of a class have, in their order; values are of no row. */

@@ -302,6 +302,38 @@ static void sets_of_tiles_have_names(void **state)
     assert_false(tile_set_parse("256", &s));
 }
 
+/* Pooling of 2 channels, 4x4 to 2x2 by windows of 4: 8 x 4 FLOP, 32 elements in and 8 out. Attention
+ * of 2 heads, 3 queries, 4 keys, width 5: 24 pairs of 2 x 10 + 5 FLOP and 30 divisions; 30 elements
+ * of queries, 80 of keys and values, 30 of output. */
+static void pooling_and_attention_count_work(void **state)
+{
+    const tiling    how   = { TILES_MIXED, false, 0 };
+    const lm_kernel pool  = { .size   = sizeof pool,
+                              .op     = LM_OP_POOL,
+                              .dtype  = LM_F32,
+                              .repeat = 1,
+                              .u.pool = { .n        = 1,
+                                          .channels = 2,
+                                          .in       = { 1, 4, 4 },
+                                          .out      = { 1, 2, 2 },
+                                          .window   = { 1, 2, 2 },
+                                          .stride   = { 1, 2, 2 },
+                                          .dilation = { 1, 1, 1 } } },
+                    fused = { .size        = sizeof fused,
+                              .op          = LM_OP_ATTENTION,
+                              .dtype       = LM_F32,
+                              .repeat      = 1,
+                              .u.attention = { 1, 2, 2, 3, 4, 5, 5, 0, 0 } };
+
+    (void)state;
+    assert_int_equal(launch_class_of(&pool), LAUNCH_POOL);
+    assert_close(count(&pool, "", &how, "flops"), 32, 0);
+    assert_close(count(&pool, "", &how, "bytes"), 160, 0);
+    assert_int_equal(launch_class_of(&fused), LAUNCH_ATTENTION);
+    assert_close(count(&fused, "", &how, "flops"), 24 * 25 + 30, 0);
+    assert_close(count(&fused, "", &how, "bytes"), 560, 0);
+}
+
 /* Whatever has a name is counted by a descriptor of that name. */
 static void every_kernel_has_a_descriptor(void **state)
 {
@@ -316,6 +348,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kernel_has_a_descriptor),
+        cmocka_unit_test(pooling_and_attention_count_work),
         cmocka_unit_test(the_cheapest_tiles_by_whole_waves),
         cmocka_unit_test(without_multiprocessors_there_are_no_waves),
         cmocka_unit_test(long_sums_are_split_over_idle_multiprocessors),

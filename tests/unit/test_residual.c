@@ -243,20 +243,20 @@ static world *machine(double flops, double more, uint64_t seed)
 /* The same residual for both, which knows on which of them it is. */
 static void machines_share_a_residual(void **state)
 {
-    world         *w[2]    = { machine(1e12, 0.2, 3), machine(1e13, 0.8, 4) };
-    learned_source from[2] = { { w[0]->time, N, &w[0]->m }, { w[1]->time, N, &w[1]->m } };
-    residual_trees judged[N_LAYER_CLASSES];
-    const columns *c = &w[0]->m.of[1].columns;
-    residual_space space;
-    const rows     none = { 0 };
-    feature_source features[2];
-    layer_shape    odd = product(4, 500, 501), even = product(4, 500, 500);
-    double         more[2];
-    lm_error       err = { 0 };
+    world          *w[2]    = { machine(1e12, 0.2, 3), machine(1e13, 0.8, 4) };
+    learned_source  from[2] = { { w[0]->time, N, &w[0]->m }, { w[1]->time, N, &w[1]->m } };
+    residual_trees  judged[N_LAYER_CLASSES];
+    const columns  *c = &w[0]->m.of[1].columns;
+    residual_space  space;
+    layer_rows      none = { .columns = *c };
+    residual_source features[2];
+    layer_shape     odd = product(4, 500, 501), even = product(4, 500, 500);
+    double          more[2];
+    lm_error        err = { 0 };
 
     (void)state;
     for (int i = 0; i < 2; i++)
-        features[i] = (feature_source){ &none, c, &w[i]->m.device };
+        features[i] = (residual_source){ &none, NULL, &w[i]->m.device };
     /* figures that all devices have, where there are several */
     assert_int_equal(residual_features_new(LAYER_DENSE, features, 2, &space, &err), LM_OK);
     assert_int_equal(space.words - space.figures, 2);
@@ -296,11 +296,11 @@ static residual_set *by_hand(const columns *c)
     char            text[100];
     size_t          at = 0;
     lines           in;
-    const rows      none = { 0 };
+    layer_rows      none = { .columns = *c };
 
-    assert_int_equal(
-        residual_features_new(LAYER_DENSE, &(feature_source){ &none, c, NULL }, 1, &r->space, NULL),
-        LM_OK);
+    assert_int_equal(residual_features_new(LAYER_DENSE, &(residual_source){ &none, NULL, NULL }, 1,
+                                           &r->space, NULL),
+                     LM_OK);
     while (strcmp(r->space.feature[at].name, "channels_out.rest4") != 0)
         at++;
     for (size_t i = 0; i < r->space.n; i++) {
