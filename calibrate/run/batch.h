@@ -2,7 +2,7 @@
 #ifndef CALIBRATE_BATCH_H
 #define CALIBRATE_BATCH_H
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "report/table.h"
 #include "run/slurm.h"
 

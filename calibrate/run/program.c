@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/options.h"
 #include "machine/machine.h"
 #include "measure/clock.h"
+#include "options/options.h"
 #include "ranks/watchdog.h"
 #include "run/agreement.h"
 #include "run/batch.h"

@@ -177,6 +177,21 @@ void file_draft_drop(file_draft *draft)
     *draft = (file_draft){ 0 };
 }
 
+lm_status file_put(const char *path, file_writer *write, void *context, lm_error *err)
+{
+    file_draft draft;
+    lm_status  status;
+
+    if (!path)
+        return write(context, stdout, err);
+    if ((status = file_draft_open(&draft, path, err)))
+        return status;
+    if (!(status = write(context, draft.stream, err)))
+        status = file_draft_commit(&draft, err);
+    file_draft_drop(&draft);
+    return status;
+}
+
 lm_status file_drafts_add(file_drafts *drafts, const char *path, const char *text, lm_error *err)
 {
     file_draft *more = realloc(drafts->draft, (drafts->n + 1) * sizeof *more);

@@ -36,6 +36,13 @@ lm_status file_draft_commit(file_draft *draft, lm_error *err);
 /** Throws away what was written. Fine after a commit or a failed open. */
 void file_draft_drop(file_draft *draft);
 
+/** What is written into a stream. */
+typedef lm_status file_writer(void *context, FILE *out, lm_error *err);
+
+/** Writes a file, whole or not at all; to stdout where `path` is NULL. What `write` returns, else as
+ * file_draft_open(). */
+lm_status file_put(const char *path, file_writer *write, void *context, lm_error *err);
+
 /** Files that belong together: all are written before one takes its place. Zero-initialise. */
 typedef struct file_drafts {
     file_draft *draft;

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/names.h"
 #include "base/no_memory.h"
-#include "cli/setup_options.h"
+#include "cli/session.h"
 #include "import/extrap.h"
 #include "observe/flags.h"
 
@@ -73,33 +73,38 @@ typedef struct chosen {
     size_t       n, n_flagged;
 } chosen;
 
+/* How rows are written. */
+typedef struct written {
+    const chosen *c;
+    extrap_format f;
+    const char   *title;
+} written;
+
+static lm_status write_text(void *context, FILE *out, lm_error *err)
+{
+    const written *w = context;
+
+    return extrap_write(w->c->row, w->c->n, w->f, w->title, out, err);
+}
+
 static lm_status write_rows(const chosen *c, extrap_format f, const char *title, const char *path,
                             lm_error *err)
 {
-    file_draft draft;
-    char      *text   = NULL;
-    size_t     size   = 0;
-    FILE      *memory = NULL;
-    lm_status  status;
+    written   w    = { c, f, title };
+    char     *text = NULL;
+    size_t    size = 0;
+    FILE     *memory;
+    lm_status status;
 
-    if (!path) { /* whole or not at all, on a stream, too */
-        memory = open_memstream(&text, &size);
-        if (!memory)
-            return no_memory(err);
-        status = extrap_write(c->row, c->n, f, title, memory, err);
-        fclose(memory);
-        if (!status)
-            fwrite(text, 1, size, stdout);
-        free(text);
-        return status;
-    }
-    status = file_draft_open(&draft, path, err);
-    if (status)
-        return status;
-    status = extrap_write(c->row, c->n, f, title, draft.stream, err);
+    if (path)
+        return file_put(path, write_text, &w, err);
+    if (!(memory = open_memstream(&text, &size))) /* whole or not at all, on a stream, too */
+        return no_memory(err);
+    status = write_text(&w, memory, err);
+    fclose(memory);
     if (!status)
-        status = file_draft_commit(&draft, err);
-    file_draft_drop(&draft);
+        fwrite(text, 1, size, stdout);
+    free(text);
     return status;
 }
 

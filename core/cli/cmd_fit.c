@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "cli/cmd_validate.h"
 #include "fit/fit.h"
 #include "machine/machine.h"
+#include "models/learned.h"
 #include "observe/launches.h"
 #include "observe/variants.h"
 
@@ -145,6 +145,15 @@ static lm_status fit_to(fitting *w, lm_error *err)
     return fit_all(w->obs, &w->p, &w->cal, err);
 }
 
+static lm_status learn_residual(fitting *w, lm_error *err)
+{
+    fit_residuals   found;
+    const lm_status status = fit_residual(w->obs, &w->p, w->a->residual, w->cal, &found, err);
+
+    fit_residuals_print(w->obs->path, &found, w->cal);
+    return status;
+}
+
 /* Learned models of single layers, on the device that is told or that the file names. */
 static lm_status learn(fitting *w, lm_error *err)
 {
@@ -153,8 +162,8 @@ static lm_status learn(fitting *w, lm_error *err)
     lm_status        status = LM_OK;
 
     if (w->learned.n)
-        status = learned_models_device(w->device, observations_provenance(w->obs, "device"),
-                                       w->a->devices, &list, &from.on, err);
+        status = learned_device(w->device, observations_provenance(w->obs, "device"), w->a->devices,
+                                &list, &from.on, err);
     if (!status)
         status = learned_models_fit(&w->learned, &from, 1, &w->cal, err);
     devices_free(list);
@@ -204,10 +213,9 @@ static lm_status fit_file(const options *o, fitting *w, lm_error *err)
         (status = fit_to(w, err)) ||
         (w->layers && (status = fit_layers_compose(&w->p, w->layers, w->cal, err))) ||
         (a->like.n && (status = fit_like(w->cal, o->argument[0], &a->like, err))) ||
-        (status = fit_residual(w->obs, &w->p, a->residual, w->cal, err)) ||
-        (status = learn(w, err)) ||
+        (status = learn_residual(w, err)) || (status = learn(w, err)) ||
         (status =
-             fit_power(w->obs, w->loads, &w->p, a->where, w->device, &a->power, w->cal, err)) ||
+             fit_powers(w->obs, w->loads, &w->p, a->where, w->device, &a->power, w->cal, err)) ||
         (a->correct && (status = fit_runs_correct(a->correct, w->loads, w->cal, &w->runs, err))))
         return status;
     if (a->algorithm && !calibration_note(w->cal, "fitted_algorithm", a->algorithm))

@@ -3,14 +3,24 @@
 #ifndef CLI_CMD_FIT_H
 #define CLI_CMD_FIT_H
 
+#include "assemble/beside.h"
+#include "assemble/pool.h"
 #include "cli/commands.h"
-#include "cli/learned_models.h"
 #include "cli/power_options.h"
-#include "observe/points.h"
-#include "transfer/runs.h"
+#include "fit/calibration.h"
+#include "options/options.h"
+#include "report/table.h"
 
-/** As the words of --residual. */
-typedef enum residual_choice { RESIDUAL_ON, RESIDUAL_OFF, RESIDUAL_AUTO } residual_choice;
+#define LEARNED_MOST 8 /**< models that one command takes */
+
+/** Models that a fit learns. */
+typedef struct learned_models {
+    const layerwise_kind *kind[LEARNED_MOST];
+    double                setting[LEARNED_MOST][LAYERWISE_SETTINGS];
+    /** Of the first calibration that has it; NULL: not yet, or left out. */
+    const layerwise_model *model[LEARNED_MOST];
+    size_t                 n;
+} learned_models;
 
 typedef struct fit_options {
     option_texts    outputs, device; /**< several: of as many files of observations */
@@ -22,60 +32,17 @@ typedef struct fit_options {
     learned_models  learned; /**< of `models`: to be learned */
 } fit_options;
 
-/** --layers: reads a machine file that prices single layers, of which the points are then composed.
- * LM_E_ARG where it is of another device or element type than these. */
-lm_status fit_layers_load(const char *path, const observations *obs, points *p, calibration **out,
-                          lm_error *err);
-/** Moves the prices of `layers` into `to`, with factors from the points. LM_E_ARG where the points
- * are single layers themselves, or no network among them was measured as a whole. */
-lm_status fit_layers_compose(const points *p, calibration *layers, calibration *to, lm_error *err);
+/** A line for each class of layers and kernels, and of layers alone: what was found of its residual. */
+void fit_residuals_print(const char *path, const fit_residuals *found, const calibration *cal);
+void print_residuals(const char *path, const layer_model *m, const residual_trees *judged);
 
-/**
- * --like: fills the kinds of kernels that `cal` lacks from machine files, by the datasheets of the
- * devices that their provenance names. LM_E_NOTFOUND for a device without a datasheet, or a machine
- * file without such prices; the text names the file.
- */
-lm_status fit_like(calibration *cal, const char *path, const option_texts *files, lm_error *err);
+/** Fits the power model where powers were measured, with what options tell of the device; `name`
+ * NULL: as the file does. What fit_power() returns. */
+lm_status fit_powers(const observations *obs, workloads *loads, const points *p, const char *where,
+                     const char *name, const power_choice *told, calibration *cal, lm_error *err);
 
-/**
- * --residual: learns what prices of single layers and of single kernels leave over. AUTO learns
- * where there are such and the build can. LM_E_ARG where ON has neither, LM_E_UNSUPPORTED where the
- * build grows no trees.
- */
-lm_status fit_residual(const observations *obs, const points *p, residual_choice choice,
-                       calibration *cal, lm_error *err);
-/** A line for each class of layers: what was found of its residual. */
-struct layer_model;    /* single/model.h */
-struct residual_trees; /* learn/lesson.h */
-void print_residuals(const char *path, const struct layer_model *m,
-                     const struct residual_trees *judged);
-
-/**
- * Fits the power model where powers were measured. Rows of other clocks (settings `clock=`) than
- * those the times are fitted to take part.
- *
- * @param p      what the times were fitted to; `where` chose it, or NULL
- * @param name   of the device, as an option tells it; NULL: as the file does
- * @param told   what options say of it
- * @return what points_from() and power_fit() return
- */
-lm_status fit_power(const observations *obs, workloads *loads, const points *p, const char *where,
-                    const char *name, const power_choice *told, calibration *cal, lm_error *err);
-
-/** What came of --correct. Zero-initialise. */
-typedef struct fit_runs {
-    const char    *path; /**< NULL: nothing was asked for */
-    run_rows       rows;
-    run_correction correction;
-} fit_runs;
-
-/** Corrects by the runs of a file of observations, where that helps, and notes it in the
- * provenance. Errors begin with the path. */
-lm_status fit_runs_correct(const char *path, workloads *loads, calibration *cal, fit_runs *out,
-                           lm_error *err);
 /** How many runs were used, the errors before and after, the factors; and what was not used. */
 void fit_runs_print(const fit_runs *f);
-void fit_runs_free(fit_runs *f);
 
 /**
  * Several files, a machine each: fits each file's prices of single layers, learns one residual from
@@ -99,5 +66,24 @@ void add_power(table *t, const power_model *m);
  * by. */
 void fit_print_warnings(const observations *obs, const points *p, const calibration *cal,
                         bool corrected);
+
+/* ---- learned models of single layers: fit_pool.c -------------------------------------------------
+ */
+
+/** The models that an option names, with the settings of --learn, which fills `settings` (NULL: not
+ * given). The text is that of a misuse. */
+lm_status learned_models_parse(const options *o, const option_texts *list,
+                               const char *const *settings, learned_models *out, lm_error *err);
+
+/**
+ * Learns each of all sources together, into the calibration of each (`cal`: n of them), too; says
+ * on stderr what came of it. One of which there are too few times is left out, `model` NULL, unless
+ * all are: LM_E_ARG.
+ */
+lm_status learned_models_fit(learned_models *l, const layerwise_source *from, size_t n,
+                             calibration *const *cal, lm_error *err);
+
+/** A row for each task, in the table of fit. */
+void learned_models_rows(const learned_models *l, table *t);
 
 #endif

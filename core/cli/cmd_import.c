@@ -1,11 +1,32 @@
-/* layermeter import: a network of another format as an INI file; logs: import_logs.c, Extra-P's
- * files: import_extrap.c. */
+/* layermeter import: files of other programs, as networks or observations. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/file.h"
-#include "cli/import_options.h"
+#include "base/names.h"
+#include "base/no_memory.h"
+#include "cli/commands.h"
+#include "import/extrap.h"
+#include "import/logs.h"
 #include "network/write.h"
+#include "trace/power_log.h"
+
+typedef struct import_options {
+    const char     *output; /* NULL: to stdout */
+    network_options network;
+    log_options     log;
+    struct {
+        option_texts parameters, regions, fixed;
+    } extrap;
+    option_texts metrics; /* of Extra-P's files; of a power log the last one counts */
+    struct {
+        const char *gpu;
+        double      interval;
+        format      format;
+    } power;
+    extrap_options given; /* by import_extrap_check() */
+} import_options;
 
 #define AT(member) OPTION_AT(import_options, member)
 
@@ -65,18 +86,17 @@ static const char examples[] =
     "  layermeter import extra-p scaling.txt -o scaling.csv\n"
     "  layermeter import extra-p mine.txt --parameter p=nodes --region main=resnet50 --fixed batch=32\n";
 
-static lm_status write_file(const network *net, const char *title, const char *path, lm_error *err)
-{
-    file_draft draft;
-    lm_status  status = file_draft_open(&draft, path, err);
+/* A network, and what its file says of itself. */
+typedef struct titled {
+    const network *net;
+    const char    *title;
+} titled;
 
-    if (status)
-        return status;
-    status = network_write(net, title, draft.stream, err);
-    if (!status)
-        status = file_draft_commit(&draft, err);
-    file_draft_drop(&draft);
-    return status;
+static lm_status write_network(void *context, FILE *out, lm_error *err)
+{
+    const titled *w = context;
+
+    return network_write(w->net, w->title, out, err);
 }
 
 static lm_status import_network(const options *o, lm_error *err)
@@ -97,8 +117,7 @@ static lm_status import_network(const options *o, lm_error *err)
         snprintf(title, sizeof title, "Imported from %.120s%s%.100s",
                  slash ? slash + 1 : o->argument[0], net->set ? ", with " : "",
                  net->set ? net->set : "");
-        status = a->output ? write_file(net, title, a->output, err)
-                           : network_write(net, title, stdout, err);
+        status = file_put(a->output, write_network, &(titled){ net, title }, err);
     }
     if (!status)
         print_note(net, stderr);
@@ -106,6 +125,324 @@ static lm_status import_network(const options *o, lm_error *err)
     lm_library_close(library);
     return status;
 }
+
+/* ---- logs of all-reduce benchmarks -------------------------------------------------------------
+ */
+
+static lm_status import_logs_check(options *o, lm_error *err)
+{
+    const import_options *a   = o->filled;
+    const log_options    *log = &a->log;
+
+    if (log->ranks && log->hosts > log->ranks)
+        return misused(o, &log->hosts, err, "more hosts than ranks");
+    if (log->algorithm && strcmp(log->algorithm, "default") && strcmp(log->algorithm, "ring"))
+        return misused(o, &log->algorithm, err, "'%.40s' is none of default, ring", log->algorithm);
+    if (o->n_arguments < 2)
+        return lm_error_set(err, LM_E_ARG, "a LOG is missing after '%s'", o->argument[0]);
+    return LM_OK;
+}
+
+/* Rows, and the files that they are of. */
+typedef struct read_rows {
+    const options  *o;
+    const log_rows *rows;
+} read_rows;
+
+static lm_status write_rows(void *context, FILE *out, lm_error *err)
+{
+    const read_rows *w = context;
+
+    (void)err;
+    log_print(w->rows, w->o->argument + 1, w->o->n_arguments - 1, out);
+    return LM_OK;
+}
+
+static lm_status import_write(const options *o, const log_rows *rows, lm_error *err)
+{
+    const import_options *a = o->filled;
+
+    return file_put(a->output, write_rows, &(read_rows){ o, rows }, err);
+}
+
+static void print_left_out(const log_rows *rows)
+{
+    const struct {
+        size_t      n;
+        const char *why;
+    } parts[] = { { rows->n_wrong, "the result was wrong" },
+                  { rows->n_other,
+                    "an empty message, no sum, or an element type without a name here" },
+                  { rows->n_broken, "cut short, or without a time" } };
+
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (parts[i].n)
+            fprintf(stderr, "layermeter: %zu row%s left out: %s\n", parts[i].n,
+                    parts[i].n == 1 ? "" : "s", parts[i].why);
+}
+
+static lm_status import_logs(const options *o, lm_error *err)
+{
+    const import_options *a      = o->filled;
+    const bool            nccl   = !strcmp(o->argument[0], "nccl-tests");
+    log_rows              rows   = { 0 };
+    lm_status             status = LM_OK;
+
+    for (int i = 1; i < o->n_arguments && !status; i++)
+        status = nccl ? log_read_nccl_tests(o->argument[i], &a->log, &rows, err)
+                      : log_read_osu(o->argument[i], &a->log, &rows, err);
+    if (!status && !rows.n_rows)
+        status = lm_error_set(err, LM_E_ARG,
+                              "%s: no row is of use (%zu wrong, %zu of other kinds, %zu broken)",
+                              o->argument[1], rows.n_wrong, rows.n_other, rows.n_broken);
+    if (!status)
+        status = import_write(o, &rows, err);
+    if (!status)
+        print_left_out(&rows);
+    log_rows_free(&rows);
+    return status;
+}
+
+/* ---- Extra-P's text files ----------------------------------------------------------------------
+ */
+
+/* Of names of others, which may hold a =, the last is the middle; of --fixed the first. */
+static lm_status split(options *o, const char *text, bool fixed, extrap_name *out, lm_error *err)
+{
+    const char *equal = fixed ? strchr(text, '=') : strrchr(text, '=');
+
+    if (!equal || equal == text || !equal[1])
+        return lm_error_set(err, LM_E_ARG, "expected NAME=MEANING, found '%.60s'", text);
+    *out = (extrap_name){ arena_text(o->room, text, (size_t)(equal - text)), equal + 1 };
+    return out->theirs ? LM_OK : no_memory(err);
+}
+
+static lm_status known_count(const char *word, lm_error *err)
+{
+    extrap_count c;
+
+    return extrap_count_find(word, &c)
+               ? LM_OK
+               : lm_error_set(err, LM_E_ARG, "'%.40s' is none of " EXTRAP_COUNTS_KNOWN, word);
+}
+
+static lm_status known_metric(const char *word, lm_error *err)
+{
+    phase p;
+
+    return strcmp(word, "time") && phase_parse(word, &p)
+               ? lm_error_set(
+                     err, LM_E_ARG,
+                     "'%.40s' is none of time, forward, backward, sync, update, step, inference",
+                     word)
+               : LM_OK;
+}
+
+/* All that one option says, each pair `known`, if that is not NULL. */
+static lm_status read_names(options *o, const option_texts *said, bool fixed,
+                            lm_status (*known)(const char *ours, lm_error *err), extrap_names *out,
+                            lm_error *err)
+{
+    extrap_name *name   = arena_array(o->room, said->n + 1, sizeof *name);
+    lm_status    status = name ? LM_OK : no_memory(err);
+    lm_error     why;
+
+    for (size_t i = 0; i < said->n && !status; i++) {
+        status = split(o, said->at[i], fixed, &name[i], &why);
+        if (!status && known)
+            status = known(name[i].ours, &why);
+        if (status)
+            status = misused(o, said, err, "%s", why.text);
+    }
+    *out = (extrap_names){ name, said->n };
+    return status;
+}
+
+static lm_status import_extrap_check(options *o, lm_error *err)
+{
+    import_options *a  = o->filled;
+    extrap_options *to = &a->given;
+    extrap_names    fixed;
+    lm_error        why;
+    lm_status       status;
+
+    if ((status = read_names(o, &a->extrap.parameters, false, known_count, &to->parameters, err)) ||
+        (status = read_names(o, &a->extrap.regions, false, NULL, &to->regions, err)) ||
+        (status = read_names(o, &a->metrics, false, known_metric, &to->metrics, err)) ||
+        (status = read_names(o, &a->extrap.fixed, true, NULL, &fixed, err)))
+        return status;
+    for (size_t i = 0; i < fixed.n; i++)
+        if (extrap_say(&to->fixed, fixed.name[i].theirs, fixed.name[i].ours, &why))
+            return misused(o, &a->extrap.fixed, err, "%s", why.text);
+    return o->n_arguments < 2 ? lm_error_set(err, LM_E_ARG, "a FILE is missing after 'extra-p'")
+                              : LM_OK;
+}
+
+/* Regions from row `from` on are networks that there are: a main() is none. */
+static lm_status check_networks(const options *o, const char *path, const log_rows *rows,
+                                size_t from, lm_error *err)
+{
+    registry *reg    = NULL;
+    names     seen   = { 0 };
+    lm_status status = LM_OK;
+
+    for (size_t i = from; i < rows->n_rows && !status; i++) {
+        const observation *row = &rows->row[i];
+        network           *net = NULL;
+
+        if (row->kind != OBS_NETWORK || names_find(&seen, row->name) != NAMES_NONE)
+            continue;
+        if (!reg)
+            status = open_registry(o, &reg, err);
+        if (!status && (status = network_open(row->name, reg, NULL, &net, err)))
+            lm_error_set(err, status,
+                         "%s:%d: region '%.60s' is no network ('layermeter models' lists those by "
+                         "name): say which it is with --region '%.60s=NETWORK'",
+                         path, row->line, row->name, row->name);
+        if (!status && !names_add(&seen, row->name, i))
+            status = no_memory(err);
+        network_free(net);
+    }
+    names_free(&seen);
+    registry_free(reg);
+    return status;
+}
+
+static lm_status import_extrap(const options *o, lm_error *err)
+{
+    const import_options *a      = o->filled;
+    log_rows              rows   = { 0 };
+    lm_status             status = LM_OK;
+
+    for (int i = 1; i < o->n_arguments && !status; i++) {
+        const size_t before = rows.n_rows;
+
+        status = extrap_read(o->argument[i], &a->given, &rows, err);
+        if (!status)
+            status = check_networks(o, o->argument[i], &rows, before, err);
+    }
+    if (!status && !rows.n_rows)
+        status = lm_error_set(err, LM_E_ARG, "%s: no time in it is above 0", o->argument[1]);
+    if (!status)
+        status = import_write(o, &rows, err);
+    log_rows_free(&rows);
+    return status;
+}
+
+/* ---- logs of power -----------------------------------------------------------------------------
+ */
+
+/* Pieces that differ by more than this share of their mean are of more than one load. */
+#define STEADY 0.2
+
+static void add_columns(table *t)
+{
+    table_column(t, "log", "log", 0);
+    table_column(t, "gpu", "GPU", 0);
+    table_column(t, "power_w", "power [W]", 1);
+    table_column(t, "spread_percent", "spread [%]", 1);
+    table_column(t, "seconds", "for [s]", 1);
+    table_column(t, "energy_j", "energy [J]", -1);
+    table_column(t, "ramp_s", "start-up [s]", 1);
+    table_column(t, "tail_s", "end [s]", 1);
+    table_column(t, "strange", "strange", 0);
+    table_column(t, "samples", "samples", 0);
+    table_column(t, "missing", NULL, 0);
+    table_column(t, "gaps", NULL, 0);
+}
+
+static void add_row(table *t, const char *path, const power_log_gpu *g)
+{
+    const power_mean *m = &g->mean;
+
+    table_text(t, path);
+    table_text(t, g->name);
+    table_real(t, m->watts);
+    table_real(t, 100 * m->deviation / m->watts);
+    table_real(t, m->seconds);
+    table_real(t, m->watts * m->seconds);
+    table_real(t, m->ramp_seconds);
+    table_real(t, m->tail_seconds);
+    table_count(t, m->strange);
+    table_count(t, g->samples);
+    table_count(t, g->missing);
+    table_count(t, g->gaps);
+}
+
+/* What is odd about a log, a line each. */
+static void say(const char *path, const power_log_gpu *g)
+{
+    if (g->gaps)
+        fprintf(stderr, "layermeter: %s: GPU %s: %zu gap%s, %.1f s in all, not counted\n", path,
+                g->name, g->gaps, g->gaps == 1 ? "" : "s", g->gap_seconds);
+    if (g->jumps)
+        fprintf(stderr, "layermeter: %s: GPU %s: the clock went back %zu time%s\n", path, g->name,
+                g->jumps, g->jumps == 1 ? "" : "s");
+    if (g->missing)
+        fprintf(stderr, "layermeter: %s: GPU %s: %zu of %zu rows have no power\n", path, g->name,
+                g->missing, g->samples);
+    if (g->mean.deviation > STEADY * g->mean.watts)
+        fprintf(stderr,
+                "layermeter: %s: GPU %s: power differs by %.0f %%: of more than one load?\n", path,
+                g->name, 100 * g->mean.deviation / g->mean.watts);
+}
+
+static lm_status read_logs(const options *o, const trace_question *q, table *t, lm_error *err)
+{
+    for (int i = 1; i < o->n_arguments; i++) {
+        const char     *path = o->argument[i];
+        power_log       log;
+        const lm_status status = power_log_read(path, q, &log, err);
+
+        if (status)
+            return status;
+        for (size_t k = 0; k < log.n; k++) {
+            add_row(t, path, &log.gpu[k]);
+            say(path, &log.gpu[k]);
+        }
+        power_log_free(&log);
+    }
+    return LM_OK;
+}
+
+/* A table, and how it is printed. */
+typedef struct printed {
+    const table *t;
+    format       f;
+} printed;
+
+static lm_status print(void *context, FILE *out, lm_error *err)
+{
+    const printed *w = context;
+
+    return table_print(w->t, w->f, out, err);
+}
+
+static lm_status import_power_check(options *o, lm_error *err)
+{
+    return o->n_arguments < 2 ? lm_error_set(err, LM_E_ARG, "a LOG is missing after 'power'")
+                              : LM_OK;
+}
+
+static lm_status import_power(const options *o, lm_error *err)
+{
+    const import_options *a = o->filled;
+    const trace_question  q = { .metric   = a->metrics.n ? a->metrics.at[a->metrics.n - 1] : NULL,
+                                .gpu      = a->power.gpu,
+                                .interval = a->power.interval };
+    table                *t = table_new();
+    lm_status             status;
+
+    add_columns(t);
+    status = read_logs(o, &q, t, err);
+    if (!status)
+        status = file_put(a->output, print, &(printed){ t, a->power.format }, err);
+    table_free(t);
+    return status;
+}
+
+/* ---- the command --------------------------------------------------------------------------------
+ */
 
 /* What is imported, by the first argument: a word, or the file of a network. */
 static const struct {

@@ -7,8 +7,7 @@
 #include "base/no_memory.h"
 #include "base/stats.h"
 #include "cli/commands.h"
-#include "crossgpu/crossgpu.h"
-#include "crossgpu/held_out.h"
+#include "crossgpu/judged.h"
 
 typedef struct learn_options {
     option_texts methods;
@@ -67,18 +66,13 @@ static const char examples[] =
 
 /* Everything that is opened. */
 typedef struct work {
-    device_list         *devices;
-    runs                *r, *other;
-    pairs               *p, *tested; /* what is learned from; what is judged by */
-    crossgpu_prediction *said;       /* of each row that is judged by */
-    double              *predicted, *measured;
+    device_list *devices;
+    runs        *r, *other;
+    pairs       *p, *tested; /* what is learned from; what is judged by */
 } work;
 
 static void work_free(work *w)
 {
-    free(w->said);
-    free(w->predicted);
-    free(w->measured);
     if (w->tested != w->p)
         pairs_free(w->tested);
     pairs_free(w->p);
@@ -125,27 +119,6 @@ static lm_status open_runs(const char *path, const learn_options *a, work *w, lm
     return pairs_of(w->other, w->devices, &w->tested, err);
 }
 
-static selection all_of(const pairs *p, size_t *at)
-{
-    for (size_t i = 0; i < p->n; i++)
-        at[i] = i;
-    return (selection){ .p = p, .at = at, .n = p->n };
-}
-
-static lm_status learn(const work *w, const crossgpu_options *how, crossgpu **out, lm_error *err)
-{
-    size_t   *at = malloc(w->p->n * sizeof *at);
-    selection all;
-    lm_status status;
-
-    if (!at)
-        return no_memory(err);
-    all    = all_of(w->p, at);
-    status = crossgpu_learn(&all, how, out, err);
-    free(at);
-    return status;
-}
-
 /* ---- judging ------------------------------------------------------------------------------------
  */
 
@@ -164,103 +137,49 @@ static void add_columns(table *t)
     table_column(t, "seed", NULL, 0);
 }
 
-/* Who a row is judged with: its group, or its GPU where these are left out. */
-static const char *judged_with(const pairs *p, const pair_row *row, const learn_options *a)
-{
-    return a->judging.leave == HELD_OUT_GPU ? p->gpu[row->pair % p->n_gpus].name
-                                            : p->group[row->group];
-}
-
-static double median_width(const work *w, const char *name, const learn_options *a, double *scratch)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->tested->n; i++)
-        if (!isnan(w->said[i].low) &&
-            (!name || !strcmp(name, judged_with(w->tested, &w->tested->row[i], a))))
-            scratch[n++] = (w->said[i].high - w->said[i].low) / w->said[i].seconds;
-    return n ? stats_quantile(scratch, n, 0.5) : NAN;
-}
-
 /* The rows of a name, NULL: all. */
-static void add_errors(const work *w, const learn_options *a, crossgpu_method m, const char *name,
-                       table *t)
+static lm_status add_errors(const judged_runs *j, const crossgpu_prediction *said,
+                            const learn_options *a, crossgpu_method m, const char *name, table *t,
+                            lm_error *err)
 {
-    size_t       n = 0, inside = 0, with_bounds = 0;
-    stats_errors e;
+    judged_errors   e;
+    const lm_status status = judged_errors_of(j, said, name, &e, err);
 
-    for (size_t i = 0; i < w->tested->n; i++) {
-        const pair_row            *row = &w->tested->row[i];
-        const crossgpu_prediction *p   = &w->said[i];
-        const double               is  = w->tested->r->run[row->to].seconds;
-
-        if (isnan(p->seconds) || (name && strcmp(name, judged_with(w->tested, row, a)) != 0))
-            continue;
-        w->predicted[n]  = p->seconds;
-        w->measured[n++] = is;
-        if (isnan(p->low))
-            continue;
-        with_bounds++;
-        inside += is >= p->low && is <= p->high;
-    }
-    if (!n)
-        return;
-    e = stats_compare(w->predicted, w->measured, n);
+    if (status || !e.errors.n)
+        return status;
     table_text(t, crossgpu_method_names[m]);
     table_text(t, name ? name : "(all)");
-    table_count(t, n);
-    table_real(t, 100 * e.mape);
-    table_real(t, 100 * e.median_ape);
-    table_real(t, e.r2);
-    table_real(t, with_bounds ? 100 * (double)inside / (double)with_bounds : NAN);
-    table_real(t, 100 * median_width(w, name, a, w->predicted));
-    table_real(t, e.rmse);
+    table_count(t, e.errors.n);
+    table_real(t, 100 * e.errors.mape);
+    table_real(t, 100 * e.errors.median_ape);
+    table_real(t, e.errors.r2);
+    table_real(t, 100 * e.coverage);
+    table_real(t, 100 * e.width);
+    table_real(t, e.errors.rmse);
     table_text(t, a->judging.test ? "test" : held_out_names[a->judging.leave]);
     table_count(t, a->seed);
+    return LM_OK;
 }
 
-static lm_status predict_all(const work *w, const learn_options *a, crossgpu_method m,
-                             lm_error *err)
+static lm_status judge_methods(const learn_options *a, const work *w, lm_error *err)
 {
-    /* the intervals of other methods take learning as often again */
-    const crossgpu_options how = { m, a->seed, m != CROSSGPU_STACKING || a->judging.test };
-    crossgpu              *c   = NULL;
-    lm_status              status;
+    const judged_runs    j      = { w->p, w->tested, a->judging.leave, a->seed };
+    crossgpu_prediction *said   = malloc(w->tested->n * sizeof *said);
+    table               *t      = table_new();
+    lm_status            status = said ? LM_OK : no_memory(err);
 
-    if (!a->judging.test)
-        return held_out_predict(w->p, &how, a->judging.leave, w->said, err);
-    if (!(status = learn(w, &how, &c, err)))
-        status = held_out_test(c, w->tested, w->said, err);
-    crossgpu_free(c);
-    return status;
-}
-
-static lm_status judge_methods(const learn_options *a, work *w, lm_error *err)
-{
-    const pairs *p      = w->tested;
-    table       *t      = table_new();
-    lm_status    status = LM_OK;
-
-    w->said      = malloc(p->n * sizeof *w->said);
-    w->predicted = malloc(p->n * sizeof *w->predicted);
-    w->measured  = malloc(p->n * sizeof *w->measured);
-    if (!w->said || !w->predicted || !w->measured)
-        status = no_memory(err);
     add_columns(t);
     for (size_t m = 0; m < a->methods.n && !status; m++) {
-        if ((status = predict_all(w, a, a->method[m], err)))
-            break;
-        if (a->judging.leave == HELD_OUT_GPU)
-            for (size_t g = 0; g < p->n_gpus; g++)
-                add_errors(w, a, a->method[m], p->gpu[g].name, t);
-        else
-            for (size_t g = 0; g < p->n_groups && p->n_groups > 1; g++)
-                add_errors(w, a, a->method[m], p->group[g], t);
-        add_errors(w, a, a->method[m], NULL, t);
+        status = judged_predict(&j, a->method[m], said, err);
+        for (size_t g = 0; g < judged_groups(&j) && !status; g++)
+            status = add_errors(&j, said, a, a->method[m], judged_group(&j, g), t, err);
+        if (!status)
+            status = add_errors(&j, said, a, a->method[m], NULL, t, err);
     }
     if (!status)
         status = table_print(t, a->format, stdout, err);
     table_free(t);
+    free(said);
     return status;
 }
 
@@ -312,7 +231,7 @@ static lm_status write_learned(const learn_options *a, const work *w, lm_error *
 {
     const crossgpu_options how    = { a->method[0], a->seed, true };
     crossgpu              *c      = NULL;
-    lm_status              status = learn(w, &how, &c, err);
+    lm_status              status = judged_learn(w->p, &how, &c, err);
 
     if (!status && !(status = kept_save(&crossgpu_kept, CROSSGPU_FILE, c, a->output, err)) &&
         !(status = print_pairs(w, a->format, err))) {

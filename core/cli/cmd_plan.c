@@ -6,7 +6,6 @@
 
 #include "base/no_memory.h"
 #include "cli/cmd_plan.h"
-#include "cli/setup_options.h"
 #include "report/plan/view.h"
 #include "report/plot_plans.h"
 

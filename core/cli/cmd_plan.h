@@ -2,10 +2,10 @@
 #ifndef CLI_CMD_PLAN_H
 #define CLI_CMD_PLAN_H
 
-#include "cli/fleet.h"
 #include "cli/power_options.h"
-#include "cli/setup_options.h"
+#include "cli/session.h"
 #include "plan/job.h"
+#include "plan/paid.h"
 
 /** What `layermeter plan` takes. */
 typedef struct plan_options {

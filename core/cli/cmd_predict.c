@@ -4,7 +4,7 @@
 
 #include "base/no_memory.h"
 #include "cli/power_options.h"
-#include "cli/setup_options.h"
+#include "cli/session.h"
 #include "predict/scaling.h"
 #include "report/explain_view.h"
 

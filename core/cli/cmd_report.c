@@ -6,8 +6,8 @@
 
 #include "base/file.h"
 #include "base/no_memory.h"
-#include "cli/fleet.h"
-#include "cli/setup_options.h"
+#include "cli/session.h"
+#include "plan/paid.h"
 #include "report/page.h"
 
 typedef struct report_options {
@@ -75,17 +75,8 @@ typedef struct report_prices {
     char        *paid[PAGE_MACHINES];
 } report_prices;
 
-/* What is asked, and of whom. */
-typedef struct asking {
-    const fleet_options *f;
-    page                *page;
-    report_prices       *out;
-    price_tier           tier;
-    char                 currency[CURRENCY_TEXT];
-} asking;
-
 /* "list price of [p5.48xlarge], 55.04 USD/h a node, 2026-11-09, not checked with its source" */
-static char *words_of(const asking *a, const price *p)
+static char *words_of(price_tier tier, const price *p)
 {
     char   hour[MONEY_TEXT];
     char  *text = NULL;
@@ -94,8 +85,8 @@ static char *words_of(const asking *a, const price *p)
 
     if (!out)
         return NULL;
-    fprintf(out, "the %s price of [%s], %s/h a %s", price_tier_name(a->tier), p->name,
-            money_print(&p->hour[a->tier], hour), p->per_node ? "node" : "device");
+    fprintf(out, "the %s price of [%s], %s/h a %s", price_tier_name(tier), p->name,
+            money_print(&p->hour[tier], hour), p->per_node ? "node" : "device");
     if (p->date)
         fprintf(out, ", %s", p->date);
     if (p->check != PRICE_CHECK_UNKNOWN)
@@ -104,53 +95,23 @@ static char *words_of(const asking *a, const price *p)
     return text;
 }
 
-/* All costs are in the currency of the first price. */
-static lm_status take_price(asking *a, size_t i, const money *hour, lm_error *err)
+static lm_status open_price(const fleet_options *f, paid_rule *r, size_t i, page_machine *m,
+                            report_prices *out, lm_error *err)
 {
-    page_machine *m = &a->page->machine[i];
-    money         in;
-    lm_status     status;
+    const paid_asked asked = { fleet_text(&f->machines, i), fleet_hour(f, i),
+                               fleet_text(&f->instances, i), fleet_text(&f->devices, i),
+                               m->who->cal };
+    paid             found;
+    const lm_status  status = paid_find(r, &asked, &found, err);
 
-    if (!*a->currency)
-        strcpy(a->currency, hour->currency);
-    status = exchange_to(&a->out->prices->rates, hour, a->currency, &in, err);
-    if (status) {
-        lm_error_prefix(err, "%s", a->out->prices->path);
+    if (status)
         return status;
-    }
-    m->hour = in;
-    m->paid = a->out->paid[i];
-    return LM_OK;
-}
-
-static lm_status open_price(asking *a, size_t i, bool wanted, lm_error *err)
-{
-    page_machine *m       = &a->page->machine[i];
-    const money  *given   = fleet_hour(a->f, i);
-    const int64_t devices = a->page->question.setup.devices;
-    const price  *found   = NULL;
-    lm_status     status;
-    money         hour;
-
-    m->hour.amount = NAN;
-    if (given) {
-        hour = *given;
-        hour.amount *= (double)devices;
-        status = take_price(a, i, &hour, err);
-    } else {
-        status =
-            fleet_price(a->f, i, m->who->cal, a->out->prices, a->out->devices, "", &found, err);
-        if (!status)
-            status = price_of_node(found, a->tier, devices, &hour, err);
-        if (!status)
-            a->out->paid[i] = words_of(a, found);
-        if (!status)
-            status = take_price(a, i, &hour, err);
-    }
-    if (!status || wanted)
-        return status;
-    m->hour.amount = NAN;
-    snprintf(m->unpaid, sizeof m->unpaid, "%s", err->text);
+    m->hour = found.hour[r->tier];
+    strcpy(m->unpaid, found.unpaid);
+    if (*m->unpaid)
+        m->hour.amount = NAN;
+    else if (found.price)
+        m->paid = out->paid[i] = words_of(r->tier, found.price);
     return LM_OK;
 }
 
@@ -160,17 +121,21 @@ static lm_status open_price(asking *a, size_t i, bool wanted, lm_error *err)
  */
 static lm_status open_prices(const fleet_options *f, page *p, report_prices *out, lm_error *err)
 {
-    asking a = { .f = f, .page = p, .out = out, .tier = fleet_tier(f) };
     /* of a learned model --device is a datasheet in the first place */
-    const bool told   = f->devices.n && !p->machine[0].who->by->from_layers;
-    const bool wanted = f->prices || f->spot || f->hour.n || f->instances.n || told;
+    const bool told = f->devices.n && !p->machine[0].who->by->from_layers;
+    paid_rule  r    = { .used   = p->question.setup.devices,
+                        .tier   = fleet_tier(f),
+                        .wanted = f->prices || f->spot || f->hour.n || f->instances.n || told,
+                        .so     = "" };
     lm_status  status;
 
     if ((status = prices_open(f->prices, &out->prices, err)) ||
         (status = devices_open(NULL, &out->devices, err)))
         return status;
+    r.prices  = out->prices;
+    r.devices = out->devices;
     for (size_t i = 0; i < p->n_machines && !status; i++)
-        status = open_price(&a, i, wanted, err);
+        status = open_price(f, &r, i, &p->machine[i], out, err);
     return status;
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/no_memory.h"
 #include "cli/power_options.h"
-#include "cli/setup_options.h"
+#include "cli/session.h"
 #include "report/plot.h"
 #include "report/scale_view.h"
 

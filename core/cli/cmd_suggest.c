@@ -1,37 +1,42 @@
 /* layermeter suggest: what to measure next. */
-#include "cli/cmd_suggest.h"
-
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/no_memory.h"
+#include "cli/commands.h"
 #include "machine/machine.h"
+#include "suggest/job.h"
+
+typedef struct suggest_options {
+    suggest_question q;
+    const char      *output; /* a sweep; NULL: none */
+    format           format;
+} suggest_options;
 
 #define AT(member) OPTION_AT(suggest_options, member)
 
 static const option_row option_rows[] = {
-    { "for", AT(asked), .help = "networks that predictions are wanted of (needed)",
+    { "for", AT(q.asked), .help = "networks that predictions are wanted of (needed)",
       .needed = "--for NETWORKS is needed: what predictions are wanted of" },
-    { "batch", AT(batch), .fallback = "1,8,64", .help = "predictions at these samples per device" },
-    { "nodes", AT(nodes), .fallback = "1", .help = "predictions on so many nodes of one device" },
-    { "where", AT(where), .help = "only networks in OBSERVATIONS measured so: dtype=bf16" },
-    { "from", AT(from), &type_names, "NETWORKS", NULL, HELP_WHAT,
+    { "batch", AT(q.batch), .fallback = "1,8,64",
+      .help = "predictions at these samples per device" },
+    { "nodes", AT(q.nodes), .fallback = "1", .help = "predictions on so many nodes of one device" },
+    { "where", AT(q.where), .help = "only networks in OBSERVATIONS measured so: dtype=bf16" },
+    { "from", AT(q.from), &type_names, "NETWORKS", NULL, HELP_WHAT,
       "measure these only (default: the shipped ones and those of --for)" },
-    { "try-batch", AT(try_batch), &type_counts, "LIST", "1..64*4", HELP_WHAT,
+    { "try-batch", AT(q.try_batch), &type_counts, "LIST", "1..64*4", HELP_WHAT,
       "batches that may be measured" },
-    { "try-image", AT(try_image), &type_counts, "LIST", "64,128", HELP_WHAT,
+    { "try-image", AT(q.try_image), &type_counts, "LIST", "64,128", HELP_WHAT,
       "images that may be measured, beside the size in the network's file" },
-    { "machine", AT(machine), .help = "machine file to begin with, instead of guesses" },
-    { "memory", AT(memory), .help = "memory of a device, 16GiB: suggest only what fits" },
-    { "max-nodes", AT(max_nodes), &type_count, "COUNT", NULL, HELP_WHERE,
+    { "machine", AT(q.machine), .help = "machine file to begin with, instead of guesses" },
+    { "memory", AT(q.memory), .help = "memory of a device, 16GiB: suggest only what fits" },
+    { "max-nodes", AT(q.max_nodes), &type_count, "COUNT", NULL, HELP_WHERE,
       "nodes there are (default: as many as in OBSERVATIONS)" },
-    { "budget", AT(budget), &type_seconds, "TIME", NULL, HELP_HOW,
+    { "budget", AT(q.budget), &type_seconds, "TIME", NULL, HELP_HOW,
       "measure no longer than this: 5min", .least = OPTION_ABOVE_0,
       .outside = "nothing is measured in no time: give some" },
-    { "points", AT(points), &type_count, "COUNT", "10", HELP_HOW, "points to suggest at most" },
-    { "backend", AT(backend), &type_text, "NAME", NULL, HELP_OUTPUT,
+    { "points", AT(q.points), &type_count, "COUNT", "10", HELP_HOW, "points to suggest at most" },
+    { "backend", AT(q.backend), &type_text, "NAME", NULL, HELP_OUTPUT,
       "backend of the sweep (default: the one of OBSERVATIONS, else onednn)", .needs = "output",
       .refusal = "it is for the sweep: give -o SWEEP.ini too" },
     { "output", AT(output), .help = "sweep to write (also -o), for 'layermeter calibrate'" },
@@ -55,271 +60,158 @@ static const char examples[] =
     "  layermeter fit all.csv -o machine.ini\n"
     "  layermeter suggest --for bert_base --points 5\n";
 
-/* Nobody wants to wait for these unasked. */
-#define MOST_PARAMS 500000000u
-/* Of which the design has formulas. */
-#define STEP_PARTS \
-    (1u << PHASE_FORWARD | 1u << PHASE_BACKWARD | 1u << PHASE_UPDATE | 1u << PHASE_SYNC)
-
-static const design_speeds usual_speeds = { 4e10, 4e9 };
-
 static lm_status check(options *o, lm_error *err)
 {
     suggest_options *a = o->filled;
 
-    if (a->where && !o->n_arguments)
-        return misused(o, &a->where, err, "it chooses among OBSERVATIONS: name them");
-    if (a->backend && !strcmp(a->backend, "sim") && !a->machine)
-        return misused(o, &a->backend, err,
+    if (a->q.where && !o->n_arguments)
+        return misused(o, &a->q.where, err, "it chooses among OBSERVATIONS: name them");
+    if (a->q.backend && !strcmp(a->q.backend, "sim") && !a->q.machine)
+        return misused(o, &a->q.backend, err,
                        "simulated times are by coefficients: give --machine FILE");
     return LM_OK;
 }
 
-/* ---- what is known ------------------------------------------------------------------------------
- */
+/* An interval that keeps more than this share of its width has not been narrowed. */
+#define HARDLY 0.98
 
-static lm_status take_observations(suggest_job *q, const char *path, lm_error *err)
+static void add_columns(const suggest_job *q, table *t)
 {
-    const char *usual = NULL;
-    lm_status   status;
-    variants    all;
-
-    if ((status = observations_load(path, &q->obs, err)) ||
-        (status = points_from(q->obs, q->loads, &q->p, err)))
-        return status;
-    if (q->a->where && (status = points_where(&q->p, q->a->where, err))) {
-        lm_error_prefix(err, "%s", q->obs->path);
-        return status;
-    }
-    if ((status = points_check_variants(&q->p, q->obs->path, err)) ||
-        (status = variants_of(&q->p, &all, err)))
-        return status;
-    if (all.n)
-        strcpy(q->variant, all.text[0]);
-    variants_free(&all);
-    for (size_t i = 0; i < q->p.n_points; i++) {
-        const observation *row = q->p.point[i].row;
-
-        usual = points_usual_optimizer(usual, row);
-        if (observation_of_network(row))
-            q->dtype = row->dtype;
-        if (!q->a->max_nodes && row->ranks > q->max_nodes)
-            q->max_nodes = row->ranks;
-    }
-    if (usual && optimizer_parse(usual, &q->update, NULL))
-        q->update = OPTIMIZER_MOMENTUM;
-    return LM_OK;
-}
-
-static lm_status learn(suggest_job *q, lm_error *err)
-{
-    lm_status status = LM_OK;
-
-    for (size_t i = 0; i < q->p.n_points && !status; i++) {
-        design_times      times;
-        const design_case what = candidates_case(&q->c, &q->p.point[i], &times);
-
-        if (!(what.parts & STEP_PARTS))
-            continue;
-        q->n_learned++;
-        status = design_measured(q->d, &what, &times, err);
-    }
-    return status ? status : design_update(q->d, err);
-}
-
-/* ---- what could be measured ---------------------------------------------------------------------
- */
-
-/* 1, 2, 4 ... and the most. */
-static lm_status list_ranks(suggest_job *q, lm_error *err)
-{
-    q->ranks = malloc(65 * sizeof *q->ranks);
-    if (!q->ranks)
-        return no_memory(err);
-    for (int64_t r = 1; r < q->max_nodes; r *= 2)
-        q->ranks[q->n_ranks++] = r;
-    q->ranks[q->n_ranks++] = q->max_nodes;
-    return LM_OK;
-}
-
-static lm_status add_named(suggest_job *q, const option_texts *name, const candidate_ranges *r,
-                           const char *option, lm_error *err)
-{
-    lm_status status = LM_OK;
-
-    for (size_t i = 0; i < name->n && !status; i++)
-        if ((status = candidates_add(&q->c, q->loads, name->at[i], r, err)))
-            lm_error_prefix(err, "%s", option);
-    return status;
-}
-
-static lm_status add_shipped(suggest_job *q, const candidate_ranges *named, lm_error *err)
-{
-    candidate_ranges r = *named;
-    network_names    known;
-    lm_status        status = network_list(&known, err);
-
-    if (status)
-        return status;
-    r.most_params = MOST_PARAMS;
-    for (size_t i = 0; i < known.n && !status; i++) {
-        lm_error ignored;
-
-        /* one that cannot be opened as it is, is no candidate */
-        if (candidates_add(&q->c, q->loads, known.name[i], &r, &ignored) == LM_E_NOMEM)
-            status = no_memory(err);
-    }
-    network_names_free(&known);
-    return status;
-}
-
-static lm_status add_candidates(suggest_job *q, lm_error *err)
-{
-    const suggest_options *a      = q->a;
-    const size_t           n      = a->try_image.n;
-    int64_t               *image  = calloc(n + 1, sizeof *image);
-    candidate_ranges       r      = { .batch   = a->try_batch.at,
-                                      .image   = image,
-                                      .n_batch = a->try_batch.n,
-                                      .n_image = n + 1,
-                                      .dtype   = q->dtype };
-    lm_status              status = image ? list_ranks(q, err) : no_memory(err);
-
-    if (!status) {
-        memcpy(image + 1, a->try_image.at, n * sizeof *image); /* the file's own first */
-        r.ranks   = q->ranks;
-        r.n_ranks = q->n_ranks;
-        status    = a->from.n ? add_named(q, &a->from, &r, "--from", err)
-                              : add_named(q, &a->asked, &r, "--for", err);
-    }
-    if (!status && !a->from.n)
-        status = add_shipped(q, &r, err);
-    free(image);
-    return status;
-}
-
-static lm_status add_targets(suggest_job *q, lm_error *err)
-{
+    table_column(t, "point", "point", 0);
+    table_column(t, "network", "network", 0);
+    table_column(t, "input", "input", 0);
+    table_column(t, "batch", "batch", 0);
+    table_column(t, "ranks", "ranks", 0);
+    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
+    table_column(t, "seconds", "measure [s]", 2);
+    table_column(t, "total_seconds", "in all [s]", 2);
     for (size_t k = 0; k < q->a->asked.n; k++) {
-        const size_t before = q->t.n;
-        size_t      *of;
-        lm_status    status =
-            targets_add_at(&q->t, q->loads, q->a->asked.at[k], q->dtype, q->a->batch.at,
-                           q->a->batch.n, q->a->nodes.at, q->a->nodes.n, err);
+        char key[300], title[300];
 
-        if (status) {
-            lm_error_prefix(err, "--for");
-            return status;
-        }
-        of = realloc(q->target_of, (q->t.n + 1) * sizeof *of);
-        if (!of)
-            return no_memory(err);
-        q->target_of = of;
-        for (size_t i = before; i < q->t.n; i++)
-            of[i] = k;
+        snprintf(key, sizeof key, "%.200s_percent", q->a->asked.at[k]);
+        snprintf(title, sizeof title, "%.200s +- [%%]", q->a->asked.at[k]);
+        table_column(t, key, title, 1);
     }
-    return LM_OK;
 }
 
-/* ---- the answer ---------------------------------------------------------------------------------
- */
-
-static lm_status fits(void *context, size_t at, bool *yes, lm_error *err)
+/* Half of it, in percent. */
+static double half_width(const suggest_job *q, size_t after, size_t k)
 {
-    const suggest_job *q = context;
-
-    return candidate_fits(&q->c.item[at], q->reg, q->dtype, q->update, (uint64_t)q->a->memory, yes,
-                          err);
+    return 50 * q->s.width[after * q->a->asked.n + k];
 }
 
-static lm_status nothing(const suggest_job *q, lm_error *err)
+static void add_widths(const suggest_job *q, table *t, size_t after)
 {
-    double least = HUGE_VAL;
+    for (size_t k = 0; k < q->a->asked.n; k++)
+        table_real(t, half_width(q, after, k));
+}
 
-    for (size_t i = 0; i < q->c.n; i++)
-        least = fmin(least, q->cost[i]);
-    if (!q->c.n)
-        return lm_error_set(
-            err, LM_E_ARG,
-            "nothing is left to measure: of these networks, batches and images %zu points "
-            "are measured already and %zu are refused; give other --from, --try-batch or "
-            "--try-image",
-            q->c.n_measured, q->c.n_refused);
+/* Row 0 is what is known now. */
+static double add_rows(const suggest_job *q, table *t)
+{
+    double total = 0;
+
+    table_count(t, 0);
+    table_text(t, "");
+    table_text(t, "");
+    for (int empty = 0; empty < 4; empty++)
+        table_real(t, NAN);
+    table_real(t, 0);
+    add_widths(q, t, 0);
+    for (size_t i = 0; i < q->s.n; i++) {
+        const size_t     at = q->s.at[i];
+        const candidate *c  = &q->c.item[at];
+
+        total += q->cost[at];
+        table_count(t, i + 1);
+        table_text(t, c->name);
+        table_text(t, c->input);
+        table_count(t, (uint64_t)c->batch);
+        table_count(t, (uint64_t)c->ranks);
+        table_real(t, 1e3 * q->step[at]);
+        table_real(t, q->cost[at]);
+        table_real(t, total);
+        add_widths(q, t, i + 1);
+    }
+    return total;
+}
+
+/* What is left where nothing more can be learned is told as well. */
+static void print_gain(const suggest_job *q, size_t k, double total, FILE *out)
+{
+    const double before = half_width(q, 0, k), after = half_width(q, q->s.n, k);
+
+    if (after > HARDLY * before)
+        fprintf(
+            out,
+            "%zu point%s in %.3g s would hardly narrow the interval of %s, +-%.3g %%: what is left is how "
+            "much networks and repetitions differ from any formula\n",
+            q->s.n, q->s.n == 1 ? "" : "s", total, q->a->asked.at[k], before);
+    else
+        fprintf(
+            out,
+            "%zu point%s in %.3g s would narrow the interval of %s from +-%.3g %% to +-%.3g %%\n",
+            q->s.n, q->s.n == 1 ? "" : "s", total, q->a->asked.at[k], before, after);
+}
+
+static void print_words(const suggest_job *q, double total, const char *sweep, FILE *out)
+{
+    for (size_t k = 0; k < q->a->asked.n; k++)
+        print_gain(q, k, total, out);
     if (q->s.n_refused)
-        return lm_error_set(
-            err, LM_E_ARG,
-            "nothing to measure fits into %s: try more --memory, smaller --try-batch or "
-            "--try-image",
-            q->memory);
-    return lm_error_set(
-        err, LM_E_ARG,
-        "no point takes less than --budget: the cheapest of %zu is expected to take %.2g s", q->c.n,
-        least);
+        fprintf(out, "%zu point%s that would tell more %s not fit into %s\n", q->s.n_refused,
+                q->s.n_refused == 1 ? "" : "s", q->s.n_refused == 1 ? "does" : "do", q->memory);
+    if (!q->n_learned)
+        fprintf(
+            out, "%s: times, costs and intervals are guesses %s\n",
+            q->obs
+                ? "no time of a network's forward or backward pass, update or all-reduce is known"
+                : "nothing is measured yet",
+            q->known ? "around the machine file's" : "of a CPU core's");
+    if (sweep)
+        fprintf(out, "to measure them: layermeter calibrate %s -o FOLDER (a new one)\n", sweep);
 }
 
-static lm_status find_answer(suggest_job *q, lm_error *err)
+static lm_status print(const suggest_job *q, const suggest_options *a, lm_error *err)
 {
-    const suggest_asked    asked  = { q->target_of, q->t.n, q->a->asked.n };
-    const suggest_options *a      = q->a;
-    const suggest_limits   limits = { isnan(a->budget) ? HUGE_VAL : a->budget, (size_t)a->points,
-                                    a->memory ? fits : NULL, q };
-    lm_status              status;
+    const format f = a->format;
+    table       *t = table_new();
+    double       total;
+    lm_status    status;
 
-    if ((status =
-             design_new(q->t.item, q->t.n, q->c.n_networks, &usual_speeds, q->known, &q->d, err)) ||
-        (status = learn(q, err)))
-        return status;
-    q->cost = malloc((q->c.n + 1) * sizeof *q->cost);
-    q->step = malloc((q->c.n + 1) * sizeof *q->step);
-    if (!q->cost || !q->step)
-        return no_memory(err);
-    for (size_t i = 0; i < q->c.n; i++) {
-        q->step[i] = design_step_seconds(q->d, &q->c.what[i]);
-        q->cost[i] = candidate_cost(&stopping_usual, q->step[i]);
-    }
-    status = suggest_points(q->d, q->c.what, q->cost, q->c.n, &asked, &limits, &q->s, err);
-    return status || q->s.n ? status : nothing(q, err);
-}
-
-static lm_status answer(const options *o, suggest_job *q, lm_error *err)
-{
-    const suggest_options *a = q->a;
-    lm_status              status;
-
-    q->max_nodes = a->max_nodes;
-    q->memory    = option_text(o, &a->memory);
-    q->asked     = option_text(o, &a->asked);
-    if ((status = open_registry(o, &q->reg, err)) ||
-        (status = workloads_new(q->reg, &q->loads, err)) || (status = candidates_new(&q->c, err)) ||
-        (a->machine && (status = machine_load(a->machine, &q->known, err))) ||
-        (o->n_arguments && (status = take_observations(q, o->argument[0], err))))
-        return status;
-    q->max_nodes = q->max_nodes ? q->max_nodes : 1;
-    if ((status = candidates_measured(&q->c, &q->p, err)) || (status = add_candidates(q, err)) ||
-        (status = add_targets(q, err)) || (status = find_answer(q, err)) ||
-        (a->output && (status = suggest_sweep_write(q, err))))
-        return status;
-    return suggest_print(q, err);
+    add_columns(q, t);
+    total  = add_rows(q, t);
+    status = table_print(t, f, stdout, err);
+    table_free(t);
+    if (!status)
+        print_words(q, total, a->output, f == FORMAT_TABLE ? stdout : stderr);
+    return status;
 }
 
 static lm_status run(const options *o, lm_error *err)
 {
-    suggest_job     q      = { .a = o->filled, .dtype = LM_F32, .update = OPTIMIZER_MOMENTUM };
-    const lm_status status = answer(o, &q, err);
+    const suggest_options *a     = o->filled;
+    registry              *reg   = NULL;
+    calibration           *known = NULL;
+    suggest_job            q     = { .a      = &a->q,
+                                     .asked  = option_text(o, &a->q.asked),
+                                     .memory = option_text(o, &a->q.memory),
+                                     .dtype  = LM_F32,
+                                     .update = OPTIMIZER_MOMENTUM };
+    lm_status              status;
 
-    suggestion_free(&q.s);
-    design_free(q.d);
-    free(q.cost);
-    free(q.step);
-    free(q.target_of);
-    targets_free(&q.t);
-    candidates_free(&q.c);
-    points_free(&q.p);
-    observations_free(q.obs);
-    calibration_free(q.known);
-    workloads_free(q.loads);
-    registry_free(q.reg);
-    free(q.ranks);
+    if (!(status = open_registry(o, &reg, err)) &&
+        !(a->q.machine && (status = machine_load(a->q.machine, &known, err)))) {
+        q.known = known;
+        status  = suggest_job_run(&q, reg, o->n_arguments ? o->argument[0] : NULL, err);
+    }
+    if (!status && a->output)
+        status = suggest_sweep_write(&q, a->output, err);
+    if (!status)
+        status = print(&q, a, err);
+    suggest_job_free(&q);
+    calibration_free(known);
+    registry_free(reg);
     return status;
 }
 

@@ -5,17 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/no_memory.h"
-#include "base/text.h"
 #include "cli/commands.h"
-#include "cli/transfer_runs.h"
+#include "crossgpu/elsewhere.h"
 #include "crossgpu/pairs.h"
 #include "machine/machine.h"
-#include "observe/variants.h"
 #include "report/table.h"
 #include "single/learned.h"
-#include "transfer/correct.h"
-#include "transfer/transfer.h"
+#include "transfer/carry.h"
+
+typedef struct transfer_command {
+    option_texts from, to; /* devices */
+    const char  *learned;  /* NULL: machine files are carried over, not runs */
+    const char  *devices;
+    struct {
+        const char      *output, *with, *where;
+        transfer_options how; /* without doubt_most */
+    } machines;
+    struct {
+        const char *prices;
+        bool        spot;
+        enum { RUNS_TIME, RUNS_COST } sort;
+    } runs;
+    format format;
+} transfer_command;
 
 #define AT(member) OPTION_AT(transfer_command, member)
 
@@ -74,40 +86,6 @@ static const char examples[] =
     "  layermeter transfer mine.ini --devices boards.ini --from 'my board' --to 'next board' -o next.ini\n"
     "  layermeter transfer job.csv --learned gpus.txt --to V100-SXM2-16GB,A10G --sort cost\n";
 
-/* Everything that is opened. */
-typedef struct work {
-    device_list    *devices;
-    calibration    *machine[TRANSFER_SOURCES];
-    transfer_source from[TRANSFER_SOURCES];
-    size_t          n;
-    const device   *to;
-    calibration    *cal;
-    registry       *reg;
-    workloads      *loads;
-    observations   *obs;
-    points          p;
-    correct_row    *row;
-    size_t          n_rows;
-    correct_factors factors;
-    correct_errors  errors;
-    intervals       own;              /**< of the machines, before they are widened */
-    double          share[N_CORRECT]; /**< of what corrects, before */
-    bool            of_layers;        /**< factors of single layers, too */
-} work;
-
-static void work_free(work *w)
-{
-    for (size_t i = 0; i < w->n; i++)
-        calibration_free(w->machine[i]);
-    calibration_free(w->cal);
-    devices_free(w->devices);
-    free(w->row);
-    points_free(&w->p);
-    observations_free(w->obs);
-    workloads_free(w->loads);
-    registry_free(w->reg);
-}
-
 /* What is needed of machine files: "--to is needed: device ..." */
 static lm_status check_needed(const options *o, const transfer_command *a, lm_error *err)
 {
@@ -146,122 +124,6 @@ static lm_status check(options *o, lm_error *err)
                                          "goes with one file of runs, not with %d", o->n_arguments);
 }
 
-static lm_status open_sources(const options *o, work *w, lm_error *err)
-{
-    const transfer_command *a      = o->filled;
-    const size_t            n      = a->from.n;
-    lm_status               status = devices_open(a->devices, &w->devices, err);
-
-    if (status)
-        return status;
-    if (n != (size_t)o->n_arguments)
-        return lm_error_set(err, LM_E_ARG,
-                            "--from: %zu devices for %d machine files: it takes one each, and at "
-                            "most %d",
-                            n, o->n_arguments, TRANSFER_SOURCES);
-    for (size_t i = 0; i < n && !status; i++) {
-        status = devices_find(w->devices, a->from.at[i], &w->from[i].device, err);
-        if (!status)
-            status = machine_load(o->argument[i], &w->machine[i], err);
-        if (status)
-            return status;
-        w->n           = i + 1;
-        w->from[i].cal = w->machine[i];
-        if (w->machine[i]->transferred)
-            return lm_error_set(err, LM_E_ARG,
-                                "%s was itself carried over from another device: name the machine "
-                                "that was measured",
-                                o->argument[i]);
-    }
-    return devices_find(w->devices, a->to.at[0], &w->to, err);
-}
-
-static lm_status widen(work *w, const transfer_options *how, lm_error *err)
-{
-    double    doubt;
-    lm_status status = transfer_doubt(w->from, w->n, w->to, how, &doubt, err);
-
-    w->own = w->cal->intervals[0];
-    if (status)
-        return status;
-    return transfer_widen(w->cal, doubt, w->n < 2 ? "assumed" : "machines left out")
-               ? LM_OK
-               : no_memory(err);
-}
-
-/* Times of the new device must be of what the coefficients are of. */
-static lm_status check_variant(const work *w, const char *path, lm_error *err)
-{
-    for (size_t i = 0; i < w->p.n_points; i++) {
-        const observation *row = w->p.point[i].row;
-
-        if (row->kind != OBS_COLLECTIVE && w->cal->dtype && row->dtype != w->cal->dtype)
-            return lm_error_set(err, LM_E_ARG, "%s:%d: dtype %s, but the machines are of %s", path,
-                                row->line, text_dtype_name(row->dtype),
-                                text_dtype_name(w->cal->dtype));
-    }
-    return points_check_variants(&w->p, path, err);
-}
-
-static const char *groups_name(const work *w)
-{
-    return w->of_layers ? "single layers" : "networks";
-}
-
-static size_t n_factors(const work *w)
-{
-    return w->of_layers ? N_CORRECT : N_RESOURCES;
-}
-
-static lm_status note_correction(const char *with, work *w, lm_error *err)
-{
-    char   text[300];
-    size_t n = (size_t)snprintf(text, sizeof text, "%zu times of %zu %s:", w->factors.rows,
-                                w->errors.groups, groups_name(w));
-
-    for (size_t r = 0; r < n_factors(w); r++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s %s x%.3g",
-                              r == CORRECT_BACKWARD ? ", backward" : "",
-                              resource_name((resource)(r % N_RESOURCES)), w->factors.of[r]);
-    snprintf(text + n, sizeof text - n, ", of %.60s", with);
-    return calibration_note(w->cal, "corrected_by", text) ? LM_OK : no_memory(err);
-}
-
-static lm_status correct(const options *o, work *w, lm_error *err)
-{
-    const transfer_command *a      = o->filled;
-    const char             *path   = a->machines.with;
-    double                  sum    = 0;
-    lm_status               status = open_registry(o, &w->reg, err);
-
-    if (status || (status = workloads_new(w->reg, &w->loads, err)) ||
-        (status = observations_load(path, &w->obs, err)) ||
-        (status = points_from(w->obs, w->loads, &w->p, err)))
-        return status;
-    if (a->machines.where && (status = points_where(&w->p, a->machines.where, err))) {
-        lm_error_prefix(err, "%s", path);
-        return status;
-    }
-    if ((status = check_variant(w, path, err)) ||
-        (status = points_count_terms(&w->p, w->loads, &w->cal->settings, err)))
-        return status;
-    if ((status = correct_rows(w->cal, &w->p, &w->row, &w->n_rows, err))) {
-        lm_error_prefix(err, "%s", path);
-        return status;
-    }
-    for (size_t i = 0; i < w->p.n_points; i++)
-        w->of_layers |= w->p.point[i].shape && w->cal->layers;
-    for (size_t i = 0; i < w->n_rows; i++)
-        for (size_t r = 0; r < N_CORRECT; r++)
-            w->share[r] += w->row[i].part[r] / w->row[i].seconds;
-    for (size_t r = 0; r < N_CORRECT; r++)
-        sum += w->share[r];
-    for (size_t r = 0; r < N_CORRECT; r++)
-        w->share[r] /= sum;
-    status = correct_calibration(w->cal, w->row, w->n_rows, &w->own, &w->factors, &w->errors, err);
-    return status ? status : note_correction(path, w, err);
-}
-
 static void add_columns(table *t, bool corrected)
 {
     table_column(t, "device", "device", 0);
@@ -274,10 +136,10 @@ static void add_columns(table *t, bool corrected)
     }
 }
 
-static void add_rows(table *t, const work *w, bool corrected)
+static void add_rows(table *t, const carried *w, bool corrected)
 {
     for (size_t i = 0; i < w->n; i++)
-        for (size_t r = 0; r < n_factors(w); r++) {
+        for (size_t r = 0; r < carried_factors(w); r++) {
             const char *of = resource_name((resource)(r % N_RESOURCES));
             char        name[40];
 
@@ -324,7 +186,7 @@ static void print_left_out(const char *path, const calibration *cal)
 }
 
 /* What there is no knowing, in words. */
-static void print_words(const options *o, const work *w)
+static void print_words(const options *o, const carried *w)
 {
     const transfer_command *a    = o->filled;
     const char             *with = a->machines.with;
@@ -338,27 +200,31 @@ static void print_words(const options *o, const work *w)
                 "layermeter: %s: %.1f %% off by datasheets alone, %.1f %% with each of %zu %s "
                 "left out of the correction\n",
                 with, 100 * w->errors.mape_before, 100 * w->errors.mape, w->errors.groups,
-                groups_name(w));
+                carried_groups_name(w));
     for (size_t s = 0; s < N_TIMES; s++)
         if (interval_known(&w->cal->intervals[0].of[s]))
             return;
     fprintf(stderr, "layermeter: intervals are unknown: those of the machine files are\n");
 }
 
-static lm_status carry_over(const options *o, lm_error *err)
+static lm_status carry(const options *o, lm_error *err)
 {
     const transfer_command *a    = o->filled;
-    transfer_options        how  = a->machines.how;
-    work                    w    = { .n = 0 };
-    table                  *t    = table_new();
     const char             *with = a->machines.with;
+    const carry_question    q    = { .machine = { o->argument, (size_t)o->n_arguments },
+                                     .from    = a->from,
+                                     .to      = a->to.at[0],
+                                     .devices = a->devices,
+                                     .with    = with,
+                                     .where   = a->machines.where,
+                                     .how     = a->machines.how };
+    registry               *reg  = NULL;
+    carried                 w    = { .n = 0 };
+    table                  *t    = table_new();
     lm_status               status;
 
-    how.doubt_most = with ? TRANSFER_DOUBT_CORRECTED : transfer_default.doubt_most;
-    if (!(status = open_sources(o, &w, err)) &&
-        !(status = transfer_prepare(w.from, w.n, w.to, &how, err)) &&
-        !(status = transfer_pool(w.from, w.n, w.to, &how, &w.cal, err)) &&
-        !(status = widen(&w, &how, err)) && !(with && (status = correct(o, &w, err))) &&
+    if (!(with && (status = open_registry(o, &reg, err))) &&
+        !(status = carry_over(&q, reg, &w, err)) &&
         !(status = machine_save(w.cal, a->machines.output, err))) {
         print_words(o, &w);
         add_columns(t, with);
@@ -366,7 +232,164 @@ static lm_status carry_over(const options *o, lm_error *err)
         status = table_print(t, a->format, stdout, err);
     }
     table_free(t);
-    work_free(&w);
+    carried_free(&w);
+    registry_free(reg);
+    return status;
+}
+
+/* ---- runs --------------------------------------------------------------------------------------
+ */
+
+/* So many metrics outside of what was learned are named. */
+#define TOLD_MOST 3
+
+/* Metrics that leave what was learned from, in one line. */
+static void tell_outside(const elsewhere *w, const gpu_run *of, const gpu *from)
+{
+    char   text[300] = "";
+    size_t used = 0, n = 0;
+
+    for (size_t i = 0; i < w->c->s.n_metrics; i++) {
+        const space_metric *m = &w->c->s.metric[i];
+
+        if (!elsewhere_outside(w, i))
+            continue;
+        if (n++ < TOLD_MOST && used + 100 < sizeof text)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%.80s %.4g",
+                                     used ? ", " : "", m->name, of->value[w->place[i]]);
+    }
+    if (n)
+        fprintf(stderr,
+                "layermeter: %s:%d: outside of what was learned from, as '%s' goes: %s%s (%zu of "
+                "%zu metrics)\n",
+                w->r->path, of->line, from->name, text, n > TOLD_MOST ? ", ..." : "", n,
+                w->c->s.n_metrics);
+}
+
+static void add_runs_columns(table *t, const char *currency)
+{
+    char title[40];
+
+    snprintf(title, sizeof title, "cost [%s]", currency);
+    table_column(t, "workload", "workload", 0);
+    table_column(t, "from", "from", 0);
+    table_column(t, "from_seconds", "from [s]", -1);
+    table_column(t, "rank", "rank", 0);
+    table_column(t, "to", "to", 0);
+    table_column(t, "seconds", "seconds", -1);
+    table_column(t, "low_seconds", "low", -1);
+    table_column(t, "high_seconds", "high", -1);
+    table_column(t, "speedup", "speed-up", 2);
+    table_column(t, "basis", "basis", 0);
+    table_column(t, "cost", *currency ? title : NULL, 5);
+    table_column(t, "currency", NULL, 0);
+    table_column(t, "price_per_hour", NULL, 0);
+}
+
+static void add_run(table *t, const gpu_run *of, const gpu *from, size_t rank, const gpu_target *to)
+{
+    table_text(t, *of->workload ? of->workload : "-");
+    table_text(t, from->name);
+    table_real(t, of->seconds);
+    table_count(t, rank);
+    table_text(t, to->to.name);
+    table_real(t, to->said.seconds);
+    table_real(t, to->said.low);
+    table_real(t, to->said.high);
+    table_real(t, of->seconds / to->said.seconds);
+    table_text(t, to->here                          ? "measured"
+                  : to->said.basis == BASIS_LEARNED ? "learned"
+                                                    : "datasheet");
+    table_real(t, to->cost);
+    table_text(t, isnan(to->hour.amount) ? "" : to->hour.currency);
+    table_real(t, to->hour.amount);
+}
+
+static lm_status predict_run(elsewhere *w, const gpu_run *of, bool by_cost, table *t, lm_error *err)
+{
+    gpu             from;
+    const lm_status status = elsewhere_predict(w, of, by_cost, &from, err);
+
+    if (status)
+        return status;
+    tell_outside(w, of, &from);
+    for (size_t i = 0; i < w->n; i++)
+        add_run(t, of, &from, i + 1, &w->target[i]);
+    return LM_OK;
+}
+
+static void tell_unlearned(const elsewhere *w)
+{
+    for (size_t i = 0; i < w->n; i++)
+        if (crossgpu_gpu(w->c, w->target[i].to.name) == w->c->n_gpus)
+            fprintf(stderr,
+                    "layermeter: '%s' was not learned from: told by its datasheet, roughly\n",
+                    w->target[i].to.name);
+    for (size_t i = 0; i < w->r->n; i++)
+        if (crossgpu_gpu(w->c, w->r->run[i].gpu) == w->c->n_gpus) {
+            fprintf(stderr,
+                    "layermeter: %s:%d: '%s' was not learned from: all is told by datasheets, "
+                    "roughly\n",
+                    w->r->path, w->r->run[i].line, w->r->run[i].gpu);
+            return;
+        }
+}
+
+static lm_status predict_runs(elsewhere *w, const transfer_command *a, table *t, lm_error *err)
+{
+    const char *from   = a->from.n ? a->from.at[0] : NULL;
+    size_t      n      = 0;
+    lm_status   status = LM_OK;
+
+    for (size_t i = 0; i < w->r->n && !status; i++) {
+        if (from && !device_same_name(w->r->run[i].gpu, from))
+            continue;
+        status = predict_run(w, &w->r->run[i], a->runs.sort == RUNS_COST, t, err);
+        n++;
+    }
+    if (!status && !n)
+        status = lm_error_set(err, LM_E_NOTFOUND, "%s: no run on '%s' (--from)", w->r->path, from);
+    return status;
+}
+
+/* Where prices were asked for, those that are missing are told. */
+static lm_status check_prices(const elsewhere *w, const transfer_command *a, lm_error *err)
+{
+    const bool by_cost = a->runs.sort == RUNS_COST;
+
+    if (by_cost && !w->n_priced)
+        return lm_error_set(err, LM_E_NOTFOUND,
+                            "--sort cost: no single price of any of %s: write some into a file of "
+                            "your own, --prices FILE",
+                            w->unpriced);
+    if ((by_cost || a->runs.prices || a->runs.spot) && *w->unpriced)
+        fprintf(stderr,
+                "layermeter: no single price of %s: write it into a file of your own, --prices "
+                "FILE\n",
+                w->unpriced);
+    return LM_OK;
+}
+
+static lm_status transfer_runs(const char *path, const transfer_command *a, lm_error *err)
+{
+    const elsewhere_question q = { .runs    = path,
+                                   .learned = a->learned,
+                                   .to      = a->to,
+                                   .devices = a->devices,
+                                   .prices  = a->runs.prices,
+                                   .tier    = a->runs.spot ? PRICE_SPOT : PRICE_LIST };
+    elsewhere                w = { .n = 0 };
+    table                   *t = table_new();
+    lm_status                status;
+
+    if (!(status = elsewhere_open(&q, &w, err)) && !(status = check_prices(&w, a, err))) {
+        tell_unlearned(&w);
+        add_runs_columns(t, w.currency);
+        if (!(status = predict_runs(&w, a, t, err)))
+            status = table_print(t, a->format, stdout, err);
+    }
+    table_free(t);
+    elsewhere_free(&w);
     return status;
 }
 
@@ -374,7 +397,7 @@ static lm_status run(const options *o, lm_error *err)
 {
     const transfer_command *a = o->filled;
 
-    return a->learned ? transfer_runs(o->argument[0], a, err) : carry_over(o, err);
+    return a->learned ? transfer_runs(o->argument[0], a, err) : carry(o, err);
 }
 
 const command cmd_transfer =

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "assemble/beside.h"
 #include "base/no_memory.h"
 #include "baselines/compare_paleo.h"
-#include "cli/cmd_fit.h"
+#include "baselines/layerwise_points.h"
 #include "fit/singles.h"
 #include "machine/machine.h"
 #include "models/learned.h"
@@ -184,8 +185,8 @@ static lm_status judge_learned(const validation *v, const layerwise_kind *kind, 
     lm_status        status = LM_OK;
 
     if (!from.on)
-        status = learned_models_device(NULL, observations_provenance(v->obs, "device"),
-                                       v->a->devices, &list, &from.on, err);
+        status = learned_device(NULL, observations_provenance(v->obs, "device"), v->a->devices,
+                                &list, &from.on, err);
     if (!status && v->cal) {
         status = learned_read(v->cal, v->a->machine, kind, &m, err);
         if (!status)

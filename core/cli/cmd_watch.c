@@ -6,11 +6,11 @@
 #include "cli/commands.h"
 
 typedef struct watch_options {
-    watch_sampling sampling;
-    watch_order    order;
-    trace_question trace; /* without interval: that of sampling is also this one's, if given */
-    double         duration;
-    const char    *file; /* of the trace */
+    struct sampling sampling;
+    watch_order     order;
+    trace_question  trace; /* without interval: that of sampling is also this one's, if given */
+    double          duration;
+    const char     *file; /* of the trace */
 } watch_options;
 
 #define AT(member) OPTION_AT(watch_options, member)
@@ -76,16 +76,17 @@ static const char examples[] =
 static lm_status run(const options *o, lm_error *err)
 {
     const watch_options *a = o->filled;
-    watch_sampling       w = a->sampling;
+    struct sampling      w = a->sampling;
     trace_question       q = a->trace;
 
+    w.say      = watch_say;
     w.seconds  = isnan(a->duration) ? INFINITY : a->duration;
     w.out      = w.path || a->order.plan ? NULL : stdout;
     q.gpu      = w.devices;
     q.interval = option_given(o, &a->sampling.interval) ? w.interval : NAN;
     if (a->file)
         return watch_trace(&a->order, a->file, &q, err);
-    return a->order.plan ? watch_live(&a->order, &w, &q, err) : watch_sample(&w, err);
+    return a->order.plan ? watch_live(&a->order, &w, &q, err) : sampling_run(&w, err);
 }
 
 const command cmd_watch =

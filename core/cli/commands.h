@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "api/handles.h"
-#include "cli/options.h"
 #include "layers/registry.h"
 #include "network/bind.h"
+#include "options/options.h"
 #include "predict/explain.h"
 #include "report/table.h"
 #include "sync/collective.h"

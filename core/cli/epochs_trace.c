@@ -9,7 +9,7 @@
 
 #include "epochs/follow.h"
 #include "report/json.h"
-#include "trace/trace.h"
+#include "trace/chosen.h"
 
 /* ---- a whole trace -----------------------------------------------------------------------------
  */
@@ -30,45 +30,6 @@ static void say(const char *path, const char *fmt, ...)
     vfprintf(stderr, fmt, args);
     va_end(args);
     putc('\n', stderr);
-}
-
-static bool is_constant(const trace_gpu_series *g)
-{
-    float first = NAN;
-
-    for (size_t i = 0; i < g->n; i++) {
-        if (isnan(g->value[i]))
-            continue;
-        if (isnan(first))
-            first = g->value[i];
-        else if (g->value[i] != first)
-            return false;
-    }
-    return true;
-}
-
-/* By number where names are numbers, else by name. */
-static bool comes_before(const char *a, const char *b)
-{
-    char      *end_a, *end_b;
-    const long x = strtol(a, &end_a, 10), y = strtol(b, &end_b, 10);
-
-    return !*end_a && !*end_b ? x < y : strcmp(a, b) < 0;
-}
-
-static const trace_gpu_series *choose(const trace *t)
-{
-    const trace_gpu_series *best = NULL;
-
-    for (int may_be_constant = 0; !best && may_be_constant < 2; may_be_constant++)
-        for (size_t i = 0; i < t->n_gpus; i++) {
-            const trace_gpu_series *g = &t->gpu[i];
-
-            if (g->n && (!best || comes_before(g->name, best->name)) &&
-                (may_be_constant || !is_constant(g)))
-                best = g;
-        }
-    return best;
 }
 
 static void say_gpus(const trace *t, const trace_gpu_series *chosen, bool asked)
@@ -133,7 +94,7 @@ lm_status epochs_trace_load(const char *path, const trace_question *q, epochs_tr
     *out = (epochs_trace){ .grid = { .x = NULL } };
     if (status)
         return status;
-    g      = choose(t);
+    g      = trace_choose_gpu(t);
     status = trace_grid_of(g, &out->grid, err);
     if (status) {
         lm_error_prefix(err, "%s", t->path);
@@ -155,18 +116,10 @@ lm_status epochs_trace_load(const char *path, const trace_question *q, epochs_tr
 /* ---- each epoch when it has ended --------------------------------------------------------------
  */
 
-/* A sampled GPU that misses so many samples has vanished. */
-#define MISSING 100.0
-
 typedef struct follower {
-    trace_reader    *reader;
-    const char      *gpu; /* asked for; NULL: the first */
     format           how;
     epochs_follower *epochs;
-    trace_clock      clock;
-    size_t           chosen, n_printed;
-    bool             any, said_jump, said_vanished, said_gpus;
-    double           last_raw;
+    size_t           n_printed;
 } follower;
 
 static void print_head(const follower *f)
@@ -215,66 +168,37 @@ static lm_status print_epoch(void *context, const epoch *e, const epochs *all, l
     return LM_OK;
 }
 
-static void say_beside(follower *f, const trace_sample *s)
+static lm_status take(void *context, double time, const trace_sample *s, lm_error *err)
 {
-    const char *path = f->reader->path;
+    const follower *f = context;
 
-    if (f->clock.n_jumps && !f->said_jump) {
-        fprintf(stderr,
-                "layermeter: %s:%llu: the clock jumps back by %.4g s: taken as the next sample\n",
-                path, (unsigned long long)f->clock.jump_line, f->clock.jump);
-        f->said_jump = true;
-    }
-    if (s->gpu != f->chosen && !f->gpu && !f->said_gpus) {
-        fprintf(stderr, "layermeter: %s: GPU %s of several: another with --gpu\n", path,
-                f->reader->gpu[f->chosen]);
-        f->said_gpus = true;
-    }
-    if (s->gpu != f->chosen && f->any && !f->said_vanished &&
-        s->time > f->last_raw + MISSING * epochs_follower_interval(f->epochs)) {
-        fprintf(stderr, "layermeter: %s:%llu: GPU %s vanishes, others go on\n", path,
-                (unsigned long long)s->line, f->reader->gpu[f->chosen]);
-        f->said_vanished = true;
-    }
+    return epochs_follower_add(f->epochs, time, s->value, err);
 }
 
-static lm_status take(follower *f, const trace_sample *s, lm_error *err)
+static double interval_of(void *context)
 {
-    lm_status status;
+    const follower *f = context;
 
-    if (!f->any) {
-        if (f->gpu && !trace_gpu_is(f->reader->gpu[s->gpu], f->gpu))
-            return LM_OK;
-        f->any    = true;
-        f->chosen = s->gpu;
-    }
-    if (s->gpu == f->chosen) {
-        const double time = trace_clock_add(&f->clock, s->time, s->line);
+    return epochs_follower_interval(f->epochs);
+}
 
-        f->last_raw = s->time;
-        status      = epochs_follower_add(f->epochs, time, s->value, err);
-        if (status)
-            return status;
-    }
-    say_beside(f, s);
-    return LM_OK;
+static void say_line(const char *text)
+{
+    fprintf(stderr, "layermeter: %s\n", text);
 }
 
 lm_status epochs_follow(const char *path, const trace_question *q, epochs_method m, format how,
                         lm_error *err)
 {
-    follower     f = { .gpu = q->gpu, .how = how };
-    trace_sample s;
-    bool         more   = true;
-    lm_status    status = epochs_follower_new(m, print_epoch, &f, &f.epochs, err);
+    follower       f = { .how = how };
+    trace_follower t = { .take = take, .interval = interval_of, .say = say_line, .context = &f };
+    lm_status      status = epochs_follower_new(m, print_epoch, &f, &f.epochs, err);
 
-    if (!status)
-        status = trace_reader_open(path, q, &f.reader, err);
-    while (!status && !(status = trace_reader_next(f.reader, &s, &more, err)) && more)
-        status = take(&f, &s, err);
+    if (!status && !(status = trace_follower_open(&t, path, q, err)))
+        status = trace_follower_run(&t, err);
     if (!status && (status = epochs_follower_end(f.epochs, err)) == LM_E_NOTFOUND)
-        lm_error_prefix(err, "%s", f.reader->path);
-    trace_reader_close(f.reader);
+        lm_error_prefix(err, "%s", t.reader->path);
+    trace_follower_close(&t);
     epochs_follower_free(f.epochs);
     return status;
 }

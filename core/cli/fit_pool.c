@@ -1,4 +1,4 @@
-/* layermeter fit, of several files. */
+/* layermeter fit: learned models of single layers, and several files. */
 #include "cli/cmd_fit.h"
 
 #include <math.h>
@@ -7,17 +7,147 @@
 #include <string.h>
 
 #include "base/no_memory.h"
-#include "cli/cmd_validate.h"
 #include "fit/singles.h"
 #include "machine/machine.h"
 #include "single/residual.h"
 
-typedef struct pool {
-    measured_device machine[VALIDATE_DEVICES];
-    size_t          n;
-} pool;
+/* ---- learned models ------------------------------------------------------------------------------
+ */
 
-/* ---- machines -----------------------------------------------------------------------------------
+static lm_status add_name(const char *name, learned_models *out, lm_error *err)
+{
+    const layerwise_kind *kind = layerwise_find(name);
+
+    if (!kind) {
+        char all[200];
+
+        return lm_error_set(err, LM_E_NOTFOUND, "expected some of %s; found '%.40s'",
+                            layerwise_names(", ", all, sizeof all), name);
+    }
+    for (size_t i = 0; i < out->n; i++)
+        if (out->kind[i] == kind)
+            return lm_error_set(err, LM_E_ARG, "%s is there twice", name);
+    out->kind[out->n++] = kind;
+    return LM_OK;
+}
+
+lm_status learned_models_parse(const options *o, const option_texts *list,
+                               const char *const *settings, learned_models *out, lm_error *err)
+{
+    lm_error why;
+
+    *out = (learned_models){ .n = 0 };
+    for (size_t i = 0; i < list->n; i++)
+        if (add_name(list->at[i], out, &why))
+            return misused(o, list, err, "%s", why.text);
+    for (size_t i = 0; i < out->n; i++)
+        if (layerwise_settings(out->kind[i], *settings, out->setting[i], &why))
+            return misused(o, settings, err, "%s", why.text);
+    return LM_OK;
+}
+
+static void print_tasks(const char *path, const layerwise_model *m)
+{
+    for (size_t i = 0; i < m->n_tasks; i++) {
+        const layerwise_judgement *j = &m->task[i].judged;
+        char                       name[LAYERWISE_TASK_TEXT];
+
+        if (j->held)
+            fprintf(stderr,
+                    "layermeter: %s: %s: %s: %.1f %% off on %zu of %zu times that were set apart\n",
+                    path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name),
+                    100 * j->mape, j->held, j->held + j->seen);
+        else
+            fprintf(stderr,
+                    "layermeter: %s: %s: %s: how far off is not known, nothing could be set apart: "
+                    "measure more shapes\n",
+                    path, m->kind->name, layerwise_task_text(m->kind, &m->task[i], name));
+    }
+}
+
+static void print_left_out(const char *path, const layerwise_data *d)
+{
+    for (size_t i = 0; i < d->n_lots; i++)
+        if (d->lot[i].n < d->kind->fewest)
+            fprintf(stderr,
+                    "layermeter: %s: %s learns nothing of '%s': %zu times, it takes %zu or more\n",
+                    path, d->kind->name, d->lot[i].task, d->lot[i].n, d->kind->fewest);
+}
+
+/* One of which there are too few times is none: `left_out` says why. */
+static lm_status fit_one(learned_models *l, size_t i, const layerwise_source *from, size_t n,
+                         calibration *const *cal, lm_error *left_out, lm_error *err)
+{
+    const char    *path = n > 1 ? "all files" : from->obs->path;
+    layerwise_data d;
+    lm_status      status = layerwise_gather(l->kind[i], from, n, &d, err);
+
+    if (status)
+        return status;
+    status = pool_teach(&d, l->setting[i], cal, n, &l->model[i], err);
+    if (l->model[i]) {
+        print_left_out(path, &d);
+        print_tasks(path, l->model[i]);
+    } else {
+        lm_error_prefix(err, "%s", path);
+        if (status == LM_E_ARG && !pool_teaches(&d)) {
+            *left_out = *err;
+            status    = LM_OK;
+        }
+    }
+    layerwise_data_free(&d);
+    return status;
+}
+
+lm_status learned_models_fit(learned_models *l, const layerwise_source *from, size_t n,
+                             calibration *const *cal, lm_error *err)
+{
+    lm_error  left_out[LEARNED_MOST] = { { .code = LM_OK } };
+    size_t    learned                = 0;
+    lm_status status                 = LM_OK;
+
+    for (size_t i = 0; i < l->n && !status; i++) {
+        status = fit_one(l, i, from, n, cal, &left_out[i], err);
+        learned += l->model[i] != NULL;
+    }
+    if (status || !l->n)
+        return status;
+    if (!learned) {
+        *err = left_out[0];
+        return left_out[0].code;
+    }
+    for (size_t i = 0; i < l->n; i++)
+        if (left_out[i].code)
+            fprintf(stderr, "layermeter: %s: left out\n", left_out[i].text);
+    return LM_OK;
+}
+
+static void add_task(table *t, const layerwise_kind *kind, const layerwise_task *task)
+{
+    char name[LAYERWISE_NAME + 8], by_what[40];
+
+    snprintf(name, sizeof name, "%s%s", task->name,
+             task->target == LAYERWISE_WATTS ? ", watts" : "");
+    table_text(t, kind->name);
+    table_text(t, name);
+    table_count(t, task->judged.seen + task->judged.held);
+    table_text(t, kind->learner->name /* coefficients, rank */
+                      ? kind->learner->name(task->learned, by_what, sizeof by_what)
+                      : "");
+    table_text(t, "");
+    for (int i = 0; i < 5; i++) /* condition, R2, RMSE, NRMSE, MAPE */
+        table_real(t, NAN);
+    table_real(t, 100 * task->judged.mape);
+}
+
+void learned_models_rows(const learned_models *l, table *t)
+{
+    for (size_t i = 0; i < l->n; i++)
+        for (size_t k = 0; l->model[i] && k < l->model[i]->n_tasks; k++)
+            add_task(t, l->kind[i], &l->model[i]->task[k]);
+}
+
+/* ---- several files -------------------------------------------------------------------------------
  */
 
 /* A list of the command line: as long as the list of files. */
@@ -28,67 +158,6 @@ static lm_status check_list(const char *option, const option_texts *list, size_t
                                        "%s: %zu for %zu files: each needs one, in their order",
                                        option, list->n, n);
 }
-
-static layer_device figures_of(const device *d)
-{
-    static const device_figure figure[N_LAYER_FIGURES] = {
-        [LAYER_FLOPS]           = DEVICE_F32,
-        [LAYER_BANDWIDTH]       = DEVICE_BANDWIDTH,
-        [LAYER_MULTIPROCESSORS] = DEVICE_MULTIPROCESSORS,
-        [LAYER_L2]              = DEVICE_L2,
-        [LAYER_CLOCK]           = DEVICE_CLOCK,
-        [LAYER_POWER]           = DEVICE_POWER,
-    };
-    layer_device out = { { 0 } };
-
-    for (layer_figure f = 0; f < N_LAYER_FIGURES; f++)
-        if (d->figure[figure[f]] > 0)
-            out.figure[f] = d->figure[figure[f]];
-    return out;
-}
-
-/* By the command line, or by what the file says it was measured on. */
-static lm_status find_device(measured_device *m, const char *name, const device_list *list,
-                             lm_error *err)
-{
-    if (!name)
-        name = observations_provenance(m->obs, "device");
-    if (!name)
-        return lm_error_set(err, LM_E_NOTFOUND,
-                            "%s: no 'device' in its head: say --device, of each file", m->path);
-    if (devices_find(list, name, &m->on, err)) {
-        lm_error_prefix(err, "%s", m->path);
-        return err->code;
-    }
-    return LM_OK;
-}
-
-static lm_status read_machines(pool *p, const options *o, const fit_options *a, workloads *loads,
-                               const device_list *list, lm_error *err)
-{
-    lm_status status = LM_OK;
-
-    for (size_t i = 0; i < (size_t)o->n_arguments && !status; i++) {
-        measured_device *m = &p->machine[i];
-
-        m->path = o->argument[i];
-        p->n    = i + 1;
-        if ((status = measured_device_read(m, a->where, true, loads, err)) ||
-            (status = find_device(m, a->device.n ? a->device.at[i] : NULL, list, err)))
-            continue;
-        if (!m->cal->layers || !layer_model_any(m->cal->layers))
-            status = lm_error_set(err, LM_E_ARG,
-                                  "%s: several files share what single layers teach, and there "
-                                  "are too few of them here",
-                                  m->path);
-        else
-            m->cal->layers->device = figures_of(m->on);
-    }
-    return status;
-}
-
-/* ---- what came of it ----------------------------------------------------------------------------
- */
 
 static void add_row(table *t, const char *machine, size_t class, size_t rows_of, double mape,
                     double held_out)
@@ -136,30 +205,6 @@ static void fill(const pool *p, const residual_trees *found, const learned_model
     add_learned(t, l);
 }
 
-static lm_status learn_models(pool *p, learned_models *l, lm_error *err)
-{
-    layerwise_source from[VALIDATE_DEVICES];
-    calibration     *cal[VALIDATE_DEVICES];
-
-    for (size_t i = 0; i < p->n; i++) {
-        from[i] = (layerwise_source){ p->machine[i].obs, &p->machine[i].p, p->machine[i].on };
-        cal[i]  = p->machine[i].cal;
-    }
-    return learned_models_fit(l, from, p->n, cal, err);
-}
-
-static lm_status learn(pool *p, residual_trees *found, lm_error *err)
-{
-    const points *of[VALIDATE_DEVICES];
-    layer_model  *m[VALIDATE_DEVICES];
-
-    for (size_t i = 0; i < p->n; i++) {
-        of[i] = &p->machine[i].p;
-        m[i]  = p->machine[i].cal->layers;
-    }
-    return singles_learn_pool(of, m, p->n, found, err);
-}
-
 lm_status fit_pool(const options *o, const fit_options *a, learned_models *learned,
                    workloads *loads, table *t, lm_error *err)
 {
@@ -175,11 +220,17 @@ lm_status fit_pool(const options *o, const fit_options *a, learned_models *learn
     if (!status && a->device.n)
         status = check_list("--device", &a->device, n, err);
     if (!status)
-        status = read_machines(p, o, a, loads, list, err);
-    if (!status && !alone && (status = learn(p, found, err)))
-        lm_error_prefix(err, "--residual");
-    if (!status)
-        status = learn_models(p, learned, err);
+        status =
+            pool_read(p, &(word_list){ o->argument, n }, &a->device, a->where, loads, list, err);
+    if (!status && !alone)
+        status = pool_learn(p, found, err);
+    if (!status) {
+        layerwise_source from[VALIDATE_DEVICES];
+        calibration     *cal[VALIDATE_DEVICES];
+
+        pool_sources(p, from, cal);
+        status = learned_models_fit(learned, from, n, cal, err);
+    }
     for (size_t i = 0; !status && i < p->n; i++)
         status = machine_save(p->machine[i].cal, a->outputs.at[i], err);
     for (size_t i = 0; !status && i < p->n; i++)
@@ -189,8 +240,8 @@ lm_status fit_pool(const options *o, const fit_options *a, learned_models *learn
             print_residuals("all files", p->machine[0].cal->layers, found);
         fill(p, found, learned, t);
     }
-    for (size_t i = 0; p && i < p->n; i++)
-        measured_device_free(&p->machine[i]);
+    if (p)
+        pool_free(p);
     devices_free(list);
     free(p);
     return status;

@@ -112,7 +112,7 @@ int main(int argc, char **argv)
         return finish_output(EXIT_DONE);
     }
     if (!strcmp(name, "version") || !strcmp(name, "--version")) {
-        puts("layermeter " LAYERMETER_VERSION);
+        printf("layermeter %s\n", lm_version());
         return finish_output(EXIT_DONE);
     }
     if (help && argc > 3 && !strcmp(argv[3], "columns") && explain_columns(name, &code))

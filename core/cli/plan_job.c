@@ -83,76 +83,43 @@ static lm_status open_room(plan_command *c, size_t i, lm_error *err)
 /* ---- prices -------------------------------------------------------------------------------------
  */
 
-/* Is a price asked for, so that a missing one is a mistake? */
-static bool price_wanted(const plan_command *c)
-{
-    const plan_job      *job = &c->job;
-    const fleet_options *f   = &c->a->fleet;
-
-    return *job->currency || f->hour.n || f->instances.n || f->prices || f->spot;
-}
-
-/* All costs are in one currency: that of the budget, else that of the first price. */
-static lm_status in_one_currency(plan_command *c, const money *hour, money *out, lm_error *err)
-{
-    plan_job *job = &c->job;
-    lm_status status;
-
-    if (!*job->currency)
-        strcpy(job->currency, hour->currency);
-    status = exchange_to(&c->prices->rates, hour, job->currency, out, err);
-    if (status)
-        lm_error_prefix(err, "%s", c->prices->path);
-    return status;
-}
-
-static lm_status price_tiers(plan_command *c, size_t i, lm_error *err)
-{
-    plan_job     *job     = &c->job;
-    plan_side    *side    = &job->side[i];
-    const int64_t devices = job->question.setup.devices;
-    lm_status     status  = LM_OK;
-
-    for (price_tier t = PRICE_LIST; t < N_PRICE_TIERS && !status; t++) {
-        money hour;
-
-        if (t != job->view.tier && isnan(side->price->hour[t].amount))
-            continue;
-        status = price_of_node(side->price, t, devices, &hour, err);
-        if (!status)
-            status = in_one_currency(c, &hour, &job->machine[i].hour[t], err);
-    }
-    return status;
-}
-
-static lm_status open_price(plan_command *c, size_t i, bool wanted, lm_error *err)
+static lm_status open_price(plan_command *c, paid_rule *r, size_t i, lm_error *err)
 {
     plan_job            *job   = &c->job;
     plan_side           *side  = &job->side[i];
     const fleet_options *f     = &c->a->fleet;
-    const money         *given = fleet_hour(f, i);
-    lm_status            status;
-    money                hour;
+    const paid_asked     asked = { side->name, fleet_hour(f, i), fleet_text(&f->instances, i),
+                                   fleet_text(&f->devices, i), c->session[i].cal };
+    paid                 found;
+    const lm_status      status = paid_find(r, &asked, &found, err);
 
-    for (int t = 0; t < N_PRICE_TIERS; t++)
-        job->machine[i].hour[t].amount = NAN;
-    if (given) {
-        hour = *given;
-        hour.amount *= (double)job->question.setup.devices;
-        status = in_one_currency(c, &hour, &job->machine[i].hour[job->view.tier], err);
-    } else {
-        status = fleet_price(f, i, c->session[i].cal, c->prices, c->devices,
-                             ", so no price is known", &side->price, err);
-        if (!status)
-            status = price_tiers(c, i, err);
-    }
-    if (side->price && !side->device) /* the instance tells */
-        side->device = side->price->device;
-    if (!status || wanted)
+    if (status)
         return status;
-    side->price = NULL;
-    strcpy(side->no_price, err->text);
+    memcpy(job->machine[i].hour, found.hour, sizeof found.hour);
+    if (found.price && !side->device) /* the instance tells */
+        side->device = found.price->device;
+    side->price = *found.unpaid ? NULL : found.price;
+    strcpy(side->no_price, found.unpaid);
     return LM_OK;
+}
+
+static lm_status open_prices(plan_command *c, lm_error *err)
+{
+    plan_job            *job    = &c->job;
+    const fleet_options *f      = &c->a->fleet;
+    paid_rule            r      = { .prices  = c->prices,
+                                    .devices = c->devices,
+                                    .used    = job->question.setup.devices,
+                                    .tier    = job->view.tier,
+                                    .wanted = *job->currency || f->hour.n || f->instances.n || f->prices || f->spot,
+                                    .so = ", so no price is known" };
+    lm_status            status = LM_OK;
+
+    strcpy(r.currency, job->currency);
+    for (size_t i = 0; i < job->n && !status; i++)
+        status = open_price(c, &r, i, err);
+    strcpy(job->currency, r.currency);
+    return status;
 }
 
 /* ---- all of it ----------------------------------------------------------------------------------
@@ -203,9 +170,8 @@ static lm_status open_powers(plan_command *c, lm_error *err)
 
 lm_status plan_command_open(plan_command *c, const options *o, lm_error *err)
 {
-    plan_job  *job    = &c->job;
-    const bool wanted = price_wanted(c);
-    lm_status  status = LM_OK;
+    plan_job *job    = &c->job;
+    lm_status status = LM_OK;
 
     job->n       = fleet_size(&c->a->fleet);
     job->side    = calloc(job->n, sizeof *job->side);
@@ -220,11 +186,11 @@ lm_status plan_command_open(plan_command *c, const options *o, lm_error *err)
         return status;
     settle(c);
     if ((status = devices_open(c->a->fleet.session.source.devices, &c->devices, err)) ||
-        (status = prices_open(c->a->fleet.prices, &c->prices, err)))
+        (status = prices_open(c->a->fleet.prices, &c->prices, err)) ||
+        (status = open_prices(c, err)))
         return status;
     for (size_t i = 0; i < job->n && !status; i++)
-        if (!(status = open_price(c, i, wanted, err)))
-            status = open_room(c, i, err);
+        status = open_room(c, i, err);
     if (status)
         return status;
     if (!plan_job_priced(job, NULL)) /* costs of some say nothing beside those of others */

@@ -1,8 +1,11 @@
-/** What a prediction needs, opened together: layer types, machine file, network, model. */
+/** What commands that predict share: layer types, machine files, networks and models opened together;
+ * how gradients travel; several machines on one command line. */
 #ifndef CLI_SESSION_H
 #define CLI_SESSION_H
 
 #include "cli/commands.h"
+#include "plan/job.h"
+#include "predict/scaling.h"
 
 /** Which step, by which model, on which machine. */
 typedef struct session_options {
@@ -41,5 +44,100 @@ typedef struct session {
 /** The network is argument 0. session_close() in either case. */
 lm_status session_open(const options *o, const session_options *q, session *out, lm_error *err);
 void      session_close(session *s);
+
+/* ---- how gradients travel, and what the update is ------------------------------------------------
+ */
+
+/** --sync: `auto`, or a policy. */
+typedef struct sync_choice {
+    bool        automatic;
+    sync_policy policy;
+} sync_choice;
+
+/** What was asked. */
+typedef struct setup_choice {
+    /* As the options say it. */
+    sync_choice   sync;
+    option_counts buckets; /**< bytes; automatic: the best of them is wanted */
+    lm_dtype      dtype;
+    int64_t       accumulate;
+    const char   *optimizer;
+    /* What follows from them: setup_check(). */
+    step_setup   setup;  /**< without batch and nodes, which are 1; of the first policy. The
+                            devices of a node are an option of the command */
+    sync_policy *policy; /**< the rule of --sync, or one for each --bucket; of the options' room */
+    size_t       n;
+    bool         given; /**< any of --sync and --bucket, but `auto` */
+} setup_choice;
+
+/** Fill a setup_choice. */
+extern const option_row setup_option_rows[];
+
+/**
+ * Policies and optimizer. A model that was learned of single layers knows any optimizer that was
+ * measured, by its word, and in the setup stands the usual one.
+ *
+ * @param known_only refuses optimizers that the program does not know by themselves
+ */
+lm_status setup_check(options *o, setup_choice *c, session_options *q, bool known_only,
+                      lm_error *err);
+
+/** What stays the same on more devices. */
+typedef struct scaling_options {
+    scaling_kind kind;
+    int64_t      whole; /**< --global-batch; 0: not given */
+} scaling_options;
+
+/** Fill scaling_options: --scaling and --global-batch. */
+extern const option_row scaling_option_rows[];
+
+/** Do these go with --batch, which fills `batch`, and --accumulate? */
+lm_status scaling_check(const options *o, const scaling_options *s, const void *batch,
+                        const setup_choice *how, lm_error *err);
+
+/** Where no rule was given: buckets as DistributedDataParallel makes them if those of all machines
+ * were measured, else it stays one message. */
+void setup_settle(setup_choice *c, bool in_buckets);
+
+/* ---- several machines: options that stand once for all of them, or once for each -----------------
+ */
+
+#define FLEET_MAX PLAN_SIDES_MAX
+
+typedef struct fleet_options {
+    session_options session; /**< what all machines share */
+    option_texts    machines, devices, instances;
+    struct {
+        const money *at;
+        size_t       n;
+    } hour;             /**< --price of a device */
+    const char *prices; /**< a file; NULL: the shipped prices */
+    bool        spot;
+} fleet_options;
+
+extern const option_row fleet_option_rows[];
+
+/** The text of the i-th machine; NULL: not given. */
+static inline const char *fleet_text(const option_texts *list, size_t i)
+{
+    return list->n ? list->at[list->n > 1 ? i : 0] : NULL;
+}
+
+/** The price that was given for a device of the i-th machine; NULL: none. */
+static inline const money *fleet_hour(const fleet_options *f, size_t i)
+{
+    return f->hour.n ? &f->hour.at[f->hour.n > 1 ? i : 0] : NULL;
+}
+
+/** Of machine files; of a model that takes datasheets, of devices. 1 at least. */
+size_t fleet_size(const fleet_options *f);
+
+/** Misuse of these options. */
+lm_status fleet_check(const options *o, fleet_options *f, lm_error *err);
+
+/** What is asked of the i-th machine. */
+session_options fleet_session(const fleet_options *f, size_t i);
+
+price_tier fleet_tier(const fleet_options *f);
 
 #endif

@@ -8,9 +8,9 @@
 
 #include "base/names.h"
 #include "base/no_memory.h"
-#include "fit/singles.h"
 #include "counts/kernel_class.h"
 #include "counts/layer_class.h"
+#include "fit/singles.h"
 
 #define ALL "(all)"
 
@@ -54,9 +54,9 @@ static lm_status need_group(launch_judging *j, const char *name, size_t *out, lm
 static lm_status launch_group(launch_judging *j, const timed_kernel *k, const observation *row,
                               size_t *out, lm_error *err)
 {
-    const size_t class  = launch_class_of(&k->kernel);
-    const bool   tagged = kernel_class_of(k->kernel.op)->tagged;
-    char         name[160];
+    const size_t class = launch_class_of(&k->kernel);
+    const bool tagged  = kernel_class_of(k->kernel.op)->tagged;
+    char       name[160];
 
     if (*row->group)
         return need_group(j, row->group, out, err);
@@ -191,13 +191,13 @@ static lm_status learn_own(const launch_question *q, const launches *l, layer_mo
 
 lm_status validate_launches(const launch_question *q, table *t, lm_error *err)
 {
-    launch_judging  j       = { .q = q, .arena = arena_new() };
-    launches        l       = { 0 };
-    launch_folds    by      = { 0 };
-    layer_model     own     = { .learned = NULL };
-    layer_model *m       = q->given ? q->given->operators : NULL;
-    const size_t    streams = count_streams(q->obs);
-    lm_status       status  = j.arena ? launches_from(q->obs, &l, err) : no_memory(err);
+    launch_judging j       = { .q = q, .arena = arena_new() };
+    launches       l       = { 0 };
+    launch_folds   by      = { 0 };
+    layer_model    own     = { .learned = NULL };
+    layer_model   *m       = q->given ? q->given->operators : NULL;
+    const size_t   streams = count_streams(q->obs);
+    lm_status      status  = j.arena ? launches_from(q->obs, &l, err) : no_memory(err);
 
     if (!status && q->given && !m)
         status = lm_error_set(err, LM_E_NOTFOUND,

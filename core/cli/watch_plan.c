@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "report/json.h"
-#include "trace/trace.h"
+#include "trace/chosen.h"
 #include "watch/run.h"
 
 /* ---- rows and words ----------------------------------------------------------------------------
@@ -173,9 +173,6 @@ void watch_print_summary(watch_printer *w, const watch_summary *s)
 /* ---- the run -----------------------------------------------------------------------------------
  */
 
-/* A sampled GPU that misses so many samples has vanished. */
-#define VANISHED 100.0
-
 static volatile sig_atomic_t stopped;
 
 static void stop(int signal)
@@ -190,12 +187,9 @@ typedef struct watching {
     watch_plan         plan;
     watch_printer      printer;
     watch_run         *run;
-    trace_clock        clock;
-    const char        *gpu; /* asked for; NULL: the first */
-    size_t             chosen;
+    trace_clock        clock;     /* live */
     char               index[16]; /* live */
-    bool               live, any, by_power, said_neither, said_jump, said_gpus, said_vanished;
-    double             last;
+    bool               live, any, by_power, said_neither;
 } watching;
 
 static lm_status print_one(void *context, const watched *w, lm_error *err)
@@ -258,71 +252,44 @@ static lm_status end(watching *w, lm_error *err)
 /* ---- a trace -----------------------------------------------------------------------------------
  */
 
-static void say_oddities(watching *w, const trace_reader *r, const trace_sample *s)
+static lm_status take_sample(void *context, double time, const trace_sample *s, lm_error *err)
 {
-    const char *path = r->path;
+    const watching *w = context;
 
-    if (w->clock.n_jumps && !w->said_jump) {
-        fprintf(stderr,
-                "layermeter: %s:%llu: the clock jumps back by %.4g s: taken as the next sample\n",
-                path, (unsigned long long)w->clock.jump_line, w->clock.jump);
-        w->said_jump = true;
-    }
-    if (s->gpu == w->chosen)
-        return;
-    if (!w->gpu && !w->said_gpus) {
-        fprintf(stderr, "layermeter: %s: GPU %s of several: another with --gpu\n", path,
-                r->gpu[w->chosen]);
-        w->said_gpus = true;
-    }
-    if (w->any && !w->said_vanished && s->time > w->last + VANISHED * watch_run_interval(w->run)) {
-        fprintf(stderr, "layermeter: %s:%llu: GPU %s vanishes, others go on\n", path,
-                (unsigned long long)s->line, r->gpu[w->chosen]);
-        w->said_vanished = true;
-    }
+    return watch_run_add(w->run, time, s->value, s->beside, err);
 }
 
-static lm_status take_sample(watching *w, const trace_reader *r, const trace_sample *s,
-                             lm_error *err)
+static double interval_of(void *context)
 {
-    lm_status status = LM_OK;
+    const watching *w = context;
 
-    if (!w->any) {
-        if (w->gpu && !trace_gpu_is(r->gpu[s->gpu], w->gpu))
-            return LM_OK;
-        w->any    = true;
-        w->chosen = s->gpu;
-    }
-    if (s->gpu == w->chosen) {
-        w->last = s->time;
-        status  = watch_run_add(w->run, trace_clock_add(&w->clock, s->time, s->line), s->value,
-                                s->beside, err);
-    }
-    say_oddities(w, r, s);
-    return status;
+    return watch_run_interval(w->run);
+}
+
+void watch_say(const char *text)
+{
+    fprintf(stderr, "layermeter: %s\n", text);
 }
 
 static lm_status follow(watching *w, const char *path, const trace_question *q, lm_error *err)
 {
-    trace_question own  = *q;
-    trace_reader  *r    = NULL;
-    trace_sample   s    = { 0 };
-    bool           more = true;
+    trace_follower f = {
+        .take = take_sample, .interval = interval_of, .say = watch_say, .context = w
+    };
+    trace_question own = *q;
     lm_status      status;
 
     own.beside = true;
     own.stop   = &stopped;
-    w->gpu     = q->gpu;
-    status     = trace_reader_open(path, &own, &r, err);
-    while (!status && !(status = trace_reader_next(r, &s, &more, err)) && more)
-        status = take_sample(w, r, &s, err);
-    if (!status && w->gpu && !w->any)
-        status = lm_error_set(err, LM_E_NOTFOUND, "no GPU '%.40s'", w->gpu);
+    if (!(status = trace_follower_open(&f, path, &own, err)))
+        status = trace_follower_run(&f, err);
+    if (!status && f.gpu && !f.any)
+        status = lm_error_set(err, LM_E_NOTFOUND, "no GPU '%.40s'", f.gpu);
     if (!status)
         status = end(w, err);
-    if (r && status == LM_E_NOTFOUND && !strstr(err->text, r->path))
-        lm_error_prefix(err, "%s", r->path);
-    trace_reader_close(r);
+    if (f.reader && status == LM_E_NOTFOUND && !strstr(err->text, f.reader->path))
+        lm_error_prefix(err, "%s", f.reader->path);
+    trace_follower_close(&f);
     return status;
 }
 
@@ -383,12 +350,12 @@ static lm_status choose_metric(const char *name, bool *by_power, lm_error *err)
                         "no metric '%.40s': live there are utilization.gpu and power.draw", name);
 }
 
-lm_status watch_live(const watch_order *o, const watch_sampling *how, const trace_question *q,
+lm_status watch_live(const watch_order *o, const sampling *how, const trace_question *q,
                      lm_error *err)
 {
-    watch_sampling own = *how;
-    watching       w;
-    lm_status      status = begin(&w, o, err);
+    sampling  own = *how;
+    watching  w;
+    lm_status status = begin(&w, o, err);
 
     if (!status)
         status = choose_metric(q->metric, &w.by_power, err);
@@ -396,7 +363,7 @@ lm_status watch_live(const watch_order *o, const watch_sampling *how, const trac
     own.take    = take_look;
     own.context = &w;
     if (!status)
-        status = watch_sample(&own, err);
+        status = sampling_run(&own, err);
     if (!status) {
         status = end(&w, err);
     } else if (w.any) { /* what was seen before the last device was lost */

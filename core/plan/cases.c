@@ -28,17 +28,17 @@ static double widened(const step_setup *setup, const prediction *p, phase q, dou
 static lm_status add_beyond(const predictor *who, const step_setup *s, const prediction *p,
                             const step_parts *e, cases *out, lm_error *err)
 {
-    const double    step = widened(s, p, PHASE_STEP, p->step);
-    const bool      many = step_setup_ranks(s) > 1;
+    const double     step = widened(s, p, PHASE_STEP, p->step);
+    const bool       many = step_setup_ranks(s) > 1;
     const step_parts by   = { widened(s, p, PHASE_FORWARD, e->forward),
-                             widened(s, p, PHASE_BACKWARD, e->backward),
-                             widened(s, p, PHASE_UPDATE, e->update),
-                           many ? widened(s, p, PHASE_SYNC, p->sync) : 1 };
+                              widened(s, p, PHASE_BACKWARD, e->backward),
+                              widened(s, p, PHASE_UPDATE, e->update),
+                            many ? widened(s, p, PHASE_SYNC, p->sync) : 1 };
     const step_parts more = { e->forward * by.forward, e->backward * by.backward,
-                             e->update * by.update, e->messages * by.messages };
+                              e->update * by.update, e->messages * by.messages };
     const step_parts less = { e->forward / by.forward, e->backward / by.backward,
-                             e->update / by.update, e->messages / by.messages };
-    lm_status       status;
+                              e->update / by.update, e->messages / by.messages };
+    lm_status        status;
 
     out->seconds[TIME_BEYOND_HIGH] = p->step * step;
     out->seconds[TIME_BEYOND_LOW]  = p->step / step;
@@ -55,7 +55,7 @@ static lm_status add_bounds(const predictor *who, const step_setup *s, const pre
 {
     const step_parts low  = { p->low[PHASE_FORWARD], p->alone.low, p->low[PHASE_UPDATE], 1 };
     const step_parts high = { p->high[PHASE_FORWARD], p->alone.high, p->high[PHASE_UPDATE], 1 };
-    lm_status       status;
+    lm_status        status;
 
     out->seconds[TIME_SYNC_LOW]  = p->fast;
     out->seconds[TIME_SYNC_HIGH] = p->slow;
@@ -73,8 +73,8 @@ lm_status cases_of_step(const predictor *who, const step_setup *s, const predict
                         lm_error *err)
 {
     const step_parts expected = { p->forward, p->alone.value, p->update, 1 };
-    cases           c        = all_of(p->step);
-    lm_status       status   = LM_OK;
+    cases            c        = all_of(p->step);
+    lm_status        status   = LM_OK;
 
     c.seconds[TIME_LOW]  = p->low[PHASE_STEP];
     c.seconds[TIME_HIGH] = p->high[PHASE_STEP];

@@ -15,9 +15,9 @@ typedef struct plan_machine {
     const predictor *who;
     const predictor *half_link; /**< the same with half the bandwidth that is assumed between nodes;
                                      NULL: none is assumed */
-    batch_limits fits;          /**< in the device's memory */
-    batch_limits fits_less;     /**< in what MEMORY_LESS leaves of it */
-    money        hour[N_PRICE_TIERS]; /**< of a node; amount NAN: unknown */
+    batch_limits     fits;      /**< in the device's memory */
+    batch_limits     fits_less; /**< in what MEMORY_LESS leaves of it */
+    money            hour[N_PRICE_TIERS]; /**< of a node; amount NAN: unknown */
 } plan_machine;
 
 typedef struct plan_question {

@@ -86,3 +86,8 @@ step_power step_power_of(const power_model *m, const bottleneck_of *b, const pre
     out.edp          = out.joules.value * step->step;
     return out;
 }
+
+const char *step_power_by(const power_model *m, const step_power *p)
+{
+    return isnan(p->watts.value) ? "" : p->learned ? "learned" : m->assumed ? "assumed" : "fitted";
+}

@@ -5,11 +5,6 @@
 
 #include "report/page_parts.h"
 
-const char *step_power_by(const power_model *m, const step_power *p)
-{
-    return isnan(p->watts.value) ? "" : p->learned ? "learned" : m->assumed ? "assumed" : "fitted";
-}
-
 unsigned step_watts_facts(const step_watts *w)
 {
     if (!power_known(w->model) && !w->learned)

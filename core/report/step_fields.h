@@ -67,9 +67,6 @@ bool step_power_told(const step_watts *w, const scale_point *point);
  */
 void step_watts_explain(const step_watts *w, const char *model, const char *machine);
 
-/** Where a power comes from: "learned", "fitted" or "assumed"; "": it is unknown. */
-const char *step_power_by(const power_model *m, const step_power *p);
-
 /** For `each`: names of certainties. */
 const char *certainty_each(const void *whole, size_t i);
 

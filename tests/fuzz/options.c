@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "report/table.h"
 
 #define WORDS_MAX 100

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "options/options.h"
 #include "report/table.h"
 
 typedef enum fruit { APPLE, PEAR, QUINCE } fruit;

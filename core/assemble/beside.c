@@ -1,6 +1,7 @@
-/* What a fit takes beside observations: --layers, --like and --correct. */
-#include "cli/cmd_fit.h"
+/* What a fit takes beside its observations. */
+#include "assemble/beside.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,12 @@
 #include "base/text.h"
 #include "devices/device.h"
 #include "fit/composed_points.h"
+#include "fit/layer_watts.h"
+#include "fit/singles.h"
+#include "learn/boost.h"
 #include "machine/machine.h"
-#include "observe/points.h"
+#include "observe/launches.h"
+#include "observe/variants.h"
 #include "single/model.h"
 #include "transfer/layers.h"
 
@@ -105,7 +110,7 @@ static lm_status load(const char *file, const device_list *list, calibration **c
     return status ? status : device_of(*cal, file, list, &out->device, err);
 }
 
-lm_status fit_like(calibration *cal, const char *path, const option_texts *files, lm_error *err)
+lm_status fit_like(calibration *cal, const char *path, const word_list *files, lm_error *err)
 {
     calibration     *of[MOST]     = { NULL };
     transfer_source  source[MOST] = { { .cal = NULL } };
@@ -136,27 +141,24 @@ lm_status fit_like(calibration *cal, const char *path, const option_texts *files
 /* ---- correct -----------------------------------------------------------------------------------
  */
 
-#define FACTORS_TEXT 160
-
-/* "host x1, flops x1.02, bandwidth x1.19, depth x1" */
-static const char *print_factors(const correct_factors *f, char out[FACTORS_TEXT])
+const char *fit_factors_print(const correct_factors *f, char out[FIT_FACTORS_TEXT])
 {
     size_t n = 0;
 
     for (resource r = 0; r < N_RESOURCES; r++)
-        n += (size_t)snprintf(out + n, FACTORS_TEXT - n, "%s%s x%.3g", n ? ", " : "",
+        n += (size_t)snprintf(out + n, FIT_FACTORS_TEXT - n, "%s%s x%.3g", n ? ", " : "",
                               resource_name(r), f->of[r]);
     return out;
 }
 
 static lm_status note(const fit_runs *f, calibration *cal, lm_error *err)
 {
-    char factors[FACTORS_TEXT], text[FACTORS_TEXT + 140];
+    char factors[FIT_FACTORS_TEXT], text[FIT_FACTORS_TEXT + 140];
 
     if (!f->correction.kept)
         return LM_OK;
     snprintf(text, sizeof text, "%zu runs of %zu networks: %s, of %.60s", f->rows.runs,
-             f->rows.networks, print_factors(&f->correction.factors, factors), f->path);
+             f->rows.networks, fit_factors_print(&f->correction.factors, factors), f->path);
     return calibration_note(cal, "corrected_by", text) ? LM_OK : no_memory(err);
 }
 
@@ -180,50 +182,147 @@ lm_status fit_runs_correct(const char *path, workloads *loads, calibration *cal,
     return status;
 }
 
-static void print_unused(const fit_runs *f, size_t n, const char *why)
-{
-    if (n)
-        fprintf(stderr, "layermeter: %s: %zu run%s not used: %s\n", f->path, n,
-                n == 1 ? " is" : "s are", why);
-}
-
-static void print_correction(const fit_runs *f)
-{
-    const run_correction *c = &f->correction;
-    char                  factors[FACTORS_TEXT];
-
-    fprintf(stderr,
-            "layermeter: %s: %zu runs of %zu network%s: %.1f %% off by the fit, %.1f %% with each "
-            "%s left out of the correction: ",
-            f->path, f->rows.runs, f->rows.networks, f->rows.networks == 1 ? "" : "s",
-            100 * c->errors.mape_before, 100 * c->errors.mape,
-            c->by_network ? "network" : "configuration");
-    if (c->kept)
-        fprintf(stderr, "corrected by %s\n", print_factors(&c->factors, factors));
-    else
-        fprintf(stderr, "that does not help, and nothing is corrected\n");
-}
-
-void fit_runs_print(const fit_runs *f)
-{
-    const run_rows *r = &f->rows;
-
-    if (!f->path)
-        return;
-    print_unused(f, r->n_doubtful, "flagged");
-    print_unused(f, r->n_other, "of another element type, other settings or another optimizer");
-    print_unused(f, r->n_exposed, "all-reduces are more than a fifth of the step");
-    print_unused(f, r->n_untold, "coefficients for the network or its all-reduces are unknown");
-    if (r->n > 1)
-        print_correction(f);
-    else
-        fprintf(stderr,
-                "layermeter: %s: nothing is corrected by one configuration, which shows nothing of "
-                "others: run another network, or another batch\n",
-                f->path);
-}
-
 void fit_runs_free(fit_runs *f)
 {
     run_rows_free(&f->rows);
+}
+
+/* ---- residuals ---------------------------------------------------------------------------------
+ */
+
+/* Powers, where layers have them. */
+static lm_status learn_power(const points *p, calibration *cal, lm_error *err)
+{
+    layer_watts    *w      = NULL;
+    const lm_status status = layer_watts_fit(p, cal->layers, &w, err);
+
+    return status || !w ? status
+                        : calibration_learned_add(cal, LAYER_WATTS_NAME, &layer_watts_kept, w, err);
+}
+
+static lm_status learn_kernels(const observations *obs, layer_model *m,
+                               residual_trees found[N_LAYER_CLASSES], lm_error *err)
+{
+    launches  l;
+    lm_status status = launches_from(obs, &l, err);
+
+    if (status)
+        return status;
+    status = launch_learn(l.launch, NULL, l.n, l.multiprocessors, m, found, err);
+    launches_free(&l);
+    return status;
+}
+
+lm_status fit_residual(const observations *obs, const points *p, residual_choice choice,
+                       calibration *cal, fit_residuals *out, lm_error *err)
+{
+    const bool layers  = cal->layers && layer_model_any(cal->layers);
+    const bool kernels = cal->operators && p->n_kernel_rows;
+    lm_status  status  = LM_OK;
+
+    out->layers = out->kernels = false;
+    if (choice == RESIDUAL_OFF ||
+        (choice == RESIDUAL_AUTO && ((!layers && !kernels) || !boost_available())))
+        return LM_OK;
+    if (!layers && !kernels)
+        return lm_error_set(err, LM_E_ARG,
+                            "%s: --residual on is about prices of single layers or kernels, and "
+                            "there are too few of them here: leave it out, or measure some",
+                            obs->path);
+    if (layers && !(status = singles_learn(p, cal->layers, out->layer, err)))
+        status = learn_power(p, cal, err);
+    out->layers = layers && !status;
+    if (!status && kernels)
+        status = learn_kernels(obs, cal->operators, out->kernel, err);
+    out->kernels = kernels && !status;
+    if (status)
+        lm_error_prefix(err, "--residual");
+    return status;
+}
+
+/* ---- powers ------------------------------------------------------------------------------------
+ */
+
+/* Means over repetitions pass a board's limit by so much at most. */
+#define CAP_PASSED 1.2
+
+bool fit_any_power(const observations *obs)
+{
+    for (size_t i = 0; i < obs->n_rows; i++)
+        if (obs->row[i].power_w > 0)
+            return true;
+    return false;
+}
+
+/* `where` without its clock, in place; false: it names none. */
+static bool drop_clock(char *where)
+{
+    char *word = strstr(where, OBSERVATION_CLOCK);
+
+    if (!word || (word > where && !strchr(" ,\t", word[-1])))
+        return false;
+    memset(word, ' ', strcspn(word, " ,\t"));
+    return true;
+}
+
+/* Points at every clock, into `all`; false: `p` has them. */
+static lm_status other_clocks(const observations *obs, workloads *loads, const char *where,
+                              points *all, bool *found, lm_error *err)
+{
+    char     *rest = where ? strdup(where) : NULL;
+    lm_status status;
+
+    *found = rest && drop_clock(rest);
+    if (where && !rest)
+        return no_memory(err);
+    if (!*found) {
+        free(rest);
+        return LM_OK;
+    }
+    status = points_from(obs, loads, all, err);
+    if (!status && *(rest + strspn(rest, " ,\t")))
+        status = points_where(all, rest, err);
+    free(rest);
+    return status;
+}
+
+/* A device at rest draws less than one that works, and one that works not more than its limit. */
+static lm_status check_told(double idle_w, double cap_w, const power_rows *found, lm_error *err)
+{
+    double least = INFINITY, most = 0;
+
+    for (size_t i = 0; i < found->n; i++) {
+        least = fmin(least, found->row[i].watts);
+        most  = fmax(most, found->row[i].watts);
+    }
+    if (idle_w > least)
+        return lm_error_set(err, LM_E_ARG,
+                            "--idle-power: %.4g W at rest, but at work it drew as little as %.4g W",
+                            idle_w, least);
+    if (cap_w * CAP_PASSED < most)
+        return lm_error_set(err, LM_E_ARG,
+                            "--power-cap: the limit is %.4g W, but it drew as much as %.4g W",
+                            cap_w, most);
+    return LM_OK;
+}
+
+lm_status fit_power(const observations *obs, workloads *loads, const points *p, const char *where,
+                    const power_asked *asked, calibration *cal, power_rows *out, lm_error *err)
+{
+    points    all  = { 0 };
+    bool      more = false;
+    double    usual_mhz;
+    lm_status status = other_clocks(obs, loads, where, &all, &more, err);
+
+    if (!status)
+        status = power_usual_clock(p, &usual_mhz, err);
+    if (!status)
+        status = power_calibrate(more ? &all : p, usual_mhz, &asked->from, cal, out, err);
+    if (!status)
+        status = check_told(asked->idle_w, asked->cap_w, out, err);
+    if (status)
+        lm_error_prefix(err, "%s", obs->path);
+    if (more)
+        points_free(&all);
+    return status;
 }

@@ -1,7 +1,6 @@
-/* Suggested points: printed, and written as a sweep. */
-#include "cli/cmd_suggest.h"
+/* Suggested points as a sweep file. */
+#include "suggest/job.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,129 +8,6 @@
 #include "base/file.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-
-/* ---- printed -----------------------------------------------------------------------------------
- */
-
-/* An interval that keeps more than this share of its width has not been narrowed. */
-#define HARDLY 0.98
-
-static void add_columns(const suggest_job *q, table *t)
-{
-    table_column(t, "point", "point", 0);
-    table_column(t, "network", "network", 0);
-    table_column(t, "input", "input", 0);
-    table_column(t, "batch", "batch", 0);
-    table_column(t, "ranks", "ranks", 0);
-    table_column(t, "step_ms", "step [ms]", TABLE_MS(2));
-    table_column(t, "seconds", "measure [s]", 2);
-    table_column(t, "total_seconds", "in all [s]", 2);
-    for (size_t k = 0; k < q->a->asked.n; k++) {
-        char key[300], title[300];
-
-        snprintf(key, sizeof key, "%.200s_percent", q->a->asked.at[k]);
-        snprintf(title, sizeof title, "%.200s +- [%%]", q->a->asked.at[k]);
-        table_column(t, key, title, 1);
-    }
-}
-
-/* Half of it, in percent. */
-static double half_width(const suggest_job *q, size_t after, size_t k)
-{
-    return 50 * q->s.width[after * q->a->asked.n + k];
-}
-
-static void add_widths(const suggest_job *q, table *t, size_t after)
-{
-    for (size_t k = 0; k < q->a->asked.n; k++)
-        table_real(t, half_width(q, after, k));
-}
-
-/* Row 0 is what is known now. */
-static double add_rows(const suggest_job *q, table *t)
-{
-    double total = 0;
-
-    table_count(t, 0);
-    table_text(t, "");
-    table_text(t, "");
-    for (int empty = 0; empty < 4; empty++)
-        table_real(t, NAN);
-    table_real(t, 0);
-    add_widths(q, t, 0);
-    for (size_t i = 0; i < q->s.n; i++) {
-        const size_t     at = q->s.at[i];
-        const candidate *c  = &q->c.item[at];
-
-        total += q->cost[at];
-        table_count(t, i + 1);
-        table_text(t, c->name);
-        table_text(t, c->input);
-        table_count(t, (uint64_t)c->batch);
-        table_count(t, (uint64_t)c->ranks);
-        table_real(t, 1e3 * q->step[at]);
-        table_real(t, q->cost[at]);
-        table_real(t, total);
-        add_widths(q, t, i + 1);
-    }
-    return total;
-}
-
-/* What is left where nothing more can be learned is told as well. */
-static void print_gain(const suggest_job *q, size_t k, double total, FILE *out)
-{
-    const double before = half_width(q, 0, k), after = half_width(q, q->s.n, k);
-
-    if (after > HARDLY * before)
-        fprintf(
-            out,
-            "%zu point%s in %.3g s would hardly narrow the interval of %s, +-%.3g %%: what is left is how "
-            "much networks and repetitions differ from any formula\n",
-            q->s.n, q->s.n == 1 ? "" : "s", total, q->a->asked.at[k], before);
-    else
-        fprintf(
-            out,
-            "%zu point%s in %.3g s would narrow the interval of %s from +-%.3g %% to +-%.3g %%\n",
-            q->s.n, q->s.n == 1 ? "" : "s", total, q->a->asked.at[k], before, after);
-}
-
-static void print_words(const suggest_job *q, double total, FILE *out)
-{
-    for (size_t k = 0; k < q->a->asked.n; k++)
-        print_gain(q, k, total, out);
-    if (q->s.n_refused)
-        fprintf(out, "%zu point%s that would tell more %s not fit into %s\n", q->s.n_refused,
-                q->s.n_refused == 1 ? "" : "s", q->s.n_refused == 1 ? "does" : "do", q->memory);
-    if (!q->n_learned)
-        fprintf(
-            out, "%s: times, costs and intervals are guesses %s\n",
-            q->obs
-                ? "no time of a network's forward or backward pass, update or all-reduce is known"
-                : "nothing is measured yet",
-            q->known ? "around the machine file's" : "of a CPU core's");
-    if (q->a->output)
-        fprintf(out, "to measure them: layermeter calibrate %s -o FOLDER (a new one)\n",
-                q->a->output);
-}
-
-lm_status suggest_print(const suggest_job *q, lm_error *err)
-{
-    const format f = q->a->format;
-    table       *t = table_new();
-    double       total;
-    lm_status    status;
-
-    add_columns(q, t);
-    total  = add_rows(q, t);
-    status = table_print(t, f, stdout, err);
-    table_free(t);
-    if (!status)
-        print_words(q, total, f == FORMAT_TABLE ? stdout : stderr);
-    return status;
-}
-
-/* ---- as a sweep file ---------------------------------------------------------------------------
- */
 
 static void put_real(FILE *out, const char *key, double value)
 {
@@ -245,7 +121,7 @@ static lm_status make_head(const suggest_job *q, sweep_head *h, lm_error *err)
     return LM_OK;
 }
 
-lm_status suggest_sweep_write(const suggest_job *q, lm_error *err)
+lm_status suggest_sweep_write(const suggest_job *q, const char *path, lm_error *err)
 {
     const suggestion *s       = &q->s;
     bool              several = false;
@@ -253,7 +129,7 @@ lm_status suggest_sweep_write(const suggest_job *q, lm_error *err)
     file_draft        draft;
     lm_status         status = make_head(q, &head, err);
 
-    if (status || (status = file_draft_open(&draft, q->a->output, err)))
+    if (status || (status = file_draft_open(&draft, path, err)))
         return status;
     for (size_t i = 0; i < s->n; i++)
         several |= q->c.item[s->at[i]].ranks > 1;

@@ -7,8 +7,8 @@
  * what it leaves out. So each option is described once, and a command states only what differs. A
  * row of another type than the later ones states its argument, default and bounds itself.
  */
-#ifndef CLI_OPTIONS_H
-#define CLI_OPTIONS_H
+#ifndef OPTIONS_OPTIONS_H
+#define OPTIONS_OPTIONS_H
 
 #include <float.h>
 #include <stdbool.h>
@@ -18,6 +18,8 @@
 
 #include <layermeter/error.h>
 #include <layermeter/types.h>
+
+#include "base/lists.h"
 
 #define ARGUMENTS_MAX 64
 
@@ -37,15 +39,8 @@ typedef struct option_type {
 } option_type;
 
 /** Values of an option that repeats, or of a list: allocated with the options. */
-typedef struct option_counts {
-    const int64_t *at;
-    size_t         n;
-    bool           automatic; /**< the word `auto`: n is 0 */
-} option_counts;
-typedef struct option_texts {
-    const char *const *at;
-    size_t             n;
-} option_texts;
+typedef count_list option_counts;
+typedef word_list  option_texts;
 
 extern const option_type type_flag;     /**< bool; takes no value */
 extern const option_type type_text;     /**< const char * */

@@ -1,5 +1,5 @@
-/* layermeter validate --leave-out device. */
-#include "cli/cmd_validate.h"
+/* Machines that are left out. */
+#include "judge/devices.h"
 
 #include <stdlib.h>
 #include <string.h>

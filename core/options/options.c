@@ -1,6 +1,6 @@
 /* Command lines: tables of options, what stands on the command line, and the help. */
 #define _GNU_SOURCE /* program_invocation_short_name */
-#include "cli/options.h"
+#include "options/options.h"
 
 #include <assert.h>
 #include <errno.h>

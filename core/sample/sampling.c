@@ -1,5 +1,5 @@
 /* Looks at devices at equal times. */
-#include "cli/cmd_watch.h"
+#include "sample/sampling.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 #define NANOSECONDS 1000000000.0
 
 typedef struct looking {
-    const watch_sampling *how;
-    sampler              *devices;
-    FILE                 *out; /* NULL: nowhere */
-    sigset_t              ends;
-    double                began;
-    bool                  lost[SAMPLER_DEVICES_MAX];
-    size_t                n_lost;
+    const sampling *how;
+    sampler        *devices;
+    FILE           *out; /* NULL: nowhere */
+    sigset_t        ends;
+    double          began;
+    bool            lost[SAMPLER_DEVICES_MAX];
+    size_t          n_lost;
 } looking;
 
 static double now(void)
@@ -65,8 +65,11 @@ static lm_status open_file(const char *path, FILE **out, lm_error *err)
 
 static lm_status lose(looking *l, size_t i, lm_error *err)
 {
-    fprintf(stderr, "layermeter: GPU %s is lost after %.3g s: no more of it\n",
-            l->devices->device[i].index, now() - l->began);
+    char text[160];
+
+    snprintf(text, sizeof text, "GPU %.60s is lost after %.3g s: no more of it",
+             l->devices->device[i].index, now() - l->began);
+    l->how->say(text);
     l->lost[i] = true;
     if (++l->n_lost < l->devices->n)
         return LM_OK;
@@ -116,10 +119,15 @@ static lm_status look_on(looking *l, lm_error *err)
     return status;
 }
 
-static void say_devices(const sampler *s)
+static void say_devices(const looking *l)
 {
-    for (size_t i = 0; i < s->n; i++)
-        fprintf(stderr, "layermeter: watching %s: %s\n", s->device[i].index, s->device[i].name);
+    for (size_t i = 0; i < l->devices->n; i++) {
+        char text[300];
+
+        snprintf(text, sizeof text, "watching %.60s: %.200s", l->devices->device[i].index,
+                 l->devices->device[i].name);
+        l->how->say(text);
+    }
 }
 
 /* A terminal that is closed ends it, unless it was told to outlive that (nohup). */
@@ -134,7 +142,7 @@ static void choose_ends(sigset_t *ends)
         sigaddset(ends, SIGHUP);
 }
 
-lm_status watch_sample(const watch_sampling *w, lm_error *err)
+lm_status sampling_run(const sampling *w, lm_error *err)
 {
     looking   l = { .how = w, .out = w->out };
     sigset_t  before;
@@ -146,7 +154,7 @@ lm_status watch_sample(const watch_sampling *w, lm_error *err)
     if (!status && w->path)
         status = open_file(w->path, &l.out, err);
     if (!status) {
-        say_devices(l.devices);
+        say_devices(&l);
         if (l.out)
             sample_csv_head(l.out);
         status = look_on(&l, err);

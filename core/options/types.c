@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/no_memory.h"
 #include "base/text.h"
-#include "cli/options.h"
+#include "options/options.h"
 #include "report/table.h"
 
 static const double unknown = NAN;

@@ -1,0 +1,83 @@
+/** What a fit takes beside its observations: layers and kernels that others priced, what prices
+ * leave over, runs. Texts of errors name the options that ask for it. */
+#ifndef ASSEMBLE_BESIDE_H
+#define ASSEMBLE_BESIDE_H
+
+#include "base/lists.h"
+#include "fit/calibration.h"
+#include "fit/power_rows.h"
+#include "learn/lesson.h"
+#include "observe/points.h"
+#include "single/model.h"
+#include "transfer/runs.h"
+
+/** --layers: reads a machine file that prices single layers, of which the points are then composed.
+ * LM_E_ARG where it is of another device or element type than these. */
+lm_status fit_layers_load(const char *path, const observations *obs, points *p, calibration **out,
+                          lm_error *err);
+/** Moves the prices of `layers` into `to`, with factors from the points. LM_E_ARG where the points
+ * are single layers themselves, or no network among them was measured as a whole. */
+lm_status fit_layers_compose(const points *p, calibration *layers, calibration *to, lm_error *err);
+
+/**
+ * --like: fills the kinds of kernels that `cal` lacks from machine files, by the datasheets of the
+ * devices that their provenance names. LM_E_NOTFOUND for a device without a datasheet, or a machine
+ * file without such prices; the text names the file.
+ */
+lm_status fit_like(calibration *cal, const char *path, const word_list *files, lm_error *err);
+
+/** As the words of --residual. */
+typedef enum residual_choice { RESIDUAL_ON, RESIDUAL_OFF, RESIDUAL_AUTO } residual_choice;
+
+/** What was found of residuals. */
+typedef struct fit_residuals {
+    bool           layers, kernels; /**< was it learned? */
+    residual_trees layer[N_LAYER_CLASSES], kernel[N_LAYER_CLASSES];
+} fit_residuals;
+
+/**
+ * --residual: learns what prices of single layers and of single kernels leave over. AUTO learns
+ * where there are such and the build can. LM_E_ARG where ON has neither, LM_E_UNSUPPORTED where the
+ * build grows no trees.
+ */
+lm_status fit_residual(const observations *obs, const points *p, residual_choice choice,
+                       calibration *cal, fit_residuals *out, lm_error *err);
+
+/** What came of --correct. Zero-initialise. */
+typedef struct fit_runs {
+    const char    *path; /**< NULL: nothing was asked for */
+    run_rows       rows;
+    run_correction correction;
+} fit_runs;
+
+/** Corrects by the runs of a file of observations, where that helps, and notes it in the
+ * provenance. Errors begin with the path. */
+lm_status fit_runs_correct(const char *path, workloads *loads, calibration *cal, fit_runs *out,
+                           lm_error *err);
+void      fit_runs_free(fit_runs *f);
+
+/** "host x1, flops x1.02, bandwidth x1.19, depth x1" */
+#define FIT_FACTORS_TEXT 160
+const char *fit_factors_print(const correct_factors *f, char out[FIT_FACTORS_TEXT]);
+
+/** Was any power measured? */
+bool fit_any_power(const observations *obs);
+
+/** What is known of the device's power beside the rows. */
+typedef struct power_asked {
+    power_model from;     /**< limit, clock, power at rest: told, or of the datasheet */
+    double idle_w, cap_w; /**< as they were told, which the rows must not contradict; NAN: not */
+} power_asked;
+
+/**
+ * Fits the power model. Rows of other clocks (settings `clock=`) than those the times are fitted to
+ * take part.
+ *
+ * @param p     what the times were fitted to; `where` chose it, or NULL
+ * @param out   what was used; power_rows_free() in either case, zeroed to begin with
+ * @return what points_from() and power_fit() return; LM_E_ARG for what the rows contradict
+ */
+lm_status fit_power(const observations *obs, workloads *loads, const points *p, const char *where,
+                    const power_asked *asked, calibration *cal, power_rows *out, lm_error *err);
+
+#endif

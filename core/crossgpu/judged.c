@@ -1,0 +1,100 @@
+/* How far methods are off. */
+#include "crossgpu/judged.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+
+static selection all_of(const pairs *p, size_t *at)
+{
+    for (size_t i = 0; i < p->n; i++)
+        at[i] = i;
+    return (selection){ .p = p, .at = at, .n = p->n };
+}
+
+lm_status judged_learn(const pairs *p, const crossgpu_options *how, crossgpu **out, lm_error *err)
+{
+    size_t   *at = malloc(p->n * sizeof *at);
+    selection all;
+    lm_status status;
+
+    if (!at)
+        return no_memory(err);
+    all    = all_of(p, at);
+    status = crossgpu_learn(&all, how, out, err);
+    free(at);
+    return status;
+}
+
+lm_status judged_predict(const judged_runs *j, crossgpu_method m, crossgpu_prediction *said,
+                         lm_error *err)
+{
+    const bool others = j->tested != j->p;
+    /* the intervals of other methods take learning as often again */
+    const crossgpu_options how = { m, j->seed, m != CROSSGPU_STACKING || others };
+    crossgpu              *c   = NULL;
+    lm_status              status;
+
+    if (!others)
+        return held_out_predict(j->p, &how, j->leave, said, err);
+    if (!(status = judged_learn(j->p, &how, &c, err)))
+        status = held_out_test(c, j->tested, said, err);
+    crossgpu_free(c);
+    return status;
+}
+
+size_t judged_groups(const judged_runs *j)
+{
+    if (j->leave == HELD_OUT_GPU)
+        return j->tested->n_gpus;
+    return j->tested->n_groups > 1 ? j->tested->n_groups : 0;
+}
+
+const char *judged_group(const judged_runs *j, size_t i)
+{
+    return j->leave == HELD_OUT_GPU ? j->tested->gpu[i].name : j->tested->group[i];
+}
+
+/* Is a row judged with this name: its group, or its GPU where these are left out? */
+static bool is_of(const judged_runs *j, const pair_row *row, const char *name)
+{
+    const pairs *p = j->tested;
+
+    return !name || !strcmp(name, j->leave == HELD_OUT_GPU ? p->gpu[row->pair % p->n_gpus].name
+                                                           : p->group[row->group]);
+}
+
+lm_status judged_errors_of(const judged_runs *j, const crossgpu_prediction *said, const char *name,
+                           judged_errors *out, lm_error *err)
+{
+    const pairs *p         = j->tested;
+    double      *predicted = malloc((3 * p->n + 1) * sizeof *predicted);
+    double      *measured = predicted + p->n, *width = measured + p->n;
+    size_t       n = 0, inside = 0, stated = 0;
+
+    if (!predicted)
+        return no_memory(err);
+    for (size_t i = 0; i < p->n; i++) {
+        const double is = p->r->run[p->row[i].to].seconds;
+
+        if (isnan(said[i].seconds) || !is_of(j, &p->row[i], name))
+            continue;
+        predicted[n]  = said[i].seconds;
+        measured[n++] = is;
+        if (isnan(said[i].low))
+            continue;
+        width[stated++] = (said[i].high - said[i].low) / said[i].seconds;
+        inside += is >= said[i].low && is <= said[i].high;
+    }
+    *out = (judged_errors){ .coverage = NAN, .width = NAN };
+    if (n)
+        out->errors = stats_compare(predicted, measured, n);
+    if (stated) {
+        out->coverage = (double)inside / (double)stated;
+        out->width    = stats_quantile(width, stated, 0.5);
+    }
+    free(predicted);
+    return LM_OK;
+}

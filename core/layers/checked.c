@@ -1,0 +1,171 @@
+/* Plugins, checked in child processes. */
+#include "layers/checked.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/no_memory.h"
+#include "layers/loader.h"
+
+/* ---- loading ----------------------------------------------------------------------------------
+ */
+
+/* What is loaded: a file, or everything if `file` is NULL. */
+typedef struct load {
+    const check_question *q;
+    const char           *file;
+    lm_status             status;
+    lm_error              err;
+} load;
+
+static lm_status open_one(const load *l, registry **out, lm_error *err)
+{
+    registry *reg    = NULL;
+    lm_status status = registry_new(&reg, err);
+
+    if (!status)
+        status = l->file ? loader_open_file(reg, l->file, 0, err)
+                         : loader_open_all(reg, l->q->plugin, l->q->n_plugins, err);
+    if (status)
+        registry_free(reg);
+    else
+        *out = reg;
+    return status;
+}
+
+static void try_load(void *argument)
+{
+    load     *l   = argument;
+    registry *reg = NULL;
+
+    l->status = open_one(l, &reg, &l->err);
+    registry_free(reg);
+}
+
+/* A constructor that crashes does so in a child first. */
+static lm_status load_guarded(check_result *j, const check_question *q, const char *file,
+                              lm_error *err)
+{
+    load         *shared = guarded_memory(sizeof *shared);
+    guard_outcome end;
+    char          what[96];
+    lm_status     status;
+
+    if (!shared)
+        return no_memory(err);
+    shared->q    = q;
+    shared->file = file;
+    status       = guarded_call(try_load, shared, &q->limits, &end, err);
+    if (!status && end.end != GUARD_RETURNED)
+        status =
+            lm_error_set(err, LM_E_ABI, "%s: %s while it is loaded", file ? file : "some plugin",
+                         guarded_describe(&end, &q->limits, what, sizeof what));
+    if (!status && shared->status) {
+        *err   = shared->err;
+        status = shared->status;
+    }
+    if (!status)
+        status = open_one(shared, &j->reg[j->n_reg], err);
+    if (!status)
+        j->n_reg++;
+    guarded_memory_free(shared, sizeof *shared);
+    return status;
+}
+
+/* ---- checking ---------------------------------------------------------------------------------
+ */
+
+typedef struct task {
+    const registry_entry *entry;
+    const check_options  *options;
+    check_report          report;
+} task;
+
+static void run_task(void *argument)
+{
+    task *t = argument;
+
+    check_type(t->entry, t->options, &t->report);
+}
+
+/* A type that ends its process said in its report where it was. */
+static void note_end(check_report *r, const guard_outcome *end, const guard_limits *limits)
+{
+    char what[96];
+
+    if (end->end != GUARD_RETURNED || !r->finished)
+        snprintf(r->violation, sizeof r->violation, "%s%s%s", r->step, *r->step ? ": " : "",
+                 guarded_describe(end, limits, what, sizeof what));
+    else if (end->wrote && !r->violation[0])
+        snprintf(r->violation, sizeof r->violation, "writes to stdout or stderr");
+}
+
+static lm_status check_one(check_result *j, const check_question *q, const registry_entry *entry,
+                           task *shared, lm_error *err)
+{
+    guard_outcome end;
+    lm_status     status;
+
+    memset(shared, 0, sizeof *shared);
+    shared->entry   = entry;
+    shared->options = &q->options;
+    snprintf(shared->report.type, sizeof shared->report.type, "%s", entry->type.name);
+    status = guarded_call(run_task, shared, &q->limits, &end, err);
+    if (status)
+        return status;
+    if (shared->report.status)
+        return lm_error_set(err, shared->report.status, "out of memory");
+    note_end(&shared->report, &end, &q->limits);
+    j->report[j->n_reports]   = shared->report;
+    j->origin[j->n_reports++] = entry->origin;
+    return LM_OK;
+}
+
+static lm_status check_types(check_result *j, const check_question *q, lm_error *err)
+{
+    task     *shared = guarded_memory(sizeof *shared);
+    size_t    room   = 0;
+    lm_status status = LM_OK;
+
+    for (size_t r = 0; r < j->n_reg; r++)
+        room += registry_count(j->reg[r]);
+    j->report = calloc(room + 1, sizeof *j->report);
+    j->origin = calloc(room + 1, sizeof *j->origin);
+    if (!shared || !j->report || !j->origin)
+        status = no_memory(err);
+    for (size_t r = 0; r < j->n_reg && !status; r++)
+        for (size_t i = 0; i < registry_count(j->reg[r]) && !status; i++) {
+            const registry_entry *entry = registry_at(j->reg[r], i);
+
+            if (!q->type || !strcmp(q->type, entry->type.name))
+                status = check_one(j, q, entry, shared, err);
+        }
+    if (!status && !j->n_reports)
+        status = lm_error_set(err, LM_E_NOTFOUND, "no layer type '%s' here", q->type);
+    guarded_memory_free(shared, sizeof *shared);
+    return status;
+}
+
+lm_status check_plugins(const check_question *q, check_result *out, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    out->reg = calloc(q->n_files + 1, sizeof *out->reg);
+    if (!out->reg)
+        return no_memory(err);
+    if (!q->n_files)
+        status = load_guarded(out, q, NULL, err);
+    for (size_t i = 0; i < q->n_files && !status; i++)
+        status = load_guarded(out, q, q->file[i], err);
+    return status ? status : check_types(out, q, err);
+}
+
+void check_result_free(check_result *r)
+{
+    for (size_t i = 0; i < r->n_reg; i++)
+        registry_free(r->reg[i]);
+    free(r->reg);
+    free(r->report);
+    free(r->origin);
+}

@@ -1,0 +1,75 @@
+/* What machines cost. */
+#include "plan/paid.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The section of the price file: of its instance, else of its device, by name or machine file. */
+static lm_status find_section(const paid_rule *r, const paid_asked *a, const price **out,
+                              lm_error *err)
+{
+    const char *of = a->device;
+
+    if (a->instance)
+        return prices_find(r->prices, a->instance, out, err);
+    if (!of && a->cal) /* or what its backend ran on */
+        of = calibration_device(a->cal);
+    if (of)
+        return prices_of_device(r->prices, r->devices, of, out, err);
+    return lm_error_set(
+        err, LM_E_NOTFOUND,
+        "%s does not say what device it is of%s: give --device, --instance or --price 2.50USD/h",
+        a->name, r->so);
+}
+
+static lm_status in_one_currency(paid_rule *r, const money *hour, money *out, lm_error *err)
+{
+    lm_status status;
+
+    if (!*r->currency)
+        strcpy(r->currency, hour->currency);
+    status = exchange_to(&r->prices->rates, hour, r->currency, out, err);
+    if (status)
+        lm_error_prefix(err, "%s", r->prices->path);
+    return status;
+}
+
+static lm_status take_tiers(paid_rule *r, paid *p, lm_error *err)
+{
+    lm_status status = LM_OK;
+
+    for (price_tier t = PRICE_LIST; t < N_PRICE_TIERS && !status; t++) {
+        money hour;
+
+        if (t != r->tier && isnan(p->price->hour[t].amount))
+            continue;
+        status = price_of_node(p->price, t, r->used, &hour, err);
+        if (!status)
+            status = in_one_currency(r, &hour, &p->hour[t], err);
+    }
+    return status;
+}
+
+lm_status paid_find(paid_rule *r, const paid_asked *a, paid *out, lm_error *err)
+{
+    lm_error  why = { 0 };
+    lm_status status;
+
+    *out = (paid){ .price = NULL };
+    for (int t = 0; t < N_PRICE_TIERS; t++)
+        out->hour[t].amount = NAN;
+    if (a->hour) {
+        money hour = *a->hour;
+
+        hour.amount *= (double)r->used;
+        status = in_one_currency(r, &hour, &out->hour[r->tier], &why);
+    } else if (!(status = find_section(r, a, &out->price, &why))) {
+        status = take_tiers(r, out, &why);
+    }
+    if (!status)
+        return LM_OK;
+    if (r->wanted)
+        return lm_error_set(err, status, "%s", why.text);
+    strcpy(out->unpaid, why.text);
+    return LM_OK;
+}
